@@ -44,6 +44,11 @@ if(TARGET weft::weft_static)
 endif()
 if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/weft.bash
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft)
+    install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/_weft
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/weft-perf DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/profile DESTINATION ${CMAKE_INSTALL_DATADIR}/weft
         PATTERN __pycache__ EXCLUDE)

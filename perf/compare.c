@@ -6,15 +6,22 @@
  * paired quotients ours / raw, because that takes out the speed the machine happened to have. The
  * interval of after / before is a percentile bootstrap (Efron 1979): 95 %, RESAMPLES redraws with a
  * fixed seed, so that the same files print the same table. A change counts as one only when the
- * interval does not contain 1. It reads what weft bench writes, not JSON in general.
+ * interval does not contain 1 and the change is larger than the noise: NOISES times the spread of
+ * the samples within both runs, and as much of the spread of the changes of all cases, which holds
+ * what differs from run to run (the same binary twice differs by it). It reads what weft bench
+ * writes, not JSON in general.
  */
 #include "harness.h"
 
 #include "cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CHANGE_MIN 0.03 /* a smaller change is none: two runs of one binary differ by it */
+#define NOISES 3.0
 
 enum { RESAMPLES = 2000, MAX_SAMPLES = 10000, KEY_BYTES = 192, LINE_BYTES = 1 << 20 };
 
@@ -139,71 +146,161 @@ static double median_redrawn(const saved_line *line, uint64_t *random)
     return weft_bench_median(drawn, line->count);
 }
 
-/* What came out for one key. low..high is the 95 % interval of after / before. */
+/* What came out for one key. low..high is the 95 % interval of after / before; all 0: one of the
+ * figures is not above zero, or not finite. */
 typedef struct change {
-    double before, after, low, high;
+    const saved_line *before, *after;
+    double median_before, median_after, low, high;
+    double ratio;  /* after / before; below 1: faster */
+    double spread; /* of the samples of both runs, relative: one standard deviation */
 } change;
 
-static change compare_lines(saved_line *before, saved_line *after)
+/* 1.4826 times the median distance from the median: the standard deviation of a normal spread. */
+static double spread_of(double *values, uint32_t count)
+{
+    static double distances[MAX_SAMPLES];
+    const double middle = weft_bench_median(values, count);
+    for (uint32_t i = 0; i < count; i++) distances[i] = fabs(values[i] - middle);
+    return 1.4826 * weft_bench_median(distances, count);
+}
+
+static change compare_lines(const saved_line *before, const saved_line *after)
 {
     static double quotients[RESAMPLES];
     uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+    change c = {.before = before, .after = after};
+    c.median_before = weft_bench_median(before->figures, before->count);
+    c.median_after = weft_bench_median(after->figures, after->count);
+    const double ratio = c.median_after / c.median_before;
+    if (!(ratio > 0) || !isfinite(ratio)) return c; /* a count of 0: nothing to divide by */
     for (uint32_t i = 0; i < RESAMPLES; i++) {
         const double b = median_redrawn(before, &random);
-        quotients[i] = median_redrawn(after, &random) / b;
+        quotients[i] = b > 0 ? median_redrawn(after, &random) / b : ratio;
     }
     weft_bench_median(quotients, RESAMPLES); /* sorts */
-    return (change){
-        .before = weft_bench_median(before->figures, before->count),
-        .after = weft_bench_median(after->figures, after->count),
-        .low = quotients[RESAMPLES * 25 / 1000],
-        .high = quotients[RESAMPLES * 975 / 1000],
-    };
+    c.ratio = ratio;
+    c.low = quotients[RESAMPLES * 25 / 1000];
+    c.high = quotients[RESAMPLES * 975 / 1000];
+    c.spread = hypot(spread_of(before->figures, before->count) / c.median_before,
+                     spread_of(after->figures, after->count) / c.median_after);
+    return c;
 }
 
-static const char *verdict(const saved_line *before, const saved_line *after, change c)
+/* How far the changes of all cases lie from the middle one; 0 of few cases. */
+static double noise_of(const change *changes, uint32_t count)
 {
-    if (before->count < 5 || after->count < 5) return "unknown";
-    return c.high < 1 ? "faster" : c.low > 1 ? "slower" : "same";
+    static double logs[MAX_SAMPLES];
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < count && known < MAX_SAMPLES; i++)
+        if (changes[i].ratio > 0) logs[known++] = log(changes[i].ratio);
+    return known < 8 ? 0.0 : spread_of(logs, known);
 }
 
-static void print_change(const char *key, const saved_line *before, const saved_line *after,
-                         change c, bool is_json)
+/* The least change that counts. */
+static double threshold_of(const change *c, double noise)
 {
-    const char *says = verdict(before, after, c);
+    return fmax(CHANGE_MIN, NOISES * fmax(c->spread, noise));
+}
+
+static const char *verdict(const change *c, double noise)
+{
+    if (c->ratio <= 0 || c->before->count < 5 || c->after->count < 5) return "unknown";
+    const double least = 1.0 + threshold_of(c, noise);
+    if (c->high < 1 && c->ratio < 1.0 / least) return "faster";
+    return c->low > 1 && c->ratio > least ? "slower" : "same";
+}
+
+static void print_change(const change *c, double noise)
+{
+    if (c->ratio <= 0) {
+        printf("%-44s %10.4g %10.4g  unknown: not above zero\n", c->before->key, c->median_before,
+               c->median_after);
+        return;
+    }
+    printf("%-44s %10.4g %10.4g %-6s  x %.3f [%.3f, %.3f]  %s\n", c->before->key, c->median_before,
+           c->median_after, c->before->is_relative ? "of raw" : "", c->ratio, c->low, c->high,
+           verdict(c, noise));
+}
+
+static void print_change_json(const change *c, double noise)
+{
+    weft_json json;
+    weft_json_begin(&json, stdout);
+    weft_json_text(&json, "key", c->before->key);
+    weft_json_number(&json, "before", c->median_before);
+    weft_json_number(&json, "after", c->median_after);
+    weft_json_bool(&json, "of_raw", c->before->is_relative);
+    if (c->ratio > 0) {
+        weft_json_number(&json, "change", c->ratio);
+        weft_json_number(&json, "low", c->low);
+        weft_json_number(&json, "high", c->high);
+        weft_json_number(&json, "least", threshold_of(c, noise));
+    }
+    weft_json_text(&json, "verdict", verdict(c, noise));
+    weft_json_end(&json);
+}
+
+/* How many of each verdict, and the geometric mean of all changes. */
+static void print_total(const change *changes, uint32_t count, double noise, bool is_json)
+{
+    static const char *const words[] = {"slower", "faster", "same", "unknown"};
+    uint32_t counts[4] = {0}, known = 0;
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *says = verdict(&changes[i], noise);
+        for (int k = 0; k < 4; k++) counts[k] += strcmp(says, words[k]) == 0 ? 1 : 0;
+        if (changes[i].ratio <= 0) continue;
+        sum += log(changes[i].ratio);
+        known++;
+    }
+    const double mean = known ? exp(sum / known) : 1.0;
     if (!is_json) {
-        printf("%-44s %10.4g -> %-10.4g %s  x %.3f  [%.3f, %.3f]  %s\n", key, c.before, c.after,
-               before->is_relative ? "of raw" : "      ", c.after / c.before, c.low, c.high, says);
+        printf("total: x %.3f (geometric mean of %u cases); %u slower, %u faster, %u same, "
+               "%u unknown; noise %.1f %%\n",
+               mean, known, counts[0], counts[1], counts[2], counts[3], 100 * noise);
         return;
     }
     weft_json json;
     weft_json_begin(&json, stdout);
-    weft_json_text(&json, "key", key);
-    weft_json_number(&json, "before", c.before);
-    weft_json_number(&json, "after", c.after);
-    weft_json_bool(&json, "of_raw", before->is_relative);
-    weft_json_number(&json, "change", c.after / c.before);
-    weft_json_number(&json, "low", c.low);
-    weft_json_number(&json, "high", c.high);
-    weft_json_text(&json, "verdict", says);
+    weft_json_text(&json, "total", "geometric mean");
+    weft_json_count(&json, "cases", known);
+    weft_json_number(&json, "change", mean);
+    weft_json_number(&json, "noise", noise);
+    for (int k = 0; k < 4; k++) weft_json_count(&json, words[k], counts[k]);
     weft_json_end(&json);
 }
 
-static int compare_runs(saved_line *before, saved_line *after, bool is_json)
+static uint32_t pair_lines(const saved_line *before, const saved_line *after, change *changes)
 {
-    uint32_t compared = 0;
-    for (saved_line *a = after; a; a = a->next) {
-        for (saved_line *b = before; b; b = b->next) {
+    uint32_t count = 0;
+    for (const saved_line *a = after; a; a = a->next) {
+        for (const saved_line *b = before; b; b = b->next) {
             if (strcmp(a->key, b->key) != 0 || a->is_relative != b->is_relative) continue;
-            print_change(a->key, b, a, compare_lines(b, a), is_json);
-            compared++;
+            changes[count++] = compare_lines(b, a);
             break;
         }
     }
-    if (!compared)
-        return weft_cli_misuse("bench", "the two runs have no case in common: save both with the "
-                                        "same names, workers and --samples");
-    return WEFT_CLI_OK;
+    return count;
+}
+
+static int compare_runs(const saved_line *before, const saved_line *after, bool is_json)
+{
+    uint32_t lines = 0;
+    for (const saved_line *a = after; a; a = a->next) lines++;
+    change *changes = calloc((size_t)lines + 1, sizeof *changes);
+    if (!changes) return weft_cli_fail("bench", "out of memory");
+    const uint32_t count = pair_lines(before, after, changes);
+    const double noise = noise_of(changes, count);
+    if (count > 0 && !is_json)
+        printf("%-44s %10s %10s %-6s  %s\n", "benchmark/case/workers/beside", "before", "after", "",
+               "after / before [95 %], below 1: faster");
+    for (uint32_t i = 0; i < count; i++)
+        (is_json ? print_change_json : print_change)(&changes[i], noise);
+    if (count > 0) print_total(changes, count, noise, is_json);
+    free(changes);
+    if (count > 0) return WEFT_CLI_OK;
+    return weft_cli_misuse("bench", "the two runs have no case in common: save both with the "
+                                    "same names, workers and --samples");
 }
 
 int weft_bench_compare(const char *before_path, const char *after_path, bool is_json)

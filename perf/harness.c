@@ -237,8 +237,19 @@ static void take_samples(session *s)
     if (is_pinned && !was_pinned) weft_bench_unpin_threads();
 }
 
+/* What the columns are: once, before the first line. */
+static void print_header(void)
+{
+    static bool is_printed;
+    if (is_printed) return;
+    is_printed = true;
+    printf("%-26s %-12s %2s  %10s %-12s %-13s %s\n", "benchmark", "case", "w", "median", "unit",
+           "minimum", "beside; ratio of medians: below 1 weft is faster");
+}
+
 static void print_text(const session *s, const variant *against)
 {
+    print_header();
     const variant *ours = &s->variants[0];
     const weft_bench_measure *m = s->measure;
     printf("%-26s %-12s %2u  %10.4g %-12s min %-9.4g", s->bench->entry->name, m->name, m->workers,

@@ -19,24 +19,75 @@
 
 enum { MAX_OPTIONS = 32, MAX_WORD = 64 };
 
+static void left_of(const weft_cli_option *o, char left[MAX_WORD])
+{
+    char letter[8] = "";
+    if (o->letter != 0) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    snprintf(left, MAX_WORD, "%s--%s %s", letter, o->name, o->argument ? o->argument : "");
+}
+
+/* The lines of a text, each behind `before`. */
+static void print_lines(const char *text, const char *before)
+{
+    for (const char *at = text; *at;) {
+        const int length = (int)strcspn(at, "\n");
+        printf("%s%.*s\n", before, length, at);
+        at += length + (at[length] == '\n');
+    }
+}
+
 static void print_help(const weft_cli_usage *usage)
 {
     printf("usage: weft %s [options] %s\n\n%s\n\noptions:\n", usage->command, usage->arguments,
            usage->summary);
     for (const weft_cli_option *o = usage->options; o->name; o++) {
         char left[MAX_WORD];
-        snprintf(left, sizeof left, "--%s %s", o->name, o->argument ? o->argument : "");
-        printf("  %-24s %s\n", left, o->help);
+        left_of(o, left);
+        printf("  %-22s %s\n", left, o->help);
     }
-    printf("  %-24s %s\n", "--help", "this text");
+    printf("  %-22s %s\n", "--help", "this text");
     if (usage->notes) printf("\n%s\n", usage->notes);
     if (usage->examples == NULL) return;
     puts("\nexamples:");
-    for (const char *at = usage->examples; *at;) {
-        const int length = (int)strcspn(at, "\n");
-        printf("  %.*s\n", length, at);
-        at += length + (at[length] == '\n');
+    print_lines(usage->examples, "  ");
+}
+
+/* A line of roff: what would be a request or an escape is none. */
+static void print_roff(const char *text)
+{
+    if (*text == '.' || *text == '\'') fputs("\\&", stdout);
+    for (; *text; text++) {
+        if (*text == '\\') fputs("\\e", stdout);
+        if (*text == '-') putchar('\\');
+        if (*text != '\\') putchar(*text);
+        if (*text == '\n' && (text[1] == '.' || text[1] == '\'')) fputs("\\&", stdout);
     }
+    putchar('\n');
+}
+
+/* The same as a manual page (man 7). */
+static void print_manual(const weft_cli_usage *usage)
+{
+    printf(".TH WEFT-%s 1\n.SH NAME\nweft-%s \\- ", usage->command, usage->command);
+    print_roff(usage->summary);
+    printf(".SH SYNOPSIS\n.B weft %s\n[options] ", usage->command);
+    print_roff(usage->arguments);
+    puts(".SH OPTIONS");
+    for (const weft_cli_option *o = usage->options; o->name; o++) {
+        char left[MAX_WORD];
+        left_of(o, left);
+        puts(".TP");
+        print_roff(left);
+        print_roff(o->help);
+    }
+    if (usage->notes) puts(".SH DESCRIPTION\n.nf");
+    if (usage->notes) print_roff(usage->notes);
+    if (usage->notes) puts(".fi");
+    if (usage->examples) puts(".SH EXAMPLES\n.nf");
+    if (usage->examples) print_roff(usage->examples);
+    if (usage->examples) puts(".fi");
+    puts(".SH EXIT STATUS\n0 success, 1 the job found a failure, 2 bad usage.\n"
+         ".SH SEE ALSO\n.BR weft (1)");
 }
 
 static void say(const char *command, const char *format, va_list list)
@@ -133,7 +184,7 @@ static int unknown_option(const weft_cli_usage *usage, const char *word)
 
 int weft_cli_parse(const weft_cli_usage *usage, int argc, char **argv, int *first)
 {
-    struct option table[MAX_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
+    struct option table[MAX_OPTIONS + 2] = {{"help", optional_argument, NULL, 'h'}};
     char letters[2 * MAX_OPTIONS + 3] = ":h", *letter = letters + 2;
     for (int i = 0; i < MAX_OPTIONS && usage->options[i].name; i++) {
         const weft_cli_option *o = &usage->options[i];
@@ -146,8 +197,9 @@ int weft_cli_parse(const weft_cli_usage *usage, int argc, char **argv, int *firs
     opterr = 0;
     optind = 0; /* glibc: start afresh, also after another command has parsed */
     for (int code; (code = getopt_long(argc, argv, letters, table, NULL)) != -1;) {
-        if (code == 'h') {
-            print_help(usage);
+        if (code == 'h') { /* --help=man: what the installation makes manual pages of */
+            const bool is_manual = optarg && strcmp(optarg, "man") == 0;
+            (is_manual ? print_manual : print_help)(usage);
             return WEFT_CLI_OK;
         }
         if (code == ':') {

@@ -316,14 +316,17 @@ static int run_bake(int argc, char **argv)
         {0},
     };
     const weft_cli_usage usage = {
-        "bake", "SOURCE...",
+        "bake",
+        "SOURCE...",
         "Bakes documents (.weft, .json), glTF files (.gltf, .glb) and satellite catalogues (.tle,\n"
         ".3le) into a world file.",
         options,
         "A program writes its types with weft_world_write_json of a world without entities.\n"
         "Mistakes are told with file, line and column; then nothing is written and the status is "
         "1.\nWith --watch objects with mistakes keep what they were, and Ctrl-C ends. See "
-        "docs/guide/scenes.md."};
+        "docs/guide/scenes.md.",
+        "weft bake level.weft --types types.json -o level.world\n"
+        "weft bake active.tle -o active.world && weft screen --scene active.world"};
     int first;
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;

@@ -26,10 +26,17 @@ static int run_bench(int argc, char **argv)
         {0},
     };
     const weft_cli_usage usage = {
-        "bench", "[NAME ...]", "Measures weft beside raw C (and peers) in the same process.",
+        "bench",
+        "[NAME ...]",
+        "Measures weft beside raw C (and peers) in the same process.",
         options,
         "NAME is the beginning of a benchmark's name, name/case, or a group: storage, query, "
-        "schedule;\nnone = all that are not slow."};
+        "schedule;\nnone = all that are not slow. --compare takes two runs saved with --json "
+        "--samples and\n"
+        "says what is slower or faster than the noise of both.",
+        "weft bench iter --workers 2\n"
+        "weft bench --all --json --samples > after.json\n"
+        "weft bench --compare before.json after.json"};
     int first;
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;

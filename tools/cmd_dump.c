@@ -107,9 +107,13 @@ static int run_dump(int argc, char **argv)
         {0},
     };
     const weft_cli_usage usage = {
-        "dump", "FILE", "Prints a world file (weft_world_save) as text, or reads such text back.",
+        "dump",
+        "FILE",
+        "Prints a world file (weft_world_save) as text, or reads such text back.",
         options,
-        "Lines: the world, its types, its resources, its entities; see docs/guide/saving.md."};
+        "Lines: the world, its types, its resources, its entities; see docs/guide/saving.md.",
+        "weft dump game.world | less\n"
+        "weft dump --read game.json --out game.world"};
     int first;
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;

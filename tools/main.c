@@ -6,7 +6,9 @@
  */
 #include "cli.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const weft_cli_command *const weft_cli_table[];
 
@@ -20,9 +22,22 @@ static void print_help(FILE *out)
             fprintf(out, "  %-12s %s\n", c->name, c->summary);
         }
     }
-    fputs("\n`weft COMMAND --help` describes one; --json makes any of them print one JSON object\n"
-          "per line. Exit status: 0 success, 1 the job found a failure, 2 bad usage.\n",
+    fputs("\n`weft help COMMAND` describes one, with examples; --json makes any of them print\n"
+          "one JSON object per line. `weft explain busy` says what an error code means.\n"
+          "Exit status: 0 success, 1 the job found a failure, 2 bad usage.\n\n"
+          "examples:\n"
+          "  weft screen\n"
+          "  weft bench --list\n"
+          "  weft stress all --seconds 60\n",
           out);
+}
+
+/* The words that a shell completes after `weft`. */
+static void print_names(void)
+{
+    for (uint32_t i = 0; weft_cli_table[i]; i++)
+        for (const weft_cli_command *c = weft_cli_table[i]; c->name; c++) puts(c->name);
+    puts("help");
 }
 
 static const weft_cli_command *find(const char *name)
@@ -51,12 +66,28 @@ static int unknown(const char *name)
     return WEFT_CLI_USAGE;
 }
 
-static int run(int argc, char **argv)
+/* `weft help [COMMAND]`; `weft help --names` is for completion. */
+static int run_help(int argc, char **argv)
 {
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    static char option[] = "--help";
+    if (argc == 2 || strcmp(argv[2], "--help") == 0) {
         print_help(stdout);
         return WEFT_CLI_OK;
     }
+    if (strcmp(argv[2], "--names") == 0) {
+        print_names();
+        return WEFT_CLI_OK;
+    }
+    const weft_cli_command *command = find(argv[2]);
+    char *arguments[3] = {argv[2], option, NULL};
+    return command ? command->run(2, arguments) : unknown(argv[2]);
+}
+
+static int run(int argc, char **argv)
+{
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return run_help(argc, argv);
     if (strcmp(argv[1], "--version") == 0) {
         puts("weft " WEFT_CLI_VERSION);
         return WEFT_CLI_OK;
@@ -65,8 +96,17 @@ static int run(int argc, char **argv)
     return command ? command->run(argc - 1, argv + 1) : unknown(argv[1]);
 }
 
+/* A standard stream that is closed gets a descriptor that nothing can be written to: else the first
+ * file that is opened would take its place, and get what is printed. */
+static void occupy_closed_streams(void)
+{
+    for (int i = 0; i <= STDERR_FILENO; i++)
+        if (fcntl(i, F_GETFD) == -1 && open("/dev/null", O_RDONLY) != i) return;
+}
+
 int main(int argc, char **argv)
 {
+    occupy_closed_streams();
     if (argc < 2) {
         print_help(stderr);
         return WEFT_CLI_USAGE;

@@ -59,18 +59,32 @@ fi
 
 cores() { nproc 2>/dev/null || echo 2; }
 
-# build PRESET [TARGET]: configures and builds build/PRESET; log in $log/build-PRESET.log. A cache that
+# show FILE: copies standard input to a file; on a terminal, the lines "[n/m] ..." of ninja as one that moves.
+show() {
+    if [ -t 2 ]; then
+        awk -v file="$1" '{ print >> file; fflush(file) }
+            /^\[[0-9]+\/[0-9]+\]/ { printf "\r\033[K%.78s", $0 > "/dev/stderr" }
+            END { printf "\r\033[K" > "/dev/stderr" }'
+    else
+        cat >>"$1"
+    fi
+}
+
+# build PRESET [TARGET ...]: configures and builds build/PRESET; log in $log/build-PRESET.log. A cache that
 # no longer fits (another compiler, a moved source tree) is thrown away once.
 build() {
-    file=$log/build-$1.log
-    if ! (cd "$root" && cmake --preset "$1") >"$file" 2>&1; then
-        rm -f "$root/build/$1/CMakeCache.txt"
-        (cd "$root" && cmake --preset "$1") >>"$file" 2>&1 || return 1
+    preset=$1 file=$log/build-$1.log
+    shift
+    if ! (cd "$root" && cmake --preset "$preset") >"$file" 2>&1; then
+        rm -f "$root/build/$preset/CMakeCache.txt"
+        (cd "$root" && cmake --preset "$preset") >>"$file" 2>&1 || return 1
     fi
-    if [ $# -gt 1 ]; then
-        cmake --build "$root/build/$1" -j "$(cores)" --target "$2" >>"$file" 2>&1
-    else
-        cmake --build "$root/build/$1" -j "$(cores)" >>"$file" 2>&1
+    [ $# -eq 0 ] || set -- --target "$@"
+    rm -f "$file.failed"
+    { cmake --build "$root/build/$preset" -j "$(cores)" "$@" 2>&1 || : >"$file.failed"; } | show "$file"
+    if [ -e "$file.failed" ]; then
+        rm -f "$file.failed"
+        return 1
     fi
 }
 

@@ -40,10 +40,12 @@ expect 0 '^weft [0-9]*\.[0-9]*\.[0-9]*$' --version
 expect 2 'commands:'
 expect 2 "did you mean 'bench'" bnech
 expect 2 'no command' zzzzzzzz
-for command in bake bench stress explain screen dump simulate; do
+for command in bake bench stress explain screen dump diverge simulate; do
     [ "$command" = simulate ] && [ ! -x "$(dirname "$weft")/weft-simulate" ] && continue # not with sanitizers
     expect 0 'options:' $command --help
     expect 2 'no option --jsno; did you mean --json' $command --jsno
+    [ "$command" = simulate ] || expect 0 '^examples:' help $command
+    expect 0 '^\.TH WEFT-' $command --help=man
 done
 expect 0 '^self.clock ' bench --list
 expect 0 '"bench":"self.clock"' bench --list --json
@@ -168,7 +170,46 @@ expect 0 'E0005 WEFT_STALE_ENTITY' explain E0005
 expect 0 'E0005 WEFT_STALE_ENTITY' explain 5
 expect 0 'E0005 WEFT_STALE_ENTITY' explain e0005
 expect 0 'E0005 WEFT_STALE_ENTITY' explain weft_stale_entity
+expect 0 'E0021 WEFT_BUSY' explain busy
+expect 0 'E0009 WEFT_WRONG_THREAD' explain wrong-thread
+expect 2 'did you mean WRONG_PHASE' explain wrong-fase
 expect 0 '^E0022 ' explain
+expect 0 '^  weft screen$' help
+expect 0 '^diverge$' help --names
+expect 2 "did you mean 'screen'" help scren
+expect 2 'name two logs' diverge "$work/a"
+expect 1 'is no state log' diverge "$work/run1" "$work/run1"
+expect 0 'below 1 weft is faster' bench self.clock --reps 1
+# two runs of a program and what they did differently
+for run in 1:20 3:20 2:10; do
+    WEFT_STATE_LOG=$work/${run%:*}.log "$weft" screen --hours 0.2 --workers "${run%:*}" --threshold-km "${run#*:}" --out "$work" \
+        >/dev/null 2>&1
+done
+expect 0 'no difference; the last step is' diverge "$work/1.log" "$work/3.log"
+expect 1 "first difference: step 1, commands of system 'refine'" diverge "$work/1.log" "$work/2.log"
+expect 1 '"system":"' diverge --json "$work/1.log" "$work/2.log"
+objects
+# stdout that is closed: an error, and its text in no file
+count=$((count + 1))
+mkdir "$work/closed"
+"$weft" screen --hours 0.01 --out "$work/closed" >&- 2>"$work/err"
+if [ $? -ne 1 ] || ! grep -q 'cannot write' "$work/err" || grep -q catalogue "$work/closed/conjunctions.csv"; then
+    failed=$((failed + 1))
+    echo "FAILED: a closed stdout:" && cat "$work/err"
+fi
+# a reader that goes away, and Ctrl-C: no part of a file is left
+count=$((count + 1))
+"$weft" screen --hours 24 --threshold-km 50 --json --out "$work/pipe" 2>/dev/null | head -n 1 >/dev/null
+"$weft" screen --hours 2000 --out "$work/stopped" >/dev/null 2>&1 &
+running=$!
+while [ ! -d "$work/stopped" ] && kill -0 $running; do :; done 2>/dev/null
+kill -INT $running 2>/dev/null
+kill -TERM $running 2>/dev/null
+wait $running
+if ls "$work"/pipe/*.part "$work"/stopped/* >/dev/null 2>&1; then
+    failed=$((failed + 1))
+    echo "FAILED: parts of files:" && ls "$work/pipe" "$work/stopped"
+fi
 expect 0 '"code":"E0005","name":"WEFT_STALE_ENTITY"' explain --json 5
 objects
 expect 2 'no error code' explain E9999

@@ -116,7 +116,7 @@ page = os.path.join(folder, "page")
 done = subprocess.run([weft, "screen", catalogue, "--report", page, "--hours", "12", "--threshold-km", "30", "--top", "3"],
                       capture_output=True, text=True)
 html = open(os.path.join(page, "index.html")).read()
-if (done.returncode != 0 or html.count("<svg") != 3 or html.count("<tr><td class=\"num\">") != 3 or "//" in html
+if (done.returncode != 0 or html.count("<svg") != 3 or html.count("<tr><td class=\"number\">") != 3 or "//" in html
         or sorted(os.listdir(page)) != ["conjunctions.csv", "index.html", "meta.json", "together.csv"]):
     failures.append("page")
     print("FAILED page:", done.stdout, done.stderr, os.listdir(page))

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asset.h"
 #include "cli.h"
 #include "cli_file.h"
 #include "orbit_math.h"
@@ -109,34 +110,26 @@ static int count_all(struct page *p)
 
 /* ---- the page ---- */
 
+/* After the look of all pages (tools/look/look.css). */
 static const char head[] =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<title>weft screen: close approaches</title>\n<style>\n"
-    ":root{color-scheme:light dark;--page:#fff;--text:#1c2430;--soft:#5b6675;--line:#d8dde5;"
-    "--band:#f4f6f9;--shade:#1f6feb;--bar:#1f6feb;--point:#c2410c;--link:#0b57d0;--bad:#b42318}\n"
-    "@media (prefers-color-scheme:dark){:root{--page:#12161c;--text:#e4e8ee;--soft:#9aa5b4;"
-    "--line:#303845;--band:#1a2029;--shade:#6cb0ff;--bar:#5aa2f8;--point:#ffb074;--link:#8ab8ff;"
-    "--bad:#ff9a8d}}\n"
-    "body{font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:70rem;padding:1.5rem;"
-    "background:var(--page);color:var(--text)}\n"
-    "h1{font-size:1.5rem;margin:0 0 .25rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}\n"
-    "p{margin:.25rem 0}.soft{color:var(--soft)}a{color:var(--link)}\n"
-    ".note{border-left:3px solid var(--point);padding-left:.75rem}\n"
+    "main{max-width:72rem;margin:0 auto;padding:1.5rem 1rem}\n"
+    "h2{margin:2rem 0 .5rem}p{margin:.25rem 0}.note{margin:.5rem 0;max-width:none}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:1rem 0}"
     "dt{color:var(--soft)}dd{margin:0}\n"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.88rem;"
-    "font-variant-numeric:tabular-nums}\n"
-    "th,td{padding:.3rem .6rem;text-align:left;vertical-align:top;"
-    "border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:600;white-space:nowrap}\n"
-    ".num{text-align:right;white-space:nowrap}tbody tr:nth-child(even){background:var(--band)}"
-    ".old{color:var(--bad)}.when{white-space:nowrap}\n"
-    "svg{width:100%;height:auto;display:block;background:var(--page)}"
-    "svg text{fill:var(--soft);font:11px system-ui,sans-serif}\n"
-    ".grid{stroke:var(--line);stroke-width:1}.frame{fill:none;stroke:var(--soft)}"
-    ".shade{fill:var(--shade)}.bar{fill:var(--bar)}\n"
-    ".point{fill:var(--point);stroke:var(--page);stroke-width:1}\n"
-    "</style></head><body>\n";
+    ".panel{overflow-x:auto}.when{white-space:nowrap}td.old{color:var(--bad)}\n"
+    ".chart .frame{fill:none;stroke:var(--strong-line)}.chart .shade{fill:var(--s1)}"
+    ".chart .bar{fill:var(--s1)}.chart .point{fill:var(--s3);stroke:var(--panel)}\n"
+    "</style></head><body><main>\n";
+
+static void write_head(FILE *out)
+{
+    fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<title>weft screen: close approaches</title>\n<style>\n",
+          out);
+    fwrite(weft_look[0].bytes, 1, weft_look[0].count, out);
+    fputs(head, out);
+}
 
 static void term(FILE *out, const char *name)
 {
@@ -153,7 +146,7 @@ static void write_summary(const struct page *p)
     moment_format(moment_add_seconds(r->window.start, 3600.0 * hours_of(r)), end);
     fprintf(p->out, "<h1>Close approaches</h1>\n<p class=\"soft\">%.16sZ to %.16sZ</p>\n", start,
             end);
-    fprintf(p->out, "<p class=\"note\">%c%s.</p>\n<dl>\n", screen_disclaimer[0] - 'a' + 'A',
+    fprintf(p->out, "<p class=\"note warn\">%c%s.</p>\n<dl>\n", screen_disclaimer[0] - 'a' + 'A',
             screen_disclaimer + 1);
     term(p->out, "Catalogue");
     svg_text(p->out, slash ? slash + 1 : path);
@@ -181,8 +174,8 @@ static void write_object(const struct page *p, uint32_t object, double age_days)
     const struct tle_object *it = &p->result->catalogue.objects[object];
     fputs("<td class=\"when\">", p->out);
     svg_text(p->out, it->name);
-    fprintf(p->out, " <span class=\"soft\">%u</span></td><td class=\"num%s\">%.1f</td>", it->number,
-            fabs(age_days) > SCREEN_STALE_DAYS ? " old" : "", age_days);
+    fprintf(p->out, " <span class=\"soft\">%u</span></td><td class=\"number%s\">%.1f</td>",
+            it->number, fabs(age_days) > SCREEN_STALE_DAYS ? " old" : "", age_days);
 }
 
 static void write_pair(const struct page *p, uint32_t rank)
@@ -195,10 +188,11 @@ static void write_pair(const struct page *p, uint32_t rank)
     screen_rank_distance(a->miss_km, miss);
     screen_rank_direction(pair, direction);
     screen_rank_reason(p->result, pair, reason);
-    fprintf(p->out,
-            "<tr><td class=\"num\">%u</td><td class=\"num\">%s</td><td class=\"num\">%.3f</td>"
-            "<td class=\"when\">%.10s %.8s</td>",
-            rank + 1, miss, a->vrel_km_s, time, time + 11);
+    fprintf(
+        p->out,
+        "<tr><td class=\"number\">%u</td><td class=\"number\">%s</td><td class=\"number\">%.3f</td>"
+        "<td class=\"when\">%.10s %.8s</td>",
+        rank + 1, miss, a->vrel_km_s, time, time + 11);
     write_object(p, a->object_a, pair->age_days_a);
     write_object(p, a->object_b, pair->age_days_b);
     fprintf(p->out, "<td class=\"when\">%s</td><td>", direction);
@@ -217,9 +211,10 @@ static void write_pairs(const struct page *p)
         fputs("<p>None.</p>\n", p->out);
         return;
     }
-    fputs("<div class=\"wide\"><table><thead><tr><th></th><th class=\"num\">miss</th>"
-          "<th class=\"num\">km/s</th><th>closest at</th><th>object</th><th class=\"num\">d</th>"
-          "<th>object</th><th class=\"num\">d</th><th>direction</th><th>why</th></tr></thead>"
+    fputs("<div class=\"panel\"><table><thead><tr><th></th><th class=\"number\">miss</th>"
+          "<th class=\"number\">km/s</th><th>closest at</th><th>object</th><th "
+          "class=\"number\">d</th>"
+          "<th>object</th><th class=\"number\">d</th><th>direction</th><th>why</th></tr></thead>"
           "<tbody>\n",
           p->out);
     for (uint32_t i = 0; i < p->ranking.count; i++) write_pair(p, i);
@@ -316,11 +311,12 @@ static void write_togethers(const struct page *p)
 {
     const struct screen_result *r = p->result;
     if (r->together_count == 0) return;
-    fprintf(p->out,
-            "<h2>Together</h2>\n<p class=\"soft\">Within %g km all the time: modules of stations, "
-            "formations.</p>\n<div class=\"wide\"><table><thead><tr><th>object</th><th>object</th>"
-            "<th class=\"num\">nearest</th><th class=\"num\">farthest</th></tr></thead><tbody>\n",
-            r->window.threshold_km);
+    fprintf(
+        p->out,
+        "<h2>Together</h2>\n<p class=\"soft\">Within %g km all the time: modules of stations, "
+        "formations.</p>\n<div class=\"panel\"><table><thead><tr><th>object</th><th>object</th>"
+        "<th class=\"number\">nearest</th><th class=\"number\">farthest</th></tr></thead><tbody>\n",
+        r->window.threshold_km);
     for (uint32_t i = 0; i < r->together_count && i < LIST_MOST; i++) {
         const struct screen_together *t = &r->togethers[i];
         char nearest[SCREEN_WORDS_BYTES], farthest[SCREEN_WORDS_BYTES];
@@ -330,8 +326,8 @@ static void write_togethers(const struct page *p)
         svg_text(p->out, r->catalogue.objects[t->object_a].name);
         fputs("</td><td>", p->out);
         svg_text(p->out, r->catalogue.objects[t->object_b].name);
-        fprintf(p->out, "</td><td class=\"num\">%s</td><td class=\"num\">%s</td></tr>\n", nearest,
-                farthest);
+        fprintf(p->out, "</td><td class=\"number\">%s</td><td class=\"number\">%s</td></tr>\n",
+                nearest, farthest);
     }
     fputs("</tbody></table></div>\n", p->out);
 }
@@ -367,7 +363,7 @@ int screen_page_write(const struct screen_options *o, const struct screen_result
     if (status == 0) status = weft_cli_file_begin(&file, "screen", o->out, "index.html");
     if (status == 0) {
         p->out = file.stream;
-        fputs(head, p->out);
+        write_head(p->out);
         write_summary(p);
         write_pairs(p);
         write_miss(p);
@@ -375,7 +371,7 @@ int screen_page_write(const struct screen_options *o, const struct screen_result
         write_map(p);
         write_togethers(p);
         write_ended(p);
-        fputs("</body></html>\n", p->out);
+        fputs("</main></body></html>\n", p->out);
         status = weft_cli_file_end(&file);
     }
     screen_ranking_fini(&p->ranking);

@@ -81,7 +81,8 @@ static void draw_ticks(const struct svg_chart *c)
 
 void svg_chart_begin(const struct svg_chart *c)
 {
-    fprintf(c->out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
+    fprintf(c->out, "<svg class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH,
+            HEIGHT);
     svg_text(c->out, c->name);
     fputs("\">\n", c->out);
     draw_ticks(c);

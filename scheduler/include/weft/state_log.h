@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+/* ---- the state log ---- */
+
 /* What is logged. Zero means default. */
 typedef struct weft_state_log_desc {
     weft_writer writer; /* gets text, in pieces, on the thread that steps the world; must stay valid

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# manual.sh WEFT DIR: writes the manual pages weft.1 and weft-COMMAND.1, each from the command's own --help.
+set -eu
+weft=$1 dir=$2
+mkdir -p "$dir"
+{
+    printf '.TH WEFT 1\n.SH NAME\nweft \\- entities, jobs and systems: the command line\n'
+    printf '.SH SYNOPSIS\n.B weft\nCOMMAND [options] [arguments]\n.SH DESCRIPTION\n.nf\n'
+    "$weft" --help | sed 's/-/\\-/g; s/^\./\\\&./'
+    printf '.fi\n.SH SEE ALSO\n'
+    "$weft" help --names | sed '/^help$/d; s/.*/.BR weft\\-& (1)/'
+} >"$dir/weft.1.part"
+mv "$dir/weft.1.part" "$dir/weft.1"
+"$weft" help --names | sed '/^help$/d' | while read -r command; do
+    "$weft" "$command" --help=man >"$dir/weft-$command.1.part" 2>/dev/null || : >"$dir/weft-$command.1.part"
+    if grep -q '^\.TH' "$dir/weft-$command.1.part"; then
+        mv "$dir/weft-$command.1.part" "$dir/weft-$command.1"
+    else
+        rm -f "$dir/weft-$command.1.part" # weft simulate without its program
+    fi
+done
