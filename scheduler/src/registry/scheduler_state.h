@@ -360,8 +360,7 @@ struct weft__scheduler {
     weft__arena_block *plan_arena; /* access sets, archetype sets */
     weft__growth growth;
 
-    /* scratch of stage_entries.c */
-    uint32_t *entry_of_chunk; /* [chunk id] entry index + 1; all 0 between uses */
+    uint32_t *entry_of_chunk; /* stage_entries.c: [chunk id] entry index + 1; all 0 between uses */
     uint32_t entry_of_chunk_capacity;
 
     /* workers */
@@ -371,7 +370,7 @@ struct weft__scheduler {
     uint32_t tally_capacity;
     uint32_t mask_words;
 
-    struct weft__observers *observers; /* observer_run.h; NULL: there never was one */
+    struct weft__observers *observers;                  /* observer_run.h; NULL: never was */
     void (*observers_free)(weft__scheduler *scheduler); /* of them; set with them */
     bool is_restored;                                   /* a snapshot was, since observers ran */
     /* frames */
@@ -384,8 +383,7 @@ struct weft__scheduler {
     weft_error error;          /* the first one of this step */
     weft_error *mistakes;      /* checked builds: all that the last step found */
     uint32_t mistake_count, mistake_capacity;
-    weft_a64
-        x_stranger; /* name of a function called by a thread that runs no system, see diagnose.c */
+    weft_a64 x_stranger; /* name of a function called by a thread without a system: diagnose.c */
     weft_frame_stats stats;
     weft__counters *counters;            /* NULL: never counted */
     struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */
