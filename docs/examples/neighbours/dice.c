@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dice.c: random numbers by name: entity 7 throws the same in tick 3, for any caller, at any time. */
+/* dice.c: random numbers by name: entity 7 throws the same in tick 3, for any caller. */
 #include <stdio.h>
 #include <weft/random.h>
 

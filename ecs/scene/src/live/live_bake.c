@@ -192,7 +192,7 @@ static bool keys_note(baking *b)
     return true;
 }
 
-/* Entities of the last bake that this one does not have. The table is made anew without them. */
+/* Entities of the last bake that this one does not have. The table is made again without them. */
 static bool removed_list(baking *b)
 {
     weft_live *live = b->live;
