@@ -87,6 +87,27 @@ Test(required, a_value_that_is_set_goes_to_its_component_only)
     bed_close(&b);
 }
 
+/* Plain components, for which the way that the last entity took is known. */
+Test(required, a_value_that_is_set_by_a_known_way_goes_to_its_component_only)
+{
+    bed b = bed_open();
+    weft_archetype none = weft_archetype_create(b.world, NULL, 0);
+    weft_component wheel = weft_component_create_plain(b.world, "wheel", sizeof(uint32_t), 4, 0);
+    const weft_component_desc desc = {.name = "car",
+                                      .size = sizeof(uint32_t),
+                                      .alignment = 4,
+                                      .required = &wheel,
+                                      .required_count = 1};
+    weft_component car = weft_component_create(b.world, &desc);
+    for (uint32_t i = 0; i < 3; i++) {
+        weft_entity entity = weft_entity_create(b.world, none);
+        WEFT_SET(b.world, entity, car, uint32_t, {7});
+        CHECK_U64(*(const uint32_t *)weft_entity_read(b.world, entity, car), 7);
+        CHECK_U64(*(const uint32_t *)weft_entity_read(b.world, entity, wheel), 0);
+    }
+    bed_close(&b);
+}
+
 Test(required, what_is_there_keeps_its_value_and_may_be_removed)
 {
     bed b = bed_open();
