@@ -74,6 +74,17 @@ bool weft__live_read(const weft__live_source *source, weft_entity entity, uint32
     return true;
 }
 
+/* Whether images have the component: systems compute the WorldTransform of what has a local one. */
+static bool is_imaged(const weft__live_source *source, weft_entity entity, uint32_t type)
+{
+    const weft_live *live = source->live;
+    if (live->types[type].is_skipped ||
+        !weft_entity_has(source->world, entity, source->components[type]))
+        return false;
+    return type != live->placed || live->local == UINT32_MAX ||
+           !weft_entity_has(source->world, entity, source->components[live->local]);
+}
+
 /* The bytes of an image, one block: itself, its values, their bytes, its name. */
 weft__live_image *weft__live_image_make(const weft__live_source *source, weft_entity entity)
 {
@@ -82,9 +93,7 @@ weft__live_image *weft__live_image_make(const weft__live_source *source, weft_en
     size_t bytes = sizeof(weft__live_image);
     weft__live_value value;
     for (uint32_t t = 0; t < live->type_count && count < MOST; t++) {
-        if (live->types[t].is_skipped ||
-            !weft_entity_has(source->world, entity, source->components[t]))
-            continue;
+        if (!is_imaged(source, entity, t)) continue;
         if (!weft__live_read(source, entity, t, &value)) return NULL;
         types[count++] = t;
         bytes += sizeof value + ((value.bytes + 15) & ~(size_t)15);

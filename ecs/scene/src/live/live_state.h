@@ -98,7 +98,8 @@ struct weft_live {
     char **paths;
     weft__live_type *types;
     uint32_t type_count;
-    uint32_t prefab, linked_group, instance_of, parent; /* numbers of types; WEFT__NONE: none */
+    /* numbers of types; WEFT__NONE: none */
+    uint32_t prefab, linked_group, instance_of, parent, local, placed;
     /* the baker's: the thread, or the owner without one */
     weft_world *schema;
     weft_scene *scene;
