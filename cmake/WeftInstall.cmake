@@ -42,6 +42,13 @@ weft_install_pc(weft-scene "-L\${libdir} -lweft-scene" "" weft)
 if(TARGET weft::weft_static)
     weft_install_pc(weft-scene-static "\${libdir}/libweft-scene.a" "" weft-static)
 endif()
+if(WEFT_WITH_INSPECT)
+    weft_install_pc(weft-inspect "-L\${libdir} -Wl,--no-as-needed -lweft-inspect -Wl,--as-needed" "" weft-scene weft)
+    if(TARGET weft::weft_static)
+        weft_install_pc(weft-inspect-static "-Wl,-u,weft_inspect_all \${libdir}/libweft-inspect.a" "-lmicrohttpd"
+            weft-scene-static weft-static)
+    endif()
+endif()
 if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/weft.bash

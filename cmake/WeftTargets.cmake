@@ -103,9 +103,10 @@ endfunction()
 # weft_<layer>_headers: what a target that looks inside the layer (a test, a benchmark) links;
 # and weft_<layer>_engine: what the layers above see, include/ and engine/. OPEN: they see its src/, too.
 # APART: it is a library of its own, not a part of libweft. DOORS: private folders of other layers that
-# it includes.
+# it includes. Of a library of its own: BESIDE: others that it links, OBJECTS: object libraries in it,
+# PACKAGES: libraries of the system, KEPT: a function that programs get although they do not call it.
 function(weft_add_layer)
-    cmake_parse_arguments(L "APART;OPEN" "NAME" "SOURCES;LINKS;DOORS" ${ARGN})
+    cmake_parse_arguments(L "APART;OPEN" "NAME" "SOURCES;LINKS;DOORS;BESIDE;OBJECTS;PACKAGES;KEPT" ${ARGN})
     add_library(weft_${L_NAME}_headers INTERFACE)
     add_library(weft_${L_NAME}_engine INTERFACE)
     file(GLOB_RECURSE private_headers CONFIGURE_DEPENDS src/*.h)
@@ -144,6 +145,9 @@ function(weft_add_layer)
     endforeach()
     target_include_directories(weft_${L_NAME} PRIVATE ${L_DOORS})
     set_property(GLOBAL APPEND PROPERTY WEFT_${kind}S ${L_NAME})
+    foreach(what BESIDE OBJECTS PACKAGES KEPT)
+        set_property(GLOBAL PROPERTY WEFT_${what}_OF_${L_NAME} ${L_${what}})
+    endforeach()
 endfunction()
 
 # weft_generate_table(OUT file HEADER h TYPE t PREFIX p TABLE name NAMES ...)

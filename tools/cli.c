@@ -23,7 +23,8 @@ static void left_of(const weft_cli_option *o, char left[MAX_WORD])
 {
     char letter[8] = "";
     if (o->letter != 0) snprintf(letter, sizeof letter, "-%c, ", o->letter);
-    snprintf(left, MAX_WORD, "%s--%s %s", letter, o->name, o->argument ? o->argument : "");
+    const char *form = o->kind == WEFT_CLI_MAYBE ? "%s--%s[=%s]" : "%s--%s %s";
+    snprintf(left, MAX_WORD, form, letter, o->name, o->argument ? o->argument : "");
 }
 
 /* The lines of a text, each behind `before`. */
@@ -151,7 +152,8 @@ static int store(const weft_cli_usage *usage, const weft_cli_option *o, const ch
         *(bool *)o->value = true;
         break;
     case WEFT_CLI_TEXT:
-        *(const char **)o->value = text;
+    case WEFT_CLI_MAYBE:
+        *(const char **)o->value = text == NULL ? "" : text;
         break;
     case WEFT_CLI_COUNT:
         is_valid = parse_count(o, text);
@@ -188,7 +190,9 @@ int weft_cli_parse(const weft_cli_usage *usage, int argc, char **argv, int *firs
     char letters[2 * MAX_OPTIONS + 3] = ":h", *letter = letters + 2;
     for (int i = 0; i < MAX_OPTIONS && usage->options[i].name; i++) {
         const weft_cli_option *o = &usage->options[i];
-        const int has = o->kind == WEFT_CLI_FLAG ? no_argument : required_argument;
+        const int has = o->kind == WEFT_CLI_FLAG    ? no_argument
+                        : o->kind == WEFT_CLI_MAYBE ? optional_argument
+                                                    : required_argument;
         table[i + 1] = (struct option){o->name, has, NULL, 256 + i};
         if (o->letter == 0) continue;
         *letter++ = o->letter;

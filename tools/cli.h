@@ -33,6 +33,7 @@ typedef enum weft_cli_kind {
     WEFT_CLI_COUNT,  /* --workers 4; value: uint64_t; decimal or 0x */
     WEFT_CLI_NUMBER, /* --step 0.5; value: double; finite */
     WEFT_CLI_TEXT,   /* --out DIR; value: const char *, points into argv */
+    WEFT_CLI_MAYBE,  /* --inspect or --inspect=PORT; value: const char *, "" without one */
 } weft_cli_kind;
 
 /* One option of a command. `value` holds the default before weft_cli_parse and the result after it.

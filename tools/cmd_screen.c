@@ -2,6 +2,7 @@
 /* cmd_screen.c: `weft screen`: the options of the screening job (screen/screen.h) and their limits.
  */
 #include "cli.h"
+#include "inspect_option.h"
 #include "screen/screen.h"
 
 #include <stdio.h>
@@ -83,7 +84,7 @@ static int take_start(struct screen_options *o, const char *start)
 struct given {
     struct screen_options o;
     uint64_t workers, verify, top;
-    const char *start, *scene, *out, *report;
+    const char *start, *inspect, *scene, *out, *report;
 };
 
 static int parse(struct given *g, int argc, char **argv, int *first)
@@ -116,6 +117,7 @@ static int parse(struct given *g, int argc, char **argv, int *first)
         {"seed", "N", "which steps --verify takes (default 1)", WEFT_CLI_COUNT, &o->seed, 0, 0},
         {"scene", "WORLD", "take the satellites of a file of `weft bake`", WEFT_CLI_TEXT, &g->scene,
          0, 0},
+        {"inspect", WEFT_INSPECT_OPTION, &g->inspect, 0, 0},
         {"strict", NULL, "refuse a catalogue with a bad line", WEFT_CLI_FLAG, &o->is_strict, 0, 0},
         {"json", NULL, "approaches and summary, one JSON object per line", WEFT_CLI_FLAG,
          &o->is_json, 0, 0},
@@ -156,6 +158,7 @@ static int run_screen(int argc, char **argv)
     if (status == WEFT_CLI_CONTINUE) status = take_start(o, g.start);
     if (status == WEFT_CLI_CONTINUE) status = check_choices(o, g.out, g.report);
     if (status == WEFT_CLI_CONTINUE) status = check_limits(o);
+    if (status == WEFT_CLI_CONTINUE) status = weft_cli_inspect("screen", g.inspect);
     return status == WEFT_CLI_CONTINUE ? screen_run(o) : status;
 }
 

@@ -2,6 +2,7 @@
 /* cmd_stress.c: `weft stress`: options of the stress runner (stress_runner.h).
  */
 #include "cli.h"
+#include "inspect_option.h"
 #include "stress_runner.h"
 
 #include <string.h>
@@ -58,6 +59,7 @@ static int run_stress(int argc, char **argv)
     uint64_t seed = fresh_seed(), workers = weft_cli_cpu_count(), rounds = 0, from = 0, until = 1;
     const char *replay = NULL;
     double seconds = 10;
+    const char *inspect = NULL;
     bool is_list = false, is_json = false, with_faults = false;
     const weft_cli_option options[] = {
         {"seed", "S", "decides what every round does (default: from the clock)", WEFT_CLI_COUNT,
@@ -75,6 +77,7 @@ static int run_stress(int argc, char **argv)
         {"faults", NULL, "inject refused memory, late workers, forced steals", WEFT_CLI_FLAG,
          &with_faults, 0, 0},
         {"list", NULL, "name and summary of every scenario", WEFT_CLI_FLAG, &is_list, 0, 0},
+        {"inspect", WEFT_INSPECT_OPTION, &inspect, 0, 0},
         {"json", NULL, "one JSON object per line", WEFT_CLI_FLAG, &is_json, 0, 0},
         {0},
     };
@@ -94,7 +97,8 @@ static int run_stress(int argc, char **argv)
                     "weft stress all --seed 7 --workers 8 --faults\n"
                     "weft stress playback --rounds 100 --until-fail 50"};
     int first;
-    const int status = weft_cli_parse(&usage, argc, argv, &first);
+    int status = weft_cli_parse(&usage, argc, argv, &first);
+    if (status == WEFT_CLI_CONTINUE) status = weft_cli_inspect("stress", inspect);
     if (status != WEFT_CLI_CONTINUE) return status;
     if (is_list) {
         weft_stress_list(is_json);

@@ -12,6 +12,7 @@
 #include "error.h"
 #include "given_list.h"
 #include "host.h"
+#include "world_hook.h"
 #include "world_view.h"
 
 /* archetypes and chunks */

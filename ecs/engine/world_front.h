@@ -157,6 +157,7 @@ typedef struct weft__world_front {
     weft__world_watch watch;
     weft__extension extensions[WEFT__EXTENSION_COUNT];
     struct weft__queries *queries; /* query_registry.h */
+    weft_world_hook *hooks;        /* called by the step, each once */
 } weft__world_front;
 
 /* Threads: any; what may be changed, the struct says. */

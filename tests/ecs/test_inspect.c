@@ -177,3 +177,69 @@ Test(set_many, a_refused_call_changes_nothing)
     CHECK(weft_world_hash(world, WEFT_HASH_CONTENT) != before);
     fixture_close(&f);
 }
+
+/* ---- what there is, for tools ---- */
+
+Test(inspect, occupancy_counts_chunks_by_how_full_they_are)
+{
+    fixture f;
+    uint32_t bands[4];
+    fixture_open(&f, 4);
+    weft_entity e[11];
+    FIXTURE_CREATE(&f, 11, e, f.a, f.l); /* chunks of 4, 4 and 3 rows */
+    weft_archetype archetype = weft_entity_archetype(f.world, e[0]);
+    CHECK_U64(weft_archetype_occupancy(f.world, archetype, bands, 4), 3);
+    CHECK(bands[0] == 0 && bands[1] == 0 && bands[2] == 0 && bands[3] == 3);
+    CHECK_OK(weft_entity_destroy(f.world, e[10]));
+    CHECK_U64(weft_archetype_occupancy(f.world, archetype, bands, 4), 3);
+    CHECK(bands[2] == 1 && bands[3] == 2);
+    CHECK_U64(weft_archetype_occupancy(f.world, (weft_archetype){99}, bands, 4), 0);
+    fixture_close(&f);
+}
+
+Test(inspect, a_part_of_a_name_finds_the_living_that_have_it)
+{
+    fixture f;
+    fixture_open(&f, 4);
+    weft_entity e[4], found[4];
+    FIXTURE_CREATE(&f, 4, e, f.a);
+    CHECK_U64(weft_entity_search(f.world, "", found, 4), 0);
+    CHECK_OK(weft_entity_set_name(f.world, e[0], "Sun"));
+    CHECK_OK(weft_entity_set_name(f.world, e[1], "sunflower"));
+    CHECK_OK(weft_entity_set_name(f.world, e[2], "Moon"));
+    CHECK_OK(weft_entity_set_name(f.world, e[3], "Sun"));
+    CHECK_U64(weft_entity_search(f.world, "sUN", NULL, 0), 3);
+    CHECK_U64(weft_entity_search(f.world, "oo", found, 4), 1);
+    CHECK(weft_entity_equal(found[0], e[2]));
+    CHECK_U64(weft_entity_search(f.world, "", found, 4), 4);
+    CHECK_OK(weft_entity_destroy(f.world, e[1]));
+    CHECK_U64(weft_entity_search(f.world, "sun", found, 1), 2);
+    fixture_close(&f);
+}
+
+Test(inspect, queries_can_be_listed_with_their_terms)
+{
+    fixture f;
+    fixture_open(&f, 4);
+    weft_entity e[10];
+    weft_query list[2];
+    weft_term terms[2];
+    weft_query_info info;
+    FIXTURE_CREATE(&f, 10, e, f.a, f.x);
+    CHECK_U64(weft_query_list(f.world, list, 2), 0);
+    weft_query first = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}, {f.x, WEFT_READ, WEFT_NONE});
+    weft_query second = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}, {f.x, WEFT_READ, WEFT_NONE});
+    CHECK_U64(weft_query_list(f.world, list, 2), 2);
+    CHECK(list[0].id == first.id && list[1].id == second.id);
+    CHECK_U64(weft_query_terms(f.world, first, terms, 2), 2);
+    CHECK(terms[0].component.id == f.a.id && terms[0].access == WEFT_WRITE);
+    CHECK(terms[1].component.id == f.x.id && terms[1].match == WEFT_NONE);
+    CHECK_OK(weft_query_filter_order(f.world, second, 1));
+    CHECK_OK(weft_query_info_get(f.world, second, &info, sizeof info));
+    CHECK(info.archetypes == 1 && info.rows == 10 && info.handles == 2 && info.change_filters == 1);
+    CHECK_OK(weft_query_destroy(f.world, first));
+    CHECK_U64(weft_query_list(f.world, list, 2), 1);
+    CHECK_RESULT(weft_query_info_get(f.world, first, &info, sizeof info), WEFT_BAD_HANDLE);
+    CHECK_U64(weft_query_terms(f.world, first, terms, 2), 0);
+    fixture_close(&f);
+}

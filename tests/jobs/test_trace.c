@@ -196,3 +196,40 @@ Test(trace, hooks_see_what_is_spawned_and_what_stays_inline)
     CHECK_U64(at_load_acq(&t.x_inlined), 3);
     CHECK_OK(weft_job_pool_destroy(pool));
 }
+
+Test(trace, a_paused_ring_stays_empty_until_it_is_enabled)
+{
+    weft_job_pool *pool;
+    weft_job_event events[8];
+    const weft_job_pool_desc desc = {
+        .worker_count = 1, .trace_capacity = 16, .trace_is_paused = true};
+    CHECK_OK(weft_job_pool_create(&desc, &pool));
+    run_named(pool);
+    CHECK_U64(weft_job_trace_read(pool, 0, events, 8, NULL), 0);
+    weft_job_trace_enable(pool, true);
+    run_named(pool);
+    CHECK_U64(weft_job_trace_read(pool, 0, events, 8, NULL), 3);
+    weft_job_trace_enable(pool, false);
+    run_named(pool);
+    CHECK_U64(weft_job_trace_read(pool, 0, events, 8, NULL), 0);
+    weft_job_trace_enable(NULL, true);
+    CHECK_OK(weft_job_pool_destroy(pool));
+}
+
+Test(trace, counts_of_workers_add_up_to_those_of_the_pool)
+{
+    weft_job_pool *pool;
+    weft_job_stats all, one, none;
+    CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 3}, &pool));
+    for (uint32_t i = 0; i < 5; i++) run_named(pool);
+    weft_job_stats_get(pool, &all, sizeof all);
+    uint64_t submitted = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        weft_job_worker_stats_get(pool, i, &one, sizeof one);
+        submitted += one.submitted;
+    }
+    CHECK(submitted >= 5 && submitted >= all.submitted); /* create submits some to measure */
+    weft_job_worker_stats_get(pool, 3, &none, sizeof none);
+    CHECK_U64(none.submitted + none.parked, 0);
+    CHECK_OK(weft_job_pool_destroy(pool));
+}

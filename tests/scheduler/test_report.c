@@ -232,3 +232,46 @@ PLAIN_TEST(reports_of_a_world_without_systems_or_with_a_cycle_say_so)
     check_part("x -> x");
     end();
 }
+
+PLAIN_TEST(systems_can_be_listed_with_what_they_are_and_touch)
+{
+    weft_system list[2];
+    weft_system_info info;
+    weft_lookup touched[4];
+    begin();
+    CHECK_U64(weft_system_list(world, list, 2), 0);
+    weft_system reads = add("reads", a, WEFT_READ, NULL);
+    weft_system_desc desc = {.name = "writes",
+                             .run = nothing,
+                             .group = "late",
+                             .flags = WEFT_SYSTEM_SERIAL,
+                             .lookups = {{a, WEFT_READ}, {b, WEFT_READ}},
+                             .over.rows.terms = {{a, WEFT_WRITE, 0, 0}, {tag, 0, 0, 0}}};
+    weft_system writes = weft_system_create(world, &desc);
+    CHECK_U64(weft_system_list(world, list, 2), 2);
+    CHECK(list[0].id == reads.id && list[1].id == writes.id);
+    CHECK_OK(weft_system_enable(world, writes, false));
+    CHECK_OK(weft_system_info_get(world, writes, &info, sizeof info));
+    CHECK_TEXT(info.name, "writes");
+    CHECK_TEXT(info.group, "late");
+    CHECK(!info.is_enabled && info.flags == WEFT_SYSTEM_SERIAL && info.query.id != 0);
+    CHECK_U64(weft_system_access(world, writes, touched, 4), 3);
+    CHECK(touched[0].component.id == a.id && touched[0].access == WEFT_WRITE);
+    CHECK(touched[1].component.id == tag.id && touched[2].component.id == b.id);
+    CHECK_OK(weft_system_destroy(world, reads));
+    CHECK_RESULT(weft_system_info_get(world, reads, &info, sizeof info), WEFT_BAD_HANDLE);
+    CHECK_U64(weft_system_list(world, list, 2), 1);
+    end();
+}
+
+PLAIN_TEST(options_of_the_schedule_can_be_read_back)
+{
+    weft_schedule_desc desc;
+    begin();
+    weft_schedule_get(world, &desc, sizeof desc);
+    CHECK(!desc.is_measured && !desc.without_fusion);
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.is_measured = true}));
+    weft_schedule_get(world, &desc, sizeof desc);
+    CHECK(desc.is_measured && !desc.without_fusion);
+    end();
+}

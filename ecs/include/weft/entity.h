@@ -338,6 +338,18 @@ typedef struct weft_archetype_stats {
 WEFT_API weft_result weft_archetype_stats_get(const weft_world *world, weft_archetype archetype,
                                               weft_archetype_stats *out, size_t out_bytes);
 
+/* How full the chunks of an archetype are: bands[i] gets the number of chunks whose rows take a
+ * share of [i / count, (i + 1) / count) of their capacity; full ones are in the last. Returns the
+ * number of chunks; 0 for a bad handle. Threads: owner. Cost: O(chunks). */
+WEFT_API uint32_t weft_archetype_occupancy(const weft_world *world, weft_archetype archetype,
+                                           uint32_t *bands, uint32_t count);
+
+/* Living entities whose name contains `part`, whatever the case of ASCII letters: writes up to
+ * `capacity`, in no order, returns how many there are. "": all that have a name. Threads: owner.
+ * Cost: O(names). */
+WEFT_API uint32_t weft_entity_search(const weft_world *world, const char *part, weft_entity *out,
+                                     uint32_t capacity);
+
 #ifdef __cplusplus
 }
 #endif

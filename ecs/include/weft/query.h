@@ -69,6 +69,34 @@ WEFT_API weft_query weft_query_create(weft_world *world, const weft_query_desc *
 /* Releases the handle and its filters. Errors: BAD_HANDLE, BUSY while a system uses it. */
 WEFT_API weft_result weft_query_destroy(weft_world *world, weft_query query);
 
+/* ---- what there is, for tools ---- */
+
+/* The queries of the world, those that systems made for themselves included: writes up to
+ * `capacity`, returns how many there are. Threads: owner. Cost: O(queries there ever were at once).
+ */
+WEFT_API uint32_t weft_query_list(const weft_world *world, weft_query *out, uint32_t capacity);
+
+/* The terms of a query, in order: writes up to `capacity`, returns how many there are. 0: a bad
+ * query. Threads: owner. */
+WEFT_API uint32_t weft_query_terms(const weft_world *world, weft_query query, weft_term *out,
+                                   uint32_t capacity);
+
+/* What a query is. */
+typedef struct weft_query_info {
+    uint32_t archetypes;     /* that match */
+    uint32_t systems;        /* that use it */
+    uint32_t handles;        /* queries with this description, this one included */
+    uint32_t shared_filters; /* conditions on shared values */
+    uint32_t change_filters; /* on changes and order */
+    uint64_t rows;           /* of its archetypes, filters and enable bits ignored */
+    bool with_prefabs, with_inactive, ignores_enabled, filters_write_groups, stamps_asked;
+} weft_query_info;
+
+/* What a query is. `out_bytes`: sizeof *out. Errors: BAD_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Threads: owner. Cost: O(chunks) after structure changed. */
+WEFT_API weft_result weft_query_info_get(const weft_world *world, weft_query query,
+                                         weft_query_info *out, size_t out_bytes);
+
 /* ---- filters ----
  *
  * Rows must satisfy all conditions on shared values, and at least one condition on changes or

@@ -159,6 +159,35 @@ WEFT_API const weft_error *weft_world_error(const weft_world *world);
  * owner. */
 WEFT_API void weft_world_error_clear(weft_world *world);
 
+/* ---- hooks ---- */
+
+/* What is called around the steps of a world. Memory of the caller, from add to remove. */
+typedef struct weft_world_hook {
+    /* At the end of each weft_world_step, world idle, on its thread: may read and change the world,
+     * but not step it. What fails in it is the error of weft_world_error in it only. May be
+     * NULL. */
+    void (*stepped)(weft_world *world, void *user);
+    /* When the world is destroyed, before anything of it ends; the hook is removed. May be NULL. */
+    void (*ended)(weft_world *world, void *user);
+    void *user;
+    /* A word that is 0 while `stepped` need not be called; other threads may change it, atomically.
+     * NULL: it is called in each step. */
+    const uint32_t *asks;
+    struct weft_world_hook *next; /* private */
+} weft_world_hook;
+
+/* Adds a hook, behind those that there are. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY,
+ * WRONG_PHASE. Threads: owner, world idle. Cost of a hook: a call in each step, or with `asks` some
+ * loads. */
+WEFT_API weft_result weft_world_hook_add(weft_world *world, weft_world_hook *hook);
+/* Takes a hook away; in a hook: only that one. Errors: NOT_FOUND, INVALID_ARGUMENT. Threads: owner,
+ * world idle. */
+WEFT_API weft_result weft_world_hook_remove(weft_world *world, weft_world_hook *hook);
+/* `created` is called at the end of every weft_world_create of this process from now on, on its
+ * thread; NULL: nothing is. For tools that look at worlds without the help of a program. Threads:
+ * setup, while no world is created. */
+WEFT_API void weft_world_watch_created(void (*created)(weft_world *world));
+
 /* ---- checks and hashes ---- */
 
 /* Checks every invariant of the storage. WEFT_CORRUPT: weft_world_error says which one is broken;

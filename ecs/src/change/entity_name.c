@@ -63,3 +63,10 @@ const char *weft_entity_name(const weft_world *world, weft_entity entity)
     if (world == NULL || !weft__directory_find(&world->directory, entity, &location)) return "";
     return weft__name_last(world, entity);
 }
+
+uint32_t weft_entity_search(const weft_world *world, const char *part, weft_entity *out,
+                            uint32_t capacity)
+{
+    if (world == NULL || part == NULL || (out == NULL && capacity != 0)) return 0;
+    return weft__name_search(world, part, out, capacity);
+}

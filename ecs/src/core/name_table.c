@@ -266,6 +266,38 @@ const char *weft__name_last(const weft_world *world, weft_entity entity)
     return is_same ? world->names->texts[entry->text - 1].text : "";
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool contains(const char *text, const char *part)
+{
+    for (;; text++) {
+        size_t i = 0;
+        while (part[i] != '\0' && lower(text[i]) == lower(part[i])) i++;
+        if (part[i] == '\0') return true;
+        if (*text == '\0') return false;
+    }
+}
+
+uint32_t weft__name_search(const weft_world *world, const char *part, weft_entity *out,
+                           uint32_t capacity)
+{
+    uint32_t found = 0;
+    const struct weft__names *names = world->names;
+    for (uint32_t number = 1; names != NULL && number <= names->text_end; number++) {
+        const name_text *text = &names->texts[number - 1];
+        if (text->first == 0 || !contains(text->text, part)) continue;
+        for (uint32_t at = text->first; at != 0; at = names->entries[at - 1].next) {
+            if (!is_kept(world, &names->entries[at - 1])) continue;
+            if (found < capacity) out[found] = names->entries[at - 1].entity;
+            found++;
+        }
+    }
+    return found;
+}
+
 weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity)
 {
     weft__entity_words words;

@@ -27,6 +27,10 @@ const char *weft__name_last(const weft_world *world, weft_entity entity);
 /* After it, `names` entities can be named without failing, with `texts` names not used yet.
  * OUT_OF_MEMORY (no text). */
 weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t texts);
+/* Living entities whose name contains `part`, ASCII letters of either case: as weft_entity_search.
+ */
+uint32_t weft__name_search(const weft_world *world, const char *part, weft_entity *out,
+                           uint32_t capacity);
 /* How many different names there are. */
 uint32_t weft__names_texts(const weft_world *world);
 void weft__names_fini(weft_world *world);

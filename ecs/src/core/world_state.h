@@ -189,8 +189,9 @@ struct weft_world {
     weft__builtin builtin;
     weft__moved moved;
     weft__lent lent;
-    weft_world_desc desc; /* resolved limits; name is a copy */
-    weft_error *error;    /* apart, so that const functions can set it */
+    weft_world_desc desc;   /* resolved limits; name is a copy */
+    weft_error *error;      /* apart, so that const functions can set it */
+    weft_error *hook_error; /* that of hooks, while they are called; NULL: there was none */
 };
 
 static inline const weft__type *weft__type_at(const weft_world *world, weft_component component)

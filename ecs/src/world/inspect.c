@@ -71,3 +71,17 @@ weft_result weft_archetype_stats_get(const weft_world *world, weft_archetype han
     weft__sized_fill(out, out_bytes, &stats, sizeof stats);
     return WEFT_OK;
 }
+
+uint32_t weft_archetype_occupancy(const weft_world *world, weft_archetype handle, uint32_t *bands,
+                                  uint32_t count)
+{
+    const weft__archetype *archetype = world == NULL ? NULL : weft__archetype_at(world, handle);
+    if (archetype == NULL || bands == NULL || count == 0) return 0;
+    memset(bands, 0, count * sizeof bands[0]);
+    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
+        const weft__chunk *chunk = archetype->chunks[i];
+        uint64_t band = (uint64_t)chunk->count * count / chunk->capacity;
+        bands[band < count ? band : count - 1]++;
+    }
+    return archetype->chunk_count;
+}

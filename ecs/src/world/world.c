@@ -21,6 +21,7 @@
 #include "query_each.h"
 #include "query_registry.h"
 #include "sized.h"
+#include "world_hook.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +80,8 @@ static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
 static void world_free(weft_world *world)
 {
     weft__memory memory = world->memory;
+    weft__free(&memory, WEFT__MEMORY_OTHER, world->hook_error, 1, sizeof *world->hook_error,
+               _Alignof(weft_error));
     weft__free(&memory, WEFT__MEMORY_OTHER, (char *)(uintptr_t)world->desc.name,
                strlen(world->desc.name) + 1, 1, 1);
     weft__free(&memory, WEFT__MEMORY_OTHER, world->error, 1, sizeof *world->error,
@@ -128,6 +131,15 @@ static weft_result pool_obtain(weft_world *world)
         &world->front.host.pool);
     world->front.host.owner = weft_job_pool_owner(world->front.host.pool);
     return result;
+}
+
+/* Told of worlds that are made. Process-wide, set before the first one; never in a world's memory.
+ */
+static void (*world_created)(weft_world *world);
+
+void weft_world_watch_created(void (*created)(weft_world *world))
+{
+    world_created = created;
 }
 
 static weft_result storage_init(weft_world *world)
@@ -190,6 +202,7 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
         return result;
     }
     *out = world;
+    if (world_created != NULL) world_created(world);
     return WEFT_OK;
 }
 
@@ -228,6 +241,7 @@ weft_result weft_world_destroy(weft_world *world)
     weft_result result = weft__between_steps(world, "weft_world_destroy");
     if (result == WEFT_OK && world->front.host.owns_pool) result = pool_check_end(world);
     if (result != WEFT_OK) return result;
+    weft__world_ended(world);
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
         weft__extension *extension = &world->front.extensions[i];
         if (extension->data != NULL) extension->destroy(extension->data);

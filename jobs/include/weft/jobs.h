@@ -95,9 +95,9 @@ typedef struct weft_job_pool_desc {
     uint32_t frame_spin_ns;  /* the same between frame begin and end; default 200 us */
     uint32_t background_workers; /* workers that may run background jobs at once; default: half,
                                     at least 1 */
-    uint32_t trace_capacity;     /* events per worker kept for weft_job_trace_read, a power of two;
-                                    0: no tracing, or with a trace file 2^15, less when that is
-                                    more than 64 MiB for all workers */
+    uint32_t trace_capacity; /* events per worker for weft_job_trace_read, a power of two; 0: none,
+                                or with a trace file 2^15, at most 64 MiB in all */
+    bool trace_is_paused;    /* the rings stay empty until weft_job_trace_enable */
     bool is_host_driven;     /* create no threads: the host calls weft_job_worker_run for 1..N-1 */
     bool is_pinned;          /* pin the pool's own threads: worker i to the i-th CPU of the mask */
     bool is_always_parallel; /* ignore the cost model: split every loop and graph (tests) */
@@ -134,8 +134,7 @@ WEFT_API weft_result weft_job_pool_destroy(weft_job_pool *pool);
 /* Why weft_job_pool_destroy last returned BUSY, with the names of the worlds, and what to do; ""
  * when it never did. Valid until the next BUSY. Threads: owner. */
 WEFT_API const char *weft_job_pool_error(const weft_job_pool *pool);
-/* The owner's context, valid until the pool is destroyed. Threads: any; only the owner may use
- * it. */
+/* The owner's context, until the pool is destroyed. Threads: any; only the owner may use it. */
 WEFT_API weft_job_context *weft_job_pool_owner(weft_job_pool *pool);
 /* The number of workers, the owner included, 1..256. Threads: any. */
 WEFT_API uint32_t weft_job_pool_worker_count(const weft_job_pool *pool);
@@ -276,8 +275,7 @@ WEFT_API weft_result weft_job_wait_all(weft_job_context *job, int *code);
 /* True when the job has ended (also for null); false for a handle that was never issued.
  * Threads: any. */
 WEFT_API bool weft_job_is_done(const weft_job_pool *pool, weft_job_handle handle);
-/* Collects the result without waiting: BUSY while it has not ended, else as weft_job_wait.
- * Threads: any. */
+/* Collects the result: BUSY while it has not ended, else as weft_job_wait. Threads: any. */
 WEFT_API weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *code);
 /* Asks a job to stop: it does not start if it has not, its loops stop between parts, its body
  * sees weft_job_is_cancelled. A job with runs_on_error ignores this: it runs, and
@@ -353,9 +351,11 @@ typedef struct weft_job_stats {
     uint32_t wake_ns;         /* futex wake to run, median measured by create; 0: not measured */
 } weft_job_stats;
 
-/* Counts of a pool. `out_bytes`: sizeof *out. Threads: any; counts of running workers may be
- * slightly old. */
+/* Counts of a pool, slightly old where workers run. `out_bytes`: sizeof *out. Threads: any. */
 WEFT_API void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out, size_t out_bytes);
+/* The same of one worker; guests and foreign threads count for none. Threads: any. */
+WEFT_API void weft_job_worker_stats_get(const weft_job_pool *pool, uint32_t worker,
+                                        weft_job_stats *out, size_t out_bytes);
 /* The kind of a trace event. */
 typedef enum weft_job_event_kind {
     WEFT_JOB_EVENT_BEGIN = 1, /* a job, loop part, node or taken child begins */
@@ -389,8 +389,9 @@ typedef struct weft_job_event {
  * a time; the worker may be running. */
 WEFT_API uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
                                       uint32_t capacity, uint64_t *dropped);
-/* Puts a MARK event into the worker's ring; does nothing when tracing is off, and for guests.
- * Threads: owner, job, guest. */
+/* Whether events go into the rings of a pool. Threads: any. Cost while paused: 2 ns an event. */
+WEFT_API void weft_job_trace_enable(weft_job_pool *pool, bool is_enabled);
+/* Puts a MARK event into the worker's ring; not for guests. Threads: owner, job, guest. */
 WEFT_API void weft_job_trace_mark(weft_job_context *job, const char *name, uint32_t value);
 
 #ifdef __cplusplus

@@ -52,7 +52,8 @@ void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const cha
                    uint32_t value)
 {
     call_hook(worker, kind, name, value);
-    if (worker->trace.buffer == NULL) return;
+    /* relaxed: a switch, which carries no data: the rings are there from the beginning */
+    if (worker->trace.buffer == NULL || at_load_rlx(&worker->pool->x_is_traced) == 0) return;
     const weft__ticks *ticks = &worker->pool->ticks;
     weft_job_event event = {.time_ns = weft__ticks_moment_ns(ticks, weft__ticks_now(ticks)),
                             .name = name,
@@ -66,7 +67,14 @@ void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const cha
 
 bool weft__pool_is_traced(const weft_job_pool *pool)
 {
-    return weft__trace_capacity(&pool->workers[0].trace) != 0;
+    return weft__trace_capacity(&pool->workers[0].trace) != 0 &&
+           at_load_rlx(&pool->x_is_traced) != 0; /* relaxed: a switch */
+}
+
+void weft_job_trace_enable(weft_job_pool *pool, bool is_enabled)
+{
+    if (pool == NULL || pool->trace_file != NULL) return;
+    at_store_rlx(&pool->x_is_traced, is_enabled ? 1u : 0u); /* relaxed: a switch */
 }
 
 bool weft__pool_is_traced_in_detail(const weft_job_pool *pool)

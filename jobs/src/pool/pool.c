@@ -72,7 +72,10 @@ static bool complete_desc(weft_job_pool_desc *desc)
     desc->background_workers = or_default(desc->background_workers, half > 1 ? half : 1);
     if (!is_name_ok(desc->thread_name)) return false;
     if (desc->thread_name == NULL) desc->thread_name = "weft-w";
-    if (desc->trace_file[0] != '\0' && desc->trace_capacity == 0)
+    if (desc->trace_file[0] != '\0') desc->trace_is_paused = false;
+    bool is_inspected = desc->trace_capacity == 0 && secure_getenv("WEFT_INSPECT") != NULL;
+    if (is_inspected && desc->trace_file[0] == '\0') desc->trace_is_paused = true;
+    if ((is_inspected || desc->trace_file[0] != '\0') && desc->trace_capacity == 0)
         desc->trace_capacity = weft__trace_file_capacity(desc->worker_count);
     bool is_traced_well = desc->trace_capacity == 0 ||
                           (bits_is_power_of_two(desc->trace_capacity) &&
@@ -96,6 +99,7 @@ static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
     pool->is_pinned = desc->is_pinned;
     pool->is_always_parallel = desc->is_always_parallel;
     pool->is_observed = is_observed(desc);
+    at_init(&pool->x_is_traced, !desc->trace_is_paused);
     pool->os = desc->os;
     pool->child_capacity = desc->child_capacity;
     if (desc->hooks != NULL) pool->hooks = *desc->hooks;
@@ -407,6 +411,18 @@ static void sum_stats(const weft_job_pool *pool, weft_job_stats *out)
     uint64_t budget = at_load_rlx(&pool->x_spin_ticks);            /* relaxed: set once */
     out->spin_budget_ns = (uint32_t)weft__ticks_to_ns(&pool->ticks, budget);
     out->wake_ns = pool->wake_ns;
+}
+
+void weft_job_worker_stats_get(const weft_job_pool *pool, uint32_t worker, weft_job_stats *out,
+                               size_t out_bytes)
+{
+    if (out == NULL) return;
+    weft_job_stats stats = {0};
+    if (pool != NULL && worker < pool->worker_count) {
+        add_stats(&stats, &pool->workers[worker].stats);
+        stats.spin_ns = weft__ticks_to_ns(&pool->ticks, stats.spin_ns);
+    }
+    weft__sized_fill(out, out_bytes, &stats, sizeof stats);
 }
 
 void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out, size_t out_bytes)

@@ -63,6 +63,7 @@ struct weft_job_pool {
     weft_a32 x_held;             /* held jobs that are not released yet: P10 */
     weft_a32 x_kept;             /* ended jobs whose slot waits for a collector: P3 */
     weft_a32 x_stopping;         /* workers shall return */
+    weft_a32 x_is_traced;        /* events go into the rings, where there are some */
     weft_a64 x_spin_ticks;       /* spin budget; set once, by create, while workers run */
     weft_a64 x_frame_spin_ticks; /* the same in a frame */
     weft_a32 x_in_frame;

@@ -33,6 +33,10 @@ typedef struct weft_schedule_desc {
  * OUT_OF_MEMORY. */
 WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *desc);
 
+/* The options of the schedule as they are; all zero before a system or option was set. `out_bytes`:
+ * sizeof *out. */
+WEFT_API void weft_schedule_get(const weft_world *world, weft_schedule_desc *out, size_t out_bytes);
+
 /* Compiles the schedule now instead of in the next step. Errors: CYCLE (with its path),
  * NOT_FOUND (unknown name), WRONG_PHASE, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_schedule_compile(weft_world *world);

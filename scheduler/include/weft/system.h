@@ -309,6 +309,35 @@ typedef struct weft_system_stats {
 WEFT_API weft_result weft_system_stats_get(const weft_world *world, weft_system system,
                                            weft_system_stats *out, size_t out_bytes);
 
+/* ---- what there is, for tools ---- */
+
+/* The systems of the world, in no order: writes up to `capacity`, returns how many there are.
+ * Threads: owner. */
+WEFT_API uint32_t weft_system_list(const weft_world *world, weft_system *out, uint32_t capacity);
+
+/* What a system is. Texts belong to it. */
+typedef struct weft_system_info {
+    const char *name, *group;
+    uint32_t flags;   /* weft_system_flags */
+    uint32_t effects; /* weft_command_effects */
+    float period;     /* its own; 0: none */
+    bool is_enabled;
+    bool skips_unchanged;
+    weft_query query; /* what it runs over; null: no rows */
+    weft_component by_depth;
+} weft_system_info;
+
+/* What a system is. `out_bytes`: sizeof *out. Errors: BAD_HANDLE, INVALID_ARGUMENT. Threads: owner.
+ */
+WEFT_API weft_result weft_system_info_get(const weft_world *world, weft_system system,
+                                          weft_system_info *out, size_t out_bytes);
+
+/* The components that a system touches: of its rows, look-ups, resources and queries; each once,
+ * with WRITE where any of them writes. Writes up to `capacity`, returns how many there are.
+ * Threads: owner. */
+WEFT_API uint32_t weft_system_access(const weft_world *world, weft_system system, weft_lookup *out,
+                                     uint32_t capacity);
+
 #ifdef __cplusplus
 }
 #endif

@@ -296,9 +296,8 @@ static inline weft_result settle_relations(weft_world *world, weft_result *cycle
     return WEFT_OK;
 }
 
-weft_result weft_world_step(weft_world *world, float dt)
+static inline weft_result step(weft_world *world, float dt)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__between_steps(world, "weft_world_step");
     if (result != WEFT_OK) return result;
     result = check_dt(world, "weft_world_step", dt);
@@ -322,6 +321,17 @@ weft_result weft_world_step(weft_world *world, float dt)
         scheduler->stats.frame_ns = weft__scheduler_now(scheduler) - begin;
     result = end_step(scheduler, result);
     weft__host_end(world);
+    return result;
+}
+
+weft_result weft_world_step(weft_world *world, float dt)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    uint64_t steps = weft__front(world)->clock.steps;
+    weft_result result = step(world, dt);
+    bool has_stepped = weft__front(world)->clock.steps != steps; /* it was not refused */
+    if (__builtin_expect(weft__front(world)->hooks != NULL, 0) && has_stepped)
+        weft__world_stepped(world);
     return result;
 }
 

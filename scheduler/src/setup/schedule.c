@@ -5,6 +5,7 @@
 #include "compile.h"
 #include "registry.h"
 #include "scheduler.h"
+#include "sized.h"
 
 weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *options)
 {
@@ -20,6 +21,15 @@ weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *optio
     scheduler->options = *options;
     scheduler->is_dirty = true;
     return WEFT_OK;
+}
+
+void weft_schedule_get(const weft_world *world, weft_schedule_desc *out, size_t out_bytes)
+{
+    static const weft_schedule_desc defaults;
+    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
+    if (out == NULL) return;
+    weft__sized_fill(out, out_bytes, scheduler == NULL ? &defaults : &scheduler->options,
+                     sizeof defaults);
 }
 
 weft_result weft_schedule_compile(weft_world *world)

@@ -1,0 +1,595 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""inspect_browser.py HOST [SCENARIO ...]: the page of the inspector in headless Chromium, by WebDriver: every
+window, keyboard, accessible names, widths, what happens when the program ends. Exit 77 without a browser."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import webdriver  # noqa: E402
+
+WINDOWS = ["archetypes", "entities", "systems", "queries", "timeline", "memory", "scenes", "jobs"]
+SCENARIOS = []
+
+
+def scenario(function):
+    SCENARIOS.append(function)
+    return function
+
+
+class Host:
+    def __init__(self, program, *options):
+        self.process = subprocess.Popen([program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().split()[1]
+
+    def end(self):
+        out = self.process.communicate("")[0]
+        return self.process.returncode == 0 and "HASH" in out
+
+
+def equal(actual, expected):
+    assert actual == expected, f"{actual!r}, expected {expected!r}"
+
+
+def open_window(b, host, name, rest=""):
+    b.go(f"{host.url}/{name}{rest}")
+    b.wait("the head", "document.querySelector('#figures dd')")
+    b.wait(f"the window {name}", f"document.querySelector('#tab-{name}').getAttribute('aria-selected') === 'true'")
+
+
+def rows(b, table="main"):
+    return b.run("return [...document.querySelectorAll(arguments[0] + ' tbody tr')].map(r => [...r.children].map(c => c.textContent))", table)
+
+
+def enter(b, css, text):
+    """Types over what a field holds."""
+    b.keys(b.find(css), "\ue009a\ue000\ue003" + text + "\ue007")
+
+
+def query(b, text):
+    enter(b, "#query", text)
+
+
+def open_entity(b, host, name):
+    open_window(b, host, "entities")
+    b.wait("every entity", "document.querySelectorAll('main tbody tr').length === 50")
+    query(b, "Orbit, ?Parent")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length === 4")
+    b.click(b.find_text("main tbody .link", name))
+    b.wait("its values", "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith(arguments[0])", name)
+
+
+# ---- the frame
+
+@scenario
+def the_head_tells_the_world(b, host, _):
+    open_window(b, host, "archetypes")
+    names = b.run("return [...document.querySelectorAll('#figures dt')].map(e => e.textContent)")
+    equal(names, ["Frame", "Time", "Pace", "Entities", "Systems", "Workers"])
+    equal(b.run("return document.querySelectorAll('#figures dd')[4].textContent"), "5")
+
+
+@scenario
+def frames_go_on(b, host, _):
+    first = b.text("#figures dd")
+    b.wait("another frame", "document.querySelector('#figures dd').textContent !== arguments[0]", first)
+
+
+@scenario
+def the_program_is_named(b, host, _):
+    assert "host" in b.text("#program")
+
+
+@scenario
+def every_window_opens_by_its_tab(b, host, _):
+    for name in WINDOWS:
+        b.click(b.find(f"#tab-{name}"))
+        b.wait(name, f"document.querySelector('#tab-{name}').getAttribute('aria-selected') === 'true' && document.querySelector('main .panel')")
+        assert f"/{name}" in b.run("return location.hash")
+
+
+@scenario
+def digits_open_windows(b, host, _):
+    for digit, name in enumerate(WINDOWS, 1):
+        b.run("document.activeElement.blur()")
+        b.press(str(digit))
+        b.wait(name, f"document.querySelector('#tab-{name}').getAttribute('aria-selected') === 'true'")
+
+
+@scenario
+def arrows_move_between_tabs(b, host, _):
+    b.click(b.find("#tab-entities"))
+    b.press("\ue015")
+    equal(b.run("return document.activeElement.id"), "tab-systems")
+    b.press("\ue013\ue013")
+    equal(b.run("return document.activeElement.id"), "tab-archetypes")
+
+
+@scenario
+def the_url_opens_the_same_window_again(b, host, _):
+    open_window(b, host, "memory")
+    b.post("/refresh")
+    b.wait("the window", "document.querySelector('#tab-memory') && document.querySelector('#tab-memory').getAttribute('aria-selected') === 'true'")
+
+
+@scenario
+def pause_holds_the_frame_and_goes_on(b, host, _):
+    open_window(b, host, "archetypes")
+    b.click(b.find("#pause"))
+    b.wait("paused", "document.querySelector('#state').textContent === 'paused'")
+    equal(b.run("return document.querySelector('#pause').getAttribute('aria-pressed')"), "true")
+    first = b.text("#figures dd")
+    time.sleep(0.3)
+    equal(b.text("#figures dd"), first)
+    b.click(b.find("#pause"))
+    b.wait("it goes on", "document.querySelector('#figures dd').textContent !== arguments[0]", first)
+
+
+@scenario
+def step_runs_one_frame(b, host, _):
+    b.click(b.find("#pause"))
+    b.wait("paused", "document.querySelector('#state').textContent === 'paused'")
+    first = int(b.text("#figures dd").replace(",", ""))
+    b.click(b.find("#step"))
+    b.wait("one more", "Number(document.querySelector('#figures dd').textContent.replaceAll(',', '')) === arguments[0]", first + 1)
+    b.click(b.find("#pause"))
+
+
+@scenario
+def p_and_s_are_keys(b, host, _):
+    b.run("document.activeElement.blur()")
+    b.press("p")
+    b.wait("paused", "document.querySelector('#state').textContent === 'paused'")
+    first = int(b.text("#figures dd").replace(",", ""))
+    b.press("s")
+    b.wait("a step", "Number(document.querySelector('#figures dd').textContent.replaceAll(',', '')) === arguments[0]", first + 1)
+    b.press("p")
+    b.wait("running", "document.querySelector('#state').textContent === 'running'")
+
+
+@scenario
+def speed_limits_the_pace(b, host, _):
+    b.run("const s = document.querySelector('#speed'); s.value = '30'; s.dispatchEvent(new Event('change'))")
+    b.wait("a pace near 30", "(() => { const p = parseFloat(document.querySelectorAll('#figures dd')[2].textContent); return p > 20 && p < 36; })()", seconds=20)
+    b.run("const s = document.querySelector('#speed'); s.value = '0'; s.dispatchEvent(new Event('change'))")
+    b.wait("full speed", "parseFloat(document.querySelectorAll('#figures dd')[2].textContent) > 40", seconds=20)
+
+
+@scenario
+def the_theme_can_be_chosen(b, host, _):
+    before = b.run("return getComputedStyle(document.body).backgroundColor")
+    b.click(b.find("#theme"))
+    assert b.run("return getComputedStyle(document.body).backgroundColor") != before
+    b.click(b.find("#theme"))
+    equal(b.run("return getComputedStyle(document.body).backgroundColor"), before)
+
+
+# ---- archetypes
+
+@scenario
+def archetypes_are_listed_with_figures(b, host, _):
+    open_window(b, host, "archetypes")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length >= 5")
+    found = next(r for r in rows(b) if r[0] == "Position, Velocity")
+    equal(found[1], "3,000")
+    assert found[5].endswith("KiB") or found[5].endswith("MiB"), found
+
+
+@scenario
+def archetypes_sort_by_a_column(b, host, _):
+    b.click(b.find_text("th button", "Entities"))
+    b.wait("sorted", "document.querySelector('th[aria-sort]').textContent === 'Entities'")
+    b.wait("the largest first", "document.querySelector('main tbody td').textContent === 'Position, Velocity'")
+
+
+@scenario
+def an_archetype_shows_its_occupancy(b, host, _):
+    b.click(b.find_text("main tbody .link", "Position, Colour"))
+    b.wait("its components", "[...document.querySelectorAll('.halves .tag')].some(t => t.textContent.startsWith('Colour shared'))")
+    assert b.run("return document.querySelectorAll('.halves svg rect').length") >= 1
+    equal(b.run("return document.querySelector('.halves svg').getAttribute('aria-label')"), "Chunks by how full they are")
+
+
+# ---- entities
+
+@scenario
+def a_query_lists_rows_with_values(b, host, _):
+    open_window(b, host, "entities")
+    query(b, "Position, Orbit")
+    b.wait("four rows", "document.querySelectorAll('main tbody tr').length === 4")
+    heads = b.run("return [...document.querySelectorAll('main th')].map(e => e.textContent)")
+    equal(heads, ["Entity", "Position", "Orbit"])
+    assert any("mean_motion 0.0625" in r[2] for r in rows(b)), rows(b)
+
+
+@scenario
+def the_empty_query_lists_every_entity(b, host, _):
+    query(b, "")
+    b.wait("all", "/of [34],\\d\\d\\d/.test(document.querySelector('main footer').textContent)")
+
+
+@scenario
+def pages_turn(b, host, _):
+    query(b, "Position, Velocity, !Orbit")
+    b.wait("3,000", "document.querySelector('main footer').textContent.includes('1 to 50 of')")
+    first = rows(b)[0][0]
+    b.click(b.find_text("main footer button", "Next"))
+    b.wait("the second page", "document.querySelector('main footer').textContent.includes('51 to 100')")
+    b.wait("other rows", "document.querySelector('main tbody td').textContent !== arguments[0]", first)
+
+
+@scenario
+def a_wrong_query_says_why(b, host, _):
+    query(b, "Positio")
+    b.wait("the reason", "(document.querySelector('.note.bad') || {}).textContent === 'no component \"Positio\"; did you mean Position?'")
+    equal(b.run("return document.querySelector('#query').getAttribute('aria-invalid')"), "true")
+    query(b, "Position")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length === 50")
+
+
+@scenario
+def slash_goes_to_the_query(b, host, _):
+    b.run("document.activeElement.blur()")
+    b.press("/")
+    equal(b.run("return document.activeElement.id"), "query")
+
+
+@scenario
+def component_names_are_offered(b, host, _):
+    b.wait("names", "[...document.querySelectorAll('#types option')].some(o => o.value === 'Velocity')")
+
+
+@scenario
+def entities_are_found_by_a_part_of_their_name(b, host, _):
+    b.click(b.find_text(".modes button", "Name"))
+    query(b, "OO")
+    b.wait("the moon", "document.querySelectorAll('main tbody tr').length === 1 && document.querySelector('main tbody td').textContent === 'moon'")
+
+
+@scenario
+def names_are_text_not_markup(b, host, _):
+    query(b, "<script>")
+    b.wait("it", "(document.querySelector('main tbody td') || {}).textContent?.startsWith('<script>alert(1)</script>')")
+    equal(b.run("return document.querySelectorAll('main script').length"), 0)
+
+
+@scenario
+def the_tree_opens_by_relation(b, host, _):
+    b.click(b.find_text(".modes button", "Tree"))
+    b.wait("the root", "document.querySelector('.tree .link') && document.querySelector('.tree .link').textContent === 'sun'")
+    b.click(b.find(".tree .twist"))
+    b.wait("its children", "document.querySelectorAll('.tree .tree .link').length === 2")
+    equal(b.run("return document.querySelector('[role=treeitem]').getAttribute('aria-expanded')"), "true")
+    b.click(b.find(".tree .tree .twist:not(.leaf)"))
+    b.wait("the moon", "[...document.querySelectorAll('.tree .link')].some(l => l.textContent === 'moon')")
+
+
+@scenario
+def an_entity_shows_values_units_and_systems(b, host, _):
+    open_entity(b, host, "earth")
+    parts = b.run("return [...document.querySelectorAll('.part h3')].map(h => h.textContent)")
+    for name in ("Position", "Orbit", "Secret", "Frozen", "Trail", "Parent"):
+        assert name in parts, parts
+    units = b.run("return [...document.querySelectorAll('.part .unit')].map(h => h.textContent)")
+    assert "rad/min" in units and "m/s" in units, units
+    b.wait("systems", "[...document.querySelectorAll('.part .tag')].some(t => t.textContent === 'move')")
+
+
+@scenario
+def an_entity_leads_to_its_parent(b, host, _):
+    b.click(b.find_text(".part .row-gap .link", "sun"))
+    b.wait("the sun", "document.querySelector('.part strong').textContent.startsWith('sun')")
+
+
+@scenario
+def an_entity_tells_where_it_comes_from(b, host, _):
+    b.wait("an origin", "document.querySelector('main').textContent.includes('Comes from')")
+
+
+@scenario
+def undescribed_values_are_bytes(b, host, _):
+    values = b.run("return [...document.querySelectorAll('.part .value')].map(v => v.textContent)")
+    assert "0x000000000000000000000000" in values, values
+
+
+@scenario
+def a_value_is_edited_with_a_unit(b, host, _):
+    open_entity(b, host, "sun")
+    enter(b, "#f-Orbit-mean_motion", "15 rev/day")
+    b.run("document.activeElement.blur()")
+    b.wait("radians a minute", "Math.abs(parseFloat(document.querySelector('#f-Orbit-mean_motion').value) - 0.065449847) < 1e-6")
+    equal(b.run("return document.querySelectorAll('.problem').length"), 0)
+
+
+@scenario
+def a_value_out_of_range_is_refused(b, host, _):
+    enter(b, "#f-Orbit-mean_motion", "5")
+    b.wait("the reason", "document.querySelector('.problem') && document.querySelector('.problem').textContent.includes('0.2')")
+    b.run("document.activeElement.blur()")
+    b.wait("the old value", "parseFloat(document.querySelector('#f-Orbit-mean_motion').value) < 0.1")
+
+
+@scenario
+def a_value_of_another_dimension_is_refused(b, host, _):
+    enter(b, "#f-Position-x", "3 s")
+    b.wait("the reason", "[...document.querySelectorAll('.problem')].some(p => p.textContent.includes('is a time'))")
+
+
+@scenario
+def a_constant_is_chosen_by_name(b, host, _):
+    b.run("const s = document.querySelector('#f-Orbit-phase'); s.value = 'decay'; s.dispatchEvent(new Event('change'))")
+    b.wait("the world has it", "document.querySelector('#f-Orbit-phase').value === 'decay'")
+    answer = b.later("const done = arguments[1]; import('/net.js').then(n => n.ask({do: 'entity', name: 'sun'})).then(e => done(e.components.find(c => c.name === 'Orbit').fields[2].value), e => done(String(e)))", 0)
+    equal(answer, '"decay"')
+
+
+@scenario
+def texts_flags_and_arrays_are_edited(b, host, _):
+    open_entity(b, host, "sun")
+    for name, text in (("label", "hubble"), ("marks", "lost"), ("drag", "[1, 2, 3]")):
+        enter(b, f"#f-Orbit-{name}", text)
+        b.run("document.activeElement.blur()")
+        b.wait(name, "document.querySelector(arguments[0]).value === arguments[1]", f"#f-Orbit-{name}", text)
+    b.click(b.find("#f-Orbit-is_tracked"))
+    b.wait("checked", "document.querySelector('#f-Orbit-is_tracked').checked")
+    equal(b.run("return document.querySelectorAll('.problem').length"), 0)
+
+
+@scenario
+def an_enable_bit_is_switched(b, host, _):
+    box = b.find("input[aria-label='Frozen is enabled']")
+    b.click(box)
+    b.wait("enabled", "document.querySelector(\"input[aria-label='Frozen is enabled']\").checked")
+    answer = b.later("const done = arguments[1]; import('/net.js').then(n => n.ask({do: 'entities', query: 'Frozen'})).then(e => done(e.total), e => done(String(e)))", 0)
+    equal(answer, 1)
+
+
+@scenario
+def what_is_read_only_has_no_field(b, host, _):
+    equal(b.run("return document.querySelector('#f-Orbit-number')"), None)
+    assert "25544" in b.text("main")
+
+
+@scenario
+def a_click_shows_values_within_50_ms(b, host, _):
+    open_window(b, host, "entities")
+    query(b, "Orbit")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length === 4")
+    times = b.later("""const done = arguments[1], links = [...document.querySelectorAll('main tbody .link')], times = [];
+        (async () => { for (let i = 0; i < 12; i++) { const name = links[i % 4].textContent, begin = performance.now(); links[i % 4].click();
+          while (!(document.querySelector('.part strong') || {}).textContent?.startsWith(name.slice(0, 3))) await new Promise(requestAnimationFrame);
+          times.push(performance.now() - begin); await new Promise(r => setTimeout(r, 30)); } done(times.sort((a, b) => a - b)); })()""", 0)
+    print(f"  click to value: median {times[6]:.0f} ms, most {times[-1]:.0f} ms")
+    assert times[6] < 500, times  # the figure is printed; the limit only finds what hangs
+
+
+# ---- systems, queries
+
+@scenario
+def systems_have_times(b, host, _):
+    open_window(b, host, "systems")
+    b.wait("times", "[...document.querySelectorAll('main tbody tr')].length === 5 && /[1-9]/.test(document.querySelectorAll('main tbody td')[4].textContent)")
+    equal(sorted(r[1] for r in rows(b)), ["age", "bounce", "look", "move", "spark"])
+
+
+@scenario
+def systems_tell_what_they_touch(b, host, _):
+    found = next(r for r in rows(b) if r[1] == "look")
+    equal(found[9], "main threadPositionFrozen")
+
+
+@scenario
+def the_frame_is_drawn_over_the_workers(b, host, _):
+    b.wait("pixels", """(() => { const c = document.querySelector('.lanes canvas'); if (!c || !c.width) return false;
+        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0;
+        for (let i = 3; i < d.length; i += 4) n += d[i] > 200; return n > 2000; })()""")
+
+
+@scenario
+def the_reason_of_an_order_is_told(b, host, _):
+    b.click(b.find_text("main tbody .link", "bounce"))
+    b.wait("edges", "[...document.querySelectorAll('main .row-gap button')].some(e => e.textContent.startsWith('move'))")
+    b.click(b.find_text("main .row-gap button", "move"))
+    b.wait("why", "document.querySelector('pre.why').textContent.includes('Position')")
+
+
+@scenario
+def a_system_is_switched_off_and_on(b, host, _):
+    b.click(b.find("input[aria-label='spark runs']"))
+    b.wait("off", "!document.querySelector(\"input[aria-label='spark runs']\").checked")
+    answer = b.later("const done = arguments[1]; import('/net.js').then(n => n.ask({do: 'systems'})).then(e => done(e.systems.find(s => s.name === 'spark').enabled), e => done(String(e)))", 0)
+    equal(answer, False)
+    b.click(b.find("input[aria-label='spark runs']"))
+    b.wait("on", "document.querySelector(\"input[aria-label='spark runs']\").checked")
+
+
+@scenario
+def queries_are_listed_with_their_systems(b, host, _):
+    open_window(b, host, "queries")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length >= 4")
+    found = next(r for r in rows(b) if r[7] == "look")
+    assert found[0] == "Positionwithout Frozen" and found[3].startswith("3,60"), found
+
+
+# ---- timeline, memory, scenes, jobs
+
+@scenario
+def the_timeline_follows_and_stops(b, host, _):
+    open_window(b, host, "timeline")
+    b.wait("a canvas", "document.querySelector('.lanes canvas') && document.querySelector('.lanes canvas').height > 60")
+    b.click(b.find_text("main button", "Follow"))
+    equal(b.run("return [...document.querySelectorAll('main button')].find(e => e.textContent === 'Follow').getAttribute('aria-pressed')"), "false")
+
+
+@scenario
+def the_timeline_zooms_by_keys(b, host, _):
+    picture = "const c = document.querySelector('.lanes canvas'); return c.toDataURL()"
+    before = b.run(picture)
+    b.run("document.querySelector('.lanes canvas').focus()")
+    b.press("+")
+    b.wait("another picture", "document.querySelector('.lanes canvas').toDataURL() !== arguments[0]", before)
+    b.press("\ue012-")
+
+
+@scenario
+def the_timeline_is_exported(b, host, _):
+    b.click(b.find_text("main button", "Export"))
+    b.wait("exported", "/[1-9][\\d,]* spans exported/.test(document.querySelector('main header').textContent)")
+
+
+@scenario
+def memory_is_drawn_over_time(b, host, _):
+    open_window(b, host, "memory")
+    b.wait("curves", "document.querySelectorAll('main svg .curve').length >= 3")
+    b.wait("categories", "[...document.querySelectorAll('main tbody td')].some(c => c.textContent === 'chunks')")
+    equal(b.run("return document.querySelectorAll('main tbody tr').length"), 11)
+
+
+@scenario
+def mistakes_of_scenes_have_places(b, host, _):
+    open_window(b, host, "scenes")
+    b.wait("the mistake", "[...document.querySelectorAll('main tbody td')].some(c => c.textContent.startsWith('level.weft:3:'))")
+    assert "is a time" in b.text("main")
+
+
+@scenario
+def sections_are_loaded_by_the_page(b, host, _):
+    b.click(b.find_text("main tbody button", "Load"))
+    b.wait("both loaded", "[...document.querySelectorAll('main tbody .tag')].filter(t => t.textContent === 'loaded').length === 2")
+
+
+@scenario
+def jobs_show_workers(b, host, _):
+    open_window(b, host, "jobs")
+    b.wait("two workers", "document.querySelectorAll('main tbody tr').length === 2")
+    b.wait("they are busy", "/\\d %/.test(document.querySelectorAll('main tbody td')[1].textContent)")
+    b.wait("curves", "document.querySelectorAll('main svg .curve').length === 4")
+
+
+# ---- reading only, keys, widths
+
+@scenario
+def reading_only_has_no_fields(b, _, host):
+    open_window(b, host, "entities")
+    query(b, "Orbit")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length === 4")
+    b.click(b.find_text("main tbody .link", "sun"))
+    b.wait("values", "document.querySelectorAll('.part .value').length > 6")
+    equal(b.run("return document.querySelectorAll('.part .fields input, .part .fields select').length"), 0)
+    open_window(b, host, "systems")
+    b.wait("switches", "document.querySelector('main tbody .switch')")
+    equal(b.run("return document.querySelectorAll('main tbody .switch:not(:disabled)').length"), 0)
+
+
+@scenario
+def without_the_key_nothing_is_shown(b, host, _):
+    b.go(host.url.split("#")[0])
+    b.wait("why", "document.querySelector('main').textContent.includes('needs its key')")
+    b.go(host.url[:-1] + ("0" if host.url[-1] != "0" else "1"))
+    b.wait("why", "document.querySelector('main').textContent.includes('needs its key')")
+
+
+@scenario
+def first_paint_is_quick(b, host, _):
+    b.go(f"{host.url}/archetypes")
+    b.wait("rows", "document.querySelector('main tbody tr')")
+    paint = b.run("return performance.getEntriesByName('first-contentful-paint')[0]?.startTime || performance.now()")
+    print(f"  first paint: {paint:.0f} ms")
+    assert paint < 3000, paint  # the figure is printed; the limit only finds what hangs
+
+
+@scenario
+def the_page_is_small(b, host, _):
+    sizes = b.run("return performance.getEntriesByType('resource').filter(r => !r.name.includes('/api') && !r.name.includes('/events')).map(r => [r.name, r.decodedBodySize])")
+    total = sum(size for _, size in sizes)
+    print(f"  page: {total} bytes in {len(sizes)} files")
+    assert 20000 < total <= 120 * 1024, sizes
+
+
+@scenario
+def controls_have_names(b, host, _):
+    for name in WINDOWS:
+        open_window(b, host, name)
+        b.wait("content", "document.querySelector('main .panel')")
+        nameless = b.run("""return [...document.querySelectorAll('button, input, select, canvas, svg, [role=tab]')].filter(e => e.offsetParent !== null &&
+            !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length) || e.title)).map(e => e.outerHTML.slice(0, 90))""")
+        equal(nameless, [])
+
+
+@scenario
+def nothing_is_wider_than_the_page(b, host, _):
+    for width in (1280, 400):
+        b.emulate(width, 860)
+        for name in WINDOWS:
+            open_window(b, host, name)
+            b.wait("content", "document.querySelector('main .panel')")
+            wide = b.run("return document.documentElement.scrollWidth")
+            assert wide <= width, (width, name, wide)
+    b.emulate(1280, 860)
+
+
+@scenario
+def text_can_be_read_in_both_themes(b, host, _):
+    script = """const parse = (c) => c.match(/[\\d.]+/g).map(Number), lum = (c) => { const [r, g, bl] = c.slice(0, 3).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * bl; };
+        const back = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0.9) return c; } return [255, 255, 255]; };
+        return [...document.querySelectorAll('body *')].filter(e => e.offsetParent && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) && !e.disabled)
+          .map(e => { const a = lum(parse(getComputedStyle(e).color)), b = lum(back(e)); return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.textContent.slice(0, 30)]; })
+          .filter(([ratio]) => ratio < 4.5).slice(0, 5)"""
+    for dark in (False, True):
+        b.emulate(1280, 860, dark)
+        for name in ("archetypes", "systems", "jobs"):
+            open_window(b, host, name)
+            b.wait("rows", "document.querySelector('main tbody tr')")
+            equal(b.run(script), [])
+    b.emulate(1280, 860, False)
+
+
+@scenario
+def the_console_is_clean(b, host, _):
+    b.log()
+    for name in WINDOWS:
+        open_window(b, host, name)
+        b.wait("content", "document.querySelector('main .panel')")
+    bad = [line["message"] for line in b.log() if line["level"] in ("SEVERE", "WARNING")]
+    equal(bad, [])
+
+
+@scenario
+def the_end_of_the_program_is_told(b, host, reading):
+    open_window(b, reading, "archetypes")
+    assert reading.end()
+    b.wait("no answer", "document.querySelector('#state').textContent === 'no answer'")
+
+
+def main():
+    if webdriver.programs() is None:
+        print("skipped: needs chromium and chromedriver (packages chromium, chromium-driver)")
+        return 77
+    host, reading = Host(sys.argv[1], "--write"), Host(sys.argv[1])
+    browser = webdriver.Browser()
+    browser.post("/timeouts", script=20000)
+    browser.emulate(1280, 860, False)
+    failed = 0
+    try:
+        for function in SCENARIOS:
+            if sys.argv[2:] and function.__name__ not in sys.argv[2:]:
+                continue
+            try:
+                function(browser, host, reading)
+            except (AssertionError, webdriver.Failed, StopIteration) as problem:
+                failed += 1
+                print(f"FAILED: {function.__name__}: {problem}")
+    finally:
+        browser.close()
+    if not host.end():
+        failed += 1
+        print("FAILED: the program did not end well")
+    print(f"{len(SCENARIOS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# inspect_environment.sh WEFT: --inspect and WEFT_INSPECT: the URL on stderr, wrong values, and the same
+# hash as without.
+set -u
+weft=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+count=0 failed=0
+check() { # NAME STATUS
+    count=$((count + 1))
+    [ "$2" -eq 0 ] || { failed=$((failed + 1)); echo "FAILED: $1"; }
+}
+run() { "$weft" stress scheduler --seed 7 --rounds 2 --json "$@" >"$work/out" 2>"$work/err"; }
+hash() { sed -n 's/.*"hash":"\([^"]*\)".*/\1/p' "$work/out"; }
+run; check "without" $?
+plain=$(hash)
+[ -n "$plain" ]; check "there is a hash" $?
+run --inspect=0; check "--inspect=0" $?
+[ "$(hash)" = "$plain" ]; check "the same hash with --inspect" $?
+grep -Eq 'http://127\.0\.0\.1:[0-9]+/#[0-9a-f]{32}$' "$work/err"; check "the URL is on stderr" $?
+! grep -q 'http' "$work/out"; check "and not on stdout" $?
+WEFT_INSPECT=0,write run; check "WEFT_INSPECT=0,write" $?
+[ "$(hash)" = "$plain" ]; check "the same hash with WEFT_INSPECT" $?
+grep -q 'http://127' "$work/err"; check "the variable is enough" $?
+run --inspect=none; [ $? -eq 2 ]; check "--inspect=none is refused" $?
+grep -q '27760,write' "$work/err"; check "and says what to give" $?
+echo "$((count - failed)) passed, $failed failed"
+[ "$failed" -eq 0 ]

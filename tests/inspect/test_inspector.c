@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* test_inspector.c: an inspector from start to stop, asked over a socket by another thread while
+ * the world steps: answers, streams, pause, hashes, the end of the world. */
+#include <weft/inspect.h>
+
+#include "plain.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+typedef struct Spin {
+    float angle, speed;
+} Spin;
+
+static const char token[] = "00112233445566778899aabbccddeeff";
+static weft_world *world;
+static weft_inspect *inspect;
+static weft_component spin;
+
+static void turn(weft_slice *slice, void *user)
+{
+    Spin *s = WEFT_WRITE_COLUMN(slice, 0, Spin);
+    (void)user;
+    for (uint32_t i = 0; i < slice->count; i++) s[i].angle += s[i].speed * slice->dt;
+}
+
+static void begin(bool is_inspected)
+{
+    static const weft_field fields[] = {WEFT_FIELD_WITH(Spin, angle, .unit = "rad"),
+                                        WEFT_FIELD_WITH(Spin, speed, .unit = "rad/s")};
+    static const weft_type type = WEFT_TYPE(Spin, fields);
+    weft_entity entities[1000];
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &world));
+    spin = weft_component_create(world, &(weft_component_desc){.name = "Spin", .type = &type});
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, spin), 1000, entities));
+    for (uint32_t i = 0; i < 1000; i++) {
+        Spin value = {0, (float)i};
+        CHECK_OK(weft_entity_set(world, entities[i], spin, &value, sizeof value));
+    }
+    weft_system_desc desc = {.name = "turn", .run = turn, .over.rows.terms = {{spin, WEFT_WRITE}}};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    const weft_inspect_desc options = {
+        .port = WEFT_INSPECT_ANY_PORT, .is_writable = true, .token = token};
+    inspect = NULL;
+    if (is_inspected) CHECK_OK(weft_inspect_start(world, &options, &inspect));
+}
+
+/* ---- a client */
+
+static int connect_to(const char *url)
+{
+    unsigned port;
+    CHECK(sscanf(url, "http://127.0.0.1:%u/", &port) == 1);
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(s >= 0 &&
+          connect(s, (const struct sockaddr *)(const void *)&address, sizeof address) == 0);
+    return s;
+}
+
+static void send_head(int s, const char *url, const char *what, const char *body)
+{
+    char text[2048];
+    const char *host = url + strlen("http://");
+    int length = snprintf(text, sizeof text,
+                          "%s HTTP/1.1\r\nHost: %.*s\r\nX-Weft-Token: %s\r\nConnection: close\r\n"
+                          "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                          what, (int)strcspn(host, "/"), host, token, strlen(body), body);
+    CHECK(send(s, text, (size_t)length, MSG_NOSIGNAL) == length);
+}
+
+/* The whole reply of a request. The caller frees it. */
+static char *ask(const char *url, const char *body)
+{
+    size_t count = 0, capacity = 1 << 16;
+    char *text = calloc(1, capacity);
+    int s = connect_to(url);
+    CHECK(text != NULL);
+    send_head(s, url, "POST /api", body);
+    for (ssize_t got; (got = recv(s, text + count, capacity - count - 1, 0)) > 0;) {
+        count += (size_t)got;
+        if (count + 4096 < capacity) continue;
+        capacity *= 2;
+        text = realloc(text, capacity);
+        CHECK(text != NULL);
+    }
+    text[count] = '\0';
+    close(s);
+    return text;
+}
+
+static void ask_for(const char *url, const char *body, const char *part)
+{
+    char *reply = ask(url, body);
+    if (strstr(reply, part) == NULL) CHECK_TEXT(reply, part);
+    free(reply);
+}
+
+/* Steps until the client thread has ended. */
+static void step_beside(void *(*client)(void *), uint32_t least)
+{
+    pthread_t thread;
+    uint32_t steps = 0;
+    char url[128];
+    snprintf(url, sizeof url, "%s", weft_inspect_url(inspect));
+    CHECK(pthread_create(&thread, NULL, client, url) == 0);
+    while (pthread_tryjoin_np(thread, NULL) != 0 || steps < least) {
+        CHECK_OK(weft_world_step(world, 0.01f));
+        steps++;
+        if (steps == least + 1000000) break; /* never: the client ends */
+    }
+}
+
+static void *ask_everything(void *url)
+{
+    static const char *const windows[] = {"status",  "types",     "archetypes", "systems",
+                                          "queries", "timeline",  "memory",     "scenes",
+                                          "jobs",    "relations", "schedule",   "export"};
+    char body[128];
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
+        snprintf(body, sizeof body, "{\"do\":\"%s\"}", windows[i]);
+        ask_for(url, body, "HTTP/1.1 200");
+    }
+    ask_for(url, "{\"do\":\"entities\",\"query\":\"Spin\",\"count\":3}", "\"total\":1000");
+    ask_for(url, "{\"do\":\"entities\",\"query\":\"Sp\"}", "did you mean Spin?");
+    ask_for(url, "{\"do\":\"entity\",\"entity\":\"5:1\"}", "\"rad/s\"");
+    ask_for(url, "{\"do\":\"archetype\",\"archetype\":999}", "HTTP/1.1 404");
+    return NULL;
+}
+
+PLAIN_TEST(windows_answer_while_the_world_steps)
+{
+    begin(true);
+    step_beside(ask_everything, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_step(world, 0.01f));
+    CHECK_OK(weft_world_validate(world));
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static void *edit(void *url)
+{
+    ask_for(url,
+            "{\"do\":\"set\",\"entity\":\"5:1\",\"component\":\"Spin\",\"path\":\"speed\","
+            "\"value\":\"90 deg/s\"}",
+            "1.5707");
+    ask_for(url,
+            "{\"do\":\"set\",\"entity\":\"5:1\",\"component\":\"Spin\",\"path\":\"speed\","
+            "\"value\":\"1 kg\"}",
+            "HTTP/1.1 422");
+    ask_for(url, "{\"do\":\"switch\",\"system\":\"turn\",\"enabled\":false}", "\"enabled\":false");
+    return NULL;
+}
+
+PLAIN_TEST(a_page_changes_values_and_systems)
+{
+    weft_system_info info;
+    begin(true);
+    step_beside(edit, 1);
+    const Spin *value = weft_entity_read(world, (weft_entity){5, 1}, spin);
+    CHECK_F64((double)value->speed, 1.5707963, 1e-6);
+    CHECK_OK(weft_system_info_get(world, weft_system_find(world, "turn"), &info, sizeof info));
+    CHECK(!info.is_enabled);
+    CHECK_OK(weft_world_destroy(world)); /* stops the inspector */
+}
+
+/* Watches every window for some events, then leaves in the middle of one. */
+static void *watch(void *url)
+{
+    char text[16384];
+    int s = connect_to(url);
+    send_head(s, url, "GET /events", "");
+    size_t count = 0;
+    while (strstr((text[count] = '\0', text), "\"stream\":") == NULL) {
+        ssize_t got = recv(s, text + count, sizeof text - count - 1, 0);
+        CHECK(got > 0);
+        count += (size_t)got;
+    }
+    unsigned number = (unsigned)strtoul(strstr(text, "\"stream\":") + 9, NULL, 10);
+    char body[512];
+    snprintf(body, sizeof body,
+             "{\"do\":\"watch\",\"stream\":%u,\"what\":[{\"do\":\"status\"},{\"do\":\"systems\"},"
+             "{\"do\":\"jobs\"},{\"do\":\"archetypes\"},{\"do\":\"timeline\",\"frame\":true},"
+             "{\"do\":\"entities\",\"query\":\"Spin\"},{\"do\":\"memory\"}]}",
+             number);
+    ask_for(url, body, "\"watched\":7");
+    for (size_t got = 0; got < 100000;) {
+        ssize_t more = recv(s, text, sizeof text, 0);
+        CHECK(more > 0);
+        got += (size_t)more;
+    }
+    close(s);
+    return NULL;
+}
+
+static uint64_t hash_after(uint32_t steps)
+{
+    while (weft_world_frame(world).number < steps) CHECK_OK(weft_world_step(world, 0.01f));
+    return weft_world_hash(world, WEFT_HASH_LAYOUT);
+}
+
+PLAIN_TEST(a_run_that_is_watched_has_the_hash_of_one_that_is_not)
+{
+    begin(true);
+    step_beside(watch, 20);
+    uint32_t steps = (uint32_t)weft_world_frame(world).number;
+    uint64_t watched = hash_after(steps);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+    begin(false);
+    CHECK_U64(hash_after(steps), watched);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static void *pause_and_step(void *url)
+{
+    char *first = ask(url, "{\"do\":\"pause\",\"paused\":true}");
+    ask_for(url, "{\"do\":\"status\"}", strstr(first, "\"frame\":"));
+    ask_for(url, "{\"do\":\"step\",\"count\":2}", "\"paused\":true");
+    uint64_t frame = strtoull(strstr(first, "\"frame\":") + 8, NULL, 10);
+    char expected[64];
+    snprintf(expected, sizeof expected, "\"frame\":%llu,", (unsigned long long)frame + 2);
+    for (bool is_there = false; !is_there;) {
+        char *reply = ask(url, "{\"do\":\"status\"}");
+        is_there = strstr(reply, expected) != NULL;
+        free(reply);
+    }
+    ask_for(url, "{\"do\":\"speed\",\"speed\":200}", "\"speed\":200");
+    ask_for(url, "{\"do\":\"pause\",\"paused\":false}", "\"paused\":false");
+    free(first);
+    return NULL;
+}
+
+PLAIN_TEST(a_page_pauses_and_steps_the_world)
+{
+    begin(true);
+    step_beside(pause_and_step, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+PLAIN_TEST(what_cannot_be_started_says_why_and_leaves_nothing)
+{
+    weft_inspect *other;
+    unsigned port;
+    begin(true);
+    CHECK(sscanf(weft_inspect_url(inspect), "http://127.0.0.1:%u/", &port) == 1);
+    CHECK_RESULT(weft_inspect_start(world, &(weft_inspect_desc){.port = port}, &other),
+                 WEFT_ALREADY_EXISTS);
+    CHECK(other == NULL);
+    CHECK_OK(weft_inspect_start(world, &(weft_inspect_desc){.port = port, .takes_next_port = true},
+                                &other));
+    CHECK(strcmp(weft_inspect_url(other), weft_inspect_url(inspect)) != 0);
+    weft_inspect_stop(other);
+    CHECK_RESULT(weft_inspect_start(world, &(weft_inspect_desc){.port = 70000}, &other),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_inspect_start(world, &(weft_inspect_desc){.token = "short"}, &other),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_inspect_start(NULL, NULL, &other), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_inspect_pump(NULL, 0), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_inspect_all("27760,read"), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_inspect_all("99999"), WEFT_INVALID_ARGUMENT);
+    weft_inspect_stop(NULL);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+PLAIN_TEST(inspectors_come_and_go_with_their_worlds)
+{
+    for (int i = 0; i < 20; i++) {
+        begin(true);
+        CHECK_OK(weft_world_step(world, 0.01f));
+        if (i % 2 == 0) weft_inspect_stop(inspect);
+        CHECK_OK(weft_world_destroy(world));
+    }
+}

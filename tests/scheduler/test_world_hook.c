@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* test_world_hook.c: hooks of worlds: when they are called, what they may do, and how they end. */
+#include <weft/weft.h>
+
+#include "plain.h"
+
+/* What a hook has seen. Owner: one test. */
+typedef struct seen {
+    uint32_t steps, ends;
+    weft_world_hook *removes;
+    bool fails;
+} seen;
+
+static void stepped(weft_world *world, void *user)
+{
+    seen *s = user;
+    s->steps++;
+    if (s->fails) {
+        CHECK(weft_query_create(world, NULL).id == 0);
+        CHECK_RESULT(weft_world_error(world)->code, WEFT_INVALID_ARGUMENT);
+    }
+    if (s->removes != NULL) CHECK_OK(weft_world_hook_remove(world, s->removes));
+}
+
+static void ended(weft_world *world, void *user)
+{
+    seen *s = user;
+    CHECK(weft_world_frame(world).number != 0);
+    s->ends++;
+}
+
+static weft_world *world_of_one(void)
+{
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    return world;
+}
+
+PLAIN_TEST(a_hook_is_called_once_a_step_and_once_at_the_end)
+{
+    seen s = {0};
+    weft_world *world = world_of_one();
+    weft_world_hook hook = {stepped, ended, &s};
+    CHECK_OK(weft_world_hook_add(world, &hook));
+    CHECK_RESULT(weft_world_hook_add(world, &hook), WEFT_INVALID_ARGUMENT);
+    for (int i = 0; i < 3; i++) CHECK_OK(weft_world_step(world, 0.5f));
+    CHECK_RESULT(weft_world_step(world, -1), WEFT_INVALID_ARGUMENT); /* was no step */
+    CHECK_U64(s.steps, 3);
+    CHECK_OK(weft_world_destroy(world));
+    CHECK_U64(s.ends, 1);
+}
+
+PLAIN_TEST(a_hook_may_remove_itself_and_the_next_one_is_called)
+{
+    seen first = {0}, second = {0};
+    weft_world *world = world_of_one();
+    weft_world_hook a = {stepped, ended, &first}, b = {stepped, ended, &second};
+    CHECK_OK(weft_world_hook_add(world, &a));
+    CHECK_OK(weft_world_hook_add(world, &b));
+    first.removes = &a;
+    CHECK_OK(weft_world_step(world, 0));
+    CHECK_OK(weft_world_step(world, 0));
+    CHECK(first.steps == 1 && second.steps == 2);
+    CHECK_RESULT(weft_world_hook_remove(world, &a), WEFT_NOT_FOUND);
+    CHECK_OK(weft_world_destroy(world));
+    CHECK(first.ends == 0 && second.ends == 1);
+}
+
+PLAIN_TEST(errors_in_a_hook_do_not_replace_that_of_the_step)
+{
+    seen s = {.fails = true};
+    weft_world *world = world_of_one();
+    weft_world_hook hook = {stepped, NULL, &s};
+    CHECK_OK(weft_world_hook_add(world, &hook));
+    weft_world_error_clear(world);
+    uint64_t number = weft_world_error(world)->number;
+    CHECK_OK(weft_world_step(world, 0));
+    CHECK_U64(s.steps, 1);
+    CHECK_RESULT(weft_world_error(world)->code, WEFT_OK);
+    CHECK_U64(weft_world_error(world)->number, number);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static uint32_t created;
+
+static void count_created(weft_world *world)
+{
+    CHECK(world != NULL);
+    created++;
+}
+
+PLAIN_TEST(worlds_that_are_made_can_be_watched)
+{
+    weft_world_watch_created(count_created);
+    weft_world *world = world_of_one();
+    CHECK_U64(created, 1);
+    CHECK_OK(weft_world_destroy(world));
+    weft_world_watch_created(NULL);
+    CHECK_OK(weft_world_destroy(world_of_one()));
+    CHECK_U64(created, 1);
+}

@@ -1,0 +1,241 @@
+// entities.js: entities by query, by name, by relation; one entity with its values.
+import { el, Table, panel, count, tag, setText, empty } from '/ui.js';
+
+const PAGE = 50;
+
+// A value of a component as a row of a list shows it: "x 1  y 2".
+function brief(value) {
+  if (value === null || value === undefined) return el('span', { class: 'soft' }, '\u2013');
+  if (typeof value !== 'object') return document.createTextNode(String(value));
+  const line = el('span', { class: 'values' });
+  for (const [name, v] of Object.entries(value).slice(0, 6)) {
+    line.append(`${name} `, el('b', {}, typeof v === 'object' && v !== null ? JSON.stringify(v).slice(0, 40) : String(v)));
+  }
+  return line;
+}
+
+export const entities = {
+  title: 'Entities',
+  open(root, api, rest) {
+    let mode = 'query', query = '', from = 0, columns = null, table = null, total = 0, picked = rest[0] || null, part = '', relation = null;
+    const detail = panel('Entity', el('div', { class: 'body' }, empty('Choose an entity.')));
+    const list = panel('Entities');
+    const input = el('input', { type: 'text', id: 'query', placeholder: 'Position, !Frozen, ?Name', autocomplete: 'off', spellcheck: false, 'aria-label': 'Query', list: 'types' });
+    const types = el('datalist', { id: 'types' });
+    const problem = el('p', { class: 'note bad', role: 'alert', hidden: true });
+    const holder = el('div');
+    const say = el('span', { class: 'soft grow' });
+    const back = el('button', { type: 'button', onclick: () => turn(-PAGE) }, 'Previous'), on = el('button', { type: 'button', onclick: () => turn(PAGE) }, 'Next');
+    const foot = el('footer', {}, say, back, on);
+    const form = el('form', { class: 'query body', onsubmit: (e) => { e.preventDefault(); run(); } }, input, el('button', { type: 'submit', class: 'primary' }, 'Run'));
+    const choose = el('select', { 'aria-label': 'Relation', hidden: true, onchange: () => { relation = choose.value; showTree(); } });
+    const modes = el('div', { class: 'modes', role: 'group', 'aria-label': 'List by' }, [['query', 'Query'], ['name', 'Name'], ['tree', 'Tree']].map(([id, text]) =>
+      el('button', { type: 'button', 'aria-pressed': String(id === mode), onclick: (e) => setMode(id, e.target) }, text)));
+    list.head.append(el('div', { class: 'row-gap' }, choose, modes));
+    list.append(types, form, problem, holder, foot);
+    const hint = el('p', { class: 'soft wide' }, 'A has it \u00b7 !A lacks it \u00b7 ?A shown if there \u00b7 A | B one of them \u00b7 commas between terms; empty: every entity.');
+    root.append(hint, el('div', { class: 'split' }, list, detail));
+    holder.replaceChildren(empty('Waiting for an answer.'));
+
+    function setMode(id, button) {
+      mode = id;
+      for (const other of modes.children) other.setAttribute('aria-pressed', String(other === button));
+      form.hidden = mode === 'tree';
+      hint.hidden = mode !== 'query';
+      foot.hidden = mode !== 'query';
+      choose.hidden = mode !== 'tree';
+      input.placeholder = mode === 'name' ? 'a part of a name' : 'Position, !Frozen, ?Name';
+      input.setAttribute('aria-label', mode === 'name' ? 'Name' : 'Query');
+      if (mode === 'name') input.removeAttribute('list'); else input.setAttribute('list', 'types');
+      input.value = mode === 'name' ? part : query;
+      columns = null;
+      from = 0;
+      problem.hidden = true;
+      if (mode === 'tree') showTree(); else watch();
+    }
+
+    function run() {
+      if (mode === 'name') part = input.value.trim(); else query = input.value.trim();
+      from = 0;
+      columns = null;
+      watch();
+    }
+    function turn(by) { from = Math.max(0, from + by); watch(); }
+
+    const link = (r) => el('button', { type: 'button', class: 'link', onclick: () => pick(r.entity) }, r.name || r.entity);
+    function makeTable(names) {
+      table = new Table([{ title: 'Entity', draw: link, state: (r) => r.entity + (r.name || '') },
+        ...names.map((name, i) => ({ title: name, class: 'cut', draw: (r) => brief(r.values[i]), state: (r) => JSON.stringify(r.values[i]) }))],
+      { key: (r) => r.entity, label: 'Entities' });
+      holder.replaceChildren(table.node);
+    }
+
+    function update(data) {
+      input.removeAttribute('aria-invalid');
+      if (data.error) { refuse(data.error); return; }
+      problem.hidden = true;
+      const names = data.columns || [];
+      if (!columns || columns.join() !== names.join()) { columns = names; makeTable(names); }
+      table.update(data.rows, mode === 'name' ? 'No name contains this.' : 'No entity is selected.');
+      mark();
+      total = data.total;
+      const last = Math.min(total, from + data.rows.length);
+      setText(say, total === 0 ? 'none' : `${count(from + 1)} to ${count(last)} of ${count(total)}`);
+      back.disabled = from === 0;
+      on.disabled = from + PAGE >= total;
+      foot.hidden = mode === 'tree';
+    }
+    function refuse(text) {
+      input.setAttribute('aria-invalid', 'true');
+      problem.textContent = text;
+      problem.hidden = false;
+      holder.replaceChildren();
+      columns = null;
+      foot.hidden = true;
+    }
+    function mark() { if (table) for (const [id, line] of table.rows) line.node.setAttribute('aria-selected', String(id === picked)); }
+
+    // ---- tree
+    async function showTree() {
+      foot.hidden = true;
+      watch();
+      try {
+        const names = (await api.ask({ do: 'relations' })).relations;
+        if (!names.length) { choose.hidden = true; holder.replaceChildren(empty('This world has no relations.')); return; }
+        choose.replaceChildren(...names.map((n) => el('option', { value: n }, n)));
+        relation = names.includes(relation) ? relation : names[0];
+        choose.value = relation;
+        const tree = el('ul', { class: 'tree', role: 'tree', 'aria-label': `Entities by ${relation}` });
+        holder.replaceChildren(el('div', { class: 'scroll' }, tree));
+        await fill(tree, null, 0);
+        if (!tree.children.length) holder.replaceChildren(empty(`No entity is the target of ${relation}.`));
+      } catch (p) { holder.replaceChildren(empty(p.message)); }
+    }
+    async function fill(parent, entity, start) {
+      const request = { do: 'tree', relation, from: start };
+      if (entity) request.entity = entity;
+      const data = await api.ask(request);
+      for (const row of data.rows) parent.append(branch(row));
+      if (data.next) {
+        const more = el('li', { role: 'none' }, el('button', { type: 'button', class: 'link', onclick: () => { more.remove(); fill(parent, entity, data.next); } }, 'more'));
+        parent.append(more);
+      }
+    }
+    function branch(row) {
+      const twist = el('button', { type: 'button', class: row.sources ? 'twist' : 'twist leaf', 'aria-label': `Open ${row.name || row.entity}`, onclick: toggle }, '\u25b8');
+      const item = el('li', { role: 'treeitem' }, el('div', {}, twist, link(row), row.sources ? el('span', { class: 'soft' }, count(row.sources)) : null));
+      if (row.sources) item.setAttribute('aria-expanded', 'false');
+      let inner = null;
+      async function toggle() {
+        const is = item.getAttribute('aria-expanded') !== 'true';
+        item.setAttribute('aria-expanded', String(is));
+        twist.textContent = is ? '\u25be' : '\u25b8';
+        if (!is) { inner.remove(); inner = null; return; }
+        inner = el('ul', { class: 'tree', role: 'group' });
+        item.append(inner);
+        try { await fill(inner, row.entity, 0); } catch (p) { inner.append(el('li', {}, p.message)); }
+      }
+      return item;
+    }
+
+    // ---- one entity
+    let parts = new Map(), shown = '';
+    function pick(entity) {
+      picked = entity;
+      mark();
+      watch();
+      if (matchMedia('(max-width: 1100px)').matches) detail.scrollIntoView({ block: 'start' });
+    }
+    function updateOne(data) {
+      if (data.error) { detail.head.nextSibling.replaceWith(el('div', { class: 'body' }, empty(data.error))); shown = ''; return; }
+      const shape = JSON.stringify([data.entity, data.writable, data.components.map((c) => [c.name, c.fields && c.fields.map((f) => f.path)])]);
+      if (shape !== shown) { shown = shape; build(data); }
+      for (const c of data.components) parts.get(c.name)(c);
+      setText(place, `archetype ${data.archetype}, chunk ${data.chunk}, row ${data.row} of ${data.chunk_rows}`);
+      const state = JSON.stringify([data.systems, data.relations, data.origin]);
+      if (around.dataset.state === state) return;
+      around.dataset.state = state;
+      around.replaceChildren(...data.relations.map((r) => el('div', { class: 'row-gap' }, el('h3', {}, r.name),
+        r.target ? el('button', { type: 'button', class: 'link', onclick: () => pick(r.target) }, r.target_name || r.target) : null,
+        r.sources ? el('span', { class: 'soft' }, `${count(r.sources)} sources`) : null)),
+      el('h3', {}, 'Systems that run over it'), el('div', { class: 'tags' }, data.systems.length ? data.systems.map((s) => tag(s)) : el('span', { class: 'soft' }, 'none')),
+      ...(data.origin ? [el('h3', {}, 'Comes from'), el('p', { class: 'mono' }, data.origin)] : []));
+    }
+    const place = el('p', { class: 'soft' }), around = el('div');
+    function build(data) {
+      parts = new Map();
+      const boxes = data.components.map((c) => component(data, c));
+      delete around.dataset.state;
+      const name = data.name ? `${data.name} ` : '';
+      const all = el('div', {}, el('div', { class: 'part' }, el('div', { class: 'row-gap' }, el('strong', {}, name), el('code', {}, data.entity)), place), boxes, el('div', { class: 'part' }, around));
+      while (detail.head.nextSibling) detail.head.nextSibling.remove();
+      detail.append(all);
+    }
+    function component(data, c) {
+      const box = el('div', { class: 'part' }), fields = el('div', { class: 'fields' }), updates = [];
+      const switchBox = c.enabled === undefined ? null : el('input', { type: 'checkbox', class: 'switch', disabled: !data.writable, 'aria-label': `${c.name} is enabled`, onchange: (e) => set({ component: c.name, enabled: e.target.checked }, fields) });
+      box.append(el('header', {}, switchBox, el('h3', {}, c.name), el('span', { class: 'soft' }, c.kind === 'data' ? `${c.bytes} B` : c.kind === 'tag' ? 'tag' : `${c.kind}, ${c.bytes} B`)));
+      if (c.fields || c.raw !== undefined || c.elements || c.count !== undefined) box.append(fields);
+      if (c.fields) for (const f of c.fields) updates.push(field(data, c, f, fields));
+      else if (c.raw !== undefined) { const v = el('span', { class: 'value' }); fields.append(el('span', { class: 'name' }, 'bytes'), v, el('span')); updates.push((now) => setText(v, String(now.raw))); }
+      else if (c.count !== undefined) { const v = el('span', { class: 'value' }); fields.append(el('span', { class: 'name' }, 'elements'), v, el('span')); updates.push((now) => setText(v, `${now.count}: ${JSON.stringify(now.elements || []).slice(0, 400)}`)); }
+      parts.set(c.name, (now) => { if (switchBox) switchBox.checked = now.enabled; updates.forEach((u) => u(now)); });
+      return box;
+    }
+    const plain = (f) => (f.value.startsWith('"') ? JSON.parse(f.value) : f.value);
+    function field(data, c, f, fields) {
+      const at = c.fields.indexOf(f), title = f.text || '', name = f.path || 'value', id = `f-${c.name}-${name}`;
+      const unit = el('span', { class: 'unit' }, f.unit || '');
+      if (f.kind === 'entity' && f.length === undefined) {
+        const go = el('button', { type: 'button', class: 'link', onclick: () => pick(go.textContent) });
+        fields.append(el('span', { class: 'name', title }, name), go, unit);
+        return (now) => setText(go, plain(now.fields[at]));
+      }
+      if (!data.writable || f.fixed || f.kind === 'bytes' || f.kind === 'blob') {
+        const value = el('span', { class: 'value' });
+        fields.append(el('span', { class: 'name', title }, name), value, unit);
+        return (now) => setText(value, plain(now.fields[at]));
+      }
+      const isText = f.value.startsWith('"') && f.kind === 'text';
+      const input = f.kind === 'enum' && f.constants ? el('select', { id }, f.constants.map((k) => el('option', { value: k }, k)))
+        : f.kind === 'bool' && f.length === undefined ? el('input', { type: 'checkbox', id }) : el('input', { type: 'text', id, autocomplete: 'off' });
+      if (f.least !== undefined) input.title = `${f.least} to ${f.most}`;
+      const commit = () => {
+        let value = input.type === 'checkbox' ? input.checked : input.value;
+        if (typeof value === 'string' && !isText && f.kind !== 'enum') { try { value = JSON.parse(value); } catch { /* a text: "400 km" */ } }
+        set({ component: c.name, path: f.path, value }, fields, input);
+      };
+      input.addEventListener('change', commit);
+      fields.append(el('label', { for: id, title }, name), input, unit);
+      let latest = null;
+      const show = (now) => {
+        latest = now;
+        if (document.activeElement === input && input.type === 'text') return;
+        const value = plain(now.fields[at]);
+        if (input.type === 'checkbox') input.checked = value === 'true';
+        else if (input.value !== value) input.value = value;
+      };
+      input.addEventListener('blur', () => { if (latest) show(latest); });
+      return show;
+    }
+    async function set(request, fields, input) {
+      fields.querySelectorAll('.problem').forEach((p) => p.remove());
+      if (input) input.removeAttribute('aria-invalid');
+      try { updateOne(await api.ask({ do: 'set', entity: picked, ...request })); } catch (p) {
+        const say = el('p', { class: 'problem', role: 'alert' }, p.message);
+        if (input) { input.setAttribute('aria-invalid', 'true'); input.nextSibling.after(say); } else fields.append(say);
+      }
+    }
+
+    function watch() {
+      const all = [];
+      const request = mode === 'name' ? { do: 'search', part } : { do: 'entities', query, from, count: PAGE };
+      if (mode !== 'tree') all.push({ request, update, refused: (p) => refuse(p.message) });
+      if (picked) all.push({ request: { do: 'entity', entity: picked }, update: updateOne });
+      api.watch(all);
+    }
+    api.ask({ do: 'types' }).then((d) => types.replaceChildren(...d.types.map((t) => el('option', { value: t })))).catch(() => {});
+    watch();
+    return { find: () => input.focus() };
+  },
+};

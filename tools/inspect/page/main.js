@@ -1,0 +1,128 @@
+// main.js: the frame: which window is open, the head, pause, step, speed, keys.
+import { ask, Stream, token } from '/net.js';
+import { el, setText, count, short, empty } from '/ui.js';
+import { archetypes } from '/archetypes.js';
+import { entities } from '/entities.js';
+import { systems, queries } from '/systems.js';
+import { timeline, jobs } from '/timeline.js';
+import { memory, scenes } from '/world.js';
+
+const windows = { archetypes, entities, systems, queries, timeline, memory, scenes, jobs };
+const names = Object.keys(windows);
+const $ = (id) => document.getElementById(id);
+let open = null, stream = null, status = {};
+
+const api = {
+  ask,
+  go(name, ...rest) { show(name, rest); },
+  // The window says what it watches; the head is watched always.
+  watch(list) {
+    open.watched = list;
+    stream.watch([{ request: { do: 'status' }, update: showStatus }, ...list]);
+  },
+  get writable() { return status.writable === true; },
+};
+
+function tabs() {
+  $('tabs').replaceChildren(...names.map((name, i) => el('button', {
+    type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'main', 'aria-selected': 'false',
+    onclick: () => show(name),
+  }, windows[name].title, el('kbd', {}, String(i + 1)))));
+}
+
+function show(name, rest = []) {
+  if (!windows[name]) name = names[0];
+  if (open && open.close) open.close();
+  for (const other of names) {
+    const tab = $(`tab-${other}`);
+    tab.setAttribute('aria-selected', String(other === name));
+    tab.tabIndex = other === name ? 0 : -1;
+  }
+  const root = el('div', { class: 'window' });
+  $('main').setAttribute('aria-labelledby', `tab-${name}`);
+  $('main').replaceChildren(root);
+  $('main').scrollTop = 0;
+  history.replaceState(null, '', `#${token}/${name}${rest.length ? `/${rest.map(encodeURIComponent).join('/')}` : ''}`);
+  document.title = `${windows[name].title} \u2013 weft`;
+  open = {};
+  Object.assign(open, windows[name].open(root, api, rest));
+}
+
+function showStatus(now) {
+  status = now;
+  const pairs = [['Frame', count(now.frame)], ['Time', `${now.time.toFixed(1)} s`], ['Pace', `${short(now.pace)}/s`],
+    ['Entities', count(now.entities)], ['Systems', count(now.systems)], ['Workers', count(now.workers)]];
+  const list = $('figures');
+  if (!list.children.length) list.replaceChildren(...pairs.map(([n]) => el('div', {}, el('dt', {}, n), el('dd'))));
+  pairs.forEach(([, v], i) => setText(list.children[i].children[1], v));
+  setText($('program'), now.program);
+  $('pause').setAttribute('aria-pressed', String(now.paused));
+  setText($('pause'), now.paused ? 'Go on' : 'Pause');
+  if (document.activeElement !== $('speed')) $('speed').value = String(now.speed);
+  setState(now.paused ? 'held' : 'live', now.paused ? 'paused' : 'running');
+}
+
+function setState(kind, text) {
+  if ($('state').className !== `state ${kind}`) $('state').className = `state ${kind}`;
+  setText($('state'), text);
+}
+
+async function act(request) {
+  try { showStatus(await ask(request)); } catch (problem) { setState('lost', problem.message); }
+}
+
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  const digit = Number(event.key);
+  if (digit >= 1 && digit <= names.length) show(names[digit - 1]);
+  else if (event.key === 'p') act({ do: 'pause', paused: !status.paused });
+  else if (event.key === 's') act({ do: 'step' });
+  else if (event.key === '/' && open.find) { open.find(); event.preventDefault(); }
+}
+
+function tabKeys(event) {
+  const at = names.findIndex((name) => document.activeElement === $(`tab-${name}`));
+  const move = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+  if (at < 0 || !move) return;
+  const next = names[(at + move + names.length) % names.length];
+  show(next);
+  $(`tab-${next}`).focus();
+  event.preventDefault();
+}
+
+function theme() {
+  const dark = document.documentElement.dataset.theme
+    ? document.documentElement.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  document.documentElement.dataset.theme = dark ? 'light' : 'dark';
+  try { localStorage.setItem('weft-theme', document.documentElement.dataset.theme); } catch { /* private mode */ }
+  window.dispatchEvent(new Event('resize'));
+}
+
+function start() {
+  try { const kept = localStorage.getItem('weft-theme'); if (kept) document.documentElement.dataset.theme = kept; } catch { /* none */ }
+  tabs();
+  $('theme').onclick = theme;
+  $('pause').onclick = () => act({ do: 'pause', paused: !status.paused });
+  $('step').onclick = () => act({ do: 'step' });
+  $('speed').onchange = () => act({ do: 'speed', speed: Number($('speed').value) });
+  $('skip').onclick = (event) => { event.preventDefault(); $('main').focus(); };
+  document.addEventListener('keydown', keys);
+  $('tabs').addEventListener('keydown', tabKeys);
+  if (token.length !== 32) { denied(); return; }
+  stream = new Stream((state) => {
+    if (state === 'denied') denied();
+    else if (state === 'lost') setState('lost', 'no answer');
+    else if ($('state').className === 'state lost') setState('live', 'running');
+  });
+  const [, name, ...rest] = location.hash.slice(1).split('/');
+  show(name || names[0], rest.map(decodeURIComponent));
+}
+
+function denied() {
+  setState('lost', 'no key');
+  $('main').replaceChildren(empty('This page needs its key.',
+    'Open the whole URL that the program printed, with what stands behind the # sign.'));
+}
+
+start();

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* mailbox.c: letters and streams, under one mutex that is never held for longer than a copy takes.
+ */
+#include "mailbox.h"
+
+#include "hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+bool weft__mailbox_init(weft__mailbox *mailbox, void (*wake)(void *user, void *connection),
+                        void *user)
+{
+    pthread_condattr_t monotonic;
+    memset(mailbox, 0, sizeof *mailbox);
+    mailbox->last = &mailbox->first;
+    mailbox->wake = wake;
+    mailbox->user = user;
+    if (pthread_mutex_init(&mailbox->lock, NULL) != 0) return false;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    bool is_made = pthread_cond_init(&mailbox->arrived, &monotonic) == 0;
+    pthread_condattr_destroy(&monotonic);
+    if (!is_made) pthread_mutex_destroy(&mailbox->lock);
+    return is_made;
+}
+
+static void stream_clear(weft__stream *stream)
+{
+    for (uint32_t i = 0; i < WEFT__WATCHES_MAX; i++) {
+        weft__wire_free(&stream->watches[i].request);
+        weft__wire_free(&stream->watches[i].event);
+    }
+    weft__wire_free(&stream->sending);
+    *stream = (weft__stream){0};
+}
+
+void weft__mailbox_fini(weft__mailbox *mailbox)
+{
+    for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++) stream_clear(&mailbox->streams[i]);
+    pthread_cond_destroy(&mailbox->arrived);
+    pthread_mutex_destroy(&mailbox->lock);
+}
+
+/* ---- letters ---- */
+
+static void want(weft__mailbox *mailbox, uint32_t more)
+{
+    at_add_rlx(&mailbox->x_wanted, more); /* relaxed: a hint; the mutex orders the rest */
+}
+
+void weft__mailbox_hold(weft__mailbox *mailbox, bool is_held)
+{
+    want(mailbox, is_held ? 1 : UINT32_MAX);
+}
+
+bool weft__mail_put(weft__mailbox *mailbox, weft__letter *letter)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    bool is_open = !mailbox->is_closed;
+    if (is_open) {
+        letter->next = NULL;
+        *mailbox->last = letter;
+        mailbox->last = &letter->next;
+        want(mailbox, 1);
+        pthread_cond_signal(&mailbox->arrived);
+    }
+    pthread_mutex_unlock(&mailbox->lock);
+    return is_open;
+}
+
+/* Under the mutex. */
+static weft__letter *unlink_first(weft__mailbox *mailbox)
+{
+    weft__letter *letter = mailbox->first;
+    if (letter == NULL) return NULL;
+    mailbox->first = letter->next;
+    if (mailbox->first == NULL) mailbox->last = &mailbox->first;
+    letter->is_taken = true;
+    return letter;
+}
+
+weft__letter *weft__mail_take(weft__mailbox *mailbox)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    weft__letter *letter = unlink_first(mailbox);
+    pthread_mutex_unlock(&mailbox->lock);
+    return letter;
+}
+
+/* Under the mutex. */
+static void answer(weft__mailbox *mailbox, weft__letter *letter)
+{
+    letter->is_answered = true;
+    want(mailbox, UINT32_MAX); /* one less */
+    mailbox->wake(mailbox->user, letter->connection);
+}
+
+void weft__mail_answer(weft__mailbox *mailbox, weft__letter *letter)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    answer(mailbox, letter);
+    pthread_mutex_unlock(&mailbox->lock);
+}
+
+bool weft__mail_is_answered(weft__mailbox *mailbox, const weft__letter *letter)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    bool is_answered = letter->is_answered;
+    pthread_mutex_unlock(&mailbox->lock);
+    return is_answered;
+}
+
+static void refuse(weft__mailbox *mailbox, weft__letter *letter, const char *why)
+{
+    weft__wire_clear(&letter->reply);
+    weft__wire_open(&letter->reply, NULL, '{');
+    weft__wire_text(&letter->reply, "error", why);
+    weft__wire_close(&letter->reply, '}');
+    letter->status = 503;
+    answer(mailbox, letter);
+}
+
+void weft__mail_expire(weft__mailbox *mailbox, uint64_t before_ns)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    while (mailbox->first != NULL && mailbox->first->since_ns < before_ns)
+        refuse(mailbox, unlink_first(mailbox),
+               "the world has not stepped for 5 s: its program is busy, or waits");
+    pthread_mutex_unlock(&mailbox->lock);
+}
+
+void weft__mailbox_wait(weft__mailbox *mailbox, uint64_t until_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
+                             .tv_nsec = (long)(until_ns % 1000000000u)};
+    pthread_mutex_lock(&mailbox->lock);
+    if (mailbox->first == NULL && !mailbox->is_closed)
+        pthread_cond_timedwait(&mailbox->arrived, &mailbox->lock, &until);
+    pthread_mutex_unlock(&mailbox->lock);
+}
+
+void weft__mailbox_close(weft__mailbox *mailbox)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    mailbox->is_closed = true;
+    for (weft__letter *letter; (letter = unlink_first(mailbox)) != NULL;)
+        refuse(mailbox, letter, "the inspector has stopped");
+    for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++) {
+        weft__stream *stream = &mailbox->streams[i];
+        if (stream->number == 0 || !stream->is_suspended) continue;
+        stream->is_suspended = false;
+        mailbox->wake(mailbox->user, stream->connection);
+    }
+    pthread_mutex_unlock(&mailbox->lock);
+}
+
+void weft__letter_free(weft__letter *letter)
+{
+    if (letter == NULL) return;
+    weft__wire_free(&letter->body);
+    weft__wire_free(&letter->reply);
+    free(letter);
+}
+
+/* ---- streams ---- */
+
+weft__stream *weft__stream_open(weft__mailbox *mailbox, void *connection)
+{
+    weft__stream *found = NULL;
+    pthread_mutex_lock(&mailbox->lock);
+    for (uint32_t i = 0; i < WEFT__STREAMS_MAX && !mailbox->is_closed && found == NULL; i++)
+        if (mailbox->streams[i].number == 0) found = &mailbox->streams[i];
+    if (found != NULL) {
+        found->number = ++mailbox->last_number;
+        found->connection = connection;
+        weft__wire_format(&found->sending, "event: open\ndata: {\"stream\":%u}\n\n", found->number);
+        want(mailbox, 1);
+    }
+    pthread_mutex_unlock(&mailbox->lock);
+    return found;
+}
+
+void weft__stream_close(weft__mailbox *mailbox, weft__stream *stream)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    stream_clear(stream);
+    want(mailbox, UINT32_MAX); /* one less */
+    pthread_mutex_unlock(&mailbox->lock);
+}
+
+/* Under the mutex: the next thing to send. */
+static void gather_events(weft__stream *stream)
+{
+    weft__wire_clear(&stream->sending);
+    stream->sent = 0;
+    for (uint32_t i = 0; i < stream->watch_count; i++) {
+        weft__wire *event = &stream->watches[i].event;
+        if (event->count == 0) continue;
+        weft__wire_format(&stream->sending, "event: %u\ndata: ", i);
+        weft__wire_raw(&stream->sending, event->bytes, event->count);
+        weft__wire_raw(&stream->sending, "\n\n", 2);
+        weft__wire_clear(event);
+    }
+    if (stream->sending.count == 0 && stream->wants_beat)
+        weft__wire_raw(&stream->sending, ":\n\n", 3);
+    stream->wants_beat = false;
+}
+
+long weft__stream_take(weft__mailbox *mailbox, weft__stream *stream, char *out, size_t capacity,
+                       void (*suspend)(void *connection))
+{
+    pthread_mutex_lock(&mailbox->lock);
+    if (stream->sent == stream->sending.count) gather_events(stream);
+    size_t left = stream->sending.count - stream->sent;
+    size_t count = left < capacity ? left : capacity;
+    long result = mailbox->is_closed ? -1 : (long)count;
+    if (result == 0) {
+        stream->is_suspended = true;
+        suspend(stream->connection);
+    } else if (result > 0) {
+        memcpy(out, stream->sending.bytes + stream->sent, count);
+        stream->sent += count;
+    }
+    pthread_mutex_unlock(&mailbox->lock);
+    return result;
+}
+
+/* Under the mutex. */
+static void stream_wake(weft__mailbox *mailbox, weft__stream *stream)
+{
+    if (!stream->is_suspended) return;
+    stream->is_suspended = false;
+    mailbox->wake(mailbox->user, stream->connection);
+}
+
+void weft__streams_beat(weft__mailbox *mailbox)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++) {
+        if (mailbox->streams[i].number == 0) continue;
+        mailbox->streams[i].wants_beat = true;
+        stream_wake(mailbox, &mailbox->streams[i]);
+    }
+    pthread_mutex_unlock(&mailbox->lock);
+}
+
+bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, const char *const *texts,
+                        const size_t *lengths, uint32_t count)
+{
+    weft__stream *found = NULL;
+    if (count > WEFT__WATCHES_MAX || number == 0) return false;
+    pthread_mutex_lock(&mailbox->lock);
+    for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++)
+        if (mailbox->streams[i].number == number) found = &mailbox->streams[i];
+    for (uint32_t i = 0; found != NULL && i < count; i++) {
+        weft__watch *watch = &found->watches[i];
+        weft__wire_clear(&watch->request);
+        weft__wire_clear(&watch->event);
+        weft__wire_raw(&watch->request, texts[i], lengths[i]);
+        watch->hash = 0;
+    }
+    if (found != NULL) found->watch_count = count;
+    pthread_mutex_unlock(&mailbox->lock);
+    return found != NULL;
+}
+
+bool weft__stream_watched(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t *number,
+                          weft__wire *request)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    const weft__stream *stream = &mailbox->streams[place];
+    bool is_there = stream->number != 0 && index < stream->watch_count;
+    weft__wire_clear(request);
+    if (is_there)
+        weft__wire_raw(request, stream->watches[index].request.bytes,
+                       stream->watches[index].request.count);
+    *number = stream->number;
+    pthread_mutex_unlock(&mailbox->lock);
+    return is_there;
+}
+
+void weft__stream_event(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t number,
+                        const weft__wire *answer)
+{
+    uint64_t hash = hash_bytes(1, answer->bytes, answer->count) | 1;
+    pthread_mutex_lock(&mailbox->lock);
+    weft__stream *stream = &mailbox->streams[place];
+    weft__watch *watch = &stream->watches[index];
+    if (stream->number == number && index < stream->watch_count && watch->hash != hash) {
+        watch->hash = hash;
+        weft__wire_clear(&watch->event);
+        weft__wire_raw(&watch->event, answer->bytes, answer->count);
+        stream_wake(mailbox, stream);
+    }
+    pthread_mutex_unlock(&mailbox->lock);
+}

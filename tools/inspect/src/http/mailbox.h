@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* mailbox.h: what the HTTP thread and the owner of the world hand each other: letters (a request,
+ * then its answer) and streams (what a page watches, then events). A mutex guards all of it; only
+ * the question whether there is anything at all is asked without it.
+ *
+ *   who           letters                          streams
+ *   HTTP thread   put; after `is_answered` reads    open, set what is watched, take events, close
+ *   owner         takes all, answers               reads what is watched, puts events
+ *
+ * A letter belongs to the HTTP thread but between weft__mail_take and weft__mail_answer, when it is
+ * the owner's. A stream belongs to the HTTP thread; the owner touches it under the mutex only. */
+#ifndef WEFT_INSPECT_MAILBOX_H
+#define WEFT_INSPECT_MAILBOX_H
+
+#include "atomic.h"
+#include "out.h"
+
+#include <pthread.h>
+
+enum { WEFT__STREAMS_MAX = 8, WEFT__WATCHES_MAX = 16, WEFT__BODY_MAX = 1 << 16 };
+
+/* A request on its way. Owner: see above. */
+typedef struct weft__letter {
+    struct weft__letter *next;
+    void *connection; /* of the HTTP thread: whom to wake */
+    weft__wire body;
+    weft__wire reply;
+    uint64_t since_ns;
+    uint32_t status;
+    bool is_answered, is_taken;
+} weft__letter;
+
+/* One thing that a page watches: a request that is answered again and again, sent when the answer
+ * differs. Guarded by the mutex; `hash` and `is_due` are the owner's.
+ *   event.count != 0: an answer that was not sent yet; a newer one replaces it */
+typedef struct weft__watch {
+    weft__wire request; /* JSON */
+    weft__wire event;
+    uint64_t hash; /* of the last answer */
+} weft__watch;
+
+/* A page. Guarded by the mutex. */
+typedef struct weft__stream {
+    uint32_t number; /* 0: free */
+    void *connection;
+    bool is_suspended; /* waits for events */
+    bool wants_beat;
+    uint32_t watch_count;
+    weft__watch watches[WEFT__WATCHES_MAX];
+    weft__wire sending; /* of the HTTP thread: bytes that were taken */
+    size_t sent;
+} weft__stream;
+
+/* Owner: the inspector. */
+typedef struct weft__mailbox {
+    weft_a32 x_wanted; /* letters, streams and holds: 0, the pump returns at once */
+    pthread_mutex_t lock;
+    pthread_cond_t arrived; /* for an owner that waits */
+    /* guarded by lock */
+    weft__letter *first, **last;
+    weft__stream streams[WEFT__STREAMS_MAX];
+    uint32_t last_number;
+    bool is_closed;                             /* nothing is taken any more */
+    void (*wake)(void *user, void *connection); /* constant: resumes a connection; called under the
+                                                   mutex */
+    void *user;
+} weft__mailbox;
+
+bool weft__mailbox_init(weft__mailbox *mailbox, void (*wake)(void *user, void *connection),
+                        void *user);
+void weft__mailbox_fini(weft__mailbox *mailbox);
+/* How many letters, streams and holds there are for the owner: one load. */
+static inline uint32_t weft__mailbox_wanted(const weft__mailbox *mailbox)
+{
+    return at_load_rlx(&mailbox->x_wanted); /* relaxed: a hint; the mutex orders the rest */
+}
+/* The word that is not 0 when the owner is wanted (weft_world_hook.asks). */
+static inline const uint32_t *weft__mailbox_word(const weft__mailbox *mailbox)
+{
+    return &at_plain(&mailbox->x_wanted);
+}
+/* Owner: counts itself as wanted, or no longer: it has switched something on. */
+void weft__mailbox_hold(weft__mailbox *mailbox, bool is_held);
+
+/* ---- letters ---- */
+
+/* HTTP thread. False: closed. */
+bool weft__mail_put(weft__mailbox *mailbox, weft__letter *letter);
+/* Owner: the first letter; NULL: none. */
+weft__letter *weft__mail_take(weft__mailbox *mailbox);
+/* Owner: reply and status are set; the letter is the HTTP thread's from here on. */
+void weft__mail_answer(weft__mailbox *mailbox, weft__letter *letter);
+/* HTTP thread: whether the answer is there. */
+bool weft__mail_is_answered(weft__mailbox *mailbox, const weft__letter *letter);
+/* HTTP thread: letters that the owner has not taken since `before_ns` are answered with 503. */
+void weft__mail_expire(weft__mailbox *mailbox, uint64_t before_ns);
+/* Owner: waits until something arrives, or until the time of the monotonic clock. */
+void weft__mailbox_wait(weft__mailbox *mailbox, uint64_t until_ns);
+/* Owner: answers everything with 503 and ends streams; afterwards nothing is taken. */
+void weft__mailbox_close(weft__mailbox *mailbox);
+
+void weft__letter_free(weft__letter *letter);
+
+/* ---- streams ---- */
+
+/* HTTP thread: NULL: there are 8, or the mailbox is closed. */
+weft__stream *weft__stream_open(weft__mailbox *mailbox, void *connection);
+void weft__stream_close(weft__mailbox *mailbox, weft__stream *stream);
+/* HTTP thread: up to `capacity` bytes to send; 0: nothing now, and the stream counts as suspended
+ * (`suspend` was called, under the mutex); -1: the end. */
+long weft__stream_take(weft__mailbox *mailbox, weft__stream *stream, char *out, size_t capacity,
+                       void (*suspend)(void *connection));
+/* HTTP thread: a comment to every page, so that the death of one is noticed. */
+void weft__streams_beat(weft__mailbox *mailbox);
+/* Owner: what a page watches from now on: `count` requests; replaces all. False: no such stream, or
+ * more than 16. */
+bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, const char *const *texts,
+                        const size_t *lengths, uint32_t count);
+/* Owner: the request of watch `index` of the stream at `place`, copied to `request`; false:
+ * none. */
+bool weft__stream_watched(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t *number,
+                          weft__wire *request);
+/* Owner: the answer of that watch, sent where it differs from the last one. */
+void weft__stream_event(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t number,
+                        const weft__wire *answer);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* answer.c: the table of what can be asked, and the list of what a page watches. A watch is a
+ * request that is answered again and again, so windows do not know of streams. */
+#include "answer.h"
+
+#include "clockwork.h"
+#include "window_archetypes.h"
+#include "window_entities.h"
+#include "window_entity.h"
+#include "window_systems.h"
+#include "window_timeline.h"
+#include "window_world.h"
+
+#include <string.h>
+
+static uint32_t watch(weft__session *session, const weft__request *request, weft__wire *out);
+
+static const struct {
+    const char *word;
+    weft__window *window;
+    bool is_action; /* changes something: cannot be watched */
+} table[] = {
+    {"status", weft__status_window, false},
+    {"types", weft__types_window, false},
+    {"archetypes", weft__archetypes_window, false},
+    {"archetype", weft__archetype_window, false},
+    {"entities", weft__entities_window, false},
+    {"search", weft__search_window, false},
+    {"relations", weft__relations_window, false},
+    {"tree", weft__tree_window, false},
+    {"entity", weft__entity_window, false},
+    {"systems", weft__systems_window, false},
+    {"schedule", weft__schedule_window, false},
+    {"explain", weft__explain_window, false},
+    {"queries", weft__queries_window, false},
+    {"timeline", weft__timeline_window, false},
+    {"memory", weft__memory_window, false},
+    {"scenes", weft__scenes_window, false},
+    {"jobs", weft__jobs_window, false},
+    {"export", weft__export_window, true}, /* too large to be sent again and again */
+    {"set", weft__entity_edit, true},
+    {"switch", weft__system_switch, true},
+    {"section", weft__section_request, true},
+    {"pause", weft__pause, true},
+    {"step", weft__step, true},
+    {"speed", weft__speed, true},
+    {"watch", watch, true},
+};
+
+/* Position in the table of what the request asks; -1: nothing that there is. */
+static int find_word(const weft__request *request)
+{
+    char word[32];
+    if (!weft__request_text(request, "do", word, sizeof word)) return -1;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].word, word) == 0) return (int)i;
+    return -1;
+}
+
+bool weft__answer_is_window(const char *text, size_t count)
+{
+    weft__request request;
+    const char *problem;
+    if (!weft__request_read(&request, text, count, &problem)) return false;
+    int found = find_word(&request);
+    return found >= 0 && !table[found].is_action;
+}
+
+uint32_t weft__answer(weft__session *session, const char *text, size_t count, weft__wire *out)
+{
+    weft__request request;
+    const char *problem;
+    uint32_t status;
+    weft__wire_clear(out);
+    weft__wire_open(out, NULL, '{');
+    if (!weft__request_read(&request, text, count, &problem)) {
+        status = weft__window_fail(out, 400, "%s", problem);
+    } else {
+        int found = find_word(&request);
+        status = found < 0 ? weft__window_fail(out, 400, "\"do\" names nothing that can be asked")
+                           : table[found].window(session, &request, out);
+    }
+    weft__wire_close(out, '}');
+    return out->has_failed ? 503 : status;
+}
+
+/* {"stream": 3, "what": [{"do": "status"}, ...]}: what a page watches from now on. */
+static uint32_t watch(weft__session *session, const weft__request *request, weft__wire *out)
+{
+    const char *texts[WEFT__WATCHES_MAX];
+    size_t lengths[WEFT__WATCHES_MAX], bytes;
+    uint32_t count = 0;
+    weft__json json;
+    const char *list = weft__request_raw(request, "what", &bytes);
+    if (list == NULL) return weft__window_fail(out, 400, "\"what\" is a list of requests");
+    weft__json_open(&json, list, bytes);
+    weft__json_token token = weft__json_next(&json);
+    if (token.kind != WEFT__JSON_ARRAY)
+        return weft__window_fail(out, 400, "\"what\" is a list of requests");
+    while ((token = weft__json_next(&json)).kind == WEFT__JSON_OBJECT) {
+        const char *begin = token.at;
+        if (count == WEFT__WATCHES_MAX)
+            return weft__window_fail(out, 400, "at most %d things can be watched",
+                                     WEFT__WATCHES_MAX);
+        if (!weft__json_skip(&json, &token)) break;
+        texts[count] = begin;
+        lengths[count] = (size_t)(token.end - begin);
+        if (!weft__answer_is_window(texts[count], lengths[count]))
+            return weft__window_fail(out, 400, "number %u of \"what\" cannot be watched", count);
+        count++;
+    }
+    if (token.kind != WEFT__JSON_ARRAY_END)
+        return weft__window_fail(out, 400, "\"what\" is a list of requests");
+    uint32_t stream = (uint32_t)weft__request_count(request, "stream", 0, UINT32_MAX);
+    if (!weft__stream_watch(session->mailbox, stream, texts, lengths, count))
+        return weft__window_fail(out, 404, "there is no stream %u: open /events", stream);
+    session->has_new_watches = true;
+    weft__wire_count(out, "watched", count);
+    return 200;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* inspector.c: an inspector of a world: start, pump, stop; and the one that the environment asks
+ * for. The pump is what runs between steps on the thread that owns the world: it answers
+ * letters, then, ten times a second, what open pages watch, and waits while the page has paused
+ * the world. */
+#include "answer.h"
+#include "clockwork.h"
+#include "log.h"
+#include "server.h"
+#include "system_log.h"
+#include "timeline_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+static const uint64_t watch_period_ns = UINT64_C(100000000);
+static const uint64_t page_gone_ns = UINT64_C(5000000000);
+static const uint64_t need_lasts_ns = UINT64_C(2000000000);
+
+/* Owner: the program, from start to stop; the thread that owns the world. */
+struct weft_inspect {
+    weft__session session;
+    weft__server *server;
+    weft__mailbox *mailbox; /* of the server */
+    weft_world_hook hook;
+    pid_t process; /* a forked child has no server */
+    bool holds;    /* counts as wanted in the mailbox */
+    weft_log log;
+    uint64_t watched_ns;
+    uint64_t seen_ns;  /* when a page was last there: one that paused the world may be gone */
+    uint32_t watch_at; /* where the next round over what is watched begins */
+    weft__wire request, reply;
+    char token[WEFT__TOKEN_BYTES];
+    char url[96];
+};
+
+/* ---- needs ---- */
+
+static bool is_needed(const weft__session *session, weft__need need, uint64_t now)
+{
+    uint64_t asked = session->needed_ns[need];
+    return asked != 0 && now - asked < need_lasts_ns;
+}
+
+static void measure(weft__session *session, bool is_on)
+{
+    if (session->is_measuring == is_on) return;
+    if (is_on) weft_schedule_get(session->world, &session->options, sizeof session->options);
+    weft_schedule_desc options = session->options;
+    options.is_measured |= is_on;
+    if (!session->options.is_measured && weft_schedule_set(session->world, &options) != WEFT_OK)
+        return;
+    session->is_measuring = is_on;
+    if (!is_on) weft__system_log_free(session);
+}
+
+static void trace(weft__session *session, bool is_on)
+{
+    if (session->is_tracing == is_on) return;
+    session->is_tracing = is_on;
+    if (is_on) weft__timeline_skip(session);
+    weft_job_trace_enable(weft_world_pool(session->world), is_on);
+}
+
+/* Switches on what open windows need, and off what none needs any more. */
+static void meet_needs(weft__session *session, uint64_t now)
+{
+    measure(session, is_needed(session, WEFT__NEED_TIMES, now));
+    trace(session, is_needed(session, WEFT__NEED_EVENTS, now));
+}
+
+/* ---- answers ---- */
+
+/* Returns whether time is left. */
+static bool answer_letters(weft_inspect *inspect, uint64_t end_ns)
+{
+    weft__letter *letter;
+    while ((letter = weft__mail_take(inspect->mailbox)) != NULL) {
+        const char *text = letter->body.bytes == NULL ? "" : letter->body.bytes;
+        letter->status = weft__answer(&inspect->session, text, letter->body.count, &letter->reply);
+        weft__mail_answer(inspect->mailbox, letter);
+        inspect->seen_ns = weft__session_now();
+        if (weft__session_now() >= end_ns) return false;
+    }
+    return true;
+}
+
+/* What pages watch, one after the other until the time is over; the next call goes on there. */
+static void answer_watches(weft_inspect *inspect, uint64_t end_ns)
+{
+    const uint32_t all = WEFT__STREAMS_MAX * WEFT__WATCHES_MAX;
+    inspect->session.has_new_watches = false;
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t at = inspect->watch_at % all, number;
+        uint32_t stream = at / WEFT__WATCHES_MAX, index = at % WEFT__WATCHES_MAX;
+        inspect->watch_at = at + 1;
+        if (!weft__stream_watched(inspect->mailbox, stream, index, &number, &inspect->request)) {
+            inspect->watch_at = (stream + 1) * WEFT__WATCHES_MAX; /* the next page */
+            i += WEFT__WATCHES_MAX - 1 - index;
+            continue;
+        }
+        weft__answer(&inspect->session, inspect->request.bytes, inspect->request.count,
+                     &inspect->reply);
+        if (!inspect->reply.has_failed)
+            weft__stream_event(inspect->mailbox, stream, index, number, &inspect->reply);
+        if (weft__session_now() >= end_ns) return;
+    }
+    inspect->watched_ns = weft__session_now();
+}
+
+static void take_figures(weft__session *session)
+{
+    if (session->is_measuring) weft__system_log_take(session);
+    if (session->is_tracing) weft__timeline_take(session);
+}
+
+static bool has_pages(const weft_inspect *inspect)
+{
+    return weft__mailbox_wanted(inspect->mailbox) > inspect->holds;
+}
+
+static void serve_pages(weft_inspect *inspect, uint64_t budget_ns)
+{
+    uint64_t now = weft__session_now(), end_ns = now + budget_ns, until_ns;
+    weft__session *session = &inspect->session;
+    take_figures(session);
+    weft__clockwork_stepped(session, now);
+    for (;;) {
+        bool has_time = answer_letters(inspect, end_ns);
+        bool is_due = weft__session_now() - inspect->watched_ns >= watch_period_ns;
+        if (has_time && (is_due || session->has_new_watches)) answer_watches(inspect, end_ns);
+        now = weft__session_now();
+        meet_needs(session, now);
+        if (has_pages(inspect)) inspect->seen_ns = now;
+        if (now - inspect->seen_ns > page_gone_ns) session->is_paused = false;
+        if (!weft__clockwork_waits(session, now, &until_ns)) return;
+        weft__mailbox_wait(inspect->mailbox, until_ns);
+        end_ns = weft__session_now() + budget_ns;
+    }
+}
+
+/* Nothing looks: what was switched on for pages goes off. */
+static void rest(weft__session *session)
+{
+    measure(session, false);
+    trace(session, false);
+    session->needed_ns[WEFT__NEED_TIMES] = session->needed_ns[WEFT__NEED_EVENTS] = 0;
+    session->speed = 0;
+}
+
+/* Steps call the pump as long as something is on, or the world paused. */
+static void hold(weft_inspect *inspect)
+{
+    const weft__session *session = &inspect->session;
+    bool holds = session->is_measuring || session->is_tracing || session->is_paused;
+    if (holds != inspect->holds) weft__mailbox_hold(inspect->mailbox, holds);
+    inspect->holds = holds;
+}
+
+static void pump(weft_inspect *inspect, uint64_t budget_ns)
+{
+    if (__builtin_expect(weft__mailbox_wanted(inspect->mailbox) == 0, 1)) return;
+    if (getpid() != inspect->process) return;
+    if (has_pages(inspect) || inspect->session.is_paused)
+        serve_pages(inspect, budget_ns == 0 ? WEFT_INSPECT_BUDGET_NS : budget_ns);
+    else
+        rest(&inspect->session);
+    hold(inspect);
+}
+
+weft_result weft_inspect_pump(weft_inspect *inspect, uint64_t budget_ns)
+{
+    if (inspect == NULL) return WEFT_INVALID_ARGUMENT;
+    pump(inspect, budget_ns);
+    return WEFT_OK;
+}
+
+/* ---- start and stop ---- */
+
+static void stepped(weft_world *world, void *user)
+{
+    (void)world;
+    pump(user, 0);
+}
+
+static void end(weft_inspect *inspect)
+{
+    weft__session *session = &inspect->session;
+    if (getpid() == inspect->process) weft__server_stop(inspect->server);
+    if (session->is_tracing) weft_job_trace_enable(weft_world_pool(session->world), false);
+    weft__system_log_free(session);
+    weft__timeline_free(session);
+    weft__wire_free(&inspect->request);
+    weft__wire_free(&inspect->reply);
+    free(inspect);
+}
+
+/* The world is destroyed: a handle that the program holds is not used again. */
+static void ended(weft_world *world, void *user)
+{
+    (void)world;
+    end(user);
+}
+
+static bool draw_token(char *token)
+{
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) return false;
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+static bool take_token(weft_inspect *inspect, const char *token)
+{
+    if (token == NULL) return draw_token(inspect->token);
+    if (strlen(token) != WEFT__TOKEN_BYTES - 1 ||
+        strspn(token, "0123456789abcdefABCDEF") != WEFT__TOKEN_BYTES - 1)
+        return false;
+    memcpy(inspect->token, token, WEFT__TOKEN_BYTES);
+    return true;
+}
+
+static weft_result start_server(weft_inspect *inspect, const weft_inspect_desc *desc,
+                                const char **why)
+{
+    weft__server_desc server = {.token = inspect->token};
+    server.port = desc->port == 0                       ? WEFT_INSPECT_PORT
+                  : desc->port == WEFT_INSPECT_ANY_PORT ? 0
+                                                        : desc->port;
+    server.port_tries = desc->takes_next_port ? 16 : 0;
+    *why = "port: one from 1 to 65519, or WEFT_INSPECT_ANY_PORT";
+    if (server.port > 65519) return WEFT_INVALID_ARGUMENT;
+    *why = "token: 32 hexadecimal digits, or NULL";
+    if (!take_token(inspect, desc->token)) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__server_start(&server, &inspect->server, why);
+    if (result != WEFT_OK) return result;
+    inspect->mailbox = inspect->session.mailbox = weft__server_mailbox(inspect->server);
+    snprintf(inspect->url, sizeof inspect->url, "http://127.0.0.1:%u/#%s",
+             weft__server_port(inspect->server), inspect->token);
+    return WEFT_OK;
+}
+
+/* `why` is for a log: the world's error has no place for texts of other libraries. */
+static weft_result start(weft_world *world, const weft_inspect_desc *desc, weft_inspect **out,
+                         const char **why)
+{
+    weft_inspect *inspect = calloc(1, sizeof *inspect);
+    *why = "no memory";
+    if (inspect == NULL) return WEFT_OUT_OF_MEMORY;
+    inspect->session.world = world;
+    inspect->session.is_writable = desc->is_writable;
+    inspect->process = getpid();
+    inspect->log = desc->log;
+    inspect->hook = (weft_world_hook){desc->is_pumped ? NULL : stepped, ended, inspect};
+    weft_result result = start_server(inspect, desc, why);
+    if (result == WEFT_OK) {
+        inspect->hook.asks = weft__mailbox_word(inspect->mailbox);
+        result = weft_world_hook_add(world, &inspect->hook);
+        if (result != WEFT_OK) weft__server_stop(inspect->server);
+        *why = "the world takes no hook now: start it between steps";
+    }
+    if (result != WEFT_OK) {
+        free(inspect);
+        return result;
+    }
+    *out = inspect;
+    return WEFT_OK;
+}
+
+weft_result weft_inspect_start(weft_world *world, const weft_inspect_desc *desc, weft_inspect **out)
+{
+    static const weft_inspect_desc defaults;
+    const char *why;
+    if (out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = NULL;
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (desc == NULL) desc = &defaults;
+    weft_result result = start(world, desc, out, &why);
+    if (result != WEFT_OK) weft__log(&desc->log, WEFT_LOG_WARNING, "weft_inspect_start: %s", why);
+    return result;
+}
+
+void weft_inspect_stop(weft_inspect *inspect)
+{
+    if (inspect == NULL) return;
+    measure(&inspect->session, false);
+    weft_world_hook_remove(inspect->session.world, &inspect->hook);
+    end(inspect);
+}
+
+const char *weft_inspect_url(const weft_inspect *inspect)
+{
+    return inspect == NULL ? "" : inspect->url;
+}
+
+void weft_inspect_scene(weft_inspect *inspect, weft_scene *scene)
+{
+    if (inspect != NULL) inspect->session.scene = scene;
+}
+
+void weft_inspect_sections(weft_inspect *inspect, const weft_inspect_source *source)
+{
+    if (inspect == NULL) return;
+    inspect->session.source = source == NULL ? (weft_inspect_source){0} : *source;
+}
+
+/* ---- every world of a process ---- */
+
+/* "", "27760", "write", "27760,write". */
+static bool read_value(const char *value, weft_inspect_desc *out)
+{
+    char *end_at;
+    *out = (weft_inspect_desc){.takes_next_port = true};
+    if (*value >= '0' && *value <= '9') {
+        unsigned long port = strtoul(value, &end_at, 10);
+        if (port > 65519) return false;
+        out->port = port == 0 ? WEFT_INSPECT_ANY_PORT : (uint32_t)port;
+        value = end_at;
+        if (*value == ',')
+            value++;
+        else if (*value != '\0')
+            return false;
+    }
+    out->is_writable = strcmp(value, "write") == 0;
+    return out->is_writable || *value == '\0';
+}
+
+/* A world was made by a program whose environment asks for an inspector. What goes wrong must not
+ * make the program fail. */
+static void inspect_created(weft_world *world)
+{
+    static char
+        token[WEFT__TOKEN_BYTES]; /* one for the process: an open page finds the next world */
+    weft_inspect_desc desc;
+    weft_inspect *inspect;
+    const char *why, *value = secure_getenv("WEFT_INSPECT");
+    if (value == NULL || !read_value(value, &desc)) return;
+    if (token[0] == '\0' && !draw_token(token)) return;
+    desc.token = token;
+    weft_result result = start(world, &desc, &inspect, &why);
+    if (result != WEFT_OK)
+        weft__log(&desc.log, WEFT_LOG_WARNING, "WEFT_INSPECT=%s: a world is not inspected: %s",
+                  value, why);
+    else
+        weft__log(&desc.log, WEFT_LOG_REPORT, "inspector: %s", inspect->url);
+}
+
+weft_result weft_inspect_all(const char *value)
+{
+    weft_inspect_desc desc;
+    if (value == NULL) value = "";
+    if (!read_value(value, &desc)) return WEFT_INVALID_ARGUMENT;
+    if (setenv("WEFT_INSPECT", value, 1) != 0) return WEFT_OUT_OF_MEMORY;
+    weft_world_watch_created(inspect_created);
+    return WEFT_OK;
+}
+
+/* Linked with the library, a program needs no call. */
+__attribute__((constructor)) static void inspect_by_environment(void)
+{
+    if (secure_getenv("WEFT_INSPECT") != NULL) weft_world_watch_created(inspect_created);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* session.c: what several windows use: errors as answers, names, handles as text.
+ *
+ * Nothing here is kept between two requests. */
+#include "session.h"
+
+#include "os.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+uint64_t weft__session_now(void)
+{
+    const weft_os *os = weft__os_default();
+    return os->clock_ns(os->user);
+}
+
+uint32_t weft__window_fail(weft__wire *out, uint32_t status, const char *format, ...)
+{
+    char text[640];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    weft__wire_text(out, "error", text);
+    return status;
+}
+
+uint32_t weft__window_world_error(const weft__session *session, weft__wire *out)
+{
+    return weft__window_fail(out, 409, "%s", weft_world_error(session->world)->text);
+}
+
+void weft__session_need(weft__session *session, weft__need need)
+{
+    session->needed_ns[need] = weft__session_now();
+}
+
+weft_component weft__session_component(const weft__session *session, uint32_t id)
+{
+    return (weft_component){id, weft_world_head_of(session->world)->number};
+}
+
+uint32_t weft__session_component_count(const weft__session *session)
+{
+    weft_world_stats stats;
+    weft_world_stats_get(session->world, &stats, sizeof stats);
+    return (uint32_t)stats.component_types;
+}
+
+const char *weft__session_name(const weft__session *session, weft_component component)
+{
+    const weft_component_desc *info = weft_component_info(session->world, component);
+    return info == NULL ? "?" : info->name;
+}
+
+void weft__wire_entity(weft__wire *out, const char *name, weft_entity entity)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%u:%u", entity.index, entity.version);
+    weft__wire_text(out, name, text);
+}
+
+void weft__wire_archetype(weft__wire *out, const char *name, const weft__session *session,
+                          weft_archetype archetype)
+{
+    weft_component components[64];
+    uint32_t count = weft_archetype_components(session->world, archetype, components, 64);
+    weft__wire_open(out, name, '[');
+    for (uint32_t i = 0; i < count && i < 64; i++)
+        weft__wire_text(out, NULL, weft__session_name(session, components[i]));
+    if (count > 64) weft__wire_text(out, NULL, "...");
+    weft__wire_close(out, ']');
+}

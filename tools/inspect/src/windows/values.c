@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* values.c: values as JSON, by weft_value_write; structs of structs as a flat list of leaves, which
+ * is what a page shows and edits. */
+#include "values.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_SHOWN = 32, LEAVES_SHOWN = 256 };
+
+bool weft__value_type(const weft__session *session, weft_component component, weft_type *made,
+                      const weft_type **type)
+{
+    const weft_component_desc *info = weft_component_info(session->world, component);
+    *type = weft_component_type(session->world, component);
+    if (*type != NULL) return true;
+    if (info == NULL || info->field_count == 0 || info->fields == NULL) return false;
+    *made = (weft_type){.name = info->name,
+                        .size = info->size,
+                        .alignment = info->alignment,
+                        .fields = info->fields,
+                        .field_count = info->field_count};
+    *type = made;
+    return true;
+}
+
+const void *weft__value_of(const weft__session *session, weft_entity entity,
+                           weft_component component)
+{
+    const weft_component_desc *info = weft_component_info(session->world, component);
+    if (info == NULL || (info->flags & (WEFT_CHUNK | WEFT_RESOURCE)) != 0) return NULL;
+    if (info->flags & WEFT_SHARED)
+        return weft_entity_read_shared(session->world, entity, component);
+    return info->size == 0 ? NULL : weft_entity_read(session->world, entity, component);
+}
+
+/* What weft_value_write and its like wrote to: room, then the length it wanted. */
+static void add_written(weft__wire *out, size_t capacity, size_t length)
+{
+    if (length < capacity) out->count += length;
+}
+
+static void add_bytes(weft__wire *out, const char *name, const unsigned char *bytes, size_t count)
+{
+    char text[2 * BYTES_SHOWN + 16] = "0x";
+    size_t at = 2;
+    for (size_t i = 0; i < count && i < BYTES_SHOWN; i++, at += 2)
+        snprintf(text + at, sizeof text - at, "%02x", bytes[i]);
+    if (count > BYTES_SHOWN) snprintf(text + at, sizeof text - at, "...");
+    weft__wire_text(out, name, text);
+}
+
+void weft__wire_value(weft__wire *out, const char *name, const weft__session *session,
+                      weft_component component, const void *value)
+{
+    weft_type made;
+    const weft_type *type;
+    const weft_component_desc *info = weft_component_info(session->world, component);
+    if (value == NULL || info == NULL) {
+        weft__wire_json(out, name, "null");
+    } else if (info->flags & WEFT_BUFFER) {
+        weft__wire_open(out, name, '{');
+        weft__wire_count(out, "elements", ((const weft_buffer *)value)->count);
+        weft__wire_close(out, '}');
+    } else if (!weft__value_type(session, component, &made, &type)) {
+        add_bytes(out, name, value, info->size);
+    } else {
+        size_t length = weft_value_write(NULL, type, value, NULL, 0);
+        weft__wire_json(out, name, " ");
+        char *room = weft__wire_room(out, length + 1);
+        if (room != NULL)
+            add_written(out, length + 1, weft_value_write(NULL, type, value, room, length + 1));
+    }
+}
+
+void weft__wire_path(weft__wire *out, const char *name, const weft_type *type,
+                     const weft_path *path, const void *value)
+{
+    char few[256];
+    size_t length = weft_path_value_write(NULL, type, path, value, few, sizeof few);
+    char *text = length < sizeof few ? few : malloc(length + 1);
+    if (text == NULL) return;
+    if (text != few) weft_path_value_write(NULL, type, path, value, text, length + 1);
+    weft__wire_text(out, name, text);
+    if (text != few) free(text);
+}
+
+/* ---- leaves ---- */
+
+static const char *kind_name(weft_field_kind kind)
+{
+    static const char *const names[] = {
+        [WEFT_FIELD_BYTES] = "bytes",   [WEFT_FIELD_BOOL] = "bool", [WEFT_FIELD_I8] = "i8",
+        [WEFT_FIELD_I16] = "i16",       [WEFT_FIELD_I32] = "i32",   [WEFT_FIELD_I64] = "i64",
+        [WEFT_FIELD_U8] = "u8",         [WEFT_FIELD_U16] = "u16",   [WEFT_FIELD_U32] = "u32",
+        [WEFT_FIELD_U64] = "u64",       [WEFT_FIELD_F32] = "f32",   [WEFT_FIELD_F64] = "f64",
+        [WEFT_FIELD_ENTITY] = "entity", [WEFT_FIELD_BLOB] = "blob", [WEFT_FIELD_STRUCT] = "struct",
+        [WEFT_FIELD_ENUM] = "enum",     [WEFT_FIELD_BITS] = "bits", [WEFT_FIELD_TEXT] = "text"};
+    return kind < sizeof names / sizeof names[0] && names[kind] != NULL ? names[kind] : "blob";
+}
+
+/* A walk over the leaves of a value. Owner: one call. */
+typedef struct leaves {
+    weft__wire *out;
+    const weft_type *type; /* the outermost */
+    const void *value;
+    uint32_t count;
+} leaves;
+
+static void add_leaf(leaves *l, const char *path_text, const weft_field *field)
+{
+    weft_path path;
+    if (l->count++ >= LEAVES_SHOWN) return;
+    if (weft_path_compile(l->type, path_text, &path, NULL, 0) != WEFT_OK) return;
+    weft__wire_open(l->out, NULL, '{');
+    weft__wire_text(l->out, "path", path_text);
+    weft__wire_text(l->out, "kind", kind_name(field->kind));
+    if (path.count > 1) weft__wire_count(l->out, "length", path.count);
+    if (field->unit != NULL) weft__wire_text(l->out, "unit", field->unit);
+    if (field->text != NULL) weft__wire_text(l->out, "text", field->text);
+    if (field->least < field->most) {
+        weft__wire_number(l->out, "least", field->least);
+        weft__wire_number(l->out, "most", field->most);
+    }
+    if (field->flags & WEFT_FIELD_READ_ONLY) weft__wire_bool(l->out, "fixed", true);
+    if (field->flags & WEFT_FIELD_COLOUR) weft__wire_bool(l->out, "colour", true);
+    if (field->kind == WEFT_FIELD_ENUM && field->type != NULL) {
+        weft__wire_open(l->out, "constants", '[');
+        for (uint32_t i = 0; i < field->type->constant_count; i++)
+            weft__wire_text(l->out, NULL, field->type->constants[i].name);
+        weft__wire_close(l->out, ']');
+    }
+    weft__wire_path(l->out, "value", l->type, &path, l->value);
+    weft__wire_close(l->out, '}');
+}
+
+static void add_leaves(leaves *l, const weft_type *type, const char *before, uint32_t depth)
+{
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const weft_field *field = &type->fields[i];
+        char path[512];
+        if (field->flags & WEFT_FIELD_HIDDEN) continue;
+        int length = snprintf(path, sizeof path, "%s%s%s", before, before[0] == '\0' ? "" : ".",
+                              field->name);
+        if (length < 0 || (size_t)length >= sizeof path) continue;
+        bool is_one = field->kind == WEFT_FIELD_STRUCT && field->type != NULL &&
+                      (field->count <= 1 && field->bytes <= field->type->size);
+        if (is_one && depth < WEFT_TYPE_DEPTH)
+            add_leaves(l, field->type, path, depth + 1);
+        else
+            add_leaf(l, path, field);
+    }
+}
+
+void weft__wire_leaves(weft__wire *out, const char *name, const weft_type *type, const void *value)
+{
+    leaves l = {.out = out, .type = type, .value = value};
+    weft__wire_open(out, name, '[');
+    add_leaves(&l, type, "", 0);
+    weft__wire_close(out, ']');
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* values.h: component values as JSON: by their description, or as bytes.
+ *
+ * Owner of the world; reads only. */
+#ifndef WEFT_INSPECT_VALUES_H
+#define WEFT_INSPECT_VALUES_H
+
+#include "session.h"
+
+/* The description of a component, made from its fields where it was registered without `type`;
+ * false: it has none. `made` gives the memory, fields are borrowed. */
+bool weft__value_type(const weft__session *session, weft_component component, weft_type *made,
+                      const weft_type **type);
+/* The value of a plain, SPARSE or SHARED component of an entity; NULL: none. */
+const void *weft__value_of(const weft__session *session, weft_entity entity,
+                           weft_component component);
+/* Adds a value as JSON; without a description its first bytes, as text. */
+void weft__wire_value(weft__wire *out, const char *name, const weft__session *session,
+                      weft_component component, const void *value);
+/* Adds the leaves of a described value: an array of {"path", "value", "unit", ...}. */
+void weft__wire_leaves(weft__wire *out, const char *name, const weft_type *type, const void *value);
+/* Adds the value of a path as a text that is JSON: pages show numbers as they are written. */
+void weft__wire_path(weft__wire *out, const char *name, const weft_type *type,
+                     const weft_path *path, const void *value);
+
+#endif

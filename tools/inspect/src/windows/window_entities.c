@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* window_entities.c: the Entities window. A page of rows costs a walk over the slices before it,
+ * and the values of its own rows. */
+#include "window_entities.h"
+
+#include "query_text.h"
+#include "values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE_MAX = 200, SEARCH_MAX = 200, LOOKED_AT_MAX = 200000 };
+
+static void add_head(const weft__session *session, weft_entity entity, weft__wire *out)
+{
+    weft__wire_entity(out, "entity", entity);
+    const char *name = weft_entity_name(session->world, entity);
+    if (name[0] != '\0') weft__wire_text(out, "name", name);
+}
+
+static void add_row(weft__session *session, weft_entity entity, const weft_term *terms,
+                    uint32_t term_count, weft__wire *out)
+{
+    weft__wire_open(out, NULL, '{');
+    add_head(session, entity, out);
+    weft__wire_open(out, "values", '[');
+    for (uint32_t i = 0; i < term_count; i++) {
+        const void *value = weft__value_of(session, entity, terms[i].component);
+        weft__wire_value(out, NULL, session, terms[i].component, value);
+    }
+    weft__wire_close(out, ']');
+    weft__wire_close(out, '}');
+}
+
+/* The rows [from, from + count) that the query selects. */
+static void add_rows(weft__session *session, weft_query query, const weft__request *request,
+                     weft__wire *out)
+{
+    uint64_t from = weft__request_count(request, "from", 0, UINT64_C(1) << 40), at = 0;
+    uint64_t end = from + weft__request_count(request, "count", 50, PAGE_MAX);
+    weft_term terms[WEFT_INLINE_TERMS];
+    uint32_t term_count = weft_query_terms(session->world, query, terms, WEFT_INLINE_TERMS);
+    weft_cursor c = weft_query_begin(session->world, query);
+    while (at < end && weft_query_next(&c)) {
+        const weft_entity *entities = weft_slice_entities(&c.slice);
+        uint32_t begin = 0, stop = 0;
+        while (at < end && weft_slice_next_run(&c.slice, &begin, &stop)) {
+            uint64_t run = stop - begin, skip = from > at ? from - at : 0;
+            for (uint64_t i = skip; i < run && at + i < end; i++)
+                add_row(session, entities[begin + i], terms, term_count, out);
+            at += run;
+        }
+    }
+    weft_query_end(&c);
+}
+
+static void add_columns(weft__session *session, weft_query query, weft__wire *out)
+{
+    weft_term terms[WEFT_INLINE_TERMS];
+    uint32_t count = weft_query_terms(session->world, query, terms, WEFT_INLINE_TERMS);
+    weft__wire_open(out, "columns", '[');
+    for (uint32_t i = 0; i < count; i++)
+        weft__wire_text(out, NULL, weft__session_name(session, terms[i].component));
+    weft__wire_close(out, ']');
+}
+
+uint32_t weft__entities_window(weft__session *session, const weft__request *request,
+                               weft__wire *out)
+{
+    char text[1024], why[512];
+    weft_query query;
+    if (!weft__request_text(request, "query", text, sizeof text))
+        return weft__window_fail(out, 400, "a query is a text of at most 1,023 bytes");
+    if (!weft__query_text_make(session, text, &query, why, sizeof why))
+        return weft__window_fail(out, 422, "%s", why);
+    weft__wire_count(out, "total", weft_query_count(session->world, query));
+    add_columns(session, query, out);
+    weft__wire_open(out, "rows", '[');
+    add_rows(session, query, request, out);
+    weft__wire_close(out, ']');
+    weft_query_destroy(session->world, query);
+    return 200;
+}
+
+static int compare_entities(const void *left, const void *right)
+{
+    const weft_entity *a = left, *b = right;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+uint32_t weft__search_window(weft__session *session, const weft__request *request, weft__wire *out)
+{
+    char part[64];
+    weft_entity found[SEARCH_MAX];
+    if (!weft__request_text(request, "part", part, sizeof part))
+        return weft__window_fail(out, 400, "a part of a name has at most 63 bytes");
+    uint32_t total = weft_entity_search(session->world, part, found, SEARCH_MAX);
+    uint32_t shown = total < SEARCH_MAX ? total : SEARCH_MAX;
+    qsort(found, shown, sizeof found[0], compare_entities);
+    weft__wire_count(out, "total", total);
+    weft__wire_open(out, "rows", '[');
+    for (uint32_t i = 0; i < shown; i++) {
+        weft__wire_open(out, NULL, '{');
+        add_head(session, found[i], out);
+        weft__wire_close(out, '}');
+    }
+    weft__wire_close(out, ']');
+    return 200;
+}
+
+/* ---- relations ---- */
+
+void weft__relations_find(weft__session *session)
+{
+    weft_world_stats stats;
+    weft_relation_stats relation;
+    weft_world_stats_get(session->world, &stats, sizeof stats);
+    if (session->relation_types == stats.component_types) return;
+    session->relation_types = stats.component_types;
+    session->relation_count = 0;
+    for (uint32_t id = 1; id <= stats.component_types && session->relation_count < 16; id++) {
+        weft_component component = weft__session_component(session, id);
+        if (weft_relation_stats_get(session->world, component, &relation, sizeof relation) ==
+            WEFT_OK)
+            session->relations[session->relation_count++] = component;
+    }
+}
+
+uint32_t weft__relations_window(weft__session *session, const weft__request *request,
+                                weft__wire *out)
+{
+    (void)request;
+    weft__relations_find(session);
+    weft__wire_open(out, "relations", '[');
+    for (uint32_t i = 0; i < session->relation_count; i++)
+        weft__wire_text(out, NULL, weft__session_name(session, session->relations[i]));
+    weft__wire_close(out, ']');
+    return 200;
+}
+
+static void add_node(weft__session *session, weft_component relation, weft_entity entity,
+                     weft__wire *out)
+{
+    uint32_t count;
+    weft_relation_sources(session->world, relation, entity, &count);
+    weft__wire_open(out, NULL, '{');
+    add_head(session, entity, out);
+    weft__wire_count(out, "sources", count);
+    weft__wire_close(out, '}');
+}
+
+/* Entities with sources and without a target: from entity number `from` on, until enough are found
+ * or looked at. Returns where to go on; 0: that were all. */
+static uint64_t add_roots(weft__session *session, weft_component relation, uint64_t from,
+                          weft__wire *out)
+{
+    weft_query all = weft_query_create(
+        session->world, &(weft_query_desc){.with_prefabs = true, .with_inactive = true});
+    uint64_t at = 0, found = 0, next = 0;
+    weft_cursor c = weft_query_begin(session->world, all);
+    while (next == 0 && weft_query_next(&c)) {
+        const weft_entity *entities = weft_slice_entities(&c.slice);
+        for (uint32_t i = 0; i < c.slice.count && next == 0; i++, at++) {
+            uint32_t count;
+            if (at < from) continue;
+            if (found == PAGE_MAX || at - from == LOOKED_AT_MAX) next = at;
+            weft_relation_sources(session->world, relation, entities[i], &count);
+            bool is_root =
+                count != 0 &&
+                weft_entity_is_null(weft_relation_target(session->world, relation, entities[i]));
+            if (next != 0 || !is_root) continue;
+            add_node(session, relation, entities[i], out);
+            found++;
+        }
+    }
+    weft_query_end(&c);
+    weft_query_destroy(session->world, all);
+    return next;
+}
+
+uint32_t weft__tree_window(weft__session *session, const weft__request *request, weft__wire *out)
+{
+    char name[WEFT__REQUEST_WORD];
+    weft_entity entity;
+    weft_relation_stats stats;
+    weft__request_text(request, "relation", name, sizeof name);
+    weft_component relation = weft_component_find(session->world, name);
+    if (weft_relation_stats_get(session->world, relation, &stats, sizeof stats) != WEFT_OK)
+        return weft__window_fail(out, 404, "no relation \"%s\"", name);
+    uint64_t from = weft__request_count(request, "from", 0, UINT64_C(1) << 40), next = 0;
+    weft__wire_count(out, "edges", stats.sources);
+    weft__wire_open(out, "rows", '[');
+    if (!weft__request_entity(request, "entity", &entity)) {
+        next = add_roots(session, relation, from, out);
+    } else {
+        uint32_t count;
+        const weft_entity *sources =
+            weft_relation_sources(session->world, relation, entity, &count);
+        for (uint64_t i = from; i < count && i < from + PAGE_MAX; i++)
+            add_node(session, relation, sources[i], out);
+        next = count > from + PAGE_MAX ? from + PAGE_MAX : 0;
+    }
+    weft__wire_close(out, ']');
+    weft__wire_count(out, "next", next);
+    return 200;
+}

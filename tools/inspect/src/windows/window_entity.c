@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* window_entity.c: one entity, and edits. An edit copies the value, reads the text into the copy
+ * (ranges and units are checked there), asks the component's own check, and sets it as the
+ * program would. */
+#include "window_entity.h"
+
+#include "values.h"
+#include "window_entities.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMPONENTS = 128, ELEMENTS_SHOWN = 16, SYSTEMS = 512 };
+
+static const char *kind_of(const weft_component_desc *info)
+{
+    if (info->flags & WEFT_SHARED) return "shared";
+    if (info->flags & WEFT_CHUNK) return "chunk";
+    if (info->flags & WEFT_BUFFER) return "buffer";
+    if (info->flags & WEFT_SPARSE) return "sparse";
+    return info->size == 0 ? "tag" : "data";
+}
+
+static void add_elements(const weft__session *session, weft_component component,
+                         const weft_component_desc *info, const weft_buffer *buffer,
+                         weft__wire *out)
+{
+    weft_type made;
+    const weft_type *type;
+    weft__wire_count(out, "count", buffer->count);
+    if (!weft__value_type(session, component, &made, &type)) return;
+    const char *elements = weft_buffer_read(buffer);
+    weft__wire_open(out, "elements", '[');
+    for (uint32_t i = 0; i < buffer->count && i < ELEMENTS_SHOWN; i++) {
+        size_t length = weft_value_write(NULL, type, elements + i * info->size, NULL, 0);
+        weft__wire_json(out, NULL, " ");
+        char *room = weft__wire_room(out, length + 1);
+        if (room == NULL) break;
+        weft_value_write(NULL, type, elements + i * info->size, room, length + 1);
+        out->count += length;
+    }
+    weft__wire_close(out, ']');
+}
+
+static void add_component(const weft__session *session, weft_entity entity,
+                          weft_component component, weft__wire *out)
+{
+    weft_type made;
+    const weft_type *type;
+    const weft_component_desc *info = weft_component_info(session->world, component);
+    const void *value = weft__value_of(session, entity, component);
+    weft__wire_open(out, NULL, '{');
+    weft__wire_text(out, "name", info->name);
+    weft__wire_text(out, "kind", kind_of(info));
+    weft__wire_count(out, "bytes", info->size);
+    if (info->flags & WEFT_ENABLEABLE)
+        weft__wire_bool(out, "enabled", weft_entity_is_enabled(session->world, entity, component));
+    if (value != NULL && (info->flags & WEFT_BUFFER) != 0)
+        add_elements(session, component, info, value, out);
+    else if (value != NULL && weft__value_type(session, component, &made, &type))
+        weft__wire_leaves(out, "fields", type, value);
+    else if (value != NULL)
+        weft__wire_value(out, "raw", session, component, value);
+    weft__wire_close(out, '}');
+}
+
+static void add_components(const weft__session *session, weft_entity entity,
+                           weft_archetype archetype, weft__wire *out)
+{
+    weft_component components[COMPONENTS];
+    uint32_t count = weft_archetype_components(session->world, archetype, components, COMPONENTS);
+    if (count > COMPONENTS) count = COMPONENTS;
+    uint32_t types = weft__session_component_count(session);
+    weft__wire_open(out, "components", '[');
+    for (uint32_t i = 0; i < count; i++) add_component(session, entity, components[i], out);
+    for (uint32_t id = 1; id <= types; id++) { /* SPARSE ones are in no archetype */
+        weft_component component = weft__session_component(session, id);
+        const weft_component_desc *info = weft_component_info(session->world, component);
+        if (info != NULL && (info->flags & WEFT_SPARSE) != 0 &&
+            weft_entity_has(session->world, entity, component))
+            add_component(session, entity, component, out);
+    }
+    weft__wire_close(out, ']');
+}
+
+static void add_systems(const weft__session *session, weft_entity entity, weft__wire *out)
+{
+    weft_system *systems = calloc(SYSTEMS, sizeof *systems);
+    uint32_t count = systems == NULL ? 0 : weft_system_list(session->world, systems, SYSTEMS);
+    weft__wire_open(out, "systems", '[');
+    for (uint32_t i = 0; i < count && i < SYSTEMS; i++) {
+        weft_system_info info;
+        if (weft_system_info_get(session->world, systems[i], &info, sizeof info) != WEFT_OK ||
+            info.query.id == 0 || !weft_query_matches(session->world, info.query, entity))
+            continue;
+        weft__wire_text(out, NULL, info.name);
+    }
+    weft__wire_close(out, ']');
+    free(systems);
+}
+
+static void add_relations(weft__session *session, weft_entity entity, weft__wire *out)
+{
+    weft__relations_find(session);
+    weft__wire_open(out, "relations", '[');
+    for (uint32_t i = 0; i < session->relation_count; i++) {
+        weft_component relation = session->relations[i];
+        weft_entity target = weft_relation_target(session->world, relation, entity);
+        uint32_t sources;
+        weft_relation_sources(session->world, relation, entity, &sources);
+        if (weft_entity_is_null(target) && sources == 0) continue;
+        weft__wire_open(out, NULL, '{');
+        weft__wire_text(out, "name", weft__session_name(session, relation));
+        if (!weft_entity_is_null(target)) {
+            weft__wire_entity(out, "target", target);
+            weft__wire_text(out, "target_name", weft_entity_name(session->world, target));
+        }
+        weft__wire_count(out, "sources", sources);
+        weft__wire_close(out, '}');
+    }
+    weft__wire_close(out, ']');
+}
+
+static void add_origin(const weft__session *session, weft_entity entity, weft__wire *out)
+{
+    char text[512];
+    const weft_inspect_source *source = &session->source;
+    if (source->origin == NULL || source->origin(entity, text, sizeof text, source->user) == 0)
+        return;
+    weft__wire_text(out, "origin", text);
+}
+
+static uint32_t write_entity(weft__session *session, weft_entity entity, weft__wire *out)
+{
+    weft_entity_place place;
+    if (weft_entity_place_get(session->world, entity, &place, sizeof place) != WEFT_OK)
+        return weft__window_fail(out, 404, "entity %u:%u is not alive", entity.index,
+                                 entity.version);
+    weft__wire_entity(out, "entity", entity);
+    weft__wire_text(out, "name", weft_entity_name(session->world, entity));
+    weft__wire_bool(out, "writable", session->is_writable);
+    weft__wire_count(out, "archetype", place.archetype.id);
+    weft__wire_count(out, "chunk", place.chunk);
+    weft__wire_count(out, "row", place.row);
+    weft__wire_count(out, "chunk_rows", place.chunk_rows);
+    weft__wire_count(out, "chunk_capacity", place.chunk_capacity);
+    add_components(session, entity, place.archetype, out);
+    add_relations(session, entity, out);
+    add_systems(session, entity, out);
+    add_origin(session, entity, out);
+    return 200;
+}
+
+/* By handle, or by name. */
+static bool find_entity(const weft__session *session, const weft__request *request,
+                        weft_entity *out)
+{
+    char name[64];
+    if (weft__request_entity(request, "entity", out))
+        return weft_entity_is_alive(session->world, *out);
+    if (!weft__request_text(request, "name", name, sizeof name) || name[0] == '\0') return false;
+    *out = weft_entity_find(session->world, name);
+    return !weft_entity_is_null(*out);
+}
+
+uint32_t weft__entity_window(weft__session *session, const weft__request *request, weft__wire *out)
+{
+    weft_entity entity;
+    if (!find_entity(session, request, &entity))
+        return weft__window_fail(out, 404, "this entity is not alive");
+    return write_entity(session, entity, out);
+}
+
+/* ---- edits ---- */
+
+/* What an edit is about. Owner: one call. */
+typedef struct edit {
+    weft_entity entity;
+    weft_component component;
+    const weft_component_desc *info;
+    weft_type made;
+    const weft_type *type;
+    weft_path path;
+} edit;
+
+/* Reads the new text into `value`, a copy of the old one. */
+static uint32_t read_value(const weft__request *request, edit *e, void *value, weft__wire *out)
+{
+    weft_value_error error;
+    weft_text text = {.file = "value"};
+    text.bytes = weft__request_raw(request, "value", &text.count);
+    if (text.bytes == NULL) return weft__window_fail(out, 400, "a value is missing");
+    if (weft_path_read(NULL, &text, e->type, &e->path, value, &error) != WEFT_OK ||
+        weft_value_check(e->type, value, &error) != WEFT_OK) {
+        error.text[strcspn(error.text, "\n")] = '\0';
+        return weft__window_fail(out, 422, "%s", error.text);
+    }
+    return 200;
+}
+
+static weft_result set_value(weft__session *session, const edit *e, const void *value)
+{
+    if (e->info->flags & WEFT_SHARED)
+        return weft_entity_set_shared(session->world, e->entity, e->component, value);
+    return weft_entity_set(session->world, e->entity, e->component, value, e->info->size);
+}
+
+static uint32_t change_value(weft__session *session, const weft__request *request, edit *e,
+                             weft__wire *out)
+{
+    char path[WEFT__REQUEST_WORD], why[256];
+    const void *old = weft__value_of(session, e->entity, e->component);
+    if (old == NULL || (e->info->flags & WEFT_BUFFER) != 0 ||
+        !weft__value_type(session, e->component, &e->made, &e->type))
+        return weft__window_fail(out, 422, "%s has no described value that could be changed",
+                                 e->info->name);
+    if (!weft__request_text(request, "path", path, sizeof path) ||
+        weft_path_compile(e->type, path, &e->path, why, sizeof why) != WEFT_OK)
+        return weft__window_fail(out, 422, "%s has no field \"%s\"", e->info->name, path);
+    if (e->path.field != NULL && (e->path.field->flags & WEFT_FIELD_READ_ONLY) != 0)
+        return weft__window_fail(out, 422, "%s.%s is not to be edited", e->info->name, path);
+    void *copy = aligned_alloc(64, (e->info->size + 63) / 64 * 64);
+    if (copy == NULL) return weft__window_fail(out, 503, "no memory");
+    memcpy(copy, old, e->info->size);
+    uint32_t status = read_value(request, e, copy, out);
+    if (status == 200 && set_value(session, e, copy) != WEFT_OK)
+        status = weft__window_world_error(session, out);
+    free(copy);
+    return status;
+}
+
+uint32_t weft__entity_edit(weft__session *session, const weft__request *request, weft__wire *out)
+{
+    char name[WEFT__REQUEST_WORD];
+    edit e;
+    if (!session->is_writable)
+        return weft__window_fail(out, 403,
+                                 "this inspector only reads: start it with is_writable, or with "
+                                 "WEFT_INSPECT=write");
+    if (!find_entity(session, request, &e.entity))
+        return weft__window_fail(out, 404, "this entity is not alive");
+    weft__request_text(request, "component", name, sizeof name);
+    e.component = weft_component_find(session->world, name);
+    e.info = weft_component_info(session->world, e.component);
+    if (e.info == NULL || !weft_entity_has(session->world, e.entity, e.component))
+        return weft__window_fail(out, 404, "this entity has no \"%s\"", name);
+    uint32_t status = 200;
+    if (weft__request_has(request, "enabled")) {
+        bool is_enabled = weft__request_is(request, "enabled");
+        if (weft_entity_enable(session->world, e.entity, e.component, is_enabled) != WEFT_OK)
+            status = weft__window_world_error(session, out);
+    } else {
+        status = change_value(session, request, &e, out);
+    }
+    return status == 200 ? write_entity(session, e.entity, out) : status;
+}

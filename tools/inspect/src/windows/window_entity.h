@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* window_entity.h: one entity: where it is, its components with values, units and ranges, the
+ * systems that run over it, where it comes from; and changes of its values. Owner of the world,
+ * between steps. */
+#ifndef WEFT_INSPECT_WINDOW_ENTITY_H
+#define WEFT_INSPECT_WINDOW_ENTITY_H
+
+#include "session.h"
+
+/* {"entity": "12:3"} */
+uint32_t weft__entity_window(weft__session *session, const weft__request *request, weft__wire *out);
+/* {"entity": "12:3", "component": "Orbit", "path": "drag[2]", "value": "15 rev/day"}; or
+ * {"entity", "component", "enabled": false}. Needs is_writable. Answers with the entity. */
+uint32_t weft__entity_edit(weft__session *session, const weft__request *request, weft__wire *out);
+
+#endif

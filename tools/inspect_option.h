@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* inspect_option.h: the option --inspect of the commands that run a world.
+ *
+ *     {"inspect", WEFT_INSPECT_OPTION, &inspect},            among the options
+ *     status = weft_cli_inspect("screen", inspect);          before the world is created
+ */
+#ifndef WEFT_TOOLS_INSPECT_OPTION_H
+#define WEFT_TOOLS_INSPECT_OPTION_H
+
+#include "cli.h"
+
+#define WEFT_INSPECT_OPTION                                                                        \
+    "PORT", "windows on the world in a browser; PORT, write, or PORT,write", WEFT_CLI_MAYBE
+
+/* Serves every world that is created from now on; nothing without the option (NULL). Returns
+ * WEFT_CLI_CONTINUE, or the status to exit with, already reported. */
+int weft_cli_inspect(const char *command, const char *value);
+
+#endif
