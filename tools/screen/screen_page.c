@@ -116,7 +116,8 @@ static const char head[] =
     "h2{margin:2rem 0 .5rem}p{margin:.25rem 0}.note{margin:.5rem 0;max-width:none}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:1rem 0}"
     "dt{color:var(--soft)}dd{margin:0}\n"
-    ".panel{overflow-x:auto}.when{white-space:nowrap}td.old{color:var(--bad)}\n"
+    ".panel{overflow-x:auto}.when{white-space:nowrap}td.old{color:var(--bad)}.why{min-width:11rem}"
+    "\n"
     ".chart .frame{fill:none;stroke:var(--strong-line)}.chart .shade{fill:var(--s1)}"
     ".chart .bar{fill:var(--s1)}.chart .point{fill:var(--s3);stroke:var(--panel)}\n"
     "</style></head><body><main>\n";
@@ -195,7 +196,7 @@ static void write_pair(const struct page *p, uint32_t rank)
         rank + 1, miss, a->vrel_km_s, time, time + 11);
     write_object(p, a->object_a, pair->age_days_a);
     write_object(p, a->object_b, pair->age_days_b);
-    fprintf(p->out, "<td class=\"when\">%s</td><td>", direction);
+    fprintf(p->out, "<td class=\"when\">%s</td><td class=\"why\">", direction);
     svg_text(p->out, reason);
     fputs("</td></tr>\n", p->out);
 }
