@@ -244,7 +244,7 @@ Test(query_group, wrong_groups_are_refused_with_the_reason)
     weft_component_desc desc = {.name = "n", .size = 4, .write_group_count = 1};
     CHECK_U64(refused(&f, &desc, "write_groups is NULL").id, 0);
     desc.write_groups = &beyond;
-    CHECK_U64(refused(&f, &desc, "register it before").id, 0);
+    CHECK_U64(refused(&f, &desc, "is not registered").id, 0);
     desc.write_groups = &single;
     CHECK_U64(refused(&f, &desc, "RESOURCE").id, 0);
     desc.write_groups = &f.a;

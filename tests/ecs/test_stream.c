@@ -32,7 +32,7 @@ static void section_check(const stage *s, uint32_t section, uint32_t count)
         const place *at = weft_entity_read(s->world, e[i], s->place);
         CHECK(to != NULL && at != NULL);
         CHECK(weft_entity_equal(to->to, e[i / 2]));
-        CHECK_F64(at->at[1], (double)i, 0);
+        CHECK_F64((double)at->at[1], (double)i, 0);
         CHECK_U64(weft_entity_has(s->world, e[i], s->tag), i % 3 == 0);
         CHECK_U64(weft_entity_has(s->world, e[i], s->lot), i % 11 == 0);
         if (i % 5 == 0) {
@@ -119,8 +119,8 @@ PLAIN_TEST(what_is_known_of_sections_before_they_are_loaded)
     CHECK_OK(weft_stream_section(stream, 2, &info, sizeof info));
     CHECK_U64(info.rows, COUNT_2);
     CHECK(info.has_bounds && info.chunks != 0 && info.bytes > COUNT_2 * 28);
-    CHECK_F64(info.least[0], 2000, 0);
-    CHECK_F64(info.most[1], COUNT_2 - 1, 0);
+    CHECK_F64((double)info.least[0], 2000, 0);
+    CHECK_F64((double)info.most[1], COUNT_2 - 1, 0);
     CHECK_U64(info.state, WEFT_SECTION_ABSENT);
     CHECK_RESULT(weft_stream_section(stream, 3, &info, sizeof info), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_stream_load(stream, 3, 0), WEFT_INVALID_ARGUMENT);
