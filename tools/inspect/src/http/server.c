@@ -22,7 +22,7 @@ extern const weft_asset weft_inspect_page[];
 
 enum {
     CONNECTIONS = 32,
-    REST_MS = 60000,   /* without connections */
+    REST_MS = 1000,    /* without connections: until then it may not accept again */
     ROUND_MS = 500,    /* at most between two looks at slow connections */
     IDLE_SECONDS = 10, /* to complete a request, or between two of them */
     REQUESTS_PER_SECOND = 200,
