@@ -114,7 +114,7 @@ static weft_world *make_world(uint32_t workers, weft_job_pool **pool)
                    .name = "By", .size = sizeof(Body), .fields = fields, .field_count = 2});
     const weft_term terms[] = {{at, WEFT_WRITE}, {by}}, back[] = {{at}, {by, WEFT_WRITE}};
     for (int i = 0; i < 4; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "%s %d", i % 2 == 0 ? "swing" : "settle", i);
         weft_system_desc system = {.name = name, .run = i % 2 == 0 ? swing : settle};
         memcpy(system.over.rows.terms, i % 2 == 0 ? terms : back, sizeof terms);

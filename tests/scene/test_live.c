@@ -321,7 +321,7 @@ static void model_apply(model *m, const model *was)
 static void model_check(const stage *s, const model *m)
 {
     for (int i = 0; i < OBJECTS; i++) {
-        char path[8];
+        char path[16];
         snprintf(path, sizeof path, "o%d", i);
         weft_entity e = weft_live_entity(s->live, path);
         CHECK_U64(e.version != 0, m[i].is_there);

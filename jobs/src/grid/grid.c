@@ -31,7 +31,7 @@ static bool is_right(const weft_grid_desc *desc)
 static void lay_axis(weft_grid *grid, const weft_grid_desc *desc, uint32_t axis)
 {
     const double side = desc->most[axis] - desc->least[axis];
-    const double cells = floor(side / (desc->reach * (1 + 1e-9)));
+    const double cells = weft__grid_floor(side / (desc->reach * (1 + 1e-9)));
     grid->cells[axis] = cells < 1 ? 1 : cells > MAX_CELLS ? MAX_CELLS : (uint32_t)cells;
     grid->cell_size[axis] = side / grid->cells[axis];
     grid->axes[axis] = (weft__grid_axis){.least = desc->least[axis],

@@ -6,7 +6,6 @@
 #ifndef WEFT_GRID_STATE_H
 #define WEFT_GRID_STATE_H
 
-#include <math.h>
 #include <weft/grid.h>
 
 #include "heap.h"
@@ -50,13 +49,21 @@ struct weft_grid {
     weft_job_cost costs[4]; /* of the loops: number, spread, sort, gather */
 };
 
+/* The greatest integer that is not above `value`, without libm; beyond 2^53 the value itself. */
+static inline double weft__grid_floor(double value)
+{
+    if (!(value > -0x1p53 && value < 0x1p53)) return value;
+    const double whole = (double)(int64_t)value;
+    return whole > value ? whole - 1 : whole;
+}
+
 /* The cell of a coordinate along an axis. */
 static inline uint32_t weft__grid_cell_along(const weft__grid_axis *axis, double coordinate)
 {
     double at = (coordinate - axis->least) * axis->per_cell;
     if (at >= 0 && at < axis->cells) return (uint32_t)at;
     if (!axis->is_periodic) return at >= axis->cells ? (uint32_t)axis->cells - 1 : 0;
-    at -= axis->cells * floor(at / axis->cells);
+    at -= axis->cells * weft__grid_floor(at / axis->cells);
     return at >= 0 && at < axis->cells ? (uint32_t)at : 0; /* NaN, infinite, rounded to `cells` */
 }
 

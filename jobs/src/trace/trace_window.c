@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +42,7 @@ static bool read_seconds(const char *text, uint64_t *ns)
     char *end;
     double seconds = strtod(text, &end);
     bool is_good = end != text && *end == '\0' && seconds > 0 && seconds <= SECONDS_MAX;
-    if (is_good) *ns = (uint64_t)ceil(seconds * 1e9);
+    if (is_good) *ns = (uint64_t)(seconds * 1e9) + 1;
     return is_good;
 }
 
