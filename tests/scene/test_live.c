@@ -96,7 +96,7 @@ PLAIN_TEST(what_the_run_has_not_changed_follows_the_file)
 {
     stage s;
     begin(&s, two, WEFT_LIVE_KEEP);
-    CHECK_F64(spin_of(&s, "a")->speed, 2, 0);
+    CHECK_F64((double)spin_of(&s, "a")->speed, 2, 0);
     weft_entity a = weft_live_entity(s.live, "a"), b = weft_live_entity(s.live, "b");
     CHECK_TEXT(weft_live_path(s.live, a), "a");
     uint32_t before = weft_world_advance_change_version(s.world);
@@ -106,7 +106,7 @@ PLAIN_TEST(what_the_run_has_not_changed_follows_the_file)
     CHECK_U64(report.changed, 1);
     CHECK_U64(report.values, 1);
     CHECK_U64(report.conflicts, 0);
-    CHECK_F64(spin_of(&s, "a")->speed, 5, 0);
+    CHECK_F64((double)spin_of(&s, "a")->speed, 5, 0);
     CHECK(weft_entity_equal(a, weft_live_entity(s.live, "a")));
     CHECK(weft_entity_change_version(s.world, a, s.cast.spin) > before);
     (void)b;
@@ -127,8 +127,8 @@ PLAIN_TEST(a_field_that_both_changed_is_a_conflict)
         CHECK_U64(report.conflicts, 1);
         CHECK_U64(s.told, 1);
         CHECK_TEXT(s.last_text, "a.Spin.speed");
-        CHECK_F64(spin_of(&s, "a")->speed, is_taken ? 5 : 9, 0);
-        CHECK_F64(spin_of(&s, "a")->axis[0], 1, 0); /* the other field follows */
+        CHECK_F64((double)spin_of(&s, "a")->speed, is_taken ? 5 : 9, 0);
+        CHECK_F64((double)spin_of(&s, "a")->axis[0], 1, 0); /* the other field follows */
         end(&s);
     }
 }
@@ -190,7 +190,7 @@ PLAIN_TEST(what_the_run_destroyed_or_removed_stays_so_unless_the_file_is_taken)
         CHECK_U64(report.conflicts, 2);
         CHECK_U64(weft_entity_is_alive(s.world, weft_live_entity(s.live, "a")), takes);
         CHECK_U64(weft_entity_has(s.world, weft_live_entity(s.live, "b"), s.cast.spin), takes);
-        if (takes) CHECK_F64(spin_of(&s, "a")->speed, 5, 0);
+        if (takes) CHECK_F64((double)spin_of(&s, "a")->speed, 5, 0);
         end(&s);
     }
 }
@@ -214,9 +214,9 @@ PLAIN_TEST(an_edited_prefab_reaches_instances_of_the_run)
     weft_live_report report = edit(&s, second);
     CHECK_U64(report.instances, 2);
     for (int i = 0; i < 3; i++)
-        CHECK_F64(((const Spin *)weft_entity_read(s.world, copies[i], s.cast.spin))->speed,
+        CHECK_F64((double)((const Spin *)weft_entity_read(s.world, copies[i], s.cast.spin))->speed,
                   i == 1 ? 7 : 4, 0);
-    CHECK_F64(spin_of(&s, "b")->speed, 4, 0);
+    CHECK_F64((double)spin_of(&s, "b")->speed, 4, 0);
     end(&s);
 }
 
@@ -227,7 +227,7 @@ PLAIN_TEST(a_broken_document_keeps_the_world_and_tells)
     weft_live_report report = edit(&s, "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": ");
     CHECK(report.errors != 0);
     CHECK(weft_live_error(s.live, 0) != NULL && weft_live_error(s.live, report.errors) == NULL);
-    CHECK_F64(spin_of(&s, "a")->speed, 2, 0);
+    CHECK_F64((double)spin_of(&s, "a")->speed, 2, 0);
     report = edit(&s, two);
     CHECK_U64(report.errors, 0);
     CHECK_U64(report.values, 0);
@@ -255,7 +255,7 @@ PLAIN_TEST(a_budget_is_kept_and_the_rest_comes_later)
     } while (report.bakes == 0);
     CHECK(calls > 100);
     CHECK_U64(added, 300);
-    CHECK_F64(spin_of(&s, "o299")->speed, 1, 0);
+    CHECK_F64((double)spin_of(&s, "o299")->speed, 1, 0);
     end(&s);
 }
 
@@ -339,7 +339,7 @@ static void model_check(const stage *s, const model *m)
 static void run_write(const stage *s, model *m, test_random *random)
 {
     int i = (int)below(random, OBJECTS);
-    char path[8];
+    char path[16];
     snprintf(path, sizeof path, "o%d", i);
     weft_entity e = weft_live_entity(s->live, path);
     if (!m[i].is_there || m[i].is_dead) return;
@@ -448,7 +448,7 @@ PLAIN_TEST(all_ways_in_which_editors_save_are_seen)
     stage s;
     char other[80], text[256];
     file_live(&s, plain_text);
-    CHECK_F64(spin_of(&s, "a")->speed, 2, 0);
+    CHECK_F64((double)spin_of(&s, "a")->speed, 2, 0);
     snprintf(other, sizeof other, "%s~", file_path);
     for (int way = 0; way < 4; way++) {
         float speed = (float)(10 + way);
