@@ -110,7 +110,7 @@ class Browser:
     def text(self, css):
         return self.run("const e = document.querySelector(arguments[0]); return e ? e.textContent : null", css)
 
-    def wait(self, what, condition, *arguments, seconds=15):
+    def wait(self, what, condition, *arguments, seconds=60):
         """Waits until a script returns something true, and returns it."""
         end = time.monotonic() + seconds
         while True:
