@@ -85,7 +85,7 @@ PLAIN_TEST(sums_are_the_nearest_doubles)
         for (uint64_t i = 0; i < count; i++) {
             const int64_t whole = (int64_t)(test_random_next(&random) >> 11) - ((int64_t)1 << 52);
             const int places = (int)test_random_below(&random, 30);
-            exact += (wide_int)whole << places;
+            exact += (wide_int)whole * ((wide_int)1 << places);
             weft_sum_add(&sum, ldexp((double)whole, places - 30));
         }
         const wide_int size = exact < 0 ? -exact : exact;

@@ -12,9 +12,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$here/../../tools/packaging/build-deb" "$work" >"$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
 lintian --allow-root --fail-on error,warning "$work"/*.changes
-for deb in "$work"/*.deb; do dpkg-deb -x "$deb" "$work/root"; done
-libdir=$(dirname "$(dirname "$(find "$work/root" -name weft.pc)")")
-cc -std=c11 "$here/../consumer/consumer.c" -o "$work/app" -I"$work/root/usr/include" -L"$libdir" -lweft "-Wl,-rpath,$libdir"
+for deb in "$work"/*.deb; do dpkg-deb -x "$deb" "$work/tree"; done
+libdir=$(dirname "$(dirname "$(find "$work/tree" -name weft.pc)")")
+cc -std=c11 "$here/../consumer/consumer.c" -o "$work/app" -I"$work/tree/usr/include" -L"$libdir" -lweft "-Wl,-rpath,$libdir"
 [ "$("$work/app")" = WEFT_OK ]
 # The tests of the package, with the packages installed: only in a machine made for it.
 if [ -n "${WEFT_INSTALL_PACKAGES:-}" ]; then

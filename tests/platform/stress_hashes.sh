@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # stress_hashes.sh WEFT ROUNDS WORKERS...: every stress scenario passes and prints one world hash for all
 # these worker counts; with --faults it passes, too, and where memory is never refused the hash is the
-# same. ROUNDS: of the scenario `determinism`, the longest; the others run their default.
+# same. ROUNDS: of the scenarios `determinism` and `relations`, the longest; the others run their default.
 set -u
 weft=$1 rounds=$2
 shift 2
@@ -12,7 +12,7 @@ field() { # name: the value of a JSON member, quotes and all
 count=0 failed=0
 for scenario in $("$weft" stress --list --json | field scenario | tr -d '"'); do
     hashes= amount="--seconds 0"
-    [ "$scenario" != determinism ] || amount="--rounds $rounds"
+    case $scenario in determinism | relations) amount="--rounds $rounds" ;; esac
     line=$("$weft" stress "$scenario" --seed 1 $amount --workers 3 --faults --json) || {
         failed=$((failed + 1))
         echo "FAILED: weft stress $scenario --seed 1 $amount --workers 3 --faults: $line"
