@@ -4,6 +4,7 @@
  * they are, what the last edits did, how long they took, and the conflicts.
  */
 #include "cli.h"
+#include "inspect_option.h"
 #include "screen/screen_scene.h"
 
 #include <weft/live.h>
@@ -201,11 +202,13 @@ static int run_live(int argc, char **argv)
 {
     double seconds = 0;
     bool is_json = false;
+    const char *inspect = NULL;
     const weft_cli_option options[] = {
         {"seconds", "S", "end after so much time; without a terminal show the end only",
          WEFT_CLI_NUMBER, &seconds, 0, 1e6, 0},
         {"json", NULL, "one JSON object per edit, and one at the end", WEFT_CLI_FLAG, &is_json, 0,
          0, 0},
+        {"inspect", WEFT_INSPECT_OPTION, &inspect, 0, 0, 0},
         {0},
     };
     const weft_cli_usage usage = {
@@ -215,9 +218,11 @@ static int run_live(int argc, char **argv)
         options,
         "Objects may have \"transform\" and {\"Turn\": {\"speed\": \"10 deg/s\"}}; satellites of\n"
         "catalogues (.tle) are counted. See docs/guide/live.md.",
-        "weft live level.weft\nweft live level.weft active.tle --seconds 10 --json"};
+        "weft live level.weft\nweft live level.weft active.tle --seconds 10 --json\n"
+        "weft live level.weft --inspect=write"};
     int first;
-    const int status = weft_cli_parse(&usage, argc, argv, &first);
+    int status = weft_cli_parse(&usage, argc, argv, &first);
+    if (status == WEFT_CLI_CONTINUE) status = weft_cli_inspect("live", inspect);
     if (status != WEFT_CLI_CONTINUE) return status;
     if (first == argc) return weft_cli_misuse("live", "name at least one document");
     struct show show = {.is_terminal = !is_json && isatty(STDOUT_FILENO) == 1, .is_json = is_json};

@@ -431,10 +431,12 @@ static void make_numbered(fixture *f, weft_component self)
     }
 }
 
-static void many_callers_on(uint32_t workers)
+static void many_callers_on(uint32_t workers, bool is_measured)
 {
     static caller callers[CALLERS];
     fixture f = begin(workers);
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.is_always_parallel = workers > 1,
+                                                              .is_measured = is_measured}));
     weft_component self = weft_component_create_plain(f.world, "self", sizeof(weft_entity), 8, 0);
     memset(callers, 0, sizeof callers);
     make_numbered(&f, self);
@@ -462,7 +464,7 @@ static void many_callers_on(uint32_t workers)
 
 PLAIN_TEST(nineteen_fused_systems_see_each_row_of_a_large_chunk_once_and_in_order)
 {
-    on_workers(many_callers_on);
+    for (uint32_t i = 0; i < 4; i++) many_callers_on(i % 2 == 0 ? 1 : 3, i / 2 == 1);
 }
 
 /* ---- runs of rows ---- */

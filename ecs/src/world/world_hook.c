@@ -40,19 +40,11 @@ weft_result weft_world_hook_remove(weft_world *world, weft_world_hook *hook)
     return WEFT_OK;
 }
 
-static inline bool is_wanted(const weft_world_hook *hook)
-{
-    if (hook->asks == NULL) return true;
-    const weft_a32 *word = (const void *)hook->asks;
-    return at_load_rlx(word) !=
-           0; /* relaxed: a hint; what it stands for is handed over elsewhere */
-}
-
 void weft__world_stepped(weft_world *world)
 {
     for (weft_world_hook *hook = world->front.hooks, *next; hook != NULL; hook = next) {
         next = hook->next;
-        if (hook->stepped == NULL || !is_wanted(hook)) continue;
+        if (!weft__hook_is_wanted(hook)) continue;
         weft_error *of_step = world->error;
         world->error = world->hook_error;
         hook->stepped(world, hook->user);

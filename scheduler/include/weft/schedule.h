@@ -21,7 +21,8 @@ typedef struct weft_schedule_desc {
     bool without_fusion;     /* each system in a stage of its own */
     bool without_parallel;   /* all systems on the owner, in order */
     uint64_t shuffle_seed;   /* not 0: a random legal order, for tests of determinism */
-    bool is_measured;        /* measures times of systems and frames: two clock reads per slice */
+    bool is_measured;        /* measures times of systems and frames: two clock reads per part of
+                                a loop; fused systems by a sample, one slice of 64 */
     bool is_always_parallel; /* small stages go to the pool, too; for tests */
     bool without_overlap;    /* stages run one after the other, also where a system could begin
                                 before its stage */

@@ -299,7 +299,9 @@ typedef struct weft_system_stats {
     uint64_t slices;   /* of the last run */
     uint64_t rows;     /* of the last run */
     uint64_t commands; /* recorded in the last run */
-    uint64_t time_ns;  /* work of the last run, summed over workers; needs is_measured */
+    uint64_t time_ns;  /* work of the last run, summed over workers; needs is_measured. Of fused
+                          systems an estimate: over a second the share is right, in one frame not
+                          always */
     uint64_t total_ns; /* the same, over all measured runs since creation */
     uint32_t stage;    /* position of its stage in the schedule */
     bool is_fused;     /* runs together with others */

@@ -12,6 +12,7 @@
 
 #include "column_watch.h"
 #include "counters_group.h"
+#include "dispatch_time.h"
 #include "dispatch_trace.h"
 #include "hash_log.h"
 #include "level_run.h"
@@ -59,29 +60,26 @@ static inline void poison(weft_slice *slice)
     if (slice->term_count > WEFT_INLINE_TERMS * 4) slice->term_count = 0;
 }
 
-static __attribute__((noinline)) void call_measured(const weft__worker *worker,
-                                                    const weft__system *system, weft_slice *slice,
-                                                    weft__system_tally *tally)
+static __attribute__((noinline)) void call_followed(const weft__worker *worker,
+                                                    const weft__system *system, weft_slice *slice)
 {
     weft__scheduler *scheduler = worker->scheduler;
-    uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     weft__system_call(system, slice);
-    if (scheduler->options.is_measured) tally->time_ns += weft__scheduler_now(scheduler) - begin;
     if (scheduler->is_counted) weft__counters_take(scheduler, worker->index, system);
     if (scheduler->hash_log != NULL) weft__hash_log_take(scheduler, worker->index, system, slice);
 }
 
 /* Calls the system for a slice that is ready but for what differs from call to call. */
 static inline void call(const weft__scheduler *scheduler, const weft__worker *worker,
-                        const weft__system *system, weft_slice *slice, bool is_measured)
+                        const weft__system *system, weft_slice *slice, bool is_followed)
 {
     slice->worker = worker->index;
     slice->dt = system->dt;
     weft__system_tally *tally = tally_of(scheduler, worker, system);
     tally->slices++;
     tally->rows += slice->count;
-    if (__builtin_expect(is_measured, 0))
-        call_measured(worker, system, slice, tally);
+    if (__builtin_expect(is_followed, 0))
+        call_followed(worker, system, slice);
     else
         weft__system_call(system, slice);
     poison(slice);
@@ -214,7 +212,7 @@ static inline __attribute__((always_inline)) void run_rows(const weft__scheduler
         slice = copy_slice(worker, binding, first, end);
     if (slice == NULL) return;
     stamp(binding, first, end);
-    call(scheduler, worker, system, slice, !is_direct && scheduler->is_measured);
+    call(scheduler, worker, system, slice, !is_direct && scheduler->is_followed);
 }
 
 /* A system without rows; `number`: index of a range. */
@@ -226,7 +224,7 @@ static void run_bare(weft__worker *worker, weft__system *system, uint32_t number
                                  .calls = WEFT_IS_CHECKED ? WEFT_SLICE_CHECKED : 0,
                                  .chunk = worker, /* not NULL: alive */
                                  .context = &system->context};
-    call(worker->scheduler, worker, system, &worker->slice, worker->scheduler->is_measured);
+    call(worker->scheduler, worker, system, &worker->slice, worker->scheduler->is_followed);
 }
 
 /* ---- many slices of a chunk ---- */
@@ -317,7 +315,7 @@ static void run_sweep(weft__worker *worker, const weft__entry *entry, uint32_t b
 static void run_slices(weft__worker *worker, const weft__entry *entry, uint32_t begin, uint32_t end)
 {
     const weft__scheduler *scheduler = worker->scheduler;
-    if (entry->is_plain && end - begin > 1 && !WEFT_IS_CHECKED && !scheduler->is_measured) {
+    if (entry->is_plain && end - begin > 1 && !WEFT_IS_CHECKED && !scheduler->is_followed) {
         run_sweep(worker, entry, begin, end);
         return;
     }
@@ -351,6 +349,11 @@ static inline void run_direct(const weft__scheduler *scheduler, weft__worker *wo
 
 static void run_entry(weft__worker *worker, const weft__entry *entry, uint32_t begin, uint32_t end)
 {
+    const weft__scheduler *scheduler = worker->scheduler;
+    if (entry->is_direct && !WEFT_IS_CHECKED && !scheduler->is_followed) {
+        run_direct(scheduler, worker, entry);
+        return;
+    }
     switch ((weft__entry_kind)entry->kind) {
     case WEFT__ENTRY_CHUNK:
         run_slices(worker, entry, begin, end);
@@ -398,6 +401,8 @@ void weft__dispatch(weft__worker *worker, weft__entry *entries, uint32_t entry_c
             run_direct(scheduler, worker, entry);
         else if (scheduler->is_traced)
             weft__dispatch_traced(worker, entry, first, last, run_entry);
+        else if (scheduler->is_timed)
+            weft__dispatch_timed(worker, entry, first, last, run_entry, NULL);
         else
             run_entry(worker, entry, first, last);
         item = entry_end;

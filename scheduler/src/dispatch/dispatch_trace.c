@@ -2,11 +2,10 @@
 /* dispatch_trace.c: dispatch.c while a trace is kept: spans around what systems do.
  *
  * A span costs two clock reads and two ring writes (about 40 ns), more than a small slice takes.
- * So a system that runs alone gets one span for all slices of a part. In a fused stage the systems
- * alternate from slice to slice: a part is one span, and one slice in SAMPLE is run system by
- * system between clock reads; the sums follow as shares of the span, which the file divides by
- * them. A trace for `weft simulate` has a span per slice instead, with the bytes the slice
- * touches. */
+ * So a system that runs alone gets one span for all slices of a part. The part of a fused stage
+ * is one span, and the sums of its sampled slices (dispatch_time.c) follow as shares of the
+ * span, which the file divides by them. A trace for `weft simulate` has a span per slice
+ * instead, with the bytes the slice touches. */
 #include "dispatch_trace.h"
 
 #include "registry.h"
@@ -24,7 +23,7 @@ static void run_span(const traced *t, const weft__entry *entry, const char *name
                      uint32_t end)
 {
     weft__note(t->job, WEFT_JOB_EVENT_SPAN_BEGIN, name, end - begin);
-    t->run(t->worker, entry, begin, end);
+    weft__dispatch_timed(t->worker, entry, begin, end, t->run, NULL);
     weft__note(t->job, WEFT_JOB_EVENT_SPAN_END, name, 0);
 }
 
@@ -68,53 +67,25 @@ static void run_detailed(const traced *t, const weft__entry *entry, uint32_t beg
         uint64_t bytes = bytes_of(entry, item);
         weft__note(t->job, WEFT_JOB_EVENT_SPAN_BEGIN, "slice",
                    bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
-        t->run(t->worker, entry, item, item + 1);
+        weft__dispatch_timed(t->worker, entry, item, item + 1, t->run, NULL);
         weft__note(t->job, WEFT_JOB_EVENT_SPAN_END, "slice", 0);
     }
 }
 
-static const weft__system *first_system(const weft__entry *entry)
-{
-    return entry->kind == WEFT__ENTRY_CHUNK ? entry->bindings[0].system : entry->system;
-}
-
 static bool is_of_owner(const weft__entry *entry)
 {
-    return (first_system(entry)->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+    return (weft__entry_first(entry)->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) !=
+           0;
 }
 
 /* ---- fused slices */
 
-#define SAMPLE 16u      /* slices, of which one is measured: 0.1 ns an entity at seven systems */
-#define MEASURED_MAX 64 /* systems of a fused stage; more are left out of the shares */
-
-/* One slice, system after system, each timed. */
-static void run_sampled(const traced *t, const weft__entry *entry, uint32_t item,
-                        uint64_t sums[MEASURED_MAX])
-{
-    const weft__scheduler *scheduler = t->worker->scheduler;
-    uint64_t begin = weft__scheduler_now(scheduler);
-    for (uint32_t i = 0; i < entry->binding_count; i++) {
-        weft__entry single = *entry;
-        single.bindings = &entry->bindings[i];
-        single.binding_count = 1;
-        t->run(t->worker, &single, item, item + 1);
-        uint64_t now = weft__scheduler_now(scheduler);
-        if (i < MEASURED_MAX) sums[i] += now - begin;
-        begin = now;
-    }
-}
-
 static void run_fused(const traced *t, const weft__entry *entry, uint32_t begin, uint32_t end)
 {
-    uint64_t sums[MEASURED_MAX] = {0};
+    uint64_t sums[WEFT__TIMED_MAX] = {0};
     weft__note(t->job, WEFT_JOB_EVENT_SPAN_BEGIN, "fused slices", end - begin);
-    for (uint32_t item = begin; item < end; item += SAMPLE) {
-        uint32_t last = end - item < SAMPLE ? end : item + SAMPLE;
-        run_sampled(t, entry, item, sums);
-        if (item + 1 < last) t->run(t->worker, entry, item + 1, last);
-    }
-    for (uint32_t i = 0; i < entry->binding_count && i < MEASURED_MAX; i++) {
+    weft__dispatch_timed(t->worker, entry, begin, end, t->run, sums);
+    for (uint32_t i = 0; i < entry->binding_count && i < WEFT__TIMED_MAX; i++) {
         uint32_t ns = sums[i] < UINT32_MAX ? (uint32_t)sums[i] : UINT32_MAX;
         if (entry->bindings[i].system->is_active)
             weft__note(t->job, WEFT_JOB_EVENT_SHARE, entry->bindings[i].system->name, ns);
@@ -131,8 +102,8 @@ void weft__dispatch_traced(weft__worker *worker, const weft__entry *entry, uint3
         run_span(&t, entry, "serial", begin, end);
     else if (is_detailed)
         run_detailed(&t, entry, begin, end);
-    else if (entry->binding_count > 1 && entry->kind == WEFT__ENTRY_CHUNK)
+    else if (weft__entry_is_fused(entry))
         run_fused(&t, entry, begin, end);
     else
-        run_span(&t, entry, first_system(entry)->name, begin, end);
+        run_span(&t, entry, weft__entry_first(entry)->name, begin, end);
 }

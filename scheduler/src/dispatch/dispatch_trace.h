@@ -5,10 +5,8 @@
 #ifndef WEFT_DISPATCH_TRACE_H
 #define WEFT_DISPATCH_TRACE_H
 
-#include "scheduler_state.h"
+#include "dispatch_time.h"
 
-typedef void (*weft__run_entry_fn)(weft__worker *worker, const weft__entry *entry, uint32_t begin,
-                                   uint32_t end);
 /* Runs items [begin, end) of an entry by `run`, with spans around systems. Any worker. */
 void weft__dispatch_traced(weft__worker *worker, const weft__entry *entry, uint32_t begin,
                            uint32_t end, weft__run_entry_fn run);

@@ -221,9 +221,9 @@ static void begin_step(weft__scheduler *scheduler)
     scheduler->is_traced = weft__pool_is_traced(pool);
     scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
     scheduler->is_counted = weft__counters_prepare(scheduler);
-    scheduler->is_measured =
-        scheduler->is_counted || scheduler->options.is_measured || scheduler->hash_log != NULL;
-    scheduler->is_watched = scheduler->is_measured || scheduler->is_traced;
+    scheduler->is_followed = scheduler->is_counted || scheduler->hash_log != NULL;
+    scheduler->is_timed = scheduler->options.is_measured;
+    scheduler->is_watched = scheduler->is_followed || scheduler->is_timed || scheduler->is_traced;
     weft__note(weft__front(scheduler->world)->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);
     scheduler->error.code = WEFT_OK;
@@ -329,8 +329,8 @@ weft_result weft_world_step(weft_world *world, float dt)
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     uint64_t steps = weft__front(world)->clock.steps;
     weft_result result = step(world, dt);
-    bool has_stepped = weft__front(world)->clock.steps != steps; /* it was not refused */
-    if (__builtin_expect(weft__front(world)->hooks != NULL, 0) && has_stepped)
+    if (__builtin_expect(weft__world_is_asked(world), 0) &&
+        weft__front(world)->clock.steps != steps) /* it was not refused */
         weft__world_stepped(world);
     return result;
 }

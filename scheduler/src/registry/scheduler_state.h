@@ -320,8 +320,8 @@ typedef struct weft__counters weft__counters; /* counters_state.h */
  *   !is_dirty: ordered_count == system_count == the sum of stages[].system_count
  *              version_count == ordered_count + staging.sync_count + 1
  *              ordered[i]->position == i; barriers are sorted by (after, before)
- *   in a step: is_measured == (is_counted || options.is_measured || hash_log != NULL)
- *              is_watched == (is_measured || is_traced); is_counted: counters != NULL
+ *   in a step: is_followed == (is_counted || hash_log != NULL); is_timed == options.is_measured;
+ *              is_watched == (is_followed || is_timed || is_traced); is_counted: counters != NULL
  *   background_count == the number of stages with background.generation != 0 */
 struct weft__scheduler {
     weft_world *world;
@@ -390,9 +390,10 @@ struct weft__scheduler {
     struct weft__part_order *part_order; /* part_order.h; NULL: parts go as they go */
     weft__counter_wish counter_wish;
     bool is_counted;          /* in this step; begin_step decides */
-    bool is_measured;         /* in this step: is_counted, options.is_measured, or a log */
+    bool is_followed;         /* in this step: something is taken after each call of a system */
+    bool is_timed;            /* in this step: parts are timed */
     bool is_traced;           /* events of this step are kept: begin_step asks the pool */
-    bool is_watched;          /* is_measured, or is_traced; dispatch looks at nothing else first */
+    bool is_watched;          /* one of these; dispatch looks at nothing else first */
     bool is_traced_in_detail; /* the cost of each slice, too */
     struct weft__system_list *system_list; /* system_list.c; NULL: nothing was written */
 };
