@@ -77,7 +77,7 @@ typedef struct weft_live_desc {
     bool (*ask)(const weft_live_conflict *conflict, void *user); /* ASK: true: take the file's */
     void (*conflict)(const weft_live_conflict *conflict, void *user); /* told each; may be NULL */
     void *user;
-    uint32_t debounce_ms; /* quiet time after a change, before files are read; 0: 2 */
+    uint32_t debounce_ms; /* quiet time after a change, before files are read; 0: none */
     /* No thread watches: weft_live_refresh looks. For file systems that do not tell of changes. */
     bool without_thread;
 } weft_live_desc;

@@ -263,8 +263,25 @@ const weft__scene_file *weft__files_bytes(weft__files *files, const char *path)
 
 /* ---- staleness ---- */
 
+/* The file as it is now: its stamp; 0: there is none. */
+static uint64_t stamp_now(const weft__scene_file *file)
+{
+    struct stat state;
+    return stat(file->path, &state) == 0 && S_ISREG(state.st_mode) ? stamp_of(&state) : 0;
+}
+
+uint64_t weft__files_stamp(weft__files *files)
+{
+    uint64_t hash = HASH_K0;
+    if (files->desc->read != NULL) return hash;
+    for (const weft__scene_file *file = files->first; file != NULL; file = file->next)
+        if (!file->is_fallback) hash = hash_word(hash, stamp_now(file));
+    return hash;
+}
+
 static bool is_stale(weft__files *files, const weft__scene_file *file)
 {
+    if (files->desc->read == NULL && !file->is_missing) return stamp_now(file) != file->stamp;
     weft__scene_file now = {.path = file->path};
     weft_result result = read_file(files, &now, file->is_missing ? 0 : file->stamp);
     bool is_as_before = result == WEFT_OK && now.text.bytes == NULL;

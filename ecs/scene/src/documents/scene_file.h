@@ -109,6 +109,8 @@ const weft__scene_file *weft__file_good(const weft__scene_file *file);
 const weft__scene_file *weft__files_bytes(weft__files *files, const char *path);
 /* Whether a file of the last bake may have changed since. */
 bool weft__files_are_stale(weft__files *files);
+/* What the system tells of all files now: differs when one has changed. */
+uint64_t weft__files_stamp(weft__files *files);
 
 /* A path relative to the file `from` (NULL: to nothing), without "." and ".."; false: too long. */
 enum { WEFT__PATH_BYTES = 4096 };

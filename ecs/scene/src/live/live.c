@@ -9,6 +9,7 @@
 #include "live_apply.h"
 #include "live_bake.h"
 #include "live_edit.h"
+#include "live_record.h"
 #include "live_slots.h"
 #include "live_watch.h"
 #include "scene_state.h"
@@ -89,6 +90,7 @@ static weft_result begin(weft_live *live, weft_world *world, const weft_live_des
     live->schema = weft__live_world_make(live);
     if (live->schema == NULL) return WEFT_OUT_OF_MEMORY;
     result = weft_scene_create(live->schema, desc->scene, &live->scene);
+    if (result == WEFT_OK && !weft__live_numbers_make(live)) result = WEFT_OUT_OF_MEMORY;
     if (result == WEFT_OK) result = weft__live_bake(live, 0);
     if (result == WEFT_OK) result = weft_live_apply(live, 0, NULL, 0);
     if (result == WEFT_OK && !desc->without_thread) result = weft__live_watch_start(live);
@@ -143,6 +145,8 @@ void weft_live_stop(weft_live *live)
     weft__live_edits_free(live);
     WEFT__LIST_FREE(memory, &live->scratch);
     WEFT__LIST_FREE(memory, &live->baker_scratch);
+    weft__places_free(&live->places, memory);
+    weft__free(memory, WEFT__MEMORY_OTHER, live->numbers, live->number_count, 4, 16);
     weft_scene_destroy(live->scene);
     weft_world_destroy(live->schema);
     weft__free(memory, WEFT__MEMORY_OTHER, live->known, live->known_room, sizeof *live->known, 16);

@@ -349,7 +349,7 @@ static weft_component *components_of(weft_live *live)
 /* An entity with the components of an image; what they require comes along. */
 static weft_result entity_make(weft_live *live, const weft__live_image *image, weft_entity *out)
 {
-    weft_component list[256];
+    weft_component list[WEFT__LIVE_COMPONENTS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < image->value_count; i++) {
         const weft__live_type *type = &live->types[image->values[i].type];
@@ -364,7 +364,7 @@ static weft_result entity_make(weft_live *live, const weft__live_image *image, w
 static weft_result object_come(weft_live *live, const weft__live_change *change)
 {
     weft_entity entity;
-    if (change->kind != WEFT__LIVE_ADDED || weft__live_slot_of(live, change->key) != NULL)
+    if (change->kind == WEFT__LIVE_REMOVED || weft__live_slot_of(live, change->key) != NULL)
         return WEFT_OK;
     weft_result result = entity_make(live, change->image, &entity);
     if (result != WEFT_OK) return result;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* live_bake.c: a bake, a fill of an empty world, and the images of what is not as it was. The
- * signature of an entity covers its record and what the tree adds: parent, prefab, and the matrix
- * where it is fixed; entities with the same signature are not read. See live_bake.h. */
+/* live_bake.c: a bake, and the images of what is not as it was: entities whose output the bake has
+ * replaced, and those of which the tree says something else (their signature): another parent,
+ * another matrix where they are fixed, references that lead elsewhere. Of all others not even the
+ * record is read, and an edit that leaves the shape of the tree is compared where it was made. See
+ * live_bake.h. */
 #include "live_bake.h"
 
-#include "fill_entities.h"
+#include "fill_tree.h"
 #include "hash.h"
-#include "live_image.h"
-
-#include <weft/transform.h>
+#include "live_record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,43 +45,9 @@ weft_world *weft__live_world_make(const weft_live *live)
 /* One bake. On the stack. */
 typedef struct baking {
     weft_live *live;
-    weft_world *world;          /* filled from the scene */
-    weft_component *components; /* [type] of it */
-    uint64_t *keys;             /* [entity index] */
-    uint32_t key_count;
     weft__live_set *set;
-    bool is_whole; /* something came: references are looked at everywhere */
+    uint32_t seen; /* entities that were known, and those that came */
 } baking;
-
-static uint64_t key_of(const void *user, weft_entity entity)
-{
-    const baking *b = user;
-    return entity.index < b->key_count ? b->keys[entity.index] : 0;
-}
-
-static uint64_t key_make(uint64_t path, uint32_t number)
-{
-    return hash_end(hash_word(path, number)) | 1;
-}
-
-/* What an entity is made of, but for the values themselves. */
-static uint64_t signature_of(const baking *b, uint32_t index, weft_entity entity)
-{
-    const weft__tree *tree = &b->live->scene->tree;
-    const weft__node *node = &tree->nodes.at[index];
-    uint64_t hash = hash_word(HASH_K0, node->record->output->hash);
-    uint32_t above = weft__fill_above(tree, index);
-    hash = hash_word(hash, above == WEFT__NONE ? 0 : tree->nodes.at[above].path);
-    hash = hash_word(hash, node->prefab == NULL ? 0 : weft__prefab_hash(node->prefab));
-    const weft_live *live = b->live;
-    weft_component local = live->scene->schema.local, placed = live->scene->schema.placed;
-    if (placed.id == 0 || local.id == 0) return hash_end(hash);
-    placed = weft_component_find(b->world, "WorldTransform");
-    local = weft_component_find(b->world, "LocalTransform");
-    const void *matrix = weft_entity_read(b->world, entity, placed);
-    if (matrix == NULL || weft_entity_has(b->world, entity, local)) return hash_end(hash);
-    return hash_bytes(hash_end(hash), matrix, sizeof(weft_world_transform));
-}
 
 /* ---- what was known ---- */
 
@@ -131,63 +97,67 @@ static const char *path_of(baking *b, uint32_t index, uint32_t number)
     return weft__pile_text(&b->set->pile, path, length);
 }
 
-static bool entity_compare(baking *b, uint32_t index, uint32_t number, weft_entity entity)
+static bool blobs_keep(weft_live *live, const weft__output *output)
+{
+    for (uint32_t i = 0; i < output->blob_count; i++)
+        if (!weft__live_blob_keep(live, output->blobs[i].ref, output->blobs[i].type)) return false;
+    return true;
+}
+
+static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t signature)
 {
     weft_live *live = b->live;
     const weft__node *node = &live->scene->tree.nodes.at[index];
-    uint64_t key = key_make(node->path, number), signature = signature_of(b, index, entity);
     if (!known_grow(live)) return false;
+    uint64_t key = weft__live_key(node->path, number);
     weft__live_known *known = known_of(live, key);
-    bool is_new = known->key == 0, is_same = !is_new && known->signature == signature;
-    if (is_same && !b->is_whole) {
+    bool is_new = known->key == 0;
+    b->seen++;
+    if (!is_new && node->is_kept && !live->is_torn && known->signature == signature) {
         known->bake = live->bake;
         return true;
     }
-    for (uint32_t i = 0; i < node->record->output->blob_count; i++) {
-        const weft__record_blob *blob = &node->record->output->blobs[i];
-        if (!weft__live_blob_keep(live, blob->ref, blob->type)) return false;
-    }
-    weft__live_source source = {live, b->world, b->components, key_of, b};
-    weft__live_change change = {.kind = is_new ? WEFT__LIVE_ADDED : WEFT__LIVE_CHANGED,
+    weft__live_change change = {.kind = WEFT__LIVE_CHANGED,
                                 .key = key,
                                 .path = path_of(b, index, number),
-                                .image = weft__live_image_make(&source, entity)};
-    if (change.path == NULL || change.image == NULL || !change_add(b, &change)) return false;
+                                .image = weft__live_record_image(live, index, number)};
+    if (change.path == NULL || change.image == NULL || !change_add(b, &change)) {
+        weft__live_image_free(live, change.image);
+        return false;
+    }
     live->known_count += is_new ? 1 : 0;
     *known = (weft__live_known){key, signature, live->bake};
     return true;
 }
 
-static bool entities_compare(baking *b)
+/* What the bake has changed, where nothing else can have become different. */
+static bool changes_compare(baking *b)
 {
-    weft_scene *scene = b->live->scene;
-    for (uint32_t i = 0; i < scene->tree.nodes.count; i++) {
-        if (!weft__fill_has_entity(&scene->tree.nodes.at[i])) continue;
-        uint32_t count = scene->tree.nodes.at[i].record->output->entity_count;
-        for (uint32_t n = 0; n < count; n++)
-            if (!entity_compare(b, i, n, scene->made.at[scene->firsts.at[i] + n])) return false;
+    const weft_scene *scene = b->live->scene;
+    for (uint32_t i = 0; i < scene->changes.count; i++) {
+        uint32_t node = scene->changes.at[i].node;
+        if (!blobs_keep(b->live, scene->tree.nodes.at[node].record->output) ||
+            !entity_compare(b, node, 0, weft__live_signature(b->live, node)))
+            return false;
     }
     return true;
 }
 
-/* Keys of all entities, by their index in the filled world. */
-static bool keys_note(baking *b)
+static bool entities_compare(baking *b)
 {
-    weft_scene *scene = b->live->scene;
-    b->key_count = 0;
-    for (uint32_t i = 0; i < scene->made.count; i++)
-        if (scene->made.at[i].index >= b->key_count) b->key_count = scene->made.at[i].index + 1;
-    b->keys = weft__alloc_zeroed(&b->live->memory, WEFT__MEMORY_OTHER, b->key_count + 1,
-                                 sizeof *b->keys, 16);
-    if (b->keys == NULL) return false;
-    for (uint32_t i = 0; i < scene->tree.nodes.count; i++) {
-        if (!weft__fill_has_entity(&scene->tree.nodes.at[i])) continue;
-        uint32_t count = scene->tree.nodes.at[i].record->output->entity_count;
-        for (uint32_t n = 0; n < count; n++) {
-            uint64_t key = key_make(scene->tree.nodes.at[i].path, n);
-            b->keys[scene->made.at[scene->firsts.at[i] + n].index] = key;
-            if (b->live->known_room == 0 || known_of(b->live, key)->key == 0) b->is_whole = true;
-        }
+    weft_live *live = b->live;
+    const weft__tree *tree = &live->scene->tree;
+    if (!weft__places_room(&live->places, &live->memory, tree->nodes.count)) return false;
+    for (uint32_t i = 0; i < tree->nodes.count; i++) {
+        const weft__node *node = &tree->nodes.at[i];
+        weft__place_node(&live->places, tree, i);
+        bool is_simple = node->is_simple && node->is_kept;
+        if (!is_simple && !weft__fill_has_entity(node)) continue;
+        if (!is_simple && !blobs_keep(live, node->record->output)) return false;
+        uint64_t signature = weft__live_signature(live, i);
+        uint32_t count = is_simple ? 1 : node->record->output->entity_count;
+        for (uint32_t n = 0; n < count; n++)
+            if (!entity_compare(b, i, n, signature)) return false;
     }
     return true;
 }
@@ -196,26 +166,22 @@ static bool keys_note(baking *b)
 static bool removed_list(baking *b)
 {
     weft_live *live = b->live;
-    uint32_t gone = 0;
+    if (b->seen == live->known_count) return true;
+    weft__live_known *all = live->known, *kept = weft__alloc_zeroed(
+        &live->memory, WEFT__MEMORY_OTHER, live->known_room, sizeof *kept, 16);
+    if (kept == NULL) return false;
     for (uint32_t i = 0; i < live->known_room; i++) {
-        weft__live_known *known = &live->known[i];
-        if (known->key == 0 || known->bake == live->bake) continue;
-        weft__live_change change = {.kind = WEFT__LIVE_REMOVED, .key = known->key, .path = ""};
-        if (!change_add(b, &change)) return false;
-        gone++;
+        if (all[i].key == 0 || all[i].bake == live->bake) continue;
+        weft__live_change change = {.kind = WEFT__LIVE_REMOVED, .key = all[i].key, .path = ""};
+        if (change_add(b, &change)) continue;
+        weft__free(&live->memory, WEFT__MEMORY_OTHER, kept, live->known_room, sizeof *kept, 16);
+        return false;
     }
-    if (gone == 0) return true;
-    weft__live_known *all = live->known;
-    uint32_t room = live->known_room;
-    live->known = NULL;
-    live->known_room = live->known_count = 0;
-    for (uint32_t i = 0; i < room; i++) {
-        if (all[i].key == 0 || all[i].bake != live->bake) continue;
-        if (!known_grow(live)) break;
-        *known_of(live, all[i].key) = all[i];
-        live->known_count++;
-    }
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, all, room, sizeof *all, 16);
+    live->known = kept;
+    live->known_count = b->seen;
+    for (uint32_t i = 0; i < live->known_room; i++)
+        if (all[i].key != 0 && all[i].bake == live->bake) *known_of(live, all[i].key) = all[i];
+    weft__free(&live->memory, WEFT__MEMORY_OTHER, all, live->known_room, sizeof *all, 16);
     return true;
 }
 
@@ -236,16 +202,12 @@ static bool set_make(baking *b)
 {
     weft_live *live = b->live;
     b->set = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, 1, sizeof *b->set, 16);
-    b->world = weft__live_world_make(live);
-    b->components = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, live->type_count + 1,
-                                       sizeof *b->components, 16);
-    if (b->set == NULL || b->world == NULL || b->components == NULL) return false;
+    if (b->set == NULL) return false;
     b->set->pile.memory = &live->memory;
-    for (uint32_t t = 0; t < live->type_count; t++)
-        b->components[t] = weft_component_find(b->world, live->types[t].desc->name);
-    return errors_copy(b) && (live->scene->tree.nodes.count == 0 ||
-                              (weft_scene_fill(live->scene, b->world) == WEFT_OK && keys_note(b) &&
-                               entities_compare(b) && removed_list(b)));
+    if (!errors_copy(b)) return false;
+    if (live->scene->tree.nodes.count == 0) return true;
+    if (live->scene->is_same_shape && !live->is_torn) return changes_compare(b);
+    return entities_compare(b) && removed_list(b);
 }
 
 static void set_list(weft_live *live, weft__live_set *set)
@@ -267,12 +229,9 @@ weft_result weft__live_bake(weft_live *live, uint64_t wake_ns)
     if (result == WEFT_OUT_OF_MEMORY) return result;
     live->bake++;
     bool is_made = set_make(&b);
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, b.keys, b.key_count + 1, sizeof *b.keys, 16);
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, b.components, live->type_count + 1,
-               sizeof *b.components, 16);
-    weft_world_destroy(b.world);
+    live->is_torn = !is_made;
     if (!is_made) {
-        if (b.set != NULL) weft__live_set_free(live, b.set);
+        weft__live_set_free(live, b.set);
         return WEFT_OUT_OF_MEMORY;
     }
     b.set->wake_ns = wake_ns;

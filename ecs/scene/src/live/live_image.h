@@ -21,8 +21,6 @@ typedef struct weft__live_source {
  * into the list. */
 bool weft__live_read(const weft__live_source *source, weft_entity entity, uint32_t type,
                      weft__live_value *value);
-/* The image of an entity; NULL: memory. */
-weft__live_image *weft__live_image_make(const weft__live_source *source, weft_entity entity);
 /* The component of an image; NULL: it has none. */
 const weft__live_value *weft__live_image_find(const weft__live_image *image, uint32_t type);
 

@@ -5,11 +5,13 @@
 #ifndef WEFT_LIVE_STATE_H
 #define WEFT_LIVE_STATE_H
 
-#include "scene_memory.h"
+#include "fill_tree.h"
 
 #include <weft/live.h>
 
 #include <pthread.h>
+
+#define WEFT__LIVE_COMPONENTS 1024u /* of an entity */
 
 /* A component that both worlds know. Owner: the link; constant. */
 typedef struct weft__live_type {
@@ -36,8 +38,7 @@ typedef struct weft__live_image {
 } weft__live_image;
 
 typedef enum weft__live_kind {
-    WEFT__LIVE_ADDED,
-    WEFT__LIVE_CHANGED,
+    WEFT__LIVE_CHANGED, /* or new: then it has no slot yet */
     WEFT__LIVE_REMOVED,
 } weft__live_kind;
 
@@ -100,13 +101,17 @@ struct weft_live {
     uint32_t type_count;
     /* numbers of types; WEFT__NONE: none */
     uint32_t prefab, linked_group, instance_of, parent, local, placed;
+    uint32_t *numbers; /* of types, by component of the scene's schema; WEFT__NONE */
+    uint32_t number_count;
     /* the baker's: the thread, or the owner without one */
     weft_world *schema;
     weft_scene *scene;
     weft__live_known *known; /* open addressing */
     uint32_t known_room, known_count;
     uint64_t bake;
-    WEFT__LIST(char) baker_scratch; /* for weft__live_read of filled worlds */
+    bool is_torn; /* memory ended in the last bake: everything is compared by the next */
+    weft__places places;
+    WEFT__LIST(char) baker_scratch; /* values of the image that is made */
     int watch, quit;                /* descriptors */
     pthread_t thread;
     bool has_thread;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fill_entities.c: the entities of a fill. What depends on the tree is computed here and in no
- * record: parents, world matrices, linked groups, InstanceOf. See fill_entities.h. */
+/* fill_entities.c: the entities of a fill, in runs of the same components. See fill_entities.h. */
 #include "fill_entities.h"
 
 #include "hash.h"
@@ -20,12 +19,6 @@ bool weft__fill_refuse(weft__fill *f, weft_result result)
 bool weft__fill_world_refused(weft__fill *f)
 {
     return weft__fill_refuse(f, weft_world_error(f->world)->code);
-}
-
-bool weft__fill_has_entity(const weft__node *node)
-{
-    return !node->is_removed && !node->is_group && node->record != NULL &&
-           node->record->output != NULL;
 }
 
 /* ---- components of the world ---- */
@@ -100,89 +93,12 @@ static weft_archetype archetype_of(weft__fill *f, weft_component *components, ui
     return made;
 }
 
-/* ---- what the tree adds ---- */
-
-/* The nearest node above that is an entity; WEFT__NONE. */
-uint32_t weft__fill_above(const weft__tree *tree, uint32_t node)
-{
-    uint32_t at = tree->nodes.at[node].parent;
-    while (at != WEFT__NONE && !weft__fill_has_entity(&tree->nodes.at[at]))
-        at = tree->nodes.at[at].parent;
-    return at;
-}
-
-const weft__step *weft__fill_place_of(const weft__output *output, uint32_t entity)
-{
-    const char *end = output->steps + output->step_bytes;
-    for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
-         s = weft__step_next(s))
-        if (s->kind == WEFT__STEP_TRANSFORM && s->entity == entity) return s;
-    return NULL;
-}
-
-void weft__fill_multiply(float out[12], const float a[12], const float b[12])
-{
-    float result[12];
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 4; k++)
-            result[4 * i + k] = a[4 * i] * b[k] + a[4 * i + 1] * b[4 + k] +
-                                a[4 * i + 2] * b[8 + k] + (k == 3 ? a[4 * i + 3] : 0);
-    memcpy(out, result, sizeof result);
-}
-
-void weft__fill_matrix_of(float out[12], const weft__place *p)
-{
-    float x = p->rotation[0], y = p->rotation[1], z = p->rotation[2], w = p->rotation[3];
-    const float turn[9] = {
-        1 - 2 * (y * y + z * z), 2 * (x * y - z * w),     2 * (x * z + y * w),
-        2 * (x * y + z * w),     1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
-        2 * (x * z - y * w),     2 * (y * z + x * w),     1 - 2 * (x * x + y * y)};
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 3; k++) out[4 * i + k] = turn[3 * i + k] * p->scale[k];
-        out[4 * i + 3] = p->position[i];
-    }
-}
-
-static const float unit_matrix[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
-
-/* Where a node stands, and how: parents come before children. */
-static void place_node(weft__fill *f, uint32_t index)
-{
-    const weft__node *node = &f->scene->tree.nodes.at[index];
-    bool has_parent = node->parent != WEFT__NONE;
-    weft_transform_usage outer = has_parent ? f->usage[node->parent] : WEFT_TRANSFORM_NONE;
-    memcpy(f->matrix[index], has_parent ? f->matrix[node->parent] : unit_matrix,
-           sizeof unit_matrix);
-    f->usage[index] = (uint8_t)outer;
-    const weft__step *step =
-        weft__fill_has_entity(node) ? weft__fill_place_of(node->record->output, 0) : NULL;
-    if (step == NULL) return;
-    weft__place place;
-    float own[12];
-    memcpy(&place, step + 1, sizeof place);
-    weft__fill_matrix_of(own, &place);
-    weft__fill_multiply(f->matrix[index], f->matrix[index], own);
-    if (step->component == WEFT_TRANSFORM_NONE) return;
-    f->usage[index] =
-        (uint8_t)(outer == WEFT_TRANSFORM_DYNAMIC ? WEFT_TRANSFORM_DYNAMIC : step->component);
-}
-
-/* Static entities have no parent: they are folded. */
-bool weft__fill_is_child(const weft__fill *f, uint32_t node)
-{
-    return weft__fill_above(&f->scene->tree, node) != WEFT__NONE &&
-           !(weft__fill_place_of(f->scene->tree.nodes.at[node].record->output, 0) != NULL &&
-             f->usage[node] == WEFT_TRANSFORM_STATIC);
-}
-
 /* ---- entities ---- */
 
 static bool add_places(weft__fill *f, uint32_t node, const weft__step *step, weft_component *to,
                        uint32_t *count)
 {
-    weft_transform_usage usage = step->component;
-    if (usage != WEFT_TRANSFORM_NONE && f->usage[node] == WEFT_TRANSFORM_DYNAMIC)
-        usage = WEFT_TRANSFORM_DYNAMIC;
+    weft_transform_usage usage = weft__place_usage(&f->places, node, step);
     if (usage == WEFT_TRANSFORM_NONE) return true;
     if (f->placed.id == 0 || f->local.id == 0) return weft__fill_refuse(f, WEFT_NOT_FOUND);
     to[(*count)++] = f->placed;
@@ -213,7 +129,7 @@ static weft_archetype kind_of(weft__fill *f, uint32_t index, uint32_t number)
     if (number == 0) {
         if (node->root != 0 && node->parent == WEFT__NONE) list[count++] = f->linked_group;
         if (node->prefab != NULL) list[count++] = f->instance_of;
-        if (weft__fill_is_child(f, index)) list[count++] = f->parent;
+        if (weft__fill_is_child(&f->places, &f->scene->tree, index)) list[count++] = f->parent;
     } else if (weft__fill_place_of(output, number) != NULL) {
         list[count++] = f->parent;
     }
@@ -240,7 +156,7 @@ bool weft__fill_entities(weft__fill *f)
     weft_archetype run = {0, 0};
     uint32_t begin = 0, count = 0;
     for (uint32_t i = 0; i < tree->nodes.count; i++) {
-        place_node(f, i);
+        weft__place_node(&f->places, tree, i);
         f->first[i] = WEFT__NONE;
         if (!weft__fill_has_entity(&tree->nodes.at[i])) continue;
         f->first[i] = count;

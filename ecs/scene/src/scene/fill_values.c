@@ -130,26 +130,14 @@ static bool set_values(weft__fill *f, uint32_t node, weft_entity entity, const w
 
 static bool set_place(weft__fill *f, uint32_t node, weft_entity entity, const weft__step *step)
 {
-    weft__place place;
     weft_world_transform world;
-    float matrix[12], own[12];
-    bool is_own = step->entity == 0;
-    weft_transform_usage usage = step->component;
+    weft_local_transform local;
+    weft_transform_usage usage = weft__place_usage(&f->places, node, step);
     if (usage == WEFT_TRANSFORM_NONE) return true;
-    if (f->usage[node] == WEFT_TRANSFORM_DYNAMIC) usage = WEFT_TRANSFORM_DYNAMIC;
-    memcpy(&place, step + 1, sizeof place);
-    memcpy(matrix, f->matrix[node], sizeof matrix);
-    if (!is_own) {
-        weft__fill_matrix_of(own, &place);
-        weft__fill_multiply(matrix, matrix, own);
-    }
-    memcpy(world.rows, matrix, sizeof world.rows);
+    weft__place_values(&f->places, node, step, &world, &local);
     if (weft_entity_set(f->world, entity, f->placed, &world, sizeof world) != WEFT_OK)
         return weft__fill_world_refused(f);
     if (usage != WEFT_TRANSFORM_DYNAMIC) return true;
-    weft_local_transform local = {.scale = place.scale[0]};
-    memcpy(local.position, place.position, sizeof local.position);
-    memcpy(local.rotation, place.rotation, sizeof local.rotation);
     return weft_entity_set(f->world, entity, f->local, &local, sizeof local) == WEFT_OK ||
            weft__fill_world_refused(f);
 }
@@ -194,25 +182,13 @@ static bool set_steps(weft__fill *f, uint32_t index)
             break;
         }
     }
-    if (!is_set || has_name || node->is_record) return is_set;
-    if (node->parent != WEFT__NONE) return set_name(f, entities[0], node->name, node->name_bytes);
-    const char *key = f->scene->tree.roots.at[node->root].key, *mark = strrchr(key, '#');
-    const char *slash = strrchr(key, '/');
-    const char *name = slash > mark ? slash + 1 : mark == NULL ? key : mark + 1;
-    return set_name(f, entities[0], name, strlen(name));
+    if (!is_set || has_name) return is_set;
+    const char *name;
+    size_t bytes = weft__fill_name(&f->scene->tree, index, &name);
+    return set_name(f, entities[0], name, bytes);
 }
 
 /* ---- relations ---- */
-
-static bool has_step(const weft__output *output, uint32_t entity, weft_component component)
-{
-    const char *end = output->steps + output->step_bytes;
-    for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
-         s = weft__step_next(s))
-        if (s->kind == WEFT__STEP_SET && s->entity == entity && s->component == component.id)
-            return true;
-    return false;
-}
 
 static bool set_target(weft__fill *f, weft_entity entity, weft_component component,
                        weft_entity target)
@@ -228,19 +204,17 @@ static bool set_relations(weft__fill *f, uint32_t index)
     const weft__node *node = &tree->nodes.at[index];
     const weft__output *output = node->record->output;
     const weft_entity *entities = f->entities.at + f->first[index];
-    if (weft__fill_is_child(f, index) && !has_step(output, 0, f->scene->schema.parent) &&
+    if (weft__fill_is_child(&f->places, tree, index) && !weft__fill_has_step(output, 0, f->scene->schema.parent) &&
         !set_target(f, entities[0], f->parent,
                     weft__fill_entity_of(f, weft__fill_above(tree, index))))
         return false;
     for (uint32_t i = 1; i < output->entity_count; i++)
         if (weft__fill_place_of(output, i) != NULL &&
-            !has_step(output, i, f->scene->schema.parent) &&
+            !weft__fill_has_step(output, i, f->scene->schema.parent) &&
             !set_target(f, entities[i], f->parent, entities[0]))
             return false;
-    if (node->prefab == NULL || has_step(output, 0, f->scene->schema.instance_of)) return true;
-    uint32_t root = weft__tree_find_root(tree, weft__prefab_hash(node->prefab));
-    weft_entity prefab =
-        weft__fill_entity_of(f, root == WEFT__NONE ? WEFT__NONE : tree->roots.at[root].node);
+    if (node->prefab == NULL || weft__fill_has_step(output, 0, f->scene->schema.instance_of)) return true;
+    weft_entity prefab = weft__fill_entity_of(f, weft__fill_prefab(tree, index));
     return set_target(f, entities[0], f->instance_of, prefab);
 }
 

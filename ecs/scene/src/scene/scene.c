@@ -132,8 +132,6 @@ void weft_scene_destroy(weft_scene *scene)
     WEFT__LIST_FREE(memory, &scene->problems);
     WEFT__LIST_FREE(memory, &scene->removed_paths);
     WEFT__LIST_FREE(memory, &scene->entities);
-    WEFT__LIST_FREE(memory, &scene->made);
-    WEFT__LIST_FREE(memory, &scene->firsts);
     weft__pile_free(&scene->removed);
     weft__schema_free(&scene->schema, memory);
     weft_blob_store_destroy(scene->blobs);

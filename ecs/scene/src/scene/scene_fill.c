@@ -15,15 +15,12 @@ static bool begin(weft__fill *f)
     f->map_count = scene->schema.components.count;
     f->map = weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, f->map_count, sizeof *f->map, 16);
     f->first = weft__alloc(f->memory, WEFT__MEMORY_OTHER, nodes, sizeof *f->first, 16);
-    f->usage = weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, nodes, sizeof *f->usage, 16);
-    f->matrix = weft__alloc(f->memory, WEFT__MEMORY_OTHER, nodes, sizeof *f->matrix, 16);
-    bool has_room = weft__list_room(f->memory, (void **)&f->entities.at, &f->entities.room,
+    bool has_room = weft__places_room(&f->places, f->memory, nodes) &&
+                    weft__list_room(f->memory, (void **)&f->entities.at, &f->entities.room,
                                     scene->stats.entities + 1, sizeof *f->entities.at) &&
                     weft__list_room(f->memory, (void **)&scene->entities.at, &scene->entities.room,
-                                    nodes + 1, sizeof(weft_entity)) &&
-                    weft__list_room(f->memory, (void **)&scene->firsts.at, &scene->firsts.room,
-                                    nodes + 1, sizeof(uint32_t));
-    if (f->map == NULL || f->first == NULL || f->usage == NULL || f->matrix == NULL || !has_room)
+                                    nodes + 1, sizeof(weft_entity));
+    if (f->map == NULL || f->first == NULL || !has_room)
         return weft__fill_refuse(f, WEFT_OUT_OF_MEMORY);
     f->prefab = weft_component_prefab(f->world);
     f->linked_group = weft_component_linked_group(f->world);
@@ -40,8 +37,7 @@ static void end(weft__fill *f)
     uint32_t nodes = f->scene->tree.nodes.count;
     weft__free(f->memory, WEFT__MEMORY_OTHER, f->map, f->map_count, sizeof *f->map, 16);
     weft__free(f->memory, WEFT__MEMORY_OTHER, f->first, nodes, sizeof *f->first, 16);
-    weft__free(f->memory, WEFT__MEMORY_OTHER, f->usage, nodes, sizeof *f->usage, 16);
-    weft__free(f->memory, WEFT__MEMORY_OTHER, f->matrix, nodes, sizeof *f->matrix, 16);
+    weft__places_free(&f->places, f->memory);
     weft__free(f->memory, WEFT__MEMORY_OTHER, f->kinds.at, f->kinds.room, sizeof *f->kinds.at, 16);
     WEFT__LIST_FREE(f->memory, &f->entities);
     WEFT__LIST_FREE(f->memory, &f->copies);
@@ -57,13 +53,6 @@ weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
         for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
             scene->entities.at[i] = weft__fill_entity_of(&f, i);
         scene->entities.count = scene->tree.nodes.count;
-        memcpy(scene->firsts.at, f.first, scene->tree.nodes.count * sizeof *f.first);
-        scene->firsts.count = scene->tree.nodes.count;
-        WEFT__LIST_FREE(&scene->memory, &scene->made);
-        scene->made.at = f.entities.at;
-        scene->made.count = f.entities.count;
-        scene->made.room = f.entities.room;
-        memset(&f.entities, 0, sizeof f.entities);
         scene->filled = scene->baked;
     } else if (f.entities.count != 0) {
         weft_entity_destroy_many(world, f.entities.at, f.entities.count);

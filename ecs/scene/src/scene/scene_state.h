@@ -20,6 +20,8 @@ struct weft_scene {
     weft_blob_store *blobs;
     weft__tree tree;       /* of the last bake that ended */
     uint32_t record_count; /* of its nodes */
+    /* The last bake left all nodes where they were, and what it changed is simple, and was. */
+    bool is_same_shape;
     uint64_t *baker_properties;
     weft_bake *workers; /* [worker_count]: what bakers work on */
     uint32_t worker_count;
@@ -34,8 +36,6 @@ struct weft_scene {
     uint64_t baked;                  /* the number of the last bake that ended */
     /* of the last fill */
     WEFT__LIST(weft_entity) entities; /* own ones, by node of the tree */
-    WEFT__LIST(weft_entity) made;     /* all */
-    WEFT__LIST(uint32_t) firsts;      /* by node: where its own are in `made`; WEFT__NONE */
     uint64_t filled;                  /* the bake that it was of */
 };
 

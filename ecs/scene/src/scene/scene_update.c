@@ -32,6 +32,7 @@ typedef struct update {
     uint32_t job_begin; /* of the round */
     uint32_t baked;
     uint32_t objects, records;          /* examined; that the tree has then */
+    bool is_same_shape;                 /* see struct weft_scene */
     uint32_t found, faulty;             /* old records whose object is there; kept with mistakes */
     WEFT__LIST(weft__record *) dropped; /* old ones whose object is not */
     WEFT__LIST(weft__change) changes;
@@ -76,6 +77,8 @@ static bool examine(update *u, uint32_t index)
     const weft__node *old = old_node(u->scene, node->path, index);
     job next = {.node = index, .why = WEFT__WHY_NEW};
     u->objects++;
+    u->is_same_shape &= old != NULL && old == &u->scene->tree.nodes.at[index] &&
+                        old->prefab == node->prefab;
     if (old != NULL) {
         u->found++;
         next.old = old->record;
@@ -88,6 +91,8 @@ static bool examine(update *u, uint32_t index)
         node->record = old->record;
         node->is_plain = old->is_plain;
         node->has_prefabs = old->has_prefabs;
+        node->is_simple = old->is_simple && node->prefab == NULL;
+        node->is_kept = true;
         if (!old->is_plain) u->faulty += old->record->problems != NULL;
         u->records++;
         return true;
@@ -126,11 +131,31 @@ static void explain(job *done, const weft__record *old)
     done->made->why_text = weft__pile_text(&done->made->arena, text, bytes);
 }
 
+/* Whether everything of its entity is in its output. */
+static bool is_simple(const weft__node *node, const weft__output *output)
+{
+    if (output == NULL || output->entity_count != 1 || node->prefab != NULL || node->root != 0)
+        return false;
+    for (uint32_t i = 0; i < output->reference_count; i++)
+        if (output->references[i].kind != WEFT__REFERENCE_OWN) return false;
+    const char *end = output->steps + output->step_bytes;
+    for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
+         s = weft__step_next(s))
+        if (s->kind == WEFT__STEP_TRANSFORM) return false;
+    return true;
+}
+
 static bool refers_to_prefabs(const weft__output *output)
 {
     for (uint32_t i = 0; output != NULL && i < output->reference_count; i++)
         if (output->references[i].kind == WEFT__REFERENCE_PREFAB) return true;
     return false;
+}
+
+/* Of a tree of the same shape. */
+static bool was_simple(const update *u, uint32_t node)
+{
+    return u->scene->tree.nodes.at[node].is_simple;
 }
 
 /* Takes the records of a round into the tree. */
@@ -149,6 +174,10 @@ static void collect(update *u)
         node->record = made;
         node->is_plain = made->read_count == 0 && made->problems == NULL;
         node->has_prefabs = refers_to_prefabs(made->output);
+        node->is_simple = is_simple(node, made->output);
+        const weft__output *was = done->old == NULL ? NULL : done->old->output;
+        node->is_kept = was != NULL && made->output != NULL && was->hash == made->output->hash;
+        u->is_same_shape = u->is_same_shape && (node->is_kept || (node->is_simple && was_simple(u, done->node)));
         u->faulty += made->problems != NULL;
         u->records++;
     }
@@ -445,7 +474,7 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
 {
     if (scene == NULL || (paths == NULL && path_count != 0)) return WEFT_INVALID_ARGUMENT;
     double begin = now();
-    update u = {.scene = scene, .removed.memory = &scene->memory};
+    update u = {.scene = scene, .removed.memory = &scene->memory, .is_same_shape = true};
     scene->files.bake++;
     scene->files.read_count = 0;
     weft__tree_init(&u.tree, &scene->memory, &scene->files, scene->desc.object_limit);
@@ -470,6 +499,7 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
         EXCHANGE(scene->removed_paths, u.removed_paths);
         EXCHANGE(scene->removed, u.removed);
         free_records(&u, false);
+        scene->is_same_shape = u.is_same_shape && u.found == scene->record_count;
         scene->record_count = u.records;
         weft_blob_store_stats_get(scene->blobs, &blobs, sizeof blobs);
         stats.blob_count = blobs.blob_count;
