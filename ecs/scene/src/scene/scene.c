@@ -95,7 +95,9 @@ weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, w
     weft_scene *scene = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *scene, 64);
     if (scene == NULL) return WEFT_OUT_OF_MEMORY;
     weft__memory_init(&scene->memory, &desc->allocator);
+    weft__blocks_init(&scene->blocks, &scene->memory.hook);
     if (!weft__files_init(&scene->files, &scene->memory, &scene->desc)) {
+        weft__blocks_end(&scene->blocks, &scene->memory.hook);
         weft__free(&memory, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
         return WEFT_OUT_OF_MEMORY;
     }
@@ -141,6 +143,7 @@ void weft_scene_destroy(weft_scene *scene)
                sizeof *scene->baker_properties, 16);
     weft__free(memory, WEFT__MEMORY_OTHER, (void *)(uintptr_t)scene->desc.sources,
                scene->desc.source_count, sizeof *scene->desc.sources, 16);
+    weft__blocks_end(&scene->blocks, &scene->memory.hook);
     weft__memory last = scene->memory;
     weft__free(&last, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
 }

@@ -5,6 +5,7 @@
 #define WEFT_SCENE_STATE_H
 
 #include "bake.h"
+#include "scene_blocks.h"
 
 /* A change of the last bake. */
 typedef struct weft__change {
@@ -13,7 +14,8 @@ typedef struct weft__change {
 } weft__change;
 
 struct weft_scene {
-    weft__memory memory;
+    weft__memory memory; /* through `blocks` */
+    weft__blocks blocks;
     weft_scene_desc desc; /* with own copies of the arrays */
     weft__schema schema;
     weft__files files;

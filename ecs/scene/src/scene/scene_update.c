@@ -511,6 +511,7 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
     }
     weft__tree_free(&u.tree);
     weft__files_sweep(&scene->files, !is_done);
+    weft__blocks_age(&scene->blocks);
     for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = NULL;
     WEFT__LIST_FREE(&scene->memory, &u.jobs);
     WEFT__LIST_FREE(&scene->memory, &u.dropped);
