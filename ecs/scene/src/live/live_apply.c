@@ -143,6 +143,7 @@ static bool is_taken(applying *a, weft_live_conflict_kind kind, uint32_t type, c
 
 static bool is_equal(const weft__live_value *a, const weft__live_value *b)
 {
+    if (a->is_computed && b->is_computed) return true;
     return a->count == b->count && a->bytes == b->bytes && a->is_disabled == b->is_disabled &&
            (a->bytes == 0 || memcmp(a->at, b->at, a->bytes) == 0);
 }
@@ -195,6 +196,10 @@ static void component_change(applying *a, const weft__live_value *base,
 {
     weft__live_value now;
     if (is_equal(base, file)) return;
+    if (base->is_computed != file->is_computed) { /* it comes to systems, or back from them */
+        if (base->is_computed) component_set(a, file);
+        return;
+    }
     if (!world_read(a, file->type, &now)) {
         if (a->result == WEFT_OK && is_taken(a, WEFT_LIVE_REMOVED, file->type, NULL))
             component_set(a, file);
@@ -215,7 +220,7 @@ static void component_add(applying *a, const weft__live_value *file)
 {
     weft__live_value now;
     if (world_read(a, file->type, &now) &&
-        (is_equal(&now, file) || !is_taken(a, WEFT_LIVE_ADDED, file->type, NULL)))
+        (file->is_computed || is_equal(&now, file) || !is_taken(a, WEFT_LIVE_ADDED, file->type, NULL)))
         return;
     if (a->result == WEFT_OK) component_set(a, file);
 }
@@ -224,7 +229,8 @@ static void component_remove(applying *a, const weft__live_value *base)
 {
     weft__live_value now;
     if (!world_read(a, base->type, &now)) return;
-    if (!is_equal(&now, base) && !is_taken(a, WEFT_LIVE_CHANGED, base->type, NULL)) return;
+    if (!base->is_computed && !is_equal(&now, base) &&
+        !is_taken(a, WEFT_LIVE_CHANGED, base->type, NULL)) return;
     done(a, weft_entity_remove(a->live->world, a->entity, a->components[base->type]));
 }
 

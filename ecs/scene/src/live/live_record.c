@@ -179,10 +179,11 @@ static void place_set(imaging *m, const weft__step *step)
     weft_transform_usage usage = weft__place_usage(&m->live->places, m->node, step);
     if (usage == WEFT_TRANSFORM_NONE) return;
     weft__place_values(&m->live->places, m->node, step, &world, &local);
-    bool is_moving = usage == WEFT_TRANSFORM_DYNAMIC; /* then systems compute the other */
-    size_t bytes = is_moving ? sizeof local : sizeof world;
-    char *to = value_put(m, is_moving ? m->live->local : m->live->placed, 1, bytes);
-    if (to != NULL) memcpy(to, is_moving ? (const void *)&local : (const void *)&world, bytes);
+    char *to = value_put(m, m->live->placed, 1, sizeof world);
+    if (to != NULL) memcpy(to, &world, sizeof world);
+    if (usage != WEFT_TRANSFORM_DYNAMIC) return;
+    to = value_put(m, m->live->local, 1, sizeof local);
+    if (to != NULL) memcpy(to, &local, sizeof local);
 }
 
 static void disable(imaging *m, const weft__step *step)
@@ -271,21 +272,22 @@ static void tree_take(imaging *m)
 
 /* ---- images ---- */
 
-/* Ascending types; without a WorldTransform that systems compute. */
+/* Ascending types. */
 static void items_sort(imaging *m)
 {
-    const weft_live *live = m->live;
-    bool is_moving = false;
-    for (uint32_t i = 0; i < m->count; i++) is_moving |= m->items[i].type == live->local;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < m->count; i++) {
+    for (uint32_t i = 1; i < m->count; i++) {
         item next = m->items[i];
-        if (is_moving && next.type == live->placed) continue;
-        uint32_t at = kept++;
+        uint32_t at = i;
         for (; at > 0 && m->items[at - 1].type > next.type; at--) m->items[at] = m->items[at - 1];
         m->items[at] = next;
     }
-    m->count = kept;
+}
+
+static bool has_type(const imaging *m, uint32_t type)
+{
+    uint32_t i = 0;
+    while (i < m->count && m->items[i].type != type) i++;
+    return i < m->count;
 }
 
 weft__live_image *weft__live_record_image(weft_live *live, uint32_t node, uint32_t number)
@@ -303,10 +305,13 @@ weft__live_image *weft__live_record_image(weft_live *live, uint32_t node, uint32
     image->values = (weft__live_value *)(void *)(image + 1);
     char *values = (char *)image + head;
     if (m.used != 0) memcpy(values, live->baker_scratch.at, m.used);
+    bool is_moving = has_type(&m, live->local);
     for (uint32_t i = 0; i < m.count; i++)
         image->values[i] = (weft__live_value){.type = m.items[i].type,
                                               .count = m.items[i].count,
                                               .is_disabled = m.items[i].is_disabled,
+                                              .is_computed =
+                                                  is_moving && m.items[i].type == live->placed,
                                               .at = values + m.items[i].at,
                                               .bytes = m.items[i].bytes};
     image->name = strcpy(values + m.used, m.name);

@@ -25,7 +25,8 @@ typedef struct weft__live_value {
     uint32_t type;  /* number of the type */
     uint32_t count; /* of a BUFFER: elements; else 1 */
     bool is_disabled;
-    char *at; /* normalized bytes */
+    bool is_computed; /* by systems: it is there, its value is not compared */
+    char *at;         /* normalized bytes */
     size_t bytes;
 } weft__live_value;
 
