@@ -34,12 +34,13 @@ static const weft_field link_fields[] = {{"to", WEFT_FIELD_ENTITY, offsetof(cabl
                                          {"number", WEFT_FIELD_U32, offsetof(cable, number), 1}};
 static const weft_field child_fields[] = {{"to", WEFT_FIELD_ENTITY, 0, 1}};
 
-static inline stage stage_make(uint32_t workers)
+static inline stage stage_make_in(const weft_world_desc *desc)
 {
     static uint32_t made;
     stage s = {0};
-    CHECK_OK(weft_world_create(
-        &(weft_world_desc){.workers = workers, .entity_tag = WEFT_WITHOUT_ENTITY_TAG}, &s.world));
+    weft_world_desc own = *desc;
+    own.entity_tag = WEFT_WITHOUT_ENTITY_TAG;
+    CHECK_OK(weft_world_create(&own, &s.world));
     s.place = WEFT_COMPONENT(s.world, place);
     s.link = weft_component_create(s.world, &(weft_component_desc){.name = "link",
                                                                    .size = sizeof(cable),
@@ -59,6 +60,11 @@ static inline stage stage_make(uint32_t workers)
     CHECK(s.section.id != 0 && s.children.id != 0);
     snprintf(s.path, sizeof s.path, "stream-%d-%u.wss", (int)getpid(), made++);
     return s;
+}
+
+static inline stage stage_make(uint32_t workers)
+{
+    return stage_make_in(&(weft_world_desc){.workers = workers});
 }
 
 static inline void stage_end(stage *s)

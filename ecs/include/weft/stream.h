@@ -168,13 +168,13 @@ typedef enum weft_section_state {
 /* What is known of a section before it is loaded, and what became of it. */
 typedef struct weft_section_info {
     weft_section_state state;
-    weft_result result; /* FAILED: why */
+    weft_result result; /* FAILED: why; WAITING: why section 0 could not be read, else OK */
     bool is_asked_for;
     bool has_bounds;
     float least[3], most[3]; /* of the places of its entities */
     uint32_t rows, chunks;
     uint64_t bytes; /* in the file */
-    char text[160]; /* FAILED: what is wrong */
+    char text[160]; /* what is wrong, where result is not OK */
 } weft_section_info;
 
 /* `out_bytes`: sizeof *out. Threads: owner. Errors: INVALID_ARGUMENT. */

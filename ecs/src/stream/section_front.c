@@ -128,6 +128,7 @@ static weft_result archetype_make(const weft__file_front *front, weft__front_sha
         list[count++] = weft__component(front->world, front->types[shape->types[i]]->id);
     list[count++] = section;
     uint32_t *ids = weft__components_sort(front->world, list, count, "weft_stream_open");
+    if (ids == NULL && front->world->error->code == WEFT_OUT_OF_MEMORY) return WEFT_OUT_OF_MEMORY;
     if (ids == NULL) return malformed(front, "a list of components is wrong");
     shape->archetype = weft__archetype_obtain(front->world, ids, count);
     weft__components_free(front->world, ids, count);

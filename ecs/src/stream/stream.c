@@ -234,7 +234,9 @@ weft_result weft_stream_load(weft_stream *stream, uint32_t section, float priori
     weft__stream_section *s = &stream->sections[section];
     s->is_wanted = true;
     s->own_priority = priority;
-    if (s->state == WEFT_SECTION_FAILED) s->result = WEFT_OK; /* tries again */
+    /* tries again; without section 0 no other one comes */
+    if (s->state == WEFT_SECTION_FAILED) s->result = WEFT_OK;
+    if (stream->sections[0].state == WEFT_SECTION_FAILED) stream->sections[0].result = WEFT_OK;
     return WEFT_OK;
 }
 
@@ -333,6 +335,10 @@ weft_result weft_stream_section(const weft_stream *stream, uint32_t section, wef
                               .bytes = known->bytes};
     memcpy(info.least, known->least, sizeof info.least);
     memcpy(info.most, known->most, sizeof info.most);
+    if (s->state == WEFT_SECTION_WAITING && stream->sections[0].state == WEFT_SECTION_FAILED) {
+        s = &stream->sections[0]; /* why it waits */
+        info.result = s->result;
+    }
     if (s->result != WEFT_OK) memcpy(info.text, s->text, sizeof info.text);
     weft__sized_fill(out, out_bytes, &info, sizeof info);
     return WEFT_OK;

@@ -168,11 +168,13 @@ static void load_go_on(stepping *step, weft_stream *stream, uint32_t section)
     weft__load *load = s->load;
     bool is_lockstep = stream->desc.lockstep != 0, is_due = step->streams->step >= load->due;
     at_store_rlx(&load->job.x_priority, priority_bits(s->priority)); /* relaxed: a wish */
-    if (s->asked == 0) at_store_rlx(&load->job.x_cancelled, 1);      /* relaxed: a hint */
-    if (is_lockstep && !is_due && s->asked != 0) return;
+    bool was_cut = s->asked == 0;
+    if (is_lockstep && !is_due && !was_cut) return;
+    /* in lockstep it is read to the end: how far it came would show in the ids of later entities */
     if (is_lockstep) job_await(step->streams, &load->job);
+    if (was_cut) at_store_rlx(&load->job.x_cancelled, 1); /* relaxed: a hint */
     if (!weft__crew_is_done(&load->job)) return;
-    bool was_cut = at_load_rlx(&load->job.x_cancelled) != 0;   /* relaxed: the owner's own */
+    was_cut = at_load_rlx(&load->job.x_cancelled) != 0;        /* relaxed: the owner's own */
     if (at_load_rlx(&load->x_failed) != WEFT_OK && !was_cut) { /* relaxed: SC3 */
         load_failed(step, stream, section);
         return;

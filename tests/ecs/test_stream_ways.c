@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* test_stream_ways.c: the same requests in lockstep give the same world, however many workers and
+ * threads there are and however long the disk takes; instances with an offset of their own; a
+ * system that loads by distance. */
+#include "stream_fixture.h"
+
+#include "random.h"
+
+#include <weft/weft.h>
+
+#include <pthread.h>
+#include <sched.h>
+
+enum { SECTIONS = 6, ROWS = 300, STEPS = 48 };
+
+static stage file_make(void)
+{
+    stage s = stage_make(1);
+    weft_entity e[ROWS];
+    section_fill(&s, 0, 40, e);
+    for (uint32_t k = 1; k <= SECTIONS; k++) section_fill(&s, k, ROWS, e);
+    CHECK_OK(weft_sections_save(
+        s.world, s.path,
+        &(weft_sections_desc){.place = s.place, .place_at = {0, 4, 8}, .scene = 19}));
+    return s;
+}
+
+/* ---- lockstep ---- */
+
+/* A disk whose reads take a random while. Guarded by `lock`. */
+typedef struct disk {
+    pthread_mutex_t lock;
+    test_random random;
+    uint32_t most; /* yields of a read */
+} disk;
+
+static void disk_wait(const weft_stream_rows *rows, void *user)
+{
+    (void)rows;
+    disk *d = user;
+    pthread_mutex_lock(&d->lock);
+    uint32_t turns = d->most == 0 ? 0 : (uint32_t)test_random_below(&d->random, d->most);
+    pthread_mutex_unlock(&d->lock);
+    while (turns-- != 0) sched_yield();
+}
+
+/* Hashes after each step of a script of requests. */
+static void script_run(const stage *from, uint32_t workers, uint32_t threads, uint32_t yields,
+                       uint64_t hashes[STEPS])
+{
+    disk d = {.random = test_random_init(workers * 100 + threads), .most = yields};
+    pthread_mutex_init(&d.lock, NULL);
+    stage to = stage_make(workers);
+    weft_stream *stream = stream_open(
+        &to, from,
+        &(weft_stream_desc){
+            .lockstep = 2, .threads = threads, .filled = disk_wait, .user = &d});
+    test_random script = test_random_init(7);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        uint32_t section = 1 + (uint32_t)test_random_below(&script, SECTIONS);
+        if (test_random_below(&script, 2) == 0)
+            CHECK_OK(weft_stream_load(stream, section, (float)test_random_below(&script, 3)));
+        else
+            CHECK_OK(weft_stream_unload(stream, section));
+        CHECK_OK(weft_stream_step(to.world, 0));
+        CHECK_OK(weft_world_step(to.world, 0.01f));
+        hashes[step] = weft_world_hash(to.world, WEFT_HASH_LAYOUT);
+    }
+    CHECK_OK(weft_stream_wait(to.world));
+    world_check(to.world);
+    stage_end(&to);
+    pthread_mutex_destroy(&d.lock);
+}
+
+PLAIN_TEST(lockstep_gives_one_world_for_any_workers_and_timing_of_the_disk)
+{
+    static const uint32_t ways[][3] = {{1, 1, 0}, {1, 3, 50}, {2, 1, 200}, {3, 2, 20},
+                                       {5, 4, 0}, {8, 2, 100}, {8, 1, 0}};
+    static uint64_t first[STEPS], now[STEPS];
+    stage from = file_make();
+    uint32_t changes = 0;
+    for (uint32_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+        script_run(&from, ways[way][0], ways[way][1], ways[way][2], way == 0 ? first : now);
+        for (uint32_t step = 0; step < STEPS && way != 0; step++)
+            CHECK_U64(now[step], first[step]);
+    }
+    for (uint32_t step = 1; step < STEPS; step++) changes += first[step] != first[step - 1];
+    CHECK(changes > STEPS / 3);
+    stage_end(&from);
+}
+
+/* ---- instances ---- */
+
+/* Where an instance stands. */
+typedef struct instance {
+    weft_component place;
+    float offset[3];
+} instance;
+
+static void instance_move(const weft_stream_rows *rows, void *user)
+{
+    const instance *of = user;
+    place *places = weft_stream_column(rows, of->place);
+    CHECK(places != NULL);
+    for (uint32_t i = 0; i < rows->count; i++)
+        for (uint32_t axis = 0; axis < 3; axis++) places[i].at[axis] += of->offset[axis];
+}
+
+/* Entities of a stream's section, whose places must be those of the file and the offset. */
+static uint32_t instance_check(const stage *s, const weft_stream *stream, const instance *of)
+{
+    uint32_t found = 0;
+    weft_query query = weft_query_create(
+        s->world, &(weft_query_desc){.terms = {{s->place, WEFT_READ}, {s->link, WEFT_READ}}});
+    weft_cursor cursor = weft_query_begin(s->world, query);
+    while (weft_query_next(&cursor)) {
+        const place *places = WEFT_READ_COLUMN(&cursor.slice, 0, place);
+        const cable *links = WEFT_READ_COLUMN(&cursor.slice, 1, cable);
+        for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++) {
+            const weft_section *own = weft_entity_read_shared(
+                s->world, weft_slice_entities(&cursor.slice)[i], s->section);
+            if (own->instance != weft_stream_number(stream)) continue;
+            const float row = (float)(links[i].number % 100000);
+            const float section = (float)(1000 * (links[i].number / 100000));
+            CHECK_F64((double)places[i].at[0], (double)(section + of->offset[0]), 0);
+            CHECK_F64((double)places[i].at[1], (double)(row + of->offset[1]), 0);
+            CHECK_F64((double)places[i].at[2], (double)(1 + of->offset[2]), 0);
+            found++;
+        }
+    }
+    CHECK_OK(weft_query_destroy(s->world, query));
+    return found;
+}
+
+PLAIN_TEST(two_instances_stand_at_offsets_of_their_own)
+{
+    stage from = file_make(), to = stage_make(2);
+    instance here = {to.place, {0, 0, 0}}, there = {to.place, {4096, -512, 8}};
+    weft_stream *one = stream_open(
+        &to, &from, &(weft_stream_desc){.filled = instance_move, .user = &here});
+    weft_stream *two = stream_open(
+        &to, &from, &(weft_stream_desc){.filled = instance_move, .user = &there});
+    CHECK_OK(weft_stream_load(one, 1, 0));
+    CHECK_OK(weft_stream_load(two, 1, 0));
+    CHECK_OK(weft_stream_load(two, 2, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(instance_check(&to, one, &here), 40 + ROWS);
+    CHECK_U64(instance_check(&to, two, &there), 40 + 2 * ROWS);
+    weft_stream_close(one);
+    CHECK_U64(instance_check(&to, two, &there), 40 + 2 * ROWS);
+    CHECK_U64(entities_of(to.world), 40 + 2 * ROWS);
+    stage_end(&to);
+    stage_end(&from);
+}
