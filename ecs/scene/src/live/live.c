@@ -224,7 +224,8 @@ weft_result weft_live_refresh(weft_live *live)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
     if (live->has_thread) return WEFT_UNSUPPORTED;
-    return weft_scene_is_stale(live->scene) ? weft__live_bake(live, weft__live_now()) : WEFT_OK;
+    bool is_due = live->is_torn || weft_scene_is_stale(live->scene);
+    return is_due ? weft__live_bake(live, weft__live_now()) : WEFT_OK;
 }
 
 /* ---- questions ---- */

@@ -91,12 +91,12 @@ static void quiet_await(const weft_live *live, news found, bool *is_over)
     }
 }
 
-/* A look without news: true, when files have changed and rest. */
+/* A look without news: true, when files have changed and rest, or the last bake had no memory. */
 static bool is_changed_at_rest(const weft_live *live, uint64_t *seen)
 {
     uint64_t last = *seen;
     *seen = weft__files_stamp(&live->scene->files);
-    return *seen == last && weft_scene_is_stale(live->scene);
+    return live->is_torn || (*seen == last && weft_scene_is_stale(live->scene));
 }
 
 static void *watch_run(void *argument)
@@ -111,7 +111,7 @@ static void *watch_run(void *argument)
         if (found != NEWS_NONE) quiet_await(live, found, &is_over);
         if (is_over) break;
         if (found == NEWS_NONE && (has_news || !is_changed_at_rest(live, &seen))) continue;
-        weft__live_bake(live, wake_ns); /* without memory: the next change tries again */
+        weft__live_bake(live, wake_ns); /* without memory: the next look tries again */
         directories_watch(live);
         seen = weft__files_stamp(&live->scene->files);
     }
