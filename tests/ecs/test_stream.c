@@ -174,6 +174,31 @@ PLAIN_TEST(entities_that_moved_out_of_their_section_stay)
     stage_end(&from);
 }
 
+PLAIN_TEST(a_chunk_with_another_row_in_its_place_is_not_as_it_came)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_component list[3] = {to.place, to.link, to.section};
+    weft_entity guest, e[COUNT_1];
+    CHECK_OK(weft_entity_create_many(to.world, weft_archetype_create(to.world, list, 3), 1,
+                                     &guest)); /* has an id of no block of the section */
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    CHECK_OK(weft_stream_load(stream, 1, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(section_look(&to, 1, e), COUNT_1);
+    const weft_section own =
+        *(const weft_section *)weft_entity_read_shared(to.world, e[4], to.section);
+    CHECK_OK(weft_entity_remove(to.world, e[4], to.section));
+    CHECK_OK(weft_entity_set_shared(to.world, guest, to.section, &own));
+    CHECK_OK(weft_stream_unload(stream, 1));
+    CHECK_OK(weft_stream_wait(to.world));
+    world_check(to.world);
+    CHECK(weft_entity_is_alive(to.world, e[4]));
+    CHECK(!weft_entity_is_alive(to.world, guest));
+    CHECK_U64(entities_of(to.world), 1);
+    stage_end(&to);
+    stage_end(&from);
+}
+
 PLAIN_TEST(references_between_sections_come_and_go_with_their_target)
 {
     stage from = stage_make(1), to = stage_make(1);

@@ -53,8 +53,7 @@ static void script_run(const stage *from, uint32_t workers, uint32_t threads, ui
     stage to = stage_make(workers);
     weft_stream *stream = stream_open(
         &to, from,
-        &(weft_stream_desc){
-            .lockstep = 2, .threads = threads, .filled = disk_wait, .user = &d});
+        &(weft_stream_desc){.lockstep = 2, .threads = threads, .filled = disk_wait, .user = &d});
     test_random script = test_random_init(7);
     for (uint32_t step = 0; step < STEPS; step++) {
         uint32_t section = 1 + (uint32_t)test_random_below(&script, SECTIONS);
@@ -74,15 +73,14 @@ static void script_run(const stage *from, uint32_t workers, uint32_t threads, ui
 
 PLAIN_TEST(lockstep_gives_one_world_for_any_workers_and_timing_of_the_disk)
 {
-    static const uint32_t ways[][3] = {{1, 1, 0}, {1, 3, 50}, {2, 1, 200}, {3, 2, 20},
+    static const uint32_t ways[][3] = {{1, 1, 0}, {1, 3, 50},  {2, 1, 200}, {3, 2, 20},
                                        {5, 4, 0}, {8, 2, 100}, {8, 1, 0}};
     static uint64_t first[STEPS], now[STEPS];
     stage from = file_make();
     uint32_t changes = 0;
     for (uint32_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
         script_run(&from, ways[way][0], ways[way][1], ways[way][2], way == 0 ? first : now);
-        for (uint32_t step = 0; step < STEPS && way != 0; step++)
-            CHECK_U64(now[step], first[step]);
+        for (uint32_t step = 0; step < STEPS && way != 0; step++) CHECK_U64(now[step], first[step]);
     }
     for (uint32_t step = 1; step < STEPS; step++) changes += first[step] != first[step - 1];
     CHECK(changes > STEPS / 3);
@@ -136,10 +134,10 @@ PLAIN_TEST(two_instances_stand_at_offsets_of_their_own)
 {
     stage from = file_make(), to = stage_make(2);
     instance here = {to.place, {0, 0, 0}}, there = {to.place, {4096, -512, 8}};
-    weft_stream *one = stream_open(
-        &to, &from, &(weft_stream_desc){.filled = instance_move, .user = &here});
-    weft_stream *two = stream_open(
-        &to, &from, &(weft_stream_desc){.filled = instance_move, .user = &there});
+    weft_stream *one =
+        stream_open(&to, &from, &(weft_stream_desc){.filled = instance_move, .user = &here});
+    weft_stream *two =
+        stream_open(&to, &from, &(weft_stream_desc){.filled = instance_move, .user = &there});
     CHECK_OK(weft_stream_load(one, 1, 0));
     CHECK_OK(weft_stream_load(two, 1, 0));
     CHECK_OK(weft_stream_load(two, 2, 0));

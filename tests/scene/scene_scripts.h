@@ -36,7 +36,8 @@ __attribute__((format(printf, 2, 3))) static inline void put(writer *w, const ch
     CHECK(w->count < TEXT_BYTES);
 }
 
-static inline void put_object(writer *w, const model *m, uint32_t document, uint32_t index, bool is_prefab)
+static inline void put_object(writer *w, const model *m, uint32_t document, uint32_t index,
+                              bool is_prefab)
 {
     const thing *o = is_prefab ? &m->prefabs[document][index] : &m->objects[document][index];
     put(w, "\"%s%u\": {", is_prefab ? "p" : "o", o->name);
@@ -184,8 +185,8 @@ static inline weft_result bake_watch(weft_bake *bake, const weft_object *object,
     }
     if (weft_bake_file(bake, "number", &text.json) == WEFT_OK)
         sum.number += 100000 * (uint32_t)text.json.bytes[0];
-    return weft_bake_set(bake, weft_bake_entity(bake, "sum"), weft_bake_component(bake, "Note"), &sum,
-                         sizeof sum);
+    return weft_bake_set(bake, weft_bake_entity(bake, "sum"), weft_bake_component(bake, "Note"),
+                         &sum, sizeof sum);
 }
 
 /* A scene with the world that it fills. */

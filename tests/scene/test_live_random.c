@@ -108,8 +108,7 @@ static void check_bytes(const pair *p, uint32_t i, weft_component live, weft_com
 static void check_relation(const pair *p, uint32_t i, weft_component live, weft_component fill)
 {
     if (!both_have(p, i, live, fill)) return;
-    check_target(p,
-                 ((const weft_target *)weft_entity_read(p->f->world, p->live[i], live))->entity,
+    check_target(p, ((const weft_target *)weft_entity_read(p->f->world, p->live[i], live))->entity,
                  ((const weft_target *)weft_entity_read(p->filled, p->fill[i], fill))->entity);
 }
 
@@ -247,7 +246,6 @@ PLAIN_TEST(a_world_that_follows_is_a_full_bake_with_its_writes_replayed)
     uint32_t scripts = number_of("WEFT_LIVE_SCRIPTS", is_deep ? 100000 : 40);
     uint32_t edits = number_of("WEFT_LIVE_EDITS", is_deep ? 5 : 20);
     const test_random dice = test_random_init(19);
-    for (uint32_t i = 0; i < scripts; i++)
-        run_script(test_random_fork(&dice, i), i, edits, texts);
+    for (uint32_t i = 0; i < scripts; i++) run_script(test_random_fork(&dice, i), i, edits, texts);
     printf("%u scripts of %u edits\n", scripts, edits);
 }

@@ -219,8 +219,8 @@ static void component_change(applying *a, const weft__live_value *base,
 static void component_add(applying *a, const weft__live_value *file)
 {
     weft__live_value now;
-    if (world_read(a, file->type, &now) &&
-        (file->is_computed || is_equal(&now, file) || !is_taken(a, WEFT_LIVE_ADDED, file->type, NULL)))
+    if (world_read(a, file->type, &now) && (file->is_computed || is_equal(&now, file) ||
+                                            !is_taken(a, WEFT_LIVE_ADDED, file->type, NULL)))
         return;
     if (a->result == WEFT_OK) component_set(a, file);
 }
@@ -230,7 +230,8 @@ static void component_remove(applying *a, const weft__live_value *base)
     weft__live_value now;
     if (!world_read(a, base->type, &now)) return;
     if (!base->is_computed && !is_equal(&now, base) &&
-        !is_taken(a, WEFT_LIVE_CHANGED, base->type, NULL)) return;
+        !is_taken(a, WEFT_LIVE_CHANGED, base->type, NULL))
+        return;
     done(a, weft_entity_remove(a->live->world, a->entity, a->components[base->type]));
 }
 

@@ -167,8 +167,9 @@ static bool removed_list(baking *b)
 {
     weft_live *live = b->live;
     if (b->seen == live->known_count) return true;
-    weft__live_known *all = live->known, *kept = weft__alloc_zeroed(
-        &live->memory, WEFT__MEMORY_OTHER, live->known_room, sizeof *kept, 16);
+    weft__live_known *all = live->known,
+                     *kept = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, live->known_room,
+                                                sizeof *kept, 16);
     if (kept == NULL) return false;
     for (uint32_t i = 0; i < live->known_room; i++) {
         if (all[i].key == 0 || all[i].bake == live->bake) continue;

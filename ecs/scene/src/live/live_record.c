@@ -124,9 +124,10 @@ static char *value_put(imaging *m, uint32_t type, uint32_t count, size_t bytes)
     if (type == WEFT__NONE || live->types[type].is_skipped || m->is_refused) return NULL;
     uint32_t i = 0;
     while (i < m->count && m->items[i].type != type) i++;
-    m->is_refused = i == WEFT__LIVE_COMPONENTS || bytes >= UINT32_MAX - m->used - 16 ||
-                    !weft__list_room(&live->memory, (void **)&live->baker_scratch.at,
-                                     &live->baker_scratch.room, (uint32_t)(m->used + bytes + 16), 1);
+    m->is_refused =
+        i == WEFT__LIVE_COMPONENTS || bytes >= UINT32_MAX - m->used - 16 ||
+        !weft__list_room(&live->memory, (void **)&live->baker_scratch.at, &live->baker_scratch.room,
+                         (uint32_t)(m->used + bytes + 16), 1);
     if (m->is_refused) return NULL;
     if (i == m->count) m->items[m->count++] = (item){.type = type};
     m->items[i].count = count;
@@ -307,13 +308,13 @@ weft__live_image *weft__live_record_image(weft_live *live, uint32_t node, uint32
     if (m.used != 0) memcpy(values, live->baker_scratch.at, m.used);
     bool is_moving = has_type(&m, live->local);
     for (uint32_t i = 0; i < m.count; i++)
-        image->values[i] = (weft__live_value){.type = m.items[i].type,
-                                              .count = m.items[i].count,
-                                              .is_disabled = m.items[i].is_disabled,
-                                              .is_computed =
-                                                  is_moving && m.items[i].type == live->placed,
-                                              .at = values + m.items[i].at,
-                                              .bytes = m.items[i].bytes};
+        image->values[i] =
+            (weft__live_value){.type = m.items[i].type,
+                               .count = m.items[i].count,
+                               .is_disabled = m.items[i].is_disabled,
+                               .is_computed = is_moving && m.items[i].type == live->placed,
+                               .at = values + m.items[i].at,
+                               .bytes = m.items[i].bytes};
     image->name = strcpy(values + m.used, m.name);
     return image;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* scene_blocks.c: a list of large blocks, used and free. A request takes a free one that is not much
- * larger; when there is none and the list is full of free ones, one of them makes room. See
- * scene_blocks.h. */
+/* scene_blocks.c: a list of large blocks, used and free. A request takes a free one that is not
+ * much larger; when there is none and the list is full of free ones, one of them makes room.
+ * See scene_blocks.h. */
 #include "scene_blocks.h"
 
 #include <string.h>

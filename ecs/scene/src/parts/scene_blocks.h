@@ -25,7 +25,7 @@ typedef struct weft__block {
 /* Part of a scene. Blocks beyond the list go through. */
 typedef struct weft__blocks {
     weft_allocator below;
-    bool is_on; /* owner, between bakes: new blocks are listed */
+    bool is_on;           /* owner, between bakes: new blocks are listed */
     pthread_mutex_t lock; /* of the list */
     weft__block list[WEFT__BLOCKS];
 } weft__blocks;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fill_entities.c: the entities of a fill, in runs of the same components. See fill_entities.h. */
+/* fill_entities.c: the entities of a fill, in the order of the tree, made in runs of the same
+ * components. An archetype is looked up by the list of its components, in a table of the fill.
+ * See fill_entities.h. */
 #include "fill_entities.h"
 
 #include "hash.h"

@@ -79,8 +79,8 @@ void weft__place_node(weft__places *places, const weft__tree *tree, uint32_t ind
 weft_transform_usage weft__place_usage(const weft__places *places, uint32_t node,
                                        const weft__step *step)
 {
-    bool is_moved = step->component != WEFT_TRANSFORM_NONE &&
-                    places->usage[node] == WEFT_TRANSFORM_DYNAMIC;
+    bool is_moved =
+        step->component != WEFT_TRANSFORM_NONE && places->usage[node] == WEFT_TRANSFORM_DYNAMIC;
     return is_moved ? WEFT_TRANSFORM_DYNAMIC : step->component;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fill_tree.h: what the tree says of entities beyond their records: where they stand, their parents,
- * prefabs and names. A fill and the images of a live link ask the same. By the owner of the scene. */
+/* fill_tree.h: what the tree says of entities beyond their records: where they stand, their
+ * parents, prefabs and names. A fill and the images of a live link ask the same. By the owner of
+ * the scene. */
 #ifndef WEFT_FILL_TREE_H
 #define WEFT_FILL_TREE_H
 
@@ -10,7 +11,7 @@
 
 /* Where all nodes stand. Owner: who computes them. */
 typedef struct weft__places {
-    uint8_t *usage; /* [node]: weft_transform_usage in effect; without a place that above */
+    uint8_t *usage;      /* [node]: weft_transform_usage in effect; without a place that above */
     float (*matrix)[12]; /* [node] */
     uint32_t room;
 } weft__places;

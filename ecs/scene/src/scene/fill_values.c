@@ -204,7 +204,8 @@ static bool set_relations(weft__fill *f, uint32_t index)
     const weft__node *node = &tree->nodes.at[index];
     const weft__output *output = node->record->output;
     const weft_entity *entities = f->entities.at + f->first[index];
-    if (weft__fill_is_child(&f->places, tree, index) && !weft__fill_has_step(output, 0, f->scene->schema.parent) &&
+    if (weft__fill_is_child(&f->places, tree, index) &&
+        !weft__fill_has_step(output, 0, f->scene->schema.parent) &&
         !set_target(f, entities[0], f->parent,
                     weft__fill_entity_of(f, weft__fill_above(tree, index))))
         return false;
@@ -213,7 +214,8 @@ static bool set_relations(weft__fill *f, uint32_t index)
             !weft__fill_has_step(output, i, f->scene->schema.parent) &&
             !set_target(f, entities[i], f->parent, entities[0]))
             return false;
-    if (node->prefab == NULL || weft__fill_has_step(output, 0, f->scene->schema.instance_of)) return true;
+    if (node->prefab == NULL || weft__fill_has_step(output, 0, f->scene->schema.instance_of))
+        return true;
     weft_entity prefab = weft__fill_entity_of(f, weft__fill_prefab(tree, index));
     return set_target(f, entities[0], f->instance_of, prefab);
 }

@@ -77,8 +77,8 @@ static bool examine(update *u, uint32_t index)
     const weft__node *old = old_node(u->scene, node->path, index);
     job next = {.node = index, .why = WEFT__WHY_NEW};
     u->objects++;
-    u->is_same_shape &= old != NULL && old == &u->scene->tree.nodes.at[index] &&
-                        old->prefab == node->prefab;
+    u->is_same_shape &=
+        old != NULL && old == &u->scene->tree.nodes.at[index] && old->prefab == node->prefab;
     if (old != NULL) {
         u->found++;
         next.old = old->record;
@@ -177,7 +177,8 @@ static void collect(update *u)
         node->is_simple = is_simple(node, made->output);
         const weft__output *was = done->old == NULL ? NULL : done->old->output;
         node->is_kept = was != NULL && made->output != NULL && was->hash == made->output->hash;
-        u->is_same_shape = u->is_same_shape && (node->is_kept || (node->is_simple && was_simple(u, done->node)));
+        u->is_same_shape =
+            u->is_same_shape && (node->is_kept || (node->is_simple && was_simple(u, done->node)));
         u->faulty += made->problems != NULL;
         u->records++;
     }

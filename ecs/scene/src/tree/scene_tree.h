@@ -30,12 +30,12 @@ typedef struct weft__node {
     bool is_group;  /* no entity: the root of the scene, the root of a file, "each" */
     bool is_record; /* of "each": has no name by itself */
     /* of its record: */
-    bool is_plain;               /* its bakers read nothing else, and there were no mistakes */
-    bool has_prefabs;            /* it refers to some */
-    bool is_kept;                /* its output is that of the last bake */
-    bool is_simple; /* one entity, no place, of no prefab, without references to others */
-    uint64_t path;               /* hash of its path, the root's included */
-    uint64_t own;                /* hash of its layers */
+    bool is_plain;    /* its bakers read nothing else, and there were no mistakes */
+    bool has_prefabs; /* it refers to some */
+    bool is_kept;     /* its output is that of the last bake */
+    bool is_simple;   /* one entity, no place, of no prefab, without references to others */
+    uint64_t path;    /* hash of its path, the root's included */
+    uint64_t own;     /* hash of its layers */
     struct weft__record *record; /* NULL: not baked yet; of the tree of a scene: owned by it */
 } weft__node;
 
