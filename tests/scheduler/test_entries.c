@@ -5,6 +5,9 @@
 
 #include "plain.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum { ROWS = 700 };
 
 /* A world with a system that adds up the values of its rows, fused with one that raises them, and
@@ -138,4 +141,88 @@ PLAIN_TEST(a_filter_that_was_set_or_emptied_counts)
         if (round == 1) weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value, b.team));
     }
     CHECK_OK(weft_world_destroy(b.world));
+}
+
+/* ---- archetypes without rows ---- */
+
+/* Memory that is overwritten when it is released. */
+static void *take_memory(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void release_memory(void *user, void *memory, size_t bytes, size_t alignment)
+{
+    (void)user, (void)alignment;
+    if (memory != NULL) memset(memory, 0xff, bytes);
+    free(memory);
+}
+
+enum { TAGS = 12 };
+
+/* A world whose query of enableable values matches `tag_count` archetypes. Owner: the test. */
+typedef struct tag_bed {
+    weft_world *world;
+    weft_component value, hidden, tags[TAGS];
+    weft_entity rows[TAGS], last; /* one of each archetype; hidden from the query */
+    uint32_t tag_count;
+    bool is_tagging;
+} tag_bed;
+
+/* The first time, an archetype appears at the sync point that the query does not match. */
+static void tag_last(weft_slice *slice, void *user)
+{
+    const tag_bed *b = user;
+    if (b->is_tagging) CHECK_OK(weft_recorder_add(weft_slice_recorder(slice), b->last, b->tags[0]));
+}
+
+static void disable_first(weft_slice *slice, void *user)
+{
+    (void)user;
+    weft_slice_enable(slice, 0, 0, false);
+}
+
+static void tag_bed_open(tag_bed *b, uint32_t tag_count)
+{
+    const weft_world_desc desc = {.workers = 1, .allocator = {take_memory, release_memory, NULL}};
+    *b = (tag_bed){.tag_count = tag_count};
+    CHECK_OK(weft_world_create(&desc, &b->world));
+    b->value = weft_component_create_plain(b->world, "value", 4, 4, WEFT_ENABLEABLE);
+    b->hidden = weft_component_create_plain(b->world, "hidden", 0, 1, 0);
+    weft_system_desc tag = {.name = "tag", .run = tag_last, .user = b, .effects = WEFT_RECORDS_ADD};
+    CHECK(weft_system_create(b->world, &tag).id != 0);
+    weft_system_desc disable = {.name = "disable", .run = disable_first, .after = {"tag"}};
+    disable.over.rows.terms[0] = (weft_term){b->value, WEFT_WRITE, WEFT_ALL, 0};
+    disable.over.rows.terms[1] = (weft_term){b->hidden, WEFT_READ, WEFT_NONE, 0};
+    CHECK(weft_system_create(b->world, &disable).id != 0);
+    b->last = weft_entity_create(b->world, WEFT_ARCHETYPE(b->world, b->value, b->hidden));
+    for (uint32_t i = 0; i < tag_count; i++) {
+        char name[] = {'t', 'a', 'g', (char)('a' + i), 0};
+        b->tags[i] = weft_component_create_plain(b->world, name, 0, 1, 0);
+        b->rows[i] = weft_entity_create(b->world, WEFT_ARCHETYPE(b->world, b->value, b->tags[i]));
+    }
+}
+
+static void step_disables(tag_bed *b)
+{
+    CHECK_OK(weft_world_step(b->world, 0));
+    for (uint32_t i = 0; i < b->tag_count; i++) {
+        CHECK(!weft_entity_is_enabled(b->world, b->rows[i], b->value));
+        CHECK_OK(weft_entity_enable(b->world, b->rows[i], b->value, true));
+    }
+}
+
+/* What a query knows of its archetypes moves when it makes room for more; its chunks stay. */
+PLAIN_TEST(archetypes_may_appear_between_stages)
+{
+    static tag_bed b;
+    for (uint32_t tag_count = 1; tag_count <= TAGS; tag_count++) {
+        tag_bed_open(&b, tag_count);
+        step_disables(&b);
+        b.is_tagging = true;
+        step_disables(&b);
+        CHECK_OK(weft_world_validate(b.world));
+        CHECK_OK(weft_world_destroy(b.world));
+    }
 }

@@ -41,6 +41,7 @@ weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype)
 {
     if (archetype->number != WEFT__NONE) return WEFT_OK;
     const weft__matching *matching = &world->matching;
+    world->front.structure_version++; /* before: what is reserved may move, and then fail */
     if (!list_grow(world) || !weft__component_index_reserve(world, archetype) ||
         !matching->reserve(world, archetype))
         return weft__error_memory(world, "archetype");
@@ -51,7 +52,6 @@ weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype)
         world->archetypes.nonempty[number / 64] |= UINT64_C(1) << number % 64;
     weft__component_index_enter(world, archetype);
     matching->enter(world, archetype);
-    world->front.structure_version++;
     return WEFT_OK;
 }
 

@@ -431,7 +431,7 @@ static bool has_as_many(const weft__stage *stage)
 }
 
 /* Whether a binding is of the chunk that its place in the list has now. All that it points to lies
- * in the chunk's memory and in its versions. */
+ * in the chunk's memory and in its versions, but for the places of the match. */
 static bool is_bound(const weft__binding *binding)
 {
     const weft__query_flat *flat = &binding->query->flat;
@@ -461,6 +461,7 @@ static bool are_bound(const weft__entry *entries, uint32_t count)
     return true;
 }
 
+/* The places of matches move when archetypes appear, which may have no rows. */
 static void count_rows(weft__binding *binding)
 {
     const weft__flat_entry *now = &binding->query->flat.entries[binding->flat];
@@ -470,6 +471,7 @@ static void count_rows(weft__binding *binding)
     binding->slice.count = is_whole || rows <= size ? rows : size;
     binding->slice.first = now->first_row;
     binding->slice.index = now->first_slice;
+    binding->slice.places = weft__match_places(binding->query, now->match);
     binding->is_direct = binding->is_plain && binding->slice.count == rows;
 }
 
