@@ -108,6 +108,8 @@ endforeach()
 list(APPEND dirs ${apart_dirs})
 
 add_library(weft_testable STATIC EXCLUDE_FROM_ALL)
+# Not the shard: with MPI it has tests of its own (tests/shard), which alone load MPI.
+list(REMOVE_ITEM apart shard)
 list(APPEND layers ${apart})
 weft_fill_library(weft_testable)
 foreach(layer ${apart})

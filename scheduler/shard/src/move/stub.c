@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* stub.c: a row turns into a stub in place, so handles stay. The sweep marks what references
+ * lead to and ends the other stubs and residues. */
+#include "stub.h"
+
+#include <stdlib.h>
+
+#include "gid_table.h"
+#include "ranks_error.h"
+#include "row_types.h"
+#include "world_front.h"
+
+#define INDEX_BITS UINT32_C(0x0FFFFFFF) /* of a handle, without the tag of its world */
+#define STUBS_FEW 1024u                 /* fewer are not worth a pass over all references */
+
+static weft_result failed(const weft_shard *shard, weft_result result, const char *what)
+{
+    return weft__ranks_fail(result, "%s: %s", what, weft_world_error(shard->world)->text);
+}
+
+weft_result weft__stub_leave(weft_shard *shard, weft_entity entity, uint64_t gid)
+{
+    weft_result result = weft_entity_remove(shard->world, entity, shard->gid); /* CLEANUP */
+    if (result == WEFT_OK)
+        result = weft_entity_set_archetype(shard->world, entity, shard->stub_archetype);
+    if (result == WEFT_OK)
+        result = weft_entity_set(shard->world, entity, shard->stub, &gid, sizeof gid);
+    return result == WEFT_OK ? WEFT_OK : failed(shard, result, "a row cannot leave");
+}
+
+weft_entity weft__stub_reach(weft_shard *shard, uint64_t gid)
+{
+    weft_entity entity = weft__gid_table_find(shard, gid);
+    /* A ghost's handle means nothing later. */
+    const bool is_ghost = entity.index != 0 || entity.version != 0
+                              ? weft_entity_has(shard->world, entity, shard->ghost)
+                              : true;
+    if (gid == 0 || !is_ghost) return gid == 0 ? (weft_entity){0} : entity;
+    entity = weft_entity_create(shard->world, shard->stub_archetype);
+    if (weft_entity_set(shard->world, entity, shard->stub, &gid, sizeof gid) != WEFT_OK ||
+        !weft__gid_table_put(shard, gid, entity))
+        return (weft_entity){0};
+    return entity;
+}
+
+/* ---- the sweep ---- */
+
+/* Stubs, by index of the handle. */
+typedef struct sweep_marks {
+    weft_shard *shard;
+    uint8_t *is_reached; /* [index_end] */
+    uint32_t index_end;
+} sweep_marks;
+
+static void mark(weft_entity *field, void *user)
+{
+    sweep_marks *marks = user;
+    const uint32_t index = field->index & INDEX_BITS;
+    if (index < marks->index_end) marks->is_reached[index] = 1;
+}
+
+static void mark_column(sweep_marks *marks, const weft__row_component *type,
+                        const weft_slice *slice)
+{
+    weft__row_component copy = *type;
+    if (type->kind == WEFT__VALUE_SHARED) {
+        weft__references_visit(&copy, (void *)(uintptr_t)weft_slice_read_shared(slice, 0), 1, mark,
+                               marks);
+    } else if (type->kind == WEFT__VALUE_BUFFER) {
+        const weft_buffers buffers = weft_slice_read_buffers(slice, 0);
+        for (uint32_t row = 0; row < buffers.count; row++)
+            weft__references_visit(&copy, (void *)(uintptr_t)weft_buffers_read(&buffers, row),
+                                   weft_buffers_length(&buffers, row), mark, marks);
+    } else {
+        weft__references_visit(&copy, (void *)(uintptr_t)weft_slice_read(slice, 0), slice->count,
+                               mark, marks);
+    }
+}
+
+/* Marks what the fields of one component lead to. */
+static weft_result mark_component(sweep_marks *marks, const weft__row_component *type)
+{
+    weft_shard *shard = marks->shard;
+    const weft_query_desc desc = {.terms = {{type->component, .match = WEFT_PRESENT}},
+                                  .with_prefabs = true,
+                                  .with_inactive = true,
+                                  .ignores_enabled = true};
+    const weft_query query = weft_query_create(shard->world, &desc);
+    if (query.id == 0) return failed(shard, WEFT_OUT_OF_MEMORY, "references cannot be visited");
+    weft_cursor cursor = weft_query_begin(shard->world, query);
+    while (weft_query_next(&cursor)) mark_column(marks, type, &cursor.slice);
+    weft_query_end(&cursor);
+    return weft_query_destroy(shard->world, query);
+}
+
+static weft_result mark_all(sweep_marks *marks)
+{
+    weft_shard *shard = marks->shard;
+    weft_result result = WEFT_OK;
+    for (uint32_t id = 1; result == WEFT_OK; id++) {
+        const weft_component component = weft__component(shard->world, id);
+        if (weft_component_info(shard->world, component) == NULL) break;
+        weft__row_component type;
+        const uint32_t flags = weft_component_info(shard->world, component)->flags;
+        if ((flags & (WEFT_RESOURCE | WEFT_CHUNK)) != 0) continue;
+        if (weft__row_component_of(shard, component, &type) != WEFT_OK || !type.has_references)
+            continue;
+        result = mark_component(marks, &type);
+    }
+    return result;
+}
+
+static weft_result sweep(sweep_marks *marks, weft_entity *stubs, uint64_t count)
+{
+    weft_shard *shard = marks->shard;
+    for (uint64_t i = 0; i < count; i++)
+        if ((stubs[i].index & INDEX_BITS) >= marks->index_end)
+            marks->index_end = (stubs[i].index & INDEX_BITS) + 1;
+    marks->is_reached = calloc(marks->index_end, 1);
+    if (marks->is_reached == NULL) return weft__ranks_no_memory();
+    weft_result result = mark_all(marks);
+    uint32_t ended = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (!marks->is_reached[stubs[i].index & INDEX_BITS]) stubs[ended++] = stubs[i];
+    const weft_change_desc end = {.remove = (weft_component[]){shard->stub, shard->gid},
+                                  .remove_count = 2};
+    if (result == WEFT_OK && ended != 0) /* the last component of a residue ends it */
+        result = weft_entity_change_many(shard->world, stubs, ended, &end);
+    for (uint32_t i = 0; i < ended && result == WEFT_OK; i++)
+        if (weft_entity_is_alive(shard->world, stubs[i]))
+            result = weft_entity_destroy(shard->world, stubs[i]);
+    shard->stubs_after_sweep = count - ended;
+    free(marks->is_reached);
+    return result;
+}
+
+weft_result weft__stubs_sweep(weft_shard *shard)
+{
+    if (!shard->has_references) return WEFT_OK;
+    const uint64_t living = weft_query_count(shard->world, shard->stub_query);
+    const uint64_t count = living + weft_query_count(shard->world, shard->dead_query);
+    if (count < STUBS_FEW || count < 2 * shard->stubs_after_sweep) return WEFT_OK;
+    weft_entity *stubs = malloc(count * sizeof *stubs);
+    if (stubs == NULL) return weft__ranks_no_memory();
+    (void)weft_query_entities(shard->world, shard->stub_query, stubs, living);
+    (void)weft_query_entities(shard->world, shard->dead_query, stubs + living, count - living);
+    sweep_marks marks = {.shard = shard};
+    weft_result result = sweep(&marks, stubs, count);
+    free(stubs);
+    return result;
+}

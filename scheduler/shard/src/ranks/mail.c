@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* mail.c: counts and results by one all-to-all, then bytes by a round of messages between those
+ * that have something to say. */
+#include "mail.h"
+
+#include <stdlib.h>
+
+#include "ranks_error.h"
+
+/* The result of all ranks, from the second words of their pairs. */
+static weft_result worst_of(const uint64_t *pairs, uint32_t ranks, weft_result result)
+{
+    for (uint32_t rank = 0; rank < ranks && result == WEFT_OK; rank++) {
+        const weft_result other = (weft_result)pairs[2 * rank + 1];
+        if (other != WEFT_OK)
+            return weft__ranks_fail(other, "rank %u failed (%s): its own text says why", rank,
+                                    weft_result_name(other));
+    }
+    return result;
+}
+
+static weft_result deliver(const weft__bytes *out, const uint64_t *pairs, weft__round *round,
+                           int tag)
+{
+    const uint32_t ranks = weft__transport_count(), mine = weft__transport_rank();
+    weft__round_open(round, tag);
+    weft_result result = round->failed;
+    for (uint32_t rank = 0; rank < ranks && result == WEFT_OK; rank++) {
+        if (rank == mine) continue;
+        if (pairs[2 * rank] != 0) result = weft__round_expect(round, rank);
+        if (out[rank].count != 0 && result == WEFT_OK)
+            result = weft__round_send(round, rank, &out[rank]);
+    }
+    return result == WEFT_OK ? weft__round_wait(round) : result;
+}
+
+weft_result weft__mail_exchange(const weft__bytes *out, weft__round *round, int tag,
+                                weft_result result)
+{
+    const uint32_t ranks = weft__transport_count();
+    uint64_t *pairs = calloc(ranks * UINT64_C(4), sizeof *pairs);
+    if (pairs == NULL) weft__transport_abort(1); /* without it the others would wait */
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        pairs[2 * rank] = out != NULL ? out[rank].count : 0;
+        pairs[2 * rank + 1] = (uint64_t)result;
+    }
+    uint64_t *in = pairs + ranks * UINT64_C(2);
+    const weft_result sent = weft__transport_all_to_all(pairs, in, 2);
+    if (result == WEFT_OK) result = sent;
+    if (sent == WEFT_OK) result = worst_of(in, ranks, result);
+    if (result == WEFT_OK) result = deliver(out, in, round, tag);
+    free(pairs);
+    return result;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* mail.h: bytes from any rank to any other, where the receiver does not know who sends.
+ *
+ * Counts go first, to all (MPI_Alltoall), with the result that each rank has so far: where one has
+ * failed, all return its error and no bytes are sent. */
+#ifndef WEFT_MAIL_H
+#define WEFT_MAIL_H
+
+#include "transport.h"
+
+/* Sends out[rank] to each rank that it is not empty for (never to this one), and waits for what the
+ * others send, which is then in the letters of the round. `out` may be NULL where `result` is an
+ * error. Collective. Errors: `result`, that of another rank, OUT_OF_MEMORY, IO. */
+weft_result weft__mail_exchange(const weft__bytes *out, weft__round *round, int tag,
+                                weft_result result);
+
+#endif

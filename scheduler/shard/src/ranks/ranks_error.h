@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* ranks_error.h: what the last failed call of this library says (weft_ranks_error).
+ *
+ * One text per process: all calls are made by one thread. */
+#ifndef WEFT_RANKS_ERROR_H
+#define WEFT_RANKS_ERROR_H
+
+#include <weft/base.h>
+
+/* Keeps the text; returns `code`. Owner. */
+weft_result weft__ranks_fail(weft_result code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The text of memory that was refused; returns OUT_OF_MEMORY. */
+weft_result weft__ranks_no_memory(void);
+
+#endif

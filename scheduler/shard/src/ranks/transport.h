@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* transport.h: what moves bytes between ranks: MPI (transport_mpi.c), or nothing where there is one
+ * rank (transport_one.c). One of the two is built.
+ *
+ * All calls are of one thread, the owner. Failures set weft_ranks_error and return IO. Collective
+ * calls are marked so. */
+#ifndef WEFT_TRANSPORT_H
+#define WEFT_TRANSPORT_H
+
+#include <weft/base.h>
+
+#include "byte_list.h"
+
+weft_result weft__transport_start(int *argc, char ***argv); /* collective */
+void weft__transport_stop(void);                            /* collective */
+bool weft__transport_is_started(void);
+void weft__transport_abort(int status) __attribute__((noreturn));
+uint32_t weft__transport_rank(void);  /* any thread */
+uint32_t weft__transport_count(void); /* any thread */
+
+/* ---- collective ---- */
+
+weft_result weft__transport_sum(uint64_t *values, uint64_t count);
+weft_result weft__transport_max(uint64_t *values, uint64_t count);
+weft_result weft__transport_broadcast(void *bytes, uint64_t count);
+/* Gives `words` words to each rank, and gets as many from each; [rank * words]. */
+weft_result weft__transport_all_to_all(const uint64_t *out, uint64_t *in, uint32_t words);
+
+/* ---- messages ---- */
+
+/* One message that comes from a rank in a round. */
+typedef struct weft__letter {
+    uint32_t from;
+    bool is_here;
+    weft__bytes bytes; /* owned by the round; its memory is used again by the next one */
+} weft__letter;
+
+/* A round of messages: at most one to and one from each rank. Zero-initialise; used again and
+ * again. Owner: one thread. Order: open, (send | expect)..., poll..., wait, (letters are read),
+ * open. */
+typedef struct weft__round {
+    void *state; /* of the transport */
+    weft__letter *letters;
+    uint64_t letter_capacity;
+    uint32_t letter_count;
+    weft_result failed; /* the first failure since open */
+} weft__round;
+
+/* Begins a round. `tag`: rounds that are open at once have different ones. */
+void weft__round_open(weft__round *round, int tag);
+/* Sends bytes (a multiple of 8), which must stay until the end of wait. */
+weft_result weft__round_send(weft__round *round, uint32_t to, const weft__bytes *bytes);
+/* Says that a message will come from this rank. */
+weft_result weft__round_expect(weft__round *round, uint32_t from);
+/* Receives what is there; does not wait. */
+void weft__round_poll(weft__round *round);
+/* Returns when all is sent and all that is expected is here. */
+weft_result weft__round_wait(weft__round *round);
+void weft__round_free(weft__round *round);
+
+#endif

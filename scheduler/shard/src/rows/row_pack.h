@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* row_pack.h: packs: the halo values of the rows of sectors, sorted by gid.
+ *
+ * Chunks have rows in the order in which they came. A pack has them by gid, which is the same on
+ * every rank and after every restart, and without holes, so it is also what is sent. Copied
+ * again is only what changed: columns by change versions, all of a sector where rows came, left
+ * or moved. */
+#ifndef WEFT_ROW_PACK_H
+#define WEFT_ROW_PACK_H
+
+#include "shard_state.h"
+
+/* Makes the packs of the sectors of this rank current. Owner; systems do not run, or an EXCLUSIVE
+ * one does. Errors: OUT_OF_MEMORY. Cost: a visit per chunk, some ns per changed value; jobs of the
+ * pool share the copying. */
+weft_result weft__packs_update(weft_shard *shard);
+/* Room for `count` rows in all arrays. False: memory is refused. */
+bool weft__pack_reserve(const weft_shard *shard, weft__pack *pack, uint32_t count);
+void weft__packs_free(weft_shard *shard);
+/* All rows and values count as changed: the map did. */
+void weft__packs_forget_sent(weft_shard *shard);
+
+#endif

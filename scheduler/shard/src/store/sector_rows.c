@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* sector_rows.c: a walk notes the chunks; sorting them by sector and kind list makes the order
+ * that does not depend on ranks. Rows are sorted by gid when a block is written. */
+#include "sector_rows.h"
+
+#include <stdlib.h>
+
+#include "gid_sort.h"
+#include "hash.h"
+#include "ranks_error.h"
+
+/* A hash of the kind list: the same on all ranks. */
+static weft_result order_of(const weft_shard *shard, weft_archetype archetype, uint64_t *order)
+{
+    weft__row_component list[WEFT__ROW_COMPONENTS];
+    uint32_t count = 0;
+    weft_result result = weft__row_components(shard, archetype, list, &count);
+    uint64_t hash = hash_start(count, 0);
+    for (uint32_t i = 0; i < count; i++)
+        hash = hash_word(hash, weft_component_hash(shard->world, list[i].component));
+    *order = hash_end(hash);
+    return result;
+}
+
+static int by_sector(const void *a, const void *b)
+{
+    const weft__sector_run *left = a, *right = b;
+    if (left->sector != right->sector) return left->sector < right->sector ? -1 : 1;
+    return (left->order > right->order) - (left->order < right->order);
+}
+
+weft_result weft__sector_rows_collect(const weft_shard *shard, weft__sector_rows *out)
+{
+    weft_result result = WEFT_OK;
+    weft_archetype last = {0};
+    uint64_t order = 0;
+    weft_cursor cursor = weft_query_begin(shard->world, shard->rows_query);
+    while (result == WEFT_OK && weft_query_next(&cursor)) {
+        const weft_slice *slice = &cursor.slice;
+        uint32_t stored;
+        memcpy(&stored, weft_slice_read_shared(slice, 1), sizeof stored);
+        if (stored == 0) continue;
+        const weft_archetype archetype = weft_entity_archetype(shard->world, slice->entities[0]);
+        if (archetype.id != last.id) result = order_of(shard, archetype, &order);
+        last = archetype;
+        if (!weft__array_grow(&out->runs, &out->capacity, out->count + UINT64_C(1),
+                              sizeof *out->runs))
+            result = weft__ranks_no_memory();
+        if (result != WEFT_OK) break;
+        out->runs[out->count++] = (weft__sector_run){.order = order,
+                                                     .sector = stored - 1,
+                                                     .count = slice->count,
+                                                     .archetype = archetype,
+                                                     .entities = weft_slice_entities(slice),
+                                                     .gids = weft_slice_read(slice, 0)};
+    }
+    weft_query_end(&cursor);
+    if (out->count != 0) qsort(out->runs, out->count, sizeof *out->runs, by_sector);
+    return result;
+}
+
+void weft__sector_rows_free(weft__sector_rows *rows)
+{
+    free(rows->runs);
+    *rows = (weft__sector_rows){0};
+}
+
+uint32_t weft__sector_rows_group(const weft__sector_rows *rows, uint32_t begin)
+{
+    uint32_t end = begin + 1;
+    while (end < rows->count && by_sector(&rows->runs[begin], &rows->runs[end]) == 0) end++;
+    return end;
+}
+
+/* Entities and gids in the order of gids. `pairs`: twice as many as there are rows. */
+static void sort_rows(const weft__sector_rows *rows, uint32_t begin, uint32_t end,
+                      weft__gid_pair *pairs, const weft__row_list *list)
+{
+    weft_entity *entities = (weft_entity *)(uintptr_t)list->entities;
+    weft_entity *unsorted = entities + list->count;
+    uint64_t *gids = (uint64_t *)(uintptr_t)list->gids;
+    uint32_t at = 0;
+    for (uint32_t k = begin; k < end; k++)
+        for (uint32_t i = 0; i < rows->runs[k].count; i++, at++) {
+            pairs[at] = (weft__gid_pair){rows->runs[k].gids[i], at};
+            unsorted[at] = rows->runs[k].entities[i];
+        }
+    const weft__gid_pair *sorted = weft__gid_sort(pairs, pairs + list->count, list->count);
+    for (uint32_t i = 0; i < list->count; i++) {
+        gids[i] = sorted[i].key;
+        entities[i] = unsorted[sorted[i].number];
+    }
+}
+
+weft_result weft__sector_rows_write(const weft_shard *shard, const weft__sector_rows *rows,
+                                    uint32_t begin, uint32_t end, weft__bytes *out)
+{
+    uint32_t count = 0;
+    for (uint32_t k = begin; k < end; k++) count += rows->runs[k].count;
+    weft__gid_pair *pairs = malloc((size_t)count * 2 * sizeof *pairs + 1);
+    weft_entity *entities = malloc((size_t)count * 2 * sizeof *entities + 1);
+    uint64_t *gids = malloc((size_t)count * sizeof *gids + 1);
+    uint32_t *sectors = malloc((size_t)count * sizeof *sectors + 1);
+    weft_result result = WEFT_OUT_OF_MEMORY;
+    if (pairs != NULL && entities != NULL && gids != NULL && sectors != NULL) {
+        const weft__row_list list = {rows->runs[begin].archetype, count, entities, gids, sectors};
+        sort_rows(rows, begin, end, pairs, &list);
+        for (uint32_t i = 0; i < count; i++) sectors[i] = rows->runs[begin].sector;
+        result = weft__block_write(shard, &list, out);
+    } else {
+        (void)weft__ranks_no_memory();
+    }
+    free(pairs);
+    free(entities);
+    free(gids);
+    free(sectors);
+    return result;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* sector_rows.h: all rows of this rank as blocks, sector by sector, in an order that does not
+ * depend on ranks: what hashes and checkpoints are made of. */
+#ifndef WEFT_SECTOR_ROWS_H
+#define WEFT_SECTOR_ROWS_H
+
+#include "row_block.h"
+
+/* Rows of one chunk. Borrowed from the world. */
+typedef struct weft__sector_run {
+    uint64_t order; /* of the kind list */
+    uint32_t sector, count;
+    weft_archetype archetype;
+    const weft_entity *entities;
+    const uint64_t *gids;
+} weft__sector_run;
+
+/* Runs by sector, then by kind list. Valid until structure changes. Zero-initialise. */
+typedef struct weft__sector_rows {
+    weft__sector_run *runs;
+    uint64_t capacity;
+    uint32_t count;
+} weft__sector_rows;
+
+/* Errors: OUT_OF_MEMORY, UNSUPPORTED. */
+weft_result weft__sector_rows_collect(const weft_shard *shard, weft__sector_rows *out);
+void weft__sector_rows_free(weft__sector_rows *rows);
+/* The end of the runs that belong together with run `begin`: of the same sector and archetype. */
+uint32_t weft__sector_rows_group(const weft__sector_rows *rows, uint32_t begin);
+/* Appends one block with the rows of runs [begin, end), sorted by gid. Errors: as
+ * weft__block_write.
+ */
+weft_result weft__sector_rows_write(const weft_shard *shard, const weft__sector_rows *rows,
+                                    uint32_t begin, uint32_t end, weft__bytes *out);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* row_types.c: what the description of a component says about how its values travel. Values with
+ * hooks that own memory do not. */
+#include "row_types.h"
+
+#include <stdlib.h>
+
+#include "hash.h"
+#include "ranks_error.h"
+#include "world_front.h"
+
+/* Why values cannot travel; NULL: they can. */
+static const char *reason_against(const weft_component_desc *desc)
+{
+    if ((desc->flags & WEFT_CHUNK) != 0) return "it is a CHUNK component";
+    if ((desc->flags & WEFT_CLEANUP) != 0) return "it is a CLEANUP component";
+    if (desc->hooks.destruct != NULL || desc->hooks.copy != NULL || desc->shared_release != NULL)
+        return "it has hooks that own memory";
+    for (uint32_t i = 0; i < desc->field_count; i++)
+        if (desc->fields[i].kind == WEFT_FIELD_BLOB) return "it has a reference to a blob";
+    return NULL;
+}
+
+static bool has_entity_fields(const weft_component_desc *desc)
+{
+    for (uint32_t i = 0; i < desc->field_count; i++)
+        if (desc->fields[i].kind == WEFT_FIELD_ENTITY) return true;
+    return false;
+}
+
+weft_result weft__row_component_of(const weft_shard *shard, weft_component component,
+                                   weft__row_component *out)
+{
+    const weft_component_desc *desc = weft_component_info(shard->world, component);
+    if (desc == NULL) return weft__ranks_fail(WEFT_BAD_HANDLE, "a component is of another world");
+    const char *reason = reason_against(desc);
+    if (reason != NULL)
+        return weft__ranks_fail(WEFT_UNSUPPORTED,
+                                "component %s of a sharded entity cannot travel: %s; keep it on "
+                                "private entities, or leave it out",
+                                desc->name, reason);
+    *out = (weft__row_component){.component = component,
+                                 .desc = desc,
+                                 .kind = WEFT__VALUE_PLAIN,
+                                 .size = (uint32_t)desc->size,
+                                 .has_bits = (desc->flags & WEFT_ENABLEABLE) != 0,
+                                 .has_references = has_entity_fields(desc),
+                                 .is_hashed = (desc->flags & WEFT_NOT_HASHED) == 0};
+    if (out->has_references && !shard->has_references)
+        return weft__ranks_fail(WEFT_UNSUPPORTED,
+                                "component %s has ENTITY fields, as no component had when the "
+                                "shard was created: register it before weft_shard_create",
+                                desc->name);
+    if ((desc->flags & WEFT_BUFFER) != 0)
+        out->kind = WEFT__VALUE_BUFFER;
+    else if ((desc->flags & WEFT_SHARED) != 0)
+        out->kind = WEFT__VALUE_SHARED;
+    else if (desc->size == 0)
+        out->kind = WEFT__VALUE_TAG;
+    return WEFT_OK;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const uint32_t left = ((const weft_component *)a)->id, right = ((const weft_component *)b)->id;
+    return (left > right) - (left < right);
+}
+
+weft_result weft__row_components(const weft_shard *shard, weft_archetype archetype,
+                                 weft__row_component list[WEFT__ROW_COMPONENTS], uint32_t *count)
+{
+    weft_component all[WEFT__ROW_COMPONENTS];
+    const uint32_t there =
+        weft_archetype_components(shard->world, archetype, all, WEFT__ROW_COMPONENTS);
+    *count = 0;
+    if (there > WEFT__ROW_COMPONENTS)
+        return weft__ranks_fail(WEFT_LIMIT, "a sharded entity has %u components, at most %u", there,
+                                WEFT__ROW_COMPONENTS);
+    qsort(all, there, sizeof *all, by_id);
+    for (uint32_t i = 0; i < there; i++) {
+        if (all[i].id == shard->gid.id || all[i].id == shard->sector.id) continue;
+        weft_result result = weft__row_component_of(shard, all[i], &list[*count]);
+        if (result != WEFT_OK) return result;
+        (*count)++;
+    }
+    return WEFT_OK;
+}
+
+void weft__references_visit(const weft__row_component *component, void *values, uint64_t count,
+                            void (*visit)(weft_entity *field, void *user), void *user)
+{
+    unsigned char *value = values;
+    for (uint64_t row = 0; row < count; row++, value += component->size)
+        for (uint32_t i = 0; i < component->desc->field_count; i++) {
+            const weft_field *field = &component->desc->fields[i];
+            if (field->kind != WEFT_FIELD_ENTITY) continue;
+            uint32_t length = field->count;
+            if (length == 0)
+                length = field->bytes != 0 ? field->bytes / (uint32_t)sizeof(weft_entity) : 1;
+            for (uint32_t k = 0; k < length; k++) {
+                weft_entity entity; /* a value may lie anywhere in a message */
+                unsigned char *place = value + field->offset + k * sizeof entity;
+                memcpy(&entity, place, sizeof entity);
+                visit(&entity, user);
+                memcpy(place, &entity, sizeof entity);
+            }
+        }
+}
+
+uint64_t weft__components_hash(const weft_shard *shard)
+{
+    uint64_t hash = hash_start(0, 0);
+    for (uint32_t id = 1;; id++) {
+        const weft_component component = weft__component(shard->world, id);
+        if (weft_component_info(shard->world, component) == NULL) break;
+        hash = hash_word(hash, weft_component_hash(shard->world, component));
+    }
+    return hash_end(hash);
+}
+
+bool weft__world_has_references(const weft_shard *shard)
+{
+    for (uint32_t id = 1;; id++) {
+        const weft_component_desc *desc =
+            weft_component_info(shard->world, weft__component(shard->world, id));
+        if (desc == NULL) return false;
+        if (strcmp(desc->name, "LinkedGroup") != 0 && has_entity_fields(desc)) return true;
+    }
+}

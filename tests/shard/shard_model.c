@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* shard_model.c: a small sharded world for tests, run under mpirun by run_shard.py: points that
+ * follow their neighbours, give birth, die, and refer to each other. Prints the hash.
+ *
+ *     shard_model [--steps N] [--points N] [--workers N] [--load FILE] [--save FILE] [--at STEP]
+ *         [--still] [--balance N] [--uneven] [--component] [--full] [--die STEP] [--verbose]
+ *         [--dump] */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <weft/random.h>
+#include <weft/shard.h>
+
+typedef struct Position {
+    float x, y;
+} Position;
+typedef struct Velocity {
+    float x, y;
+} Velocity;
+typedef struct Pull {
+    float x, y;
+    uint32_t count, ghosts;
+} Pull;
+typedef struct Friend {
+    weft_entity who;
+} Friend;
+typedef struct Trail {
+    uint64_t tick;
+} Trail;
+
+static const weft_field friend_fields[] = {{.name = "who", .kind = WEFT_FIELD_ENTITY, .offset = 0}};
+
+static struct {
+    long steps, points, workers, at, balance, die;
+    const char *load, *save;
+    bool is_still, is_uneven, has_other, is_full, is_verbose, dumps;
+} options = {.steps = 50, .points = 2000, .workers = 1, .at = -1, .balance = 8, .die = -1};
+
+static struct {
+    weft_world *world;
+    weft_shard *shard;
+    weft_shard_info info;
+    weft_component position, velocity, pull, friend, trail, shy;
+    weft_query points;
+} model;
+
+static void check(weft_result result, const char *what)
+{
+    if (result == WEFT_OK) return;
+    fprintf(stderr, "rank %u: %s: %s: %s\n", weft_ranks_rank(), what, weft_result_name(result),
+            weft_ranks_error());
+    if (strstr(what, "refused") != NULL) { /* every rank has the error */
+        printf("refused %s\n", weft_result_name(result));
+        fflush(stdout);
+        weft_ranks_stop();
+        exit(3);
+    }
+    weft_ranks_abort(2);
+}
+
+/* ---- systems ---- */
+
+static void move(weft_slice *slice, void *user)
+{
+    Position *p = WEFT_WRITE_COLUMN(slice, 0, Position);
+    Velocity *v = WEFT_WRITE_COLUMN(slice, 1, Velocity);
+    const Pull *pull = WEFT_READ_COLUMN(slice, 2, Pull);
+    (void)user;
+    for (uint32_t i = 0; i < slice->count; i++) {
+        if (pull[i].count != 0) {
+            v[i].x = 0.9f * v[i].x + 0.1f * pull[i].x / (float)pull[i].count;
+            v[i].y = 0.9f * v[i].y + 0.1f * pull[i].y / (float)pull[i].count;
+        }
+        p[i].x += v[i].x;
+        p[i].y += v[i].y;
+        if (p[i].x < 0 || p[i].x > 100) v[i].x = -v[i].x;
+        if (p[i].y < 0 || p[i].y > 100) v[i].y = -v[i].y;
+    }
+}
+
+/* The sum of floats over neighbours: depends on their order. */
+static void look(weft_slice *slice, void *user)
+{
+    const Position *p = WEFT_READ_COLUMN(slice, 0, Position);
+    Pull *pull = WEFT_WRITE_COLUMN(slice, 1, Pull);
+    const uint64_t *gids = weft_slice_read(slice, 2);
+    const uint32_t *near;
+    const uint32_t sector = weft_shard_slice_sector(model.shard, slice);
+    const uint32_t near_count = weft_shard_near(model.shard, sector, &near);
+    (void)user;
+    memset(pull, 0, slice->count * sizeof *pull);
+    for (uint32_t k = 0; k < near_count; k++) {
+        weft_shard_rows rows;
+        if (!weft_shard_rows_get(model.shard, near[k], &rows)) abort();
+        const Position *q = rows.columns[0];
+        const Velocity *w = rows.columns[1];
+        for (uint32_t i = 0; i < slice->count; i++)
+            for (uint32_t j = 0; j < rows.count; j++) {
+                const float dx = q[j].x - p[i].x, dy = q[j].y - p[i].y;
+                if (dx * dx + dy * dy > 9 || rows.gids[j] == gids[i]) continue;
+                if ((rows.present[j] & 2) == 0) continue;
+                pull[i].x += w[j].x;
+                pull[i].y += w[j].y;
+                pull[i].count++;
+                pull[i].ghosts += 1;
+            }
+    }
+}
+
+static void live(weft_slice *slice, void *user)
+{
+    const Position *p = WEFT_READ_COLUMN(slice, 0, Position);
+    const uint64_t *gids = weft_slice_read(slice, 1);
+    const weft_archetype archetype = *(const weft_archetype *)user;
+    const uint32_t tick = (uint32_t)weft_shard_tick(model.shard);
+    weft_recorder *recorder = weft_slice_recorder(slice);
+    for (uint32_t i = 0; i < slice->count; i++) {
+        if (gids[i] == 0) continue;
+        weft_random random = weft_random_of(7, gids[i], tick, 1);
+        const float chance = weft_random_float(&random);
+        if (chance < 0.01f) {
+            weft_recorder_destroy_entity(recorder, slice->entities[i]);
+        } else if (chance < 0.02f) {
+            const weft_entity child = weft_recorder_create_entity(recorder, archetype);
+            const Position at = {p[i].x + 20 * weft_random_float(&random) - 10,
+                                 p[i].y + 20 * weft_random_float(&random) - 10};
+            const Velocity v = {weft_random_float(&random) - 0.5f, weft_random_float(&random)};
+            const Friend parent = {slice->entities[i]};
+            const Trail trail = {tick};
+            weft_recorder_set(recorder, child, model.position, &at, sizeof at);
+            weft_recorder_set(recorder, child, model.velocity, &v, sizeof v);
+            weft_recorder_set(recorder, child, model.friend, &parent, sizeof parent);
+            weft_recorder_append(recorder, child, model.trail, &trail, 1);
+        } else if (chance < 0.03f) {
+            const Trail trail = {tick};
+            weft_recorder_append(recorder, slice->entities[i], model.trail, &trail, 1);
+        } else if (chance < 0.035f) {
+            weft_recorder_add(recorder, slice->entities[i], model.shy);
+        }
+    }
+}
+
+/* ---- the world ---- */
+
+static void create_world(void)
+{
+    const weft_world_desc desc = {.workers = (uint32_t)options.workers};
+    check(weft_world_create(&desc, &model.world), "weft_world_create");
+    weft_world *world = model.world;
+    model.position = WEFT_COMPONENT(world, Position);
+    model.velocity = WEFT_COMPONENT(world, Velocity);
+    model.pull = WEFT_COMPONENT(world, Pull);
+    model.friend =
+        weft_component_create(world, &(weft_component_desc){.name = "Friend",
+                                                            .size = sizeof(Friend),
+                                                            .alignment = _Alignof(Friend),
+                                                            .fields = friend_fields,
+                                                            .field_count = 1});
+    model.trail =
+        weft_component_create_plain(world, "Trail", sizeof(Trail), _Alignof(Trail), WEFT_BUFFER);
+    model.shy = weft_component_create_plain(world, "Shy", 0, 1, 0);
+    if (options.has_other && weft_ranks_rank() == 1)
+        (void)weft_component_create_plain(world, "Other", 4, 4, 0);
+    const weft_shard_desc shard = {
+        .key = model.position,
+        .grid = {.dimensions = 2, .cells = {8, 8}, .least = {0, 0}, .most = {100, 100}},
+        .halo = {model.position, model.velocity},
+        .balance_every = options.balance != 0 ? (uint32_t)options.balance : UINT32_MAX,
+        .seed = 7};
+    check(weft_shard_create(world, &shard, &model.shard), "refused by weft_shard_create");
+    weft_shard_info_get(model.shard, &model.info, sizeof model.info);
+}
+
+static void create_points(void)
+{
+    const weft_archetype archetype =
+        WEFT_ARCHETYPE(model.world, model.info.gid, model.position, model.velocity, model.pull);
+    const weft_archetype slow =
+        WEFT_ARCHETYPE(model.world, model.info.gid, model.position, model.pull);
+    for (long i = 0; i < options.points; i++) {
+        weft_random random = weft_random_of(7, (uint64_t)i, 0, 0);
+        const float scale = options.is_uneven ? 30 : 100;
+        const Position at = {scale * weft_random_float(&random),
+                             scale * weft_random_float(&random)};
+        const Velocity v = {weft_random_float(&random) - 0.5f, weft_random_float(&random) - 0.5f};
+        if (!weft_shard_is_mine(model.shard, &at)) continue;
+        const weft_entity e = weft_entity_create(model.world, i % 10 != 0 ? archetype : slow);
+        WEFT_SET(model.world, e, model.position, Position, {at.x, at.y});
+        if (i % 10 != 0) WEFT_SET(model.world, e, model.velocity, Velocity, {v.x, v.y});
+    }
+}
+
+static void create_systems(weft_archetype *children)
+{
+    *children = WEFT_ARCHETYPE(model.world, model.info.gid, model.position, model.velocity,
+                               model.pull, model.friend, model.trail);
+    const weft_system_desc mover = {
+        .name = "move",
+        .run = move,
+        .over.rows = {
+            .terms = {{model.position, WEFT_WRITE}, {model.velocity, WEFT_WRITE}, {model.pull}}}};
+    const weft_system_desc looker = {
+        .name = "look",
+        .run = look,
+        .over.rows = {.terms = {{model.position}, {model.pull, WEFT_WRITE}, {model.info.gid}}}};
+    const weft_system_desc liver = {.name = "live",
+                                    .run = live,
+                                    .user = children,
+                                    .over.rows = {.terms = {{model.position}, {model.info.gid}}},
+                                    .effects = WEFT_RECORDS_ANY};
+    if (!options.is_still && weft_system_create(model.world, &mover).id == 0) abort();
+    check(weft_shard_system_create(model.shard, &looker), "look");
+    if (!options.is_still && weft_system_create(model.world, &liver).id == 0) abort();
+}
+
+static void print_state(const char *what)
+{
+    uint64_t hash[2];
+    check(weft_shard_hash(model.shard, hash), "weft_shard_hash");
+    check(weft_world_validate(model.world), "weft_world_validate");
+    weft_shard_stats stats;
+    weft_shard_stats_get(model.shard, &stats, sizeof stats);
+    uint64_t totals[] = {stats.rows,          stats.rows_left, stats.value_bytes,
+                         stats.sectors_moved, stats.ghosts,    stats.stubs};
+    check(weft_ranks_sum(totals, 6), "weft_ranks_sum");
+    if (weft_ranks_rank() != 0) return;
+    printf("%s %016llx%016llx tick %llu rows %llu left %llu bytes %llu sectors %llu ghosts %llu "
+           "stubs %llu\n",
+           what, (unsigned long long)hash[0], (unsigned long long)hash[1],
+           (unsigned long long)weft_shard_tick(model.shard), (unsigned long long)totals[0],
+           (unsigned long long)totals[1], (unsigned long long)totals[2],
+           (unsigned long long)totals[3], (unsigned long long)totals[4],
+           (unsigned long long)totals[5]);
+    fflush(stdout);
+}
+
+/* One line for each row, for people who look for a difference. */
+static void dump_rows(void)
+{
+    const weft_query_desc desc = {.terms = {{model.info.gid},
+                                            {model.position},
+                                            {model.velocity, .match = WEFT_OPTIONAL},
+                                            {model.pull},
+                                            {model.friend, .match = WEFT_OPTIONAL},
+                                            {model.trail, .match = WEFT_OPTIONAL},
+                                            {model.shy, .match = WEFT_OPTIONAL}}};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    const weft_query query = weft_query_create(model.world, &desc);
+    weft_cursor c = weft_query_begin(model.world, query);
+    while (weft_query_next(&c)) {
+        const uint64_t *gids = weft_slice_read(&c.slice, 0);
+        const Position *p = weft_slice_read(&c.slice, 1);
+        const Velocity *v = weft_slice_read(&c.slice, 2);
+        const Pull *pull = weft_slice_read(&c.slice, 3);
+        const Friend *f = weft_slice_read(&c.slice, 4);
+        const weft_buffers trails = weft_slice_read_buffers(&c.slice, 5);
+        for (uint32_t i = 0; i < c.slice.count; i++)
+            fprintf(out, "row %llx p %a %a v %a %a pull %a %a %u friend %llx trail %u\n",
+                    (unsigned long long)gids[i], (double)p[i].x, (double)p[i].y,
+                    v != NULL ? (double)v[i].x : 0, v != NULL ? (double)v[i].y : 0,
+                    (double)pull[i].x, (double)pull[i].y, pull[i].count,
+                    f != NULL ? (unsigned long long)weft_shard_gid(model.shard, f[i].who) : 0,
+                    weft_buffers_length(&trails, i));
+    }
+    weft_query_end(&c);
+    (void)weft_query_destroy(model.world, query);
+    fclose(out);
+    void *all;
+    uint64_t all_bytes;
+    check(weft_ranks_gather(text, bytes, &all, &all_bytes), "weft_ranks_gather");
+    if (all != NULL) fwrite(all, 1, all_bytes, stdout);
+    free(all);
+    free(text);
+}
+
+/* Limits the size of files to less than a checkpoint: as a full disk. */
+static void fill_disk(void)
+{
+    const struct rlimit limit = {4096, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void read_options(int argc, char **argv)
+{
+    const struct {
+        const char *name;
+        long *number;
+        const char **text;
+        bool *flag;
+    } list[] = {
+        {"--steps", .number = &options.steps},       {"--points", .number = &options.points},
+        {"--workers", .number = &options.workers},   {"--at", .number = &options.at},
+        {"--balance", .number = &options.balance},   {"--die", .number = &options.die},
+        {"--load", .text = &options.load},           {"--save", .text = &options.save},
+        {"--still", .flag = &options.is_still},      {"--uneven", .flag = &options.is_uneven},
+        {"--component", .flag = &options.has_other}, {"--full", .flag = &options.is_full},
+        {"--verbose", .flag = &options.is_verbose},  {"--dump", .flag = &options.dumps}};
+    for (int i = 1; i < argc; i++)
+        for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
+            if (strcmp(argv[i], list[k].name) != 0) continue;
+            if (list[k].flag != NULL)
+                *list[k].flag = true;
+            else if (i + 1 < argc && list[k].number != NULL)
+                *list[k].number = atol(argv[++i]);
+            else if (i + 1 < argc)
+                *list[k].text = argv[++i];
+        }
+}
+
+static void run_steps(void)
+{
+    for (long step = 0; step < options.steps; step++) {
+        check(weft_shard_step(model.shard, 0.1f), "weft_shard_step");
+        if (options.is_verbose) print_state("step");
+        if (options.save != NULL && step + 1 == options.at) {
+            if (options.is_full) fill_disk();
+            check(weft_shard_save(model.shard, options.save), "refused by weft_shard_save");
+        }
+        if (step + 1 == options.die && weft_ranks_rank() == weft_ranks_count() - 1) raise(SIGKILL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    read_options(argc, argv);
+    if (weft_ranks_start(&argc, &argv) != WEFT_OK) {
+        printf("refused %s\n", weft_ranks_error());
+        return 3;
+    }
+    weft_archetype children;
+    create_world();
+    if (options.load != NULL)
+        check(weft_shard_load(model.shard, options.load), "refused by weft_shard_load");
+    else
+        create_points();
+    create_systems(&children);
+    check(weft_shard_sync(model.shard), "weft_shard_sync");
+    run_steps();
+    print_state("hash");
+    if (options.dumps) dump_rows();
+    weft_shard_destroy(model.shard);
+    if (weft_world_destroy(model.world) != WEFT_OK) return 2;
+    weft_ranks_stop();
+    return 0;
+}
