@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 HEADERS = ("jobs/base/include/weft", "jobs/include/weft", "ecs/include/weft", "ecs/blob/include/weft",
-           "ecs/scene/include/weft", "scheduler/include/weft")
+           "ecs/scene/include/weft", "scheduler/include/weft",
+           "scheduler/shard/include/weft")
 INVENTED = (
     ("jobs/include/weft/jobs.h", "/* Invented. Threads: any. */\nWEFT_API void weft_job_invented(void);"),
     ("ecs/include/weft/query.h", "/* An invented type. */\ntypedef struct weft_invented {\n    int x;\n} weft_invented;"),
