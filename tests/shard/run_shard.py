@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs shard_model under mpirun and compares hashes: run_shard.py MODE FOLDER [--quick].
+
+MODE: hashes, restart, static, faults, messages; FOLDER has the programs. Messages stay on this
+machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ENVIRONMENT = dict(
+    os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+    OMPI_MCA_btl="self,vader,tcp", OMPI_MCA_btl_tcp_if_include="lo", OMPI_MCA_oob_tcp_if_include="lo",
+    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
+    OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
+SMALL = ("--points", "700", "--steps", "20")
+
+
+class Failed(Exception):
+    pass
+
+
+def run(folder, ranks, *arguments, program="shard_model", fails=False):
+    """The lines that rank 0 prints; of a run that fails, all of its text."""
+    command = ["mpirun", "-np", str(ranks), os.path.join(folder, program), *map(str, arguments)]
+    return finish(command, fails)
+
+
+def finish(command, fails):
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=300)
+    if (done.returncode != 0) != fails:
+        raise Failed(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def hash_of(text):
+    line = next((l for l in text.splitlines() if l.startswith("hash ")), None)
+    if line is None:
+        raise Failed(f"no hash in:\n{text}")
+    return line.split()[1]
+
+
+def figure_of(text, name):
+    words = next(l for l in text.splitlines() if l.startswith("hash ")).split()
+    return int(words[words.index(name) + 1])
+
+
+def same(what, expected, found):
+    if expected != found:
+        raise Failed(f"{what}: {found}, expected {expected}")
+    print(f"{what}: {found}")
+
+
+def hashes(folder, quick):
+    """One hash for any number of ranks and workers; sectors move between ranks meanwhile."""
+    one = hash_of(run(folder, 1, *SMALL))
+    same("one rank, no MPI", one, hash_of(finish([os.path.join(folder, "shard_model_one"),
+                                                  *SMALL], False)))
+    for ranks, workers in ((3, 2),) if quick else ((1, 2), (2, 1), (3, 2), (4, 1), (5, 2), (8, 1)):
+        text = run(folder, ranks, *SMALL, "--workers", workers)
+        same(f"{ranks} ranks x {workers}", one, hash_of(text))
+    moved = run(folder, 3, *SMALL, "--uneven", "--balance", 4)
+    if figure_of(moved, "sectors") == 0:
+        raise Failed(f"no sector moved: {moved}")
+    same("uneven, balanced", hash_of(run(folder, 1, *SMALL, "--uneven")), hash_of(moved))
+
+
+def restart(folder, quick):
+    """10 steps on 4 ranks, then 10 more on other numbers: as 20 in one go. Same bytes, too."""
+    with tempfile.TemporaryDirectory() as place:
+        four, one = os.path.join(place, "four"), os.path.join(place, "one")
+        whole = hash_of(run(folder, 1, *SMALL, "--save", one, "--at", 10))
+        half = run(folder, 4, "--points", 700, "--steps", 10, "--save", four, "--at", 10)
+        with open(four, "rb") as a, open(one, "rb") as b:
+            same("bytes of 4 ranks and of 1", True, a.read() == b.read())
+        for ranks in (3,) if quick else (1, 3, 8):
+            text = run(folder, ranks, "--steps", 10, "--load", four)
+            same(f"restart on {ranks}", whole, hash_of(text))
+        damaged = os.path.join(place, "damaged")
+        with open(four, "rb") as a, open(damaged, "wb") as b:
+            data = bytearray(a.read())
+            data[len(data) // 2] ^= 1
+            b.write(data)
+        text = run(folder, 2, "--steps", 0, "--load", damaged, fails=True)
+        same("a damaged byte", True, "nothing was loaded" in text)
+        same("the file is alone", ["damaged", "four", "one"], sorted(os.listdir(place)))
+        del half
+
+
+def static(folder, quick):
+    """A world that stands still sends no value bytes after the first exchange."""
+    few, many = (figure_of(run(folder, 3, "--points", 700, "--still", "--steps", steps,
+                               "--balance", 0), "bytes") for steps in (2, 12))
+    same("value bytes of 2 and of 12 steps", few, many)
+    if few == 0:
+        raise Failed("no ghosts were sent at all")
+
+
+def faults(folder, quick):
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, "point")
+        whole = hash_of(run(folder, 2, *SMALL))
+        text = run(folder, 3, *SMALL, "--save", path, "--at", 10, "--die", 12, fails=True)
+        same("a rank was killed: the run ends", True, "hash" not in text)
+        same("its checkpoint is whole", whole,
+             hash_of(run(folder, 2, "--steps", 10, "--load", path)))
+        with open(path, "rb") as file:
+            before = file.read()
+        text = run(folder, 2, *SMALL, "--save", path, "--at", 12, "--full", fails=True)
+        same("a full disk", True, "the earlier checkpoint is as it was" in text)
+        with open(path, "rb") as file:
+            same("the earlier checkpoint is there", True, before == file.read())
+        same("nothing is left over", ["point"], os.listdir(place))
+        text = run(folder, 3, *SMALL, "--component", fails=True)
+        same("other components on one rank", True, "differs from rank 0" in text)
+        other = os.path.join(place, "other")
+        shutil.copy(os.path.join(folder, "shard_model"), other)
+        with open(other, "ab") as file:
+            file.write(b"another")
+        text = finish(["mpirun", "-np", "1", os.path.join(folder, "shard_model"), *SMALL, ":",
+                       "-np", "1", other, *SMALL], True)
+        same("another program on one rank", True, "runs another program than rank 0" in text)
+
+
+def messages(folder, quick):
+    """Messages that leave late, and out of the order of ranks."""
+    one = hash_of(run(folder, 1, *SMALL))
+    for ranks in (3,) if quick else (3, 5):
+        text = run(folder, ranks, *SMALL, program="shard_model_late")
+        same(f"late messages, {ranks} ranks", one, hash_of(text))
+
+
+def main():
+    modes = {f.__name__: f for f in (hashes, restart, static, faults, messages)}
+    try:
+        modes[sys.argv[1]](sys.argv[2], "--quick" in sys.argv)
+    except Failed as problem:
+        print(problem)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
