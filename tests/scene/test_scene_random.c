@@ -36,7 +36,8 @@ static const char *message(const weft_scene_problem *p)
     return at == NULL ? p->text : at + strlen(p->object);
 }
 
-/* The same mistake: at one place of a file, it may be told of another object that has the prefab. */
+/* The same mistake: at one place of a file, it may be told of another object that has the
+ * prefab. */
 static bool is_same(const weft_scene_problem *a, const weft_scene_problem *b)
 {
     if (strcmp(a->text, b->text) == 0) return true;
