@@ -41,7 +41,7 @@ static bool is_free(const weft__entity_block *block)
 
 weft__lent_block weft__directory_withdraw(weft__directory *directory, uint32_t index)
 {
-    weft__lent_block lent = {weft__directory_block(directory, index * WEFT__BLOCK_SLOTS), index};
+    weft__lent_block lent = {weft__directory_block(directory, index * WEFT__BLOCK_SLOTS), index, 0};
     WEFT_ASSERT(directory->stand_in != NULL && lent.block != directory->stand_in);
     entry_put(directory, index, directory->stand_in);
     weft__directory_hint(directory, index, true);
@@ -83,28 +83,34 @@ void weft__directory_put_back(weft__directory *directory, const weft__lent_block
 
 /* ---- borrower ---- */
 
+void weft__lent_level(weft__lent_block *lent)
+{
+    weft_a64 *x_slots = lent->block->x_slots;
+    uint64_t most = 0, differ = 0, first = at_plain(&x_slots[0]);
+    for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
+        uint64_t now = at_plain(&x_slots[slot]);
+        differ |= now ^ first;
+        most = now > most ? now : most;
+    }
+    WEFT_ASSERT((uint32_t)most == 0 && (most >> 32 & 1) == 0); /* dead */
+    for (uint32_t slot = 0; differ != 0 && slot < WEFT__BLOCK_SLOTS; slot++)
+        at_store_rlx(&x_slots[slot], most); /* relaxed: the block is this thread's */
+    lent->version = (uint32_t)(most >> 32) + 1;
+}
+
 void weft__lent_fill(const weft__directory *directory, const weft__lent_block *lent, uint32_t slot,
                      uint32_t count, uint32_t location, weft_entity *out)
 {
+    WEFT_ASSERT(lent->version != 0);
     uint32_t index = (lent->index * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits;
+    uint64_t born = (uint64_t)lent->version << 32;
     weft_a64 *x_slot = &lent->block->x_slots[slot];
-    for (uint32_t i = 0; i < count; i++, x_slot++) {
-        /* relaxed, also below: the block is this thread's until it is handed over */
-        uint64_t born = at_load_rlx(x_slot) + WEFT__VERSION_ONE;
-        at_store_rlx(x_slot, born | (location + i)); /* relaxed: above */
+    for (uint32_t i = 0; i < count; i++) {
+        /* relaxed: the slots are this thread's until the block is handed over */
+        at_store_rlx(&x_slot[i], born | (location + i));
         uint64_t handle = born | (index + i);
         memcpy(&out[i], &handle, sizeof handle);
     }
-}
-
-weft_entity weft__lent_handle(const weft__directory *directory, const weft__lent_block *lent,
-                              uint32_t slot)
-{
-    /* relaxed: another thread of the load may fill the slot now: the same handle before and
-     * after */
-    uint64_t now = at_load_rlx(&lent->block->x_slots[slot]);
-    return (weft_entity){(lent->index * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits,
-                         (uint32_t)(now >> 32) | 1};
 }
 
 void weft__lent_settle(weft__entity_block *block, uint32_t count)

@@ -16,6 +16,7 @@
 typedef struct weft__lent_block {
     weft__entity_block *block;
     uint32_t index;
+    uint32_t version; /* that each slot has when it is filled; 0: weft__lent_level was not called */
 } weft__lent_block;
 
 /* Lends `count` blocks in which nothing lives: the lowest ones, then new ones. All or none. Errors:
@@ -29,6 +30,9 @@ void weft__directory_put_back(weft__directory *directory, const weft__lent_block
 
 /* ---- the borrower: any thread ---- */
 
+/* Brings the dead slots of a block in which nothing lives to one version, so that handles are known
+ * without a look at their slots. Before all below but weft__lent_kill; one thread. */
+void weft__lent_level(weft__lent_block *lent);
 /* Brings slots [slot, slot + count) of a lent block, which are dead, to life at locations
  * location, ...; writes the handles. The block's books are not touched. */
 void weft__lent_fill(const weft__directory *directory, const weft__lent_block *lent, uint32_t slot,
@@ -36,8 +40,12 @@ void weft__lent_fill(const weft__directory *directory, const weft__lent_block *l
 /* Makes the books of a block in which exactly the first `count` slots live. One thread. */
 void weft__lent_settle(weft__entity_block *block, uint32_t count);
 /* The handle that slot `slot` has when it is filled, before and after. */
-weft_entity weft__lent_handle(const weft__directory *directory, const weft__lent_block *lent,
-                              uint32_t slot);
+static inline weft_entity weft__lent_handle(const weft__directory *directory,
+                                            const weft__lent_block *lent, uint32_t slot)
+{
+    return (weft_entity){(lent->index * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits,
+                         lent->version};
+}
 /* Ends every entity of a block that had no retired slot, as weft__directory_free_owner would. One
  * thread. */
 void weft__lent_kill(weft__entity_block *block);

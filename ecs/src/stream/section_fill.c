@@ -67,29 +67,37 @@ static bool bytes_read(filling *f)
 
 /* ---- values ---- */
 
-static weft_entity handle_of(const weft__load *load, uint32_t row)
+/* A stored handle that is none of a row becomes one of the world. False: it cannot be. */
+static bool export_read(const weft__load *load, weft_entity stored, uint64_t *handle)
 {
-    return weft__lent_handle(&load->stream->world->directory,
-                             &load->blocks[row / WEFT__BLOCK_SLOTS], row % WEFT__BLOCK_SLOTS);
+    bool is_null = stored.version == 0 && stored.index == 0;
+    if (stored.version != WEFT__STORED_EXPORT || stored.index >= load->export_count) return is_null;
+    memcpy(handle, &load->exports[stored.index], sizeof *handle);
+    return true;
 }
 
-/* A stored handle becomes one of the world. False: it cannot be. */
-static bool reference_read(const filling *f, char *field)
+/* One ENTITY field of `count` values, `size` bytes apart: stored handles become those of the world.
+ * All that is asked is in registers and one small table, for there are millions. False: one cannot
+ * be. */
+static bool references_read(const filling *f, char *field, size_t size, uint64_t count)
 {
-    weft_entity stored;
-    memcpy(&stored, field, sizeof stored);
-    if (stored.version == 0 && stored.index == 0) return true;
     const weft__load *load = f->load;
-    weft_entity handle;
-    if (stored.version == WEFT__STORED_ROW &&
-        stored.index < weft__section_of(load->stream, load->section)->rows)
-        handle = handle_of(load, stored.index);
-    else if (stored.version == WEFT__STORED_EXPORT && stored.index < load->export_count)
-        handle = load->exports[stored.index];
-    else
-        return false;
-    memcpy(field, &handle, sizeof handle);
-    return true;
+    const weft__lent_block *const blocks = load->blocks;
+    const uint32_t tag = f->world->directory.tag_bits;
+    const uint32_t rows = weft__section_of(load->stream, load->section)->rows;
+    bool is_right = true;
+    for (uint64_t i = 0; i < count; i++, field += size) {
+        uint64_t stored, handle = 0;
+        memcpy(&stored, field, sizeof stored);
+        uint32_t row = (uint32_t)stored, block = row / WEFT__BLOCK_SLOTS;
+        if (stored >> 32 == WEFT__STORED_ROW && row < rows)
+            handle = (uint64_t)blocks[block].version << 32 |
+                     ((blocks[block].index * WEFT__BLOCK_SLOTS + row % WEFT__BLOCK_SLOTS) ^ tag);
+        else
+            is_right &= export_read(load, (weft_entity){row, (uint32_t)(stored >> 32)}, &handle);
+        memcpy(field, &handle, sizeof handle);
+    }
+    return is_right;
 }
 
 /* Blob numbers of a value. On the stack. */
@@ -114,9 +122,8 @@ static bool blob_field(void *user, weft_blob_ref *field)
 static bool values_settle(const filling *f, const weft__type *type, char *values, uint64_t count)
 {
     size_t size = type->desc.size;
-    for (uint64_t i = 0; i < count && type->entity_offset_count != 0; i++)
-        for (uint32_t k = 0; k < type->entity_offset_count; k++)
-            if (!reference_read(f, values + i * size + type->entity_offsets[k])) return false;
+    for (uint32_t k = 0; k < type->entity_offset_count; k++)
+        if (!references_read(f, values + type->entity_offsets[k], size, count)) return false;
     if (!type->has_blobs) return true;
     blob_visit visit = {&f->load->loaded, f->world->blobs, true, type->needs_destruct};
     for (uint32_t pass = 0; pass < 2; pass++, visit.is_checked = false)

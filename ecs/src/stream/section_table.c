@@ -143,6 +143,7 @@ void weft__section_table_fill(weft__load *load)
     const weft__front_section *section = weft__section_of(stream, load->section);
     for (uint32_t i = 0; i < load->loaded.block_count; i++) {
         uint32_t left = section->rows - i * WEFT__BLOCK_SLOTS;
+        weft__lent_level(&load->blocks[i]);
         weft__lent_settle(load->blocks[i].block,
                           left < WEFT__BLOCK_SLOTS ? left : WEFT__BLOCK_SLOTS);
     }
