@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* section_fill.c: one piece of a section file becomes a private chunk: columns are read straight
- * into their places and hashed there, then stored references become handles, then the rows get
- * their ids. See section_fill.h. */
+ * into their places, part by part; while a part is in cache it is hashed and its stored handles
+ * become those of the world. Then the rows get their ids. See section_fill.h. */
 #include "section_fill.h"
 #include "buffer.h"
 #include "format.h"
@@ -19,7 +19,9 @@ typedef struct filling {
     const weft__front_piece *piece;
     const weft__front_shape *shape;
     weft__chunk *chunk;
-    char *tail; /* what is behind the packed columns */
+    uint64_t at;   /* what is read next */
+    bool is_wrong; /* a reference leads nowhere, or bytes are damaged */
+    char *tail;    /* what is behind the packed columns */
     uint64_t tail_bytes;
 } filling;
 
@@ -41,28 +43,6 @@ static bool read_at(filling *f, void *to, uint64_t bytes, uint64_t at)
     weft__file_source own = f->front->file; /* its own place for what failed */
     weft_result result = weft__file_read(&own, to, bytes, at);
     return result == WEFT_OK || weft__load_fail(f->load, result, own.problem.text);
-}
-
-/* The packed columns go to their places; the rest to memory of its own. */
-static bool bytes_read(filling *f)
-{
-    uint64_t at = f->piece->at, hash = WEFT__SECTION_SEED;
-    for (uint32_t i = 0; i < f->shape->type_count; i++) {
-        const weft__type *type = type_of(f, i);
-        if (!weft__section_is_packed(type)) continue;
-        char *column = weft__chunk_column(f->chunk, ref_of(f, type)->column);
-        uint64_t bytes = (uint64_t)f->piece->rows * type->value_bytes;
-        if (!read_at(f, column, bytes, at)) return false;
-        hash = weft__hash_lanes(hash, column, bytes);
-        at += bytes;
-    }
-    f->tail_bytes = f->piece->at + f->piece->bytes - at;
-    f->tail = weft__stream_alloc(f->world, f->tail_bytes, 1);
-    if (f->tail == NULL) return weft__load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory");
-    if (f->tail_bytes != 0 && !read_at(f, f->tail, f->tail_bytes, at)) return false;
-    hash = weft__hash_lanes(hash, f->tail, f->tail_bytes);
-    return hash == f->piece->hash ||
-           weft__load_fail(f->load, WEFT_CORRUPT, "the hash of rows differs");
 }
 
 /* ---- values ---- */
@@ -117,13 +97,19 @@ static bool blob_field(void *user, weft_blob_ref *field)
     return true;
 }
 
-/* Stored references of values, one after the other, become those of the world. What can be wrong is
- * looked at first, so that counted blobs are right. */
-static bool values_settle(const filling *f, const weft__type *type, char *values, uint64_t count)
+/* ENTITY fields of values, one after the other. */
+static bool entities_settle(const filling *f, const weft__type *type, char *values, uint64_t count)
+{
+    bool is_right = true;
+    for (uint32_t k = 0; k < type->entity_offset_count; k++)
+        is_right &= references_read(f, values + type->entity_offsets[k], type->desc.size, count);
+    return is_right;
+}
+
+/* Their BLOB fields. What can be wrong is looked at first, so that counted blobs are right. */
+static bool blobs_settle(const filling *f, const weft__type *type, char *values, uint64_t count)
 {
     size_t size = type->desc.size;
-    for (uint32_t k = 0; k < type->entity_offset_count; k++)
-        if (!references_read(f, values + type->entity_offsets[k], size, count)) return false;
     if (!type->has_blobs) return true;
     blob_visit visit = {&f->load->loaded, f->world->blobs, true, type->needs_destruct};
     for (uint32_t pass = 0; pass < 2; pass++, visit.is_checked = false)
@@ -165,7 +151,9 @@ static bool buffers_read(const filling *f, weft__in *in, const weft__type *type)
         }
         if (weft__buffer_append(&f->world->memory, type, buffer, elements, count) != WEFT_OK)
             return weft__load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory for a buffer");
-        if (!values_settle(f, type, weft__buffer_data(buffer), count)) return false;
+        if (!entities_settle(f, type, weft__buffer_data(buffer), count) ||
+            !blobs_settle(f, type, weft__buffer_data(buffer), count))
+            return false;
     }
     return true;
 }
@@ -185,16 +173,53 @@ static bool tail_read(const filling *f)
     return !in.is_short && in.at == in.end;
 }
 
-static bool columns_settle(const filling *f)
+/* ---- columns ---- */
+
+/* A packed column goes to its place, part by part; *hash goes on. */
+static bool column_read(filling *f, const weft__type *type, uint64_t *hash)
 {
-    for (uint32_t i = 0; i < f->shape->type_count; i++) {
-        const weft__type *type = type_of(f, i);
-        if (weft__section_is_packed(type) &&
-            !values_settle(f, type, weft__chunk_column(f->chunk, ref_of(f, type)->column),
-                           f->chunk->count))
-            return false;
+    char *column = weft__chunk_column(f->chunk, ref_of(f, type)->column);
+    const uint32_t most = weft__section_part(type);
+    for (uint32_t row = 0; row < f->piece->rows; row += most) {
+        uint32_t rows = f->piece->rows - row < most ? f->piece->rows - row : most;
+        uint64_t bytes = (uint64_t)rows * type->value_bytes;
+        if (!read_at(f, column, bytes, f->at)) return false;
+        *hash = weft__hash_lanes(*hash, column, bytes);
+        f->is_wrong |= !entities_settle(f, type, column, rows);
+        column += bytes;
+        f->at += bytes;
     }
     return true;
+}
+
+/* The packed columns go to their places; the rest to memory of its own. */
+static bool bytes_read(filling *f)
+{
+    uint64_t hash = WEFT__SECTION_SEED;
+    f->at = f->piece->at;
+    for (uint32_t i = 0; i < f->shape->type_count; i++)
+        if (weft__section_is_packed(type_of(f, i)) && !column_read(f, type_of(f, i), &hash))
+            return false;
+    f->tail_bytes = f->piece->at + f->piece->bytes - f->at;
+    f->tail = weft__stream_alloc(f->world, f->tail_bytes, 1);
+    if (f->tail == NULL) return weft__load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory");
+    if (f->tail_bytes != 0 && !read_at(f, f->tail, f->tail_bytes, f->at)) return false;
+    if (f->tail_bytes != 0) hash = weft__hash_lanes(hash, f->tail, f->tail_bytes);
+    return hash == f->piece->hash ||
+           weft__load_fail(f->load, WEFT_CORRUPT, "the hash of rows differs");
+}
+
+/* What depends on all bytes being right. */
+static bool columns_settle(const filling *f)
+{
+    bool is_right = !f->is_wrong;
+    for (uint32_t i = 0; i < f->shape->type_count && is_right; i++) {
+        const weft__type *type = type_of(f, i);
+        if (weft__section_is_packed(type))
+            is_right = blobs_settle(f, type, weft__chunk_column(f->chunk, ref_of(f, type)->column),
+                                    f->chunk->count);
+    }
+    return is_right;
 }
 
 /* ---- the chunk ---- */

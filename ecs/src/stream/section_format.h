@@ -18,7 +18,8 @@
  *
  *     table       exports u32 row[]; lates weft__late[]; blobs, each: u64 type hash, u64 bytes, the
  *                 block; names, each: u32 row, text
- *     piece       per type with a column and no buffer, in order of the shape: rows x value; then
+ *     piece       per type with a column and no buffer, in order of the shape: rows x value (its
+ *                 hash takes weft__section_part rows at a time); then
  *                 per type in order of the shape:
  *                   CHUNK       the value
  *                   ENABLEABLE  u8 0 (all enabled) or 1 and u64 disabled bits[]
@@ -41,6 +42,10 @@
 #define WEFT__SECTION_SEED UINT64_C(0x5EC710C5B0F17E55)
 #define WEFT__SECTION_ALIGNMENT 4096u
 #define WEFT__FRONT_BYTES_MAX (UINT64_C(1) << 30)
+
+/* A column is read, hashed and settled in parts of so many bytes, while the part is in cache: 1 M
+ * entities of 40 bytes come in 0.8 of the time that parts of a whole chunk take. */
+#define WEFT__SECTION_PART_BYTES (UINT32_C(256) << 10)
 
 /* Versions of stored handles. */
 #define WEFT__STORED_ROW 1u
@@ -77,6 +82,14 @@ static inline bool weft__section_holds(const weft__type *type)
 static inline bool weft__section_is_packed(const weft__type *type)
 {
     return type->value_bytes != 0 && (type->desc.flags & WEFT_BUFFER) == 0;
+}
+
+/* Rows of a packed column that are hashed at once. */
+static inline uint32_t weft__section_part(const weft__type *type)
+{
+    return type->value_bytes >= WEFT__SECTION_PART_BYTES
+               ? 1
+               : WEFT__SECTION_PART_BYTES / (uint32_t)type->value_bytes;
 }
 
 #endif

@@ -141,12 +141,15 @@ static const weft__type_ref *ref_of(const weft__chunk *chunk, const weft__type *
     return &chunk->archetype->types[weft__archetype_find(chunk->archetype, type->id)];
 }
 
-/* What was written from `begin` on is a part of the piece: columns are hashed one by one, because
- * they are read one by one. */
-static void hash_add(const piece_writer *p, size_t begin)
+/* What was written from `begin` on is a part of the piece, of which `most` bytes are hashed at
+ * once, because they are read so. */
+static void hash_add(const piece_writer *p, size_t begin, size_t most)
 {
-    if (p->out->is_refused) return;
-    p->piece->hash = weft__hash_lanes(p->piece->hash, p->out->at + begin, p->out->count - begin);
+    while (!p->out->is_refused && begin != p->out->count) {
+        size_t bytes = p->out->count - begin < most ? p->out->count - begin : most;
+        p->piece->hash = weft__hash_lanes(p->piece->hash, p->out->at + begin, bytes);
+        begin += bytes;
+    }
 }
 
 static void column_write(const piece_writer *p, uint32_t number)
@@ -164,7 +167,7 @@ static void column_write(const piece_writer *p, uint32_t number)
                       (field_place){.row = row, .type = number});
         row += span->count;
     }
-    hash_add(p, begin);
+    hash_add(p, begin, weft__section_part(type) * type->value_bytes);
 }
 
 static bool is_disabled(const weft__chunk *chunk, const weft__type_ref *ref, uint32_t row)
@@ -237,7 +240,7 @@ static void piece_write(const piece_writer *p)
         if (ref->enableable != WEFT__NO_PLACE) disabled_write(p, type);
         if ((type->desc.flags & WEFT_BUFFER) != 0) buffers_write(p, shape[i]);
     }
-    hash_add(p, begin);
+    hash_add(p, begin, SIZE_MAX);
 }
 
 /* ---- what is known of rows ---- */
