@@ -150,3 +150,52 @@ PLAIN_TEST(two_instances_stand_at_offsets_of_their_own)
     stage_end(&to);
     stage_end(&from);
 }
+
+/* ---- by distance ---- */
+
+/* What the system of docs/guide/streaming.md knows. */
+typedef struct walk {
+    weft_stream *stream;
+    weft_query viewers; /* place of the viewer: it alone has no cable */
+} walk;
+
+static void stream_near(weft_slice *slice, void *user)
+{
+    const walk *w = user;
+    weft_world *world = weft_slice_world(slice);
+    float at[3] = {0};
+    weft_cursor cursor = weft_query_begin(world, w->viewers);
+    while (weft_query_next(&cursor))
+        memcpy(at, WEFT_READ_COLUMN(&cursor.slice, 0, place)->at, sizeof at);
+    weft_query_end(&cursor);
+    CHECK_OK(weft_stream_near(w->stream, at, 300, 800));
+    CHECK_OK(weft_stream_step(world, 500000));
+}
+
+PLAIN_TEST(an_exclusive_system_loads_what_is_near)
+{
+    stage from = file_make(), to = stage_make(2);
+    weft_component viewer = WEFT_TAG(to.world, "viewer"), list[2] = {to.place, viewer};
+    walk w = {stream_open(&to, &from, &(weft_stream_desc){.lockstep = 1}),
+              weft_query_create(to.world,
+                                &(weft_query_desc){.terms = {{to.place, WEFT_READ}, {viewer}}})};
+    const weft_system_desc desc = {
+        .name = "streaming", .run = stream_near, .user = &w, .flags = WEFT_SYSTEM_EXCLUSIVE};
+    CHECK(weft_system_create(to.world, &desc).id != 0);
+    weft_entity walker;
+    CHECK_OK(
+        weft_entity_create_many(to.world, weft_archetype_create(to.world, list, 2), 1, &walker));
+    for (uint32_t step = 0; step < 60; step++) {
+        place at = {{100.0f * (float)step, 10, 1}}; /* section k is at 1000 k */
+        CHECK_OK(weft_entity_set(to.world, walker, to.place, &at, sizeof at));
+        CHECK_OK(weft_world_step(to.world, 0.01f));
+        if (step % 10 != 5 || step < 10) continue; /* half-way: the last one stays until 800 */
+        CHECK_U64(state_of(w.stream, step / 10), WEFT_SECTION_LOADED);
+        CHECK_U64(state_of(w.stream, step / 10 + 1), WEFT_SECTION_ABSENT);
+        if (step > 20) CHECK_U64(state_of(w.stream, step / 10 - 1), WEFT_SECTION_ABSENT);
+    }
+    CHECK_OK(weft_stream_wait(to.world));
+    world_check(to.world);
+    stage_end(&to);
+    stage_end(&from);
+}

@@ -75,10 +75,10 @@ typedef struct weft_sections_desc {
 /* Writes all entities of the world to a section file, each into the section that its component
  * Section says; as weft_world_save the file is the old or the new one, complete. The same state
  * gives the same bytes. References between sections are kept; those to entities of section 0 cost
- * nothing, others are filled in when the other section comes, and cleared when it leaves. Not
- * written: resources, SPARSE components, values of hooks (but BLOB fields are). `desc` may be
- * NULL. Threads: owner, world idle. Errors: INVALID_ARGUMENT, WRONG_PHASE, BUSY, BAD_HANDLE,
- * UNSUPPORTED (a component cannot be written: the text names it), LIMIT (more than
+ * nothing, others are filled in when the other section comes, and cleared when it leaves. Resources
+ * are not written. `desc` may be NULL. Threads: owner, world idle. Errors: INVALID_ARGUMENT,
+ * WRONG_PHASE, BUSY, BAD_HANDLE, UNSUPPORTED (a component is SPARSE, saved by a hook, or SHARED or
+ * CHUNK with references: the text names it, desc->without leaves it out), LIMIT (more than
  * WEFT_SECTION_LIMIT), IO, OUT_OF_MEMORY. Cost: holds all bytes in memory once. */
 WEFT_API weft_result weft_sections_save(weft_world *world, const char *path,
                                         const weft_sections_desc *desc);
