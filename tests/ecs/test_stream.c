@@ -287,6 +287,13 @@ PLAIN_TEST(two_instances_are_placed_apart_and_have_entities_of_their_own)
 {
     stage from = file_make(), to = stage_make(1);
     weft_stream *one = stream_open(&to, &from, NULL), *two = stream_open(&to, &from, NULL);
+    weft_stream *all[2];
+    CHECK_U64(weft_stream_list(to.world, NULL, 0), 2);
+    CHECK_U64(weft_stream_list(to.world, all, 2), 2);
+    CHECK(all[0] == one && all[1] == two && weft_stream_list(from.world, all, 2) == 0);
+    weft_section_info info;
+    CHECK_OK(weft_stream_section(two, 1, &info, sizeof info));
+    CHECK(access(info.path, R_OK) == 0);
     CHECK_OK(weft_stream_load(one, 1, 0));
     CHECK_OK(weft_stream_load(two, 1, 0));
     CHECK_OK(weft_stream_wait(to.world));

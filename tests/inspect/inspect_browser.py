@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -459,6 +460,43 @@ def mistakes_of_scenes_have_places(b, host, _):
 def sections_are_loaded_by_the_page(b, host, _):
     b.click(b.find_text("main tbody button", "Load"))
     b.wait("both loaded", "[...document.querySelectorAll('main tbody .tag')].filter(t => t.textContent === 'loaded').length === 2")
+
+
+def write_document(folder, motion):
+    with open(os.path.join(folder, "next"), "w", encoding="utf-8") as f:
+        f.write('{ "weft": 1, "objects": {\n  "planet": {"Orbit": {"mean_motion": "%s"}}}}\n' % motion)
+    os.replace(os.path.join(folder, "next"), os.path.join(folder, "level.weft"))
+
+
+@scenario
+def live_links_and_streams_are_found(b, host, _):
+    with tempfile.TemporaryDirectory() as folder:
+        write_document(folder, "0.1 rad/min")
+        guest = Host(sys.argv[1], "--write", "--live", folder)
+        open_window(b, guest, "scenes")
+        b.wait("the document", "[...document.querySelectorAll('main .tag')].some(t => t.textContent.endsWith('level.weft'))")
+        section = "[...document.querySelectorAll('main table[aria-label^=\"Sections of\"] tbody tr')].find(r => r.children[0].textContent === '1')"
+        b.wait("its sections", section)
+        b.run(f"{section}.querySelector('button').click()")
+        b.wait("loaded", f"{section}.children[1].textContent === 'loaded' && {section}.children[3].textContent === '100'")
+        open_window(b, guest, "entities")
+        b.wait("every entity", "document.querySelectorAll('main tbody tr').length === 50")
+        query(b, "Section")
+        b.wait("those of the section", "document.querySelector('main thead').textContent.includes('Section') && document.querySelector('main tbody').textContent.includes('section 1')")
+        b.click(b.find("main tbody .link"))
+        b.wait("where it is from", "document.querySelector('main').textContent.includes('parts.wss, section 1')")
+        query(b, "Orbit")
+        b.wait("five", "document.querySelectorAll('main tbody tr').length === 5")
+        b.click(b.find_text("main tbody .link", "planet"))
+        b.wait("its document", "/level.weft:2 planet/.test(document.querySelector('main').textContent)")
+        enter(b, "[id='f-Orbit-mean_motion']", "0.05 rad/min")
+        b.wait("the edit", "document.querySelector('main tbody').textContent.includes('mean_motion 0.05')")
+        write_document(folder, "0.15 rad/min")
+        b.wait("the conflict", "document.querySelector('main').textContent.includes('planet.Orbit.mean_motion: the run and the document')")
+        write_document(folder, "0.15 s")
+        open_window(b, guest, "scenes")
+        b.wait("the mistake", "[...document.querySelectorAll('main .why')].some(t => t.textContent.includes('level.weft:2:'))")
+        assert guest.end()
 
 
 @scenario

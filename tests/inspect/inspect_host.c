@@ -3,10 +3,13 @@
  * relations, systems that record commands, a scene with a mistake, sections.
  *
  *   inspect_host [--write] [--steps N] [--entities N] [--workers N] [--without] [--quick]
+ *                [--live FOLDER]
  *
  * Prints "URL ..." and steps until its input ends, or N steps; then prints "HASH ...". --without:
- * no inspector; --quick: no pause between steps. */
+ * no inspector; --quick: no pause between steps; --live: follows level.weft of the folder, and
+ * opens a section file that it writes there. */
 #include <weft/inspect.h>
+#include <weft/live.h>
 #include <weft/weft.h>
 
 #include <poll.h>
@@ -285,12 +288,60 @@ static weft_scene *add_scene(weft_world *world)
     return scene;
 }
 
+/* ---- a live link and a stream */
+
+typedef struct followed {
+    weft_live *live;
+    weft_stream *stream;
+} followed;
+
+/* Two sections of 100 and 50 entities beside section 0. */
+static void write_parts(const char *path)
+{
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    add_types(world);
+    weft_component section = weft_component_section(world);
+    weft_archetype archetype = WEFT_ARCHETYPE(world, types.position, section);
+    for (uint32_t i = 0; i < 150; i++) {
+        const weft_section of = {.section = i < 100 ? 1 : 2};
+        weft_entity made = weft_entity_create(world, archetype);
+        CHECK_OK(weft_entity_set_shared(world, made, section, &of));
+    }
+    CHECK_OK(weft_sections_save(world, path, NULL));
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static followed add_guests(weft_world *world, const char *folder)
+{
+    char document[512], parts[512];
+    followed made = {0};
+    const char *paths[] = {document};
+    if (folder == NULL) return made;
+    snprintf(document, sizeof document, "%s/level.weft", folder);
+    snprintf(parts, sizeof parts, "%s/parts.wss", folder);
+    write_parts(parts);
+    add_types(world); /* the handles of this world again */
+    CHECK_OK(weft_stream_open(world, parts, NULL, &made.stream));
+    CHECK_OK(
+        weft_live_start(world, &(weft_live_desc){.paths = paths, .path_count = 1}, &made.live));
+    return made;
+}
+
+static void step_guests(weft_world *world, const followed *guests)
+{
+    if (guests->live == NULL) return;
+    CHECK_OK(weft_live_apply(guests->live, 0, NULL, 0));
+    CHECK_OK(weft_stream_step(world, 0));
+}
+
 /* ---- the program */
 
 typedef struct settings {
     bool is_writable, is_without, is_quick;
     uint64_t steps;
     uint32_t entities, workers;
+    const char *folder; /* NULL: no live link */
 } settings;
 
 static settings read_settings(int argc, char **argv)
@@ -301,6 +352,7 @@ static settings read_settings(int argc, char **argv)
         if (strcmp(argv[i], "--write") == 0) s.is_writable = true;
         if (strcmp(argv[i], "--without") == 0) s.is_without = true;
         if (strcmp(argv[i], "--quick") == 0) s.is_quick = true;
+        if (strcmp(argv[i], "--live") == 0) s.folder = next;
         if (strcmp(argv[i], "--steps") == 0) s.steps = strtoull(next, NULL, 10);
         if (strcmp(argv[i], "--entities") == 0) s.entities = (uint32_t)strtoul(next, NULL, 10);
         if (strcmp(argv[i], "--workers") == 0) s.workers = (uint32_t)strtoul(next, NULL, 10);
@@ -333,21 +385,26 @@ int main(int argc, char **argv)
     add_systems(world);
     add_entities(world, s.entities);
     weft_scene *scene = add_scene(world);
+    followed guests = add_guests(world, s.folder);
     if (!s.is_without) {
         CHECK_OK(weft_inspect_start(
             world,
             &(weft_inspect_desc){.port = WEFT_INSPECT_ANY_PORT, .is_writable = s.is_writable},
             &inspect));
         weft_inspect_scene(inspect, scene);
-        weft_inspect_sections(
-            inspect, &(weft_inspect_source){write_sections, write_origin, request_section, NULL});
+        const weft_inspect_source source = {write_sections, write_origin, request_section, NULL};
+        if (s.folder == NULL) weft_inspect_sections(inspect, &source);
         printf("URL %s\n", weft_inspect_url(inspect));
         fflush(stdout);
     }
-    for (uint64_t done = 0; goes_on(&s, done); done++) CHECK_OK(weft_world_step(world, 0.016f));
+    for (uint64_t done = 0; goes_on(&s, done); done++) {
+        step_guests(world, &guests);
+        CHECK_OK(weft_world_step(world, 0.016f));
+    }
     printf("HASH %016llx\n", (unsigned long long)weft_world_hash(world, WEFT_HASH_CONTENT));
     CHECK_OK(weft_world_validate(world));
     weft_inspect_stop(inspect);
+    weft_live_stop(guests.live);
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));
     CHECK_OK(weft_job_pool_destroy(pool));

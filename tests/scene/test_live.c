@@ -133,6 +133,39 @@ PLAIN_TEST(a_field_that_both_changed_is_a_conflict)
     }
 }
 
+PLAIN_TEST(tools_find_the_links_of_a_world_and_what_they_tell)
+{
+    stage s, other;
+    weft_live *links[2] = {NULL, NULL};
+    char text[512];
+    begin(&s, two, WEFT_LIVE_KEEP);
+    begin(&other, two, WEFT_LIVE_KEEP);
+    CHECK_U64(weft_live_list(s.world, links, 2), 1);
+    CHECK(links[0] == s.live && links[1] == NULL);
+    CHECK_TEXT(weft_live_document(s.live, 0), "a.weft");
+    CHECK(weft_live_document(s.live, 1) == NULL && weft_live_conflict_text(s.live, 0) == NULL);
+    CHECK(weft_live_explain(s.live, "b", false, text, sizeof text) != 0);
+    CHECK(strstr(text, "a.weft:1") != NULL);
+    CHECK_U64(weft_live_explain(s.live, "none", false, text, sizeof text), 0);
+    for (int i = 0; i < 20; i++) { /* more than are kept */
+        char document[128];
+        spin_write(&s, "a", 100.0f + (float)i);
+        snprintf(document, sizeof document,
+                 "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": %d}}}}", 10 + i);
+        edit(&s, document);
+    }
+    CHECK_TEXT(weft_live_conflict_text(s.live, 0),
+               "a.Spin.speed: the run and the document have changed it; the world stays as it is");
+    CHECK(weft_live_conflict_text(s.live, 15) != NULL);
+    CHECK(weft_live_conflict_text(s.live, 16) == NULL);
+    weft_live_stop(s.live);
+    s.live = NULL;
+    CHECK_U64(weft_live_list(s.world, NULL, 0), 0);
+    CHECK_U64(weft_live_list(other.world, NULL, 0), 1);
+    end(&s);
+    end(&other);
+}
+
 PLAIN_TEST(objects_and_components_come_and_go)
 {
     stage s;

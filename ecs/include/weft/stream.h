@@ -128,6 +128,9 @@ WEFT_API void weft_stream_close(weft_stream *stream);
 
 /* What the stream is known by in components: 1.. in the order of opening. Threads: owner. */
 WEFT_API uint32_t weft_stream_number(const weft_stream *stream);
+/* The streams of a world in order of opening, up to `capacity`; returns how many there are.
+ * Threads: owner. */
+WEFT_API uint32_t weft_stream_list(const weft_world *world, weft_stream **out, uint32_t capacity);
 /* Sections of the file, section 0 among them. Threads: owner. */
 WEFT_API uint32_t weft_stream_section_count(const weft_stream *stream);
 
@@ -173,8 +176,9 @@ typedef struct weft_section_info {
     bool has_bounds;
     float least[3], most[3]; /* of the places of its entities */
     uint32_t rows, chunks;
-    uint64_t bytes; /* in the file */
-    char text[160]; /* what is wrong, where result is not OK */
+    uint64_t bytes;   /* in the file */
+    char text[160];   /* what is wrong, where result is not OK */
+    const char *path; /* that the stream was opened with; valid until it is closed */
 } weft_section_info;
 
 /* `out_bytes`: sizeof *out. Threads: owner. Errors: INVALID_ARGUMENT. */

@@ -213,6 +213,15 @@ uint32_t weft_stream_number(const weft_stream *stream)
     return stream == NULL ? 0 : stream->number;
 }
 
+uint32_t weft_stream_list(const weft_world *world, weft_stream **out, uint32_t capacity)
+{
+    const weft__streams *streams = world == NULL ? NULL : weft__streams_of(world);
+    uint32_t count = 0;
+    for (weft_stream *s = streams == NULL ? NULL : streams->first; s != NULL; s = s->next, count++)
+        if (out != NULL && count < capacity) out[count] = s;
+    return count;
+}
+
 uint32_t weft_stream_section_count(const weft_stream *stream)
 {
     return stream == NULL ? 0 : stream->front.header.section_count;
@@ -332,7 +341,8 @@ weft_result weft_stream_section(const weft_stream *stream, uint32_t section, wef
                               .has_bounds = known->has_bounds,
                               .rows = known->rows,
                               .chunks = known->piece_count,
-                              .bytes = known->bytes};
+                              .bytes = known->bytes,
+                              .path = stream->path};
     memcpy(info.least, known->least, sizeof info.least);
     memcpy(info.most, known->most, sizeof info.most);
     if (s->state == WEFT_SECTION_WAITING && stream->sections[0].state == WEFT_SECTION_FAILED) {

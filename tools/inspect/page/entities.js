@@ -152,14 +152,15 @@ export const entities = {
       if (shape !== shown) { shown = shape; build(data); }
       for (const c of data.components) parts.get(c.name)(c);
       setText(place, `archetype ${data.archetype}, chunk ${data.chunk}, row ${data.row} of ${data.chunk_rows}`);
-      const state = JSON.stringify([data.systems, data.relations, data.origin]);
+      const state = JSON.stringify([data.systems, data.relations, data.origin, data.conflicts]);
       if (around.dataset.state === state) return;
       around.dataset.state = state;
       around.replaceChildren(...data.relations.map((r) => el('div', { class: 'row-gap' }, el('h3', {}, r.name),
         r.target ? el('button', { type: 'button', class: 'link', onclick: () => pick(r.target) }, r.target_name || r.target) : null,
         r.sources ? el('span', { class: 'soft' }, `${count(r.sources)} sources`) : null)),
       el('h3', {}, 'Systems that run over it'), el('div', { class: 'tags' }, data.systems.length ? data.systems.map((s) => tag(s)) : el('span', { class: 'soft' }, 'none')),
-      ...(data.origin ? [el('h3', {}, 'Comes from'), el('p', { class: 'mono' }, data.origin)] : []));
+      ...(data.origin ? [el('h3', {}, 'Comes from'), el('p', { class: 'mono' }, data.origin)] : []),
+      ...((data.conflicts || []).length ? [el('h3', {}, 'Conflicts with the document'), ...data.conflicts.map((c) => el('p', { class: 'note' }, c))] : []));
     }
     const place = el('p', { class: 'soft' }), around = el('div');
     function build(data) {

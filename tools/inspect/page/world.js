@@ -1,5 +1,5 @@
 // world.js: memory by category over time; scenes.
-import { el, Table, panel, figures, updateFigures, count, bytes, percent, ns, empty, tag } from '/ui.js';
+import { el, Table, panel, figures, updateFigures, count, bytes, percent, ns, empty, tag, tags } from '/ui.js';
 import { curves, key } from '/chart.js';
 
 export const memory = {
@@ -54,13 +54,44 @@ export const scenes = {
       { title: 'State', text: (r) => r.state },
       { title: 'Done', number: true, text: (r) => (r.done === undefined ? '\u2013' : percent(r.done, 1)) },
     ], { key: (r, i) => i, label: 'Requests' });
+    const links = el('div'), streams = new Map(), streamed = el('div');
     const bake = panel('Bake', el('div', { class: 'body' }, facts)), wrong = panel('Mistakes', problems.node);
     const parts = panel('Sections', sections.node), wanted = panel('Requests', requests.node);
-    root.append(holder, bake, wrong, parts, wanted);
+    root.append(holder, bake, wrong, links, streamed, parts, wanted);
+    // A live link: its documents, what is wrong in them, where the run and they had different minds.
+    function link(one) {
+      return panel('Live link', el('div', { class: 'body' }, tags(one.documents.map((d) => tag(d))),
+        el('h3', {}, 'Mistakes'), one.mistakes.length ? one.mistakes.map((m) => el('pre', { class: 'why' }, m)) : el('p', { class: 'soft' }, 'none'),
+        el('h3', {}, 'Last conflicts'), one.conflicts.length ? one.conflicts.map((c) => el('p', { class: 'note' }, c)) : el('p', { class: 'soft' }, 'none')));
+    }
+    function stream(one, writable) {
+      let known = streams.get(one.stream);
+      if (!known) {
+        known = { facts: figures([]), table: new Table([
+          { title: 'Section', number: true, text: (r) => String(r.section) },
+          { title: 'State', draw: (r) => tag(r.state, r.state === 'failed' ? 'bad' : ''), state: (r) => r.state },
+          { title: 'Asked for', text: (r) => (r.asked ? 'yes' : '\u2013') },
+          { title: 'Rows', number: true, text: (r) => count(r.rows) },
+          { title: 'Chunks', number: true, text: (r) => count(r.chunks) },
+          { title: 'In the file', number: true, text: (r) => bytes(r.bytes) },
+          { title: '', draw: (r) => (r.text ? el('pre', { class: 'why' }, r.text) : el('button', { type: 'button', disabled: !r.writable, onclick: () => ask({ stream: r.stream, section: String(r.section), load: !r.asked }) }, r.asked ? 'Unload' : 'Load')), state: (r) => `${r.asked}${r.writable}${r.text || ''}` },
+        ], { key: (r) => r.section, label: `Sections of ${one.path}` }) };
+        known.node = panel(one.path, el('div', { class: 'body' }, known.facts), known.table.node);
+        streams.set(one.stream, known);
+        streamed.append(known.node);
+      }
+      const of = (state) => one.sections.filter((s) => s.state === state);
+      updateFigures(known.facts, [['Sections', count(one.section_count)], ['Loaded', count(of('loaded').length)], ['Reading', count(of('reading').length)],
+        ['Waiting', count(of('waiting').length)], ['Failed', count(of('failed').length)], ['Rows', count(of('loaded').reduce((sum, s) => sum + s.rows, 0))]]);
+      known.table.update(one.sections.map((s) => ({ ...s, stream: one.stream, writable })), 'No sections.');
+    }
     function update(data) {
-      const source = data.source || {};
+      const source = data.source || {}, told = JSON.stringify(data.links);
+      if (links.dataset.told !== told) { links.dataset.told = told; links.replaceChildren(...data.links.map(link)); }
+      for (const [number, known] of streams) if (!data.streams.some((s) => s.stream === number)) { known.node.remove(); streams.delete(number); }
+      for (const one of data.streams) stream(one, data.writable);
       holder.hidden = data.there;
-      holder.replaceChildren(...(data.there ? [] : [empty('This program shows no scenes.', 'weft_inspect_scene and weft_inspect_sections tell the inspector of them.')]));
+      holder.replaceChildren(...(data.there ? [] : [empty('This program shows no scenes.', 'Live links and streams of the world stand here by themselves; weft_inspect_scene and weft_inspect_sections tell of more.')]));
       bake.hidden = wrong.hidden = !data.bake;
       parts.hidden = !source.sections;
       wanted.hidden = !source.requests;
@@ -70,11 +101,12 @@ export const scenes = {
           ['Removed', count(b.removed)], ['Entities', count(b.entities)], ['Records', bytes(b.bytes)], ['Took', ns(b.seconds * 1e9)], ['Mistakes', count(data.problem_count)]]);
         problems.update(data.problems, 'The documents have no mistakes.');
       }
-      sections.update((source.sections || []).map((s) => ({ ...s, writable: data.writable })), 'No sections.');
+      sections.update((source.sections || []).map((s) => ({ ...s, writable: data.requestable })), 'No sections.');
       requests.update(source.requests || [], 'Nothing is being loaded.');
     }
-    async function load(row) {
-      try { update(await api.ask({ do: 'section', section: row.name, load: row.state !== 'loaded' })); } catch (p) { holder.hidden = false; holder.replaceChildren(el('p', { class: 'note bad' }, p.message)); }
+    const load = (row) => ask({ section: row.name, load: row.state !== 'loaded' });
+    async function ask(request) {
+      try { update(await api.ask({ do: 'section', ...request })); } catch (p) { holder.hidden = false; holder.replaceChildren(el('p', { class: 'note bad' }, p.message)); }
     }
     api.watch([{ request: { do: 'scenes' }, update }]);
     return {};

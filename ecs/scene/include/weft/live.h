@@ -126,6 +126,22 @@ WEFT_API weft_entity weft_live_entity(const weft_live *live, const char *path);
 /* The path of the object that an entity was made from; NULL: none. Threads: owner. */
 WEFT_API const char *weft_live_path(const weft_live *live, weft_entity entity);
 
+/* ---- for tools ---- */
+
+/* The live links of a world, in order of their start, up to `capacity`; returns how many there are.
+ * Threads: owner of the world. Cost: O(links of the process). */
+WEFT_API uint32_t weft_live_list(const weft_world *world, weft_live **out, uint32_t capacity);
+/* A document that the link follows, as weft_live_desc.paths named it; NULL beyond the last.
+ * Threads: owner. */
+WEFT_API const char *weft_live_document(const weft_live *live, uint32_t index);
+/* One of the last 16 conflicts as a sentence, 0 the newest; NULL: there was none. Valid until the
+ * next weft_live_apply. Threads: owner. */
+WEFT_API const char *weft_live_conflict_text(const weft_live *live, uint32_t index);
+/* Why an object is what it is, and where it stands, as weft_scene_explain. 0 also while the link
+ * bakes: ask again. Threads: owner. */
+WEFT_API size_t weft_live_explain(weft_live *live, const char *path, bool is_json, char *text,
+                                  size_t capacity);
+
 /* ---- writing back ---- */
 
 /* Writes a value into the document that an object stands in: the text `json` takes the place of

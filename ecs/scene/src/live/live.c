@@ -11,6 +11,7 @@
 #include "live_edit.h"
 #include "live_record.h"
 #include "live_slots.h"
+#include "live_told.h"
 #include "live_watch.h"
 #include "scene_state.h"
 #include "sized.h"
@@ -113,7 +114,7 @@ weft_result weft_live_start(weft_world *world, const weft_live_desc *desc, weft_
     weft__memory_init(&live->memory, &memory.hook);
     result = begin(live, world, desc);
     if (result == WEFT_OK)
-        *out = live;
+        weft__live_list_add(*out = live);
     else
         weft_live_stop(live);
     return result;
@@ -132,6 +133,7 @@ void weft_live_stop(weft_live *live)
 {
     if (live == NULL) return;
     weft__memory *memory = &live->memory;
+    weft__live_list_remove(live);
     weft__live_watch_stop(live);
     sets_free(live);
     for (uint32_t i = 0; i < live->slots.count; i++)

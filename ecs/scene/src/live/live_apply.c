@@ -8,6 +8,7 @@
 #include "hash.h"
 #include "live_image.h"
 #include "live_slots.h"
+#include "live_told.h"
 
 #include <string.h>
 
@@ -135,6 +136,7 @@ static bool is_taken(applying *a, weft_live_conflict_kind kind, uint32_t type, c
     if (live->desc.policy == WEFT_LIVE_ASK && live->desc.ask != NULL)
         conflict.is_taken = live->desc.ask(&conflict, live->desc.user);
     live->report.conflicts++;
+    weft__live_conflict_keep(live, &conflict);
     if (live->desc.conflict != NULL) live->desc.conflict(&conflict, live->desc.user);
     return conflict.is_taken;
 }

@@ -92,7 +92,10 @@ typedef struct weft__live_edit {
     uint64_t new_hash; /* of what was written */
 } weft__live_edit;
 
+#define WEFT__CONFLICTS_KEPT 16u
+
 struct weft_live {
+    struct weft_live *next_link; /* of all links; guarded by the lock of live_told.c */
     /* constant after start */
     weft__memory memory;
     weft_world *world;
@@ -129,8 +132,10 @@ struct weft_live {
     uint32_t phase, next;    /* where it is */
     weft__live_set *told;    /* whose errors weft_live_error tells */
     WEFT__LIST(weft__live_edit) edits;
-    WEFT__LIST(char) scratch; /* for weft__live_read of the followed world */
-    weft_live_report report;  /* of the call that runs */
+    WEFT__LIST(char) scratch;                  /* for weft__live_read of the followed world */
+    weft_live_report report;                   /* of the call that runs */
+    char conflicts[WEFT__CONFLICTS_KEPT][192]; /* the last ones: a ring */
+    uint64_t conflict_count;                   /* since the start */
 };
 
 void weft__live_image_free(weft_live *live, weft__live_image *image);

@@ -7,6 +7,7 @@
 #include "window_archetypes.h"
 #include "window_entities.h"
 #include "window_entity.h"
+#include "window_scenes.h"
 #include "window_systems.h"
 #include "window_timeline.h"
 #include "window_world.h"

@@ -4,6 +4,7 @@
  * program would. */
 #include "window_entity.h"
 
+#include "origin.h"
 #include "values.h"
 #include "window_entities.h"
 
@@ -121,15 +122,6 @@ static void add_relations(weft__session *session, weft_entity entity, weft__wire
     weft__wire_close(out, ']');
 }
 
-static void add_origin(const weft__session *session, weft_entity entity, weft__wire *out)
-{
-    char text[512];
-    const weft_inspect_source *source = &session->source;
-    if (source->origin == NULL || source->origin(entity, text, sizeof text, source->user) == 0)
-        return;
-    weft__wire_text(out, "origin", text);
-}
-
 static uint32_t write_entity(weft__session *session, weft_entity entity, weft__wire *out)
 {
     weft_entity_place place;
@@ -147,7 +139,7 @@ static uint32_t write_entity(weft__session *session, weft_entity entity, weft__w
     add_components(session, entity, place.archetype, out);
     add_relations(session, entity, out);
     add_systems(session, entity, out);
-    add_origin(session, entity, out);
+    weft__origin_add(session, entity, out);
     return 200;
 }
 

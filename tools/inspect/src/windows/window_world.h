@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* window_world.h: what concerns the world as a whole: its state in the head of the page, memory by
- * category, scenes. Owner of the world. */
+ * category. Owner of the world. */
 #ifndef WEFT_INSPECT_WINDOW_WORLD_H
 #define WEFT_INSPECT_WINDOW_WORLD_H
 
@@ -10,11 +10,6 @@
 uint32_t weft__status_window(weft__session *session, const weft__request *request, weft__wire *out);
 /* {}: bytes of every category. */
 uint32_t weft__memory_window(weft__session *session, const weft__request *request, weft__wire *out);
-/* {}: what the last bake did, what is wrong; sections and requests of the program's source. */
-uint32_t weft__scenes_window(weft__session *session, const weft__request *request, weft__wire *out);
-/* {"section": "north", "load": true}. Needs is_writable. */
-uint32_t weft__section_request(weft__session *session, const weft__request *request,
-                               weft__wire *out);
 /* {}: the components of the world with their kinds, for completion of queries. */
 uint32_t weft__types_window(weft__session *session, const weft__request *request, weft__wire *out);
 
