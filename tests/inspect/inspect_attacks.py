@@ -108,6 +108,8 @@ def headers(p):
     page, cut = p.send(p.head("GET", "/")), p.send(b"GET /\0/api HTTP/1.1\r\n" + host + b"\r\n")
     check("83 what follows a NUL in the target is not seen", status(cut) in (400, 404) or cut.split(b"\r\n\r\n")[1] == page.split(b"\r\n\r\n")[1], cut[:80])
     refused(p, "83 a folded header", b"POST /api HTTP/1.1\r\n" + host + b"X-Weft-Token:\r\n " + p.token.encode() + b"x\r\nContent-Length: 2\r\n\r\n{}", 400, 401)
+    for name, line in (("a CR in a value", b"X: a\rY: b"), ("a blank before the colon", b"X : a"), ("a control character", b"X: \x1b[2J")):
+        refused(p, f"83 {name}", b"GET / HTTP/1.1\r\n" + host + line + b"\r\n\r\n", 400)
     refused(p, "83 bare LF without a token", b"POST /api HTTP/1.1\n" + host.replace(b"\r", b"") + b"Content-Length: 2\n\n{}", 400, 401, 403)
     refused(p, "84 a negative length", post + b"Content-Length: -1\r\n\r\n{}", 400)
     refused(p, "84 a length of words", post + b"Content-Length: two\r\n\r\n{}", 400)

@@ -30,6 +30,20 @@ PLAIN_TEST(a_page_of_this_machine_with_the_token_may_ask)
     CHECK_U64(ask((weft__asked){.method = "GET", .path = "/", .token = "none"}), 0);
 }
 
+static bool is_header(const char *name, const char *value, size_t value_bytes)
+{
+    return weft__guard_is_header(name, strlen(name), value, value_bytes);
+}
+
+PLAIN_TEST(headers_are_tokens_and_text)
+{
+    CHECK(is_header("X-Weft-Token", "a\tb \xc3\xa9", 6));
+    CHECK(is_header("!#$%&'*+-.^_`|~09azAZ", "", 0));
+    CHECK(!is_header("", "a", 1) && !is_header("X ", "a", 1) && !is_header("X\xe9", "a", 1));
+    CHECK(!is_header("X", "a\0b", 3) && !is_header("X", "a\rb", 3) && !is_header("X", "\x7f", 1));
+    CHECK_U64(ask((weft__asked){.is_garbled = true}), 400);
+}
+
 PLAIN_TEST(names_and_origins_of_others_are_refused)
 {
     CHECK_U64(ask((weft__asked){.host = "evil.example:27760"}), 403);

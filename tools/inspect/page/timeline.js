@@ -6,7 +6,7 @@ import { Lanes } from '/lanes.js';
 export const timeline = {
   title: 'Timeline',
   open(root, api) {
-    let following = true, span = 50e6, view = null, timer = 0;
+    let following = true, span = 50e6, view = null, timer = 0, told = 0;
     const lanes = new Lanes({ label: 'Timeline of the workers: arrow keys move, + and - zoom', onView: (from, to) => { view = [from, to]; follow(false); clearTimeout(timer); timer = setTimeout(fetchView, 60); } });
     const live = el('button', { type: 'button', 'aria-pressed': 'true', onclick: () => { follow(!following); if (following) watch(); else fetchView(); } }, 'Follow');
     const size = el('select', { 'aria-label': 'Length', onchange: () => { span = Number(size.value); follow(true); watch(); } },
@@ -26,7 +26,7 @@ export const timeline = {
       if (lanes.node.parentNode !== holder) holder.replaceChildren(lanes.node);
       lanes.update(data);
       const lost = data.lanes.reduce((s, l) => s + l.dropped, 0);
-      say.textContent = lost ? `${count(lost)} events were lost` : '';
+      if (lost !== told) { told = lost; say.textContent = `${count(lost)} events were lost`; }
     }
     async function fetchView() {
       const { from, to } = view ? { from: view[0], to: view[1] } : lanes.data || {};

@@ -56,9 +56,27 @@ static uint32_t find_door(const weft__asked *asked, bool is_file, weft__door *do
     return is_get ? 0 : 405;
 }
 
+bool weft__guard_is_header(const char *name, size_t name_bytes, const char *value,
+                           size_t value_bytes)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < name_bytes; i++) {
+        char c = name[i], letter = (char)(c | 0x20);
+        bool is_token = (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') ||
+                        (c != '\0' && strchr(marks, c) != NULL);
+        if (!is_token) return false;
+    }
+    for (size_t i = 0; i < value_bytes; i++) {
+        unsigned char c = (unsigned char)value[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f) return false;
+    }
+    return name_bytes != 0;
+}
+
 uint32_t weft__guard_check(const weft__asked *asked, uint32_t port, const char *token, bool is_file,
                            weft__door *door)
 {
+    if (asked->is_garbled) return 400;
     if (asked->hosts != 1 || asked->host == NULL) return 400;
     if (asked->lengths > 1 || (asked->lengths != 0 && asked->is_chunked)) return 400;
     if (!is_own_host(asked->host, port)) return 403;

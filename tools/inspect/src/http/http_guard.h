@@ -17,6 +17,7 @@ typedef struct weft__asked {
     const char *method, *path, *host, *origin, *site, *token, *type;
     uint32_t hosts, lengths; /* how often it has Host, Content-Length */
     bool is_chunked;         /* has Transfer-Encoding */
+    bool is_garbled;         /* a header that weft__guard_is_header refuses */
 } weft__asked;
 
 /* Where it goes. */
@@ -30,6 +31,10 @@ typedef enum weft__door {
  * path. */
 uint32_t weft__guard_check(const weft__asked *asked, uint32_t port, const char *token, bool is_file,
                            weft__door *door);
+/* Whether a name is a token of RFC 9110, and a value has no control characters but tabs. A parser
+ * that takes others may see another request than its neighbour. */
+bool weft__guard_is_header(const char *name, size_t name_bytes, const char *value,
+                           size_t value_bytes);
 /* Whether two tokens are equal; the time does not depend on where they differ. */
 bool weft__guard_token(const char *given, const char *token);
 

@@ -204,10 +204,11 @@ static enum MHD_Result serve_events(weft__server *server, struct MHD_Connection 
 /* ---- requests ---- */
 
 static enum MHD_Result count_header(void *user, enum MHD_ValueKind kind, const char *name,
-                                    const char *value)
+                                    size_t name_bytes, const char *value, size_t value_bytes)
 {
     weft__asked *asked = user;
-    (void)kind, (void)value;
+    (void)kind;
+    asked->is_garbled |= !weft__guard_is_header(name, name_bytes, value, value_bytes);
     asked->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
     asked->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
     asked->is_chunked |= strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
@@ -246,7 +247,7 @@ static enum MHD_Result begin(weft__server *server, struct MHD_Connection *connec
                          .type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE)};
     const weft_asset *file = find_file(path);
     weft__door door;
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &asked);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, count_header, &asked);
     uint32_t status = weft__guard_check(&asked, server->port, server->token, file != NULL, &door);
     if (status == 0 &&
         !weft__rate_take(&server->rate, now_ns(), REQUESTS_PER_SECOND, REQUESTS_AT_ONCE))
