@@ -23,7 +23,7 @@
 struct options {
     const char *const *sources;
     uint32_t source_count, workers;
-    const char *out, *types, *explain;
+    const char *out, *types, *explain, *depend;
     bool is_json, is_watching;
 };
 
@@ -146,6 +146,42 @@ static int write_world(const struct options *o, const struct types *types, weft_
     return code;
 }
 
+/* ---- for build tools ---- */
+
+/* A path as make and ninja read it. */
+static void print_escaped(FILE *file, const char *path)
+{
+    for (; *path != '\0'; path++) {
+        if (*path == ' ' || *path == '#' || *path == '\\') putc('\\', file);
+        if (*path == '$') putc('$', file);
+        putc(*path, file);
+    }
+}
+
+/* What the output depends on, as a rule of make; and a rule for each file, so that one that is gone
+ * makes no mistake. */
+static int write_depend(const struct options *o, const weft_scene *scene)
+{
+    FILE *file = fopen(o->depend, "w");
+    if (file == NULL) return weft_cli_fail("bake", "--depend %s: %s", o->depend, strerror(errno));
+    print_escaped(file, o->out);
+    fputs(o->types == NULL ? ":" : ": ", file);
+    if (o->types != NULL) print_escaped(file, o->types);
+    const char *path;
+    for (uint32_t i = 0; (path = weft_scene_file(scene, i)) != NULL; i++) {
+        fputs(" \\\n  ", file);
+        print_escaped(file, path);
+    }
+    putc('\n', file);
+    for (uint32_t i = 0; (path = weft_scene_file(scene, i)) != NULL; i++) {
+        print_escaped(file, path);
+        fputs(":\n", file);
+    }
+    const bool is_written = ferror(file) == 0;
+    if (fclose(file) == 0 && is_written) return WEFT_CLI_OK;
+    return weft_cli_fail("bake", "--depend %s: %s", o->depend, strerror(errno));
+}
+
 /* ---- reports ---- */
 
 static void show_progress(uint32_t done, uint32_t total, void *user)
@@ -236,6 +272,7 @@ static int bake_once(const struct options *o, const struct types *types, weft_sc
     *was_good |= result == WEFT_OK;
     const bool is_written = o->out != NULL && *was_good;
     int code = is_written ? write_world(o, types, scene) : WEFT_CLI_OK;
+    if (code == WEFT_CLI_OK && is_written && o->depend != NULL) code = write_depend(o, scene);
     if (code == WEFT_CLI_OK) print_stats(o, &stats, is_written);
     if (code == WEFT_CLI_OK && o->explain != NULL) code = explain(o, scene);
     return result == WEFT_OK ? code : WEFT_CLI_FAILED;
@@ -306,6 +343,8 @@ static int run_bake(int argc, char **argv)
          WEFT_CLI_TEXT, &o.out, 0, 0, 'o'},
         {"types", "FILE", "components of the program: type lines of a world text", WEFT_CLI_TEXT,
          &o.types, 0, 0, 0},
+        {"depend", "FILE", "write what the output depends on, for make and ninja", WEFT_CLI_TEXT,
+         &o.depend, 0, 0, 0},
         {"explain", "OBJECT", "what this object read, and why it was baked", WEFT_CLI_TEXT,
          &o.explain, 0, 0, 0},
         {"watch", NULL, "go on: bake again when a file changes", WEFT_CLI_FLAG, &o.is_watching, 0,
@@ -331,6 +370,8 @@ static int run_bake(int argc, char **argv)
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;
     if (first == argc) return weft_cli_misuse("bake", "name at least one document");
+    if (o.depend != NULL && o.out == NULL)
+        return weft_cli_misuse("bake", "--depend needs --out: it says what that depends on");
     o.sources = (const char *const *)argv + first;
     o.source_count = (uint32_t)(argc - first);
     o.workers = (uint32_t)workers;

@@ -72,6 +72,10 @@ objects
 expect 1 'has entities' bake "$work/level.weft" --types "$work/a.json"
 expect 1 'no object "lump"' bake "$work/level.weft" --types "$work/types.json" --explain lump
 expect 0 '^1 files, 3 objects: 3 baked' bake "$work/level.weft" --types "$work/types.json" -o "$work/level.world"
+expect 2 'needs --out' bake "$work/level.weft" --types "$work/types.json" --depend "$work/level.d"
+expect 0 'wrote' bake "$work/level.weft" --types "$work/types.json" -o "$work/level.world" --depend "$work/level.d"
+grep -q "^$work/level.world: $work/types.json" "$work/level.d" && grep -q "^$work/level.weft:\$" "$work/level.d" ||
+    { echo "FAILED: --depend" && cat "$work/level.d" && exit 1; }
 silent
 expect 0 '"name": "the door"' dump "$work/level.world"
 expect 0 '"baked": \["new"\]' bake "$work/level.weft" --types "$work/types.json" --explain lamp --json

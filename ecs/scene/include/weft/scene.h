@@ -266,6 +266,11 @@ WEFT_API weft_result weft_scene_bake(weft_scene *scene, const char *const *paths
  * weft_scene_desc.read) a file. Threads: owner. */
 WEFT_API bool weft_scene_is_stale(weft_scene *scene);
 
+/* The files that the last bake read, documents and what bakers read: paths, NULL beyond the last.
+ * Valid until the next bake. For build tools: what is baked is up to date while these are older
+ * than it. Threads: owner. Cost: O(files). */
+WEFT_API const char *weft_scene_file(const weft_scene *scene, uint32_t index);
+
 /* Makes the entities of the scene in a world: the schema's, or another one, whose types are
  * found by name. Errors: INVALID_ARGUMENT, TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY, WRONG_PHASE (the
  * world has no new entity then). Cost: some 100 ns an entity. Threads: owner. */

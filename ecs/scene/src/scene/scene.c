@@ -184,6 +184,16 @@ bool weft_scene_is_stale(weft_scene *scene)
     return scene->baked != scene->files.bake || weft__files_are_stale(&scene->files);
 }
 
+const char *weft_scene_file(const weft_scene *scene, uint32_t index)
+{
+    const weft__scene_file *file = scene == NULL ? NULL : scene->files.first;
+    for (; file != NULL; file = file->next) {
+        bool is_read = file->used == scene->files.bake && !file->is_fallback && !file->is_missing;
+        if (is_read && index-- == 0) return file->path;
+    }
+    return NULL;
+}
+
 weft_entity weft_scene_entity(const weft_scene *scene, const char *path)
 {
     const weft_entity none = {0, 0};
