@@ -109,7 +109,33 @@ def check_recordings(folder):
     check("what limits it on 64 workers" in text and "its longest slice" in text, f"table: {text}")
 
 
+def check_ranks():
+    """T(P) = max(W_i, exchange) + W_b + imbalance, in numbers that can be done by hand."""
+    def ranks(*arguments):
+        text = run("--artificial", "1000x10000", "--ranks", "1,2,8,64,4096", "--json", *arguments).stdout
+        found = {r["ranks"]: r for r in map(json.loads, text.splitlines())}
+        check(list(found) == [1, 2, 8, 64, 4096], f"{arguments}: ranks {text}")
+        check(all(r["kind"] == "simulated ranks" for r in found.values()), f"{arguments}: a line without its label")
+        return found
+    ideal = ranks("--reach", "0", "--latency-us", "0", "--imbalance", "0")
+    check(all(abs(r["speedup"] / p - 1) < 1e-4 for p, r in ideal.items()), f"nothing in the way: {ideal}")
+    # 8 ranks: cubes of half the side, so a reach of 0.05 is 0.1 of it; border 1 - 0.8^3, ghosts 1.2^3 - 1
+    one = ranks("--reach", "0.05", "--imbalance", "0.25", "--halo-mb", "8", "--latency-us", "3", "--link", "1")
+    eight, work = one[8], one[1]["frame_us"] / 8
+    check(abs(eight["border"] - 0.488) < 1e-4, f"border: {eight}")
+    check(abs(eight["exchange_us"] - (7 * 3 + 0.728 * 1000)) < 0.1, f"exchange: {eight}")
+    took = max(work * 0.512, eight["exchange_us"]) + work * 0.488 + 0.25 * work
+    check(abs(eight["frame_us"] / took - 1) < 1e-4, f"law: {eight}, not {took}")
+    check(abs(one[4096]["border"] - 1) < 1e-9 and one[4096]["hidden"] == 0, f"all border: {one[4096]}")
+    weak = ranks("--weak", "--reach", "0.05", "--imbalance", "0", "--link", "0", "--latency-us", "0")
+    check(all(abs(r["efficiency"] - 1) < 1e-4 for r in weak.values()), f"weak: {weak}")
+    for bad in (("--ranks", "0"), ("--ranks", "4097"), ("--ranks", "2", "--workers", "1,2")):
+        run("--artificial", "8x100", *bad, code=2)
+    check("simulated network" in run("--artificial", "8x100", "--ranks", "2").stdout, "table of ranks")
+
+
 with tempfile.TemporaryDirectory() as folder:
+    check_ranks()
     path = os.path.join(folder, "x.slices")
     found, text = rows("--artificial", "2048x2000")
     check(text == rows("--artificial", "2048x2000")[1], "two runs differ")

@@ -123,6 +123,31 @@ weft_result sim_run(const sim_costs *costs, const sim_machine *machine,
                     void (*progress)(void *user, uint32_t done, uint32_t count), void *user,
                     sim_result *out);
 
+/* ---- ranks (simulate_ranks.c) */
+
+/* Between machines. */
+typedef struct sim_network {
+    double latency_ns;
+    double bandwidth;  /* bytes per microsecond (= MB/s) of one rank; 0: unlimited */
+    double reach;      /* how far systems look: part of the side of the recorded world */
+    double imbalance;  /* the slowest rank's work above the mean: 0.15 is 15 % */
+    double halo_bytes; /* of all rows of the recorded world, each step */
+    bool is_weak;      /* each rank has a world as the recorded one; else they share it */
+} sim_network;
+
+typedef struct sim_rank_result {
+    uint32_t ranks;
+    double frame_ns, speedup;
+    double border;      /* part of a rank's rows that others see */
+    double exchange_ns; /* of ghosts, if nothing hid it */
+    double hidden;      /* part of it behind interior work */
+} sim_rank_result;
+
+/* `frame_ns`: of the recorded world on one rank with its workers. */
+void sim_ranks(const sim_network *network, double frame_ns, uint32_t ranks, sim_rank_result *out);
+/* Bytes that the stage which touches most touches in a frame: all rows, once. */
+double sim_costs_widest(const sim_costs *costs);
+
 /* ---- limits (simulate_limits.c) */
 
 /* What keeps a stage from going faster with more workers. */

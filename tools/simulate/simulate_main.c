@@ -12,15 +12,23 @@
 
 #include "cli.h"
 
-enum { RUNS_MAX = 32 };
+enum { RUNS_MAX = 32, WORKERS_MAX = 256, RANKS_MAX = 4096 };
 
-static uint32_t parse_counts(const char *text, uint32_t *counts)
+/* The command line. Units are those of the options until main has read them. */
+struct asked {
+    sim_machine machine;
+    sim_network network;
+    const char *workers, *ranks, *artificial; /* NULL: not given */
+    bool is_json, has_limits, is_taken;
+};
+
+static uint32_t parse_counts(const char *text, uint32_t most, uint32_t *counts)
 {
     uint32_t count = 0;
     while (*text != '\0' && count < RUNS_MAX) {
         char *end;
         unsigned long value = strtoul(text, &end, 10);
-        if (end == text || value < 1 || value > 256 || (*end != '\0' && *end != ',')) return 0;
+        if (end == text || value < 1 || value > most || (*end != '\0' && *end != ',')) return 0;
         counts[count++] = (uint32_t)value;
         if (*end == '\0') return count;
         text = end + 1;
@@ -178,7 +186,7 @@ static weft_result run_list(const sim_costs *costs, const sim_machine *machine, 
 static int simulate(const sim_costs *costs, const sim_machine *machine, const char *list,
                     bool is_json, bool has_limits)
 {
-    uint32_t counts[RUNS_MAX], count = parse_counts(list, counts);
+    uint32_t counts[RUNS_MAX], count = parse_counts(list, WORKERS_MAX, counts);
     if (count == 0)
         return weft_cli_misuse("simulate", "--workers '%s' is not a list such as 1,2,64", list);
     progress p = {counts, count, 0, now_ns(), 0};
@@ -192,6 +200,70 @@ static int simulate(const sim_costs *costs, const sim_machine *machine, const ch
     if (result != WEFT_OK) return weft_cli_fail("simulate", "%s", weft_result_text(result));
     if (fflush(stdout) != 0 || ferror(stdout))
         return weft_cli_fail("simulate", "cannot write to standard output");
+    return WEFT_CLI_OK;
+}
+
+/* ---- ranks */
+
+static void print_rank(const sim_rank_result *r, uint32_t workers, bool is_json)
+{
+    const double efficiency = r->speedup / r->ranks;
+    if (!is_json) {
+        printf("simulated %7u %12.2f %9.2f %11.1f%% %8.1f%% %12.2f %8.1f%%\n", r->ranks,
+               r->frame_ns / 1000, r->speedup, 100 * efficiency, 100 * r->border,
+               r->exchange_ns / 1000, 100 * r->hidden);
+        return;
+    }
+    weft_json json;
+    weft_json_begin(&json, stdout);
+    weft_json_text(&json, "kind", "simulated ranks");
+    weft_json_count(&json, "ranks", r->ranks);
+    weft_json_count(&json, "workers", workers);
+    weft_json_number(&json, "frame_us", r->frame_ns / 1000);
+    weft_json_number(&json, "speedup", r->speedup);
+    weft_json_number(&json, "efficiency", efficiency);
+    weft_json_number(&json, "border", r->border);
+    weft_json_number(&json, "exchange_us", r->exchange_ns / 1000);
+    weft_json_number(&json, "hidden", r->hidden);
+    weft_json_end(&json);
+}
+
+static void print_network(const sim_network *n, uint32_t workers)
+{
+    printf("simulated network: latency %g us, %g GB/s, reach %g of the side, imbalance %g, halo "
+           "%.3g MB\n%s, %u worker%s each\n"
+           "%-9s %7s %12s %9s %12s %9s %12s %9s\n",
+           n->latency_ns / 1000, n->bandwidth / 1000, n->reach, n->imbalance, n->halo_bytes / 1e6,
+           n->is_weak ? "each rank has the recorded world" : "the ranks share the recorded world",
+           workers, workers == 1 ? "" : "s", "kind", "ranks", "frame us", "speed-up", "efficiency",
+           "border", "exchange us", "hidden");
+}
+
+/* A list of rank counts; each rank has the first number of workers of the other list. */
+static int simulate_ranks(const sim_costs *costs, const sim_machine *machine,
+                          const struct asked *asked)
+{
+    uint32_t counts[RUNS_MAX], workers[RUNS_MAX];
+    const uint32_t count = parse_counts(asked->ranks, RANKS_MAX, counts);
+    if (count == 0)
+        return weft_cli_misuse("simulate", "--ranks '%s' is not a list such as 2,64,4096",
+                               asked->ranks);
+    if (parse_counts(asked->workers ? asked->workers : "1", WORKERS_MAX, workers) != 1)
+        return weft_cli_misuse("simulate", "--workers '%s': with --ranks it is one number",
+                               asked->workers);
+    sim_result one = {.workers = workers[0]};
+    progress p = {workers, 1, 0, now_ns(), 0};
+    const weft_result result = sim_run(costs, machine, show_progress, &p, &one);
+    weft_cli_progress_clear();
+    if (result != WEFT_OK) return weft_cli_fail("simulate", "%s", weft_result_text(result));
+    sim_network network = asked->network;
+    if (network.halo_bytes <= 0) network.halo_bytes = sim_costs_widest(costs);
+    if (!asked->is_json) print_network(&network, workers[0]);
+    for (uint32_t i = 0; i < count; i++) {
+        sim_rank_result r;
+        sim_ranks(&network, one.frame_ns, counts[i], &r);
+        print_rank(&r, workers[0], asked->is_json);
+    }
     return WEFT_CLI_OK;
 }
 
@@ -305,27 +377,38 @@ static int judge(const sim_costs *costs, char *const *paths, bool is_taken)
                          "takes it all the same");
 }
 
-int main(int argc, char **argv)
+static int parse(struct asked *a, int argc, char **argv, int *first)
 {
-    sim_machine machine = sim_machine_default;
-    const char *list = "1,2,4,8,16,32,64,128,256", *artificial = NULL;
-    double bandwidth = 0;
-    bool is_json = false, has_limits = false, is_taken = false;
     const weft_cli_option options[] = {
-        {"workers", "LIST", "worker counts (default 1,2,4,...,256)", WEFT_CLI_TEXT, &list, 0, 0},
+        {"workers", "LIST", "worker counts (default 1,2,4,...,256)", WEFT_CLI_TEXT, &a->workers, 0,
+         0},
         {"bandwidth", "GB/S", "of the memory bus; 0 is unlimited (default)", WEFT_CLI_NUMBER,
-         &bandwidth, 0, 100000},
+         &a->machine.bandwidth, 0, 100000},
         {"transfer-ns", "NS", "a cache line to another core (default 60)", WEFT_CLI_NUMBER,
-         &machine.transfer_ns, 1, 10000},
-        {"wake-ns", "NS", "futex wake to run (default 8000)", WEFT_CLI_NUMBER, &machine.wake_ns,
+         &a->machine.transfer_ns, 1, 10000},
+        {"wake-ns", "NS", "futex wake to run (default 8000)", WEFT_CLI_NUMBER, &a->machine.wake_ns,
          100, 1000000},
         {"artificial", "CxNS", "instead of FILE: C slices of NS nanoseconds (xBYTES)",
-         WEFT_CLI_TEXT, &artificial, 0, 0},
-        {"as-it-is", NULL, "do not refuse an implausible recording", WEFT_CLI_FLAG, &is_taken, 0,
-         0},
-        {"json", NULL, "one JSON object per worker count", WEFT_CLI_FLAG, &is_json, 0, 0},
-        {"limits", NULL, "with --json: what limits each stage, too", WEFT_CLI_FLAG, &has_limits, 0,
-         0},
+         WEFT_CLI_TEXT, &a->artificial, 0, 0},
+        {"ranks", "LIST", "rank counts, up to 4096: machines on a network", WEFT_CLI_TEXT,
+         &a->ranks, 0, 0},
+        {"latency-us", "US", "of a message between ranks (default 2)", WEFT_CLI_NUMBER,
+         &a->network.latency_ns, 0, 1e6},
+        {"link", "GB/S", "of a rank's network; 0 is unlimited (default 12.5)", WEFT_CLI_NUMBER,
+         &a->network.bandwidth, 0, 100000},
+        {"reach", "PART", "how far systems look, of the world's side (default 0.01)",
+         WEFT_CLI_NUMBER, &a->network.reach, 0, 0.5},
+        {"halo-mb", "MB", "halo components of all rows (default: as the widest stage)",
+         WEFT_CLI_NUMBER, &a->network.halo_bytes, 0, 1e9},
+        {"imbalance", "PART", "the slowest rank above the mean (default 0.1)", WEFT_CLI_NUMBER,
+         &a->network.imbalance, 0, 100},
+        {"weak", NULL, "each rank has the recorded world, instead of a part", WEFT_CLI_FLAG,
+         &a->network.is_weak, 0, 0},
+        {"as-it-is", NULL, "do not refuse an implausible recording", WEFT_CLI_FLAG, &a->is_taken,
+         0, 0},
+        {"json", NULL, "one JSON object per count", WEFT_CLI_FLAG, &a->is_json, 0, 0},
+        {"limits", NULL, "with --json: what limits each stage, too", WEFT_CLI_FLAG, &a->has_limits,
+         0, 0},
         {0},
     };
     const weft_cli_usage usage = {
@@ -334,20 +417,35 @@ int main(int argc, char **argv)
         "Record with WEFT_TRACE=FILE.slices WEFT_WORKERS=1, best several times: of recordings of\n"
         "the same run the least of each cost counts. docs/design/simulation.md says what is\n"
         "modelled. Every line of the result is labelled simulated."};
+    return weft_cli_parse(&usage, argc, argv, first);
+}
+
+int main(int argc, char **argv)
+{
+    struct asked a = {.machine = sim_machine_default,
+                      .network = {.latency_ns = 2, .bandwidth = 12.5, .reach = 0.01, .imbalance = 0.1}};
+    a.machine.bandwidth = 0;
     int first;
-    int status = weft_cli_parse(&usage, argc, argv, &first);
+    int status = parse(&a, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;
-    if ((argc > first) == (artificial != NULL))
+    if ((argc > first) == (a.artificial != NULL))
         return weft_cli_misuse("simulate", "name recordings, FILE.slices, or --artificial");
-    machine.bandwidth = bandwidth * 1000;
+    a.machine.bandwidth *= 1000;
+    a.network.bandwidth *= 1000;
+    a.network.latency_ns *= 1000;
+    a.network.halo_bytes *= 1e6;
     sim_costs costs = {0};
-    if (artificial != NULL) {
-        status = make_artificial(artificial, &costs);
+    if (a.artificial != NULL) {
+        status = make_artificial(a.artificial, &costs);
     } else {
         status = merge(argv + first, (uint32_t)(argc - first), &costs);
-        if (status == WEFT_CLI_CONTINUE) status = judge(&costs, argv + first, is_taken);
+        if (status == WEFT_CLI_CONTINUE) status = judge(&costs, argv + first, a.is_taken);
     }
-    if (status == WEFT_CLI_CONTINUE) status = simulate(&costs, &machine, list, is_json, has_limits);
+    if (status == WEFT_CLI_CONTINUE && a.ranks != NULL)
+        status = simulate_ranks(&costs, &a.machine, &a);
+    else if (status == WEFT_CLI_CONTINUE)
+        status = simulate(&costs, &a.machine, a.workers ? a.workers : "1,2,4,8,16,32,64,128,256",
+                          a.is_json, a.has_limits);
     sim_costs_free(&costs);
     return status;
 }
