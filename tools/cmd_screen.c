@@ -2,6 +2,7 @@
 /* cmd_screen.c: `weft screen`: the options of the screening job (screen/screen.h) and their limits.
  */
 #include "cli.h"
+#include "cli_ranks.h"
 #include "inspect_option.h"
 #include "screen/screen.h"
 
@@ -19,7 +20,8 @@ static const char notes[] =
 static const char examples[] = "weft screen active.tle --report report\n"
                                "weft screen active.tle --object ISS --max-km 2\n"
                                "weft screen active.tle --exclude-group STARLINK --top 20\n"
-                               "weft screen - --json < active.json | grep '\"approach\"'";
+                               "weft screen - --json < active.json | grep '\"approach\"'\n"
+                               "mpirun -np 4 weft screen --shards active.tle";
 
 /* A pair is looked for within what two satellites travel in half a step; a threshold beyond that is
  * cheaper with a longer step. */
@@ -85,6 +87,7 @@ struct given {
     struct screen_options o;
     uint64_t workers, verify, top;
     const char *start, *inspect, *scene, *out, *report;
+    bool shards;
 };
 
 static int parse(struct given *g, int argc, char **argv, int *first)
@@ -119,6 +122,8 @@ static int parse(struct given *g, int argc, char **argv, int *first)
          0, 0},
         {"inspect", WEFT_INSPECT_OPTION, &g->inspect, 0, 0},
         {"strict", NULL, "refuse a catalogue with a bad line", WEFT_CLI_FLAG, &o->is_strict, 0, 0},
+        {"shards", NULL, "cut the window over the ranks of mpirun", WEFT_CLI_FLAG, &g->shards, 0,
+         0},
         {"json", NULL, "approaches and summary, one JSON object per line", WEFT_CLI_FLAG,
          &o->is_json, 0, 0},
         {0},
@@ -131,6 +136,16 @@ static int parse(struct given *g, int argc, char **argv, int *first)
         .notes = notes,
         .examples = examples};
     return weft_cli_parse(&usage, argc, argv, first);
+}
+
+/* All but rank 0 work without a word: no files, no lines. */
+static void set_rank(struct screen_options *o, const weft_cli_ranks *ranks)
+{
+    o->ranks = ranks;
+    if (ranks->rank == 0) return;
+    o->out = NULL;
+    o->has_page = false;
+    o->is_quiet = true;
 }
 
 static int run_screen(int argc, char **argv)
@@ -158,7 +173,12 @@ static int run_screen(int argc, char **argv)
     if (status == WEFT_CLI_CONTINUE) status = take_start(o, g.start);
     if (status == WEFT_CLI_CONTINUE) status = check_choices(o, g.out, g.report);
     if (status == WEFT_CLI_CONTINUE) status = check_limits(o);
-    if (status == WEFT_CLI_CONTINUE) status = weft_cli_inspect("screen", g.inspect);
+    if (status != WEFT_CLI_CONTINUE) return status;
+    if (g.shards) {
+        if (!weft_cli_ranks_here) return weft_cli_ranks_start(argv);
+        set_rank(o, weft_cli_ranks_here);
+    }
+    if (!o->ranks || o->ranks->rank == 0) status = weft_cli_inspect("screen", g.inspect);
     return status == WEFT_CLI_CONTINUE ? screen_run(o) : status;
 }
 

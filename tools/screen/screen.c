@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_ranks.h"
 #include "screen_check.h"
 #include "screen_edges.h"
 #include "screen_files.h"
@@ -21,6 +22,7 @@
 #include "screen_page.h"
 #include "screen_report.h"
 #include "screen_scene.h"
+#include "screen_shards.h"
 #include "screen_world.h"
 
 enum { problems_shown = 20 };
@@ -30,6 +32,12 @@ static double seconds_now(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Rank 0, or this process is alone: it reads, writes and prints. */
+static bool is_first(const struct screen_options *o)
+{
+    return !o->ranks || o->ranks->rank == 0;
 }
 
 /* ---- the catalogue ---- */
@@ -169,9 +177,9 @@ static int find_groups(struct screen_result *r)
 /* ---- frames ---- */
 
 /* What changes from batch to batch, set before the frame: constants for the systems. */
-static void begin_batch(struct screen_world *w, uint32_t first_step)
+static void begin_batch(struct screen_world *w, uint32_t first_step, uint32_t end_step)
 {
-    const uint32_t left = w->window.step_count - first_step;
+    const uint32_t left = end_step - first_step;
     const uint32_t near = (uint32_t)weft_query_count(w->world, w->near_query);
     const uint32_t deep = (uint32_t)weft_query_count(w->world, w->deep_query);
     w->ephemeris.first_step = first_step;
@@ -194,10 +202,10 @@ static int end_batch(const struct screen_world *w, struct screen_counts *counts)
     return w->events.is_failed ? -1 : 0;
 }
 
-static void show_progress(const struct screen_world *w, uint32_t done, double seconds)
+static void show_progress(const struct screen_world *w, uint32_t done, uint32_t all, double seconds)
 {
     if (w->options->is_quiet) return;
-    weft_cli_progress_of("screening", done, w->window.step_count, "steps", seconds);
+    weft_cli_progress_of("screening", done, all, "steps", seconds);
 }
 
 static int compare_approaches(const void *left, const void *right)
@@ -224,9 +232,9 @@ static int step_world(struct screen_world *w, struct screen_result *r)
 {
     struct screen_counts *counts = &r->counts;
     const double begin = seconds_now();
-    for (uint32_t step = 0; step < w->window.step_count;) {
+    for (uint32_t step = r->first_step; step < r->end_step;) {
         const uint32_t found = w->events.count;
-        begin_batch(w, step);
+        begin_batch(w, step, r->end_step);
         const float dt = (float)(w->ephemeris.step_count * w->window.step_s);
         if (weft_world_step(w->world, dt) != WEFT_OK) {
             return weft_cli_fail("screen", "%s", weft_world_error(w->world)->text);
@@ -234,7 +242,7 @@ static int step_world(struct screen_world *w, struct screen_result *r)
         if (end_batch(w, counts)) return weft_cli_fail("screen", "out of memory");
         step += w->ephemeris.step_count;
         print_batch(w, r, found);
-        show_progress(w, step, seconds_now() - begin);
+        show_progress(w, step - r->first_step, r->end_step - r->first_step, seconds_now() - begin);
     }
     for (uint32_t k = 0; k < w->ephemeris.step_capacity; k++) {
         counts->pairs_compared += w->suspects.of_step[k].tested;
@@ -291,20 +299,47 @@ static int check(const struct screen_world *w, struct screen_result *r)
     return WEFT_CLI_OK;
 }
 
+/* Makes the world and steps it through this process's part of the window. */
+static int search_part(struct screen_world *w, const struct screen_options *o,
+                       struct screen_result *r)
+{
+    int status = screen_world_create(w, o, r) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+    const double begin = seconds_now();
+    if (status == WEFT_CLI_OK) status = step_world(w, r);
+    if (status == WEFT_CLI_OK) status = collect_results(w, r);
+    r->counts.screen_s += seconds_now() - begin;
+    if (status != WEFT_CLI_OK) return status;
+    r->counts.workers = weft_job_pool_worker_count(weft_world_pool(w->world));
+    r->counts.kernels = w->ephemeris.kernels->name;
+    return WEFT_CLI_OK;
+}
+
+/* The part of a rank; again when objects turn out to have ended in an earlier part. */
+static int search_parts(struct screen_world *w, const struct screen_options *o,
+                        struct screen_result *r)
+{
+    bool again;
+    int status = screen_shards_look_ahead(o, r);
+    if (status != WEFT_CLI_OK) return status;
+    status = screen_shards_settle(o, search_part(w, o, r), r, &again);
+    if (status == WEFT_CLI_OK && again) {
+        screen_world_destroy(w);
+        free(r->approaches);
+        free(r->losses);
+        r->approaches = NULL;
+        r->losses = NULL;
+        r->counts.propagations = r->counts.pairs_compared = r->counts.suspects = 0;
+        status = search_part(w, o, r);
+    }
+    return screen_shards_join(o, status, r);
+}
+
 int screen_search(const struct screen_options *o, struct screen_result *r)
 {
-    struct screen_world w;
-    int status = screen_world_create(&w, o, r) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
-    const double begin = seconds_now();
-    if (status == WEFT_CLI_OK) status = step_world(&w, r);
-    if (status == WEFT_CLI_OK) status = collect_results(&w, r);
+    struct screen_world w = {.world = NULL};
+    int status = o->ranks ? search_parts(&w, o, r) : search_part(&w, o, r);
     const double middle = seconds_now();
-    if (status == WEFT_CLI_OK) {
-        r->counts.workers = weft_job_pool_worker_count(weft_world_pool(w.world));
-        r->counts.kernels = w.ephemeris.kernels->name;
-        status = check(&w, r);
-    }
-    r->counts.screen_s = middle - begin;
+    if (status == WEFT_CLI_OK && is_first(o)) status = check(&w, r);
     r->counts.check_s = seconds_now() - middle;
     screen_world_destroy(&w);
     return status;
@@ -318,14 +353,20 @@ void screen_result_fini(struct screen_result *r)
     free(r->losses);
     free(r->togethers);
     free(r->edges);
+    free(r->is_gone);
 }
 
 int screen_load(const struct screen_options *o, struct screen_result *r)
 {
     const double begin = seconds_now();
-    int status = read_catalogue(o, r);
-    if (status == WEFT_CLI_OK) status = choose_window(o, r);
-    if (status == WEFT_CLI_OK) status = drop_stale(o, r);
+    int status = WEFT_CLI_OK;
+    if (is_first(o)) {
+        status = read_catalogue(o, r);
+        if (status == WEFT_CLI_OK) status = choose_window(o, r);
+        if (status == WEFT_CLI_OK) status = drop_stale(o, r);
+    }
+    r->end_step = r->window.step_count;
+    if (o->ranks) status = screen_shards_begin(o, status, r);
     if (status == WEFT_CLI_OK) status = find_groups(r);
     r->counts.load_s = seconds_now() - begin;
     return status;
@@ -339,6 +380,8 @@ static int finish(const struct screen_options *o, const struct screen_filter *fi
     screen_filter_apply(filter, r);
     if (screen_files_write(o, r)) return WEFT_CLI_FAILED;
     if (o->has_page && screen_page_write(o, r)) return WEFT_CLI_FAILED;
+    if (o->is_json && o->ranks && !o->is_top)
+        screen_json_approaches(r, r->approaches, r->approach_count);
     if (o->is_json)
         screen_json_end(o, r);
     else
@@ -355,10 +398,10 @@ static int run(const struct screen_options *o, struct screen_result *r)
     int status = screen_load(o, r);
     if (status == WEFT_CLI_OK) status = screen_filter_init(&filter, o, r);
     if (status == WEFT_CLI_OK) {
-        r->filter = o->is_json && !o->is_top ? &filter : NULL;
+        r->filter = o->is_json && !o->is_top && !o->ranks ? &filter : NULL;
         status = screen_search(o, r);
     }
-    if (status == WEFT_CLI_OK) status = finish(o, &filter, r);
+    if (status == WEFT_CLI_OK && is_first(o)) status = finish(o, &filter, r);
     screen_filter_fini(&filter);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* screen.h: the job of `weft screen`: what goes in, what comes out, and its stages.
  *
- *   read the catalogue (tle.h) -> make the world (screen_world.h) -> step it, one batch of time
+ *   read the catalogue (tle.h) [-> with ranks: tell them, take a part (screen_shards.h)] -> make the world (screen_world.h) -> step it, one batch of time
  *   steps per frame (screen_systems.c) -> collect the approaches -> check some steps by brute force
  *   (screen_check.c) -> pairs at the ends of the window (screen_edges.c) -> what was asked for
  *   (screen_filter.c) -> files (screen_files.c, screen_page.c) and the summary (screen_report.c,
@@ -43,6 +43,7 @@ struct screen_options {
     bool is_top;   /* asked for: --json writes these only */
     bool has_page; /* index.html in `out`, too */
     bool is_strict, is_json, is_quiet;
+    const struct weft_cli_ranks *ranks; /* NULL: this process alone; cli_ranks.h */
 };
 
 /* A reported approach: a component, and a line of the result. Objects are places in the catalogue,
@@ -114,6 +115,8 @@ struct screen_result {
     const struct screen_filter *filter; /* with --json: approaches are printed as they are found */
     struct screen_counts counts;
     struct screen_check check;
+    uint32_t first_step, end_step; /* what this process screens */
+    uint8_t *is_gone; /* [objects] or NULL: ended before first_step; they take part in nothing */
 };
 
 /* Runs the whole job, file and summary included. Returns the exit status of the command; what is

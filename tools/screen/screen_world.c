@@ -41,7 +41,7 @@ static int register_types(struct screen_world *w)
     return weft_world_error(w->world)->code == WEFT_OK ? 0 : -1;
 }
 
-static uint32_t batch_steps(uint32_t objects)
+uint32_t screen_batch_steps(uint32_t objects)
 {
     const size_t steps = batch_bytes / (bytes_per_object * ((size_t)objects + 1));
     if (steps < batch_steps_min) return batch_steps_min;
@@ -65,7 +65,7 @@ static int allocate_steps(struct screen_world *w, uint32_t steps, uint32_t objec
 
 static int allocate(struct screen_world *w, uint32_t objects)
 {
-    const uint32_t steps = batch_steps(objects);
+    const uint32_t steps = screen_batch_steps(objects);
     const uint32_t workers = weft_job_pool_worker_count(weft_world_pool(w->world));
     if (ephemeris_init(&w->ephemeris, steps, objects)) return -1;
     w->ephemeris.kernels = sgp4_kernels_best();
@@ -138,6 +138,7 @@ static void fill_columns(struct screen_result *r, struct columns *near, struct c
 {
     for (uint32_t i = 0; i < r->catalogue.count; i++) {
         const struct sgp4_elements *e = &r->catalogue.objects[i].elements;
+        if (r->is_gone && r->is_gone[i]) continue;
         if (sgp4_is_deep(e)) {
             sgp4_deep_init(e, (struct sgp4_deep *)deep->orbits + deep->count);
             deep->satellites[deep->count++].object = i;

@@ -102,6 +102,10 @@ int screen_world_create(struct screen_world *w, const struct screen_options *opt
                         struct screen_result *result);
 void screen_world_destroy(struct screen_world *w);
 
+/* How many steps a batch has, for this number of objects: the search of a step looks as far as the
+ * fastest object of its batch goes. */
+uint32_t screen_batch_steps(uint32_t objects);
+
 /* Registers the systems (screen_systems.c). */
 int screen_systems_create(struct screen_world *w);
 
