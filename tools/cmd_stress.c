@@ -2,6 +2,7 @@
 /* cmd_stress.c: `weft stress`: options of the stress runner (stress_runner.h).
  */
 #include "cli.h"
+#include "cli_ranks.h"
 #include "inspect_option.h"
 #include "stress_runner.h"
 
@@ -54,8 +55,17 @@ static int run_names(weft_stress_config *config, char **names, int count, uint64
     return WEFT_CLI_OK;
 }
 
+/* The scenario over ranks is in weft-shards; it stands alone. */
+static bool is_of_ranks(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "shard") == 0) return true;
+    return false;
+}
+
 static int run_stress(int argc, char **argv)
 {
+    if (is_of_ranks(argc, argv)) return weft_cli_ranks_start(argv);
     uint64_t seed = fresh_seed(), workers = weft_cli_cpu_count(), rounds = 0, from = 0, until = 1;
     const char *replay = NULL;
     double seconds = 10;
@@ -86,7 +96,8 @@ static int run_stress(int argc, char **argv)
         .arguments = "NAME ...|all",
         .summary = "Drives the engine hard and checks it.",
         .options = options,
-        .notes = "The same scenario and seed print the same world hash for every\n"
+        .notes = "`weft stress shard` runs over the ranks of mpirun, alone; see its --help.\n"
+                 "The same scenario and seed print the same world hash for every\n"
                  "--workers and --seconds: it covers a fixed number of rounds.\n"
                  "A failure, a crash and Ctrl-C print the command that repeats it. A result that\n"
                  "depends on the order of execution is told with step, system, entity and values;\n"

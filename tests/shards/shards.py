@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The commands over ranks give one result for any number of ranks and workers.
+
+usage: shards.py WEFT screen CATALOGUE HOURS RANKS
+       shards.py WEFT demo TICKS RUNS [SIZE]      RUNS: ranks x workers, such as 1x2,2x1,3x2
+       shards.py WEFT stress ROUNDS RUNS
+
+With WEFT_DEEP=1 demo takes 1, 2, 3, 4, 5 and 8 ranks, 1 and 2 workers, 1,000 ticks. More ranks than cores share them.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+WEFT, WHAT, *REST = sys.argv[1:]
+MODELS = ("flock", "sheep", "lj", "satellites")
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+if "ASAN_OPTIONS" in ENVIRONMENT or os.environ.get("WEFT_SHARDS_SANITIZED"):
+    # MPI keeps what it allocated; our own leaks are found by the tests of the library, on one rank
+    ENVIRONMENT["ASAN_OPTIONS"] = ENVIRONMENT.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+
+
+def run(ranks, *arguments, code=0):
+    command = ["mpirun", "--bind-to", "none", "-np", str(ranks), WEFT, *arguments]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+    if done.returncode != code:
+        sys.exit("%s\nended with status %d:\n%s%s" % (" ".join(command), done.returncode, done.stdout, done.stderr))
+    return done.stdout
+
+
+def alone(*arguments):
+    done = subprocess.run([WEFT, *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit("%s: status %d: %s" % (" ".join(arguments), done.returncode, done.stderr))
+    return done.stdout
+
+
+def check_equal(found, what):
+    """All values of a dictionary are the same."""
+    if len(set(found.values())) != 1:
+        sys.exit("%s: not the same: %s" % (what, found))
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def screen(catalogue, hours, ranks, folder):
+    """The three files, and what --json prints but for times, with no rank and with several."""
+    arguments = ("screen", catalogue, "--hours", hours, "--json", "--verify", "2")
+    outs = {}
+    for n in [0, *map(int, ranks.split(","))]:
+        out = os.path.join(folder, str(n))
+        printed = run(n, *arguments, "--shards", "--out", out) if n else alone(*arguments, "--out", out)
+        outs[n] = re.sub(r'"(workers|read_s|screen_s|check_s)":[^,]*,', "", printed), *(
+            read(os.path.join(out, name)) for name in ("conjunctions.csv", "together.csv", "meta.json"))
+    if outs[0][1].count(b"\n") < 2:
+        sys.exit("no approach was found: nothing was compared")
+    for n, found in outs.items():
+        for name, ours, plain in zip(("output", "conjunctions.csv", "together.csv", "meta.json"), found, outs[0]):
+            if ours != plain:
+                sys.exit("%d ranks: %s differs from that of one process" % (n, name))
+
+
+def hash_of(ranks, workers, model, ticks, *arguments):
+    text = run(ranks, "shard-demo", model, "--ticks", str(ticks), "--workers", str(workers), "--json", *arguments)
+    lines = [json.loads(line) for line in text.splitlines()]
+    (found,) = [line for line in lines if line["type"] == "hash"]
+    return "%d entities, %s" % (found["entities"], found["hash"])
+
+
+def demo(ticks, runs, folder, size=None):
+    sized = ("--size", size) if size else ()
+    for model in MODELS:
+        found = {r: hash_of(*r.split("x"), model, 2 * ticks, *sized) for r in runs}
+        path = os.path.join(folder, model)
+        half = hash_of(runs[-1].split("x")[0], 1, model, ticks, "--save", path, *sized)
+        if half in found.values():
+            sys.exit("%s: nothing changes between ticks %d and %d" % (model, ticks, 2 * ticks))
+        for ranks in {runs[0].split("x")[0], "3", "8" if os.environ.get("WEFT_DEEP") else "2"}:
+            found["restart on " + ranks] = hash_of(ranks, 1, model, ticks, "--load", path, *sized)
+        check_equal(found, model)
+        print(model, found[runs[0]])
+
+
+def stress(rounds, runs):
+    found = {}
+    for r in runs:
+        ranks, workers = r.split("x")
+        line = json.loads(run(ranks, "stress", "shard", "--seed", "7", "--rounds", rounds, "--workers", workers, "--json"))
+        found[r] = line["hash"]
+        if line["errors"] or line["rounds"] != int(rounds):
+            sys.exit("stress: %s" % line)
+    check_equal(found, "stress")
+
+
+if not shutil.which("mpirun"):
+    print("mpirun is not installed (Debian: openmpi-bin): skipped")
+    sys.exit(77)
+with tempfile.TemporaryDirectory(prefix="weft_shards_") as temporary:
+    if WHAT == "screen":
+        screen(*REST, temporary)
+    elif WHAT == "demo" and os.environ.get("WEFT_DEEP"):
+        demo(500, ["%dx%d" % (n, w) for n in (1, 2, 3, 4, 5, 8) for w in (1, 2)], temporary, *REST[2:])
+    elif WHAT == "demo":
+        demo(int(REST[0]) // 2, REST[1].split(","), temporary, *REST[2:])
+    elif WHAT == "stress":
+        stress(REST[0], REST[1].split(","))
+    else:
+        sys.exit(__doc__)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* demo_command.c: `weft shard-demo`: the options of the models (demo.h).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "demo.h"
+#include "shards.h"
+#include "shards_stress.h"
+
+static const char notes[] =
+    "The hash is the same for any number of ranks and workers. A checkpoint (--save) can be\n"
+    "loaded on any number of ranks; give the same model, --size and --seed.\n"
+    "Models: flock, sheep, lj, satellites. docs/guide/shards.md says how they are written.";
+
+static const char examples[] = "mpirun -np 4 weft shard-demo flock --ticks 1000\n"
+                               "mpirun -np 4 weft shard-demo sheep --ticks 100 --save half\n"
+                               "mpirun -np 3 weft shard-demo sheep --ticks 100 --load half";
+
+static const demo_model *find(const char *name, const char **near)
+{
+    const char *names[16] = {0};
+    for (uint32_t i = 0; demo_models[i]; i++) {
+        if (strcmp(demo_models[i]->name, name) == 0) return demo_models[i];
+        names[i] = demo_models[i]->name;
+    }
+    *near = weft_cli_nearest(name, names);
+    return NULL;
+}
+
+static void list_models(bool is_json)
+{
+    for (uint32_t i = 0; demo_models[i] && demo_is_first(); i++)
+        printf(is_json ? "{\"model\":\"%s\",\"summary\":\"%s\"}\n" : "%-12s %s\n",
+               demo_models[i]->name, demo_models[i]->summary);
+}
+
+static int run_demo(int argc, char **argv)
+{
+    demo_options o = {.seed = 1, .is_json = false};
+    uint64_t ticks = 100, size = 0, workers = weft_cli_cpu_count(), hash_every = 0, balance = 0;
+    bool is_list = false;
+    const weft_cli_option options[] = {
+        {"ticks", "N", "steps (default 100)", WEFT_CLI_COUNT, &ticks, 0, 4e9},
+        {"size", "N", "entities, about (default: the model's)", WEFT_CLI_COUNT, &size, 1, 1e8},
+        {"seed", "N", "of all random numbers (default 1)", WEFT_CLI_COUNT, &o.seed, 0, 0},
+        {"workers", "N", "threads of each rank (default: CPUs)", WEFT_CLI_COUNT, &workers, 1, 256},
+        {"hash-every", "N", "print the hash every N steps, not only at the end", WEFT_CLI_COUNT,
+         &hash_every, 1, 4e9},
+        {"balance-every", "N", "steps between looks at the costs of ranks (default 64)",
+         WEFT_CLI_COUNT, &balance, 1, 4e9},
+        {"save", "FILE", "write a checkpoint at the end", WEFT_CLI_TEXT, &o.save, 0, 0},
+        {"load", "FILE", "begin with a checkpoint", WEFT_CLI_TEXT, &o.load, 0, 0},
+        {"data", "FILE", "lj: atoms from a data file of LAMMPS", WEFT_CLI_TEXT, &o.data, 0, 0},
+        {"list", NULL, "the models", WEFT_CLI_FLAG, &is_list, 0, 0},
+        {"json", NULL, "one JSON object per line", WEFT_CLI_FLAG, &o.is_json, 0, 0},
+        {0},
+    };
+    const weft_cli_usage usage = {.command = "shard-demo",
+                                  .arguments = "MODEL",
+                                  .summary = "Simulates a model over the ranks of mpirun.",
+                                  .options = options,
+                                  .notes = notes,
+                                  .examples = examples};
+    int first;
+    const int status = weft_cli_parse(&usage, argc, argv, &first);
+    if (status != WEFT_CLI_CONTINUE) return status;
+    if (is_list) return list_models(o.is_json), WEFT_CLI_OK;
+    if (argc - first != 1)
+        return weft_cli_misuse("shard-demo", "name one model: flock, sheep, lj or satellites");
+    const char *near = NULL;
+    const demo_model *model = find(argv[first], &near);
+    if (!model)
+        return weft_cli_misuse("shard-demo", "no model '%s'%s%s; see --list", argv[first],
+                               near ? ", nearest is " : "", near ? near : "");
+    o.ticks = (uint32_t)ticks;
+    o.size = size ? (uint32_t)size : model->size;
+    o.workers = (uint32_t)workers;
+    o.hash_every = (uint32_t)hash_every;
+    o.balance_every = (uint32_t)balance;
+    return demo_run(model, &o, NULL);
+}
+
+const weft_cli_command shards_commands[] = {
+    {"shard-demo", "models over ranks, with one hash", run_demo},
+    {"stress", "the scenario shard of weft stress", shards_stress},
+    {0},
+};
