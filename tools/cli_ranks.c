@@ -23,6 +23,9 @@ int weft_cli_run_beside(const char *command, const char *name, char **arguments)
     path[length] = '\0';
     snprintf(program, sizeof program, "%s/%s", dirname(path), name);
     execv(program, arguments);
+    if (errno == ENOENT)
+        return weft_cli_fail(
+            command, "the program %s is missing: build it, or install it beside this one", program);
     return weft_cli_fail(command, "%s: %s", program, strerror(errno));
 }
 

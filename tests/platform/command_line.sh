@@ -40,8 +40,9 @@ expect 0 '^weft [0-9]*\.[0-9]*\.[0-9]*$' --version
 expect 2 'commands:'
 expect 2 "did you mean 'bench'" bnech
 expect 2 'no command' zzzzzzzz
-for command in bake bench stress explain screen dump diverge live simulate; do
+for command in bake bench stress explain screen dump diverge live simulate shard-demo; do
     [ "$command" = simulate ] && [ ! -x "$(dirname "$weft")/weft-simulate" ] && continue # not with sanitizers
+    [ "$command" = shard-demo ] && [ ! -x "$(dirname "$weft")/weft-shards" ] && continue
     expect 0 'options:' $command --help
     expect 2 'no option --jsno; did you mean --json' $command --jsno
     [ "$command" = simulate ] || expect 0 '^examples:' help $command

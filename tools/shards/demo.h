@@ -19,7 +19,7 @@ typedef struct demo_options {
     uint64_t seed;
     uint32_t ticks, size; /* size: how many entities, about; 0: the model's own */
     uint32_t workers;
-    uint32_t hash_every; /* 0: at the end only */
+    uint32_t hash_every;     /* 0: at the end only */
     const char *save, *load; /* checkpoints; NULL: none */
     const char *data;        /* a file of initial values, for lj */
     uint32_t balance_every;  /* steps; 0: as the library does */
@@ -37,7 +37,7 @@ typedef struct demo {
     weft_shard_info info;
     void *state;
     bool has_stepped;
-    uint64_t hash[2]; /* the last that was made */
+    uint64_t hash[2];       /* the last that was made */
     double first_s, rest_s; /* wall time of the first step of this process, and of the others */
 } demo;
 

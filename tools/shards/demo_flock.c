@@ -185,8 +185,8 @@ static weft_result populate(demo *run)
         WEFT_ARCHETYPE(run->world, run->info.gid, m->position, m->velocity, m->steer);
     if (result == WEFT_OK)
         result = weft_entity_create_filled(
-            run->world, birds,
-            WEFT_VALUES({m->position, positions}, {m->velocity, velocities}), count, NULL);
+            run->world, birds, WEFT_VALUES({m->position, positions}, {m->velocity, velocities}),
+            count, NULL);
     free(positions);
     free(velocities);
     return result;

@@ -45,17 +45,17 @@ typedef struct lj_thermo {
     double temperature, energy, total, pressure; /* energies per atom */
 } lj_thermo;
 
-/* The model on one rank. Owner: the demo; systems read it, and write what belongs to their worker. */
+/* The model on one rank. Owner: the demo; systems read it, and write what their worker owns. */
 typedef struct lj {
     demo *run;
     weft_component position, velocity, anchor;
     lj_data atoms; /* where they begin; empty when a checkpoint was loaded */
     lj_space space;
-    lj_list *lists;     /* [sectors] */
-    uint32_t *due;      /* [sectors] lists to make */
-    weft_result *made;  /* [sectors] how that went */
-    lj_room *rooms;     /* [workers] */
-    lj_totals *totals;  /* [workers] */
+    lj_list *lists;    /* [sectors] */
+    uint32_t *due;     /* [sectors] lists to make */
+    weft_result *made; /* [sectors] how that went */
+    lj_room *rooms;    /* [workers] */
+    lj_totals *totals; /* [workers] */
     uint32_t due_count, workers;
     lj_thermo thermo[thermo_max];
     uint32_t thermo_count;
@@ -157,10 +157,9 @@ static void forces(weft_slice *slice, void *user)
     for (uint32_t i = 0; i < slice->count; i++) {
         at = find_row(&rows, gids[i], at);
         lj_sums sums;
-        m->space.forces->of_atom(room->places, room->places[at].at,
-                                 list->neighbours + list->begin[at],
-                                 list->begin[at + 1] - list->begin[at], cut * cut, with_energy,
-                                 &sums);
+        const lj_atom atom = {room->places[at].at, list->neighbours + list->begin[at],
+                              list->begin[at + 1] - list->begin[at]};
+        m->space.forces->of_atom(room->places, &atom, cut * cut, with_energy, &sums);
         kick(&velocities[i], sums.force);
         if (with_energy) add_totals(&m->totals[slice->worker], &sums, &velocities[i]);
         kick(&velocities[i], sums.force);
@@ -174,8 +173,7 @@ static void drift(weft_slice *slice, void *user)
     lj_vector *positions = weft_slice_write(slice, 0);
     const lj_vector *velocities = weft_slice_read(slice, 1);
     for (uint32_t i = 0; i < slice->count; i++)
-        for (int axis = 0; axis < 3; axis++)
-            positions[i].at[axis] += step * velocities[i].at[axis];
+        for (int axis = 0; axis < 3; axis++) positions[i].at[axis] += step * velocities[i].at[axis];
 }
 
 static bool is_list_step(weft_world *world, void *user)
@@ -320,9 +318,9 @@ static int make_lists(weft_job_context *job, void *user, uint32_t first, uint32_
     const uint64_t tick = weft_shard_tick(m->space.shard);
     lj_room *room = &m->rooms[weft_job_worker_index(job)];
     for (uint32_t i = first; i < last; i++)
-        m->made[m->due[i]] = lj_list_make(&m->space, m->due[i], halo_anchor,
-                                          tick / list_every * list_every + 1, room,
-                                          &m->lists[m->due[i]]);
+        m->made[m->due[i]] =
+            lj_list_make(&m->space, m->due[i], halo_anchor, tick / list_every * list_every + 1,
+                         room, &m->lists[m->due[i]]);
     return 0;
 }
 

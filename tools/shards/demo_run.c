@@ -147,8 +147,8 @@ static weft_result print_end(demo *run)
            "\"first_s\":%.6g,\"rest_s\":%.6g,\"ghosts\":%" PRIu64 ",\"value_bytes\":%" PRIu64
            ",\"header_bytes\":%" PRIu64 ",\"rows_left\":%" PRIu64 ",\"sectors_moved\":%" PRIu64
            "}\n",
-           run->model->name, run->info.ranks, workers, run->info.sectors, run->first_s,
-           run->rest_s, sums[0], sums[1], sums[2], sums[3], sums[4]);
+           run->model->name, run->info.ranks, workers, run->info.sectors, run->first_s, run->rest_s,
+           sums[0], sums[1], sums[2], sums[3], sums[4]);
     return WEFT_OK;
 }
 

@@ -72,7 +72,8 @@ static void look(weft_slice *slice, void *user)
         bool breaks = weft_random_below(&random, alone_in) == 0;
         for (uint32_t k = 0; !breaks && pieces[i].age >= young && k < count; k++) {
             weft_shard_rows rows;
-            breaks = weft_shard_rows_get(shard, near[k], &rows) && meets(&rows, &states[i], gids[i]);
+            if (weft_shard_rows_get(shard, near[k], &rows))
+                breaks = meets(&rows, &states[i], gids[i]);
         }
         fates[i].breaks = breaks && pieces[i].kind < kind_last;
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* demo_sheep.c: sheep eat grass, wolves eat sheep, on a periodic field of cells (Wilensky: Wolf
- * Sheep Predation, 1997), all at once: everybody decides by the field as the last step left it.
+ * Sheep Predation, 1997), all at once: each decides by the field as the last step left it.
  *
  *   sheep decide  rows   creatures of near sectors -> Plan
  *   sheep act     rows   Plan -> Place, Creature; creates and destroys by commands
  *
- * Who comes first on a cell is a matter of gids: the k-th wolf takes the k-th sheep, the first sheep
- * takes the grass. So both sides decide the same without a message.
+ * Gids decide who comes first on a cell: the k-th wolf takes the k-th sheep, the first sheep takes
+ * the grass. So both sides decide the same without a message.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,6 +53,13 @@ typedef struct around {
     bool has_grass;
 } around;
 
+/* Who looks. */
+typedef struct looker {
+    place at;
+    uint32_t kind;
+    uint64_t gid;
+} looker;
+
 /* -1, 0, 1 for neighbouring cells, also across the border; else 2. */
 static int32_t step_to(float from, float to, uint32_t side)
 {
@@ -62,29 +69,28 @@ static int32_t step_to(float from, float to, uint32_t side)
     return d >= -1 && d <= 1 ? d : 2;
 }
 
-static void count_row(const field *m, const weft_shard_rows *rows, uint32_t i, const place *at,
-                      const creature *self, uint64_t gid, around *a)
+static void count_row(const field *m, const weft_shard_rows *rows, uint32_t i, const looker *self,
+                      around *a)
 {
     const place *places = rows->columns[halo_place];
     const creature *other = (const creature *)rows->columns[halo_creature] + i;
-    const int32_t dx = step_to(at->x, places[i].x, m->side);
-    const int32_t dy = step_to(at->y, places[i].y, m->side);
+    const int32_t dx = step_to(self->at.x, places[i].x, m->side);
+    const int32_t dy = step_to(self->at.y, places[i].y, m->side);
     if (dx == 2 || dy == 2) return;
     if (other->kind == SHEEP) a->sheep[(dy + 1) * 3 + dx + 1]++;
     if (dx != 0 || dy != 0) return;
     a->wolves += other->kind == WOLF;
     a->has_grass |= other->kind == GRASS && other->energy == 0;
-    a->before += other->kind == self->kind && rows->gids[i] < gid;
+    a->before += other->kind == self->kind && rows->gids[i] < self->gid;
 }
 
-static around look(const field *m, const uint32_t *near, uint32_t near_count, const place *at,
-                   const creature *self, uint64_t gid)
+static around look(const field *m, const uint32_t *near, uint32_t near_count, const looker *self)
 {
     around a = {.wolves = 0};
     for (uint32_t k = 0; k < near_count; k++) {
         weft_shard_rows rows;
         if (!weft_shard_rows_get(m->run->shard, near[k], &rows)) continue;
-        for (uint32_t i = 0; i < rows.count; i++) count_row(m, &rows, i, at, self, gid, &a);
+        for (uint32_t i = 0; i < rows.count; i++) count_row(m, &rows, i, self, &a);
     }
     return a;
 }
@@ -133,7 +139,8 @@ static void decide(weft_slice *slice, void *user)
     const uint32_t count = weft_shard_near(shard, weft_shard_slice_sector(shard, slice), &near);
     const uint32_t tick = (uint32_t)weft_shard_tick(shard);
     for (uint32_t i = 0; i < slice->count; i++) {
-        const around a = look(m, near, count, &places[i], &creatures[i], gids[i]);
+        const looker self = {places[i], creatures[i].kind, gids[i]};
+        const around a = look(m, near, count, &self);
         weft_random random = weft_random_of(m->run->info.seed, gids[i], tick, 0);
         plans[i] = creatures[i].kind == GRASS ? decide_grass(&creatures[i], &a)
                                               : decide_animal(&creatures[i], &a, &random);
@@ -243,8 +250,8 @@ static weft_result populate(demo *run)
     }
     if (result == WEFT_OK)
         result = weft_entity_create_filled(
-            run->world, m->archetype,
-            WEFT_VALUES({m->place, places}, {m->creature, creatures}), count, NULL);
+            run->world, m->archetype, WEFT_VALUES({m->place, places}, {m->creature, creatures}),
+            count, NULL);
     free(places);
     free(creatures);
     return result;

@@ -71,7 +71,7 @@ int lj_data_read(const char *path, lj_data *data)
         at++;
         if (at == 1 || line[strspn(line, " \t\r\n")] == '\0') continue; /* the first is a title */
         if (line[0] >= 'A' && line[0] <= 'Z') {
-            part = strncmp(line, "Atoms", 5) == 0        ? ATOMS
+            part = strncmp(line, "Atoms", 5) == 0         ? ATOMS
                    : strncmp(line, "Velocities", 10) == 0 ? VELOCITIES
                                                           : OTHER;
             continue;
@@ -81,8 +81,8 @@ int lj_data_read(const char *path, lj_data *data)
         if (part == VELOCITIES) is_good = read_row(line, data, false), velocities++;
     }
     fclose(file);
-    is_good = is_good && data->count > 0 && data->side > 0 && atoms == data->count &&
-              velocities == atoms;
+    is_good =
+        is_good && data->count > 0 && data->side > 0 && atoms == data->count && velocities == atoms;
     if (is_good) return 0;
     weft_cli_fail("shard-demo",
                   "%s:%u: not a data file of a melt: atoms of one type in a cube from 0, with "

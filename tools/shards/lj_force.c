@@ -20,11 +20,13 @@ static double sum_of(const four *v)
     return ((*v)[0] + (*v)[1]) + ((*v)[2] + (*v)[3]);
 }
 
-static void of_atom(const lj_place *places, const double at[3], const uint16_t *list,
-                    uint32_t count, double cut_square, bool with_energy, lj_sums *out)
+static void of_atom(const lj_place *places, const lj_atom *atom, double cut_square,
+                    bool with_energy, lj_sums *out)
 {
+    const double at[3] = {atom->at[0], atom->at[1], atom->at[2]};
+    const uint16_t *list = atom->list;
     four fx = {0}, fy = {0}, fz = {0}, energy = {0}, virial = {0};
-    for (uint32_t k = 0; k < count; k += LJ_LANES) {
+    for (uint32_t k = 0; k < atom->count; k += LJ_LANES) {
         const four a = *(const four *)places[list[k]].at, b = *(const four *)places[list[k + 1]].at;
         const four c = *(const four *)places[list[k + 2]].at;
         const four d = *(const four *)places[list[k + 3]].at;

@@ -18,6 +18,13 @@ typedef struct lj_place {
     _Alignas(32) double at[4];
 } lj_place;
 
+/* An atom: its neighbours are places[list[0 .. count - 1]], count a multiple of LJ_LANES. */
+typedef struct lj_atom {
+    const double *at;
+    const uint16_t *list;
+    uint32_t count;
+} lj_atom;
+
 /* Sums of one atom. `energy` and `virial` count each pair from both of its atoms. */
 typedef struct lj_sums {
     double force[3];
@@ -25,10 +32,9 @@ typedef struct lj_sums {
 } lj_sums;
 
 typedef struct lj_forces {
-    /* One atom: its neighbours are places[list[0 .. count - 1]], count a multiple of LJ_LANES;
-     * what lies beyond the cut-off adds nothing. `with_energy`: also fills the last two sums. */
-    void (*of_atom)(const lj_place *places, const double at[3], const uint16_t *list,
-                    uint32_t count, double cut_square, bool with_energy, lj_sums *out);
+    /* What lies beyond the cut-off adds nothing. `with_energy`: also fills the last two sums. */
+    void (*of_atom)(const lj_place *places, const lj_atom *atom, double cut_square,
+                    bool with_energy, lj_sums *out);
     /* The places [0, count) within sqrt(square) of `at`, but `self`, by number; returns how many.
      * `list` has room for count + LJ_LANES. */
     uint32_t (*find)(const lj_place *places, uint32_t count, const double at[3], uint32_t self,

@@ -168,8 +168,8 @@ weft_result lj_list_make(const lj_space *space, uint32_t sector, uint32_t anchor
     weft_result result = find_places(space, sector, anchors, list);
     if (result == WEFT_OK) result = lj_list_place(space, sector, anchors, list, room);
     if (result == WEFT_OK)
-        result = grow((void **)&list->begin, &list->own_capacity, list->own + 1,
-                      sizeof *list->begin);
+        result =
+            grow((void **)&list->begin, &list->own_capacity, list->own + 1, sizeof *list->begin);
     if (result != WEFT_OK) return result;
     uint32_t end = 0;
     for (uint32_t i = 0; i < list->own; i++) {
@@ -178,8 +178,8 @@ weft_result lj_list_make(const lj_space *space, uint32_t sector, uint32_t anchor
                       end + list->count + LJ_LANES, sizeof *list->neighbours);
         if (result != WEFT_OK) return result;
         uint16_t *mine = list->neighbours + end;
-        const uint32_t found = space->forces->find(room->places, list->count, room->places[i].at,
-                                                   i, space->cut * space->cut, mine);
+        const uint32_t found = space->forces->find(room->places, list->count, room->places[i].at, i,
+                                                   space->cut * space->cut, mine);
         end += pad(mine, found, list->count);
     }
     list->begin[list->own] = end;

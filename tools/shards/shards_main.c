@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* shards_main.c: the program weft-shards: the commands of weft that run over several processes, with
- * libweft-shard and MPI. `weft` starts it (cli_ranks.h); `mpirun -np 4 weft-shards COMMAND` is the
- * same.
+/* shards_main.c: the program weft-shards: the commands of weft that run over several processes,
+ * with libweft-shard and MPI. `weft` starts it (cli_ranks.h); `mpirun -np 4 weft-shards COMMAND` is
+ * the same.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static const weft_cli_command *find(const char *name)
 static bool asks_for_help(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+        if (strncmp(argv[i], "--help", 6) == 0 || strcmp(argv[i], "-h") == 0) return true;
     return false;
 }
 

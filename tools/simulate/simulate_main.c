@@ -404,8 +404,8 @@ static int parse(struct asked *a, int argc, char **argv, int *first)
          &a->network.imbalance, 0, 100},
         {"weak", NULL, "each rank has the recorded world, instead of a part", WEFT_CLI_FLAG,
          &a->network.is_weak, 0, 0},
-        {"as-it-is", NULL, "do not refuse an implausible recording", WEFT_CLI_FLAG, &a->is_taken,
-         0, 0},
+        {"as-it-is", NULL, "do not refuse an implausible recording", WEFT_CLI_FLAG, &a->is_taken, 0,
+         0},
         {"json", NULL, "one JSON object per count", WEFT_CLI_FLAG, &a->is_json, 0, 0},
         {"limits", NULL, "with --json: what limits each stage, too", WEFT_CLI_FLAG, &a->has_limits,
          0, 0},
@@ -422,8 +422,8 @@ static int parse(struct asked *a, int argc, char **argv, int *first)
 
 int main(int argc, char **argv)
 {
-    struct asked a = {.machine = sim_machine_default,
-                      .network = {.latency_ns = 2, .bandwidth = 12.5, .reach = 0.01, .imbalance = 0.1}};
+    struct asked a = {.machine = sim_machine_default};
+    a.network = (sim_network){.latency_ns = 2, .bandwidth = 12.5, .reach = 0.01, .imbalance = 0.1};
     a.machine.bandwidth = 0;
     int first;
     int status = parse(&a, argc, argv, &first);
