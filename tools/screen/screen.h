@@ -3,9 +3,9 @@
  *
  *   read the catalogue (tle.h) -> over ranks: take a part of the window (screen_shards.h) -> make
  *   the world (screen_world.h) -> step it, one batch of time steps per frame (screen_systems.c) ->
- *   collect the approaches -> check some steps by brute force (screen_check.c) -> pairs at the ends
- *   of the window (screen_edges.c) -> what was asked for (screen_filter.c) -> files (screen_files.c,
- *   screen_page.c) and the summary (screen_report.c, screen_json.c)
+ *   collect the approaches -> check some steps by brute force (screen_check.c) -> pairs at the
+ *   ends of the window (screen_edges.c) -> what was asked for (screen_filter.c) -> files
+ *   (screen_files.c, screen_page.c) and the summary (screen_report.c, screen_json.c)
  *
  * docs/reference/screen.md defines the result; this is also the example of how a program embeds
  * weft.
