@@ -146,6 +146,7 @@ static weft_result read_section(loading *l, uint32_t sector)
     const weft__checkpoint_sector *entry = &l->table[sector];
     if (entry->bytes > l->file_bytes || entry->bytes % 8 != 0)
         return is_corrupt(l, "a section is longer than the file");
+    if (entry->bytes == 0) return WEFT_OK;
     unsigned char *place = weft__bytes_add(&l->sections, entry->bytes);
     if (place == NULL) return weft__ranks_no_memory();
     weft_result result = read_at(l, place, entry->bytes, entry->offset);
