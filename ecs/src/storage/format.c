@@ -11,7 +11,9 @@
 
 #include <string.h>
 
-#define SLICE_BYTES 8192u
+#define SLICE_BYTES 8192u       /* what stays in the first-level cache while the next one comes */
+#define SLICE_BYTES_WIDE 16384u /* of wide rows, of which a stage touches a part */
+#define SLICE_ROWS_WIDE_SHIFT 7
 #define SMALL_ALIGNMENT 16u /* of columns in 256 bytes */
 #define SLICE_ROWS_MIN_SHIFT 6
 #define SLICE_ROWS_MAX_SHIFT 10
@@ -49,8 +51,10 @@ static uint32_t class_capacity(const weft__format *format, uint32_t size_class)
 
 static uint32_t slice_shift(uint32_t row_bytes)
 {
+    if ((uint64_t)row_bytes << SLICE_ROWS_WIDE_SHIFT > SLICE_BYTES_WIDE)
+        return SLICE_ROWS_MIN_SHIFT;
     uint32_t shift = SLICE_ROWS_MAX_SHIFT;
-    while (shift > SLICE_ROWS_MIN_SHIFT && ((uint64_t)row_bytes << shift) > SLICE_BYTES) shift--;
+    while (shift > SLICE_ROWS_WIDE_SHIFT && ((uint64_t)row_bytes << shift) > SLICE_BYTES) shift--;
     return shift;
 }
 
