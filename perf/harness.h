@@ -43,6 +43,10 @@ typedef struct weft_bench_ticks {
 weft_bench_ticks weft_bench_read_ticks(void);
 /* The line {"machine":{...}}; steal is the share of CPU time since `start`, in percent. */
 void weft_bench_print_machine(weft_bench_ticks start, bool is_json);
+/* A cache line to another CPU and back (line_trip.c), the least of many, in ns; 0: there is one
+ * CPU, or other programs had them all the time. Takes 1 ms, beside other programs up to half a
+ * second. */
+double weft_bench_line_trip(void);
 /* Whether a pool with more than one worker exists now. */
 bool weft_bench_has_workers(void);
 /* Whether weft_bench_pin_threads was called after the last weft_bench_unpin_threads. */

@@ -88,10 +88,12 @@ void weft_bench_print_machine(weft_bench_ticks start, bool is_json)
     const weft_bench_ticks now = weft_bench_read_ticks();
     const uint64_t ticks = now.total - start.total;
     const double steal = ticks ? 100.0 * (double)(now.steal - start.steal) / (double)ticks : 0;
+    const double line_ns = weft_bench_line_trip();
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (!is_json) {
-        printf("machine: %s, %ld cores, %.0f MHz, %s, governor %s, steal %.2f %%, compiler %s\n",
-               cpu, cores, read_mhz(), kernel, governor, steal, __VERSION__);
+        printf("machine: %s, %ld cores, %.0f MHz, %s, governor %s, steal %.2f %%, "
+               "line to a core and back %.0f ns, compiler %s\n",
+               cpu, cores, read_mhz(), kernel, governor, steal, line_ns, __VERSION__);
         return;
     }
     weft_json json;
@@ -103,6 +105,7 @@ void weft_bench_print_machine(weft_bench_ticks start, bool is_json)
     weft_json_text(&json, "kernel", kernel);
     weft_json_text(&json, "governor", governor);
     weft_json_number(&json, "steal_percent", steal);
+    weft_json_number(&json, "line_ns", line_ns);
     weft_json_text(&json, "compiler", __VERSION__);
     weft_json_end(&json);
 }

@@ -45,6 +45,23 @@ Test(structure, tag_variants_share_the_layout_and_columns_are_cache_lines_apart)
     storage_close(&f);
 }
 
+Test(structure, slices_fill_8_KiB_or_16_where_fewer_rows_would_be_too_few)
+{
+    static const struct {
+        uint32_t row_bytes, slice_rows;
+    } cases[] = {{8, 1024}, {16, 512},  {17, 256}, {33, 128}, {64, 128},
+                 {65, 128}, {128, 128}, {129, 64}, {1000, 64}};
+    storage_fixture f = storage_open();
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char name[] = {(char)('a' + i), 0};
+        weft_component c = weft_component_create_plain(
+            f.world, name, cases[i].row_bytes - (uint32_t)sizeof(weft_entity), 1, 0);
+        weft_archetype a = weft_archetype_create(f.world, &c, 1);
+        CHECK_U64(1u << weft__archetype_at(f.world, a)->format->slice_shift, cases[i].slice_rows);
+    }
+    storage_close(&f);
+}
+
 Test(structure, a_row_limit_caps_chunks_and_keeps_them_from_growing)
 {
     storage_fixture f = storage_open();

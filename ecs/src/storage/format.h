@@ -17,7 +17,7 @@ struct weft__format {
     uint32_t row_bytes;        /* sum of the columns */
     uint32_t cap;              /* chunk_row_limit as given; UINT32_MAX: none */
     uint32_t row_limit;        /* the same, UINT32_MAX when no chunk could hold more anyway */
-    uint32_t slice_shift;      /* log2 of rows per slice: 64..1024 rows, about 8 KiB */
+    uint32_t slice_shift;      /* log2 of rows per slice: 64..1024 rows (format.c) */
     uint32_t smallest_class;   /* the smallest class that holds a row */
     weft_aptr x_layouts[WEFT__SIZE_CLASSES]; /* weft__layout *, NULL until used (format.c) */
     const weft__type *types[];               /* [column]; [0] is NULL: entities */
