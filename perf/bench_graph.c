@@ -120,6 +120,7 @@ static bool independent_make(frame_bed *bed, uint32_t workers)
 static void graph_case(weft_bench *bench, const char *name, uint32_t workers,
                        bool (*make)(frame_bed *bed, uint32_t workers), weft_bench_fn *raw)
 {
+    if (!weft_bench_wants(bench, name)) return;
     frame_bed graph, stages;
     bool is_made = make(&graph, workers);
     is_made = make(&stages, workers) && is_made;
