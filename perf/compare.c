@@ -8,8 +8,10 @@
  * fixed seed, so that the same files print the same table. A change counts as one only when the
  * interval does not contain 1 and the change is larger than the noise: NOISES times the spread of
  * the samples within both runs, and as much of the spread of the changes of all cases, which holds
- * what differs from run to run (the same binary twice differs by it). It reads what weft bench
- * writes, not JSON in general.
+ * what differs from run to run (the same binary twice differs by it). And the fastest tenth of the
+ * samples must have changed as much: other programs only ever add time, and what they add differs
+ * from run to run, so a median alone may be theirs. It reads what weft bench writes, not JSON in
+ * general.
  */
 #include "harness.h"
 
@@ -30,7 +32,8 @@ typedef struct saved_line {
     char key[KEY_BYTES]; /* bench, case, workers, peer: equal keys are compared */
     double *figures;     /* ours, or ours / raw pairwise */
     uint32_t count;
-    bool is_relative; /* figures are quotients */
+    uint32_t disturbed; /* figures that were taken while another program had a CPU of ours */
+    bool is_relative;   /* figures are quotients */
     struct saved_line *next;
 } saved_line;
 
@@ -72,7 +75,7 @@ static uint32_t find_numbers(const char *line, const char *name, double *out)
 static saved_line *parse_line(const char *line)
 {
     static double ours[MAX_SAMPLES], raw[MAX_SAMPLES];
-    char bench[64], label[64], workers[16] = "", peer[32] = "";
+    char bench[64], label[64], workers[16] = "", peer[32] = "", text[32];
     if (!find_member(line, "bench", bench, sizeof bench)) return NULL;
     if (!find_member(line, "case", label, sizeof label)) return NULL;
     find_member(line, "workers", workers, sizeof workers);
@@ -80,9 +83,8 @@ static saved_line *parse_line(const char *line)
     uint32_t count = find_numbers(line, "samples", ours);
     const uint32_t raw_count = find_numbers(line, "raw_samples", raw);
     if (count == 0) { /* saved without --samples: the median alone, no interval */
-        char median[32];
-        if (!find_member(line, "median", median, sizeof median)) return NULL;
-        ours[0] = strtod(median, NULL);
+        if (!find_member(line, "median", text, sizeof text)) return NULL;
+        ours[0] = strtod(text, NULL);
         count = 1;
     }
     saved_line *saved = calloc(1, sizeof *saved);
@@ -93,6 +95,8 @@ static saved_line *parse_line(const char *line)
     }
     snprintf(saved->key, KEY_BYTES, "%s/%s/%s/%s", bench, label, workers, peer);
     saved->count = count;
+    if (find_member(line, "disturbed", text, sizeof text))
+        saved->disturbed = (uint32_t)strtoul(text, NULL, 10);
     saved->is_relative = raw_count == count;
     for (uint32_t i = 0; i < count; i++) {
         saved->figures[i] = saved->is_relative ? ours[i] / raw[i] : ours[i];
@@ -152,6 +156,7 @@ typedef struct change {
     const saved_line *before, *after;
     double median_before, median_after, low, high;
     double ratio;  /* after / before; below 1: faster */
+    double least;  /* the same of their tenth percentiles */
     double spread; /* of the samples of both runs, relative: one standard deviation */
 } change;
 
@@ -162,6 +167,15 @@ static double spread_of(double *values, uint32_t count)
     const double middle = weft_bench_median(values, count);
     for (uint32_t i = 0; i < count; i++) distances[i] = fabs(values[i] - middle);
     return 1.4826 * weft_bench_median(distances, count);
+}
+
+/* The tenth percentile: what the case takes when little else runs. */
+static double tenth_of(const saved_line *line)
+{
+    static double sorted[MAX_SAMPLES];
+    memcpy(sorted, line->figures, line->count * sizeof sorted[0]);
+    weft_bench_median(sorted, line->count); /* sorts */
+    return sorted[line->count / 10];
 }
 
 static change compare_lines(const saved_line *before, const saved_line *after)
@@ -179,6 +193,7 @@ static change compare_lines(const saved_line *before, const saved_line *after)
     }
     weft_bench_median(quotients, RESAMPLES); /* sorts */
     c.ratio = ratio;
+    c.least = tenth_of(after) / tenth_of(before);
     c.low = quotients[RESAMPLES * 25 / 1000];
     c.high = quotients[RESAMPLES * 975 / 1000];
     c.spread = hypot(spread_of(before->figures, before->count) / c.median_before,
@@ -202,12 +217,19 @@ static double threshold_of(const change *c, double noise)
     return fmax(CHANGE_MIN, NOISES * fmax(c->spread, noise));
 }
 
+/* In more than a quarter of the samples another program had a CPU of ours for a time. */
+static bool is_disturbed(const saved_line *line)
+{
+    return 4 * line->disturbed > line->count;
+}
+
 static const char *verdict(const change *c, double noise)
 {
     if (c->ratio <= 0 || c->before->count < 5 || c->after->count < 5) return "unknown";
+    if (is_disturbed(c->before) || is_disturbed(c->after)) return "disturbed";
     const double least = 1.0 + threshold_of(c, noise);
-    if (c->high < 1 && c->ratio < 1.0 / least) return "faster";
-    return c->low > 1 && c->ratio > least ? "slower" : "same";
+    if (c->high < 1 && fmax(c->ratio, c->least) < 1.0 / least) return "faster";
+    return c->low > 1 && fmin(c->ratio, c->least) > least ? "slower" : "same";
 }
 
 static void print_change(const change *c, double noise)
@@ -243,12 +265,12 @@ static void print_change_json(const change *c, double noise)
 /* How many of each verdict, and the geometric mean of all changes. */
 static void print_total(const change *changes, uint32_t count, double noise, bool is_json)
 {
-    static const char *const words[] = {"slower", "faster", "same", "unknown"};
-    uint32_t counts[4] = {0}, known = 0;
+    static const char *const words[] = {"slower", "faster", "same", "unknown", "disturbed"};
+    uint32_t counts[5] = {0}, known = 0;
     double sum = 0;
     for (uint32_t i = 0; i < count; i++) {
         const char *says = verdict(&changes[i], noise);
-        for (int k = 0; k < 4; k++) counts[k] += strcmp(says, words[k]) == 0 ? 1 : 0;
+        for (int k = 0; k < 5; k++) counts[k] += strcmp(says, words[k]) == 0 ? 1 : 0;
         if (changes[i].ratio <= 0) continue;
         sum += log(changes[i].ratio);
         known++;
@@ -256,8 +278,8 @@ static void print_total(const change *changes, uint32_t count, double noise, boo
     const double mean = known ? exp(sum / known) : 1.0;
     if (!is_json) {
         printf("total: x %.3f (geometric mean of %u cases); %u slower, %u faster, %u same, "
-               "%u unknown; noise %.1f %%\n",
-               mean, known, counts[0], counts[1], counts[2], counts[3], 100 * noise);
+               "%u unknown, %u disturbed by other programs; noise %.1f %%\n",
+               mean, known, counts[0], counts[1], counts[2], counts[3], counts[4], 100 * noise);
         return;
     }
     weft_json json;
@@ -266,7 +288,7 @@ static void print_total(const change *changes, uint32_t count, double noise, boo
     weft_json_count(&json, "cases", known);
     weft_json_number(&json, "change", mean);
     weft_json_number(&json, "noise", noise);
-    for (int k = 0; k < 4; k++) weft_json_count(&json, words[k], counts[k]);
+    for (int k = 0; k < 5; k++) weft_json_count(&json, words[k], counts[k]);
     weft_json_end(&json);
 }
 

@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 extern const weft_bench_entry *const weft_bench_table[];
@@ -41,8 +42,9 @@ typedef struct variant {
     const char *name; /* "run", "raw" or the peer's */
     weft_bench_fn *run;
     void *data;
-    uint32_t calls; /* per sample */
-    double *samples;
+    uint32_t calls;     /* per sample */
+    double *samples;    /* in the order they were taken: those of one round belong together */
+    uint32_t disturbed; /* samples in which a thread of ours was put off its CPU */
     double median, min;
 } variant;
 
@@ -217,6 +219,23 @@ static void pin(const session *s)
     weft_bench_pin_threads();
 }
 
+/* How often a thread of this process had to leave its CPU to another program. */
+static long preemptions(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+static void take_sample(const session *s, variant *v, uint32_t rep)
+{
+    rest(s, v);
+    const long before = preemptions();
+    const double figure = sample(s, v, v->calls) / s->ns_per_figure;
+    if (rep < WARM_UP_ROUNDS) return;
+    v->samples[rep - WARM_UP_ROUNDS] = figure;
+    v->disturbed += preemptions() != before;
+}
+
 static void take_samples(session *s)
 {
     const uint32_t reps = s->bench->config->reps;
@@ -227,12 +246,8 @@ static void take_samples(session *s)
     if (is_pinned) pin(s);
     for (uint32_t i = 0; i < s->count; i++) calibrate(s, &s->variants[i]);
     for (uint32_t rep = 0; rep < reps + WARM_UP_ROUNDS; rep++) {
-        for (uint32_t i = s->count; i-- > 0;) { /* raw before ours: ours is variant 0 */
-            variant *v = &s->variants[i];
-            rest(s, v);
-            const double figure = sample(s, v, v->calls) / s->ns_per_figure;
-            if (rep >= WARM_UP_ROUNDS) v->samples[rep - WARM_UP_ROUNDS] = figure;
-        }
+        for (uint32_t i = s->count; i-- > 0;) /* raw before ours: ours is variant 0 */
+            take_sample(s, &s->variants[i], rep);
     }
     if (is_pinned && !was_pinned) weft_bench_unpin_threads();
 }
@@ -281,6 +296,9 @@ static void print_json(const session *s, const variant *against)
         weft_json_number(&json, "ratio", ours->median / against->median);
     }
     if (s->bench->config->with_samples) {
+        weft_json_count(&json, "disturbed",
+                        against && against->disturbed > ours->disturbed ? against->disturbed
+                                                                        : ours->disturbed);
         weft_json_numbers(&json, "samples", ours->samples, s->bench->config->reps);
         if (against) {
             weft_json_numbers(&json, "raw_samples", against->samples, s->bench->config->reps);
@@ -319,7 +337,8 @@ static void add_variant(session *s, const char *name, weft_bench_fn *run, void *
     s->variants[s->count++] = (variant){.name = name, .run = run, .data = data};
 }
 
-/* Lists the variants and gives each its samples, out of one block that the caller frees. */
+/* Lists the variants and gives each its samples, out of one block that the caller frees; as many
+ * values stand behind them for summarise. */
 static double *open_session(session *s)
 {
     const weft_bench_measure *m = s->measure;
@@ -330,11 +349,19 @@ static double *open_session(session *s)
         const weft_bench_peer *peer = &m->peers[i];
         add_variant(s, peer->name, peer->run, peer->data ? peer->data : m->data);
     }
-    double *block = calloc((size_t)s->count * reps, sizeof *block);
+    double *block = calloc(((size_t)s->count + 1) * reps, sizeof *block);
     for (uint32_t i = 0; block && i < s->count; i++) {
         s->variants[i].samples = block + (size_t)i * reps;
     }
     return block;
+}
+
+/* `room` holds as many values as there are samples. */
+static void summarise(variant *v, uint32_t reps, double *room)
+{
+    memcpy(room, v->samples, reps * sizeof room[0]);
+    v->median = weft_bench_median(room, reps);
+    v->min = room[0]; /* sorted */
 }
 
 weft_bench_result weft_bench_run(weft_bench *bench, const weft_bench_measure *measure)
@@ -358,10 +385,9 @@ weft_bench_result weft_bench_run(weft_bench *bench, const weft_bench_measure *me
         return result;
     }
     take_samples(&s);
-    for (uint32_t i = 0; i < s.count; i++) {
-        s.variants[i].median = weft_bench_median(s.variants[i].samples, bench->config->reps);
-        s.variants[i].min = s.variants[i].samples[0];
-    }
+    for (uint32_t i = 0; i < s.count; i++)
+        summarise(&s.variants[i], bench->config->reps,
+                  block + (size_t)s.count * bench->config->reps);
     print_session(&s);
     result.median = s.variants[0].median;
     result.min = s.variants[0].min;

@@ -106,8 +106,11 @@ expect 0 '^{"bench":"self.clock","case":"clock","workers":1,"unit":"ns/call","me
     bench self.clock --reps 3 --json
 for run in 1 2; do "$weft" bench self.copy --reps 9 --json --samples >"$work/run$run"; done
 expect 0 'self.copy/64MiB/1/ .*of raw' bench --compare "$work/run1" "$work/run2"
+sed -i 's/"disturbed":[0-9]*/"disturbed":0/' "$work/run1" # whatever runs beside this test
 expect 0 '"verdict":"same"' bench --compare --json "$work/run1" "$work/run1"
 objects
+sed 's/"disturbed":0/"disturbed":3/' "$work/run1" >"$work/disturbed"
+expect 0 '"verdict":"disturbed"' bench --compare --json "$work/run1" "$work/disturbed"
 sed 's/"samples":\[[^]]*/"samples":[9,9,9,9,9,9,9,9,9/' "$work/run1" >"$work/slower"
 expect 0 '"verdict":"slower"' bench --compare --json "$work/run1" "$work/slower"
 expect 2 'needs two files' bench --compare "$work/run1"

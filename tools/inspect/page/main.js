@@ -38,6 +38,7 @@ function show(name, rest = []) {
     tab.setAttribute('aria-selected', String(other === name));
     tab.tabIndex = other === name ? 0 : -1;
   }
+  $(`tab-${name}`).scrollIntoView({ block: 'nearest', inline: 'nearest' });
   const root = el('div', { class: 'window' });
   $('main').setAttribute('aria-labelledby', `tab-${name}`);
   $('main').replaceChildren(root);
