@@ -38,7 +38,7 @@ typedef struct weft__type {
     uint32_t *required;           /* all components that come with this one, ascending */
     uint32_t required_count;
     uint32_t required_capacity;
-    uint32_t plain_bytes;        /* of a value that is set by copying bytes over it; 0: it is not */
+    uint32_t plain_bytes;        /* of a value in a row, set by copying bytes; 0: it is not */
     bool is_of_entities;         /* may be added and removed: no RESOURCE, no tag of residues */
     bool is_folded;              /* commands on it may be folded: is_of_entities, not SPARSE */
     bool needs_destruct;         /* BUFFER, or a destruct hook */

@@ -307,7 +307,7 @@ weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_componen
 {
     if (__builtin_expect(may_be_sparse(world, component), 0)) {
         const weft__type *type = weft__type_sparse(world, component);
-        if (type != NULL) return weft__sparse_change(world, entity, type, false);
+        if (type != NULL) return weft__sparse_entity_add(world, entity, type);
     }
     return component_change(world, weft__entity_bits(entity), weft__change_key(component));
 }
@@ -316,7 +316,7 @@ weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_compo
 {
     if (__builtin_expect(may_be_sparse(world, component), 0)) {
         const weft__type *type = weft__type_sparse(world, component);
-        if (type != NULL) return weft__sparse_change(world, entity, type, true);
+        if (type != NULL) return weft__sparse_entity_remove(world, entity, type);
     }
     return component_change(world, weft__entity_bits(entity), weft__change_key(component) | 1);
 }

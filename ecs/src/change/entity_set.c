@@ -115,6 +115,9 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
         weft__entity_add_value(world, weft__entity_bits(entity), weft__change_key(component), value,
                                size))
         return WEFT_OK;
+    bool is_sparse = type->sparse != NULL && size == type->value_bytes && value != NULL;
+    if (is_sparse && !WEFT_IS_CHECKED && weft__sparse_entity_set(world, entity, type, value))
+        return WEFT_OK;
     return set_generally(world, entity, component, value, size);
 }
 

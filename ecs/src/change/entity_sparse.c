@@ -11,7 +11,7 @@
 #include "query_handle.h"
 #include "query_read.h"
 #include "row_move.h"
-#include "sparse.h"
+#include "sparse_quick.h"
 
 #include <string.h>
 
@@ -32,20 +32,45 @@ static inline weft_result entity_check(const weft_world *world, weft_entity enti
                        weft__entity_say(world, entity).text);
 }
 
-weft_result weft__sparse_change(weft_world *world, weft_entity entity, const weft__type *type,
-                                bool is_remove)
+static __attribute__((noinline)) weft_result
+change_generally(weft_world *world, weft_entity entity, const weft__type *type, bool is_remove)
 {
-    if (__builtin_expect(world->front.busy != 0, 0))
+    if (world->front.busy != 0)
         return weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
     if (is_remove && weft__sparse_remove(world, type, entity)) return WEFT_OK;
     if (is_remove)
         return weft_entity_is_alive(world, entity) ? WEFT_OK : weft__error_stale(world, entity);
-    bool is_quick = !world->archetypes.has_residues &&
-                    weft__sparse_add_quickly(world, type, weft__entity_bits(entity));
-    if (__builtin_expect(is_quick, 1)) return WEFT_OK;
     weft_result result = entity_check(world, entity);
     if (result != WEFT_OK) return result;
     return weft__sparse_add(world, type, entity).chunk != NULL ? WEFT_OK : world->error->code;
+}
+
+/* Single additions and removals may go the quick ways. */
+static inline bool is_quick(const weft_world *world)
+{
+    return world->front.busy == 0 && !world->archetypes.has_residues;
+}
+
+weft_result weft__sparse_entity_add(weft_world *world, weft_entity entity, const weft__type *type)
+{
+    bool is_done = __builtin_expect(is_quick(world), 1) &&
+                   weft__sparse_add_quickly(world, type, weft__entity_bits(entity), NULL);
+    return __builtin_expect(is_done, 1) ? WEFT_OK : change_generally(world, entity, type, false);
+}
+
+weft_result weft__sparse_entity_remove(weft_world *world, weft_entity entity,
+                                       const weft__type *type)
+{
+    bool is_done = __builtin_expect(is_quick(world), 1) &&
+                   weft__sparse_remove_quickly(world, type, weft__entity_bits(entity));
+    return __builtin_expect(is_done, 1) ? WEFT_OK : change_generally(world, entity, type, true);
+}
+
+bool weft__sparse_entity_set(weft_world *world, weft_entity entity, const weft__type *type,
+                             const void *value)
+{
+    return is_quick(world) && !type->needs_destruct &&
+           weft__sparse_set_quickly(world, type, weft__entity_bits(entity), value);
 }
 
 /* ---- values ---- */
@@ -69,9 +94,6 @@ weft_result weft__sparse_set(weft_world *world, weft_entity entity, const weft__
 {
     weft__sparse_row place = {0};
     place.chunk = weft__sparse_find(world, type, entity, &place.row);
-    if (place.chunk == NULL && world->front.busy == 0 && !world->archetypes.has_residues &&
-        weft__sparse_add_quickly(world, type, weft__entity_bits(entity)))
-        place.chunk = weft__sparse_find(world, type, entity, &place.row);
     if (place.chunk == NULL) {
         weft_result result = weft__idle(world, "weft_entity_set");
         if (result == WEFT_OK) result = entity_check(world, entity);

@@ -243,7 +243,8 @@ static void sizes_resolve(weft__type *type)
     type->is_of_entities = (flags & WEFT_RESOURCE) == 0;
     type->is_folded = (flags & (WEFT_RESOURCE | WEFT_SPARSE)) == 0;
     type->needs_destruct = is_buffer || desc->hooks.destruct != NULL;
-    type->plain_bytes = type->needs_destruct ? 0 : type->value_bytes;
+    bool is_in_row = (type->desc.flags & WEFT_SPARSE) == 0;
+    type->plain_bytes = type->needs_destruct || !is_in_row ? 0 : type->value_bytes;
     type->needs_copy = is_buffer || desc->hooks.copy != NULL;
 }
 

@@ -117,6 +117,15 @@ uint32_t weft__sparse_newest(const weft__type *type, const weft__chunk *chunk, u
     return newest;
 }
 
+bool weft__sparse_value_put_long(char *to, const void *value, size_t bytes)
+{
+    if (value == NULL)
+        memset(to, 0, bytes);
+    else
+        memcpy(to, value, bytes);
+    return true;
+}
+
 /* ---- add ---- */
 
 static void row_enter(const weft__sparse *sparse, weft__chunk *chunk, uint32_t row,
@@ -136,47 +145,6 @@ static weft__sparse_row add_generally(weft_world *world, const weft__type *type,
     row_enter(type->sparse, span.chunk, span.row, entity);
     if (type->value_bytes != 0) weft__column_map_obtain(world, type->id); /* may fail */
     return (weft__sparse_row){span.chunk, span.row, true};
-}
-
-/* The place for a row of plain bytes in a chunk that has room for more; NULL: it needs more than
- * that. The row is zeroed, and counts already. */
-static inline weft__chunk *row_take(weft_world *world, const weft__sparse *sparse)
-{
-    const weft__archetype *archetype = sparse->archetype;
-    weft__chunk *chunk = archetype == NULL ? NULL : archetype->tuple0->room;
-    if (chunk == NULL || (archetype->flags & WEFT__IS_SPECIAL) != 0) return NULL;
-    uint32_t row = chunk->count, slice = row >> chunk->layout->slice_shift;
-    if (row == 0 || row + 1 == chunk->capacity) return NULL;
-    if (!weft__slice_is_stamped(chunk, slice, world->front.version)) {
-        weft__stamp(&weft__chunk_versions(chunk, 0)[slice], world->front.version);
-        chunk->stamped_slice = slice;
-        chunk->stamped_version = world->front.version;
-    }
-    if (chunk->layout->column_count > 1 && !chunk->is_zero)
-        weft__value_zero(weft__chunk_value(chunk, 1, row), chunk->layout->columns[1].bytes);
-    chunk->count = row + 1;
-    weft__chunk_count_plain(world, chunk, 1);
-    return chunk;
-}
-
-bool weft__sparse_add_quickly(weft_world *world, const weft__type *type, uint64_t entity)
-{
-    uint32_t index = (uint32_t)entity;
-    const weft__sparse *sparse = type->sparse;
-    const weft_a64 *x_own = weft__directory_slot(&world->directory, index);
-    uint64_t own = x_own == NULL ? 0 : at_load_rlx(x_own); /* relaxed: the world is idle */
-    if ((own ^ entity) >> 32 != 0 || (uint32_t)own == 0) return false; /* dead, or not placed */
-    weft__entity_block *block = sparse->blocks[index / WEFT__BLOCK_SLOTS];
-    if (__builtin_expect(block == NULL, 0)) return false;
-    weft_a64 *x_slot = &block->x_slots[index % WEFT__BLOCK_SLOTS];
-    if (at_load_rlx(x_slot) != 0) return true; /* relaxed: idle; it has one */
-    weft__chunk *chunk = row_take(world, sparse);
-    if (__builtin_expect(chunk == NULL, 0)) return false;
-    uint32_t row = chunk->count - 1;
-    memcpy(&weft__chunk_entities(chunk)[row], &entity, sizeof entity);
-    /* relaxed: idle */
-    at_store_rlx(x_slot, entity >> 32 << 32 | weft__location(chunk, row));
-    return true;
 }
 
 weft__sparse_row weft__sparse_add(weft_world *world, const weft__type *type, weft_entity entity)

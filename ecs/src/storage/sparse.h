@@ -75,10 +75,6 @@ typedef struct weft__sparse_row {
     bool is_new;
 } weft__sparse_row;
 
-/* The whole addition where nothing has to be made; true also when the entity has the component.
- * False: it is otherwise, and nothing was done. `entity`: weft__entity_bits; may be dead, not a
- * residue. */
-bool weft__sparse_add_quickly(weft_world *world, const weft__type *type, uint64_t entity);
 /* The row of an alive entity, made if it has none: zeroed and constructed. Owner, world idle. Fails
  * for want of memory only, and changes nothing then. */
 weft__sparse_row weft__sparse_add(weft_world *world, const weft__type *type, weft_entity entity);
@@ -118,6 +114,9 @@ static inline void weft__sparse_forget(weft_world *world, const weft__chunk *chu
 }
 
 /* ---- for files, snapshots and transfers: rows and slots apart ---- */
+
+/* Writes a value of more bytes than a few, or fewer; NULL: zeroes. True. */
+bool weft__sparse_value_put_long(char *to, const void *value, size_t bytes);
 
 /* Slots for all entities that there may be without more blocks of the directory. False: no
  * memory. */
