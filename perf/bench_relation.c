@@ -178,16 +178,25 @@ static void iterate_flat(void *data)
     iterate_run(&((iterate_pair *)data)->flat);
 }
 
-static void iterate(weft_bench *bench)
+/* Every source gets 8 bytes of another component, one by one, as the forest gets its parents. */
+static void bytes_add(relation_bed *bed)
 {
-    if (!weft_bench_wants(bench, "1M-in-100k-trees")) return;
+    weft_component bytes = weft_component_create_plain(bed->world, "bytes", 8, 8, 0);
+    for (uint64_t i = 0; i < bed->count; i++)
+        check(bed, weft_entity_set(bed->world, bed->sources[i], bytes, &i, sizeof i));
+}
+
+static void iterate_case(weft_bench *bench, const char *name, bool is_beside_bytes)
+{
+    if (!weft_bench_wants(bench, name)) return;
     iterate_pair pair = {.forest = bed_open(bench, 1), .flat = bed_open(bench, 1)};
     uint32_t trees = 100000;
     bed_fill(&pair.flat, pair.flat.position, trees, trees * (TREE - 1));
     bed_fill(&pair.forest, weft_component_parent(pair.forest.world), trees, trees * (TREE - 1));
+    if (is_beside_bytes) bytes_add(&pair.flat);
     forest_relate(&pair.forest, trees);
     pair.elsewhere = weft_bench_zeroed(ELSEWHERE, sizeof *pair.elsewhere);
-    weft_bench_run(bench, &(weft_bench_measure){.name = "1M-in-100k-trees",
+    weft_bench_run(bench, &(weft_bench_measure){.name = name,
                                                 .unit = "ns/entity",
                                                 .items = (double)trees * TREE,
                                                 .workers = 1,
@@ -198,6 +207,12 @@ static void iterate(weft_bench *bench)
     free(pair.elsewhere);
     bed_close(&pair.forest);
     bed_close(&pair.flat);
+}
+
+static void iterate(weft_bench *bench)
+{
+    iterate_case(bench, "1M-in-100k-trees", false);
+    iterate_case(bench, "1M-beside-8-bytes", true);
 }
 
 /* ---- the index ---- */
@@ -351,8 +366,9 @@ static void destroy(weft_bench *bench)
 
 const weft_bench_entry weft_bench_relation[] = {
     {"relation.children", "set the same parent for all, and settle", children, false},
-    {"relation.iterate", "position += velocity over a forest; raw: over flat entities", iterate,
-     false},
+    {"relation.iterate",
+     "position += velocity over a forest; raw: over flat entities, bare or with 8 bytes more",
+     iterate, false},
     {"relation.index", "settle after fields changed; raw: counting sort of all", index_of_sources,
      false},
     {"relation.destroy", "destroy the roots of a forest, and settle", destroy, true},
