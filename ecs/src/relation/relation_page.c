@@ -152,15 +152,17 @@ static uint32_t list_find(const weft_entity *list, uint32_t count, uint32_t sour
     return first;
 }
 
-/* Changes of one edge: 1 it came, -1 it went, 0 neither. *next: the first of another edge. */
-static int edge_net(const weft__edge_change *items, uint32_t count, uint32_t i, uint32_t *next)
+/* Changes of one edge among those of one target: 1 it came, -1 it went, 0 neither. *next: the first
+ * of another edge. */
+static inline int edge_net(const weft__edge_change *items, uint32_t count, uint32_t i,
+                           uint32_t *next)
 {
-    uint64_t target = weft__edge_target_key(&items[i]), source = weft__edge_source_key(&items[i]);
+    uint64_t source = weft__edge_source_key(&items[i]);
     int net = 0;
-    for (; i < count && weft__edge_target_key(&items[i]) == target &&
-           weft__edge_source_key(&items[i]) == source;
-         i++)
+    do {
         net += (items[i].source.index & WEFT__EDGE_WENT) != 0 ? -1 : 1;
+        i++;
+    } while (i < count && weft__edge_source_key(&items[i]) == source);
     *next = i;
     return net;
 }
@@ -249,12 +251,12 @@ static uint32_t version_end(const weft__edge_change *items, uint32_t first, uint
     return end;
 }
 
-/* Changes of one index: first of the target that the list is of, then, if that died, of others. */
-static bool slot_change(const application *a, const weft__edge_change *items, uint32_t count)
+/* Changes of one index, of several versions or a dead one: first of the target that the list is of,
+ * then, if that died, of others. */
+static bool versions_change(const application *a, weft__target_slot *slot, uint32_t living,
+                            const weft__edge_change *items, uint32_t count)
 {
-    uint32_t index = items[0].target.index, number = index % WEFT__BLOCK_SLOTS;
-    weft__target_slot *slot = &a->page->slots[number];
-    uint32_t living = weft__living_version(a->relation->world, index), old = slot->version;
+    uint32_t old = slot->version, number = items[0].target.index % WEFT__BLOCK_SLOTS;
     bool is_done = true;
     for (uint32_t i = 0, end; i < count && is_done; i = end) {
         end = version_end(items, i, count);
@@ -270,6 +272,19 @@ static bool slot_change(const application *a, const weft__edge_change *items, ui
         is_done = version == living && living != 0 ? list_merge(a, slot, items + i, end - i)
                                                    : dead_changes(a, items + i, end - i);
     }
+    return is_done;
+}
+
+static bool slot_change(const application *a, const weft__edge_change *items, uint32_t count)
+{
+    uint32_t index = items[0].target.index, number = index % WEFT__BLOCK_SLOTS;
+    weft__target_slot *slot = &a->page->slots[number];
+    uint32_t living = weft__living_version(a->relation->world, index);
+    /* sorted by version: all are of the living target, whose list is there */
+    bool is_plain = living != 0 && slot->version == living && items[0].target.version == living &&
+                    items[count - 1].target.version == living;
+    bool is_done = is_plain ? list_merge(a, slot, items, count)
+                            : versions_change(a, slot, living, items, count);
     if (slot->count != 0)
         a->page->has[number / 64] |= UINT64_C(1) << number % 64;
     else if (is_done)
