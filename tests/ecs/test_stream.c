@@ -199,6 +199,33 @@ PLAIN_TEST(a_chunk_with_another_row_in_its_place_is_not_as_it_came)
     stage_end(&from);
 }
 
+PLAIN_TEST(handles_of_entities_that_were_never_live_again)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_archetype archetype = weft_archetype_create(to.world, &to.place, 1);
+    weft_entity first[10], dead[4];
+    CHECK_OK(weft_entity_create_many(to.world, archetype, 10, first));
+    dead[0] = first[5]; /* this slot has more lives behind it than its neighbours */
+    for (uint32_t i = 1; i < 4; i++) {
+        CHECK_OK(weft_entity_destroy(to.world, dead[i - 1]));
+        CHECK_OK(weft_entity_create_many(to.world, archetype, 1, &dead[i]));
+        CHECK_U64(dead[i].index, dead[0].index);
+    }
+    first[5] = dead[3];
+    CHECK_OK(weft_entity_destroy_many(to.world, first, 10));
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    for (uint32_t round = 0; round < 3; round++) {
+        CHECK_OK(weft_stream_load(stream, 1, 0));
+        CHECK_OK(weft_stream_wait(to.world));
+        CHECK_U64(entities_of(to.world), COUNT_0 + COUNT_1);
+        for (uint32_t i = 0; i < 4; i++) CHECK(!weft_entity_is_alive(to.world, dead[i]));
+        CHECK_OK(weft_stream_unload(stream, 1));
+        CHECK_OK(weft_stream_wait(to.world));
+    }
+    stage_end(&to);
+    stage_end(&from);
+}
+
 PLAIN_TEST(references_between_sections_come_and_go_with_their_target)
 {
     stage from = stage_make(1), to = stage_make(1);

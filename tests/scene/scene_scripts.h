@@ -20,6 +20,7 @@ typedef struct model {
     thing objects[DOCUMENTS][OBJECTS], prefabs[DOCUMENTS][PREFABS];
     bool is_missing[DOCUMENTS], is_torn[DOCUMENTS];
     uint32_t number[DOCUMENTS];
+    bool has_no_instances; /* constant in a script */
 } model;
 
 typedef struct writer {
@@ -45,7 +46,7 @@ static inline void put_object(writer *w, const model *m, uint32_t document, uint
         put(w, "\"Spin\": {\"speed\": \"3 kg\"}, ");
     else if (o->kind & 1)
         put(w, "\"Spin\": {\"speed\": %u}, ", o->speed % 100);
-    if (o->prefab != 0) {
+    if (o->prefab != 0 && !m->has_no_instances) {
         uint32_t other = (document + o->prefab) % DOCUMENTS;
         put(w, "\"prefab\": \"%s#p%u\", ",
             other == document ? ""
@@ -60,12 +61,16 @@ static inline void put_object(writer *w, const model *m, uint32_t document, uint
         put(w, "\"Spawner\": {\"what\": \"#p%u\"}, ", o->reference % PREFABS);
     if ((o->kind & 8) && !is_prefab)
         put(w, "\"Watch\": \"../o%u\", ", (o->reference + index + 1) % OBJECTS);
-    if (o->kind & 16) put(w, "\"transform\": {\"position\": [%u, 0, 0]}, ", o->speed % 7);
-    if ((o->kind & 32) && o->prefab == 0) /* else the prefab has the child */
+    const char *rest = o->child % 2 == 0 ? "" : "\"static\": true, ";
+    if (o->kind & 16) put(w, "\"transform\": {\"position\": [%u, 0, 0]}, %s", o->speed % 7, rest);
+    if ((o->kind & 32) && o->prefab == 0) { /* else the prefab has the child */
         put(w,
             "\"Links\": [{\"to\": \"child\", \"weight\": %u}, {}], \"children\": {\"child\": "
-            "{\"Team\": {\"number\": %u}}}, ",
+            "{\"Team\": {\"number\": %u}, ",
             o->speed, o->child % 3);
+        if (o->kind & 16) put(w, "\"transform\": {\"position\": [0, 1, 0]}, %s", rest);
+        put(w, "}}, ");
+    }
     if (o->kind & 64)
         put(w, "\"Shield\": {\"strength\": %u}, \"disabled\": [\"Shield\"], ", o->speed);
     if (o->override != 0)

@@ -85,16 +85,13 @@ void weft__directory_put_back(weft__directory *directory, const weft__lent_block
 
 void weft__lent_level(weft__lent_block *lent)
 {
-    weft_a64 *x_slots = lent->block->x_slots;
-    uint64_t most = 0, differ = 0, first = at_plain(&x_slots[0]);
+    const weft_a64 *x_slots = lent->block->x_slots;
+    uint64_t most = 0;
     for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
         uint64_t now = at_plain(&x_slots[slot]);
-        differ |= now ^ first;
         most = now > most ? now : most;
     }
     WEFT_ASSERT((uint32_t)most == 0 && (most >> 32 & 1) == 0); /* dead */
-    for (uint32_t slot = 0; differ != 0 && slot < WEFT__BLOCK_SLOTS; slot++)
-        at_store_rlx(&x_slots[slot], most); /* relaxed: the block is this thread's */
     lent->version = (uint32_t)(most >> 32) + 1;
 }
 

@@ -30,8 +30,8 @@ void weft__directory_put_back(weft__directory *directory, const weft__lent_block
 
 /* ---- the borrower: any thread ---- */
 
-/* Brings the dead slots of a block in which nothing lives to one version, so that handles are known
- * without a look at their slots. Before all below but weft__lent_kill; one thread. */
+/* Finds a version that is new for all slots of a block in which nothing lives, so that handles are
+ * known without a look at their slots. Before all below but weft__lent_kill; one thread. */
 void weft__lent_level(weft__lent_block *lent);
 /* Brings slots [slot, slot + count) of a lent block, which are dead, to life at locations
  * location, ...; writes the handles. The block's books are not touched. */

@@ -197,11 +197,11 @@ static void component_change(applying *a, const weft__live_value *base,
                              const weft__live_value *file)
 {
     weft__live_value now;
-    if (is_equal(base, file)) return;
     if (base->is_computed != file->is_computed) { /* it comes to systems, or back from them */
         if (base->is_computed) component_set(a, file);
         return;
     }
+    if (is_equal(base, file)) return;
     if (!world_read(a, file->type, &now)) {
         if (a->result == WEFT_OK && is_taken(a, WEFT_LIVE_REMOVED, file->type, NULL))
             component_set(a, file);
