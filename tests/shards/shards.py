@@ -5,6 +5,7 @@
 usage: shards.py WEFT screen CATALOGUE HOURS RANKS
        shards.py WEFT demo TICKS RUNS [SIZE]      RUNS: ranks x workers, such as 1x2,2x1,3x2
        shards.py WEFT stress ROUNDS RUNS
+       shards.py WEFT trace MERGE             MERGE: tools/weft-trace-merge
 
 With WEFT_DEEP=1 demo takes 1, 2, 3, 4, 5 and 8 ranks, 1 and 2 workers, 1,000 ticks. More ranks than cores share them.
 """
@@ -100,6 +101,28 @@ def stress(rounds, runs):
     check_equal(found, "stress")
 
 
+def trace(merge, folder):
+    """Each rank leaves a trace; merged, the rows of both are there, and their frames overlap in time."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
+    sys.dont_write_bytecode = True # the folder of the sources stays as it is
+    from perfetto import read_trace
+    parts, whole = [os.path.join(folder, "run.rank%d.pftrace" % n) for n in (0, 1)], os.path.join(folder, "all.pftrace")
+    ENVIRONMENT["WEFT_TRACE"] = os.path.join(folder, "run.pftrace")
+    run(2, "shard-demo", "flock", "--ticks", "20", "--size", "800", "--workers", "1")
+    subprocess.run([merge, "-o", whole, *parts], check=True)
+    single = [read_trace(path)[0] for path in parts]
+    both = read_trace(whole)[0]
+    if len(both) != len(single[0]) + len(single[1]) or not single[0] or not single[1]:
+        sys.exit("%d events of %d and %d" % (len(both), len(single[0]), len(single[1])))
+    if sorted(event[2] for event in both) != sorted(event[2] for events in single for event in events):
+        sys.exit("times have changed")
+    if b"rank 0" not in read(whole) or b"rank 1" not in read(whole):
+        sys.exit("the ranks have no names")
+    broken = subprocess.run([merge, "-o", whole, WEFT], capture_output=True, text=True)
+    if broken.returncode != 1 or "is no .pftrace" not in broken.stderr:
+        sys.exit("a file that is no trace: %s" % broken)
+
+
 if not shutil.which("mpirun"):
     print("mpirun is not installed (Debian: openmpi-bin): skipped")
     sys.exit(77)
@@ -112,5 +135,7 @@ with tempfile.TemporaryDirectory(prefix="weft_shards_") as temporary:
         demo(int(REST[0]) // 2, REST[1].split(","), temporary, *REST[2:])
     elif WHAT == "stress":
         stress(REST[0], REST[1].split(","))
+    elif WHAT == "trace":
+        trace(REST[0], temporary)
     else:
         sys.exit(__doc__)

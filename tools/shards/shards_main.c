@@ -50,6 +50,19 @@ static int check_count(const char *command)
     return WEFT_CLI_CONTINUE;
 }
 
+/* Each rank has a trace of its own: run.pftrace becomes run.rank0.pftrace. */
+static void name_trace(void)
+{
+    const char *path = getenv("WEFT_TRACE");
+    if (!path || path[0] == '\0' || weft_ranks_count() == 1) return;
+    char name[4200];
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    const int front = (int)(dot ? (size_t)(dot - path) : strlen(path));
+    const int count = snprintf(name, sizeof name, "%.*s.rank%u%s", front, path,
+                               (unsigned)weft_ranks_rank(), dot ? dot : "");
+    if (count > 0 && (size_t)count < sizeof name) setenv("WEFT_TRACE", name, 1);
+}
+
 /* Leaves the run with the worst exit status of all ranks. */
 static int leave(int status)
 {
@@ -79,6 +92,7 @@ int main(int argc, char **argv)
         .error = weft_ranks_error,
     };
     weft_cli_ranks_here = &ranks;
+    name_trace();
     int status = check_count(argv[1]);
     if (status == WEFT_CLI_CONTINUE) status = command->run(argc - 1, argv + 1);
     if (fflush(stdout) != 0 || ferror(stdout))
