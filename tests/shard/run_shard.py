@@ -13,7 +13,7 @@ import tempfile
 
 ENVIRONMENT = dict(
     os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-    OMPI_MCA_btl="self,vader,tcp", OMPI_MCA_btl_tcp_if_include="lo", OMPI_MCA_oob_tcp_if_include="lo",
+    OMPI_MCA_btl="self,vader", OMPI_MCA_oob_tcp_if_include="lo",
     OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
     OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
 SMALL = ("--points", "700", "--steps", "20")
@@ -34,6 +34,9 @@ def finish(command, fails):
                           text=True, timeout=300)
     if (done.returncode != 0) != fails:
         raise Failed(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}")
+    for leak in done.stdout.split("leak of ")[1:]:
+        if "libpmix.so" not in leak.split("\n\n")[0]:
+            raise Failed(f"{' '.join(command)}: leak of {leak}")
     return done.stdout
 
 

@@ -239,7 +239,8 @@ typedef struct weft_shard_stats {
     uint64_t rows_moved;              /* between sectors of this rank */
     uint64_t moved_bytes;             /* of rows that left */
     uint64_t sectors_moved;           /* to other ranks, by balance */
-    uint64_t pack_ns, apply_ns;       /* copying rows into messages and out of them */
+    uint64_t pack_ns, apply_ns;       /* copying rows into packs, and ghosts out of messages */
+    uint64_t send_ns;                 /* writing messages and handing them to MPI */
     uint64_t wait_ns;                 /* in exchanges: until the last message was there */
     uint64_t sync_ns;                 /* weft_shard_sync */
     uint64_t border_rows;             /* here now, in sectors that other ranks see */

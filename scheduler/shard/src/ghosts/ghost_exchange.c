@@ -150,6 +150,8 @@ weft_result weft__ghosts_begin(weft_shard *shard)
     if (result == WEFT_OK && !update_peers(shard)) result = weft__ranks_no_memory();
     if (result != WEFT_OK) return result;
     weft__halo *halo = shard->ghosts;
+    const uint64_t packed = weft__shard_now();
+    shard->stats.pack_ns += packed - start;
     weft__round_open(&halo->round, WEFT__TAG_GHOSTS);
     halo->is_open = true;
     for (uint32_t i = 0; i < halo->peer_count && result == WEFT_OK; i++)
@@ -162,7 +164,7 @@ weft_result weft__ghosts_begin(weft_shard *shard)
         shard->packs[sector].rows_changed = false;
     }
     shard->stats.exchanges++;
-    shard->stats.pack_ns += weft__shard_now() - start;
+    shard->stats.send_ns += weft__shard_now() - packed;
     return result;
 }
 
