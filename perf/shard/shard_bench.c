@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* shard_bench.c: what shards cost, under mpirun; rank 0 prints one JSON line for each figure.
  *
- *     mpirun -np 2 shard_bench ghosts|migration|overlap|scale [--entities N] [--steps N] [--workers N]
+ *     mpirun -np 2 shard_bench ghosts|migration|overlap|scale [--entities N] [--steps N]
+ *         [--workers N] [--ratio N] [--cells N]
  *
  * ghosts     every row is a ghost on the other rank and is written in every step: ns per row for
  *            packing it on one rank and taking it over on the other
@@ -100,12 +101,12 @@ static void create_world(void)
     bench.position = WEFT_COMPONENT(bench.world, Position);
     bench.velocity = WEFT_COMPONENT(bench.world, Velocity);
     bench.force = WEFT_COMPONENT(bench.world, Force);
-    const bool is_thin = strcmp(options.mode, "ghosts") == 0;
+    /* for `ghosts` all sectors are near each other */
+    const bool is_near = strcmp(options.mode, "ghosts") == 0;
+    const uint32_t cells = is_near ? 8 : (uint32_t)options.cells;
     const weft_shard_desc shard = {
         .key = bench.position,
-        .grid = {.dimensions = 2,
-                 .cells = {is_thin ? 2 : (uint32_t)options.cells, (uint32_t)options.cells},
-                 .most = {1, 1}},
+        .grid = {.dimensions = 2, .cells = {cells, cells}, .most = {1, 1}, .reach = is_near},
         .halo = {bench.position, bench.velocity},
         .balance_every = UINT32_MAX};
     check(weft_shard_create(bench.world, &shard, &bench.shard), "weft_shard_create");

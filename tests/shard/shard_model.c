@@ -244,6 +244,33 @@ static void create_systems(weft_archetype *children)
     if (!options.is_still && weft_system_create(model.world, &liver).id == 0) abort();
 }
 
+/* Exact sums over all rows of all ranks; their bits together. */
+static uint64_t sum_positions(void)
+{
+    enum { SUMS = 8 };
+    weft_sum sums[SUMS] = {0};
+    uint64_t all = 0;
+    const weft_query_desc desc = {.terms = {{model.info.gid}, {model.position}}};
+    const weft_query query = weft_query_create(model.world, &desc);
+    weft_cursor c = weft_query_begin(model.world, query);
+    while (weft_query_next(&c)) {
+        const Position *p = WEFT_READ_COLUMN(&c.slice, 1, Position);
+        for (uint32_t i = 0; i < c.slice.count; i++)
+            for (int k = 0; k < SUMS; k++)
+                weft_sum_add(&sums[k], (double)p[i].x * (double)p[i].y / (3 + k));
+    }
+    weft_query_end(&c);
+    (void)weft_query_destroy(model.world, query);
+    check(weft_ranks_sum_exact(sums, SUMS), "weft_ranks_sum_exact");
+    for (int k = 0; k < SUMS; k++) {
+        const double value = weft_sum_value(&sums[k]);
+        uint64_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        all = all * 31 + bits;
+    }
+    return all;
+}
+
 static void print_state(const char *what)
 {
     uint64_t hash[2];
@@ -254,10 +281,12 @@ static void print_state(const char *what)
     uint64_t totals[] = {stats.rows,          stats.rows_left, stats.value_bytes,
                          stats.sectors_moved, stats.ghosts,    stats.stubs};
     check(weft_ranks_sum(totals, 6), "weft_ranks_sum");
+    const uint64_t sum = sum_positions();
     if (weft_ranks_rank() != 0) return;
-    printf("%s %016llx%016llx tick %llu rows %llu left %llu bytes %llu sectors %llu ghosts %llu "
+    printf("%s %016llx%016llx%016llx tick %llu rows %llu left %llu bytes %llu sectors %llu ghosts "
+           "%llu "
            "stubs %llu\n",
-           what, (unsigned long long)hash[0], (unsigned long long)hash[1],
+           what, (unsigned long long)hash[0], (unsigned long long)hash[1], (unsigned long long)sum,
            (unsigned long long)weft_shard_tick(model.shard), (unsigned long long)totals[0],
            (unsigned long long)totals[1], (unsigned long long)totals[2],
            (unsigned long long)totals[3], (unsigned long long)totals[4],

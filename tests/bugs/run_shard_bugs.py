@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Seeded bugs of shards, which only runs on several ranks show: run_shard_bugs.py SOURCE BUILD FILE.bugs [--only NAME]
+
+Entries are those of run_bugs.py, with `caught shard MODE`: shard_model is linked with the bug in it, and
+tests/shard/run_shard.py MODE must fail. It compares the program with itself on other numbers of ranks.
+"""
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import run_bugs
+
+run_bugs.LAYERS.insert(0, "scheduler/shard")
+
+
+def link_words(tree):
+    for line in subprocess.run(["ninja", "-C", tree.top, "-t", "commands", "shard_model"], capture_output=True,
+                               text=True).stdout.splitlines():
+        if " -o tests/shard/shard_model " in line:
+            return shlex.split(line.split("&&")[1])
+    sys.exit("the build does not tell how shard_model is linked")
+
+
+def build(tree, entry, copy):
+    source = os.path.join(tree.source, entry["file"])
+    changed = os.path.join(copy, "changed.o")
+    words = run_bugs.command_in(tree, copy, source, changed)
+    out = run_bugs.run([w for w in words if w != "-Werror"])
+    if out.returncode != 0:
+        return "does not compile: " + out.stderr[:500]
+    words = link_words(tree)
+    words[words.index("-o") + 1] = os.path.join(copy, "shard_model")
+    at = next(i for i, word in enumerate(words) if word.endswith("shard_model.c.o"))
+    out = subprocess.run(words[:at + 1] + [changed] + words[at + 1:], capture_output=True, text=True, cwd=tree.top)
+    os.symlink("shard_model", os.path.join(copy, "shard_model_one"))
+    return "" if out.returncode == 0 else "does not link: " + out.stderr[:500]
+
+
+def check(tree, entry):
+    text, reason = run_bugs.seeded_text(tree, entry)
+    if text is None:
+        return False, reason
+    mode = entry["caught"].split()[1]
+    with tempfile.TemporaryDirectory() as copy:
+        run_bugs.copy_sources(tree, entry, text, copy)
+        reason = build(tree, entry, copy)
+        if reason:
+            return False, reason
+        script = os.path.join(tree.source, "tests/shard/run_shard.py")
+        out = run_bugs.run([sys.executable, script, mode, copy, "--quick"])
+    last = (out.stdout.strip().splitlines() or [""])[-1]
+    return out.returncode != 0, last[:100] if out.returncode != 0 else "NOT CAUGHT by " + mode
+
+
+def main():
+    arguments = sys.argv[1:]
+    only = arguments[arguments.index("--only") + 1] if "--only" in arguments else None
+    tree = run_bugs.Tree(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
+    entries = [e for e in run_bugs.parse(arguments[2]) if only in (None, e["name"])]
+    failed = 0
+    for entry in entries:
+        good, note = check(tree, entry)
+        failed += not good
+        print("%-8s %-36s %s" % ("caught" if good else "FAILED", entry["name"], note))
+        sys.stdout.flush()
+    print("%d seeded bugs, %d caught" % (len(entries), len(entries) - failed))
+    return 1 if failed or not entries else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
