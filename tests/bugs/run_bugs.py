@@ -2,7 +2,7 @@
 """run_bugs.py SOURCE_DIR BUILD_DIR CATALOGUE.bugs ... [--only NAME]: seeds bugs and demands that the
 check named in the catalogue catches each.
 
-Every entry is applied to a copy of the sources; what depends on the changed file is compiled again.
+Every entry is applied to a copy of the file; what depends on it is compiled again, quickly (-O1).
 `caught PROGRAM SCENARIO`: with hooked atomics, linked with the explorer's other objects; the scenario
 must fail. `caught test FILE`: as the build compiles it, linked with the objects of that test
 (tests/<layer>/test_*.c); the test must fail or die. An entry whose old text is not found
@@ -23,6 +23,8 @@ import time
 LIMIT_SECONDS = 240  # only ends what hangs; a hang is not a catch
 FLAGS = ["-std=gnu17", "-O1", "-w", "-fsanitize=thread", "-D_GNU_SOURCE", "-DWEFT_CHECKED=1",
          "-DWEFT_ATOMICS_HOOKED=1", "-include", "assert.h"]
+QUICK = ["-O1", "-g0", "-w"]  # of a test: after the words of the build
+LINKER = ["-fuse-ld=lld"] if shutil.which("ld.lld") else []
 LAYERS = ["jobs/base", "jobs", "ecs/blob", "ecs/scene", "ecs", "scheduler"]
 SPACE = r"\s*(?:/\*[^*]*\*/\s*)*"  # comments after a line of the old text do not count
 
@@ -44,7 +46,7 @@ def parse(path):
                 entry["hunks"][-1][0].append(rest)
             elif word == "+":
                 entry["hunks"][-1][1].append(rest)
-            elif word in ("file", "caught"):
+            elif word in ("file", "caught", "users"):
                 entry[word] = rest
             else:
                 sys.exit("%s:%d: cannot read: %s" % (path, number, line))
@@ -94,22 +96,23 @@ def private_folders(top):
     return found
 
 
-def users_of(header, sources, source_dir):
-    """The sources that see a header, directly or through others."""
+def users_of(header, sources, source_dir, function=None):
+    """The sources that see a header, directly or through others; of one function: those that name it, or see another
+    header that does."""
     seen, wanted = {}, os.path.basename(header)
+    named = function and re.compile(r"\b%s\b" % function)
     private = {name: os.path.join(folder, name) for folder in private_folders(source_dir)
                for name in os.listdir(folder)}
 
     def sees(path):
         if path in seen:
             return seen[path]
-        seen[path] = False
         with open(path) as file:
-            names = re.findall(r'#include "([^"]+)"', file.read())
+            text = file.read()
+        names = re.findall(r'#include "([^"]+)"', text)
+        seen[path] = bool(named.search(text)) if named else wanted in names
         for name in names:
-            if name == wanted:
-                seen[path] = True
-            if name in private and sees(private[name]):
+            if name in private and (not named or name != wanted) and sees(private[name]):
                 seen[path] = True
         return seen[path]
 
@@ -129,17 +132,22 @@ def seeded_text(tree, entry):
 
 
 def copy_sources(tree, entry, text, copy):
-    for layer in LAYERS:
-        for part in ("src", "include", "engine"):
-            if os.path.isdir(os.path.join(tree.source, layer, part)):
-                shutil.copytree(os.path.join(tree.source, layer, part), os.path.join(copy, layer, part))
+    """Writes the seeded file to the copy. Beside a header lie links to all sources, which include it."""
+    if entry["file"].endswith(".h"):
+        for layer in LAYERS:
+            for part in ("src", "include", "engine"):
+                folder = os.path.join(tree.source, layer, part)
+                if os.path.isdir(folder):
+                    shutil.copytree(folder, os.path.join(copy, layer, part), copy_function=os.symlink)
+        os.unlink(os.path.join(copy, entry["file"]))
+    os.makedirs(os.path.dirname(os.path.join(copy, entry["file"])), exist_ok=True)
     with open(os.path.join(copy, entry["file"]), "w") as file:
         file.write(text)
 
 
 def changed_sources(tree, entry, sources):
     if entry["file"].endswith(".h"):
-        return users_of(entry["file"], sources, tree.source)
+        return users_of(entry["file"], sources, tree.source, entry.get("users"))
     return [os.path.join(tree.source, entry["file"])]
 
 
@@ -151,7 +159,8 @@ def build_explorer(tree, entry, copy, program):
     """Returns the program and an error text."""
     sources, defines = tree.program(program)
     changed = changed_sources(tree, entry, sources)
-    includes = ["-I" + folder for folder in private_folders(copy)]
+    top = copy if entry["file"].endswith(".h") else tree.source
+    includes = ["-I" + folder for folder in private_folders(top)]
     objects = []
     for number, source in enumerate(sources):
         if source not in changed:
@@ -166,22 +175,24 @@ def build_explorer(tree, entry, copy, program):
         if out.returncode != 0:
             return None, "does not compile: " + out.stderr[:500]
     binary = os.path.join(copy, "program")
-    out = run(["cc", "-o", binary, *objects, os.path.join(tree.build, "libweft_explore.a"),
+    out = run(["cc", *LINKER, "-o", binary, *objects, os.path.join(tree.build, "libweft_explore.a"),
                os.path.join(tree.build, "libweft_explore_base.a"), "-lpthread"])
     return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
 
 
-def command_in(tree, copy, source, out):
-    """The words that compile a source, with the copy's folders in them."""
+def command_in(tree, entry, copy, source, out):
+    """The words that compile a source with the bug, quickly."""
     command = tree.commands[source]
-    for layer in LAYERS:
-        for part in ("src", "include", "engine"):
-            inside = os.path.join(layer, part)
-            command = re.sub(re.escape(os.path.join(tree.source, inside)) + r"(?=[/ ])",
-                             os.path.join(copy, inside), command)
-    words = shlex.split(command)
+    changed = [entry["file"]]
+    if entry["file"].endswith(".h"):
+        changed = [os.path.join(layer, part) for layer in LAYERS for part in ("src", "include", "engine")]
+    for inside in changed:
+        command = re.sub(re.escape(os.path.join(tree.source, inside)) + r"(?=[/ ]|$)",
+                         os.path.join(copy, inside), command)
+    words = [w for w in shlex.split(command) if w != "-Werror"]
+    words = words[os.path.basename(words[0]) == "ccache":]
     words[words.index("-o") + 1] = out
-    return words
+    return words + QUICK
 
 
 def build_test(tree, entry, copy, test):
@@ -191,8 +202,7 @@ def build_test(tree, entry, copy, test):
     objects = []
     for number, source in enumerate(changed_sources(tree, entry, sources)):
         objects.append(os.path.join(copy, "%d.o" % number))
-        words = command_in(tree, copy, source, objects[-1])
-        out = run([w for w in words if w != "-Werror"])
+        out = run(command_in(tree, entry, copy, source, objects[-1]))
         if out.returncode != 0:
             return None, "does not compile: " + out.stderr[:500]
     name = os.path.splitext(os.path.basename(test))[0]
@@ -200,10 +210,11 @@ def build_test(tree, entry, copy, test):
     for folder, _, files in os.walk(own):
         objects += [os.path.join(folder, f) for f in files if f.endswith(".o")]
     libraries = [os.path.join(tree.top, p) for p in ("tests/libweft_test_support.a", "libweft_testable.a")]
+    plain = os.path.join(tree.top, "tests/libweft_test_plain.a")
     binary = os.path.join(copy, "program")
     with open(os.path.join(tree.source, test)) as file:
-        criterion = ["-lcriterion"] if "<criterion/" in file.read() else []
-    out = run(["cc", "-o", binary, *objects, *libraries, *criterion, "-lm", "-lpthread"])
+        runner = ["-lcriterion"] if "<criterion/" in file.read() else [plain, *libraries]
+    out = run(["cc", *LINKER, "-o", binary, *objects, *libraries, *runner, "-lm", "-lpthread"])
     return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
 
 

@@ -41,7 +41,7 @@ def build(tree, entry, copy):
     objects = []
     for number, source in enumerate(run_bugs.changed_sources(tree, entry, sources)):
         objects.append(os.path.join(copy, "%d.o" % number))
-        out = run_bugs.run([w for w in run_bugs.command_in(tree, copy, source, objects[-1]) if w != "-Werror"])
+        out = run_bugs.run(run_bugs.command_in(tree, entry, copy, source, objects[-1]))
         if out.returncode != 0:
             return None, "does not compile: " + out.stderr[:500]
     binary = os.path.join(copy, "weft")

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scene_random.c: random edits of documents: what is baked step by step is byte for byte
  * what is baked from nothing, for any number of workers. In the environment: WEFT_SCENE_SCRIPTS,
- * how many scripts (60), from number WEFT_SCENE_FIRST (0), WEFT_SCENE_EDITS, bakes of each (25); a
+ * how many scripts (60; 15 under sanitizers), from number WEFT_SCENE_FIRST (0), WEFT_SCENE_EDITS, bakes of each (25); a
  * campaign: 100000 and 5. */
 #include "scene_scripts.h"
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { SCRIPTS = 15 };
+#else
+enum { SCRIPTS = 60 };
+#endif
 
 /* The bytes of a world that the scene fills. */
 static weft_world_bytes bytes_of(stage *s, weft_world **world)
@@ -96,7 +102,7 @@ static uint32_t run_script(test_random dice, uint64_t seed, uint32_t edits,
 PLAIN_TEST(a_bake_step_by_step_is_the_bake_from_nothing)
 {
     static char texts[DOCUMENTS][TEXT_BYTES];
-    uint32_t scripts = number_of("WEFT_SCENE_SCRIPTS", 60);
+    uint32_t scripts = number_of("WEFT_SCENE_SCRIPTS", SCRIPTS);
     uint32_t edits = number_of("WEFT_SCENE_EDITS", 25), clean = 0, kept = 0;
     const test_random dice = test_random_init(1);
     const uint32_t first = number_of("WEFT_SCENE_FIRST", 0);

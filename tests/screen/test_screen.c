@@ -44,7 +44,11 @@ static void compare_with_plain(const char *start, bool has_losses)
     CHECK(screen_load(&o, &plain) == 0 && screen_plain(&plain) == 0);
     CHECK(plain.approach_count > 0);
     CHECK((plain.loss_count > 3) == has_losses);
+#ifdef NDEBUG
     static const uint32_t workers[] = {1, 2, 5};
+#else
+    static const uint32_t workers[] = {5}; /* slow builds */
+#endif
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         struct screen_result engine = {0};
         o.workers = workers[i];

@@ -93,9 +93,12 @@ def check_windows(at):
     check(frames_of(events) == [18, 19], f"frames 18-: {frames_of(events)}")
     events, text = trace("w.pftrace", 20, WEFT_TRACE_FRAMES="30")
     check(not events and "frame 30 (WEFT_TRACE_FRAMES) was not reached" in text, f"frame 30: {text}")
-    events, text = trace("w.pftrace", 300, WEFT_TRACE_LAST="0.02")
-    times = [e[2] for e in events]
-    check(max(times) - min(times) <= 2e7 and frames_of(events)[-1] == 299 and text == "", f"last: {text}")
+    for _ in range(10): # a busy machine may stop the program for longer
+        events, text = trace("w.pftrace", 300, WEFT_TRACE_LAST="0.02")
+        if frames_of(events)[-1:] == [299]:
+            break
+    times = [e[2] for e in events] or [0]
+    check(max(times) - min(times) <= 2e7 and frames_of(events)[-1:] == [299] and text == "", f"last: {text}")
     check_rows("last", events)
     events, text = trace("w.pftrace", 3000, WEFT_TRACE_MB="1")
     kept = frames_of(events)
