@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scene_random.c: random edits of documents: what is baked step by step is byte for byte
  * what is baked from nothing, for any number of workers. In the environment: WEFT_SCENE_SCRIPTS,
- * how many scripts (60; 15 under sanitizers), from number WEFT_SCENE_FIRST (0), WEFT_SCENE_EDITS, bakes of each (25); a
- * campaign: 100000 and 5. */
+ * how many scripts (60; 15 under sanitizers), from number WEFT_SCENE_FIRST (0), WEFT_SCENE_EDITS,
+ * bakes of each (25); a campaign: 100000 and 5. */
 #include "scene_scripts.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
