@@ -64,14 +64,14 @@ static const weft_field friend_fields[] = {{.name = "who", .kind = WEFT_FIELD_EN
 static struct {
     long steps, points, workers, at, balance, die;
     const char *load, *save;
-    bool is_still, is_uneven, has_other, is_full, is_verbose, dumps;
+    bool is_still, is_uneven, has_other, is_sparse, is_full, is_verbose, dumps;
 } options = {.steps = 50, .points = 2000, .workers = 1, .at = -1, .balance = 8, .die = -1};
 
 static struct {
     weft_world *world;
     weft_shard *shard;
     weft_shard_info info;
-    weft_component position, velocity, pull, friend, trail, shy;
+    weft_component position, velocity, pull, friend, trail, shy, mark;
     weft_query points;
 } model;
 
@@ -189,6 +189,7 @@ static void create_world(void)
                                                             .field_count = 1});
     model.trail =
         weft_component_create_plain(world, "Trail", sizeof(Trail), _Alignof(Trail), WEFT_BUFFER);
+    model.mark = weft_component_create_plain(world, "Mark", 4, 4, WEFT_SPARSE);
     model.shy = weft_component_create_plain(world, "Shy", 0, 1, 0);
     if (options.has_other && weft_ranks_rank() == 1)
         (void)weft_component_create_plain(world, "Other", 4, 4, 0);
@@ -218,6 +219,8 @@ static void create_points(void)
         const weft_entity e = weft_entity_create(model.world, i % 10 != 0 ? archetype : slow);
         WEFT_SET(model.world, e, model.position, Position, {at.x, at.y});
         if (i % 10 != 0) WEFT_SET(model.world, e, model.velocity, Velocity, {v.x, v.y});
+        if (options.is_sparse && weft_ranks_rank() == 1)
+            weft_entity_add(model.world, e, model.mark);
     }
 }
 
@@ -356,8 +359,9 @@ static void read_options(int argc, char **argv)
         {"--balance", .number = &options.balance},   {"--die", .number = &options.die},
         {"--load", .text = &options.load},           {"--save", .text = &options.save},
         {"--still", .flag = &options.is_still},      {"--uneven", .flag = &options.is_uneven},
-        {"--component", .flag = &options.has_other}, {"--full", .flag = &options.is_full},
-        {"--verbose", .flag = &options.is_verbose},  {"--dump", .flag = &options.dumps}};
+        {"--component", .flag = &options.has_other}, {"--sparse", .flag = &options.is_sparse},
+        {"--full", .flag = &options.is_full},        {"--verbose", .flag = &options.is_verbose},
+        {"--dump", .flag = &options.dumps}};
     for (int i = 1; i < argc; i++)
         for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
             if (strcmp(argv[i], list[k].name) != 0) continue;
@@ -398,7 +402,7 @@ int main(int argc, char **argv)
     else
         create_points();
     create_systems(&children);
-    check(weft_shard_sync(model.shard), "weft_shard_sync");
+    check(weft_shard_sync(model.shard), "refused by weft_shard_sync");
     run_steps();
     print_state("hash");
     if (options.dumps) dump_rows();

@@ -215,6 +215,7 @@ void weft_shard_destroy(weft_shard *shard)
     end_query(shard, shard->dead_query, false);
     end_query(shard, shard->ghost_query, true);
     end_query(shard, shard->stub_query, true);
+    weft__sparse_free(shard);
     weft__packs_free(shard);
     weft__ghosts_free(shard);
     weft__gid_table_free(shard);

@@ -9,13 +9,14 @@
 #include "os.h"
 #include "ranks_error.h"
 #include "row_pack.h"
+#include "row_types.h"
 #include "sector_move.h"
 #include "shard_clock.h"
 
 weft_result weft_shard_sync(weft_shard *shard)
 {
     const uint64_t start = weft__shard_now();
-    weft_result result = weft__rows_sync(shard, WEFT_OK);
+    weft_result result = weft__rows_sync(shard, weft__sparse_refuse(shard));
     shard->stats.sync_ns += weft__shard_now() - start;
     return result;
 }
@@ -103,6 +104,7 @@ weft_result weft_shard_step(weft_shard *shard, float dt)
         if (result != WEFT_OK)
             result = weft__ranks_fail(result, "the step: %s", weft_world_error(shard->world)->text);
         if (shard->step_result != WEFT_OK) result = shard->step_result;
+        if (result == WEFT_OK) result = weft__sparse_refuse(shard);
     }
     const uint64_t start = weft__shard_now();
     result = weft__rows_sync(shard, result);

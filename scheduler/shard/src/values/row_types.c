@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "byte_list.h"
 #include "hash.h"
 #include "ranks_error.h"
 #include "world_front.h"
@@ -58,6 +59,48 @@ weft_result weft__row_component_of(const weft_shard *shard, weft_component compo
     else if (desc->size == 0)
         out->kind = WEFT__VALUE_TAG;
     return WEFT_OK;
+}
+
+/* Watches the SPARSE components that were registered since the last look. */
+static weft_result watch_sparse(weft_shard *shard)
+{
+    for (;; shard->components_seen++) {
+        const weft_component component = weft__component(shard->world, shard->components_seen + 1);
+        const weft_component_desc *desc = weft_component_info(shard->world, component);
+        if (desc == NULL) return WEFT_OK;
+        if ((desc->flags & WEFT_SPARSE) == 0) continue;
+        const weft_query_desc both = {
+            .terms = {{shard->gid}, {component, .match = WEFT_PRESENT}},
+            .with_inactive = true,
+            .ignores_enabled = true,
+        };
+        const weft_query query = weft_query_create(shard->world, &both);
+        if (query.id == 0 ||
+            !weft__array_grow(&shard->sparse, &shard->sparse_capacity,
+                              shard->sparse_count + UINT64_C(1), sizeof *shard->sparse))
+            return weft__ranks_no_memory();
+        shard->sparse[shard->sparse_count++] = (weft__sparse_watch){component, query};
+    }
+}
+
+weft_result weft__sparse_refuse(weft_shard *shard)
+{
+    weft_result result = watch_sparse(shard);
+    for (uint32_t i = 0; i < shard->sparse_count && result == WEFT_OK; i++)
+        if (weft_query_count(shard->world, shard->sparse[i].query) != 0)
+            result = weft__ranks_fail(
+                WEFT_UNSUPPORTED,
+                "component %s of a sharded entity cannot travel: it is SPARSE; keep it on private "
+                "entities, or register it without WEFT_SPARSE",
+                weft_component_info(shard->world, shard->sparse[i].component)->name);
+    return result;
+}
+
+void weft__sparse_free(weft_shard *shard)
+{
+    for (uint32_t i = 0; i < shard->sparse_count; i++)
+        (void)weft_query_destroy(shard->world, shard->sparse[i].query);
+    free(shard->sparse);
 }
 
 static int by_id(const void *a, const void *b)

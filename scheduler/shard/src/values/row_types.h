@@ -19,6 +19,12 @@ typedef enum weft__value_kind {
     WEFT__VALUE_KINDS,
 } weft__value_kind;
 
+/* Sharded entities that have a SPARSE component. Owner: the shard. */
+typedef struct weft__sparse_watch {
+    weft_component component;
+    weft_query query;
+} weft__sparse_watch;
+
 /* One component of rows. A value; `desc` belongs to the world. */
 typedef struct weft__row_component {
     weft_component component;
@@ -40,6 +46,11 @@ weft_result weft__row_components(const weft_shard *shard, weft_archetype archety
 /* Calls `visit` for each ENTITY field of `count` values. */
 void weft__references_visit(const weft__row_component *component, void *values, uint64_t count,
                             void (*visit)(weft_entity *field, void *user), void *user);
+
+/* Refuses sharded entities that have SPARSE components: those are in no archetype, so nothing sends,
+ * saves or hashes them. Errors: UNSUPPORTED (the text names the component), OUT_OF_MEMORY. */
+weft_result weft__sparse_refuse(weft_shard *shard);
+void weft__sparse_free(weft_shard *shard);
 
 /* A hash of all components of the world in the order of their registration. */
 uint64_t weft__components_hash(const weft_shard *shard);
