@@ -47,8 +47,8 @@ weft_result weft__row_components(const weft_shard *shard, weft_archetype archety
 void weft__references_visit(const weft__row_component *component, void *values, uint64_t count,
                             void (*visit)(weft_entity *field, void *user), void *user);
 
-/* Refuses sharded entities that have SPARSE components: those are in no archetype, so nothing sends,
- * saves or hashes them. Errors: UNSUPPORTED (the text names the component), OUT_OF_MEMORY. */
+/* Refuses sharded entities that have SPARSE components: those are in no archetype, so nothing
+ * sends, saves or hashes them. Errors: UNSUPPORTED (the text names it), OUT_OF_MEMORY. */
 weft_result weft__sparse_refuse(weft_shard *shard);
 void weft__sparse_free(weft_shard *shard);
 
