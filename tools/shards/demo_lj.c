@@ -18,6 +18,7 @@
 #include <weft/random.h>
 #include <weft/sum.h>
 
+#include "cli.h"
 #include "demo.h"
 #include "lj_data.h"
 #include "lj_lists.h"
@@ -68,7 +69,7 @@ static weft_result make_lattice(const demo *run, lj_data *atoms)
 {
     static const double corner[4][3] = {{0, 0, 0}, {0.5, 0.5, 0}, {0.5, 0, 0.5}, {0, 0.5, 0.5}};
     const uint32_t size = run->options->size;
-    uint32_t cells = 1;
+    uint32_t cells = 6; /* three sectors along each axis, as wide as systems look */
     while (4 * (uint64_t)(cells + 1) * (cells + 1) * (cells + 1) <= size) cells++;
     const double edge = cbrt(4 / density);
     atoms->count = 4 * cells * cells * cells;
@@ -273,7 +274,11 @@ static weft_result describe(demo *run, weft_shard_desc *desc)
     if (result != WEFT_OK) return result;
     const double side = m->atoms.side;
     const double most = floor(side / (cut + skin)), some = cbrt(m->atoms.count / atoms_per_sector);
-    if (most < 3) return WEFT_INVALID_ARGUMENT;
+    if (most < 3) {
+        weft_cli_fail("shard-demo", "a box of %g is too small: at least %g", side,
+                      3 * (cut + skin));
+        return WEFT_CANCELLED;
+    }
     m->space = (lj_space){.cells = (uint32_t)fmax(3, fmin(most, some)),
                           .side = side,
                           .cut = cut + skin,
