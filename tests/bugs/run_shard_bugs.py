@@ -27,8 +27,8 @@ def link_words(tree):
 def build(tree, entry, copy):
     source = os.path.join(tree.source, entry["file"])
     changed = os.path.join(copy, "changed.o")
-    words = run_bugs.command_in(tree, copy, source, changed)
-    out = run_bugs.run([w for w in words if w != "-Werror"])
+    words = run_bugs.command_in(tree, entry, copy, source, changed)
+    out = run_bugs.run(words)
     if out.returncode != 0:
         return "does not compile: " + out.stderr[:500]
     words = link_words(tree)
