@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.h: keeping the compiled schedule current.
+/* compile.h: keeping the compiled schedule current: order, stages, graphs of segments, entries.
  *
  * See compile.c. Everything that a step or a report needs of it is in weft__scheduler. Owner,
  * between segments. */

@@ -213,8 +213,7 @@ typedef struct weft_blob_report {
     const char *failed_check; /* of a builder; static text, or NULL */
     uint64_t failed_offset;   /* bytes from the start of the blob; of the struct when failed_check
                                  begins with "type:" */
-    char failed_file[384];    /* of weft_blob_save: the operation, the path and the system's
-                                 reason; "" when none */
+    char failed_file[384];    /* of weft_blob_save: operation, path, the system's reason; or "" */
 } weft_blob_report;
 
 /* What a store knows of a blob. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* live_apply.h: changes of the documents are applied to the followed world, in three phases:
- * entities come, values change, entities leave; so that references find their targets.
+ * entities come, values change, entities leave; so that references find their targets. Where the
+ * world has changed a value, too, the three-way rule decides: base, file, world.
  *
  * Owner, world idle. */
 #ifndef WEFT_LIVE_APPLY_H
