@@ -6,9 +6,8 @@
  *
  * ghosts     every row is a ghost on the other rank and is written in every step: ns per row for
  *            packing it on one rank and taking it over on the other
- * migration  a share of the rows goes to the other rank in every step: ns of weft_shard_sync per
- * row
- *            that leaves or comes
+ * migration  a share of the rows goes to the other rank in every step: ns of weft_shard_sync for
+ *            each row that leaves or comes
  * overlap    the part of the exchange that interior halves hide, where they take `--ratio` times as
  *            long
  * scale      seconds of a step, for 2 ranks x 1 worker against 1 rank x 2 workers */

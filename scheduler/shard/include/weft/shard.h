@@ -25,7 +25,7 @@
  * Results do not depend on ranks as long as a system uses, of other entities, only the rows that
  * weft_shard_rows gives (sorted by gid) in sectors that weft_shard_near lists (sorted by number),
  * draws random numbers by gid and weft_shard_tick, and changes only its own row or records commands
- * on it. docs/shards.md is the guide.
+ * on it. docs/guide/shards.md is the guide.
  *
  * Threads: the owner of the world, which is the thread of weft_ranks_start, world idle, unless said
  * otherwise. Calls marked *collective* are made by all ranks in the same order. Errors: a call that
