@@ -97,12 +97,16 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         run("the installation", ["cmake", "--install", build, "--prefix", work + "/prefix"])
         pc = os.path.dirname(glob.glob(work + "/prefix/**/weft.pc", recursive=True)[0])
-        flags = run("pkg-config", ["pkg-config", "--cflags", "--libs", "weft-scene"],
-                    env={**os.environ, "PKG_CONFIG_PATH": pc}).split()
-        flags.append("-Wl,-rpath," + os.path.dirname(pc))
+        def flags_of(library):
+            flags = run("pkg-config", ["pkg-config", "--cflags", "--libs", library],
+                        env={**os.environ, "PKG_CONFIG_PATH": pc}).split()
+            return [*flags, "-Wl,-rpath," + os.path.dirname(pc)]
+
+        flags = flags_of("weft-scene")
         guide = sorted(glob.glob("docs/guide/*.md", root_dir=SOURCE))
         for page in ["README.md", *guide]:
-            programs, fragments = check(page, work, (cc, cxx), flags)
+            own = flags_of("weft-shard") if page == "docs/guide/shards.md" else flags
+            programs, fragments = check(page, work, (cc, cxx), own)
             print(f"{page}: {programs} programs, {fragments} fragments")
             if page == "README.md" and programs != 1:
                 sys.exit("FAILED: README.md holds no C program")
