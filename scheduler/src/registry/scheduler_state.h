@@ -3,9 +3,8 @@
  * the entries of a stage, workers. Structs only; what finds them: registry.h.
  *
  * One weft__scheduler per world, made with its first system, kept in the world's extension.
- * Everything is changed by the owner with the world idle or between stages; while a stage runs,
- * workers read all of it and write only their own weft__worker, the columns they were given and
- * change versions. */
+ * All of it is changed by the owner, world idle or between stages; while a stage runs, workers
+ * read it, and write only their own weft__worker, columns they were given and change versions. */
 #ifndef WEFT_SCHEDULER_STATE_H
 #define WEFT_SCHEDULER_STATE_H
 
