@@ -258,6 +258,17 @@ def check(tree, entry):
     return True, "%5.2f s  %s: %s" % (time.time() - start, wanted, note[:90])
 
 
+def report(entries, results):
+    """Prints a line for each (caught, note) as it comes, then the sum; the exit status."""
+    failed = 0
+    for entry, (good, note) in zip(entries, results):
+        failed += not good
+        print("%-8s %-36s %s" % ("caught" if good else "FAILED", entry["name"], note))
+        sys.stdout.flush()
+    print("%d seeded bugs, %d caught" % (len(entries), len(entries) - failed))
+    return 1 if failed or not entries else 0
+
+
 def main():
     arguments = sys.argv[1:]
     only = None
@@ -267,14 +278,8 @@ def main():
         del arguments[at:at + 2]
     tree = Tree(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
     entries = [e for path in arguments[2:] for e in parse(path) if only in (None, e["name"])]
-    failed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for entry, (good, note) in zip(entries, pool.map(lambda e: check(tree, e), entries)):
-            failed += not good
-            print("%-8s %-36s %s" % ("caught" if good else "FAILED", entry["name"], note))
-            sys.stdout.flush()
-    print("%d seeded bugs, %d caught" % (len(entries), len(entries) - failed))
-    return 1 if failed or not entries else 0
+        return report(entries, pool.map(lambda e: check(tree, e), entries))
 
 
 if __name__ == "__main__":

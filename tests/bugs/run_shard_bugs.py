@@ -60,14 +60,7 @@ def main():
     only = arguments[arguments.index("--only") + 1] if "--only" in arguments else None
     tree = run_bugs.Tree(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
     entries = [e for e in run_bugs.parse(arguments[2]) if only in (None, e["name"])]
-    failed = 0
-    for entry in entries:
-        good, note = check(tree, entry)
-        failed += not good
-        print("%-8s %-36s %s" % ("caught" if good else "FAILED", entry["name"], note))
-        sys.stdout.flush()
-    print("%d seeded bugs, %d caught" % (len(entries), len(entries) - failed))
-    return 1 if failed or not entries else 0
+    return run_bugs.report(entries, (check(tree, e) for e in entries))
 
 
 if __name__ == "__main__":
