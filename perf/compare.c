@@ -119,7 +119,9 @@ static void free_lines(saved_line *line)
 static int read_run(const char *path, saved_line **first)
 {
     FILE *file = fopen(path, "re");
-    if (!file) return weft_cli_fail("bench", "%s: %s", path, strerror(errno));
+    if (!file)
+        return weft_cli_fail("bench", "cannot open %s: %s; save runs with --json --samples > FILE",
+                             path, strerror(errno));
     saved_line **last = first;
     char *text = malloc(LINE_BYTES);
     /* a longer line, or one without an end, is none of ours: files may be endless (/dev/zero) */

@@ -35,7 +35,8 @@ static int compare(const char *const paths[2], bool is_json)
     for (int i = 0; i < 2; i++) {
         files[i] = fopen(paths[i], "re");
         if (files[i]) continue;
-        weft_cli_fail("diverge", "cannot open %s: %s", paths[i], strerror(errno));
+        weft_cli_fail("diverge", "cannot open %s: %s; WEFT_STATE_LOG=FILE writes one", paths[i],
+                      strerror(errno));
         if (files[0]) fclose(files[0]);
         return WEFT_CLI_FAILED;
     }

@@ -64,7 +64,7 @@ static int dump(weft_world *world, const char *path, const char *out)
     const weft_load_desc desc = {.blob_types = blobs,
                                  .blob_type_count = sizeof blobs / sizeof blobs[0]};
     if (weft_world_load(world, path, &desc) != WEFT_OK)
-        return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
+        return weft_cli_fail("dump", "%s: %s", path, weft_world_error(world)->text);
     return out == NULL ? write_text(world, stdout, "stdout") : write_file(world, out);
 }
 

@@ -286,7 +286,9 @@ int weft_stress_replay(const char *path)
     weft_stress_way way = {.mode = WEFT__PART_GIVEN};
     uint64_t expected[WEFT_STRESS_STEPS], hashes[WEFT_STRESS_STEPS];
     FILE *file = fopen(path, "re");
-    if (file == NULL) return weft_cli_fail("stress", "cannot open %s: %s", path, strerror(errno));
+    if (file == NULL)
+        return weft_cli_fail("stress", "cannot open %s: %s; a failing run writes one", path,
+                             strerror(errno));
     const bool is_order = read_order(file, &r, &way);
     fclose(file);
     stress.seed = r.seed;

@@ -7,7 +7,7 @@ _weft() {
         words=$("$weft" help --names 2>/dev/null)
     elif [[ $word == -* ]]; then
         words=$("$weft" "$command" --help 2>/dev/null | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
-    elif [ "$command" = bench ] || [ "$command" = stress ]; then
+    elif [[ $command == @(bench|stress|shard-demo) ]]; then
         words=$("$weft" "$command" --list 2>/dev/null | cut -d' ' -f1)
     elif [ "$command" = explain ]; then
         words=$("$weft" explain 2>/dev/null | sed 's/^E[0-9]* WEFT_\([A-Z_]*\).*/\1/' | tr 'A-Z_' 'a-z-')

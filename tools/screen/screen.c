@@ -81,11 +81,7 @@ static int read_catalogue(const struct screen_options *o, struct screen_result *
         fprintf(stderr, "%s: %u more problems\n", o->path, (unsigned)(problems - problems_shown));
     }
     if (result == TLE_NO_MEMORY) return weft_cli_fail("screen", "out of memory");
-    if (result == TLE_FILE && o->is_scene) return WEFT_CLI_FAILED;
-    if (result == TLE_FILE) {
-        return weft_cli_fail("screen", "no catalogue: name a file of two-line elements, or of OMM "
-                                       "as CSV or JSON");
-    }
+    if (result == TLE_FILE) return WEFT_CLI_FAILED; /* the reason is on stderr */
     if (o->is_strict && problems > 0) {
         return weft_cli_fail("screen",
                              "%s has %u bad lines and %u duplicates: correct them, or "

@@ -426,9 +426,10 @@ static enum tle_result open_file(struct reader *r)
 {
     if (byte_source_open(&r->source, r->path) == 0) return TLE_OK;
     if (errno == EISDIR)
-        problem_at(r, 0, 0, "is a directory: name a file of two-line elements");
+        problem_at(r, 0, 0, "is a directory: name a file of two-line elements or OMM");
     else
-        problem_at(r, 0, 0, "cannot open: %s", strerror(errno));
+        problem_at(r, 0, 0, "cannot open: %s: name a file of two-line elements or OMM",
+                   strerror(errno));
     return TLE_FILE;
 }
 

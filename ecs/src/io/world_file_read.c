@@ -49,7 +49,7 @@ bool weft__world_reader_fail(weft__world_reader *r, weft_load_reason reason, con
                              ? ": the file is damaged, take another copy"
                              : "";
     r->result = weft__error(r->world, weft__load_result(reason), WEFT__NO_ENTITY,
-                            WEFT__NO_COMPONENT, "weft_world_load: %s, before byte %zu%s", check,
+                            WEFT__NO_COMPONENT, "weft_world_load: %s, at byte %zu%s", check,
                             (size_t)(r->at - r->start), advice);
     return false;
 }
@@ -226,10 +226,9 @@ weft_result weft__world_size(const weft_world *world, const weft__world_header *
 {
     const char *problem = header_problem(header, report);
     *bytes = header->total_bytes;
-    return problem == NULL
-               ? WEFT_OK
-               : weft__error(world, weft__load_result(report->reason), WEFT__NO_ENTITY,
-                             WEFT__NO_COMPONENT, "weft_world_load: %s, before byte 0", problem);
+    return problem == NULL ? WEFT_OK
+                           : weft__error(world, weft__load_result(report->reason), WEFT__NO_ENTITY,
+                                         WEFT__NO_COMPONENT, "weft_world_load: %s", problem);
 }
 
 static bool truncated(weft__world_reader *r, size_t count, uint64_t expected)

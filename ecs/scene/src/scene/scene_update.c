@@ -387,6 +387,13 @@ static void unite(update *u)
     u->problems.count = kept;
 }
 
+static const char *why_missing(weft_result result)
+{
+    if (result == WEFT_NOT_FOUND) return "there is no such file: create it, or correct the name";
+    if (result == WEFT_IO) return "it is a directory, or the disk refused: name a readable file";
+    return weft_result_text(result);
+}
+
 static bool gather_problems(update *u)
 {
     const weft__files *files = &u->scene->files;
@@ -396,7 +403,7 @@ static bool gather_problems(update *u)
         is_kept = add_problems(u, file->problems);
         bool is_document = (file->path_hash ^ hash_string(file->path)) == 0;
         if (file->is_missing && is_document)
-            is_kept = say(u, file->path, "%s: cannot be read: %s", weft_result_text(file->result));
+            is_kept = say(u, file->path, "%s: cannot be read: %s", why_missing(file->result));
     }
     for (uint32_t i = 0; u->faulty != 0 && i < u->tree.nodes.count && is_kept; i++)
         if (u->tree.nodes.at[i].record != NULL && !u->tree.nodes.at[i].is_plain)
