@@ -15,6 +15,7 @@ import xml.dom.minidom
 sys.dont_write_bytecode = True
 TOOLS = sys.argv[1]
 sys.path.insert(0, os.path.join(TOOLS, "profile"))
+import deep  # noqa: E402
 import flame  # noqa: E402
 import perf_data  # noqa: E402
 import probes  # noqa: E402
@@ -42,13 +43,13 @@ def marker(address, name):
 def check_markers():
     base = 0x7FFD00001000
     two = b"\1" * 64 + marker(base + 64, 0x11) + b"\2" * 48 + marker(base + 128, 0x22)
-    check_equal("innermost marker", perf_data.find_marker(two, base), 0x11)
+    check_equal("innermost marker", perf_data.find_marker(two, base), (0x11, 64))
     ended = bytearray(two)
     ended[64:72] = bytes(8)
-    check_equal("an ended marker", perf_data.find_marker(bytes(ended), base), 0x22)
-    check_equal("a copy of a marker elsewhere", perf_data.find_marker(two, base + 8), 0)
-    check_equal("a marker that is cut", perf_data.find_marker(two[:76], base), 0)
-    check_equal("no marker", perf_data.find_marker(b"\x45\x57" * 512, base), 0)
+    check_equal("an ended marker", perf_data.find_marker(bytes(ended), base), (0x22, 128))
+    check_equal("a copy of a marker elsewhere", perf_data.find_marker(two, base + 8)[0], 0)
+    check_equal("a marker that is cut", perf_data.find_marker(two[:76], base), (0, 76))
+    check_equal("no marker", perf_data.find_marker(b"\x45\x57" * 512, base)[0], 0)
     for size in range(len(two)):
         perf_data.find_marker(two[:size], base)  # never beyond the end
     for broken in (b"", b"PERFILE2", b"x" * 200, b"PERFILE2" + struct.pack("<12Q", *[1 << 60] * 12)):
@@ -108,6 +109,25 @@ def check_script():
     rows = recording.table([("b", 1, 1), ("(host)", 1, 9), ("a", 1, 3), ("a", 2, 1)])
     check_equal("rows", [tuple(r) for r in rows], [("a", 4, 4 / 14, 2, 0.75), ("b", 1, 1 / 14, 1, 1.0),
                                                   ("(host)", 9, 9 / 14, 1, 1.0)])
+
+
+def check_deep():
+    """Cut samples are shared out as whole stacks say, by their innermost functions."""
+    whole = deep.Stacks()
+    for system, frames in [("near", ["kernel", "loop", "sin"])] * 3 + [("far", ["tide", "sin"]), (None, ["main", "map"])]:
+        whole.learn(system, frames)
+
+    def cut(*frames, system="(host)", is_broken=True):
+        sample = recording.Sample(1, 1, "w", 0, system, ["w", *frames], is_broken)
+        return sample._replace(**whole.complete(sample))
+    got = [cut("sin").system for _ in range(8)]
+    check_equal("in proportion", (got.count("near"), got.count("far")), (6, 2))
+    check_equal("two frames", (cut("loop", "sin").system, cut("loop", "sin").frames), ("near", ["kernel", "loop", "sin"]))
+    check_equal("host", (cut("map").system, cut("map").is_broken), ("(host)", True))
+    check_equal("unknown", [cut("log").system for _ in range(5)].count("near"), 3)
+    check_equal("a whole stack", cut("sin", is_broken=False).system, "(host)")
+    check_equal("a marker", cut("sin", system="far").system, "far")
+    check_equal("nothing seen", deep.Stacks().complete(recording.Sample(1, 1, "w", 0, "(host)", ["w", "sin"], True)), {})
 
 
 def check_lists():
@@ -197,6 +217,7 @@ def check_usage():
 
 check_markers()
 check_script()
+check_deep()
 check_lists()
 check_spans()
 check_schedule()

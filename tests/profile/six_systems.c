@@ -7,12 +7,14 @@
  * usage: six_systems SECONDS [WORKERS], of processor time
  *
  * Calls are long beside the clock reads around them, which nothing counts.
- * "wave" and "tide" share one function; "wave", "tide", "drag" and "spin" are fused. */
+ * "wave" and "tide" share one function; "wave", "tide", "drag" and "spin" are fused; "drag" has a
+ * deep stack and calls what "count" calls. */
 #include <weft/weft.h>
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { SYSTEMS = 6, WORKERS_MAX = 16, ROWS = 8000, CHECK = 16 };
@@ -89,9 +91,14 @@ static void run_waves(weft_slice *slice, void *user)
 {
     work(slice, user, some_sines);
 }
+/* With a stack that samples copy in part only; a page that was never touched would end the copy. */
 static void run_drag(weft_slice *slice, void *user)
 {
+    char room[24000];
+    memset(room, 1, sizeof room);
+    __asm__("" : : "m"(room));
     work(slice, user, some_powers);
+    __asm__("" : : "m"(room));
 }
 static void run_spin(weft_slice *slice, void *user)
 {

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import deep
 import flame as graph
 import probes
 import recording
@@ -192,7 +193,8 @@ def annotate(arguments):
     print(flush=True)
     data = os.path.join(folder_of(arguments, "samples"), "perf.data")
     done = subprocess.run(shown([perf(), "annotate", "--stdio", "-i", data, f"--symbol={ordered[0][0]}"]),
-                          stderr=subprocess.PIPE, text=True)
+                          capture_output=True, text=True, errors="replace")
+    print(re.split(rf"^.*for {deep.EVENT} \(", done.stdout, maxsplit=1, flags=re.M)[0], end="")
     if done.returncode:
         say(f"perf annotate: {done.stderr.strip()[-300:]} (it needs objdump: apt-get install binutils)")
     return 1 if done.returncode else 0

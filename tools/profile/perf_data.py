@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Reads what perf script cannot print from a recording of `perf record --call-graph dwarf`: the copy
-of the stack in every sample, and in it the marker of the system that ran (scheduler/src/dispatch/
-running.h). Only the parts of the format that are needed: one recording of our own `record`, little
-endian, not compressed. The format: perf.data-file-format.txt
-in the documentation of perf."""
+of the stack in every sample, and in it the marker of the system that ran (jobs/base/src/running.h).
+Only the parts of the format that are needed: a recording of our own `record`, little endian, not
+compressed. The format: perf.data-file-format.txt in the documentation of perf."""
+import collections
 import platform
 import struct
 
@@ -21,36 +21,34 @@ class Unreadable(Exception):
     """Not a recording that this can read; the text says why."""
 
 
-class Sample:
-    """One sample: pid, tid, time in ns, `system`: address of the name of the innermost system (0: none), and
-    `depth`: bytes of stack that were looked through, `is_cut`: the copy ended before the stack did."""
-    __slots__ = ("pid", "tid", "time", "system", "is_cut")
-
-    def __init__(self, pid, tid, time, system, is_cut):
-        self.pid, self.tid, self.time, self.system, self.is_cut = pid, tid, time, system, is_cut
+# One sample: time in ns; `system`: address of the name of the innermost system, 0: none; `depth`: bytes of stack above
+# its marker; `room`: size of the copy, which tells the events of a recording apart.
+Sample = collections.namedtuple("Sample", "pid tid time system depth room")
 
 
 def find_marker(stack, base):
-    """The name's address in the innermost marker of the copy of a stack that begins at `base`; 0: there is none."""
+    """(address of the name, offset) of the innermost marker in the copy of a stack that begins at `base`; the address
+    is 0 where there is none."""
     at = stack.find(TOP)
     while at >= 0:
         begin = at - 6
         if begin >= 0 and begin % 8 == 0 and begin + 16 <= len(stack):
             magic, name = struct.unpack_from("<QQ", stack, begin)
             if magic ^ MAGIC == base + begin:
-                return name
+                return name, begin
         at = stack.find(TOP, at + 1)
-    return 0
+    return 0, len(stack)
 
 
 def read_attribute(data):
-    """(sample_type, read_format, sample_regs_user, sample_stack_user) of the first event."""
+    """(sample_type, read_format, sample_regs_user, begin, length of the records), of the first event: others differ in
+    rate and size of stacks."""
     magic, _, attr_size, attrs, _, begin, length = struct.unpack_from("<8sQQQQQQ", data)
     if magic != b"PERFILE2":
         raise Unreadable("not a perf.data file of this machine")
     sample_type, read_format = struct.unpack_from("<QQ", data, attrs + 24)
-    registers, stack = struct.unpack_from("<QI", data, attrs + 80)
-    return sample_type, read_format, registers, stack, begin, length
+    registers, = struct.unpack_from("<Q", data, attrs + 80)
+    return sample_type, read_format, registers, begin, length
 
 
 def skip_chain(data, at, sample_type, read_format):
@@ -66,7 +64,7 @@ def skip_chain(data, at, sample_type, read_format):
 
 def read_sample(data, at, form):
     """The Sample whose body begins at `at`; `form` is what read_attribute returned."""
-    sample_type, read_format, registers, wanted = form[:4]
+    sample_type, read_format, registers = form[:3]
     at += 8 * bin(sample_type & (IDENTIFIER | IP)).count("1")
     pid, tid, time = struct.unpack_from("<iiQ", data, at)
     at += 16 + 8 * bin(sample_type & (ADDR | ID | STREAM | CPU | PERIOD)).count("1")
@@ -80,8 +78,8 @@ def read_sample(data, at, form):
         at += 8 * bin(registers).count("1")
     size = struct.unpack_from("<Q", data, at)[0]
     used = struct.unpack_from("<Q", data, at + 8 + size)[0] if size else 0
-    system = find_marker(data[at + 8:at + 8 + used], base) if used else 0
-    return Sample(pid, tid, time, system, used != 0 and used >= wanted)
+    system, depth = find_marker(data[at + 8:at + 8 + used], base)
+    return Sample(pid, tid, time, system, depth, size)
 
 
 def read_samples(path):
@@ -100,7 +98,7 @@ def read_records(data):
     form = read_attribute(data)
     if form[0] & (TID | TIME | REGISTERS | STACK) != TID | TIME | REGISTERS | STACK:
         raise Unreadable("no copies of stacks in it: record with weft-perf record, or --call-graph dwarf")
-    at, end = form[4], form[4] + form[5]
+    at, end = form[3], form[3] + form[4]
     samples, lost = [], 0
     while at + 8 <= end:
         kind, _, size = struct.unpack_from("<IHH", data, at)

@@ -10,12 +10,14 @@ import shutil
 import subprocess
 import sys
 
+import deep
 import perf_data
 
 CALLER = re.compile(r"^weft__system_calls?$")  # dispatch.h: the frame below each system
 BOTTOM = re.compile(r"^(_start|_dl_start.*|__libc_start.*|main|clone3?|start_thread|thread_start)$|^\\[unknown\\]$|"
                     r"^(ret_from_fork|asm_|entry_SYSCALL)")
 WAITING = re.compile(r"^weft__worker_spin$|futex|^do_epoll_wait$")
+DEEP = 16  # one whole stack for so many samples
 ENGINE, HOST, WAIT = "(engine)", "(host)", "(waiting)"
 HEAD = re.compile(r"^(.*?)\s+(-?\d+)/(-?\d+)\s+(\d+)\.(\d{9}):\s*$")
 FRAME = re.compile(r"^\s+[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)?(?: \(([^()]*)\))?$")
@@ -75,16 +77,26 @@ def run(command, arguments, environment):
     return done.returncode
 
 
-def record(folder, arguments, stacks="dwarf", stack_bytes=8192, hertz=997):
+def record(folder, arguments, stacks="dwarf", stack_bytes=4096, hertz=997):
     """Samples the program into folder/perf.data; the status of perf, which is that of the program."""
     check_access("cpu-clock")
     event = "cycles" if is_counted("cycles") else "cpu-clock"
     say(f"event: {event}" + ("" if event == "cycles" else
                              " (software clock: this machine offers no hardware counters)"))
-    graph = f"dwarf,{stack_bytes}" if stacks == "dwarf" else stacks
     data = os.path.join(make_folder(folder), "perf.data")
-    return run([perf(), "record", "-N", "-e", event, "-F", str(hertz), "-k", "mono", "--call-graph", graph, "-o", data],
+    return run([perf(), "record", "-N", "-k", "mono", *events(event, stacks, stack_bytes, hertz), "-o", data],
                arguments, {"WEFT_SYSTEMS": folder})
+
+
+def events(event, stacks, stack_bytes, hertz):
+    """Options of perf record. Copies that hold whole stacks at the full rate cost too much, so a second event takes a
+    few: deep.py."""
+    if stacks != "dwarf":
+        return ["-e", event, "-F", str(hertz), "--call-graph", stacks]
+    def one(rate, size, name):
+        return ["-e", f"{event}/freq={rate},call-graph=dwarf,stack-size={size},name={name}/"]
+    whole = one(max(1, hertz // DEEP), deep.STACK_BYTES, deep.EVENT) if stack_bytes < deep.STACK_BYTES else []
+    return one(hertz, stack_bytes, event) + whole
 
 
 def read_systems(folder):
@@ -150,7 +162,7 @@ def place(thread, frames, marked):
 
 
 def read_markers(folder):
-    """(tid, time) -> (pid, address of the running system's name), or None where stacks were not copied."""
+    """(tid, time) -> perf_data.Sample, or None where stacks were not copied."""
     try:
         samples, lost = perf_data.read_samples(os.path.join(folder, "perf.data"))
     except perf_data.Unreadable as reason:
@@ -158,7 +170,7 @@ def read_markers(folder):
         return None
     if lost:
         say(f"perf lost {lost} samples: the disk or this machine was too slow")
-    return {(s.tid, s.time): (s.pid, s.system) for s in samples}
+    return {(s.tid, s.time): s for s in samples}
 
 
 def script_lines(folder):
@@ -172,19 +184,28 @@ def script_lines(folder):
     return done.stdout.split("\n")
 
 
+def name_of(systems, marker):
+    """What the marker of a sample says: a system, or "" for none."""
+    found = systems.get((marker.pid, marker.system))
+    return found.name if found else f"system at {marker.system:#x}" if marker.system else ""
+
+
 def read_samples(folder):
     """[Sample] of the recording in the folder."""
     systems, markers = read_systems(folder), read_markers(folder)
-    samples = []
+    samples, whole, room = [], deep.Stacks(), 0
+    if markers:
+        room = min(marker.room for marker in markers.values())
     for pid, tid, thread, time, frames in read_script(script_lines(folder)):
-        marked = None
-        if markers is not None:
-            process, address = markers.get((tid, time), (pid, 0))
-            found = systems.get((process, address))
-            marked = found.name if found else f"system at {address:#x}" if address else ""
-        system, below, is_broken = place(thread, frames, marked)
-        samples.append(Sample(pid, tid, thread, time, system, below, is_broken))
-    return samples
+        marker = markers.get((tid, time)) if markers is not None else None
+        marked = name_of(systems, marker) if marker else None if markers is None else ""
+        sample = Sample(pid, tid, thread, time, *place(thread, frames, marked))
+        if marker and marker.room > room:
+            if marker.depth >= room:
+                whole.learn(sample.system if marked else None, sample.frames)
+        else:
+            samples.append(sample)
+    return [s._replace(**whole.complete(s)) for s in samples]
 
 
 def explain_broken(samples):

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* running.h: which system a worker runs, where a profiler finds it: beside the call, on the stack.
+/* running.h: which system a thread runs, where a profiler finds it: beside the call, on the stack.
  *
  * A sample of perf with a copy of the stack (--call-graph dwarf) holds every marker below the
  * sampled function, whatever the host was compiled with: no frame pointers and no unwinding. The
  * innermost is the system. A marker is recognised by its first word, which depends on its own
  * address, and is taken back before the frame goes away, so that memory of dead frames holds none.
  * A debugger finds it as well. What tools/weft-perf makes of it: docs/guide/profiling.md.
- * Cost: three stores a call, one per further system of a sweep. Threads: the worker's own stack. */
+ * Cost: three stores a call, one per further system of a sweep. Threads: its own stack. */
 #ifndef WEFT_RUNNING_H
 #define WEFT_RUNNING_H
 
