@@ -158,6 +158,7 @@ typedef struct weft__world_front {
     weft__extension extensions[WEFT__EXTENSION_COUNT];
     struct weft__queries *queries; /* query_registry.h */
     weft_world_hook *hooks;        /* called by the step, each once */
+    uint64_t hooks_ns;             /* how long they took since the world was created */
 } weft__world_front;
 
 /* Threads: any; what may be changed, the struct says. */

@@ -4,6 +4,7 @@
 window, keyboard, accessible names, widths, what happens when the program ends. Exit 77 without a browser."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import webdriver  # noqa: E402
 
-WINDOWS = ["archetypes", "entities", "systems", "queries", "timeline", "memory", "scenes", "jobs"]
+WINDOWS = ["archetypes", "entities", "systems", "queries", "timeline", "memory", "scenes", "jobs", "shards"]
 SCENARIOS = []
 
 
@@ -505,6 +506,49 @@ def jobs_show_workers(b, host, _):
     b.wait("two workers", "document.querySelectorAll('main tbody tr').length === 2")
     b.wait("they are busy", "/\\d %/.test(document.querySelectorAll('main tbody td')[1].textContent)")
     b.wait("curves", "document.querySelectorAll('main svg .curve').length === 4")
+
+
+# ---- shards
+
+@scenario
+def a_plain_world_has_no_shards(b, host, _):
+    open_window(b, host, "shards")
+    b.wait("why", "document.querySelector('main').textContent.includes('This world is not sharded.')")
+
+
+class Ranks:
+    """A run of three ranks, inspected on rank 0."""
+    def __init__(self, weft):
+        command = ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", "3", weft, "shard-demo", "flock", "--ticks", "1000000000",
+                   "--size", "3000", "--workers", "1", "--inspect=0,write"]
+        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader",
+                       "OMPI_MCA_mpi_yield_when_idle": "1"}
+        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.url = next(line for line in self.process.stderr if "http" in line).split("inspector: ")[1].strip()
+
+    def end(self):
+        self.process.terminate()
+        self.process.communicate()
+
+
+@scenario
+def ranks_are_shown_with_sums_over_them(b, *_):
+    weft = os.environ.get("WEFT_SHARDS")
+    if not weft or not shutil.which("mpirun"):
+        print("  without ranks: built without MPI, or mpirun is not installed")
+        return
+    run = Ranks(weft)
+    try:
+        open_window(b, run, "shards")
+        b.wait("ranks", "document.querySelectorAll('main table[aria-label=Ranks] tbody tr').length === 3 && document.querySelector('main table[aria-label=Ranks] tbody td + td').textContent")
+        equal([r[0] for r in rows(b, "main table[aria-label=Ranks]")], ["0", "1", "2"])
+        found = {r[0]: r for r in rows(b, "main table[aria-label='Over all ranks']")}
+        equal(found["Entities"][1:3], ["3,000", "1,000"])
+        assert float(found["Work, each tick"][5]) >= 1 and "iB" in found["Sent, each tick"][1], found
+        b.click(b.find_text("main table[aria-label=Ranks] th button", "Rank"))
+        equal([r[0] for r in rows(b, "main table[aria-label=Ranks]")], ["2", "1", "0"])
+    finally:
+        run.end()
 
 
 # ---- reading only, keys, widths

@@ -2,6 +2,9 @@
 /* test_world_hook.c: hooks of worlds: when they are called, what they may do, and how they end. */
 #include <weft/weft.h>
 
+#include <stdio.h>
+#include <string.h>
+
 #include "plain.h"
 
 /* What a hook has seen. Owner: one test. */
@@ -78,6 +81,31 @@ PLAIN_TEST(errors_in_a_hook_do_not_replace_that_of_the_step)
     CHECK_U64(s.steps, 1);
     CHECK_RESULT(weft_world_error(world)->code, WEFT_OK);
     CHECK_U64(weft_world_error(world)->number, number);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static size_t tell_steps(char *text, size_t capacity, void *user)
+{
+    return (size_t)snprintf(text, capacity, "\"steps\":%u", ((seen *)user)->steps);
+}
+
+PLAIN_TEST(a_hook_is_found_by_its_name_and_tells_what_it_counts)
+{
+    seen s = {0};
+    char text[32];
+    weft_world *world = world_of_one();
+    weft_world_hook plain = {stepped, NULL, &s}, named = {.name = "steps", .user = &s};
+    named.tell = tell_steps;
+    CHECK_OK(weft_world_hook_add(world, &plain));
+    CHECK(weft_world_hook_find(world, "steps") == NULL);
+    CHECK_OK(weft_world_hook_add(world, &named));
+    CHECK_OK(weft_world_step(world, 0));
+    const weft_world_hook *found = weft_world_hook_find(world, "steps");
+    CHECK(found == &named && found->tell(text, sizeof text, found->user) == strlen("\"steps\":1"));
+    CHECK(strcmp(text, "\"steps\":1") == 0);
+    CHECK(weft_world_hook_find(world, "step") == NULL && weft_world_hook_find(world, NULL) == NULL);
+    CHECK_OK(weft_world_hook_remove(world, &named));
+    CHECK(weft_world_hook_find(world, "steps") == NULL);
     CHECK_OK(weft_world_destroy(world));
 }
 

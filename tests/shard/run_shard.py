@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Runs shard_model under mpirun and compares hashes: run_shard.py MODE FOLDER [--quick].
 
-MODE: hashes, restart, static, faults, messages; FOLDER has the programs. Messages stay on this
+MODE: hashes, restart, static, faults, messages, figures; FOLDER has the programs. Messages stay on this
 machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -140,8 +141,36 @@ def messages(folder, quick):
         same(f"late messages, {ranks} ranks", one, hash_of(text))
 
 
+def figures(folder, quick):
+    """What a tool on one rank is told of all ranks; looking does not change the hash."""
+    ranks = 3
+    for steps in (1,) if quick else (1, 20):
+        small = ("--points", 700, "--steps", steps, "--balance", 0)
+        one = hash_of(run(folder, 1, *small))
+        text = run(folder, ranks, *small, "--asked")
+        same(f"asked for figures, {steps} steps", one, hash_of(text))
+        told = json.loads(next(l for l in text.splitlines() if l.startswith("told "))[5:])
+        same("ranks", list(range(ranks)), [row["rank"] for row in told["rows"]])
+        same("steps", True, 1 <= told["steps"] <= told["tick"] <= steps)
+        over = {o["figure"]: o for o in told["over_ranks"]}
+        for name, o in over.items():
+            values = [row[name] for row in told["rows"]]
+            if abs(sum(values) - o["sum"]) > 1e-6 * o["sum"] or max(values) != o["largest"]:
+                raise Failed(f"{name}: {values}, but over ranks {o}")
+            if o["sum"] > 0 and values[o["rank"]] != o["largest"]:
+                raise Failed(f"{name}: not the largest rank: {values}, {o}")
+        same("sectors", 64, over["sectors"]["sum"])
+        same("ghosts, bytes and times are there", True,
+             all(over[name]["sum"] > 0 for name in ("ghosts", "border", "sent", "time", "work", "sync")))
+        if steps == 1:
+            same("entities", figure_of(text, "rows"), over["entities"]["sum"])
+            same("ghosts", figure_of(text, "ghosts"), over["ghosts"]["sum"])
+            same("rows that left came", over["left"]["sum"], over["arrived"]["sum"])
+            same("bytes sent came", round(over["sent"]["sum"]), round(over["received"]["sum"]))
+
+
 def main():
-    modes = {f.__name__: f for f in (hashes, restart, static, faults, messages)}
+    modes = {f.__name__: f for f in (hashes, restart, static, faults, messages, figures)}
     try:
         modes[sys.argv[1]](sys.argv[2], "--quick" in sys.argv)
     except Failed as problem:

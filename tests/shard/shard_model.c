@@ -4,7 +4,7 @@
  *
  *     shard_model [--steps N] [--points N] [--workers N] [--load FILE] [--save FILE] [--at STEP]
  *         [--still] [--balance N] [--uneven] [--component] [--full] [--die STEP] [--verbose]
- *         [--dump] */
+ *         [--dump] [--asked] */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static const weft_field friend_fields[] = {{.name = "who", .kind = WEFT_FIELD_EN
 static struct {
     long steps, points, workers, at, balance, die;
     const char *load, *save;
-    bool is_still, is_uneven, has_other, is_sparse, is_full, is_verbose, dumps;
+    bool is_still, is_uneven, has_other, is_sparse, is_full, is_verbose, dumps, is_asked;
 } options = {.steps = 50, .points = 2000, .workers = 1, .at = -1, .balance = 8, .die = -1};
 
 static struct {
@@ -361,7 +361,7 @@ static void read_options(int argc, char **argv)
         {"--still", .flag = &options.is_still},      {"--uneven", .flag = &options.is_uneven},
         {"--component", .flag = &options.has_other}, {"--sparse", .flag = &options.is_sparse},
         {"--full", .flag = &options.is_full},        {"--verbose", .flag = &options.is_verbose},
-        {"--dump", .flag = &options.dumps}};
+        {"--dump", .flag = &options.dumps},          {"--asked", .flag = &options.is_asked}};
     for (int i = 1; i < argc; i++)
         for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
             if (strcmp(argv[i], list[k].name) != 0) continue;
@@ -374,9 +374,22 @@ static void read_options(int argc, char **argv)
         }
 }
 
+/* What a tool on the last rank would see: asked in each step, printed at the end. */
+static void ask_figures(bool is_last)
+{
+    const weft_world_hook *hook = weft_world_hook_find(model.world, "shards");
+    if (!options.is_asked || weft_ranks_rank() != weft_ranks_count() - 1) return;
+    const size_t bytes = hook->tell(NULL, 0, hook->user) + 1;
+    char *text = malloc(bytes);
+    if (text == NULL || hook->tell(text, bytes, hook->user) + 1 != bytes) abort();
+    if (is_last) printf("told {%s}\n", text);
+    free(text);
+}
+
 static void run_steps(void)
 {
     for (long step = 0; step < options.steps; step++) {
+        ask_figures(false);
         check(weft_shard_step(model.shard, 0.1f), "weft_shard_step");
         if (options.is_verbose) print_state("step");
         if (options.save != NULL && step + 1 == options.at) {
@@ -385,6 +398,7 @@ static void run_steps(void)
         }
         if (step + 1 == options.die && weft_ranks_rank() == weft_ranks_count() - 1) raise(SIGKILL);
     }
+    ask_figures(true);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@ usage: shards.py WEFT screen CATALOGUE HOURS RANKS
        shards.py WEFT demo TICKS RUNS [SIZE]      RUNS: ranks x workers, such as 1x2,2x1,3x2
        shards.py WEFT stress ROUNDS RUNS
        shards.py WEFT trace MERGE             MERGE: tools/weft-trace-merge
+       shards.py WEFT inspect
 
 With WEFT_DEEP=1 demo takes 1, 2, 3, 4, 5 and 8 ranks, 1 and 2 workers, 1,000 ticks. More ranks than cores share them.
 """
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 WEFT, WHAT, *REST = sys.argv[1:]
 MODELS = ("flock", "sheep", "lj", "satellites")
@@ -123,6 +125,48 @@ def trace(merge, folder):
         sys.exit("a file that is no trace: %s" % broken)
 
 
+def inspect():
+    """The inspector of rank 0 shows the figures of all ranks, over HTTP on the loopback interface."""
+    run(2, "shard-demo", "flock", "--ticks", "1", "--inspect=none", code=2)
+    command = ["mpirun", "--bind-to", "none", "-np", "3", WEFT, "shard-demo", "flock", "--ticks", "1000000000", "--size", "3000",
+               "--workers", "1", "--balance-every", "2000000000", "--inspect=0"]
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            line = next(l for l in process.stderr if "http" in l)
+            base, token = line.split("http://")[1].strip().split("/#")
+
+            def ask(**request):
+                head = {"X-Weft-Token": token, "Content-Type": "application/json"}
+                asked = urllib.request.Request("http://" + base + "/api", json.dumps(request).encode(), head)
+                with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked, timeout=60) as answer:
+                    return json.load(answer)
+
+            tick, seen = 0, []
+            while len(seen) < 2: # figures come at the end of a step, 250 ms after the last ones at the earliest
+                told = ask(do="shards")
+                if not told["there"]:
+                    sys.exit("the world of rank 0 is not sharded: %s" % told)
+                if told["shards"]["tick"] > tick:
+                    tick = told["shards"]["tick"]
+                    seen.append(told["shards"])
+            for older, now in zip(seen, seen[1:]):
+                if now["steps"] > now["tick"] - older["tick"]:
+                    sys.exit("figures of more steps than there were: %s" % seen)
+            over = {o["figure"]: o["sum"] for o in seen[-1]["over_ranks"]}
+            if [row["rank"] for row in seen[-1]["rows"]] != [0, 1, 2] or over["entities"] != 3000:
+                sys.exit("not all ranks are there: %s" % seen[-1])
+            if not all(row["entities"] and row["ghosts"] and row["sent"] and row["work"] and row["host"] for row in seen[-1]["rows"]):
+                sys.exit("a rank has no figures: %s" % seen[-1])
+            if any(row["work"] + row["wait"] + row["sync"] > 1.001 * row["time"] for row in seen[-1]["rows"]):
+                sys.exit("parts of a tick are longer than it: %s" % seen[-1])
+            ask(do="pause", paused=True)
+            if ask(do="status")["paused"] is not True or ask(do="shards")["shards"]["ranks"] != 3:
+                sys.exit("a paused run does not answer")
+        finally:
+            process.terminate()
+            process.stderr.close()
+
+
 if not shutil.which("mpirun"):
     print("mpirun is not installed (Debian: openmpi-bin): skipped")
     sys.exit(77)
@@ -137,5 +181,7 @@ with tempfile.TemporaryDirectory(prefix="weft_shards_") as temporary:
         stress(REST[0], REST[1].split(","))
     elif WHAT == "trace":
         trace(REST[0], temporary)
+    elif WHAT == "inspect":
+        inspect()
     else:
         sys.exit(__doc__)

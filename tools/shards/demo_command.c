@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "demo.h"
+#include "inspect_option.h"
 #include "shards.h"
 #include "shards_stress.h"
 
@@ -36,11 +37,21 @@ static void list_models(bool is_json)
                demo_models[i]->name, demo_models[i]->summary);
 }
 
+/* Windows on the world of rank 0, which show all ranks. All learn of a wrong value. */
+static int inspect_first(const char *value)
+{
+    uint64_t is_wrong =
+        demo_is_first() && weft_cli_inspect("shard-demo", value) != WEFT_CLI_CONTINUE;
+    if (weft_ranks_max(&is_wrong, 1) != WEFT_OK || is_wrong != 0) return WEFT_CLI_USAGE;
+    return WEFT_CLI_CONTINUE;
+}
+
 static int run_demo(int argc, char **argv)
 {
     demo_options o = {.seed = 1, .is_json = false};
     uint64_t ticks = 100, size = 0, workers = weft_cli_cpu_count(), hash_every = 0, balance = 0;
     bool is_list = false;
+    const char *inspect = NULL;
     const weft_cli_option options[] = {
         {"ticks", "N", "steps (default 100)", WEFT_CLI_COUNT, &ticks, 0, 4e9},
         {"size", "N", "entities, about (default: the model's)", WEFT_CLI_COUNT, &size, 1, 1e8},
@@ -53,6 +64,7 @@ static int run_demo(int argc, char **argv)
         {"save", "FILE", "write a checkpoint at the end", WEFT_CLI_TEXT, &o.save, 0, 0},
         {"load", "FILE", "begin with a checkpoint", WEFT_CLI_TEXT, &o.load, 0, 0},
         {"data", "FILE", "lj: atoms from a data file of LAMMPS", WEFT_CLI_TEXT, &o.data, 0, 0},
+        {"inspect", WEFT_INSPECT_OPTION, &inspect, 0, 0},
         {"list", NULL, "the models", WEFT_CLI_FLAG, &is_list, 0, 0},
         {"json", NULL, "one JSON object per line", WEFT_CLI_FLAG, &o.is_json, 0, 0},
         {0},
@@ -74,6 +86,7 @@ static int run_demo(int argc, char **argv)
     if (!model)
         return weft_cli_misuse("shard-demo", "no model '%s'%s%s; see --list", argv[first],
                                near ? ", nearest is " : "", near ? near : "");
+    if (inspect_first(inspect) != WEFT_CLI_CONTINUE) return WEFT_CLI_USAGE;
     o.ticks = (uint32_t)ticks;
     o.size = size ? (uint32_t)size : model->size;
     o.workers = (uint32_t)workers;

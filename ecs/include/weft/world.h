@@ -173,6 +173,11 @@ typedef struct weft_world_hook {
     /* A word that is 0 while `stepped` need not be called; other threads may change it, atomically.
      * NULL: it is called in each step. */
     const uint32_t *asks;
+    /* What a tool may show of it: a name to find it by; NULL: nothing. */
+    const char *name;
+    /* Writes figures as members of a JSON object, without braces, and returns their length like
+     * snprintf. Called between steps and in hooks, by the thread of the world. NULL: nothing. */
+    size_t (*tell)(char *text, size_t capacity, void *user);
     struct weft_world_hook *next; /* private */
 } weft_world_hook;
 
@@ -183,6 +188,9 @@ WEFT_API weft_result weft_world_hook_add(weft_world *world, weft_world_hook *hoo
 /* Takes a hook away; in a hook: only that one. Errors: NOT_FOUND, INVALID_ARGUMENT. Threads: owner,
  * world idle. */
 WEFT_API weft_result weft_world_hook_remove(weft_world *world, weft_world_hook *hook);
+/* The first hook of this name, in the order in which they were added; NULL: there is none. Threads:
+ * owner, world idle. */
+WEFT_API const weft_world_hook *weft_world_hook_find(const weft_world *world, const char *name);
 /* `created` is called at the end of every weft_world_create of this process from now on, on its
  * thread; NULL: nothing is. For tools that look at worlds without the help of a program. Threads:
  * setup, while no world is created. */

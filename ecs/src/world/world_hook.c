@@ -7,6 +7,8 @@
 #include "error.h"
 #include "world_state.h"
 
+#include <string.h>
+
 weft_result weft_world_hook_add(weft_world *world, weft_world_hook *hook)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
@@ -38,6 +40,14 @@ weft_result weft_world_hook_remove(weft_world *world, weft_world_hook *hook)
     if (*link == NULL) return WEFT_NOT_FOUND;
     *link = hook->next;
     return WEFT_OK;
+}
+
+const weft_world_hook *weft_world_hook_find(const weft_world *world, const char *name)
+{
+    if (world == NULL || name == NULL) return NULL;
+    const weft_world_hook *hook = world->front.hooks;
+    while (hook != NULL && (hook->name == NULL || strcmp(hook->name, name) != 0)) hook = hook->next;
+    return hook;
 }
 
 void weft__world_stepped(weft_world *world)

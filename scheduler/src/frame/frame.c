@@ -324,6 +324,14 @@ static inline weft_result step(weft_world *world, float dt)
     return result;
 }
 
+static void call_hooks(weft_world *world)
+{
+    const weft__scheduler *scheduler = weft__scheduler_of(world);
+    uint64_t begin = scheduler != NULL ? weft__scheduler_now(scheduler) : 0;
+    weft__world_stepped(world);
+    if (scheduler != NULL) weft__front(world)->hooks_ns += weft__scheduler_now(scheduler) - begin;
+}
+
 weft_result weft_world_step(weft_world *world, float dt)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
@@ -331,7 +339,7 @@ weft_result weft_world_step(weft_world *world, float dt)
     weft_result result = step(world, dt);
     if (__builtin_expect(weft__world_is_asked(world), 0) &&
         weft__front(world)->clock.steps != steps) /* it was not refused */
-        weft__world_stepped(world);
+        call_hooks(world);
     return result;
 }
 

@@ -6,8 +6,9 @@ import { entities } from '/entities.js';
 import { systems, queries } from '/systems.js';
 import { timeline, jobs } from '/timeline.js';
 import { memory, scenes } from '/world.js';
+import { shards } from '/shards.js';
 
-const windows = { archetypes, entities, systems, queries, timeline, memory, scenes, jobs };
+const windows = { archetypes, entities, systems, queries, timeline, memory, scenes, jobs, shards };
 const names = Object.keys(windows);
 const $ = (id) => document.getElementById(id);
 let open = null, stream = null, status = {};

@@ -245,6 +245,9 @@ typedef struct weft_shard_stats {
     uint64_t sync_ns;                 /* weft_shard_sync */
     uint64_t border_rows;             /* here now, in sectors that other ranks see */
     double imbalance;                 /* largest cost of a rank / mean, when last looked at */
+    uint64_t received_bytes;          /* of ghosts and of rows that arrived */
+    uint64_t step_ns;                 /* weft_shard_step */
+    uint64_t work_ns; /* of it in systems: without waiting for ghosts, and without hooks */
 } weft_shard_stats;
 
 /* Counts of this rank; `bytes`: sizeof *out. */

@@ -206,6 +206,7 @@ static weft_result read_letter(weft_shard *shard, const halo_peer *peer, const w
 {
     weft__reader in = {letter->bytes.at, letter->bytes.at + letter->bytes.count};
     weft_result result = WEFT_OK;
+    shard->stats.received_bytes += letter->bytes.count;
     for (uint32_t i = 0; i < peer->receive_count && result == WEFT_OK; i++)
         result = read_sector(shard, &in, peer->receives[i]);
     if (result == WEFT_CORRUPT || (result == WEFT_OK && in.at != in.end))

@@ -12,6 +12,7 @@
 #include "mail.h"
 #include "mover_list.h"
 #include "newborn.h"
+#include "ranks_agree.h"
 #include "ranks_error.h"
 #include "stub.h"
 
@@ -101,6 +102,7 @@ static weft_result read_letter(moving *m, const weft__letter *letter)
 {
     weft__reader in = {letter->bytes.at, letter->bytes.at + letter->bytes.count};
     weft_result result = WEFT_OK;
+    m->shard->stats.received_bytes += letter->bytes.count;
     while (in.at != in.end && result == WEFT_OK) {
         if (!weft__array_grow(&m->blocks, &m->block_capacity, m->block_count + UINT64_C(1),
                               sizeof *m->blocks))
@@ -130,7 +132,7 @@ static weft_result sync(moving *m, weft_result result)
     if (result == WEFT_OK) result = move_here(m);
     if (result == WEFT_OK) result = arrive(m);
     if (result == WEFT_OK) result = weft__stubs_sweep(m->shard);
-    return weft_ranks_agree(result);
+    return weft__ranks_agree_on(result, &m->shard->figures_asked);
 }
 
 weft_result weft__rows_sync(weft_shard *shard, weft_result result)

@@ -107,19 +107,6 @@ weft_result weft_ranks_sum_exact(weft_sum *sums, uint32_t count)
     return WEFT_OK;
 }
 
-weft_result weft_ranks_agree(weft_result result)
-{
-    if (weft__transport_count() == 1) return result;
-    uint64_t worst = result == WEFT_OK ? 0 : (uint64_t)result << 32 | weft__transport_rank();
-    const weft_result sent = weft__transport_max(&worst, 1);
-    if (sent != WEFT_OK) return result != WEFT_OK ? result : sent;
-    if (result == WEFT_OK && worst != 0)
-        return weft__ranks_fail((weft_result)(worst >> 32),
-                                "rank %u failed (%s): its own text says why", (uint32_t)worst,
-                                weft_result_name((weft_result)(worst >> 32)));
-    return result != WEFT_OK ? result : (weft_result)(worst >> 32);
-}
-
 /* ---- bytes ---- */
 
 weft_result weft_ranks_broadcast(void *bytes, uint64_t count)

@@ -8,6 +8,7 @@
 #include "ghost_exchange.h"
 #include "gid_table.h"
 #include "hash.h"
+#include "rank_figures.h"
 #include "ranks_error.h"
 #include "row_pack.h"
 #include "row_types.h"
@@ -170,7 +171,8 @@ static weft_result init(weft_shard *shard, weft_world *world, const weft_shard_d
     if (result == WEFT_OK) result = register_components(shard);
     if (result == WEFT_OK) result = take_components(shard, desc);
     if (result == WEFT_OK) result = make_queries(shard);
-    return result == WEFT_OK ? make_tables(shard) : result;
+    if (result == WEFT_OK) result = make_tables(shard);
+    return result == WEFT_OK ? weft__figures_init(shard) : result;
 }
 
 weft_result weft_shard_create(weft_world *world, const weft_shard_desc *desc, weft_shard **out)
@@ -219,6 +221,7 @@ void weft_shard_destroy(weft_shard *shard)
     weft__packs_free(shard);
     weft__ghosts_free(shard);
     weft__gid_table_free(shard);
+    weft__figures_free(shard);
     free(shard->counters);
     free(shard->costs);
     weft__sector_map_free(&shard->map);

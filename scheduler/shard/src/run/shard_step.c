@@ -7,11 +7,13 @@
 #include "exchange_plan.h"
 #include "ghost_exchange.h"
 #include "os.h"
+#include "rank_figures.h"
 #include "ranks_error.h"
 #include "row_pack.h"
 #include "row_types.h"
 #include "sector_move.h"
 #include "shard_clock.h"
+#include "world_front.h"
 
 weft_result weft_shard_sync(weft_shard *shard)
 {
@@ -94,25 +96,42 @@ weft_result weft_shard_balance(weft_shard *shard, bool *moved)
 
 /* ---- steps ---- */
 
-weft_result weft_shard_step(weft_shard *shard, float dt)
+/* The systems, with exchanges of ghosts between them. */
+static weft_result run_systems(weft_shard *shard, float dt)
 {
-    shard->owner_thread = weft__os_thread_number();
     weft_result result = weft__plan_update(shard);
     shard->step_result = result;
-    if (result == WEFT_OK) {
-        result = weft_world_step(shard->world, dt);
-        if (result != WEFT_OK)
-            result = weft__ranks_fail(result, "the step: %s", weft_world_error(shard->world)->text);
-        if (shard->step_result != WEFT_OK) result = shard->step_result;
-        if (result == WEFT_OK) result = weft__sparse_refuse(shard);
-    }
-    const uint64_t start = weft__shard_now();
+    if (result != WEFT_OK) return result;
+    result = weft_world_step(shard->world, dt);
+    if (result != WEFT_OK)
+        result = weft__ranks_fail(result, "the step: %s", weft_world_error(shard->world)->text);
+    if (shard->step_result != WEFT_OK) result = shard->step_result;
+    return result == WEFT_OK ? weft__sparse_refuse(shard) : result;
+}
+
+/* Time that is not the work of systems: waiting for ghosts, and hooks. */
+static uint64_t idle_ns(const weft_shard *shard)
+{
+    return shard->stats.wait_ns + weft__front(shard->world)->hooks_ns;
+}
+
+weft_result weft_shard_step(weft_shard *shard, float dt)
+{
+    const uint64_t start = weft__shard_now(), idle = idle_ns(shard);
+    shard->owner_thread = weft__os_thread_number();
+    weft_result result = run_systems(shard, dt);
+    const uint64_t done = weft__shard_now();
+    shard->stats.work_ns += done - start - (idle_ns(shard) - idle);
+    weft__figures_ask(shard);
     result = weft__rows_sync(shard, result);
-    shard->stats.sync_ns += weft__shard_now() - start;
+    shard->stats.sync_ns += weft__shard_now() - done;
     shard->stats.steps++;
     shard->tick++;
+    const bool is_asked = result == WEFT_OK && shard->figures_asked != 0;
     if (result == WEFT_OK && shard->balance_every != UINT32_MAX &&
         shard->stats.steps % shard->balance_every == 0)
         result = weft_shard_balance(shard, NULL);
+    shard->stats.step_ns += weft__shard_now() - start;
+    if (result == WEFT_OK && is_asked) result = weft__figures_gather(shard);
     return result;
 }

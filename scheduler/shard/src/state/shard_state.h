@@ -89,6 +89,10 @@ struct weft_shard {
     uint32_t cost_workers;
     weft_result step_result; /* of exchanges in the step */
     weft_shard_stats stats;
+
+    /* figures of all ranks: rank_figures.c */
+    struct weft__rank_figures *figures;
+    uint64_t figures_asked; /* not 0: a tool asks; after weft__rows_sync on all ranks or on none */
 };
 
 /* Stored in ShardSector: 0 for an entity that has no place yet. */

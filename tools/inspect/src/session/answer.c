@@ -8,6 +8,7 @@
 #include "window_entities.h"
 #include "window_entity.h"
 #include "window_scenes.h"
+#include "window_shards.h"
 #include "window_systems.h"
 #include "window_timeline.h"
 #include "window_world.h"
@@ -38,6 +39,7 @@ static const struct {
     {"memory", weft__memory_window, false},
     {"scenes", weft__scenes_window, false},
     {"jobs", weft__jobs_window, false},
+    {"shards", weft__shards_window, false},
     {"export", weft__export_window, true}, /* too large to be sent again and again */
     {"set", weft__entity_edit, true},
     {"switch", weft__system_switch, true},

@@ -8,6 +8,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 uint64_t weft__session_now(void)
 {
@@ -59,6 +61,24 @@ void weft__wire_entity(weft__wire *out, const char *name, weft_entity entity)
     char text[32];
     snprintf(text, sizeof text, "%u:%u", entity.index, entity.version);
     weft__wire_text(out, name, text);
+}
+
+void weft__wire_told(weft__wire *out, const char *name,
+                     size_t (*write)(char *text, size_t capacity, void *user), void *user)
+{
+    size_t length = write(NULL, 0, user);
+    char *text = malloc(length + 3);
+    if (text == NULL || length == 0) {
+        free(text);
+        return;
+    }
+    size_t again = write(text + 1, length + 1, user);
+    if (again <= length) {
+        text[0] = '{';
+        memcpy(text + 1 + again, "}", 2);
+        weft__wire_json(out, name, text);
+    }
+    free(text);
 }
 
 void weft__wire_archetype(weft__wire *out, const char *name, const weft__session *session,

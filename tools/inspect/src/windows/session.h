@@ -71,6 +71,10 @@ uint32_t weft__session_component_count(const weft__session *session);
 const char *weft__session_name(const weft__session *session, weft_component component);
 /* "12:3" */
 void weft__wire_entity(weft__wire *out, const char *name, weft_entity entity);
+/* An object whose members `write` gives as text, with the length like snprintf. Left out where it
+ * gives none. */
+void weft__wire_told(weft__wire *out, const char *name,
+                     size_t (*write)(char *text, size_t capacity, void *user), void *user);
 /* An array of the components of an archetype, as names. */
 void weft__wire_archetype(weft__wire *out, const char *name, const weft__session *session,
                           weft_archetype archetype);

@@ -6,7 +6,6 @@
 #include <weft/live.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { LINKS_MAX = 8, STREAMS_MAX = 64, SECTIONS_ASKED = 4096, SECTIONS_SHOWN = 400 };
 enum { TOLD_MAX = 100 };
@@ -159,26 +158,6 @@ static weft_result stream_request(const weft__session *session, const weft__requ
     return WEFT_NOT_FOUND;
 }
 
-/* ---- the program's source ---- */
-
-/* What the program's source writes, as members of this object. */
-static void add_source(const weft_inspect_source *source, weft__wire *out)
-{
-    size_t length = source->write(NULL, 0, source->user);
-    char *text = malloc(length + 3);
-    if (text == NULL || length == 0) {
-        free(text);
-        return;
-    }
-    size_t again = source->write(text + 1, length + 1, source->user);
-    if (again <= length) {
-        text[0] = '{';
-        memcpy(text + 1 + again, "}", 2);
-        weft__wire_json(out, "source", text);
-    }
-    free(text);
-}
-
 /* ---- the window ---- */
 
 uint32_t weft__scenes_window(weft__session *session, const weft__request *request, weft__wire *out)
@@ -190,7 +169,7 @@ uint32_t weft__scenes_window(weft__session *session, const weft__request *reques
     weft__wire_bool(out, "writable", session->is_writable);
     weft__wire_bool(out, "requestable", session->is_writable && session->source.request != NULL);
     if (session->scene != NULL) add_scene(session->scene, out);
-    if (has_source) add_source(&session->source, out);
+    if (has_source) weft__wire_told(out, "source", session->source.write, session->source.user);
     return 200;
 }
 
