@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ranks_agree.c: what one rank met, all know: one message, the largest of two words: the result with
- * the rank that has it, and a word of the caller. Nothing is sent where there is one rank. */
+/* ranks_agree.c: what one rank met, all know: one message, the largest of two words: the result
+ * with the rank that has it, and a word of the caller. Nothing is sent where there is one rank.
+ */
 #include "ranks_agree.h"
 
 #include <weft/ranks.h>
