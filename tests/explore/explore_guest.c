@@ -273,6 +273,49 @@ static void enter_once(void *argument)
     leave(job);
 }
 
+/* The rows of a trace: numbers, and the writer's side of their rings, go from thread to thread,
+ * while the owner reads. All threads have one number of the system here, so that they want one
+ * row. */
+static void mark_twice(void *argument)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_job_context *job = enter();
+        EXPLORE_CHECK(at_add_ar(&((host *)argument)->x_inside[job->guest], 1u) == 0, "two in one");
+        weft_job_trace_mark(job, "here", 7);
+        at_sub_ar(&((host *)argument)->x_inside[job->guest], 1u);
+        leave(job);
+    }
+}
+
+static uint32_t read_guests(void)
+{
+    weft_job_event event;
+    uint32_t count = 0;
+    for (uint32_t row = 1; row < 3; row++)
+        while (weft_job_trace_read(pool, row, &event, 1, NULL) != 0) {
+            EXPLORE_CHECK(event.value == 7 && event.worker == row, "an event of row %u", row);
+            count++;
+        }
+    return count;
+}
+
+static void traces(void)
+{
+    weft_job_pool_desc desc = explore_pool_desc(1);
+    desc.trace_capacity = 8;
+    hosts[0] = (host){0};
+    EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
+    explore_ignore(&pool->workers[0].stats, sizeof pool->workers[0].stats);
+    explore_thread(mark_twice, &hosts[0]);
+    explore_thread(mark_twice, &hosts[0]);
+    explore_begin();
+    uint32_t count = read_guests();
+    explore_join_all();
+    count += read_guests();
+    EXPLORE_CHECK(count == 4, "%u events of 4", count);
+    finish();
+}
+
 /* The owner reads the counters of guests while one is made. */
 static void statistics(void)
 {
@@ -502,6 +545,7 @@ const explore_scenario explore_scenarios[] = {
     {"guest_hosted_loops", hosted_loops, {MOST(10000)}, NULL},
     {"guest_graphs", graphs, {MOST(6000)}, NULL},
     {"guest_numbers", numbers, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(6000)}, NULL},
+    {"guest_traces", traces, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(3000)}, NULL},
     {"guest_statistics", statistics, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(3000)}, NULL},
     {"guest_leave_and_destroy", leave_and_destroy, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(3000)}, NULL},
     {"guest_left_job_ended",

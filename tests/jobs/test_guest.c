@@ -232,6 +232,70 @@ PLAIN_TEST(the_owner_enters_as_itself)
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
+/* A thread that marks what it runs in the trace. Owner: the test. */
+typedef struct marker {
+    weft_job_pool *pool;
+    pthread_t thread;
+    uint32_t value;
+} marker;
+
+enum { ENTRIES = 50 };
+
+static void *enter_and_mark(void *argument)
+{
+    const marker *self = argument;
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        weft_job_context *job;
+        CHECK_OK(weft_job_pool_enter(self->pool, &job));
+        weft_job_trace_mark(job, "here", self->value);
+        CHECK_OK(weft_job_pool_leave(job));
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* Reads what the rows of guests hold: `values`: of the one thread of each; returns the events. */
+static uint32_t read_rows(weft_job_pool *pool, uint32_t first, uint32_t *values)
+{
+    weft_job_event events[16];
+    uint64_t dropped;
+    uint32_t count, all = 0;
+    for (uint32_t row = first; row < first + HOSTS; row++) {
+        while ((count = weft_job_trace_read(pool, row, events, 16, &dropped)) != 0) {
+            for (uint32_t i = 0; i < count; i++) {
+                if (values[row - first] == 0) values[row - first] = events[i].value;
+                CHECK_U64(events[i].value, values[row - first]);
+                CHECK_U64(events[i].worker, row);
+                CHECK_U64(events[i].kind, WEFT_JOB_EVENT_MARK);
+            }
+            all += count;
+        }
+        CHECK_U64(dropped, 0);
+    }
+    return all;
+}
+
+PLAIN_TEST(each_thread_has_a_row_of_its_own_in_traces)
+{
+    marker markers[HOSTS];
+    uint32_t values[HOSTS] = {0}, count = 0;
+    weft_job_pool *pool;
+    const weft_job_pool_desc desc = {.worker_count = 2, .trace_capacity = 1024};
+    CHECK_OK(weft_job_pool_create(&desc, &pool));
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        markers[i] = (marker){.pool = pool, .value = i + 1};
+        CHECK(pthread_create(&markers[i].thread, NULL, enter_and_mark, &markers[i]) == 0);
+    }
+    while (count < HOSTS * ENTRIES / 2) count += read_rows(pool, 2, values);
+    for (uint32_t i = 0; i < HOSTS; i++) CHECK(pthread_join(markers[i].thread, NULL) == 0);
+    count += read_rows(pool, 2, values);
+    CHECK_U64(count, HOSTS * ENTRIES);
+    for (uint32_t i = 0; i < HOSTS; i++) CHECK(values[i] != 0);
+    CHECK_U64(weft_job_trace_read(pool, 2 + HOSTS, &(weft_job_event){0}, 1, NULL), 0);
+    CHECK_U64(weft_job_trace_read(pool, 2 + 256, &(weft_job_event){0}, 1, NULL), 0);
+    CHECK_OK(weft_job_pool_destroy(pool));
+}
+
 static weft_job_context *last_inside;
 
 static void *fill_up(void *argument)

@@ -136,7 +136,7 @@ def run(*arguments, environment=None, code=0):
     return done.stderr
 
 
-def check_complete(label, events, lost, workers, frames):
+def check_complete(label, events, lost, workers, frames, stepper="worker 0 (owner)"):
     spans = check_rows(label, events)
     check(lost == 0, f"{label}: {lost} events lost")
     for name in SYSTEMS:
@@ -149,7 +149,8 @@ def check_complete(label, events, lost, workers, frames):
     entities = [v for _, k, _, n, v in events if k == "C" and n == "entities"]
     check(entities == list(range(50001, 50001 + frames)), f"{label}: entities {entities[:5]}")
     rows = {row for row, *_ in events if row != "counter"}
-    check(len(rows) <= workers and "worker 0 (owner)" in rows, f"{label}: rows {rows}")
+    check(len(rows) <= workers and stepper in rows, f"{label}: rows {rows}")
+    check({row for row, *_, name, _ in events if name == "frame"} == {stepper}, f"{label}: frames elsewhere")
     return len(events)
 
 
@@ -223,6 +224,10 @@ with tempfile.TemporaryDirectory() as folder:
     # more frames than the rings hold, drained in between
     run("2", "8192", "300", at("long.pftrace"))
     check_complete("long", *read(at("long.pftrace")), 2, 300)
+    # a thread of the host steps the world: a row of its own, by its name
+    for name in ("a.pftrace", "a.json"):
+        run("2", "0", "40", at(name), "lo\"ader")
+        check_complete(f"guest, {name}", *read(at(name)), 3, 40, "guest 0 (lo\"ader)")
     # rings that overflow: what is left still nests, and the loss is told
     run("2", "2", "50", at("full.pftrace"))
     events, lost = read(at("full.pftrace"))

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_program.c: a small world whose trace check_trace.py reads: fused systems, a range, a system
- * of the owner, commands. Run as: trace_program WORKERS CAPACITY FRAMES [FILE]; without FILE the
- * environment decides, and FILE "-" forbids it. */
+ * of the owner, commands. Run as: trace_program WORKERS CAPACITY FRAMES [FILE [THREAD]]; without
+ * FILE the environment decides, and FILE "-" forbids it. The world is stepped by a thread of the
+ * name THREAD, if there is one. */
 #include <weft/weft.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +43,34 @@ static void spawn(weft_slice *slice, void *user)
     weft_recorder_create_entity(weft_slice_recorder(slice), *archetype);
 }
 
-static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames)
+/* Who steps the world. Owner: run. */
+typedef struct stepper {
+    weft_world *world;
+    const char *thread; /* NULL: the one that created it */
+    int frames;
+    weft_result result;
+} stepper;
+
+static void *step_here(void *argument)
+{
+    stepper *self = argument;
+    if (self->thread != NULL) pthread_setname_np(pthread_self(), self->thread);
+    for (int i = 0; i < self->frames && self->result == WEFT_OK; i++)
+        self->result = weft_world_step(self->world, 0.1f);
+    return NULL;
+}
+
+static weft_result step(stepper *self)
+{
+    pthread_t thread;
+    if (self->thread == NULL)
+        step_here(self);
+    else if (pthread_create(&thread, NULL, step_here, self) != 0 || pthread_join(thread, NULL) != 0)
+        return WEFT_THREAD_FAILED;
+    return self->result;
+}
+
+static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames, const char *thread)
 {
     weft_world *world;
     weft_result result = weft_world_create(desc, &world);
@@ -68,7 +97,7 @@ static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames)
                                                   .user = &archetype,
                                                   .flags = WEFT_SYSTEM_MAIN_THREAD,
                                                   .effects = WEFT_RECORDS_CREATE});
-    for (int i = 0; i < frames && result == WEFT_OK; i++) result = weft_world_step(world, 0.1f);
+    result = step(&(stepper){world, thread, frames, WEFT_OK});
     if (result != WEFT_OK) fprintf(stderr, "step: %s\n", weft_world_error(world)->text);
     weft_world_destroy(world);
     weft_job_pool_destroy(pool);
@@ -90,5 +119,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "pool: %s\n", weft_result_name(result));
         return 1;
     }
-    return run(pool, &(weft_world_desc){.pool = pool}, atoi(argv[3]));
+    return run(pool, &(weft_world_desc){.pool = pool}, atoi(argv[3]), argc > 5 ? argv[5] : NULL);
 }

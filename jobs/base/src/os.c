@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,6 +166,12 @@ uint32_t weft__os_process(void)
 uint32_t weft__os_thread_number(void)
 {
     return (uint32_t)gettid();
+}
+
+void weft__os_thread_name(char name[WEFT__OS_THREAD_NAME])
+{
+    name[0] = '\0';
+    prctl(PR_GET_NAME, name);
 }
 
 void weft__os_wipe_on_fork(void *memory, size_t bytes)

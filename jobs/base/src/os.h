@@ -62,5 +62,8 @@ void weft__os_wipe_on_fork(void *memory, size_t bytes);
 uint32_t weft__os_process(void);
 /* The system's number of the calling thread, as other tools show it. */
 uint32_t weft__os_thread_number(void);
+/* The name of the calling thread, as other tools show it. */
+#define WEFT__OS_THREAD_NAME 16 /* bytes, with the end */
+void weft__os_thread_name(char name[WEFT__OS_THREAD_NAME]);
 
 #endif

@@ -66,7 +66,7 @@ typedef int (*weft_job_for_fn)(weft_job_context *job, void *argument, uint32_t b
 /* Callbacks for profilers, called by workers on their threads; they must not call the pool.
  * `name` is that of the job, loop or graph node, or NULL. `worker` is 0..N-1. A child that its
  * own parent runs is part of the parent: job_begin and job_end see those that another worker
- * took. What a guest runs itself is not reported. */
+ * took. What a guest runs itself is not reported (traces have it). */
 typedef struct weft_job_hooks {
     void (*job_begin)(void *user, uint32_t worker, const char *name);
     void (*job_end)(void *user, uint32_t worker, const char *name);
@@ -380,10 +380,11 @@ typedef struct weft_job_event {
     const char *name; /* of the job, loop, node or mark; may be NULL */
     uint32_t value;   /* loop part: begin; steal: victim; mark: as given */
     uint16_t kind;    /* weft_job_event_kind */
-    uint16_t worker;
+    uint16_t worker;  /* as for weft_job_trace_read */
 } weft_job_event;
 
 /* Takes up to `capacity` events of one worker out of its ring, oldest first; returns how many.
+ * `worker`: 0..N-1, or N and more for guests, by the numbers that the first threads to enter got.
  * *dropped (may be NULL) is the number lost since creation because the ring was full. Nothing
  * when the pool writes a trace file: the events go there. Threads: any, one reader per worker at
  * a time; the worker may be running. */
@@ -391,7 +392,7 @@ WEFT_API uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft
                                       uint32_t capacity, uint64_t *dropped);
 /* Whether events go into the rings of a pool. Threads: any. Cost while paused: 2 ns an event. */
 WEFT_API void weft_job_trace_enable(weft_job_pool *pool, bool is_enabled);
-/* Puts a MARK event into the worker's ring; not for guests. Threads: owner, job, guest. */
+/* Puts a MARK event into the ring of the worker or guest. Threads: owner, job, guest. */
 WEFT_API void weft_job_trace_mark(weft_job_context *job, const char *name, uint32_t value);
 
 #ifdef __cplusplus

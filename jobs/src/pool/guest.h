@@ -23,11 +23,18 @@
  *   worker 0's thread  gets its own context instead, and leave does nothing
  *
  * Edges:
- *   H1  leave: and of x_inside (release) -> enter: or of x_inside (acquire): the guest's fields
- *   H2  enter: guest made, release of x_guests -> statistics: acquire of x_guests
+ *   H1  leave: and of x_inside (release) -> enter: or of x_inside (acquire): the guest's fields,
+ *       and its side of its ring of events (trace_ring.h)
+ *   H2  enter: guest made, release of x_guests -> statistics, reader of its ring: acquire of
+ *       x_guests
  *   H3  publisher of hosted work: sc load of searching, no wake-up <-> worker 0, last to search:
  *       leaves the count (W3), then looks for hosted work (L2) and wakes another worker
- *   H4  leave: and of x_inside (release), its last touch -> destroy: acquire of x_inside == 0
+ *   H4  leave: and of x_inside (release), its last touch -> destroy: acquire of x_inside == 0; then
+ *       names and numbers of its threads are read, for the trace
+ *
+ * Traces: each guest has a ring of events. Where there are rings, a thread gets the number that it
+ * had before, or one that no thread had, while there are some: so rows of a trace are threads.
+ *
  * Memory is type-stable: a guest is made by the first thread that gets its number, and freed with
  * the pool. */
 #ifndef WEFT_GUEST_H
@@ -42,6 +49,7 @@
 #endif
 #define WEFT__GUEST_WORDS ((WEFT__GUESTS_MAX + 63u) / 64u)
 #define WEFT__GUEST_CHILDREN 64u /* unjoined children; more run at once, in place */
+#define WEFT__GUEST_EVENTS 4096u /* of its ring, 96 KiB; fewer where workers have fewer */
 
 /* Owner: the pool. */
 typedef struct weft__guests {
@@ -54,6 +62,9 @@ typedef struct weft__guests {
 bool weft__guests_are_inside(weft_job_pool *pool);
 /* The guest of a number, for statistics; NULL: never used. Any thread. */
 weft_job_context *weft__guest_at(const weft_job_pool *pool, uint32_t number);
+/* The system's number of the one thread that was this guest, and its name; 0 and no name: there
+ * were several, or it is not traced. The owner, when no guest is inside. */
+uint32_t weft__guest_thread(const weft_job_pool *pool, uint32_t number, char name[16]);
 void weft__guests_free(weft_job_pool *pool);
 
 #endif

@@ -3,6 +3,8 @@
  * something observes the pool. */
 #include "observe.h"
 
+#include "trace_rows.h"
+
 static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                       uint32_t value)
 {
@@ -39,19 +41,21 @@ static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const 
 void weft__observe_spawned(weft_job_context *worker, const char *name)
 {
     const weft_job_hooks *hooks = &worker->pool->hooks;
+    if (worker->guest != 0) return;
     if (hooks->spawned != NULL) hooks->spawned(hooks->user, worker->head.index, name);
 }
 
 void weft__observe_inlined(weft_job_context *worker, const char *name)
 {
     const weft_job_hooks *hooks = &worker->pool->hooks;
+    if (worker->guest != 0) return;
     if (hooks->inlined != NULL) hooks->inlined(hooks->user, worker->head.index, name);
 }
 
 void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                    uint32_t value)
 {
-    call_hook(worker, kind, name, value);
+    if (worker->guest == 0) call_hook(worker, kind, name, value);
     /* relaxed: a switch, which carries no data: the rings are there from the beginning */
     if (worker->trace.buffer == NULL || at_load_rlx(&worker->pool->x_is_traced) == 0) return;
     const weft__ticks *ticks = &worker->pool->ticks;
@@ -59,10 +63,10 @@ void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const cha
                             .name = name,
                             .value = value,
                             .kind = (uint16_t)kind,
-                            .worker = (uint16_t)worker->head.index};
+                            .worker = (uint16_t)weft__trace_row_of(worker)};
     weft__trace_write(&worker->trace, &event);
     if (worker->head.index == 0 && worker->pool->trace_file != NULL)
-        weft__trace_file_count(worker->pool->trace_file);
+        weft__trace_file_count(worker->pool->trace_file, &worker->trace);
 }
 
 bool weft__pool_is_traced(const weft_job_pool *pool)
@@ -91,9 +95,10 @@ uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_even
                              uint32_t capacity, uint64_t *dropped)
 {
     if (dropped != NULL) *dropped = 0;
-    if (pool == NULL || worker >= pool->worker_count || out == NULL) return 0;
+    if (pool == NULL || out == NULL) return 0;
     if (pool->trace_file != NULL) return 0; /* it is the one reader */
-    weft__trace_ring *ring = &pool->workers[worker].trace;
+    weft__trace_ring *ring = weft__trace_ring_of(pool, worker);
+    if (ring == NULL) return 0;
     uint32_t count = 0;
     while (count < capacity && weft__trace_read(ring, &out[count])) count++;
     if (dropped != NULL) *dropped = at_load_rlx(&ring->x_dropped); /* relaxed: a statistic */

@@ -18,6 +18,7 @@
 #include "pool_check.h"
 #include "pool_memory.h"
 #include "sized.h"
+#include "trace_rows.h"
 #include "worker.h"
 
 #define CAPACITY_MAX (UINT32_C(1) << 20)
@@ -243,16 +244,6 @@ static const char *trace_file_of_environment(void)
     return path == NULL ? "" : path;
 }
 
-static weft__trace_ring *ring_of(void *pool, uint32_t worker)
-{
-    return &((weft_job_pool *)pool)->workers[worker].trace;
-}
-
-static uint32_t thread_of(void *pool, uint32_t worker)
-{
-    return ((weft_job_pool *)pool)->workers[worker].thread_number;
-}
-
 static void close_trace(weft_job_pool *pool, bool is_ours)
 {
     if (pool->trace_file != NULL) weft__trace_file_close(pool->trace_file, is_ours);
@@ -270,10 +261,12 @@ static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *des
                                         .os = pool->os,
                                         .log = &pool->log,
                                         .memory = &pool->memory,
-                                        .ring_of = ring_of,
-                                        .thread_of = thread_of,
+                                        .ring_of = weft__trace_ring_of,
+                                        .thread_of = weft__trace_thread_of,
+                                        .name_of = weft__trace_name_of,
                                         .user = pool,
-                                        .worker_count = pool->worker_count};
+                                        .worker_count = pool->worker_count,
+                                        .row_limit = weft__trace_row_limit(pool)};
     weft_result result = weft__trace_file_open(&file, &problem, &pool->trace_file);
     if (result == WEFT_OK) return WEFT_OK;
     if (is_by_environment) {

@@ -49,7 +49,7 @@ struct weft_job_pool {
     weft_job_for_desc *loop_descs; /* [job capacity] loops submitted as jobs */
     weft__wake_token *tokens;
     weft__os_thread *threads;
-    weft__trace_file *trace_file; /* NULL: none; used by the owner only */
+    weft__trace_file *trace_file; /* NULL: none; constant after create */
     uint32_t thread_count;        /* threads started */
     weft__lock graphs_lock;
     weft_job_graph *graphs; /* list of all graphs, under the lock: guests make some, too */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* trace.h: a ring of events, one per worker: the worker writes, one reader takes; when it is full
+/* trace.h: a ring of events, one per worker and guest: it writes, one reader takes; when it is full
  * the event is counted as dropped. The algorithm and its edges are in trace_ring.h.
  *
  *   who            write       read
- *   worker         own ring    -
+ *   worker, guest  own ring    -
  *   reader         -           one at a time per ring */
 #ifndef WEFT_TRACE_H
 #define WEFT_TRACE_H
@@ -18,6 +18,7 @@
 typedef struct weft__trace_ring {
     struct weft__trace_buffer *buffer; /* constant; NULL: tracing is off */
     weft_a64 x_dropped;
+    uint32_t undrained; /* worker only: events since it emptied the rings (trace_file.h) */
 } weft__trace_ring;
 
 weft_result weft__trace_init(weft__trace_ring *ring, weft__memory *memory, uint32_t capacity);

@@ -33,8 +33,7 @@ struct weft__trace_file {
     const weft__trace_format *format;
     const weft__os_files *files;
     char path[WEFT__TRACE_PATH_MAX + 32];
-    uint32_t capacity;  /* of the owner's ring */
-    uint32_t undrained; /* events of the owner */
+    uint32_t capacity; /* of the owner's ring; none is larger */
     uint64_t begin_ns, boot_ns;
     char **names;
     uint32_t name_count;
@@ -228,10 +227,11 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
 
 /* ---- draining */
 
-static void drain_ring(weft__trace_file *file, uint32_t worker)
+static void drain_ring(weft__trace_file *file, uint32_t row)
 {
     weft_job_event event;
-    weft__trace_ring *ring = file->desc.ring_of(file->desc.user, worker);
+    weft__trace_ring *ring = file->desc.ring_of(file->desc.user, row);
+    if (ring == NULL) return;
     /* At most what the ring holds: a worker that writes as fast as we read must not keep us. */
     for (uint32_t i = 0; i < file->capacity && weft__trace_read(ring, &event); i++) {
         weft__trace_window_see(&file->window, &event);
@@ -248,14 +248,17 @@ static void drain_ring(weft__trace_file *file, uint32_t worker)
 void weft__trace_file_drain(weft__trace_file *file)
 {
     weft__lock_lock(&file->lock);
-    for (uint32_t i = 0; i < file->desc.worker_count; i++) drain_ring(file, i);
+    /* first who steps worlds: its spans of frames are the window (trace_window.h) */
+    drain_ring(file, 0);
+    for (uint32_t i = file->desc.worker_count; i < file->desc.row_limit; i++) drain_ring(file, i);
+    for (uint32_t i = 1; i < file->desc.worker_count; i++) drain_ring(file, i);
     weft__lock_unlock(&file->lock);
 }
 
-void weft__trace_file_count(weft__trace_file *file)
+void weft__trace_file_count(weft__trace_file *file, weft__trace_ring *ring)
 {
-    if (++file->undrained <= file->capacity / 2) return;
-    file->undrained = 0;
+    if (++ring->undrained <= weft__trace_capacity(ring) / 2) return;
+    ring->undrained = 0;
     weft__trace_file_drain(file);
 }
 
@@ -278,10 +281,21 @@ static void report_incomplete(const weft__trace_file *file, weft_result result)
 static uint64_t lost_of(const weft__trace_file *file)
 {
     uint64_t lost = 0;
-    for (uint32_t i = 0; i < file->desc.worker_count; i++)
-        lost += at_load_rlx(&file->desc.ring_of(file->desc.user, i)->x_dropped); /* relaxed: all
-                                                                                    have ended */
+    for (uint32_t i = 0; i < file->desc.row_limit; i++) {
+        weft__trace_ring *ring = file->desc.ring_of(file->desc.user, i);
+        if (ring != NULL) lost += at_load_rlx(&ring->x_dropped); /* relaxed: all have ended */
+    }
     return lost;
+}
+
+/* Rows that were used, and those before them. */
+static uint32_t count_rows(const weft__trace_file *file)
+{
+    uint32_t count = file->desc.row_limit;
+    while (count > file->desc.worker_count &&
+           file->desc.ring_of(file->desc.user, count - 1) == NULL)
+        count--;
+    return count;
 }
 
 /* What is not in the file although nothing failed. */
@@ -317,24 +331,26 @@ static weft_result write_events(weft__trace_file *file, const weft__trace_info *
 static void write_file(weft__trace_file *file)
 {
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    uint32_t workers = file->desc.worker_count;
+    uint32_t rows = count_rows(file);
     const weft__trace_info info = {.names = file->names,
                                    .name_count = file->name_count,
-                                   .worker_count = workers,
+                                   .worker_count = file->desc.worker_count,
+                                   .row_count = rows,
                                    .process = weft__os_process(),
                                    .thread_of = file->desc.thread_of,
+                                   .name_of = file->desc.name_of,
                                    .user = file->desc.user,
                                    .begin_ns = file->begin_ns,
                                    .boot_ns = file->boot_ns,
                                    .lost = lost_of(file)};
     weft__trace_stack *stacks =
-        weft__alloc_zeroed(file->desc.memory, jobs, workers, sizeof *stacks, 8);
+        weft__alloc_zeroed(file->desc.memory, jobs, rows, sizeof *stacks, 8);
     weft__trace_record *records =
         weft__alloc(file->desc.memory, jobs, WEFT__TRACE_READ_RECORDS, sizeof *records, 8);
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (stacks != NULL && records != NULL) result = write_events(file, &info, stacks, records);
     weft__free(file->desc.memory, jobs, records, WEFT__TRACE_READ_RECORDS, sizeof *records, 8);
-    weft__free(file->desc.memory, jobs, stacks, workers, sizeof *stacks, 8);
+    weft__free(file->desc.memory, jobs, stacks, rows, sizeof *stacks, 8);
     if (result == WEFT_OK) result = file->out.result;
     errno = 0;
     weft_result closed = file->files->close(file->files->user, file->out.file);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_file.h: the events of a pool in a file that a viewer opens.
  *
- * The owner takes the events out of the rings at the end of each frame, whenever its own ring is
- * half full, and when the pool is destroyed, and appends them as records to a spool (FILE.raw);
+ * The owner, or a guest that steps a world, takes the events out of all rings at the end of each
+ * frame and whenever its own is half full, the owner also when the pool is destroyed; they are
+ * appended as records to a spool (FILE.raw);
  * names are copied then, so that they may go away with their system. Only destroying the pool turns
  * the spool into FILE: a running program pays 24 bytes per event. What part of the run is kept:
  * trace_window.h; the formats: trace_format.h. Two pools that write at the same time get FILE and
  * FILE with -2 before the ending.
  *
- *   who            write a ring      drain, open, close
- *   worker w       its own           never
- *   owner          its own           yes */
+ * A row is what a viewer shows as a thread: workers by their index, behind them guests.
+ *
+ *   who            write a ring      drain       open, close
+ *   worker w       its own           never       never
+ *   owner          its own           yes         yes
+ *   guest          its own           yes         never */
 #ifndef WEFT_TRACE_FILE_H
 #define WEFT_TRACE_FILE_H
 
@@ -20,6 +24,7 @@
 #include "lock.h"
 #include "os_file.h"
 #include "trace.h"
+#include "trace_format.h"
 
 typedef struct weft__trace_file weft__trace_file;
 
@@ -32,10 +37,12 @@ typedef struct weft__trace_file_desc {
     const weft_os *os;
     const weft_log *log;
     weft__memory *memory;
-    weft__trace_ring *(*ring_of)(void *user, uint32_t worker); /* called by the reader */
-    uint32_t (*thread_of)(void *user, uint32_t worker);        /* the system's number; at the end */
+    weft__trace_ring *(*ring_of)(void *user, uint32_t row); /* NULL: not used yet; by the reader */
+    uint32_t (*thread_of)(void *user, uint32_t row);        /* the system's number; at the end */
+    void (*name_of)(void *user, uint32_t row, char name[WEFT__TRACE_ROW_NAME]); /* at the end */
     void *user;
     uint32_t worker_count;
+    uint32_t row_limit; /* rows that there can be, >= worker_count */
 } weft__trace_file_desc;
 
 /* Begins a trace. INVALID_ARGUMENT (unknown ending, too long), OUT_OF_MEMORY, IO. Owner. */
@@ -43,8 +50,8 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
                                   weft__trace_file **out);
 /* Takes what the rings hold. Owner, or a guest: one at a time by the file's lock. */
 void weft__trace_file_drain(weft__trace_file *file);
-/* The owner wrote an event: drains when its ring is half full. */
-void weft__trace_file_count(weft__trace_file *file);
+/* The owner, or a guest, wrote an event to its ring: drains when that is half full. */
+void weft__trace_file_count(weft__trace_file *file, weft__trace_ring *ring);
 /* Writes the file, workers stopped, and frees it; `is_ours` false (a forked child, a failed
  * create): only frees. */
 void weft__trace_file_close(weft__trace_file *file, bool is_ours);

@@ -46,11 +46,6 @@ void weft__trace_out_format(weft__trace_out *out, const char *format, ...)
     if (length > 0) weft__trace_out_text(out, text);
 }
 
-void weft__trace_row_name(char name[32], uint32_t worker)
-{
-    snprintf(name, 32, worker == 0 ? "worker 0 (owner)" : "worker %u", worker);
-}
-
 const weft__trace_kind *weft__trace_kind_of(const weft__trace_record *record)
 {
     static const weft__trace_kind kinds[] = {

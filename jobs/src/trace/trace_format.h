@@ -14,14 +14,16 @@
 
 #include "os_file.h"
 
+#define WEFT__TRACE_ROW_NAME 48 /* bytes, at most */
+
 /* One event in the spool. A value. */
 typedef struct weft__trace_record {
     uint64_t time_ns;
     uint32_t name; /* index of names; 0: none */
     uint32_t value;
-    uint16_t kind; /* weft_job_event_kind */
-    uint16_t worker;
-    uint32_t spare; /* 0 */
+    uint16_t kind;   /* weft_job_event_kind */
+    uint16_t worker; /* row: of a worker, or behind these of a guest */
+    uint32_t spare;  /* 0 */
 } weft__trace_record;
 
 /* Buffered output. Owner: the one writer; the first failure is kept and ends writing. */
@@ -47,8 +49,10 @@ typedef struct weft__trace_info {
     char *const *names; /* [name of a record] */
     uint32_t name_count;
     uint32_t worker_count;
+    uint32_t row_count; /* workers, then guests */
     uint32_t process;
-    uint32_t (*thread_of)(void *user, uint32_t worker); /* the system's number; 0: unknown */
+    uint32_t (*thread_of)(void *user, uint32_t row); /* the system's number; 0: unknown */
+    void (*name_of)(void *user, uint32_t row, char name[WEFT__TRACE_ROW_NAME]);
     void *user;
     uint64_t begin_ns; /* CLOCK_MONOTONIC when the trace began */
     uint64_t boot_ns;  /* CLOCK_BOOTTIME at the same moment */
@@ -84,9 +88,6 @@ typedef struct weft__trace_format {
                   const weft__trace_record *record, const weft__trace_record *begin);
     void (*end)(weft__trace_out *out, const weft__trace_info *info);
 } weft__trace_format;
-
-/* The name of a worker's row: at most 32 bytes. */
-void weft__trace_row_name(char name[32], uint32_t worker);
 
 extern const weft__trace_format weft__trace_perfetto;
 extern const weft__trace_format weft__trace_json;

@@ -22,23 +22,25 @@ static void put_string(weft__trace_out *out, const char *text)
     weft__trace_out_text(out, "\"");
 }
 
-static uint32_t thread_of(const weft__trace_info *info, uint32_t worker)
+static uint32_t thread_of(const weft__trace_info *info, uint32_t row)
 {
-    uint32_t thread = info->thread_of(info->user, worker);
-    return thread != 0 ? thread : worker + 1;
+    uint32_t thread = info->thread_of(info->user, row);
+    return thread != 0 ? thread : row + 1;
 }
 
-static void put_row(weft__trace_out *out, const weft__trace_info *info, uint32_t worker)
+static void put_row(weft__trace_out *out, const weft__trace_info *info, uint32_t row)
 {
-    char name[32];
-    uint32_t process = info->process, thread = thread_of(info, worker);
-    weft__trace_row_name(name, worker);
+    char name[WEFT__TRACE_ROW_NAME];
+    uint32_t process = info->process, thread = thread_of(info, row);
+    info->name_of(info->user, row, name);
     weft__trace_out_format(out, ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\"",
                            process, thread);
-    weft__trace_out_format(out, ",\"args\":{\"name\":\"%s\"}}", name);
+    weft__trace_out_text(out, ",\"args\":{\"name\":");
+    put_string(out, name);
+    weft__trace_out_text(out, "}}");
     weft__trace_out_format(out, ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":", process,
                            thread);
-    weft__trace_out_format(out, "\"thread_sort_index\",\"args\":{\"sort_index\":%u}}", worker);
+    weft__trace_out_format(out, "\"thread_sort_index\",\"args\":{\"sort_index\":%u}}", row);
 }
 
 static void begin(weft__trace_out *out, const weft__trace_info *info)
@@ -48,7 +50,7 @@ static void begin(weft__trace_out *out, const weft__trace_info *info)
     weft__trace_out_text(out, "\"name\":\"process_name\",\"args\":{\"name\":");
     put_string(out, program_invocation_short_name);
     weft__trace_out_text(out, "}}");
-    for (uint32_t i = 0; i < info->worker_count; i++) put_row(out, info, i);
+    for (uint32_t i = 0; i < info->row_count; i++) put_row(out, info, i);
 }
 
 /* Times in 1/64 us: a viewer adds begin and duration as doubles, and only sums of exact numbers

@@ -84,7 +84,7 @@ void weft__trace_nest_take(void *user, const weft__trace_record *record)
 
 void weft__trace_nest_end(weft__trace_nest *nest)
 {
-    for (uint32_t i = 0; i < nest->info->worker_count; i++) {
+    for (uint32_t i = 0; i < nest->info->row_count; i++) {
         weft__trace_stack *stack = &nest->stacks[i];
         while (stack->depth > 0) end_span(nest, stack, stack->last_ns);
     }

@@ -29,7 +29,7 @@ typedef struct weft__trace_nest {
     const weft__trace_format *format;
     weft__trace_out *out;
     const weft__trace_info *info;
-    weft__trace_stack *stacks; /* [info->worker_count], zeroed */
+    weft__trace_stack *stacks; /* [info->row_count], zeroed */
 } weft__trace_nest;
 
 /* Passes a record on. `nest` is a weft__trace_nest. */

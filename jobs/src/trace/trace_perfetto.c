@@ -17,7 +17,7 @@
 #define CLOCK_BOOTTIME_ID 6u
 #define NAMES_BASE 100u /* interned ids of names; below: fallback names */
 #define PROCESS_TRACK 1u
-#define WORKER_TRACK 16u
+#define ROW_TRACK 16u
 #define COUNTER_TRACK 65536u
 
 enum { PACKET = 1 }; /* of Trace */
@@ -132,13 +132,13 @@ static void put_process(weft__trace_out *out, const weft__trace_info *info)
 }
 
 /* With the number of the thread a viewer puts what the kernel traced into the same row. */
-static void put_worker(weft__trace_out *out, const weft__trace_info *info, uint32_t worker)
+static void put_row(weft__trace_out *out, const weft__trace_info *info, uint32_t row)
 {
-    char name[32];
+    char name[WEFT__TRACE_ROW_NAME];
     message descriptor = {0}, thread = {0};
-    uint32_t number = info->thread_of(info->user, worker);
-    weft__trace_row_name(name, worker);
-    put_field(&descriptor, 1, WORKER_TRACK + worker);
+    uint32_t number = info->thread_of(info->user, row);
+    info->name_of(info->user, row, name);
+    put_field(&descriptor, 1, ROW_TRACK + row);
     put_text(&descriptor, 2, name);
     put_field(&descriptor, 5, PROCESS_TRACK); /* parent_uuid */
     put_field(&thread, 1, info->process);
@@ -173,7 +173,7 @@ static void begin(weft__trace_out *out, const weft__trace_info *info)
 {
     put_clocks(out, info);
     put_process(out, info);
-    for (uint32_t i = 0; i < info->worker_count; i++) put_worker(out, info, i);
+    for (uint32_t i = 0; i < info->row_count; i++) put_row(out, info, i);
     for (uint32_t i = 1; i < info->name_count; i++) {
         put_name(out, NAMES_BASE + i, info->names[i]);
         put_counter(out, COUNTER_TRACK + i, info->names[i]);
@@ -213,7 +213,7 @@ static void event(weft__trace_out *out, const weft__trace_info *info,
     message packet, body;
     packet.count = body.count = 0;
     put_field(&body, 9, (uint64_t)kind->shape + 1); /* begin, end, instant, counter: 1 to 4 */
-    put_field(&body, 11, is_counter ? COUNTER_TRACK + record->name : WORKER_TRACK + record->worker);
+    put_field(&body, 11, is_counter ? COUNTER_TRACK + record->name : ROW_TRACK + record->worker);
     if (is_counter)
         put_field(&body, 30, record->value);
     else if (kind->shape != WEFT__TRACE_END)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_rows.c: what a trace file asks of its pool about each row: its ring, and at the end the
+ * number and the name of its thread. A viewer shows rows in this order: the owner, the workers by
+ * their index, and then the host's threads that were guests. */
+#include "trace_rows.h"
+
+#include <stdio.h>
+
+static weft_job_context *context_of(weft_job_pool *pool, uint32_t row)
+{
+    if (row < pool->worker_count) return &pool->workers[row];
+    if (row >= weft__trace_row_limit(pool)) return NULL;
+    return weft__guest_at(pool, row - pool->worker_count);
+}
+
+weft__trace_ring *weft__trace_ring_of(void *pool, uint32_t row)
+{
+    weft_job_context *context = context_of(pool, row);
+    return context != NULL && context->trace.buffer != NULL ? &context->trace : NULL;
+}
+
+uint32_t weft__trace_thread_of(void *pool, uint32_t row)
+{
+    const weft_job_pool *self = pool;
+    if (row < self->worker_count) return self->workers[row].thread_number;
+    char name[WEFT__OS_THREAD_NAME];
+    return weft__guest_thread(self, row - self->worker_count, name);
+}
+
+void weft__trace_name_of(void *pool, uint32_t row, char name[WEFT__TRACE_ROW_NAME])
+{
+    const weft_job_pool *self = pool;
+    char thread[WEFT__OS_THREAD_NAME];
+    if (row == 0)
+        snprintf(name, WEFT__TRACE_ROW_NAME, "worker 0 (owner)");
+    else if (row < self->worker_count)
+        snprintf(name, WEFT__TRACE_ROW_NAME, "worker %u", row);
+    else if (weft__guest_thread(self, row - self->worker_count, thread) == 0)
+        snprintf(name, WEFT__TRACE_ROW_NAME, "guest %u", row - self->worker_count);
+    else
+        snprintf(name, WEFT__TRACE_ROW_NAME, "guest %u (%s)", row - self->worker_count, thread);
+}
