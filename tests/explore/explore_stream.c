@@ -93,11 +93,8 @@ static void owner_polls(void)
     push(&jobs[0], 2);
     push(&jobs[1], 1);
     if (weft__crew_is_done(&jobs[0].job)) publish(&jobs[0], 2);
-    while (!weft__crew_is_done(&jobs[0].job) || !weft__crew_is_done(&jobs[1].job)) {
-        uint32_t seen = weft__crew_ended(&crew);
-        if (weft__crew_is_done(&jobs[0].job) && weft__crew_is_done(&jobs[1].job)) break;
-        if (!weft__crew_work(&crew, 1)) weft__crew_wait(&crew, seen);
-    }
+    weft__crew_await(&crew, &jobs[0].job);
+    weft__crew_await(&crew, &jobs[1].job);
     publish(&jobs[0], 2);
     publish(&jobs[1], 1);
     finish();

@@ -94,6 +94,8 @@ typedef struct weft__directory {
     /* shared atomic */
     weft_a32 x_lowest_room; /* lowest block _any gave slots back to since the owner looked */
     weft_a64 x_full[WEFT__BLOCK_HINTS]; /* hint: bit per block without room */
+    /* owner only */
+    uint64_t taken[WEFT__BLOCK_HINTS]; /* bit per block that is lent, or came with a section */
 } weft__directory;
 
 /* ---- owner, world idle: deterministic ids, lowest first ---- */

@@ -42,6 +42,7 @@ void weft__directory_init(weft__directory *directory, weft__memory *memory, cons
     at_init(&directory->x_slabs, NULL);
     at_init(&directory->x_table, NULL);
     for (uint32_t i = 0; i < WEFT__BLOCK_HINTS; i++) at_init(&directory->x_full[i], 0);
+    memset(directory->taken, 0, sizeof directory->taken);
 }
 
 /* Bytes of a mapped slab. The last huge page is a whole one: look-ups of what lies on small pages
@@ -219,6 +220,22 @@ uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed
     return needed > ahead ? needed : (uint32_t)ahead;
 }
 
+/* Puts the blocks of a slab at the ends of the directory, and keeps it; frees one of which no block
+ * could be published. Returns how many could. */
+static uint32_t slab_publish(weft__directory *directory, weft__block_slab *slab, uint32_t end,
+                             weft__block_table **spare)
+{
+    uint32_t published = 0;
+    while (published < slab->count &&
+           block_publish(directory, &slab->blocks[published], end, spare))
+        published++;
+    if (published != 0)
+        slab_push(directory, slab);
+    else
+        slab_release(directory, slab);
+    return published;
+}
+
 weft_result weft__directory_grow(weft__directory *directory, uint32_t count)
 {
     uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
@@ -232,15 +249,26 @@ weft_result weft__directory_grow(weft__directory *directory, uint32_t count)
         if (spare == NULL) return WEFT_OUT_OF_MEMORY;
     }
     weft__block_slab *slab = slab_create(directory, count);
-    uint32_t published = 0;
-    while (slab != NULL && published < count &&
-           block_publish(directory, &slab->blocks[published], end, &spare))
-        published++;
+    if (slab != NULL) slab_publish(directory, slab, end, &spare);
     table_free(directory, spare);
-    if (slab == NULL) return WEFT_OUT_OF_MEMORY;
-    if (published != 0)
-        slab_push(directory, slab);
-    else
-        slab_release(directory, slab);
-    return WEFT_OK;
+    return slab == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+}
+
+/* ---- memory made ahead ---- */
+
+weft__block_slab *weft__directory_slab_make(weft__directory *directory, uint32_t count)
+{
+    return slab_create(directory, count);
+}
+
+void weft__directory_slab_free(weft__directory *directory, weft__block_slab *slab)
+{
+    if (slab != NULL) slab_release(directory, slab);
+}
+
+void weft__directory_slab_use(weft__directory *directory, weft__block_slab *slab)
+{
+    weft__block_table *spare = NULL;
+    slab_publish(directory, slab, at_load_rlx(&directory->x_block_end), &spare); /* relaxed: idle */
+    table_free(directory, spare);
 }

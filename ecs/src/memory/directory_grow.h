@@ -19,4 +19,13 @@ weft_result weft__directory_grow(weft__directory *directory, uint32_t count);
  * Owner. */
 uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed);
 
+/* Memory of `count` blocks that are not in the directory yet: mapping it can take the owner
+ * milliseconds while other threads map and touch memory, so one of them does. NULL: no memory.
+ * Threads: any. */
+weft__block_slab *weft__directory_slab_make(weft__directory *directory, uint32_t count);
+/* Gives it back unused; NULL is ignored. Threads: any. */
+void weft__directory_slab_free(weft__directory *directory, weft__block_slab *slab);
+/* Its blocks become the last ones, as many as the limit allows; the directory owns it. Owner. */
+void weft__directory_slab_use(weft__directory *directory, weft__block_slab *slab);
+
 #endif

@@ -33,6 +33,13 @@ static void entry_put(weft__directory *directory, uint32_t index, weft__entity_b
     if (directory->room_index == index) directory->room_index = UINT32_MAX;
 }
 
+static void taken_put(weft__directory *directory, uint32_t index, bool is_taken)
+{
+    uint64_t bit = UINT64_C(1) << index % 64;
+    directory->taken[index / 64] =
+        is_taken ? directory->taken[index / 64] | bit : directory->taken[index / 64] & ~bit;
+}
+
 /* Nothing lives there, nothing ever ended for good, and it is not lent. */
 static bool is_free(const weft__entity_block *block)
 {
@@ -45,18 +52,49 @@ weft__lent_block weft__directory_withdraw(weft__directory *directory, uint32_t i
     WEFT_ASSERT(directory->stand_in != NULL && lent.block != directory->stand_in);
     entry_put(directory, index, directory->stand_in);
     weft__directory_hint(directory, index, true);
+    taken_put(directory, index, true);
     return lent;
+}
+
+/* The lowest block from `index` on that can be lent; `end`: none. Blocks of sections are passed
+ * over by their bits: to look at each took 1.3 ms of a frame with 1,400 of them. */
+static uint32_t next_free(const weft__directory *directory, uint32_t index, uint32_t end)
+{
+    while (index < end) {
+        uint64_t open = ~directory->taken[index / 64] & ~bits_mask(index % 64);
+        if (open == 0) {
+            index = (index | 63u) + 1;
+            continue;
+        }
+        index = (index & ~63u) + bits_lowest(open);
+        if (index < end && is_free(weft__directory_block(directory, index * WEFT__BLOCK_SLOTS)))
+            return index;
+        index++;
+    }
+    return end;
+}
+
+static uint32_t lowest_room(const weft__directory *directory)
+{
+    uint32_t lowest = at_load_rlx(&directory->x_lowest_room); /* relaxed: idle */
+    return lowest < directory->first_room ? lowest : directory->first_room;
+}
+
+uint32_t weft__directory_lendable(const weft__directory *directory, uint32_t most)
+{
+    uint32_t end = at_load_rlx(&directory->x_block_end), found = 0; /* relaxed: idle */
+    uint32_t index = next_free(directory, lowest_room(directory), end);
+    for (; index < end && found < most; index = next_free(directory, index + 1, end)) found++;
+    return found;
 }
 
 weft_result weft__directory_lend(weft__directory *directory, uint32_t count, weft__lent_block *out)
 {
     if (!stand_in_obtain(directory)) return WEFT_OUT_OF_MEMORY;
     uint32_t end = at_load_rlx(&directory->x_block_end), found = 0; /* relaxed: idle */
-    uint32_t lowest = at_load_rlx(&directory->x_lowest_room);       /* relaxed: idle */
-    if (lowest > directory->first_room) lowest = directory->first_room;
-    for (uint32_t index = lowest; index < end && found < count; index++)
-        if (is_free(weft__directory_block(directory, index * WEFT__BLOCK_SLOTS)))
-            out[found++].index = index;
+    uint32_t index = next_free(directory, lowest_room(directory), end);
+    for (; index < end && found < count; index = next_free(directory, index + 1, end))
+        out[found++].index = index;
     if (found < count) {
         uint32_t missing = count - found;
         if (missing > directory->block_limit - end) return WEFT_LIMIT;
@@ -78,7 +116,13 @@ void weft__directory_put_back(weft__directory *directory, const weft__lent_block
     entry_put(directory, lent->index, lent->block);
     bool is_full = at_load_rlx(&lent->block->x_count) == WEFT__BLOCK_SLOTS; /* relaxed: idle */
     weft__directory_hint(directory, lent->index, is_full);
+    taken_put(directory, lent->index, !is_free(lent->block));
     if (!is_full && lent->index < directory->first_room) directory->first_room = lent->index;
+}
+
+void weft__directory_leave(weft__directory *directory, uint32_t index)
+{
+    taken_put(directory, index, false);
 }
 
 /* ---- borrower ---- */

@@ -19,14 +19,19 @@ typedef struct weft__lent_block {
     uint32_t version; /* that each slot has when it is filled; 0: weft__lent_level was not called */
 } weft__lent_block;
 
+/* Blocks that can be lent without making any; those beyond `most` are not counted. */
+uint32_t weft__directory_lendable(const weft__directory *directory, uint32_t most);
 /* Lends `count` blocks in which nothing lives: the lowest ones, then new ones. All or none. Errors:
  * LIMIT, OUT_OF_MEMORY. */
 weft_result weft__directory_lend(weft__directory *directory, uint32_t count, weft__lent_block *out);
 /* Lends the block at an index, whatever lives in it: it is dead for the world from now on. The
  * stand-in must be there: a block was lent before. */
 weft__lent_block weft__directory_withdraw(weft__directory *directory, uint32_t index);
-/* Puts a block back, as it is now. */
+/* Puts a block back, as it is now. One that entities live in is not lent again before it was
+ * withdrawn, or left. */
 void weft__directory_put_back(weft__directory *directory, const weft__lent_block *lent);
+/* A block that was put back is one like others again: its section leaves without it. */
+void weft__directory_leave(weft__directory *directory, uint32_t index);
 
 /* ---- the borrower: any thread ---- */
 

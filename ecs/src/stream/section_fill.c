@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define PAGE_BYTES 4096u /* of the smallest page */
+
 /* A piece that is read. On the stack of the thread. */
 typedef struct filling {
     weft__load *load;
@@ -251,12 +253,24 @@ static void columns_clear(const filling *f)
     }
 }
 
+/* Memory that was never used gets its pages here and not within pread: a fault of the kernel's own
+ * holds the lock of the address space (mmap_lock) while it clears a huge page, and where the thread
+ * loses its processor then, the owner waits for it in its next mmap or brk: up to 24 ms of a frame
+ * on a busy machine. A fault of this code holds only the lock of the mapping. */
+static void pages_touch(const weft__chunk *chunk)
+{
+    char *page = chunk->base, *end = page + chunk->unit_count * (size_t)WEFT__UNIT_BYTES;
+    for (; page != end; page += PAGE_BYTES)
+        at_store_rlx((weft_a32 *)(void *)page, 0); /* relaxed: a store that the compiler keeps */
+}
+
 static bool chunk_make(filling *f, uint32_t piece, uint32_t thread)
 {
     const weft__front_section *section = weft__section_of(f->load->stream, f->load->section);
     weft__tuple *tuple = f->load->tuples[f->piece->run - section->first_run];
     weft_result result = weft__private_make(f->world, thread, tuple, f->piece->rows, &f->chunk);
     if (result != WEFT_OK) return weft__load_fail(f->load, result, "no memory for rows");
+    if (f->chunk->is_zero) pages_touch(f->chunk);
     f->chunk->location = f->load->locations[piece];
     f->chunk->count = f->piece->rows;
     for (uint32_t column = 1; column < f->chunk->layout->column_count; column++) {

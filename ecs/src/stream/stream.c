@@ -6,6 +6,7 @@
 #include "stream_late.h"
 #include "stream_leave.h"
 #include "stream_load.h"
+#include "stream_room.h"
 #include "stream_step.h"
 
 #include <string.h>
@@ -37,13 +38,7 @@ static void jobs_end(weft__streams *streams)
                                                      : NULL;
             if (job == NULL) continue;
             at_store_rlx(&job->x_cancelled, s->load != NULL); /* relaxed: a hint */
-            while (!weft__crew_is_done(job)) {
-                uint32_t seen = weft__crew_ended(&streams->crew);
-                if (!weft__crew_is_done(job) &&
-                    !weft__crew_work(&streams->crew, streams->crew.thread_count) &&
-                    !weft__crew_is_done(job))
-                    weft__crew_wait(&streams->crew, seen);
-            }
+            weft__crew_await(&streams->crew, job);
             if (s->load != NULL) weft__load_end(s->load);
             if (s->leave != NULL) weft__leave_end(s->leave);
             s->load = NULL;
@@ -55,6 +50,7 @@ static void streams_destroy(void *data)
     weft__streams *streams = data;
     weft_world *world = streams->world;
     jobs_end(streams);
+    weft__room_end(streams);
     if (streams->has_crew) weft__crew_fini(&streams->crew);
     for (weft_stream *stream = streams->first, *next; stream != NULL; stream = next) {
         next = stream->next;

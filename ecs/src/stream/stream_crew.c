@@ -106,6 +106,7 @@ static void thread_run(void *argument)
     list_lock(crew);
     uint32_t thread = crew->names++;
     list_unlock(crew);
+    weft__os_thread_gives_way(); /* to the owner that wakes it in the middle of a frame */
     for (;;) {
         uint32_t bell = at_load_sc(&crew->x_bell);   /* SC4, SC7 */
         if (at_load_acq(&crew->x_quit) != 0) return; /* SC7 */
@@ -161,4 +162,13 @@ uint32_t weft__crew_ended(const weft__crew *crew)
 void weft__crew_wait(weft__crew *crew, uint32_t seen)
 {
     crew->os->futex_wait(crew->os->user, &crew->x_ended, seen); /* SC6 */
+}
+
+void weft__crew_await(weft__crew *crew, const weft__crew_job *job)
+{
+    while (!weft__crew_is_done(job)) {
+        uint32_t seen = weft__crew_ended(crew);
+        if (weft__crew_is_done(job) || weft__crew_work(crew, crew->thread_count)) continue;
+        if (!weft__crew_is_done(job)) weft__crew_wait(crew, seen);
+    }
 }

@@ -81,6 +81,8 @@ static inline bool weft__crew_is_done(const weft__crew_job *job)
 uint32_t weft__crew_ended(const weft__crew *crew);
 /* Waits until the number differs from `seen`. Owner. */
 void weft__crew_wait(weft__crew *crew, uint32_t seen);
+/* Works, or waits, until a job is done. Owner. */
+void weft__crew_await(weft__crew *crew, const weft__crew_job *job);
 /* One piece of work, if there is any: what a thread of the crew does. */
 bool weft__crew_work(weft__crew *crew, uint32_t thread);
 

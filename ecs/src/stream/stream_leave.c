@@ -205,7 +205,10 @@ static void chunks_withdraw(const leaving *l, weft__leave *leave)
         leave->chunks[leave->chunk_count++] = chunk;
     }
     for (uint32_t b = 0; b < loaded->block_count; b++) {
-        if (!is_intact(l, b)) continue;
+        if (!is_intact(l, b)) {
+            weft__directory_leave(&l->world->directory, loaded->blocks[b]);
+            continue;
+        }
         leave->blocks[leave->block_count++] =
             weft__directory_withdraw(&l->world->directory, loaded->blocks[b]);
         weft__column_maps_block(l->world, loaded->blocks[b]);

@@ -103,6 +103,17 @@ struct weft_stream {
     weft__stream_section *sections; /* [front.header.section_count] */
 };
 
+/* Entity blocks that are made ahead (stream_room.h). Owner: its streams; the crew's between push
+ * and DONE: slab. */
+typedef struct weft__room {
+    weft__crew_job job; /* first */
+    weft__directory *directory;
+    uint32_t count; /* blocks to make */
+    bool is_out;    /* asked for, not taken yet */
+    bool has_failed;
+    weft__block_slab *slab; /* NULL: no memory */
+} weft__room;
+
 /* Of a world: an extension. */
 typedef struct weft__streams {
     weft_world *world;
@@ -110,6 +121,7 @@ typedef struct weft__streams {
     uint32_t last_number;
     weft__crew crew;
     bool has_crew;
+    weft__room room;
     uint64_t step; /* calls of weft_stream_step */
     weft_component section, request;
     weft_query requests; /* of request; null until it is asked for */

@@ -6,6 +6,7 @@
 #include "error.h"
 #include "stream_leave.h"
 #include "stream_load.h"
+#include "stream_room.h"
 
 #include <math.h>
 
@@ -31,20 +32,11 @@ uint32_t weft__streams_under_way(const weft__streams *streams)
     return streams->world->lent.loads;
 }
 
-static void help_or_wait(weft__streams *streams, const weft__crew_job *job)
-{
-    uint32_t seen = weft__crew_ended(&streams->crew);
-    if (job != NULL && weft__crew_is_done(job)) return;
-    if (weft__crew_work(&streams->crew, streams->crew.thread_count)) return;
-    if (job != NULL && weft__crew_is_done(job)) return;
-    weft__crew_wait(&streams->crew, seen);
-}
-
 /* A job that is due. */
 static void job_await(weft__streams *streams, const weft__crew_job *job)
 {
     if (!weft__crew_is_done(job)) streams->stats.waits++;
-    while (!weft__crew_is_done(job)) help_or_wait(streams, job);
+    weft__crew_await(&streams->crew, job);
 }
 
 static bool has_done_job(const weft__streams *streams)
@@ -289,7 +281,7 @@ static uint32_t next_to_begin(const weft_stream *stream)
 
 static void sections_begin(stepping *step, weft_stream *stream)
 {
-    const weft__streams *streams = step->streams;
+    weft__streams *streams = step->streams;
     bool is_lockstep = stream->desc.lockstep != 0;
     for (;;) {
         if (is_late(step) && !(is_lockstep && step->result == WEFT_OK)) return;
@@ -297,6 +289,7 @@ static void sections_begin(stepping *step, weft_stream *stream)
         if (next == UINT32_MAX) return;
         if (!is_lockstep && weft__streams_under_way(streams) >= streams->crew.thread_count + AHEAD)
             return;
+        if (!is_lockstep && !weft__room_has(streams, weft__section_of(stream, next)->rows)) return;
         weft__stream_section *s = &stream->sections[next];
         if (!make_room(step, stream, s->bytes)) return;
         uint64_t due = next == 0 ? streams->step : s->asked + stream->desc.lockstep;
@@ -311,6 +304,7 @@ static void sections_begin(stepping *step, weft_stream *stream)
 weft_result weft__streams_go_on(weft__streams *streams, uint64_t deadline, uint32_t *did)
 {
     stepping step = {.streams = streams, .deadline = deadline};
+    weft__room_go_on(streams);
     step.result = requests_count(streams);
     for (weft_stream *stream = streams->first; stream != NULL && step.result == WEFT_OK;
          stream = stream->next) {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -172,6 +173,11 @@ void weft__os_thread_name(char name[WEFT__OS_THREAD_NAME])
 {
     name[0] = '\0';
     prctl(PR_GET_NAME, name);
+}
+
+void weft__os_thread_gives_way(void)
+{
+    sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0}); /* 0: the calling thread */
 }
 
 void weft__os_wipe_on_fork(void *memory, size_t bytes)

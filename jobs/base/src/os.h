@@ -57,6 +57,10 @@ const weft_os *weft__os_default(void);
  * memory can: then a child simply sees the parent's bytes. */
 void weft__os_wipe_on_fork(void *memory, size_t bytes);
 
+/* The calling thread does not take the processor of one that wakes it (SCHED_BATCH), where no other
+ * is free. Its share of the processors stays the same. */
+void weft__os_thread_gives_way(void);
+
 /* Identifies the process, to notice fork() (getpid is a cheap system call; call it at API grain).
  */
 uint32_t weft__os_process(void);
