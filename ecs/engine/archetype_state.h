@@ -120,6 +120,7 @@ struct weft__tuple {
     weft__chunk *room; /* head of the list of chunks with room */
     weft__chunk *some; /* one of its chunks; NULL: not known which (chunk_grow.c) */
     uint64_t rows;     /* rows in all chunks of the tuple */
+    uint64_t coming;   /* rows that the operation under way reserves next; else 0 */
     uint32_t chunk_count;
     uint32_t holders;         /* weft__tuple_obtain minus weft__tuple_release */
     uint32_t first;           /* scratch of compaction: position of its first chunk in the list */

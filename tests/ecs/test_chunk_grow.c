@@ -231,7 +231,7 @@ Test(chunk_grow, values_keep_their_versions)
  * reserved and that are not written yet. */
 Test(chunk_grow, reserved_rows_that_held_other_values_are_zeroed)
 {
-    enum { OTHERS = 5000, LEFT = 10 };
+    enum { OTHERS = 5000, LEFT = 5 };
     static weft_entity others[OTHERS], rows[1000], moved[2 * LEFT];
     storage_fixture f = storage_open();
     weft_archetype both = WEFT_ARCHETYPE(f.world, f.position, f.health);

@@ -274,12 +274,15 @@ weft_result weft__batch_select(weft_world *world, weft__batch *batch, const weft
                                uint32_t count, const char *what)
 {
     weft__row_run run = {0};
+    weft_entity before = WEFT__NO_ENTITY;
+    weft__chunk *chunk = NULL;
+    uint32_t row = 0;
     weft__directory_prefetch_first(&world->directory, entities, count);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t row;
         weft__directory_prefetch(&world->directory, entities, count, i);
-        weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        chunk = weft__entity_chunk_after(world, entities[i], before, chunk, &row);
         if (chunk == NULL) return weft__error_stale(world, entities[i]);
+        before = entities[i];
         if (!weft__batch_join(world, batch, &run, chunk, row))
             return weft__error_memory(world, what);
     }
@@ -344,17 +347,28 @@ static void entry_close(weft_world *world, const weft__batch_entry *entry)
     weft__rows_close(world, entry->chunk, entry->rows, entry->first, entry->count);
 }
 
-weft_result weft__batch_apply(weft_world *world, weft__batch *batch)
+/* Room for all entries: each chunk is made for the rows of all that go to its tuple. */
+static weft_result reserve_all(weft_world *world, weft__batch *batch)
 {
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < batch->count; i++)
+        if (batch->entries[i].to != NULL) batch->entries[i].to->coming += batch->entries[i].count;
     for (uint32_t i = 0; i < batch->count; i++) {
         weft__batch_entry *entry = &batch->entries[i];
         entry->span_first = batch->spans.count;
         if (entry->to == NULL) continue;
-        weft_result result = weft__rows_reserve(world, entry->to, entry->count, &batch->spans);
-        if (result == WEFT_OK) continue;
-        weft__rows_unreserve(world, &batch->spans, 0);
-        return result;
+        entry->to->coming -= entry->count;
+        if (result == WEFT_OK)
+            result = weft__rows_reserve(world, entry->to, entry->count, &batch->spans);
     }
+    if (result != WEFT_OK) weft__rows_unreserve(world, &batch->spans, 0);
+    return result;
+}
+
+weft_result weft__batch_apply(weft_world *world, weft__batch *batch)
+{
+    weft_result result = reserve_all(world, batch);
+    if (result != WEFT_OK) return result;
     for (uint32_t i = 0; i < batch->count; i++) entry_copy(world, batch, &batch->entries[i]);
     for (uint32_t i = 0; i < batch->count; i++)
         if (!batch->entries[i].is_kept) entry_close(world, &batch->entries[i]);

@@ -92,6 +92,8 @@ weft_result weft__change_route_all(weft__change *change, const weft__change_requ
         known = part->chunk->tuple;
         if (plan == NULL) continue;
         weft__change_route(part, plan, to);
+        if (change->is_merging && part->count < part->chunk->capacity / 4 * 3)
+            part->is_header = false;
         part->owns_hold = is_new;
         /* a residue that loses its last CLEANUP component has nothing left and ends */
         part->dies = request->is_remove && weft__archetype_is_spent(world, plan->to) &&

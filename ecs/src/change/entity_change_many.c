@@ -7,7 +7,9 @@
 #include "batch.h"
 #include "entity_sparse.h"
 #include "error.h"
+#include "move_plan.h"
 #include "prefab.h"
+#include "tuple.h"
 
 /* Sorted, checked lists of components to add and to remove. Owner: one call. */
 typedef struct change {
@@ -15,6 +17,7 @@ typedef struct change {
     uint32_t *remove;
     uint32_t add_count;
     uint32_t remove_count;
+    const weft__addition *addition; /* else NULL: `add` are its two components */
 } change;
 
 static bool is_listed(const uint32_t *list, uint32_t count, uint32_t component)
@@ -33,6 +36,21 @@ static weft_result entry_target(weft_world *world, weft__batch_entry *entry, con
     return weft__batch_target(world, entry, to);
 }
 
+/* Rows that have the component of an addition stay. */
+static weft_result entry_beside(weft_world *world, weft__batch_entry *entry, const change *c)
+{
+    weft__archetype *from = entry->chunk->archetype;
+    entry->is_kept = weft__archetype_find(from, c->addition->component) != WEFT__NONE;
+    if (entry->is_kept) return WEFT_OK;
+    weft__archetype *to = weft__archetype_change(world, from, c->add, c->add_count, NULL, 0);
+    if (to == NULL) return world->error->code;
+    entry->plan = weft__plan_obtain(world, from, to);
+    if (entry->plan != NULL)
+        entry->to = weft__tuple_with_value(world, entry->chunk->tuple, to, c->addition->shared,
+                                           c->addition->value);
+    return entry->to != NULL ? WEFT_OK : world->error->code;
+}
+
 static weft_result change_apply(weft_world *world, const weft_entity *entities, uint32_t count,
                                 const change *c, const char *what)
 {
@@ -48,7 +66,8 @@ static weft_result change_apply(weft_world *world, const weft_entity *entities, 
     weft__batch batch = weft__batch_begin(world, &room, entities, count);
     weft_result result = weft__batch_select(world, &batch, entities, count, what);
     for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
-        result = entry_target(world, &batch.entries[i], c);
+        result = c->addition != NULL ? entry_beside(world, &batch.entries[i], c)
+                                     : entry_target(world, &batch.entries[i], c);
     if (result == WEFT_OK) result = weft__batch_apply(world, &batch);
     weft__batch_fini(world, &batch);
     return result;
@@ -99,5 +118,16 @@ weft_result weft__entities_add(weft_world *world, const weft_entity *entities, u
 {
     weft_result result = weft__idle(world, what);
     change c = {.add = &component, .add_count = 1};
+    return result == WEFT_OK ? change_apply(world, entities, count, &c, what) : result;
+}
+
+weft_result weft__entities_add_beside(weft_world *world, const weft_entity *entities,
+                                      uint32_t count, const weft__addition *addition,
+                                      const char *what)
+{
+    weft_result result = weft__idle(world, what);
+    uint32_t a = addition->component, b = addition->shared;
+    uint32_t both[2] = {a < b ? a : b, a < b ? b : a};
+    change c = {.add = both, .add_count = 2, .addition = addition};
     return result == WEFT_OK ? change_apply(world, entities, count, &c, what) : result;
 }

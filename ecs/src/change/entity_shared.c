@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* entity_shared.c: shared values of entities, one or many: reading, setting (which moves the rows);
  * values in use and their order versions. Owner, world idle where a row moves. */
+#include "entity_shared.h"
+
 #include "change_request.h"
 #include "entity_value.h"
 #include "error.h"
@@ -69,18 +71,32 @@ weft_result weft_entity_set_shared(weft_world *world, weft_entity entity, weft_c
     return result;
 }
 
-weft_result weft_entity_set_shared_many(weft_world *world, const weft_entity *entities,
-                                        uint32_t count, weft_component component, const void *value)
+static weft_result set_many(weft__change *change, const weft_entity *entities, uint32_t count,
+                            weft_component component, const void *value)
 {
     const char *what = "weft_entity_set_shared_many";
     weft__change_request request;
-    weft_result result = weft__change_request_shared(world, component, value, what, &request);
+    weft_result result =
+        weft__change_request_shared(change->world, component, value, what, &request);
     if (result != WEFT_OK) return result;
-    weft__change change = {.world = world};
-    result = weft__change_select_entities(&change, entities, count, what);
-    result = weft__change_selected(&change, result, &request);
-    weft__shared_release(&world->shared, component.id, request.value, 1);
+    result = weft__change_select_entities(change, entities, count, what);
+    result = weft__change_selected(change, result, &request);
+    weft__shared_release(&change->world->shared, component.id, request.value, 1);
     return result;
+}
+
+weft_result weft_entity_set_shared_many(weft_world *world, const weft_entity *entities,
+                                        uint32_t count, weft_component component, const void *value)
+{
+    weft__change change = {.world = world};
+    return set_many(&change, entities, count, component, value);
+}
+
+weft_result weft__entities_group(weft_world *world, const weft_entity *entities, uint32_t count,
+                                 weft_component component, const void *value)
+{
+    weft__change change = {.world = world, .is_merging = true};
+    return set_many(&change, entities, count, component, value);
 }
 
 const void *weft_entity_read_shared(const weft_world *world, weft_entity entity,

@@ -180,18 +180,22 @@ static bool moves(const weft__change_part *part)
     return part->plan != NULL && !part->is_header && !part->dies;
 }
 
-/* Destination rows of every part that moves. */
+/* Destination rows of every part that moves; each chunk is made for the rows of all that go to its
+ * tuple. */
 static weft_result reserve_moves(weft__change *change)
 {
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < change->part_count; i++)
+        if (moves(&change->parts[i])) change->parts[i].to->coming += change->parts[i].count;
     for (uint32_t i = 0; i < change->part_count; i++) {
         weft__change_part *part = &change->parts[i];
         part->pieces = change->pieces.count;
         if (!moves(part)) continue;
-        weft_result result =
-            weft__rows_reserve(change->world, part->to, part->count, &change->pieces);
-        if (result != WEFT_OK) return result;
+        part->to->coming -= part->count;
+        if (result == WEFT_OK)
+            result = weft__rows_reserve(change->world, part->to, part->count, &change->pieces);
     }
-    return WEFT_OK;
+    return result;
 }
 
 /* All header changes at once. */

@@ -43,6 +43,7 @@ typedef struct weft__change {
     uint32_t row_count;
     uint32_t row_capacity;
     weft__spans pieces;
+    bool is_merging; /* rows of chunks that are not three quarters full move, even if all do */
 } weft__change;
 
 /* Collects the rows of a query. Errors: BAD_HANDLE, WRONG_PHASE, OUT_OF_MEMORY (error set). */

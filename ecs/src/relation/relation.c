@@ -3,6 +3,7 @@
  * done when relations are settled (relation_engine.c). */
 #include <weft/relation.h>
 
+#include "entity_change_many.h"
 #include "entity_value.h"
 #include "error.h"
 #include "relation_depth.h"
@@ -90,6 +91,16 @@ static inline bool is_in_chain(const weft__entity_list *chain, weft_entity entit
     return false;
 }
 
+static weft_result error_above_itself(const weft__relation *relation, weft_entity source)
+{
+    weft_world *world = relation->world;
+    if (!weft_entity_is_alive(world, source)) return weft__error_stale(world, source);
+    return weft__error(world, WEFT_CYCLE, source, weft__component(world, relation->component),
+                       "weft_relation_set: %s would be above itself: choose a target "
+                       "that is not below it",
+                       weft__entity_say(world, source).text);
+}
+
 static weft_result cycle_check(const weft__relation *relation, const weft_entity *sources,
                                uint32_t count, weft_entity target)
 {
@@ -101,16 +112,12 @@ static weft_result cycle_check(const weft__relation *relation, const weft_entity
                              : weft__error_memory(world, "weft_relation_set");
     if (result == WEFT_OK) qsort(chain.items, chain.count, sizeof *chain.items, index_compare);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
-        if (is_in_chain(&chain, sources[i]))
-            result = weft__error(world, WEFT_CYCLE, sources[i],
-                                 weft__component(world, relation->component),
-                                 "weft_relation_set: %s would be above itself: choose a target "
-                                 "that is not below it",
-                                 weft__entity_say(world, sources[i]).text);
+        if (is_in_chain(&chain, sources[i])) result = error_above_itself(relation, sources[i]);
     weft__entity_list_fini(world, &chain);
     return result;
 }
 
+/* All but whether the sources are alive. */
 static weft_result set_check(weft_world *world, const weft_entity *sources, uint32_t count,
                              weft_component component, weft_entity target)
 {
@@ -126,8 +133,6 @@ static weft_result set_check(weft_world *world, const weft_entity *sources, uint
                            type->desc.name);
     if (target.version != 0 && !weft_entity_is_alive(world, target))
         return weft__error_stale(world, target);
-    for (uint32_t i = 0; i < count; i++)
-        if (!weft_entity_is_alive(world, sources[i])) return weft__error_stale(world, sources[i]);
     return cycle_check(relation, sources, count, target);
 }
 
@@ -135,17 +140,44 @@ static weft_result set_check(weft_world *world, const weft_entity *sources, uint
 static void fields_set(const weft__relation *relation, const weft_entity *sources, uint32_t count,
                        weft_entity target)
 {
-    const weft__chunk *known = NULL;
+    weft__chunk *chunk = NULL;
     const weft__type_slot *slot = NULL;
+    weft_entity before = WEFT__NO_ENTITY;
+    uint32_t row = 0, stamped = WEFT__NONE;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t row;
-        const weft__chunk *chunk = weft__entity_chunk(relation->world, sources[i], &row);
-        if (chunk != known) slot = weft__archetype_slot(chunk->archetype, relation->component);
-        known = chunk;
+        const weft__chunk *known = chunk;
+        chunk = weft__entity_chunk_after(relation->world, sources[i], before, chunk, &row);
+        before = sources[i];
+        if (chunk != known) {
+            slot = weft__archetype_slot(chunk->archetype, relation->component);
+            stamped = WEFT__NONE;
+        }
         char *value = weft__chunk_value(chunk, slot->column, row);
         memcpy(value + relation->offset, &target, sizeof target);
+        if (row >> chunk->layout->slice_shift == stamped) continue;
+        stamped = row >> chunk->layout->slice_shift;
         weft__slot_stamp(relation->world, chunk, row, slot);
     }
+}
+
+/* Sources that lack the component get it. By depth they get the depth, too, that they have if the
+ * depth of the target does not change: settling then finds them where they belong. */
+static weft_result sources_add(const weft__relation *relation, const weft_entity *sources,
+                               uint32_t count, weft_entity target)
+{
+    const char *what = "weft_relation_set_many";
+    weft_world *world = relation->world;
+    if (relation->depth.id == 0 || target.version == 0)
+        return weft__entities_add(world, sources, count, relation->component, what);
+    uint32_t row, index = 0;
+    uint32_t depth = weft__relation_depth_of(relation, weft__entity_chunk(world, target, &row)) + 1;
+    if (weft__shared_intern(&world->shared, relation->depth.id, &depth, &index) != WEFT_OK)
+        return weft__error_memory(world, what);
+    weft_result result = weft__entities_add_beside(
+        world, sources, count, &(weft__addition){relation->component, relation->depth.id, index},
+        what);
+    weft__shared_release(&world->shared, relation->depth.id, index, 1);
+    return result;
 }
 
 weft_result weft_relation_set(weft_world *world, weft_entity source, weft_component component,
@@ -166,8 +198,7 @@ weft_result weft_relation_set_many(weft_world *world, const weft_entity *sources
                                     "sources is NULL: give an array of `count`");
     weft_result result = set_check(world, sources, count, component, target);
     if (result == WEFT_OK && count != 0)
-        result = weft_entity_change_many(world, sources, count,
-                                         &(weft_change_desc){.add = &component, .add_count = 1});
+        result = sources_add(weft__relation_find(world, component), sources, count, target);
     if (result == WEFT_OK)
         fields_set(weft__relation_find(world, component), sources, count, target);
     return result;

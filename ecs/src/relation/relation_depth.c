@@ -7,6 +7,7 @@
 #include "relation_depth.h"
 
 #include "component_index.h"
+#include "entity_shared.h"
 #include "entity_value.h"
 #include "error.h"
 #include "structure.h"
@@ -338,16 +339,18 @@ static bool lists_file(const depth_work *work, weft_entity entity, uint32_t dept
 static bool came_file(depth_work *work)
 {
     const weft__relation *relation = work->relation;
+    weft__chunk *chunk = NULL;
     const weft__chunk *known = NULL;
     const weft__type_slot *slot = NULL;
     weft_entity last = WEFT__NO_ENTITY; /* a living target */
-    uint32_t now = 0, depth = 0;
+    weft_entity before = WEFT__NO_ENTITY;
+    uint32_t now = 0, depth = 0, row = 0;
     bool has = false;
     for (uint32_t i = 0; i < relation->came.count; i++) {
         weft_entity source = relation->came.items[i];
-        uint32_t row;
         if (has_sources(relation, source)) continue;
-        const weft__chunk *chunk = weft__entity_chunk(work->world, source, &row);
+        chunk = weft__entity_chunk_after(work->world, source, before, chunk, &row);
+        before = source;
         if (chunk == NULL) continue;
         if (chunk != known) {
             slot = weft__archetype_slot(chunk->archetype, relation->component);
@@ -376,8 +379,8 @@ static weft_result lists_move(const depth_work *work)
         weft__entity_list *list = &relation->levels[depth];
         if (list->count == 0) continue;
         if (result == WEFT_OK)
-            result = weft_entity_set_shared_many(work->world, list->items, list->count,
-                                                 relation->depth, &depth);
+            result = weft__entities_group(work->world, list->items, list->count, relation->depth,
+                                          &depth);
         list->count = 0;
         work->out->has_changed = true;
     }

@@ -23,6 +23,23 @@ static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_enti
     return chunk;
 }
 
+/* The same for entities of an array, one after the other: neighbours of the array that have
+ * neighbouring indices mostly have neighbouring rows, as the chunk says. `before` had row *row of
+ * `known`, NULL: it is not known. */
+static inline weft__chunk *weft__entity_chunk_after(const weft_world *world, weft_entity entity,
+                                                    weft_entity before, weft__chunk *known,
+                                                    uint32_t *row)
+{
+    if (known != NULL && entity.index == before.index + 1 && *row + 1 < known->count) {
+        const weft_entity *next = (const weft_entity *)(const void *)known->base + *row + 1;
+        if (next->index == entity.index && next->version == entity.version) {
+            ++*row;
+            return known;
+        }
+    }
+    return weft__entity_chunk(world, entity, row);
+}
+
 /* A handle in one register: the struct would be taken apart through memory. */
 static inline uint64_t weft__entity_bits(weft_entity entity)
 {

@@ -96,8 +96,9 @@ static weft__chunk *piece_take(weft_world *world, weft__tuple *tuple, uint64_t c
                                weft__span *piece)
 {
     weft__chunk *chunk = tuple->room;
-    if (chunk == NULL && tuple->chunk_count == 1) chunk = weft__chunk_grow(world, tuple, count);
-    if (chunk == NULL) chunk = chunk_obtain(world, tuple, count);
+    uint64_t known = count + tuple->coming;
+    if (chunk == NULL && tuple->chunk_count == 1) chunk = weft__chunk_grow(world, tuple, known);
+    if (chunk == NULL) chunk = chunk_obtain(world, tuple, known);
     if (chunk == NULL) return NULL;
     uint32_t room = chunk->capacity - chunk->count;
     *piece = (weft__span){chunk, chunk->count, count < room ? (uint32_t)count : room};
