@@ -89,9 +89,9 @@ WEFT_API weft_result weft_entity_create_many(weft_world *world, weft_archetype a
 /* Creates `count` entities with values: `filled` lists arrays of `count` values, which are copied.
  * Components that are not listed, or listed with NULL, are zeroed. All or none.
  *   weft_entity_create_filled(world, ships, WEFT_VALUES({position, at}), count, out);
- * Errors: as weft_entity_create_many; INVALID_ARGUMENT also for a component that is listed twice or
- * that the archetype lacks; TYPE_MISMATCH for values of a tag, BUFFER, SHARED or CHUNK component.
- */
+ * Of a SHARED component `values` is one value, which all of them get. Errors: as
+ * weft_entity_create_many; INVALID_ARGUMENT also for a component that is listed twice or that the
+ * archetype lacks; TYPE_MISMATCH for values of a tag, BUFFER or CHUNK component. */
 WEFT_API weft_result weft_entity_create_filled(weft_world *world, weft_archetype archetype,
                                                const weft_values *filled, uint32_t filled_count,
                                                uint32_t count, weft_entity *out);

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "format.h"
 #include "row_move.h"
+#include "tuple.h"
 
 #include <string.h>
 
@@ -194,11 +195,13 @@ weft_result weft_entity_create_many(weft_world *world, weft_archetype handle, ui
 
 /* ---- with values ---- */
 
-/* Values of one type of the archetype: where they go, and the caller's (NULL: zeroes). Lives for
- * one call, at the position of the type. */
+/* Values of one type of the archetype: where they go, and the caller's (NULL: zeroes, of a SHARED
+ * one the default). Lives for one call, at the position of the type. */
 typedef struct source {
     const weft__type *type;
     uint32_t column;
+    uint32_t shared; /* position in the tuple; WEFT__NO_PLACE: none */
+    uint32_t value;  /* index of the shared value, which is held; 0: the default */
     bool is_listed;
     const char *values;
 } source;
@@ -221,7 +224,9 @@ static weft_result source_set(const weft_world *world, const weft__archetype *ar
                             "is not in the archetype: leave it out, or take an archetype with it");
     source *s = &sources[position];
     if (s->is_listed) return filled_error(world, WEFT_INVALID_ARGUMENT, type, "is listed twice");
-    if (filled->values != NULL && (s->column == 0 || (type->desc.flags & WEFT_BUFFER) != 0))
+    const bool has_values = s->shared != WEFT__NO_PLACE ||
+                            (s->column != 0 && (type->desc.flags & WEFT_BUFFER) == 0);
+    if (filled->values != NULL && !has_values)
         return filled_error(world, WEFT_TYPE_MISMATCH, type,
                             "has no plain column: leave it out, or pass NULL for its values");
     s->is_listed = true;
@@ -236,7 +241,8 @@ static weft_result sources_make(const weft_world *world, const weft__archetype *
     for (uint32_t i = 0; i < archetype->type_count; i++) {
         const weft__type *type = archetype->types[i].type;
         uint32_t column = weft__archetype_slot(archetype, type->id)->column;
-        sources[i] = (source){type, column, false, NULL};
+        sources[i] =
+            (source){.type = type, .column = column, .shared = archetype->types[i].shared};
     }
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < filled_count && result == WEFT_OK; i++)
@@ -264,8 +270,8 @@ static void span_fill_values(weft_world *world, const source *sources, uint32_t 
         weft__rows_stamp(chunk, i, span.row, span.count, world->front.version);
 }
 
-static weft_result filled_create(weft_world *world, weft__tuple *tuple, const source *sources,
-                                 uint32_t source_count, uint32_t count, weft_entity *out)
+static weft_result rows_create_filled(weft_world *world, weft__tuple *tuple, const source *sources,
+                                      uint32_t source_count, uint32_t count, weft_entity *out)
 {
     weft__spans spans = {0};
     weft_result result = rows_prepare(world, tuple, count, &spans);
@@ -279,6 +285,44 @@ static weft_result filled_create(weft_world *world, weft__tuple *tuple, const so
         done += span.count;
     }
     weft__spans_fini(world, &spans);
+    return result;
+}
+
+/* Holds the shared values that are listed, and finds their tuple, which is held. */
+static weft_result tuple_of(weft_world *world, const weft__archetype *archetype, source *sources,
+                            weft__tuple **out)
+{
+    *out = archetype->tuple0;
+    for (uint32_t i = 0; i < archetype->type_count; i++) {
+        source *s = &sources[i];
+        if (s->shared == WEFT__NO_PLACE || s->values == NULL) continue;
+        const uint32_t id = s->type->id;
+        if (weft__shared_intern(&world->shared, id, s->values, &s->value) != WEFT_OK) {
+            s->values = NULL; /* not held */
+            return weft__error_memory(world, "a shared value");
+        }
+        weft__tuple *before = *out;
+        *out = weft__tuple_with_value(world, before, before->archetype, id, s->value);
+        if (before != archetype->tuple0) weft__tuple_release(world, before);
+        if (*out == NULL) return world->error->code;
+    }
+    return WEFT_OK;
+}
+
+static weft_result filled_create(weft_world *world, const weft__archetype *archetype,
+                                 source *sources, uint32_t count, weft_entity *out)
+{
+    const uint32_t types = archetype->type_count;
+    if (archetype->shared_count == 0)
+        return rows_create_filled(world, archetype->tuple0, sources, types, count, out);
+    weft__tuple *tuple;
+    weft_result result = tuple_of(world, archetype, sources, &tuple);
+    if (result == WEFT_OK)
+        result = rows_create_filled(world, tuple, sources, types, count, out);
+    if (tuple != NULL && tuple != archetype->tuple0) weft__tuple_release(world, tuple);
+    for (uint32_t i = 0; i < types; i++)
+        if (sources[i].shared != WEFT__NO_PLACE && sources[i].values != NULL)
+            weft__shared_release(&world->shared, sources[i].type->id, sources[i].value, 1);
     return result;
 }
 
@@ -304,9 +348,10 @@ weft_result weft_entity_create_filled(weft_world *world, weft_archetype handle,
     result = sources_make(world, archetype, filled, filled_count, sources);
     for (uint32_t i = 0; i < type_count && WEFT_IS_CHECKED && result == WEFT_OK; i++)
         if (sources[i].values != NULL)
-            result = weft__values_check(world, sources[i].type, sources[i].values, count);
+            result = weft__values_check(world, sources[i].type, sources[i].values,
+                                        sources[i].shared == WEFT__NO_PLACE ? count : 1);
     if (result == WEFT_OK)
-        result = filled_create(world, archetype->tuple0, sources, type_count, count, out);
+        result = filled_create(world, archetype, sources, count, out);
     if (sources != inline_sources)
         weft__free(&world->memory, WEFT__MEMORY_OTHER, sources, type_count, sizeof *sources,
                    _Alignof(source));

@@ -1,134 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /* arrival.c: see arrival.h.
  *
- * First all rows get entities and plain values; then, when every gid can be found, the values with
- * references, buffers, shared values, enable bits and the sector. */
+ * First all rows get entities, sectors and plain values; then, when every gid can be found, the
+ * values with references, buffers, other shared values and enable bits. */
 #include "arrival.h"
 
 #include <stdlib.h>
 
-#include "gid_sort.h"
 #include "gid_table.h"
 #include "ranks_error.h"
 #include "stub.h"
 
-/* Where a row is in the blocks. */
-typedef struct row_source {
+/* A block on its way into the world. */
+typedef struct arriving {
     const weft__block *block;
-    uint32_t row;
-} row_source;
-
-/* Rows of one archetype, by gid. Owner: the placing. */
-typedef struct arrival_group {
     weft_archetype archetype;
-    const weft__block *first; /* has its components */
-    uint32_t count;
-    row_source *sources; /* [count] */
-    weft_entity *entities;
-    uint64_t *gids;
-    bool has_stubs; /* some entities were there */
-} arrival_group;
+    weft_entity *entities; /* [block->count] */
+} arriving;
 
-/* Memory of one call. */
-typedef struct placing {
-    weft_shard *shard;
-    const weft__block *blocks;
-    uint32_t block_count;
-    weft_archetype *archetypes; /* [block] */
-    arrival_group *groups;
-    uint32_t group_count;
-} placing;
-
-static weft_result failed(const placing *p, weft_result result)
+static weft_result failed(const weft_shard *shard, weft_result result)
 {
     return weft__ranks_fail(result, "rows cannot be put into the world: %s",
-                            weft_world_error(p->shard->world)->text);
+                            weft_world_error(shard->world)->text);
 }
 
-/* ---- groups ---- */
-
-static weft_result find_archetypes(placing *p)
+static weft_result find_archetype(const weft_shard *shard, arriving *a)
 {
-    for (uint32_t i = 0; i < p->block_count; i++) {
-        weft_component list[WEFT__ROW_COMPONENTS + 2] = {p->shard->gid, p->shard->sector};
-        const weft__block *block = &p->blocks[i];
-        for (uint32_t k = 0; k < block->column_count; k++)
-            list[k + 2] = block->columns[k].type.component;
-        p->archetypes[i] = weft_archetype_create(p->shard->world, list, block->column_count + 2);
-        if (p->archetypes[i].id == 0) return failed(p, WEFT_OUT_OF_MEMORY);
-    }
-    return WEFT_OK;
+    weft_component list[WEFT__ROW_COMPONENTS + 2] = {shard->gid, shard->sector};
+    for (uint32_t k = 0; k < a->block->column_count; k++)
+        list[k + 2] = a->block->columns[k].type.component;
+    a->archetype = weft_archetype_create(shard->world, list, a->block->column_count + 2);
+    return a->archetype.id != 0 ? WEFT_OK : failed(shard, WEFT_OUT_OF_MEMORY);
 }
 
-/* The sources of a group, sorted; `first` is its first block. */
-static bool sort_sources(placing *p, arrival_group *group, uint32_t first)
+/* The end of the rows from `begin` on that have the same sector. */
+static uint32_t sector_end(const weft__block *block, uint32_t begin)
 {
-    weft__gid_pair *pairs = malloc(group->count * 2 * sizeof *pairs);
-    row_source *unsorted = malloc(group->count * sizeof *unsorted);
-    const bool has_memory = pairs != NULL && unsorted != NULL;
-    uint32_t at = 0;
-    for (uint32_t b = first; b < p->block_count && has_memory; b++) {
-        if (p->archetypes[b].id != group->archetype.id) continue;
-        for (uint32_t row = 0; row < p->blocks[b].count; row++, at++) {
-            pairs[at] = (weft__gid_pair){p->blocks[b].gids[row], at};
-            unsorted[at] = (row_source){&p->blocks[b], row};
-        }
-    }
-    if (has_memory) {
-        const weft__gid_pair *sorted = weft__gid_sort(pairs, pairs + group->count, group->count);
-        for (uint32_t i = 0; i < group->count; i++) {
-            group->sources[i] = unsorted[sorted[i].number];
-            group->gids[i] = sorted[i].key;
-        }
-    }
-    free(pairs);
-    free(unsorted);
-    return has_memory;
+    uint32_t end = begin + 1;
+    while (end < block->count && block->sectors[end] == block->sectors[begin]) end++;
+    return end;
 }
 
-static weft_result make_group(placing *p, uint32_t first)
-{
-    arrival_group *group = &p->groups[p->group_count];
-    *group = (arrival_group){.archetype = p->archetypes[first], .first = &p->blocks[first]};
-    for (uint32_t b = first; b < p->block_count; b++)
-        if (p->archetypes[b].id == group->archetype.id) group->count += p->blocks[b].count;
-    if (group->count == 0) return WEFT_OK;
-    p->group_count++;
-    group->sources = malloc(group->count * sizeof *group->sources);
-    group->entities = calloc(group->count, sizeof *group->entities);
-    group->gids = malloc(group->count * sizeof *group->gids);
-    if (group->sources == NULL || group->entities == NULL || group->gids == NULL ||
-        !sort_sources(p, group, first))
-        return weft__ranks_no_memory();
-    return WEFT_OK;
-}
-
-static weft_result make_groups(placing *p)
-{
-    weft_result result = find_archetypes(p);
-    for (uint32_t b = 0; b < p->block_count && result == WEFT_OK; b++) {
-        bool is_known = false;
-        for (uint32_t k = 0; k < b; k++)
-            is_known |= p->archetypes[k].id == p->archetypes[b].id && p->blocks[k].count != 0;
-        if (!is_known && p->blocks[b].count != 0) result = make_group(p, b);
-    }
-    return result;
-}
-
-/* ---- values in the order of a group ---- */
-
-/* PLAIN or SHARED values; memory for free(). NULL: memory is refused. */
-static void *gather_values(const arrival_group *group, uint32_t column)
-{
-    const size_t size = group->first->columns[column].type.size;
-    unsigned char *values = malloc(group->count * size + 1);
-    if (values == NULL) return NULL;
-    for (uint32_t i = 0; i < group->count; i++) {
-        const row_source *source = &group->sources[i];
-        memcpy(values + i * size, source->block->columns[column].values + source->row * size, size);
-    }
-    return values;
-}
+/* ---- references ---- */
 
 /* Memory of one translation. */
 typedef struct reach_pass {
@@ -145,229 +58,247 @@ static void to_entity(weft_entity *field, void *user)
     if (gid != 0 && weft_entity_equal(*field, (weft_entity){0})) pass->has_failed = true;
 }
 
-static bool translate(placing *p, const weft__row_component *type, void *values, uint64_t count)
+static bool translate(weft_shard *shard, const weft__row_component *type, void *values,
+                      uint64_t count)
 {
-    reach_pass pass = {.shard = p->shard};
+    reach_pass pass = {.shard = shard};
     if (type->has_references) weft__references_visit(type, values, count, to_entity, &pass);
     return !pass.has_failed;
 }
 
+/* A copy of `count` values or elements, with handles in place of gids; memory for free(). NULL:
+ * memory is refused. */
+static void *translated(weft_shard *shard, const weft__row_component *type, const void *values,
+                        uint64_t count)
+{
+    void *copy = malloc((size_t)(count * type->size) + 1);
+    if (copy == NULL) return NULL;
+    if (count != 0) memcpy(copy, values, (size_t)(count * type->size));
+    if (translate(shard, type, copy, count)) return copy;
+    free(copy);
+    return NULL;
+}
+
 /* ---- entities and plain values ---- */
-
-/* Entities that stand for the gids already take the rows over. */
-static weft_result take_stubs(placing *p, arrival_group *group)
-{
-    for (uint32_t i = 0; i < group->count && p->shard->has_references; i++) {
-        const weft_entity stub = weft__gid_table_find(p->shard, group->gids[i]);
-        if (!weft_entity_is_alive(p->shard->world, stub) ||
-            !weft_entity_has(p->shard->world, stub, p->shard->stub))
-            continue;
-        weft_result result = weft_entity_set_archetype(p->shard->world, stub, group->archetype);
-        if (result != WEFT_OK) return failed(p, result);
-        group->entities[i] = stub;
-        group->has_stubs = true;
-    }
-    return WEFT_OK;
-}
-
-/* Entities for the rows that have none; their values come later. */
-static weft_result create_rest(placing *p, arrival_group *group)
-{
-    weft_entity *made = malloc(group->count * sizeof *made);
-    if (made == NULL) return weft__ranks_no_memory();
-    uint32_t missing = 0, at = 0;
-    for (uint32_t i = 0; i < group->count; i++) missing += group->entities[i].version == 0;
-    weft_result result = WEFT_OK;
-    if (missing != 0)
-        result = weft_entity_create_many(p->shard->world, group->archetype, missing, made);
-    for (uint32_t i = 0; i < group->count && result == WEFT_OK; i++)
-        if (group->entities[i].version == 0) group->entities[i] = made[at++];
-    free(made);
-    return result == WEFT_OK ? WEFT_OK : failed(p, result);
-}
 
 static bool is_simple(const weft__block_column *column)
 {
     return column->type.kind == WEFT__VALUE_PLAIN && !column->type.has_references;
 }
 
-static weft_result set_values(placing *p, arrival_group *group, const weft_values *filled,
-                              uint32_t count)
+/* New entities for rows [begin, end), which have one sector. */
+static weft_result create_run(weft_shard *shard, const arriving *a, uint32_t begin, uint32_t end)
 {
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
-        const size_t size = weft_component_info(p->shard->world, filled[i].component)->size;
-        result = weft_entity_set_many(p->shard->world, group->entities, group->count,
-                                      filled[i].component, filled[i].values, size);
+    const weft__block *block = a->block;
+    const uint32_t stored = weft__sector_stored(block->sectors[begin]);
+    weft_values filled[WEFT__ROW_COMPONENTS + 2] = {{shard->gid, block->gids + begin},
+                                                    {shard->sector, &stored}};
+    uint32_t count = 2;
+    for (uint32_t c = 0; c < block->column_count; c++) {
+        const weft__block_column *column = &block->columns[c];
+        if (is_simple(column))
+            filled[count++] = (weft_values){column->type.component,
+                                            column->values + (size_t)begin * column->type.size};
     }
-    return result == WEFT_OK ? WEFT_OK : failed(p, result);
+    const weft_result result = weft_entity_create_filled(
+        shard->world, a->archetype, filled, count, end - begin, a->entities + begin);
+    return result == WEFT_OK ? WEFT_OK : failed(shard, result);
 }
 
-static weft_result create_group(placing *p, arrival_group *group)
+static weft_result create_runs(weft_shard *shard, const arriving *a)
 {
-    weft_values filled[WEFT__ROW_COMPONENTS + 1] = {{p->shard->gid, group->gids}};
-    uint32_t count = 1;
-    weft_result result = take_stubs(p, group);
-    for (uint32_t c = 0; c < group->first->column_count && result == WEFT_OK; c++) {
-        if (!is_simple(&group->first->columns[c])) continue;
-        filled[count] =
-            (weft_values){group->first->columns[c].type.component, gather_values(group, c)};
-        if (filled[count++].values == NULL) result = weft__ranks_no_memory();
+    weft_result result = WEFT_OK;
+    for (uint32_t begin = 0, end; begin < a->block->count && result == WEFT_OK; begin = end) {
+        end = sector_end(a->block, begin);
+        result = create_run(shard, a, begin, end);
     }
-    if (result == WEFT_OK && group->has_stubs) {
-        result = create_rest(p, group);
-        if (result == WEFT_OK) result = set_values(p, group, filled, count);
-    } else if (result == WEFT_OK) {
-        result = weft_entity_create_filled(p->shard->world, group->archetype, filled, count,
-                                           group->count, group->entities);
-        if (result != WEFT_OK) (void)failed(p, result);
+    return result;
+}
+
+/* ---- rows whose gids have stubs ---- */
+
+/* Entities that stand for gids of the block, one after the other in `stubs`; in a->entities at their
+ * rows. */
+static uint32_t find_stubs(const weft_shard *shard, const arriving *a, weft_entity *stubs)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < a->block->count; i++) {
+        const weft_entity stub = weft__gid_table_find(shard, a->block->gids[i]);
+        if (!weft_entity_is_alive(shard->world, stub) ||
+            !weft_entity_has(shard->world, stub, shard->stub))
+            continue;
+        a->entities[i] = stubs[count++] = stub;
     }
-    for (uint32_t i = 1; i < count; i++) free((void *)(uintptr_t)filled[i].values);
-    for (uint32_t i = 0; i < group->count && result == WEFT_OK && p->shard->has_references; i++)
-        if (!weft__gid_table_put(p->shard, group->gids[i], group->entities[i]))
+    return count;
+}
+
+/* Entities for the rows that have no stub. `made`: room for all. */
+static weft_result create_rest(weft_shard *shard, const arriving *a, uint32_t missing,
+                               weft_entity *made)
+{
+    weft_result result = WEFT_OK;
+    if (missing != 0)
+        result = weft_entity_create_many(shard->world, a->archetype, missing, made);
+    for (uint32_t i = 0; i < a->block->count && result == WEFT_OK; i++)
+        if (a->entities[i].version == 0) a->entities[i] = *made++;
+    return result;
+}
+
+/* Gids, plain values and sectors of entities that are there. */
+static weft_result set_values(weft_shard *shard, const arriving *a)
+{
+    const weft__block *block = a->block;
+    weft_result result = weft_entity_set_many(shard->world, a->entities, block->count, shard->gid,
+                                              block->gids, sizeof *block->gids);
+    for (uint32_t c = 0; c < block->column_count && result == WEFT_OK; c++)
+        if (is_simple(&block->columns[c]))
+            result = weft_entity_set_many(shard->world, a->entities, block->count,
+                                          block->columns[c].type.component,
+                                          block->columns[c].values, block->columns[c].type.size);
+    for (uint32_t begin = 0, end; begin < block->count && result == WEFT_OK; begin = end) {
+        end = sector_end(block, begin);
+        const uint32_t stored = weft__sector_stored(block->sectors[begin]);
+        result = weft_entity_set_shared_many(shard->world, a->entities + begin, end - begin,
+                                             shard->sector, &stored);
+    }
+    return result;
+}
+
+/* Stubs turn into the rows that they stand for, so handles stay. */
+static weft_result create_over_stubs(weft_shard *shard, const arriving *a)
+{
+    const uint32_t count = a->block->count;
+    weft_entity *room = malloc(count * sizeof *room);
+    if (room == NULL) return weft__ranks_no_memory();
+    weft_result result = WEFT_OK;
+    memset(a->entities, 0, count * sizeof *a->entities);
+    const uint32_t stubs = find_stubs(shard, a, room);
+    if (stubs == 0) {
+        result = create_runs(shard, a);
+    } else {
+        result = weft__stubs_return(shard, room, stubs, a->archetype);
+        if (result == WEFT_OK) result = create_rest(shard, a, count - stubs, room);
+        if (result == WEFT_OK) result = set_values(shard, a);
+        if (result != WEFT_OK) (void)failed(shard, result);
+    }
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+        if (!weft__gid_table_put(shard, a->block->gids[i], a->entities[i]))
             result = weft__ranks_no_memory();
+    free(room);
     return result;
 }
 
 /* ---- the rest ---- */
 
-static weft_result place_plain(placing *p, arrival_group *group, uint32_t c)
+static weft_result place_plain(weft_shard *shard, const arriving *a, uint32_t c)
 {
-    const weft__row_component *type = &group->first->columns[c].type;
-    void *values = gather_values(group, c);
-    weft_result result = weft__ranks_no_memory();
-    if (values != NULL && translate(p, type, values, group->count)) {
-        result = weft_entity_set_many(p->shard->world, group->entities, group->count,
-                                      type->component, values, type->size);
-        if (result != WEFT_OK) (void)failed(p, result);
-    }
+    const weft__block_column *column = &a->block->columns[c];
+    const weft__row_component *type = &column->type;
+    void *values = translated(shard, type, column->values, a->block->count);
+    if (values == NULL) return weft__ranks_no_memory();
+    const weft_result result = weft_entity_set_many(
+        shard->world, a->entities, a->block->count, type->component, values, type->size);
     free(values);
-    return result;
+    return result == WEFT_OK ? WEFT_OK : failed(shard, result);
 }
 
 /* Runs of equal values at once. */
-static weft_result place_shared(placing *p, arrival_group *group, uint32_t c)
+static weft_result place_shared(weft_shard *shard, const arriving *a, uint32_t c)
 {
-    const weft__row_component *type = &group->first->columns[c].type;
-    unsigned char *values = gather_values(group, c);
-    weft_result result = weft__ranks_no_memory();
-    if (values != NULL && translate(p, type, values, group->count)) {
-        result = WEFT_OK;
-        for (uint32_t i = 0, end; i < group->count && result == WEFT_OK; i = end) {
-            const unsigned char *value = values + (size_t)i * type->size;
-            for (end = i + 1; end < group->count; end++)
-                if (memcmp(value, values + (size_t)end * type->size, type->size) != 0) break;
-            result = weft_entity_set_shared_many(p->shard->world, group->entities + i, end - i,
-                                                 type->component, value);
-        }
-        if (result != WEFT_OK) (void)failed(p, result);
+    const weft__block_column *column = &a->block->columns[c];
+    const size_t size = column->type.size;
+    const uint32_t count = a->block->count;
+    unsigned char *values = translated(shard, &column->type, column->values, count);
+    if (values == NULL) return weft__ranks_no_memory();
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0, end; i < count && result == WEFT_OK; i = end) {
+        for (end = i + 1; end < count; end++)
+            if (memcmp(values + i * size, values + end * size, size) != 0) break;
+        result = weft_entity_set_shared_many(shard->world, a->entities + i, end - i,
+                                             column->type.component, values + i * size);
     }
     free(values);
-    return result;
+    return result == WEFT_OK ? WEFT_OK : failed(shard, result);
 }
 
-static weft_result place_buffer(placing *p, const weft__block_column *column, weft_entity entity,
-                                uint32_t row)
+static weft_result place_buffer(weft_shard *shard, const weft__block_column *column,
+                                weft_entity entity, uint32_t row)
 {
     const uint32_t size = column->type.size, length = column->lengths[row];
-    const weft_buffers buffer =
-        weft_entity_write_buffer(p->shard->world, entity, column->type.component);
     if (length == 0) return WEFT_OK;
     const unsigned char *from = column->values + column->starts[row] * size;
-    weft_result result = weft_buffers_append(&buffer, 0, from, length);
-    if (result != WEFT_OK) return failed(p, result);
-    /* Making a stub changes structure, so the buffer is opened again after that. */
-    void *copy = malloc((size_t)length * size);
-    if (copy == NULL) return weft__ranks_no_memory();
-    memcpy(copy, from, (size_t)length * size);
-    const bool is_done = translate(p, &column->type, copy, length);
-    const weft_buffers again =
-        weft_entity_write_buffer(p->shard->world, entity, column->type.component);
-    if (is_done) memcpy(weft_buffers_write(&again, 0), copy, (size_t)length * size);
-    free(copy);
-    return is_done ? WEFT_OK : weft__ranks_no_memory();
+    void *elements = translated(shard, &column->type, from, length);
+    if (elements == NULL) return weft__ranks_no_memory();
+    const weft_buffers buffer =
+        weft_entity_write_buffer(shard->world, entity, column->type.component);
+    const weft_result result = weft_buffers_append(&buffer, 0, elements, length);
+    free(elements);
+    return result == WEFT_OK ? WEFT_OK : failed(shard, result);
 }
 
-static weft_result place_rows(placing *p, arrival_group *group, uint32_t c)
+static weft_result place_rows(weft_shard *shard, const arriving *a, uint32_t c)
 {
+    const weft__block_column *column = &a->block->columns[c];
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < group->count && result == WEFT_OK; i++) {
-        const row_source *source = &group->sources[i];
-        const weft__block_column *column = &source->block->columns[c];
+    for (uint32_t i = 0; i < a->block->count && result == WEFT_OK; i++) {
         if (column->type.kind == WEFT__VALUE_BUFFER)
-            result = place_buffer(p, column, group->entities[i], source->row);
-        if (result == WEFT_OK && column->enabled != NULL && column->enabled[source->row] == 0)
-            result = weft_entity_enable(p->shard->world, group->entities[i], column->type.component,
+            result = place_buffer(shard, column, a->entities[i], i);
+        if (result == WEFT_OK && column->enabled != NULL && column->enabled[i] == 0)
+            result = weft_entity_enable(shard->world, a->entities[i], column->type.component,
                                         false);
     }
     return result;
 }
 
-/* Rows of a sector at once. */
-static weft_result place_sectors(placing *p, arrival_group *group)
+static weft_result finish(weft_shard *shard, const arriving *a)
 {
-    weft__gid_pair *pairs = malloc(group->count * 2 * sizeof *pairs);
-    weft_entity *entities = malloc(group->count * sizeof *entities);
-    weft_result result = weft__ranks_no_memory();
-    if (pairs != NULL && entities != NULL) {
-        for (uint32_t i = 0; i < group->count; i++)
-            pairs[i] = (weft__gid_pair){group->sources[i].block->sectors[group->sources[i].row], i};
-        const weft__gid_pair *sorted = weft__gid_sort(pairs, pairs + group->count, group->count);
-        for (uint32_t i = 0; i < group->count; i++) entities[i] = group->entities[sorted[i].number];
-        result = WEFT_OK;
-        for (uint32_t i = 0, end; i < group->count && result == WEFT_OK; i = end) {
-            const uint32_t stored = weft__sector_stored((uint32_t)sorted[i].key);
-            for (end = i + 1; end < group->count; end++)
-                if (sorted[end].key != sorted[i].key) break;
-            result = weft_entity_set_shared_many(p->shard->world, entities + i, end - i,
-                                                 p->shard->sector, &stored);
-        }
-        if (result != WEFT_OK) (void)failed(p, result);
+    weft_result result = WEFT_OK;
+    for (uint32_t c = 0; c < a->block->column_count && result == WEFT_OK; c++) {
+        const weft__block_column *column = &a->block->columns[c];
+        if (column->type.kind == WEFT__VALUE_PLAIN && !is_simple(column))
+            result = place_plain(shard, a, c);
+        if (column->type.kind == WEFT__VALUE_SHARED) result = place_shared(shard, a, c);
+        if (result == WEFT_OK && (column->type.kind == WEFT__VALUE_BUFFER || column->type.has_bits))
+            result = place_rows(shard, a, c);
     }
-    free(pairs);
-    free(entities);
     return result;
 }
 
-static weft_result finish_group(placing *p, arrival_group *group)
+static weft_result place(weft_shard *shard, arriving *list, uint32_t count)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t c = 0; c < group->first->column_count && result == WEFT_OK; c++) {
-        const weft__block_column *column = &group->first->columns[c];
-        if (column->type.kind == WEFT__VALUE_PLAIN && !is_simple(column))
-            result = place_plain(p, group, c);
-        if (column->type.kind == WEFT__VALUE_SHARED) result = place_shared(p, group, c);
-        if (result == WEFT_OK && (column->type.kind == WEFT__VALUE_BUFFER || column->type.has_bits))
-            result = place_rows(p, group, c);
+    if (shard->has_references) result = weft__gid_table_refresh(shard);
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
+        if (list[i].block->count == 0) continue;
+        result = find_archetype(shard, &list[i]);
+        if (result == WEFT_OK)
+            result = shard->has_references ? create_over_stubs(shard, &list[i])
+                                           : create_runs(shard, &list[i]);
     }
-    return result == WEFT_OK ? place_sectors(p, group) : result;
-}
-
-static weft_result place(placing *p)
-{
-    p->archetypes = calloc(p->block_count, sizeof *p->archetypes);
-    p->groups = calloc(p->block_count, sizeof *p->groups);
-    if (p->archetypes == NULL || p->groups == NULL) return weft__ranks_no_memory();
-    weft_result result = make_groups(p);
-    if (result == WEFT_OK && p->shard->has_references) result = weft__gid_table_refresh(p->shard);
-    for (uint32_t i = 0; i < p->group_count && result == WEFT_OK; i++)
-        result = create_group(p, &p->groups[i]);
-    for (uint32_t i = 0; i < p->group_count && result == WEFT_OK; i++)
-        result = finish_group(p, &p->groups[i]);
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+        if (list[i].block->count != 0) result = finish(shard, &list[i]);
     return result;
 }
 
 weft_result weft__arrivals_place(weft_shard *shard, const weft__block *blocks, uint32_t count)
 {
-    if (count == 0) return WEFT_OK;
-    placing p = {.shard = shard, .blocks = blocks, .block_count = count};
-    weft_result result = place(&p);
-    for (uint32_t i = 0; i < p.group_count; i++) {
-        free(p.groups[i].sources);
-        free(p.groups[i].entities);
-        free(p.groups[i].gids);
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < count; i++) rows += blocks[i].count;
+    if (rows == 0) return WEFT_OK;
+    arriving *list = malloc(count * sizeof *list);
+    weft_entity *entities = malloc((size_t)rows * sizeof *entities);
+    weft_result result = WEFT_OUT_OF_MEMORY;
+    if (list == NULL || entities == NULL) {
+        (void)weft__ranks_no_memory();
+    } else {
+        rows = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            list[i] = (arriving){.block = &blocks[i], .entities = entities + rows};
+            rows += blocks[i].count;
+        }
+        result = place(shard, list, count);
     }
-    free(p.archetypes);
-    free(p.groups);
+    free(list);
+    free(entities);
     return result;
 }

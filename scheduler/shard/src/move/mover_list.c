@@ -1,36 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* mover_list.c: the owner lists chunks to look at, jobs compute the sectors of their rows, the
- * owner lists the rows that are elsewhere. What happens to them is left to sector_move.c. */
+/* mover_list.c: the owner lists chunks to look at, jobs compute the sectors of their rows and note
+ * the rows that are elsewhere, the owner sorts those. What happens to them is left to
+ * sector_move.c. */
 #include "mover_list.h"
 
 #include <stdlib.h>
 
+#include "archetype_state.h"
+#include "gid_sort.h"
 #include "ranks_error.h"
 #include "world_front.h"
 
+#define SECTOR_BITS 24 /* weft_shard_create refuses more sectors */
+#define FIELD_BITS 20  /* of a rank, and of an archetype among those of movers */
+
 /* Rows of a chunk whose keys are looked at. Borrowed from the world, for the time of a pass. */
-typedef struct key_run {
-    const weft_entity *entities;
+typedef struct weft__key_run {
+    weft__row_place place; /* of its first row */
     const uint64_t *gids;
     const unsigned char *keys;
     uint32_t count, stored; /* value of ShardSector */
-    uint64_t begin;         /* of its rows in `sectors` */
-    bool has_movers;
+    uint64_t begin;         /* of its rows in list->rows */
+    uint32_t found;         /* movers among them, from `begin` on */
 } key_run;
 
-/* Memory of one pass. */
+/* A mover. */
+typedef struct weft__key_row {
+    uint32_t row; /* of its chunk */
+    uint32_t sector;
+} key_row;
+
+/* What the jobs share. */
 typedef struct key_pass {
     weft_shard *shard;
-    key_run *runs;
-    uint64_t run_capacity;
+    weft__mover_list *list;
     uint32_t run_count;
     uint32_t key_bytes;
-    uint32_t *sectors; /* [row] */
 } key_pass;
 
 static bool collect_runs(key_pass *pass, uint64_t *rows)
 {
     const weft_shard *shard = pass->shard;
+    weft__mover_list *list = pass->list;
     const uint32_t since = shard->keys_version;
     bool is_done = true;
     weft_cursor cursor = weft_query_begin(shard->world, shard->key_query);
@@ -39,11 +50,11 @@ static bool collect_runs(key_pass *pass, uint64_t *rows)
         if (since != 0 && !weft_slice_changed_since(slice, 2, since) &&
             !weft_slice_order_changed_since(slice, since))
             continue;
-        is_done = weft__array_grow(&pass->runs, &pass->run_capacity, pass->run_count + UINT64_C(1),
-                                   sizeof *pass->runs);
+        is_done = weft__array_grow(&list->runs, &list->run_capacity, pass->run_count + UINT64_C(1),
+                                   sizeof *list->runs);
         if (!is_done) break;
-        key_run *run = &pass->runs[pass->run_count++];
-        *run = (key_run){.entities = weft_slice_entities(slice),
+        key_run *run = &list->runs[pass->run_count++];
+        *run = (key_run){.place = weft__slice_place(slice),
                          .gids = weft_slice_read(slice, 0),
                          .keys = weft_slice_read(slice, 2),
                          .count = slice->count,
@@ -55,149 +66,173 @@ static bool collect_runs(key_pass *pass, uint64_t *rows)
     return is_done;
 }
 
-static int find_sectors(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
+enum { ROWS_AT_ONCE = 256 };
+
+/* Notes which of the rows [begin, begin + count) of a run move. No branches: what moves is not to
+ * be foreseen. */
+static void note_movers(const key_pass *pass, key_run *run, uint32_t begin, uint32_t count)
+{
+    const weft__sector_map *map = &pass->shard->map;
+    uint32_t sectors[ROWS_AT_ONCE];
+    weft__sectors_at(map, run->keys + (size_t)begin * pass->key_bytes, pass->key_bytes, count,
+                     sectors);
+    const bool is_mine = run->stored != 0 && map->rank_of[run->stored - 1] == map->rank;
+    const uint32_t home = is_mine ? run->stored - 1 : UINT32_MAX; /* all of the others move */
+    key_row *to = pass->list->rows + run->begin + run->found;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        to[found] = (key_row){run->place.row + begin + i, sectors[i]};
+        found += sectors[i] != home || run->gids[begin + i] == 0;
+    }
+    run->found += found;
+}
+
+static int find_movers(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
 {
     const key_pass *pass = user;
-    const weft__sector_map *map = &pass->shard->map;
     (void)job;
     for (uint32_t k = begin; k < end; k++) {
-        key_run *run = &pass->runs[k];
-        for (uint32_t i = 0; i < run->count; i++) {
-            const uint32_t sector = weft__sector_at(map, run->keys + (size_t)i * pass->key_bytes);
-            pass->sectors[run->begin + i] = sector;
-            if (weft__sector_stored(sector) != run->stored || run->gids[i] == 0 ||
-                map->rank_of[sector] != map->rank)
-                run->has_movers = true;
-        }
+        key_run *run = &pass->list->runs[k];
+        for (uint32_t done = 0; done < run->count; done += ROWS_AT_ONCE)
+            note_movers(pass, run, done,
+                        run->count - done < ROWS_AT_ONCE ? run->count - done : ROWS_AT_ONCE);
     }
     return 0;
 }
 
-static bool list_movers(const key_pass *pass, weft__mover_list *out)
+/* ---- sorting ---- */
+
+static bool reserve(weft__mover_list *list, uint64_t count)
+{
+    return weft__array_grow(&list->places, &list->capacity[0], 2 * count, sizeof *list->places) &&
+           weft__array_grow(&list->entities, &list->capacity[1], count, sizeof *list->entities) &&
+           weft__array_grow(&list->gids, &list->capacity[2], count, sizeof *list->gids) &&
+           weft__array_grow(&list->sectors, &list->capacity[3], count, sizeof *list->sectors) &&
+           weft__array_grow(&list->pairs, &list->pair_capacity, 2 * count, sizeof *list->pairs);
+}
+
+/* Keys of all movers, in the order of the walk; their places behind those of the sorted ones. */
+static bool make_pairs(const key_pass *pass)
 {
     const weft__sector_map *map = &pass->shard->map;
+    const weft__archetype *last = NULL;
+    weft__mover_list *list = pass->list;
+    weft__row_place *places = list->places + list->count;
+    uint64_t at = 0, archetypes = 0;
     for (uint32_t k = 0; k < pass->run_count; k++) {
-        const key_run *run = &pass->runs[k];
-        if (!run->has_movers) continue;
-        const weft_archetype archetype =
-            weft_entity_archetype(pass->shard->world, run->entities[0]);
-        for (uint32_t i = 0; i < run->count; i++) {
-            const uint32_t sector = pass->sectors[run->begin + i];
-            if (weft__sector_stored(sector) == run->stored && run->gids[i] != 0 &&
-                map->rank_of[sector] == map->rank)
-                continue;
-            if (!weft__array_grow(&out->movers, &out->capacity, out->count + UINT64_C(1),
-                                  sizeof *out->movers))
-                return false;
-            out->movers[out->count++] = (weft__mover){.entity = run->entities[i],
-                                                      .gid = run->gids[i],
-                                                      .to = sector,
-                                                      .rank = map->rank_of[sector],
-                                                      .archetype = archetype,
-                                                      .order = run->gids[i]};
+        const key_run *run = &list->runs[k];
+        if (run->found != 0 && run->place.chunk->archetype != last) archetypes++;
+        if (run->found != 0) last = run->place.chunk->archetype;
+        for (const key_row *row = list->rows + run->begin, *end = row + run->found; row < end;
+             row++, at++) {
+            const uint64_t rank = map->rank_of[row->sector];
+            list->pairs[at].key = rank << (SECTOR_BITS + FIELD_BITS) |
+                                  archetypes << SECTOR_BITS | row->sector;
+            list->pairs[at].number = (uint32_t)at;
+            places[at] = (weft__row_place){run->place.chunk, row->row};
         }
     }
-    return true;
+    return archetypes >> FIELD_BITS == 0 && map->ranks >> FIELD_BITS == 0;
 }
 
-static weft_result collect(key_pass *pass, weft__mover_list *out)
+static weft_result sort_movers(const key_pass *pass)
 {
-    uint64_t rows = 0;
-    if (!collect_runs(pass, &rows)) return weft__ranks_no_memory();
-    pass->sectors = malloc((size_t)rows * sizeof *pass->sectors + 1);
-    if (pass->sectors == NULL) return weft__ranks_no_memory();
-    const weft_job_for_desc loop = {
-        .fn = find_sectors, .argument = pass, .count = pass->run_count, .name = "shard keys"};
-    weft_result result = WEFT_OK;
-    if (pass->run_count != 0)
-        result = weft_job_for(weft__front(pass->shard->world)->host.owner, &loop, NULL);
-    if (result != WEFT_OK) return weft__ranks_fail(result, "finding sectors: weft_job_for failed");
-    return list_movers(pass, out) ? WEFT_OK : weft__ranks_no_memory();
+    weft__mover_list *list = pass->list;
+    uint64_t count = 0;
+    for (uint32_t k = 0; k < pass->run_count; k++) count += list->runs[k].found;
+    if (count > UINT32_MAX / 2)
+        return weft__ranks_fail(WEFT_LIMIT, "more than 2^31 rows of a rank move: use more ranks");
+    list->count = (uint32_t)count;
+    if (!reserve(list, count)) return weft__ranks_no_memory();
+    if (!make_pairs(pass))
+        return weft__ranks_fail(WEFT_LIMIT, "more than 2^20 ranks or archetypes of rows");
+    const weft__gid_pair *sorted = weft__gid_sort(list->pairs, list->pairs + count, list->count);
+    const weft__row_place *unsorted = list->places + count;
+    const uint32_t gid = pass->shard->gid.id;
+    const weft__chunk *chunk = NULL;
+    const uint64_t *gids = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__row_place place = unsorted[sorted[i].number];
+        if (place.chunk != chunk) {
+            chunk = place.chunk;
+            const uint32_t column = weft__archetype_slot(chunk->archetype, gid)->column;
+            gids = (const uint64_t *)(const void *)weft__chunk_column(chunk, column);
+        }
+        list->places[i] = place;
+        list->entities[i] = weft__row_entity(place);
+        list->gids[i] = gids[place.row];
+        list->sectors[i] = (uint32_t)(sorted[i].key & ((UINT64_C(1) << SECTOR_BITS) - 1));
+    }
+    return WEFT_OK;
 }
 
-weft_result weft__movers_collect(weft_shard *shard, weft__mover_list *out)
+weft_result weft__movers_collect(weft_shard *shard, weft__mover_list *list)
 {
     key_pass pass = {.shard = shard,
+                     .list = list,
                      .key_bytes = (uint32_t)weft_component_info(shard->world, shard->key)->size};
-    weft_result result = collect(&pass, out);
-    free(pass.runs);
-    free(pass.sectors);
-    return result;
-}
-
-static int compare(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const weft__mover *left = a, *right = b;
-    if (left->rank != right->rank) return compare(left->rank, right->rank);
-    if (left->archetype.id != right->archetype.id)
-        return compare(left->archetype.id, right->archetype.id);
-    return compare(left->order, right->order);
-}
-
-static int by_sector(const void *a, const void *b)
-{
-    const weft__mover *left = a, *right = b;
-    return left->to != right->to ? compare(left->to, right->to)
-                                 : compare(left->order, right->order);
-}
-
-void weft__movers_sort(weft__mover_list *list)
-{
-    if (list->count != 0) qsort(list->movers, list->count, sizeof *list->movers, by_place);
-}
-
-void weft__movers_sort_by_sector(weft__mover_list *list)
-{
-    if (list->count != 0) qsort(list->movers, list->count, sizeof *list->movers, by_sector);
+    uint64_t rows = 0;
+    list->count = 0;
+    if (!collect_runs(&pass, &rows) ||
+        !weft__array_grow(&list->rows, &list->row_capacity, rows + 1, sizeof *list->rows))
+        return weft__ranks_no_memory();
+    const weft_job_for_desc loop = {
+        .fn = find_movers, .argument = &pass, .count = pass.run_count, .name = "shard keys"};
+    weft_result result = WEFT_OK;
+    if (pass.run_count != 0)
+        result = weft_job_for(weft__front(shard->world)->host.owner, &loop, NULL);
+    if (result != WEFT_OK) return weft__ranks_fail(result, "finding sectors: weft_job_for failed");
+    return sort_movers(&pass);
 }
 
 void weft__movers_free(weft__mover_list *list)
 {
-    free(list->movers);
+    free(list->places);
+    free(list->entities);
+    free(list->gids);
+    free(list->sectors);
+    free(list->runs);
+    free(list->rows);
+    free(list->pairs);
     *list = (weft__mover_list){0};
 }
 
-/* ---- blocks ---- */
+/* ---- what goes together ---- */
 
-static weft_result write_block(const weft_shard *shard, const weft__mover *movers, uint32_t count,
-                               weft__bytes *out)
+uint32_t weft__movers_to_rank(const weft_shard *shard, const weft__mover_list *list,
+                              uint32_t begin)
 {
-    weft_entity *entities = malloc(count * sizeof *entities);
-    uint64_t *gids = malloc(count * sizeof *gids);
-    uint32_t *sectors = malloc(count * sizeof *sectors);
-    weft_result result = WEFT_OUT_OF_MEMORY;
-    if (entities != NULL && gids != NULL && sectors != NULL) {
-        for (uint32_t i = 0; i < count; i++) {
-            entities[i] = movers[i].entity;
-            gids[i] = movers[i].gid;
-            sectors[i] = movers[i].to;
-        }
-        const weft__row_list rows = {movers->archetype, count, entities, gids, sectors};
-        result = weft__block_write(shard, &rows, out);
-    } else {
-        (void)weft__ranks_no_memory();
-    }
-    free(entities);
-    free(gids);
-    free(sectors);
-    return result;
+    const uint32_t *rank_of = shard->map.rank_of, rank = rank_of[list->sectors[begin]];
+    uint32_t end = begin + 1;
+    while (end < list->count && rank_of[list->sectors[end]] == rank) end++;
+    return end;
+}
+
+uint32_t weft__movers_alike(const weft__mover_list *list, uint32_t begin, uint32_t end)
+{
+    const weft__row_place *places = list->places;
+    const weft__archetype *archetype = places[begin].chunk->archetype;
+    uint32_t next = begin + 1;
+    while (next < end && (places[next].chunk == places[next - 1].chunk ||
+                          places[next].chunk->archetype == archetype))
+        next++;
+    return next;
 }
 
 weft_result weft__movers_write(const weft_shard *shard, const weft__mover_list *list,
                                uint32_t begin, uint32_t end, weft__bytes *out)
 {
     weft_result result = WEFT_OK;
-    while (begin < end && result == WEFT_OK) {
-        uint32_t next = begin + 1;
-        while (next < end && list->movers[next].archetype.id == list->movers[begin].archetype.id)
-            next++;
-        result = write_block(shard, list->movers + begin, next - begin, out);
-        begin = next;
+    for (uint32_t next; begin < end && result == WEFT_OK; begin = next) {
+        next = weft__movers_alike(list, begin, end);
+        const weft__row_list rows = {
+            weft_entity_archetype(shard->world, list->entities[begin]),
+            next - begin,
+            list->places + begin,
+            list->gids + begin,
+            list->sectors + begin,
+        };
+        result = weft__block_write(shard, &rows, out);
     }
     return result;
 }

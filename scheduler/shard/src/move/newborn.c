@@ -14,7 +14,7 @@
 typedef struct name_request {
     uint64_t hash;
     uint32_t sector;
-    uint32_t index; /* in the list of the rank that asks */
+    uint32_t index; /* of the mover, in the list of the rank that asks */
     uint32_t rank;  /* that asks */
     uint32_t unused;
     uint64_t gid; /* the answer */
@@ -23,8 +23,8 @@ typedef struct name_request {
 /* Memory of one naming. */
 typedef struct naming {
     weft_shard *shard;
-    weft__mover_list newborn; /* copies */
-    name_request *requests;   /* that this rank answers */
+    weft__mover_list *list;
+    name_request *requests; /* that this rank answers */
     uint64_t capacity;
     uint32_t count;
     weft__bytes *out; /* [rank] */
@@ -32,50 +32,6 @@ typedef struct naming {
 } naming;
 
 /* ---- what is asked ---- */
-
-/* Replaces `order` by the hash of the values. */
-static weft_result hash_newborn(naming *n)
-{
-    weft__bytes bytes = {0};
-    weft__movers_sort(&n->newborn);
-    weft_result result = weft__movers_write(n->shard, &n->newborn, 0, n->newborn.count, &bytes);
-    weft__reader in = {bytes.at, bytes.at + bytes.count};
-    uint32_t at = 0;
-    while (result == WEFT_OK && at < n->newborn.count) {
-        weft__block block;
-        result = weft__block_read(n->shard, &in, NULL, NULL, &block);
-        if (result != WEFT_OK) break;
-        uint64_t(*hashes)[2] = calloc(block.count, sizeof *hashes);
-        if (hashes == NULL) {
-            result = weft__ranks_no_memory();
-        } else {
-            weft__block_hash(n->shard, &block, hashes);
-            for (uint32_t i = 0; i < block.count; i++) n->newborn.movers[at++].order = hashes[i][0];
-        }
-        free(hashes);
-        weft__block_free(&block);
-    }
-    weft__bytes_free(&bytes);
-    return result;
-}
-
-static weft_result prepare(naming *n, const weft__mover_list *list)
-{
-    const uint32_t ranks = n->shard->map.ranks;
-    n->out = calloc(ranks, sizeof *n->out);
-    if (n->out == NULL) return weft__ranks_no_memory();
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (list->movers[i].gid != 0) continue;
-        if (!weft__array_grow(&n->newborn.movers, &n->newborn.capacity,
-                              n->newborn.count + UINT64_C(1), sizeof *n->newborn.movers))
-            return weft__ranks_no_memory();
-        weft__mover *mover = &n->newborn.movers[n->newborn.count++];
-        *mover = list->movers[i];
-        mover->order = i; /* until it is hashed */
-        mover->gid = 0;
-    }
-    return WEFT_OK;
-}
 
 static bool add_request(naming *n, const name_request *request)
 {
@@ -85,19 +41,60 @@ static bool add_request(naming *n, const name_request *request)
     return true;
 }
 
-/* Requests to other ranks into messages, those to this rank into the list. */
-static weft_result sort_requests(naming *n)
+/* Asks for the gid of a mover: requests to other ranks go into messages, those to this rank into
+ * the list. */
+static bool request_gid(naming *n, uint32_t index, uint64_t hash)
 {
-    for (uint32_t i = 0; i < n->newborn.count; i++) {
-        const weft__mover *mover = &n->newborn.movers[i];
-        const name_request request = {
-            .hash = mover->order, .sector = mover->to, .index = i, .rank = n->shard->map.rank};
-        const bool is_done = mover->rank == n->shard->map.rank
-                                 ? add_request(n, &request)
-                                 : weft__bytes_put(&n->out[mover->rank], &request, sizeof request);
-        if (!is_done) return weft__ranks_no_memory();
+    const weft__sector_map *map = &n->shard->map;
+    const uint32_t sector = n->list->sectors[index], rank = map->rank_of[sector];
+    const name_request request = {
+        .hash = hash, .sector = sector, .index = index, .rank = map->rank};
+    return rank == map->rank ? add_request(n, &request)
+                             : weft__bytes_put(&n->out[rank], &request, sizeof request);
+}
+
+/* Asks for gids of movers [begin, end), which are new and of one archetype. */
+static weft_result hash_newborn(naming *n, uint32_t begin, uint32_t end)
+{
+    weft__bytes bytes = {0};
+    weft__block block = {0};
+    uint64_t(*hashes)[2] = calloc(end - begin, sizeof *hashes);
+    if (hashes == NULL) return weft__ranks_no_memory();
+    weft_result result = weft__movers_write(n->shard, n->list, begin, end, &bytes);
+    weft__reader in = {bytes.at, bytes.at + bytes.count};
+    if (result == WEFT_OK) result = weft__block_read(n->shard, &in, NULL, NULL, &block);
+    if (result == WEFT_OK) weft__block_hash(n->shard, &block, hashes);
+    for (uint32_t i = begin; i < end && result == WEFT_OK; i++)
+        if (!request_gid(n, i, hashes[i - begin][0])) result = weft__ranks_no_memory();
+    weft__block_free(&block);
+    weft__bytes_free(&bytes);
+    free(hashes);
+    return result;
+}
+
+/* The new ones among movers [begin, end), which are of one archetype: run by run. */
+static weft_result hash_group(naming *n, uint32_t begin, uint32_t end)
+{
+    const uint64_t *gids = n->list->gids;
+    weft_result result = WEFT_OK;
+    for (uint32_t next; begin < end && result == WEFT_OK; begin = next) {
+        for (next = begin + 1; next < end; next++)
+            if ((gids[next] == 0) != (gids[begin] == 0)) break;
+        if (gids[begin] == 0) result = hash_newborn(n, begin, next);
     }
-    return WEFT_OK;
+    return result;
+}
+
+static weft_result prepare(naming *n)
+{
+    n->out = calloc(n->shard->map.ranks, sizeof *n->out);
+    if (n->out == NULL) return weft__ranks_no_memory();
+    weft_result result = WEFT_OK;
+    for (uint32_t begin = 0, end; begin < n->list->count && result == WEFT_OK; begin = end) {
+        end = weft__movers_alike(n->list, begin, n->list->count);
+        result = hash_group(n, begin, end);
+    }
+    return result;
 }
 
 /* Sends the requests, and takes those of others. */
@@ -142,6 +139,18 @@ static weft_result give_gids(naming *n)
     return WEFT_OK;
 }
 
+/* Into the world, and into the list. */
+static weft_result take_gid(naming *n, const name_request *request)
+{
+    const weft_entity entity = n->list->entities[request->index];
+    uint64_t *gid = weft_entity_write(n->shard->world, entity, n->shard->gid);
+    if (gid == NULL)
+        return weft__ranks_fail(WEFT_STALE_ENTITY, "a new row has ended: a hook changes the "
+                                                   "world during weft_shard_sync");
+    *gid = n->list->gids[request->index] = request->gid;
+    return WEFT_OK;
+}
+
 /* Sends the answers of others, each with all requests of that rank. */
 static weft_result answer(naming *n)
 {
@@ -162,11 +171,11 @@ static weft_result answer(naming *n)
     if (result == WEFT_OK) result = weft__round_wait(&n->answered);
     for (uint32_t i = 0; i < n->answered.letter_count && result == WEFT_OK; i++) {
         const weft__bytes *bytes = &n->answered.letters[i].bytes;
-        for (uint64_t at = 0; at + sizeof(name_request) <= bytes->count;
+        for (uint64_t at = 0; at + sizeof(name_request) <= bytes->count && result == WEFT_OK;
              at += sizeof(name_request)) {
             name_request request;
             memcpy(&request, bytes->at + at, sizeof request);
-            n->newborn.movers[request.index].gid = request.gid;
+            result = take_gid(n, &request);
         }
     }
     for (uint32_t other = 0; other < ranks; other++) weft__bytes_free(&out[other]);
@@ -174,64 +183,31 @@ static weft_result answer(naming *n)
     return result;
 }
 
-/* Gids into the world. */
-static weft_result write_gids(naming *n)
+static weft_result take_own(naming *n)
 {
-    for (uint32_t i = 0; i < n->count; i++)
-        if (n->requests[i].rank == n->shard->map.rank)
-            n->newborn.movers[n->requests[i].index].gid = n->requests[i].gid;
-    for (uint32_t i = 0; i < n->newborn.count; i++) {
-        const weft__mover *mover = &n->newborn.movers[i];
-        uint64_t *gid = weft_entity_write(n->shard->world, mover->entity, n->shard->gid);
-        if (gid == NULL)
-            return weft__ranks_fail(WEFT_STALE_ENTITY, "a new row has ended: a hook changes the "
-                                                       "world during weft_shard_sync");
-        *gid = mover->gid;
-    }
-    return WEFT_OK;
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < n->count && result == WEFT_OK; i++)
+        if (n->requests[i].rank == n->shard->map.rank) result = take_gid(n, &n->requests[i]);
+    return result;
 }
 
-static weft_result name_all(naming *n, weft__mover_list *list, weft_result result)
+static weft_result name_all(naming *n, weft_result result)
 {
-    if (result == WEFT_OK) result = prepare(n, list);
-    if (result == WEFT_OK) result = hash_newborn(n);
-    if (result == WEFT_OK) result = sort_requests(n);
+    if (result == WEFT_OK) result = prepare(n);
     result = ask(n, result);
     if (result == WEFT_OK) result = give_gids(n);
     if (result == WEFT_OK) result = answer(n);
-    return result == WEFT_OK ? write_gids(n) : result;
-}
-
-/* In the list, too: gids by entity. */
-static int by_entity(const void *a, const void *b)
-{
-    const uint32_t left = ((const weft__mover *)a)->entity.index,
-                   right = ((const weft__mover *)b)->entity.index;
-    return (left > right) - (left < right);
-}
-
-static void note_gids(naming *n, weft__mover_list *list)
-{
-    weft__mover_list *born = &n->newborn;
-    if (born->count != 0) qsort(born->movers, born->count, sizeof *born->movers, by_entity);
-    for (uint32_t i = 0; i < list->count && born->count != 0; i++) {
-        if (list->movers[i].gid != 0) continue;
-        const weft__mover *found =
-            bsearch(&list->movers[i], born->movers, born->count, sizeof *born->movers, by_entity);
-        if (found != NULL) list->movers[i].gid = list->movers[i].order = found->gid;
-    }
+    return result == WEFT_OK ? take_own(n) : result;
 }
 
 weft_result weft__newborn_name(weft_shard *shard, weft__mover_list *list, weft_result result)
 {
-    naming n = {.shard = shard};
-    result = name_all(&n, list, result);
-    if (result == WEFT_OK) note_gids(&n, list);
+    naming n = {.shard = shard, .list = list};
+    result = name_all(&n, result);
     for (uint32_t rank = 0; n.out != NULL && rank < shard->map.ranks; rank++)
         weft__bytes_free(&n.out[rank]);
     free(n.out);
     free(n.requests);
-    weft__movers_free(&n.newborn);
     weft__round_free(&n.asked);
     weft__round_free(&n.answered);
     return result;

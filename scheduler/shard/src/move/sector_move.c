@@ -2,8 +2,8 @@
 /* sector_move.c: see sector_move.h.
  *
  * All that can fail because of what rows are happens before the ranks agree; then rows leave, and
- * come. Results do not depend on the order of rows in chunks, but it is the same for any number of
- * workers: movers are sorted by gid. */
+ * come. Movers that go the same way lie together in the list, so they are written, taken out and
+ * put in many at once. */
 #include "sector_move.h"
 
 #include <stdlib.h>
@@ -16,9 +16,10 @@
 #include "ranks_error.h"
 #include "stub.h"
 
-/* Memory of one sync. */
-typedef struct moving {
-    weft_shard *shard;
+#define KEPT_PAIRS 65536u /* memory for fewer movers is always kept */
+
+/* Memory of syncs, used again by each. Owner: the shard. */
+typedef struct weft__moving {
     weft__mover_list list;
     weft__bytes *out; /* [rank] */
     weft__round round;
@@ -29,18 +30,12 @@ typedef struct moving {
 
 /* ---- leaving ---- */
 
-/* Blocks for all ranks; movers are sorted by rank then. */
-static weft_result write_movers(moving *m)
+static weft_result write_movers(weft_shard *shard, moving *m)
 {
-    weft_shard *shard = m->shard;
-    weft__movers_sort(&m->list);
-    m->out = calloc(shard->map.ranks, sizeof *m->out);
-    if (m->out == NULL) return weft__ranks_no_memory();
     weft_result result = WEFT_OK;
     for (uint32_t begin = 0, end; begin < m->list.count && result == WEFT_OK; begin = end) {
-        const uint32_t rank = m->list.movers[begin].rank;
-        for (end = begin + 1; end < m->list.count; end++)
-            if (m->list.movers[end].rank != rank) break;
+        const uint32_t rank = shard->map.rank_of[m->list.sectors[begin]];
+        end = weft__movers_to_rank(shard, &m->list, begin);
         if (rank == shard->map.rank) continue;
         result = weft__movers_write(shard, &m->list, begin, end, &m->out[rank]);
         shard->stats.moved_bytes += m->out[rank].count;
@@ -48,104 +43,128 @@ static weft_result write_movers(moving *m)
     return result;
 }
 
-/* Rows that go to another rank leave the world. */
-static weft_result take_leavers(moving *m)
+/* Rows [begin, end) go to another rank: they leave the world. */
+static weft_result take_leavers(weft_shard *shard, const moving *m, uint32_t begin, uint32_t end)
 {
-    weft_shard *shard = m->shard;
-    weft_entity *leavers = malloc((size_t)m->list.count * sizeof *leavers + 1);
-    if (leavers == NULL) return weft__ranks_no_memory();
-    uint32_t count = 0;
+    const weft__mover_list *list = &m->list;
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < m->list.count && result == WEFT_OK; i++) {
-        const weft__mover *mover = &m->list.movers[i];
-        if (mover->rank == shard->map.rank) continue;
-        shard->stats.rows_left++;
-        if (shard->has_references)
-            result = weft__stub_leave(shard, mover->entity, mover->gid);
-        else
-            leavers[count++] = mover->entity;
-    }
-    if (result == WEFT_OK && count != 0) {
-        result = weft_entity_destroy_many(shard->world, leavers, count);
-        if (result != WEFT_OK) (void)weft__ranks_fail(result, "rows cannot leave the world");
-    }
-    free(leavers);
-    return result;
+    shard->stats.rows_left += end - begin;
+    if (shard->has_references)
+        return weft__stubs_leave(shard, list->entities + begin, list->gids + begin, end - begin);
+    result = weft_entity_destroy_many(shard->world, list->entities + begin, end - begin);
+    return result == WEFT_OK ? WEFT_OK : weft__ranks_fail(result, "rows cannot leave the world");
 }
 
-/* Rows that stay on this rank get their sector. */
-static weft_result move_here(moving *m)
+/* Rows [begin, end) stay on this rank and get their sector. */
+static weft_result move_here(weft_shard *shard, const moving *m, uint32_t begin, uint32_t end)
 {
-    weft_shard *shard = m->shard;
-    weft__mover_list *list = &m->list;
-    weft_entity *entities = malloc((size_t)list->count * sizeof *entities + 1);
-    if (entities == NULL) return weft__ranks_no_memory();
-    weft__movers_sort_by_sector(list);
+    const weft__mover_list *list = &m->list;
     weft_result result = WEFT_OK;
-    for (uint32_t begin = 0, end; begin < list->count && result == WEFT_OK; begin = end) {
-        const uint32_t to = list->movers[begin].to, stored = weft__sector_stored(to);
-        uint32_t count = 0;
-        for (end = begin; end < list->count && list->movers[end].to == to; end++)
-            entities[count++] = list->movers[end].entity;
-        if (list->movers[begin].rank != shard->map.rank) continue;
-        result = weft_entity_set_shared_many(shard->world, entities, count, shard->sector, &stored);
-        shard->stats.rows_moved += count;
+    shard->stats.rows_moved += end - begin;
+    for (uint32_t next; begin < end && result == WEFT_OK; begin = next) {
+        const uint32_t stored = weft__sector_stored(list->sectors[begin]);
+        for (next = begin + 1; next < end; next++)
+            if (list->sectors[next] != list->sectors[begin]) break;
+        result = weft_entity_set_shared_many(shard->world, list->entities + begin, next - begin,
+                                             shard->sector, &stored);
     }
-    free(entities);
     if (result == WEFT_OK) return WEFT_OK;
     return weft__ranks_fail(result, "rows cannot move: %s", weft_world_error(shard->world)->text);
 }
 
-/* ---- arriving ---- */
-
-static weft_result read_letter(moving *m, const weft__letter *letter)
+static weft_result move_all(weft_shard *shard, const moving *m)
 {
-    weft__reader in = {letter->bytes.at, letter->bytes.at + letter->bytes.count};
     weft_result result = WEFT_OK;
-    m->shard->stats.received_bytes += letter->bytes.count;
-    while (in.at != in.end && result == WEFT_OK) {
-        if (!weft__array_grow(&m->blocks, &m->block_capacity, m->block_count + UINT64_C(1),
-                              sizeof *m->blocks))
-            return weft__ranks_no_memory();
-        result = weft__block_read(m->shard, &in, NULL, NULL, &m->blocks[m->block_count]);
-        if (result == WEFT_OK) m->shard->stats.rows_arrived += m->blocks[m->block_count++].count;
+    for (uint32_t begin = 0, end; begin < m->list.count && result == WEFT_OK; begin = end) {
+        end = weft__movers_to_rank(shard, &m->list, begin);
+        result = shard->map.rank_of[m->list.sectors[begin]] == shard->map.rank
+                     ? move_here(shard, m, begin, end)
+                     : take_leavers(shard, m, begin, end);
     }
     return result;
 }
 
-static weft_result arrive(moving *m)
+/* ---- arriving ---- */
+
+static weft_result read_letter(weft_shard *shard, moving *m, const weft__letter *letter)
+{
+    weft__reader in = {letter->bytes.at, letter->bytes.at + letter->bytes.count};
+    weft_result result = WEFT_OK;
+    shard->stats.received_bytes += letter->bytes.count;
+    while (in.at != in.end && result == WEFT_OK) {
+        if (!weft__array_grow(&m->blocks, &m->block_capacity, m->block_count + UINT64_C(1),
+                              sizeof *m->blocks))
+            return weft__ranks_no_memory();
+        result = weft__block_read(shard, &in, NULL, NULL, &m->blocks[m->block_count]);
+        if (result == WEFT_OK) shard->stats.rows_arrived += m->blocks[m->block_count++].count;
+    }
+    return result;
+}
+
+static weft_result arrive(weft_shard *shard, moving *m)
 {
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < m->round.letter_count && result == WEFT_OK; i++)
-        result = read_letter(m, &m->round.letters[i]);
-    return result == WEFT_OK ? weft__arrivals_place(m->shard, m->blocks, m->block_count) : result;
+        result = read_letter(shard, m, &m->round.letters[i]);
+    if (result == WEFT_OK) result = weft__arrivals_place(shard, m->blocks, m->block_count);
+    for (uint32_t i = 0; i < m->block_count; i++) weft__block_free(&m->blocks[i]);
+    m->block_count = 0;
+    return result;
 }
 
-static weft_result sync(moving *m, weft_result result)
+/* ---- all of it ---- */
+
+/* The memory of syncs; NULL: it is refused. */
+static moving *moving_of(weft_shard *shard)
 {
-    if (result == WEFT_OK) result = weft__movers_collect(m->shard, &m->list);
-    result = weft__newborn_name(m->shard, &m->list, result);
+    if (shard->moving == NULL) {
+        moving *made = calloc(1, sizeof *made);
+        if (made != NULL) made->out = calloc(shard->map.ranks, sizeof *made->out);
+        if (made != NULL && made->out == NULL) {
+            free(made);
+            made = NULL;
+        }
+        shard->moving = made;
+    }
+    return shard->moving;
+}
+
+void weft__moving_free(weft_shard *shard)
+{
+    moving *m = shard->moving;
+    if (m == NULL) return;
+    for (uint32_t rank = 0; rank < shard->map.ranks; rank++) weft__bytes_free(&m->out[rank]);
+    free(m->out);
+    free(m->blocks);
+    weft__movers_free(&m->list);
+    weft__round_free(&m->round);
+    free(m);
+    shard->moving = NULL;
+}
+
+static weft_result sync(weft_shard *shard, moving *m, weft_result result)
+{
+    for (uint32_t rank = 0; rank < shard->map.ranks; rank++) m->out[rank].count = 0;
+    m->list.count = 0;
+    if (result == WEFT_OK) result = weft__movers_collect(shard, &m->list);
+    result = weft__newborn_name(shard, &m->list, result);
     /* An error of all ends it here on all; a later one goes along with the counts of rows. */
-    if (result == WEFT_OK) result = write_movers(m);
+    if (result == WEFT_OK) result = write_movers(shard, m);
     result = weft__mail_exchange(m->out, &m->round, WEFT__TAG_ROWS, result);
-    if (result == WEFT_OK) result = take_leavers(m);
-    if (result == WEFT_OK) result = move_here(m);
-    if (result == WEFT_OK) result = arrive(m);
-    if (result == WEFT_OK) result = weft__stubs_sweep(m->shard);
-    return weft__ranks_agree_on(result, &m->shard->figures_asked);
+    if (result == WEFT_OK) result = move_all(shard, m);
+    if (result == WEFT_OK) result = arrive(shard, m);
+    if (result == WEFT_OK) result = weft__stubs_sweep(shard);
+    return weft__ranks_agree_on(result, &shard->figures_asked);
 }
 
 weft_result weft__rows_sync(weft_shard *shard, weft_result result)
 {
-    moving m = {.shard = shard};
-    result = sync(&m, result);
-    for (uint32_t rank = 0; m.out != NULL && rank < shard->map.ranks; rank++)
-        weft__bytes_free(&m.out[rank]);
-    for (uint32_t i = 0; i < m.block_count; i++) weft__block_free(&m.blocks[i]);
-    free(m.out);
-    free(m.blocks);
-    weft__movers_free(&m.list);
-    weft__round_free(&m.round);
+    moving *m = moving_of(shard);
+    if (m == NULL) weft__transport_abort(1); /* without it the others would wait */
+    result = sync(shard, m, result);
+    /* the first sync, in which all rows are new, needs far more memory than later ones */
+    if (m->list.pair_capacity > KEPT_PAIRS && m->list.count < m->list.pair_capacity / 64)
+        weft__moving_free(shard);
     if (result == WEFT_OK) shard->keys_version = weft_world_advance_change_version(shard->world);
     return result;
 }

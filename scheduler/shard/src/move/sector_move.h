@@ -10,5 +10,6 @@
 /* Collective. `result`: what this rank has met so far; nothing moves where one rank has an
  * error. */
 weft_result weft__rows_sync(weft_shard *shard, weft_result result);
+void weft__moving_free(weft_shard *shard);
 
 #endif

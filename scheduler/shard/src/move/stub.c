@@ -18,14 +18,44 @@ static weft_result failed(const weft_shard *shard, weft_result result, const cha
     return weft__ranks_fail(result, "%s: %s", what, weft_world_error(shard->world)->text);
 }
 
-weft_result weft__stub_leave(weft_shard *shard, weft_entity entity, uint64_t gid)
+/* All but the components of stubs go: those of one archetype, CLEANUP ones, too. */
+static weft_result leave_alike(weft_shard *shard, const weft_entity *entities, uint32_t count,
+                               weft_archetype archetype)
 {
-    weft_result result = weft_entity_remove(shard->world, entity, shard->gid); /* CLEANUP */
+    weft_component list[WEFT__ROW_COMPONENTS + 2];
+    const uint32_t components =
+        weft_archetype_components(shard->world, archetype, list, WEFT__ROW_COMPONENTS + 2);
+    const weft_change_desc change = {
+        .add = &shard->stub, .add_count = 1, .remove = list, .remove_count = components};
+    return weft_entity_change_many(shard->world, entities, count, &change);
+}
+
+weft_result weft__stubs_leave(weft_shard *shard, const weft_entity *entities, const uint64_t *gids,
+                              uint32_t count)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t begin = 0, end; begin < count && result == WEFT_OK; begin = end) {
+        const weft_archetype archetype = weft_entity_archetype(shard->world, entities[begin]);
+        for (end = begin + 1; end < count; end++)
+            if (weft_entity_archetype(shard->world, entities[end]).id != archetype.id) break;
+        result = leave_alike(shard, entities + begin, end - begin, archetype);
+    }
     if (result == WEFT_OK)
-        result = weft_entity_set_archetype(shard->world, entity, shard->stub_archetype);
-    if (result == WEFT_OK)
-        result = weft_entity_set(shard->world, entity, shard->stub, &gid, sizeof gid);
-    return result == WEFT_OK ? WEFT_OK : failed(shard, result, "a row cannot leave");
+        result = weft_entity_set_many(shard->world, entities, count, shard->stub, gids,
+                                      sizeof *gids);
+    return result == WEFT_OK ? WEFT_OK : failed(shard, result, "rows cannot leave");
+}
+
+weft_result weft__stubs_return(weft_shard *shard, const weft_entity *stubs, uint32_t count,
+                               weft_archetype archetype)
+{
+    weft_component list[WEFT__ROW_COMPONENTS + 2];
+    const uint32_t components =
+        weft_archetype_components(shard->world, archetype, list, WEFT__ROW_COMPONENTS + 2);
+    const weft_change_desc change = {
+        .add = list, .add_count = components, .remove = &shard->stub, .remove_count = 1};
+    const weft_result result = weft_entity_change_many(shard->world, stubs, count, &change);
+    return result == WEFT_OK ? WEFT_OK : failed(shard, result, "rows cannot come");
 }
 
 weft_entity weft__stub_reach(weft_shard *shard, uint64_t gid)

@@ -10,8 +10,12 @@
 
 #include "shard_state.h"
 
-/* Turns a row into its stub. */
-weft_result weft__stub_leave(weft_shard *shard, weft_entity entity, uint64_t gid);
+/* Turns `count` rows into their stubs. */
+weft_result weft__stubs_leave(weft_shard *shard, const weft_entity *entities, const uint64_t *gids,
+                              uint32_t count);
+/* Turns stubs into rows of an archetype, zeroed. */
+weft_result weft__stubs_return(weft_shard *shard, const weft_entity *stubs, uint32_t count,
+                               weft_archetype archetype);
 /* The entity with the gid, of the table; a stub is made where there is none. Null: it failed. */
 weft_entity weft__stub_reach(weft_shard *shard, uint64_t gid);
 /* Ends stubs and residues that no ENTITY field leads to, where there are many more than after

@@ -12,6 +12,7 @@
 #include "ranks_error.h"
 #include "row_pack.h"
 #include "row_types.h"
+#include "sector_move.h"
 
 /* ---- components and queries ---- */
 
@@ -222,6 +223,7 @@ void weft_shard_destroy(weft_shard *shard)
     weft__ghosts_free(shard);
     weft__gid_table_free(shard);
     weft__figures_free(shard);
+    weft__moving_free(shard);
     free(shard->counters);
     free(shard->costs);
     weft__sector_map_free(&shard->map);

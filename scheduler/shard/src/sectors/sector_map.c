@@ -25,15 +25,17 @@ static double coordinate(const weft_shard_grid *grid, const unsigned char *key, 
     return (double)narrow;
 }
 
-static uint32_t cell_along(const weft__sector_map *map, uint32_t axis, double value)
+/* Inlined into loops that the compiler turns into vectors: no call, the conversion by int32_t. */
+static inline uint32_t cell_along(const weft__sector_map *map, uint32_t axis, double value)
 {
     const weft_shard_grid *grid = &map->grid;
-    const double side = grid->most[axis] - grid->least[axis], cells = grid->cells[axis];
+    const double side = grid->most[axis] - grid->least[axis], last = (double)grid->cells[axis] - 1;
     double offset = value - grid->least[axis];
-    if (grid->is_periodic[axis]) offset -= floor(offset / side) * side;
+    if (grid->is_periodic[axis] && !(offset >= 0 && offset < side))
+        offset -= floor(offset / side) * side;
     offset *= map->scale[axis];
-    if (!(offset > 0)) return 0; /* a NaN, too */
-    return offset >= cells ? grid->cells[axis] - 1 : (uint32_t)offset;
+    offset = offset > 0 ? offset : 0; /* a NaN, too */
+    return (uint32_t)(int32_t)(offset < last ? offset : last);
 }
 
 uint32_t weft__sector_at(const weft__sector_map *map, const void *key)
@@ -47,6 +49,34 @@ uint32_t weft__sector_at(const weft__sector_map *map, const void *key)
         number = number * map->grid.cells[axis] +
                  cell_along(map, axis, coordinate(&map->grid, key, axis));
     return number;
+}
+
+enum { KEYS_AT_ONCE = 256 };
+
+/* As weft__sector_at for a few keys, axis by axis. */
+static void sectors_of_some(const weft__sector_map *map, const unsigned char *keys, size_t bytes,
+                            uint32_t count, uint32_t *out)
+{
+    double at[KEYS_AT_ONCE];
+    memset(out, 0, count * sizeof *out);
+    for (uint32_t axis = map->grid.dimensions; axis-- > 0;) {
+        const uint32_t cells = map->grid.cells[axis];
+        for (uint32_t i = 0; i < count; i++) at[i] = coordinate(&map->grid, keys + i * bytes, axis);
+        for (uint32_t i = 0; i < count; i++) out[i] = out[i] * cells + cell_along(map, axis, at[i]);
+    }
+}
+
+void weft__sectors_at(const weft__sector_map *map, const unsigned char *keys, size_t bytes,
+                      uint32_t count, uint32_t *out)
+{
+    if (map->grid.dimensions == 0) {
+        for (uint32_t i = 0; i < count; i++) out[i] = weft__sector_at(map, keys + i * bytes);
+        return;
+    }
+    for (uint32_t done = 0, some; done < count; done += some) {
+        some = count - done < KEYS_AT_ONCE ? count - done : KEYS_AT_ONCE;
+        sectors_of_some(map, keys + (size_t)done * bytes, bytes, some, out + done);
+    }
 }
 
 /* ---- near sectors ---- */

@@ -39,6 +39,9 @@ void weft__sector_map_free(weft__sector_map *map);
 
 /* The sector of a key. Any thread. */
 uint32_t weft__sector_at(const weft__sector_map *map, const void *key);
+/* The sectors of `count` keys, which are `bytes` apart. Any thread. */
+void weft__sectors_at(const weft__sector_map *map, const unsigned char *keys, size_t bytes,
+                      uint32_t count, uint32_t *out);
 
 /* Cuts the sectors in their order into runs of about equal cost, one for each rank:
  * rank_of[sector]. costs: one for each sector, all 0 counts as all equal. Pure. */

@@ -77,6 +77,7 @@ struct weft_shard {
     /* gids, movers: sector_move.c, gid_table.c */
     uint64_t *counters;    /* [sector]: gids given away; of ours only */
     uint32_t keys_version; /* change version of the last look at keys */
+    struct weft__moving *moving;
     struct weft__gid_table *table;
     weft_archetype stub_archetype;
     uint64_t stubs_after_sweep;

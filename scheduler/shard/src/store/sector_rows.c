@@ -51,7 +51,7 @@ weft_result weft__sector_rows_collect(const weft_shard *shard, weft__sector_rows
                                                      .sector = stored - 1,
                                                      .count = slice->count,
                                                      .archetype = archetype,
-                                                     .entities = weft_slice_entities(slice),
+                                                     .place = weft__slice_place(slice),
                                                      .gids = weft_slice_read(slice, 0)};
     }
     weft_query_end(&cursor);
@@ -72,23 +72,42 @@ uint32_t weft__sector_rows_group(const weft__sector_rows *rows, uint32_t begin)
     return end;
 }
 
-/* Entities and gids in the order of gids. `pairs`: twice as many as there are rows. */
-static void sort_rows(const weft__sector_rows *rows, uint32_t begin, uint32_t end,
-                      weft__gid_pair *pairs, const weft__row_list *list)
+/* Rows of runs in the order of gids. Owner: one writing. Always: the arrays have `count` places. */
+typedef struct row_order {
+    weft__gid_pair *pairs; /* twice as many */
+    weft__row_place *unsorted, *places;
+    uint64_t *gids;
+    uint32_t *sectors;
+} row_order;
+
+static bool reserve(row_order *order, size_t count)
 {
-    weft_entity *entities = (weft_entity *)(uintptr_t)list->entities;
-    weft_entity *unsorted = entities + list->count;
-    uint64_t *gids = (uint64_t *)(uintptr_t)list->gids;
+    order->pairs = malloc(count * 2 * sizeof *order->pairs + 1);
+    order->unsorted = malloc(count * sizeof *order->unsorted + 1);
+    order->places = malloc(count * sizeof *order->places + 1);
+    order->gids = malloc(count * sizeof *order->gids + 1);
+    order->sectors = malloc(count * sizeof *order->sectors + 1);
+    return order->pairs != NULL && order->unsorted != NULL && order->places != NULL &&
+           order->gids != NULL && order->sectors != NULL;
+}
+
+static void sort_rows(const weft__sector_rows *rows, uint32_t begin, uint32_t end, uint32_t count,
+                      row_order *order)
+{
     uint32_t at = 0;
-    for (uint32_t k = begin; k < end; k++)
-        for (uint32_t i = 0; i < rows->runs[k].count; i++, at++) {
-            pairs[at] = (weft__gid_pair){rows->runs[k].gids[i], at};
-            unsorted[at] = rows->runs[k].entities[i];
+    for (uint32_t k = begin; k < end; k++) {
+        const weft__sector_run *run = &rows->runs[k];
+        for (uint32_t i = 0; i < run->count; i++, at++) {
+            order->pairs[at] = (weft__gid_pair){run->gids[i], at};
+            order->unsorted[at] = (weft__row_place){run->place.chunk, run->place.row + i};
         }
-    const weft__gid_pair *sorted = weft__gid_sort(pairs, pairs + list->count, list->count);
-    for (uint32_t i = 0; i < list->count; i++) {
-        gids[i] = sorted[i].key;
-        entities[i] = unsorted[sorted[i].number];
+    }
+    const weft__gid_pair *sorted = weft__gid_sort(order->pairs, order->pairs + count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__row_place place = order->unsorted[sorted[i].number];
+        order->gids[i] = sorted[i].key;
+        order->places[i] = place;
+        order->sectors[i] = rows->runs[begin].sector;
     }
 }
 
@@ -97,22 +116,21 @@ weft_result weft__sector_rows_write(const weft_shard *shard, const weft__sector_
 {
     uint32_t count = 0;
     for (uint32_t k = begin; k < end; k++) count += rows->runs[k].count;
-    weft__gid_pair *pairs = malloc((size_t)count * 2 * sizeof *pairs + 1);
-    weft_entity *entities = malloc((size_t)count * 2 * sizeof *entities + 1);
-    uint64_t *gids = malloc((size_t)count * sizeof *gids + 1);
-    uint32_t *sectors = malloc((size_t)count * sizeof *sectors + 1);
+    row_order order = {0};
     weft_result result = WEFT_OUT_OF_MEMORY;
-    if (pairs != NULL && entities != NULL && gids != NULL && sectors != NULL) {
-        const weft__row_list list = {rows->runs[begin].archetype, count, entities, gids, sectors};
-        sort_rows(rows, begin, end, pairs, &list);
-        for (uint32_t i = 0; i < count; i++) sectors[i] = rows->runs[begin].sector;
-        result = weft__block_write(shard, &list, out);
+    if (reserve(&order, count)) {
+        sort_rows(rows, begin, end, count, &order);
+        result = weft__block_write(shard,
+                                   &(weft__row_list){rows->runs[begin].archetype, count,
+                                                     order.places, order.gids, order.sectors},
+                                   out);
     } else {
         (void)weft__ranks_no_memory();
     }
-    free(pairs);
-    free(entities);
-    free(gids);
-    free(sectors);
+    free(order.pairs);
+    free(order.unsorted);
+    free(order.places);
+    free(order.gids);
+    free(order.sectors);
     return result;
 }

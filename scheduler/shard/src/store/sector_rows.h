@@ -11,7 +11,7 @@ typedef struct weft__sector_run {
     uint64_t order; /* of the kind list */
     uint32_t sector, count;
     weft_archetype archetype;
-    const weft_entity *entities;
+    weft__row_place place; /* of its first row */
     const uint64_t *gids;
 } weft__sector_run;
 

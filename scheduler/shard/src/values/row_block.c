@@ -6,17 +6,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "archetype_state.h"
 #include "hash.h"
 #include "ranks_error.h"
 #include "world_front.h"
 
 /* ---- writing ---- */
-
-static weft_result world_failed(const weft_shard *shard, weft_result result)
-{
-    return weft__ranks_fail(result, "rows cannot be read: %s",
-                            weft_world_error(shard->world)->text);
-}
 
 static void to_gid(weft_entity *field, void *user)
 {
@@ -33,14 +28,46 @@ static void translate(const weft_shard *shard, const weft__row_component *type, 
         weft__references_visit(type, values, count, to_gid, (void *)(uintptr_t)shard);
 }
 
+/* The values of rows one after the other. Neighbours in the list are mostly of one chunk. */
+static void gather_column(const weft__row_list *rows, const weft__row_component *type,
+                          unsigned char *to)
+{
+    const uint32_t size = type->size, count = rows->count;
+    const weft__row_place *places = rows->places;
+    if (count == 0) return;
+    const weft__chunk *chunk = NULL;
+    const uint32_t column =
+        weft__archetype_slot(places->chunk->archetype, type->component.id)->column;
+    const char *from = NULL;
+#define GATHER(size)                                                                               \
+    for (uint32_t i = 0; i < count; i++) {                                                         \
+        if (places[i].chunk != chunk) {                                                            \
+            chunk = places[i].chunk;                                                               \
+            from = weft__chunk_column(chunk, column);                                              \
+        }                                                                                          \
+        memcpy(to + (size_t)i * (size), from + (size_t)places[i].row * (size), (size));            \
+    }
+    if (size == 4)
+        GATHER(4)
+    else if (size == 8)
+        GATHER(8)
+    else if (size == 12)
+        GATHER(12)
+    else if (size == 16)
+        GATHER(16)
+    else if (size == 24)
+        GATHER(24)
+    else
+        GATHER(size)
+#undef GATHER
+}
+
 static weft_result write_plain(const weft_shard *shard, const weft__row_list *rows,
                                const weft__row_component *type, weft__bytes *out)
 {
     void *values = weft__bytes_add(out, (uint64_t)rows->count * type->size);
     if (values == NULL) return weft__ranks_no_memory();
-    weft_result result =
-        weft_entity_read_many(shard->world, rows->entities, rows->count, type->component, values);
-    if (result != WEFT_OK) return world_failed(shard, result);
+    gather_column(rows, type, values);
     translate(shard, type, values, rows->count);
     return WEFT_OK;
 }
@@ -52,7 +79,7 @@ static weft_result write_shared(const weft_shard *shard, const weft__row_list *r
     if (values == NULL) return weft__ranks_no_memory();
     for (uint32_t i = 0; i < rows->count; i++)
         memcpy(values + (size_t)i * type->size,
-               weft_entity_read_shared(shard->world, rows->entities[i], type->component),
+               weft_entity_read_shared(shard->world, weft__row_entity(rows->places[i]), type->component),
                type->size);
     translate(shard, type, values, rows->count);
     return WEFT_OK;
@@ -66,7 +93,7 @@ static weft_result write_buffer(const weft_shard *shard, const weft__row_list *r
     uint64_t total = 0;
     for (uint32_t i = 0; i < rows->count; i++) {
         const weft_buffers buffer =
-            weft_entity_read_buffer(shard->world, rows->entities[i], type->component);
+            weft_entity_read_buffer(shard->world, weft__row_entity(rows->places[i]), type->component);
         const uint32_t length = weft_buffers_length(&buffer, 0);
         memcpy(out->at + lengths_at + i * UINT64_C(4), &length, sizeof length);
         total += length;
@@ -76,7 +103,7 @@ static weft_result write_buffer(const weft_shard *shard, const weft__row_list *r
     unsigned char *to = elements;
     for (uint32_t i = 0; i < rows->count; i++) {
         const weft_buffers buffer =
-            weft_entity_read_buffer(shard->world, rows->entities[i], type->component);
+            weft_entity_read_buffer(shard->world, weft__row_entity(rows->places[i]), type->component);
         const size_t bytes = (size_t)weft_buffers_length(&buffer, 0) * type->size;
         if (bytes != 0) memcpy(to, weft_buffers_read(&buffer, 0), bytes);
         to += bytes;
@@ -91,7 +118,7 @@ static weft_result write_bits(const weft_shard *shard, const weft__row_list *row
     unsigned char *bits = weft__bytes_add(out, rows->count);
     if (bits == NULL) return weft__ranks_no_memory();
     for (uint32_t i = 0; i < rows->count; i++)
-        bits[i] = weft_entity_is_enabled(shard->world, rows->entities[i], type->component);
+        bits[i] = weft_entity_is_enabled(shard->world, weft__row_entity(rows->places[i]), type->component);
     return WEFT_OK;
 }
 

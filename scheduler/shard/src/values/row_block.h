@@ -13,13 +13,32 @@
 #ifndef WEFT_ROW_BLOCK_H
 #define WEFT_ROW_BLOCK_H
 
+#include "chunk_state.h"
 #include "row_types.h"
+
+/* Where a row is. Borrowed from the world, until structure changes. */
+typedef struct weft__row_place {
+    const weft__chunk *chunk;
+    uint32_t row;
+} weft__row_place;
+
+/* The chunk of a slice, and the row in it with which the slice begins. */
+static inline weft__row_place weft__slice_place(const weft_slice *slice)
+{
+    const weft__chunk *chunk = slice->chunk;
+    return (weft__row_place){chunk, (uint32_t)(slice->entities - weft__chunk_entities(chunk))};
+}
+
+static inline weft_entity weft__row_entity(weft__row_place place)
+{
+    return weft__chunk_entities(place.chunk)[place.row];
+}
 
 /* Rows to be written: of one archetype. Borrowed. */
 typedef struct weft__row_list {
     weft_archetype archetype;
     uint32_t count;
-    const weft_entity *entities;
+    const weft__row_place *places;
     const uint64_t *gids;
     const uint32_t *sectors;
 } weft__row_list;
