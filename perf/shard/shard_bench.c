@@ -7,11 +7,13 @@
  * ghosts     every row is a ghost on the other rank and is written in every step: ns per row for
  *            packing it on one rank and taking it over on the other
  * migration  a share of the rows goes to the other rank in every step: ns of weft_shard_sync for
- *            each row that leaves or comes
+ *            each row that leaves or comes; ranks begin it together. `raw`: MPI alone, with as many
+ *            bytes each way from and to memory that is there
  * overlap    the part of the exchange that interior halves hide, where they take `--ratio` times as
  *            long
  * scale      seconds of a step, for 2 ranks x 1 worker against 1 rank x 2 workers */
 #include <math.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +173,7 @@ static void line(const char *what, const char *unit, double value)
 
 /* The least of the steps, of the slowest rank: ns per row. Others share the machine. */
 typedef struct least_step {
-    double pack, send, apply, sync;
+    double pack, send, apply;
 } least_step;
 
 static double per_row(uint64_t ns, uint64_t rows)
@@ -192,12 +194,9 @@ static least_step step_by_step(void)
         (void)steps_timed(1);
         const weft_shard_stats b = stats_now();
         const uint64_t sent = b.ghost_rows - a.ghost_rows;
-        const uint64_t moved = b.rows_left - a.rows_left + b.rows_arrived - a.rows_arrived +
-                               b.rows_moved - a.rows_moved;
         take_least(&least.pack, per_row(b.pack_ns - a.pack_ns, sent));
         take_least(&least.send, per_row(b.send_ns - a.send_ns, sent));
         take_least(&least.apply, per_row(b.apply_ns - a.apply_ns, sent));
-        take_least(&least.sync, per_row(b.sync_ns - a.sync_ns, moved));
     }
     return least;
 }
@@ -223,17 +222,60 @@ static void run_ghosts(void)
     line("ghosts/row", "ns/row", pack + send + apply);
 }
 
+/* Rows move in a step of the world; ranks begin the sync together. */
+static double least_sync(void)
+{
+    double least = 0;
+    for (long i = 0; i < options.steps; i++) {
+        check(weft_world_step(bench.world, 0.1f), "weft_world_step");
+        check(weft_ranks_agree(WEFT_OK), "weft_ranks_agree");
+        const weft_shard_stats a = stats_now();
+        check(weft_shard_sync(bench.shard), "weft_shard_sync");
+        const weft_shard_stats b = stats_now();
+        const uint64_t moved = b.rows_left - a.rows_left + b.rows_arrived - a.rows_arrived +
+                               b.rows_moved - a.rows_moved;
+        take_least(&least, per_row(b.sync_ns - a.sync_ns, moved));
+    }
+    return least;
+}
+
+/* The least time in ns in which MPI takes `bytes` from each of two ranks to the other. */
+static double raw_exchange(uint64_t bytes)
+{
+    const int words = (int)(bytes / 8), other = 1 - (int)weft_ranks_rank();
+    uint64_t *from = calloc((size_t)words + 1, 8), *to = calloc((size_t)words + 1, 8);
+    if (from == NULL || to == NULL) weft_ranks_abort(2);
+    double least = 0;
+    for (long i = 0; i < options.steps + 2; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double start = now();
+        MPI_Sendrecv(from, words, MPI_UINT64_T, other, 1, to, words, MPI_UINT64_T, other, 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        take_least(&least, (now() - start) * 1e9);
+    }
+    free(from);
+    free(to);
+    return least;
+}
+
 static void run_migration(void)
 {
     create_rows(4);
     create_systems(false);
     (void)steps_timed(2);
     const weft_shard_stats before = stats_now();
-    const least_step least = step_by_step();
-    uint64_t left = stats_now().rows_left - before.rows_left;
+    const double least = least_sync();
+    const weft_shard_stats after = stats_now();
+    const uint64_t bytes = (after.moved_bytes - before.moved_bytes) / (uint64_t)options.steps;
+    uint64_t left = after.rows_left - before.rows_left;
+    const uint64_t rows =
+        (left + after.rows_arrived - before.rows_arrived + after.rows_moved - before.rows_moved) /
+        (uint64_t)options.steps;
     check(weft_ranks_sum(&left, 1), "weft_ranks_sum");
     line("migration/rows", "rows/step", (double)left / (double)options.steps);
-    line("migration/row", "ns/row", slowest(least.sync));
+    line("migration/row", "ns/row", slowest(least));
+    if (weft_ranks_count() == 2 && rows != 0)
+        line("migration/raw", "ns/row", slowest(raw_exchange(bytes) / (double)rows));
 }
 
 static double exchange_seconds(void)

@@ -480,6 +480,37 @@ Test(structure, lists_of_values_that_cannot_fill_an_archetype_are_refused)
     storage_close(&f);
 }
 
+Test(structure, entities_that_are_created_with_values_get_the_shared_ones_that_are_listed)
+{
+    storage_fixture f = storage_open();
+    weft_component team = weft_component_create_plain(f.world, "team", 4, 4, WEFT_SHARED);
+    weft_component layer = weft_component_create_plain(f.world, "layer", 4, 4, WEFT_SHARED);
+    weft_archetype archetype = WEFT_ARCHETYPE(f.world, f.position, team, layer);
+    const vector3 at[3] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+    const uint32_t red = 7, low = 3, none = 0;
+    weft_entity e[3], other;
+    CHECK_OK(weft_entity_create_filled(
+        f.world, archetype, WEFT_VALUES({team, &red}, {f.position, at}, {layer, &low}), 3, e));
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_U64(*(const uint32_t *)weft_entity_read_shared(f.world, e[i], team), red);
+        CHECK_U64(*(const uint32_t *)weft_entity_read_shared(f.world, e[i], layer), low);
+        CHECK(((const vector3 *)weft_entity_read(f.world, e[i], f.position))->z == at[i].z);
+    }
+    CHECK_OK(weft_entity_create_filled(f.world, archetype,
+                                       WEFT_VALUES({team, &none}, {layer, NULL}), 1, &other));
+    CHECK_U64(*(const uint32_t *)weft_entity_read_shared(f.world, other, team), 0);
+    CHECK_U64(*(const uint32_t *)weft_entity_read_shared(f.world, other, layer), 0);
+    CHECK_OK(weft_world_validate(f.world));
+    CHECK_OK(weft_entity_destroy_many(f.world, e, 3)); /* nothing else holds the values */
+    CHECK_U64(weft_shared_values(f.world, team, NULL, 0), 1);
+    CHECK_U64(weft_shared_values(f.world, layer, NULL, 0), 1);
+    CHECK_RESULT(weft_entity_create_filled(f.world, archetype,
+                                           WEFT_VALUES({team, &red}, {team, &red}), 1, NULL),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_U64(weft_shared_values(f.world, team, NULL, 0), 1);
+    storage_close(&f);
+}
+
 Test(structure, creating_in_an_archetype_that_could_not_be_made_says_why_it_could_not)
 {
     storage_fixture f = storage_open();

@@ -224,8 +224,8 @@ static weft_result source_set(const weft_world *world, const weft__archetype *ar
                             "is not in the archetype: leave it out, or take an archetype with it");
     source *s = &sources[position];
     if (s->is_listed) return filled_error(world, WEFT_INVALID_ARGUMENT, type, "is listed twice");
-    const bool has_values = s->shared != WEFT__NO_PLACE ||
-                            (s->column != 0 && (type->desc.flags & WEFT_BUFFER) == 0);
+    const bool has_values =
+        s->shared != WEFT__NO_PLACE || (s->column != 0 && (type->desc.flags & WEFT_BUFFER) == 0);
     if (filled->values != NULL && !has_values)
         return filled_error(world, WEFT_TYPE_MISMATCH, type,
                             "has no plain column: leave it out, or pass NULL for its values");
@@ -241,8 +241,7 @@ static weft_result sources_make(const weft_world *world, const weft__archetype *
     for (uint32_t i = 0; i < archetype->type_count; i++) {
         const weft__type *type = archetype->types[i].type;
         uint32_t column = weft__archetype_slot(archetype, type->id)->column;
-        sources[i] =
-            (source){.type = type, .column = column, .shared = archetype->types[i].shared};
+        sources[i] = (source){.type = type, .column = column, .shared = archetype->types[i].shared};
     }
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < filled_count && result == WEFT_OK; i++)
@@ -293,6 +292,7 @@ static weft_result tuple_of(weft_world *world, const weft__archetype *archetype,
                             weft__tuple **out)
 {
     *out = archetype->tuple0;
+    (*out)->holders++;
     for (uint32_t i = 0; i < archetype->type_count; i++) {
         source *s = &sources[i];
         if (s->shared == WEFT__NO_PLACE || s->values == NULL) continue;
@@ -303,7 +303,7 @@ static weft_result tuple_of(weft_world *world, const weft__archetype *archetype,
         }
         weft__tuple *before = *out;
         *out = weft__tuple_with_value(world, before, before->archetype, id, s->value);
-        if (before != archetype->tuple0) weft__tuple_release(world, before);
+        weft__tuple_release(world, before);
         if (*out == NULL) return world->error->code;
     }
     return WEFT_OK;
@@ -317,9 +317,8 @@ static weft_result filled_create(weft_world *world, const weft__archetype *arche
         return rows_create_filled(world, archetype->tuple0, sources, types, count, out);
     weft__tuple *tuple;
     weft_result result = tuple_of(world, archetype, sources, &tuple);
-    if (result == WEFT_OK)
-        result = rows_create_filled(world, tuple, sources, types, count, out);
-    if (tuple != NULL && tuple != archetype->tuple0) weft__tuple_release(world, tuple);
+    if (result == WEFT_OK) result = rows_create_filled(world, tuple, sources, types, count, out);
+    if (tuple != NULL) weft__tuple_release(world, tuple);
     for (uint32_t i = 0; i < types; i++)
         if (sources[i].shared != WEFT__NO_PLACE && sources[i].values != NULL)
             weft__shared_release(&world->shared, sources[i].type->id, sources[i].value, 1);
@@ -350,8 +349,7 @@ weft_result weft_entity_create_filled(weft_world *world, weft_archetype handle,
         if (sources[i].values != NULL)
             result = weft__values_check(world, sources[i].type, sources[i].values,
                                         sources[i].shared == WEFT__NO_PLACE ? count : 1);
-    if (result == WEFT_OK)
-        result = filled_create(world, archetype, sources, count, out);
+    if (result == WEFT_OK) result = filled_create(world, archetype, sources, count, out);
     if (sources != inline_sources)
         weft__free(&world->memory, WEFT__MEMORY_OTHER, sources, type_count, sizeof *sources,
                    _Alignof(source));

@@ -100,8 +100,8 @@ static weft_result create_run(weft_shard *shard, const arriving *a, uint32_t beg
             filled[count++] = (weft_values){column->type.component,
                                             column->values + (size_t)begin * column->type.size};
     }
-    const weft_result result = weft_entity_create_filled(
-        shard->world, a->archetype, filled, count, end - begin, a->entities + begin);
+    const weft_result result = weft_entity_create_filled(shard->world, a->archetype, filled, count,
+                                                         end - begin, a->entities + begin);
     return result == WEFT_OK ? WEFT_OK : failed(shard, result);
 }
 
@@ -117,8 +117,8 @@ static weft_result create_runs(weft_shard *shard, const arriving *a)
 
 /* ---- rows whose gids have stubs ---- */
 
-/* Entities that stand for gids of the block, one after the other in `stubs`; in a->entities at their
- * rows. */
+/* Entities that stand for gids of the block: one after the other in `stubs`, at their rows in
+ * a->entities. */
 static uint32_t find_stubs(const weft_shard *shard, const arriving *a, weft_entity *stubs)
 {
     uint32_t count = 0;
@@ -137,8 +137,7 @@ static weft_result create_rest(weft_shard *shard, const arriving *a, uint32_t mi
                                weft_entity *made)
 {
     weft_result result = WEFT_OK;
-    if (missing != 0)
-        result = weft_entity_create_many(shard->world, a->archetype, missing, made);
+    if (missing != 0) result = weft_entity_create_many(shard->world, a->archetype, missing, made);
     for (uint32_t i = 0; i < a->block->count && result == WEFT_OK; i++)
         if (a->entities[i].version == 0) a->entities[i] = *made++;
     return result;
@@ -196,8 +195,8 @@ static weft_result place_plain(weft_shard *shard, const arriving *a, uint32_t c)
     const weft__row_component *type = &column->type;
     void *values = translated(shard, type, column->values, a->block->count);
     if (values == NULL) return weft__ranks_no_memory();
-    const weft_result result = weft_entity_set_many(
-        shard->world, a->entities, a->block->count, type->component, values, type->size);
+    const weft_result result = weft_entity_set_many(shard->world, a->entities, a->block->count,
+                                                    type->component, values, type->size);
     free(values);
     return result == WEFT_OK ? WEFT_OK : failed(shard, result);
 }
@@ -244,8 +243,8 @@ static weft_result place_rows(weft_shard *shard, const arriving *a, uint32_t c)
         if (column->type.kind == WEFT__VALUE_BUFFER)
             result = place_buffer(shard, column, a->entities[i], i);
         if (result == WEFT_OK && column->enabled != NULL && column->enabled[i] == 0)
-            result = weft_entity_enable(shard->world, a->entities[i], column->type.component,
-                                        false);
+            result =
+                weft_entity_enable(shard->world, a->entities[i], column->type.component, false);
     }
     return result;
 }

@@ -79,10 +79,11 @@ static void note_movers(const key_pass *pass, key_run *run, uint32_t begin, uint
     const bool is_mine = run->stored != 0 && map->rank_of[run->stored - 1] == map->rank;
     const uint32_t home = is_mine ? run->stored - 1 : UINT32_MAX; /* all of the others move */
     key_row *to = pass->list->rows + run->begin + run->found;
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        to[found] = (key_row){run->place.row + begin + i, sectors[i]};
-        found += sectors[i] != home || run->gids[begin + i] == 0;
+    const uint64_t *gids = run->gids + begin;
+    uint32_t found = 0, row = run->place.row + begin;
+    for (uint32_t i = 0; i < count; i++, row++) {
+        to[found] = (key_row){row, sectors[i]};
+        found += (uint32_t)(sectors[i] != home) | (uint32_t)(gids[i] == 0);
     }
     run->found += found;
 }
@@ -126,8 +127,8 @@ static bool make_pairs(const key_pass *pass)
         for (const key_row *row = list->rows + run->begin, *end = row + run->found; row < end;
              row++, at++) {
             const uint64_t rank = map->rank_of[row->sector];
-            list->pairs[at].key = rank << (SECTOR_BITS + FIELD_BITS) |
-                                  archetypes << SECTOR_BITS | row->sector;
+            list->pairs[at].key =
+                rank << (SECTOR_BITS + FIELD_BITS) | archetypes << SECTOR_BITS | row->sector;
             list->pairs[at].number = (uint32_t)at;
             places[at] = (weft__row_place){run->place.chunk, row->row};
         }
@@ -199,8 +200,7 @@ void weft__movers_free(weft__mover_list *list)
 
 /* ---- what goes together ---- */
 
-uint32_t weft__movers_to_rank(const weft_shard *shard, const weft__mover_list *list,
-                              uint32_t begin)
+uint32_t weft__movers_to_rank(const weft_shard *shard, const weft__mover_list *list, uint32_t begin)
 {
     const uint32_t *rank_of = shard->map.rank_of, rank = rank_of[list->sectors[begin]];
     uint32_t end = begin + 1;

@@ -41,8 +41,8 @@ weft_result weft__stubs_leave(weft_shard *shard, const weft_entity *entities, co
         result = leave_alike(shard, entities + begin, end - begin, archetype);
     }
     if (result == WEFT_OK)
-        result = weft_entity_set_many(shard->world, entities, count, shard->stub, gids,
-                                      sizeof *gids);
+        result =
+            weft_entity_set_many(shard->world, entities, count, shard->stub, gids, sizeof *gids);
     return result == WEFT_OK ? WEFT_OK : failed(shard, result, "rows cannot leave");
 }
 

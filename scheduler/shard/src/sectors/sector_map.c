@@ -7,62 +7,80 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <weft/kernel.h>
 
 #include "ranks_error.h"
 #include "transport.h"
 
 /* ---- the sector of a key ---- */
 
-static double coordinate(const weft_shard_grid *grid, const unsigned char *key, uint32_t axis)
-{
-    float narrow;
-    double wide;
-    if (grid->is_double) {
-        memcpy(&wide, key + grid->at[axis], sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, key + grid->at[axis], sizeof narrow);
-    return (double)narrow;
-}
+/* What the cell along one axis depends on. A value, so that loops that write sectors need not read
+ * it again. */
+typedef struct grid_axis {
+    double least, side, scale, last;
+    bool is_periodic;
+} grid_axis;
 
-/* Inlined into loops that the compiler turns into vectors: no call, the conversion by int32_t. */
-static inline uint32_t cell_along(const weft__sector_map *map, uint32_t axis, double value)
+static grid_axis axis_of(const weft__sector_map *map, uint32_t axis)
 {
     const weft_shard_grid *grid = &map->grid;
-    const double side = grid->most[axis] - grid->least[axis], last = (double)grid->cells[axis] - 1;
-    double offset = value - grid->least[axis];
-    if (grid->is_periodic[axis] && !(offset >= 0 && offset < side))
-        offset -= floor(offset / side) * side;
-    offset *= map->scale[axis];
+    return (grid_axis){grid->least[axis], grid->most[axis] - grid->least[axis], map->scale[axis],
+                       (double)grid->cells[axis] - 1, grid->is_periodic[axis]};
+}
+
+/* No branch where the axis is not periodic, and a conversion that processors have for vectors. */
+static inline uint32_t cell_along(grid_axis axis, double value)
+{
+    double offset = value - axis.least;
+    if (axis.is_periodic && !(offset >= 0 && offset < axis.side))
+        offset -= floor(offset / axis.side) * axis.side;
+    offset *= axis.scale;
     offset = offset > 0 ? offset : 0; /* a NaN, too */
-    return (uint32_t)(int32_t)(offset < last ? offset : last);
+    return (uint32_t)(int32_t)(offset < axis.last ? offset : axis.last);
+}
+
+/* coordinates[i]: that of the key at keys + i * bytes. */
+static void read_coordinates(const weft_shard_grid *grid, uint32_t axis, const unsigned char *keys,
+                             size_t bytes, uint32_t count, double *coordinates)
+{
+    keys += grid->at[axis];
+    if (grid->is_double) {
+        for (uint32_t i = 0; i < count; i++) memcpy(&coordinates[i], keys + i * bytes, 8);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        float narrow;
+        memcpy(&narrow, keys + i * bytes, sizeof narrow);
+        coordinates[i] = (double)narrow;
+    }
 }
 
 uint32_t weft__sector_at(const weft__sector_map *map, const void *key)
 {
-    if (map->grid.dimensions == 0) {
-        const uint32_t sector = map->sector_of(key, map->user);
-        return sector < map->count ? sector : map->count - 1;
-    }
-    uint32_t number = 0;
-    for (uint32_t axis = map->grid.dimensions; axis-- > 0;)
-        number = number * map->grid.cells[axis] +
-                 cell_along(map, axis, coordinate(&map->grid, key, axis));
-    return number;
+    uint32_t sector = 0;
+    weft__sectors_at(map, key, 0, 1, &sector);
+    return sector;
 }
 
 enum { KEYS_AT_ONCE = 256 };
 
-/* As weft__sector_at for a few keys, axis by axis. */
+/* sectors[i] = sectors[i] * cells + the cell of coordinates[i]. */
+WEFT_KERNEL static void add_cells(grid_axis axis, uint32_t cells, const double *coordinates,
+                                  uint32_t count, uint32_t *restrict sectors)
+{
+    for (uint32_t i = 0; i < count; i++)
+        sectors[i] = sectors[i] * cells + cell_along(axis, coordinates[i]);
+}
+
+/* The sectors of a few keys, axis by axis. */
 static void sectors_of_some(const weft__sector_map *map, const unsigned char *keys, size_t bytes,
                             uint32_t count, uint32_t *out)
 {
-    double at[KEYS_AT_ONCE];
+    double coordinates[KEYS_AT_ONCE];
     memset(out, 0, count * sizeof *out);
-    for (uint32_t axis = map->grid.dimensions; axis-- > 0;) {
-        const uint32_t cells = map->grid.cells[axis];
-        for (uint32_t i = 0; i < count; i++) at[i] = coordinate(&map->grid, keys + i * bytes, axis);
-        for (uint32_t i = 0; i < count; i++) out[i] = out[i] * cells + cell_along(map, axis, at[i]);
+    for (uint32_t k = map->grid.dimensions; k-- > 0;) {
+        read_coordinates(&map->grid, k, keys, bytes, count, coordinates);
+        add_cells(axis_of(map, k), map->grid.cells[k], coordinates, count, out);
     }
 }
 
@@ -70,7 +88,10 @@ void weft__sectors_at(const weft__sector_map *map, const unsigned char *keys, si
                       uint32_t count, uint32_t *out)
 {
     if (map->grid.dimensions == 0) {
-        for (uint32_t i = 0; i < count; i++) out[i] = weft__sector_at(map, keys + i * bytes);
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t sector = map->sector_of(keys + i * bytes, map->user);
+            out[i] = sector < map->count ? sector : map->count - 1;
+        }
         return;
     }
     for (uint32_t done = 0, some; done < count; done += some) {

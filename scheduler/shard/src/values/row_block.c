@@ -79,7 +79,8 @@ static weft_result write_shared(const weft_shard *shard, const weft__row_list *r
     if (values == NULL) return weft__ranks_no_memory();
     for (uint32_t i = 0; i < rows->count; i++)
         memcpy(values + (size_t)i * type->size,
-               weft_entity_read_shared(shard->world, weft__row_entity(rows->places[i]), type->component),
+               weft_entity_read_shared(shard->world, weft__row_entity(rows->places[i]),
+                                       type->component),
                type->size);
     translate(shard, type, values, rows->count);
     return WEFT_OK;
@@ -92,8 +93,8 @@ static weft_result write_buffer(const weft_shard *shard, const weft__row_list *r
     if (weft__bytes_add(out, (uint64_t)rows->count * 4) == NULL) return weft__ranks_no_memory();
     uint64_t total = 0;
     for (uint32_t i = 0; i < rows->count; i++) {
-        const weft_buffers buffer =
-            weft_entity_read_buffer(shard->world, weft__row_entity(rows->places[i]), type->component);
+        const weft_buffers buffer = weft_entity_read_buffer(
+            shard->world, weft__row_entity(rows->places[i]), type->component);
         const uint32_t length = weft_buffers_length(&buffer, 0);
         memcpy(out->at + lengths_at + i * UINT64_C(4), &length, sizeof length);
         total += length;
@@ -102,8 +103,8 @@ static weft_result write_buffer(const weft_shard *shard, const weft__row_list *r
     if (elements == NULL) return weft__ranks_no_memory();
     unsigned char *to = elements;
     for (uint32_t i = 0; i < rows->count; i++) {
-        const weft_buffers buffer =
-            weft_entity_read_buffer(shard->world, weft__row_entity(rows->places[i]), type->component);
+        const weft_buffers buffer = weft_entity_read_buffer(
+            shard->world, weft__row_entity(rows->places[i]), type->component);
         const size_t bytes = (size_t)weft_buffers_length(&buffer, 0) * type->size;
         if (bytes != 0) memcpy(to, weft_buffers_read(&buffer, 0), bytes);
         to += bytes;
@@ -118,7 +119,8 @@ static weft_result write_bits(const weft_shard *shard, const weft__row_list *row
     unsigned char *bits = weft__bytes_add(out, rows->count);
     if (bits == NULL) return weft__ranks_no_memory();
     for (uint32_t i = 0; i < rows->count; i++)
-        bits[i] = weft_entity_is_enabled(shard->world, weft__row_entity(rows->places[i]), type->component);
+        bits[i] = weft_entity_is_enabled(shard->world, weft__row_entity(rows->places[i]),
+                                         type->component);
     return WEFT_OK;
 }
 
