@@ -45,6 +45,18 @@ if [ -n "$cxx" ]; then
     expect "$work/cpp"
 fi
 
+step "shards: pkg-config, shared and static, alone and on two ranks"
+for kind in shard shard-static; do
+    # shellcheck disable=SC2046
+    "$cc" -std=c11 -Wall -Wextra -Werror -pedantic "$here/consumer_shard.c" -o "$work/$kind" \
+        $(pkg-config --cflags --libs weft-$kind) "-Wl,-rpath,$libdir"
+    expect "$work/$kind"
+done
+if grep -q '^WEFT_HAS_MPI:INTERNAL=TRUE' "$build/CMakeCache.txt" && command -v mpirun >/dev/null; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader
+    expect mpirun --oversubscribe -np 2 "$work/shard-static"
+fi
+
 step "weft::weft and pkg-config mean the same kind of library; the other one is there by name"
 # kind PROGRAM: whether it needs libweft.so.
 kind() { if ldd "$1" | grep -q libweft; then echo shared; else echo static; fi; }
@@ -100,9 +112,11 @@ for how in package source; do
     step "CMake, $how"
     cmake -G Ninja -S "$here" -B "$work/$how" -DHOW=$how -DPROGRAM="$here/consumer.c" \
         -DCMAKE_PREFIX_PATH="$prefix" -DWEFT_SOURCE_DIR="$source" -DWEFT_VERSION="$version" \
-        -DCMAKE_C_COMPILER="$cc" ${cxx:+-DCMAKE_CXX_COMPILER="$cxx"} -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+        -DWEFT_WITH_MPI=OFF -DCMAKE_C_COMPILER="$cc" ${cxx:+-DCMAKE_CXX_COMPILER="$cxx"} \
+        -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     cmake --build "$work/$how" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     expect "$work/$how/consumer"
+    expect "$work/$how/consumer_shard"
     if [ "$how" = package ]; then is shared "$work/$how/consumer"; else is static "$work/$how/consumer"; fi
     [ "$how" = source ] || is static "$work/$how/consumer_static"
     [ "$how" = source ] || expect "$work/$how/consumer_shared"
@@ -110,4 +124,5 @@ for how in package source; do
     # A sub-project must not build tests, tools or warnings-as-errors into the host.
     [ ! -e "$work/$how/weft" ] && [ ! -e "$work/$how/tests" ]
 done
+! ldd "$work/source/consumer_shard" | grep -q libmpi || { echo "FAILED: MPI is linked although it is off"; exit 1; }
 echo "consumer programs built and run by pkg-config (shared, static), find_package and add_subdirectory"

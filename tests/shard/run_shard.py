@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs shard_model under mpirun and compares hashes: run_shard.py MODE FOLDER [--quick].
 
-MODE: hashes, restart, static, faults, messages, figures; FOLDER has the programs. Messages stay on this
+MODE: hashes, restart, static, faults, messages, figures, leaks; FOLDER has the programs. Messages stay on this
 machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
 """
 import json
@@ -133,6 +133,19 @@ def faults(folder, quick):
         same("another program on one rank", True, "runs another program than rank 0" in text)
 
 
+def leaks(folder, quick):
+    """The filter of finish lets through what PMIx leaks, and nothing of ours."""
+    with open(os.path.join(folder, "shard_model"), "rb") as file:
+        if b"__lsan_do_recoverable_leak_check" not in file.read():
+            raise Failed("shard_model was not built with AddressSanitizer")
+    try:
+        run(folder, 3, *SMALL, "--leak")
+    except Failed as found:
+        same("a leak on one rank is found", True, "leak of 40 byte" in str(found))
+        return
+    raise Failed("40 lost bytes were not found")
+
+
 def messages(folder, quick):
     """Messages that leave late, and out of the order of ranks."""
     one = hash_of(run(folder, 1, *SMALL))
@@ -170,7 +183,7 @@ def figures(folder, quick):
 
 
 def main():
-    modes = {f.__name__: f for f in (hashes, restart, static, faults, messages, figures)}
+    modes = {f.__name__: f for f in (hashes, restart, static, faults, messages, figures, leaks)}
     try:
         modes[sys.argv[1]](sys.argv[2], "--quick" in sys.argv)
     except Failed as problem:

@@ -4,6 +4,7 @@
 
 usage: shards.py WEFT screen CATALOGUE HOURS RANKS
        shards.py WEFT demo TICKS RUNS [SIZE]      RUNS: ranks x workers, such as 1x2,2x1,3x2
+       shards.py WEFT restart TICKS [SIZE]        half of them on 4 ranks, then half on 3 and on 8
        shards.py WEFT stress ROUNDS RUNS
        shards.py WEFT trace MERGE             MERGE: tools/weft-trace-merge
        shards.py WEFT inspect
@@ -78,18 +79,27 @@ def hash_of(ranks, workers, model, ticks, *arguments):
     return "%d entities, %s" % (found["entities"], found["hash"])
 
 
-def demo(ticks, runs, folder, size=None):
+def demo(ticks, runs, size=None):
     sized = ("--size", size) if size else ()
     for model in MODELS:
-        found = {r: hash_of(*r.split("x"), model, 2 * ticks, *sized) for r in runs}
-        path = os.path.join(folder, model)
-        half = hash_of(runs[-1].split("x")[0], 1, model, ticks, "--save", path, *sized)
-        if half in found.values():
-            sys.exit("%s: nothing changes between ticks %d and %d" % (model, ticks, 2 * ticks))
-        for ranks in {runs[0].split("x")[0], "3", "8" if os.environ.get("WEFT_DEEP") else "2"}:
-            found["restart on " + ranks] = hash_of(ranks, 1, model, ticks, "--load", path, *sized)
+        found = {r: hash_of(*r.split("x"), model, ticks, *sized) for r in runs}
         check_equal(found, model)
-        print(model, found[runs[0]])
+        print(model, ticks, "ticks,", " ".join(runs) + ":", found[runs[0]], flush=True)
+
+
+def restart(ticks, folder, size=None):
+    """Half of the ticks on 4 ranks, a checkpoint, the other half on 3 and on 8: as all in one go."""
+    sized = ("--size", size) if size else ()
+    for model in MODELS:
+        path = os.path.join(folder, model)
+        found = {"in one go": hash_of(2, 1, model, ticks, *sized)}
+        half = hash_of(4, 1, model, ticks // 2, "--save", path, *sized)
+        if half in found.values():
+            sys.exit("%s: nothing changes between ticks %d and %d" % (model, ticks // 2, ticks))
+        for ranks in (3, 8):
+            found["restart on %d" % ranks] = hash_of(ranks, 1, model, ticks // 2, "--load", path, *sized)
+        check_equal(found, model)
+        print(model, ticks, "ticks, restarted:", found["in one go"], flush=True)
 
 
 def stress(rounds, runs):
@@ -174,9 +184,11 @@ with tempfile.TemporaryDirectory(prefix="weft_shards_") as temporary:
     if WHAT == "screen":
         screen(*REST, temporary)
     elif WHAT == "demo" and os.environ.get("WEFT_DEEP"):
-        demo(500, ["%dx%d" % (n, w) for n in (1, 2, 3, 4, 5, 8) for w in (1, 2)], temporary, *REST[2:])
+        demo(1000, ["%dx%d" % (n, w) for n in (1, 2, 3, 4, 5, 8) for w in (1, 2)], *REST[2:])
     elif WHAT == "demo":
-        demo(int(REST[0]) // 2, REST[1].split(","), temporary, *REST[2:])
+        demo(int(REST[0]), REST[1].split(","), *REST[2:])
+    elif WHAT == "restart":
+        restart(int(REST[0]), temporary, *REST[1:])
     elif WHAT == "stress":
         stress(REST[0], REST[1].split(","))
     elif WHAT == "trace":
