@@ -78,6 +78,21 @@ weft_result weft__pool_check_end(weft_job_pool *pool);
  * context's. Returns the code of `fn`, or else of its first failed child. */
 int weft__worker_call_nested(weft_job_context *context, weft_job_fn fn, void *argument);
 
+/* What a body counts for in profiles, traces and times. Owner: who calls the body under it;
+ * children, loops and graphs of the body refer to it until they are joined. */
+typedef struct weft__label {
+    const char *name;
+    /* `worker` has spent `ns` on a piece of the body that another one began. On its thread, before
+     * the piece is joined. NULL: times are not wanted. */
+    void (*took)(void *user, uint32_t worker, uint64_t ns);
+    void *user;
+} weft__label;
+
+/* weft__worker_call_nested; what others run of it counts for the label. Not jobs that it submits:
+ * they may live longer. Threads: the context's. */
+int weft__worker_call_labelled(weft_job_context *context, const weft__label *label, weft_job_fn fn,
+                               void *argument);
+
 /* Inside a node or a part on the thread that runs a graph: runs its ready nodes that are only for
  * that thread (weft_job_graph_node.on_caller). Elsewhere nothing. Threads: the context's. */
 void weft__worker_run_caller_nodes(weft_job_context *context);

@@ -8,7 +8,7 @@
  *
  * Calls are long beside the clock reads around them, which nothing counts.
  * "wave" and "tide" share one function; "wave", "tide", "drag" and "spin" are fused; "drag" has a
- * deep stack and calls what "count" calls. */
+ * deep stack and calls what "count" calls; "count" is a loop whose parts run on all workers. */
 #include <weft/weft.h>
 
 #include <math.h>
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SYSTEMS = 6, WORKERS_MAX = 16, ROWS = 8000, CHECK = 16 };
+enum { SYSTEMS = 6, WORKERS_MAX = 16, ROWS = 8000, CHECK = 16, PARTS = 16 };
 
 /* What a system does and what it used, per worker on lines of its own. */
 typedef struct Work {
@@ -34,7 +34,7 @@ typedef float Height, Light;
 static Work works[SYSTEMS] = {
     {.name = "wave", .call_ns = 1100000}, {.name = "tide", .call_ns = 300000},
     {.name = "drag", .call_ns = 240000},  {.name = "spin", .call_ns = 160000},
-    {.name = "glow", .call_ns = 120000},  {.name = "count", .call_ns = 80000}};
+    {.name = "glow", .call_ns = 120000},  {.name = "count", .call_ns = 240000}};
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -70,11 +70,9 @@ static uint64_t vary(uint64_t ns, uint64_t *state)
 }
 
 /* Until the call has used its time, then adds it up. */
-static void work(weft_slice *slice, Work *w, double (*part)(double))
+static void work_on(uint32_t worker, float *value, Work *w, double (*part)(double))
 {
-    uint32_t worker = weft_slice_worker(slice);
     uint64_t call_ns = vary(w->call_ns, &w->used[worker].random);
-    float *value = WEFT_WRITE_COLUMN(slice, 0, float);
     uint64_t wall = now_ns(CLOCK_MONOTONIC), begin = now_ns(CLOCK_THREAD_CPUTIME_ID), now;
     double x = (double)value[0];
     do {
@@ -85,6 +83,11 @@ static void work(weft_slice *slice, Work *w, double (*part)(double))
     w->used[worker].cpu_ns += now - begin;
     w->used[worker].wall_ns += now_ns(CLOCK_MONOTONIC) - wall;
     w->used[worker].calls++;
+}
+
+static void work(weft_slice *slice, Work *w, double (*part)(double))
+{
+    work_on(weft_slice_worker(slice), WEFT_WRITE_COLUMN(slice, 0, float), w, part);
 }
 
 static void run_waves(weft_slice *slice, void *user)
@@ -108,9 +111,20 @@ static void run_glow(weft_slice *slice, void *user)
 {
     work(slice, user, some_sines);
 }
+/* A part of a loop inside of a system, on any worker. */
+static int count_part(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
+{
+    for (uint32_t i = begin; i < end; i++) {
+        float value = (float)i;
+        work_on(weft_job_worker_index(job), &value, user, some_powers);
+    }
+    return 0;
+}
+
 static void run_count(weft_slice *slice, void *user)
 {
-    work(slice, user, some_powers);
+    weft_job_for(weft_slice_job(slice),
+                 &(weft_job_for_desc){.fn = count_part, .argument = user, .count = PARTS}, NULL);
 }
 
 int main(int argc, char **argv)
@@ -126,12 +140,14 @@ int main(int argc, char **argv)
     weft_component height = WEFT_COMPONENT(world, Height), light = WEFT_COMPONENT(world, Light);
     weft_entity_create_many(world, WEFT_ARCHETYPE(world, height), ROWS, NULL);
     weft_entity_create_many(world, WEFT_ARCHETYPE(world, light), ROWS, NULL);
-    for (int i = 0; i < SYSTEMS; i++)
-        weft_system_create(
-            world, &(weft_system_desc){.name = works[i].name,
-                                       .run = run[i],
-                                       .user = &works[i],
-                                       .over.rows.terms = {{i < 4 ? height : light, WEFT_WRITE}}});
+    for (int i = 0; i < SYSTEMS; i++) {
+        weft_system_desc desc = {.name = works[i].name, .run = run[i], .user = &works[i]};
+        if (run[i] == run_count)
+            desc.flags = WEFT_SYSTEM_JOBS;
+        else
+            desc.over.rows.terms[0] = (weft_term){i < 4 ? height : light, WEFT_WRITE};
+        weft_system_create(world, &desc);
+    }
     while ((double)now_ns(CLOCK_PROCESS_CPUTIME_ID) < seconds * 1e9)
         if (weft_world_step(world, 0.01f) != WEFT_OK) return 1;
     weft_world_destroy(world);

@@ -23,9 +23,9 @@ typedef struct bed {
 
 static bed t;
 
-static inline void begin(uint32_t workers)
+static inline void begin_with(const weft_world_desc *desc, bool is_parallel)
 {
-    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &t.world));
+    CHECK_OK(weft_world_create(desc, &t.world));
     t.a = weft_component_create_plain(t.world, "a", 4, 4, 0);
     t.b = weft_component_create_plain(t.world, "b", 4, 4, 0);
     t.tag = WEFT_TAG(t.world, tag);
@@ -34,7 +34,12 @@ static inline void begin(uint32_t workers)
     t.all = weft_query_create(t.world, &(weft_query_desc){.terms = {{t.a, WEFT_READ, 0, 0}}});
     CHECK_OK(weft_entity_create_many(
         t.world, weft_archetype_create(t.world, (weft_component[]){t.a, t.b}, 2), ROWS, t.rows));
-    CHECK_OK(weft_schedule_set(t.world, &(weft_schedule_desc){.is_always_parallel = workers > 1}));
+    CHECK_OK(weft_schedule_set(t.world, &(weft_schedule_desc){.is_always_parallel = is_parallel}));
+}
+
+static inline void begin(uint32_t workers)
+{
+    begin_with(&(weft_world_desc){.workers = workers}, workers > 1);
 }
 
 static inline void end(void)

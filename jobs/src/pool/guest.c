@@ -90,6 +90,7 @@ static guest *make(weft_job_pool *pool, uint32_t number)
     context->token = &made->token;
     weft__child_init(&context->children, made->children, WEFT__GUEST_CHILDREN, true);
     context->frame_base = context->children.bottom;
+    at_init(&context->x_label, NULL);
     at_init(&made->x_thread, 0);
     uint32_t events = weft__trace_capacity(&pool->workers[0].trace);
     context->head.is_observed = events != 0;

@@ -91,20 +91,6 @@ void weft__pool_drain_trace(weft_job_pool *pool)
     if (pool->trace_file != NULL) weft__trace_file_drain(pool->trace_file);
 }
 
-uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
-                             uint32_t capacity, uint64_t *dropped)
-{
-    if (dropped != NULL) *dropped = 0;
-    if (pool == NULL || out == NULL) return 0;
-    if (pool->trace_file != NULL) return 0; /* it is the one reader */
-    weft__trace_ring *ring = weft__trace_ring_of(pool, worker);
-    if (ring == NULL) return 0;
-    uint32_t count = 0;
-    while (count < capacity && weft__trace_read(ring, &out[count])) count++;
-    if (dropped != NULL) *dropped = at_load_rlx(&ring->x_dropped); /* relaxed: a statistic */
-    return count;
-}
-
 void weft_job_trace_mark(weft_job_context *worker, const char *name, uint32_t value)
 {
     if (worker == NULL) return;

@@ -149,6 +149,7 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
     weft__child_init(&worker->children, pool->children + (size_t)index * pool->child_capacity,
                      pool->child_capacity, is_alone);
     worker->frame_base = worker->children.bottom;
+    at_init(&worker->x_label, NULL);
     weft__slots_cache_init(&worker->caches.jobs, &pool->table.slots);
     weft__slots_cache_init(&worker->caches.edges, &pool->table.edge_slots);
     size_t deque = (size_t)index * WEFT_JOB_CLASS_COUNT;

@@ -6,6 +6,7 @@
  * back-off after a bad split are in cost.h. */
 #include "split.h"
 
+#include "label.h"
 #include "park.h"
 
 /* A loop that would have been split, were a worker awake: a row of them wakes one. */
@@ -39,6 +40,7 @@ void weft__worker_fill_opener(const weft_job_context *worker, weft__loop *loop)
     loop->job = worker->job;
     loop->is_hosted = worker->job == WEFT__JOB_HOSTED;
     loop->is_served = false;
+    loop->label = weft__label_of(worker);
 }
 
 void weft__worker_report(weft_job_context *worker, weft__loop *loop, uint32_t count, uint64_t begun)

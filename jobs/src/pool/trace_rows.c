@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_rows.c: what a trace file asks of its pool about each row: its ring, and at the end the
- * number and the name of its thread. A viewer shows rows in this order: the owner, the workers by
- * their index, and then the host's threads that were guests. */
+/* trace_rows.c: rows by their number: reading one, and what a trace file asks of its pool about
+ * each: its ring, and at the end the number and the name of its thread. A viewer shows rows in
+ * this order: the owner, the workers by their index, and then the host's threads that were
+ * guests. */
 #include "trace_rows.h"
 
 #include <stdio.h>
@@ -39,4 +40,18 @@ void weft__trace_name_of(void *pool, uint32_t row, char name[WEFT__TRACE_ROW_NAM
         snprintf(name, WEFT__TRACE_ROW_NAME, "guest %u", row - self->worker_count);
     else
         snprintf(name, WEFT__TRACE_ROW_NAME, "guest %u (%s)", row - self->worker_count, thread);
+}
+
+uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
+                             uint32_t capacity, uint64_t *dropped)
+{
+    if (dropped != NULL) *dropped = 0;
+    if (pool == NULL || out == NULL) return 0;
+    if (pool->trace_file != NULL) return 0; /* it is the one reader */
+    weft__trace_ring *ring = weft__trace_ring_of(pool, worker);
+    if (ring == NULL) return 0;
+    uint32_t count = 0;
+    while (count < capacity && weft__trace_read(ring, &out[count])) count++;
+    if (dropped != NULL) *dropped = at_load_rlx(&ring->x_dropped); /* relaxed: a statistic */
+    return count;
 }

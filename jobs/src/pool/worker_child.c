@@ -3,6 +3,7 @@
  * protocol is in child.h. */
 #include "worker_child.h"
 
+#include "label.h"
 #include "observe.h"
 #include "park.h"
 
@@ -76,15 +77,28 @@ int weft__worker_call_nested(weft_job_context *context, weft_job_fn fn, void *ar
     return code;
 }
 
+int weft__worker_call_labelled(weft_job_context *context, const weft__label *label, weft_job_fn fn,
+                               void *argument)
+{
+    bool is_shown = weft__label_show(context, label);
+    int code = weft__worker_call_nested(context, fn, argument);
+    if (is_shown) weft__label_hide(context);
+    return code;
+}
+
 void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32_t victim)
 {
     uint32_t job = weft__worker_begin_piece(worker, child->job);
     worker->depth++;
     weft__stat_add(&worker->stats.x_stolen, 1);
     weft__note(worker, WEFT_JOB_EVENT_STEAL, NULL, victim);
+    const weft__label *label = weft__label_of(&worker->pool->workers[victim]);
+    weft__labelled piece;
+    if (label != NULL) weft__label_begin(worker, &piece, label);
     weft__note(worker, WEFT_JOB_EVENT_BEGIN, NULL, victim);
     int code = weft__worker_call(worker, child->fn, child->argument);
     weft__note(worker, WEFT_JOB_EVENT_END, NULL, victim);
+    if (label != NULL) weft__label_end(worker, &piece);
     worker->depth--;
     weft__worker_end_piece(worker, job);
     if (weft__child_finish(child, code))

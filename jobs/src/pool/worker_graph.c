@@ -8,6 +8,7 @@
  * them (weft__worker_run_caller_nodes). */
 #include "worker_graph.h"
 
+#include "label.h"
 #include "observe.h"
 #include "park.h"
 #include "split.h"
@@ -162,8 +163,12 @@ static uint32_t run_node(weft_job_context *worker, weft__loop *loop, uint32_t no
     if (worker->job != WEFT__JOB_NONE && weft_job_is_cancelled(worker))
         at_store_rlx(&loop->x_stop, 1u);
     bool is_stopped = at_load_rlx(&loop->x_stop) != 0; /* relaxed: as above */
+    const weft__label *label = weft__label_beside(worker, loop);
+    weft__labelled piece;
+    if (__builtin_expect(label != NULL, 0)) weft__label_begin(worker, &piece, label);
     if (!is_skipped && !is_stopped)
         code = run_body(worker, &graph->nodes[node], graph->number[node]);
+    if (__builtin_expect(label != NULL, 0)) weft__label_end(worker, &piece);
     if (code != 0) weft__loop_fail(loop, graph->number[node], code);
     if (code != 0 || is_skipped) poison_successors(graph, node);
     return arrive_all(worker, loop, node, keeps);

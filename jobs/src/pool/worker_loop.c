@@ -7,6 +7,7 @@
 #include "worker_loop.h"
 
 #include "invariant.h"
+#include "label.h"
 #include "observe.h"
 #include "park.h"
 #include "split.h"
@@ -62,10 +63,24 @@ static bool is_stopped(weft_job_context *worker, weft__loop *loop)
     return true;
 }
 
+/* A part of a labelled loop that another worker opened. */
+static __attribute__((noinline)) int run_labelled(weft_job_context *worker,
+                                                  const weft__label *label,
+                                                  const weft_job_for_desc *desc, uint32_t begin,
+                                                  uint32_t end)
+{
+    weft__labelled piece;
+    weft__label_begin(worker, &piece, label);
+    int code = run_part_here(worker, desc, begin, end);
+    weft__label_end(worker, &piece);
+    return code;
+}
+
 /* Claims and runs parts of the own range until it is empty; returns the items accounted for. */
 static uint32_t run_own_range(weft_job_context *worker, weft__loop *loop,
                               const weft_job_for_desc *desc)
 {
+    const weft__label *label = weft__label_beside(worker, loop);
     uint32_t begin, end, count = 0;
     for (;;) {
         bool is_skipping = is_stopped(worker, loop);
@@ -73,7 +88,9 @@ static uint32_t run_own_range(weft_job_context *worker, weft__loop *loop,
         if (!weft__loop_claim(loop, worker->head.index, wanted, &begin, &end)) return count;
         count += end - begin;
         if (is_skipping) continue;
-        int code = run_part(worker, desc, begin, end);
+        int code = __builtin_expect(label == NULL, 1)
+                       ? run_part(worker, desc, begin, end)
+                       : run_labelled(worker, label, desc, begin, end);
         if (code == 0) continue;
         weft__loop_fail(loop, begin, code);
         at_store_rlx(&loop->x_stop, 1u); /* relaxed: parts begun meanwhile are allowed */

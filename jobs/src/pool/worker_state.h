@@ -99,6 +99,7 @@ struct weft_job_context {
     weft__trace_ring trace; /* worker writes, one reader */
     uint32_t thread_number; /* of the system, for traces; written before its thread runs a job, read
                                when it was joined; 0: none was started */
+    weft_aptr x_label;      /* weft__label: what its children count for (label.h); NULL: nothing */
     /* shared atomic */
     _Alignas(64) weft_a32 x_is_over; /* the awaited job has ended (P2) */
     weft_a32 x_lease;                /* WEFT__LEASE_*, host-driven pools: P8 */

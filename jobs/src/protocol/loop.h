@@ -68,10 +68,11 @@ typedef struct weft__loop {
     bool is_hosted;  /* not for worker 0; others read it in x_ctl */
     bool is_served;  /* a graph whose opener, worker 0, serves while it waits (G6) */
     weft_job_class class_;
-    struct weft_job_graph *graph; /* not NULL: the items are the nodes of a graph (graph.h) */
-    weft__wake_token *token;      /* of the opener (L5) */
-    uint32_t worker_count;        /* constant after init */
-    weft__loop_range *ranges;     /* [worker_count]; constant after init */
+    const struct weft__label *label; /* what it counts for (label.h); lives while parts are left */
+    struct weft_job_graph *graph;    /* not NULL: the items are the nodes of a graph (graph.h) */
+    weft__wake_token *token;         /* of the opener (L5) */
+    uint32_t worker_count;           /* constant after init */
+    weft__loop_range *ranges;        /* [worker_count]; constant after init */
     /* shared atomic */
     _Alignas(64) weft_a32 x_ctl; /* CLOSED | HOSTED | limit | participants inside */
     /* shared atomic; written once per participant */

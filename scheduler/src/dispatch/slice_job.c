@@ -2,10 +2,12 @@
 /* slice_job.c: jobs inside the callbacks of systems. A system that declares them runs through a
  * function that makes the callback a job of its worker: children it starts are joined before the
  * next system sees the slice, also where a stage runs inline on the thread that steps the world.
+ * Children and parts of loops that other workers run for it count for the system.
  * Other systems pay nothing. */
 #include "slice_job.h"
 
 #include "mistakes.h"
+#include "registry.h"
 #include "slice_ops_system.h"
 
 #include "ecs_engine.h"
@@ -30,11 +32,26 @@ static const weft__system *system_of(const weft_slice *slice)
     return (const weft__system *)slice->context; /* its context is its first field */
 }
 
+/* Work that another worker did for the system, beside the time that dispatch_time.c takes. */
+static void add_time(void *user, uint32_t worker, uint64_t ns)
+{
+    const weft__system *system = user;
+    const weft__scheduler *scheduler = system->scheduler;
+    weft__system_tally *tally = &scheduler->workers[worker].tallies[weft__system_slot(system)];
+    if (tally->frame != scheduler->pass) *tally = (weft__system_tally){.frame = scheduler->pass};
+    tally->time_ns += ns;
+}
+
 void weft__slice_job_run(weft_slice *slice, void *user)
 {
     slice_call call = {system_of(slice), slice, user};
-    weft_job_context *job = weft__host_worker(call.system->context.world, slice->worker);
-    weft__worker_call_nested(job, call_body, &call);
+    const weft__system *system = call.system;
+    weft_job_context *job = weft__host_worker(system->context.world, slice->worker);
+    bool is_timed = system->scheduler->is_timed && (system->flags & WEFT_SYSTEM_BACKGROUND) == 0;
+    const weft__label label = {.name = system->name,
+                               .took = is_timed ? add_time : NULL,
+                               .user = (void *)(uintptr_t)system};
+    weft__worker_call_labelled(job, &label, call_body, &call);
 }
 
 weft_job_context *weft_slice_job(const weft_slice *slice)
