@@ -91,6 +91,7 @@ bool sim_costs_judge(const sim_costs *costs, sim_worth *worth);
 typedef struct sim_machine {
     double hit_ns, rmw_ns, transfer_ns, pause_ns, clock_ns;
     double wake_call_ns, wake_ns, syscall_ns;
+    double spin_ns, frame_spin_ns; /* how long a worker looks for work; 0: twice wake_ns */
     double bandwidth;
 } sim_machine;
 

@@ -98,9 +98,12 @@ weft_result sim_run(const sim_costs *costs, const sim_machine *machine,
     weft_job_stats before, after;
     memory *known = calloc(costs->number_end, sizeof *known);
     if (known == NULL) return WEFT_OUT_OF_MEMORY;
-    sim_begin(machine);
+    sim_machine full = *machine;
+    if (full.spin_ns <= 0) full.spin_ns = 2 * machine->wake_ns;
+    sim_begin(&full);
     const weft_job_pool_desc desc = {.worker_count = workers,
-                                     .spin_ns = (uint32_t)(2 * machine->wake_ns),
+                                     .spin_ns = (uint32_t)full.spin_ns,
+                                     .frame_spin_ns = (uint32_t)full.frame_spin_ns,
                                      .os = sim_os(),
                                      .trace_file = ""};
     weft_result result = weft_job_pool_create(&desc, &pool);
