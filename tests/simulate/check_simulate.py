@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Checks weft simulate: the same result twice; Brent's bounds for every number of workers (never
 faster than work / P, nor than the longest slice chain); no steal and no loss on one worker; the
-memory bus limits; every line is labelled simulated; broken recordings are refused with their line.
+memory bus limits; every line is labelled simulated; broken recordings are refused with their line;
+graphs of tasks run as the scheduler runs them: order and length of a frame of fixed costs.
 
 usage: check_simulate.py WEFT TRACE_PROGRAM
 """
@@ -24,7 +25,7 @@ def check(condition, text):
 
 
 def run(*arguments, code=0):
-    done = subprocess.run([WEFT, "simulate", *arguments], capture_output=True, text=True)
+    done = subprocess.run([WEFT, "simulate", *arguments], capture_output=True, text=True, errors="replace")
     check(done.returncode == code, f"{arguments}: status {done.returncode}: {done.stderr}")
     return done
 
@@ -48,7 +49,8 @@ def check_bounds(label, found, work_us, span_us):
 
 
 def recording(stages, seed):
-    """A .slices text: serial time, stages of (count, longest) slices; with its work and span."""
+    """A .slices text without graphs (version 1, too): serial time, stages of (count, longest) slices;
+    with its work and span."""
     dice, lines, now, work, span = random.Random(seed), ["weft-slices 1", "workers 1"], 0, 0, 0
     lines.append(f"begin frame {now} 0")
     for number, (count, longest) in enumerate(stages):
@@ -107,6 +109,178 @@ def check_recordings(folder):
                                                          ("(owner)", "the owner alone")], f"limits: {limits}")
     text = run(good, "--workers", "2,64").stdout
     check("what limits it on 64 workers" in text and "its longest slice" in text, f"table: {text}")
+
+
+def graph_frames(tasks, edges, frames=12):
+    """A .slices text of equal frames of one segment; tasks: (name, stage, is the owner's, costs of its slices in us)."""
+    lines, now = ["weft-slices 2", "workers 2"], 0
+    for frame in range(frames):
+        lines += [f"begin frame {now} {frame}", f"begin graph {now} 0"]
+        lines += [f"task {i} {int(t[2])} {t[0]}" for i, t in enumerate(tasks)]
+        lines += [f"edge {a} {b}" for a, b in edges]
+        now += 5100 # what the recording itself takes is no cost
+        lines.append(f"end graph {now} 0")
+        for stage in sorted({t[1] for t in tasks}):
+            lines += [f"title {stage} stage {stage}", f"begin stage {now} {stage}"]
+            for i, (_, of, is_owners, costs) in enumerate(tasks):
+                if of != stage:
+                    continue
+                kind = "serial" if is_owners else "slice"
+                lines.append(f"begin task {now} {i}")
+                for us in costs:
+                    lines += [f"begin {kind} {now} 64", f"end {kind} {now + 1000 * us} 0"]
+                    now += 1000 * us
+                lines.append(f"end task {now} {i}")
+            lines.append(f"end stage {now} 0")
+        lines.append(f"end frame {now} 0")
+    return "\n".join(lines + ["lost 0"]) + "\n"
+
+
+def timeline(path, workers, folder):
+    """(length of the frame in us, parts of the last frame by begin: name, worker, begin, end)."""
+    out = os.path.join(folder, "timeline.json")
+    row = json.loads(run(path, "--json", "--workers", str(workers), "--timeline", out).stdout)
+    with open(out) as f:
+        events = json.load(f)["traceEvents"]
+    parts = sorted((e["ts"], e["name"], e["tid"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X")
+    return row, [(name, worker, begin, end) for begin, name, worker, end in parts]
+
+
+def check_timeline(label, parts, tasks, edges):
+    """Each slice ran once, on one worker at a time; the owner's on worker 0; edges hold."""
+    begin, end, busy = {}, {}, {}
+    for name, worker, begun, ended in parts:
+        check(begun >= busy.get(worker, 0) - 0.1, f"{label}: worker {worker} does two things at {begun}")
+        busy[worker] = ended
+        begin[name] = min(begin.get(name, begun), begun)
+        end[name] = max(end.get(name, 0), ended)
+    for name, _, is_owners, costs in tasks:
+        own = [p for p in parts if p[0] == name]
+        took = sum(p[3] - p[2] for p in own)
+        check(abs(took - sum(costs)) <= 0.01 * sum(costs), f"{label}: {name} took {took}, not {sum(costs)}")
+        check(not is_owners or all(p[1] == 0 for p in own), f"{label}: {name} is the owner's: {own}")
+    for a, b in edges:
+        check(begin[tasks[b][0]] >= end[tasks[a][0]] - 0.1, f"{label}: {tasks[b][0]} began before {tasks[a][0]} ended")
+    return begin
+
+
+def check_graphs(folder):
+    """Frames whose length can be worked out by hand: the pool adds less than 1 %, most of it the 50 us
+    until a worker runs that has slept for long."""
+    def lasts(label, tasks, edges, workers, wanted_us, is_graph=True, most=1.01):
+        path = os.path.join(folder, "graph.slices")
+        with open(path, "w") as f:
+            f.write(graph_frames(tasks, edges))
+        row, parts = timeline(path, workers, folder)
+        label = f"{label} on {workers}"
+        check(wanted_us * 0.99999 <= row["frame_us"] <= wanted_us * most, f"{label}: {row}, not {wanted_us} us")
+        check(row["bound_us"] <= row["frame_us"], f"{label}: below its bound {row}")
+        named = {p[0] for p in parts if p[0] != "(owner)"}
+        check(is_graph == ("stage 0" not in named), f"{label}: run as {named}")
+        return check_timeline(label, parts, tasks, edges) if is_graph else None
+    # a chain, a long task and one of the owner with what waits for it: three chains of unequal length
+    tasks = [("a0", 0, False, [2000]), ("single", 0, False, [5000]), ("own", 0, True, [1000]),
+             ("a1", 1, False, [3000]), ("b", 1, False, [3000]), ("a2", 2, False, [2000])]
+    edges = [(0, 3), (2, 4), (3, 5)]
+    lasts("chains", tasks, edges, 1, 16000, is_graph=False)
+    lasts("chains", tasks, edges, 8, 7000) # stage after stage it would take 5 + 3 + 2 ms
+    begin = lasts("chains", tasks, edges, 2, 9000)
+    check(begin["own"] < 100 and begin["a0"] < 100, f"the owner's and the longest chain first: {begin}")
+    # the longest first, though it is the last of the list: 3 + 6 ms in that order
+    tasks = [(f"short{i}", 0, False, [1000]) for i in range(6)] + [("long", 0, False, [6000]), ("end", 1, False, [10])]
+    begin = lasts("longest first", tasks, [(0, 7)], 2, 6000)
+    check(begin["long"] < 100, f"longest first: {begin}")
+    # loops share their slices: 64 slices of 1 ms beside a main-thread system of 10 ms, then 24 that wait for both
+    tasks = [("wide", 0, False, [1000] * 64), ("main", 0, True, [10000]), ("last", 1, False, [20000] * 24)]
+    edges = [(0, 2), (1, 2)]
+    lasts("loops", tasks, edges, 1, 554000, is_graph=False)
+    lasts("loops", tasks, edges, 33, 30000, most=1.05) # 24 that slept for 10 ms are woken one by one
+    # a segment too small for a graph runs stage after stage, whatever its edges
+    tasks = [("x", 0, False, [2]), ("y", 0, False, [2]), ("z", 1, False, [2])]
+    lasts("small", tasks, [(0, 2)], 8, 6, is_graph=False)
+    # the order of a recording and what is said of it
+    path = os.path.join(folder, "graph.slices")
+    with open(path, "w") as f:
+        f.write(graph_frames([("head", 0, False, [900]), ("side", 0, False, [500]), ("tail", 1, False, [800])], [(0, 2)]))
+    limits = [json.loads(line) for line in run(path, "--json", "--limits", "--workers", "8").stdout.splitlines()][1:]
+    named = [(r.get("graph") or r.get("task") or r["stage"], r["limit"]) for r in limits]
+    check(named == [("graph 0 of 3 tasks", "its longest chain"), ("head", "its longest slice"),
+                    ("tail", "its longest slice"), ("side", "its longest slice"), ("(owner)", "the owner alone")],
+          f"limits of a graph: {named}")
+    check("its longest chain" in run(path, "--workers", "8").stdout, "table of a graph")
+    check(run(path, path, "--json", "--workers", "8").stdout == run(path, "--json", "--workers", "8").stdout,
+          "the same recording twice")
+    other = os.path.join(folder, "other_graph.slices")
+    with open(path) as a, open(other, "w") as b:
+        b.write(a.read().replace("edge 0 2", "edge 1 2"))
+    check("tasks or edges" in run(path, other, code=1).stderr, "recordings of different graphs")
+    for line, bad in (("edge 0 2", "edge 2 0"), ("edge 0 2", "edge 0 3"), ("task 1 0 side", "task 3 0 side"),
+                      ("task 1 0 side", "task 1 2 side"), ("begin task 5100 0", "begin task 5100 9"),
+                      ("begin slice 5100 64", "begin serial 5100 64")):
+        with open(path) as a, open(other, "w") as b:
+            b.write(a.read().replace(line, bad, 1))
+        said = run(other, code=1).stderr
+        check("other_graph.slices:" in said, f"{bad!r}: said {said!r}")
+
+
+def with_costs(text, cost_ns):
+    """The same recording with slices of `cost_ns(name of the task)`, and nothing that takes time beside them."""
+    lines, names, now, task = [], {}, 0, None
+    for line in text.splitlines():
+        words = line.split(" ", 3)
+        if words[0] == "task":
+            names[words[1]] = words[3]
+        if words[0] in ("begin", "end"):
+            if words[1] == "task":
+                task = names[line.split()[3]]
+            if words[:2] == ["end", "slice"]:
+                now += cost_ns(task)
+            line = f"{words[0]} {words[1]} {now} {words[3]}"
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def check_independent(folder):
+    """8 chains of 4 systems and one of 5 ms: the graph of the library, recorded on one and on two workers, with
+    the work of perf/bench_graph.c as costs."""
+    def cost_ns(name):
+        if name == "single":
+            return 5000000
+        chain, link = map(int, name[4:].split("."))
+        return (10 + (4 * chain + link) * 7 % 100) * 742 # 512 rows
+    for workers in "12":
+        path = os.path.join(folder, "independent.slices")
+        subprocess.run([WEFT, "bench", "frame.independent/8x4" + ("-2" if workers == "2" else ""), "--reps", "1"], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env={**os.environ, "WEFT_TRACE": path, "WEFT_TRACE_FRAMES": "1-8", "WEFT_WORKERS": workers})
+        with open(path) as f:
+            text = f.read()
+        check("task 8 0 single\n" in text and "edge 24 32\n" in text, f"{workers} workers: no graph in the recording")
+        with open(path, "w") as f:
+            f.write(with_costs(text, cost_ns))
+        for line in run(path, "--json", "--workers", "1,2,8,64").stdout.splitlines():
+            row = json.loads(line)
+            check(row["bound_us"] >= 0.95 * row["frame_us"], f"independent, recorded on {workers}: {row}")
+
+
+def check_words(folder):
+    """What is wrong with the command line is said before any recording is read, and what to do with it."""
+    missing = os.path.join(folder, "missing.slices")
+    for arguments, words in ((("--workers", "x"), "--workers 'x' is not a list"), (("--ranks", "x"), "--ranks 'x'"),
+                             (("--workers", "0"), "1 to 256"), (("--workers", "1,2", "--ranks", "2"), "it is one number")):
+        check(words in run(missing, *arguments, code=2).stderr, f"{arguments}: not told")
+    said = run(missing, code=1).stderr
+    check("No such file" in said and "WEFT_TRACE=run.slices" in said, f"a missing recording: {said}")
+    path = os.path.join(folder, "old.slices")
+    with open(path, "w") as f:
+        f.write(recording([(8, 9000)], 5)[0])
+    check("older weft" in run(path, "--as-it-is", "--workers", "2").stderr, "an old recording")
+    with open(path, "w") as f:
+        f.write("weft-slices 3\n")
+    check("newer weft" in run(path, code=1).stderr, "a recording of the future")
+    check(run("--artificial", "64x20000", "--workers", "4", "--json").stdout ==
+          subprocess.run([WEFT, "simulate", "--artificial", "64x20000", "--workers", "4", "--json"], text=True,
+                         capture_output=True, env={**os.environ, "WEFT_WORKERS": "1"}).stdout, "WEFT_WORKERS")
 
 
 def check_ranks():
@@ -168,9 +342,12 @@ with tempfile.TemporaryDirectory() as folder:
     many = json.loads(run("--artificial", "8192x5000", "--workers", "64", "--json").stdout)
     check(many["utilisation"] >= 60 / 64, f"64 workers: {many}")
     check_recordings(folder)
+    check_graphs(folder)
+    check_independent(folder)
+    check_words(folder)
     # every way in which a recording can be broken
     good = recording([(3, 900)], 1)[0].splitlines()
-    for line, bad in ((0, "weft-slices 2"), (2, "begin stage 0 0"), (3, "begin stage 5 99999"),
+    for line, bad in ((0, "weft-slices 3"), (2, "begin stage 0 0"), (3, "begin stage 5 99999"),
                       (4, "end slice 900 0"), (5, "nonsense"), (5, "end slice 1 0")):
         broken = list(good)
         broken[line] = bad

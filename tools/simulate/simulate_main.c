@@ -2,15 +2,15 @@
 /* simulate_main.c: the program weft-simulate, run by `weft simulate`: recordings of a run, or an
  * artificial frame, on each of a list of worker counts. A program of its own because the job
  * system in it is compiled with other atomics. */
-#include "simulate.h"
-
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli.h"
+#include "simulate_report.h"
 
 enum { RUNS_MAX = 32, WORKERS_MAX = 256, RANKS_MAX = 4096 };
 
@@ -18,7 +18,9 @@ enum { RUNS_MAX = 32, WORKERS_MAX = 256, RANKS_MAX = 4096 };
 struct asked {
     sim_machine machine;
     sim_network network;
-    const char *workers, *ranks, *artificial; /* NULL: not given */
+    const char *workers, *ranks, *artificial, *timeline; /* NULL: not given */
+    uint32_t worker_counts[RUNS_MAX], worker_list;       /* of `workers`; numbers in the list */
+    uint32_t rank_counts[RUNS_MAX], rank_list;           /* of `ranks` */
     bool is_json, has_limits, is_taken;
 };
 
@@ -34,89 +36,6 @@ static uint32_t parse_counts(const char *text, uint32_t most, uint32_t *counts)
         text = end + 1;
     }
     return 0;
-}
-
-static void print_json(const sim_result *r)
-{
-    weft_json json;
-    weft_json_begin(&json, stdout);
-    weft_json_text(&json, "kind", "simulated");
-    weft_json_count(&json, "workers", r->workers);
-    weft_json_number(&json, "frame_us", r->frame_ns / 1000);
-    weft_json_number(&json, "speedup", r->speedup);
-    weft_json_number(&json, "utilisation", r->utilisation);
-    weft_json_number(&json, "steals_per_frame", r->stolen);
-    weft_json_number(&json, "parks_per_frame", r->parked);
-    weft_json_number(&json, "wakes_per_frame", r->wakes);
-    weft_json_end(&json);
-}
-
-static void print_row(const sim_result *r)
-{
-    printf("simulated %7u %12.2f %9.2f %11.1f%% %9.1f %9.1f %9.1f\n", r->workers,
-           r->frame_ns / 1000, r->speedup, 100 * r->utilisation, r->stolen, r->parked, r->wakes);
-}
-
-static void print_head(const sim_costs *c, const sim_machine *m)
-{
-    double frames = c->frame_count;
-    printf("simulated machine: transfer %g ns, wake %g ns, bandwidth %g GB/s%s\n", m->transfer_ns,
-           m->wake_ns, m->bandwidth / 1000, m->bandwidth > 0 ? "" : " (0: unlimited)");
-    printf("simulated frame: work %.2f us, shortest possible %.2f us, mean of %u\n",
-           (double)sim_costs_work(c) / 1000 / frames, (double)sim_costs_span(c) / 1000 / frames,
-           c->frame_count);
-    printf("%-9s %7s %12s %9s %12s %9s %9s %9s\n", "kind", "workers", "frame us", "speed-up",
-           "utilisation", "steals", "parks", "wakes");
-}
-
-/* ---- what limits the speed-up */
-
-static void print_limit_json(const sim_costs *costs, const sim_stage_limit *row, uint32_t workers)
-{
-    weft_json json;
-    weft_json_begin(&json, stdout);
-    weft_json_text(&json, "kind", "simulated limit");
-    weft_json_count(&json, "workers", workers);
-    weft_json_text(&json, "stage", row->is_owner ? "(owner)" : sim_costs_title(costs, row->number));
-    if (!row->is_owner) weft_json_count(&json, "number", row->number);
-    weft_json_number(&json, "work_us", row->work_us);
-    weft_json_number(&json, "frame_us", row->frame_us);
-    weft_json_number(&json, "slices", row->slices);
-    weft_json_number(&json, "longest_us", row->longest_us);
-    weft_json_text(&json, "limit", sim_limit_text(row->limit));
-    weft_json_end(&json);
-}
-
-static void print_limit(const sim_costs *costs, const sim_stage_limit *row, double frame_us)
-{
-    char name[SIM_TITLE_BYTES + 16];
-    const char *title = row->is_owner ? "(owner)" : sim_costs_title(costs, row->number);
-    if (title[0] == '\0')
-        snprintf(name, sizeof name, "stage %u", row->number);
-    else
-        snprintf(name, sizeof name, strlen(title) > 30 ? "%.27s..." : "%s", title);
-    printf("%-30s %9.2f %9.2f %5.1f%% %8.1f %9.2f  %s\n", name, row->work_us, row->frame_us,
-           100 * row->frame_us / frame_us, row->slices, row->longest_us,
-           sim_limit_text(row->limit));
-}
-
-static bool print_limits(const sim_costs *costs, const sim_result *result, bool is_json)
-{
-    uint32_t count;
-    sim_stage_limit *rows = sim_limits_make(costs, result, &count);
-    if (rows == NULL) return false;
-    if (!is_json)
-        printf("\nwhat limits it on %u workers (simulated; us per frame)\n"
-               "%-30s %9s %9s %6s %8s %9s  %s\n",
-               result->workers, "stage", "1 worker", "now", "", "slices", "longest", "limit");
-    for (uint32_t i = 0; i < count; i++) {
-        if (is_json)
-            print_limit_json(costs, &rows[i], result->workers);
-        else
-            print_limit(costs, &rows[i], result->frame_ns / 1000);
-    }
-    free(rows);
-    return true;
 }
 
 /* ---- runs */
@@ -154,115 +73,112 @@ static void show_progress(void *user, uint32_t done, uint32_t frames)
                       seconds * (whole - part) / part);
 }
 
-/* Every worker count of the list; `stage_ps` holds that of the last one. */
-static weft_result run_list(const sim_costs *costs, const sim_machine *machine, progress *p,
-                            sim_result *last, bool is_json)
+/* Forgets the times of the run before. */
+static void clear(const sim_costs *costs, sim_result *r)
 {
+    memset(r->stage_ps, 0, costs->number_end * sizeof *r->stage_ps);
+    memset(r->node_ps, 0, costs->node_count * sizeof *r->node_ps);
+    memset(r->graph_ps, 0, costs->graph_count * sizeof *r->graph_ps);
+    memset(r->graph_runs, 0, costs->graph_count * sizeof *r->graph_runs);
+}
+
+/* The mean frame on one worker, what the others are compared with. */
+static weft_result run_one(const sim_costs *costs, const sim_machine *machine, progress *p,
+                           double *ns)
+{
+    sim_result one = {.workers = 1};
+    weft_result result = sim_run(costs, machine, show_progress, p, &one);
+    weft_cli_progress_clear();
+    *ns = one.frame_ns;
+    return result;
+}
+
+/* Every worker count of the list; `last` holds the times of the last one. */
+static weft_result run_list(const sim_costs *costs, const struct asked *asked, progress *p,
+                            sim_result *last)
+{
+    const double frames = costs->frame_count, work_ns = (double)sim_costs_work(costs) / frames;
+    const uint64_t span_ns = sim_costs_span(costs);
     double one_ns = 0;
-    uint64_t *stage_ps = last->stage_ps;
+    if (!asked->is_json) sim_report_head(costs, &asked->machine, span_ns);
     for (p->at = 0; p->at < p->count; p->at++) {
-        memset(stage_ps, 0, costs->number_end * sizeof *stage_ps);
-        sim_result r = {.workers = p->counts[p->at], .stage_ps = stage_ps};
-        weft_result result = sim_run(costs, machine, show_progress, p, &r);
+        clear(costs, last);
+        sim_result r = *last;
+        r.workers = p->counts[p->at];
+        if (p->at + 1 < p->count) r.timeline = NULL;
+        weft_result result = sim_run(costs, &asked->machine, show_progress, p, &r);
         weft_cli_progress_clear();
+        if (result == WEFT_OK && r.workers == 1) one_ns = r.frame_ns;
+        if (result == WEFT_OK && one_ns <= 0) result = run_one(costs, &asked->machine, p, &one_ns);
         if (result != WEFT_OK) return result;
-        if (one_ns <= 0) { /* the first is what the others are compared with, or one worker */
-            sim_result one = r;
-            one.workers = 1;
-            one.stage_ps = NULL;
-            if (r.workers != 1) result = sim_run(costs, machine, show_progress, p, &one);
-            weft_cli_progress_clear();
-            if (result != WEFT_OK) return result;
-            one_ns = one.frame_ns;
-        }
         r.speedup = one_ns / r.frame_ns;
-        (is_json ? print_json : print_row)(&r);
+        sim_report_result(&r, fmax((double)span_ns / frames, work_ns / r.workers), asked->is_json);
         fflush(stdout);
+        r.timeline = last->timeline;
         *last = r;
     }
     return WEFT_OK;
 }
 
-static int simulate(const sim_costs *costs, const sim_machine *machine, const char *list,
-                    bool is_json, bool has_limits)
+static int write_timeline(const sim_timeline *timeline, const char *path, uint32_t workers)
 {
-    uint32_t counts[RUNS_MAX], count = parse_counts(list, WORKERS_MAX, counts);
-    if (count == 0)
-        return weft_cli_misuse("simulate", "--workers '%s' is not a list such as 1,2,64", list);
-    progress p = {counts, count, 0, now_ns(), 0};
-    sim_result last = {.stage_ps = malloc(costs->number_end * sizeof *last.stage_ps)};
+    if (timeline->has_failed) return weft_cli_fail("simulate", "no memory for the time line");
+    FILE *file = fopen(path, "w");
+    bool is_written = file != NULL && sim_timeline_write(timeline, workers, file);
+    if (file != NULL && fclose(file) != 0) is_written = false;
+    if (is_written) return WEFT_CLI_OK;
+    return weft_cli_fail("simulate", "--timeline %s: %s", path, strerror(errno));
+}
+
+static int simulate(const sim_costs *costs, const struct asked *asked)
+{
+    progress p = {asked->worker_counts, asked->worker_list, 0, now_ns(), 0};
+    sim_timeline timeline = {0};
+    sim_result last = {
+        .stage_ps = calloc(costs->number_end + 1u, sizeof *last.stage_ps),
+        .node_ps = calloc(costs->node_count + 1u, sizeof *last.node_ps),
+        .graph_ps = calloc(costs->graph_count + 1u, sizeof *last.graph_ps),
+        .graph_runs = calloc(costs->graph_count + 1u, sizeof *last.graph_runs),
+        .timeline = asked->timeline != NULL ? &timeline : NULL,
+    };
     weft_result result = WEFT_OUT_OF_MEMORY;
-    if (!is_json) print_head(costs, machine);
-    if (last.stage_ps != NULL) result = run_list(costs, machine, &p, &last, is_json);
-    if (result == WEFT_OK && (has_limits || !is_json) && !print_limits(costs, &last, is_json))
+    if (last.stage_ps != NULL && last.node_ps != NULL && last.graph_ps != NULL &&
+        last.graph_runs != NULL)
+        result = run_list(costs, asked, &p, &last);
+    if (result == WEFT_OK && (asked->has_limits || !asked->is_json) &&
+        !sim_report_limits(costs, &last, asked->is_json))
         result = WEFT_OUT_OF_MEMORY;
+    int status = WEFT_CLI_OK;
+    if (result == WEFT_OK && asked->timeline != NULL)
+        status = write_timeline(&timeline, asked->timeline, last.workers);
+    free(timeline.parts);
     free(last.stage_ps);
+    free(last.node_ps);
+    free(last.graph_ps);
+    free(last.graph_runs);
     if (result != WEFT_OK) return weft_cli_fail("simulate", "%s", weft_result_text(result));
-    if (fflush(stdout) != 0 || ferror(stdout))
+    if (status == WEFT_CLI_OK && (fflush(stdout) != 0 || ferror(stdout)))
         return weft_cli_fail("simulate", "cannot write to standard output");
-    return WEFT_CLI_OK;
+    return status;
 }
 
 /* ---- ranks */
 
-static void print_rank(const sim_rank_result *r, uint32_t workers, bool is_json)
+/* Each rank has the first number of workers of the other list. */
+static int simulate_ranks(const sim_costs *costs, const struct asked *asked)
 {
-    const double efficiency = r->speedup / r->ranks;
-    if (!is_json) {
-        printf("simulated %7u %12.2f %9.2f %11.1f%% %8.1f%% %12.2f %8.1f%%\n", r->ranks,
-               r->frame_ns / 1000, r->speedup, 100 * efficiency, 100 * r->border,
-               r->exchange_ns / 1000, 100 * r->hidden);
-        return;
-    }
-    weft_json json;
-    weft_json_begin(&json, stdout);
-    weft_json_text(&json, "kind", "simulated ranks");
-    weft_json_count(&json, "ranks", r->ranks);
-    weft_json_count(&json, "workers", workers);
-    weft_json_number(&json, "frame_us", r->frame_ns / 1000);
-    weft_json_number(&json, "speedup", r->speedup);
-    weft_json_number(&json, "efficiency", efficiency);
-    weft_json_number(&json, "border", r->border);
-    weft_json_number(&json, "exchange_us", r->exchange_ns / 1000);
-    weft_json_number(&json, "hidden", r->hidden);
-    weft_json_end(&json);
-}
-
-static void print_network(const sim_network *n, uint32_t workers)
-{
-    printf("simulated network: latency %g us, %g GB/s, reach %g of the side, imbalance %g, halo "
-           "%.3g MB\n%s, %u worker%s each\n"
-           "%-9s %7s %12s %9s %12s %9s %12s %9s\n",
-           n->latency_ns / 1000, n->bandwidth / 1000, n->reach, n->imbalance, n->halo_bytes / 1e6,
-           n->is_weak ? "each rank has the recorded world" : "the ranks share the recorded world",
-           workers, workers == 1 ? "" : "s", "kind", "ranks", "frame us", "speed-up", "efficiency",
-           "border", "exchange us", "hidden");
-}
-
-/* A list of rank counts; each rank has the first number of workers of the other list. */
-static int simulate_ranks(const sim_costs *costs, const sim_machine *machine,
-                          const struct asked *asked)
-{
-    uint32_t counts[RUNS_MAX], workers[RUNS_MAX];
-    const uint32_t count = parse_counts(asked->ranks, RANKS_MAX, counts);
-    if (count == 0)
-        return weft_cli_misuse("simulate", "--ranks '%s' is not a list such as 2,64,4096",
-                               asked->ranks);
-    if (parse_counts(asked->workers ? asked->workers : "1", WORKERS_MAX, workers) != 1)
-        return weft_cli_misuse("simulate", "--workers '%s': with --ranks it is one number",
-                               asked->workers);
-    sim_result one = {.workers = workers[0]};
-    progress p = {workers, 1, 0, now_ns(), 0};
-    const weft_result result = sim_run(costs, machine, show_progress, &p, &one);
+    sim_result one = {.workers = asked->worker_counts[0]};
+    progress p = {asked->worker_counts, 1, 0, now_ns(), 0};
+    const weft_result result = sim_run(costs, &asked->machine, show_progress, &p, &one);
     weft_cli_progress_clear();
     if (result != WEFT_OK) return weft_cli_fail("simulate", "%s", weft_result_text(result));
     sim_network network = asked->network;
     if (network.halo_bytes <= 0) network.halo_bytes = sim_costs_widest(costs);
-    if (!asked->is_json) print_network(&network, workers[0]);
-    for (uint32_t i = 0; i < count; i++) {
+    if (!asked->is_json) sim_report_network(&network, one.workers);
+    for (uint32_t i = 0; i < asked->rank_list; i++) {
         sim_rank_result r;
-        sim_ranks(&network, one.frame_ns, counts[i], &r);
-        print_rank(&r, workers[0], asked->is_json);
+        sim_ranks(&network, one.frame_ns, asked->rank_counts[i], &r);
+        sim_report_rank(&r, one.workers, asked->is_json);
     }
     return WEFT_CLI_OK;
 }
@@ -302,7 +218,11 @@ static int make_artificial(const char *text, sim_costs *costs)
 static int read_file(const char *path, sim_costs *costs)
 {
     FILE *file = fopen(path, "r");
-    if (file == NULL) return weft_cli_fail("simulate", "%s: %s", path, strerror(errno));
+    if (file == NULL)
+        return weft_cli_fail("simulate",
+                             "%s: %s\nrecord a run first: WEFT_TRACE=run.slices WEFT_WORKERS=1 "
+                             "PROGRAM, then weft simulate run.slices",
+                             path, strerror(errno));
     uint32_t line;
     const char *problem = sim_costs_read(file, costs, &line);
     fclose(file);
@@ -358,6 +278,11 @@ enum { EXCESS_PERCENT_MAX = 3 };
 static int judge(const sim_costs *costs, char *const *paths, bool is_taken)
 {
     sim_worth worth = {0};
+    if (costs->version < 2)
+        fprintf(stderr,
+                "weft simulate: %s was recorded by an older weft: its stages run one after "
+                "the other; record it again to simulate graphs\n",
+                paths[0]);
     if (costs->lost > 0)
         fprintf(stderr, "weft simulate: %llu events are missing\n",
                 (unsigned long long)costs->lost);
@@ -407,8 +332,10 @@ static int parse(struct asked *a, int argc, char **argv, int *first)
         {"as-it-is", NULL, "do not refuse an implausible recording", WEFT_CLI_FLAG, &a->is_taken, 0,
          0},
         {"json", NULL, "one JSON object per count", WEFT_CLI_FLAG, &a->is_json, 0, 0},
-        {"limits", NULL, "with --json: what limits each stage, too", WEFT_CLI_FLAG, &a->has_limits,
-         0, 0},
+        {"limits", NULL, "with --json: what limits each stage and task, too", WEFT_CLI_FLAG,
+         &a->has_limits, 0, 0},
+        {"timeline", "FILE", "the last frame on the last count, for Perfetto or speedscope",
+         WEFT_CLI_TEXT, &a->timeline, 0, 0},
         {0},
     };
     const weft_cli_usage usage = {
@@ -425,6 +352,32 @@ static int parse(struct asked *a, int argc, char **argv, int *first)
     return weft_cli_parse(&usage, argc, argv, first);
 }
 
+/* The lists, before any recording is read. */
+static int parse_lists(struct asked *a)
+{
+    const bool has_ranks = a->ranks != NULL;
+    const char *workers = a->workers != NULL ? a->workers
+                          : has_ranks        ? "1"
+                                             : "1,2,4,8,16,32,64,128,256";
+    a->worker_list = parse_counts(workers, WORKERS_MAX, a->worker_counts);
+    if (a->worker_list == 0)
+        return weft_cli_misuse("simulate",
+                               "--workers '%s' is not a list of 1 to %d workers, such as 1,2,64",
+                               workers, WORKERS_MAX);
+    if (!has_ranks) return WEFT_CLI_CONTINUE;
+    a->rank_list = parse_counts(a->ranks, RANKS_MAX, a->rank_counts);
+    if (a->rank_list == 0)
+        return weft_cli_misuse("simulate",
+                               "--ranks '%s' is not a list of 1 to %d ranks, such as 2,64,4096",
+                               a->ranks, RANKS_MAX);
+    if (a->worker_list != 1)
+        return weft_cli_misuse("simulate", "--workers '%s': with --ranks it is one number",
+                               workers);
+    if (a->timeline != NULL || a->has_limits)
+        return weft_cli_misuse("simulate", "--timeline and --limits do not go with --ranks");
+    return WEFT_CLI_CONTINUE;
+}
+
 int main(int argc, char **argv)
 {
     struct asked a = {.machine = sim_machine_default};
@@ -432,6 +385,9 @@ int main(int argc, char **argv)
     a.machine.bandwidth = 0;
     int first;
     int status = parse(&a, argc, argv, &first);
+    if (status != WEFT_CLI_CONTINUE) return status;
+    unsetenv("WEFT_WORKERS"); /* for programs that are recorded, not for the simulated pool */
+    status = parse_lists(&a);
     if (status != WEFT_CLI_CONTINUE) return status;
     if ((argc > first) == (a.artificial != NULL))
         return weft_cli_misuse("simulate", "name recordings, FILE.slices, or --artificial");
@@ -446,11 +402,8 @@ int main(int argc, char **argv)
         status = merge(argv + first, (uint32_t)(argc - first), &costs);
         if (status == WEFT_CLI_CONTINUE) status = judge(&costs, argv + first, a.is_taken);
     }
-    if (status == WEFT_CLI_CONTINUE && a.ranks != NULL)
-        status = simulate_ranks(&costs, &a.machine, &a);
-    else if (status == WEFT_CLI_CONTINUE)
-        status = simulate(&costs, &a.machine, a.workers ? a.workers : "1,2,4,8,16,32,64,128,256",
-                          a.is_json, a.has_limits);
+    if (status == WEFT_CLI_CONTINUE)
+        status = a.ranks != NULL ? simulate_ranks(&costs, &a) : simulate(&costs, &a);
     sim_costs_free(&costs);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "simulate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Longer than usual by so much, and by so many times: preemption takes 1 ms and more, a cold cache
  * or a denser cell less. */
@@ -41,22 +42,42 @@ static uint64_t least(uint64_t mine, uint64_t other, sim_outlier place, sim_wort
     return low;
 }
 
+/* Recordings of one run have the same tasks in the same order. */
+static bool has_same_graphs(const sim_costs *a, const sim_costs *b)
+{
+    if (a->graph_count != b->graph_count || a->node_count != b->node_count ||
+        a->edge_count != b->edge_count || a->task_count != b->task_count)
+        return false;
+    for (uint32_t i = 0; i < a->node_count; i++)
+        if (strcmp(a->nodes[i].title, b->nodes[i].title) != 0) return false;
+    for (uint32_t i = 0; i < a->edge_count; i++)
+        if (a->edges[i].before != b->edges[i].before || a->edges[i].after != b->edges[i].after)
+            return false;
+    for (uint32_t i = 0; i < a->task_count; i++)
+        if (a->tasks[i].node != b->tasks[i].node || a->tasks[i].first != b->tasks[i].first ||
+            a->tasks[i].count != b->tasks[i].count)
+            return false;
+    return true;
+}
+
 const char *sim_costs_least(sim_costs *costs, const sim_costs *other, uint32_t recording,
                             sim_worth *worth)
 {
     if (costs->frame_count != other->frame_count || costs->stage_count != other->stage_count ||
         costs->item_count != other->item_count)
         return "it has another number of frames, stages or slices";
+    if (!has_same_graphs(costs, other)) return "its graphs have other tasks or edges";
     uint32_t frame = 0;
     for (uint32_t s = 0; s < costs->stage_count; s++) {
         sim_stage *stage = &costs->stages[s];
         const sim_stage *twin = &other->stages[s];
-        if (stage->number != twin->number || stage->count != twin->count)
+        if (stage->number != twin->number || stage->count != twin->count ||
+            stage->owner_count != twin->owner_count || stage->graph != twin->graph)
             return "its stages have other slices";
         while (s >= costs->frame_first[frame + 1]) frame++;
         sim_outlier place = {frame, stage->number, UINT32_MAX, recording, 0, 0};
         stage->serial_ns = least(stage->serial_ns, twin->serial_ns, place, worth);
-        for (uint32_t i = 0; i < stage->count; i++) {
+        for (uint32_t i = 0; i < stage->count + stage->owner_count; i++) {
             sim_item *item = &costs->items[stage->first + i];
             place.index = i;
             item->ns = (uint32_t)least(item->ns, other->items[twin->first + i].ns, place, worth);
@@ -98,7 +119,7 @@ bool sim_costs_judge(const sim_costs *costs, sim_worth *worth)
         const sim_stage *stage = &costs->stages[s];
         while (s >= costs->frame_first[frame + 1]) frame++;
         all[count++] = (cost){stage->number, UINT32_MAX, frame, stage->serial_ns};
-        for (uint32_t i = 0; i < stage->count; i++)
+        for (uint32_t i = 0; i < stage->count + stage->owner_count; i++)
             all[count++] = (cost){stage->number, i, frame, costs->items[stage->first + i].ns};
     }
     qsort(all, count, sizeof *all, compare);

@@ -52,8 +52,9 @@ static weft_result make_segments(weft__scheduler *scheduler)
         scheduler->segment_count = 0;
         return weft__error_memory(scheduler->world, "the schedule");
     }
-    bool is_shared = scheduler->worker_count > 1 && !scheduler->options.without_parallel &&
-                     !scheduler->options.without_overlap;
+    bool is_recorded = weft__pool_is_traced_in_detail(weft__front(scheduler->world)->host.pool);
+    bool is_shared = (scheduler->worker_count > 1 || is_recorded) &&
+                     !scheduler->options.without_parallel && !scheduler->options.without_overlap;
     for (uint32_t i = 0; i < stages; i++) {
         const weft__stage *stage = &scheduler->stages[i];
         weft__segment *segment = &scheduler->segments[stage->segment];

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bits.h"
+#include "registry.h"
 
 #define SYSTEMS_MOST 4096u /* the sets of bits grow with the square */
 
@@ -187,12 +188,12 @@ static bool is_on_owner(const weft__system *system)
 static void label(weft__task *task)
 {
     size_t used = 0;
-    for (uint32_t i = 0; i < task->system_count && used < sizeof task->label - 8; i++) {
-        int written = snprintf(task->label + used, sizeof task->label - used, "%s%s",
-                               i == 0 ? "" : " + ", task->systems[i]->name);
+    for (uint32_t i = 0; i < task->system_count && used < sizeof task->title - 8; i++) {
+        int written = snprintf(task->title + used, sizeof task->title - used, "%s%s",
+                               i == 0 ? WEFT__TASK_TITLE : " + ", task->systems[i]->name);
         used += written > 0 ? (size_t)written : 0;
     }
-    if (used >= sizeof task->label) memcpy(task->label + sizeof task->label - 4, "...", 4);
+    if (used >= sizeof task->title) memcpy(task->title + sizeof task->title - 4, "...", 4);
 }
 
 /* The task of a root, with all its systems. */
@@ -310,7 +311,7 @@ static weft_job_graph *make_graph(const weft__scheduler *scheduler, weft__segmen
         task->ranked_ns = task->time_ns;
         nodes[i] = (weft_job_graph_node){.fn = run,
                                          .argument = task,
-                                         .name = task->label,
+                                         .name = weft__task_label(task),
                                          .cost_ns = task->time_ns,
                                          .on_caller = task->on_owner};
     }
@@ -374,7 +375,7 @@ void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment
         weft_job_graph_destroy(segment->graph);
     }
     segment->graph = NULL;
-    segment->is_overlapping = false;
+    segment->choice.is_overlapping = false;
     forget_tasks(scheduler, segment);
     weft__arena_free(scheduler->memory, &segment->arena);
 }

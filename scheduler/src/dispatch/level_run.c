@@ -30,8 +30,7 @@ void weft__levels_run(const weft__worker *worker, const weft__entry *entry)
     weft__scheduler *scheduler = worker->scheduler;
     weft_job_context *job = weft__host_worker(scheduler->world, worker->index);
     const weft__levels *levels = entry->levels;
-    bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
-                     weft__part_order_rules(scheduler->part_order);
+    bool is_serial = scheduler->is_serial || weft__part_order_rules(scheduler->part_order);
     if (!entry->system->is_active) return;
     for (uint32_t i = 0; i < levels->level_count; i++) {
         level_loop loop = {scheduler, levels, levels->first_items[i]};

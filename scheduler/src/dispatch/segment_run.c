@@ -2,22 +2,15 @@
 /* segment_run.c: a segment as a graph of tasks: a system begins when those that it depends on have
  * ended, beside whatever else runs.
  *
- * A segment that takes less than OVERLAP_NS runs stage after stage, at the price of one count. One
- * that takes longer is run as a graph; if that turns out slower than its stages did, they are
- * measured again, and if it still is, the graph rests for a while. The graph is ranked by the times
- * of its tasks, so that the longest chain begins first. What a task does to the world does not
- * depend on the way: change versions and commands are numbered by the order of effect. */
+ * Whether it is run so is decided by run_choice.h. The graph is ranked by the times of its tasks,
+ * so that the longest chain begins first. What a task does to the world does not depend on the
+ * way: change versions and commands are numbered by the order of effect. */
 #include "segment_run.h"
 
 #include "part_order.h"
 #include "registry.h"
 #include "segment_graph.h"
 #include "stage_run.h"
-
-#define OVERLAP_NS 30000u
-#define REMEASURE 64u /* frames */
-#define RANK_RUNS 128u
-#define PATIENCE 256u /* frames, doubled up to 16 times as many */
 
 static bool has_active(const weft__task *task)
 {
@@ -48,36 +41,29 @@ static bool is_ready(weft__scheduler *scheduler, weft__segment *segment)
 
 bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment)
 {
-    segment->rest = 0;
+    weft__segment_choice *choice = &segment->choice;
+    choice->rest = 0;
     if (scheduler->is_traced_in_detail) return false; /* weft simulate reads stages */
-    if (segment->is_overlapping) return true;
-    bool is_long = scheduler->options.is_always_parallel || segment->stages_ns >= OVERLAP_NS;
-    segment->is_overlapping = is_long && is_ready(scheduler, segment);
-    return segment->is_overlapping;
+    if (choice->is_overlapping) return true;
+    bool is_long =
+        scheduler->options.is_always_parallel || choice->stages_ns >= WEFT__GRAPH_LEAST_NS;
+    choice->is_overlapping = is_long && is_ready(scheduler, segment);
+    return choice->is_overlapping;
 }
 
-void weft__segment_learn(weft__segment *segment, uint64_t stages_ns)
+void weft__segment_record(weft__scheduler *scheduler, weft__segment *segment)
 {
-    bool was_slower = segment->patience != 0 && segment->graph_ns > stages_ns + stages_ns / 8;
-    segment->stages_ns = stages_ns;
-    if (stages_ns < OVERLAP_NS) {
-        segment->rest = REMEASURE;
-    } else if (was_slower) { /* than the stages were now: not by what the frame had to do */
-        segment->rest = segment->patience;
-        if (segment->patience < 16 * PATIENCE) segment->patience *= 2;
-    }
-}
-
-/* After a run of the graph. */
-static void judge(weft__segment *segment, uint64_t ns)
-{
-    segment->graph_ns = ns;
-    bool is_slower = ns > segment->stages_ns + segment->stages_ns / 8;
-    if (!is_slower && ns >= OVERLAP_NS / 2) return;
-    segment->is_overlapping = false;
-    segment->rest = 0;
-    segment->stages_ns = 0; /* measured in the next frame */
-    if (segment->patience == 0) segment->patience = PATIENCE;
+    if (!is_ready(scheduler, segment)) return;
+    weft_job_context *owner = weft__front(scheduler->world)->host.context;
+    uint32_t number = (uint32_t)(segment - scheduler->segments);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "graph", number);
+    for (uint32_t i = 0; i < segment->task_count; i++)
+        weft__note(owner, WEFT_JOB_EVENT_MARK, segment->tasks[i].title,
+                   i << 1 | segment->tasks[i].on_owner);
+    for (uint32_t i = 0; i < segment->edge_count; i++)
+        weft__note(owner, WEFT_JOB_EVENT_MARK, "edge",
+                   segment->edges[i][0] << 16 | segment->edges[i][1]);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "graph", number);
 }
 
 /* Whether some task takes another part of the whole than when the graph was ranked. */
@@ -89,8 +75,8 @@ static bool has_changed(const weft__segment *segment)
         then += segment->tasks[i].ranked_ns;
     }
     for (uint32_t i = 0; i < segment->task_count; i++) {
-        uint64_t a = segment->tasks[i].time_ns, b = segment->tasks[i].ranked_ns;
-        if ((a > 2 * b || b > 2 * a) && (a > now / 16 || b > then / 16)) return true;
+        const weft__task *task = &segment->tasks[i];
+        if (weft__task_has_shifted(task->time_ns, task->ranked_ns, now, then)) return true;
     }
     return false;
 }
@@ -103,10 +89,11 @@ void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment)
         weft_job_frame_begin(weft__front(world)->host.pool);
         scheduler->has_frame_hint = true;
     }
-    if (segment->graph_runs == 2 ||
-        (segment->graph_runs % RANK_RUNS == RANK_RUNS - 1 && has_changed(segment)))
+    bool in_question;
+    if (weft__segment_choice_ranks(&segment->choice, &in_question) ||
+        (in_question && has_changed(segment)))
         weft__segment_graph_rank(scheduler, segment, run_task);
-    segment->graph_runs++;
+    segment->choice.graph_runs++;
     if (weft__part_order_rules(scheduler->part_order)) {
         weft__part_order_run(scheduler, segment->first_stage, segment->end_stage, segment);
         return;
@@ -114,7 +101,7 @@ void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment)
     uint64_t begin = weft__scheduler_now(scheduler);
     weft_result result = weft_job_graph_run(owner, segment->graph, NULL);
     if (!scheduler->options.is_always_parallel)
-        judge(segment, weft__scheduler_now(scheduler) - begin);
+        weft__segment_choice_learn_graph(&segment->choice, weft__scheduler_now(scheduler) - begin);
     for (uint32_t i = 0; i < segment->task_count && result == WEFT_OK; i++)
         result = segment->tasks[i].result;
     if (result == WEFT_OK) return;

@@ -8,9 +8,10 @@
 #include "scheduler_state.h"
 
 /* Whether the graph runs a segment that may overlap in this frame: weft__segment_run. Else its
- * stages run one after the other, and weft__segment_learn gets the time of that. */
+ * stages run one after the other, and its choice learns the time of that. */
 bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment);
-void weft__segment_learn(weft__segment *segment, uint64_t stages_ns);
+/* Puts the tasks and the edges of a segment that may overlap into the trace, for weft simulate. */
+void weft__segment_record(weft__scheduler *scheduler, weft__segment *segment);
 /* Runs the tasks of a segment whose entries are current. */
 void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment);
 

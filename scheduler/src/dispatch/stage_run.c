@@ -2,19 +2,15 @@
 /* stage_run.c: how a stage is run: inline on the owner, as a loop over the pool, beside
  * background loops.
  *
- * A stage that is predicted to take less than INLINE_NS runs on the owner without touching the
- * pool: no atomics, no clock, no worker woken. The prediction is the time of an earlier run, scaled
- * by the number of items and taken again every REMEASURE frames; above it the loop job decides
- * by its own model. */
+ * A stage that is predicted to be small (run_choice.h) runs on the owner without touching the
+ * pool: no atomics, no clock, no worker woken. Above it the loop job decides by its own model. A
+ * recording for weft simulate runs everything on the owner, task after task: costs are undisturbed.
+ */
 #include "stage_run.h"
 
 #include "dispatch.h"
 #include "part_order.h"
 #include "registry.h"
-
-#define INLINE_NS 6000u
-#define REMEASURE 64u
-#define PROBE_NS 1500u /* a probe that took so long decides */
 
 /* What a loop job gets. Lives on the stack of run_loop; constant while the loop runs. */
 typedef struct loop {
@@ -87,26 +83,19 @@ static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t fi
 
 /* ---- cost ---- */
 
-static bool is_small_at(const weft__stage *stage, uint64_t ns, uint32_t items)
-{
-    return ns * stage->item_count < (uint64_t)INLINE_NS * items;
-}
-
 static void run_probed(weft__scheduler *scheduler, weft__stage *stage)
 {
     uint32_t count = stage->item_count, done = 0;
     uint64_t begin = weft__scheduler_now(scheduler), ns = 0;
-    for (uint32_t burst = 1; done < count && ns < PROBE_NS; burst *= 2) {
+    for (uint32_t burst = 1; done < count && ns < WEFT__STAGE_PROBE_NS; burst *= 2) {
         uint32_t end = burst < count - done ? done + burst : count;
         run_inline(scheduler, stage, done, end);
         done = end;
         ns = weft__scheduler_now(scheduler) - begin;
     }
-    stage->measured_ns = ns;
-    stage->measured_items = done;
-    stage->frames_to_measure = REMEASURE;
+    weft__stage_cost_learn(&stage->probe, ns, done);
     if (done == count) return;
-    if (is_small_at(stage, ns, done))
+    if (weft__stage_cost_is_small(&stage->probe, count))
         run_inline(scheduler, stage, done, count);
     else
         run_loop(scheduler, stage, done);
@@ -114,12 +103,12 @@ static void run_probed(weft__scheduler *scheduler, weft__stage *stage)
 
 static void run_shared(weft__scheduler *scheduler, weft__stage *stage)
 {
-    if (__builtin_expect(stage->frames_to_measure == 0, 0)) {
+    if (__builtin_expect(stage->probe.frames_to_measure == 0, 0)) {
         run_probed(scheduler, stage);
         return;
     }
-    stage->frames_to_measure--;
-    if (is_small_at(stage, stage->measured_ns, stage->measured_items))
+    stage->probe.frames_to_measure--;
+    if (weft__stage_cost_is_small(&stage->probe, stage->item_count))
         run_inline(scheduler, stage, 0, stage->item_count);
     else
         run_loop(scheduler, stage, 0);
@@ -135,8 +124,8 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
     bool is_started = false;
     /* on a thread that may not wait for it, it would outlive the step */
     bool may_wait = weft__pool_check_owner(owner_context(scheduler)) == WEFT_OK;
-    if (l != NULL && may_wait && scheduler->worker_count > 1 &&
-        !scheduler->options.without_parallel && !weft__part_order_rules(scheduler->part_order)) {
+    if (l != NULL && may_wait && !scheduler->is_serial &&
+        !weft__part_order_rules(scheduler->part_order)) {
         *l = (loop){scheduler, stage->background_entries, count, 0, WEFT__NONE};
         weft_job_for_desc desc = {.fn = run_items,
                                   .argument = l,
@@ -216,8 +205,30 @@ static void ask_ranges(const weft__scheduler *scheduler, weft__entry *entries, u
     entries[count].first_item = items;
 }
 
+/* A recording: each task in a span of its own. */
+static void run_recorded(weft__scheduler *scheduler, weft__stage *stage)
+{
+    const weft__segment *segment = &scheduler->segments[stage->segment];
+    weft_job_context *owner = owner_context(scheduler);
+    for (uint32_t i = 0; i < stage->task_count; i++) {
+        const weft__task *task = &stage->tasks[i];
+        uint32_t number = (uint32_t)(task - segment->tasks);
+        weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "task", number);
+        if (task->on_owner)
+            weft__stage_run_main(scheduler, stage, task->first_entry, task->end_entry);
+        else
+            run_inline(scheduler, stage, stage->entries[task->first_entry].first_item,
+                       stage->entries[task->end_entry].first_item);
+        weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "task", number);
+    }
+}
+
 void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
 {
+    if (__builtin_expect(scheduler->is_traced_in_detail, 0) && stage->tasks != NULL) {
+        run_recorded(scheduler, stage);
+        return;
+    }
     if (stage->has_ranges) {
         ask_ranges(scheduler, stage->entries, stage->entry_count);
         stage->item_count = stage->entries[stage->entry_count].first_item;
@@ -227,8 +238,7 @@ void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
     if (stage->background_entry_count != 0) start_background(scheduler, stage);
     if (stage->item_count != 0) {
         const uint32_t number = number_of(scheduler, stage);
-        bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
-                         stage->item_count == 1;
+        bool is_serial = scheduler->is_serial || stage->item_count == 1;
         if (weft__part_order_rules(scheduler->part_order))
             weft__part_order_run(scheduler, number, number + 1, NULL);
         else if (is_serial)
@@ -269,6 +279,6 @@ weft_result weft__task_run(weft_job_context *job, weft__task *task)
                                     .argument = &l,
                                     .count = end - first,
                                     .cost = &task->cost,
-                                    .name = task->label};
+                                    .name = weft__task_label(task)};
     return weft_job_for(job, &desc, NULL);
 }

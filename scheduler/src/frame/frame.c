@@ -99,7 +99,7 @@ static weft_result run_measured(weft__scheduler *scheduler, weft__segment *segme
 {
     uint64_t begin = weft__scheduler_now(scheduler);
     weft_result result = run_in_stages(scheduler, segment);
-    weft__segment_learn(segment, weft__scheduler_now(scheduler) - begin);
+    weft__segment_choice_learn_stages(&segment->choice, weft__scheduler_now(scheduler) - begin);
     return result;
 }
 
@@ -121,10 +121,11 @@ static weft_result run_graph(weft__scheduler *scheduler, weft__segment *segment)
 static __attribute__((noinline)) weft_result run_asked(weft__scheduler *scheduler,
                                                        weft__segment *segment)
 {
+    if (scheduler->is_traced_in_detail) weft__segment_record(scheduler, segment);
     bool is_graph = weft__segment_choose(scheduler, segment);
     weft_result result =
         is_graph ? run_graph(scheduler, segment) : run_measured(scheduler, segment);
-    uint32_t rest = segment->may_overlap ? segment->rest + 1 : 0;
+    uint32_t rest = segment->may_overlap ? segment->choice.rest + 1 : 0;
     scheduler->stages[segment->first_stage].frames_to_ask = rest;
     return result;
 }
@@ -220,6 +221,8 @@ static void begin_step(weft__scheduler *scheduler)
     weft__front(scheduler->world)->frame = WEFT__FRAME_RUNS;
     scheduler->is_traced = weft__pool_is_traced(pool);
     scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
+    scheduler->is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
+                           scheduler->is_traced_in_detail;
     scheduler->is_counted = weft__counters_prepare(scheduler);
     scheduler->is_followed = scheduler->is_counted || scheduler->hash_log != NULL;
     scheduler->is_timed = scheduler->options.is_measured;

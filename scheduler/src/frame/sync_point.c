@@ -60,8 +60,7 @@ static void play_commands(weft__scheduler *scheduler, uint32_t version)
     weft__front(world)->busy = 0;
     weft__front(world)->version = version;
     weft__playback_result played;
-    bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
-                     weft__part_order_rules(scheduler->part_order);
+    bool is_serial = scheduler->is_serial || weft__part_order_rules(scheduler->part_order);
     weft__playback_desc desc = {.world = world,
                                 .job = is_serial ? NULL : weft__front(world)->host.context,
                                 .recorders = scheduler->recorders,
@@ -86,8 +85,8 @@ static void settle_relations(weft__scheduler *scheduler, uint32_t version)
     uint32_t busy = weft__front(world)->busy;
     weft__front(world)->busy = 0;
     weft__front(world)->version = version;
-    bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel;
-    weft_result result = weft__relations_settle_all(world, is_serial ? NULL : owner, false);
+    weft_result result =
+        weft__relations_settle_all(world, scheduler->is_serial ? NULL : owner, false);
     weft__front(world)->busy = busy;
     weft__scheduler_fail(scheduler, result);
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "relations", 0);

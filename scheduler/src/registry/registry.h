@@ -24,10 +24,15 @@ void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system
 /* Nanoseconds of the clock that the world was given. Any thread. */
 uint64_t weft__scheduler_now(const weft__scheduler *scheduler);
 #define WEFT__STAGE_TITLE "stage "
+#define WEFT__TASK_TITLE "task "
 /* The names of its systems. */
 static inline const char *weft__stage_label(const weft__stage *stage)
 {
     return stage->title + sizeof WEFT__STAGE_TITLE - 1;
+}
+static inline const char *weft__task_label(const weft__task *task)
+{
+    return task->title + sizeof WEFT__TASK_TITLE - 1;
 }
 
 /* Keeps the world's error as that of the step, if it is the first one. */

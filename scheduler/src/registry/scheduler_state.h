@@ -14,6 +14,7 @@
 #include "desc_lists.h"
 #include "ecs_engine.h"
 #include "jobs_engine.h"
+#include "run_choice.h"
 #include "staging.h"
 
 #define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */
@@ -154,23 +155,18 @@ typedef struct weft__task {
     uint64_t ranked_ns;              /* the time that the graph was ranked by */
     weft_result result;              /* of the last run */
     weft_job_cost cost;
-    char label[64]; /* their names, for traces */
+    char title[69]; /* "task " and their names, for traces */
 } weft__task;
 
 /* The stages between two sync points, and what of them may overlap. Owner: the compiled schedule
  * (segments[]); changed by the thread that owns the world, between segments.
  *   tasks == NULL: the graph was not made; else graph != NULL
  *   bit a of reach[b * reach_words ...] is set  <=>  a chain of edges leads from task a to task b
- *   is_overlapping: tasks != NULL */
+ *   choice.is_overlapping: tasks != NULL */
 typedef struct weft__segment {
     uint32_t first_stage, end_stage;
-    bool may_overlap;    /* several workers and systems, and nothing that asks for stages */
-    bool is_overlapping; /* the graph runs it, not stage after stage */
-    uint32_t rest;       /* frames to run stage after stage, as far as the last look says */
-    uint32_t patience;   /* frames that it rests after overlapping was slower */
-    uint64_t stages_ns;  /* last measured time of stage after stage; 0: never */
-    uint64_t graph_ns;   /* of the last run of the graph */
-    uint64_t graph_runs;
+    bool may_overlap; /* several workers, or recorded; several systems, nothing asks for stages */
+    weft__segment_choice choice;
     weft__arena_block *arena;
     weft__task *tasks; /* in an order that respects every edge */
     uint32_t task_count;
@@ -216,9 +212,7 @@ typedef struct weft__stage {
     weft_job_handle background; /* running; null when not */
     /* cost */
     weft_job_cost cost;
-    uint64_t measured_ns;    /* of the last probe on one worker */
-    uint32_t measured_items; /* items in it; 0: never probed */
-    uint32_t frames_to_measure;
+    weft__stage_cost probe;
     uint64_t time_ns;  /* of the last run, when measured */
     weft__task *tasks; /* of its segment's graph; NULL: none was made */
     uint32_t task_count;
@@ -393,7 +387,8 @@ struct weft__scheduler {
     bool is_timed;            /* in this step: parts are timed */
     bool is_traced;           /* events of this step are kept: begin_step asks the pool */
     bool is_watched;          /* one of these; dispatch looks at nothing else first */
-    bool is_traced_in_detail; /* the cost of each slice, too */
+    bool is_traced_in_detail; /* the cost of each slice, too: a recording for weft simulate */
+    bool is_serial;           /* in this step: all systems run on the owner */
     struct weft__system_list *system_list; /* system_list.c; NULL: nothing was written */
 };
 

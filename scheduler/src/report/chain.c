@@ -72,7 +72,7 @@ static void add_graph(weft__text *t, const weft__scheduler *scheduler, const wef
 {
     chain c;
     weft__text_add(t, "a graph of %u tasks and %u edges: %.1f us\n", segment->task_count,
-                   segment->edge_count, (double)segment->graph_ns / 1e3);
+                   segment->edge_count, (double)segment->choice.graph_ns / 1e3);
     if (!chain_find(scheduler, segment, &c))
         weft__text_add(t, "  no memory for its longest chain\n");
     else if (c.last == WEFT__NONE)
@@ -80,7 +80,7 @@ static void add_graph(weft__text *t, const weft__scheduler *scheduler, const wef
     else {
         weft__text_add(t, "  longest chain, %.1f us:\n", (double)c.until[c.last] / 1e3);
         for (uint32_t at = chain_turn(&c); at != WEFT__NONE; at = c.previous[at])
-            weft__text_add(t, "    %-40s %10.1f us%s\n", segment->tasks[at].label,
+            weft__text_add(t, "    %-40s %10.1f us%s\n", weft__task_label(&segment->tasks[at]),
                            (double)segment->tasks[at].time_ns / 1e3,
                            segment->tasks[at].on_owner ? "  (main thread)" : "");
     }
@@ -107,7 +107,7 @@ size_t weft_schedule_chain(weft_world *world, char *out, size_t capacity)
     for (uint32_t i = 0; i < scheduler->segment_count; i++) {
         const weft__segment *segment = &scheduler->segments[i];
         weft__text_add(&t, "segment %u: ", i);
-        if (segment->is_overlapping)
+        if (segment->choice.is_overlapping)
             add_graph(&t, scheduler, segment);
         else
             add_stages(&t, scheduler, segment);
@@ -122,11 +122,12 @@ void weft__segments_json(weft__text *t, const weft__scheduler *scheduler)
         weft__text_add(t, "%s\n    {\"first_stage\": %u, \"stages\": %u, \"is_graph\": %s",
                        i == 0 ? "" : ",", segment->first_stage,
                        segment->end_stage - segment->first_stage,
-                       segment->is_overlapping ? "true" : "false");
-        weft__text_add(
-            t, ", \"time_ns\": %llu, \"longest_chain_ns\": %llu, \"tasks\": [",
-            (unsigned long long)(segment->is_overlapping ? segment->graph_ns : segment->stages_ns),
-            (unsigned long long)weft__segment_longest(scheduler, segment));
+                       segment->choice.is_overlapping ? "true" : "false");
+        weft__text_add(t, ", \"time_ns\": %llu, \"longest_chain_ns\": %llu, \"tasks\": [",
+                       (unsigned long long)(segment->choice.is_overlapping
+                                                ? segment->choice.graph_ns
+                                                : segment->choice.stages_ns),
+                       (unsigned long long)weft__segment_longest(scheduler, segment));
         for (uint32_t k = 0; k < segment->task_count; k++) {
             const weft__task *task = &segment->tasks[k];
             weft__text_add(t, "%s{\"systems\": [", k == 0 ? "" : ", ");
