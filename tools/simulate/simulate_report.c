@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* simulate_report.c: the lines of `weft simulate` (simulate_report.h). Tables have 80 columns at most
- * but for the words at their end; of the tasks of a graph those that take longest are shown, and
- * all of them in JSON. */
+/* simulate_report.c: the lines of `weft simulate` (simulate_report.h). Tables have 80 columns but
+ * for the words at their end; of the tasks of a graph those that take longest are shown, and all
+ * of them in JSON. */
 #include "simulate_report.h"
 
 #include <stdlib.h>
