@@ -11,6 +11,7 @@
 #include <weft/transform.h>
 #include <weft/weft.h>
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -104,6 +105,12 @@ static void report_note(struct show *show, const weft_live_report *report)
              report->errors, (double)report->latency_ns / 1e6);
 }
 
+/* The end of a line: of what stood there before nothing stays. */
+static const char *line_end(const struct show *show)
+{
+    return show->is_terminal ? "\033[K\n" : "\n";
+}
+
 static void objects_print(struct show *show)
 {
     uint32_t shown = 0;
@@ -114,11 +121,11 @@ static void objects_print(struct show *show)
         for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++) {
             const char *path = weft_live_path(show->live, weft_slice_entities(&cursor.slice)[i]);
             if (path == NULL || shown++ >= LINES) continue;
-            printf("%-32.32s %12.3f %12.3f %12.3f\033[K\n", path, (double)place[i].rows[0][3],
-                   (double)place[i].rows[1][3], (double)place[i].rows[2][3]);
+            printf("%-32.32s %12.3f %12.3f %12.3f%s", path, (double)place[i].rows[0][3],
+                   (double)place[i].rows[1][3], (double)place[i].rows[2][3], line_end(show));
         }
     }
-    if (shown > LINES) printf("and %u more\033[K\n", shown - LINES);
+    if (shown > LINES) printf("and %u more%s", shown - LINES, line_end(show));
 }
 
 static void show_print(struct show *show, const char *scene)
@@ -134,10 +141,12 @@ static void show_print(struct show *show, const char *scene)
         return;
     }
     if (show->is_terminal) fputs("\033[H", stdout);
-    printf("%s: %llu entities; edit it beside this; Ctrl-C ends\033[K\n", scene,
-           (unsigned long long)stats.entities);
+    printf("%s: %llu entities; edit it beside this; Ctrl-C ends%s", scene,
+           (unsigned long long)stats.entities, line_end(show));
     objects_print(show);
-    for (int i = 0; i < NOTES; i++) printf("  %s\033[K\n", show->notes[i]);
+    for (int i = 0; i < NOTES; i++)
+        if (show->is_terminal || show->notes[i][0] != '\0')
+            printf("  %s%s", show->notes[i], line_end(show));
     if (show->is_terminal) fputs("\033[J", stdout);
     fflush(stdout);
 }
@@ -171,6 +180,16 @@ static int show_open(struct show *show, const char *const *scenes, uint32_t coun
     const weft_result result = weft_live_start(show->world, &desc, &show->live);
     if (result == WEFT_OK) return WEFT_CLI_OK;
     return weft_cli_fail("live", "%s", weft_result_text(result));
+}
+
+/* A document that is not there when the run begins is mostly a misspelt name. */
+static int scenes_check(const char *const *scenes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (access(scenes[i], R_OK) != 0)
+            return weft_cli_misuse("live", "%s: %s: create it, or correct the name", scenes[i],
+                                   strerror(errno));
+    return WEFT_CLI_OK;
 }
 
 static int show_run(struct show *show, const char *scene, double seconds)
@@ -225,6 +244,8 @@ static int run_live(int argc, char **argv)
     if (status == WEFT_CLI_CONTINUE) status = weft_cli_inspect("live", inspect);
     if (status != WEFT_CLI_CONTINUE) return status;
     if (first == argc) return weft_cli_misuse("live", "name at least one document");
+    status = scenes_check((const char *const *)argv + first, (uint32_t)(argc - first));
+    if (status != WEFT_CLI_OK) return status;
     struct show show = {.is_terminal = !is_json && isatty(STDOUT_FILENO) == 1, .is_json = is_json};
     int code = show_open(&show, (const char *const *)argv + first, (uint32_t)(argc - first));
     if (code == WEFT_CLI_OK) code = show_run(&show, argv[first], seconds);

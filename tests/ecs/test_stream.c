@@ -199,28 +199,57 @@ PLAIN_TEST(a_chunk_with_another_row_in_its_place_is_not_as_it_came)
     stage_end(&from);
 }
 
+/* Handles of entities that ended. */
+typedef struct graves {
+    weft_entity at[64];
+    uint32_t count;
+} graves;
+
+static void graves_check(const graves *g, weft_world *world)
+{
+    for (uint32_t i = 0; i < g->count; i++) CHECK(!weft_entity_is_alive(world, g->at[i]));
+}
+
+/* Some rows of the section, which end with it. */
+static void rows_note(graves *g, const stage *s)
+{
+    weft_query all = weft_query_create(s->world, &(weft_query_desc){.terms = {{s->section}}});
+    weft_cursor cursor = weft_query_begin(s->world, all);
+    for (uint32_t n = 0; weft_query_next(&cursor) && n < 6; n++)
+        g->at[g->count++] = weft_slice_entities(&cursor.slice)[0];
+    weft_query_end(&cursor);
+    CHECK_OK(weft_query_destroy(s->world, all));
+}
+
+/* Some slot has more lives behind it than those before it. */
+static void lives_end(graves *g, const stage *s, uint32_t lives)
+{
+    weft_archetype archetype = weft_archetype_create(s->world, &s->place, 1);
+    weft_entity before[5];
+    CHECK_OK(weft_entity_create_many(s->world, archetype, 5, before));
+    for (uint32_t i = 0; i < lives; i++) {
+        CHECK_OK(weft_entity_create_many(s->world, archetype, 1, &g->at[g->count]));
+        CHECK_OK(weft_entity_destroy(s->world, g->at[g->count++]));
+    }
+    for (uint32_t i = 0; i < 5; i++) CHECK_OK(weft_entity_destroy(s->world, before[i]));
+}
+
 PLAIN_TEST(handles_of_entities_that_were_never_live_again)
 {
     stage from = file_make(), to = stage_make(1);
-    weft_archetype archetype = weft_archetype_create(to.world, &to.place, 1);
-    weft_entity first[10], dead[4];
-    CHECK_OK(weft_entity_create_many(to.world, archetype, 10, first));
-    dead[0] = first[5]; /* this slot has more lives behind it than its neighbours */
-    for (uint32_t i = 1; i < 4; i++) {
-        CHECK_OK(weft_entity_destroy(to.world, dead[i - 1]));
-        CHECK_OK(weft_entity_create_many(to.world, archetype, 1, &dead[i]));
-        CHECK_U64(dead[i].index, dead[0].index);
-    }
-    first[5] = dead[3];
-    CHECK_OK(weft_entity_destroy_many(to.world, first, 10));
+    graves g = {0};
+    lives_end(&g, &to, 4);
     weft_stream *stream = stream_open(&to, &from, NULL);
-    for (uint32_t round = 0; round < 3; round++) {
+    for (uint32_t round = 0; round < 4; round++) {
         CHECK_OK(weft_stream_load(stream, 1, 0));
         CHECK_OK(weft_stream_wait(to.world));
         CHECK_U64(entities_of(to.world), COUNT_0 + COUNT_1);
-        for (uint32_t i = 0; i < 4; i++) CHECK(!weft_entity_is_alive(to.world, dead[i]));
+        graves_check(&g, to.world);
+        rows_note(&g, &to);
         CHECK_OK(weft_stream_unload(stream, 1));
         CHECK_OK(weft_stream_wait(to.world));
+        graves_check(&g, to.world);
+        if (round == 1) lives_end(&g, &to, 3); /* in a block that ended as a whole */
     }
     stage_end(&to);
     stage_end(&from);

@@ -52,8 +52,10 @@
 typedef struct weft__entity_block {
     _Alignas(64) weft_a32 x_count;
     uint32_t first_word;
-    weft_a32 x_retired;    /* slots whose version came to its end: bit set, never alive again */
-    weft_a32 x_had_deaths; /* not 0: a slot died since the owner took it back to 0 (relations) */
+    weft_a32 x_retired; /* slots whose version came to its end: bit set, never alive again */
+    /* not 0: a slot died since the owner took it back to 0 (relations). Above 1: all of them died
+     * at once (directory_lend.h), none has lived since, and this is the highest version */
+    weft_a32 x_had_deaths;
     uint64_t used[WEFT__BLOCK_WORDS];
     _Alignas(64) weft_a64 x_slots[WEFT__BLOCK_SLOTS]; /* version << 32 | location */
 } weft__entity_block;

@@ -48,7 +48,9 @@ weft_result weft__directory_force(weft__directory *directory, uint32_t index, ui
     bool is_used = (block->used[slot / 64] & bit) != 0, is_alive = (version & 1) != 0;
     bool was_alive = (at_load_rlx(&block->x_slots[slot]) >> 32 & 1) != 0;    /* relaxed: idle */
     at_store_rlx(&block->x_slots[slot], (uint64_t)version << 32 | location); /* relaxed: idle */
-    if (is_used && !was_alive) /* it was retired: a snapshot brings it back */
+    if (at_load_rlx(&block->x_had_deaths) > 1)                               /* relaxed: idle */
+        at_store_rlx(&block->x_had_deaths, 1u); /* relaxed: idle; any version may be new */
+    if (is_used && !was_alive)                  /* it was retired: a snapshot brings it back */
         at_store_rlx(&block->x_retired, at_load_rlx(&block->x_retired) - 1); /* relaxed: idle */
     if (is_used == is_alive) return WEFT_OK;
     block->used[slot / 64] ^= bit;

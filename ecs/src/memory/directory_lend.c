@@ -130,8 +130,9 @@ void weft__directory_leave(weft__directory *directory, uint32_t index)
 void weft__lent_level(weft__lent_block *lent)
 {
     const weft_a64 *x_slots = lent->block->x_slots;
-    uint64_t most = 0;
-    for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
+    uint32_t known = at_plain(&lent->block->x_had_deaths);
+    uint64_t most = known > 1 ? (uint64_t)known << 32 : 0;
+    for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS && known <= 1; slot++) {
         uint64_t now = at_plain(&x_slots[slot]);
         most = now > most ? now : most;
     }
@@ -166,21 +167,22 @@ void weft__lent_settle(weft__entity_block *block, uint32_t count)
 
 void weft__lent_kill(weft__entity_block *block)
 {
-    uint32_t retired = 0;
+    uint32_t retired = 0, most = 0;
     memset(block->used, 0, sizeof block->used);
     for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
         /* relaxed, also below: the block is of this thread alone */
         uint32_t version = (uint32_t)(at_load_rlx(&block->x_slots[slot]) >> 32);
-        if ((version & 1) == 0) continue;
         bool is_last = version == WEFT__VERSION_LAST;
-        uint64_t dead = is_last ? 0 : (uint64_t)(version + 1) << 32;
-        at_store_rlx(&block->x_slots[slot], dead); /* relaxed: above */
+        uint32_t next = is_last ? 0 : version + (version & 1);
+        most = next > most ? next : most;
+        if ((version & 1) == 0) continue;
+        at_store_rlx(&block->x_slots[slot], (uint64_t)next << 32); /* relaxed: above */
         if (!is_last) continue;
         block->used[slot / 64] |= UINT64_C(1) << slot % 64;
         retired++;
     }
     block->first_word = 0;
-    at_store_rlx(&block->x_count, retired);   /* relaxed: above */
-    at_store_rlx(&block->x_retired, retired); /* relaxed: above */
-    at_store_rlx(&block->x_had_deaths, 1u);   /* relaxed: above */
+    at_store_rlx(&block->x_count, retired);                  /* relaxed: above */
+    at_store_rlx(&block->x_retired, retired);                /* relaxed: above */
+    at_store_rlx(&block->x_had_deaths, most > 1 ? most : 1); /* relaxed: above */
 }

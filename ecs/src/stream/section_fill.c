@@ -59,24 +59,24 @@ static bool export_read(const weft__load *load, weft_entity stored, uint64_t *ha
 }
 
 /* One ENTITY field of `count` values, `size` bytes apart: stored handles become those of the world.
- * All that is asked is in registers and one small table, for there are millions. False: one cannot
- * be. */
+ * All that is asked is in registers and one small table, for there are millions; the slot is in the
+ * bits of an index that tag and block leave alone. False: one cannot be. */
 static bool references_read(const filling *f, char *field, size_t size, uint64_t count)
 {
     const weft__load *load = f->load;
-    const weft__lent_block *const blocks = load->blocks;
-    const uint32_t tag = f->world->directory.tag_bits;
-    const uint32_t rows = weft__section_of(load->stream, load->section)->rows;
+    const uint64_t *const handles = load->handles;
+    const uint64_t rows = weft__section_of(load->stream, load->section)->rows;
     bool is_right = true;
     for (uint64_t i = 0; i < count; i++, field += size) {
         uint64_t stored, handle = 0;
         memcpy(&stored, field, sizeof stored);
-        uint32_t row = (uint32_t)stored, block = row / WEFT__BLOCK_SLOTS;
-        if (stored >> 32 == WEFT__STORED_ROW && row < rows)
-            handle = (uint64_t)blocks[block].version << 32 |
-                     ((blocks[block].index * WEFT__BLOCK_SLOTS + row % WEFT__BLOCK_SLOTS) ^ tag);
-        else
-            is_right &= export_read(load, (weft_entity){row, (uint32_t)(stored >> 32)}, &handle);
+        uint64_t row = stored - ((uint64_t)WEFT__STORED_ROW << 32);
+        if (__builtin_expect(row < rows, 1)) {
+            handle = handles[row / WEFT__BLOCK_SLOTS] ^ (row % WEFT__BLOCK_SLOTS);
+        } else {
+            weft_entity other = {(uint32_t)stored, (uint32_t)(stored >> 32)};
+            is_right &= export_read(load, other, &handle);
+        }
         memcpy(field, &handle, sizeof handle);
     }
     return is_right;

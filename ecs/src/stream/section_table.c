@@ -144,6 +144,8 @@ void weft__section_table_fill(weft__load *load)
     for (uint32_t i = 0; i < load->loaded.block_count; i++) {
         uint32_t left = section->rows - i * WEFT__BLOCK_SLOTS;
         weft__lent_level(&load->blocks[i]);
+        weft_entity first = weft__lent_handle(&stream->world->directory, &load->blocks[i], 0);
+        memcpy(&load->handles[i], &first, sizeof first);
         weft__lent_settle(load->blocks[i].block,
                           left < WEFT__BLOCK_SLOTS ? left : WEFT__BLOCK_SLOTS);
     }

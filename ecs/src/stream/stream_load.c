@@ -125,6 +125,7 @@ static weft__load *load_make(weft_stream *stream, uint32_t section)
     load->tuples = weft__stream_alloc(world, s->run_count, sizeof *load->tuples);
     load->locations = weft__stream_alloc(world, s->piece_count, sizeof *load->locations);
     load->blocks = weft__stream_alloc(world, blocks, sizeof *load->blocks);
+    load->handles = weft__stream_alloc(world, blocks, sizeof *load->handles);
     load->chunks = weft__stream_alloc(world, s->piece_count, sizeof *load->chunks);
     load->loaded.blocks = weft__stream_alloc(world, blocks, sizeof(uint32_t));
     load->loaded.chunks = weft__stream_alloc(world, s->piece_count, sizeof *load->loaded.chunks);
@@ -136,7 +137,8 @@ static weft__load *load_make(weft_stream *stream, uint32_t section)
 static bool load_is_made(const weft__load *load)
 {
     return load->tuples != NULL && load->locations != NULL && load->blocks != NULL &&
-           load->chunks != NULL && load->loaded.blocks != NULL && load->loaded.chunks != NULL;
+           load->handles != NULL && load->chunks != NULL && load->loaded.blocks != NULL &&
+           load->loaded.chunks != NULL;
 }
 
 /* Frees the load itself. */
@@ -150,6 +152,7 @@ static void load_free(weft__load *load)
     weft__stream_free(world, load->tuples, s->run_count, sizeof *load->tuples);
     weft__stream_free(world, load->locations, s->piece_count, sizeof *load->locations);
     weft__stream_free(world, load->blocks, blocks, sizeof *load->blocks);
+    weft__stream_free(world, load->handles, blocks, sizeof *load->handles);
     weft__stream_free(world, load->chunks, s->piece_count, sizeof *load->chunks);
     if (load->loaded.blocks != NULL) load->loaded.block_count = blocks;
     weft__loaded_free(world, &load->loaded);

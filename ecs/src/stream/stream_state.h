@@ -49,6 +49,7 @@ typedef struct weft__load {
     weft__tuple **tuples;       /* [run of the section]; held */
     uint32_t *locations;        /* [piece of the section] */
     weft__lent_block *blocks;   /* [loaded.block_count] */
+    uint64_t *handles;          /* [loaded.block_count] of the first slots; by piece 0 */
     const weft_entity *exports; /* of section 0, or NULL */
     uint32_t export_count;
     /* the crew's */
