@@ -22,6 +22,8 @@ typedef struct stream {
     double idle_ns; /* between runs */
     double interrupt, interrupt_ns;
     double spread; /* even and odd runs take 1 - spread and 1 + spread */
+    uint32_t row;  /* runs before a rest of 20 ms; 0: no rests */
+    uint32_t cold; /* splits after a rest that take twice what one worker takes */
     double most;   /* bound: share of what one worker alone takes, uninterrupted */
 } stream;
 
@@ -29,17 +31,19 @@ static const stream streams[] = {
     {"gains", 1e6, 1.9, .idle_ns = 1e5, .most = 0.547},
     {"rarely busy core", 1e6, 1.9, 4e6, 0.1, 1e5, .most = 0.617},
     {"often busy core", 1e6, 1.9, 4e6, 0.3, 1e5, .most = 0.788},
-    {"rarely busy core, short loop", 1e5, 1.8, 4e6, 0.1, 1e5, .most = 0.721},
+    {"rarely busy core, short loop", 1e5, 1.8, 4e6, 0.1, 1e5, .most = 0.749},
     {"short bursts", 1e5, 1.8, 3e5, 0.3, 1e5, .most = 0.948},
     {"60 Hz", 1e6, 1.8, 4e6, 0.1, 1.6e7, .most = 0.695},
     {"uneven", 1e6, 1.9, .idle_ns = 1e5, .spread = 0.5, .most = 0.548},
-    {"uneven, busy core", 1e6, 1.9, 4e6, 0.1, 1e5, .spread = 0.5, .most = 0.915},
+    {"uneven, busy core", 1e6, 1.9, 4e6, 0.1, 1e5, .spread = 0.5, .most = 0.868},
     {"mostly busy core", 1e5, 1.8, 1e6, 0.5, 1e5, .most = 1.072},
-    {"gains little, busy core", 2e5, 1.2, 2e6, 0.5, 1e5, .most = 1.094},
+    {"gains little, busy core", 2e5, 1.2, 2e6, 0.5, 1e5, .most = 1.137},
     {"loses little", 1e6, 0.9, .idle_ns = 1e5, .most = 1.047},
     {"loses, busy core", 1e6, 0.8, 4e6, 0.1, 1e5, .most = 1.049},
     {"loses much", 1e5, 0.5, .idle_ns = 1e5, .most = 1.062},
     {"loses, interrupted", 6e4, 0.7, .interrupt = 0.01, .interrupt_ns = 2e5, .most = 1.086},
+    {"rows, cold second core", 3.5e4, 1.9, .row = 60, .cold = 4, .most = 0.664},
+    {"rows, cold, busy core", 3.5e4, 1.9, 4e6, 0.1, .row = 60, .cold = 4, .most = 0.789},
     {"tiny, interrupted", 2e3, 1.0, .interrupt = 0.0001, .interrupt_ns = 4e6, .most = 1.23},
 };
 
@@ -47,6 +51,7 @@ static const stream streams[] = {
 typedef struct play {
     uint64_t dice;
     double now, burst_begin, burst_end;
+    uint32_t cold; /* splits left that take longer */
 } play;
 
 static double chance(play *p)
@@ -69,8 +74,10 @@ static void pass_bursts(play *p, const stream *s)
 /* Two workers. A part that the second one holds when its core is taken waits for the core. */
 static double run_split(play *p, const stream *s, double alone, weft__cost_split *split)
 {
-    const double wake = 5e3;
-    double wall = alone / s->gain + wake, busy = 2 * wall;
+    const double wake = s->row != 0 ? 5e2 : 5e3;
+    double wall = alone / s->gain + wake;
+    if (p->cold > 0) p->cold--, wall = 2 * alone;
+    double busy = 2 * wall;
     bool is_late = p->burst_begin <= p->now && p->now < p->burst_end;
     if (is_late) {
         busy = alone;
@@ -116,6 +123,7 @@ static double played(const stream *s, uint64_t seed)
         double taken = run_one(&p, s, weft__cost_state_of(&cost), alone);
         wall += taken;
         p.now += taken + s->idle_ns;
+        if (s->row != 0 && (uint32_t)runs % s->row == 0) p.now += 2e7, p.cold = s->cold;
     }
     return wall / runs / s->alone;
 }

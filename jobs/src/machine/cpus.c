@@ -108,6 +108,12 @@ uint32_t weft__cpus_usable(void)
     return count < 1 ? 1 : count;
 }
 
+uint32_t weft__cpus_current(void)
+{
+    int cpu = sched_getcpu();
+    return cpu < 0 ? 0 : (uint32_t)cpu;
+}
+
 void weft__cpus_pin_self(uint32_t index)
 {
     cpu_set_t mask, one;

@@ -16,6 +16,8 @@ uint32_t weft__cpus_usable(void);
 /* Quota of the control group in whole CPUs, rounded down but at least 1; 0: no limit. `root` is put
  * before /proc and /sys (tests), "" for the real ones. */
 uint32_t weft__cpus_quota(const char *root);
+/* The CPU the calling thread runs on at this moment. */
+uint32_t weft__cpus_current(void);
 /* Binds the calling thread to the `index`-th CPU of its mask (modulo their number). */
 void weft__cpus_pin_self(uint32_t index);
 

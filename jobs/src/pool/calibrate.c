@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* calibrate.c: the wake-up time of a worker: a job is submitted while worker 1 sleeps, and
  * stamps the clock when it runs there. The median of a few samples; when the machine is too busy
- * to measure, a default. The whole measurement is bounded, and it leaves no job behind. */
+ * to measure, a default. The whole measurement is bounded, and it leaves no job behind.
+ * Samples that ran on the owner's own CPU do not count: they took a switch of threads (3 us), and
+ * workers with so small a budget fall asleep between two loops of a row. */
 #include "calibrate.h"
 
+#include "cpus.h"
 #include "pool_state.h"
 
 #define SAMPLES 15u
@@ -21,11 +24,13 @@ static uint64_t now_of(weft_job_pool *pool)
 /* When the sample ran; 0: not yet. Owner: sample(); written by its job. */
 typedef struct stamp {
     weft_a64 x_ticks;
+    uint32_t cpu; /* where; published by x_ticks */
 } stamp;
 
 static int take_stamp(weft_job_context *worker, void *argument)
 {
     stamp *out = argument;
+    out->cpu = weft__cpus_current();
     at_store_rel(&out->x_ticks, now_of(worker->pool)); /* P7 */
     return 0;
 }
@@ -50,11 +55,11 @@ static bool settle(weft_job_pool *pool)
     return true;
 }
 
-/* Ticks from submission to run on another worker; 0 when it took too long or ran here. */
+/* Ticks from submission to run on another CPU; 0 when it took too long or ran here. */
 static uint64_t sample(weft_job_pool *pool)
 {
     weft_job_context *owner = &pool->workers[0];
-    stamp run = {{0}};
+    stamp run = {.cpu = 0};
     weft_job_handle handle;
     if (!settle(pool)) return 0;
     uint64_t begun = now_of(pool);
@@ -67,6 +72,7 @@ static uint64_t sample(weft_job_pool *pool)
            now_of(pool) < limit)
         at_stall();
     weft_job_wait(owner, handle, NULL);
+    if (run.cpu == weft__cpus_current()) return 0;
     return stamped > begun ? stamped - begun : 0;
 }
 

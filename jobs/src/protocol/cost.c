@@ -10,6 +10,7 @@
 #define FIRST_SHARE 8u  /* the first pause is so many times what was lost; 64: 13 % slower */
 #define FAILURES_MAX 4u /* 8, 16, 32, 64 times: tries then cost 1.6 %; always 8: 16 % */
 #define LOSS_MAX_TICKS (UINT64_C(1) << 26) /* about 20 ms: pauses end within a second */
+#define TRIAL_TICKS (UINT64_C(1) << 20)    /* 0.4 ms, what splits in a row may lose; none: 60 % */
 #define ACCOUNT_UNITS 16u                  /* of a loop's predicted time */
 #define ACCOUNT_MAX 16383                  /* 1,024 loops: what its field holds */
 #define CREDIT_MAX 64                      /* four loops; none: 10 % */
@@ -73,19 +74,20 @@ bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wal
 {
     bool has_gained = wall < alone - alone / 16;
     uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
-    uint64_t retry = history >> 24;
+    uint64_t retry = history >> 24, loss = wall > alone ? wall - alone : 0;
     uint32_t failures = weft__cost_failures(cost);
     int account = account_of(history);
+    uint64_t debt = account < 0 ? alone / ACCOUNT_UNITS * (uint64_t)-account : 0;
     if (has_gained) {
         account += in_units(alone - wall, alone);
         if (account > CREDIT_MAX) account = CREDIT_MAX;
         if (account == CREDIT_MAX) failures = 0;
-    } else if (account >= 0) {
-        account -= in_units(wall > alone ? wall - alone : 0, alone) + 1;
+    } else if (debt < TRIAL_TICKS && account > -ACCOUNT_MAX) {
+        account -= in_units(loss, alone) + 1;
+        if (account < -ACCOUNT_MAX) account = -ACCOUNT_MAX;
     } else {
         if (failures < FAILURES_MAX) failures++;
-        uint64_t lost =
-            (wall > alone ? wall - alone : 0) + alone / ACCOUNT_UNITS * (uint64_t)(-account - 1);
+        uint64_t lost = loss + debt - alone / ACCOUNT_UNITS;
         retry = ((now + pause_after(failures, alone, lost)) >> RETRY_UNIT_BITS) + 1; /* up */
         account = 0;
     }
@@ -96,7 +98,9 @@ bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wal
 
 void weft__cost_learn_split(weft__cost_state *cost, const weft__cost_split *split)
 {
-    uint64_t busy = split->busy, most = split->predicted + split->predicted / 4;
+    bool was_in_debt = account_of(at_load_rlx(&cost->x_history)) < 0; /* relaxed: an estimate */
+    uint64_t busy = split->busy, most = split->predicted;
+    if (!was_in_debt) most += most / 4;
     bool is_trusted = split->predicted == 0 ||
                       weft__cost_judge_split(cost, split->predicted, split->wall, split->now);
     weft__cost_learn(cost, is_trusted || busy < most ? busy : most, split->count);

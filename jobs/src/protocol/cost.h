@@ -12,10 +12,13 @@
  * times when that happens again and again: then tries that fail cost 1.6 % of the time, and a
  * loop that lost little comes back soon. While the account is in credit there is no pause: a
  * host that takes a CPU away now and then costs single calls, and splitting gains all the same.
- * Credit is bounded, so that a core that becomes busy for good is noticed soon; and the first
- * failure without credit is repeated at once: a split that found its memory cold, or whose
- * worker lost its CPU, says nothing about the next (21 % slower without). Only full credit ends
- * the row of longer and longer pauses (7 %).
+ * Credit is bounded, so that a core that becomes busy for good is noticed soon; and failures
+ * without credit are repeated at once until they have lost 0.4 ms: a split that found its memory
+ * cold, or whose worker lost its CPU, says nothing about the next (21 % slower without), and a
+ * core that has just been woken takes up to three times as long for about half a millisecond
+ * (60 %). While they are repeated they teach nothing new about one worker: an estimate that
+ * splits raise may call their loss a gain (10 %). Only full credit ends the row of longer and
+ * longer pauses (7 %).
  *
  * The percentages beside the constants and steps are of tests/jobs/test_cost_streams.c: how much
  * slower the loops of the worst of its streams become without.
