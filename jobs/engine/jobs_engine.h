@@ -181,6 +181,15 @@ weft__fire_system(uint32_t worker, const char *name, uint32_t stage, uint32_t ro
 {
     WEFT_PROBE4(system, worker, name, stage, rows);
 }
+/* A piece of a system's body begins on another worker than the one that began it, or has ended. */
+static inline __attribute__((always_inline)) void weft__fire_piece(uint32_t worker,
+                                                                   const char *name, bool is_begin)
+{
+    if (is_begin)
+        WEFT_PROBE2(piece_begin, worker, name);
+    else
+        WEFT_PROBE2(piece_end, worker, name);
+}
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif

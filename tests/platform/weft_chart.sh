@@ -24,6 +24,8 @@ if command -v gnuplot >/dev/null 2>&1; then
     grep -q '3 panels, 3 cases' log || { fail "panels:"; cat log; }
     python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' a.svg || fail "the SVG is not valid XML"
     grep -q 'speed-up' a.svg && grep -q 'iter.move3' a.svg || fail "titles are missing"
+    grep -q '^<rect .*fill="#ffffff"' a.svg && grep -q '\[fill="#ffffff"\] { fill: var(--ground)' a.svg ||
+        fail "the ground stays white in the dark"
     echo '{"machine":{}}' >empty.json
     "$tool" -o b.svg empty.json 2>/dev/null
     [ $? -eq 2 ] || fail "nothing to draw must be status 2"

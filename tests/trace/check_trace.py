@@ -207,7 +207,7 @@ def check_probes():
         print("probes: not checked (no sys/sdt.h or no readelf)")
         return
     done = subprocess.run(["readelf", "-n", PROGRAM], capture_output=True, text=True)
-    for probe in ("job_begin", "job_end", "steal", "park", "unpark", "wake", "span_begin", "system"):
+    for probe in ("job_begin", "job_end", "steal", "park", "unpark", "wake", "span_begin", "system", "piece_begin"):
         check(f"Name: {probe}\n" in done.stdout, f"no probe {probe}")
 
 

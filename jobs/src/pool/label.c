@@ -29,6 +29,7 @@ void weft__label_begin(weft_job_context *worker, weft__labelled *piece, const we
     piece->is_shown = weft__label_show(worker, label);
     piece->begun = label->took != NULL ? now_ns(worker) : 0;
     weft__note(worker, WEFT_JOB_EVENT_SPAN_BEGIN, label->name, UINT32_MAX);
+    weft__fire_piece(worker->head.index, label->name, true);
     weft__running_begin(&piece->running, label->name);
 }
 
@@ -36,6 +37,7 @@ void weft__label_end(weft_job_context *worker, weft__labelled *piece)
 {
     const weft__label *label = piece->label;
     weft__running_end(&piece->running);
+    weft__fire_piece(worker->head.index, label->name, false);
     weft__note(worker, WEFT_JOB_EVENT_SPAN_END, label->name, 0);
     if (label->took != NULL)
         label->took(label->user, worker->head.index, now_ns(worker) - piece->begun);
