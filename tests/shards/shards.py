@@ -8,8 +8,10 @@ usage: shards.py WEFT screen CATALOGUE HOURS RANKS
        shards.py WEFT stress ROUNDS RUNS
        shards.py WEFT trace MERGE             MERGE: tools/weft-trace-merge
        shards.py WEFT inspect
+       shards.py WEFT campaign
 
-With WEFT_DEEP=1 demo takes 1, 2, 3, 4, 5 and 8 ranks, 1 and 2 workers, 1,000 ticks. More ranks than cores share them.
+campaign: every model as it is, 1,000 ticks, on 1, 2, 3, 4, 5 and 8 ranks x 1 and 2 workers; and restart with 200 ticks. More ranks than
+cores share them.
 """
 import json
 import os
@@ -183,8 +185,9 @@ if not shutil.which("mpirun"):
 with tempfile.TemporaryDirectory(prefix="weft_shards_") as temporary:
     if WHAT == "screen":
         screen(*REST, temporary)
-    elif WHAT == "demo" and os.environ.get("WEFT_DEEP"):
-        demo(1000, ["%dx%d" % (n, w) for n in (1, 2, 3, 4, 5, 8) for w in (1, 2)], *REST[2:])
+    elif WHAT == "campaign":
+        demo(1000, ["%dx%d" % (n, w) for n in (1, 2, 3, 4, 5, 8) for w in (1, 2)])
+        restart(200, temporary)
     elif WHAT == "demo":
         demo(int(REST[0]), REST[1].split(","), *REST[2:])
     elif WHAT == "restart":

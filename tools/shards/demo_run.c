@@ -77,7 +77,7 @@ static weft_result fill(demo *run)
     weft_result result;
     if (run->options->load) {
         result = weft_shard_load(run->shard, run->options->load);
-        return together(run, run->options->load, result);
+        return together(run, "cannot load", result);
     }
     result = together(run, "cannot create the entities", run->model->populate(run));
     if (result != WEFT_OK) return result;
@@ -162,7 +162,7 @@ static weft_result run_all(demo *run)
         result = run->model->report(run);
     if (result == WEFT_OK && run->options->save) {
         result = weft_shard_save(run->shard, run->options->save);
-        result = together(run, run->options->save, result);
+        result = together(run, "cannot save", result);
     }
     if (result == WEFT_OK) result = print_hash(run);
     return result == WEFT_OK ? print_end(run) : result;
