@@ -7,18 +7,83 @@
 
 #include <dlfcn.h>
 
+/* ---- dependents ---- */
+
+/* Puts a handle into the world's list; NULL with an exception, and the handle has ended. */
+static dependent *depend(World *world, void *handle, void (*end)(void *handle))
+{
+    dependent *self = PyMem_Malloc(sizeof *self);
+    if (self == NULL) {
+        end(handle);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    *self = (dependent){
+        .next = world->dependents, .at = &world->dependents, .end = end, .handle = handle};
+    if (self->next != NULL) self->next->at = &self->next;
+    world->dependents = self;
+    return self;
+}
+
+/* Takes it out of the list and ends the handle. */
+static void end_dependent(dependent *self)
+{
+    if (self->at == NULL) return;
+    *self->at = self->next;
+    if (self->next != NULL) self->next->at = self->at;
+    self->at = NULL;
+    self->end(self->handle);
+    self->handle = NULL;
+}
+
+/* Ends a handle with its object, or after the step. */
+static void drop(World *world, dependent *self)
+{
+    if (world->is_stepping) {
+        self->is_orphan = 1;
+        return;
+    }
+    end_dependent(self);
+    PyMem_Free(self);
+}
+
+void weft_py_end_dependents(World *world, bool orphans_only)
+{
+    for (dependent *self = world->dependents, *next; self != NULL; self = next) {
+        next = self->next;
+        if (orphans_only && !self->is_orphan) continue;
+        end_dependent(self);
+        if (self->is_orphan) PyMem_Free(self);
+    }
+}
+
+/* The object of a handle that `end` ends; NULL with an exception, and the handle has ended. */
+static PyObject *keep(World *world, PyTypeObject *type, void *handle, void (*end)(void *handle))
+{
+    dependent *kept = depend(world, handle, end);
+    if (kept == NULL) return NULL;
+    Kept *made = weft_py_new(type);
+    if (made == NULL) {
+        drop(world, kept);
+        return NULL;
+    }
+    made->world = (World *)Py_NewRef((PyObject *)world);
+    made->dependent = kept;
+    return (PyObject *)made;
+}
+
+static void kept_dealloc(Kept *self)
+{
+    if (self->world != NULL) drop(self->world, self->dependent);
+    Py_XDECREF((PyObject *)self->world);
+    weft_py_free((PyObject *)self);
+}
+
 /* ---- snapshots ---- */
 
 static void snapshot_end(void *handle)
 {
     weft_snapshot_destroy(handle);
-}
-
-static void snapshot_dealloc(Snapshot *self)
-{
-    if (self->world != NULL) weft_py_drop(self->world, self->dependent);
-    Py_XDECREF((PyObject *)self->world);
-    weft_py_free((PyObject *)self);
 }
 
 /* The snapshot of an argument, which has to be of this world. */
@@ -28,7 +93,7 @@ static bool read_snapshot(World *self, PyObject *from, weft_snapshot **out)
         PyErr_SetString(PyExc_TypeError, "a snapshot is needed");
         return false;
     }
-    Snapshot *snapshot = (Snapshot *)from;
+    Kept *snapshot = (Kept *)from;
     *out = snapshot->dependent->handle;
     if (snapshot->world == self && *out != NULL) return true;
     PyErr_SetString(PyExc_ValueError, "the snapshot is of another world");
@@ -46,15 +111,7 @@ PyObject *weft_py_snapshot_take(World *self, PyObject *arguments)
     weft_snapshot *taken;
     weft_result result = weft_snapshot_take(self->world, previous, &taken);
     if (result != WEFT_OK) return weft_py_fail(self, result);
-    dependent *kept = weft_py_depend(self, taken, snapshot_end);
-    Snapshot *made = kept == NULL ? NULL : weft_py_new(weft_py_snapshot);
-    if (made == NULL) {
-        weft_py_drop(self, kept);
-        return NULL;
-    }
-    made->world = (World *)Py_NewRef((PyObject *)self);
-    made->dependent = kept;
-    return (PyObject *)made;
+    return keep(self, weft_py_snapshot, taken, snapshot_end);
 }
 
 PyObject *weft_py_snapshot_restore(World *self, PyObject *arguments)
@@ -67,8 +124,8 @@ PyObject *weft_py_snapshot_restore(World *self, PyObject *arguments)
     return weft_py_done(self, weft_snapshot_restore(self->world, snapshot));
 }
 
-static PyType_Slot snapshot_slots[] = {{Py_tp_dealloc, snapshot_dealloc}, {0}};
-PyType_Spec weft_py_snapshot_spec = {"weft._native.Snapshot", sizeof(Snapshot), 0,
+static PyType_Slot snapshot_slots[] = {{Py_tp_dealloc, kept_dealloc}, {0}};
+PyType_Spec weft_py_snapshot_spec = {"weft._native.Snapshot", sizeof(Kept), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                      snapshot_slots};
 
@@ -79,13 +136,6 @@ static void recorder_end(void *handle)
     weft_recorder_destroy(handle);
 }
 
-static void recorder_dealloc(Recorder *self)
-{
-    if (self->world != NULL) weft_py_drop(self->world, self->dependent);
-    Py_XDECREF((PyObject *)self->world);
-    weft_py_free((PyObject *)self);
-}
-
 PyObject *weft_py_recorder_create(World *self, PyObject *unused)
 {
     (void)unused;
@@ -93,26 +143,18 @@ PyObject *weft_py_recorder_create(World *self, PyObject *unused)
     weft_recorder *recorder;
     weft_result result = weft_recorder_create(self->world, &recorder);
     if (result != WEFT_OK) return weft_py_fail(self, result);
-    dependent *kept = weft_py_depend(self, recorder, recorder_end);
-    Recorder *made = kept == NULL ? NULL : weft_py_new(weft_py_recorder);
-    if (made == NULL) {
-        weft_py_drop(self, kept);
-        return NULL;
-    }
-    made->world = (World *)Py_NewRef((PyObject *)self);
-    made->dependent = kept;
-    return (PyObject *)made;
+    return keep(self, weft_py_recorder, recorder, recorder_end);
 }
 
 /* The recorder for a call; NULL with an exception. Recording changes nothing yet: views may
  * live. */
-static weft_recorder *use(Recorder *self)
+static weft_recorder *use(Kept *self)
 {
     return weft_py_use(self->world, READS) == NULL ? NULL : self->dependent->handle;
 }
 
 /* (components): the handle of the entity-to-be, for this recorder. */
-static PyObject *recorder_create(Recorder *self, PyObject *list)
+static PyObject *recorder_create(Kept *self, PyObject *list)
 {
     weft_component *components;
     uint32_t count;
@@ -127,7 +169,7 @@ static PyObject *recorder_create(Recorder *self, PyObject *list)
     return result == WEFT_OK ? weft_py_entity_number(made) : weft_py_fail(self->world, result);
 }
 
-static PyObject *recorder_destroy(Recorder *self, PyObject *number)
+static PyObject *recorder_destroy(Kept *self, PyObject *number)
 {
     weft_entity entity;
     weft_recorder *recorder = use(self);
@@ -136,7 +178,7 @@ static PyObject *recorder_destroy(Recorder *self, PyObject *number)
 }
 
 /* (entity, component, is added). */
-static PyObject *recorder_change(Recorder *self, PyObject *arguments)
+static PyObject *recorder_change(Kept *self, PyObject *arguments)
 {
     PyObject *number, *type;
     int is_added;
@@ -152,7 +194,7 @@ static PyObject *recorder_change(Recorder *self, PyObject *arguments)
 }
 
 /* (entity, component, bytes). */
-static PyObject *recorder_set(Recorder *self, PyObject *arguments)
+static PyObject *recorder_set(Kept *self, PyObject *arguments)
 {
     PyObject *number, *type, *bytes;
     weft_entity entity;
@@ -170,7 +212,7 @@ static PyObject *recorder_set(Recorder *self, PyObject *arguments)
     return weft_py_done(self->world, result);
 }
 
-static PyObject *recorder_play(Recorder *self, PyObject *unused)
+static PyObject *recorder_play(Kept *self, PyObject *unused)
 {
     (void)unused;
     if (weft_py_use(self->world, CHANGES) == NULL) return NULL;
@@ -186,8 +228,8 @@ static PyMethodDef recorder_methods[] = {
     {0},
 };
 static PyType_Slot recorder_slots[] = {
-    {Py_tp_dealloc, recorder_dealloc}, {Py_tp_methods, recorder_methods}, {0}};
-PyType_Spec weft_py_recorder_spec = {"weft._native.Recorder", sizeof(Recorder), 0,
+    {Py_tp_dealloc, kept_dealloc}, {Py_tp_methods, recorder_methods}, {0}};
+PyType_Spec weft_py_recorder_spec = {"weft._native.Recorder", sizeof(Kept), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                      recorder_slots};
 

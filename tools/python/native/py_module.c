@@ -52,53 +52,6 @@ PyObject *weft_py_done(World *self, weft_result result)
     Py_RETURN_NONE;
 }
 
-dependent *weft_py_depend(World *world, void *handle, void (*end)(void *handle))
-{
-    dependent *self = PyMem_Malloc(sizeof *self);
-    if (self == NULL) {
-        end(handle);
-        PyErr_NoMemory();
-        return NULL;
-    }
-    *self = (dependent){
-        .next = world->dependents, .at = &world->dependents, .end = end, .handle = handle};
-    if (self->next != NULL) self->next->at = &self->next;
-    world->dependents = self;
-    return self;
-}
-
-/* Takes it out of the list and ends the handle. */
-static void end_dependent(dependent *self)
-{
-    if (self->at == NULL) return;
-    *self->at = self->next;
-    if (self->next != NULL) self->next->at = self->at;
-    self->at = NULL;
-    self->end(self->handle);
-    self->handle = NULL;
-}
-
-void weft_py_drop(World *world, dependent *self)
-{
-    if (self == NULL) return;
-    if (world->is_stepping) {
-        self->is_orphan = 1;
-        return;
-    }
-    end_dependent(self);
-    PyMem_Free(self);
-}
-
-void weft_py_end_dependents(World *world, bool orphans_only)
-{
-    for (dependent *self = world->dependents, *next; self != NULL; self = next) {
-        next = self->next;
-        if (orphans_only && !self->is_orphan) continue;
-        end_dependent(self);
-        if (self->is_orphan) PyMem_Free(self);
-    }
-}
-
 bool weft_py_entity(PyObject *from, weft_entity *out)
 {
     PyObject *index = PyNumber_Index(from); /* integers of NumPy, too */

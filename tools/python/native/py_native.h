@@ -76,15 +76,11 @@ typedef struct Column {
     uint64_t position;
 } Column;
 
-typedef struct Snapshot {
+/* Snapshot and Recorder of Python. */
+typedef struct Kept {
     PyObject_HEAD World *world;
-    dependent *dependent; /* a weft_snapshot */
-} Snapshot;
-
-typedef struct Recorder {
-    PyObject_HEAD World *world;
-    dependent *dependent; /* a weft_recorder */
-} Recorder;
+    dependent *dependent; /* a weft_snapshot or a weft_recorder */
+} Kept;
 
 /* The types of the module, made at import. */
 extern PyObject *weft_py_error;
@@ -103,11 +99,7 @@ PyObject *weft_py_fail(World *self, weft_result result);
 /* None, or as weft_py_fail. */
 PyObject *weft_py_done(World *self, weft_result result);
 
-/* Puts a handle into the world's list; NULL with an exception, and the handle has ended. */
-dependent *weft_py_depend(World *world, void *handle, void (*end)(void *handle));
-/* Ends a handle with its object; NULL is ignored. */
-void weft_py_drop(World *world, dependent *self);
-/* Ends all of them, or those that were dropped during a step. */
+/* Ends all dependents, or those that were dropped during a step. */
 void weft_py_end_dependents(World *world, bool orphans_only);
 
 /* Arguments. False with an exception. */

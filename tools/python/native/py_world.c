@@ -161,6 +161,7 @@ static PyObject *world_step(World *self, PyObject *arguments)
     self->is_stepping = 1;
     Py_BEGIN_ALLOW_THREADS result = weft_world_step(self->world, dt);
     Py_END_ALLOW_THREADS self->is_stepping = 0;
+    weft_py_end_dependents(self, true);
     return weft_py_done(self, result);
 }
 
