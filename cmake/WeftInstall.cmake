@@ -2,8 +2,8 @@
 # Install rules: headers of all layers under include/weft, libweft.a and libweft.so, libweft-scene beside
 # them, the pkg-config files weft.pc, weft-scene.pc (and -static.pc), the CMake package
 # (find_package(weft) -> weft::weft, weft::weft_shared, weft::weft_static, weft::weft_scene and so on),
-# the weft binary, weft-perf with its modules, the pages; of Release builds the debug information in .debug
-# folders, where debuggers look.
+# man pages, the weft binary, weft-perf with its modules, the pages; of Release builds the debug
+# information in .debug folders, where debuggers look.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(TARGETS ${weft_libraries} EXPORT weftTargets
@@ -58,13 +58,40 @@ if(WEFT_WITH_INSPECT)
             weft-scene-static weft-static)
     endif()
 endif()
+
+# Man pages: section 3 of the headers and weft-perf, by Python where it is there; of commands section 1
+# (tools/CMakeLists.txt).
+find_program(WEFT_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+find_program(WEFT_PYTHON python3)
+set(manual ${PROJECT_BINARY_DIR}/man)
+file(MAKE_DIRECTORY ${manual})
+if(WEFT_PYTHON)
+    set(pages ${PROJECT_SOURCE_DIR}/scheduler/include/weft/weft.hpp)
+    if(TARGET weft_cli)
+        list(APPEND pages ${PROJECT_SOURCE_DIR}/tools/weft-perf)
+    endif()
+    foreach(dir ${dirs})
+        file(GLOB headers CONFIGURE_DEPENDS ${dir}/include/weft/*.h)
+        list(APPEND pages ${headers})
+    endforeach()
+    add_custom_command(OUTPUT ${manual}/man3/weft.3 VERBATIM
+        COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual}/man3
+        COMMAND ${WEFT_PYTHON} ${PROJECT_SOURCE_DIR}/tools/docs/man_pages.py ${manual} ${pages}
+        DEPENDS ${pages} ${PROJECT_SOURCE_DIR}/tools/docs/man_pages.py
+        COMMENT "Making the man pages of the headers")
+    add_custom_target(weft_manual ALL DEPENDS ${manual}/man3/weft.3)
+    if(TARGET weft_cli)
+        add_dependencies(weft_cli weft_manual)
+    endif()
+endif()
+install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+
 if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/weft.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft)
     install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/_weft
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-    install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/weft-perf DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/profile DESTINATION ${CMAKE_INSTALL_DATADIR}/weft
         PATTERN __pycache__ EXCLUDE)

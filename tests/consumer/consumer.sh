@@ -23,6 +23,24 @@ prefix=$work/prefix
 expect echo WEFT_OK
 [ "$("$prefix/bin/weft" --version)" = "weft $version" ]
 
+step "man pages: of each command, header and function; they render"
+man=$prefix/share/man
+for page in man1/weft.1 man1/weft-bench.1 man1/weft-perf.1 man1/weft-shards.1 man3/weft.3 man3/weft.hpp.3; do
+    [ -s "$man/$page" ] || { echo "FAILED: no $page"; exit 1; }
+done
+# Functions as docs/reference lists them.
+for name in $(sed -n 's/^| `\(weft_[a-z_]*\)(.*/\1/p' "$source"/docs/reference/api-*.md); do
+    [ -s "$man/man3/$name.3" ] || { echo "FAILED: no man page for $name"; exit 1; }
+done
+grep -h '^\.so ' "$man"/man3/* | sort -u | while read -r _ target; do
+    [ -s "$man/$target" ] || { echo "FAILED: a man page leads to $target, which is not there"; exit 1; }
+done
+if command -v groff >/dev/null; then
+    # shellcheck disable=SC2046 # a list
+    groff -man -Kutf8 -Tutf8 -ww -z $(grep -L '^\.so ' "$man"/man1/* "$man"/man3/*) 2>"$work/warnings" || true
+    [ ! -s "$work/warnings" ] || { echo "FAILED: groff says"; head -n 20 "$work/warnings"; exit 1; }
+fi
+
 step "pkg-config, shared and static, strict C11"
 pc=$(dirname "$(find "$prefix" -name weft.pc)")
 export PKG_CONFIG_PATH="$pc"

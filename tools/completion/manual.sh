@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# manual.sh WEFT DIR: writes the manual pages weft.1 and weft-COMMAND.1, each from the command's own --help.
+# manual.sh WEFT DIR: writes the manual pages weft.1 and weft-COMMAND.1, each from the command's own --help,
+# and weft-shards.1.
 set -eu
 weft=$1 dir=$2
 mkdir -p "$dir"
@@ -20,3 +21,11 @@ mv "$dir/weft.1.part" "$dir/weft.1"
         rm -f "$dir/weft-$command.1.part" # weft simulate without its program
     fi
 done
+{
+    printf '.TH WEFT-SHARDS 1\n.SH NAME\nweft-shards \\- the commands of weft that run as several processes\n'
+    printf '.SH SYNOPSIS\n.B weft-shards\nCOMMAND [options] [arguments]\n.SH DESCRIPTION\n'
+    printf 'The part of weft that is linked with MPI. weft becomes this program when a command needs it '
+    printf '(weft shard\\-demo, weft screen \\-\\-shards); it takes the same arguments.\n'
+    printf '.SH SEE ALSO\n.BR weft (1)\n'
+} >"$dir/weft-shards.1.part"
+mv "$dir/weft-shards.1.part" "$dir/weft-shards.1"

@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""man_pages.py DIR HEADER...: writes DIR/man3/weft_<name>.3, a man page for each public header: what it is for, then each
-declaration with its comment, under the headings of the header."""
+"""man_pages.py DIR FILE...: writes a man page of each file. Of a header of C, DIR/man3/weft_<name>.3 (weft.3 of weft.h):
+what it is for, then each declaration with its comment, under the headings of the header; the name of each function leads
+to it. Of a header of C++, DIR/man3/<name>.hpp.3: what it is for. Of a command in Python, DIR/man1/<name>.1: its docstring."""
+import ast
 import os
 import re
 import sys
 
 TOKEN = re.compile(r"/\*.*?\*/|^#define[^\n]*(?:\\\n[^\n]*)*|^(?:typedef|WEFT_API|static inline|struct|enum)\b", re.S | re.M)
-CODE_LINE = re.compile(r"^ {4}")
+CODE_LINE = re.compile(r"^ {2}")
 
 
 def roff(text):
@@ -49,21 +51,27 @@ def declaration(text, at):
 
 def shown(text):
     """A declaration as a reader wants it: inline functions without their bodies."""
+    text = re.sub(r"__attribute__\(\(.*?\)\)\s*", "", text)
     if text.startswith("static inline"):
         return text[:text.index("{")].strip() + ";"
     return text.removeprefix("WEFT_API ")
 
 
-def page(path, text):
-    """The man page of a header."""
-    name = os.path.basename(path)[:-2]
-    opener = re.search(r"/\* " + re.escape(name) + r"\.h: (.*?)\*/", text, re.S)
+def title_of(header):
+    """The name of a header's page."""
+    return "weft_" + header[:-2] if header.endswith(".h") and header != "weft.h" else header.removesuffix(".h")
+
+
+def page(header, text):
+    """The man page of a header, and the functions that it declares."""
+    text = re.sub(r"^WEFT_\w*INLINE\b", "static inline", text, flags=re.M)
+    opener = re.search(r"/\* " + re.escape(header) + r": (.*?)\*/", text, re.S)
     lines = said("/*" + opener[1] + "*/")
     first = re.split(r"(?<=\.)\s", " ".join(lines), maxsplit=1)[0].rstrip(".")
-    out = [f'.TH WEFT_{name.upper()} 3 "" "weft" "weft"', ".SH NAME", roff(f"weft/{name}.h - {first}"), ".SH SYNOPSIS",
-           ".nf", f"#include <weft/{name}.h>", ".fi", ".SH DESCRIPTION", paragraphs(lines)]
-    at, doc = opener.end(), None
-    while found := TOKEN.search(text, at):
+    out = [f'.TH {title_of(header).upper()} 3 "" "weft" "weft"', ".SH NAME", f"weft/{roff(header)} \\- {roff(first)}", ".SH SYNOPSIS",
+           ".nf", f"#include <weft/{header}>", ".fi", ".SH DESCRIPTION", paragraphs(lines)]
+    at, doc, functions = opener.end(), None, []
+    while found := header.endswith(".h") and TOKEN.search(text, at):
         piece = found[0]
         if piece.startswith("/* ----"):
             out.append(f".SH {roff(re.match(r'/. ---- (.*?) ----', piece)[1].upper())}")
@@ -74,20 +82,42 @@ def page(path, text):
             at = declaration(text, found.start())
             whole = text[found.start():at]
             if doc and not doc[0].startswith("Private") and not re.match(r"#define \w+_H$", whole):
+                functions += re.findall(r"^[^(]*?\b(weft_\w+)\(", shown(whole))
                 out += [".PP", ".nf", ".ft B", roff(shown(whole)), ".ft R", ".fi", ".RS 4", paragraphs(doc), ".RE"]
             doc = None if text.startswith("\n\n", at) else doc
     out += [".SH SEE ALSO", ".BR weft (1),", "the guide in docs/guide"]
+    return "\n".join(out) + "\n", functions
+
+
+def command_page(name, text):
+    """The man page of a command, whose docstring begins with `name: what it does.`, then its usage."""
+    first, usage, *rest = ast.get_docstring(ast.parse(text)).split("\n\n")
+    out = [f'.TH {name.upper()} 1 "" "weft" "weft"', ".SH NAME", roff(name) + " \\- " + roff(first.removeprefix(name + ": ").rstrip(".")),
+           ".SH SYNOPSIS", ".nf", roff(re.sub(r"^(usage:|      ) ", "", usage, flags=re.M)), ".fi", ".SH DESCRIPTION",
+           *(roff(part) + "\n.PP" for part in rest), f"The options: {roff(name)} \\-\\-help.", ".SH SEE ALSO", ".BR weft (1)"]
     return "\n".join(out) + "\n"
 
 
+def write(folder, section, name, content):
+    os.makedirs(os.path.join(folder, f"man{section}"), exist_ok=True)
+    with open(os.path.join(folder, f"man{section}", f"{name}.{section}"), "w", encoding="utf-8") as file:
+        file.write(content)
+
+
 def main():
-    folder = os.path.join(sys.argv[1], "man3")
-    os.makedirs(folder, exist_ok=True)
+    folder = sys.argv[1]
     for path in sys.argv[2:]:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        with open(os.path.join(folder, f"weft_{os.path.basename(path)[:-2]}.3"), "w", encoding="utf-8") as file:
-            file.write(page(path, text))
+        name = os.path.basename(path)
+        if not re.search(r"\.(h|hpp)$", name):
+            write(folder, 1, name, command_page(name, text))
+            continue
+        content, functions = page(name, text)
+        write(folder, 3, title_of(name), content)
+        for function in functions:
+            if function != title_of(name):
+                write(folder, 3, function, f".so man3/{title_of(name)}.3\n")
 
 
 if __name__ == "__main__":
