@@ -23,7 +23,7 @@ install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftC
 # shared library where there is one, as weft::weft does; weft-static.pc links the archive.
 file(RELATIVE_PATH WEFT_PC_TO_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 function(weft_install_pc name libs libs_private)
-    set(WEFT_PC_REQUIRES "${ARGN}")
+    list(JOIN ARGN ", " WEFT_PC_REQUIRES)
     set(WEFT_PC_NAME ${name})
     set(WEFT_PC_LIBS ${libs})
     set(WEFT_PC_LIBS_PRIVATE ${libs_private})
@@ -52,7 +52,7 @@ if(TARGET weft::weft_static)
     weft_install_pc(weft-shard-static "\${libdir}/libweft-shard.a${mpi_libraries}" "" weft-static)
 endif()
 if(WEFT_WITH_INSPECT)
-    weft_install_pc(weft-inspect "-L\${libdir} -Wl,--no-as-needed -lweft-inspect -Wl,--as-needed" "" weft-scene weft)
+    weft_install_pc(weft-inspect "-L\${libdir} -Wl,--push-state,--no-as-needed -lweft-inspect -Wl,--pop-state" "" weft-scene weft)
     if(TARGET weft::weft_static)
         weft_install_pc(weft-inspect-static "-Wl,-u,weft_inspect_all \${libdir}/libweft-inspect.a" "-lmicrohttpd"
             weft-scene-static weft-static)

@@ -90,7 +90,8 @@ function(weft_add_apart target layer kind links)
         target_link_libraries(${target} PUBLIC weft_${other}_${suffix})
     endforeach()
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME weft-${layer}
-                                               VERSION ${PROJECT_VERSION} SOVERSION ${weft_abi})
+                                               VERSION ${PROJECT_VERSION} SOVERSION ${weft_abi}
+                                               INSTALL_RPATH "$ORIGIN") # libweft lies beside it
     weft_split_debug(${target})
 endfunction()
 foreach(layer ${apart})

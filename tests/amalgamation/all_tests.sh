@@ -4,6 +4,7 @@
 # WEFT_DEEP in the environment.
 set -eu
 [ -n "${WEFT_DEEP:-}" ] || { echo "skipped: only with WEFT_DEEP"; exit 77; }
+unset WEFT_DEEP # every test, none of the campaigns
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -25,7 +25,8 @@ expect echo WEFT_OK
 
 step "man pages: of each command, header and function; they render"
 man=$prefix/share/man
-for page in man1/weft.1 man1/weft-bench.1 man1/weft-perf.1 man1/weft-shards.1 man3/weft.3 man3/weft.hpp.3; do
+for page in man1/weft.1 man1/weft-bench.1 man1/weft-perf.1 man1/weft-shards.1 man1/weft-simulate.1 \
+    man3/weft.3 man3/weft.hpp.3; do
     [ -s "$man/$page" ] || { echo "FAILED: no $page"; exit 1; }
 done
 # Functions as docs/reference lists them.
@@ -45,6 +46,7 @@ step "pkg-config, shared and static, strict C11"
 pc=$(dirname "$(find "$prefix" -name weft.pc)")
 export PKG_CONFIG_PATH="$pc"
 [ "$(pkg-config --modversion weft)" = "$version" ]
+for file in "$pc"/*.pc; do pkg-config --libs "$(basename "$file" .pc)" >/dev/null; done
 libdir=$(dirname "$pc")
 # shellcheck disable=SC2046 # flags are lists
 "$cc" -std=c11 -Wall -Wextra -Werror -pedantic "$here/consumer.c" -o "$work/shared" \

@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: MIT
 """run_examples.py BUILD_DIR CC [--print]: compiles docs/examples/*/*.c that end with what they print, against an
 installed weft, as strict C11 with warnings as errors, runs them, and compares. Each must be 10 to 80 lines
-long and have a line in docs/examples/README.md. --print shows what each prints instead."""
+long and have a line in docs/examples/README.md. Those of shards/ run a second time, as two processes, where there is MPI.
+--print shows what each prints instead."""
 import concurrent.futures
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXAMPLES = os.path.join(SOURCE, "docs", "examples")
+sys.path.insert(0, os.path.join(SOURCE, "tests", "shard"))
+from run_shard import ENVIRONMENT  # noqa: E402 (of mpirun)
 FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
 PRINTS = re.compile(r"/\* prints:\n((?: \*[^\n]*\n)*) \*/\n\Z")
 SHORTEST, LONGEST = 10, 80
@@ -25,15 +29,30 @@ def run(command, **options):
 
 
 def installed(build, work):
-    """The flags of a program that uses the installed weft."""
+    """Library: the flags of a program that uses it of the installed weft; None where it was not built."""
     subprocess.run(["cmake", "--install", build, "--prefix", work + "/prefix"], check=True, capture_output=True)
     pc = os.path.dirname(glob.glob(work + "/prefix/**/weft.pc", recursive=True)[0])
-    found = subprocess.run(["pkg-config", "--cflags", "--libs", "weft-scene"], check=True, capture_output=True,
-                           text=True, env={**os.environ, "PKG_CONFIG_PATH": pc})
-    return [*found.stdout.split(), "-Wl,-rpath," + os.path.dirname(pc), "-lm"]
+    flags = {}
+    for library in ("weft-scene", "weft-shard", "weft-inspect"):
+        found, _ = run(["pkg-config", "--cflags", "--libs", library], env={**os.environ, "PKG_CONFIG_PATH": pc})
+        flags[library] = found and [*found.split(), "-Wl,-rpath," + os.path.dirname(pc), "-lm"]
+    return flags
 
 
-def check(name, work, compile_with, prints):
+def library_of(text):
+    """What a program has to be linked with."""
+    named = re.search(r"#include <weft/(shard|ranks|inspect)\.h>", text)
+    return {None: "weft-scene", "inspect": "weft-inspect"}.get(named and named[1], "weft-shard")
+
+
+def ways_to_run(program, library):
+    """Its commands, each of which has to print the same."""
+    if library == "weft-shard" and shutil.which("mpirun"):
+        return [[program], ["mpirun", "-np", "2", program]]
+    return [[program]]
+
+
+def check(name, work, cc, flags, prints):
     """None, or what is wrong with an example."""
     with open(os.path.join(EXAMPLES, name), encoding="utf-8") as file:
         text = file.read()
@@ -47,17 +66,22 @@ def check(name, work, compile_with, prints):
     folder = os.path.join(work, name.replace("/", "_")[:-2])
     os.mkdir(folder)
     program = os.path.join(folder, "example")
-    _, why = run([*compile_with[:1], *FLAGS, os.path.join(EXAMPLES, name), "-o", program, *compile_with[1:]])
+    library = library_of(text)
+    if flags[library] is None:
+        print(f"{name}: skipped, lib{library} is not built")
+        return None
+    _, why = run([cc, *FLAGS, os.path.join(EXAMPLES, name), "-o", program, *flags[library]])
     if why is not None:
         return "it does not compile\n" + why
-    printed, why = run([program], cwd=folder)
-    if why is not None:
-        return "it fails\n" + why
-    if prints:
-        print(f"== {name}\n{printed}", end="")
-        return None
-    wanted = re.sub(r"^ \* ?", "", expected[1], flags=re.M)
-    return None if printed == wanted else f"it prints\n{printed}instead of\n{wanted}"
+    for command in ways_to_run(program, library):
+        printed, why = run(command, cwd=folder, env=ENVIRONMENT)
+        if why is not None:
+            return f"it fails ({os.path.basename(command[0])})\n{why}"
+        if prints:
+            print(f"== {name}\n{printed}", end="")
+        elif printed != (wanted := re.sub(r"^ \* ?", "", expected[1], flags=re.M)):
+            return f"it prints ({os.path.basename(command[0])})\n{printed}instead of\n{wanted}"
+    return None
 
 
 def main():
@@ -72,8 +96,8 @@ def main():
     wrong += [f"docs/examples/README.md: {name} does not exist" for name in re.findall(r"\((\w+/\w+\.c)\)", index)
               if not os.path.exists(os.path.join(EXAMPLES, name))]
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as threads:
-        compile_with = [cc, *installed(build, work)]
-        results = threads.map(lambda name: (name, check(name, work, compile_with, prints)), names)
+        flags = installed(build, work)
+        results = threads.map(lambda name: (name, check(name, work, cc, flags, prints)), names)
         wrong += [f"{name}: {why}" for name, why in results if why]
     print(*wrong, sep="\n")
     print(f"{len(names) - len(wrong)} examples passed, {len(wrong)} failed")
