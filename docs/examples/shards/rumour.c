@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rumour.c: a world cut into sectors: people who stand on a line tell their neighbours. Run it alone,
- * or by mpirun -np 2: the result is the same. */
+/* rumour.c: a world cut into sectors: people who stand on a line tell their neighbours. Run it
+ * alone, or by mpirun -np 2: the result is the same. */
 #include <stdio.h>
 #include <weft/shard.h>
 
