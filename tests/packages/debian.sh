@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # debian.sh: the Debian source package is built, lintian has nothing to say, and a program is built with
-# what the binary packages hold; as root with autopkgtest, its tests run, too. Minutes: with WEFT_DEEP only.
+# what the binary packages hold. WEFT_AUTOPKGTEST: how autopkgtest runs the package's own tests (`chroot FOLDER`,
+# a folder of mmdebstrap). Minutes: with WEFT_DEEP only.
 set -eu
 [ -n "${WEFT_DEEP:-}" ] || { echo "skipped: only with WEFT_DEEP"; exit 77; }
 for tool in dpkg-buildpackage lintian dh; do
@@ -16,8 +17,11 @@ for deb in "$work"/*.deb; do dpkg-deb -x "$deb" "$work/tree"; done
 libdir=$(dirname "$(dirname "$(find "$work/tree" -name weft.pc)")")
 cc -std=c11 "$here/../consumer/consumer.c" -o "$work/app" -I"$work/tree/usr/include" -L"$libdir" -lweft "-Wl,-rpath,$libdir"
 [ "$("$work/app")" = WEFT_OK ]
-# The tests of the package, with the packages installed: only in a machine made for it.
-if [ -n "${WEFT_INSTALL_PACKAGES:-}" ]; then
-    autopkgtest "$work"/*.deb "$work"/*.dsc -- null
+# The tests of the package, with the packages installed: in a machine made for it.
+if [ -n "${WEFT_AUTOPKGTEST:-}" ]; then
+    # shellcheck disable=SC2086 # a list
+    autopkgtest "$work"/*.deb "$work"/*.dsc -- $WEFT_AUTOPKGTEST
+else
+    echo "skipped: autopkgtest, WEFT_AUTOPKGTEST names no virtual server (chroot FOLDER, null on a machine to be thrown away)"
 fi
 echo "$(ls "$work" | grep -c '\.deb$') packages, lintian clean"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* write_back.c: an editor inside the program: a value of a document changes, all other bytes stay. */
+/* write_back.c: an editor inside the program changes one value of a document; other bytes stay. */
 #include <stdio.h>
 #include <weft/live.h>
 #include <weft/weft.h>
