@@ -16,7 +16,7 @@ import sys
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Programs of the system, and those of the reader that pages speak of.
-OTHERS = set("""apt-get c++ cat cc cd clang cpack ctest diff env/bin/pip env/bin/python export find git grep less mkdir mpirun
+OTHERS = set("""apt-get c++ cat cc cd clang cpack ctest curl diff env/bin/pip env/bin/python export find git grep less mkdir mpirun
 objdump perf pkg-config python3 sh srun weft-simulate ./a.out ./app ./birds ./game ./my_program ./program app/build/app solar
 awk dirname echo ldd""".split())
 WRAPPERS = {"mpirun": {"-np", "--hostfile", "--map-by", "--bind-to"}, "srun": set()}
