@@ -20,7 +20,8 @@ cc -std=c11 "$here/../consumer/consumer.c" -o "$work/app" -I"$work/tree/usr/incl
 # The tests of the package, with the packages installed: in a machine made for it.
 if [ -n "${WEFT_AUTOPKGTEST:-}" ]; then
     # shellcheck disable=SC2086 # a list
-    autopkgtest --setup-commands="apt-get update" "$work"/*.deb "$work"/*.dsc -- $WEFT_AUTOPKGTEST
+    env -u CMAKE_C_COMPILER_LAUNCHER -u CMAKE_CXX_COMPILER_LAUNCHER \
+        autopkgtest --setup-commands="apt-get update" "$work"/*.deb "$work"/*.dsc -- $WEFT_AUTOPKGTEST
 else
     echo "skipped: autopkgtest, WEFT_AUTOPKGTEST names no virtual server (chroot FOLDER, null on a machine to be thrown away)"
 fi

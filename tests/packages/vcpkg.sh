@@ -12,6 +12,7 @@ if command -v vcpkg >/dev/null; then
     vcpkg install weft --overlay-ports="$ports" --x-install-root="$work/installed"
     prefix=$(dirname "$(find "$work/installed" -path '*/lib' -type d | head -n 1)")
 else
+    echo "vcpkg is not there: a stand-in runs the portfile"
     prefix=$work/packages
     cmake -DPORT=weft -DPORTFILE="$ports/weft/portfile.cmake" -DWORK="$work" -P "$here/vcpkg_stub.cmake" >"$work/log" 2>&1 ||
         { tail -n 20 "$work/log"; exit 1; }

@@ -29,7 +29,8 @@ class Weft(ConanFile):
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, ROOT)
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "jobs/*", "ecs/*", "scheduler/*", "tools/amalgamate"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "jobs/*", "ecs/*", "scheduler/*", "tools/look/*", "tools/inspect/*",
+                        "tools/docs/*"):
             copy(self, pattern, root, self.export_sources_folder)
 
     def layout(self):
@@ -39,7 +40,7 @@ class Weft(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.variables.update({
             "WEFT_ATOMICS": "builtin", "WEFT_BUILD_TESTS": False, "WEFT_BUILD_TOOLS": False, "WEFT_BUILD_SHARED": False,
-            "WEFT_WERROR": False, "WEFT_CHECKED": bool(self.options.checked), "BUILD_SHARED_LIBS": bool(self.options.shared)})
+            "WEFT_BUILD_INSPECT": False, "WEFT_WITH_MPI": False, "WEFT_WERROR": False, "WEFT_CHECKED": bool(self.options.checked), "BUILD_SHARED_LIBS": bool(self.options.shared)})
         toolchain.generate()
         CMakeDeps(self).generate()
 

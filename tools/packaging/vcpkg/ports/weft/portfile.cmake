@@ -9,6 +9,8 @@ vcpkg_cmake_configure(
         -DWEFT_BUILD_TESTS=OFF
         -DWEFT_BUILD_TOOLS=OFF
         -DWEFT_BUILD_SHARED=OFF
+        -DWEFT_BUILD_INSPECT=OFF
+        -DWEFT_WITH_MPI=OFF
         -DWEFT_WERROR=OFF
 )
 vcpkg_cmake_install()
