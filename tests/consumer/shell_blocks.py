@@ -10,12 +10,13 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Programs of the system, and those of the reader that pages speak of.
+# Programs that need not be there: of the system, and of the reader.
 OTHERS = set("""apt-get c++ cat cc cd clang cpack ctest curl diff env/bin/pip env/bin/python export find git grep less mkdir mpirun
 objdump perf pkg-config python3 sh srun weft-simulate ./a.out ./app ./birds ./game ./my_program ./program app/build/app solar
 awk dirname echo ldd""".split())
@@ -83,7 +84,7 @@ class Checker:
                 self.command(page, words[words.index("--") + 1:])
         elif program == "cmake":
             self.cmake_words(page, words[1:])
-        elif program not in OTHERS and not re.match(r"\.?/|tools/|weft/tools/|build/", program):
+        elif program not in OTHERS and not shutil.which(program) and not re.match(r"\.?/|tools/|weft/tools/|build/", program):
             self.wrong.append(f"{page}: which program is {program}?")
         elif program == "pkg-config":
             for word in words[1:]:
@@ -95,7 +96,7 @@ class Checker:
         if done.returncode != 0:
             self.wrong.append(f"{page}: {done.stderr.strip()}")
             return
-        text = re.sub(r"<<END\n.*?\nEND\n", "\n", text, flags=re.S)
+        text = re.sub(r"<<END\n.*?\nEND\n", "\n", text.replace("\\\n", " "), flags=re.S)
         while inner := re.search(r"\$\(([^()]*)\)", text):
             text = f"{text[:inner.start()]}substituted{text[inner.end():]}{inner[1]}\n"
         for line in text.splitlines():
@@ -103,7 +104,11 @@ class Checker:
             lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
             lexer.whitespace_split = True
             words = []
-            for token in [*lexer, ";"]:
+            try:
+                tokens = list(lexer)
+            except ValueError:
+                continue  # a text in quotes over several lines
+            for token in [*tokens, ";"]:
                 if re.fullmatch(r"[();|&]+", token):
                     self.command(page, words)
                     words = []
