@@ -49,7 +49,7 @@ static void unwatch_stops(void)
 
 static int cannot_write(const char *command, const char *path)
 {
-    weft_cli_fail(command, "cannot write %s: %s; name another directory with --out", path,
+    weft_cli_fail(command, "cannot write %s: %s; name another place to write to", path,
                   strerror(errno));
     return -1;
 }

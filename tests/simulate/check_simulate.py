@@ -278,6 +278,8 @@ def check_words(folder):
     with open(path, "w") as f:
         f.write("weft-slices 3\n")
     check("newer weft" in run(path, code=1).stderr, "a recording of the future")
+    check("nowhere" in run("--artificial", "8x100", "--timeline", os.path.join(folder, "nowhere", "x"), code=1).stderr,
+          "a time line that cannot be written")
     check(run("--artificial", "64x20000", "--workers", "4", "--json").stdout ==
           subprocess.run([WEFT, "simulate", "--artificial", "64x20000", "--workers", "4", "--json"], text=True,
                          capture_output=True, env={**os.environ, "WEFT_WORKERS": "1"}).stdout, "WEFT_WORKERS")

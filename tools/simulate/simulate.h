@@ -174,8 +174,8 @@ typedef struct sim_timeline {
 } sim_timeline;
 
 void sim_timeline_add(sim_timeline *timeline, const sim_part *part);
-/* Writes it in the JSON of chrome://tracing, which Perfetto and speedscope read; false: errno. */
-bool sim_timeline_write(const sim_timeline *timeline, uint32_t workers, FILE *file);
+/* Writes it in the JSON of chrome://tracing, which Perfetto and speedscope read. */
+void sim_timeline_write(const sim_timeline *timeline, uint32_t workers, FILE *file);
 
 /* ---- runs (simulate_run.c) */
 

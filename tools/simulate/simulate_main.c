@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "cli_file.h"
 #include "simulate_report.h"
 
 enum { RUNS_MAX = 32, WORKERS_MAX = 256, RANKS_MAX = 4096 };
@@ -120,14 +121,14 @@ static weft_result run_list(const sim_costs *costs, const struct asked *asked, p
     return WEFT_OK;
 }
 
+/* Says itself what is wrong. */
 static int write_timeline(const sim_timeline *timeline, const char *path, uint32_t workers)
 {
+    weft_cli_file file;
     if (timeline->has_failed) return weft_cli_fail("simulate", "no memory for the time line");
-    FILE *file = fopen(path, "w");
-    bool is_written = file != NULL && sim_timeline_write(timeline, workers, file);
-    if (file != NULL && fclose(file) != 0) is_written = false;
-    if (is_written) return WEFT_CLI_OK;
-    return weft_cli_fail("simulate", "--timeline %s: %s", path, strerror(errno));
+    if (weft_cli_file_begin(&file, "simulate", NULL, path) != 0) return WEFT_CLI_FAILED;
+    sim_timeline_write(timeline, workers, file.stream);
+    return weft_cli_file_end(&file) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
 }
 
 static int simulate(const sim_costs *costs, const struct asked *asked)
