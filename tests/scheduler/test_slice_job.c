@@ -131,6 +131,13 @@ typedef struct taken {
     uint64_t ns;
 } taken;
 
+/* AddressSanitizer keeps locals apart from the stack. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { HAS_MARKERS = 0 };
+#else
+enum { HAS_MARKERS = 1 };
+#endif
+
 /* The marker above a function on the stack, as weft-perf finds it. */
 static __attribute__((noinline, no_sanitize("address"), no_sanitize("thread"))) const char *
 find_marker(void)
@@ -212,8 +219,8 @@ PLAIN_TEST(what_others_do_for_a_system_counts_for_it_in_samples_traces_and_times
     CHECK_OK(weft_system_stats_get(t.world, system, &stats, sizeof stats));
     CHECK_U64(at_load_acq(&by_child.x_worker), 2);
     CHECK_U64(at_load_acq(&by_loop.x_worker), 2);
-    CHECK(by_child.name == stats.name);
-    CHECK(by_loop.name == stats.name);
+    CHECK(by_child.name == stats.name || !HAS_MARKERS);
+    CHECK(by_loop.name == stats.name || !HAS_MARKERS);
     /* the body waited as long as they took */
     CHECK(stats.time_ns >= 2 * (by_child.ns + by_loop.ns));
     CHECK(count_spans(pool, 1, stats.name) >= 2);
