@@ -92,6 +92,15 @@ static void report_json(const weft_live_report *report)
     fflush(stdout);
 }
 
+/* Adds "3 values" to a list in words, unless there are none. */
+static void count_add(char text[NOTE_BYTES], uint32_t count, const char *what, const char *plural)
+{
+    size_t at = strlen(text);
+    if (count != 0)
+        snprintf(text + at, NOTE_BYTES - at, "%s%u %s%s", at == 0 ? "" : ", ", count, what,
+                 count == 1 ? "" : plural);
+}
+
 static void report_note(struct show *show, const weft_live_report *report)
 {
     if (report->bakes == 0) return;
@@ -99,10 +108,15 @@ static void report_note(struct show *show, const weft_live_report *report)
     const char *error = weft_live_error(show->live, 0);
     if (error != NULL)
         snprintf(note_next(show), NOTE_BYTES, "%.*s", (int)strcspn(error, "\n"), error);
-    snprintf(note_next(show), NOTE_BYTES,
-             "%u added, %u changed, %u removed, %u values, %u conflicts, %u mistakes; %.1f ms",
-             report->added, report->changed, report->removed, report->values, report->conflicts,
-             report->errors, (double)report->latency_ns / 1e6);
+    char text[NOTE_BYTES] = "";
+    count_add(text, report->added, "added", "");
+    count_add(text, report->changed, "changed", "");
+    count_add(text, report->removed, "removed", "");
+    count_add(text, report->values, "value", "s");
+    count_add(text, report->conflicts, "conflict", "s");
+    count_add(text, report->errors, "mistake", "s");
+    snprintf(note_next(show), NOTE_BYTES, "%.120s; %.1f ms", text[0] == '\0' ? "no change" : text,
+             (double)report->latency_ns / 1e6);
 }
 
 /* The end of a line: of what stood there before nothing stays. */
@@ -111,7 +125,14 @@ static const char *line_end(const struct show *show)
     return show->is_terminal ? "\033[K\n" : "\n";
 }
 
-static void objects_print(struct show *show)
+static void object_print(const struct show *show, const char *path, const weft_world_transform *at)
+{
+    const float heading = atan2f(at->rows[0][2], at->rows[2][2]) * (180 / 3.14159265f);
+    printf("%-32.32s %10.3f %10.3f %10.3f %8.1f%s", path, (double)at->rows[0][3],
+           (double)at->rows[1][3], (double)at->rows[2][3], (double)heading, line_end(show));
+}
+
+static void objects_print(const struct show *show)
 {
     uint32_t shown = 0;
     weft_cursor cursor = weft_query_begin(show->world, show->placed);
@@ -121,10 +142,13 @@ static void objects_print(struct show *show)
         for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++) {
             const char *path = weft_live_path(show->live, weft_slice_entities(&cursor.slice)[i]);
             if (path == NULL || shown++ >= LINES) continue;
-            printf("%-32.32s %12.3f %12.3f %12.3f%s", path, (double)place[i].rows[0][3],
-                   (double)place[i].rows[1][3], (double)place[i].rows[2][3], line_end(show));
+            if (shown == 1)
+                printf("%-32s %10s %10s %10s %8s%s", "object", "x", "y", "z", "heading",
+                       line_end(show));
+            object_print(show, path, &place[i]);
         }
     }
+    weft_query_end(&cursor);
     if (shown > LINES) printf("and %u more%s", shown - LINES, line_end(show));
 }
 

@@ -153,6 +153,25 @@ PLAIN_TEST(two_instances_stand_at_offsets_of_their_own)
 
 /* ---- by distance ---- */
 
+PLAIN_TEST(far_from_everything_section_0_leaves_too)
+{
+    stage from = stage_make(1), to = stage_make(1);
+    weft_entity e[ROWS];
+    for (uint32_t k = 1; k <= SECTIONS; k++) section_fill(&from, k, ROWS, e);
+    CHECK_OK(weft_sections_save(from.world, from.path,
+                                &(weft_sections_desc){.place = from.place, .place_at = {0, 4, 8}}));
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    for (uint32_t round = 0; round < 4; round++) {
+        float at[3] = {round % 2 == 0 ? 1000.0f : 90000.0f, 10, 1};
+        CHECK_OK(weft_stream_near(stream, at, 300, 800));
+        CHECK_OK(weft_stream_wait(to.world));
+        CHECK_U64(state_of(stream, 0), round % 2 == 0 ? WEFT_SECTION_LOADED : WEFT_SECTION_ABSENT);
+        CHECK_U64(entities_of(to.world), round % 2 == 0 ? ROWS : 0);
+    }
+    stage_end(&to);
+    stage_end(&from);
+}
+
 /* What the system of docs/guide/streaming.md knows. */
 typedef struct walk {
     weft_stream *stream;

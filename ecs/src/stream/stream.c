@@ -273,6 +273,8 @@ weft_result weft_stream_near(weft_stream *stream, const float at[3], float load,
                    : weft__error_argument(stream->world, "weft_stream_near",
                                           "at is NULL, or not 0 <= load <= unload: set them");
     for (uint32_t i = 0; i < stream->front.header.section_count; i++) {
+        bool comes_with_others = i == 0 && !weft__section_of(stream, i)->has_bounds;
+        if (comes_with_others && stream->front.header.section_count > 1) continue;
         float distance = distance_squared(weft__section_of(stream, i), at);
         weft__stream_section *s = &stream->sections[i];
         if (distance < load * load && s->state != WEFT_SECTION_FAILED) {
