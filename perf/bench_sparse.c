@@ -162,6 +162,21 @@ static void raw_remove_all(void *data)
     weft_bench_keep(set->values);
 }
 
+static void add_array(void *data)
+{
+    sparse_bed *bed = data;
+    check(bed, weft_entity_change_many(bed->world, bed->order, bed->count,
+                                       &(weft_change_desc){.add = &bed->heat, .add_count = 1}));
+}
+
+static void remove_array(void *data)
+{
+    sparse_bed *bed = data;
+    check(bed,
+          weft_entity_change_many(bed->world, bed->order, bed->count,
+                                  &(weft_change_desc){.remove = &bed->heat, .remove_count = 1}));
+}
+
 static void get_all(void *data)
 {
     sparse_bed *bed = data;
@@ -271,7 +286,9 @@ static void run_four(weft_bench *bench, weft_bench_fn *run, weft_bench_fn *raw,
 
 static void bench_add(weft_bench *bench)
 {
+    const sparse_case array = {"array-1M", MANY, 0, true, add_array, raw_add_all, bed_empty, NULL};
     run_four(bench, add_all, raw_add_all, bed_empty, NULL);
+    run_cases(bench, &array, 1);
 }
 
 static void bench_set(weft_bench *bench)
@@ -281,7 +298,10 @@ static void bench_set(weft_bench *bench)
 
 static void bench_remove(weft_bench *bench)
 {
+    const sparse_case array = {"array-1M",   MANY,           0,        true,
+                               remove_array, raw_remove_all, bed_fill, NULL};
     run_four(bench, remove_all, raw_remove_all, bed_fill, NULL);
+    run_cases(bench, &array, 1);
 }
 
 static void bench_get(weft_bench *bench)

@@ -155,11 +155,14 @@ static weft_result entities_check(const weft_world *world, const weft_entity *en
                                   uint32_t count, bool is_added)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+    weft__directory_prefetch_first(&world->directory, entities, count);
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
+        weft__directory_prefetch(&world->directory, entities, count, i);
         if (is_added)
             result = entity_check(world, entities[i]);
         else if (!weft_entity_is_alive(world, entities[i]))
             result = weft__error_stale(world, entities[i]);
+    }
     return result;
 }
 
@@ -197,9 +200,13 @@ void weft__sparse_changes_commit(weft_world *world, const weft_entity *entities,
 {
     for (uint32_t i = 0; i < changes->add_count; i++)
         weft__sparse_commit(world, &changes->additions[i], entities);
-    for (uint32_t k = 0; k < changes->remove_count; k++)
-        for (uint32_t i = 0; i < count; i++)
-            weft__sparse_remove(world, world->types.at[changes->remove[k]], entities[i]);
+    for (uint32_t k = 0; k < changes->remove_count; k++) {
+        const weft__type *type = world->types.at[changes->remove[k]];
+        for (uint32_t i = 0; i < count; i++) {
+            weft__sparse_prefetch(type->sparse, entities, count, i);
+            weft__sparse_remove(world, type, entities[i]);
+        }
+    }
     additions_free(world, changes);
 }
 

@@ -164,6 +164,7 @@ static bool slots_mark(weft_world *world, weft__sparse *sparse, const weft_entit
                        uint32_t entity_count, uint32_t *count)
 {
     for (uint32_t i = 0; i < entity_count; i++) {
+        weft__sparse_prefetch(sparse, entities, entity_count, i);
         if (!block_reserve(world, sparse, entities[i])) return false;
         weft_a64 *x_slot = slot_of(sparse, entities[i]);
         if (at_load_rlx(x_slot) != 0) continue; /* relaxed: the world is idle */

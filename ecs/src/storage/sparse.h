@@ -57,6 +57,19 @@ static inline bool weft__sparse_has(const weft__type *type, weft_entity entity)
     return slot >> 32 == entity.version && (uint32_t)slot != 0;
 }
 
+/* Fetches the slot that an array of entities needs 16 entities after `i`. Inlined early: gcc takes
+ * a function that only prefetches for one that does nothing. */
+static inline __attribute__((always_inline)) void weft__sparse_prefetch(const weft__sparse *sparse,
+                                                                        const weft_entity *entities,
+                                                                        uint32_t count, uint32_t i)
+{
+    enum { AHEAD = 16 };
+    if (i + AHEAD >= count) return;
+    const uint32_t index = entities[i + AHEAD].index;
+    const weft__entity_block *block = sparse->blocks[index / WEFT__BLOCK_SLOTS];
+    if (block != NULL) __builtin_prefetch(&block->x_slots[index % WEFT__BLOCK_SLOTS], 1);
+}
+
 /* The newest change version of the values that the entities of rows [first, first + count) have; 0:
  * they have none. Any thread that may read them. */
 uint32_t weft__sparse_newest(const weft__type *type, const weft__chunk *chunk, uint32_t first,
