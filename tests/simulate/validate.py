@@ -41,10 +41,16 @@ def real_frames(path):
 
 
 def recorded_frames(path):
-    """(length, lines with times from the frame's begin) of each frame."""
+    """(length, lines with times from the frame's begin, tasks and edges as they are) of each frame."""
     frames, lines, begun = [], [], 0
     with open(path) as f:
-        for what, name, ns, value in (line.split() for line in f if line.count(" ") == 3):
+        for line in f:
+            words = line.split()
+            if words[0] in ("task", "edge", "title"):
+                lines.append(line)
+            if words[0] not in ("begin", "end"):
+                continue
+            what, name, ns, value = words
             if (what, name) == ("begin", "frame"):
                 begun, lines = int(ns), []
             lines.append((what, name, int(ns) - begun, value))
@@ -56,9 +62,10 @@ def recorded_frames(path):
 def write_recording(path, frames):
     offset = 0
     with open(path, "w") as f:
-        f.write("weft-slices 1\nworkers 1\n")
+        f.write("weft-slices 2\nworkers 1\n")
         for length, lines in frames:
-            f.writelines(f"{what} {name} {offset + ns} {value}\n" for what, name, ns, value in lines)
+            f.writelines(line if isinstance(line, str) else "%s %s %d %s\n" % (*line[:2], offset + line[2], line[3])
+                         for line in lines)
             offset += length
         f.write("lost 0\n")
 
@@ -75,7 +82,7 @@ with tempfile.TemporaryDirectory() as folder:
             frames = real_frames(trace)
             real[workers] = [min(a, b) for a, b in zip(real.get(workers, frames), frames)]
     write_recording(slices, best)
-    lines = subprocess.run([WEFT, "simulate", slices, "--workers", "1,2", "--json"], check=True,
+    lines = subprocess.run([WEFT, "simulate", slices, "--as-it-is", "--workers", "1,2", "--json"], check=True,
                            capture_output=True, text=True).stdout.splitlines()
     for row in map(json.loads, lines):
         mean = sum(real[row["workers"]]) / len(real[row["workers"]])
