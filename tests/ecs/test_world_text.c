@@ -6,6 +6,7 @@
 #include "plain.h"
 #include "random.h"
 #include "transfer_fixture.h"
+#include "world_state.h"
 
 #include <weft/weft.h>
 
@@ -117,6 +118,23 @@ static void open_reader(side *s)
     open_side(s, &(weft_world_desc){.name = "to", .entity_tag = 4}, true);
 }
 
+/* The worlds go on with the same handles: what died does not come back. */
+static void check_same_handles(weft_world *a, weft_world *b, weft_world *c)
+{
+    weft_world *worlds[] = {a, b, c};
+    weft_entity made[3];
+    for (uint32_t i = 0; i < 300; i++) {
+        for (uint32_t k = 0; k < 3; k++) {
+            made[k] = weft_entity_create(worlds[k], weft_archetype_create(worlds[k], NULL, 0));
+            made[k].index ^= worlds[k]->directory.tag_bits;
+        }
+        CHECK_U64(made[1].index, made[0].index);
+        CHECK_U64(made[1].version, made[0].version);
+        CHECK_U64(made[2].index, made[0].index);
+        CHECK_U64(made[2].version, made[0].version);
+    }
+}
+
 static void check_round(uint32_t count, uint64_t seed)
 {
     side a, b;
@@ -135,6 +153,7 @@ static void check_round(uint32_t count, uint64_t seed)
     CHECK_U64(content_of(plain), content_of(a.world));
     page second = page_of(plain, NULL);
     CHECK(count < 12 || strstr(second.text, "row \\\"11\\\"") != NULL);
+    check_same_handles(a.world, b.world, plain);
     CHECK_OK(weft_world_destroy(plain));
     free(first.text), free(second.text);
     close_side(&a);
@@ -371,6 +390,10 @@ static const struct {
     {"{\"entity\": \"1\"}", "no entity: write \"index:version\"", 1},
     {"{\"entity\": \"4000000000:1\"}", "an index far beyond all others", 1},
     {ENTITY("\"0:3\"}"), "entity 0 is there twice", 2},
+    {ENTITY("\"1:1\"}\n{\"dead\": [\"2:2\", \"0:4\"]}"), "entity 0 is there twice", 3},
+    {"{\"dead\": [\"0:2\",\n\"1:3\"]}", "no dead entity has this version", 2},
+    {"{\"dead\": [\"0:2\", \"4000000000:2\"]}", "an index far beyond all others", 1},
+    {"{\"dead\": \"0:2\"}", "an array of handles should be here", 1},
     {ENTITY("\"1:1\", \"components\": {\"Missing\": true}}"), "no component \"Missing\"", 2},
     {ENTITY("\"1:1\", \"components\": {\"Value\": true}}"), "an object should be here", 2},
     {ENTITY("\"1:1\", \"components\": {\"Mark\": {}}}"), "has no value: write true", 2},

@@ -89,13 +89,14 @@ WEFT_API weft_entity weft_relation_target(const weft_world *world, weft_componen
                                           weft_entity source);
 
 /* The depth of an entity in a relation by depth: 0 without a target, else one more than that of its
- * target, as of the last settling. Threads: as weft_relation_target. Cost: a look-up. */
+ * target, as of the last settling; sources that got the component by weft_relation_set_many have
+ * one more than their target at once. Threads: as weft_relation_target. Cost: a look-up. */
 WEFT_API uint32_t weft_relation_depth(const weft_world *world, weft_component relation,
                                       weft_entity entity);
 
-/* The SHARED component (uint32_t) that holds the depth of the sources of a relation by depth: for
- * filters; only settling changes it. Entities that never had a target lack it. Null for another
- * component. Threads: any while no relation is declared. */
+/* The SHARED component (uint32_t) that holds the depth of the sources of a relation by depth:
+ * for filters; only settling and weft_relation_set_many change it. Entities that never had a
+ * target lack it. Null for another component. Threads: any while no relation is declared. */
 WEFT_API weft_component weft_relation_depth_component(const weft_world *world,
                                                       weft_component relation);
 

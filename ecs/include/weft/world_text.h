@@ -7,11 +7,13 @@
  *   {"resource": "Score", "value": {"points": 3}}
  *   {"entity": "0:1", "name": "iss", "components": {"Position": {"x": 1, "y": 2}, "Alive": true}}
  *   {"entity": "1:1", "components": {"Parent": {"entity": "0:1"}}, "disabled": ["Parent"]}
+ *   {"dead": ["2:2", "5:4"]}
  *
  * Public. Values are those of value.h; a tag is true, a BUFFER an array, a value saved by a hook
  * the bytes in hexadecimal. A component without described fields is shown as its bytes. Bytes
  * that no field describes are not in the text of one that has fields. Blobs are their content
- * hashes; their content is not in the text (world_file.h has it). */
+ * hashes; their content is not in the text (world_file.h has it). Dead are indices that are not
+ * alive, with the version they have now: handles of before stay dead. */
 #ifndef WEFT_WORLD_TEXT_H
 #define WEFT_WORLD_TEXT_H
 
@@ -46,17 +48,18 @@ WEFT_API weft_result weft_world_write_json(weft_world *world, const weft_writer 
 
 /* Fills a new world (no entity was ever created in it) from text. Entities have the handles that
  * the text gives them, so its weft_world_hash of CONTENT is that of the written world, where
- * padding was zero; where rows are stored may differ. Objects may come in any order, but types
- * before their use; fields that are absent have the value of weft_type.initial, or zero. Types
- * that the world lacks are registered as the text describes them (nested fields, constants,
- * units, ranges and initial values included, weft_type.check not); those with hooks and
- * relations (weft_relation_declare, weft_component_parent) must be registered before: the text
- * does not say what a relation does. A relation to an entity that is not in the text does at the
- * next settle what it does when its target dies. The value of a CHUNK component is that of the
- * last entity in the chunk. `desc` and `error` may be NULL. Threads: owner, world idle. Errors
- * (the world has no entity then; types and resources stay): INVALID_ARGUMENT (`error` says where
- * and what; the world's error has its text), WRONG_PHASE, TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY.
- * Cost: some 6 ns a byte. */
+ * padding was zero; where rows are stored may differ. An index that is in no entity and no
+ * "dead" is new: of a handle that some value has of it, another entity may be made. Objects may
+ * come in any order, but types before their use; fields that are absent have the value of
+ * weft_type.initial, or zero. Types that the world lacks are registered as the text describes
+ * them (nested fields, constants, units, ranges and initial values included, weft_type.check
+ * not); those with hooks and relations (weft_relation_declare, weft_component_parent) must be
+ * registered before: the text does not say what a relation does. A relation to an entity that is
+ * not in the text does at the next settle what it does when its target dies. The value of a
+ * CHUNK component is that of the last entity in the chunk. `desc` and `error` may be NULL.
+ * Threads: owner, world idle. Errors (the world has no entity then; types and resources stay):
+ * INVALID_ARGUMENT (`error` says where and what; the world's error has its text), WRONG_PHASE,
+ * TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY. Cost: some 6 ns a byte. */
 WEFT_API weft_result weft_world_read_json(weft_world *world, const weft_text *text,
                                           const weft_world_text_desc *desc,
                                           weft_value_error *error);

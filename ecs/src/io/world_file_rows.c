@@ -4,6 +4,7 @@
  * bytes that are left before anything is made for it. Owner of a new world. */
 #include "world_file_rows.h"
 #include "directory_check.h"
+#include "directory_dead.h"
 #include "world_file_read.h"
 
 #include "archetype.h"
@@ -437,7 +438,7 @@ static void dead_read(weft__world_reader *r)
     uint32_t count = weft__world_reader_count(r, 8);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = weft__world_reader_u32(r), version = weft__world_reader_u32(r);
-        if (version == 0 || ((version & 1) != 0 && version != WEFT__VERSION_LAST)) {
+        if (!weft__dead_is_right(version)) {
             weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a dead entity with a wrong version");
             return;
         }

@@ -7,6 +7,7 @@
 #include "archetype.h"
 #include "component_registry.h"
 #include "directory_check.h"
+#include "directory_dead.h"
 #include "entity_value.h"
 #include "error.h"
 #include "sparse.h"
@@ -324,22 +325,30 @@ static bool scan(weft__world_text *t, entity_line *line)
     }
 }
 
+/* Whether an index may be entered: it is new, and not far beyond all others. */
+static bool index_check(weft__world_text *t, const char *at, uint32_t index)
+{
+    const weft__directory *directory = &t->world->directory;
+    uint64_t blocks =
+        BLOCKS_WITHOUT_MENTION + t->reading.text->count / ENTITY_TEXT_MIN / MENTIONS_PER_BLOCK;
+    if (index / WEFT__BLOCK_SLOTS >= blocks)
+        return weft__reading_fail(&t->reading, at, "an index far beyond all others");
+    if (index < weft__directory_end(directory) && weft__directory_version(directory, index) != 0)
+        return weft__reading_fail(&t->reading, at, "entity %u is there twice", index);
+    return true;
+}
+
 /* The row of an entity, zeroed and constructed, entered with its handle. */
 static bool row_make(weft__world_text *t, const entity_line *line)
 {
     weft_world *world = t->world;
     weft__directory *directory = &world->directory;
     uint32_t index = line->handle.index ^ directory->tag_bits, version = line->handle.version;
-    uint64_t blocks =
-        BLOCKS_WITHOUT_MENTION + t->reading.text->count / ENTITY_TEXT_MIN / MENTIONS_PER_BLOCK;
     if ((version & 1) == 0)
         return weft__reading_fail(&t->reading, line->at,
                                   "no living entity has an even version: \"%u:%u\"", index,
                                   version);
-    if (index / WEFT__BLOCK_SLOTS >= blocks)
-        return weft__reading_fail(&t->reading, line->at, "an index far beyond all others");
-    if (index < weft__directory_end(directory) && weft__directory_version(directory, index) != 0)
-        return weft__reading_fail(&t->reading, line->at, "entity %u is there twice", index);
+    if (!index_check(t, line->at, index)) return false;
     weft__archetype *archetype = weft__archetype_obtain(world, t->ids, t->id_count);
     weft__span place;
     if (archetype == NULL || weft__row_reserve(world, archetype->tuple0, &place) != WEFT_OK)
@@ -402,6 +411,35 @@ static bool read_entity_line(weft__world_text *t)
 }
 
 /* ---- other lines ---- */
+
+/* One handle of a list of the dead. */
+static bool read_dead_one(weft__world_text *t, const weft__json_token *token)
+{
+    weft_entity handle;
+    if (!weft__word_entity(&t->reading, token, &handle)) return false;
+    weft__directory *directory = &t->world->directory;
+    weft__dead dead = {handle.index ^ directory->tag_bits, handle.version};
+    if (!weft__dead_is_right(dead.version))
+        return weft__reading_fail(&t->reading, token->at,
+                                  "no dead entity has this version: \"%u:%u\"", dead.index,
+                                  dead.version);
+    if (!index_check(t, token->at, dead.index)) return false;
+    weft_result result = weft__directory_dead_enter(directory, dead);
+    if (result == WEFT_OK) return true;
+    weft__error_limit(t->world, result, "weft_world_read_json");
+    return weft__world_text_failed(t, result);
+}
+
+static bool read_dead(weft__world_text *t)
+{
+    if (!weft__world_text_open(t, WEFT__JSON_ARRAY, "an array of handles")) return false;
+    for (;;) {
+        weft__json_token token = weft__world_text_next(t);
+        if (token.kind == WEFT__JSON_ARRAY_END)
+            return weft__world_text_open(t, WEFT__JSON_OBJECT_END, "the end of the list, }");
+        if (token.kind == WEFT__JSON_ERROR || !read_dead_one(t, &token)) return false;
+    }
+}
 
 static bool read_resource(weft__world_text *t)
 {
@@ -480,12 +518,14 @@ static bool read_line(weft__world_text *t, bool *is_over)
         is_read = weft__world_text_read_type(t);
     else if (token.kind == WEFT__JSON_NAME && weft__json_is(&token, "resource"))
         is_read = read_resource(t);
+    else if (token.kind == WEFT__JSON_NAME && weft__json_is(&token, "dead"))
+        is_read = read_dead(t);
     else if (token.kind == WEFT__JSON_NAME && weft__json_is(&token, "weft"))
         is_read = read_header(t);
     else
         is_read = weft__reading_fail(&t->reading, token.at,
-                                     "an object that begins with \"weft\", \"type\", \"resource\" "
-                                     "or \"entity\" should be here");
+                                     "an object that begins with \"weft\", \"type\", "
+                                     "\"resource\", \"entity\" or \"dead\" should be here");
     t->at = t->reading.json.at;
     return is_read;
 }

@@ -5,6 +5,7 @@
 #include "archetype_state.h"
 #include "blob_format.h"
 #include "blob_store.h"
+#include "directory_dead.h"
 #include "enable.h"
 #include "entity_tag.h"
 #include "error.h"
@@ -24,6 +25,7 @@
 #define CATEGORY WEFT__MEMORY_COMMANDS
 #define PIECE_BYTES ((size_t)1 << 16)
 #define PIECE_BYTES_MAX ((size_t)1 << 20) /* that a writer gets at once */
+#define DEAD_IN_LINE 64u
 
 const char *const weft__world_text_flags[WEFT__WORLD_TEXT_FLAGS] = {
     "enableable", "shared", "buffer", "chunk", "cleanup", "resource", "not hashed", "sparse"};
@@ -383,6 +385,24 @@ static void put_entity(writing *w, const weft__chunk *chunk, uint32_t row)
     end_line(w);
 }
 
+/* Indices that are not alive, each with what its version is now. */
+static void put_dead(writing *w)
+{
+    weft__dead dead;
+    uint32_t in_line = 0;
+    for (uint32_t from = 0; weft__directory_dead_next(&w->world->directory, &from, &dead);) {
+        put_word(w, in_line == 0 ? "{\"dead\": [" : ", ");
+        put_format(w, "\"%u:%u\"", dead.index, dead.version);
+        if (++in_line < DEAD_IN_LINE) continue;
+        put(w, "]", 1);
+        end_line(w);
+        in_line = 0;
+    }
+    if (in_line == 0) return;
+    put(w, "]", 1);
+    end_line(w);
+}
+
 static void put_all(writing *w)
 {
     const weft_world *world = w->world;
@@ -400,6 +420,7 @@ static void put_all(writing *w)
             for (uint32_t row = 0; row < archetype->chunks[i]->count && w->result == WEFT_OK; row++)
                 put_entity(w, archetype->chunks[i], row);
     }
+    put_dead(w);
     flush(w);
 }
 

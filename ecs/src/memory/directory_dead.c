@@ -59,12 +59,13 @@ bool weft__directory_dead_next(const weft__directory *directory, uint32_t *from,
     return false;
 }
 
-/* Retires an index that is not alive. */
-static void retire(weft__directory *directory, uint32_t index)
+weft_result weft__directory_dead_enter(weft__directory *directory, weft__dead dead)
 {
-    weft__directory_force(directory, index, WEFT__VERSION_LAST, 0);
-    weft__directory_free_owner(directory,
-                               (weft_entity){index ^ directory->tag_bits, WEFT__VERSION_LAST});
+    weft_result result = weft__directory_force(directory, dead.index, dead.version, 0);
+    if (result != WEFT_OK || dead.version != WEFT__VERSION_LAST) return result;
+    weft_entity last = {dead.index ^ directory->tag_bits, WEFT__VERSION_LAST};
+    weft__directory_free_owner(directory, last); /* retires it */
+    return WEFT_OK;
 }
 
 static void put_one(weft__directory *directory, const weft__entity_block *block, uint32_t index,
@@ -73,7 +74,8 @@ static void put_one(weft__directory *directory, const weft__entity_block *block,
     uint32_t slot = index % WEFT__BLOCK_SLOTS;
     bool is_retired = (block->used[slot / 64] >> slot % 64 & 1) != 0;
     if (version == WEFT__VERSION_LAST) {
-        if (!is_retired) retire(directory, index);
+        if (!is_retired)
+            weft__directory_dead_enter(directory, (weft__dead){index, WEFT__VERSION_LAST});
     } else if (is_retired || version_of(block, slot) != version) {
         weft__directory_force(directory, index, version, 0);
     }

@@ -19,5 +19,12 @@ bool weft__directory_dead_next(const weft__directory *directory, uint32_t *from,
 /* Makes every index that is not alive as `dead` lists it, ascending; those not in it become new
  * again. World idle. Cost: as above. */
 void weft__directory_dead_put(weft__directory *directory, const weft__dead *dead, uint32_t count);
+/* Makes an index that is new what `dead` says. World idle. Errors: of weft__directory_force. */
+weft_result weft__directory_dead_enter(weft__directory *directory, weft__dead dead);
+/* Whether an index that is not alive can have the version. */
+static inline bool weft__dead_is_right(uint32_t version)
+{
+    return version == WEFT__VERSION_LAST || (version != 0 && (version & 1) == 0);
+}
 
 #endif

@@ -9,17 +9,25 @@
 
 #define WEFT__EDGE_COUNTING_FROM 256u /* changes of a page: fewer are sorted by comparison */
 
+/* index << 32 | version, by one load. */
+static inline uint64_t weft__edge_key(const weft_entity *entity)
+{
+    uint64_t bits;
+    memcpy(&bits, entity, sizeof bits);
+    return bits << 32 | bits >> 32;
+}
+
 static inline uint64_t weft__edge_target_key(const weft__edge_change *change)
 {
-    return (uint64_t)change->target.index << 32 | change->target.version;
+    return weft__edge_key(&change->target);
 }
 
 static inline uint64_t weft__edge_source_key(const weft__edge_change *change)
 {
-    return (uint64_t)(change->source.index & ~WEFT__EDGE_WENT) << 32 | change->source.version;
+    return weft__edge_key(&change->source);
 }
 
-/* Sorts changes of one page by target (index, version), then source. `room`: as many items; the
+/* Sorts changes of one bucket by target (index, version), then source. `room`: as many items; the
  * result is in one of the two. */
 weft__edge_change *weft__edges_sort(weft__edge_change *items, uint32_t count,
                                     weft__edge_change *room);

@@ -54,15 +54,14 @@ static bool lost_take(weft__relation *relation)
 {
     weft_world *world = relation->world;
     if (relation->depth.id == 0) return true;
-    for (uint32_t i = relation->firsts[0]; i < relation->firsts[relation->page_end + 1]; i++) {
-        uint32_t index = relation->changes[i].source.index;
-        if ((index & WEFT__EDGE_WENT) == 0) continue;
-        index &= ~WEFT__EDGE_WENT;
-        weft_entity source = {index ^ world->directory.tag_bits,
-                              relation->changes[i].source.version};
-        if (weft__target_has(relation, index) &&
-            !weft__entity_list_push(world, &relation->lost, source))
-            return false;
+    for (uint32_t b = 0; b <= relation->page_end; b++) {
+        uint32_t end = weft__bucket_first(relation, b, WEFT__BUCKET_CAME);
+        for (uint32_t i = weft__bucket_first(relation, b, WEFT__BUCKET_WENT); i < end; i++) {
+            weft_entity source = relation->changes[i].source;
+            if (weft__target_has(relation, weft__bare_index(world, source)) &&
+                !weft__entity_list_push(world, &relation->lost, source))
+                return false;
+        }
     }
     return true;
 }
@@ -81,16 +80,14 @@ static bool results_take(weft__relation *relation)
                                      page->orphans.count) &&
             weft__entity_list_append(world, &relation->came, page->came.items, page->came.count);
     }
-    uint32_t end = relation->page_end;
-    for (uint32_t i = relation->firsts[end]; i < relation->firsts[end + 1] && is_done; i++) {
+    uint32_t end = weft__bucket_first(relation, relation->page_end + 1, WEFT__BUCKET_WENT);
+    for (uint32_t i = weft__bucket_first(relation, relation->page_end, WEFT__BUCKET_CAME);
+         i < end && is_done; i++) {
         const weft__edge_change *change = &relation->changes[i];
-        if ((change->source.index & WEFT__EDGE_WENT) != 0) continue;
         relation->is_loose = relation->is_loose || change->target.version != 0;
-        weft_entity source = {change->source.index ^ world->directory.tag_bits,
-                              change->source.version};
         weft__entity_list *list =
             change->target.version == 0 ? &relation->left : &relation->orphans;
-        is_done = weft__entity_list_push(world, list, source);
+        is_done = weft__entity_list_push(world, list, change->source);
     }
     return is_done;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* relation_page.c: lists of sources. Changes of a page are sorted by target, then source; an edge
- * that went and came (its row moved) cancels out; the rest is merged into the list of its target.
+/* relation_page.c: lists of sources. Edges of a page that went, and those that came, are sorted by
+ * target, then source; an edge that did both (its row moved) cancels out; the rest is merged into
+ * the list of its target.
  * Lists of a page lie in one array; a list that grows moves to its end, and the array is packed
  * when half of it is garbage. What a task does concerns its page only, so the result does not
  * depend on who does it. */
@@ -152,56 +153,73 @@ static uint32_t list_find(const weft_entity *list, uint32_t count, uint32_t sour
     return first;
 }
 
-/* Changes of one edge among those of one target: 1 it came, -1 it went, 0 neither. *next: the first
- * of another edge. */
-static inline int edge_net(const weft__edge_change *items, uint32_t count, uint32_t i,
-                           uint32_t *next)
+/* Sorted changes of one kind. A value. */
+typedef struct edge_run {
+    const weft__edge_change *items;
+    uint32_t count;
+} edge_run;
+
+/* Edges of one target, or of one page, that went and that came. A value. */
+typedef struct edge_changes {
+    edge_run went, came;
+} edge_changes;
+
+/* Takes the first change of either; true: it came. *is_both: the edge went and came, so nothing
+ * happened to it. */
+static inline bool changes_next(edge_changes *c, weft_entity *source, bool *is_both)
 {
-    uint64_t source = weft__edge_source_key(&items[i]);
-    int net = 0;
-    do {
-        net += (items[i].source.index & WEFT__EDGE_WENT) != 0 ? -1 : 1;
-        i++;
-    } while (i < count && weft__edge_source_key(&items[i]) == source);
-    *next = i;
-    return net;
+    uint64_t went = c->went.count != 0 ? weft__edge_source_key(c->went.items) : UINT64_MAX;
+    uint64_t came = c->came.count != 0 ? weft__edge_source_key(c->came.items) : UINT64_MAX;
+    bool has_come = came <= went, has_gone = went <= came;
+    *source = (has_come ? c->came.items : c->went.items)->source;
+    *is_both = has_come && has_gone;
+    c->came.items += has_come, c->came.count -= has_come;
+    c->went.items += has_gone, c->went.count -= has_gone;
+    return has_come;
 }
 
-/* The handle that users see. */
-static weft_entity handle_of(const application *a, const weft__edge_change *change)
+static inline bool changes_any(const edge_changes *c)
 {
-    uint32_t index = change->source.index & ~WEFT__EDGE_WENT;
-    return (weft_entity){index ^ a->relation->world->directory.tag_bits, change->source.version};
+    return (c->went.count | c->came.count) != 0;
+}
+
+/* The lowest index of a source that changed. */
+static uint32_t changes_first(const edge_changes *c)
+{
+    uint32_t went = c->went.count != 0 ? c->went.items->source.index : UINT32_MAX;
+    uint32_t came = c->came.count != 0 ? c->came.items->source.index : UINT32_MAX;
+    return went < came ? went : came;
 }
 
 /* Changes of one living target, in order, into its list: what is before the first of them stays,
- * the rest is merged into `tail` and put back. */
-static bool list_merge(const application *a, weft__target_slot *slot,
-                       const weft__edge_change *items, uint32_t count)
+ * the rest is merged into `tail` and put back. Inlined where most changes come by: a struct that is
+ * passed is written in parts and read as a whole, which stalls. */
+static inline __attribute__((always_inline)) bool
+list_merge(const application *a, weft__target_slot *slot, edge_changes changes)
 {
     weft__target_page *page = a->page;
     weft_world *world = a->relation->world;
-    weft_entity few[64], *tail = few;
-    uint32_t from = list_find(page->sources + slot->first, slot->count, handle_of(a, items).index);
-    uint32_t most = slot->count - from + count, kept = 0, next = 0;
+    weft_entity few[64], *tail = few, source;
+    uint32_t from = list_find(page->sources + slot->first, slot->count, changes_first(&changes));
+    uint32_t most = slot->count - from + changes.came.count, kept = 0;
+    bool is_acyclic = a->relation->desc.is_acyclic, is_both;
     if (most > sizeof few / sizeof few[0])
         tail = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, most, sizeof *tail, 8);
     if (tail == NULL) return false;
     const weft_entity *old = page->sources + slot->first + from;
     const weft_entity *end = page->sources + slot->first + slot->count;
-    for (uint32_t i = 0; i < count; i = next) {
-        weft_entity source = handle_of(a, &items[i]);
-        int net = edge_net(items, count, i, &next);
-        if (net == 0) continue;
+    while (changes_any(&changes)) {
+        bool has_come = changes_next(&changes, &source, &is_both);
+        if (is_both) continue;
         page->changed++;
         while (old < end && old->index < source.index) tail[kept++] = *old++;
-        bool is_there = old < end && old->index == source.index && old->version == source.version;
-        if (net < 0 && is_there) old++;
-        if (net < 0) continue;
-        bool is_reused = old < end && old->index == source.index; /* that one is dead */
-        if (is_reused) old++;
+        /* at its place stands the one that went, or one that is dead, whose index is used again */
+        bool is_there =
+            old < end && old->index == source.index && (has_come || old->version == source.version);
+        old += is_there;
+        if (!has_come) continue;
         tail[kept++] = source;
-        if (a->relation->desc.is_acyclic && !weft__entity_list_push(world, &page->came, source))
+        if (is_acyclic && !weft__entity_list_push(world, &page->came, source))
             page->is_failed = true;
     }
     while (old < end) tail[kept++] = *old++;
@@ -209,7 +227,8 @@ static bool list_merge(const application *a, weft__target_slot *slot,
     if (is_done) {
         page->edges += from + kept - slot->count;
         slot->count = from + kept;
-        if (kept != 0) memcpy(page->sources + slot->first + from, tail, kept * sizeof *tail);
+        weft_entity *list = page->sources + slot->first + from;
+        for (uint32_t i = 0; i < kept; i++) list[i] = tail[i];
     }
     if (tail != few) weft__free(&world->memory, WEFT__MEMORY_OTHER, tail, most, sizeof *tail, 8);
     return is_done;
@@ -236,55 +255,73 @@ static bool slot_orphan(const application *a, uint32_t number)
 }
 
 /* Changes of one version of a target that is not alive: what came is orphaned. */
-static bool dead_changes(const application *a, const weft__edge_change *items, uint32_t count)
+static bool dead_changes(const application *a, edge_changes changes)
 {
-    for (uint32_t i = 0, next = 0; i < count; i = next)
-        if (edge_net(items, count, i, &next) > 0 && !orphan(a, handle_of(a, &items[i])))
+    weft_entity source;
+    bool is_both;
+    while (changes.came.count != 0)
+        if (changes_next(&changes, &source, &is_both) && !is_both && !orphan(a, source))
             return false;
     return true;
 }
 
-static uint32_t version_end(const weft__edge_change *items, uint32_t first, uint32_t count)
+/* The changes of a run that are of one version of the target. */
+static edge_run version_run(edge_run run, uint32_t version)
 {
-    uint32_t end = first + 1;
-    while (end < count && items[end].target.version == items[first].target.version) end++;
-    return end;
+    edge_run of = {run.items, 0};
+    for (; run.count != 0 && run.items->target.version < version; run.count--)
+        of.items = ++run.items;
+    while (of.count < run.count && of.items[of.count].target.version == version) of.count++;
+    return of;
 }
 
 /* Changes of one index, of several versions or a dead one: first of the target that the list is of,
  * then, if that died, of others. */
-static bool versions_change(const application *a, weft__target_slot *slot, uint32_t living,
-                            const weft__edge_change *items, uint32_t count)
+static __attribute__((noinline)) bool versions_change(const application *a, uint32_t index,
+                                                      const edge_changes *all)
 {
-    uint32_t old = slot->version, number = items[0].target.index % WEFT__BLOCK_SLOTS;
+    edge_changes changes = *all;
+    weft__target_slot *slot = &a->page->slots[index % WEFT__BLOCK_SLOTS];
+    uint32_t old = slot->version, number = index % WEFT__BLOCK_SLOTS;
+    uint32_t living = weft__living_version(a->relation->world, index);
     bool is_done = true;
-    for (uint32_t i = 0, end; i < count && is_done; i = end) {
-        end = version_end(items, i, count);
-        if (old != 0 && items[i].target.version == old)
-            is_done = list_merge(a, slot, items + i, end - i);
-    }
+    edge_changes own = {version_run(changes.went, old), version_run(changes.came, old)};
+    if (old != 0 && changes_any(&own)) is_done = list_merge(a, slot, own);
     if (is_done && old != living) is_done = slot_orphan(a, number);
     slot->version = living;
-    for (uint32_t i = 0, end; i < count && is_done; i = end) {
-        end = version_end(items, i, count);
-        uint32_t version = items[i].target.version;
+    while (changes.came.count != 0 && is_done) {
+        uint32_t version = changes.came.items->target.version;
+        edge_changes of = {version_run(changes.went, version), version_run(changes.came, version)};
+        changes.came.items += of.came.count, changes.came.count -= of.came.count;
         if (old != 0 && version == old) continue;
-        is_done = version == living && living != 0 ? list_merge(a, slot, items + i, end - i)
-                                                   : dead_changes(a, items + i, end - i);
+        is_done = version == living && living != 0 ? list_merge(a, slot, of) : dead_changes(a, of);
     }
     return is_done;
 }
 
-static bool slot_change(const application *a, const weft__edge_change *items, uint32_t count)
+/* Whether all of a run, which is sorted by version, are of one version. */
+static bool run_is_of(edge_run run, uint32_t version)
 {
-    uint32_t index = items[0].target.index, number = index % WEFT__BLOCK_SLOTS;
+    return run.count == 0 || (run.items[0].target.version == version &&
+                              run.items[run.count - 1].target.version == version);
+}
+
+static inline __attribute__((always_inline)) bool slot_change(const application *a, uint32_t index,
+                                                              edge_changes changes)
+{
+    uint32_t number = index % WEFT__BLOCK_SLOTS;
     weft__target_slot *slot = &a->page->slots[number];
     uint32_t living = weft__living_version(a->relation->world, index);
-    /* sorted by version: all are of the living target, whose list is there */
-    bool is_plain = living != 0 && slot->version == living && items[0].target.version == living &&
-                    items[count - 1].target.version == living;
-    bool is_done = is_plain ? list_merge(a, slot, items, count)
-                            : versions_change(a, slot, living, items, count);
+    /* all are of the living target, whose list is there */
+    bool is_plain = living != 0 && slot->version == living && run_is_of(changes.went, living) &&
+                    run_is_of(changes.came, living);
+    bool is_done;
+    if (is_plain) {
+        is_done = list_merge(a, slot, changes);
+    } else {
+        edge_changes all = changes;
+        is_done = versions_change(a, index, &all);
+    }
     if (slot->count != 0)
         a->page->has[number / 64] |= UINT64_C(1) << number % 64;
     else if (is_done)
@@ -316,8 +353,8 @@ static void list_sort(weft_entity *list, uint32_t count)
     if (!is_ascending) qsort(list, count, sizeof *list, entity_compare);
 }
 
-/* Counts what came by slot in `ends`, as places. False: something went, or a target is not alive:
- * nothing was done. Places are kept in the slots too. */
+/* Counts what came by slot in `ends`, as places. False: a target is not alive: nothing was done.
+ * Places are kept in the slots too. */
 static bool build_count(const application *a, const weft__edge_change *items, uint32_t count,
                         uint32_t *ends)
 {
@@ -327,9 +364,7 @@ static bool build_count(const application *a, const weft__edge_change *items, ui
         weft__target_slot *slot = &page->slots[number];
         if (ends[number]++ == 0)
             slot->version = weft__living_version(a->relation->world, items[i].target.index);
-        if (slot->version != items[i].target.version ||
-            (items[i].source.index & WEFT__EDGE_WENT) != 0)
-            return false;
+        if (slot->version != items[i].target.version) return false;
     }
     return true;
 }
@@ -352,8 +387,8 @@ static void build_places(weft__target_page *page, uint32_t *ends)
     }
 }
 
-/* The lists of a page that has none, by counting: all changes came, to living targets. False: it
- * is otherwise, or there is no memory; there are no lists yet. */
+/* The lists of a page that has none, by counting, of what came to living targets. False: some is
+ * not alive, or there is no memory; there are no lists yet. */
 static bool page_build(const application *a, const weft__edge_change *items, uint32_t count)
 {
     weft__target_page *page = a->page;
@@ -365,12 +400,8 @@ static bool page_build(const application *a, const weft__edge_change *items, uin
         return false;
     }
     build_places(page, ends);
-    uint32_t tag = a->relation->world->directory.tag_bits;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = items[i].target.index % WEFT__BLOCK_SLOTS;
-        page->sources[ends[number]++] =
-            (weft_entity){items[i].source.index ^ tag, items[i].source.version};
-    }
+    for (uint32_t i = 0; i < count; i++)
+        page->sources[ends[items[i].target.index % WEFT__BLOCK_SLOTS]++] = items[i].source;
     for (uint32_t i = 0; i < WEFT__BLOCK_SLOTS; i++)
         if (page->slots[i].count > 1)
             list_sort(page->sources + page->slots[i].first, page->slots[i].count);
@@ -383,18 +414,40 @@ static bool page_build(const application *a, const weft__edge_change *items, uin
 
 /* ---- a page ---- */
 
-static bool changes_apply(const application *a, uint32_t first, uint32_t count)
+/* Takes the changes of a target off a sorted run. */
+static inline edge_run run_take(edge_run *run, uint32_t index)
 {
-    weft__edge_change *items = a->relation->changes + first;
-    if (count == 0) return true;
-    if (a->page->edges == 0 && count >= WEFT__EDGE_COUNTING_FROM && page_build(a, items, count))
+    edge_run of = {run->items, 0};
+    while (of.count < run->count && of.items[of.count].target.index == index) of.count++;
+    run->items += of.count, run->count -= of.count;
+    return of;
+}
+
+static edge_run run_sort(const application *a, uint32_t first, uint32_t end)
+{
+    const weft__relation *relation = a->relation;
+    return (edge_run){
+        weft__edges_sort(relation->changes + first, end - first, relation->sorted + first),
+        end - first};
+}
+
+static bool changes_apply(const application *a, uint32_t block)
+{
+    uint32_t first = weft__bucket_first(a->relation, block, WEFT__BUCKET_WENT);
+    uint32_t middle = weft__bucket_first(a->relation, block, WEFT__BUCKET_CAME);
+    uint32_t end = weft__bucket_first(a->relation, block + 1, WEFT__BUCKET_WENT);
+    if (first == end) return true;
+    if (a->page->edges == 0 && first == middle && end - middle >= WEFT__EDGE_COUNTING_FROM &&
+        page_build(a, a->relation->changes + middle, end - middle))
         return true;
-    const weft__edge_change *sorted = weft__edges_sort(items, count, a->relation->sorted + first);
-    bool is_done = a->page->edges != 0 || page_reserve(a, count);
-    for (uint32_t i = 0, end; i < count && is_done; i = end) {
-        end = i + 1;
-        while (end < count && sorted[end].target.index == sorted[i].target.index) end++;
-        is_done = slot_change(a, sorted + i, end - i);
+    edge_changes all = {run_sort(a, first, middle), run_sort(a, middle, end)};
+    bool is_done = a->page->edges != 0 || page_reserve(a, all.came.count);
+    while (changes_any(&all) && is_done) {
+        uint32_t went = all.went.count != 0 ? all.went.items->target.index : UINT32_MAX;
+        uint32_t came = all.came.count != 0 ? all.came.items->target.index : UINT32_MAX;
+        uint32_t index = went < came ? went : came;
+        edge_changes of = {run_take(&all.went, index), run_take(&all.came, index)};
+        is_done = slot_change(a, index, of);
     }
     return is_done;
 }
@@ -411,11 +464,11 @@ static int pages_run(weft_job_context *job, void *argument, uint32_t begin, uint
     weft__relation *relation = loop->relation;
     (void)job;
     for (uint32_t i = begin; i < end; i++) {
-        uint32_t block = relation->active[i], first = relation->firsts[block];
+        uint32_t block = relation->active[i];
         application a = {relation, relation->pages[block]};
         a.page->orphans.count = a.page->came.count = a.page->changed = 0;
         a.page->is_failed = a.page->has_loose = false;
-        bool is_done = changes_apply(&a, first, relation->firsts[block + 1] - first);
+        bool is_done = changes_apply(&a, block);
         if (is_done && (loop->had_deaths == NULL || loop->had_deaths[block]))
             is_done = page_bury(&a, block);
         if (!is_done) a.page->is_failed = true; /* its lists may be half done */
@@ -433,7 +486,8 @@ static bool active_list(weft__relation *relation, const bool *had_deaths)
     relation->active = active;
     relation->active_count = 0;
     for (uint32_t b = 0; b < relation->page_end; b++) {
-        bool has_changes = relation->firsts[b] != relation->firsts[b + 1];
+        bool has_changes = weft__bucket_first(relation, b, WEFT__BUCKET_WENT) !=
+                           weft__bucket_first(relation, b + 1, WEFT__BUCKET_WENT);
         if (has_changes && relation->pages[b] == NULL &&
             (relation->pages[b] = page_make(relation)) == NULL)
             return false;

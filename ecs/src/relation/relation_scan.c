@@ -5,8 +5,9 @@
  * is another one. A slice stamped with the version that the world still has may be stamped with it
  * again: it is remembered as unseen, and compared once more. The comparison is done twice: the
  * first pass counts changes per task and page, the second puts each at its place, so that what is
- * in which order does not depend on workers. Where there are more
- * changes than rows, the index is built from nothing: that needs no removals. */
+ * in which order does not depend on workers. Edges that went and those that came are apart: rows
+ * mostly have them in the order of the lists, each for itself. Where there are more changes than
+ * rows, the index is built from nothing: that needs no removals. */
 #include "relation_scan.h"
 
 #include "component_index.h"
@@ -193,34 +194,42 @@ static bool collect(weft__relation *relation)
 
 /* ---- comparison ---- */
 
-/* What a task knows: copies, so that loops keep them in registers. The count of the bucket that was
- * noted last is in `at`. Owner: the stack of the task. */
+/* Changes of one kind. Neighbours mostly go to the same page: the count of the one that was noted
+ * last is in `at`. A value. */
+typedef struct edge_stream {
+    uint32_t kind; /* WEFT__BUCKET_ */
+    uint32_t page;
+    uint32_t at;
+} edge_stream;
+
+/* What a task knows: copies, so that loops keep them in registers. Owner: the stack of the task. */
 typedef struct comparison {
     const weft__relation *relation;
     uint32_t *counts; /* [bucket]: how many changes, or where the next one goes */
     weft__edge_change *changes;
     uint32_t tag;
-    uint32_t end; /* the last bucket */
-    uint32_t bucket;
-    uint32_t at;
+    uint32_t end; /* of the pages: what belongs to none */
+    edge_stream went, came;
     bool is_second;
     bool has_depth; /* rows of the chunk have a depth that is not 0 */
 } comparison;
 
-static inline __attribute__((always_inline)) void note(comparison *c, uint64_t source,
-                                                       uint64_t target, bool went, bool is_second)
+static void stream_turn(const comparison *c, edge_stream *stream, uint32_t page)
 {
-    uint32_t bare = (uint32_t)target ^ c->tag, bucket = bare / WEFT__BLOCK_SLOTS;
-    if (target >> 32 == 0 || bucket >= c->end) bucket = c->end;
-    if (bucket != c->bucket) { /* neighbours mostly go to the same one */
-        c->counts[c->bucket] = c->at;
-        c->bucket = bucket;
-        c->at = c->counts[bucket];
-    }
-    uint32_t at = c->at++;
+    c->counts[2 * stream->page + stream->kind] = stream->at;
+    stream->page = page;
+    stream->at = c->counts[2 * page + stream->kind];
+}
+
+static inline __attribute__((always_inline)) void
+note(const comparison *c, edge_stream *stream, uint64_t source, uint64_t target, bool is_second)
+{
+    uint32_t bare = (uint32_t)target ^ c->tag, page = bare / WEFT__BLOCK_SLOTS;
+    if (target >> 32 == 0 || page >= c->end) page = c->end;
+    if (page != stream->page) stream_turn(c, stream, page);
+    uint32_t at = stream->at++;
     if (!is_second) return;
-    uint32_t index = ((uint32_t)source ^ c->tag) | (went ? WEFT__EDGE_WENT : 0);
-    c->changes[at] = (weft__edge_change){{index, (uint32_t)(source >> 32)},
+    c->changes[at] = (weft__edge_change){{(uint32_t)source, (uint32_t)(source >> 32)},
                                          {target >> 32 == 0 ? 0 : bare, (uint32_t)(target >> 32)}};
 }
 
@@ -236,7 +245,7 @@ static void rows_went(comparison *c, const weft__mirror *mirror, uint32_t first,
     for (uint32_t row = first; row < end; row++) {
         uint64_t target = handle_load(&mirror->targets[row]);
         if (target >> 32 == 0) continue;
-        note(c, handle_load(&mirror->sources[row]), target, true, c->is_second);
+        note(c, &c->went, handle_load(&mirror->sources[row]), target, c->is_second);
     }
 }
 
@@ -257,14 +266,14 @@ static inline __attribute__((always_inline)) void rows_walk(comparison *task,
         if (target >> 32 == 0) target = 0;
         uint64_t old = is_new ? 0 : handle_load(&targets[row]);
         if (!is_new && target == old && source == handle_load(&sources[row])) continue;
-        if (old >> 32 != 0) note(&c, handle_load(&sources[row]), old, true, is_second);
-        if (target != 0 || c.has_depth) note(&c, source, target, false, is_second);
+        if (old >> 32 != 0) note(&c, &c.went, handle_load(&sources[row]), old, is_second);
+        if (target != 0 || c.has_depth) note(&c, &c.came, source, target, is_second);
         if (!is_second) continue;
         memcpy(&sources[row], &source, sizeof source);
         memcpy(&targets[row], &target, sizeof target);
     }
-    task->bucket = c.bucket;
-    task->at = c.at;
+    task->went = c.went;
+    task->came = c.came;
 }
 
 static void rows_compare(comparison *c, const weft__scan_piece *piece, uint32_t first, uint32_t end,
@@ -343,10 +352,12 @@ static int tasks_run(weft_job_context *job, void *argument, uint32_t begin, uint
                         .end = relation->page_end,
                         .is_second = loop->is_second};
         if (!loop->is_second) memset(c.counts, 0, loop->buckets * sizeof c.counts[0]);
-        c.at = c.counts[0];
+        c.went = (edge_stream){WEFT__BUCKET_WENT, 0, c.counts[WEFT__BUCKET_WENT]};
+        c.came = (edge_stream){WEFT__BUCKET_CAME, 0, c.counts[WEFT__BUCKET_CAME]};
         for (uint32_t i = loop->tasks[t]; i < loop->tasks[t + 1]; i++)
             piece_compare(&c, &relation->pieces[i]);
-        c.counts[c.bucket] = c.at;
+        stream_turn(&c, &c.went, 0);
+        stream_turn(&c, &c.came, 0);
     }
     return 0;
 }
@@ -453,7 +464,7 @@ static bool changes_reserve(weft__relation *relation, uint32_t count)
  * nothing, *is_much; nothing was written. */
 static bool compare(weft__relation *relation, weft_job_context *job, bool *is_much)
 {
-    scan_loop loop = {.relation = relation, .buckets = relation->page_end + 1};
+    scan_loop loop = {.relation = relation, .buckets = 2 * relation->page_end + 2};
     bool is_done = tasks_make(relation, &loop) && rooms_make(relation, &loop);
     *is_much = is_done && relation->stats.sources != 0 && looks_much(&loop);
     if (is_done && !*is_much) {

@@ -8,8 +8,8 @@
 #include "relation_state.h"
 
 /* Compares what may have changed with the mirrors and makes these current. The changes are in
- * relation->changes, those of page p in [firsts[p], firsts[p + 1]), in any order; in the last
- * bucket are edges to what no entity can be, and rows without a target that have a depth. `job`:
+ * relation->changes, those of bucket b in [firsts[b], firsts[b + 1]), in any order; in the last
+ * two are edges to what no entity can be, and rows without a target that have a depth. `job`:
  * the context for loops, or NULL. On OUT_OF_MEMORY the relation is broken: it is built from
  * nothing the next time. */
 weft_result weft__relation_scan(weft__relation *relation, weft_job_context *job);

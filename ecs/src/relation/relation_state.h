@@ -51,11 +51,14 @@ typedef struct weft__target_node {
 
 /* An edge as a row had it: of a mirror (it went) or a chunk (it came). A value. */
 typedef struct weft__edge_change {
-    weft_entity source; /* index without the tag; bit 31: it went */
-    weft_entity target; /* the same, without the bit */
+    weft_entity source; /* as the user has it */
+    weft_entity target; /* index without the tag */
 } weft__edge_change;
 
-#define WEFT__EDGE_WENT (UINT32_C(1) << 31)
+/* Changes are in buckets: of page b, edges that went in bucket 2 b, and those that came in the next
+ * one. What belongs to no page (no target, or one that cannot be) is in the last two. */
+#define WEFT__BUCKET_WENT 0u
+#define WEFT__BUCKET_CAME 1u
 
 /* Targets of one block of the directory. Owner: the relation, at pages[block]; while changes are
  * applied, the task of the page. Always: a slot with count != 0 has its bit in `has`; used <=
@@ -109,7 +112,7 @@ typedef struct weft__relation {
     /* scratch, kept */
     weft__scan_piece *pieces;
     uint32_t piece_count, piece_capacity;
-    uint32_t *offsets; /* [piece * buckets + bucket]: where its changes go */
+    uint32_t *offsets; /* [task * buckets + bucket]: where its changes go */
     size_t offset_capacity;
     weft__edge_change *changes;
     size_t change_capacity;
@@ -117,7 +120,7 @@ typedef struct weft__relation {
     size_t sorted_capacity;
     uint32_t *tasks; /* of a scan */
     size_t task_capacity;
-    uint32_t *firsts; /* [bucket + 1]: changes of a page */
+    uint32_t *firsts; /* [bucket + 1]: its changes */
     size_t first_capacity;
     uint32_t *active; /* pages to be looked at */
     uint32_t active_count;
@@ -193,6 +196,13 @@ static inline uint32_t weft__living_version(const weft_world *world, uint32_t in
     uint32_t version = (uint32_t)(at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]) >>
                                   32); /* relaxed: the world is idle */
     return (version & 1) != 0 ? version : 0;
+}
+
+/* The first change of a bucket of a page; page_end: of none. */
+static inline uint32_t weft__bucket_first(const weft__relation *relation, uint32_t page,
+                                          uint32_t bucket)
+{
+    return relation->firsts[2 * page + bucket];
 }
 
 /* The field of a row. */

@@ -505,7 +505,7 @@ weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *st
     making m = {.scheduler = scheduler, .stage = stage};
     size_t entry_limit;
     weft_result result = prepare_queries(&m, &entry_limit);
-    if (result == WEFT_OK && !WEFT_IS_CHECKED && refresh(stage)) {
+    if (result == WEFT_OK && refresh(stage)) {
         stage->entries_version = weft__front(world)->structure_version;
         return WEFT_OK;
     }
