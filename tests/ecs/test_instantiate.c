@@ -40,6 +40,21 @@ Test(instantiate, none_one_and_more_copies_than_a_chunk_holds)
     storage_close(&f);
 }
 
+Test(instantiate, copies_lack_what_only_one_entity_may_have)
+{
+    storage_fixture f = storage_open();
+    weft_component number = weft_component_create_plain(f.world, "number", 8, 8, WEFT_NOT_COPIED);
+    CHECK(weft_component_create_plain(f.world, "bad", 8, 8, WEFT_NOT_COPIED | WEFT_SPARSE).id == 0);
+    weft_entity source = weft_entity_create(f.world, storage_moving(&f)), copy;
+    CHECK_OK(weft_entity_add(f.world, source, number));
+    CHECK_OK(weft_entity_instantiate(f.world, source, 1, &copy));
+    CHECK(!weft_entity_has(f.world, copy, number) && weft_entity_has(f.world, source, number));
+    CHECK(weft_entity_has(f.world, copy, f.velocity));
+    CHECK_OK(weft_entity_add(f.world, copy, number));
+    CHECK(*(const uint64_t *)weft_entity_read(f.world, copy, number) == 0);
+    storage_close(&f);
+}
+
 Test(instantiate, a_copied_buffer_is_its_own)
 {
     storage_fixture f = storage_open();

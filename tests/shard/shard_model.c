@@ -409,6 +409,17 @@ static void run_steps(void)
     ask_figures(true);
 }
 
+/* A gid names one entity: instances have none. */
+static void check_instances(void)
+{
+    weft_entity copy;
+    const weft_entity first = weft_shard_find(model.shard, 1);
+    if (!weft_entity_has(model.world, first, model.info.gid)) return;
+    check(weft_entity_instantiate(model.world, first, 1, &copy), "weft_entity_instantiate");
+    if (weft_entity_has(model.world, copy, model.info.gid)) abort();
+    check(weft_entity_destroy(model.world, copy), "weft_entity_destroy");
+}
+
 int main(int argc, char **argv)
 {
     read_options(argc, argv);
@@ -425,6 +436,7 @@ int main(int argc, char **argv)
         create_points();
     create_systems(&children);
     check(weft_shard_sync(model.shard), "refused by weft_shard_sync");
+    check_instances();
     run_steps();
     print_state("hash");
     if (options.dumps) dump_rows();

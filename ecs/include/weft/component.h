@@ -39,6 +39,9 @@ typedef enum weft_component_flags {
      * other components, too (weft_slice_read_row, weft_slice_write_row). Of other kinds only
      * NOT_HASHED is allowed. */
     WEFT_SPARSE = 1 << 7,
+    /* Instances (weft_entity_instantiate) do not get it: numbers and handles that only one entity
+     * may have. Not with SPARSE or RESOURCE; CLEANUP components are never copied. */
+    WEFT_NOT_COPIED = 1 << 8,
 } weft_component_flags;
 
 /* ---- hooks ---- */

@@ -50,7 +50,7 @@ static bool read_flags(weft__world_text *t, uint32_t *flags)
             return weft__reading_fail(&t->reading, token.at,
                                       "no kind of components: \"enableable\", \"shared\", "
                                       "\"buffer\", \"chunk\", \"cleanup\", \"resource\", "
-                                      "\"not hashed\" or \"sparse\"");
+                                      "\"not hashed\", \"sparse\" or \"not copied\"");
         *flags |= 1u << bit;
     }
 }

@@ -28,7 +28,8 @@
 #define DEAD_IN_LINE 64u
 
 const char *const weft__world_text_flags[WEFT__WORLD_TEXT_FLAGS] = {
-    "enableable", "shared", "buffer", "chunk", "cleanup", "resource", "not hashed", "sparse"};
+    "enableable", "shared",     "buffer", "chunk",     "cleanup",
+    "resource",   "not hashed", "sparse", "not copied"};
 
 /* One writing. Owner: weft_world_write_json, on its stack. */
 typedef struct writing {

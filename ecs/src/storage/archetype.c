@@ -361,7 +361,8 @@ static bool is_not_left(const weft_world *world, const weft__type *type)
 
 static bool is_not_instantiated(const weft_world *world, const weft__type *type)
 {
-    return (type->desc.flags & WEFT_CLEANUP) != 0 || type->id == world->builtin.prefab.id;
+    return (type->desc.flags & (WEFT_CLEANUP | WEFT_NOT_COPIED)) != 0 ||
+           type->id == world->builtin.prefab.id;
 }
 
 weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *archetype)

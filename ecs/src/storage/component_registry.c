@@ -14,7 +14,7 @@
 
 #define KIND_FLAGS                                                                                 \
     (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_RESOURCE |     \
-     WEFT_NOT_HASHED | WEFT_SPARSE)
+     WEFT_NOT_HASHED | WEFT_SPARSE | WEFT_NOT_COPIED)
 #define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
 
 static uint64_t field_total(const weft_field *field)
@@ -55,6 +55,7 @@ static const char *kind_problem(uint32_t flags)
     flags &= ~(uint32_t)WEFT_NOT_HASHED; /* goes with everything */
     if ((flags & WEFT_RESOURCE) != 0 && (flags & ~(uint32_t)(WEFT_RESOURCE | WEFT_BUFFER)) != 0)
         return "RESOURCE goes with BUFFER only: leave the other flags out";
+    if ((flags & WEFT_SPARSE) == 0) flags &= ~(uint32_t)WEFT_NOT_COPIED; /* goes with the rest */
     if ((flags & WEFT_SHARED) != 0 && (flags & ~(uint32_t)(WEFT_SHARED | WEFT_CLEANUP)) != 0)
         return "SHARED goes with CLEANUP only: leave the other flags out";
     if ((flags & WEFT_CHUNK) != 0 && (flags & ~(uint32_t)(WEFT_CHUNK | WEFT_CLEANUP)) != 0)

@@ -171,12 +171,12 @@ WEFT_API weft_result weft_shard_step(weft_shard *shard, float dt);
  * systems run, else owner. */
 WEFT_API uint64_t weft_shard_tick(const weft_shard *shard);
 
-/* Gives gids to entities that are new (ShardGid 0), and brings entities whose key says another
- * sector there; collective. New ones get gids in the order of a hash of their values, so it does
- * not matter who created them. Rows arrive in the order that they had in the chunks of their
- * ranks: results must not depend on the order of rows in chunks (docs/guide/shards.md). References
- * (described ENTITY fields) to entities that live on other ranks lead to *stubs*, entities that
- * have a gid only; a reference keeps its gid when the target dies, so a dead target stays as a
+/* Gives gids to entities that are new (ShardGid 0; instances have no ShardGid until it is added,
+ * whatever was copied), and brings entities whose key says another sector there; collective. New
+ * ones get gids in the order of a hash of their values, so it does not matter who created them.
+ * Rows arrive in the order that they had in the chunks of their ranks: results must not depend on
+ * the order of rows in chunks (docs/guide/shards.md). References (described ENTITY fields) to
+ * entities that live on other ranks lead to *stubs*, entities that have a gid only; a reference keeps its gid when the target dies, so a dead target stays as a
  * residue (WEFT_CLEANUP) until no reference leads to it. Whether a target lives, a reference does
  * not say. Call it after the first entities were created; weft_shard_step calls it. Errors:
  * UNSUPPORTED (a component of an entity that moves cannot: hooks, SPARSE, CHUNK, SHARED with

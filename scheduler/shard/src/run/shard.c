@@ -31,7 +31,8 @@ static weft_result register_components(weft_shard *shard)
                                                 _Alignof(uint32_t), WEFT_SHARED);
     const weft_component_desc gid = {.name = "ShardGid",
                                      .size = sizeof(uint64_t),
-                                     .flags = shard->has_references ? WEFT_CLEANUP : 0,
+                                     .flags = WEFT_NOT_COPIED |
+                                              (shard->has_references ? WEFT_CLEANUP : 0),
                                      .required = &shard->sector,
                                      .required_count = 1};
     shard->gid = weft_component_create(world, &gid);
