@@ -236,7 +236,8 @@ Test(tle, a_directory_or_missing_file_is_an_error_with_its_reason)
     struct tle_catalogue c;
     struct log log = {0};
     CHECK(tle_read("/tmp", note, &log, &c) == TLE_FILE);
-    CHECK_TEXT(log.reason, "is a directory: name a file of two-line elements");
+    CHECK_TEXT(log.reason, "is a directory: name a file of two-line elements or OMM");
     CHECK(tle_read("/tmp/weft/no/such/file", note, &log, &c) == TLE_FILE);
-    CHECK_TEXT(log.reason, "cannot open: No such file or directory");
+    CHECK_TEXT(log.reason, "cannot open: No such file or directory: "
+                           "name a file of two-line elements or OMM");
 }

@@ -176,12 +176,12 @@ WEFT_API uint64_t weft_shard_tick(const weft_shard *shard);
  * ones get gids in the order of a hash of their values, so it does not matter who created them.
  * Rows arrive in the order that they had in the chunks of their ranks: results must not depend on
  * the order of rows in chunks (docs/guide/shards.md). References (described ENTITY fields) to
- * entities that live on other ranks lead to *stubs*, entities that have a gid only; a reference keeps its gid when the target dies, so a dead target stays as a
- * residue (WEFT_CLEANUP) until no reference leads to it. Whether a target lives, a reference does
- * not say. Call it after the first entities were created; weft_shard_step calls it. Errors:
- * UNSUPPORTED (a component of an entity that moves cannot: hooks, SPARSE, CHUNK, SHARED with
- * hooks, BLOB fields; the text names it), LIMIT (a sector gave away its 2^40 gids),
- * OUT_OF_MEMORY, IO. */
+ * entities that live on other ranks lead to *stubs*, entities that have a gid only; a reference
+ * keeps its gid when the target dies, so a dead target stays as a residue (WEFT_CLEANUP) until no
+ * reference leads to it. Whether a target lives, a reference does not say. Call it after the first
+ * entities were created; weft_shard_step calls it. Errors: UNSUPPORTED (a component of an entity
+ * that moves cannot: hooks, SPARSE, CHUNK, SHARED with hooks, BLOB fields; the text names it),
+ * LIMIT (a sector gave away its 2^40 gids), OUT_OF_MEMORY, IO. */
 WEFT_API weft_result weft_shard_sync(weft_shard *shard);
 
 /* Exchanges ghosts now, outside of a step; collective. What weft_shard_rows_get gives is then as
