@@ -62,8 +62,8 @@ case("line of one gigabyte", [huge], 1, "line of 67108864 characters or more",
 
 # the output
 read_only = file_of("not_a_folder", "")
-case("output below a file", [catalogue, "--out", os.path.join(read_only, "out")], 1, "cannot write", "--out")
-case("output is a file", [catalogue, "--out", read_only], 1, "cannot write", "--out")
+case("output below a file", [catalogue, "--out", os.path.join(read_only, "out")], 1, "cannot write", "another place")
+case("output is a file", [catalogue, "--out", read_only], 1, "cannot write", "another place")
 
 # the options
 case("negative step", [catalogue, "--step", "-10"], 2, "--step needs a number")
