@@ -167,6 +167,23 @@ Test(relation, a_cycle_is_cut_at_its_lowest_index_wherever_it_was_closed)
     relation_close(&f);
 }
 
+/* The field and its cut have one version, and the row, which has depth 0, stays where it is. */
+Test(relation, an_edge_that_settling_cuts_leaves_the_list_of_its_target)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity a = one(&f), b = one(&f);
+    relate(&f, a, 0, b);
+    CHECK_OK(weft_relation_settle(f.world));
+    relate(&f, a, 0, (weft_entity){0});
+    CHECK_OK(weft_relation_settle(f.world));
+    weft_target up = {a};
+    CHECK_OK(weft_entity_set(f.world, a, f.of[0], &up, sizeof up));
+    CHECK_RESULT(weft_relation_settle(f.world), WEFT_CYCLE);
+    CHECK(weft_relation_target(f.world, f.of[0], a).version == 0);
+    CHECK_U64(count_of(&f, 0, a), 0);
+    relation_close(&f);
+}
+
 Test(relation, depths_follow_when_a_subtree_moves)
 {
     relation_fixture f = relation_open(1);
