@@ -87,6 +87,87 @@ PLAIN_TEST(lockstep_gives_one_world_for_any_workers_and_timing_of_the_disk)
     stage_end(&from);
 }
 
+/* ---- lockstep: a section that is no longer wanted ---- */
+
+enum { CUT_LOCKSTEP = 8, CUT_STEPS = 24 };
+
+/* A gate in the way of the one thread that reads; the owner, which helps, passes. Guarded by
+ * `lock`. */
+typedef struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    pthread_t owner;
+    bool is_shut;                  /* the thread stays in section 1 */
+    uint32_t filled[SECTIONS + 1]; /* rows so far */
+} gate;
+
+static void gate_pass(const weft_stream_rows *rows, void *user)
+{
+    gate *g = user;
+    pthread_mutex_lock(&g->lock);
+    g->filled[rows->section] += rows->count;
+    pthread_cond_broadcast(&g->moved);
+    while (g->is_shut && rows->section == 1 && !pthread_equal(pthread_self(), g->owner))
+        pthread_cond_wait(&g->moved, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Waits until a section has so many rows. */
+static void gate_await(gate *g, uint32_t section, uint32_t rows)
+{
+    pthread_mutex_lock(&g->lock);
+    while (g->filled[section] < rows) pthread_cond_wait(&g->moved, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void gate_open(gate *g)
+{
+    pthread_mutex_lock(&g->lock);
+    g->is_shut = false;
+    pthread_cond_broadcast(&g->moved);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Section 2 is asked for, let go of in the next step, and asked for again. When it is let go of,
+ * it is read to the end, or (`is_shut`) nothing of it: the thread is still in section 1. */
+static void cut_run(const stage *from, bool is_shut, uint64_t hashes[CUT_STEPS])
+{
+    gate g = {.owner = pthread_self(), .is_shut = is_shut};
+    pthread_mutex_init(&g.lock, NULL);
+    pthread_cond_init(&g.moved, NULL);
+    stage to = stage_make(1);
+    weft_stream *stream =
+        stream_open(&to, from,
+                    &(weft_stream_desc){
+                        .lockstep = CUT_LOCKSTEP, .threads = 1, .filled = gate_pass, .user = &g});
+    for (uint32_t step = 0; step < CUT_STEPS; step++) {
+        if (step == 0) CHECK_OK(weft_stream_load(stream, 1, 0));
+        if (step == 1 || step == 3) CHECK_OK(weft_stream_load(stream, 2, 0));
+        if (step == 2) CHECK_OK(weft_stream_unload(stream, 2));
+        CHECK_OK(weft_stream_step(to.world, 0));
+        if (step == 0 && is_shut) gate_await(&g, 1, 1);
+        if (step == 1 && !is_shut) gate_await(&g, 2, ROWS);
+        if (step == 1 && is_shut) CHECK_U64(g.filled[2], 0);
+        if (step == 2) gate_open(&g);
+        hashes[step] = weft_world_hash(to.world, WEFT_HASH_LAYOUT);
+    }
+    CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
+    CHECK_U64(entities_of(to.world), 40 + 2 * ROWS);
+    stage_end(&to);
+    pthread_cond_destroy(&g.moved);
+    pthread_mutex_destroy(&g.lock);
+}
+
+PLAIN_TEST(lockstep_hides_how_far_a_section_came_that_is_no_longer_wanted)
+{
+    uint64_t first[CUT_STEPS], now[CUT_STEPS];
+    stage from = file_make();
+    cut_run(&from, false, first);
+    cut_run(&from, true, now);
+    for (uint32_t step = 0; step < CUT_STEPS; step++) CHECK_U64(now[step], first[step]);
+    stage_end(&from);
+}
+
 /* ---- instances ---- */
 
 /* Where an instance stands. */
