@@ -9,11 +9,12 @@
 #define RETRY_MASK ((UINT64_C(1) << 40) - 1)
 #define FIRST_SHARE 8u  /* the first pause is so many times what was lost; 64: 13 % slower */
 #define FAILURES_MAX 4u /* 8, 16, 32, 64 times: tries then cost 1.6 %; always 8: 16 % */
-#define LOSS_MAX_TICKS (UINT64_C(1) << 26) /* about 20 ms: pauses end within a second */
-#define TRIAL_TICKS (UINT64_C(1) << 20)    /* 0.4 ms, what splits in a row may lose; none: 60 % */
-#define ACCOUNT_UNITS 16u                  /* of a loop's predicted time */
-#define ACCOUNT_MAX 16383                  /* 1,024 loops: what its field holds */
-#define CREDIT_MAX 64                      /* four loops; none: 10 % */
+#define LOSS_MAX_TICKS (UINT64_C(1) << 26)   /* about 20 ms: pauses end within a second */
+#define TRIAL_TICKS (UINT64_C(1) << 20)      /* 0.4 ms, what splits in a row may lose; none: 60 % */
+#define TRIAL_LOOP_TICKS (UINT64_C(1) << 15) /* 13 us; shorter loops: one split, it stays a loss */
+#define ACCOUNT_UNITS 16u                    /* of a loop's predicted time */
+#define ACCOUNT_MAX 16383                    /* 1,024 loops: what its field holds */
+#define CREDIT_MAX 64                        /* four loops; none: 10 % */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -78,11 +79,12 @@ bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wal
     uint32_t failures = weft__cost_failures(cost);
     int account = account_of(history);
     uint64_t debt = account < 0 ? alone / ACCOUNT_UNITS * (uint64_t)-account : 0;
+    uint64_t trial = alone < TRIAL_LOOP_TICKS ? 1 : TRIAL_TICKS;
     if (has_gained) {
         account += in_units(alone - wall, alone);
         if (account > CREDIT_MAX) account = CREDIT_MAX;
         if (account == CREDIT_MAX) failures = 0;
-    } else if (debt < TRIAL_TICKS && account > -ACCOUNT_MAX) {
+    } else if (debt < trial && account > -ACCOUNT_MAX) {
         account -= in_units(loss, alone) + 1;
         if (account < -ACCOUNT_MAX) account = -ACCOUNT_MAX;
     } else {
