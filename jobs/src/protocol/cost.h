@@ -15,10 +15,10 @@
  * Credit is bounded, so that a core that becomes busy for good is noticed soon; and failures
  * without credit are repeated at once until they have lost 0.4 ms: a split that found its memory
  * cold, or whose worker lost its CPU, says nothing about the next (21 % slower without), and a
- * core that has just been woken takes up to three times as long for about half a millisecond (60
- * %). Loops of less than 13 us are repeated once: a split may double them. While they are repeated
- * they teach nothing new about one worker: an estimate that splits raise may call their loss a gain
- * (10 %). Only full credit ends the row of longer and longer pauses (7 %).
+ * core that has just been woken takes up to three times as long for about half a millisecond
+ * (60 %). Loops of less than 13 us are repeated once: a split may double them. While they are
+ * repeated they teach nothing new about one worker: an estimate that splits raise may call their
+ * loss a gain (10 %). Only full credit ends the row of longer and longer pauses (7 %).
  *
  * The percentages beside the constants and steps are of tests/jobs/test_cost_streams.c: how much
  * slower the loops of the worst of its streams become without.
