@@ -81,6 +81,66 @@ PLAIN_TEST(an_own_pool_has_the_log_of_its_world)
     CHECK_OK(weft_world_destroy(world));
 }
 
+/* A world with a state log of the environment; what it says goes to `h`. */
+static void step_with_state_log(heard *h, const char *path, const char *rows)
+{
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .log = {hear, h}}, &world));
+    setenv("WEFT_STATE_LOG", path, 1);
+    setenv("WEFT_STATE_LOG_ROWS", rows, 1);
+    weft_system_desc desc = {.name = "logged", .run = nothing};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    CHECK_OK(weft_world_step(world, 1));
+    CHECK_OK(weft_world_destroy(world));
+    unsetenv("WEFT_STATE_LOG");
+    unsetenv("WEFT_STATE_LOG_ROWS");
+}
+
+PLAIN_TEST(a_state_log_that_cannot_be_written_is_a_warning)
+{
+    heard h = {0};
+    step_with_state_log(&h, "no/such/folder/a.log", "1");
+    CHECK_U64(h.counts[WEFT_LOG_WARNING], 1);
+    check_has(&h, "cannot create \"no/such/folder/a.log\": No such file or directory");
+    h = (heard){0};
+    step_with_state_log(&h, "/dev/null", "");
+    CHECK_U64(h.counts[WEFT_LOG_WARNING], 1);
+    check_has(&h, "a character device, not a regular file");
+}
+
+PLAIN_TEST(rows_of_a_state_log_that_are_no_steps_are_a_warning)
+{
+    static const struct rows_case {
+        const char *rows;
+        uint32_t warnings;
+    } cases[] = {{"z", 1}, {"5-2", 1}, {"3x", 1}, {"-4", 1}, {"0", 1}, {"1-3", 0}, {"2", 0}};
+    char path[] = "/tmp/weft-log-XXXXXX";
+    int file = mkstemp(path);
+    CHECK(file >= 0);
+    close(file);
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        heard h = {0};
+        step_with_state_log(&h, path, cases[i].rows);
+        CHECK_U64(h.counts[WEFT_LOG_WARNING], cases[i].warnings);
+        if (cases[i].warnings != 0) check_has(&h, "WEFT_STATE_LOG_ROWS=");
+    }
+    remove(path);
+}
+
+PLAIN_TEST(an_unknown_wish_for_counters_is_a_warning)
+{
+    heard h = {0};
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .log = {hear, &h}}, &world));
+    setenv("WEFT_COUNTERS", "yes", 1);
+    weft_system_desc desc = {.name = "uncounted", .run = nothing};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    unsetenv("WEFT_COUNTERS");
+    CHECK_U64(h.counts[WEFT_LOG_WARNING], 1);
+    check_has(&h, "WEFT_COUNTERS=yes is not used: 1 or software");
+    CHECK_OK(weft_world_destroy(world));
+}
+
 PLAIN_TEST(counters_that_the_environment_asked_for_are_a_report)
 {
     heard h = {0};

@@ -5,6 +5,7 @@
 #include "counters_report.h"
 
 #include "ecs_engine.h"
+#include "log.h"
 #include "registry.h"
 #include "sized.h"
 
@@ -12,12 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-weft__counter_wish weft__counters_asked(void)
+weft__counter_wish weft__counters_asked(const weft_log *log)
 {
     const char *value = secure_getenv("WEFT_COUNTERS"); /* not in set-uid programs */
-    if (value != NULL && strcmp(value, "software") == 0) return WEFT__COUNTER_WISH_SOFTWARE;
-    return value != NULL && strcmp(value, "1") == 0 ? WEFT__COUNTER_WISH_BEST
-                                                    : WEFT__COUNTER_WISH_NONE;
+    if (value == NULL || value[0] == '\0' || strcmp(value, "0") == 0)
+        return WEFT__COUNTER_WISH_NONE;
+    if (strcmp(value, "software") == 0) return WEFT__COUNTER_WISH_SOFTWARE;
+    if (strcmp(value, "1") == 0) return WEFT__COUNTER_WISH_BEST;
+    weft__log(log, WEFT_LOG_WARNING, "WEFT_COUNTERS=%s is not used: 1 or software", value);
+    return WEFT__COUNTER_WISH_NONE;
 }
 
 void weft__counters_print(const weft__scheduler *scheduler)

@@ -16,7 +16,7 @@
 #include "scheduler_state.h"
 
 /* What the environment asks for (WEFT_COUNTERS): scheduler->counter_wish. */
-weft__counter_wish weft__counters_asked(void);
+weft__counter_wish weft__counters_asked(const weft_log *log);
 /* The table goes to the world's log, or to stderr, if the environment asked. */
 void weft__counters_print(const weft__scheduler *scheduler);
 

@@ -5,13 +5,16 @@
 
 #include "cell_text.h"
 #include "ecs_engine.h"
+#include "file_problem.h"
 #include "hash.h"
+#include "log.h"
 #include "os_file.h"
 #include "registry.h"
 #include "world_hash.h"
 
 #include <weft/state_log.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +55,7 @@ struct weft__hash_log {
     log_worker *workers;
     const weft__os_files *files; /* of the environment's file; NULL: none */
     weft__os_file file;
+    int reason;    /* the errno of a write that failed */
     uint32_t used; /* of text */
     char text[TEXT_BYTES];
 };
@@ -489,6 +493,22 @@ weft_result weft__hash_log_open(weft__scheduler *scheduler, const weft_state_log
     return WEFT_OK;
 }
 
+/* The file that the environment asks for: the program does not look at its result. */
+static void warn_unwritten(const weft__scheduler *scheduler, weft_result result,
+                           const char *operation, const char *path)
+{
+    const weft__os_files *files = weft__os_files_of(weft__world_desc(scheduler->world)->os);
+    weft__file_problem problem;
+    weft__os_kind kind;
+    char place[4096];
+    weft__file_failed(&problem, result, operation, path);
+    bool is_known = files->locate(files->user, path, place, sizeof place, &kind) == WEFT_OK;
+    if (is_known && kind != WEFT__OS_NOTHING && kind != WEFT__OS_REGULAR_FILE)
+        weft__file_refused(&problem, kind, operation, path);
+    weft__log(&weft__world_desc(scheduler->world)->log, WEFT_LOG_WARNING,
+              "WEFT_STATE_LOG: the log is incomplete: %s", problem.text);
+}
+
 weft_result weft__hash_log_close(weft__scheduler *scheduler)
 {
     struct weft__hash_log *log = scheduler->hash_log;
@@ -496,8 +516,12 @@ weft_result weft__hash_log_close(weft__scheduler *scheduler)
     flush(log);
     weft_result result = log->result;
     if (log->files != NULL) {
+        errno = 0;
         weft_result closed = log->files->close(log->files->user, log->file);
         if (result == WEFT_OK) result = closed;
+        if (log->reason != 0) errno = log->reason;
+        if (result != WEFT_OK)
+            warn_unwritten(scheduler, result, "write", secure_getenv("WEFT_STATE_LOG"));
     }
     free_sums(scheduler, log);
     for (uint32_t i = 0; i < scheduler->worker_count; i++)
@@ -514,24 +538,50 @@ weft_result weft__hash_log_close(weft__scheduler *scheduler)
 static weft_result write_file(void *user, const void *bytes, size_t count)
 {
     struct weft__hash_log *log = user;
-    return log->files->write(log->files->user, log->file, bytes, count);
+    errno = 0;
+    weft_result result = log->files->write(log->files->user, log->file, bytes, count);
+    if (result != WEFT_OK) log->reason = errno;
+    return result;
+}
+
+/* Steps "37" or "30-40"; a text that is neither leaves the rows out. */
+static void choose_rows(const weft_log *out, const char *rows, weft_state_log_desc *desc)
+{
+    char *end;
+    uint64_t first = strtoull(rows, &end, 10), last = first;
+    bool is_good = end != rows && rows[0] != '-';
+    if (is_good && *end == '-') {
+        const char *second = end + 1;
+        last = strtoull(second, &end, 10);
+        is_good = end != second;
+    }
+    if (is_good && *end == '\0' && first >= 1 && first <= last) {
+        desc->rows_first = first;
+        desc->rows_last = last;
+        return;
+    }
+    weft__log(out, WEFT_LOG_WARNING,
+              "WEFT_STATE_LOG_ROWS=%s is not a step or FIRST-LAST, such as 37 or 30-40 (the first "
+              "step is 1): no rows are written",
+              rows);
 }
 
 void weft__hash_log_obey(weft__scheduler *scheduler)
 {
     const char *path = secure_getenv("WEFT_STATE_LOG");
     const char *rows = secure_getenv("WEFT_STATE_LOG_ROWS");
+    const weft_log *out = &weft__world_desc(scheduler->world)->log;
     weft_state_log_desc desc = {.writer.write = write_file};
     if (path == NULL || path[0] == '\0') return;
-    if (rows != NULL) {
-        char *end;
-        desc.rows_first = desc.rows_last = strtoull(rows, &end, 10);
-        if (*end == '-') desc.rows_last = strtoull(end + 1, NULL, 10);
-    }
+    if (rows != NULL && rows[0] != '\0') choose_rows(out, rows, &desc);
     if (weft__hash_log_open(scheduler, &desc) != WEFT_OK) return;
     struct weft__hash_log *log = scheduler->hash_log;
     const weft__os_files *files = weft__os_files_of(weft__world_desc(scheduler->world)->os);
     log->desc.writer.user = log;
+    errno = 0;
     log->result = files->open_write(files->user, path, &log->file);
-    if (log->result == WEFT_OK) log->files = files;
+    if (log->result == WEFT_OK)
+        log->files = files;
+    else
+        warn_unwritten(scheduler, log->result, "create", path);
 }

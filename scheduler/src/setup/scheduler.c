@@ -91,7 +91,7 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
         scheduler->world = world;
         scheduler->memory = weft__world_memory(world);
         scheduler->is_dirty = true;
-        scheduler->counter_wish = weft__counters_asked();
+        scheduler->counter_wish = weft__counters_asked(&weft__world_desc(world)->log);
         if (make_workers(scheduler) == WEFT_OK) {
             weft__front(world)->extensions[WEFT__EXTENSION_SCHEDULER] =
                 (weft__extension){.data = scheduler,
