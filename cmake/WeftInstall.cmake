@@ -90,6 +90,8 @@ if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/weft.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft)
+    install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/weft.bash
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft-perf)
     install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/_weft
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
     install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/weft-perf DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -173,6 +173,12 @@ def check_schedule():
     xml.dom.minidom.parseString(schedule.svg(threads))
 
 
+def check_ticks():
+    for length in (0.02, 1.0, 1.4, 9.9, 10, 1428, 390000):
+        found = schedule.ticks(length)
+        check(4 <= len(found) <= 10 and found[0] == 0 and found[-1] <= length, f"ticks of {length}: {found}")
+
+
 def check_svg():
     root = flame.Node()
     root.add(["collide<pair> & \"co\"", "sqrt"], 30)
@@ -213,6 +219,11 @@ def check_usage():
         check(done.returncode == 2 and "apt-get install linux-perf" in done.stderr, f"no perf: {done.stderr}")
         done = run("flame", "-o", folder, "--", "/bin/true", WEFT_PERF="/nonexistent")
         check(done.returncode == 2 and "wrote no trace" in done.stderr, f"no trace: {done.stderr}")
+        done = run("flam")
+        check(done.returncode == 2 and "invalid choice" in done.stderr and "Try" in done.stderr, f"flam: {done.stderr}")
+        done = run("--help")
+        check(done.returncode == 0 and "examples:" in done.stdout and "--stack-bytes" in done.stdout, f"help: {done}")
+        check_equal("no arguments", run().returncode, 2)
 
 
 check_markers()
@@ -221,6 +232,7 @@ check_deep()
 check_lists()
 check_spans()
 check_schedule()
+check_ticks()
 check_svg()
 check_usage()
 check_equal("recipes", probes.names(), ["counts", "sample", "sleep", "slices", "steals"])

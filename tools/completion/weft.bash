@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# weft.bash: completion of `weft` in bash: commands, their options (read from --help), names of benchmarks and stress
-# scenarios, files. Installed as share/bash-completion/completions/weft; by hand: . tools/completion/weft.bash
+# weft.bash: completion of `weft` and `weft-perf` in bash: commands, their options (read from --help), names of
+# benchmarks, stress scenarios and recipes, files. Installed as share/bash-completion/completions/weft and weft-perf;
+# by hand: . tools/completion/weft.bash
 _weft() {
     local word=${COMP_WORDS[COMP_CWORD]} weft=${COMP_WORDS[0]} command=${COMP_WORDS[1]} words
     if [ "$COMP_CWORD" -eq 1 ] || { [ "$COMP_CWORD" -eq 2 ] && [ "$command" = help ]; }; then
@@ -14,4 +15,23 @@ _weft() {
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
+
+# Behind -- the program and its arguments are completed, as if they stood alone.
+_weft_perf() {
+    local word=${COMP_WORDS[COMP_CWORD]} perf=${COMP_WORDS[0]} words i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        [ "${COMP_WORDS[i]}" = -- ] || continue
+        mapfile -t COMPREPLY < <(compgen -c -- "$word" | sort -u)
+        return
+    done
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words=$("$perf" --help 2>/dev/null | sed -nE 's/^.* weft-perf ([a-z]+) .*\[-o FOLDER\].*/\1/p')
+    elif [[ $word == -* ]]; then
+        words="-- $("$perf" --help 2>/dev/null | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')"
+    elif [ "${COMP_WORDS[1]}" = probe ]; then
+        words=$("$perf" probe 2>&1 | sed -n 's/.*there are: //; s/,//gp')
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
 complete -o default -F _weft weft
+complete -o default -F _weft_perf weft-perf

@@ -93,8 +93,14 @@ def command_page(name, text):
     """The man page of a command, whose docstring begins with `name: what it does.`, then its usage."""
     first, usage, *rest = ast.get_docstring(ast.parse(text)).split("\n\n")
     out = [f'.TH {name.upper()} 1 "" "weft" "weft"', ".SH NAME", roff(name) + " \\- " + roff(first.removeprefix(name + ": ").rstrip(".")),
-           ".SH SYNOPSIS", ".nf", roff(re.sub(r"^(usage:|      ) ", "", usage, flags=re.M)), ".fi", ".SH DESCRIPTION",
-           *(roff(part) + "\n.PP" for part in rest), f"The options: {roff(name)} \\-\\-help.", ".SH SEE ALSO", ".BR weft (1)"]
+           ".SH SYNOPSIS", ".nf", roff(re.sub(r"^(usage:|      ) ", "", usage, flags=re.M)), ".fi", ".SH DESCRIPTION"]
+    for part in rest:
+        title = re.match(r"(options|examples):\n", part)
+        if title:
+            out += [f".SH {title[1].upper()}", ".nf", roff(part[title.end():]), ".fi"]
+        else:
+            out += [roff(part), ".PP"]
+    out += [".SH SEE ALSO", ".BR weft (1)"]
     return "\n".join(out) + "\n"
 
 

@@ -49,6 +49,11 @@ def record(arguments):
     status = recording.record(folder, arguments.command, arguments.stacks, arguments.stack_bytes,
                               arguments.hertz)
     data = os.path.join(folder, "perf.data")
+    if not os.path.exists(data) or os.path.getsize(data) == 0:
+        raise Refused("perf recorded nothing; why, it says above" +
+                      ("" if arguments.stacks == "dwarf" else "; --stacks dwarf (the default) works everywhere"))
+    if status:
+        say(f"the command ended with status {status}")
     say(f"recording: {data}; next: weft-perf flame -o {arguments.output}, or perf report -i {data}")
     return 1 if status else 0
 
@@ -65,6 +70,9 @@ def flame_of_samples(arguments):
     samples = recording.read_samples(folder_of(arguments, "samples"))
     if not samples:
         raise Refused("no samples: the command ran too short, or perf could not sample it")
+    if all(s.system.startswith("(") for s in samples):
+        say("no sample of a system: the command ran too short, makes no world of weft, or starts what does in a way "
+            "that drops the environment (WEFT_SYSTEMS)")
     root = graph.Node()
     for s in samples:
         is_system = not s.system.startswith("(")

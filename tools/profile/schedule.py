@@ -2,6 +2,7 @@
 """Who ran when: the switches that `perf sched timehist` lists, by thread, and a picture of them."""
 import collections
 import html
+import math
 import re
 
 import flame
@@ -82,6 +83,14 @@ def boxes(runs, scale):
     return [(x, max(0.4, end - x), kind, text) for x, end, kind, text in merged]
 
 
+def ticks(length):
+    """Round numbers from 0 to near `length`, 4 to 10 of them."""
+    step = 10 ** math.floor(math.log10(length))
+    while length / step < 4:
+        step /= 2 if length / step >= 2 else 5
+    return [i * step for i in range(int(length / step) + 1) if i * step <= 0.97 * length]
+
+
 def svg(threads):
     """A lane for each thread: coloured by CPU where it ran, another colour where it waited for one."""
     length = max(t.runs[-1].end for t in threads) or 1
@@ -105,8 +114,8 @@ def svg(threads):
             out.append(f'<rect class="{kind}" x="{LEFT + left:.2f}" y="{y}" width="{width:.2f}" height="{LANE - 6}">'
                        f"<title>{text}</title></rect>")
     bottom = TOP + LANE * len(threads)
-    for i in range(6):
-        at, anchor = LEFT + (WIDTH - LEFT - 20) * i / 5, "end" if i == 5 else "middle"
-        out.append(f'<line class="line" x1="{at}" x2="{at}" y1="{TOP - 4}" y2="{bottom}"/><text class="note" '
-                   f'x="{at}" y="{bottom + 18}" text-anchor="{anchor}">{length * i / 5:,.0f} ms</text>')
+    for ms in ticks(length):
+        at = LEFT + ms * scale
+        out.append(f'<line class="line" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP - 4}" y2="{bottom}"/><text class="note" '
+                   f'x="{at:.1f}" y="{bottom + 18}" text-anchor="middle">{round(ms, 9):,.10g} ms</text>')
     return "\n".join(out + ["</svg>", ""])
