@@ -34,6 +34,8 @@ typedef struct saved_line {
     uint32_t count;
     uint32_t disturbed; /* figures that were taken while another program had a CPU of ours */
     bool is_relative;   /* figures are quotients */
+    bool is_rate;       /* more is faster: rates, speed-ups */
+    bool is_derived;    /* made of other cases: no part of the total */
     struct saved_line *next;
 } saved_line;
 
@@ -72,14 +74,22 @@ static uint32_t find_numbers(const char *line, const char *name, double *out)
     return count;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
 static saved_line *parse_line(const char *line)
 {
     static double ours[MAX_SAMPLES], raw[MAX_SAMPLES];
-    char bench[64], label[64], workers[16] = "", peer[32] = "", text[32];
+    char bench[64], label[64], workers[16] = "", peer[32] = "", text[32], unit[32] = "";
+    if (!ends_with(line, "}") && !ends_with(line, "}\n")) return NULL; /* cut */
     if (!find_member(line, "bench", bench, sizeof bench)) return NULL;
     if (!find_member(line, "case", label, sizeof label)) return NULL;
     find_member(line, "workers", workers, sizeof workers);
     find_member(line, "peer", peer, sizeof peer);
+    find_member(line, "unit", unit, sizeof unit);
     uint32_t count = find_numbers(line, "samples", ours);
     const uint32_t raw_count = find_numbers(line, "raw_samples", raw);
     if (count == 0) { /* saved without --samples: the median alone, no interval */
@@ -93,8 +103,11 @@ static saved_line *parse_line(const char *line)
         free(saved);
         return NULL;
     }
-    snprintf(saved->key, KEY_BYTES, "%s/%s/%s/%s", bench, label, workers, peer);
+    snprintf(saved->key, KEY_BYTES, "%s/%s/%s%s%s", bench, label, workers, peer[0] ? "/" : "",
+             peer);
     saved->count = count;
+    saved->is_derived = strstr(label, "speedup") != NULL;
+    saved->is_rate = saved->is_derived || ends_with(unit, "M/s") || ends_with(unit, "B/s");
     if (find_member(line, "disturbed", text, sizeof text))
         saved->disturbed = (uint32_t)strtoul(text, NULL, 10);
     saved->is_relative = raw_count == count;
@@ -152,12 +165,12 @@ static double median_redrawn(const saved_line *line, uint64_t *random)
     return weft_bench_median(drawn, line->count);
 }
 
-/* What came out for one key. low..high is the 95 % interval of after / before; all 0: one of the
+/* What came out for one key. low..high is the 95 % interval of `ratio`; all 0: one of the
  * figures is not above zero, or not finite. */
 typedef struct change {
     const saved_line *before, *after;
     double median_before, median_after, low, high;
-    double ratio;  /* after / before; below 1: faster */
+    double ratio;  /* after / before, of rates before / after; below 1: faster */
     double least;  /* the same of their tenth percentiles */
     double spread; /* of the samples of both runs, relative: one standard deviation */
 } change;
@@ -187,15 +200,18 @@ static change compare_lines(const saved_line *before, const saved_line *after)
     change c = {.before = before, .after = after};
     c.median_before = weft_bench_median(before->figures, before->count);
     c.median_after = weft_bench_median(after->figures, after->count);
-    const double ratio = c.median_after / c.median_before;
+    const saved_line *above = before->is_rate ? before : after;
+    const saved_line *below = before->is_rate ? after : before;
+    const double ratio =
+        before->is_rate ? c.median_before / c.median_after : c.median_after / c.median_before;
     if (!(ratio > 0) || !isfinite(ratio)) return c; /* a count of 0: nothing to divide by */
     for (uint32_t i = 0; i < RESAMPLES; i++) {
-        const double b = median_redrawn(before, &random);
-        quotients[i] = b > 0 ? median_redrawn(after, &random) / b : ratio;
+        const double b = median_redrawn(below, &random);
+        quotients[i] = b > 0 ? median_redrawn(above, &random) / b : ratio;
     }
     weft_bench_median(quotients, RESAMPLES); /* sorts */
     c.ratio = ratio;
-    c.least = tenth_of(after) / tenth_of(before);
+    c.least = before->is_rate ? ratio : tenth_of(after) / tenth_of(before);
     c.low = quotients[RESAMPLES * 25 / 1000];
     c.high = quotients[RESAMPLES * 975 / 1000];
     c.spread = hypot(spread_of(before->figures, before->count) / c.median_before,
@@ -209,7 +225,8 @@ static double noise_of(const change *changes, uint32_t count)
     static double logs[MAX_SAMPLES];
     uint32_t known = 0;
     for (uint32_t i = 0; i < count && known < MAX_SAMPLES; i++)
-        if (changes[i].ratio > 0) logs[known++] = log(changes[i].ratio);
+        if (changes[i].ratio > 0 && !changes[i].before->is_derived)
+            logs[known++] = log(changes[i].ratio);
     return known < 8 ? 0.0 : spread_of(logs, known);
 }
 
@@ -264,8 +281,21 @@ static void print_change_json(const change *c, double noise)
     weft_json_end(&json);
 }
 
+/* What the table does not say by itself. */
+static void print_notes(uint32_t unknown, uint32_t left_out)
+{
+    if (unknown)
+        printf("unknown: fewer than 5 samples in a run (save both with --samples --reps 11),\n"
+               "  a speed-up, which is one figure, or not above zero\n");
+    if (left_out)
+        printf("left out: %u lines that the other run does not have, or has without samples:\n"
+               "  save both with the same names, --workers and --samples\n",
+               left_out);
+}
+
 /* How many of each verdict, and the geometric mean of all changes. */
-static void print_total(const change *changes, uint32_t count, double noise, bool is_json)
+static void print_total(const change *changes, uint32_t count, uint32_t left_out, double noise,
+                        bool is_json)
 {
     static const char *const words[] = {"slower", "faster", "same", "unknown", "disturbed"};
     uint32_t counts[5] = {0}, known = 0;
@@ -273,15 +303,17 @@ static void print_total(const change *changes, uint32_t count, double noise, boo
     for (uint32_t i = 0; i < count; i++) {
         const char *says = verdict(&changes[i], noise);
         for (int k = 0; k < 5; k++) counts[k] += strcmp(says, words[k]) == 0 ? 1 : 0;
-        if (changes[i].ratio <= 0) continue;
+        if (changes[i].ratio <= 0 || changes[i].before->is_derived) continue;
         sum += log(changes[i].ratio);
         known++;
     }
     const double mean = known ? exp(sum / known) : 1.0;
     if (!is_json) {
-        printf("total: x %.3f (geometric mean of %u cases); %u slower, %u faster, %u same, "
-               "%u unknown, %u disturbed by other programs; noise %.1f %%\n",
+        printf("total: x %.3f (geometric mean of %u cases; speed-ups left out, rates the other way "
+               "round);\n  %u slower, %u faster, %u same, %u unknown, %u disturbed by other "
+               "programs; noise %.1f %%\n",
                mean, known, counts[0], counts[1], counts[2], counts[3], counts[4], 100 * noise);
+        print_notes(counts[3], left_out);
         return;
     }
     weft_json json;
@@ -291,6 +323,7 @@ static void print_total(const change *changes, uint32_t count, double noise, boo
     weft_json_number(&json, "change", mean);
     weft_json_number(&json, "noise", noise);
     for (int k = 0; k < 5; k++) weft_json_count(&json, words[k], counts[k]);
+    weft_json_count(&json, "left_out", left_out);
     weft_json_end(&json);
 }
 
@@ -307,10 +340,16 @@ static uint32_t pair_lines(const saved_line *before, const saved_line *after, ch
     return count;
 }
 
+static uint32_t count_lines(const saved_line *line)
+{
+    uint32_t count = 0;
+    for (; line; line = line->next) count++;
+    return count;
+}
+
 static int compare_runs(const saved_line *before, const saved_line *after, bool is_json)
 {
-    uint32_t lines = 0;
-    for (const saved_line *a = after; a; a = a->next) lines++;
+    const uint32_t lines = count_lines(after);
     change *changes = calloc((size_t)lines + 1, sizeof *changes);
     if (!changes) return weft_cli_fail("bench", "out of memory");
     const uint32_t count = pair_lines(before, after, changes);
@@ -320,7 +359,8 @@ static int compare_runs(const saved_line *before, const saved_line *after, bool 
                "after / before [95 %], below 1: faster");
     for (uint32_t i = 0; i < count; i++)
         (is_json ? print_change_json : print_change)(&changes[i], noise);
-    if (count > 0) print_total(changes, count, noise, is_json);
+    const uint32_t left_out = lines + count_lines(before) - 2 * count;
+    if (count > 0) print_total(changes, count, left_out, noise, is_json);
     free(changes);
     if (count > 0) return WEFT_CLI_OK;
     return weft_cli_misuse("bench", "the two runs have no case in common: save both with the "

@@ -111,7 +111,7 @@ objects
 expect 0 '^{"bench":"self.clock","case":"clock","workers":1,"unit":"ns/call","median":[0-9.e+-]*,"min":[0-9.e+-]*,"raw":[0-9.e+-]*,"ratio":[0-9.e+-]*}$' \
     bench self.clock --reps 3 --json
 for run in 1 2; do "$weft" bench self.copy --reps 9 --json --samples >"$work/run$run"; done
-expect 0 'self.copy/64MiB/1/ .*of raw' bench --compare "$work/run1" "$work/run2"
+expect 0 'self.copy/64MiB/1 .*of raw' bench --compare "$work/run1" "$work/run2"
 sed -i 's/"disturbed":[0-9]*/"disturbed":0/' "$work/run1" # whatever runs beside this test
 expect 0 '"verdict":"same"' bench --compare --json "$work/run1" "$work/run1"
 objects
@@ -119,6 +119,18 @@ sed 's/"disturbed":0/"disturbed":3/' "$work/run1" >"$work/disturbed"
 expect 0 '"verdict":"disturbed"' bench --compare --json "$work/run1" "$work/disturbed"
 sed 's/"samples":\[[^]]*/"samples":[9,9,9,9,9,9,9,9,9/' "$work/run1" >"$work/slower"
 expect 0 '"verdict":"slower"' bench --compare --json "$work/run1" "$work/slower"
+rate() { # FILE MB/S: a run of one rate, five samples
+    printf '{"bench":"a.b","case":"c","workers":1,"unit":"MB/s","median":%s,"disturbed":0,"samples":[%s,%s,%s,%s,%s]}\n' \
+        "$2" "$2" "$2" "$2" "$2" "$2" >"$work/$1"
+}
+cat "$work/run1" >"$work/run1more"
+rate half 100
+rate whole 200
+cat "$work/half" >>"$work/run1more"
+expect 0 'a.b/c/1 .*faster$' bench --compare "$work/half" "$work/whole" # a rate: more is faster
+expect 0 'left out: [0-9]* lines' bench --compare "$work/run1" "$work/run1more"
+printf '{"bench":"a.b","case":"c","workers":1,"median":1,"samples":[1' >"$work/cut"
+expect 2 'holds no benchmark lines' bench --compare "$work/cut" "$work/half"
 expect 2 'needs two files' bench --compare "$work/run1"
 expect 2 'holds no benchmark lines' bench --compare "$work/run1" /dev/null
 expect 2 'holds no benchmark lines' bench --compare /dev/zero "$work/run1"
