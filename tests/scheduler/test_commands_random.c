@@ -4,7 +4,7 @@
  * Rows made in jobs come first, as they are linked before anything is played. Every entity has a
  * number, by which the model finds it. Steps differ in what they record, so that every way of
  * playing is taken: one by one, folded with and without an order within a row, long runs of rows
- * with gaps and repeats, query-wide commands.
+ * with gaps and repeats, the same commands for row after row, query-wide commands.
  *
  * A second test lets the k-th allocation (or mapping) of a step fail, for every k, once and for
  * ever: the step then says so, the world is valid, the next step is a normal one, and nothing
@@ -291,6 +291,77 @@ static void draw_step(uint32_t step)
     }
 }
 
+/* What a part does to each of its rows. */
+typedef struct sweep {
+    op ops[6];
+    uint32_t count;
+    bool is_making; /* rows are new ones, the first operation makes them */
+} sweep;
+
+static op draw_swept(void)
+{
+    static const op_kind kinds[] = {OP_ADD,    OP_REMOVE,  OP_SET,  OP_SET,    OP_SET,
+                                    OP_APPEND, OP_REPLACE, OP_LINK, OP_DESTROY};
+    static const uint32_t components[] = {DATA4, DATA12, CLEAN, TAG};
+    op o = {.kind = kinds[below(sizeof kinds / sizeof kinds[0])]};
+    if (o.kind == OP_DESTROY && below(3) != 0) o.kind = OP_SET;
+    o.component = components[below(o.kind == OP_SET ? 3 : 4)];
+    return o;
+}
+
+static sweep draw_sweep(const living *list)
+{
+    sweep s = {.is_making = below(4) == 0};
+    if (s.is_making)
+        s.ops[s.count++] = (op){.kind = below(2) == 0 ? OP_CREATE : OP_INSTANTIATE,
+                                .other = list->numbers[below(list->count)]};
+    uint32_t most = 1 + below(5);
+    while (s.count < most) s.ops[s.count++] = draw_swept();
+    return s;
+}
+
+/* The next row of a part; some have a command more or less than the others. */
+static void draw_row(part *p, const sweep *s, const living *list, uint32_t row)
+{
+    bool is_odd = below(16) == 0;
+    uint32_t target = s->is_making ? b->numbers : list->numbers[row];
+    uint32_t count = is_odd && below(2) == 0 ? s->count - 1 : s->count;
+    if (s->is_making) b->numbers++;
+    for (uint32_t i = 0; i < count; i++) {
+        op o = s->ops[i];
+        o.target = target;
+        o.value = below(7);
+        if (o.kind == OP_LINK) o.other = list->numbers[below(list->count)];
+        p->ops[p->count++] = o;
+    }
+    if (!is_odd || count < s->count) return;
+    op o = draw_swept();
+    o.target = target;
+    o.value = below(7);
+    if (o.kind == OP_LINK) o.other = 0;
+    p->ops[p->count++] = o;
+}
+
+/* What most systems do: each part has rows of its own, in order, and does the same to each of them;
+ * in some steps several systems do. */
+static void draw_sweeps(void)
+{
+    static living list;
+    list_living(&list);
+    if (list.count == 0) list.numbers[list.count++] = 1; /* dead: to be skipped */
+    uint32_t systems = below(3) == 0 ? SYSTEMS : 1, share = list.count / PARTS;
+    for (uint32_t i = 0; i < SYSTEMS * PARTS; i++) {
+        part *p = &b->parts[i / PARTS][i % PARTS];
+        sweep s = draw_sweep(&list);
+        uint32_t step = 1 + (below(4) == 0);
+        p->count = 0;
+        if (i / PARTS >= systems) continue;
+        for (uint32_t k = 0; k < share && p->count + 8 < OPS; k += step)
+            if (!s.is_making || b->numbers + 8 < ENTITIES)
+                draw_row(p, &s, &list, i % PARTS * share + k);
+    }
+}
+
 /* ---- the bed ---- */
 
 static void make_kinds(void)
@@ -375,7 +446,10 @@ static void run_stream(uint64_t seed, uint32_t workers)
     bed_open(seed, workers);
     check_all();
     for (uint32_t step = 0; step < STEPS; step++) {
-        draw_step((uint32_t)(step + seed));
+        if (step % 3 == 1)
+            draw_sweeps();
+        else
+            draw_step((uint32_t)(step + seed));
         if (weft_world_step(b->world, 0) != WEFT_OK)
             test_fail(__FILE__, __LINE__, weft_world_error(b->world)->text);
         model_step();
@@ -397,7 +471,8 @@ PLAIN_TEST(random_commands_agree_with_the_model_on_three_workers)
     for (uint64_t seed = 101; seed <= 100 + STREAMS; seed++) run_stream(seed, 3);
 }
 
-/* The third step fails at its k-th allocation or mapping; false: it has fewer. */
+/* The third step fails at its k-th allocation or mapping; false: it has fewer. In every other
+ * stream it is one of sweeps. */
 static bool fail_step(uint64_t seed, uint32_t workers, uint64_t k, bool is_map, bool forever)
 {
     bed_open(seed, workers);
@@ -407,7 +482,10 @@ static bool fail_step(uint64_t seed, uint32_t workers, uint64_t k, bool is_map, 
         model_step();
         check_all();
     }
-    draw_step((uint32_t)seed + 2);
+    if (seed % 2 == 0)
+        draw_sweeps();
+    else
+        draw_step((uint32_t)seed + 2);
     b->may_fail = true;
     uint64_t refused = b->memory.failures;
     if (is_map)

@@ -8,43 +8,35 @@
 #include "fold_move.h"
 #include "fold_rows.h"
 #include "fold_shared.h"
+#include "fold_sweep.h"
 
 /* Additions alone, removals alone and deaths need no order within a row; everything else does. */
-static bool needs_chains(uint32_t traits)
+static bool needs_order(uint32_t traits)
 {
     const uint32_t added = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_CREATES;
     return (traits & (WEFT__SEGMENT_HAS_VALUES | WEFT__SEGMENT_HAS_SHARED)) != 0 ||
            ((traits & WEFT__SEGMENT_HAS_REMOVES) != 0 && (traits & added) != 0);
 }
 
-/* Whether values are likely to be one for each row, in the order of the rows. */
-static bool may_sweep(const weft__command_segment *segments, uint32_t traits)
+static bool are_swept(const weft__fold *fold)
 {
-    const uint32_t others = WEFT__SEGMENT_HAS_CREATES | WEFT__SEGMENT_HAS_REMOVES |
-                            WEFT__SEGMENT_HAS_ENABLES | WEFT__SEGMENT_HAS_SHARED;
-    if ((traits & WEFT__SEGMENT_HAS_VALUES) == 0 || (traits & others) != 0) return false;
-    weft__command_cursor cursor = weft__command_begin(&segments[0]);
-    const weft__command *first = weft__command_next(&cursor), *second = weft__command_next(&cursor);
-    return second == NULL || first->entity.index != second->entity.index;
-}
-
-static bool are_sweeps(const weft__fold *fold)
-{
+    if (at_load_rlx(&fold->x_unswept) != 0) return false; /* relaxed: the loop has ended */
     for (uint32_t i = 0; i < fold->touched_count; i++)
-        if (!weft__fold_is_sweep(fold, &fold->touched[i])) return false;
+        if (!weft__fold_is_swept(fold, &fold->touched[i])) return false;
     return true;
 }
 
-/* Finds the places of all commands. Values are taken for sweeps first; a place that is none makes
- * all of them be collected again, for chains. */
+/* Finds the places of all commands. Where order matters they are taken for sweeps first; a place
+ * that is none makes all of them be collected again, for chains. */
 static weft_result collect(weft__fold *fold, uint32_t traits)
 {
     const weft__fold fresh = *fold;
     uint64_t skipped = fold->playback->result.skipped;
-    fold->has_values = may_sweep(fold->segments, traits);
-    fold->has_chains = needs_chains(traits) && !fold->has_values;
+    bool may_sweep = (traits & (WEFT__SEGMENT_HAS_ENABLES | WEFT__SEGMENT_HAS_SHARED)) == 0;
+    fold->has_sweeps = needs_order(traits) && may_sweep;
+    fold->has_chains = needs_order(traits) && !may_sweep;
     weft_result result = weft__fold_collect(fold);
-    if (result != WEFT_OK || fold->is_impossible || !fold->has_values || are_sweeps(fold))
+    if (result != WEFT_OK || fold->is_impossible || !fold->has_sweeps || are_swept(fold))
         return result;
     *fold = fresh;
     fold->playback->result.skipped = skipped;

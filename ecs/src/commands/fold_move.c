@@ -4,11 +4,10 @@
  * back. */
 #include "fold_move.h"
 
-#include "enable.h"
 #include "error.h"
 #include "fold_tasks.h"
+#include "fold_values.h"
 #include "move_plan.h"
-#include "playback_one.h"
 #include "playback_scratch.h"
 #include "sparse.h"
 #include "structure.h"
@@ -29,6 +28,7 @@ static void add_group(weft__fold *fold, uint32_t number, uint32_t state, uint32_
                                 .shared = touched->shared[state],
                                 .first = first,
                                 .count = touched->counts[state],
+                                .state = (uint8_t)state,
                                 .target = WEFT__NONE};
     bool is_home = touched->chunk != NULL && group->to == touched->chunk->archetype &&
                    group->shared.component == 0;
@@ -138,7 +138,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 static void cut_group(weft__fold *fold, uint32_t number)
 {
     const weft__fold_group *group = &fold->groups[number];
-    bool has_values = fold->has_chains || fold->has_values;
+    bool has_values = fold->has_chains || fold->has_sweeps;
     if (group->end == WEFT__FOLD_DIE || (group->end == WEFT__FOLD_STAY && !has_values)) return;
     for (uint32_t done = 0; done < group->count;) {
         weft__span to = {NULL, 0, smaller(group->count - done, WEFT__FOLD_TASK_ROWS)};
@@ -201,170 +201,6 @@ static void place_created(weft__fold *fold, const weft__fold_touched *touched, c
     }
 }
 
-static void stamp(const weft_world *world, weft__chunk *chunk, uint32_t type, uint32_t row)
-{
-    weft_a32 *versions = weft__chunk_versions(chunk, type);
-    /* relaxed: tasks of one slice store the same value; read after the barrier */
-    at_store_rlx(&versions[row >> chunk->layout->slice_shift], world->front.version);
-}
-
-/* Gives a component back its first value: it was removed in between. */
-static void reset_value(weft_world *world, weft__chunk *chunk, const weft__type_ref *ref,
-                        uint32_t type, uint32_t row)
-{
-    if (ref->column == 0) return;
-    void *value = weft__chunk_value(chunk, ref->column, row);
-    weft__type_destruct(&world->memory, ref->type, value, 1);
-    weft__type_construct(ref->type, value, 1);
-    stamp(world, chunk, type, row);
-}
-
-/* A call of memcpy costs as much as the few bytes that most values have. */
-static inline void copy_value(void *to, const void *from, size_t bytes)
-{
-    if (bytes == 4)
-        memcpy(to, from, 4);
-    else if (bytes == 8)
-        memcpy(to, from, 8);
-    else if (bytes == 12)
-        memcpy(to, from, 12);
-    else if (bytes == 16)
-        memcpy(to, from, 16);
-    else
-        memcpy(to, from, bytes);
-}
-
-/* A recorded value, or what is recorded for a buffer, becomes that of a row. */
-static inline weft_result give_value(weft_world *world, const weft__type *type,
-                                     weft__command *command, void *value)
-{
-    weft_result result = WEFT_OK;
-    if (weft__command_has_elements(command->op)) {
-        result = weft__playback_elements(world, command, value);
-    } else {
-        if (type->needs_destruct) weft__type_destruct(&world->memory, type, value, 1);
-        copy_value(value, weft__command_payload(command), type->desc.size);
-    }
-    /* the command's cache line is written only where it is read */
-    if (result == WEFT_OK && type->needs_destruct) command->flags = WEFT__VALUE_IS_TAKEN;
-    return result;
-}
-
-#define KNOWN_TYPES 4u
-
-/* Applying the chains of one task: its chunk, and where components are in it. On a worker's stack.
- */
-typedef struct applying {
-    weft_world *world;
-    weft__chunk *chunk;
-    uint32_t components[KNOWN_TYPES]; /* 0: none */
-    uint32_t types[KNOWN_TYPES];
-} applying;
-
-static inline uint32_t type_of(applying *a, uint32_t component)
-{
-    uint32_t place = component % KNOWN_TYPES;
-    if (a->components[place] != component) {
-        a->components[place] = component;
-        a->types[place] = weft__archetype_find(a->chunk->archetype, component);
-    }
-    return a->types[place];
-}
-
-/* Applies one recorded value to a row that is where it belongs. */
-static weft_result apply(applying *a, weft__command *command, uint32_t row)
-{
-    weft_world *world = a->world;
-    weft__chunk *chunk = a->chunk;
-    uint32_t type = type_of(a, command->subject);
-    if (type == WEFT__NONE) return WEFT_OK; /* removed later */
-    const weft__type_ref *ref = &chunk->archetype->types[type];
-    if (command->op == WEFT__COMMAND_REMOVE) {
-        reset_value(world, chunk, ref, type, row);
-        return WEFT_OK;
-    }
-    if (command->op == WEFT__COMMAND_ENABLE) return WEFT_OK; /* see apply_enable */
-    void *value = weft__chunk_value(chunk, ref->column, row);
-    stamp(world, chunk, type, row);
-    return give_value(world, ref->type, command, value);
-}
-
-/* Enable bits of neighbouring rows share words: the owner sets them, after the copies. */
-static weft_result apply_enable(applying *a, weft__command *command, uint32_t row)
-{
-    weft__chunk *chunk = a->chunk;
-    uint32_t type = type_of(a, command->subject);
-    bool is_concerned = command->op == WEFT__COMMAND_ENABLE || command->op == WEFT__COMMAND_REMOVE;
-    if (!is_concerned || type == WEFT__NONE) return WEFT_OK;
-    uint32_t enableable = chunk->archetype->types[type].enableable;
-    if (enableable == WEFT__NO_PLACE) return WEFT_OK;
-    bool is_enabled = command->op == WEFT__COMMAND_REMOVE || command->flags != 0;
-    weft__chunk_enable(chunk, enableable, row, is_enabled);
-    stamp(a->world, chunk, type, row);
-    return WEFT_OK;
-}
-
-/* Applies the chains of a task's rows in order of recording. */
-static weft_result apply_chains(weft__fold *fold, const weft__fold_task *task,
-                                weft_result (*apply_one)(applying *a, weft__command *command,
-                                                         uint32_t row))
-{
-    const weft__fold_group *group = &fold->groups[task->group];
-    const weft__fold_touched *touched = &fold->touched[group->touched];
-    const uint32_t *heads = fold->heads + touched->first_cell;
-    bool stays = group->end == WEFT__FOLD_STAY;
-    applying a = {.world = fold->playback->world, .chunk = stays ? touched->chunk : task->to.chunk};
-    weft_result worst = WEFT_OK;
-    for (uint32_t i = 0; i < task->to.count; i++) {
-        uint32_t row = fold->rows[task->first + i];
-        for (uint32_t ref = heads[row]; ref != 0; ref = fold->next_refs[ref - 1]) {
-            weft_result result =
-                apply_one(&a, fold->refs[ref - 1].command, stays ? row : task->to.row + i);
-            if (result != WEFT_OK) worst = result;
-        }
-    }
-    return worst;
-}
-
-/* The values of commands [skip, skip + count) of a run, for neighbouring rows of a chunk. */
-static weft_result give_values(const weft__fold *fold, const weft__fold_run *run, uint32_t skip,
-                               weft__span to)
-{
-    weft_world *world = fold->playback->world;
-    uint32_t type = weft__archetype_find(to.chunk->archetype, run->subject);
-    const weft__type_ref *ref = &to.chunk->archetype->types[type];
-    size_t bytes = weft__command_bytes(run->command), step = ref->type->value_bytes;
-    char *command = (char *)run->command + skip * bytes;
-    char *value = weft__chunk_value(to.chunk, ref->column, to.row);
-    weft_result worst = WEFT_OK;
-    weft__rows_stamp(to.chunk, type, to.row, to.count, world->front.version);
-    for (uint32_t i = 0; i < to.count; i++, command += bytes, value += step) {
-        weft_result result = give_value(world, ref->type, (weft__command *)(void *)command, value);
-        if (result != WEFT_OK) worst = result;
-    }
-    return worst;
-}
-
-/* Applies the values of a sweep to a task's rows: row after row is command after command. */
-static weft_result apply_sweep(const weft__fold *fold, const weft__fold_task *task)
-{
-    const weft__fold_group *group = &fold->groups[task->group];
-    const weft__fold_touched *touched = &fold->touched[group->touched];
-    const weft__fold_run *run = &fold->runs[touched->run_head];
-    uint32_t skip = task->first - group->first;
-    weft_result worst = WEFT_OK;
-    for (; skip >= run->count; run = &fold->runs[run->next]) skip -= run->count;
-    for (uint32_t done = 0, n; done < task->to.count; done += n, skip = 0) {
-        n = smaller(run->count - skip, task->to.count - done);
-        weft__span to = {task->to.chunk, task->to.row + done, n};
-        if (group->end == WEFT__FOLD_STAY) to = (weft__span){touched->chunk, run->row + skip, n};
-        weft_result result = give_values(fold, run, skip, to);
-        if (result != WEFT_OK) worst = result;
-        if (done + n < task->to.count) run = &fold->runs[run->next];
-    }
-    return worst;
-}
-
 /* The rows of a span have another shared value than before. */
 static void stamp_shared(const weft__fold *fold, const weft__fold_group *group, weft__span to)
 {
@@ -388,8 +224,8 @@ static int copy_part(weft_job_context *job, void *argument, uint32_t begin, uint
                             is_run(rows, task->to.count) ? NULL : rows, rows[0], task->to);
         if (group->shared.component != 0) stamp_shared(fold, group, task->to);
         weft_result result = WEFT_OK;
-        if (fold->has_chains) result = apply_chains(fold, task, apply);
-        if (fold->has_values) result = apply_sweep(fold, task);
+        if (fold->has_chains) result = weft__fold_values_chained(fold, task);
+        if (fold->has_sweeps) result = weft__fold_values_swept(fold, task);
         if (result != WEFT_OK)
             at_store_rlx(&fold->x_failed, 1); /* relaxed: read after the barrier of the loop */
     }
@@ -476,7 +312,7 @@ weft_result weft__fold_move(weft__fold *fold)
     if (result == WEFT_OK) {
         weft__fold_for(fold, copy_part, fold->task_count, 1);
         for (uint32_t i = 0; fold->has_enables && i < fold->task_count; i++)
-            apply_chains(fold, &fold->tasks[i], apply_enable);
+            weft__fold_enables(fold, &fold->tasks[i]);
         if (world->types.sparse != NULL) forget_sparse(fold);
         weft__fold_for(fold, close_part, fold->touched_count, 1);
         for (uint32_t i = 0; i < fold->touched_count; i++) {

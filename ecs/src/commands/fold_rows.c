@@ -3,7 +3,7 @@
  * fold_state.h.
  *
  * Every chunk has a small table of states; a command takes its row from one to another. Which
- * archetype follows from which command is kept in a table of transitions that workers only read:
+ * archetype follows from which command is in a table that workers only read (fold_transitions.h):
  * a worker that misses one leaves its chunk undone, the owner adds it, the chunk is folded
  * again. After the first frame nothing is missed. */
 #include "fold_rows.h"
@@ -11,80 +11,15 @@
 #include "archetype.h"
 #include "error.h"
 #include "fold_shared.h"
+#include "fold_sweep.h"
 #include "fold_tasks.h"
+#include "fold_transitions.h"
 #include "move_plan.h"
 #include "playback_error.h"
 #include "playback_scratch.h"
 #include "prefab.h"
 
 #include <string.h>
-
-/* A known transition; key 0 = free slot. A value. */
-typedef struct transition {
-    uint64_t key; /* archetype id << 33 | component << 1 | is_remove */
-    weft__archetype *to;
-} transition;
-
-/* Known transitions by open addressing; owned by the world's scratch, written by the owner between
- * parallel steps, read by workers in them. */
-typedef struct transitions {
-    transition *slots;
-    uint32_t mask;
-    uint32_t count;
-    uint32_t is_second;     /* which of the two scratch slots holds `slots` */
-    uint64_t order_version; /* the world's: in another order, all are asked for again */
-} transitions;
-
-#define FIRST_TRANSITIONS 256u
-#define DEATH UINT32_MAX /* in place of a component: from what is destroyed to its residue */
-
-static uint64_t transition_key(const weft__archetype *from, uint32_t component, bool is_remove)
-{
-    return (uint64_t)from->id << 33 | (uint64_t)component << 1 | is_remove;
-}
-
-static weft__archetype *transition_find(const transitions *table, uint64_t key)
-{
-    for (uint32_t i = (uint32_t)hash_word(0, key) & table->mask;; i = (i + 1) & table->mask) {
-        if (table->slots[i].key == key) return table->slots[i].to;
-        if (table->slots[i].key == 0) return NULL;
-    }
-}
-
-static void transition_put(transitions *table, uint64_t key, weft__archetype *to)
-{
-    uint32_t i = (uint32_t)hash_word(0, key) & table->mask;
-    while (table->slots[i].key != 0 && table->slots[i].key != key) i = (i + 1) & table->mask;
-    if (table->slots[i].key == 0) table->count++;
-    table->slots[i] = (transition){key, to};
-}
-
-/* The table, with room for one more. It grows from one scratch slot into the other. */
-static transitions *transitions_obtain(weft_world *world)
-{
-    transitions *table = weft__scratch_kept(world, WEFT__SCRATCH_TRANSITIONS, sizeof *table);
-    if (table == NULL) return NULL;
-    if (table->slots != NULL && table->order_version != world->archetypes.order_version) {
-        memset(table->slots, 0, (table->mask + (size_t)1) * sizeof table->slots[0]);
-        table->count = 0;
-    }
-    table->order_version = world->archetypes.order_version;
-    if (table->slots != NULL && table->count * 2 <= table->mask) return table;
-    uint32_t capacity = table->slots == NULL ? FIRST_TRANSITIONS : (table->mask + 1) * 2;
-    transitions grown = {.mask = capacity - 1,
-                         .is_second = !table->is_second,
-                         .order_version = world->archetypes.order_version};
-    grown.slots = weft__scratch_take(
-        world, grown.is_second ? WEFT__SCRATCH_TRANSITION_SECOND : WEFT__SCRATCH_TRANSITION_FIRST,
-        capacity, sizeof grown.slots[0]);
-    if (grown.slots == NULL) return NULL;
-    memset(grown.slots, 0, capacity * sizeof grown.slots[0]);
-    for (uint32_t i = 0; table->slots != NULL && i <= table->mask; i++)
-        if (table->slots[i].key != 0)
-            transition_put(&grown, table->slots[i].key, table->slots[i].to);
-    *table = grown;
-    return table;
-}
 
 /* ---- one chunk ---- */
 
@@ -101,7 +36,7 @@ typedef struct memo {
 typedef struct folding {
     weft__fold *fold;
     weft__fold_touched *touched;
-    const transitions *table;
+    const weft__transitions *table;
     uint8_t *states;
     uint32_t *heads;
     uint32_t *tails;
@@ -155,8 +90,8 @@ static inline memo *memo_of(folding *f, uint32_t state, uint64_t command)
 /* The state after a transition; 0: unknown, or no room (touched->missing says). */
 static uint32_t transit(const folding *f, uint32_t state, uint32_t component, bool is_remove)
 {
-    uint64_t key = transition_key(f->touched->states[state], component, is_remove);
-    weft__archetype *to = transition_find(f->table, key);
+    uint64_t key = weft__transition_key(f->touched->states[state], component, is_remove);
+    weft__archetype *to = weft__transition_find(f->table, key);
     if (to == NULL) {
         f->touched->missing = key;
         return 0;
@@ -196,7 +131,8 @@ static uint32_t destroyed(const folding *f, uint32_t state)
     if (!weft__fold_dies_alone(archetype)) return STATE_NONE;
     if ((archetype->flags & WEFT__HAS_CLEANUP) == 0) return STATE_DEAD;
     if (is_residue(archetype)) return state;
-    return f->touched->chunk != NULL ? transit(f, state, DEATH, false) : STATE_NONE;
+    return f->touched->chunk != NULL ? transit(f, state, WEFT__TRANSITION_DEATH, false)
+                                     : STATE_NONE;
 }
 
 /* The state after a command; STATE_NONE: see follow. */
@@ -234,6 +170,18 @@ static __attribute__((noinline)) uint32_t next_state(const folding *f, uint32_t 
     return state;
 }
 
+/* The state one command later; STATE_NONE: see follow. What is dead stays so. */
+static inline __attribute__((always_inline)) uint32_t advance(folding *f, uint32_t state,
+                                                              uint32_t op, uint32_t subject)
+{
+    uint64_t command = (uint64_t)op << 32 | subject;
+    memo *known = memo_of(f, state, command);
+    if (known->command != command || known->from != state)
+        *known = (memo){command, state, next_state(f, state, op, subject)};
+    if (known->to == STATE_NONE) known->command = UINT64_MAX;
+    return known->to;
+}
+
 /* Takes one row one command further. False: see follow. */
 static inline __attribute__((always_inline)) bool fold_row(folding *f, uint32_t row, uint32_t op,
                                                            uint32_t subject)
@@ -243,14 +191,23 @@ static inline __attribute__((always_inline)) bool fold_row(folding *f, uint32_t 
         if (op != WEFT__COMMAND_DESTROY) f->touched->skipped++;
         return true;
     }
-    if (state == STATE_NONE) state = STATE_HOME;
-    uint64_t command = (uint64_t)op << 32 | subject;
-    memo *known = memo_of(f, state, command);
-    if (known->command != command || known->from != state)
-        *known = (memo){command, state, next_state(f, state, op, subject)};
-    f->states[row] = (uint8_t)known->to;
-    if (known->to == STATE_NONE) known->command = UINT64_MAX;
+    f->states[row] = (uint8_t)advance(f, state == STATE_NONE ? STATE_HOME : state, op, subject);
     return f->states[row] != STATE_NONE;
+}
+
+/* The state in which untouched rows of a run end; STATE_NONE: see follow. */
+static uint32_t run_state(folding *f, const weft__fold_run *run)
+{
+    weft__fold_pattern pattern = weft__fold_pattern_of(run);
+    uint32_t state = STATE_HOME;
+    for (uint32_t i = 0; i < pattern.width && state != STATE_NONE; i++) {
+        const weft__command *command = pattern.commands[i];
+        if (state != STATE_DEAD)
+            state = advance(f, state, command->op, command->subject);
+        else if (command->op != WEFT__COMMAND_DESTROY)
+            f->touched->skipped += weft__fold_run_rows(run);
+    }
+    return state;
 }
 
 static bool is_untouched(const uint8_t *states, uint32_t count)
@@ -260,16 +217,20 @@ static bool is_untouched(const uint8_t *states, uint32_t count)
     return any == 0;
 }
 
-/* One operation on consecutive rows. */
+/* The same commands for each of neighbouring rows. False: see follow. */
 static bool fold_uniform(folding *f, const weft__fold_run *run)
 {
-    if (is_untouched(f->states + run->row, run->count)) {
-        uint32_t next = next_state(f, STATE_HOME, run->op, run->subject);
-        if (next != STATE_NONE) memset(f->states + run->row, (int)next, run->count);
-        return next != STATE_NONE;
+    uint32_t rows = weft__fold_run_rows(run);
+    if (is_untouched(f->states + run->row, rows)) {
+        uint32_t state = run_state(f, run);
+        if (state != STATE_NONE) memset(f->states + run->row, (int)state, rows);
+        return state != STATE_NONE;
     }
-    for (uint32_t i = 0; i < run->count; i++)
-        if (!fold_row(f, run->row + i, run->op, run->subject)) return false;
+    weft__fold_pattern pattern = weft__fold_pattern_of(run);
+    for (uint32_t row = run->row; row < run->row + rows; row++)
+        for (uint32_t i = 0; i < pattern.width; i++)
+            if (!fold_row(f, row, pattern.commands[i]->op, pattern.commands[i]->subject))
+                return false;
     return true;
 }
 
@@ -401,33 +362,42 @@ static void list_rows(const folding *f)
     }
 }
 
-bool weft__fold_is_sweep(const weft__fold *fold, const weft__fold_touched *touched)
-{
-    const weft__fold_run *first = &fold->runs[touched->run_head];
-    uint32_t end = first->row + first->count;
-    for (uint32_t i = first->next; i != WEFT__NONE; i = fold->runs[i].next) {
-        const weft__fold_run *run = &fold->runs[i];
-        if (run->row < end || run->op != first->op || run->subject != first->subject) return false;
-        end = run->row + run->count;
-    }
-    return true;
-}
-
-/* All rows of a sweep end in one state: no row is looked at. False: see follow. */
-static bool fold_sweep(folding *f)
+/* The rows of a swept place, which all end in one state. */
+static void list_sweep(const folding *f, uint32_t state)
 {
     weft__fold_touched *touched = f->touched;
-    const weft__fold_run *runs = f->fold->runs, *first = &runs[touched->run_head];
-    uint32_t state = next_state(f, STATE_HOME, first->op, first->subject);
-    if (state == STATE_NONE) return false;
-    uint32_t *rows = f->fold->rows + touched->first_row;
+    const weft__fold_run *runs = f->fold->runs;
+    uint32_t *first = f->fold->rows + touched->first_row, *rows = first;
     for (uint32_t i = touched->run_head; i != WEFT__NONE; i = runs[i].next)
-        rows = put_rows(rows, runs[i].row, runs[i].row + runs[i].count);
+        rows = put_rows(rows, runs[i].row, runs[i].row + weft__fold_run_rows(&runs[i]));
     memset(touched->counts, 0, sizeof touched->counts);
-    touched->counts[state] = touched->ref_count;
-    touched->removed = state == STATE_HOME ? 0 : touched->ref_count;
+    touched->counts[state] = (uint32_t)(rows - first);
+    touched->removed = state == STATE_HOME ? 0 : touched->counts[state];
     touched->removed_first = touched->first_row;
     touched->is_removed_apart = false;
+}
+
+/* A swept place: run by run, no row is looked at. False: see follow. */
+static bool fold_sweep(folding *f)
+{
+    const weft__fold_touched *touched = f->touched;
+    weft__fold_run *runs = f->fold->runs;
+    const uint32_t head = touched->run_head;
+    bool is_one = true;
+    for (uint32_t i = head; i != WEFT__NONE; i = runs[i].next) {
+        runs[i].state = (uint8_t)run_state(f, &runs[i]);
+        if (runs[i].state == STATE_NONE) return false;
+        is_one &= runs[i].state == runs[head].state;
+    }
+    if (is_one) {
+        list_sweep(f, runs[head].state);
+        return true;
+    }
+    f->states = f->fold->states + touched->first_cell;
+    memset(f->states, 0, touched->rows);
+    for (uint32_t i = head; i != WEFT__NONE; i = runs[i].next)
+        memset(f->states + runs[i].row, runs[i].state, weft__fold_run_rows(&runs[i]));
+    list_rows(f);
     return true;
 }
 
@@ -462,8 +432,8 @@ static bool fold_touched(folding *f)
     touched->states[STATE_HOME] = touched->chunk == NULL ? NULL : touched->chunk->archetype;
     touched->states[STATE_DEAD] = NULL;
     touched->shared[STATE_HOME] = touched->shared[STATE_DEAD] = (weft__fold_shared){0, 0};
-    bool is_sweep = fold->has_values || (!fold->has_chains && weft__fold_is_sweep(fold, touched));
-    touched->is_done = is_sweep ? fold_sweep(f) : fold_each(f);
+    bool is_swept = fold->has_sweeps || (!fold->has_chains && weft__fold_is_swept(fold, touched));
+    touched->is_done = is_swept ? fold_sweep(f) : fold_each(f);
     return touched->is_done;
 }
 
@@ -471,8 +441,7 @@ static int fold_part(weft_job_context *job, void *argument, uint32_t begin, uint
 {
     (void)job;
     weft__fold *fold = argument;
-    const transitions *table =
-        weft__scratch_kept(fold->playback->world, WEFT__SCRATCH_TRANSITIONS, sizeof *table);
+    const weft__transitions *table = weft__transitions_known(fold->playback->world);
     for (uint32_t i = begin; i < end; i++) {
         folding f = {.fold = fold, .touched = &fold->touched[i], .table = table};
         for (uint32_t k = 0; k < MEMOS; k++) f.memos[k].command = UINT64_MAX;
@@ -487,28 +456,36 @@ static int fold_part(weft_job_context *job, void *argument, uint32_t begin, uint
 /* Whether a command asks for a transition. */
 static bool is_asker(uint32_t op, uint32_t subject, uint32_t component, bool is_remove)
 {
-    if (component == DEATH) return op == WEFT__COMMAND_DESTROY;
+    if (component == WEFT__TRANSITION_DEATH) return op == WEFT__COMMAND_DESTROY;
     return subject == component && (op == WEFT__COMMAND_REMOVE) == is_remove;
+}
+
+/* The command that asks for a transition among those of a run; NULL: none of them. */
+static const weft__command *find_asker(const weft__fold *fold, const weft__fold_run *run,
+                                       uint32_t component, bool is_remove)
+{
+    weft__fold_pattern pattern = {.width = run->count};
+    if (!fold->has_chains) pattern = weft__fold_pattern_of(run);
+    for (uint32_t i = 0; i < pattern.width; i++) {
+        const weft__command *command =
+            fold->has_chains ? fold->refs[run->first + i].command : pattern.commands[i];
+        if (is_asker(command->op, command->subject, component, is_remove)) return command;
+    }
+    return NULL;
 }
 
 /* The segment and command that needed a transition, for the error. */
 static weft_result transition_error(const weft__fold *fold, const weft__fold_touched *touched,
                                     uint32_t component, bool is_remove, weft_result code)
 {
-    for (uint32_t number = touched->run_head; number != WEFT__NONE;
-         number = fold->runs[number].next) {
-        const weft__fold_run *run = &fold->runs[number];
-        for (uint32_t i = 0; i < (fold->has_chains ? run->count : 1); i++) {
-            const weft__command *command =
-                fold->has_chains ? fold->refs[run->first + i].command : NULL;
-            uint32_t op = command == NULL ? run->op : command->op, segment = 0;
-            uint32_t subject = command == NULL ? run->subject : command->subject;
-            if (!is_asker(op, subject, component, is_remove)) continue;
-            while (fold->first_refs[segment + 1] <= run->first) segment++;
-            weft_entity entity = command == NULL ? WEFT__NO_ENTITY : command->entity;
-            return weft__playback_error(fold->playback, fold->segments[segment].key, op, entity,
-                                        component == DEATH ? 0 : component, code);
-        }
+    const weft__fold_run *run;
+    for (uint32_t i = touched->run_head; i != WEFT__NONE; i = run->next) {
+        run = &fold->runs[i];
+        const weft__command *command = find_asker(fold, run, component, is_remove);
+        if (command == NULL) continue;
+        const weft__command_segment *segment = &fold->segments[segment_of(fold, run->first)];
+        return weft__playback_error(fold->playback, segment->key, command->op, command->entity,
+                                    component == WEFT__TRANSITION_DEATH ? 0 : component, code);
     }
     return code;
 }
@@ -522,7 +499,7 @@ static weft__archetype *transition_make(const weft__fold *fold, const weft__fold
     uint32_t component = (uint32_t)(key >> 1);
     bool is_remove = (key & 1) != 0;
     weft__archetype *to = NULL;
-    if (component == DEATH) {
+    if (component == WEFT__TRANSITION_DEATH) {
         to = weft__archetype_residue(world, from);
     } else {
         const weft__plan *plan = weft__archetype_edge(world, from, component, is_remove);
@@ -543,12 +520,12 @@ static weft_result add_missing(weft__fold *fold, bool *is_complete)
         *is_complete = false;
         uint64_t key = touched->missing;
         touched->missing = 0;
-        transitions *table = transitions_obtain(world);
+        weft__transitions *table = weft__transitions_obtain(world);
         if (table == NULL) return weft__error_memory(world, "playback");
-        if (transition_find(table, key) != NULL) continue;
+        if (weft__transition_find(table, key) != NULL) continue;
         weft__archetype *to = transition_make(fold, touched, key);
         if (to == NULL) return world->error->code;
-        transition_put(table, key, to);
+        weft__transition_put(table, key, to);
     }
     return WEFT_OK;
 }
@@ -575,7 +552,7 @@ weft_result weft__fold_rows(weft__fold *fold)
 {
     weft_result result = take_cells(fold);
     if (result != WEFT_OK) return result;
-    if (transitions_obtain(fold->playback->world) == NULL)
+    if (weft__transitions_obtain(fold->playback->world) == NULL)
         return weft__error_memory(fold->playback->world, "playback");
     for (bool is_complete = false; !is_complete && result == WEFT_OK;) {
         if (!weft__fold_for(fold, fold_part, fold->touched_count, 1)) {

@@ -6,9 +6,6 @@
 
 #include "fold_state.h"
 
-/* Whether the commands of a place are one operation on rows that are all different, in the order of
- * the rows: what a system does to its own rows. Any thread; without chains. */
-bool weft__fold_is_sweep(const weft__fold *fold, const weft__fold_touched *touched);
 /* Owner. WEFT_OK: folded, or is_impossible; else the error is set. */
 weft_result weft__fold_rows(weft__fold *fold);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fold_state.h: playback of long runs of commands: fold, then move everything at once.
  *
- *   collect  (parallel over segments)  where is each target now: chunk and row;
+ *   collect  (parallel over segments)  where is each target now: chunk and row; runs of
+ *                                      neighbouring rows with the same commands (fold_sweep.h);
  *   group    (owner)                   runs of commands per chunk, in order of effect;
  *   fold     (parallel over chunks)    per row, the archetype it ends in (destroyed with cleanup
  *                                      components: its residue), or its end; rows that end
@@ -32,6 +33,7 @@
 #endif
 
 #define WEFT__FOLD_STATES 16u                        /* different ends of the rows of one chunk */
+#define WEFT__FOLD_WIDTH 16u                         /* commands of a row in one run */
 #define WEFT__FOLD_VALUES 16u                        /* different shared values of a segment */
 #define WEFT__FOLD_PLACE_CREATED (UINT32_C(1) << 31) /* | block number */
 #define WEFT__FOLD_PLACE_DEAD UINT32_MAX
@@ -43,18 +45,21 @@ typedef struct weft__fold_ref {
     uint32_t row;
 } weft__fold_ref;
 
-/* Consecutive commands with the same place. Without chains also with the same operation on
- * consecutive rows: then only values are looked at again, and there are no refs. Owner: the fold;
- * written by the task of its segment. count != 0. */
+/* Consecutive commands with the same place. Without chains: the same `width` commands for each of
+ * neighbouring rows, row after row in one page; one row may be in two. Owner: the fold; written by
+ * the task of its segment. count != 0; without chains count is a multiple of width. */
 typedef struct weft__fold_run {
-    weft__command *command; /* the first one; with values: the others follow it in the page */
+    weft__command *command;         /* the first one ... */
+    const weft__command_page *page; /* ... and its page */
     uint32_t place;
-    uint32_t first; /* command number */
-    uint32_t count;
-    uint32_t next; /* of the same place, in order of effect; WEFT__NONE ends */
-    uint32_t row;  /* without chains: of the first command ... */
-    uint32_t subject;
-    uint32_t op;
+    uint32_t first;  /* command number */
+    uint32_t count;  /* commands */
+    uint32_t next;   /* of the same place, in order of effect; WEFT__NONE ends */
+    uint32_t row;    /* without chains: the first row */
+    uint32_t stride; /* bytes from the commands of a row to those of the next one */
+    uint16_t width;  /* commands of a row */
+    uint8_t state;   /* in which the rows end: written by the task of the place */
+    uint8_t op;      /* of the first command */
 } weft__fold_run;
 
 /* A shared value that a row gets; component 0: none. A value. */
@@ -73,7 +78,8 @@ typedef enum weft__fold_end {
  * fold. Always: count != 0; tuple != NULL only where end == MOVE, once planned. */
 typedef struct weft__fold_group {
     uint32_t touched;
-    uint32_t end; /* weft__fold_end */
+    uint8_t end;   /* weft__fold_end */
+    uint8_t state; /* of the rows */
     weft__archetype *to;
     weft__fold_shared shared; /* MOVE: in place of the value that the rows have */
     const weft__plan *plan;   /* MOVE from a chunk */
@@ -137,14 +143,14 @@ typedef struct weft__fold {
     uint32_t *created_bases; /* [segment] number of the first entity it creates */
     uint32_t ref_count;
     uint32_t created_count;
-    bool has_chains;      /* values, or removals mixed with additions: replayed per row in order */
-    bool has_values;      /* no chains: every place is a sweep, and the commands have values */
-    bool has_shared;      /* shared values are set */
-    bool has_enables;     /* enable bits change: done by the owner, words are shared by rows */
-    bool is_impossible;   /* something only the immediate operations can do */
-    weft__fold_ref *refs; /* [command]; NULL without chains */
-    weft__fold_run *runs; /* [segment] the first one of each, [command] the others: see below */
-    uint32_t *next_refs;  /* [ref] chain of a row */
+    bool has_chains;        /* commands are replayed per row in order */
+    bool has_sweeps;        /* they need not: the rows of every place ascend, see fold_sweep.h */
+    bool has_shared;        /* shared values are set */
+    bool has_enables;       /* enable bits change: done by the owner, words are shared by rows */
+    bool is_impossible;     /* something only the immediate operations can do */
+    weft__fold_ref *refs;   /* [command]; NULL without chains */
+    weft__fold_run *runs;   /* [segment] the first one of each, [command] the others: see below */
+    uint32_t *next_refs;    /* [ref] chain of a row */
     weft__command **values; /* [segment * FOLD_VALUES] has_shared: commands with different values */
     uint32_t *value_indices;  /* [the same] */
     uint32_t *value_counts;   /* [segment] */
@@ -164,7 +170,8 @@ typedef struct weft__fold {
     weft__spans spans;
     weft__fold_task *tasks;
     uint32_t task_count;
-    weft_a32 x_failed; /* a recorded value could not be applied: out of memory */
+    weft_a32 x_failed;  /* a recorded value could not be applied: out of memory */
+    weft_a32 x_unswept; /* has_sweeps: rows of a segment do not ascend */
 } weft__fold;
 
 /* Destroying a row of other archetypes takes other rows along: the members of its linked group. */
