@@ -453,3 +453,47 @@ PLAIN_TEST(instances_are_copies_of_what_the_source_is_then)
 {
     same_on_all(changing_on);
 }
+
+/* ---- values at uneven distances ---- */
+
+/* Groups get a value each; between some of them lies the instance of another source, without one.
+ */
+static void record_uneven(weft_slice *slice, void *user)
+{
+    const spawn_bed *b = user;
+    weft_recorder *r = weft_slice_recorder(slice);
+    for (uint32_t i = 0; i < SPAWNED; i++) {
+        uint32_t value = LONE + slice->index * SPAWNED + i;
+        weft_entity of_group = weft_recorder_instantiate(r, b->common.prefab);
+        CHECK_OK(weft_recorder_set(r, of_group, b->common.cleanup, &value, sizeof value));
+        if (i % 7 < 3) CHECK(weft_recorder_instantiate(r, b->lone).version != 0);
+    }
+}
+
+static uint64_t uneven_on(uint32_t workers)
+{
+    static spawn_bed b;
+    bed_open(&b.common, workers);
+    weft_world *world = b.common.world;
+    make_group(&b.common);
+    b.lone = weft_entity_create(world, WEFT_ARCHETYPE(world, b.common.a));
+    weft_system_desc desc = {.name = "uneven",
+                             .run = record_uneven,
+                             .user = &b,
+                             .over = {.kind = WEFT_OVER_COUNT, .count = INDICES},
+                             .effects = WEFT_RECORDS_CREATE | WEFT_RECORDS_ADD};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    CHECK_OK(weft_world_step(world, 0));
+    weft_query all = weft_query_create(
+        world, &(weft_query_desc){.terms = {{b.common.cleanup, WEFT_READ, WEFT_ALL, 0}}});
+    static uint32_t values[INDICES * SPAWNED];
+    CHECK_U64(weft_query_read_values(world, all, b.common.cleanup, values, INDICES * SPAWNED),
+              INDICES * SPAWNED);
+    for (uint32_t i = 0; i < INDICES * SPAWNED; i++) CHECK_U64(values[i], LONE + i);
+    return step_and_end(&b.common, 0);
+}
+
+PLAIN_TEST(instances_at_any_distance_get_their_values)
+{
+    same_on_all(uneven_on);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fold_transitions.h: which archetype follows from which command, as far as folds have asked. Owned
- * by the world's scratch: the owner adds between the parallel steps of a fold, workers only look. */
+/* fold_transitions.h: which archetype follows from which command, as far as folds asked. Owned by
+ * the world's scratch: the owner adds between the parallel steps of a fold, workers only look. */
 #ifndef WEFT_FOLD_TRANSITIONS_H
 #define WEFT_FOLD_TRANSITIONS_H
 
