@@ -57,7 +57,8 @@ typedef struct weft__column_copy {
 /* What a plain move does to one column, all of them in one list for one loop. */
 typedef enum weft__step_kind {
     WEFT__STEP_END,
-    WEFT__STEP_MOVE, /* in both: the value goes, the last row's fills its place */
+    WEFT__STEP_MOVE, /* in both: the value goes, the last row's fills its place; those of 8 to 16
+                        bytes come first */
     WEFT__STEP_ZERO, /* only in the destination */
     WEFT__STEP_DROP, /* only in the source: the last row's value fills the place */
 } weft__step_kind;
@@ -77,10 +78,18 @@ typedef struct weft__step {
  * next, the offsets of steps, and rows_moved (owner of the world). Always:
  *   1 + copy_count + added_count = columns of to; 1 + copy_count + dropped_count = columns of from;
  *   kept_count + new_type_count = to->type_count;
- *   steps = copies, added, dropped, END; is_plain: from != to. */
+ *   steps = copies, those of 8 to 16 bytes first, added, dropped, END; is_plain: from != to. */
 struct weft__plan {
     weft__archetype *from;
     weft__archetype *to;
+    /* of plain moves (entity_change.c) */
+    weft__step *steps;   /* copies, added and dropped once more; to STEP_END */
+    uint32_t word_count; /* steps at the front that move 8 to 16 bytes */
+    uint8_t from_shift;  /* slice_shift of all layouts of from and to */
+    uint8_t to_shift;
+    const weft__layout *from_layout, *to_layout; /* that the offsets of the steps are for */
+    uint64_t rows_moved;                         /* by plain moves */
+    /* of all */
     struct weft__plan *next; /* of the bucket in from->plans */
     uint32_t copy_count;     /* columns in both, the entity column not among them */
     uint32_t added_count;    /* columns only in `to` */
@@ -96,10 +105,6 @@ struct weft__plan {
     const uint32_t *dropped;   /* columns of `from` */
     const uint32_t *kept;      /* pairs: type position in from, in to */
     const uint32_t *new_types; /* type positions of `to` */
-    /* entity_change.c */
-    weft__step *steps; /* copies, added and dropped once more, for a plain move; to STEP_END */
-    const weft__layout *from_layout, *to_layout; /* that the offsets of the steps are for */
-    uint64_t rows_moved;                         /* by plain moves */
 };
 
 /* Cached way from an archetype by adding or removing one component. Owner: the archetype.
@@ -112,14 +117,15 @@ typedef struct weft__edge {
 /* The chunks of an archetype that have the same shared values. Archetypes without shared
  * components have exactly one, `tuple0`, which always exists. Owner: the archetype; changed by
  * the owner of the world. Always:
- *   chunk_count = its chunks in archetype->chunks; rows = sum of their count;
+ *   chunk_count = its chunks in archetype->chunks;
+ *   rows = sum of their count where the archetype has shared components, else 0;
  *   `room` lists exactly those with count < capacity;
  *   holders = chunk_count + 1 for tuple0 + holds of what is going on; at 0 the tuple ends. */
 struct weft__tuple {
     weft__archetype *archetype;
     weft__chunk *room; /* head of the list of chunks with room */
     weft__chunk *some; /* one of its chunks; NULL: not known which (chunk_grow.c) */
-    uint64_t rows;     /* rows in all chunks of the tuple */
+    uint64_t rows;     /* weft__tuple_rows */
     uint64_t coming;   /* rows that the operation under way reserves next; else 0 */
     uint32_t chunk_count;
     uint32_t holders;         /* weft__tuple_obtain minus weft__tuple_release */
@@ -131,7 +137,7 @@ struct weft__tuple {
 
 /* Owned by the world, never freed before it; changed by the owner while the world is idle, read by
  * all otherwise. Always:
- *   chunks[i]->list_index == i; entity_count = sum of chunks[i]->count = sum of its tuples' rows;
+ *   chunks[i]->list_index == i; entity_count = sum of chunks[i]->count;
  *   types ascend by component; 2 * type_count <= slot_mask;
  *   world->archetypes.by_id[id - 1] == it; number == NONE or world->archetypes.at[number] == it;
  *   chunk_count != 0: number != NONE; its bit in world->archetypes.nonempty <=> entity_count != 0;
@@ -141,17 +147,17 @@ struct weft__archetype {
     _Alignas(64) weft__chunk **chunks; /* dense; order: appended, swap-back on removal */
     uint32_t chunk_count;
     uint32_t flags;
-    weft__chunk *first_chunk; /* storage of `chunks` while there is one chunk at most */
-    weft__chunk *spare;       /* an empty chunk kept for the next row (spare_chunk.h), or NULL */
+    uint32_t order_version; /* world version of the last structural change in it */
+    uint32_t id;            /* 1.. in order of creation; in handles */
+    weft__chunk *spare;     /* an empty chunk kept for the next row (spare_chunk.h), or NULL */
     uint64_t entity_count;
     const weft__type_ref *types; /* ascending component id */
     const weft__type_slot *slots;
     uint32_t type_count;
-    uint32_t slot_mask;     /* slots: power of two minus one */
-    uint32_t order_version; /* world version of the last structural change in it */
-    uint32_t id;            /* 1.. in order of creation; in handles */
-    uint32_t number;        /* place in the order (archetype_order.c); WEFT__NONE: not in it */
+    uint32_t slot_mask; /* slots: power of two minus one */
+    uint32_t number;    /* place in the order (archetype_order.c); WEFT__NONE: not in it */
 
+    weft__chunk *first_chunk; /* storage of `chunks` while there is one chunk at most */
     weft__format *format;
     uint64_t hash;
     uint32_t chunk_capacity;
@@ -185,6 +191,13 @@ struct weft__archetype {
 static inline uint64_t weft__archetype_entities(const weft__archetype *archetype)
 {
     return (archetype->flags & WEFT__IS_SPARSE) != 0 ? 0 : archetype->entity_count;
+}
+
+/* Rows in all chunks of a tuple. */
+static inline uint64_t weft__tuple_rows(const weft__tuple *tuple)
+{
+    const weft__archetype *archetype = tuple->archetype;
+    return archetype->shared_count != 0 ? tuple->rows : archetype->entity_count;
 }
 
 static inline const weft__type_slot *weft__archetype_slot(const weft__archetype *archetype,

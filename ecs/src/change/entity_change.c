@@ -58,7 +58,6 @@ static weft_result component_check(const weft_world *world, weft_component compo
 static __attribute__((noinline)) weft_result
 change_generally(weft_world *world, weft_entity entity, weft_component component, bool is_remove)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
     if (result == WEFT_OK) result = component_check(world, component);
     if (result != WEFT_OK) return result;
@@ -82,8 +81,7 @@ change_generally(weft_world *world, weft_entity entity, weft_component component
 #define INLINE inline __attribute__((always_inline))
 
 /* Byte offsets of the columns in the layouts of two chunks. */
-static __attribute__((noinline)) void steps_place(weft__plan *plan, const weft__layout *from,
-                                                  const weft__layout *to)
+static void steps_place(weft__plan *plan, const weft__layout *from, const weft__layout *to)
 {
     for (weft__step *step = plan->steps; step->kind != WEFT__STEP_END; step++) {
         step->from_offset = from->columns[step->from].offset;
@@ -93,50 +91,70 @@ static __attribute__((noinline)) void steps_place(weft__plan *plan, const weft__
     plan->to_layout = to;
 }
 
-/* A value of the row that leaves goes to its new place, that of the last row into the hole; both
- * may be the same row. */
-static INLINE void value_leave(char *target, char *hole, const char *last, size_t bytes)
+/* A row on its way. Lives in the registers of row_leave. */
+typedef struct row_way {
+    char *from_base, *to_base;
+    size_t row, last, to_row; /* last: fills the hole; may be `row` */
+} row_way;
+
+/* A value of 8 to 16 bytes leaves, and that of the last row fills its place. */
+static INLINE void words_leave(const weft__step *step, const row_way *way, bool is_filled)
 {
-    weft__value_copy(target, hole, bytes);
-    if (hole != last) weft__value_copy(hole, last, bytes);
+    size_t bytes = step->bytes;
+    char *values = way->from_base + step->from_offset;
+    char *hole = values + way->row * bytes;
+    const char *last = values + way->last * bytes;
+    char *target = way->to_base + step->to_offset + way->to_row * bytes;
+    uint64_t head, tail, last_head, last_tail;
+    memcpy(&head, hole, 8);
+    memcpy(&tail, hole + bytes - 8, 8);
+    memcpy(target, &head, 8);
+    memcpy(target + bytes - 8, &tail, 8);
+    if (!is_filled) return;
+    memcpy(&last_head, last, 8);
+    memcpy(&last_tail, last + bytes - 8, 8);
+    memcpy(hole, &last_head, 8);
+    memcpy(hole + bytes - 8, &last_tail, 8);
 }
 
-/* Where a row goes, with the value of the column that is added (NULL: zeroes). Lives on
- * the stack of the move. */
-typedef struct landing {
-    char *base;
-    size_t row;
-    const char *value;
-} landing;
-
-/* All columns but that of the entities, step by step. */
-static INLINE void columns_leave(const weft__step *step, char *from_base, size_t row, size_t last,
-                                 const landing *to)
+/* A value that the row had: it leaves, unless its component is removed. */
+static INLINE void value_leave(const weft__step *step, const row_way *way, bool is_filled)
 {
-    char *to_base = to->base;
-    size_t to_row = to->row;
-    const char *value = to->value;
-    for (; step->kind != WEFT__STEP_END; step++) {
-        size_t bytes = step->bytes;
-        char *target = to_base + step->to_offset + to_row * bytes;
-        char *values = from_base + step->from_offset, *hole = values + row * bytes;
-        if (step->kind == WEFT__STEP_ZERO && value != NULL)
-            weft__value_copy(target, value, bytes);
-        else if (step->kind == WEFT__STEP_ZERO)
-            weft__value_zero(target, bytes);
-        else if (step->kind == WEFT__STEP_MOVE)
-            value_leave(target, hole, values + last * bytes, bytes);
-        else if (row != last)
-            weft__value_copy(hole, values + last * bytes, bytes);
-    }
+    size_t bytes = step->bytes;
+    char *values = way->from_base + step->from_offset, *hole = values + way->row * bytes;
+    if (step->kind == WEFT__STEP_MOVE)
+        weft__value_copy(way->to_base + step->to_offset + way->to_row * bytes, hole, bytes);
+    if (is_filled) weft__value_copy(hole, values + way->last * bytes, bytes);
+}
+
+/* A value that the row gets; NULL: zeroes. */
+static INLINE void value_come(const weft__step *step, const row_way *way, const char *value)
+{
+    size_t bytes = step->bytes;
+    char *target = way->to_base + step->to_offset + way->to_row * bytes;
+    if (value == NULL)
+        weft__value_zero(target, bytes);
+    else
+        weft__value_copy(target, value, bytes);
+}
+
+/* All columns but that of the entities. `is_filled`: the last row is another one. */
+static INLINE void columns_leave(const weft__plan *plan, const row_way *way, const char *value,
+                                 bool is_filled)
+{
+    const weft__step *step = plan->steps;
+    for (uint32_t n = plan->word_count; n != 0; n--, step++) words_leave(step, way, is_filled);
+    for (; step->kind != WEFT__STEP_END; step++)
+        if (step->kind == WEFT__STEP_ZERO)
+            value_come(step, way, value);
+        else
+            value_leave(step, way, is_filled);
 }
 
 /* The slice that takes the row in: kept types get the newer version of both slices, new types the
- * world's. Not needed when all types of the slice are known to be as new as can be. */
-static __attribute__((noinline)) void versions_leave(const weft_world *world,
-                                                     const weft__plan *plan,
-                                                     const weft__chunk *from, uint32_t from_slice,
-                                                     weft__chunk *to, uint32_t slice)
+ * world's. */
+static void versions_leave(const weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                           uint32_t from_slice, weft__chunk *to, uint32_t slice)
 {
     uint32_t version = world->front.version, old = 0;
     uint32_t from_slices = from->layout->slice_count, to_slices = to->layout->slice_count;
@@ -155,86 +173,106 @@ static __attribute__((noinline)) void versions_leave(const weft_world *world,
     to->stamped_version = version;
 }
 
+/* The slices of both rows of a quick move, before it: not needed when all their types are known to
+ * be as new as can be. */
+static __attribute__((noinline)) void slices_leave(weft_world *world, uint32_t row)
+{
+    const weft__plan *plan = world->quick.plan;
+    weft__chunk *from = world->quick.from, *to = world->quick.to;
+    uint32_t version = world->front.version, slice = row >> plan->from_shift;
+    uint32_t last_slice = (from->count - 1) >> plan->from_shift;
+    uint32_t to_slice = to->count >> plan->to_shift;
+    if (!weft__slice_is_stamped(to, to_slice, version))
+        versions_leave(world, plan, from, slice, to, to_slice);
+    if (slice != last_slice && !weft__slice_is_stamped(from, slice, version))
+        weft__row_hole_versions(world, from, slice, last_slice);
+}
+
 /* Totals: one row less here, one more there. `to` has other rows; neither has shared values. */
 static INLINE void totals_move(weft_world *world, weft__plan *plan, weft__chunk *from,
-                               weft__chunk *to)
+                               weft__chunk *to, const row_way *way)
 {
-    WEFT_ASSERT(to->count != 0 && to->archetype->entity_count != 0);
+    WEFT_ASSERT(way->to_row != 0 && to->archetype->entity_count != 0);
     uint32_t version = world->front.version;
     weft__archetype *source = plan->from, *target = plan->to;
     world->front.structure_version++;
     plan->rows_moved++;
-    to->count++;
+    to->count = (uint32_t)way->to_row + 1;
     to->order_version = target->order_version = version;
     target->entity_count++;
-    to->tuple->rows++;
-    from->count--;
+    from->count = (uint32_t)way->last;
     from->order_version = source->order_version = version;
     source->entity_count--;
-    from->tuple->rows--;
+    weft__chunk_soil(from);
 }
 
-/* A chunk that became full, or has room again. */
-static __attribute__((noinline)) void room_update(weft__chunk *from, weft__chunk *to)
+/* The whole move of a row by the quick way. What concerns chunks and directory comes first, so that
+ * registers are free for the columns. */
+static INLINE void row_leave(weft_world *world, weft_a64 *x_slot, uint64_t slot, weft__chunk *from,
+                             weft__chunk *to, const char *value)
 {
+    weft__plan *plan = world->quick.plan;
+    row_way way = {from->base, to->base, 0, from->count - 1, to->count};
+    uint64_t entity, filler;
+    uint32_t location = (uint32_t)slot, row = location - from->location;
+    uint32_t version = world->front.version, shift = plan->from_shift;
+    way.row = row;
+    if (!weft__slice_is_stamped(to, (uint32_t)way.to_row >> plan->to_shift, version) ||
+        (!weft__slice_is_stamped(from, row >> shift, version) && (row ^ way.last) >> shift != 0))
+        slices_leave(world, row);
+    totals_move(world, plan, from, to, &way);
+    at_store_rlx(x_slot, slot - location + to->location + way.to_row); /* relaxed: idle */
+    char *hole = way.from_base + way.row * sizeof entity;
+    memcpy(&entity, hole, sizeof entity);
+    memcpy(way.to_base + way.to_row * sizeof entity, &entity, sizeof entity);
+    if (way.row == way.last) {
+        columns_leave(plan, &way, value, false);
+        return;
+    }
+    memcpy(&filler, way.from_base + way.last * sizeof filler, sizeof filler);
+    memcpy(hole, &filler, sizeof filler);
+    weft__directory_place_bits(&world->directory, filler, location);
+    columns_leave(plan, &way, value, true);
+}
+
+/* The same where a chunk becomes full, has room again or becomes empty. */
+static __attribute__((noinline)) weft_result row_leave_last(weft_world *world, weft_a64 *x_slot,
+                                                            uint64_t slot, const void *value)
+{
+    weft__chunk *from = world->quick.from, *to = world->quick.to;
+    row_leave(world, x_slot, slot, from, to, value);
     weft__chunk_room_update(to);
     weft__chunk_room_update(from);
-}
-
-/* A chunk that became empty. */
-static __attribute__((noinline)) void chunk_end(weft_world *world, weft__chunk *chunk)
-{
-    const weft__archetype *archetype = chunk->archetype;
+    if (from->count != 0) return WEFT_OK;
+    const weft__archetype *archetype = from->archetype;
     uint32_t bit = archetype->number;
     if (archetype->entity_count == 0)
         world->archetypes.nonempty[bit / 64] ^= UINT64_C(1) << bit % 64;
-    weft__chunk_release(world, chunk);
+    weft__chunk_release(world, from);
+    return WEFT_OK;
 }
 
-/* A row goes by a plain plan to the next row of `to`, which has rows and room. Its own slot is
- * written already. */
-static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *from, uint32_t row,
-                             weft__chunk *to, const char *value)
+weft_result weft__row_leave(weft_world *world, weft_a64 *x_slot, uint64_t slot, const void *value)
 {
-    const weft__layout *from_layout = from->layout, *to_layout = to->layout;
-    uint32_t last = from->count - 1, to_row = to->count;
-    uint32_t from_slice = row >> from_layout->slice_shift;
-    uint32_t last_slice = last >> from_layout->slice_shift;
-    uint32_t to_slice = to_row >> to_layout->slice_shift;
-    if (!weft__slice_is_stamped(to, to_slice, world->front.version))
-        versions_leave(world, plan, from, from_slice, to, to_slice);
-    if (from_slice != last_slice && !weft__slice_is_stamped(from, from_slice, world->front.version))
-        weft__row_hole_versions(world, from, from_slice, last_slice);
-    totals_move(world, plan, from, to);
-    weft__chunk_soil(from);
-    if (__builtin_expect(to_row + 1 == to->capacity || !from->has_room, 0)) room_update(from, to);
-    if (__builtin_expect(row != last, 1))
-        weft__directory_place(&world->directory, weft__chunk_entities(from)[last],
-                              weft__location(from, row));
-    char *from_base = from->base, *to_base = to->base;
-    weft__value_copy8(to_base + to_row * sizeof(weft_entity),
-                      from_base + row * sizeof(weft_entity));
-    weft__value_copy8(from_base + row * sizeof(weft_entity),
-                      from_base + last * sizeof(weft_entity));
-    columns_leave(plan->steps, from_base, row, last, &(landing){to_base, to_row, value});
-    if (__builtin_expect(last == 0, 0)) chunk_end(world, from);
+    weft__chunk *from = world->quick.from, *to = world->quick.to;
+    /* the last row that fits `to`; the first that leaves a full chunk, or the only one */
+    if (__builtin_expect(to->count + 1 == to->capacity, 0) ||
+        __builtin_expect(from->count - 2 >= from->capacity - 2, 0))
+        return row_leave_last(world, x_slot, slot, value);
+    row_leave(world, x_slot, slot, from, to, value);
+    return WEFT_OK;
 }
 
-/* The component of a change_key. */
-static inline weft_component component_of(uint64_t key)
-{
-    return (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)};
-}
-
-/* Bytes of the value that a plan of one component adds; 0: none, or more than one. */
+/* Bytes of the value that a plan of one component adds, when it is set by copying them. */
 static uint32_t added_bytes(const weft__plan *plan)
 {
-    return plan->added_count != 1 ? 0 : plan->to->format->types[plan->added[0]]->value_bytes;
+    uint32_t bytes =
+        plan->added_count != 1 ? 0 : plan->to->format->types[plan->added[0]]->plain_bytes;
+    return bytes != 0 ? bytes : UINT32_MAX;
 }
 
-/* The last lean way is the quick one; another plain way takes its place. False: there is none. */
-static __attribute__((noinline)) bool quick_find(weft_world *world, const weft__chunk *from,
-                                                 uint64_t key)
+/* The way of this change from this chunk becomes the quick one. False: it is not a plain one. */
+static bool quick_find(weft_world *world, weft__chunk *from, uint64_t key)
 {
     if (key >> 33 != world->front.number) return false;
     weft__plan *plan =
@@ -248,77 +286,68 @@ static __attribute__((noinline)) bool quick_find(weft_world *world, const weft__
     return true;
 }
 
-/* The quick way also leads from other chunks of the same layout. */
-static INLINE bool quick_leads_from(weft__quick *quick, const weft__chunk *from)
-{
-    if (__builtin_expect(quick->from == from, 1)) return true;
-    if (quick->from == NULL || quick->plan->from != from->archetype ||
-        quick->plan->from_layout != from->layout)
-        return false;
-    quick->from = from;
-    return true;
-}
-
-/* The whole change; false: it is none for the lean way, and nothing was done. `value`: of the
- * component that is added, as long as the way says it is; NULL: zeroes. */
-static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t key,
-                                 const char *value, size_t bytes)
-{
-    if (__builtin_expect(world == NULL || world->front.busy != 0, 0)) return false;
-    weft_a64 *x_slot = weft__directory_slot(&world->directory, (uint32_t)entity);
-    if (__builtin_expect(x_slot == NULL, 0)) return false;
-    uint64_t slot = at_load_rlx(x_slot); /* relaxed: idle */
-    uint32_t location = (uint32_t)slot;
-    if (__builtin_expect((slot ^ entity) >> 32 != 0 || location == 0, 0)) return false; /* stale */
-    weft__chunk *from = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
-    weft__quick *quick = &world->quick;
-    bool is_quick =
-        quick->key == key && quick_leads_from(quick, from) && quick->tuple->room == quick->to;
-    if (__builtin_expect(!is_quick, 0) && !quick_find(world, from, key)) return false;
-    if (value != NULL && __builtin_expect(bytes != quick->bytes, 0)) return false;
-    weft__chunk *to = quick->to;
-    /* relaxed: idle */
-    at_store_rlx(x_slot, slot - location + weft__location(to, to->count));
-    row_leave(world, quick->plan, from, location - from->location, to, value);
-    return true;
-}
-
-static __attribute__((noinline)) weft_result component_change(weft_world *world, uint64_t entity,
-                                                              uint64_t key)
-{
-    if (__builtin_expect(change_leanly(world, entity, key, NULL, 0), 1)) return WEFT_OK;
-    return change_generally(world, (weft_entity){(uint32_t)entity, (uint32_t)(entity >> 32)},
-                            component_of(key), (key & 1) != 0);
-}
-
 bool weft__entity_add_value(weft_world *world, uint64_t entity, uint64_t key, const void *value,
                             size_t bytes)
 {
-    return change_leanly(world, entity, key, value, bytes);
+    weft_a64 *x_slot;
+    uint64_t slot;
+    weft__chunk *from = weft__changed_chunk(world, entity, &x_slot, &slot);
+    if (from == NULL || !quick_find(world, from, key) || world->quick.bytes != bytes) return false;
+    weft__row_leave(world, x_slot, slot, value);
+    return true;
 }
 
-/* Ids below all SPARSE types are told from them without a look at the type. */
-static INLINE bool may_be_sparse(const weft_world *world, weft_component component)
+/* A change that does not take the quick way of world->quick, or is not plain. */
+static __attribute__((noinline)) weft_result
+change_by_edge(weft_world *world, weft_entity entity, weft_component component, bool is_remove)
 {
-    return world != NULL && component.id - 1 >= world->types.sparse_low - 1;
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    uint64_t key = weft__change_key(component) | is_remove, slot;
+    weft_a64 *x_slot;
+    weft__chunk *from = weft__changed_chunk(world, weft__entity_bits(entity), &x_slot, &slot);
+    if (from == NULL || !quick_find(world, from, key))
+        return change_generally(world, entity, component, is_remove);
+    return weft__row_leave(world, x_slot, slot, NULL);
 }
 
+/* Whether the change goes the quick way, and the entity's slot. */
+static INLINE bool goes_quickly(weft_world *world, weft_entity entity, uint64_t key,
+                                weft_a64 **x_slot, uint64_t *slot)
+{
+    if (world == NULL || world->quick.key != key) return false;
+    weft__chunk *from = weft__changed_chunk(world, weft__entity_bits(entity), x_slot, slot);
+    return __builtin_expect(from != NULL, 1) && weft__quick_leads(&world->quick, from);
+}
+
+/* The SPARSE type of a component, or NULL. Ids below all of them are told without a look at the
+ * type. */
+static INLINE const weft__type *sparse_of(const weft_world *world, weft_component component)
+{
+    bool may_be = world != NULL && component.id - 1 >= world->types.sparse_low - 1;
+    return __builtin_expect(may_be, 0) ? weft__type_sparse(world, component) : NULL;
+}
+
+/* Calls come last and nothing lives beyond them, so that no registers are saved. */
 weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_component component)
 {
-    if (__builtin_expect(may_be_sparse(world, component), 0)) {
-        const weft__type *type = weft__type_sparse(world, component);
-        if (type != NULL) return weft__sparse_entity_add(world, entity, type);
-    }
-    return component_change(world, weft__entity_bits(entity), weft__change_key(component));
+    weft_a64 *x_slot;
+    uint64_t slot;
+    if (goes_quickly(world, entity, weft__change_key(component), &x_slot, &slot))
+        return weft__row_leave(world, x_slot, slot, NULL);
+    const weft__type *sparse = sparse_of(world, component);
+    if (sparse != NULL) return weft__sparse_entity_add(world, entity, sparse);
+    return change_by_edge(world, entity, component, false);
 }
 
 weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_component component)
 {
-    if (__builtin_expect(may_be_sparse(world, component), 0)) {
-        const weft__type *type = weft__type_sparse(world, component);
-        if (type != NULL) return weft__sparse_entity_remove(world, entity, type);
-    }
-    return component_change(world, weft__entity_bits(entity), weft__change_key(component) | 1);
+    weft_a64 *x_slot;
+    uint64_t slot;
+    if (goes_quickly(world, entity, weft__change_key(component) | 1, &x_slot, &slot))
+        return weft__row_leave(world, x_slot, slot, NULL);
+    const weft__type *sparse = sparse_of(world, component);
+    if (sparse != NULL) return weft__sparse_entity_remove(world, entity, sparse);
+    return change_by_edge(world, entity, component, true);
 }
 
 weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, weft_archetype handle)

@@ -103,10 +103,11 @@ static inline __attribute__((always_inline)) bool set_leanly(weft_world *world, 
     return true;
 }
 
-weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,
-                            const void *value, size_t size)
+/* Sets that do not take the quick way of world->quick. */
+static __attribute__((noinline)) weft_result set_otherwise(weft_world *world, weft_entity entity,
+                                                           weft_component component,
+                                                           const void *value, size_t size)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
     if (__builtin_expect(set_leanly(world, entity, type, value, size), 1)) return WEFT_OK;
@@ -119,6 +120,24 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     if (is_sparse && !WEFT_IS_CHECKED && weft__sparse_entity_set(world, entity, type, value))
         return WEFT_OK;
     return set_generally(world, entity, component, value, size);
+}
+
+/* Calls come last, so that no registers are saved: a value that goes with its row, as the last one
+ * did, or any other. */
+weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,
+                            const void *value, size_t size)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const uint64_t key = weft__change_key(component);
+    if (!WEFT_IS_CHECKED && world->quick.key == key && size == world->quick.bytes &&
+        value != NULL) {
+        weft_a64 *x_slot;
+        uint64_t slot;
+        weft__chunk *from = weft__changed_chunk(world, weft__entity_bits(entity), &x_slot, &slot);
+        if (__builtin_expect(from != NULL, 1) && weft__quick_leads(&world->quick, from))
+            return weft__row_leave(world, x_slot, slot, value);
+    }
+    return set_otherwise(world, entity, component, value, size);
 }
 
 /* All entities are alive and have the component afterwards. */

@@ -123,12 +123,13 @@ typedef struct weft__berth_table {
  * the first chunk with room. Owner of the world. Always: from == NULL, or plan->from ==
  * from->archetype, plan->is_plain, plan->to == to->archetype and tuple == plan->to->tuple0. */
 typedef struct weft__quick {
-    const weft__chunk *from; /* NULL: nothing is known */
-    uint64_t key;            /* number of the world << 33 | component << 1 | is_remove */
-    weft__plan *plan;        /* plain; its steps are placed for the layouts of `from` and `to` */
-    weft__tuple *tuple;      /* of `to` */
+    weft__chunk *from;  /* NULL: nothing is known */
+    uint64_t key;       /* number of the world << 33 | component << 1 | is_remove */
+    weft__plan *plan;   /* plain; its steps are placed for the layouts of `from` and `to` */
+    weft__tuple *tuple; /* of `to` */
     weft__chunk *to;
-    uint32_t bytes; /* of the value that is added; 0: none */
+    uint32_t bytes; /* of the value that is added, when it is set by copying them; else a size that
+                       no value has */
 } weft__quick;
 
 typedef struct weft__given_values weft__given_values;

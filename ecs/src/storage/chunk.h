@@ -33,12 +33,13 @@ static inline void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk,
     weft__archetype *archetype = chunk->archetype;
     uint64_t before = archetype->entity_count, after = before + (uint64_t)count;
     archetype->entity_count = after;
-    chunk->tuple->rows += (uint64_t)count;
     chunk->order_version = archetype->order_version = world->front.version;
     world->front.structure_version++;
     if (__builtin_expect((before == 0) != (after == 0), 0) && archetype->number != WEFT__NONE)
         world->archetypes.nonempty[archetype->number / 64] ^= UINT64_C(1) << archetype->number % 64;
-    if (__builtin_expect(archetype->shared_count != 0, 0)) weft__tuple_touch(world, chunk->tuple);
+    if (__builtin_expect(archetype->shared_count == 0, 1)) return;
+    chunk->tuple->rows += (uint64_t)count;
+    weft__tuple_touch(world, chunk->tuple);
 }
 /* World begin: the table of chunks has chunk 0. */
 void weft__chunks_init(weft_world *world);

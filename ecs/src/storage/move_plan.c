@@ -86,16 +86,27 @@ static void plan_fill(weft__plan *plan)
     }
 }
 
+/* The copies whose values have 8 to 16 bytes, or the others. */
+static weft__step *copies_put(const weft__plan *plan, weft__step *step, bool is_of_words)
+{
+    for (uint32_t i = 0; i < plan->copy_count; i++) {
+        const weft__column_copy *copy = &plan->copies[i];
+        if ((copy->bytes - 8 <= 8) == is_of_words)
+            *step++ = (weft__step){
+                .kind = WEFT__STEP_MOVE, .bytes = copy->bytes, .from = copy->from, .to = copy->to};
+    }
+    return step;
+}
+
 /* After plan_fill: the steps of a plain move. */
 static void plan_steps(weft__plan *plan)
 {
-    weft__step *step = plan->steps;
     const weft__type *const *from = plan->from->format->types, *const *to = plan->to->format->types;
-    for (uint32_t i = 0; i < plan->copy_count; i++)
-        *step++ = (weft__step){.kind = WEFT__STEP_MOVE,
-                               .bytes = plan->copies[i].bytes,
-                               .from = plan->copies[i].from,
-                               .to = plan->copies[i].to};
+    plan->from_shift = (uint8_t)plan->from->format->slice_shift;
+    plan->to_shift = (uint8_t)plan->to->format->slice_shift;
+    weft__step *step = copies_put(plan, plan->steps, true);
+    plan->word_count = (uint32_t)(step - plan->steps);
+    step = copies_put(plan, step, false);
     for (uint32_t i = 0; i < plan->added_count; i++)
         *step++ = (weft__step){.kind = WEFT__STEP_ZERO,
                                .bytes = to[plan->added[i]]->value_bytes,

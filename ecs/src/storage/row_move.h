@@ -63,7 +63,8 @@ static inline void weft__version_follow(weft_a32 *x_to, const weft_a32 *x_from)
 static inline bool weft__slice_is_stamped(const weft__chunk *chunk, uint32_t slice,
                                           uint32_t version)
 {
-    return chunk->stamped_slice == slice && chunk->stamped_version == version;
+    return __builtin_expect(chunk->stamped_slice == slice, 1) &&
+           __builtin_expect(chunk->stamped_version == version, 1);
 }
 
 /* True when the slices have the same versions: a row may go from one to the other as it is. */
@@ -126,7 +127,6 @@ static inline void weft__chunk_count_plain(weft_world *world, weft__chunk *chunk
     world->front.structure_version++;
     chunk->order_version = archetype->order_version = world->front.version;
     archetype->entity_count += (uint64_t)count;
-    chunk->tuple->rows += (uint64_t)count;
 }
 
 /* The whole death of an entity whose block and row were found, where its archetype has none of the

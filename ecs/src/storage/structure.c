@@ -46,7 +46,7 @@ void weft__spans_fini(weft_world *world, weft__spans *spans)
 static uint32_t growth_class(const weft__tuple *tuple)
 {
     const weft__format *format = tuple->archetype->format;
-    uint64_t bytes = tuple->rows * format->row_bytes;
+    uint64_t bytes = weft__tuple_rows(tuple) * format->row_bytes;
     uint32_t growth = WEFT__PART_256;
     if (bytes >= weft__class_bytes(WEFT__PART_4K))
         growth = WEFT__UNIT_CLASS;
@@ -75,7 +75,7 @@ static uint32_t class_choose(const weft__tuple *tuple, uint64_t count)
     while (cover + 1 < WEFT__SIZE_CLASSES && weft__format_capacity(format, cover) < count) cover++;
     uint32_t capacity = weft__format_capacity(format, cover);
     if (cover <= WEFT__UNIT_CLASS || capacity <= count) return cover;
-    bool is_wasteful = (capacity - count) * 8 > tuple->rows + count;
+    bool is_wasteful = (capacity - count) * 8 > weft__tuple_rows(tuple) + count;
     return is_wasteful ? cover - 1 : cover;
 }
 

@@ -186,7 +186,8 @@ static void totals_change(const weft__archetype *archetype, bool is_leaving)
 {
     for (uint32_t i = 0; i < archetype->chunk_count; i++) {
         const weft__chunk *chunk = archetype->chunks[i];
-        chunk->tuple->rows += is_leaving ? -(uint64_t)chunk->count : chunk->count;
+        if (archetype->shared_count != 0)
+            chunk->tuple->rows += is_leaving ? -(uint64_t)chunk->count : chunk->count;
         chunk->tuple->chunk_count += is_leaving ? UINT32_MAX : 1;
     }
 }
