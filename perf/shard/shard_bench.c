@@ -7,8 +7,10 @@
  * ghosts     every row is a ghost on the other rank and is written in every step: ns per row for
  *            packing it on one rank and taking it over on the other
  * migration  a share of the rows goes to the other rank in every step: ns of weft_shard_sync for
- *            each row that leaves or comes; ranks begin it together. `raw`: MPI alone, with as many
- *            bytes each way from and to memory that is there
+ *            each row that leaves or comes; ranks begin it together. `raw`: plain C that finds as many
+ *            rows by their sectors, copies their columns into a message, and gives what comes their
+ *            places: no ids, no directory, no order. `mpi`: the messages alone, with as many bytes each way
+ *            from and to memory that is there
  * overlap    the part of the exchange that interior halves hide, where they take `--ratio` times as
  *            long
  * scale      seconds of a step, for 2 ranks x 1 worker against 1 rank x 2 workers */
@@ -104,7 +106,8 @@ static void create_world(void)
     bench.force = WEFT_COMPONENT(bench.world, Force);
     /* for `ghosts` all sectors are near each other */
     const bool is_near = strcmp(options.mode, "ghosts") == 0;
-    const uint32_t cells = is_near ? 8 : (uint32_t)options.cells;
+    if (is_near) options.cells = 8;
+    const uint32_t cells = (uint32_t)options.cells;
     const weft_shard_desc shard = {
         .key = bench.position,
         .grid = {.dimensions = 2, .cells = {cells, cells}, .most = {1, 1}, .reach = is_near},
@@ -114,12 +117,15 @@ static void create_world(void)
     weft_shard_info_get(bench.shard, &bench.info, sizeof bench.info);
 }
 
-/* Rows at the middles of small cells; `jump`: every so manyth row goes to the other half. */
+/* Rows at the middles of small cells, as many in each sector; `jump`: every so manyth row goes to
+ * the other half. */
 static void create_rows(uint32_t jump)
 {
     const weft_archetype archetype =
         WEFT_ARCHETYPE(bench.world, bench.info.gid, bench.position, bench.velocity, bench.force);
-    const uint32_t side = (uint32_t)ceil(sqrt((double)options.entities));
+    const uint32_t cells = (uint32_t)options.cells;
+    const uint32_t side =
+        ((uint32_t)ceil(sqrt((double)options.entities)) + cells - 1) / cells * cells;
     for (uint32_t i = 0; i < (uint32_t)options.entities; i++) {
         const float small = 1.0f / (float)side;
         const Position at = {((float)(i % side) + 0.5f) * small, ((float)(i / side) + 0.5f) * small,
@@ -239,23 +245,143 @@ static double least_sync(void)
     return least;
 }
 
-/* The least time in ns in which MPI takes `bytes` from each of two ranks to the other. */
-static double raw_exchange(uint64_t bytes)
+static void exchange_bytes(const void *from, void *to, size_t bytes)
 {
-    const int words = (int)(bytes / 8), other = 1 - (int)weft_ranks_rank();
-    uint64_t *from = calloc((size_t)words + 1, 8), *to = calloc((size_t)words + 1, 8);
+    const int other = 1 - (int)weft_ranks_rank(), count = (int)bytes;
+    MPI_Sendrecv(from, count, MPI_BYTE, other, 1, to, count, MPI_BYTE, other, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+}
+
+/* The least time in ns in which MPI takes `bytes` from each of two ranks to the other. */
+static double least_exchange(size_t bytes)
+{
+    void *from = calloc(bytes + 1, 1), *to = calloc(bytes + 1, 1);
     if (from == NULL || to == NULL) weft_ranks_abort(2);
     double least = 0;
     for (long i = 0; i < options.steps + 2; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
         const double start = now();
-        MPI_Sendrecv(from, words, MPI_UINT64_T, other, 1, to, words, MPI_UINT64_T, other, 1,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        exchange_bytes(from, to, bytes);
         take_least(&least, (now() - start) * 1e9);
     }
     free(from);
     free(to);
     return least;
+}
+
+/* ---- migration in plain C ---- */
+
+/* A table of as many rows in as many sectors as a rank has: of each sector the same number. */
+typedef struct raw_table {
+    uint32_t rows, sectors;
+    uint64_t *gids;
+    Position *position;
+    Velocity *velocity;
+    Force *force;
+    uint32_t *leaving;       /* rows that leave */
+    unsigned char *out, *in; /* messages */
+} raw_table;
+
+enum { RAW_ROW_BYTES = 4 + 8 + 3 * 12 };
+
+static uint32_t raw_sector(const Position *at)
+{
+    return (uint32_t)(at->y * (float)options.cells) * (uint32_t)options.cells +
+           (uint32_t)(at->x * (float)options.cells);
+}
+
+static void raw_gather(void *to, const void *column, size_t bytes, const uint32_t *rows,
+                       uint32_t count)
+{
+    unsigned char *out = to;
+    const unsigned char *in = column;
+    if (bytes == 12)
+        for (uint32_t i = 0; i < count; i++) memcpy(out + i * 12, in + rows[i] * (size_t)12, 12);
+    else
+        for (uint32_t i = 0; i < count; i++) memcpy(out + i * 8, in + rows[i] * (size_t)8, 8);
+}
+
+static void raw_scatter(void *column, const void *from, size_t bytes, const uint32_t *rows,
+                        uint32_t count)
+{
+    unsigned char *out = column;
+    const unsigned char *in = from;
+    if (bytes == 12)
+        for (uint32_t i = 0; i < count; i++) memcpy(out + rows[i] * (size_t)12, in + i * 12, 12);
+    else
+        for (uint32_t i = 0; i < count; i++) memcpy(out + rows[i] * (size_t)8, in + i * 8, 8);
+}
+
+static void raw_step(raw_table *t)
+{
+    const uint32_t mine = t->rows / t->sectors, first = weft_ranks_rank() * t->sectors;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->rows; i++) {
+        t->leaving[count] = i;
+        count += raw_sector(&t->position[i]) != first + i / mine;
+    }
+    unsigned char *out = t->out;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t sector = raw_sector(&t->position[t->leaving[i]]);
+        memcpy(out + i * 4, &sector, 4);
+    }
+    out += count * (size_t)4;
+    raw_gather(out, t->gids, 8, t->leaving, count);
+    raw_gather(out + count * (size_t)8, t->position, 12, t->leaving, count);
+    raw_gather(out + count * (size_t)20, t->velocity, 12, t->leaving, count);
+    raw_gather(out + count * (size_t)32, t->force, 12, t->leaving, count);
+    exchange_bytes(t->out, t->in, count * (size_t)RAW_ROW_BYTES);
+    const unsigned char *in = t->in + count * (size_t)4;
+    raw_scatter(t->gids, in, 8, t->leaving, count);
+    raw_scatter(t->position, in + count * (size_t)8, 12, t->leaving, count);
+    raw_scatter(t->velocity, in + count * (size_t)20, 12, t->leaving, count);
+    raw_scatter(t->force, in + count * (size_t)32, 12, t->leaving, count);
+}
+
+/* Every fourth row is in the other half, as after a step of `move`. */
+static void raw_fill(raw_table *t)
+{
+    const uint32_t cells = (uint32_t)options.cells, mine = t->rows / t->sectors;
+    const float side = 1.0f / (float)cells;
+    for (uint32_t i = 0; i < t->rows; i++) {
+        const uint32_t sector = weft_ranks_rank() * t->sectors + i / mine;
+        const float y = ((float)(sector / cells) + 0.5f) * side;
+        t->position[i] = (Position){((float)(sector % cells) + 0.5f) * side, y, 0};
+        if (i % 4 == 0) t->position[i].y += y < 0.5f ? 0.5f : -0.5f;
+        t->velocity[i] = (Velocity){0};
+        t->force[i] = (Force){0};
+    }
+}
+
+/* The least time in ns of a step of the table. */
+static double raw_migration(void)
+{
+    const uint32_t sectors = (uint32_t)(options.cells * options.cells / 2);
+    const uint32_t rows = (uint32_t)options.entities / 2 / sectors * sectors;
+    const size_t message = (size_t)rows * RAW_ROW_BYTES + 1;
+    raw_table t = {.rows = rows,
+                   .sectors = sectors,
+                   .gids = calloc(rows, sizeof *t.gids),
+                   .position = calloc(rows, sizeof *t.position),
+                   .velocity = calloc(rows, sizeof *t.velocity),
+                   .force = calloc(rows, sizeof *t.force),
+                   .leaving = calloc(rows, sizeof *t.leaving),
+                   .out = calloc(message, 1),
+                   .in = calloc(message, 1)};
+    if (t.gids == NULL || t.position == NULL || t.velocity == NULL || t.force == NULL ||
+        t.leaving == NULL || t.out == NULL || t.in == NULL)
+        weft_ranks_abort(2);
+    double least = 0;
+    for (long i = 0; i < options.steps + 2; i++) {
+        raw_fill(&t);
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double start = now();
+        raw_step(&t);
+        take_least(&least, (now() - start) * 1e9);
+    }
+    void *all[] = {t.gids, t.position, t.velocity, t.force, t.leaving, t.out, t.in};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    return least / (2.0 * ((double)rows / 4));
 }
 
 static void run_migration(void)
@@ -274,8 +400,9 @@ static void run_migration(void)
     check(weft_ranks_sum(&left, 1), "weft_ranks_sum");
     line("migration/rows", "rows/step", (double)left / (double)options.steps);
     line("migration/row", "ns/row", slowest(least));
-    if (weft_ranks_count() == 2 && rows != 0)
-        line("migration/raw", "ns/row", slowest(raw_exchange(bytes) / (double)rows));
+    if (weft_ranks_count() != 2 || rows == 0) return;
+    line("migration/raw", "ns/row", slowest(raw_migration()));
+    line("migration/mpi", "ns/row", slowest(least_exchange((size_t)bytes) / (double)rows));
 }
 
 static double exchange_seconds(void)
