@@ -7,10 +7,10 @@
  * ghosts     every row is a ghost on the other rank and is written in every step: ns per row for
  *            packing it on one rank and taking it over on the other
  * migration  a share of the rows goes to the other rank in every step: ns of weft_shard_sync for
- *            each row that leaves or comes; ranks begin it together. `raw`: plain C that finds as many
- *            rows by their sectors, copies their columns into a message, and gives what comes their
- *            places: no ids, no directory, no order. `mpi`: the messages alone, with as many bytes each way
- *            from and to memory that is there
+ *            each row that leaves or comes; ranks begin it together. `raw`: plain C that finds as
+ *            many rows by their sectors, copies their columns into a message, and gives what comes
+ *            their places: no ids, no directory, no order. `mpi`: the messages alone, with as many
+ *            bytes each way from and to memory that is there
  * overlap    the part of the exchange that interior halves hide, where they take `--ratio` times as
  *            long
  * scale      seconds of a step, for 2 ranks x 1 worker against 1 rank x 2 workers */

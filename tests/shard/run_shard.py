@@ -7,6 +7,7 @@ machine: shared memory and the loopback interface. --quick: fewer runs, for inst
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -139,6 +140,9 @@ def faults(folder, quick):
         text = finish(["mpirun", "-np", "1", os.path.join(folder, "shard_model"), *SMALL, ":",
                        "-np", "1", other, *SMALL], True)
         same("another program on one rank", True, "runs another program than rank 0" in text)
+        ranks = re.findall(r"refused on rank (\d+ of \d+)", text)
+        same("each says which rank it is", True,
+             len(ranks) == len(set(ranks)) and set(ranks) <= {"0 of 2", "1 of 2"} and ranks != [])
 
 
 def leaks(folder, quick):

@@ -424,7 +424,8 @@ int main(int argc, char **argv)
 {
     read_options(argc, argv);
     if (start_ranks(&argc, &argv) != WEFT_OK) {
-        printf("refused %s\n", weft_ranks_error());
+        printf("refused on rank %u of %u: %s\n", weft_ranks_rank(), weft_ranks_count(),
+               weft_ranks_error());
         fflush(stdout);
         _Exit(3);
     }

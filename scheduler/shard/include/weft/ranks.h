@@ -39,10 +39,12 @@ WEFT_API void weft_ranks_stop(void);
  * Files that were complete stay so. Does not return. Threads: any. */
 WEFT_API __attribute__((noreturn)) void weft_ranks_abort(int status);
 
-/* The rank of this process, from 0; 0 when not started. Threads: any. */
+/* The rank of this process, from 0; 0 when not started. After a weft_ranks_start that failed in a
+ * run of several ranks: the one that it would have had, until weft_ranks_stop. Threads: any. */
 WEFT_API uint32_t weft_ranks_rank(void);
 
-/* The number of ranks, at least 1. Threads: any. */
+/* The number of ranks, at least 1; after a weft_ranks_start that failed as weft_ranks_rank.
+ * Threads: any. */
 WEFT_API uint32_t weft_ranks_count(void);
 
 /* What the last failed call of ranks.h or shard.h says: one or more sentences, with what to do. ""

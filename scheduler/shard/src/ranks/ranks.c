@@ -11,6 +11,12 @@
 
 #define TAG_GATHER 1
 
+/* Who this process would have been in the run that weft_ranks_start refused last: what it prints
+ * then says so. Written by start and stop; count 0: it refused none. */
+static struct {
+    uint32_t rank, count;
+} refused;
+
 /* ---- start and stop ---- */
 
 /* The hash of the file of this program and of the library's version; 0: it cannot be read. */
@@ -57,12 +63,18 @@ weft_result weft_ranks_start(int *argc, char ***argv)
                                                   "enough, until weft_ranks_stop");
     weft_result result = weft__transport_start(argc, argv);
     if (result == WEFT_OK) result = compare_programs();
-    if (result != WEFT_OK) weft__transport_stop();
+    refused.count = 0;
+    if (result != WEFT_OK) {
+        refused.rank = weft__transport_rank();
+        refused.count = weft__transport_count();
+        weft__transport_stop();
+    }
     return result;
 }
 
 void weft_ranks_stop(void)
 {
+    refused.count = 0;
     weft__transport_stop();
 }
 
@@ -73,12 +85,12 @@ void weft_ranks_abort(int status)
 
 uint32_t weft_ranks_rank(void)
 {
-    return weft__transport_rank();
+    return refused.count != 0 ? refused.rank : weft__transport_rank();
 }
 
 uint32_t weft_ranks_count(void)
 {
-    return weft__transport_count();
+    return refused.count != 0 ? refused.count : weft__transport_count();
 }
 
 /* ---- totals ---- */
