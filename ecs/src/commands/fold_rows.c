@@ -198,6 +198,7 @@ static inline __attribute__((always_inline)) bool fold_row(folding *f, uint32_t 
 /* The state in which untouched rows of a run end; STATE_NONE: see follow. */
 static uint32_t run_state(folding *f, const weft__fold_run *run)
 {
+    if (run->width == 1) return advance(f, STATE_HOME, run->op, run->subject);
     weft__fold_pattern pattern = weft__fold_pattern_of(run);
     uint32_t state = STATE_HOME;
     for (uint32_t i = 0; i < pattern.width && state != STATE_NONE; i++) {

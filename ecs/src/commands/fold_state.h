@@ -59,7 +59,8 @@ typedef struct weft__fold_run {
     uint32_t stride; /* bytes from the commands of a row to those of the next one */
     uint16_t width;  /* commands of a row */
     uint8_t state;   /* in which the rows end: written by the task of the place */
-    uint8_t op;      /* of the first command */
+    uint8_t op;      /* of the first command, which is not looked at again where width is 1 */
+    uint32_t subject;
 } weft__fold_run;
 
 /* A shared value that a row gets; component 0: none. A value. */

@@ -40,7 +40,8 @@ static weft__command *next_command(weft__command_cursor *cursor)
 
 weft__fold_pattern weft__fold_pattern_of(const weft__fold_run *run)
 {
-    weft__fold_pattern pattern = {.width = run->width};
+    weft__fold_pattern pattern;
+    pattern.width = run->width;
     uint32_t offset = (uint32_t)((const char *)run->command - (const char *)run->page->data);
     weft__command_cursor cursor = {run->page, offset, UINT32_MAX};
     for (uint32_t i = 0; i < pattern.width; i++) pattern.commands[i] = next_command(&cursor);
@@ -104,7 +105,8 @@ static void begin_run(sweeping *s, const weft__fold_ref *at, uint32_t width)
                                .next = WEFT__NONE,
                                .row = at->row,
                                .width = (uint16_t)width,
-                               .op = at->command->op};
+                               .op = at->command->op,
+                               .subject = at->command->subject};
 }
 
 static void add_row(sweeping *s, const weft__fold_ref *at)
@@ -207,9 +209,12 @@ static bool ascends(const sweeping *s, const weft__fold_ref *at)
 
 bool weft__fold_sweep_collect(weft__fold *fold, uint32_t number)
 {
-    sweeping s = {.finder = {.fold = fold, .segment = number},
-                  .cursor = weft__command_begin(&fold->segments[number]),
-                  .number = fold->first_refs[number]};
+    sweeping s; /* the arrays are filled as far as they are read */
+    s.finder = (weft__fold_finder){.fold = fold, .segment = number};
+    s.cursor = weft__command_begin(&fold->segments[number]);
+    s.run = NULL;
+    s.row.width = s.run_count = 0;
+    s.number = fold->first_refs[number];
     while (take_row(&s)) {
         weft__fold_ref at, other;
         if (!weft__fold_place(&s.finder, s.row.commands[0], &at)) return false;
