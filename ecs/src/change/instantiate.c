@@ -34,7 +34,17 @@ typedef struct member {
     weft__tuple *to;     /* held */
     uint32_t span_end;   /* spans before it are of its copies, or of those of earlier members */
     weft_entity *copies; /* [instance] */
+    uint32_t first_reference;
+    uint32_t reference_count;
 } member;
+
+/* A reference of a member to a member: in each instance it is to the copy. Where it is in the
+ * member's copies is found in the member, as they are alike. A value. */
+typedef struct inner_reference {
+    uint32_t column; /* of the copies */
+    uint32_t offset; /* in the value, or in the elements of the buffer */
+    uint32_t target; /* member */
+} inner_reference;
 
 /* Neighbouring rows of copies of a member: those of ids[this]. Owner: the operation; in parallel
  * steps the one task that has it. */
@@ -59,7 +69,10 @@ typedef struct instantiation {
     uint32_t piece_count;
     uint32_t piece_capacity;
     weft__row_ids ids;
-    weft_entity *copies; /* [member * count + instance] */
+    weft_entity *copies;         /* [member * count + instance] */
+    inner_reference *references; /* member after member, column after column */
+    uint32_t reference_count;
+    uint32_t reference_capacity;
     weft_job_context *job;
     weft_a32 x_failed; /* some piece had no memory */
 } instantiation;
@@ -158,8 +171,7 @@ static weft_result values_replicate(weft_world *world, const weft__type *type, c
                                     const char *from, uint32_t count)
 {
     if (type->needs_copy) return weft__type_replicate(&world->memory, type, to, from, count);
-    size_t bytes = type->value_bytes;
-    for (uint32_t i = 0; i < count; i++) memcpy(to + i * bytes, from, bytes);
+    weft__values_copy(to, from, 0, type->value_bytes, count);
     return WEFT_OK;
 }
 
@@ -258,6 +270,63 @@ static weft_result pieces_cut(instantiation *op)
     return WEFT_OK;
 }
 
+static bool reference_add(instantiation *op, inner_reference one)
+{
+    if (op->reference_count == op->reference_capacity) {
+        uint32_t grown = op->reference_capacity == 0 ? 16 : 2 * op->reference_capacity;
+        void *items =
+            weft__realloc(&op->world->memory, WEFT__MEMORY_COMMANDS, op->references,
+                          op->reference_capacity, grown, sizeof one, _Alignof(inner_reference));
+        if (items == NULL) return false;
+        op->references = items;
+        op->reference_capacity = grown;
+    }
+    op->references[op->reference_count++] = one;
+    return true;
+}
+
+/* Copies made by a hook need not be alike: each is asked for its references. */
+static bool is_alike(const weft__type *type)
+{
+    return type->desc.hooks.copy == NULL;
+}
+
+/* Lists the references of a member's value to members. False: no memory. */
+static bool column_list(instantiation *op, const member *m, const weft__column_copy *copy)
+{
+    const weft__type *type = m->chunk->archetype->format->types[copy->from];
+    if (type->entity_offset_count == 0 || !is_alike(type)) return true;
+    const char *value = weft__chunk_value(m->chunk, copy->from, m->row);
+    uint32_t count = 1;
+    if ((type->desc.flags & WEFT_BUFFER) != 0) {
+        count = ((const weft_buffer *)(const void *)value)->count;
+        value = weft_buffer_read((const weft_buffer *)(const void *)value);
+    }
+    for (uint32_t i = 0; i < count * type->entity_offset_count; i++) {
+        uint32_t offset = i / type->entity_offset_count * (uint32_t)type->desc.size +
+                          type->entity_offsets[i % type->entity_offset_count];
+        weft_entity to;
+        memcpy(&to, value + offset, sizeof to);
+        uint32_t found = to.version == 0 ? 0 : *table_slot(op, to);
+        if (found != 0 && !reference_add(op, (inner_reference){copy->to, offset, found - 1}))
+            return false;
+    }
+    return true;
+}
+
+static weft_result references_list(instantiation *op)
+{
+    for (uint32_t i = 0; i < op->member_count; i++) {
+        member *m = &op->members[i];
+        m->first_reference = op->reference_count;
+        for (uint32_t c = 0; c < m->plan->copy_count; c++)
+            if (!column_list(op, m, &m->plan->copies[c]))
+                return weft__error_memory(op->world, "weft_entity_instantiate");
+        m->reference_count = op->reference_count - m->first_reference;
+    }
+    return WEFT_OK;
+}
+
 /* Copies have the names of their originals: room for them. */
 static weft_result names_reserve(const instantiation *op)
 {
@@ -285,6 +354,7 @@ static weft_result prepare(instantiation *op, weft_entity source)
         op->members[i].copies = op->copies + (size_t)i * op->count;
         result = member_reserve(op, &op->members[i]);
     }
+    if (result == WEFT_OK) result = references_list(op);
     if (result == WEFT_OK) result = pieces_cut(op);
     if (result == WEFT_OK) result = members_copy(op);
     if (result != WEFT_OK) weft__rows_unreserve(world, &op->spans, 0);
@@ -349,11 +419,31 @@ static void reference_redirect(weft_entity *reference, void *user)
     if (found != 0) *reference = r->op->members[found - 1].copies[r->instance];
 }
 
+/* The listed references of one column, at `references`. Returns how many there are. */
+static uint32_t column_refer(const instantiation *op, const piece *p, const weft__id_run *rows,
+                             const inner_reference *references, uint32_t most)
+{
+    const uint32_t column = references[0].column;
+    const weft__type *type = rows->chunk->archetype->format->types[column];
+    const bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0;
+    char *value = weft__chunk_value(rows->chunk, column, rows->row);
+    uint32_t count = 1;
+    while (count < most && references[count].column == column) count++;
+    for (uint32_t i = 0; i < rows->count; i++, value += type->value_bytes) {
+        char *at = is_buffer ? weft__buffer_data((weft_buffer *)(void *)value) : value;
+        for (uint32_t k = 0; k < count; k++)
+            memcpy(at + references[k].offset,
+                   &op->members[references[k].target].copies[p->first + i], sizeof(weft_entity));
+    }
+    return count;
+}
+
+/* References in values that a hook copied. */
 static void column_redirect(const instantiation *op, const piece *p, const weft__id_run *rows,
                             uint32_t column)
 {
     const weft__type *type = rows->chunk->archetype->format->types[column];
-    if (type->entity_offset_count == 0) return;
+    if (type->entity_offset_count == 0 || is_alike(type)) return;
     redirecting r = {op, p->first};
     for (uint32_t i = 0; i < rows->count; i++, r.instance++)
         weft__type_entities(type, weft__chunk_value(rows->chunk, column, rows->row + i), 1,
@@ -378,6 +468,10 @@ static int pieces_redirect(weft_job_context *job, void *user, uint32_t begin, ui
     for (uint32_t i = begin; i < end; i++) {
         const weft__archetype *to = op->runs[i].chunk->archetype;
         if ((to->flags & WEFT__HAS_ENTITY_FIELDS) == 0) continue;
+        const member *m = &op->members[op->pieces[i].member];
+        for (uint32_t k = 0; k < m->reference_count;)
+            k += column_refer(op, &op->pieces[i], &op->runs[i],
+                              op->references + m->first_reference + k, m->reference_count - k);
         for (uint32_t c = 1; c < to->format->column_count; c++)
             column_redirect(op, &op->pieces[i], &op->runs[i], c);
         piece_tell(op, &op->pieces[i], &op->runs[i]);
@@ -435,6 +529,8 @@ static void finish(instantiation *op)
                _Alignof(member));
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->table, op->table_mask + 1, sizeof *op->table,
                _Alignof(uint32_t));
+    weft__free(memory, WEFT__MEMORY_COMMANDS, op->references, op->reference_capacity,
+               sizeof *op->references, _Alignof(inner_reference));
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->pieces, op->piece_capacity, sizeof *op->pieces,
                _Alignof(piece));
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->runs, op->piece_capacity, sizeof *op->runs,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* fold_tasks.c: the parallel parts of a fold, as loops on the pool. A serial playback runs them
+/* fold_tasks.c: the parallel parts of a playback, as loops on the pool. A serial playback runs them
  * on the calling thread. Owner. */
 #include "fold_tasks.h"
 
-bool weft__fold_for(weft__fold *fold, weft_job_for_fn fn, uint32_t count, uint32_t grain)
+bool weft__playback_for(const weft__playback *playback, weft_job_for_fn fn, void *argument,
+                        uint32_t count, uint32_t grain)
 {
     if (count == 0) return true;
-    if (fold->playback->job == NULL || count == 1) return fn(NULL, fold, 0, count) == 0;
+    if (playback->job == NULL || count == 1) return fn(NULL, argument, 0, count) == 0;
     weft_job_for_desc desc = {
-        .fn = fn, .argument = fold, .count = count, .grain = grain, .name = "playback"};
-    weft_result result = weft_job_for(fold->playback->job, &desc, NULL);
+        .fn = fn, .argument = argument, .count = count, .grain = grain, .name = "playback"};
+    weft_result result = weft_job_for(playback->job, &desc, NULL);
     if (result == WEFT_OK || result == WEFT_JOB_FAILED) return result == WEFT_OK;
-    return fn(NULL, fold, 0, count) == 0; /* the pool refused: nothing ran yet */
+    return fn(NULL, argument, 0, count) == 0; /* the pool refused: nothing ran yet */
 }

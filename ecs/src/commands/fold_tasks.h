@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* fold_tasks.h: the parallel parts of a fold, as loops on the pool: what collecting, folding
- * and moving have in common. */
+/* fold_tasks.h: the parallel parts of a playback as loops. See fold_state.h. */
 #ifndef WEFT_FOLD_TASKS_H
 #define WEFT_FOLD_TASKS_H
 
 #include "fold_state.h"
 
-/* Runs fn over [0, count) on the pool, or inline when the playback is serial. False: a part failed
- * (returned not 0) or the pool refused. */
-bool weft__fold_for(weft__fold *fold, weft_job_for_fn fn, uint32_t count, uint32_t grain);
+/* Runs a part over [0, count). False: it said that the commands cannot be played this way. Owner.
+ */
+bool weft__playback_for(const weft__playback *playback, weft_job_for_fn fn, void *argument,
+                        uint32_t count, uint32_t grain);
+
+/* The same with a fold as its argument. */
+static inline bool weft__fold_for(weft__fold *fold, weft_job_for_fn fn, uint32_t count,
+                                  uint32_t grain)
+{
+    return weft__playback_for(fold->playback, fn, fold, count, grain);
+}
 
 #endif

@@ -149,33 +149,6 @@ void weft__fold_enables(const weft__fold *fold, const weft__fold_task *task)
 
 #define BLOCK_ROWS 64u /* so many rows at a time: their commands stay in the nearest cache */
 
-/* Plain values of `bytes` bytes, `stride` apart, become those of neighbouring rows. */
-static inline __attribute__((always_inline)) void
-copy_column(char *to, const char *from, size_t stride, size_t bytes, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++, to += bytes, from += stride) memcpy(to, from, bytes);
-}
-
-static void copy_values(char *to, const char *from, size_t stride, size_t bytes, uint32_t count)
-{
-    switch (bytes) { /* a call of memcpy costs as much as the few bytes that most values have */
-    case 4:
-        copy_column(to, from, stride, 4, count);
-        return;
-    case 8:
-        copy_column(to, from, stride, 8, count);
-        return;
-    case 12:
-        copy_column(to, from, stride, 12, count);
-        return;
-    case 16:
-        copy_column(to, from, stride, 16, count);
-        return;
-    default:
-        copy_column(to, from, stride, bytes, count);
-    }
-}
-
 /* One command of each row of a run, `stride` bytes apart: what it means for rows of a chunk. */
 static weft_result apply_column(applying *a, weft__command *command, size_t stride, uint32_t row,
                                 uint32_t count)
@@ -189,8 +162,8 @@ static weft_result apply_column(applying *a, weft__command *command, size_t stri
     weft_result worst = WEFT_OK;
     if (is_plain) {
         weft__rows_stamp(a->chunk, type, row, count, a->world->front.version);
-        copy_values(weft__chunk_value(a->chunk, column, row), (const char *)(command + 1), stride,
-                    is->desc.size, count);
+        weft__values_copy(weft__chunk_value(a->chunk, column, row), (const char *)(command + 1),
+                          stride, is->desc.size, count);
         return WEFT_OK;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -6,10 +6,18 @@
  * That is allowed when no other command can change what is copied: sources are entities that live,
  * few, of small groups, and no other command of these segments has one of their members as its
  * target, destroys an entity with a group, or tags one as a prefab. What is allowed depends on the
- * commands and the world, never on workers. */
+ * commands and the world, never on workers.
+ *
+ *   list     (parallel over segments)  the sources of each segment, in order of appearance;
+ *   number   (owner)                   sources of all, and where a segment's instances are among
+ *                                      those of a source: sums over the segments before it;
+ *   allow    (parallel over segments)  whether another command is in the way;
+ *   make     (owner; workers inside)   source after source;
+ *   note     (parallel over segments)  handles of the instances, which deferred ones become. */
 #include "playback_instances.h"
 
 #include "entity_value.h"
+#include "fold_tasks.h"
 #include "instantiate.h"
 #include "linked_group.h"
 #include "playback_error.h"
@@ -23,21 +31,31 @@
 #define COPIES_MOST (1u << 16) /* of one operation */
 #define FILTER_BITS 1024u
 
-/* A command that makes an instance. A value. */
-typedef struct spawn {
-    weft__command *command;
-    uint32_t segment;
-    uint32_t source;
-} spawn;
+/* Instances of one source that a segment makes. A value. */
+typedef struct share {
+    weft_entity source;
+    uint32_t number; /* of the source among all */
+    uint32_t count;
+    uint32_t first; /* instances of the source in segments before */
+} share;
+
+/* The instances of a segment. Owner: the spawning; in parallel steps the task of the segment. */
+typedef struct listed {
+    uint32_t count; /* shares, in order of appearance */
+    uint32_t made;  /* sum of their counts */
+    share shares[SOURCES_MOST];
+} listed;
 
 /* One playing of instances; lives on the stack of weft__playback_instances. */
 typedef struct spawning {
     weft__playback *playback;
-    uint32_t first, end; /* segments */
-    spawn *spawns;
+    const weft__command_segment *segments;
+    uint32_t segment_count;
+    listed *lists; /* [segment] */
     uint32_t count;
     weft_entity sources[SOURCES_MOST];
     uint32_t counts[SOURCES_MOST];
+    weft_entity *copies[SOURCES_MOST]; /* the instances of each source, in order of effect */
     uint32_t source_count;
     weft_entity members[MEMBERS_MOST]; /* of all sources, with themselves */
     uint32_t member_count;
@@ -51,7 +69,52 @@ static bool is_same(weft_entity a, weft_entity b)
 
 /* ---- what there is to make ---- */
 
-/* The number of a source; SOURCES_MOST: there are too many. */
+/* The share of a source, new when it must; NULL: there are too many. */
+static inline share *share_of(listed *list, weft_entity source)
+{
+    uint32_t i = 0;
+    while (i < list->count && !is_same(list->shares[i].source, source)) i++;
+    if (i == SOURCES_MOST) return NULL;
+    if (i == list->count) list->shares[list->count++] = (share){.source = source};
+    return &list->shares[i];
+}
+
+/* The next command that makes an instance, and its source; NULL: there is none. */
+static inline weft__command *next_instance(weft__command_cursor *cursor, weft_entity *source)
+{
+    weft__command *command = weft__command_next(cursor);
+    while (command != NULL && command->op != WEFT__COMMAND_INSTANTIATE)
+        command = weft__command_next(cursor);
+    if (command != NULL) memcpy(source, command + 1, sizeof *source);
+    return command;
+}
+
+static bool has_instances(const spawning *s, uint32_t segment)
+{
+    return (s->segments[segment].traits & WEFT__SEGMENT_HAS_INSTANCES) != 0;
+}
+
+/* Lists the instances of segments. 1: they must be played where they stand. */
+static int list_part(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    const spawning *s = user;
+    for (uint32_t i = begin; i < end; i++) {
+        listed *list = &s->lists[i];
+        weft__command_cursor cursor = weft__command_begin(&s->segments[i]);
+        weft_entity source;
+        list->count = list->made = 0;
+        while (has_instances(s, i) && next_instance(&cursor, &source) != NULL) {
+            share *found = weft__entity_is_deferred(source) ? NULL : share_of(list, source);
+            if (found == NULL) return 1;
+            found->count++;
+            list->made++;
+        }
+    }
+    return 0;
+}
+
+/* The number of a source among all; SOURCES_MOST: there are too many. */
 static uint32_t source_number(spawning *s, weft_entity source)
 {
     uint32_t i = 0;
@@ -61,24 +124,18 @@ static uint32_t source_number(spawning *s, weft_entity source)
     return i;
 }
 
-/* Lists the commands that make instances. False: they must be played where they stand. */
-static bool list_spawns(spawning *s)
+/* False: there are too many sources. */
+static bool number_sources(spawning *s)
 {
-    for (uint32_t i = s->first; i < s->end; i++) {
-        const weft__command_segment *segment = &s->playback->segments[i];
-        if ((segment->traits & WEFT__SEGMENT_HAS_INSTANCES) == 0) continue;
-        weft__command_cursor cursor = weft__command_begin(segment);
-        for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
-            if (command->op != WEFT__COMMAND_INSTANTIATE) continue;
-            weft_entity source;
-            memcpy(&source, command + 1, sizeof source);
-            uint32_t number =
-                weft__entity_is_deferred(source) ? SOURCES_MOST : source_number(s, source);
-            if (number == SOURCES_MOST) return false;
-            s->spawns[s->count++] = (spawn){command, i, number};
-            s->counts[number]++;
+    for (uint32_t i = 0; i < s->segment_count; i++)
+        for (uint32_t k = 0; k < s->lists[i].count; k++) {
+            share *one = &s->lists[i].shares[k];
+            one->number = source_number(s, one->source);
+            if (one->number == SOURCES_MOST) return false;
+            one->first = s->counts[one->number];
+            s->counts[one->number] += one->count;
+            s->count += one->count;
         }
-    }
     return true;
 }
 
@@ -130,85 +187,95 @@ static bool is_in_the_way(const spawning *s, const weft__command *command)
     return chunk != NULL && weft__chunk_has_groups(chunk);
 }
 
-static bool may_come_first(const spawning *s)
+/* 1: a command of these segments is in the way. */
+static int allow_part(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
 {
-    for (uint32_t i = s->first; i < s->end; i++) {
-        weft__command_cursor cursor = weft__command_begin(&s->playback->segments[i]);
+    (void)job;
+    const spawning *s = user;
+    for (uint32_t i = begin; i < end; i++) {
+        if (s->lists[i].made == s->segments[i].count) continue; /* no others */
+        weft__command_cursor cursor = weft__command_begin(&s->segments[i]);
         for (const weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
             if (command->op != WEFT__COMMAND_INSTANTIATE && command->op != WEFT__COMMAND_ROWS &&
                 is_in_the_way(s, command))
-                return false;
+                return 1;
     }
-    return true;
+    return 0;
 }
 
 /* ---- making them ---- */
 
-static weft_entity *place_of(const spawning *s, const spawn *one)
+/* The error of an operation that began with instance `first` of a source. */
+static weft_result report(const spawning *s, uint32_t number, uint32_t first, weft_result result)
 {
-    const weft__command_segment *segment = &s->playback->segments[one->segment];
-    return &s->playback->recorders[segment->recorder]->resolved[one->command->entity.index];
+    for (uint32_t i = 0; i < s->segment_count; i++)
+        for (uint32_t k = 0; k < s->lists[i].count; k++) {
+            const share *one = &s->lists[i].shares[k];
+            if (one->number != number || first - one->first >= one->count) continue;
+            weft__command_cursor cursor = weft__command_begin(&s->segments[i]);
+            weft_entity source;
+            const weft__command *command = next_instance(&cursor, &source);
+            for (uint32_t left = first - one->first; command != NULL;
+                 command = next_instance(&cursor, &source))
+                if (is_same(source, one->source) && left-- == 0)
+                    return weft__playback_error(s->playback, s->segments[i].key, command->op,
+                                                command->entity, command->subject, result);
+        }
+    return result;
 }
 
-static weft_result report(const spawning *s, const spawn *one, weft_result result)
+/* Source after source, in the order in which they appear. */
+static weft_result make_all(spawning *s, weft_entity *copies)
 {
-    if (result == WEFT_OK) return WEFT_OK;
-    return weft__playback_error(s->playback, s->playback->segments[one->segment].key,
-                                one->command->op, one->command->entity, one->command->subject,
-                                result);
-}
-
-/* Makes the instances of spawns[0, count), which are of one source. */
-static weft_result make(const spawning *s, const spawn *const *spawns, uint32_t count,
-                        weft_entity *copies)
-{
-    for (uint32_t done = 0, n; done < count; done += n) {
-        n = count - done < COPIES_MOST ? count - done : COPIES_MOST;
-        const spawn *const *these = spawns + done;
-        weft_result result = weft__instantiate(s->playback->world, s->playback->job,
-                                               s->sources[these[0]->source], n, copies);
-        if (result != WEFT_OK) return report(s, these[0], result);
-        for (uint32_t i = 0; i < n; i++) {
-            *place_of(s, these[i]) = copies[i];
-            these[i]->command->flags |= WEFT__INSTANCE_IS_MADE;
+    for (uint32_t i = 0; i < s->source_count; i++) {
+        s->copies[i] = copies;
+        for (uint32_t done = 0, n; done < s->counts[i]; done += n, copies += n) {
+            n = s->counts[i] - done < COPIES_MOST ? s->counts[i] - done : COPIES_MOST;
+            weft_result result =
+                weft__instantiate(s->playback->world, s->playback->job, s->sources[i], n, copies);
+            if (result != WEFT_OK) return report(s, i, done, result);
         }
     }
     return WEFT_OK;
 }
 
-/* Source after source, in the order in which they appear. */
-static weft_result make_all(const spawning *s, const spawn **order, weft_entity *copies)
+static int note_part(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
 {
-    uint32_t at[SOURCES_MOST], first = 0;
-    for (uint32_t i = 0; i < s->source_count; i++) {
-        at[i] = first;
-        first += s->counts[i];
+    (void)job;
+    const spawning *s = user;
+    for (uint32_t i = begin; i < end; i++) {
+        listed *list = &s->lists[i];
+        weft__command_cursor cursor = weft__command_begin(&s->segments[i]);
+        weft_entity *resolved = s->playback->recorders[s->segments[i].recorder]->resolved, source;
+        if (list->made == 0) continue;
+        for (weft__command *command; (command = next_instance(&cursor, &source)) != NULL;) {
+            share *of = share_of(list, source);
+            resolved[command->entity.index] = s->copies[of->number][of->first++];
+            command->flags |= WEFT__INSTANCE_IS_MADE;
+        }
     }
-    for (uint32_t i = 0; i < s->count; i++) order[at[s->spawns[i].source]++] = &s->spawns[i];
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < s->source_count && result == WEFT_OK; i++)
-        result = make(s, order + at[i] - s->counts[i], s->counts[i], copies);
-    return result;
+    return 0;
 }
 
 weft_result weft__playback_instances(weft__playback *playback, uint32_t first, uint32_t end,
                                      uint64_t *played)
 {
     weft_world *world = playback->world;
-    spawning s = {.playback = playback, .first = first, .end = end};
+    spawning s = {
+        .playback = playback, .segments = &playback->segments[first], .segment_count = end - first};
     uint32_t most = 0;
     *played = 0;
-    for (uint32_t i = first; i < end; i++)
-        if ((playback->segments[i].traits & WEFT__SEGMENT_HAS_INSTANCES) != 0)
-            most += playback->segments[i].created_count;
+    for (uint32_t i = 0; i < s.segment_count; i++)
+        if (has_instances(&s, i)) most += s.segments[i].created_count;
     if (most == 0) return WEFT_OK;
-    s.spawns = weft__scratch_take(world, WEFT__SCRATCH_SPAWNS, most, sizeof s.spawns[0]);
-    const spawn **order =
-        weft__scratch_take(world, WEFT__SCRATCH_SPAWN_ORDER, most, sizeof order[0]);
-    weft_entity *copies = weft__scratch_take(
-        world, WEFT__SCRATCH_COPIES, most < COPIES_MOST ? most : COPIES_MOST, sizeof copies[0]);
-    if (s.spawns == NULL || order == NULL || copies == NULL) return WEFT_OK;
-    if (!list_spawns(&s) || !list_members(&s) || !may_come_first(&s)) return WEFT_OK;
+    s.lists = weft__scratch_take(world, WEFT__SCRATCH_SPAWNS, s.segment_count, sizeof s.lists[0]);
+    weft_entity *copies = weft__scratch_take(world, WEFT__SCRATCH_COPIES, most, sizeof copies[0]);
+    if (s.lists == NULL || copies == NULL) return WEFT_OK;
+    if (!weft__playback_for(playback, list_part, &s, s.segment_count, 1) || !number_sources(&s) ||
+        !list_members(&s) || !weft__playback_for(playback, allow_part, &s, s.segment_count, 1))
+        return WEFT_OK;
     *played = s.count;
-    return make_all(&s, order, copies);
+    weft_result result = make_all(&s, copies);
+    if (result == WEFT_OK) weft__playback_for(playback, note_part, &s, s.segment_count, 1);
+    return result;
 }

@@ -34,7 +34,6 @@ typedef enum weft__scratch_slot {
     WEFT__SCRATCH_VALUE_INDICES,
     WEFT__SCRATCH_VALUE_COUNTS,
     WEFT__SCRATCH_SPAWNS,
-    WEFT__SCRATCH_SPAWN_ORDER,
     WEFT__SCRATCH_COPIES,
     WEFT__SCRATCH_COUNT
 } weft__scratch_slot;

@@ -152,6 +152,34 @@ void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from)
     while (spans->count > from) piece_return(world, spans->items[--spans->count]);
 }
 
+/* ---- values of one column ---- */
+
+static inline __attribute__((always_inline)) void
+values_copy(char *to, const char *from, size_t stride, size_t bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++, to += bytes, from += stride) memcpy(to, from, bytes);
+}
+
+void weft__values_copy(char *to, const char *from, size_t stride, size_t bytes, uint32_t count)
+{
+    switch (bytes) { /* a call of memcpy costs as much as the few bytes that most values have */
+    case 4:
+        values_copy(to, from, stride, 4, count);
+        return;
+    case 8:
+        values_copy(to, from, stride, 8, count);
+        return;
+    case 12:
+        values_copy(to, from, stride, 12, count);
+        return;
+    case 16:
+        values_copy(to, from, stride, 16, count);
+        return;
+    default:
+        values_copy(to, from, stride, bytes, count);
+    }
+}
+
 /* ---- fill and copy ---- */
 
 void weft__rows_stamp(const weft__chunk *chunk, uint32_t type, uint32_t row, uint32_t count,

@@ -45,6 +45,9 @@ void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from);
 
 /* ---- 2. copy: workers, disjoint destination rows ---- */
 
+/* Copies `count` plain values of `bytes` bytes, `stride` bytes apart (0: one for all), to
+ * neighbouring rows. */
+void weft__values_copy(char *to, const char *from, size_t stride, size_t bytes, uint32_t count);
 /* Stamps one type over the slices of rows [row, row + count), count >= 1. */
 void weft__rows_stamp(const weft__chunk *chunk, uint32_t type, uint32_t row, uint32_t count,
                       uint32_t version);

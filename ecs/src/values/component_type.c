@@ -57,8 +57,9 @@ static void elements_copy(const weft__type *type, void *to, const void *from, ui
         memcpy(to, from, count * type->desc.size);
 }
 
+/* *blocks counts what was allocated, for weft__memory_count_blocks. */
 static weft_result buffer_replicate(weft__memory *memory, const weft__type *type, weft_buffer *to,
-                                    const weft_buffer *from)
+                                    const weft_buffer *from, uint32_t *blocks)
 {
     *to = (weft_buffer){.capacity = type->desc.buffer_capacity};
     if (type->desc.size == 0) {
@@ -66,28 +67,36 @@ static weft_result buffer_replicate(weft__memory *memory, const weft__type *type
         return WEFT_OK;
     }
     if (from->count > to->capacity) {
-        to->heap = weft__alloc(memory, WEFT__MEMORY_BUFFERS, from->count, type->desc.size, 16);
+        to->heap = weft__alloc_uncounted(memory, from->count * type->desc.size, 16);
         if (to->heap == NULL) return WEFT_OUT_OF_MEMORY;
         to->capacity = from->count;
+        ++*blocks;
     }
     to->count = from->count;
     elements_copy(type, weft__buffer_data(to), weft__buffer_data(from), from->count);
     return WEFT_OK;
 }
 
+static weft_result buffers_replicate(weft__memory *memory, const weft__type *type, void *to,
+                                     const weft_buffer *from, uint32_t count)
+{
+    uint32_t made = 0, blocks = 0;
+    while (made < count &&
+           buffer_replicate(memory, type, buffer_at(to, type, made), from, &blocks) == WEFT_OK)
+        made++;
+    weft__memory_count_blocks(memory, WEFT__MEMORY_BUFFERS, from->count * type->desc.size, blocks);
+    if (made == count) return WEFT_OK;
+    weft__type_destruct(memory, type, to, made);
+    return WEFT_OUT_OF_MEMORY;
+}
+
 weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, void *to,
                                  const void *from, uint32_t count)
 {
-    bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0;
-    for (uint32_t i = 0; i < count; i++) {
-        void *value = (char *)to + (size_t)i * type->value_bytes;
-        if (!is_buffer) {
-            elements_copy(type, value, from, 1);
-        } else if (buffer_replicate(memory, type, value, from) != WEFT_OK) {
-            weft__type_destruct(memory, type, to, i);
-            return WEFT_OUT_OF_MEMORY;
-        }
-    }
+    if ((type->desc.flags & WEFT_BUFFER) != 0)
+        return buffers_replicate(memory, type, to, from, count);
+    for (uint32_t i = 0; i < count; i++)
+        elements_copy(type, (char *)to + (size_t)i * type->value_bytes, from, 1);
     return WEFT_OK;
 }
 

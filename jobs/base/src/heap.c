@@ -79,12 +79,22 @@ uint64_t weft__memory_bytes(const weft__memory *memory, weft__memory_category ca
     return at_load_rlx(&memory->x_bytes[category]); /* relaxed: a statistic */
 }
 
+void weft__memory_count_blocks(weft__memory *memory, weft__memory_category category, size_t bytes,
+                               uint32_t blocks)
+{
+    weft__memory_count(memory, category, (int64_t)(bytes * blocks));
+    at_add_rlx(&memory->x_allocations, (uint64_t)blocks); /* relaxed: a statistic */
+}
+
+void *weft__alloc_uncounted(weft__memory *memory, size_t bytes, size_t alignment)
+{
+    return memory->hook.allocate(memory->hook.user, bytes, alignment);
+}
+
 static void *count_block(weft__memory *memory, weft__memory_category category, size_t bytes,
                          void *block)
 {
-    if (block == NULL) return NULL;
-    weft__memory_count(memory, category, (int64_t)bytes);
-    at_add_rlx(&memory->x_allocations, (uint64_t)1); /* relaxed: a statistic */
+    if (block != NULL) weft__memory_count_blocks(memory, category, bytes, 1);
     return block;
 }
 

@@ -52,6 +52,11 @@ void *weft__alloc_zeroed(weft__memory *memory, weft__memory_category category, s
  * valid. */
 void *weft__realloc(weft__memory *memory, weft__memory_category category, void *old,
                     size_t old_count, size_t new_count, size_t size, size_t alignment);
+/* One of many blocks of the same size, which weft__memory_count_blocks counts together: counters
+ * are on lines that all threads write. */
+void *weft__alloc_uncounted(weft__memory *memory, size_t bytes, size_t alignment);
+void weft__memory_count_blocks(weft__memory *memory, weft__memory_category category, size_t bytes,
+                               uint32_t blocks);
 /* Releases `count * size` bytes of the same category and alignment. NULL is ignored. */
 void weft__free(weft__memory *memory, weft__memory_category category, void *block, size_t count,
                 size_t size, size_t alignment);
