@@ -243,3 +243,52 @@ Test(instantiate, groups_of_members_go_along_in_commands)
     weft_recorder_destroy(recorder);
     storage_close(&f);
 }
+
+/* ---- references in what a hook copies ---- */
+
+/* The partner is in the second place where a hook copied the value. */
+typedef struct partners {
+    weft_entity of[2];
+} partners;
+
+static void partners_copy(void *to, const void *from, uint32_t count, void *user)
+{
+    (void)user;
+    for (uint32_t i = 0; i < count; i++) {
+        partners *copy = (partners *)to + i;
+        copy->of[0] = (weft_entity){0, 0};
+        copy->of[1] = ((const partners *)from)[i].of[0];
+    }
+}
+
+Test(instantiate, references_in_what_a_hook_copied_are_found_there)
+{
+    static const weft_field fields[] = {{"of", WEFT_FIELD_ENTITY, 0, 2}};
+    storage_fixture f = storage_open();
+    weft_component group = weft_component_linked_group(f.world);
+    weft_component both =
+        weft_component_create(f.world, &(weft_component_desc){.name = "partners",
+                                                              .size = sizeof(partners),
+                                                              .alignment = 4,
+                                                              .hooks = {.copy = partners_copy},
+                                                              .fields = fields,
+                                                              .field_count = 1});
+    weft_entity pair[2], copies[3];
+    CHECK(both.id != 0);
+    for (uint32_t i = 0; i < 2; i++) pair[i] = weft_entity_create(f.world, storage_moving(&f));
+    for (uint32_t i = 0; i < 2; i++) {
+        partners value = {{pair[1 - i], {0, 0}}};
+        CHECK_OK(weft_entity_set(f.world, pair[i], both, &value, sizeof value));
+    }
+    CHECK_OK(weft_entity_add(f.world, pair[0], group));
+    weft_buffers linked = weft_entity_write_buffer(f.world, pair[0], group);
+    CHECK_OK(weft_buffers_append(&linked, 0, pair, 2));
+    CHECK_OK(weft_entity_instantiate(f.world, pair[0], 3, copies));
+    for (uint32_t i = 0; i < 3; i++) {
+        const partners *value = weft_entity_read(f.world, copies[i], both);
+        CHECK(value->of[0].version == 0 && value->of[1].index != pair[1].index);
+        const partners *other = weft_entity_read(f.world, value->of[1], both);
+        CHECK(other != NULL && other->of[1].index == copies[i].index);
+    }
+    storage_close(&f);
+}

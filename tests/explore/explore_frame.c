@@ -25,7 +25,7 @@
 #include "pool_state.h"
 #include "world_state.h"
 
-enum { WORKERS = 3, FRAMES = 2, GROUPS = 3, GROUP_ROWS = 3, SCENARIOS = 7 };
+enum { WORKERS = 3, FRAMES = 2, GROUPS = 3, GROUP_ROWS = 3, SCENARIOS = 8 };
 
 /* A component that refers to an entity. */
 typedef struct link {
@@ -40,6 +40,7 @@ typedef struct frame_world {
     weft_world *world;
     weft_component value, speed, mark, link;
     weft_archetype spawned, born;
+    weft_entity pair, lone; /* sources of instances */
 } frame_world;
 
 static frame_world f;
@@ -278,6 +279,41 @@ static void add_fused(void)
         .name = "toggle", .run = toggle, .effects = WEFT_RECORDS_ANY, .over.rows.terms = {value}});
 }
 
+/* Instances of two sources, and values for some of them. */
+static void make_instances(weft_slice *s, void *user)
+{
+    (void)user;
+    weft_recorder *commands = weft_slice_recorder(s);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t value = mix(s->index, i);
+        weft_entity of_pair = weft_recorder_instantiate(commands, f.pair);
+        weft_recorder_set(commands, of_pair, f.speed, &value, sizeof value);
+        if (i == s->index % 2) weft_recorder_instantiate(commands, f.lone);
+    }
+}
+
+/* Two that link to each other, in a group, and a lone one. */
+static void add_instances(void)
+{
+    weft_component group = weft_component_linked_group(f.world);
+    weft_entity pair[2];
+    EXPLORE_CHECK(weft_entity_create_many(f.world, f.born, 2, pair) == WEFT_OK &&
+                      weft_entity_create_many(f.world, f.spawned, 1, &f.lone) == WEFT_OK &&
+                      weft_entity_add(f.world, pair[0], group) == WEFT_OK,
+                  "no sources");
+    f.pair = pair[0];
+    for (uint32_t i = 0; i < 2; i++) {
+        link next = {pair[1 - i], i, 0};
+        weft_entity_set(f.world, pair[i], f.link, &next, sizeof next);
+    }
+    weft_buffers linked = weft_entity_write_buffer(f.world, pair[0], group);
+    EXPLORE_CHECK(weft_buffers_append(&linked, 0, pair, 2) == WEFT_OK, "no group");
+    add(&(weft_system_desc){.name = "instances",
+                            .run = make_instances,
+                            .effects = WEFT_RECORDS_CREATE | WEFT_RECORDS_ADD,
+                            .over = {.kind = WEFT_OVER_COUNT, .count = 3}});
+}
+
 /* ---- worlds ---- */
 
 static void make_kinds(void)
@@ -418,6 +454,11 @@ static void overlap(void)
     check_frames(6, add_overlap);
 }
 
+static void instances(void)
+{
+    check_frames(7, add_instances);
+}
+
 /* Moves of several tasks raise the version of one slice. */
 static weft_a32 version;
 
@@ -450,6 +491,7 @@ const explore_scenario explore_scenarios[] = {
     {"frame_disabled", disabled, {MOST(500)}, NULL},
     {"frame_background", background, {MOST(500)}, NULL},
     {"frame_overlap", overlap, {MOST(500)}, NULL},
+    {"frame_instances", instances, {MOST(500)}, NULL},
     {"frame_newer_stamp", newer_stamp, {PLAN_ALL(EXPLORE_SC, 3, 0)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fold_tasks.h: the parallel parts of a playback as loops. See fold_state.h. */
+/* fold_tasks.h: the parallel parts of a playback as loops on the pool: what collecting, folding,
+ * moving and instances have in common. Within a loop each part writes what is its own; the next one
+ * reads it after the barrier. See fold_state.h. */
 #ifndef WEFT_FOLD_TASKS_H
 #define WEFT_FOLD_TASKS_H
 
