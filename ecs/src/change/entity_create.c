@@ -140,26 +140,59 @@ static inline weft_entity entity_of(uint64_t bits)
     return (weft_entity){(uint32_t)bits, (uint32_t)(bits >> 32)};
 }
 
+/* Entities may be created, and the handle is one. */
+static inline bool may_create(const weft_world *world, weft_archetype handle)
+{
+    return __builtin_expect(world != NULL && world->front.busy == 0, 1) &&
+           __builtin_expect(weft__archetype_is(world, handle), 1);
+}
+
 /* The first chunk with room of the archetype; NULL: none, or it must not be used. */
 static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype handle)
 {
-    if (__builtin_expect(world == NULL || world->front.busy != 0, 0) ||
-        __builtin_expect(!weft__archetype_is(world, handle), 0))
-        return NULL;
+    if (!may_create(world, handle)) return NULL;
     return world->archetypes.by_id[handle.id - 1]->tuple0->room;
 }
 
-/* The row is made ready first, or the id is in another word. */
-static __attribute__((noinline)) weft_entity create_slowly(weft_world *world, weft_archetype handle)
+/* One id, not of the last slot of a block; 0: there is none. */
+static inline uint64_t id_obtain(weft_world *world, uint32_t location)
 {
-    weft__chunk *chunk = chunk_for_one(world, handle);
-    if (chunk == NULL || chunk->count + 1 == chunk->capacity ||
-        (chunk->archetype->flags & WEFT__IS_SPECIAL) != 0)
-        return create_generally(world, handle);
-    uint32_t location = weft__location(chunk, chunk->count);
     uint64_t entity = weft__directory_allocate_one_owner(&world->directory, location);
     if (entity == 0 && weft__directory_room_find(&world->directory))
         entity = weft__directory_allocate_one_owner(&world->directory, location);
+    return entity;
+}
+
+/* The first entity of an archetype, in its spare chunk; null: it goes the general way, and nothing
+ * was done. */
+static weft_entity create_first(weft_world *world, weft__archetype *archetype)
+{
+    weft__chunk *chunk = weft__chunk_spare(world, archetype->tuple0);
+    uint64_t entity = chunk == NULL ? 0 : id_obtain(world, 0);
+    if (entity == 0) return (weft_entity){0, 0};
+    weft__chunk_revive(world, chunk);
+    weft__directory_place_bits(&world->directory, entity, chunk->location);
+    if (chunk->ready_end == 0 || chunk->ready_version != world->front.version)
+        rows_ready(world, chunk);
+    memcpy(weft__chunk_entities(chunk), &entity, sizeof entity);
+    chunk->count = 1;
+    weft__chunk_count_rows(world, chunk, 1);
+    return entity_of(entity);
+}
+
+/* The chunk is a spare one, the row is made ready first, or the id is in another word. */
+static __attribute__((noinline)) weft_entity create_slowly(weft_world *world, weft_archetype handle)
+{
+    if (!may_create(world, handle)) return create_generally(world, handle);
+    weft__archetype *archetype = world->archetypes.by_id[handle.id - 1];
+    if ((archetype->flags & WEFT__IS_SPECIAL) != 0) return create_generally(world, handle);
+    weft__chunk *chunk = archetype->tuple0->room;
+    if (chunk == NULL) {
+        weft_entity first = create_first(world, archetype);
+        return first.version != 0 ? first : create_generally(world, handle);
+    }
+    if (chunk->count + 1 == chunk->capacity) return create_generally(world, handle);
+    uint64_t entity = id_obtain(world, weft__location(chunk, chunk->count));
     if (entity == 0) return create_generally(world, handle);
     if (chunk->count >= chunk->ready_end || chunk->ready_version != world->front.version)
         rows_ready(world, chunk);

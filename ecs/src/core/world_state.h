@@ -143,10 +143,10 @@ typedef struct weft__builtin {
     weft_component instance_of; /* null until it is registered; owner, world idle */
 } weft__builtin;
 
-/* What threads of streams have of the world, which its books do not count. Owner, world idle. */
+/* What the world's books do not count. Owner, world idle. */
 typedef struct weft__lent {
-    uint32_t loads; /* sections that are filled or ended by threads now */
-    uint64_t berths;
+    uint32_t loads;  /* sections that are filled or ended by threads now */
+    uint64_t berths; /* of chunks that are not linked: those of streams, spare ones */
 } weft__lent;
 
 /* What structural changes have moved since creation. Part of the world; any thread, relaxed: it is

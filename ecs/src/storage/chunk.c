@@ -298,15 +298,29 @@ bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uin
     return true;
 }
 
-/* Makes sure weft__chunk_link cannot fail, and that the archetype is in the order. */
-static weft_result link_prepare(weft_world *world, weft__archetype *archetype, uint32_t capacity)
+/* A chunk with berths can be linked, and the archetype is in the order. */
+static bool lists_are_prepared(const weft_world *world, const weft__archetype *archetype)
 {
+    return archetype->number != WEFT__NONE && archetype->chunk_count < archetype->chunk_capacity &&
+           world->chunks.count + 1 < world->chunks.capacity;
+}
+
+/* Makes sure that they are. */
+static weft_result lists_prepare(weft_world *world, weft__archetype *archetype)
+{
+    if (lists_are_prepared(world, archetype)) return WEFT_OK;
     weft_result result = weft__archetype_enter(world, archetype);
     if (result == WEFT_OK) result = weft__chunk_ids_reserve(world, 1);
-    if (result == WEFT_OK && world->berths.free[weft__berth_class(capacity)] == 0)
-        result = weft__berths_reserve(world, weft__berths_of(capacity));
     if (result != WEFT_OK) return result;
     return weft__chunk_list_reserve(world, archetype, 1) ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+}
+
+/* Makes sure weft__chunk_link cannot fail. */
+static weft_result link_prepare(weft_world *world, weft__archetype *archetype, uint32_t capacity)
+{
+    weft_result result = lists_prepare(world, archetype);
+    if (result != WEFT_OK || world->berths.free[weft__berth_class(capacity)] != 0) return result;
+    return weft__berths_reserve(world, weft__berths_of(capacity));
 }
 
 void weft__chunk_link(weft_world *world, weft__chunk *chunk)
@@ -364,6 +378,7 @@ void weft__chunk_room_update(weft__chunk *chunk)
 
 static void chunk_destroy(weft_world *world, weft__chunk *chunk)
 {
+    weft__berths_take_back(world, chunk->location, chunk->capacity);
     weft__chunk_memory_free(world, chunk);
     weft__chunk_free(&world->memory, chunk);
 }
@@ -380,12 +395,22 @@ bool weft__chunk_spares_free(weft_world *world)
 static weft__chunk *spare_link(weft_world *world, weft__tuple *tuple, uint32_t size_class)
 {
     weft__archetype *archetype = tuple->archetype;
-    if (archetype->spare == NULL ||
-        link_prepare(world, archetype, archetype->spare->capacity) != WEFT_OK)
-        return NULL;
+    if (archetype->spare == NULL || lists_prepare(world, archetype) != WEFT_OK) return NULL;
     weft__chunk *chunk = weft__spare_take(world, tuple, size_class);
     if (chunk != NULL) weft__chunk_link(world, chunk);
     return chunk;
+}
+
+weft__chunk *weft__chunk_spare(const weft_world *world, const weft__tuple *tuple)
+{
+    weft__chunk *chunk = weft__spare_for_one(tuple);
+    return chunk != NULL && lists_are_prepared(world, tuple->archetype) ? chunk : NULL;
+}
+
+void weft__chunk_revive(weft_world *world, weft__chunk *spare)
+{
+    weft__spare_leave(world, spare);
+    weft__chunk_link(world, spare);
 }
 
 weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t size_class)
@@ -431,7 +456,7 @@ weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t s
     return chunk;
 }
 
-/* Takes a chunk out of everything that the world knows it by. */
+/* Takes a chunk out of everything that the world knows it by; its berths are lent to it now. */
 static void chunk_unlink(weft_world *world, weft__chunk *chunk)
 {
     world->quick.from = NULL;
@@ -439,8 +464,7 @@ static void chunk_unlink(weft_world *world, weft__chunk *chunk)
     weft__chunk_unlist(chunk);
     weft__chunk_id_return(world, chunk);
     weft__column_maps_unlink(world, chunk);
-    berths_return(world, chunk->location, chunk->capacity);
-    chunk->location = 0; /* a spare one gets others */
+    world->lent.berths += weft__berths_of(chunk->capacity);
     world->chunks.count--;
     weft__tuple_leave(chunk->tuple, chunk);
     world->front.structure_version++;
@@ -451,6 +475,8 @@ void weft__chunk_detach(weft_world *world, weft__chunk *chunk)
     weft__tuple *tuple = chunk->tuple;
     weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
     chunk_unlink(world, chunk);
+    weft__berths_take_back(world, chunk->location, chunk->capacity);
+    chunk->location = 0;
     weft__tuple_release(world, tuple);
 }
 

@@ -18,6 +18,10 @@ weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t s
                                const weft__run *run);
 /* Unlinks and frees an empty chunk; its memory, too, unless `base` is NULL. */
 void weft__chunk_release(weft_world *world, weft__chunk *chunk);
+/* weft__spare_for_one, where nothing has to be reserved for its return. */
+weft__chunk *weft__chunk_spare(const weft_world *world, const weft__tuple *tuple);
+/* Links it again, without rows: the caller adds one at once. Cannot fail. */
+void weft__chunk_revive(weft_world *world, weft__chunk *spare);
 /* Frees the chunks that are kept for later (spare_chunk.h). False: there were none. */
 bool weft__chunk_spares_free(weft_world *world);
 /* Unlinks a chunk with its rows, which are none of the world's any more; its memory is the

@@ -94,6 +94,18 @@ void weft__row_last_ends(weft__chunk *chunk)
         weft__value_zero(chunk->base + column->offset + row * (size_t)column->bytes, column->bytes);
 }
 
+bool weft__row_die_at_edge(weft_world *world, weft__chunk *chunk, uint32_t row,
+                           weft__entity_block *block, uint32_t special)
+{
+    if ((chunk->archetype->flags & special) != 0) return false;
+    weft_entity entity = weft__chunk_entities(chunk)[row];
+    uint32_t index = entity.index ^ world->directory.tag_bits;
+    if (!weft__directory_kill_owner(&world->directory, block, index, entity.version)) return false;
+    weft__row_swap_back(world, chunk, row);
+    weft__chunk_settle(world, chunk, 1);
+    return true;
+}
+
 weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__chunk *from,
                               uint32_t row, weft__tuple *to)
 {

@@ -129,15 +129,19 @@ static inline void weft__chunk_count_plain(weft_world *world, weft__chunk *chunk
     archetype->entity_count += (uint64_t)count;
 }
 
+/* weft__row_die_plainly where the chunk was full, or ends with this row. */
+bool weft__row_die_at_edge(weft_world *world, weft__chunk *chunk, uint32_t row,
+                           weft__entity_block *block, uint32_t special);
+
 /* The whole death of an entity whose block and row were found, where its archetype has none of the
- * flags `special` and its chunk stays and was not full; false: it is otherwise, and nothing was
- * done. */
+ * flags `special`; false: it is otherwise, and nothing was done. */
 static inline __attribute__((always_inline)) bool
 weft__row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row,
                       weft__entity_block *block, weft_entity entity, uint32_t special)
 {
     /* a full chunk, or one row */
-    if (__builtin_expect(chunk->count - 2 >= chunk->capacity - 2, 0)) return false;
+    if (__builtin_expect(chunk->count - 2 >= chunk->capacity - 2, 0))
+        return weft__row_die_at_edge(world, chunk, row, block, special);
     if (__builtin_expect((chunk->archetype->flags & special) != 0, 0)) return false;
     uint32_t index = entity.index ^ world->directory.tag_bits;
     if (!weft__directory_kill_owner(&world->directory, block, index, entity.version)) return false;

@@ -6,15 +6,6 @@
 
 #include <string.h>
 
-/* The chunk leaves the ring. */
-static void ring_leave(weft_world *world, weft__chunk *chunk)
-{
-    world->spares.ring[chunk->id % WEFT__SPARES] = NULL;
-    world->spares.count--;
-    chunk->archetype->spare = NULL;
-    chunk->id = 0;
-}
-
 /* The chunk takes the place of a spare of another size: populations that come and go keep what they
  * began with. Returns the one that goes. */
 static weft__chunk *spare_replace(weft_world *world, weft__chunk *chunk)
@@ -34,7 +25,7 @@ weft__chunk *weft__spare_keep(weft_world *world, weft__chunk *chunk)
     if (archetype->spare != NULL) return spare_replace(world, chunk);
     uint32_t number = world->spares.next++;
     weft__chunk *oldest = world->spares.ring[number % WEFT__SPARES];
-    if (oldest != NULL) ring_leave(world, oldest);
+    if (oldest != NULL) weft__spare_leave(world, oldest);
     world->spares.ring[number % WEFT__SPARES] = archetype->spare = chunk;
     world->spares.count++;
     chunk->id = number;
@@ -47,7 +38,7 @@ weft__chunk *weft__spare_take(weft_world *world, weft__tuple *tuple, uint32_t si
     if (chunk == NULL || tuple != tuple->archetype->tuple0 ||
         chunk->layout->size_class != size_class)
         return NULL;
-    ring_leave(world, chunk);
+    weft__spare_leave(world, chunk);
     if (chunk->side_bytes != 0) memset(chunk->side, 0, chunk->side_bytes);
     weft__chunk_soil(chunk);
     chunk->stamped_version = chunk->ready_version = chunk->order_version = 0;
@@ -60,6 +51,6 @@ weft__chunk *weft__spare_drop(weft_world *world)
     uint32_t i = 0;
     while (world->spares.ring[i] == NULL) i++;
     weft__chunk *chunk = world->spares.ring[i];
-    ring_leave(world, chunk);
+    weft__spare_leave(world, chunk);
     return chunk;
 }
