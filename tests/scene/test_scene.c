@@ -282,6 +282,12 @@ PLAIN_TEST(mistakes_are_told_with_their_places)
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Spim\": {}}}}",
                   "a.weft:1:39: a: no component and no baker has the name \"Spim\": did you mean "
                   "\"Spin\"?");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Unheard\": {}}}}",
+                  "a.weft:1:42: a: no component and no baker has the name \"Unheard\": register it "
+                  "before the scene is made");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"transfrom\": {}}}}",
+                  "a.weft:1:44: a: no component and no baker has the name \"transfrom\": did you "
+                  "mean \"transform\"?");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Opaque\": {}}}}",
                   "a.weft:1:41: a: Opaque is not described");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Spawner\": {\"what\": \"/b\"}}}}",

@@ -2,12 +2,12 @@
 /* test_by_depth.c: systems that run level after level: parents before children for any number of
  * workers, what changes in a frame, what is refused; and transforms. */
 #include "check.h"
+#include "plain.h"
 
 #include <weft/relation.h>
 #include <weft/transform.h>
 #include <weft/weft.h>
 
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -99,12 +99,12 @@ static void check_levels(uint32_t workers)
     close_world(d);
 }
 
-Test(by_depth, parents_run_before_their_children)
+PLAIN_TEST(parents_run_before_their_children)
 {
     check_levels(1);
 }
 
-Test(by_depth, parents_run_before_their_children_on_several_workers)
+PLAIN_TEST(parents_run_before_their_children_on_several_workers)
 {
     check_levels(4);
 }
@@ -118,7 +118,7 @@ static void reparent(weft_slice *slice, void *user)
     CHECK_OK(weft_recorder_destroy_entity(commands, d->nodes[7][1]));
 }
 
-Test(by_depth, commands_of_a_frame_are_settled_at_the_sync_point)
+PLAIN_TEST(commands_of_a_frame_are_settled_at_the_sync_point)
 {
     depth_world *d = open_world(2);
     CHECK(weft_system_create(d->world, &(weft_system_desc){.name = "reparent",
@@ -146,7 +146,7 @@ static void reparent_in_place(weft_slice *slice, void *user)
         if (slice->entities[i].index == d->nodes[5][1].index) up[i].entity = d->nodes[0][4];
 }
 
-Test(by_depth, fields_written_in_place_are_settled_before_those_that_name_the_relation)
+PLAIN_TEST(fields_written_in_place_are_settled_before_those_that_name_the_relation)
 {
     depth_world *d = open_world(2);
     CHECK(weft_system_create(d->world,
@@ -163,7 +163,7 @@ Test(by_depth, fields_written_in_place_are_settled_before_those_that_name_the_re
 }
 
 /* Writes a cycle: the step reports it, runs, and the next one is well. */
-Test(by_depth, a_cycle_that_fields_have_is_the_error_of_one_step)
+PLAIN_TEST(a_cycle_that_fields_have_is_the_error_of_one_step)
 {
     depth_world *d = open_world(1);
     CHECK_OK(weft_world_step(d->world, 0.1f));
@@ -175,7 +175,7 @@ Test(by_depth, a_cycle_that_fields_have_is_the_error_of_one_step)
     close_world(d);
 }
 
-Test(by_depth, descriptions_are_checked)
+PLAIN_TEST(descriptions_are_checked)
 {
     depth_world *d = open_world(1);
     weft_system_desc desc = describe(d);
@@ -204,7 +204,7 @@ static void check_point(const weft_world *world, weft_entity e, weft_component c
     }
 }
 
-Test(by_depth, transforms_go_from_parents_to_children)
+PLAIN_TEST(transforms_go_from_parents_to_children)
 {
     weft_world *world;
     weft_transform t, again;

@@ -226,11 +226,18 @@ static void bake_property(weft_bake *bake, weft_entity entity, const weft__file_
     if (known == NULL) {
         const char *like =
             weft__schema_like(bake->scene->schema, property->name, property->name_bytes);
+        static const char *const own[] = {"transform", "children", "prefab", "disabled"};
+        if (like == NULL)
+            like = weft__name_like(own, sizeof own[0], sizeof own / sizeof own[0], property->name,
+                                   property->name_bytes);
         weft_bake_error(bake, NULL, property->json,
-                        "no component and no baker has the name \"%.*s\"%s%s%s",
+                        "no component and no baker has the name \"%.*s\": %s%s%s",
                         (int)(property->name_bytes < 64 ? property->name_bytes : 64),
-                        property->name, like == NULL ? "" : ": did you mean \"",
-                        like == NULL ? "" : like, like == NULL ? "" : "\"?");
+                        property->name, like == NULL ? "" : "did you mean \"",
+                        like == NULL ? "register it before the scene is made (weft bake: describe "
+                                       "it in --types)"
+                                     : like,
+                        like == NULL ? "" : "\"?");
         return;
     }
     bake_component(bake, entity, known, object, property, known->desc->name);
