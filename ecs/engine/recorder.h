@@ -90,8 +90,22 @@ static inline weft__command *weft__recorder_append_words(weft_recorder *commands
     return command;
 }
 
+/* A command whose payload is a block of its own. */
+weft__command *weft__recorder_append_apart(weft_recorder *commands, weft__command_op op,
+                                           size_t bytes);
+
+#define WEFT__PAYLOAD_WORDS_MOST 252u /* larger payloads are blocks */
+
 /* The same with `bytes` of payload, which may be too large for a page. */
-weft__command *weft__recorder_append(weft_recorder *commands, weft__command_op op, size_t bytes);
+static inline weft__command *weft__recorder_append(weft_recorder *commands, weft__command_op op,
+                                                   size_t bytes)
+{
+    size_t words = (bytes + 7) / 8;
+    if (__builtin_expect(words > WEFT__PAYLOAD_WORDS_MOST, 0))
+        return weft__recorder_append_apart(commands, op, bytes);
+    return weft__recorder_append_words(commands, op, (uint32_t)words);
+}
+
 /* Notes a refusal, to be reported by playback, and returns its code. */
 weft_result weft__recorder_fail(weft_recorder *commands, weft_result code, weft__command_op op,
                                 weft_entity entity, uint32_t component);

@@ -70,6 +70,7 @@ typedef struct instantiation {
     uint32_t piece_capacity;
     weft__row_ids ids;
     weft_entity *copies;         /* [member * count + instance] */
+    weft_entity *out;            /* [instance] in place of those of member 0; or NULL */
     inner_reference *references; /* member after member, column after column */
     uint32_t reference_count;
     uint32_t reference_capacity;
@@ -352,6 +353,7 @@ static weft_result prepare(instantiation *op, weft_entity source)
         return weft__error_memory(world, "weft_entity_instantiate");
     for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++) {
         op->members[i].copies = op->copies + (size_t)i * op->count;
+        if (i == 0 && op->out != NULL) op->members[i].copies = op->out;
         result = member_reserve(op, &op->members[i]);
     }
     if (result == WEFT_OK) result = references_list(op);
@@ -513,7 +515,7 @@ static weft_result sparse_copy(instantiation *op)
     if (result == WEFT_OK) return WEFT_OK;
     weft_error error = *world->error;
     for (uint32_t i = 0; i < op->member_count * op->count; i++)
-        weft_entity_destroy(world, op->copies[i]);
+        weft_entity_destroy(world, op->members[i / op->count].copies[i % op->count]);
     *world->error = error;
     return result;
 }
@@ -542,13 +544,13 @@ static void finish(instantiation *op)
 weft_result weft__instantiate(weft_world *world, weft_job_context *job, weft_entity source,
                               uint32_t count, weft_entity *out)
 {
-    instantiation op = {.world = world, .job = job, .count = count, .ids = {.world = world}};
+    instantiation op = {
+        .world = world, .job = job, .count = count, .out = out, .ids = {.world = world}};
     weft_result result = prepare(&op, source);
     if (result == WEFT_OK) commit(&op);
     if (result == WEFT_OK && world->types.sparse != NULL) result = sparse_copy(&op);
     for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
         member_name(&op, &op.members[i]);
-    if (result == WEFT_OK && out != NULL) memcpy(out, op.members[0].copies, count * sizeof *out);
     finish(&op);
     return result;
 }

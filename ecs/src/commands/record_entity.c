@@ -6,6 +6,7 @@
 #include "entity_tag.h"
 #include "name_table.h"
 #include "recorder.h"
+#include "row_move.h"
 
 #include <string.h>
 #include <weft/value.h>
@@ -85,8 +86,8 @@ static weft_result record(weft_recorder *commands, weft__command_op op, weft_ent
 
 /* A command with values of a type, `bytes` of payload in all, which the caller fills; NULL: no
  * memory, and the failure is noted. */
-static weft__command *record_values(weft_recorder *commands, weft__command_op op,
-                                    weft_entity entity, const weft__type *type, size_t bytes)
+static inline weft__command *record_values(weft_recorder *commands, weft__command_op op,
+                                           weft_entity entity, const weft__type *type, size_t bytes)
 {
     weft__command *command = weft__recorder_append(commands, op, bytes + slack_of(type));
     if (command == NULL) {
@@ -100,12 +101,14 @@ static weft__command *record_values(weft_recorder *commands, weft__command_op op
     return command;
 }
 
-static weft_result record_value(weft_recorder *commands, weft__command_op op, weft_entity entity,
-                                const weft__type *type, const void *value)
+static inline weft_result record_value(weft_recorder *commands, weft__command_op op,
+                                       weft_entity entity, const weft__type *type,
+                                       const void *value)
 {
     weft__command *command = record_values(commands, op, entity, type, type->desc.size);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
-    if (type->desc.size != 0) memcpy(weft__command_payload(command), value, type->desc.size);
+    if (type->desc.size != 0)
+        weft__value_copy(weft__command_payload(command), value, type->desc.size);
     return WEFT_OK;
 }
 

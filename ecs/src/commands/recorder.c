@@ -17,6 +17,7 @@
 
 #define FIRST_PAGE_BYTES 4032u
 #define PAGE_BYTES 65472u
+static_assert(WEFT__PAYLOAD_WORDS_MOST * 16 <= FIRST_PAGE_BYTES, "two fit the first page");
 
 /* Even, not 0, and for the next two thousand million rounds not that of any other recorder: so a
  * deferred handle is good in one recorder and one round only. Owner. */
@@ -218,7 +219,8 @@ bool weft__recorder_make_room(weft_recorder *commands, size_t bytes)
     return commands->open != NULL || open_segment(commands);
 }
 
-static weft__command *append_apart(weft_recorder *commands, weft__command_op op, size_t bytes)
+weft__command *weft__recorder_append_apart(weft_recorder *commands, weft__command_op op,
+                                           size_t bytes)
 {
     size_t total = sizeof(weft__command_block) + bits_align_up(bytes, 8);
     weft__command_block *block =
@@ -235,13 +237,6 @@ static weft__command *append_apart(weft_recorder *commands, weft__command_op op,
     command->words = WEFT__PAYLOAD_APART;
     *(uint64_t *)(command + 1) = (uint64_t)(uintptr_t)block;
     return command;
-}
-
-weft__command *weft__recorder_append(weft_recorder *commands, weft__command_op op, size_t bytes)
-{
-    size_t words = (bytes + 7) / 8;
-    if (words > FIRST_PAGE_BYTES / 16) return append_apart(commands, op, bytes);
-    return weft__recorder_append_words(commands, op, (uint32_t)words);
 }
 
 /* ---- recorders outside systems ---- */
