@@ -99,8 +99,8 @@ WEFT_API weft_result weft_entity_create_filled(weft_world *world, weft_archetype
 /* Makes `count` copies of `source` and of its linked group, all or none. References inside the
  * group lead to the copy. Names are copied; the Prefab tag, CLEANUP and NOT_COPIED components are
  * not. In a world with weft_component_instance_of the roots of copies of a prefab have it, with
- * `source`. `out` gets the roots (undefined after an error); may be NULL. Errors: INVALID_ARGUMENT also for a residue, and
- * for a linked group whose element 0 is not `source`. */
+ * `source`. `out` gets the roots (undefined after an error); may be NULL. Errors: INVALID_ARGUMENT
+ * also for a residue, and for a linked group whose element 0 is not `source`. */
 WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                              weft_entity *out);
 
