@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_sparse.c: a SPARSE component of 4 bytes beside a sparse set in plain C (an array of places
- * by entity index, entities and values side by side, versions compared), one thread. Every second
- * entity of the world has another archetype. */
+/* bench_sparse.c: a SPARSE component of 4 bytes beside a sparse set in plain C, laid out as EnTT
+ * does (pages of 32-bit places by entity index, entities and values side by side, the last one
+ * fills a hole), inlined into the loop; one thread. Peer "calls": the same set as a library has
+ * it: a call for each entity that finds the set by the id of its component and refuses entities
+ * that are not alive. Every second entity of the world has another archetype. */
 #include "bench.h"
 
 #include <weft/ecs.h>
@@ -9,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sparse set in plain C: `places` by index, 0: none. Owner: one benchmark. */
+enum { PAGE = 4096, RAW_SETS = 4 };
+
+/* A sparse set in plain C: places in pages by index, 0: none. Owner: one benchmark. */
 typedef struct raw_set {
-    uint32_t *places;
+    uint32_t **pages;
+    uint32_t page_count;
     weft_entity *entities;
     float *values;
     uint32_t count;
@@ -27,7 +32,9 @@ typedef struct sparse_bed {
     uint32_t count;
     uint32_t members; /* entities that have it when the bed is filled */
     raw_set raw;
-    float *positions; /* raw: [index] */
+    raw_set *sets[RAW_SETS]; /* calls: by id; the last one is `raw` */
+    uint32_t *versions;      /* calls: of those alive, by index */
+    float *positions;        /* raw: [index] */
     double sum;
 } sparse_bed;
 
@@ -48,6 +55,25 @@ static void shuffle(sparse_bed *bed)
     }
 }
 
+static inline uint32_t *raw_place(const raw_set *set, weft_entity entity)
+{
+    return &set->pages[entity.index / PAGE][entity.index % PAGE];
+}
+
+static void raw_open(sparse_bed *bed)
+{
+    raw_set *raw = &bed->raw;
+    raw->page_count = bed->count / PAGE + 1;
+    raw->pages = calloc(raw->page_count, sizeof *raw->pages);
+    for (uint32_t i = 0; i < raw->page_count; i++)
+        raw->pages[i] = calloc(PAGE, sizeof *raw->pages[i]);
+    raw->entities = weft_bench_zeroed(bed->count + 1, sizeof *raw->entities);
+    raw->values = weft_bench_zeroed(bed->count + 1, sizeof *raw->values);
+    bed->versions = weft_bench_zeroed(bed->count, sizeof *bed->versions);
+    for (uint32_t i = 0; i < bed->count; i++)
+        bed->versions[bed->entities[i].index] = bed->entities[i].version;
+}
+
 static sparse_bed bed_open(weft_bench *bench, uint32_t count, bool is_shuffled)
 {
     sparse_bed bed = {.bench = bench, .count = count, .members = count};
@@ -65,9 +91,7 @@ static sparse_bed bed_open(weft_bench *bench, uint32_t count, bool is_shuffled)
             bed.world, i % 2 == 0 ? WEFT_ARCHETYPE(bed.world, bed.position)
                                   : WEFT_ARCHETYPE(bed.world, bed.position, bed.tag));
     if (is_shuffled) shuffle(&bed);
-    bed.raw.places = weft_bench_zeroed(count, sizeof *bed.raw.places);
-    bed.raw.entities = weft_bench_zeroed(count + 1, sizeof *bed.raw.entities);
-    bed.raw.values = weft_bench_zeroed(count + 1, sizeof *bed.raw.values);
+    raw_open(&bed);
     bed.positions = weft_bench_zeroed(count, sizeof *bed.positions);
     return bed;
 }
@@ -77,7 +101,8 @@ static void bed_close(sparse_bed *bed)
     check(bed, weft_world_validate(bed->world));
     weft_world_destroy(bed->world);
     free(bed->entities), free(bed->order), free(bed->positions);
-    free(bed->raw.places), free(bed->raw.entities), free(bed->raw.values);
+    for (uint32_t i = 0; i < bed->raw.page_count; i++) free(bed->raw.pages[i]);
+    free(bed->raw.pages), free(bed->raw.entities), free(bed->raw.values), free(bed->versions);
 }
 
 /* ---- prepare ---- */
@@ -86,14 +111,16 @@ static void bed_empty(void *data)
 {
     sparse_bed *bed = data;
     check(bed, weft_query_remove(bed->world, bed->alone, bed->heat));
-    memset(bed->raw.places, 0, bed->count * sizeof *bed->raw.places);
+    for (uint32_t i = 0; i < bed->raw.page_count; i++)
+        memset(bed->raw.pages[i], 0, PAGE * sizeof *bed->raw.pages[i]);
     bed->raw.count = 0;
+    bed->sets[RAW_SETS - 1] = &bed->raw; /* the bed lies where it stays */
 }
 
 static void raw_add(raw_set *set, weft_entity entity, float value)
 {
     uint32_t at = ++set->count;
-    set->places[entity.index] = at;
+    *raw_place(set, entity) = at;
     set->entities[at] = entity;
     set->values[at] = value;
 }
@@ -132,7 +159,7 @@ static void raw_add_all(void *data)
     sparse_bed *bed = data;
     bed->raw.count = 0;
     for (uint32_t i = 0; i < bed->count; i++) {
-        if (bed->raw.places[bed->order[i].index] != 0) continue;
+        if (*raw_place(&bed->raw, bed->order[i]) != 0) continue;
         raw_add(&bed->raw, bed->order[i], (float)i);
     }
     weft_bench_keep(bed->raw.values);
@@ -145,21 +172,64 @@ static void remove_all(void *data)
         weft_entity_remove(bed->world, bed->order[i], bed->heat);
 }
 
+static inline bool raw_remove(raw_set *set, weft_entity entity)
+{
+    uint32_t *place = raw_place(set, entity), at = *place;
+    if (at == 0 || set->entities[at].version != entity.version) return false;
+    uint32_t last = set->count--;
+    set->entities[at] = set->entities[last];
+    set->values[at] = set->values[last];
+    *raw_place(set, set->entities[at]) = at;
+    *place = 0;
+    return true;
+}
+
 static void raw_remove_all(void *data)
 {
     sparse_bed *bed = data;
     raw_set *set = &bed->raw;
     for (uint32_t i = 0; i < bed->count; i++) {
-        weft_entity entity = bed->order[i];
-        uint32_t at = set->places[entity.index];
-        if (at == 0 || set->entities[at].version != entity.version) continue;
-        uint32_t last = set->count--;
-        set->entities[at] = set->entities[last];
-        set->values[at] = set->values[last];
-        set->places[set->entities[at].index] = at;
-        set->places[entity.index] = 0;
+        raw_remove(set, bed->order[i]);
     }
     weft_bench_keep(set->values);
+}
+
+/* ---- the set behind calls ---- */
+
+static raw_set *set_of(const sparse_bed *bed, weft_entity entity, uint32_t id)
+{
+    if (id >= RAW_SETS || bed->sets[id] == NULL || entity.index >= bed->count) return NULL;
+    return bed->versions[entity.index] == entity.version ? bed->sets[id] : NULL;
+}
+
+static __attribute__((noinline)) bool call_add(sparse_bed *bed, weft_entity entity, uint32_t id,
+                                               const float *value)
+{
+    raw_set *set = set_of(bed, entity, id);
+    if (set == NULL || *raw_place(set, entity) != 0) return false;
+    raw_add(set, entity, *value);
+    return true;
+}
+
+static __attribute__((noinline)) bool call_remove(sparse_bed *bed, weft_entity entity, uint32_t id)
+{
+    raw_set *set = set_of(bed, entity, id);
+    return set != NULL && raw_remove(set, entity);
+}
+
+static void call_add_all(void *data)
+{
+    sparse_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++) {
+        float value = (float)i;
+        call_add(bed, bed->order[i], RAW_SETS - 1, &value);
+    }
+}
+
+static void call_remove_all(void *data)
+{
+    sparse_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++) call_remove(bed, bed->order[i], RAW_SETS - 1);
 }
 
 static void add_array(void *data)
@@ -194,7 +264,7 @@ static void raw_get_all(void *data)
     const raw_set *set = &bed->raw;
     double sum = 0;
     for (uint32_t i = 0; i < bed->count; i++) {
-        uint32_t at = set->places[bed->order[i].index];
+        uint32_t at = *raw_place(set, bed->order[i]);
         if (at != 0 && set->entities[at].version == bed->order[i].version)
             sum += (double)set->values[at];
     }
@@ -249,6 +319,7 @@ typedef struct sparse_case {
     uint32_t members; /* 0: all */
     bool is_shuffled;
     weft_bench_fn *run, *raw, *prepare, *fill; /* fill: once, before all */
+    weft_bench_fn *calls;                      /* or NULL */
 } sparse_case;
 
 static void run_cases(weft_bench *bench, const sparse_case *cases, uint32_t count)
@@ -259,14 +330,16 @@ static void run_cases(weft_bench *bench, const sparse_case *cases, uint32_t coun
         sparse_bed bed = bed_open(bench, c->count, c->is_shuffled);
         if (c->members != 0) bed.members = c->members;
         if (c->fill != NULL) c->fill(&bed);
-        weft_bench_run(bench, &(weft_bench_measure){.name = c->name,
-                                                    .unit = "ns/entity",
-                                                    .items = bed.members,
-                                                    .workers = 1,
-                                                    .run = c->run,
-                                                    .raw = c->raw,
-                                                    .prepare = c->prepare,
-                                                    .data = &bed});
+        weft_bench_run(bench, &(weft_bench_measure){
+                                  .name = c->name,
+                                  .unit = "ns/entity",
+                                  .items = bed.members,
+                                  .workers = 1,
+                                  .run = c->run,
+                                  .raw = c->raw,
+                                  .prepare = c->prepare,
+                                  .data = &bed,
+                                  .peers = {{c->calls != NULL ? "calls" : NULL, c->calls, NULL}}});
         bed_close(&bed);
     }
 }
@@ -275,52 +348,55 @@ enum { FEW = 100000, MANY = 1000000 };
 
 /* As the four cases in order and shuffled. */
 static void run_four(weft_bench *bench, weft_bench_fn *run, weft_bench_fn *raw,
-                     weft_bench_fn *prepare, weft_bench_fn *fill)
+                     weft_bench_fn *calls, weft_bench_fn *prepare, weft_bench_fn *fill)
 {
-    const sparse_case cases[] = {{"100k", FEW, 0, false, run, raw, prepare, fill},
-                                 {"100k-shuffled", FEW, 0, true, run, raw, prepare, fill},
-                                 {"1M", MANY, 0, false, run, raw, prepare, fill},
-                                 {"1M-shuffled", MANY, 0, true, run, raw, prepare, fill}};
+    const sparse_case cases[] = {{"100k", FEW, 0, false, run, raw, prepare, fill, calls},
+                                 {"100k-shuffled", FEW, 0, true, run, raw, prepare, fill, calls},
+                                 {"1M", MANY, 0, false, run, raw, prepare, fill, calls},
+                                 {"1M-shuffled", MANY, 0, true, run, raw, prepare, fill, calls}};
     run_cases(bench, cases, 4);
 }
 
 static void bench_add(weft_bench *bench)
 {
-    const sparse_case array = {"array-1M", MANY, 0, true, add_array, raw_add_all, bed_empty, NULL};
-    run_four(bench, add_all, raw_add_all, bed_empty, NULL);
+    const sparse_case array = {"array-1M",  MANY,      0,    true, add_array,
+                               raw_add_all, bed_empty, NULL, NULL};
+    run_four(bench, add_all, raw_add_all, call_add_all, bed_empty, NULL);
     run_cases(bench, &array, 1);
 }
 
 static void bench_set(weft_bench *bench)
 {
-    run_four(bench, set_all, raw_add_all, bed_empty, NULL);
+    run_four(bench, set_all, raw_add_all, call_add_all, bed_empty, NULL);
 }
 
 static void bench_remove(weft_bench *bench)
 {
-    const sparse_case array = {"array-1M",   MANY,           0,        true,
-                               remove_array, raw_remove_all, bed_fill, NULL};
-    run_four(bench, remove_all, raw_remove_all, bed_fill, NULL);
+    const sparse_case array = {"array-1M",     MANY,     0,    true, remove_array,
+                               raw_remove_all, bed_fill, NULL, NULL};
+    run_four(bench, remove_all, raw_remove_all, call_remove_all, bed_fill, NULL);
     run_cases(bench, &array, 1);
 }
 
 static void bench_get(weft_bench *bench)
 {
-    run_four(bench, get_all, raw_get_all, NULL, bed_fill);
+    run_four(bench, get_all, raw_get_all, NULL, NULL, bed_fill);
 }
 
 static void bench_iterate(weft_bench *bench)
 {
-    const sparse_case cases[] = {{"100k", FEW, 0, false, iterate, raw_iterate, NULL, bed_fill},
-                                 {"1M", MANY, 0, false, iterate, raw_iterate, NULL, bed_fill}};
+    const sparse_case cases[] = {
+        {"100k", FEW, 0, false, iterate, raw_iterate, NULL, bed_fill, NULL},
+        {"1M", MANY, 0, false, iterate, raw_iterate, NULL, bed_fill, NULL}};
     run_cases(bench, cases, 2);
 }
 
 static void bench_join(weft_bench *bench)
 {
-    const sparse_case cases[] = {{"all", MANY, 0, false, join, raw_join, NULL, bed_fill},
-                                 {"tenth", MANY, MANY / 10, false, join, raw_join, NULL, bed_fill},
-                                 {"1000", MANY, 1000, false, join, raw_join, NULL, bed_fill}};
+    const sparse_case cases[] = {
+        {"all", MANY, 0, false, join, raw_join, NULL, bed_fill, NULL},
+        {"tenth", MANY, MANY / 10, false, join, raw_join, NULL, bed_fill, NULL},
+        {"1000", MANY, 1000, false, join, raw_join, NULL, bed_fill, NULL}};
     run_cases(bench, cases, 3);
 }
 

@@ -63,7 +63,8 @@ struct weft__chunk {
     uint32_t side_bytes;
     uint32_t stamped_slice; /* all types of it are known to have stamped_version */
     uint32_t stamped_version;
-    uint32_t ready_version; /* of the slices of the ready rows, all types */
+    uint32_t ready_version; /* of the slices of the ready rows, all types; while they are ready and
+                               it is the world's, the order versions are, too */
     uint32_t ready_end;     /* rows count..ready_end-1 are ready for single creation: they read as
                                zero, their slices have ready_version, and none is the last one that
                                fits; never above 0 where a birth is more than bytes */

@@ -99,7 +99,7 @@ typedef struct weft__column_maps {
     struct weft__entity_block **few_blocks[WEFT__MAPS_FEW]; /* [component] */
     /* the rest */
     weft__column_map *many;           /* [component], from WEFT__MAPS_FEW on */
-    struct weft__entity_block **seen; /* blocks of the entities; NULL: no component has a map */
+    struct weft__entity_block **seen; /* blocks of the entities; NULL: not asked for */
     uint32_t end;                     /* entries of `many` */
     uint32_t count;                   /* maps in use */
     uint32_t seen_end;                /* blocks in `seen` */

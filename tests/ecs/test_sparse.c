@@ -2,8 +2,10 @@
 /* test_sparse.c: SPARSE components: what they do, what they refuse, hooks. Beside a model:
  * test_sparse_random.c. */
 #include "sparse_fixture.h"
+#include "world_state.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 Test(sparse, comes_and_goes_without_moving_the_entity)
@@ -41,6 +43,91 @@ Test(sparse, comes_and_goes_without_moving_the_entity)
     weft_entity next = weft_entity_create(world, storage_moving(&s.f));
     CHECK_U64(next.index, e.index);
     CHECK(!weft_entity_has(world, next, s.marked));
+    storage_close(&s.f);
+}
+
+/* Entities [0, count) burn with their number. */
+static void burn_all(sparse_fixture *s, weft_entity *entities, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        entities[i] = weft_entity_create(s->f.world, storage_moving(&s->f));
+        CHECK_OK(weft_entity_set(s->f.world, entities[i], s->burning, &i, 4));
+    }
+}
+
+static bool is_found(weft_world *world, weft_query query, weft_entity entity)
+{
+    bool is_found = false;
+    weft_cursor c = weft_query_begin(world, query);
+    while (weft_query_next(&c))
+        for (uint32_t i = 0; i < c.slice.count; i++)
+            is_found = is_found || (c.slice.entities[i].index == entity.index &&
+                                    c.slice.entities[i].version == entity.version);
+    return is_found;
+}
+
+Test(sparse, a_row_that_fills_a_hole_keeps_value_and_version)
+{
+    enum { COUNT = 3000 };
+    static weft_entity entities[COUNT];
+    sparse_fixture s = sparse_open();
+    weft_world *world = s.f.world;
+    burn_all(&s, entities, COUNT);
+    weft_query query = weft_query_create(world, &(weft_query_desc){.terms = {{s.burning}}});
+    uint32_t since = weft_world_advance_change_version(world);
+    CHECK_OK(weft_query_filter_changed(world, query, s.burning, since));
+    CHECK_U64(weft_query_count(world, query), 0);
+    CHECK_OK(WEFT_SET(world, entities[COUNT - 1], s.burning, uint32_t, {7}));
+    CHECK_OK(weft_entity_remove(world, entities[0], s.burning)); /* its row is the last one's */
+    CHECK(is_found(world, query, entities[COUNT - 1]));
+    CHECK_U64(*(const uint32_t *)weft_entity_read(world, entities[COUNT - 1], s.burning), 7);
+    for (uint32_t i = 1; i < COUNT - 1; i += 3)
+        CHECK_OK(weft_entity_remove(world, entities[i], s.burning));
+    CHECK_OK(weft_world_validate(world));
+    for (uint32_t i = 2; i < COUNT - 1; i++) {
+        const uint32_t *value = weft_entity_read(world, entities[i], s.burning);
+        CHECK(i % 3 == 1 ? value == NULL : *value == i);
+    }
+    storage_close(&s.f);
+}
+
+Test(sparse, dead_entities_get_no_row_that_is_ready)
+{
+    weft_entity entities[100];
+    sparse_fixture s = sparse_open();
+    weft_world *world = s.f.world;
+    burn_all(&s, entities, 100);
+    for (uint32_t i = 0; i < 100; i += 2) {
+        CHECK_OK(weft_entity_destroy(world, entities[i]));
+        weft_entity next = weft_entity_create(world, storage_moving(&s.f));
+        CHECK_OK(weft_entity_add(world, next, s.burning)); /* zero, where another row ended */
+        CHECK_U64(*(const uint32_t *)weft_entity_read(world, next, s.burning), 0);
+        CHECK_RESULT(weft_entity_add(world, entities[i], s.burning), WEFT_STALE_ENTITY);
+        CHECK_RESULT(weft_entity_set(world, entities[i], s.burning, &i, 4), WEFT_STALE_ENTITY);
+        CHECK_RESULT(weft_entity_remove(world, entities[i], s.burning), WEFT_STALE_ENTITY);
+    }
+    CHECK_OK(weft_world_validate(world));
+    storage_close(&s.f);
+}
+
+Test(sparse, more_types_than_are_near)
+{
+    enum { TYPES = 3 * WEFT__SPARSE_NEAR };
+    sparse_fixture s = sparse_open();
+    weft_world *world = s.f.world;
+    weft_component types[TYPES];
+    weft_entity e = weft_entity_create(world, storage_moving(&s.f));
+    for (uint32_t i = 0; i < TYPES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "type %u", i);
+        types[i] = weft_component_create_plain(world, name, 4, 4, WEFT_SPARSE);
+        CHECK_OK(weft_entity_add(world, e, types[i]));
+    }
+    for (uint32_t i = 0; i < TYPES; i += 2) CHECK_OK(weft_entity_remove(world, e, types[i]));
+    for (uint32_t i = 0; i < TYPES; i++) CHECK(weft_entity_has(world, e, types[i]) == (i % 2 != 0));
+    CHECK_RESULT(weft_entity_add(world, e, (weft_component){0}), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_entity_add(world, e, (weft_component){types[0].id, types[0].world + 1}),
+                 WEFT_BAD_HANDLE);
     storage_close(&s.f);
 }
 

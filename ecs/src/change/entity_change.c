@@ -58,6 +58,10 @@ static weft_result component_check(const weft_world *world, weft_component compo
 static __attribute__((noinline)) weft_result
 change_generally(weft_world *world, weft_entity entity, weft_component component, bool is_remove)
 {
+    const weft__type *type = weft__type_sparse(world, component);
+    if (type != NULL)
+        return is_remove ? weft__sparse_entity_remove(world, entity, type->sparse)
+                         : weft__sparse_entity_add(world, entity, type->sparse);
     weft_result result = weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
     if (result == WEFT_OK) result = component_check(world, component);
     if (result != WEFT_OK) return result;
@@ -319,22 +323,15 @@ static INLINE bool goes_quickly(weft_world *world, weft_entity entity, uint64_t 
     return __builtin_expect(from != NULL, 1) && weft__quick_leads(&world->quick, from);
 }
 
-/* The SPARSE type of a component, or NULL. Ids below all of them are told without a look at the
- * type. */
-static INLINE const weft__type *sparse_of(const weft_world *world, weft_component component)
-{
-    bool may_be = world != NULL && component.id - 1 >= world->types.sparse_low - 1;
-    return __builtin_expect(may_be, 0) ? weft__type_sparse(world, component) : NULL;
-}
-
-/* Calls come last and nothing lives beyond them, so that no registers are saved. */
+/* Calls come last and nothing lives beyond them, so that no registers are saved. SPARSE components
+ * that are not near are told apart in change_generally. */
 weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_component component)
 {
     weft_a64 *x_slot;
     uint64_t slot;
     if (goes_quickly(world, entity, weft__change_key(component), &x_slot, &slot))
         return weft__row_leave(world, x_slot, slot, NULL);
-    const weft__type *sparse = sparse_of(world, component);
+    const weft__sparse *sparse = weft__sparse_near_of(world, component);
     if (sparse != NULL) return weft__sparse_entity_add(world, entity, sparse);
     return change_by_edge(world, entity, component, false);
 }
@@ -345,7 +342,7 @@ weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_compo
     uint64_t slot;
     if (goes_quickly(world, entity, weft__change_key(component) | 1, &x_slot, &slot))
         return weft__row_leave(world, x_slot, slot, NULL);
-    const weft__type *sparse = sparse_of(world, component);
+    const weft__sparse *sparse = weft__sparse_near_of(world, component);
     if (sparse != NULL) return weft__sparse_entity_remove(world, entity, sparse);
     return change_by_edge(world, entity, component, true);
 }

@@ -8,7 +8,7 @@
 #include "component_check.h"
 #include "error.h"
 #include "format.h"
-#include "row_move.h"
+#include "ready_rows.h"
 #include "tuple.h"
 
 #include <string.h>
@@ -89,52 +89,6 @@ static __attribute__((noinline)) weft_entity create_generally(weft_world *world,
     return entity;
 }
 
-/* Zeroes the rows [row, end). */
-static void rows_zero(const weft__chunk *chunk, uint32_t row, uint32_t end)
-{
-    for (uint32_t column = 1; column < chunk->layout->column_count; column++)
-        memset(weft__chunk_value(chunk, column, row), 0,
-               (size_t)(end - row) * chunk->layout->columns[column].bytes);
-}
-
-/* Rows to zero at once, up to the next multiple of a power of two: 16, but at most READY_BYTES. */
-enum { READY_ROWS = 16, READY_BYTES = 512 };
-
-/* Makes the next row of a chunk ready, which is not the last one that fits, and the rows behind it
- * with it where that is cheap: to the end of the slice when the chunk is fresh. */
-static inline void rows_ready(const weft_world *world, weft__chunk *chunk)
-{
-    const weft__layout *layout = chunk->layout;
-    uint32_t row = chunk->count, slice = row >> layout->slice_shift;
-    uint32_t end = (slice + 1) << layout->slice_shift;
-    if (end > chunk->capacity - 1) end = chunk->capacity - 1;
-    if (!weft__slice_is_stamped(chunk, slice, world->front.version)) {
-        for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
-            weft__stamp(weft__chunk_versions(chunk, type) + slice, world->front.version);
-        chunk->stamped_slice = slice;
-        chunk->stamped_version = world->front.version;
-    }
-    if (!chunk->is_zero) {
-        uint32_t run = READY_ROWS;
-        while (run > 1 && run * chunk->archetype->format->row_bytes > READY_BYTES) run /= 2;
-        uint32_t run_end = (row | (run - 1)) + 1;
-        if (end > run_end) end = run_end;
-        if (row < chunk->ready_end) row = chunk->ready_end;
-        if (row < end) rows_zero(chunk, row, end);
-    }
-    chunk->ready_end = end;
-    chunk->ready_version = world->front.version;
-}
-
-/* The row behind the last one becomes an entity. */
-static inline void row_born(weft_world *world, weft__chunk *chunk, uint64_t entity)
-{
-    /* one store of eight bytes: two of four would stall the next load of the handle */
-    memcpy(weft__chunk_entities(chunk) + chunk->count, &entity, sizeof entity);
-    chunk->count++;
-    weft__chunk_count_plain(world, chunk, 1);
-}
-
 static inline weft_entity entity_of(uint64_t bits)
 {
     return (weft_entity){(uint32_t)bits, (uint32_t)(bits >> 32)};
@@ -173,7 +127,7 @@ static weft_entity create_first(weft_world *world, weft__archetype *archetype)
     weft__chunk_revive(world, chunk);
     weft__directory_place_bits(&world->directory, entity, chunk->location);
     if (chunk->ready_end == 0 || chunk->ready_version != world->front.version)
-        rows_ready(world, chunk);
+        weft__rows_ready(world, chunk);
     memcpy(weft__chunk_entities(chunk), &entity, sizeof entity);
     chunk->count = 1;
     weft__chunk_count_rows(world, chunk, 1);
@@ -194,9 +148,8 @@ static __attribute__((noinline)) weft_entity create_slowly(weft_world *world, we
     if (chunk->count + 1 == chunk->capacity) return create_generally(world, handle);
     uint64_t entity = id_obtain(world, weft__location(chunk, chunk->count));
     if (entity == 0) return create_generally(world, handle);
-    if (chunk->count >= chunk->ready_end || chunk->ready_version != world->front.version)
-        rows_ready(world, chunk);
-    row_born(world, chunk, entity);
+    if (!weft__row_is_ready(world, chunk)) weft__rows_ready(world, chunk);
+    weft__row_ready_enter(world, chunk, entity);
     return entity_of(entity);
 }
 
@@ -204,14 +157,12 @@ static __attribute__((noinline)) weft_entity create_slowly(weft_world *world, we
 weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
 {
     weft__chunk *chunk = chunk_for_one(world, handle);
-    if (__builtin_expect(chunk == NULL || chunk->count >= chunk->ready_end ||
-                             chunk->ready_version != world->front.version,
-                         0))
+    if (__builtin_expect(chunk == NULL || !weft__row_is_ready(world, chunk), 0))
         return create_slowly(world, handle);
     uint64_t entity =
         weft__directory_allocate_one_owner(&world->directory, weft__location(chunk, chunk->count));
     if (__builtin_expect(entity == 0, 0)) return create_slowly(world, handle);
-    row_born(world, chunk, entity);
+    weft__row_ready_enter(world, chunk, entity);
     return entity_of(entity);
 }
 

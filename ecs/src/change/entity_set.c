@@ -117,8 +117,7 @@ static __attribute__((noinline)) weft_result set_otherwise(weft_world *world, we
                                size))
         return WEFT_OK;
     bool is_sparse = type->sparse != NULL && size == type->value_bytes && value != NULL;
-    if (is_sparse && !WEFT_IS_CHECKED && weft__sparse_entity_set(world, entity, type, value))
-        return WEFT_OK;
+    if (is_sparse && !WEFT_IS_CHECKED) return weft__sparse_entity_set(world, entity, type, value);
     return set_generally(world, entity, component, value, size);
 }
 

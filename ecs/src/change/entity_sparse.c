@@ -32,45 +32,129 @@ static inline weft_result entity_check(const weft_world *world, weft_entity enti
                        weft__entity_say(world, entity).text);
 }
 
-static __attribute__((noinline)) weft_result
-change_generally(weft_world *world, weft_entity entity, const weft__type *type, bool is_remove)
+/* The next row is ready now, and was not before; false: there is none that can be. */
+static bool next_row_ready(weft_world *world, const weft__sparse *sparse)
 {
-    if (world->front.busy != 0)
-        return weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
-    if (is_remove && weft__sparse_remove(world, type, entity)) return WEFT_OK;
-    if (is_remove)
-        return weft_entity_is_alive(world, entity) ? WEFT_OK : weft__error_stale(world, entity);
+    weft__chunk *chunk = sparse->tuple->room;
+    weft__column_maps_see(world); /* where it fails, additions go the general way */
+    if (chunk == NULL || chunk->count + 1 >= chunk->capacity || weft__row_is_ready(world, chunk))
+        return false;
+    weft__rows_ready(world, chunk);
+    return true;
+}
+
+static __attribute__((noinline)) weft_result add_slowly(weft_world *world, weft_entity entity,
+                                                        const weft__sparse *sparse)
+{
+    if (world->front.busy != 0) return weft__idle(world, "weft_entity_add");
     weft_result result = entity_check(world, entity);
     if (result != WEFT_OK) return result;
-    return weft__sparse_add(world, type, entity).chunk != NULL ? WEFT_OK : world->error->code;
+    if (!weft__sparse_has(sparse->type, entity) && next_row_ready(world, sparse))
+        return weft__sparse_entity_add(world, entity, sparse);
+    return weft__sparse_add(world, sparse->type, entity).chunk != NULL ? WEFT_OK
+                                                                       : world->error->code;
 }
 
-/* Single additions and removals may go the quick ways. */
-static inline bool is_quick(const weft_world *world)
+static __attribute__((noinline)) weft_result remove_slowly(weft_world *world, weft_entity entity,
+                                                           const weft__sparse *sparse)
 {
-    return world->front.busy == 0 && !world->archetypes.has_residues;
+    if (world->front.busy != 0) return weft__idle(world, "weft_entity_remove");
+    if (weft__sparse_remove(world, sparse->type, entity)) return WEFT_OK;
+    return weft_entity_is_alive(world, entity) ? WEFT_OK : weft__error_stale(world, entity);
 }
 
-weft_result weft__sparse_entity_add(weft_world *world, weft_entity entity, const weft__type *type)
+weft_result weft__sparse_entity_add(weft_world *world, weft_entity handle,
+                                    const weft__sparse *sparse)
 {
-    bool is_done = __builtin_expect(is_quick(world), 1) &&
-                   weft__sparse_add_quickly(world, type, weft__entity_bits(entity), NULL);
-    return __builtin_expect(is_done, 1) ? WEFT_OK : change_generally(world, entity, type, false);
+    uint64_t entity = weft__entity_bits(handle);
+    if (UNLIKELY(world->front.busy != 0 || world->archetypes.has_residues))
+        return add_slowly(world, handle, sparse);
+    if (UNLIKELY(!weft__sparse_is_alive(world, entity))) return add_slowly(world, handle, sparse);
+    weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
+    if (UNLIKELY(x_slot == NULL)) return add_slowly(world, handle, sparse);
+    if (UNLIKELY(at_load_rlx(x_slot) != 0)) return WEFT_OK; /* relaxed: idle; it has one */
+    weft__chunk *chunk = weft__sparse_chunk_ready(world, sparse);
+    if (UNLIKELY(chunk == NULL)) return add_slowly(world, handle, sparse);
+    weft__sparse_row_enter(world, chunk, x_slot, entity);
+    return WEFT_OK;
 }
 
-weft_result weft__sparse_entity_remove(weft_world *world, weft_entity entity,
-                                       const weft__type *type)
+/* The last row of a chunk, not counted any more, fills a hole of bytes, and may become ready. */
+static __attribute__((noinline)) weft_result last_row_ends(const weft__chunk *chunk, uint32_t row,
+                                                           weft__chunk *tail, uint32_t bytes)
 {
-    bool is_done = __builtin_expect(is_quick(world), 1) &&
-                   weft__sparse_remove_quickly(world, type, weft__entity_bits(entity));
-    return __builtin_expect(is_done, 1) ? WEFT_OK : change_generally(world, entity, type, true);
+    if ((chunk != tail || row != tail->count) && bytes != 0)
+        weft__value_copy(weft__chunk_value(chunk, 1, row), weft__chunk_value(tail, 1, tail->count),
+                         bytes);
+    weft__row_last_ends(tail);
+    return WEFT_OK;
 }
 
-bool weft__sparse_entity_set(weft_world *world, weft_entity entity, const weft__type *type,
-                             const void *value)
+weft_result weft__sparse_entity_remove(weft_world *world, weft_entity handle,
+                                       const weft__sparse *sparse)
 {
-    return is_quick(world) && !type->needs_destruct &&
-           weft__sparse_set_quickly(world, type, weft__entity_bits(entity), value);
+    uint64_t entity = weft__entity_bits(handle), moved;
+    uint32_t location;
+    weft__entity_block *const *blocks = sparse->blocks;
+    weft_a64 *x_slot = weft__sparse_slot_at(blocks, entity);
+    weft__chunk *chunk = weft__sparse_chunk_of(world, x_slot, entity, &location);
+    weft__chunk *tail = sparse->tuple->room;
+    if (UNLIKELY(chunk == NULL || tail == NULL || world->front.busy != 0))
+        return remove_slowly(world, handle, sparse);
+    uint32_t last = tail->count - 1, row = location - chunk->location;
+    if (UNLIKELY(!weft__sparse_may_fill(sparse, chunk, row, tail, last)))
+        return remove_slowly(world, handle, sparse);
+    weft__sparse_row_leave(world, chunk, tail, last);
+    char *to = chunk->base, *from = tail->base;
+    size_t bytes = sparse->value_bytes;
+    memcpy(&moved, from + last * sizeof moved, sizeof moved);
+    at_store_rlx(x_slot, 0); /* relaxed: idle */
+    if (moved != entity) {
+        memcpy(to + row * sizeof moved, &moved, sizeof moved);
+        /* relaxed: idle */
+        at_store_rlx(weft__sparse_slot_at(blocks, moved), moved >> 32 << 32 | location);
+    }
+    if (UNLIKELY((tail->ready_end | tail->is_zero) != 0))
+        return last_row_ends(chunk, row, tail, sparse->value_bytes);
+    if (moved == entity || bytes == 0) return WEFT_OK;
+    to += chunk->layout->columns[1].offset;
+    from += tail->layout->columns[1].offset;
+    return weft__sparse_value_put(to + row * bytes, from + last * bytes, bytes);
+}
+
+static __attribute__((noinline)) weft_result set_slowly(weft_world *world, weft_entity entity,
+                                                        const weft__type *type, const void *value)
+{
+    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
+    if (world->front.busy == 0 && entity_check(world, entity) == WEFT_OK &&
+        !weft__sparse_has(type, entity) && next_row_ready(world, type->sparse))
+        return weft__sparse_entity_set(world, entity, type, value);
+    return weft__sparse_set(world, entity, type, value);
+}
+
+weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle, const weft__type *type,
+                                    const void *value)
+{
+    uint64_t entity = weft__entity_bits(handle);
+    uint32_t location;
+    const weft__sparse *sparse = type->sparse;
+    size_t bytes = sparse->value_bytes;
+    if (__builtin_expect(world->front.busy != 0 || sparse->is_special || bytes == 0, 0))
+        return set_slowly(world, handle, type, value);
+    weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
+    weft__chunk *chunk = weft__sparse_chunk_of(world, x_slot, entity, &location);
+    if (chunk != NULL) {
+        uint32_t row = location - chunk->location;
+        weft__stamp(&chunk->x_versions[row >> sparse->slice_shift], world->front.version);
+        return weft__sparse_value_put(weft__chunk_value(chunk, 1, row), value, bytes);
+    }
+    chunk = weft__sparse_chunk_ready(world, sparse);
+    if (__builtin_expect(x_slot == NULL || chunk == NULL || world->archetypes.has_residues, 0) ||
+        __builtin_expect(!weft__sparse_is_alive(world, entity), 0))
+        return set_slowly(world, handle, type, value);
+    char *to = weft__chunk_value(chunk, 1, chunk->count);
+    weft__sparse_row_enter(world, chunk, x_slot, entity);
+    return weft__sparse_value_put(to, value, bytes);
 }
 
 /* ---- values ---- */

@@ -9,13 +9,13 @@
 #include "sparse.h"
 
 /* As weft_entity_add and _remove, with every check, of a SPARSE component. */
-weft_result weft__sparse_entity_add(weft_world *world, weft_entity entity, const weft__type *type);
+weft_result weft__sparse_entity_add(weft_world *world, weft_entity entity,
+                                    const weft__sparse *sparse);
 weft_result weft__sparse_entity_remove(weft_world *world, weft_entity entity,
-                                       const weft__type *type);
-/* Sets plain bytes, and adds the component where it is absent; false: it is not that simple, and
- * nothing was done. */
-bool weft__sparse_entity_set(weft_world *world, weft_entity entity, const weft__type *type,
-                             const void *value);
+                                       const weft__sparse *sparse);
+/* As weft_entity_set of a value of the type's size, with every check but those of values. */
+weft_result weft__sparse_entity_set(weft_world *world, weft_entity entity, const weft__type *type,
+                                    const void *value);
 /* Sets a value of the type's size, and adds the component where it is absent. A component that is
  * present may be set while the owner iterates. */
 weft_result weft__sparse_set(weft_world *world, weft_entity entity, const weft__type *type,

@@ -36,15 +36,24 @@ typedef struct weft__description {
 } weft__description;
 static_assert(sizeof(weft__description) == 16, "what stands behind it is aligned to 16");
 
+/* The shortest way from a component to what a SPARSE type has. Part of the table of types. Always:
+ * sparse == NULL, and no component of these ids has the key, or the key is its type's. */
+#define WEFT__SPARSE_NEAR 8u
+typedef struct weft__sparse_near {
+    uint64_t key; /* world << 32 | id of the component */
+    const struct weft__sparse *sparse;
+} weft__sparse_near;
+
 /* Component types. Owner, world idle; read by all. */
 typedef struct weft__type_table {
     weft__type **at;          /* [id]; [0] is NULL */
     uint32_t count;           /* ids 1..count */
     uint32_t capacity;        /* of at */
     const weft__type *sparse; /* the last SPARSE type; sparse->next leads to those before it */
-    uint32_t sparse_low;      /* the lowest id of a SPARSE type; 0: there is none */
-    uint32_t *names;          /* hash table of ids by name, name_mask + 1 entries */
-    uint32_t name_mask;       /* a power of two less 1 */
+    weft__sparse_near near[WEFT__SPARSE_NEAR]; /* [id % WEFT__SPARSE_NEAR]: the first SPARSE type
+                                                  of these ids */
+    uint32_t *names;    /* hash table of ids by name, name_mask + 1 entries */
+    uint32_t name_mask; /* a power of two less 1 */
     weft__description *descriptions;
 } weft__type_table;
 

@@ -217,6 +217,16 @@ static weft__archetype *archetype_find(const weft_world *world, uint64_t hash,
     return archetype;
 }
 
+/* The type knows the archetype of its rows. */
+static void sparse_note(weft__archetype *archetype)
+{
+    weft__sparse *sparse = archetype->types[0].type->sparse;
+    sparse->archetype = archetype;
+    sparse->slice_shift = archetype->format->slice_shift;
+    sparse->is_special = (archetype->flags & WEFT__IS_SPECIAL) != 0;
+    if (!sparse->is_special) sparse->tuple = archetype->tuple0;
+}
+
 static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const uint32_t *components,
                                       uint32_t count)
 {
@@ -245,8 +255,7 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
     *head = archetype;
     world->archetypes.by_id[world->archetypes.id_count++] = archetype;
     if ((archetype->flags & WEFT__IS_RESIDUE) != 0) world->archetypes.has_residues = true;
-    if ((archetype->flags & WEFT__IS_SPARSE) != 0)
-        archetype->types[0].type->sparse->archetype = archetype;
+    if ((archetype->flags & WEFT__IS_SPARSE) != 0) sparse_note(archetype);
     return archetype;
 }
 

@@ -94,8 +94,7 @@ static bool has_map(const weft__type *type)
     return type->value_bytes != 0 && type->value_bytes < WEFT__MAP_BYTES_END;
 }
 
-/* Notes the entity blocks there are; false: no address space for the table. */
-static bool blocks_see(weft_world *world)
+bool weft__column_maps_see(weft_world *world)
 {
     const weft__directory *directory = &world->directory;
     weft__column_maps *maps = &world->front.maps;
@@ -120,7 +119,7 @@ void weft__column_maps_block(weft_world *world, uint32_t block)
 const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t component)
 {
     const weft__type *type = component <= world->types.count ? world->types.at[component] : NULL;
-    if (type == NULL || !has_map(type) || !blocks_see(world)) return NULL;
+    if (type == NULL || !has_map(type) || !weft__column_maps_see(world)) return NULL;
     if (map_of(world, component) != NULL) return map_of(world, component);
     if (!maps_reserve(world, component)) return NULL;
     weft__entity_block **blocks =
@@ -137,7 +136,7 @@ const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t co
 
 void weft__column_maps_refresh(weft_world *world)
 {
-    if (world->front.maps.count != 0) blocks_see(world);
+    if (world->front.maps.count != 0) weft__column_maps_see(world);
 }
 
 void weft__column_map_miss(weft_world *world, uint32_t component, uint32_t count)
@@ -145,7 +144,7 @@ void weft__column_map_miss(weft_world *world, uint32_t component, uint32_t count
     weft__type *type = world->types.at[component];
     if (!has_map(type)) return;
     if (map_of(world, component) != NULL) {
-        blocks_see(world);
+        weft__column_maps_see(world);
         return;
     }
     uint64_t misses = (uint64_t)type->map_misses + count;

@@ -40,8 +40,9 @@ static inline void *weft__column_value(weft__column_place place, uint32_t locati
 /* The map of a component, made if there is none. NULL: it has no column, or there is no memory.
  * Owner, world idle or iterated by the owner. Cost when made: O(chunks + berths). */
 const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t component);
-/* Notes the entity blocks that were made since, so that they are found quickly. Owner, before
- * systems run. */
+/* Notes the entity blocks there are; false: no address space for the table. Owner. */
+bool weft__column_maps_see(weft_world *world);
+/* The same where there are maps, so that entities are found quickly. Owner, before systems run. */
 void weft__column_maps_refresh(weft_world *world);
 /* The directory has another block at this place. Owner. */
 void weft__column_maps_block(weft_world *world, uint32_t block);

@@ -2,7 +2,8 @@
 /* sparse.c: rows of SPARSE components come and go.
  *
  * A row goes to the first chunk with room, as everywhere; one that leaves is replaced by the last
- * one of its chunk. Single rows of plain values take a short way. Owner, world idle. */
+ * one of that chunk, so that all others stay full, and what changes but for the place of the row is
+ * known before the place is (sparse_quick.h). Owner, world idle. */
 #include "sparse.h"
 
 #include "archetype.h"
@@ -57,7 +58,11 @@ bool weft__sparse_create(weft_world *world, weft__type *type)
                                               _Alignof(weft__sparse));
     if (sparse == NULL) return false;
     sparse->blocks = os->map(os->user, WEFT__SEEN_BYTES, 4096);
+    static weft__tuple without_room;
     sparse->world = world;
+    sparse->type = type;
+    sparse->value_bytes = type->value_bytes;
+    sparse->tuple = &without_room;
     type->sparse = sparse; /* it is freed with the type */
     return sparse->blocks != NULL;
 }
@@ -66,7 +71,9 @@ void weft__sparse_enlist(weft_world *world, const weft__type *type)
 {
     type->sparse->next = world->types.sparse;
     world->types.sparse = type;
-    if (world->types.sparse_low == 0) world->types.sparse_low = type->id;
+    weft__sparse_near *near = &world->types.near[type->id % WEFT__SPARSE_NEAR];
+    if (near->sparse == NULL)
+        *near = (weft__sparse_near){(uint64_t)world->front.number << 32 | type->id, type->sparse};
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
         world->archetypes.by_id[i]->flags |= WEFT__MAY_HAVE_SPARSE;
 }
@@ -117,13 +124,11 @@ uint32_t weft__sparse_newest(const weft__type *type, const weft__chunk *chunk, u
     return newest;
 }
 
-bool weft__sparse_value_put_long(char *to, const void *value, size_t bytes)
+__attribute__((noinline)) weft_result weft__sparse_value_put_long(char *to, const void *value,
+                                                                  size_t bytes)
 {
-    if (value == NULL)
-        memset(to, 0, bytes);
-    else
-        memcpy(to, value, bytes);
-    return true;
+    memcpy(to, value, bytes);
+    return WEFT_OK;
 }
 
 /* ---- add ---- */
@@ -243,21 +248,19 @@ weft_result weft__sparse_add_many(weft_world *world, const weft__type *type,
 
 /* ---- remove ---- */
 
-/* The last row of the chunk fills the hole, if it is another one. */
-static inline void hole_fill(weft_world *world, const weft__sparse *sparse, weft__chunk *chunk,
-                             uint32_t row)
+/* The last row of `tail` fills the hole of a row of `chunk`, if it is another one. */
+static void hole_fill(const weft_world *world, weft__chunk *chunk, uint32_t row, weft__chunk *tail)
 {
-    uint32_t last = --chunk->count;
-    weft__chunk_soil(chunk);
-    if (row == last) return;
-    uint32_t shift = chunk->layout->slice_shift, s = row >> shift, t = last >> shift;
-    if (s != t && !weft__slices_agree(chunk, s, t)) weft__row_hole_versions(world, chunk, s, t);
-    weft_entity *entities = weft__chunk_entities(chunk);
-    weft__value_copy8(&entities[row], &entities[last]);
-    slot_set(sparse, entities[row], weft__location(chunk, row));
-    if (chunk->layout->column_count > 1)
-        weft__value_copy(weft__chunk_value(chunk, 1, row), weft__chunk_value(chunk, 1, last),
-                         chunk->layout->columns[1].bytes);
+    const weft__sparse *sparse = weft__sparse_type(chunk->archetype)->sparse;
+    uint32_t last = --tail->count, shift = sparse->slice_shift;
+    weft__chunk_soil(tail);
+    if (chunk == tail && row == last) return;
+    weft__version_follow(&chunk->x_versions[row >> shift], &tail->x_versions[last >> shift]);
+    chunk->order_version = world->front.version;
+    row_enter(sparse, chunk, row, weft__chunk_entities(tail)[last]);
+    if (sparse->value_bytes != 0)
+        weft__value_copy(weft__chunk_value(chunk, 1, row), weft__chunk_value(tail, 1, last),
+                         sparse->value_bytes);
 }
 
 bool weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity entity)
@@ -268,13 +271,14 @@ bool weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity 
     slot_clear(type->sparse, entity);
     if (__builtin_expect(type->needs_destruct, 0))
         weft__rows_discard(world, NULL, chunk, NULL, row, 1);
+    weft__chunk *tail = chunk->tuple->room != NULL ? chunk->tuple->room : chunk;
     /* neither full nor alone: lists and bits of the archetype stay */
-    bool is_plain = chunk->count - 2 < chunk->capacity - 2;
-    hole_fill(world, type->sparse, chunk, row);
+    bool is_plain = tail->count - 2 < tail->capacity - 2;
+    hole_fill(world, chunk, row, tail);
     if (__builtin_expect(is_plain, 1))
-        weft__chunk_count_plain(world, chunk, -1);
+        weft__chunk_count_plain(world, tail, -1);
     else
-        weft__chunk_settle(world, chunk, 1);
+        weft__chunk_settle(world, tail, 1);
     return true;
 }
 
@@ -342,7 +346,7 @@ void weft__sparse_clear(const weft__chunk *chunk, weft_entity entity)
 
 void weft__sparse_close_row(weft_world *world, weft__chunk *chunk, uint32_t row)
 {
-    hole_fill(world, weft__sparse_type(chunk->archetype)->sparse, chunk, row);
+    hole_fill(world, chunk, row, chunk);
 }
 
 void weft__sparse_enter(const weft__chunk *chunk, uint32_t first, uint32_t count)

@@ -23,12 +23,29 @@
  *   archetype == NULL: every slot is 0.
  * The table of blocks is address space for all that can be. */
 typedef struct weft__sparse {
+    _Alignas(64) weft__entity_block **blocks; /* [upper bits of an index], as
+                                                 weft__column_maps.seen */
+    const weft__tuple *tuple; /* of the rows, where one is no more than bytes; else, and until it
+                                   is made, one that never has room */
+    const weft__type *type;
+    uint32_t value_bytes;       /* of the type */
+    uint32_t slice_shift;       /* of its chunks, once `archetype` is made */
+    bool is_special;            /* a row is more than bytes */
+    weft__archetype *archetype; /* of its rows; NULL until it is made (archetype.c) */
     const weft_world *world;
-    weft__archetype *archetype;  /* of its rows; NULL until it is made (archetype.c) */
-    weft__entity_block **blocks; /* [upper bits of an index], as weft__column_maps.seen */
-    const weft__type *next;      /* of the list of the world */
-    uint32_t block_count;        /* that were made */
+    const weft__type *next; /* of the list of the world */
+    uint32_t block_count;   /* that were made */
 } weft__sparse;
+
+/* What a SPARSE component has; NULL: it is none, or not near. `world` may be NULL. */
+static inline const weft__sparse *weft__sparse_near_of(const weft_world *world,
+                                                       weft_component component)
+{
+    if (world == NULL) return NULL;
+    const weft__sparse_near *near = &world->types.near[component.id % WEFT__SPARSE_NEAR];
+    uint64_t key = (uint64_t)component.world << 32 | component.id;
+    return __builtin_expect(near->key == key, 0) ? near->sparse : NULL;
+}
 
 /* Where entities with a component of this type have their row; NULL: they have none. */
 static inline weft__chunk *weft__sparse_find(const weft_world *world, const weft__type *type,
@@ -126,10 +143,10 @@ static inline void weft__sparse_forget(weft_world *world, const weft__chunk *chu
         weft__sparse_forget_rows(world, chunk, rows, first, count);
 }
 
-/* ---- for files, snapshots and transfers: rows and slots apart ---- */
+/* Writes a value of any size. OK, for a call at the end. */
+weft_result weft__sparse_value_put_long(char *to, const void *value, size_t bytes);
 
-/* Writes a value of more bytes than a few, or fewer; NULL: zeroes. True. */
-bool weft__sparse_value_put_long(char *to, const void *value, size_t bytes);
+/* ---- for files, snapshots and transfers: rows and slots apart ---- */
 
 /* Slots for all entities that there may be without more blocks of the directory. False: no
  * memory. */

@@ -159,6 +159,7 @@ static weft_result storage_init(weft_world *world)
     weft__shared_init(&world->shared, &world->memory);
     weft__chunks_init(world);
     world->front.version = 1;
+    world->types.near[0].key = 1; /* all zero would be the key of the null component */
     world->front.structure_version = 1;
     weft_result result = weft__queries_create(world);
     if (result == WEFT_OK) result = built_ins_create(world);
