@@ -60,15 +60,35 @@ Test(cost, tiny_loops_are_timed_once_in_sixteen_runs)
     CHECK_U64(large, 160);
 }
 
-Test(cost, one_of_64_splits_is_measured_again)
+Test(cost, one_percent_of_the_time_is_for_measuring_one_worker)
 {
-    uint32_t again = 0;
-    for (uint32_t i = 0; i < 640; i++) {
-        weft__cost_learn(state(), 64000, 100);
-        again += weft__cost_is_remeasured(state(), 64000, &limits);
-    }
-    CHECK_U64(again, 10);
-    CHECK(!weft__cost_is_remeasured(state(), 64 * 1000 + 64, &limits)); /* too long to be wrong */
+    const uint64_t period = WEFT__COST_CHECK_PERIOD, spin = 100000;
+    uint64_t checked = 0;
+    for (uint64_t now = 5 * period; now < 9 * period; now += 100)
+        checked += 100 * weft__cost_is_checked(now, spin);
+    CHECK(checked > 4 * spin + 4 * (1 << 15)); /* helpers sleep before it ends */
+    CHECK(checked * 100 <= 4 * period);
+    CHECK(weft__cost_is_short(64 * 1000, &limits));
+    CHECK(!weft__cost_is_short(64 * 1000 + 64, &limits)); /* too long to be wrong */
+}
+
+Test(cost, splits_of_short_loops_teach_what_is_wrong_by_more_than_two)
+{
+    weft__cost_learn(state(), 64000, 100);
+    weft__cost_split split = {
+        .is_short = true, .predicted = 64000, .wall = 32000, .busy = 128000, .count = 100};
+    for (uint32_t i = 0; i < 100; i++) weft__cost_learn_split(state(), &split);
+    CHECK_U64(weft__cost_predict(state(), 100), 64000);
+    split.busy = 32000;
+    for (uint32_t i = 0; i < 100; i++) weft__cost_learn_split(state(), &split);
+    CHECK_U64(weft__cost_predict(state(), 100), 64000);
+    split.busy = 640000; /* 20 workers: half of it is work for certain */
+    weft__cost_learn_split(state(), &split);
+    CHECK_U64(weft__cost_predict(state(), 100), 64000 + (320000 - 64000) / 8);
+    split.predicted = 96000;
+    split.busy = 20000;
+    weft__cost_learn_split(state(), &split);
+    CHECK_U64(weft__cost_predict(state(), 100), 96000 - (96000 - 20000) / 2);
 }
 
 /* Ticks from a judgement at `now` until the loop may be split again. */

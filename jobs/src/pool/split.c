@@ -10,11 +10,10 @@
 #include "park.h"
 
 /* A loop that would have been split, were a worker awake: a row of them wakes one. */
-static void miss(weft_job_context *worker, uint64_t predicted, uint64_t now)
+static void miss(weft_job_context *worker, uint64_t predicted, uint64_t now, uint64_t spin)
 {
-    weft_job_pool *pool = worker->pool;
-    uint64_t spin = at_load_rlx(&pool->x_spin_ticks); /* relaxed: a hint */
-    if (weft__cost_burst_wakes(&worker->burst, predicted, now, spin, pool->limits.asleep_ticks))
+    uint64_t asleep_ticks = worker->pool->limits.asleep_ticks;
+    if (weft__cost_burst_wakes(&worker->burst, predicted, now, spin, asleep_ticks))
         weft__worker_notify_slow(worker);
 }
 
@@ -22,14 +21,16 @@ bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uin
 {
     weft_job_pool *pool = worker->pool;
     const weft__cost_limits *limits = &pool->limits;
-    /* relaxed: a guess about the next moment */
-    bool is_awake = at_load_rlx(&pool->wake.x_searching) != 0;
-    bool needs_awake = predicted < limits->asleep_ticks;
-    bool needs_now = weft__cost_failures(cost) != 0 || (needs_awake && !is_awake);
+    bool is_short = weft__cost_is_short(predicted, limits);
+    bool needs_now = is_short || weft__cost_failures(cost) != 0;
     uint64_t now = needs_now ? weft__ticks_now(&pool->ticks) : 0;
     if (!weft__cost_pays(cost, predicted, limits->awake_ticks, now)) return false;
-    if (is_awake || !needs_awake) return true;
-    miss(worker, predicted, now);
+    uint64_t spin = at_load_rlx(&pool->x_spin_ticks); /* relaxed: a hint */
+    if (is_short && weft__cost_is_checked(now, spin)) return false;
+    if (predicted >= limits->asleep_ticks) return true;
+    /* relaxed: a guess about the next moment */
+    if (at_load_rlx(&pool->wake.x_searching) != 0) return true;
+    miss(worker, predicted, now, spin);
     return false;
 }
 

@@ -284,7 +284,8 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
     }
     if (run->is_cancelled || run->failed != WEFT__GRAPH_NONE || graph->is_shared) return true;
     /* what this very run began with says too little to judge by */
-    const weft__cost_split split = {.predicted = done == 0 ? predicted : 0,
+    const weft__cost_split split = {.is_short = weft__cost_is_short(predicted, &pool->limits),
+                                    .predicted = done == 0 ? predicted : 0,
                                     .wall = closed - opened,
                                     .busy = busy,
                                     .now = closed,
@@ -346,8 +347,7 @@ static void run_graph(weft_job_context *worker, graph_run *run)
         run_small(worker, run, predicted);
         return;
     } else if (may_share && predicted != 0 &&
-               weft__worker_pays_off(worker, &graph->cost, predicted) &&
-               !weft__cost_is_remeasured(&graph->cost, predicted, &pool->limits)) {
+               weft__worker_pays_off(worker, &graph->cost, predicted)) {
         if (run_shared(worker, run, 0)) return;
     }
     run_measured(worker, run, may_share && predicted == 0);

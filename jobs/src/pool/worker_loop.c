@@ -184,7 +184,8 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
          * untouched and take three times as long, which is no fault of the split. */
         bool is_judged = begin == 0;
         if (!is_judged) weft__cost_forget(run->cost);
-        const weft__cost_split split = {.predicted = is_judged ? predicted : 0,
+        const weft__cost_split split = {.is_short = weft__cost_is_short(predicted, &pool->limits),
+                                        .predicted = is_judged ? predicted : 0,
                                         .wall = closed - opened,
                                         .busy = busy,
                                         .now = closed,
@@ -249,8 +250,7 @@ static void run_loop(weft_job_context *worker, loop_run *run)
     bool may_split = pool->worker_count > 1 && desc->count > 1;
     if (may_split && pool->is_always_parallel) {
         if (run_parallel(worker, run, 0)) return;
-    } else if (may_split && predicted != 0 && weft__worker_pays_off(worker, run->cost, predicted) &&
-               !weft__cost_is_remeasured(run->cost, predicted, &pool->limits)) {
+    } else if (may_split && predicted != 0 && weft__worker_pays_off(worker, run->cost, predicted)) {
         if (run_parallel(worker, run, 0)) return;
     }
     uint32_t begin = run_inline(worker, run, may_split && predicted == 0);

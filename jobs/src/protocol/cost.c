@@ -7,14 +7,14 @@
 #define TICKS_MAX (UINT64_C(1) << (64 - WEFT__COST_FRACTION_BITS - 1)) /* of a run: months */
 #define RETRY_UNIT_BITS 16u /* retry times count 2^16 ticks, about 20 us, modulo 2^40 */
 #define RETRY_MASK ((UINT64_C(1) << 40) - 1)
-#define FIRST_SHARE 8u  /* the first pause is so many times what was lost; 64: 13 % slower */
+#define FIRST_SHARE 8u  /* the first pause is so many times what was lost; 64: 18 % slower */
 #define FAILURES_MAX 4u /* 8, 16, 32, 64 times: tries then cost 1.6 %; always 8: 16 % */
-#define LOSS_MAX_TICKS (UINT64_C(1) << 26)   /* about 20 ms: pauses end within a second */
-#define TRIAL_TICKS (UINT64_C(1) << 20)      /* 0.4 ms, what splits in a row may lose; none: 60 % */
-#define TRIAL_LOOP_TICKS (UINT64_C(1) << 15) /* 13 us; shorter loops: one split, it stays a loss */
-#define ACCOUNT_UNITS 16u                    /* of a loop's predicted time */
-#define ACCOUNT_MAX 16383                    /* 1,024 loops: what its field holds */
-#define CREDIT_MAX 64                        /* four loops; none: 10 % */
+#define LOSS_MAX_TICKS (UINT64_C(1) << 26) /* about 20 ms: pauses end within a second */
+#define TRIAL_TICKS (UINT64_C(1) << 20)    /* 0.4 ms, what splits in a row may lose; none: 59 % */
+#define ACCOUNT_UNITS 16u                  /* of a loop's predicted time */
+#define ACCOUNT_MAX 16383                  /* 1,024 loops: what its field holds */
+#define CREDIT_MAX 64                      /* four loops; none: 7 % */
+#define CHECK_TICKS (UINT64_C(1) << 16)    /* about 25 us, four loops of 6 us */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -24,7 +24,7 @@ void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
     if (item == 0) item = 1;
     uint64_t known = at_load_rlx(&cost->x_item); /* relaxed: an estimate */
     if (item > WEFT__COST_ITEM_MAX) item = WEFT__COST_ITEM_MAX;
-    /* Fast down, slow up: an interrupt can only make a run look longer. As fast up as down: 41 %
+    /* Fast down, slow up: an interrupt can only make a run look longer. As fast up as down: 6 %
      * slower. */
     uint64_t next = known == 0     ? item
                     : item < known ? known - (known - item) / 2
@@ -45,6 +45,11 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
     if (weft__cost_failures(cost) == 0) return true;
     uint64_t retry = at_load_rlx(&cost->x_history) >> 24; /* relaxed: an estimate */
     return (((now >> RETRY_UNIT_BITS) - retry) & RETRY_MASK) <= RETRY_MASK / 2;
+}
+
+bool weft__cost_is_checked(uint64_t now, uint64_t spin)
+{
+    return (now & (WEFT__COST_CHECK_PERIOD - 1)) < spin + CHECK_TICKS;
 }
 
 bool weft__cost_burst_wakes(weft__cost_burst *burst, uint64_t predicted, uint64_t now,
@@ -79,12 +84,11 @@ bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wal
     uint32_t failures = weft__cost_failures(cost);
     int account = account_of(history);
     uint64_t debt = account < 0 ? alone / ACCOUNT_UNITS * (uint64_t)-account : 0;
-    uint64_t trial = alone < TRIAL_LOOP_TICKS ? 1 : TRIAL_TICKS;
     if (has_gained) {
         account += in_units(alone - wall, alone);
         if (account > CREDIT_MAX) account = CREDIT_MAX;
         if (account == CREDIT_MAX) failures = 0;
-    } else if (debt < trial && account > -ACCOUNT_MAX) {
+    } else if (debt < TRIAL_TICKS && account > -ACCOUNT_MAX) {
         account -= in_units(loss, alone) + 1;
         if (account < -ACCOUNT_MAX) account = -ACCOUNT_MAX;
     } else {
@@ -105,5 +109,9 @@ void weft__cost_learn_split(weft__cost_state *cost, const weft__cost_split *spli
     if (!was_in_debt) most += most / 4;
     bool is_trusted = split->predicted == 0 ||
                       weft__cost_judge_split(cost, split->predicted, split->wall, split->now);
+    if (split->is_short && split->predicted != 0) {
+        if (busy / 2 <= split->predicted && busy >= split->predicted / 2) return;
+        if (busy > split->predicted) busy /= 2;
+    }
     weft__cost_learn(cost, is_trusted || busy < most ? busy : most, split->count);
 }

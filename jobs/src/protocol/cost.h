@@ -14,11 +14,11 @@
  * host that takes a CPU away now and then costs single calls, and splitting gains all the same.
  * Credit is bounded, so that a core that becomes busy for good is noticed soon; and failures
  * without credit are repeated at once until they have lost 0.4 ms: a split that found its memory
- * cold, or whose worker lost its CPU, says nothing about the next (21 % slower without), and a
+ * cold, or whose worker lost its CPU, says nothing about the next (27 % slower without), and a
  * core that has just been woken takes up to three times as long for about half a millisecond
- * (60 %). Loops of less than 13 us are repeated once: a split may double them. While they are
- * repeated they teach nothing new about one worker: an estimate that splits raise may call their
- * loss a gain (10 %). Only full credit ends the row of longer and longer pauses (7 %).
+ * (59 %). While they are repeated they teach nothing new about one worker: an estimate that splits
+ * raise may call their loss a gain (10 %). Only full credit ends the row of longer and longer
+ * pauses (10 %).
  *
  * The percentages beside the constants and steps are of tests/jobs/test_cost_streams.c: how much
  * slower the loops of the worst of its streams become without.
@@ -38,6 +38,7 @@
 #define WEFT__COST_FRACTION_BITS 10 /* cost of one item: ticks / 1024 */
 #define WEFT__COST_ITEM_MAX (UINT64_C(1) << 40)
 #define WEFT__COST_RUNS UINT64_C(63)
+#define WEFT__COST_CHECK_PERIOD (UINT64_C(1) << 24) /* ticks, about 6.5 ms; a power of two */
 
 /* When a loop pays. Part of the pool; constant after its create. */
 typedef struct weft__cost_limits {
@@ -70,18 +71,13 @@ static inline uint64_t weft__cost_predict(weft__cost_state *cost, uint32_t count
     return (uint64_t)(((weft__ticks_wide)item * count) >> WEFT__COST_FRACTION_BITS);
 }
 
-/* The history with one more run. */
-static inline uint64_t weft__cost_counted(uint64_t history)
-{
-    return (history & ~WEFT__COST_RUNS) | ((history + 1) & WEFT__COST_RUNS);
-}
-
 /* Counts a run; whether this one should be timed although it is small. */
 static inline bool weft__cost_is_timed(weft__cost_state *cost, uint64_t predicted,
                                        uint64_t awake_ticks)
 {
-    uint64_t history = at_load_rlx(&cost->x_history);            /* relaxed: an estimate */
-    at_store_rlx(&cost->x_history, weft__cost_counted(history)); /* relaxed: an estimate */
+    uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
+    uint64_t counted = (history & ~WEFT__COST_RUNS) | ((history + 1) & WEFT__COST_RUNS);
+    at_store_rlx(&cost->x_history, counted); /* relaxed: an estimate */
     bool is_large = predicted * 4 > awake_ticks, is_due = (history & 15) == 0;
     return is_large | is_due; /* not ||: one branch for the caller */
 }
@@ -92,20 +88,18 @@ static inline void weft__cost_forget(weft__cost_state *cost)
     at_store_rlx(&cost->x_item, (uint64_t)0); /* relaxed: an estimate */
 }
 
-/* Counts a run that is to be split; whether it stays inline instead, to measure what one worker
- * takes: the ticks of a split hold the caches' traffic too, and an estimate fed by them alone may
- * call a loss a gain for ever (27 % slower). One in 64, and only of loops that a wrong estimate
- * could split. */
-static inline bool weft__cost_is_remeasured(weft__cost_state *cost, uint64_t predicted,
-                                            const weft__cost_limits *limits)
+/* Whether a loop of so many ticks is so short that what splitting costs may make up half of it. */
+static inline bool weft__cost_is_short(uint64_t predicted, const weft__cost_limits *limits)
 {
-    if (predicted / 64 > limits->awake_ticks) return false;
-    uint64_t history = at_load_rlx(&cost->x_history);            /* relaxed: an estimate */
-    at_store_rlx(&cost->x_history, weft__cost_counted(history)); /* relaxed: an estimate */
-    if ((history & WEFT__COST_RUNS) != WEFT__COST_RUNS) return false;
-    weft__cost_forget(cost);
-    return true;
+    return predicted / 64 <= limits->awake_ticks;
 }
+
+/* Whether short loops run inline at `now`, to measure what one worker takes. What is measured
+ * beside helpers does not say it: rows lie in another core's cache, and a helper that searches may
+ * have half of this core. An estimate fed by that calls a loss a gain for ever (9 %). All short
+ * loops of a process run inline at the same times, so that its workers fall asleep: for the
+ * `spin` ticks of a search and a little longer, 1 % of the time. */
+bool weft__cost_is_checked(uint64_t now, uint64_t spin);
 
 /* Feeds a measurement: `ticks` of work for `count` items. */
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count);
@@ -140,6 +134,7 @@ bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wal
 
 /* One run that was split. Owner: the opener, on its stack. */
 typedef struct weft__cost_split {
+    bool is_short;      /* weft__cost_is_short */
     uint64_t predicted; /* ticks one worker was predicted to take; 0: not known, not judged */
     uint64_t wall;      /* ticks it took */
     uint64_t busy;      /* sum over its workers */
@@ -149,7 +144,8 @@ typedef struct weft__cost_split {
 
 /* Judges it and learns from it. A worker that lost its CPU looks busy. Taken for work, that would
  * make the loop look huge, and the next split that is as slow look like a gain: only splits that
- * gain may raise the estimate by much (39 % slower without). */
+ * gain may raise the estimate by much (34 % slower without). Of a short loop, a split says only
+ * what is wrong by more than a factor of two (9 %). */
 void weft__cost_learn_split(weft__cost_state *cost, const weft__cost_split *split);
 
 #endif
