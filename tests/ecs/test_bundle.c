@@ -47,6 +47,66 @@ Test(bundle, a_created_entity_has_the_values_of_the_struct_and_zeroes)
     storage_close(&f);
 }
 
+/* What one of three ways of creation gave: all values, the position only, none. */
+static void check_values(const storage_fixture *f, weft_entity e, uint32_t way)
+{
+    const vector3 *at = weft_entity_read(f->world, e, f->position);
+    const vector3 *speed = weft_entity_read(f->world, e, f->velocity);
+    CHECK(at != NULL && speed != NULL);
+    CHECK(at->x == (way == 2 ? 0 : 1) && at->y == (way == 2 ? 0 : 2));
+    CHECK(speed->x == (way == 0 ? 4 : 0) && speed->z == (way == 0 ? 6 : 0));
+}
+
+/* Rows that were used, and are taken by bundles that cover them, by others, and by none. */
+Test(bundle, values_of_rows_that_were_used_before_do_not_come_back)
+{
+    storage_fixture f = storage_open();
+    weft_archetype moving = storage_moving(&f);
+    const weft_bundle covering = ships_open(&f, moving);
+    const weft_bundle partial =
+        weft_bundle_open(f.world, moving, &(weft_bundle_field){f.position, offsetof(ship, at)}, 1);
+    const ship values = {1, {1, 2, 3}, 0, {4, 5, 6}};
+    weft_entity entities[2000] = {0};
+    uint64_t state = 88172645463325252u;
+    for (uint32_t i = 0; i < 20000; i++) {
+        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        uint32_t way = (uint32_t)(state >> 20) % 3;
+        weft_entity *e = &entities[(state >> 32) % 2000];
+        if (e->version != 0) CHECK_OK(weft_entity_destroy(f.world, *e));
+        if (state % 64 == 0) weft_world_advance_change_version(f.world);
+        uint32_t since = weft_world_change_version(f.world);
+        if (way == 2)
+            *e = weft_entity_create(f.world, moving);
+        else
+            *e = weft_entity_create_bundle(f.world, way == 0 ? &covering : &partial, &values);
+        check_values(&f, *e, way);
+        CHECK(weft_entity_change_version(f.world, *e, f.velocity) == since);
+    }
+    storage_close(&f);
+}
+
+/* A value that is not of one to four words. */
+Test(bundle, values_of_any_size_are_copied)
+{
+    storage_fixture f = storage_open();
+    weft_component long_name = weft_component_create_plain(f.world, "long", 37, 1, 0);
+    struct {
+        char name[37];
+        char flag;
+    } values = {"123456789012345678901234567890123456", 'x'};
+    weft_component flag = weft_component_create_plain(f.world, "flag", 1, 1, 0);
+    const weft_bundle_field fields[] = {{flag, 37}, {long_name, 0}};
+    weft_bundle bundle =
+        weft_bundle_open(f.world, WEFT_ARCHETYPE(f.world, long_name, flag), fields, 2);
+    for (uint32_t i = 0; i < 300; i++) {
+        values.flag = (char)('a' + i % 26);
+        weft_entity e = weft_entity_create_bundle(f.world, &bundle, &values);
+        CHECK(strcmp(weft_entity_read(f.world, e, long_name), values.name) == 0);
+        CHECK(*(const char *)weft_entity_read(f.world, e, flag) == values.flag);
+    }
+    storage_close(&f);
+}
+
 Test(bundle, a_created_entity_is_changed_since_the_version_before)
 {
     storage_fixture f = storage_open();

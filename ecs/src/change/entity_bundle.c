@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* entity_bundle.c: entities created from bundles: weft_entity_create, then the values go to their
- * columns, whose slice the creation stamped.
+/* entity_bundle.c: entities created from bundles: the steps of weft_entity_create, then the values
+ * go to their columns, whose slice the creation stamped.
  *
  * All checks of fields are made when the bundle is opened: a type keeps its position in an
  * archetype, and an archetype its id, as long as the world lives. Owner, world idle. */
@@ -8,6 +8,7 @@
 #include "component_check.h"
 #include "entity_value.h"
 #include "error.h"
+#include "ready_rows.h"
 
 #include <string.h>
 #include <weft/bundle.h>
@@ -81,7 +82,8 @@ static inline void word_take(char *to, const char *from)
     memcpy(to, &word, 4);
 }
 
-static inline void value_take(char *to, const char *from, size_t bytes)
+/* False: it is a value of another size. */
+static inline bool words_take(char *to, const char *from, size_t bytes)
 {
     switch (bytes) {
     case 16:
@@ -95,9 +97,9 @@ static inline void value_take(char *to, const char *from, size_t bytes)
         __attribute__((fallthrough));
     case 4:
         word_take(to, from);
-        break;
+        return true;
     default:
-        memcpy(to, from, bytes);
+        return false;
     }
 }
 
@@ -115,7 +117,8 @@ static inline void values_write(weft_world *world, const weft_bundle *bundle,
         char *to = base + columns[bundle->fields[i].column].offset + row * bytes;
         if (__builtin_expect(destructs, 0) && type->needs_destruct)
             weft__type_destruct(&world->memory, type, to, 1);
-        value_take(to, values + bundle->fields[i].offset, bytes);
+        const char *value = values + bundle->fields[i].offset;
+        if (!words_take(to, value, bytes)) memcpy(to, value, bytes);
     }
 }
 
@@ -132,17 +135,11 @@ static weft_result values_check(const weft_world *world, const weft_bundle *bund
     return result;
 }
 
-/* The chunk that takes the next row, if there is one: its count says whether it did. */
-static inline const weft__chunk *room_of(const weft_world *world, weft_archetype handle)
+/* Any creation, with every check and every error. */
+static __attribute__((noinline)) weft_entity
+create_generally(weft_world *world, const weft_bundle *bundle, const void *values)
 {
-    if (!weft__archetype_is(world, handle)) return NULL;
-    return world->archetypes.by_id[handle.id - 1]->tuple0->room;
-}
-
-weft_entity weft_entity_create_bundle(weft_world *world, const weft_bundle *bundle,
-                                      const void *values)
-{
-    weft_entity none = {0, 0};
+    const weft_entity none = {0, 0};
     if (world == NULL) return none;
     if (bundle == NULL || values == NULL) {
         weft__error_argument(world, "weft_entity_create_bundle",
@@ -150,12 +147,70 @@ weft_entity weft_entity_create_bundle(weft_world *world, const weft_bundle *bund
         return none;
     }
     if (WEFT_IS_CHECKED && values_check(world, bundle, values) != WEFT_OK) return none;
-    const weft__chunk *chunk = room_of(world, bundle->archetype);
-    uint32_t row = chunk == NULL ? 0 : chunk->count;
     weft_entity entity = weft_entity_create(world, bundle->archetype);
-    if (__builtin_expect(chunk == NULL || chunk->count == row, 0))
-        chunk = entity.version == 0 ? NULL : weft__entity_chunk(world, entity, &row);
+    uint32_t row;
+    const weft__chunk *chunk = entity.version == 0 ? NULL : weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return none;
     values_write(world, bundle, chunk, row, values);
     return entity;
+}
+
+/* The values of the last row, of any size. */
+static __attribute__((noinline)) weft_entity finish_generally(weft_world *world,
+                                                              const weft_bundle *bundle,
+                                                              const weft__chunk *chunk,
+                                                              const void *values)
+{
+    uint32_t row = chunk->count - 1;
+    values_write(world, bundle, chunk, row, values);
+    return weft__chunk_entities(chunk)[row];
+}
+
+/* The first chunk with room of the archetype; NULL: none, or it must not be used. */
+static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype handle)
+{
+    if (__builtin_expect(world == NULL || world->front.busy != 0, 0) ||
+        __builtin_expect(!weft__archetype_is(world, handle), 0))
+        return NULL;
+    return world->archetypes.by_id[handle.id - 1]->tuple0->room;
+}
+
+/* Whether the values of the bundle are the whole next row, so that it need not be made ready first:
+ * it is of a stamped slice, not the last one that fits, and a birth is bytes and no more. */
+static inline bool is_covered(const weft_world *world, const weft_bundle *bundle,
+                              const weft__chunk *chunk)
+{
+    const weft__layout *layout = chunk->layout;
+    uint32_t slice = chunk->count >> layout->slice_shift;
+    return bundle->field_count + 1 == layout->column_count && chunk->count + 1 != chunk->capacity &&
+           weft__slice_is_stamped(chunk, slice, world->front.version) &&
+           (chunk->archetype->flags & WEFT__IS_SPECIAL) == 0;
+}
+
+/* Where the next row is ready or need not be. Nothing is called but at the end. */
+weft_entity weft_entity_create_bundle(weft_world *world, const weft_bundle *bundle,
+                                      const void *values)
+{
+    weft__chunk *chunk = WEFT_IS_CHECKED || bundle == NULL || values == NULL
+                             ? NULL
+                             : chunk_for_one(world, bundle->archetype);
+    if (__builtin_expect(chunk == NULL, 0) ||
+        !(weft__row_is_ready(world, chunk) || is_covered(world, bundle, chunk)))
+        return create_generally(world, bundle, values);
+    uint32_t row = chunk->count;
+    uint64_t entity =
+        weft__directory_allocate_one_owner(&world->directory, weft__location(chunk, row));
+    if (__builtin_expect(entity == 0, 0)) return create_generally(world, bundle, values);
+    memcpy(weft__chunk_entities(chunk) + row, &entity, sizeof entity); /* in one piece */
+    chunk->count = row + 1;
+    weft__chunk_count_plain(world, chunk, 1);
+    const weft__column *columns = chunk->layout->columns;
+    char *base = chunk->base;
+    for (uint32_t i = 0, n = bundle->field_count; i < n; i++) {
+        size_t bytes = bundle->fields[i].bytes;
+        char *to = base + columns[bundle->fields[i].column].offset + row * bytes;
+        if (!words_take(to, (const char *)values + bundle->fields[i].offset, bytes))
+            return finish_generally(world, bundle, chunk, values);
+    }
+    return (weft_entity){(uint32_t)entity, (uint32_t)(entity >> 32)};
 }

@@ -144,8 +144,10 @@ static weft_result all_have(weft_world *world, const weft_entity *entities, uint
                             weft_component component, const char *what)
 {
     bool is_absent = false;
+    weft__directory_prefetch_first(&world->directory, entities, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row;
+        weft__directory_prefetch(&world->directory, entities, count, i);
         const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         if (chunk == NULL) return weft__error_stale(world, entities[i]);
         is_absent = is_absent || weft__slot_find(world, chunk, component) == NULL;
@@ -168,8 +170,10 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
     if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, what);
     if (type->sparse != NULL) return weft__sparse_set_many(world, entities, count, type, values);
     result = all_have(world, entities, count, component, what);
+    weft__directory_prefetch_first(&world->directory, entities, count);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         uint32_t row;
+        weft__directory_prefetch(&world->directory, entities, count, i);
         const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         value_set(world, chunk, row, weft__slot_find(world, chunk, component),
                   size == 0 ? NULL : (const char *)values + i * size);
