@@ -166,15 +166,6 @@ static __attribute__((noinline)) weft_entity finish_generally(weft_world *world,
     return weft__chunk_entities(chunk)[row];
 }
 
-/* The first chunk with room of the archetype; NULL: none, or it must not be used. */
-static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype handle)
-{
-    if (__builtin_expect(world == NULL || world->front.busy != 0, 0) ||
-        __builtin_expect(!weft__archetype_is(world, handle), 0))
-        return NULL;
-    return world->archetypes.by_id[handle.id - 1]->tuple0->room;
-}
-
 /* Whether the values of the bundle are the whole next row, so that it need not be made ready first:
  * it is of a stamped slice, not the last one that fits, and a birth is bytes and no more. */
 static inline bool is_covered(const weft_world *world, const weft_bundle *bundle,
@@ -193,7 +184,7 @@ weft_entity weft_entity_create_bundle(weft_world *world, const weft_bundle *bund
 {
     weft__chunk *chunk = WEFT_IS_CHECKED || bundle == NULL || values == NULL
                              ? NULL
-                             : chunk_for_one(world, bundle->archetype);
+                             : weft__chunk_for_one(world, bundle->archetype);
     if (__builtin_expect(chunk == NULL, 0) ||
         !(weft__row_is_ready(world, chunk) || is_covered(world, bundle, chunk)))
         return create_generally(world, bundle, values);

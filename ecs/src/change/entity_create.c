@@ -94,20 +94,6 @@ static inline weft_entity entity_of(uint64_t bits)
     return (weft_entity){(uint32_t)bits, (uint32_t)(bits >> 32)};
 }
 
-/* Entities may be created, and the handle is one. */
-static inline bool may_create(const weft_world *world, weft_archetype handle)
-{
-    return __builtin_expect(world != NULL && world->front.busy == 0, 1) &&
-           __builtin_expect(weft__archetype_is(world, handle), 1);
-}
-
-/* The first chunk with room of the archetype; NULL: none, or it must not be used. */
-static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype handle)
-{
-    if (!may_create(world, handle)) return NULL;
-    return world->archetypes.by_id[handle.id - 1]->tuple0->room;
-}
-
 /* One id, not of the last slot of a block; 0: there is none. */
 static inline uint64_t id_obtain(weft_world *world, uint32_t location)
 {
@@ -137,7 +123,7 @@ static weft_entity create_first(weft_world *world, weft__archetype *archetype)
 /* The chunk is a spare one, the row is made ready first, or the id is in another word. */
 static __attribute__((noinline)) weft_entity create_slowly(weft_world *world, weft_archetype handle)
 {
-    if (!may_create(world, handle)) return create_generally(world, handle);
+    if (!weft__may_create(world, handle)) return create_generally(world, handle);
     weft__archetype *archetype = world->archetypes.by_id[handle.id - 1];
     if ((archetype->flags & WEFT__IS_SPECIAL) != 0) return create_generally(world, handle);
     weft__chunk *chunk = archetype->tuple0->room;
@@ -156,7 +142,7 @@ static __attribute__((noinline)) weft_entity create_slowly(weft_world *world, we
 /* Where the next row is ready. Nothing is called but at the end, so that no registers are saved. */
 weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
 {
-    weft__chunk *chunk = chunk_for_one(world, handle);
+    weft__chunk *chunk = weft__chunk_for_one(world, handle);
     if (__builtin_expect(chunk == NULL || !weft__row_is_ready(world, chunk), 0))
         return create_slowly(world, handle);
     uint64_t entity =

@@ -7,8 +7,23 @@
 
 #include "format.h"
 #include "row_move.h"
+#include "world_state.h"
 
 #include <string.h>
+
+/* Entities may be created, and the handle is one. */
+static inline bool weft__may_create(const weft_world *world, weft_archetype handle)
+{
+    return __builtin_expect(world != NULL && world->front.busy == 0, 1) &&
+           __builtin_expect(weft__archetype_is(world, handle), 1);
+}
+
+/* The first chunk with room of the archetype; NULL: none, or it must not be used. */
+static inline weft__chunk *weft__chunk_for_one(const weft_world *world, weft_archetype handle)
+{
+    if (!weft__may_create(world, handle)) return NULL;
+    return world->archetypes.by_id[handle.id - 1]->tuple0->room;
+}
 
 /* Zeroes the rows [row, end). */
 static inline void weft__rows_zero(const weft__chunk *chunk, uint32_t row, uint32_t end)
