@@ -10,6 +10,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <weft/transfer.h>
 
 static uint64_t allocations_of(const weft_world *world)
 {
@@ -200,6 +201,37 @@ static void twins_snapshot(twins *t, bool restores)
         if (restores) continue;
         weft_snapshot_destroy(t->snapshot[k]);
         CHECK_OK(weft_snapshot_take(t->world[k], NULL, &t->snapshot[k]));
+    }
+}
+
+/* What a chunk is left with by a restore, which drops it with its rows, or by a transfer must not
+ * be found in new rows. */
+Test(spare_chunk, a_new_row_has_no_value_and_no_version_of_before)
+{
+    for (int way = 0; way < 3; way++) {
+        storage_fixture f = storage_open(), g = storage_open();
+        weft_archetype moving = storage_moving(&f);
+        weft_snapshot *snapshot;
+        CHECK_OK(weft_entity_destroy(f.world, weft_entity_create(f.world, moving)));
+        CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
+        uint32_t versions[2];
+        for (int life = 0; life < 2; life++) {
+            weft_entity e = weft_entity_create(f.world, moving);
+            const vector3 *p = weft_entity_read(f.world, e, f.position);
+            CHECK(p->x == 0 && p->y == 0 && p->z == 0);
+            versions[life] = weft_entity_change_version(f.world, e, f.position);
+            if (way != 2) weft_world_advance_change_version(f.world);
+            CHECK_OK(WEFT_SET(f.world, e, f.position, vector3, {1, 2, 3}));
+            if (way == 1) CHECK_OK(weft_entity_destroy(f.world, e));
+            if (way == 2)
+                CHECK_OK(weft_world_transfer(g.world, f.world, NULL, NULL, 0));
+            else
+                CHECK_OK(weft_snapshot_restore(f.world, snapshot));
+        }
+        CHECK(way == 2 || versions[1] == versions[0]);
+        weft_snapshot_destroy(snapshot);
+        storage_close(&f);
+        storage_close(&g);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "error.h"
 #include "lent.h"
 #include "snapshot_check.h"
+#include "spare_chunk.h"
 #include "sparse.h"
 #include "structure.h"
 #include "tuple.h"
@@ -413,6 +414,7 @@ static void put_all(restoring *r)
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;
     world->front.version = snapshot->version;
+    weft__spares_forget_versions(world);
     world->front.clock.steps = snapshot->steps;
     world->front.clock.time = snapshot->time;
     world->front.clock.dt = snapshot->dt;

@@ -480,14 +480,25 @@ void weft__chunk_detach(weft_world *world, weft__chunk *chunk)
     weft__tuple_release(world, tuple);
 }
 
-void weft__chunk_release(weft_world *world, weft__chunk *chunk)
+static void let_go(weft_world *world, weft__chunk *chunk, bool is_clean)
 {
     weft__tuple *tuple = chunk->tuple;
     WEFT_ASSERT(chunk->count == 0);
     chunk_unlink(world, chunk);
     weft__chunk *gone = weft__spare_keep(world, chunk);
+    if (gone != chunk && !is_clean) weft__spare_forget(chunk);
     if (gone != NULL) chunk_destroy(world, gone);
     weft__tuple_release(world, tuple);
+}
+
+void weft__chunk_release(weft_world *world, weft__chunk *chunk)
+{
+    let_go(world, chunk, false);
+}
+
+void weft__chunk_release_clean(weft_world *world, weft__chunk *chunk)
+{
+    let_go(world, chunk, true);
 }
 
 void weft__tuple_touch(weft_world *world, const weft__tuple *tuple)

@@ -18,6 +18,8 @@ weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t s
                                const weft__run *run);
 /* Unlinks and frees an empty chunk; its memory, too, unless `base` is NULL. */
 void weft__chunk_release(weft_world *world, weft__chunk *chunk);
+/* The same where the last row died by itself: ready rows are zero, enable bits clear. */
+void weft__chunk_release_clean(weft_world *world, weft__chunk *chunk);
 /* weft__spare_for_one, where nothing has to be reserved for its return. */
 weft__chunk *weft__chunk_spare(const weft_world *world, const weft__tuple *tuple);
 /* Links it again, without rows: the caller adds one at once. Cannot fail. */

@@ -102,7 +102,11 @@ bool weft__row_die_at_edge(weft_world *world, weft__chunk *chunk, uint32_t row,
     uint32_t index = entity.index ^ world->directory.tag_bits;
     if (!weft__directory_kill_owner(&world->directory, block, index, entity.version)) return false;
     weft__row_swap_back(world, chunk, row);
-    weft__chunk_settle(world, chunk, 1);
+    weft__chunk_count_rows(world, chunk, -1);
+    if (chunk->count == 0)
+        weft__chunk_release_clean(world, chunk);
+    else if (!chunk->has_room)
+        weft__chunk_room_update(chunk);
     return true;
 }
 

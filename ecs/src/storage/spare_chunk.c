@@ -32,6 +32,13 @@ weft__chunk *weft__spare_keep(weft_world *world, weft__chunk *chunk)
     return oldest;
 }
 
+void weft__spare_forget(weft__chunk *chunk)
+{
+    if (chunk->side_bytes != 0) memset(chunk->side, 0, chunk->side_bytes);
+    weft__chunk_soil(chunk);
+    chunk->stamped_version = chunk->ready_version = chunk->order_version = 0;
+}
+
 weft__chunk *weft__spare_take(weft_world *world, weft__tuple *tuple, uint32_t size_class)
 {
     weft__chunk *chunk = tuple->archetype->spare;
@@ -39,9 +46,7 @@ weft__chunk *weft__spare_take(weft_world *world, weft__tuple *tuple, uint32_t si
         chunk->layout->size_class != size_class)
         return NULL;
     weft__spare_leave(world, chunk);
-    if (chunk->side_bytes != 0) memset(chunk->side, 0, chunk->side_bytes);
-    weft__chunk_soil(chunk);
-    chunk->stamped_version = chunk->ready_version = chunk->order_version = 0;
+    weft__spare_forget(chunk);
     return chunk;
 }
 
@@ -53,4 +58,12 @@ weft__chunk *weft__spare_drop(weft_world *world)
     weft__chunk *chunk = world->spares.ring[i];
     weft__spare_leave(world, chunk);
     return chunk;
+}
+
+void weft__spares_forget_versions(weft_world *world)
+{
+    for (uint32_t i = 0; i < WEFT__SPARES; i++) {
+        weft__chunk *chunk = world->spares.ring[i];
+        if (chunk != NULL) chunk->stamped_version = chunk->ready_version = 0;
+    }
 }

@@ -20,6 +20,10 @@ weft__chunk *weft__spare_keep(weft_world *world, weft__chunk *chunk);
 weft__chunk *weft__spare_take(weft_world *world, weft__tuple *tuple, uint32_t size_class);
 /* A spare chunk, which is one no longer; NULL: there is none. */
 weft__chunk *weft__spare_drop(weft_world *world);
+/* An empty chunk is as new but for bytes in its rows. */
+void weft__spare_forget(weft__chunk *chunk);
+/* The world goes back in time, and comes to the versions of spare chunks once more. */
+void weft__spares_forget_versions(weft_world *world);
 
 /* The spare chunk of a tuple without rows, if one row would get a new chunk like it. Its only slice
  * is stamped with that row, so its side memory and its ready rows may stay as they are. NULL: there
