@@ -58,6 +58,15 @@ static const weft__archetype *archetype_of(const weft_world *world, weft_archety
     return NULL;
 }
 
+/* One id, not of the last slot of a block; 0: there is none. */
+static inline uint64_t id_obtain(weft_world *world, uint32_t location)
+{
+    uint64_t entity = weft__directory_allocate_one_owner(&world->directory, location);
+    if (entity == 0 && weft__directory_room_find(&world->directory))
+        entity = weft__directory_allocate_one_owner(&world->directory, location);
+    return entity;
+}
+
 /* One entity in a chunk with room, or a new one. */
 static weft_entity row_create(weft_world *world, weft__tuple *tuple)
 {
@@ -68,9 +77,7 @@ static weft_entity row_create(weft_world *world, weft__tuple *tuple)
     if (result != WEFT_OK || weft__row_reserve(world, tuple, &place) != WEFT_OK) return entity;
     weft_entity *row = weft__chunk_entities(place.chunk) + place.row;
     uint32_t location = weft__location(place.chunk, place.row);
-    uint64_t bits = weft__directory_allocate_one_owner(&world->directory, location);
-    if (bits == 0 && weft__directory_room_find(&world->directory))
-        bits = weft__directory_allocate_one_owner(&world->directory, location);
+    uint64_t bits = id_obtain(world, location);
     if (bits != 0)
         memcpy(row, &bits, sizeof bits);
     else
@@ -92,15 +99,6 @@ static __attribute__((noinline)) weft_entity create_generally(weft_world *world,
 static inline weft_entity entity_of(uint64_t bits)
 {
     return (weft_entity){(uint32_t)bits, (uint32_t)(bits >> 32)};
-}
-
-/* One id, not of the last slot of a block; 0: there is none. */
-static inline uint64_t id_obtain(weft_world *world, uint32_t location)
-{
-    uint64_t entity = weft__directory_allocate_one_owner(&world->directory, location);
-    if (entity == 0 && weft__directory_room_find(&world->directory))
-        entity = weft__directory_allocate_one_owner(&world->directory, location);
-    return entity;
 }
 
 /* The first entity of an archetype, in its spare chunk; null: it goes the general way, and nothing
