@@ -2,6 +2,7 @@
 /* test_graph.c: compiling and running static graphs through the public interface. */
 #include "check.h"
 #include "memory_fault.h"
+#include "os_fault.h"
 
 #include <weft/jobs.h>
 
@@ -195,20 +196,47 @@ Test(graph, graphs_left_over_die_with_the_pool_and_refused_memory_is_reported)
     start_with(&(weft_job_pool_desc){.worker_count = 1});
 }
 
-/* A graph that looks huge seems to gain by every split, whatever it takes. */
+static uint64_t told_ns; /* what the clock says */
+
+static uint64_t told_clock(void *user)
+{
+    (void)user;
+    return told_ns;
+}
+
+/* Runs at `now` a graph that looks huge; whether it ran in order. */
+static bool is_measured_at(uint64_t now, weft_job_graph *graph)
+{
+    weft_job_stats before, after;
+    told_ns = now;
+    weft__cost_forget(&graph->cost);
+    weft__cost_learn(&graph->cost, pool->limits.awake_ticks * 60, COUNT);
+    weft_job_stats_get(pool, &before, sizeof before);
+    CHECK_OK(weft_job_graph_run(owner, graph, NULL));
+    weft_job_stats_get(pool, &after, sizeof after);
+    CHECK_U64(after.graph_runs, before.graph_runs + 1);
+    return after.graph_inlined != before.graph_inlined;
+}
+
+/* A graph that looks huge seems to gain by every split, whatever it takes. On a told clock, and
+ * worker 1 never comes. */
 Test(graph, a_shared_graph_is_measured_in_order_now_and_then)
 {
-    start_with(&(weft_job_pool_desc){.worker_count = 2});
+    const uint64_t period = WEFT__COST_CHECK_PERIOD, spin = 20000;
+    test_os os;
+    test_os_init(&os);
+    os.table.clock_ns = told_clock;
+    start_with(&(weft_job_pool_desc){
+        .worker_count = 2, .is_host_driven = true, .spin_ns = spin, .os = &os.table});
     weft_job_graph *graph = compile(COUNT, NULL, 0);
-    weft_job_stats stats = {0};
-    uint64_t end = weft__ticks_now(&pool->ticks) + 64 * WEFT__COST_CHECK_PERIOD;
-    while (stats.graph_inlined == 0 && weft__ticks_now(&pool->ticks) < end) {
-        weft__cost_forget(&graph->cost);
-        weft__cost_learn(&graph->cost, pool->limits.awake_ticks * 60, COUNT);
-        CHECK_OK(weft_job_graph_run(owner, graph, NULL));
-        weft_job_stats_get(pool, &stats, sizeof stats);
+    for (uint64_t at = period; at < 9 * period; at += period) {
+        CHECK(!is_measured_at(at - 1, graph));
+        CHECK(is_measured_at(at, graph));
+        CHECK(is_measured_at(at + spin, graph)); /* a helper sleeps by then */
+        CHECK(!is_measured_at(at + period / 64, graph));
     }
-    CHECK(stats.graph_inlined > 0);
+    CHECK_OK(weft_job_pool_destroy(pool));
+    start_with(&(weft_job_pool_desc){.worker_count = 1});
 }
 
 /* Two paths from node 0: 1 - 2 - 3 is longer, 4 costs more. One worker runs them in rank order. */
