@@ -4,8 +4,10 @@
  *
  * Every chunk has a small table of states; a command takes its row from one to another. Which
  * archetype follows from which command is in a table that workers only read (fold_transitions.h):
- * a worker that misses one leaves its chunk undone, the owner adds it, the chunk is folded
- * again. After the first frame nothing is missed. */
+ * a worker that misses one leaves its chunk undone. The owner then takes the undone chunks in
+ * order, adds what each misses, and folds it to its end before it looks at the next: so the order
+ * in which archetypes are made follows from the commands, not from what the table knew. After the
+ * first frame nothing is missed. */
 #include "fold_rows.h"
 
 #include "archetype.h"
@@ -423,7 +425,7 @@ static bool fold_each(folding *f)
     return true;
 }
 
-static bool fold_touched(folding *f)
+static void fold_touched(folding *f)
 {
     const weft__fold *fold = f->fold;
     weft__fold_touched *touched = f->touched;
@@ -435,20 +437,21 @@ static bool fold_touched(folding *f)
     touched->shared[STATE_HOME] = touched->shared[STATE_DEAD] = (weft__fold_shared){0, 0};
     bool is_swept = fold->has_sweeps || (!fold->has_chains && weft__fold_is_swept(fold, touched));
     touched->is_done = is_swept ? fold_sweep(f) : fold_each(f);
-    return touched->is_done;
+}
+
+static void fold_one(weft__fold *fold, weft__fold_touched *touched)
+{
+    const weft__transitions *table = weft__transitions_known(fold->playback->world);
+    folding f = {.fold = fold, .touched = touched, .table = table};
+    for (uint32_t i = 0; i < MEMOS; i++) f.memos[i].command = UINT64_MAX;
+    fold_touched(&f);
 }
 
 static int fold_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     (void)job;
     weft__fold *fold = argument;
-    const weft__transitions *table = weft__transitions_known(fold->playback->world);
-    for (uint32_t i = begin; i < end; i++) {
-        folding f = {.fold = fold, .touched = &fold->touched[i], .table = table};
-        for (uint32_t k = 0; k < MEMOS; k++) f.memos[k].command = UINT64_MAX;
-        if (f.touched->is_done) continue;
-        if (!fold_touched(&f) && f.touched->missing == 0) return 1; /* too many states */
-    }
+    for (uint32_t i = begin; i < end; i++) fold_one(fold, &fold->touched[i]);
     return 0;
 }
 
@@ -510,23 +513,28 @@ static weft__archetype *transition_make(const weft__fold *fold, const weft__fold
     return to;
 }
 
-/* Adds what chunks missed; *is_complete: nothing was missed. */
-static weft_result add_missing(weft__fold *fold, bool *is_complete)
+/* Adds the transition that a chunk missed. */
+static weft_result add_missing(weft__fold *fold, const weft__fold_touched *touched)
 {
     weft_world *world = fold->playback->world;
-    *is_complete = true;
-    for (uint32_t i = 0; i < fold->touched_count; i++) {
-        weft__fold_touched *touched = &fold->touched[i];
-        if (touched->missing == 0) continue;
-        *is_complete = false;
-        uint64_t key = touched->missing;
-        touched->missing = 0;
-        weft__transitions *table = weft__transitions_obtain(world);
-        if (table == NULL) return weft__error_memory(world, "playback");
-        if (weft__transition_find(table, key) != NULL) continue;
-        weft__archetype *to = transition_make(fold, touched, key);
-        if (to == NULL) return world->error->code;
-        weft__transition_put(table, key, to);
+    weft__transitions *table = weft__transitions_obtain(world);
+    if (table == NULL) return weft__error_memory(world, "playback");
+    if (weft__transition_find(table, touched->missing) != NULL) return WEFT_OK;
+    weft__archetype *to = transition_make(fold, touched, touched->missing);
+    if (to == NULL) return world->error->code;
+    weft__transition_put(table, touched->missing, to);
+    return WEFT_OK;
+}
+
+/* Folds a chunk to its end, or finds that it cannot be. */
+static weft_result settle(weft__fold *fold, weft__fold_touched *touched)
+{
+    while (!touched->is_done) {
+        fold->is_impossible = touched->missing == 0; /* too many states: see follow */
+        if (fold->is_impossible) return WEFT_OK;
+        weft_result result = add_missing(fold, touched);
+        if (result != WEFT_OK) return result;
+        fold_one(fold, touched);
     }
     return WEFT_OK;
 }
@@ -555,12 +563,10 @@ weft_result weft__fold_rows(weft__fold *fold)
     if (result != WEFT_OK) return result;
     if (weft__transitions_obtain(fold->playback->world) == NULL)
         return weft__error_memory(fold->playback->world, "playback");
-    for (bool is_complete = false; !is_complete && result == WEFT_OK;) {
-        if (!weft__fold_for(fold, fold_part, fold->touched_count, 1)) {
-            fold->is_impossible = true;
-            return WEFT_OK;
-        }
-        result = add_missing(fold, &is_complete);
+    weft__fold_for(fold, fold_part, fold->touched_count, 1);
+    for (uint32_t i = 0; i < fold->touched_count && !fold->is_impossible; i++) {
+        result = settle(fold, &fold->touched[i]);
+        if (result != WEFT_OK) return result;
     }
-    return result;
+    return WEFT_OK;
 }
