@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_for.c: loops through the public interface: when they run inline, when they are split. */
 #include "check.h"
+#include "os_fault.h"
 
 #include <weft/jobs.h>
 
@@ -49,24 +50,64 @@ static void check_items(uint32_t expected)
     for (uint32_t i = 0; i < COUNT; i++) CHECK_U64(items[i], expected);
 }
 
-/* A thread that loses its CPU in the middle of a measured call makes the loop look large for a
- * while: one window of calls in which that did not happen is looked for. */
-Test(for, a_loop_known_to_be_small_stays_inline_and_wakes_nobody)
+static uint64_t told_ns; /* what the clock says; items move it on */
+
+static uint64_t told_clock(void *user)
 {
-    enum { CALLS = 50, WINDOWS = 100 };
-    start_with(&(weft_job_pool_desc){.worker_count = 2});
+    (void)user;
+    return told_ns;
+}
+
+/* 2 ns an item. */
+static int mark_told(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    told_ns += 2 * (end - begin);
+    return mark_shared(job, argument, begin, end);
+}
+
+/* On a told clock, and worker 1 never comes. */
+static void start_told(test_os *os)
+{
+    test_os_init(os);
+    os->table.clock_ns = told_clock;
+    start_with(&(weft_job_pool_desc){.worker_count = 2, .is_host_driven = true, .os = &os->table});
+}
+
+Test(for, a_loop_known_to_be_small_stays_inline)
+{
+    enum { CALLS = 5000 };
+    static test_os os;
     weft_job_cost cost = {0};
-    weft_job_stats before, after = {0};
-    const weft_job_for_desc loop = {.fn = mark_shared, .count = COUNT, .cost = &cost};
-    uint32_t windows = 0;
-    do {
-        weft_job_stats_get(pool, &before, sizeof before);
-        for (uint32_t i = 0; i < CALLS; i++) CHECK_OK(weft_job_for(owner, &loop, NULL));
-        weft_job_stats_get(pool, &after, sizeof after);
-        check_items(++windows * CALLS);
-    } while (after.loops_inlined != before.loops_inlined + CALLS && windows < WINDOWS);
-    CHECK_U64(after.loops_parallel, before.loops_parallel);
-    CHECK_U64(after.loops_inlined, before.loops_inlined + CALLS);
+    weft_job_stats stats;
+    start_told(&os);
+    const weft_job_for_desc loop = {.fn = mark_told, .count = COUNT, .cost = &cost};
+    for (uint32_t i = 0; i < CALLS; i++) CHECK_OK(weft_job_for(owner, &loop, NULL));
+    check_items(CALLS);
+    weft_job_stats_get(pool, &stats, sizeof stats);
+    CHECK_U64(stats.loops_parallel, 0);
+    CHECK_U64(stats.loops_inlined, CALLS);
+}
+
+/* 2 us an item: worth a worker, but for the calls that measure one. */
+static int mark_long(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    told_ns += 2000 * (end - begin);
+    return mark_shared(job, argument, begin, end);
+}
+
+Test(for, a_loop_known_to_be_large_is_shared)
+{
+    enum { CALLS = 5 };
+    static test_os os;
+    weft_job_cost cost = {0};
+    weft_job_stats stats;
+    start_told(&os);
+    const weft_job_for_desc loop = {.fn = mark_long, .count = COUNT, .cost = &cost};
+    for (uint32_t i = 0; i < CALLS; i++) CHECK_OK(weft_job_for(owner, &loop, NULL));
+    check_items(CALLS);
+    weft_job_stats_get(pool, &stats, sizeof stats);
+    CHECK_U64(stats.loops_parallel, CALLS);
+    CHECK_U64(stats.loops_inlined, 0);
 }
 
 Test(for, splitting_can_be_forced_and_every_item_runs_once)

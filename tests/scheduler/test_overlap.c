@@ -5,6 +5,7 @@
 #include <weft/weft.h>
 
 #include "atomic.h"
+#include "os_fault.h"
 #include "plain.h"
 #include "random.h"
 
@@ -29,10 +30,10 @@ static void rows_of(overlap_bed *bed, weft_component component)
     CHECK_OK(weft_entity_create_many(bed->world, archetype, 3000, NULL));
 }
 
-static void bed_open(overlap_bed *bed)
+static void bed_open_with(overlap_bed *bed, const weft_world_desc *desc)
 {
     *bed = (overlap_bed){.world = NULL};
-    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &bed->world));
+    CHECK_OK(weft_world_create(desc, &bed->world));
     bed->a = weft_component_create_plain(bed->world, "a", 4, 4, 0);
     bed->b = weft_component_create_plain(bed->world, "b", 4, 4, 0);
     bed->c = weft_component_create_plain(bed->world, "c", 4, 4, 0);
@@ -41,6 +42,11 @@ static void bed_open(overlap_bed *bed)
     rows_of(bed, bed->b);
     rows_of(bed, bed->c);
     CHECK_OK(weft_schedule_set(bed->world, &(weft_schedule_desc){.is_always_parallel = true}));
+}
+
+static void bed_open(overlap_bed *bed)
+{
+    bed_open_with(bed, &(weft_world_desc){.workers = 2});
 }
 
 static void bed_close(overlap_bed *bed)
@@ -184,18 +190,32 @@ PLAIN_TEST(an_explicit_order_holds_without_a_collision)
     bed_close(&bed);
 }
 
-static void nap(weft_slice *slice, void *user)
+static uint64_t told_ns; /* what the clock says; naps move it on */
+
+static uint64_t told_clock(void *user)
 {
-    const struct timespec time = {.tv_nsec = 3000000};
-    (void)slice, (void)user;
-    nanosleep(&time, NULL);
+    (void)user;
+    return told_ns;
 }
 
+static void nap(weft_slice *slice, void *user)
+{
+    (void)slice, (void)user;
+    told_ns += 3000000;
+}
+
+/* On a told clock, and worker 1 never comes: the owner runs all tasks, one after the other. */
 PLAIN_TEST(the_report_shows_the_longest_chain_of_the_last_step)
 {
     static char text[4000], json[8000];
     overlap_bed bed;
-    bed_open(&bed);
+    test_os os;
+    weft_job_pool *pool;
+    test_os_init(&os);
+    os.table.clock_ns = told_clock;
+    const weft_job_pool_desc desc = {.worker_count = 2, .is_host_driven = true, .os = &os.table};
+    CHECK_OK(weft_job_pool_create(&desc, &pool));
+    bed_open_with(&bed, &(weft_world_desc){.pool = pool, .os = &os.table});
     system_add(&bed, "quick", add_one, WEFT_SYSTEM_NOT_FUSED, bed.a, WEFT_WRITE);
     system_add(&bed, "first nap", nap, WEFT_SYSTEM_SERIAL, bed.b, WEFT_WRITE);
     system_add(&bed, "second nap", nap, WEFT_SYSTEM_MAIN_THREAD, bed.b, WEFT_WRITE);
@@ -212,6 +232,7 @@ PLAIN_TEST(the_report_shows_the_longest_chain_of_the_last_step)
     weft_schedule_chain(bed.world, text, sizeof text);
     CHECK(strstr(text, "segment 0: 2 stages one after the other") == text);
     bed_close(&bed);
+    CHECK_OK(weft_job_pool_destroy(pool));
 }
 
 /* ---- collisions that appear later ---- */
