@@ -25,7 +25,13 @@
 #define CHANGE_MIN 0.03 /* a smaller change is none: two runs of one binary differ by it */
 #define NOISES 3.0
 
-enum { RESAMPLES = 2000, MAX_SAMPLES = 10000, KEY_BYTES = 192, LINE_BYTES = 1 << 20 };
+enum {
+    RESAMPLES = 2000,
+    MAX_SAMPLES = 10000,
+    KEY_BYTES = 192,
+    LINE_BYTES = 1 << 20,
+    KEY_COLUMNS = 30
+};
 
 /* One line of a saved run. Owner: its run. Invariant: `figures` holds `count` > 0 values. */
 typedef struct saved_line {
@@ -251,15 +257,36 @@ static const char *verdict(const change *c, double noise)
     return c->low > 1 && fmin(c->ratio, c->least) > least ? "slower" : "same";
 }
 
+static void print_head(void)
+{
+    puts("change: after / before, of rates before / after; below 1 is faster\n"
+         "low, high: its 95 % interval; an x: a multiple of what stands beside\n");
+    printf("%-*s %8s %8s %6s %6s %6s  %s\n", KEY_COLUMNS, "benchmark/case/workers/beside", "before",
+           "after", "change", "low", "high", "verdict");
+}
+
+/* Three digits in six columns. */
+static const char *format_change(double value, char text[16])
+{
+    snprintf(text, 16, value < 10 ? "%.3f" : value < 100 ? "%.2f" : "%.0f", value);
+    return text;
+}
+
+/* A line of 80 columns; a long name has one of its own. */
 static void print_change(const change *c, double noise)
 {
-    if (c->ratio <= 0) {
-        printf("%-44s %10.4g %10.4g  unknown: not above zero\n", c->before->key, c->median_before,
-               c->median_after);
-        return;
+    const char *key = c->before->key, *mark = c->before->is_relative ? "x" : "";
+    char figures[2][16], changes[3][16] = {"-", "-", "-"};
+    snprintf(figures[0], 16, "%.3g%s", c->median_before, mark);
+    snprintf(figures[1], 16, "%.3g%s", c->median_after, mark);
+    if (c->ratio > 0) {
+        format_change(c->ratio, changes[0]);
+        format_change(c->low, changes[1]);
+        format_change(c->high, changes[2]);
     }
-    printf("%-44s %10.4g %10.4g %-6s  x %.3f [%.3f, %.3f]  %s\n", c->before->key, c->median_before,
-           c->median_after, c->before->is_relative ? "of raw" : "", c->ratio, c->low, c->high,
+    printf("%-*s", KEY_COLUMNS, key);
+    if (strlen(key) > KEY_COLUMNS) printf("\n%*s", KEY_COLUMNS, "");
+    printf(" %8s %8s %6s %6s %6s  %s\n", figures[0], figures[1], changes[0], changes[1], changes[2],
            verdict(c, noise));
 }
 
@@ -309,10 +336,9 @@ static void print_total(const change *changes, uint32_t count, uint32_t left_out
     }
     const double mean = known ? exp(sum / known) : 1.0;
     if (!is_json) {
-        printf("total: x %.3f (geometric mean of %u cases; speed-ups left out, rates the other way "
-               "round);\n  %u slower, %u faster, %u same, %u unknown, %u disturbed by other "
-               "programs; noise %.1f %%\n",
-               mean, known, counts[0], counts[1], counts[2], counts[3], counts[4], 100 * noise);
+        printf("total: x %.3f, the geometric mean of %u cases, speed-ups left out; noise %.1f %%\n"
+               "  %u slower, %u faster, %u same, %u unknown, %u disturbed by other programs\n",
+               mean, known, 100 * noise, counts[0], counts[1], counts[2], counts[3], counts[4]);
         print_notes(counts[3], left_out);
         return;
     }
@@ -354,9 +380,7 @@ static int compare_runs(const saved_line *before, const saved_line *after, bool 
     if (!changes) return weft_cli_fail("bench", "out of memory");
     const uint32_t count = pair_lines(before, after, changes);
     const double noise = noise_of(changes, count);
-    if (count > 0 && !is_json)
-        printf("%-44s %10s %10s %-6s  %s\n", "benchmark/case/workers/beside", "before", "after", "",
-               "after / before [95 %], below 1: faster");
+    if (count > 0 && !is_json) print_head();
     for (uint32_t i = 0; i < count; i++)
         (is_json ? print_change_json : print_change)(&changes[i], noise);
     const uint32_t left_out = lines + count_lines(before) - 2 * count;

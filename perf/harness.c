@@ -28,6 +28,7 @@ enum {
     WARM_UP_ROUNDS = 2,
     MAX_VARIANTS = 2 + WEFT_BENCH_MAX_PEERS,
     MAX_NAMES = 1024,
+    CASE_COLUMNS = 16,
 };
 
 /* Owner: weft_bench_run_all. Constant inside one benchmark except the counts. */
@@ -256,34 +257,41 @@ static void take_samples(session *s)
     if (is_pinned && !was_pinned) weft_bench_unpin_threads();
 }
 
-/* What the columns are: once, before the first line. */
-static void print_header(void)
+/* What the columns are, once, and the name of the benchmark above its cases. */
+static void print_header(const weft_bench_entry *entry)
 {
-    static bool is_printed;
-    if (is_printed) return;
-    is_printed = true;
-    printf("%-26s %-12s %2s  %10s %-12s %-13s %s\n", "benchmark", "case", "w", "median", "unit",
-           "minimum", "beside; ratio of medians: below 1 weft is faster");
+    static const weft_bench_entry *last;
+    if (last == NULL)
+        printf("%-*s %2s %9s %9s %-11s %-9s %8s %5s\n", CASE_COLUMNS + 2, "benchmark, case", "w",
+               "median", "minimum", "unit", "beside", "median", "ratio");
+    if (last != entry) puts(entry->name);
+    last = entry;
 }
 
-static void print_text(const session *s, const variant *against)
+/* The case beside variant `against`; 0: there is none. The figures of ours stand in the first of
+ * its lines. */
+static void print_text(const session *s, uint32_t against)
 {
-    print_header();
-    const variant *ours = &s->variants[0];
+    const variant *ours = &s->variants[0], *beside = &s->variants[against];
     const weft_bench_measure *m = s->measure;
-    printf("%-26s %-12s %2u  %10.4g %-12s min %-9.4g", s->bench->entry->name, m->name, m->workers,
-           ours->median, m->unit, ours->min);
-    if (against) {
-        printf(" %-10s %-9.4g ratio %.3f", against->name, against->median,
-               ours->median / against->median);
+    if (against < 2) {
+        print_header(s->bench->entry);
+        printf("  %-*s", CASE_COLUMNS, m->name);
+        if (strlen(m->name) > CASE_COLUMNS) printf("\n  %*s", CASE_COLUMNS, "");
+        printf(" %2u %9.4g %9.4g %-*s", m->workers, ours->median, ours->min, against ? 11 : 0,
+               m->unit);
+    } else {
+        printf("%53s", "");
     }
+    if (against)
+        printf(" %-9s %8.4g %5.3g", beside->name, beside->median, ours->median / beside->median);
     putchar('\n');
     fflush(stdout);
 }
 
-static void print_json(const session *s, const variant *against)
+static void print_json(const session *s, uint32_t index)
 {
-    const variant *ours = &s->variants[0];
+    const variant *ours = &s->variants[0], *against = index == 0 ? NULL : &s->variants[index];
     weft_json json;
     weft_json_begin(&json, stdout);
     weft_json_text(&json, "bench", s->bench->entry->name);
@@ -313,12 +321,11 @@ static void print_json(const session *s, const variant *against)
 
 static void print_session(const session *s)
 {
-    void (*print)(const session *, const variant *) =
-        s->bench->config->is_json ? print_json : print_text;
+    void (*print)(const session *, uint32_t) = s->bench->config->is_json ? print_json : print_text;
     const bool has_raw = s->measure->raw != NULL;
     weft_cli_progress_clear();
-    print(s, has_raw ? &s->variants[1] : NULL);
-    for (uint32_t i = has_raw ? 2 : 1; i < s->count; i++) print(s, &s->variants[i]);
+    print(s, has_raw ? 1 : 0);
+    for (uint32_t i = has_raw ? 2 : 1; i < s->count; i++) print(s, i);
 }
 
 static double ns_of_unit(const char *unit)
@@ -423,7 +430,9 @@ void weft_bench_value(weft_bench *bench, const char *name, const char *unit, uin
 static void list_entry(const weft_bench_entry *e, bool is_json)
 {
     if (!is_json) {
-        printf("%-26s %s%s\n", e->name, e->summary, e->is_slow ? " (slow)" : "");
+        char text[256];
+        snprintf(text, sizeof text, "%s%s", e->summary, e->is_slow ? " (slow)" : "");
+        weft_cli_print_text(text, (uint32_t)printf("%-26s ", e->name), 27);
         return;
     }
     weft_json json;

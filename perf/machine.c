@@ -8,6 +8,8 @@
  */
 #include "harness.h"
 
+#include "cli.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
@@ -91,9 +93,13 @@ void weft_bench_print_machine(weft_bench_ticks start, bool is_json)
     const double line_ns = weft_bench_line_trip();
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (!is_json) {
-        printf("machine: %s, %ld cores, %.0f MHz, %s, governor %s, steal %.2f %%, "
-               "line to a core and back %.0f ns, compiler %s\n",
-               cpu, cores, read_mhz(), kernel, governor, steal, line_ns, __VERSION__);
+        puts("w: workers; ratio: of the medians, weft's first: below 1 weft is faster");
+        char text[4 * TEXT_BYTES];
+        snprintf(text, sizeof text,
+                 "machine: %s, %ld cores, %.0f MHz, %s, governor %s, steal %.2f %%, "
+                 "line to a core and back %.0f ns, compiler %s",
+                 cpu, cores, read_mhz(), kernel, governor, steal, line_ns, __VERSION__);
+        weft_cli_print_text(text, 0, 2);
         return;
     }
     weft_json json;

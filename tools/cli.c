@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_OPTIONS = 32, MAX_WORD = 64 };
+enum { MAX_OPTIONS = 32, MAX_WORD = 64, COLUMNS = 80 };
 
 static void left_of(const weft_cli_option *o, char left[MAX_WORD])
 {
@@ -37,17 +37,48 @@ static void print_lines(const char *text, const char *before)
     }
 }
 
+void weft_cli_print_text(const char *text, uint32_t at, uint32_t indent)
+{
+    bool is_first = true; /* word of its line */
+    while (*text) {
+        const uint32_t length = (uint32_t)strcspn(text, " \n");
+        if (!is_first && at + 1 + length > COLUMNS) {
+            printf("\n%*s", (int)indent, "");
+            at = indent;
+        } else if (!is_first) {
+            putchar(' ');
+            at++;
+        }
+        printf("%.*s", (int)length, text);
+        at += length;
+        text += length;
+        is_first = *text == '\n';
+        if (is_first) printf("\n%*s", text[1] && text[1] != '\n' ? (int)indent : 0, "");
+        if (is_first) at = indent;
+        text += *text != '\0';
+    }
+    putchar('\n');
+}
+
+static void print_option(const char *left, const char *help)
+{
+    const int length = printf("  %-22s ", left);
+    weft_cli_print_text(help, (uint32_t)length, 25);
+}
+
 static void print_help(const weft_cli_usage *usage)
 {
-    printf("usage: weft %s [options] %s\n\n%s\n\noptions:\n", usage->command, usage->arguments,
-           usage->summary);
+    printf("usage: weft %s [options] %s\n\n", usage->command, usage->arguments);
+    weft_cli_print_text(usage->summary, 0, 0);
+    puts("\noptions:");
     for (const weft_cli_option *o = usage->options; o->name; o++) {
         char left[MAX_WORD];
         left_of(o, left);
-        printf("  %-22s %s\n", left, o->help);
+        print_option(left, o->help);
     }
-    printf("  %-22s %s\n", "--help", "this text");
-    if (usage->notes) printf("\n%s\n", usage->notes);
+    print_option("--help", "this text");
+    if (usage->notes) putchar('\n');
+    if (usage->notes) weft_cli_print_text(usage->notes, 0, 0);
     if (usage->examples == NULL) return;
     puts("\nexamples:");
     print_lines(usage->examples, "  ");

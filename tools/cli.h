@@ -79,6 +79,11 @@ void weft_cli_progress_of(const char *what, uint64_t done, uint64_t all, const c
 /* Removes the progress line; call before printing anything else. */
 void weft_cli_progress_clear(void);
 
+/* Prints a text to stdout in 80 columns, from column `at` of a line that is begun; further lines
+ * begin with `indent` blanks. Line ends of the text stay, a word that is too long is not cut. Ends
+ * with a line end. */
+void weft_cli_print_text(const char *text, uint32_t at, uint32_t indent);
+
 /* The name in `names` (ended by NULL) nearest to `word`, or NULL when none is near: for "did you
  * mean". Cost: O(names * length^2). */
 const char *weft_cli_nearest(const char *word, const char *const *names);

@@ -357,7 +357,7 @@ static int run_bake(int argc, char **argv)
     const weft_cli_usage usage = {
         "bake",
         "SOURCE...",
-        "Bakes documents (.weft, .json), glTF files (.gltf, .glb) and satellite catalogues (.tle,\n"
+        "Bakes documents (.weft, .json), glTF files (.gltf, .glb) and satellite catalogues (.tle, "
         ".3le) into a world file.",
         options,
         "A program writes its types with weft_world_write_json of a world without entities.\n"

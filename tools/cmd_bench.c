@@ -31,8 +31,8 @@ static int run_bench(int argc, char **argv)
         "Measures weft beside raw C (and peers) in the same process.",
         options,
         "NAME is the beginning of a benchmark's name, name/case, or a group: storage, query, "
-        "schedule;\nnone = all that are not slow. --compare takes two runs saved with --json "
-        "--samples and\n"
+        "schedule; none = all that are not slow. --compare takes two runs saved with --json "
+        "--samples and "
         "says what is slower or faster than the noise of both.",
         "weft bench iter --workers 2\n"
         "weft bench --all --json --samples > after.json\n"

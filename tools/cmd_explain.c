@@ -15,7 +15,8 @@
 static void print_code(weft_result code, bool with_page, bool is_json)
 {
     if (!is_json) {
-        printf("E%04d %s: %s\n", (int)code, weft_result_name(code), weft_result_text(code));
+        const int length = printf("E%04d %s: ", (int)code, weft_result_name(code));
+        weft_cli_print_text(weft_result_text(code), (uint32_t)length, 6);
         if (with_page) printf("\n%s\n", weft_result_explain(code));
         return;
     }

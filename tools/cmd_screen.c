@@ -9,10 +9,10 @@
 #include <stdio.h>
 
 static const char notes[] =
-    "CATALOGUE is a file of two-line elements (TLE), or of OMM as CSV or JSON; '-' is\n"
+    "CATALOGUE is a file of two-line elements (TLE), or of OMM as CSV or JSON; '-' is "
     "standard input; without it the shipped catalogue of January 2018 is taken.\n"
-    "--start is UTC (2026-08-11 or 2026-08-11T12:00:00Z); default: the midnight after\n"
-    "the middle one of the elements' epochs. NAME of --object is a catalogue number or\n"
+    "--start is UTC (2026-08-11 or 2026-08-11T12:00:00Z); default: the midnight after "
+    "the middle one of the elements' epochs. NAME of --object is a catalogue number or "
     "part of a name, or several with commas between; groups are first words of names.\n"
     "docs/reference/screen.md defines the result.\n"
     "Screening candidates from public elements, not collision warnings.";

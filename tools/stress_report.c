@@ -82,13 +82,13 @@ void weft_stress_report(const weft_stress_config *config, const weft_stress_scen
     if (config->is_json) {
         report_json(config, scenario, outcome, command);
     } else {
-        printf("%-14s seed 0x%016" PRIx64 "  workers %u  rounds %u  %.1f s  %" PRIu64
-               " MiB  world hash 0x%016" PRIx64 "  errors %" PRIu64,
-               scenario->name, config->seed, config->workers, outcome->rounds, outcome->seconds,
-               outcome->bytes >> 20, outcome->hash, outcome->errors);
+        printf("%-14s seed 0x%016" PRIx64 "  workers %u  %.1f s  %" PRIu64 " MiB", scenario->name,
+               config->seed, config->workers, outcome->seconds, outcome->bytes >> 20);
         if (config->with_faults)
-            printf("  refused %" PRIu64 "  delayed %" PRIu64, outcome->refused, outcome->delayed);
-        putchar('\n');
+            printf("\n%-14s refused %" PRIu64 "  delayed %" PRIu64, "", outcome->refused,
+                   outcome->delayed);
+        printf("\n%-14s rounds %u  world hash 0x%016" PRIx64 "  errors %" PRIu64 "\n", "",
+               outcome->rounds, outcome->hash, outcome->errors);
     }
     fflush(stdout);
     if (outcome->errors) fprintf(stderr, "repeat: %s\n", command);

@@ -97,7 +97,7 @@ void weft_stress_list(bool is_json)
     const weft_stress_scenario *s;
     for (uint32_t i = 0; (s = weft_stress_at(i)); i++) {
         if (!is_json) {
-            printf("%-20s %s\n", s->name, s->summary);
+            weft_cli_print_text(s->summary, (uint32_t)printf("%-20s ", s->name), 21);
             continue;
         }
         weft_json json;

@@ -105,7 +105,7 @@ def check_recordings(folder):
     run(save("lost.slices", frames_of(9, 64, {}).replace("lost 0", "lost 5")), code=1)
     limits = [json.loads(line) for line in run(good, "--json", "--limits", "--workers", "64").stdout.splitlines()][1:]
     check([(r["stage"], r["limit"]) for r in limits] == [("stage of 400000", "its longest slice"),
-                                                         ("stage of 30000", "waking, joining, memory"),
+                                                         ("stage of 30000", "wakes, joins, memory"),
                                                          ("(owner)", "the owner alone")], f"limits: {limits}")
     text = run(good, "--workers", "2,64").stdout
     check("what limits it on 64 workers" in text and "its longest slice" in text, f"table: {text}")

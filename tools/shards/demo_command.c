@@ -11,7 +11,7 @@
 #include "shards_stress.h"
 
 static const char notes[] =
-    "The hash is the same for any number of ranks and workers. A checkpoint (--save) can be\n"
+    "The hash is the same for any number of ranks and workers. A checkpoint (--save) can be "
     "loaded on any number of ranks; give the same model, --size and --seed.\n"
     "Models: flock, sheep, lj, satellites. docs/guide/shards.md says how they are written.";
 

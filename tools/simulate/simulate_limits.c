@@ -205,7 +205,7 @@ const char *sim_limit_text(sim_limit limit)
         [SIM_LIMIT_SLICE] = "its longest slice",
         [SIM_LIMIT_COUNT] = "too few slices",
         [SIM_LIMIT_SMALL] = "too small to share",
-        [SIM_LIMIT_SHARING] = "waking, joining, memory",
+        [SIM_LIMIT_SHARING] = "wakes, joins, memory",
         [SIM_LIMIT_BESIDE] = "others run beside it",
     };
     return texts[limit];

@@ -344,8 +344,8 @@ static int parse(struct asked *a, int argc, char **argv, int *first)
         "[FILE.slices ...]",
         "Runs the job system over a recorded frame on machines this one is not.",
         options,
-        "Record with WEFT_TRACE=FILE.slices WEFT_WORKERS=1, best several times: of recordings of\n"
-        "the same run the least of each cost counts. docs/design/simulation.md says what is\n"
+        "Record with WEFT_TRACE=FILE.slices WEFT_WORKERS=1, best several times: of recordings of "
+        "the same run the least of each cost counts. docs/design/simulation.md says what is "
         "modelled. Every line of the result is labelled simulated.",
         "WEFT_TRACE=day.slices WEFT_WORKERS=1 weft screen && weft simulate day.slices\n"
         "weft simulate a.slices b.slices --workers 1,8,64 --json\n"

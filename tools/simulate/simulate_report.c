@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* simulate_report.c: the lines of `weft simulate` (simulate_report.h). Tables have 80 columns but
- * for the words at their end; of the tasks of a graph those that take longest are shown, and all
+/* simulate_report.c: the lines of `weft simulate` (simulate_report.h). Tables have 80 columns;
+ * of the tasks of a graph those that take longest are shown, and all
  * of them in JSON. */
 #include "simulate_report.h"
 
@@ -9,7 +9,7 @@
 
 #include "json.h"
 
-enum { NAME_WIDTH = 27, TASKS_SHOWN = 12 };
+enum { NAME_WIDTH = 21, TASKS_SHOWN = 12 };
 
 void sim_report_head(const sim_costs *c, const sim_machine *m, uint64_t span_ns)
 {
@@ -99,7 +99,7 @@ static void print_limit(const sim_costs *costs, const sim_row *row, double frame
         snprintf(shown, sizeof shown, "%.*s...", width - 3, name);
     else
         snprintf(shown, sizeof shown, "%.*s", width, name);
-    printf("%*s%-*s %9.1f %9.1f %3.0f%% %6.0f %8.1f %s\n", indent, "", width, shown, row->work_us,
+    printf("%*s%-*s %8.1f %8.1f %3.0f%% %6.0f %7.1f %s\n", indent, "", width, shown, row->work_us,
            row->frame_us, 100 * row->frame_us / frame_us, row->slices, row->longest_us,
            sim_limit_text(row->limit));
 }
@@ -126,7 +126,7 @@ bool sim_report_limits(const sim_costs *costs, const sim_result *result, bool is
         for (uint32_t i = 0; i < count; i++) print_limit_json(costs, &rows[i], result->workers);
     } else {
         printf("\nwhat limits it on %u workers (simulated; us per frame)\n"
-               "%-*s %9s %9s %4s %6s %8s %s\n",
+               "%-*s %8s %8s %4s %6s %7s %s\n",
                result->workers, NAME_WIDTH, "stage, graph or task", "1 worker", "now", "", "slices",
                "longest", "limit");
         print_table(costs, rows, count, result->frame_ns / 1000);
