@@ -11,7 +11,7 @@
 #include "jobs_engine.h"
 #include "run_choice.h"
 
-#define WARM_UP 8u /* frames: graphs are ranked before their third run */
+#define WARM_UP (2u * WEFT__MATCH_RUNS + 1) /* frames: the ways of segments have been compared */
 
 /* What is known of the stages of a number. */
 typedef struct stage_state {
@@ -256,7 +256,7 @@ static void run_graph(runner *r, uint32_t first, uint32_t end)
     uint64_t begin_ps = sim_now_ps();
     weft_job_graph_run(weft_job_pool_owner(r->pool), segment->graph, NULL);
     uint64_t ps = sim_now_ps() - begin_ps;
-    weft__segment_choice_learn_graph(&segment->choice, ps / 1000);
+    weft__segment_choice_learn(&segment->choice, WEFT__WAY_GRAPH, ps / 1000, WEFT__WAYS);
     if (!r->is_measured || r->out->graph_ps == NULL) return;
     r->out->graph_ps[number] += ps;
     r->out->graph_runs[number]++;
@@ -268,16 +268,14 @@ static void run_asked(runner *r, uint32_t first, uint32_t end)
     uint32_t number = r->costs->stages[first].graph;
     segment_state *segment = &r->segments[number];
     weft__segment_choice *choice = &segment->choice;
-    choice->rest = 0;
-    if (!choice->is_overlapping && choice->stages_ns >= WEFT__GRAPH_LEAST_NS)
-        choice->is_overlapping =
-            segment->graph != NULL || make_graph(r, &r->costs->graphs[number], segment);
-    if (choice->is_overlapping) {
+    if (weft__segment_choice_way(choice) == WEFT__WAY_GRAPH &&
+        (segment->graph != NULL || make_graph(r, &r->costs->graphs[number], segment))) {
         run_graph(r, first, end);
     } else {
         uint64_t begin_ps = sim_now_ps();
         run_stages(r, first, end);
-        weft__segment_choice_learn_stages(choice, (sim_now_ps() - begin_ps) / 1000);
+        weft__segment_choice_learn(choice, WEFT__WAY_STAGES, (sim_now_ps() - begin_ps) / 1000,
+                                   WEFT__WAYS);
     }
     segment->frames_to_ask = choice->rest + 1;
 }

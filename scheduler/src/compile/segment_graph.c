@@ -375,7 +375,7 @@ void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment
         weft_job_graph_destroy(segment->graph);
     }
     segment->graph = NULL;
-    segment->choice.is_overlapping = false;
+    segment->choice = (weft__segment_choice){.way = WEFT__WAY_STAGES};
     forget_tasks(scheduler, segment);
     weft__arena_free(scheduler->memory, &segment->arena);
 }

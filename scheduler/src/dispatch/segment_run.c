@@ -44,11 +44,10 @@ bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment)
     weft__segment_choice *choice = &segment->choice;
     choice->rest = 0;
     if (scheduler->is_traced_in_detail) return false; /* weft simulate reads stages */
-    if (choice->is_overlapping) return true;
-    bool is_long =
-        scheduler->options.is_always_parallel || choice->stages_ns >= WEFT__GRAPH_LEAST_NS;
-    choice->is_overlapping = is_long && is_ready(scheduler, segment);
-    return choice->is_overlapping;
+    if (!scheduler->options.is_always_parallel &&
+        weft__segment_choice_way(choice) == WEFT__WAY_STAGES)
+        return false;
+    return is_ready(scheduler, segment);
 }
 
 void weft__segment_record(weft__scheduler *scheduler, weft__segment *segment)
@@ -64,6 +63,18 @@ void weft__segment_record(weft__scheduler *scheduler, weft__segment *segment)
         weft__note(owner, WEFT_JOB_EVENT_MARK, "edge",
                    segment->edges[i][0] << 16 | segment->edges[i][1]);
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "graph", number);
+}
+
+void weft__segment_learn(weft__scheduler *scheduler, weft__segment *segment, weft__way way,
+                         uint64_t ns)
+{
+    weft__segment_choice *choice = &segment->choice;
+    if (!scheduler->options.is_always_parallel) {
+        weft__segment_choice_learn(choice, way, ns, WEFT__WAYS);
+    } else {
+        choice->last_way = way;
+        choice->last_ns = ns;
+    }
 }
 
 /* Whether some task takes another part of the whole than when the graph was ranked. */
@@ -100,8 +111,8 @@ void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment)
     }
     uint64_t begin = weft__scheduler_now(scheduler);
     weft_result result = weft_job_graph_run(owner, segment->graph, NULL);
-    if (!scheduler->options.is_always_parallel)
-        weft__segment_choice_learn_graph(&segment->choice, weft__scheduler_now(scheduler) - begin);
+    weft__segment_learn(scheduler, segment, WEFT__WAY_GRAPH,
+                        weft__scheduler_now(scheduler) - begin);
     for (uint32_t i = 0; i < segment->task_count && result == WEFT_OK; i++)
         result = segment->tasks[i].result;
     if (result == WEFT_OK) return;

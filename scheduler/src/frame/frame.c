@@ -99,7 +99,8 @@ static weft_result run_measured(weft__scheduler *scheduler, weft__segment *segme
 {
     uint64_t begin = weft__scheduler_now(scheduler);
     weft_result result = run_in_stages(scheduler, segment);
-    weft__segment_choice_learn_stages(&segment->choice, weft__scheduler_now(scheduler) - begin);
+    weft__segment_learn(scheduler, segment, WEFT__WAY_STAGES,
+                        weft__scheduler_now(scheduler) - begin);
     return result;
 }
 

@@ -162,7 +162,7 @@ typedef struct weft__task {
  * (segments[]); changed by the thread that owns the world, between segments.
  *   tasks == NULL: the graph was not made; else graph != NULL
  *   bit a of reach[b * reach_words ...] is set  <=>  a chain of edges leads from task a to task b
- *   choice.is_overlapping: tasks != NULL */
+ *   choice.last_way is the graph: tasks != NULL */
 typedef struct weft__segment {
     uint32_t first_stage, end_stage;
     bool may_overlap; /* several workers, or recorded; several systems, nothing asks for stages */
@@ -176,6 +176,12 @@ typedef struct weft__segment {
     uint32_t reach_words;
     weft_job_graph *graph;
 } weft__segment;
+
+/* In the last frame that was looked at. */
+static inline bool weft__segment_ran_as_graph(const weft__segment *segment)
+{
+    return segment->choice.last_way != WEFT__WAY_STAGES;
+}
 
 /* Systems that run beside each other, with their entries. Owner: the compiled schedule (stages[]);
  * changed by the thread that owns the world, between stages.

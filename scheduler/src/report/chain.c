@@ -72,7 +72,7 @@ static void add_graph(weft__text *t, const weft__scheduler *scheduler, const wef
 {
     chain c;
     weft__text_add(t, "a graph of %u tasks and %u edges: %.1f us\n", segment->task_count,
-                   segment->edge_count, (double)segment->choice.graph_ns / 1e3);
+                   segment->edge_count, (double)segment->choice.last_ns / 1e3);
     if (!chain_find(scheduler, segment, &c))
         weft__text_add(t, "  no memory for its longest chain\n");
     else if (c.last == WEFT__NONE)
@@ -107,7 +107,7 @@ size_t weft_schedule_chain(weft_world *world, char *out, size_t capacity)
     for (uint32_t i = 0; i < scheduler->segment_count; i++) {
         const weft__segment *segment = &scheduler->segments[i];
         weft__text_add(&t, "segment %u: ", i);
-        if (segment->choice.is_overlapping)
+        if (weft__segment_ran_as_graph(segment))
             add_graph(&t, scheduler, segment);
         else
             add_stages(&t, scheduler, segment);
@@ -122,11 +122,9 @@ void weft__segments_json(weft__text *t, const weft__scheduler *scheduler)
         weft__text_add(t, "%s\n    {\"first_stage\": %u, \"stages\": %u, \"is_graph\": %s",
                        i == 0 ? "" : ",", segment->first_stage,
                        segment->end_stage - segment->first_stage,
-                       segment->choice.is_overlapping ? "true" : "false");
+                       weft__segment_ran_as_graph(segment) ? "true" : "false");
         weft__text_add(t, ", \"time_ns\": %llu, \"longest_chain_ns\": %llu, \"tasks\": [",
-                       (unsigned long long)(segment->choice.is_overlapping
-                                                ? segment->choice.graph_ns
-                                                : segment->choice.stages_ns),
+                       (unsigned long long)segment->choice.last_ns,
                        (unsigned long long)weft__segment_longest(scheduler, segment));
         for (uint32_t k = 0; k < segment->task_count; k++) {
             const weft__task *task = &segment->tasks[k];
