@@ -201,11 +201,11 @@ def check_graphs(folder):
     # the order of a recording and what is said of it
     path = os.path.join(folder, "graph.slices")
     with open(path, "w") as f:
-        f.write(graph_frames([("head", 0, False, [900]), ("side", 0, False, [500]), ("tail", 1, False, [800])], [(0, 2)]))
+        f.write(graph_frames([("head", 0, False, [900]), ("side", 0, False, [1000]), ("tail", 1, False, [800])], [(0, 2)]))
     limits = [json.loads(line) for line in run(path, "--json", "--limits", "--workers", "8").stdout.splitlines()][1:]
     named = [(r.get("graph") or r.get("task") or r["stage"], r["limit"]) for r in limits]
-    check(named == [("graph 0 of 3 tasks", "its longest chain"), ("head", "its longest slice"),
-                    ("tail", "its longest slice"), ("side", "its longest slice"), ("(owner)", "the owner alone")],
+    check(named == [("graph 0 of 3 tasks", "its longest chain"), ("side", "its longest slice"),
+                    ("head", "its longest slice"), ("tail", "its longest slice"), ("(owner)", "the owner alone")],
           f"limits of a graph: {named}")
     check("its longest chain" in run(path, "--workers", "8").stdout, "table of a graph")
     check(run(path, path, "--json", "--workers", "8").stdout == run(path, "--json", "--workers", "8").stdout,
