@@ -108,9 +108,8 @@ typedef struct weft_job_pool_desc {
     const char *trace_file;      /* written until destroy: .pftrace Perfetto, .json speedscope,
                                     .slices for `weft simulate`; NULL: as the variable WEFT_TRACE
                                     of the environment says, "": never */
-    char *trace_error;           /* [trace_error_bytes] gets why trace_file cannot be written, when
-                                    create fails for it: the operation, the path and the system's
-                                    reason; else "". NULL: not told */
+    char *trace_error;           /* [trace_error_bytes] when create fails for trace_file: operation,
+                                    path and the system's reason; else "". NULL: not told */
     uint32_t trace_error_bytes;
     weft_log log; /* warnings about the trace file; zero: stderr */
 } weft_job_pool_desc;

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* component_problem.c: which descriptions of components are refused. Each function returns the
+ * sentence that says what is wrong and what to do, or NULL. */
+#include "component_problem.h"
+
+#include "bits.h"
+#include "field.h"
+
+#include <string.h>
+
+#define KIND_FLAGS                                                                                 \
+    (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_RESOURCE |     \
+     WEFT_NOT_HASHED | WEFT_SPARSE | WEFT_NOT_COPIED)
+#define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
+
+static uint64_t field_total(const weft_field *field)
+{
+    return (uint64_t)weft__kind_bytes(field->kind) * (field->count == 0 ? 1 : field->count);
+}
+
+/* Described references are visited each, so they may not overlap, as other fields may: there are
+ * never more than the component has bytes for. */
+static const char *fields_problem(const weft_component_desc *desc)
+{
+    uint64_t reference_bytes = 0;
+    if (desc->field_count != 0 && desc->fields == NULL)
+        return "field_count is not 0, but fields is NULL: set both";
+    for (uint32_t i = 0; i < desc->field_count; i++) {
+        const weft_field *field = &desc->fields[i];
+        if (field->name == NULL || strlen(field->name) > 255)
+            return "a field has no name: give it one";
+        if ((uint32_t)field->kind > WEFT_FIELD_BLOB)
+            return "a field has an unknown kind: use one up to WEFT_FIELD_BLOB, or describe the "
+                   "component by `type`";
+        if (field->offset > desc->size || field_total(field) > desc->size - field->offset)
+            return "a field reaches beyond the component: check offset and count";
+        bool is_reference = field->kind == WEFT_FIELD_ENTITY || field->kind == WEFT_FIELD_BLOB;
+        reference_bytes += is_reference ? field_total(field) : 0;
+        if (reference_bytes > desc->size)
+            return "ENTITY or BLOB fields overlap: check their offsets";
+    }
+    return NULL;
+}
+
+static const char *kind_problem(uint32_t flags)
+{
+    if ((flags & ~(uint32_t)KIND_FLAGS) != 0)
+        return "unknown flags: use those of weft_component_flags";
+    flags &= ~(uint32_t)WEFT_NOT_HASHED; /* goes with everything */
+    if ((flags & WEFT_RESOURCE) != 0 && (flags & ~(uint32_t)(WEFT_RESOURCE | WEFT_BUFFER)) != 0)
+        return "RESOURCE goes with BUFFER only: leave the other flags out";
+    if ((flags & WEFT_SPARSE) == 0) flags &= ~(uint32_t)WEFT_NOT_COPIED; /* goes with the rest */
+    if ((flags & WEFT_SHARED) != 0 && (flags & ~(uint32_t)(WEFT_SHARED | WEFT_CLEANUP)) != 0)
+        return "SHARED goes with CLEANUP only: leave the other flags out";
+    if ((flags & WEFT_CHUNK) != 0 && (flags & ~(uint32_t)(WEFT_CHUNK | WEFT_CLEANUP)) != 0)
+        return "CHUNK goes with CLEANUP only: leave the other flags out";
+    if ((flags & WEFT_SPARSE) != 0 && flags != WEFT_SPARSE)
+        return "SPARSE goes with NOT_HASHED only: leave the other flags out";
+    if ((flags & WEFT_ENABLEABLE) != 0 && (flags & WEFT_CLEANUP) != 0)
+        return "CLEANUP components cannot be ENABLEABLE: leave one of the flags out";
+    return NULL;
+}
+
+static const char *size_problem(const weft_component_desc *desc)
+{
+    if (desc->alignment > 64 ||
+        (desc->alignment != 0 && !bits_is_power_of_two((uint64_t)desc->alignment)))
+        return "the alignment must be a power of two up to 64, or 0";
+    bool is_resource = (desc->flags & (WEFT_RESOURCE | WEFT_BUFFER)) == WEFT_RESOURCE;
+    if (is_resource && desc->size > PTRDIFF_MAX - 4096)
+        return "the resource is larger than the address space: check the size";
+    if (!is_resource && desc->size > VALUE_BYTES_MAX)
+        return "the component is larger than a chunk (about 1 MiB): use a BUFFER or a blob";
+    if (desc->alignment != 0 && desc->size % desc->alignment != 0)
+        return "the size must be a multiple of the alignment: pass sizeof and alignof of one type";
+    if ((desc->flags & WEFT_BUFFER) == 0) return NULL;
+    if (desc->alignment > 16)
+        return "buffer elements are aligned to 16 at most: use a smaller alignment";
+    if ((uint64_t)desc->buffer_capacity * desc->size > VALUE_BYTES_MAX - sizeof(weft_buffer))
+        return "the inline elements are larger than a chunk (about 1 MiB): lower buffer_capacity";
+    return NULL;
+}
+
+static const char *groups_problem(const weft_world *world, const weft_component_desc *desc)
+{
+    if (desc->write_group_count == 0) return NULL;
+    if (desc->write_groups == NULL)
+        return "write_group_count is not 0, but write_groups is NULL: set both";
+    if ((desc->flags & WEFT_RESOURCE) != 0)
+        return "a RESOURCE has no write groups: leave write_groups out";
+    for (uint32_t i = 0; i < desc->write_group_count; i++) {
+        const weft__type *type = weft__type_at(world, desc->write_groups[i]);
+        if (type != NULL && (type->desc.flags & WEFT_RESOURCE) != 0)
+            return "write_groups names a RESOURCE, which is not part of entities: leave it out";
+    }
+    return NULL;
+}
+
+static const char *required_problem(const weft_world *world, const weft_component_desc *desc)
+{
+    if (desc->required_count == 0) return NULL;
+    if (desc->required == NULL) return "required_count is not 0, but required is NULL: set both";
+    if ((desc->flags & (WEFT_RESOURCE | WEFT_SPARSE)) != 0)
+        return "RESOURCE and SPARSE components require none: leave `required` out";
+    for (uint32_t i = 0; i < desc->required_count; i++) {
+        const weft__type *type = weft__type_at(world, desc->required[i]);
+        if (type != NULL && (!type->is_folded || type->id == world->builtin.prefab.id))
+            return "`required` names a RESOURCE, a SPARSE component or Prefab: leave it out";
+    }
+    return NULL;
+}
+
+const char *weft__component_problem(const weft_world *world, const weft_component_desc *desc)
+{
+    if (desc == NULL) return "the description is NULL";
+    if (desc->name == NULL || desc->name[0] == '\0' || strlen(desc->name) > 255)
+        return "the name must have 1 to 255 bytes";
+    const char *problem = kind_problem(desc->flags);
+    if (problem == NULL) problem = size_problem(desc);
+    if (problem == NULL) problem = fields_problem(desc);
+    if (problem == NULL) problem = groups_problem(world, desc);
+    if (problem == NULL) problem = required_problem(world, desc);
+    if (problem == NULL && desc->is_checked &&
+        (desc->type == NULL || (desc->flags & WEFT_SHARED) != 0))
+        problem = "is_checked needs `type`, and is not for SHARED: leave it out";
+    if (problem != NULL) return problem;
+    bool has_hooks = desc->hooks.construct != NULL || desc->hooks.destruct != NULL ||
+                     desc->hooks.copy != NULL || desc->hooks.save != NULL;
+    if ((desc->flags & WEFT_SHARED) != 0 && has_hooks)
+        return "SHARED components have no lifecycle hooks (use shared_release)";
+    if ((desc->flags & WEFT_CHUNK) != 0 && has_hooks)
+        return "CHUNK components have no lifecycle hooks: leave the hooks out";
+    if ((desc->hooks.save == NULL) != (desc->hooks.load == NULL))
+        return "save and load come together: give both or none";
+    if ((desc->shared_hash == NULL) != (desc->shared_equal == NULL))
+        return "shared_hash and shared_equal come together: give both or none";
+    return NULL;
+}
