@@ -74,7 +74,7 @@ for kind in shard shard-static; do
 done
 if grep -q '^WEFT_HAS_MPI:INTERNAL=TRUE' "$build/CMakeCache.txt" && command -v mpirun >/dev/null; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader
-    expect mpirun --oversubscribe -np 2 "$work/shard-static"
+    expect env TMPDIR="$work" mpirun --oversubscribe -np 2 "$work/shard-static" # a folder of its own
 fi
 
 step "weft::weft and pkg-config mean the same kind of library; the other one is there by name"

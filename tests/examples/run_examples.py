@@ -74,7 +74,7 @@ def check(name, work, cc, flags, prints):
     if why is not None:
         return "it does not compile\n" + why
     for command in ways_to_run(program, library):
-        printed, why = run(command, cwd=folder, env=ENVIRONMENT)
+        printed, why = run(command, cwd=folder, env={**ENVIRONMENT, "TMPDIR": folder})  # mpirun shares none
         if why is not None:
             return f"it fails ({os.path.basename(command[0])})\n{why}"
         if prints:
@@ -95,7 +95,7 @@ def main():
     wrong = [f"{name}: no line in docs/examples/README.md" for name in names if f"({name})" not in index]
     wrong += [f"docs/examples/README.md: {name} does not exist" for name in re.findall(r"\((\w+/\w+\.c)\)", index)
               if not os.path.exists(os.path.join(EXAMPLES, name))]
-    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as threads:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as work, concurrent.futures.ThreadPoolExecutor(2) as threads:
         flags = installed(build, work)
         results = threads.map(lambda name: (name, check(name, work, cc, flags, prints)), names)
         wrong += [f"{name}: {why}" for name, why in results if why]

@@ -117,11 +117,22 @@ def the_url_opens_the_same_window_again(b, host, _):
     b.wait("the window", "document.querySelector('#tab-memory') && document.querySelector('#tab-memory').getAttribute('aria-selected') === 'true'")
 
 
+FRAME = "Number(document.querySelector('#figures dd').textContent.replaceAll(',', ''))"
+
+
+def held_frame(b):
+    """The frame of a paused program, once the head shows it: what it shows first may be an event that was sent before the pause."""
+    b.wait("paused", "document.querySelector('#state').textContent === 'paused'")
+    frame = b.later("const done = arguments[1]; import('/net.js').then(n => n.ask({do: 'status'})).then(s => done(s.frame), e => done(String(e)))", 0)
+    b.wait("the last event", "document.querySelector('#state').textContent === 'paused' && " + FRAME + " === arguments[0]", frame)
+    return frame
+
+
 @scenario
 def pause_holds_the_frame_and_goes_on(b, host, _):
     open_window(b, host, "archetypes")
     b.click(b.find("#pause"))
-    b.wait("paused", "document.querySelector('#state').textContent === 'paused'")
+    held_frame(b)
     equal(b.run("return document.querySelector('#pause').getAttribute('aria-pressed')"), "true")
     first = b.text("#figures dd")
     time.sleep(0.3)
@@ -133,10 +144,9 @@ def pause_holds_the_frame_and_goes_on(b, host, _):
 @scenario
 def step_runs_one_frame(b, host, _):
     b.click(b.find("#pause"))
-    b.wait("paused", "document.querySelector('#state').textContent === 'paused'")
-    first = int(b.text("#figures dd").replace(",", ""))
+    first = held_frame(b)
     b.click(b.find("#step"))
-    b.wait("one more", "Number(document.querySelector('#figures dd').textContent.replaceAll(',', '')) === arguments[0]", first + 1)
+    b.wait("one more", FRAME + " === arguments[0]", first + 1)
     b.click(b.find("#pause"))
 
 
@@ -144,12 +154,9 @@ def step_runs_one_frame(b, host, _):
 def p_and_s_are_keys(b, host, _):
     b.run("document.activeElement.blur()")
     b.press("p")
-    b.wait("paused", "document.querySelector('#state').textContent === 'paused'")
-    # asked: what the head shows may be an event that was sent before the pause
-    first = b.later("const done = arguments[1]; import('/net.js').then(n => n.ask({do: 'status'})).then(s => done(s.frame), e => done(String(e)))", 0)
-    b.wait("the last event", "document.querySelector('#state').textContent === 'paused' && Number(document.querySelector('#figures dd').textContent.replaceAll(',', '')) === arguments[0]", first)
+    first = held_frame(b)
     b.press("s")
-    b.wait("a step", "Number(document.querySelector('#figures dd').textContent.replaceAll(',', '')) === arguments[0]", first + 1)
+    b.wait("a step", FRAME + " === arguments[0]", first + 1)
     b.press("p")
     b.wait("running", "document.querySelector('#state').textContent === 'running'")
 
@@ -157,9 +164,9 @@ def p_and_s_are_keys(b, host, _):
 @scenario
 def speed_limits_the_pace(b, host, _):
     b.run("const s = document.querySelector('#speed'); s.value = '30'; s.dispatchEvent(new Event('change'))")
-    b.wait("a pace near 30", "(() => { const p = parseFloat(document.querySelectorAll('#figures dd')[2].textContent); return p > 20 && p < 36; })()", seconds=20)
+    b.wait("a pace near 30", "(() => { const p = parseFloat(document.querySelectorAll('#figures dd')[2].textContent); return p > 20 && p < 36; })()")
     b.run("const s = document.querySelector('#speed'); s.value = '0'; s.dispatchEvent(new Event('change'))")
-    b.wait("full speed", "parseFloat(document.querySelectorAll('#figures dd')[2].textContent) > 40", seconds=20)
+    b.wait("full speed", "parseFloat(document.querySelectorAll('#figures dd')[2].textContent) > 40")
 
 
 @scenario
@@ -523,7 +530,8 @@ class Ranks:
     def __init__(self, weft):
         command = ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", "3", weft, "shard-demo", "flock", "--ticks", "1000000000",
                    "--size", "3000", "--workers", "1", "--inspect=0,write"]
-        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader",
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True) # of mpirun: beside other runs, none is shared
+        environment = {**os.environ, "TMPDIR": self.folder.name, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader",
                        "OMPI_MCA_mpi_yield_when_idle": "1"}
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.url = next(line for line in self.process.stderr if "http" in line).split("inspector: ")[1].strip()
@@ -531,6 +539,7 @@ class Ranks:
     def end(self):
         self.process.terminate()
         self.process.communicate()
+        self.folder.cleanup()
 
 
 @scenario

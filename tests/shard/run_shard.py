@@ -32,14 +32,17 @@ def run(folder, ranks, *arguments, program="shard_model", fails=False):
 
 
 def finish(command, fails):
-    """Each process writes what its sanitizer says to a file of its own: in one stream they mix."""
-    with tempfile.TemporaryDirectory() as place:
+    """Each process writes what its sanitizer says to a file of its own: in one stream they mix. mpirun has a folder
+    of its own: in a shared one, a run that ends removes what another is about to use."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         options = os.environ.get("ASAN_OPTIONS", "") + f":log_path={place}/said"
-        done = subprocess.run(command, env=dict(ENVIRONMENT, ASAN_OPTIONS=options.lstrip(":")),
+        os.mkdir(os.path.join(place, "mpi"))
+        done = subprocess.run(command, env=dict(ENVIRONMENT, ASAN_OPTIONS=options.lstrip(":"),
+                                                TMPDIR=os.path.join(place, "mpi")),
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=300)
         said = []
-        for name in sorted(os.listdir(place)):
+        for name in sorted(set(os.listdir(place)) - {"mpi"}):
             with open(os.path.join(place, name)) as file:
                 said.append(file.read())
     if (done.returncode != 0) != fails:

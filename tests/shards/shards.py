@@ -182,7 +182,8 @@ def inspect():
 if not shutil.which("mpirun"):
     print("mpirun is not installed (Debian: openmpi-bin): skipped")
     sys.exit(77)
-with tempfile.TemporaryDirectory(prefix="weft_shards_") as temporary:
+with tempfile.TemporaryDirectory(prefix="weft_shards_") as temporary, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as own:
+    ENVIRONMENT["TMPDIR"] = own # of mpirun: in a shared folder, a run that ends removes what another is about to use
     if WHAT == "screen":
         screen(*REST, temporary)
     elif WHAT == "campaign":
