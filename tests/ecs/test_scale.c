@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { FACTOR = 16, TIMES_MOST = 5, ATTEMPTS = 4 };
+enum { FACTOR = 16, TIMES_MOST = 5, ATTEMPTS = 16 };
 
 typedef struct subject {
     const char *what;

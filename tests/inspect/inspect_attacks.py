@@ -272,7 +272,7 @@ def slow_writers(p):
     frames = lambda: sum(int(part) for part in open(f"/proc/{p.process.pid}/stat", encoding="ascii").read().split()[13:15])
     busy = frames()
     ended = set()
-    while len(ended) < 32 and time.monotonic() < began + 25:
+    while len(ended) < 32 and time.monotonic() < began + 60:
         time.sleep(0.5)
         for i, s in enumerate(sockets):
             try:

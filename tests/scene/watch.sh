@@ -11,12 +11,12 @@ fail() {
     echo "FAILED: $1" && cat "$work/log" "$work/said"
     exit 1
 }
-# waits for the line that says so, at most 20 s.
+# waits for the line that says so; the limit of two minutes only ends what hangs.
 await() {
     tries=0
     until grep -q -- "$1" "$work/log"; do
         tries=$((tries + 1))
-        [ "$tries" -lt 200 ] || fail "no line '$1'"
+        [ "$tries" -lt 1200 ] || fail "no line '$1'"
         sleep 0.1
     done
 }

@@ -10,7 +10,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 
 weft = os.path.abspath(sys.argv[1])
 root = os.environ.get("WEFT_SOURCE_DIR", ".")
@@ -27,6 +26,12 @@ def file_of(name, content):
     with open(path, "wb") as f:
         f.write(content if isinstance(content, bytes) else content.encode())
     return path
+
+
+def processor_seconds():
+    """Of all that ran so far: what else the machine does is not in it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def case(title, arguments, status, *texts):
@@ -75,14 +80,14 @@ case("no workers", [catalogue, "--workers", "0"], 2, "--workers needs a whole nu
 case("1,000 workers", [catalogue, "--workers", "1000"], 2, "--workers needs a whole number from 1 to 256")
 case("window shorter than a step", [catalogue, "--hours", "0.001"], 2, "shorter than one --step")
 case("start is not a time", [catalogue, "--start", "yesterday"], 2, "--start 'yesterday' is not a time")
-begin = time.monotonic()
+begin = processor_seconds()
 case("elements of thousands of years before the window", [catalogue, "--start", "9999-12-31"], 1,
      "all elements of", "too far from the window at 9999-12-31", "--start", "--max-age")
 case("elements of thousands of years after the window", [catalogue, "--start", "0001-01-01"], 1, "too far from the window")
 case("elements of thousands of years, whatever the limit", [catalogue, "--start", "9999-12-31", "--max-age", "36525"], 1,
      "the limit is 36525")
-if time.monotonic() - begin > 60:
-    failures.append("elements far from the window take %d s" % (time.monotonic() - begin))
+if processor_seconds() - begin > 60:
+    failures.append("elements far from the window take %d s" % (processor_seconds() - begin))
 late = ISS + "".join(open(catalogue).readlines()[:3])
 case("old elements among new ones", [file_of("late", late), "--start", "2018-01-15"], 0, "1 objects", "left out   1 objects")
 case("age of zero", [catalogue, "--max-age", "0"], 2, "--max-age needs a number")
