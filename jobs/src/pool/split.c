@@ -9,14 +9,6 @@
 #include "label.h"
 #include "park.h"
 
-/* A loop that would have been split, were a worker awake: a row of them wakes one. */
-static void miss(weft_job_context *worker, uint64_t predicted, uint64_t now, uint64_t spin)
-{
-    uint64_t asleep_ticks = worker->pool->limits.asleep_ticks;
-    if (weft__cost_burst_wakes(&worker->burst, predicted, now, spin, asleep_ticks))
-        weft__worker_notify_slow(worker);
-}
-
 bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted)
 {
     weft_job_pool *pool = worker->pool;
@@ -27,11 +19,16 @@ bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uin
     if (!weft__cost_pays(cost, predicted, limits->awake_ticks, now)) return false;
     uint64_t spin = at_load_rlx(&pool->x_spin_ticks); /* relaxed: a hint */
     if (is_short && weft__cost_is_checked(now, spin)) return false;
-    if (predicted >= limits->asleep_ticks) return true;
+    if (!weft__worker_is_alone(worker, predicted)) return true;
+    return weft__cost_burst_wakes(&worker->burst, predicted, now, spin, limits->asleep_ticks);
+}
+
+bool weft__worker_is_alone(const weft_job_context *worker, uint64_t predicted)
+{
+    weft_job_pool *pool = worker->pool;
     /* relaxed: a guess about the next moment */
-    if (at_load_rlx(&pool->wake.x_searching) != 0) return true;
-    miss(worker, predicted, now, spin);
-    return false;
+    return predicted != 0 && predicted < pool->limits.asleep_ticks &&
+           at_load_rlx(&pool->wake.x_searching) == 0;
 }
 
 void weft__worker_fill_opener(const weft_job_context *worker, weft__loop *loop)

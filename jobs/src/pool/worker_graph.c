@@ -265,6 +265,7 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
     weft__loop *outer = worker->graph_loop;
     worker->graph_loop = loop;
     uint64_t predicted = weft__cost_predict(&graph->cost, count);
+    bool is_alone = weft__worker_is_alone(worker, predicted);
     uint64_t opened = weft__ticks_now(&pool->ticks);
     weft__graph_begin(graph, done);
     weft__loop_open_graph(&pool->loops, loop, count);
@@ -282,7 +283,8 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
         run->failed = (uint32_t)(error >> 32);
         run->code = (int)(uint32_t)error;
     }
-    if (run->is_cancelled || run->failed != WEFT__GRAPH_NONE || graph->is_shared) return true;
+    if (run->is_cancelled || run->failed != WEFT__GRAPH_NONE) return true;
+    if (graph->is_shared || is_alone) return true;
     /* what this very run began with says too little to judge by */
     const weft__cost_split split = {.is_short = weft__cost_is_short(predicted, &pool->limits),
                                     .predicted = done == 0 ? predicted : 0,

@@ -168,6 +168,7 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     loop->grain = grain_of(run, count, participants);
     loop->limit = participants - 1;
     weft__worker_fill_opener(worker, loop);
+    bool is_alone = weft__worker_is_alone(worker, predicted);
     uint64_t opened = weft__ticks_now(&pool->ticks);
     weft__loop_open(&pool->loops, loop, begin, desc->count);
     weft__worker_notify(worker);
@@ -179,7 +180,7 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     uint64_t error = at_load_rlx(&loop->x_error); /* relaxed: L4 made it visible */
     if (error != UINT64_MAX) run->code = (int)(uint32_t)error;
     run->is_cancelled = error == UINT64_MAX && at_load_rlx(&loop->x_stop) != 0; /* as above */
-    if (run->code == 0 && !run->is_cancelled) {
+    if (run->code == 0 && !run->is_cancelled && !is_alone) {
         /* What this very run began with says too little to judge by: the rest may find its memory
          * untouched and take three times as long, which is no fault of the split. */
         bool is_judged = begin == 0;
