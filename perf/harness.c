@@ -47,6 +47,7 @@ typedef struct variant {
     double *samples;    /* in the order they were taken: those of one round belong together */
     uint32_t disturbed; /* samples in which a thread of ours was put off its CPU */
     double median, min;
+    double paired; /* median over the rounds of ours / this one; summarise */
 } variant;
 
 /* A case being measured: its variants and how to turn ns into its unit. */
@@ -306,6 +307,7 @@ static void print_json(const session *s, uint32_t index)
     if (against) {
         weft_json_number(&json, "raw", against->median);
         weft_json_number(&json, "ratio", ours->median / against->median);
+        weft_json_number(&json, "paired", against->paired);
     }
     if (s->bench->config->with_samples) {
         weft_json_count(&json, "disturbed",
@@ -367,9 +369,13 @@ static double *open_session(session *s)
     return block;
 }
 
-/* `room` holds as many values as there are samples. */
-static void summarise(variant *v, uint32_t reps, double *room)
+/* `room` holds as many values as there are samples. A ratio of two samples of one round does not
+ * see that the machine was slower in the next. */
+static void summarise(const session *s, variant *v, double *room)
 {
+    const uint32_t reps = s->bench->config->reps;
+    for (uint32_t i = 0; i < reps; i++) room[i] = s->variants[0].samples[i] / v->samples[i];
+    v->paired = weft_bench_median(room, reps);
     memcpy(room, v->samples, reps * sizeof room[0]);
     v->median = weft_bench_median(room, reps);
     v->min = room[0]; /* sorted */
@@ -397,8 +403,7 @@ weft_bench_result weft_bench_run(weft_bench *bench, const weft_bench_measure *me
     }
     take_samples(&s);
     for (uint32_t i = 0; i < s.count; i++)
-        summarise(&s.variants[i], bench->config->reps,
-                  block + (size_t)s.count * bench->config->reps);
+        summarise(&s, &s.variants[i], block + (size_t)s.count * bench->config->reps);
     print_session(&s);
     result.median = s.variants[0].median;
     result.min = s.variants[0].min;

@@ -121,10 +121,24 @@ expect 2 "no benchmark 'zzzzzzzz'; see --list" bench self.clock zzzzzzzz
 expect 0 '"machine":{"cpu":' bench self.clock --reps 1 --json
 silent
 objects
-expect 0 '^{"bench":"self.clock","case":"clock","workers":1,"unit":"ns/call","median":[0-9.e+-]*,"min":[0-9.e+-]*,"raw":[0-9.e+-]*,"ratio":[0-9.e+-]*}$' \
+expect 0 '^{"bench":"self.clock","case":"clock","workers":1,"unit":"ns/call","median":[0-9.e+-]*,"min":[0-9.e+-]*,"raw":[0-9.e+-]*,"ratio":[0-9.e+-]*,"paired":[0-9.e+-]*}$' \
     bench self.clock --reps 3 --json
+# paired FILE: the figure of that name is what the samples of its first line say.
+paired() {
+    count=$((count + 1))
+    if ! python3 - "$1" <<'END'; then
+import json, statistics, sys
+line = json.loads(open(sys.argv[1]).readline())
+rounds = [a / b for a, b in zip(line["samples"], line["raw_samples"])]
+sys.exit(abs(statistics.median(rounds) / line["paired"] - 1) > 1e-4)
+END
+        failed=$((failed + 1))
+        echo "FAILED: paired is not the median of the rounds' ratios:" && cat "$1"
+    fi
+}
 for run in 1 2; do "$weft" bench self.copy --reps 9 --json --samples >"$work/run$run"; done
 expect 0 '^self.copy/64MiB/1 .*x .*x ' bench --compare "$work/run1" "$work/run2"
+paired "$work/run1"
 sed -i 's/"disturbed":[0-9]*/"disturbed":0/' "$work/run1" # whatever runs beside this test
 expect 0 '"verdict":"same"' bench --compare --json "$work/run1" "$work/run1"
 objects
