@@ -116,9 +116,9 @@ Test(for, a_loop_known_to_be_large_is_shared)
 Test(for, a_row_of_short_loops_is_split_for_a_worker_that_sleeps)
 {
     enum { TRIES = 10000, LOOP_NS = 24000 };
-    start_with(
-        &(weft_job_pool_desc){.worker_count = 2, .is_host_driven = true, .spin_ns = 50000});
-    uint64_t item = (weft__ticks_from_ns(&pool->ticks, LOOP_NS) << WEFT__COST_FRACTION_BITS) / COUNT;
+    start_with(&(weft_job_pool_desc){.worker_count = 2, .is_host_driven = true, .spin_ns = 50000});
+    uint64_t item =
+        (weft__ticks_from_ns(&pool->ticks, LOOP_NS) << WEFT__COST_FRACTION_BITS) / COUNT;
     weft_job_stats stats;
     weft_job_cost cost;
     weft__cost_state *state = weft__cost_state_of(&cost);
