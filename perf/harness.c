@@ -269,12 +269,12 @@ static void print_header(const weft_bench_entry *entry)
     last = entry;
 }
 
-/* The case beside variant `against`; 0: there is none. The figures of ours stand in the first of
- * its lines. */
+/* The case beside variant `against`, or alone: 0. The figures of ours stand in its first line. */
 static void print_text(const session *s, uint32_t against)
 {
     const variant *ours = &s->variants[0], *beside = &s->variants[against];
     const weft_bench_measure *m = s->measure;
+    if (against == 0 && s->count > 1) return; /* they stand beside the first peer */
     if (against < 2) {
         print_header(s->bench->entry);
         printf("  %-*s", CASE_COLUMNS, m->name);
