@@ -29,6 +29,7 @@ typedef struct kernel {
     bool needs_user_only;   /* EACCES with the kernel's share */
     bool has_registers;
     bool fails_to_read;
+    uint64_t step; /* what an event counts from one read to the next */
     uint64_t turn; /* running time per 100 ns of enabled time */
     int32_t paranoid;
     pthread_t refused; /* if has_refused: EACCES for other threads than this */
@@ -65,7 +66,7 @@ static bool kernel_start(void *user, int leader)
     return true;
 }
 
-/* Per read: every event by 10 times its number in the group, the time by 100. */
+/* Per read: every event by `step` times its number in the group, the time by 100. */
 static bool kernel_read(void *user, int leader, uint64_t *words, uint32_t count)
 {
     kernel *k = user;
@@ -75,7 +76,7 @@ static bool kernel_read(void *user, int leader, uint64_t *words, uint32_t count)
     k->clock += 100;
     for (int i = 0; i < k->opened; i++) {
         if (k->leaders[i] != leader) continue;
-        if (k->is_running[i]) k->values[i] += 10 * (members + 1);
+        if (k->is_running[i]) k->values[i] += k->step * (members + 1);
         if (3 + members < count) words[3 + members] = k->values[i];
         members++;
     }
@@ -123,7 +124,7 @@ static int32_t kernel_paranoid(void *user)
 
 static void kernel_init(kernel *k)
 {
-    *k = (kernel){.turn = 100, .paranoid = 2};
+    *k = (kernel){.step = 10, .turn = 100, .paranoid = 2};
     k->perf = (weft__os_perf){.user = k,
                               .open = kernel_open,
                               .start = kernel_start,
@@ -176,6 +177,11 @@ static void check_text(const bed *b, const char *part)
     size_t length = weft_schedule_counters(b->world, text, sizeof text);
     CHECK(length < sizeof text);
     if (strstr(text, part) == NULL) CHECK_TEXT(text, part);
+    const char *line = text + strcspn(text, "\n"); /* behind the reason, which is a sentence */
+    for (; *line != '\0'; line += strcspn(line, "\n")) {
+        line++;
+        CHECK(strcspn(line, "\n") <= 80);
+    }
 }
 
 static void end_bed(bed *b, const kernel *k)
@@ -223,6 +229,21 @@ PLAIN_TEST(every_call_gets_what_was_counted_since_the_part_began)
     for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++) CHECK_U64(c.values[i], 5 * 10 * (i + 1));
     check_text(&b, "hardware and software events, by read()");
     check_text(&b, "\nwork ");
+    end_bed(&b, &k);
+}
+
+PLAIN_TEST(large_counts_and_long_names_fit_the_table)
+{
+    kernel k;
+    kernel_init(&k);
+    k.step = UINT64_C(70000000000);
+    bed b = begin_bed(&k.os, true);
+    CHECK(weft_system_create(b.world, &(weft_system_desc){.name = "of more bytes than a column has",
+                                                          .run = nothing})
+              .id != 0);
+    CHECK_U64(counted(&b).values[WEFT_COUNTER_CYCLES], UINT64_C(350000000000));
+    check_text(&b, "\nwork                   5   350G   700G  1050G  1400G");
+    check_text(&b, "\nof more bytes than a column has\n                       5   350G");
     end_bed(&b, &k);
 }
 

@@ -8,20 +8,23 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+
+enum { NAME_COLUMNS = 17 }; /* of a table of 80 */
 
 /* How a column appears. `unit` divides in the trace, whose counters have 32 bits. */
 static const struct {
-    const char *name, *json, *track;
+    const char *name, *json, *track; /* name: at most 6 bytes */
     uint32_t unit;
 } columns[WEFT_COUNTER_COUNT] = {
     [WEFT_COUNTER_CYCLES] = {"cycles", "cycles", "cycles (1000)", 1000},
-    [WEFT_COUNTER_INSTRUCTIONS] = {"instructions", "instructions", "instructions (1000)", 1000},
-    [WEFT_COUNTER_CACHE_MISSES] = {"cache-miss", "cache_misses", "cache misses", 1},
-    [WEFT_COUNTER_BRANCH_MISSES] = {"branch-miss", "branch_misses", "branch misses", 1},
-    [WEFT_COUNTER_TASK_CLOCK] = {"time ms", "task_clock_ns", "processor time (us)", 1000},
+    [WEFT_COUNTER_INSTRUCTIONS] = {"instr", "instructions", "instructions (1000)", 1000},
+    [WEFT_COUNTER_CACHE_MISSES] = {"cache", "cache_misses", "cache misses", 1},
+    [WEFT_COUNTER_BRANCH_MISSES] = {"branch", "branch_misses", "branch misses", 1},
+    [WEFT_COUNTER_TASK_CLOCK] = {"ms", "task_clock_ns", "processor time (us)", 1000},
     [WEFT_COUNTER_PAGE_FAULTS] = {"faults", "page_faults", "page faults", 1},
-    [WEFT_COUNTER_CONTEXT_SWITCHES] = {"switches", "context_switches", "context switches", 1},
-    [WEFT_COUNTER_CPU_MIGRATIONS] = {"migrations", "cpu_migrations", "migrations", 1},
+    [WEFT_COUNTER_CONTEXT_SWITCHES] = {"switch", "context_switches", "context switches", 1},
+    [WEFT_COUNTER_CPU_MIGRATIONS] = {"migr", "cpu_migrations", "migrations", 1},
 };
 
 /* ---- sums */
@@ -186,34 +189,52 @@ static void explain(weft__text *t, const weft__counters *counters)
 
 /* ---- table and JSON */
 
+/* A count in six columns; from a million on in thousands, and so on. */
+static void add_count(weft__text *t, uint64_t count)
+{
+    static const char units[] = " kMGT";
+    uint32_t unit = 0;
+    if (count < 1000000) {
+        weft__text_add(t, " %6llu", (unsigned long long)count);
+        return;
+    }
+    for (; count >= 100000 && units[unit + 1] != '\0'; unit++) count /= 1000;
+    weft__text_add(t, " %5llu%c", (unsigned long long)count, units[unit]);
+}
+
 static void add_value(weft__text *t, const weft_system_counters *sum, uint32_t column)
 {
-    int width = column < WEFT_COUNTER_CACHE_MISSES ? 14 : 12;
-    bool is_there = (sum->available & 1u << column) != 0;
-    if (!is_there)
-        weft__text_add(t, " %*s", width, "-");
-    else if (column == WEFT_COUNTER_TASK_CLOCK)
-        weft__text_add(t, " %*.3f", width, (double)sum->values[column] / 1e6);
+    const double ms = (double)sum->values[column] / 1e6;
+    if ((sum->available & 1u << column) == 0)
+        weft__text_add(t, " %6s", "-");
+    else if (column == WEFT_COUNTER_TASK_CLOCK && ms < 1e5)
+        weft__text_add(t, " %6.*f", ms < 100 ? 2 : ms < 1000 ? 1 : 0, ms);
     else
-        weft__text_add(t, " %*llu", width, (unsigned long long)sum->values[column]);
+        add_count(t, column == WEFT_COUNTER_TASK_CLOCK ? (uint64_t)ms : sum->values[column]);
+}
+
+/* A line of 80 columns; a long name has one of its own. */
+static void add_row(weft__text *t, const weft_system_counters *sum)
+{
+    weft__text_add(t, "%-*s", NAME_COLUMNS, sum->name);
+    if (strlen(sum->name) > NAME_COLUMNS) weft__text_add(t, "\n%*s", NAME_COLUMNS, "");
+    add_count(t, sum->calls);
+    for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++) add_value(t, sum, i);
+    weft__text_add(t, "\n");
 }
 
 void weft__counters_text(const weft__scheduler *scheduler, weft__text *t)
 {
     explain(t, scheduler->counters);
     if (scheduler->counters == NULL) return;
-    weft__text_add(t, "%-28s %10s", "system", "calls");
-    for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++)
-        weft__text_add(t, " %*s", i < WEFT_COUNTER_CACHE_MISSES ? 14 : 12, columns[i].name);
+    weft__text_add(t, "%-*s %6s", NAME_COLUMNS, "system", "calls");
+    for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++) weft__text_add(t, " %6s", columns[i].name);
     weft__text_add(t, "\n");
     for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
-        const weft__system *system = scheduler->systems[i];
-        if (system == NULL) continue;
         weft_system_counters sum;
-        weft__counters_sum(scheduler, system, &sum);
-        weft__text_add(t, "%-28s %10llu", sum.name, (unsigned long long)sum.calls);
-        for (uint32_t k = 0; k < WEFT_COUNTER_COUNT; k++) add_value(t, &sum, k);
-        weft__text_add(t, "\n");
+        if (scheduler->systems[i] == NULL) continue;
+        weft__counters_sum(scheduler, scheduler->systems[i], &sum);
+        add_row(t, &sum);
     }
 }
 
