@@ -138,10 +138,10 @@ struct weft__tuple {
 /* Owned by the world, never freed before it; changed by the owner while the world is idle, read by
  * all otherwise. Always:
  *   chunks[i]->list_index == i; entity_count = sum of chunks[i]->count;
- *   types ascend by component; 2 * type_count <= slot_mask;
+ *   types ascend by component; type_count <= (slot_mask + 1) / 2;
  *   world->archetypes.by_id[id - 1] == it; number == NONE or world->archetypes.at[number] == it;
  *   chunk_count != 0: number != NONE; its bit in world->archetypes.nonempty <=> entity_count != 0;
- *   2 * edge_count <= edge_mask + 1 (first_edge, which stays free: edge_count == 0). */
+ *   2 * edge_count <= edge_mask + 1 (weft__no_edge: edge_count == 0). */
 struct weft__archetype {
     /* what queries read: one line */
     _Alignas(64) weft__chunk **chunks; /* dense; order: appended, swap-back on removal */
@@ -151,31 +151,29 @@ struct weft__archetype {
     uint32_t id;            /* 1.. in order of creation; in handles */
     weft__chunk *spare;     /* an empty chunk kept for the next row (spare_chunk.h), or NULL */
     uint64_t entity_count;
-    const weft__type_ref *types; /* ascending component id */
     const weft__type_slot *slots;
+    weft__tuple *tuple0; /* all default values; always exists */
     uint32_t type_count;
     uint32_t slot_mask; /* slots: power of two minus one */
-    uint32_t number;    /* place in the order (archetype_order.c); WEFT__NONE: not in it */
 
-    weft__chunk *first_chunk; /* storage of `chunks` while there is one chunk at most */
+    uint32_t number;            /* place in the order (archetype_order.c); WEFT__NONE: not in it */
+    uint32_t chunk_value_bytes; /* side memory for CHUNK components */
+    weft__chunk *first_chunk;   /* storage of `chunks` while there is one chunk at most */
     weft__format *format;
     uint64_t hash;
     uint32_t chunk_capacity;
     uint32_t arriving; /* scratch of one change of whole chunks; else 0 */
     uint32_t enableable_count;
     uint32_t shared_count;
-    uint32_t chunk_value_bytes;        /* side memory for CHUNK components */
     const uint32_t *shared_components; /* [shared position]: component id */
 
-    weft__tuple *tuple0;  /* all default values; always exists */
     weft__tuple **tuples; /* hash table of the others (and tuple0); NULL without shared types */
     uint32_t tuple_count;
     uint32_t tuple_mask;
 
-    weft__edge *edges; /* open addressing; first_edge until used */
+    weft__edge *edges; /* open addressing; weft__no_edge until used */
     uint32_t edge_count;
-    uint32_t edge_mask;    /* power of two minus one */
-    weft__edge first_edge; /* always free */
+    uint32_t edge_mask; /* power of two minus one */
     /* plans from here, by where they go: a chain per bucket, recently used ones in front */
     weft__plan **plans; /* first_plans until there are many */
     weft__plan *first_plans;
@@ -185,7 +183,11 @@ struct weft__archetype {
     weft__archetype *residue;   /* where destroyed rows go; NULL until needed or without CLEANUP */
     weft__archetype *instance;  /* what instantiate makes; NULL until needed */
     weft__archetype *hash_next; /* registry chain */
+    weft__type_ref types[];     /* ascending component id */
 };
+
+/* The table of an archetype without edges: never written. */
+extern const weft__edge weft__no_edge;
 
 /* Entities that live in the archetype: those that have rows of a SPARSE type live elsewhere. */
 static inline uint64_t weft__archetype_entities(const weft__archetype *archetype)

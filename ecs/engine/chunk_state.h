@@ -13,6 +13,8 @@
 #include "component_type.h"
 #include "world_front.h"
 
+#include <assert.h>
+
 /* One column in one layout; owned by it, constant. */
 typedef struct weft__column {
     uint32_t offset; /* bytes from the chunk's base: format.c aligns it */
@@ -34,6 +36,7 @@ typedef struct weft__layout {
 } weft__layout;
 
 #define WEFT__CHUNK_ROWS_MAX 131072u /* of the largest chunk: a megachunk of handles */
+#define WEFT__OWN_SIDE ((size_t)40)  /* side memory within the chunk */
 
 /* A chunk. The first cache line is what iteration and look-ups need. Owned by the world; changed by
  * the owner while the world is idle, or in playback by the one task that owns the chunk. Always,
@@ -50,7 +53,7 @@ struct weft__chunk {
     uint32_t capacity;      /* layout->capacity */
     uint32_t order_version; /* world version at which rows last came, went or moved */
     uint32_t location;      /* of row 0; 0: private chunk of a job, not linked */
-    /* side memory, one block: versions, disabled bits, disabled counts, chunk values */
+    /* side memory, one run: chunk values, disabled bits, versions, disabled counts */
     weft_a32 *x_versions; /* [type position * slice_count + slice]; changed by weft__stamp: stores
                              of equal values race */
     weft_a64 *x_disabled; /* [enableable * mask_words + word]; bit set = row disabled; 0 beyond the
@@ -59,7 +62,6 @@ struct weft__chunk {
     /* second line: bookkeeping */
     weft_a32 *x_disabled_counts; /* [enableable * slice_count + slice], rows disabled */
     char *chunk_values;          /* + type_ref.chunk_offset; NULL when there are none */
-    void *side;                  /* the block */
     uint32_t side_bytes;
     uint32_t stamped_slice; /* all types of it are known to have stamped_version */
     uint32_t stamped_version;
@@ -83,7 +85,14 @@ struct weft__chunk {
     bool has_room;   /* in that list: count < capacity */
     bool has_ids;    /* private: rows without an id have the null handle; else no row has an id, and
                       the entity column is undefined */
+    bool
+        is_private; /* was made by a job: the object is a block of the allocator, not of the world's
+                        lines (lines.h) */
+    _Alignas(8) char own_side[WEFT__OWN_SIDE]; /* side memory that fits, without chunk values; else
+                                                  it is a block */
 };
+static_assert(sizeof(weft__chunk) == 3 * 64, "fills its lines");
+
 /* A run of rows of one chunk. A value. */
 typedef struct weft__span {
     weft__chunk *chunk;
@@ -94,6 +103,12 @@ typedef struct weft__span {
 static inline weft_entity *weft__chunk_entities(const weft__chunk *chunk)
 {
     return (weft_entity *)(void *)chunk->base;
+}
+
+/* The run of side memory. */
+static inline char *weft__chunk_side(const weft__chunk *chunk)
+{
+    return chunk->chunk_values != NULL ? chunk->chunk_values : (char *)chunk->x_disabled;
 }
 
 /* First value of a column (1.. for components). */

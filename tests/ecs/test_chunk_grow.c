@@ -2,6 +2,7 @@
 /* test_chunk_grow.c: a small population stays in one chunk, which grows in place, with values of
  * every kind, versions, enable bits, finders and snapshots; without memory it gets a neighbour. */
 #include "archetype_state.h"
+#include "chunk_grow.h"
 #include "format.h"
 #include "memory_fault.h"
 #include "storage_fixture.h"
@@ -179,6 +180,30 @@ Test(chunk_grow, many_rows_at_once_fill_it_first)
               10000 + 300 + weft__format_capacity(archetype->format, WEFT__PART_256));
     const vector3 *p = weft_entity_read(f.world, first, f.position);
     CHECK(p->x == 1 && p->y == 2 && p->z == 3);
+    storage_close(&f);
+}
+
+/* Two types have two slices in a unit; their versions are in the chunk before and after. */
+Test(chunk_grow, versions_within_the_chunk_find_their_slices)
+{
+    storage_fixture f = storage_open();
+    weft_component small[2] = {weft_component_create_plain(f.world, "a", 152, 8, 0),
+                               weft_component_create_plain(f.world, "b", 0, 1, 0)};
+    weft_archetype both = weft_archetype_create(f.world, small, 2);
+    const weft__archetype *archetype = archetype_of(f.world, both);
+    weft_entity_create(f.world, both);
+    weft__chunk *chunk = archetype->chunks[0];
+    while (chunk->has_room) weft_entity_create(f.world, both);
+    for (uint32_t type = 0; type < 2; type++)
+        at_init(&weft__chunk_versions(chunk, type)[0], 70 + type);
+    CHECK_POINTER(weft__chunk_grow(f.world, chunk->tuple, 60), chunk);
+    CHECK_U64(chunk->layout->slice_count, 2);
+    CHECK_POINTER(weft__chunk_side(chunk), chunk->own_side);
+    for (uint32_t type = 0; type < 2; type++) {
+        CHECK_U64(at_plain(&weft__chunk_versions(chunk, type)[0]), 70 + type);
+        CHECK_U64(at_plain(&weft__chunk_versions(chunk, type)[1]), 0);
+    }
+    CHECK_OK(weft_world_validate(f.world));
     storage_close(&f);
 }
 

@@ -77,3 +77,42 @@ Test(small_memory, a_block_has_room_for_each_size_until_it_is_full)
     CHECK(!weft__small_allocate(&f.world->small, &f.world->memory, CLASSES, &pieces[0].run));
     storage_close(&f);
 }
+
+Test(small_memory, lines_follow_each_other)
+{
+    storage_fixture f = storage_open();
+    weft__lines lines = {0};
+    char *end = NULL;
+    uint32_t slabs = 0;
+    for (size_t bytes = 1; bytes < 40000; bytes += 1 + bytes / 16) {
+        char *block = weft__lines_take(&lines, &f.world->memory, bytes);
+        CHECK(block != NULL && (uintptr_t)block % WEFT__LINE == 0);
+        slabs += block != end;
+        memset(block, 1, bytes);
+        weft__lines_undo(&lines, bytes);
+        CHECK_POINTER(weft__lines_take(&lines, &f.world->memory, bytes), block);
+        end = block + bits_align_up(bytes, WEFT__LINE);
+    }
+    CHECK(slabs > 3 && slabs < 60);
+    weft__lines_fini(&lines, &f.world->memory);
+    storage_close(&f);
+}
+
+/* Chunks that come take the objects of those that ended. */
+Test(small_memory, objects_of_chunks_are_used_again)
+{
+    storage_fixture f = storage_open();
+    weft_archetype moving = storage_moving(&f);
+    enum { ROWS = 100000 };
+    static weft_entity entities[ROWS];
+    size_t used = 0;
+    for (uint32_t round = 0; round < 3; round++) {
+        CHECK_OK(weft_entity_create_many(f.world, moving, ROWS, entities));
+        if (round == 0) used = f.world->lines.slab->used;
+        CHECK_U64(f.world->lines.slab->used, used);
+        CHECK_OK(weft_world_validate(f.world));
+        CHECK_OK(weft_entity_destroy_many(f.world, entities, ROWS));
+        weft_world_compact(f.world, 0);
+    }
+    storage_close(&f);
+}

@@ -176,7 +176,8 @@ static void chunk_check(const weft__chunk *a, const weft__chunk *b)
     CHECK_U64(a->count, b->count);
     CHECK_U64(a->order_version, b->order_version);
     CHECK_U64(a->side_bytes, b->side_bytes);
-    if (a->side_bytes != 0) CHECK(memcmp(a->side, b->side, a->side_bytes) == 0);
+    if (a->side_bytes != 0)
+        CHECK(memcmp(weft__chunk_side(a), weft__chunk_side(b), a->side_bytes) == 0);
 }
 
 /* The same ids, serials, versions, bits, chunk values and rows. */

@@ -8,6 +8,7 @@
 #include "component_type.h"
 #include "directory.h"
 #include "hash.h"
+#include "lines.h"
 #include "shared.h"
 #include "small_memory.h"
 #include "unit_parts.h"
@@ -105,7 +106,8 @@ typedef struct weft__chunk_table {
     uint32_t end;      /* ids below were used */
     uint32_t capacity; /* of at */
     uint32_t count;
-    uint32_t id_word; /* words of ids below have no free id */
+    uint32_t id_word;   /* words of ids below have no free id */
+    weft__chunk *ended; /* objects for chunks to come, by room_next */
 } weft__chunk_table;
 
 #define WEFT__SPARES 16u /* chunks of at most 4 KiB each */
@@ -187,6 +189,7 @@ struct weft_world {
     weft__units units;
     weft__parts parts;
     weft__small small;
+    weft__lines lines;
     weft__memory memory;
     weft__shared shared;                   /* shared values */
     struct weft__names *names;             /* debug names of entities; NULL until used */

@@ -8,24 +8,10 @@
 
 #include "archetype_state.h"
 #include "bits.h"
+#include "poison.h"
 #include "world_state.h"
 
 #include <string.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_POISON 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_POISON 1
-#endif
-#endif
-#ifdef HAS_POISON
-#include <sanitizer/asan_interface.h>
-#else
-#define HAS_POISON 0
-#define ASAN_POISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
-#define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
-#endif
 
 #define PATTERN 0xDB      /* as a float -1.2e17, as a count 3.7e9, no address */
 #define ALIGNMENT 64u     /* of the first row, at least that of any component */

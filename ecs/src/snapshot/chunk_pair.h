@@ -32,7 +32,7 @@ bool weft__slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice);
 static inline const weft_a32 *weft__saved_versions(const weft__chunk_pair *pair, uint32_t type)
 {
     const weft__chunk *chunk = pair->chunk;
-    size_t offset = (size_t)((const char *)chunk->x_versions - (const char *)chunk->side);
+    size_t offset = (size_t)((const char *)chunk->x_versions - weft__chunk_side(chunk));
     const char *versions = (const char *)pair->saved->side + offset;
     return (const weft_a32 *)(const void *)versions + (size_t)type * chunk->layout->slice_count;
 }

@@ -80,7 +80,7 @@ static bool chunk_copy_side(weft_world *world, weft__snapshot_chunk *saved,
         saved->side = weft__alloc(&world->memory, CATEGORY, 1, chunk->side_bytes, 64);
         if (saved->side == NULL) return false;
         saved->side_bytes = chunk->side_bytes;
-        memcpy(saved->side, chunk->side, chunk->side_bytes);
+        memcpy(saved->side, weft__chunk_side(chunk), chunk->side_bytes);
     }
     if (shared == 0) return true;
     saved->values = weft__alloc(&world->memory, CATEGORY, shared, sizeof(uint32_t), 4);

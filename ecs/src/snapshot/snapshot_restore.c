@@ -300,7 +300,7 @@ static void put_chunk(restoring *r, uint32_t number)
         chunk->count = saved->count;
         weft__chunk_soil(chunk);
     }
-    if (saved->side_bytes != 0) memcpy(chunk->side, saved->side, saved->side_bytes);
+    if (saved->side_bytes != 0) memcpy(weft__chunk_side(chunk), saved->side, saved->side_bytes);
     chunk->stamped_version = 0; /* the world comes to these versions once more */
 }
 

@@ -18,6 +18,9 @@
 
 /* Bytes of the CHUNK values of one chunk, so that the sizes of its side memory fit 32 bits. */
 #define CHUNK_VALUES_MAX (UINT32_C(1) << 30)
+#define FEW_TYPES 4
+
+const weft__edge weft__no_edge;
 
 /* Sizes of the parts of an archetype's block. A value. */
 typedef struct census {
@@ -58,13 +61,15 @@ static census census_take(const weft_world *world, const uint32_t *components, u
 {
     census c = {.row_limit = UINT32_MAX, .column_count = 1};
     for (uint32_t i = 0; i < count; i++) census_type(world, &c, world->types.at[components[i]]);
-    c.slot_count = (uint32_t)bits_round_up_power_of_two((uint64_t)count * 2 + 1);
+    /* few types are looked up the most, often in vain: more than half of their slots stay free */
+    c.slot_count =
+        (uint32_t)bits_round_up_power_of_two((uint64_t)count * 2 + (count < FEW_TYPES ? 1 : 0));
     return c;
 }
 
 static size_t block_bytes(uint32_t type_count, uint32_t slot_count, uint32_t shared_count)
 {
-    return sizeof(weft__archetype) + type_count * sizeof(weft__type_ref) +
+    return offsetof(weft__archetype, types) + type_count * sizeof(weft__type_ref) +
            slot_count * sizeof(weft__type_slot) + weft__tuple_bytes(shared_count) +
            shared_count * sizeof(uint32_t);
 }
@@ -114,16 +119,15 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
             (unsigned long long)c.chunk_value_bytes, CHUNK_VALUES_MAX);
         return NULL;
     }
-    weft__archetype *archetype =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1,
-                           block_bytes(count, c.slot_count, c.shared_count), 64);
+    size_t bytes = block_bytes(count, c.slot_count, c.shared_count);
+    weft__archetype *archetype = weft__lines_take(&world->lines, &world->memory, bytes);
     if (archetype == NULL) {
         weft__error_memory(world, "archetype");
         return NULL;
     }
-    weft__type_ref *types = (weft__type_ref *)(void *)(archetype + 1);
+    memset(archetype, 0, bytes);
+    weft__type_ref *types = archetype->types;
     weft__type_slot *slots = (weft__type_slot *)(void *)(types + count);
-    archetype->types = types;
     archetype->type_count = count;
     archetype->slots = slots;
     archetype->slot_mask = c.slot_count - 1;
@@ -133,7 +137,7 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
     archetype->flags = c.flags | (world->types.sparse != NULL ? WEFT__MAY_HAVE_SPARSE : 0);
     archetype->chunks = &archetype->first_chunk;
     archetype->chunk_capacity = 1;
-    archetype->edges = &archetype->first_edge;
+    archetype->edges = (weft__edge *)(uintptr_t)&weft__no_edge;
     archetype->plans = &archetype->first_plans;
     uint32_t column_count = 1;
     for (uint32_t i = 0; i < count; i++) {
@@ -145,21 +149,18 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
         weft__tuple_first(world, archetype, tuple0);
         return archetype;
     }
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype, 1,
-               block_bytes(count, c.slot_count, c.shared_count), 64);
+    weft__lines_undo(&world->lines, bytes);
     return NULL;
 }
 
-static void archetype_free(weft_world *world, weft__archetype *archetype)
+/* All but its block. */
+static void archetype_fini(weft_world *world, weft__archetype *archetype)
 {
     weft__plans_fini(world, archetype);
     weft__tuples_fini(world, archetype);
     if (archetype->chunks != &archetype->first_chunk)
         weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks,
                    archetype->chunk_capacity, sizeof *archetype->chunks, 8);
-    weft__free(
-        &world->memory, WEFT__MEMORY_METADATA, archetype, 1,
-        block_bytes(archetype->type_count, archetype->slot_mask + 1, archetype->shared_count), 64);
 }
 
 /* ---- registry ---- */
@@ -247,7 +248,9 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
     archetype->id = world->archetypes.id_count + 1;
     archetype->number = WEFT__NONE;
     if (weft__archetype_enter(world, archetype) != WEFT_OK) {
-        archetype_free(world, archetype);
+        archetype_fini(world, archetype);
+        weft__lines_undo(&world->lines,
+                         block_bytes(count, archetype->slot_mask + 1, archetype->shared_count));
         return NULL;
     }
     weft__archetype **head = &world->archetypes.table[hash & world->archetypes.table_mask];
@@ -281,7 +284,7 @@ weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype hand
 void weft__archetypes_fini(weft_world *world)
 {
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
-        archetype_free(world, world->archetypes.by_id[i]);
+        archetype_fini(world, world->archetypes.by_id[i]);
     uint32_t size = world->archetypes.table == NULL ? 0 : world->archetypes.table_mask + 1;
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.table, size,
                sizeof *world->archetypes.table, 8);

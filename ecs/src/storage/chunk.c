@@ -9,72 +9,11 @@
 #include "column_map.h"
 #include "error.h"
 #include "format.h"
+#include "poison.h"
 #include "spare_chunk.h"
 #include "tuple.h"
 
 #include <string.h>
-
-/* Byte offsets of the parts of side memory. A value. Always: values <= disabled <= versions <=
- * counts <= bytes. */
-typedef struct side_map {
-    size_t values; /* 64-aligned, first */
-    size_t disabled;
-    size_t versions;
-    size_t counts;
-    size_t bytes;
-} side_map;
-
-static side_map side_map_of(const weft__archetype *archetype, const weft__layout *layout)
-{
-    side_map map = {0};
-    map.disabled = bits_align_up(archetype->chunk_value_bytes, 8);
-    map.versions =
-        map.disabled + (size_t)archetype->enableable_count * layout->mask_words * sizeof(weft_a64);
-    map.counts =
-        map.versions + (size_t)archetype->type_count * layout->slice_count * sizeof(weft_a32);
-    map.bytes =
-        map.counts + (size_t)archetype->enableable_count * layout->slice_count * sizeof(weft_a32);
-    return map;
-}
-
-static size_t side_alignment(const weft__archetype *archetype)
-{
-    return archetype->chunk_value_bytes != 0 ? 64 : 8;
-}
-
-bool weft__side_allocate(weft__memory *memory, const weft__archetype *archetype,
-                         const weft__layout *layout, weft__side *out)
-{
-    side_map map = side_map_of(archetype, layout);
-    *out = (weft__side){0};
-    if (map.bytes == 0) return true;
-    char *block =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, map.bytes, 1, side_alignment(archetype));
-    if (block == NULL) return false;
-    out->block = block;
-    out->bytes = (uint32_t)map.bytes;
-    out->chunk_values = archetype->chunk_value_bytes != 0 ? block : NULL;
-    out->x_disabled = (weft_a64 *)(void *)(block + map.disabled);
-    out->x_versions = (weft_a32 *)(void *)(block + map.versions);
-    out->x_disabled_counts = (weft_a32 *)(void *)(block + map.counts);
-    return true;
-}
-
-void weft__side_free(weft__memory *memory, const weft__archetype *archetype, void *block,
-                     uint32_t bytes)
-{
-    weft__free(memory, WEFT__MEMORY_METADATA, block, bytes, 1, side_alignment(archetype));
-}
-
-void weft__side_install(weft__chunk *chunk, const weft__side *side)
-{
-    chunk->side = side->block;
-    chunk->side_bytes = side->bytes;
-    chunk->chunk_values = side->chunk_values;
-    chunk->x_disabled = side->x_disabled;
-    chunk->x_versions = side->x_versions;
-    chunk->x_disabled_counts = side->x_disabled_counts;
-}
 
 weft_result weft__chunk_memory_allocate(weft_world *world, uint32_t size_class, weft__run *run)
 {
@@ -95,16 +34,34 @@ void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk)
         weft__units_free(&world->units, chunk->first_unit, chunk->unit_count);
 }
 
-weft__chunk *weft__chunk_make(weft__memory *memory, weft__tuple *tuple, const weft__layout *layout,
-                              const weft__run *run)
+/* Memory of a chunk object: of a chunk that ended, or new; of jobs, which have no lines, always. */
+static weft__chunk *object_take(weft_world *world, bool is_private)
 {
-    weft__side side;
-    weft__chunk *chunk = weft__alloc(memory, WEFT__MEMORY_METADATA, 1, sizeof *chunk, 64);
-    if (chunk == NULL) return NULL;
-    if (!weft__side_allocate(memory, tuple->archetype, layout, &side)) {
-        weft__free(memory, WEFT__MEMORY_METADATA, chunk, 1, sizeof *chunk, 64);
-        return NULL;
+    weft__chunk *chunk = world->chunks.ended;
+    if (is_private)
+        return weft__alloc(&world->memory, WEFT__MEMORY_METADATA, 1, sizeof *chunk, WEFT__LINE);
+    if (chunk == NULL) return weft__lines_take(&world->lines, &world->memory, sizeof *chunk);
+    ASAN_UNPOISON_MEMORY_REGION(chunk, sizeof *chunk);
+    world->chunks.ended = chunk->room_next;
+    return chunk;
+}
+
+static void object_give(weft_world *world, weft__chunk *chunk, bool is_private)
+{
+    if (is_private) {
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, chunk, 1, sizeof *chunk, WEFT__LINE);
+        return;
     }
+    chunk->room_next = world->chunks.ended;
+    world->chunks.ended = chunk;
+    ASAN_POISON_MEMORY_REGION(chunk, sizeof *chunk);
+}
+
+weft__chunk *weft__chunk_make(weft_world *world, weft__tuple *tuple, const weft__layout *layout,
+                              const weft__run *run, bool is_private)
+{
+    weft__chunk *chunk = object_take(world, is_private);
+    if (chunk == NULL) return NULL;
     *chunk = (weft__chunk){.base = run->memory,
                            .layout = layout,
                            .archetype = tuple->archetype,
@@ -112,15 +69,17 @@ weft__chunk *weft__chunk_make(weft__memory *memory, weft__tuple *tuple, const we
                            .tuple = tuple,
                            .first_unit = run->first,
                            .unit_count = run->count,
-                           .is_zero = run->is_zero};
-    weft__side_install(chunk, &side);
-    return chunk;
+                           .is_zero = run->is_zero,
+                           .is_private = is_private};
+    if (weft__side_begin(&world->memory, chunk)) return chunk;
+    object_give(world, chunk, is_private);
+    return NULL;
 }
 
-void weft__chunk_free(weft__memory *memory, weft__chunk *chunk)
+void weft__chunk_free(weft_world *world, weft__chunk *chunk)
 {
-    weft__side_free(memory, chunk->archetype, chunk->side, chunk->side_bytes);
-    weft__free(memory, WEFT__MEMORY_METADATA, chunk, 1, sizeof *chunk, 64);
+    weft__side_end(&world->memory, chunk);
+    object_give(world, chunk, chunk->is_private);
 }
 
 /* ---- ids and lists ---- */
@@ -380,7 +339,7 @@ static void chunk_destroy(weft_world *world, weft__chunk *chunk)
 {
     weft__berths_take_back(world, chunk->location, chunk->capacity);
     weft__chunk_memory_free(world, chunk);
-    weft__chunk_free(&world->memory, chunk);
+    weft__chunk_free(world, chunk);
 }
 
 bool weft__chunk_spares_free(weft_world *world)
@@ -428,7 +387,7 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
         weft__error_limit(world, result, "chunk");
         return NULL;
     }
-    weft__chunk *chunk = weft__chunk_make(&world->memory, tuple, layout, &run);
+    weft__chunk *chunk = weft__chunk_make(world, tuple, layout, &run, false);
     if (chunk == NULL) {
         weft__chunk gone = {
             .base = run.memory, .layout = layout, .first_unit = run.first, .unit_count = run.count};
@@ -447,7 +406,7 @@ weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t s
     if (layout == NULL) return NULL;
     weft_result result = link_prepare(world, tuple->archetype, layout->capacity);
     weft__chunk *chunk =
-        result == WEFT_OK ? weft__chunk_make(&world->memory, tuple, layout, run) : NULL;
+        result == WEFT_OK ? weft__chunk_make(world, tuple, layout, run, false) : NULL;
     if (chunk == NULL) {
         weft__error_limit(world, result == WEFT_OK ? WEFT_OUT_OF_MEMORY : result, "chunk");
         return NULL;
@@ -515,7 +474,7 @@ static void chunk_end(weft_world *world, weft__chunk *chunk)
         if (types[column]->needs_destruct)
             weft__type_destruct(&world->memory, types[column], weft__chunk_column(chunk, column),
                                 chunk->count);
-    weft__chunk_free(&world->memory, chunk);
+    weft__chunk_free(world, chunk);
 }
 
 void weft__chunks_fini(weft_world *world)

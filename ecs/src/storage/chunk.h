@@ -7,6 +7,7 @@
 #define WEFT_CHUNK_H
 
 #include "archetype_state.h"
+#include "side_memory.h"
 #include "world_state.h"
 
 /* ---- whole operations: owner ---- */
@@ -54,29 +55,12 @@ void weft__chunks_fini(weft_world *world);
 
 /* ---- their steps ---- */
 
-/* Side memory of a chunk, not yet installed. Owner: the caller, until weft__side_install gives
- * `block` to the chunk. */
-typedef struct weft__side {
-    void *block;
-    char *chunk_values;
-    weft_a64 *x_disabled;
-    weft_a32 *x_versions;
-    weft_a32 *x_disabled_counts;
-    uint32_t bytes;
-} weft__side;
-
-/* Zeroed side memory. Threads: any. */
-bool weft__side_allocate(weft__memory *memory, const weft__archetype *archetype,
-                         const weft__layout *layout, weft__side *out);
-void weft__side_free(weft__memory *memory, const weft__archetype *archetype, void *block,
-                     uint32_t bytes);
-void weft__side_install(weft__chunk *chunk, const weft__side *side);
-
-/* An unlinked chunk around memory. Threads: any. NULL: out of memory. */
-weft__chunk *weft__chunk_make(weft__memory *memory, weft__tuple *tuple, const weft__layout *layout,
-                              const weft__run *run);
-/* Frees struct and side memory only. Threads: any. */
-void weft__chunk_free(weft__memory *memory, weft__chunk *chunk);
+/* An unlinked chunk around memory. Owner; private ones, also when they are freed: any thread. NULL:
+ * out of memory. */
+weft__chunk *weft__chunk_make(weft_world *world, weft__tuple *tuple, const weft__layout *layout,
+                              const weft__run *run, bool is_private);
+/* Frees struct and side memory only. */
+void weft__chunk_free(weft_world *world, weft__chunk *chunk);
 /* Memory for rows. Owner. Errors: OUT_OF_MEMORY, LIMIT; none is set. */
 weft_result weft__chunk_memory_allocate(weft_world *world, uint32_t size_class, weft__run *run);
 /* Gives the rows' memory back. Owner (parts), any thread (units). */

@@ -35,35 +35,34 @@ static uint32_t class_for(const weft__chunk *chunk, uint64_t count)
     return size_class;
 }
 
-static void columns_copy(const weft__chunk *from, const weft__chunk *to)
+static void columns_copy(const weft__chunk *from, const weft__layout *layout, char *to)
 {
-    for (uint32_t column = 0; column < to->layout->column_count; column++)
-        memcpy(weft__chunk_column(to, column), weft__chunk_column(from, column),
-               (size_t)from->count * to->layout->columns[column].bytes);
+    for (uint32_t column = 0; column < layout->column_count; column++)
+        memcpy(to + layout->columns[column].offset, weft__chunk_column(from, column),
+               (size_t)from->count * layout->columns[column].bytes);
 }
 
 /* Slices and words of rows begin at the same rows in all layouts of a format. */
-static void side_copy(const weft__chunk *from, const weft__chunk *to)
+static void side_copy(const weft__chunk *from, const weft__layout *layout, const weft__side *to)
 {
-    const weft__archetype *archetype = to->archetype;
-    uint32_t slices = from->layout->slice_count, words = from->layout->mask_words;
+    const weft__archetype *archetype = from->archetype;
+    size_t slices = from->layout->slice_count, words = from->layout->mask_words;
     if (archetype->chunk_value_bytes != 0)
         memcpy(to->chunk_values, from->chunk_values, archetype->chunk_value_bytes);
     for (uint32_t type = 0; type < archetype->type_count; type++)
-        memcpy(weft__chunk_versions(to, type), weft__chunk_versions(from, type),
-               slices * sizeof(weft_a32));
+        memcpy(to->x_versions + (size_t)type * layout->slice_count,
+               weft__chunk_versions(from, type), slices * sizeof(weft_a32));
     for (uint32_t e = 0; e < archetype->enableable_count; e++) {
-        memcpy(weft__chunk_disabled(to, e), weft__chunk_disabled(from, e),
+        memcpy(to->x_disabled + (size_t)e * layout->mask_words, weft__chunk_disabled(from, e),
                words * sizeof(weft_a64));
-        memcpy(weft__chunk_disabled_counts(to, e), weft__chunk_disabled_counts(from, e),
-               slices * sizeof(weft_a32));
+        memcpy(to->x_disabled_counts + (size_t)e * layout->slice_count,
+               weft__chunk_disabled_counts(from, e), slices * sizeof(weft_a32));
     }
 }
 
 /* The chunk takes the memory over. Rows that are reserved but not written yet are below its count:
  * they read as zero only if they did so before. */
-static void memory_install(weft__chunk *chunk, const weft__layout *layout, const weft__run *run,
-                           const weft__side *side)
+static void memory_install(weft__chunk *chunk, const weft__layout *layout, const weft__run *run)
 {
     chunk->base = run->memory;
     chunk->layout = layout;
@@ -72,7 +71,6 @@ static void memory_install(weft__chunk *chunk, const weft__layout *layout, const
     chunk->unit_count = run->count;
     chunk->is_zero = chunk->is_zero && run->is_zero;
     chunk->ready_end = 0;
-    weft__side_install(chunk, side);
 }
 
 static bool memory_grow(weft_world *world, weft__chunk *chunk, uint32_t size_class)
@@ -82,20 +80,17 @@ static bool memory_grow(weft_world *world, weft__chunk *chunk, uint32_t size_cla
     weft__side side;
     if (layout == NULL || weft__chunk_memory_allocate(world, size_class, &run) != WEFT_OK)
         return false;
-    weft__chunk before = *chunk;
     if (!weft__side_allocate(&world->memory, chunk->archetype, layout, &side)) {
-        before.base = run.memory;
-        before.layout = layout;
-        before.first_unit = run.first;
-        before.unit_count = run.count;
-        weft__chunk_memory_free(world, &before);
+        weft__chunk gone = {
+            .base = run.memory, .layout = layout, .first_unit = run.first, .unit_count = run.count};
+        weft__chunk_memory_free(world, &gone);
         return false;
     }
-    memory_install(chunk, layout, &run, &side);
-    columns_copy(&before, chunk);
-    side_copy(&before, chunk);
-    weft__chunk_memory_free(world, &before);
-    weft__side_free(&world->memory, chunk->archetype, before.side, before.side_bytes);
+    columns_copy(chunk, layout, run.memory);
+    side_copy(chunk, layout, &side);
+    weft__chunk_memory_free(world, chunk);
+    memory_install(chunk, layout, &run);
+    weft__side_replace(&world->memory, chunk, chunk->archetype, layout, &side);
     return true;
 }
 

@@ -191,8 +191,7 @@ static void chunk_retarget(weft_world *world, const weft__plan *plan, weft__chun
     if (side != NULL) {
         versions_copy(world, plan, chunk, side);
         bits_copy(plan, chunk, side);
-        weft__side_free(&world->memory, chunk->archetype, chunk->side, chunk->side_bytes);
-        weft__side_install(chunk, side);
+        weft__side_replace(&world->memory, chunk, to->archetype, chunk->layout, side);
         weft__chunk_unlist(chunk);
         chunk->archetype = to->archetype;
         chunk->list_index = to->archetype->chunk_count;
@@ -227,11 +226,9 @@ typedef struct retarget {
     bool is_new;     /* side is to be installed */
 } retarget;
 
-static void retargets_free(weft_world *world, retarget *list, weft__tuple *const *to,
-                           uint32_t prepared, uint32_t count)
+static void retargets_free(weft_world *world, retarget *list, uint32_t prepared, uint32_t count)
 {
-    for (uint32_t i = 0; i < prepared; i++)
-        weft__side_free(&world->memory, to[i]->archetype, list[i].side.block, list[i].side.bytes);
+    for (uint32_t i = 0; i < prepared; i++) weft__side_free(&world->memory, &list[i].side);
     weft__free(&world->memory, WEFT__MEMORY_COMMANDS, list, count, sizeof *list,
                _Alignof(retarget));
 }
@@ -251,7 +248,7 @@ static retarget *retargets_make(weft_world *world, weft__chunk *const *chunks,
         if (list[i].plan != NULL &&
             weft__side_allocate(&world->memory, target, chunks[i]->layout, &list[i].side))
             continue;
-        retargets_free(world, list, to, i, count);
+        retargets_free(world, list, i, count);
         return NULL;
     }
     return list;
@@ -268,6 +265,6 @@ weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks,
         if (chunks[i]->tuple != to[i])
             chunk_retarget(world, list[i].plan, chunks[i], to[i],
                            list[i].is_new ? &list[i].side : NULL);
-    retargets_free(world, list, to, 0, count);
+    retargets_free(world, list, 0, count);
     return WEFT_OK;
 }

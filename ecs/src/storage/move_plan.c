@@ -205,7 +205,7 @@ const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, we
 /* 0: no table yet, `edges` is the free edge in the archetype. */
 static uint32_t edge_capacity(const weft__archetype *archetype)
 {
-    return archetype->edges == &archetype->first_edge ? 0 : archetype->edge_mask + 1;
+    return archetype->edges == &weft__no_edge ? 0 : archetype->edge_mask + 1;
 }
 
 static weft__edge *edge_slot(const weft__archetype *archetype, uint64_t key)

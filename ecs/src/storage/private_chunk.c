@@ -67,7 +67,7 @@ weft_result weft__private_make(weft_world *world, uint32_t worker, weft__tuple *
     weft_result result = weft__units_allocate(&world->units, 1u << (size_class - WEFT__UNIT_CLASS),
                                               home_of(world, worker), &run);
     if (result != WEFT_OK) return result;
-    *out = weft__chunk_make(&world->memory, tuple, layout, &run);
+    *out = weft__chunk_make(world, tuple, layout, &run, true);
     if (*out != NULL) return WEFT_OK;
     weft__units_free(&world->units, run.first, run.count);
     return WEFT_OUT_OF_MEMORY;
@@ -98,7 +98,7 @@ void weft__private_drop(weft_world *world, weft__chunk *chunk)
 {
     weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
     weft__units_free(&world->units, chunk->first_unit, chunk->unit_count);
-    weft__chunk_free(&world->memory, chunk);
+    weft__chunk_free(world, chunk);
 }
 
 /* ---- owner ---- */
@@ -284,7 +284,7 @@ static void pieces_empty(weft_world *world, const weft__private_desc *desc,
         weft__chunk *chunk = desc->pieces[i].chunk;
         if (!desc->pieces[i].brings_chunk) continue;
         weft__units_free(&world->units, chunk->first_unit, chunk->unit_count);
-        weft__chunk_free(&world->memory, chunk);
+        weft__chunk_free(world, chunk);
     }
 }
 

@@ -34,7 +34,7 @@ weft__chunk *weft__spare_keep(weft_world *world, weft__chunk *chunk)
 
 void weft__spare_forget(weft__chunk *chunk)
 {
-    if (chunk->side_bytes != 0) memset(chunk->side, 0, chunk->side_bytes);
+    if (chunk->side_bytes != 0) memset(weft__chunk_side(chunk), 0, chunk->side_bytes);
     weft__chunk_soil(chunk);
     chunk->stamped_version = chunk->ready_version = chunk->order_version = 0;
 }

@@ -64,7 +64,8 @@ weft_result weft_archetype_stats_get(const weft_world *world, weft_archetype han
         const weft__chunk *chunk = archetype->chunks[i];
         stats.capacity += chunk->capacity;
         stats.bytes += weft__class_bytes(chunk->layout->size_class);
-        stats.bytes_metadata += sizeof *chunk + chunk->side_bytes;
+        bool is_own_side = weft__chunk_side(chunk) == chunk->own_side;
+        stats.bytes_metadata += sizeof *chunk + (is_own_side ? 0 : chunk->side_bytes);
     }
     stats.bytes_used = stats.entities * stats.row_bytes;
     stats.bytes_wasted = stats.bytes - stats.bytes_used;

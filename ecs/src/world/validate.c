@@ -156,6 +156,8 @@ static bool chunk_check(const weft_world *world, const weft__archetype *archetyp
         return broken(world, "chunk %u: wrong about room", chunk->id);
     if (chunk->has_room && !is_in_room_list(chunk))
         return broken(world, "chunk %u is not in the list of chunks with room", chunk->id);
+    if (!weft__side_check(chunk))
+        return broken(world, "chunk %u: its side memory is not where it belongs", chunk->id);
     if (chunk->mark != 0) return broken(world, "chunk %u: a mark was left", chunk->id);
     if (chunk->tuple->archetype != archetype)
         return broken(world, "chunk %u: its tuple is of another archetype", chunk->id);

@@ -178,6 +178,7 @@ static void storage_fini(weft_world *world)
     weft__owner_loops_free(world);
     weft__given_values_free(world);
     weft__small_fini(&world->small, &world->memory);
+    weft__lines_fini(&world->lines, &world->memory);
     weft__parts_fini(&world->parts, &world->memory);
     weft__units_fini(&world->units);
     weft__directory_fini(&world->directory);
