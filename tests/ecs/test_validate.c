@@ -67,6 +67,7 @@ Test(validate, chunks_and_archetypes)
     BROKEN(&f, chunk->has_room, !chunk->has_room, "room");
     BROKEN(&f, chunk->capacity, chunk->capacity - 1, "rows of");
     BROKEN(&f, chunk->mark, 1, "a mark was left");
+    BROKEN(&f, chunk->side_bytes, chunk->side_bytes > WEFT__OWN_SIDE ? 8 : 64, "side memory");
     BROKEN(&f, archetype->entity_count, archetype->entity_count + 1, "its total says");
     BROKEN(&f, archetype->tuple0->rows, 1, "totals of a tuple");
     BROKEN(&f, archetype->tuple0->holders, 9, "holders");

@@ -34,7 +34,7 @@ void weft__side_end(weft__memory *memory, const weft__chunk *chunk);
 void weft__side_replace(weft__memory *memory, weft__chunk *chunk, const weft__archetype *archetype,
                         const weft__layout *layout, const weft__side *side);
 
-/* Whether the parts are where they should be, within the chunk if they fit. */
+/* Whether it is within the chunk if it fits, else a block. */
 bool weft__side_check(const weft__chunk *chunk);
 
 #endif
