@@ -67,6 +67,38 @@ Test(directory, freed_indices_are_reused_lowest_first_with_a_new_version)
     directory_close(&b);
 }
 
+/* Words with runs of one, with long runs, and with both. */
+Test(directory, scattered_indices_are_reused_lowest_first_with_their_locations)
+{
+    enum { ALL = 640 };
+    directory_bed b;
+    directory_open(&b, 0);
+    weft_entity ids[ALL], again[ALL];
+    CHECK_OK(weft__directory_reserve_owner(&b.directory, ALL));
+    weft__directory_allocate_owner(&b.directory, ALL, ids, NULL, 0);
+    for (uint32_t some = 1; some < 5; some++) {
+        uint32_t freed[ALL], count = 0, location = 0;
+        for (uint32_t i = 0; i < ALL; i++)
+            if (i % (some + 1) == 0 || (i / 100 == some && i % 7 != 0)) freed[count++] = i;
+        for (uint32_t i = 0; i < count; i++)
+            weft__directory_free_many_owner(&b.directory, &ids[freed[i]], 1);
+        const uint32_t first = count / 2 - some; /* two calls, that meet within a word */
+        CHECK_OK(weft__directory_reserve_owner(&b.directory, count));
+        weft__directory_allocate_owner(&b.directory, first, again, NULL, 1000);
+        weft__directory_allocate_owner(&b.directory, count - first, again + first, NULL,
+                                       1000 + first);
+        for (uint32_t i = 0; i < count; i++) {
+            CHECK_U64(again[i].index, freed[i]);
+            CHECK_U64(again[i].version, ids[freed[i]].version + 2);
+            cr_assert(weft__directory_find(&b.directory, again[i], &location));
+            CHECK_U64(location, 1000 + i);
+            ids[freed[i]] = again[i];
+        }
+        CHECK_U64(weft__directory_alive(&b.directory), ALL);
+    }
+    directory_close(&b);
+}
+
 Test(directory, an_index_whose_version_ends_is_retired_and_never_given_out_again)
 {
     directory_bed b;

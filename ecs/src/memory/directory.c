@@ -31,6 +31,7 @@
 
 #include "bits.h"
 #include "directory_grow.h"
+#include "directory_take.h"
 #include "invariant.h"
 
 #include <assert.h>
@@ -46,101 +47,6 @@ static void hint_full(weft__directory *directory, uint32_t index, bool is_full)
         at_or_ar(x_full, bit); /* D4: any order would do, also below: a hint */
     else
         at_and_ar(x_full, ~bit); /* D4 */
-}
-
-/* How new slots of a block are filled: what makes a handle's index of a slot number, and by how
- * much the location grows from one to the next. On the stack of one call. */
-typedef struct placing {
-    uint32_t index_bits;
-    uint32_t step;
-} placing;
-
-static placing placing_of(const weft__directory *directory, uint32_t block, uint32_t step)
-{
-    return (placing){block * WEFT__BLOCK_SLOTS ^ directory->tag_bits, step};
-}
-
-/* Brings one free slot to life. The handle is made whole: two stores of four bytes would stall the
- * next load of it. */
-static inline __attribute__((always_inline)) void slot_fill(weft_a64 *x_slot, uint32_t location,
-                                                            uint32_t index, weft_entity *out)
-{
-    /* relaxed: guarded by the block (D1); look-ups follow the hand-over of the handle. The
-     * location of a free slot is 0 */
-    uint64_t born = at_load_rlx(x_slot) + WEFT__VERSION_ONE;
-    at_store_rlx(x_slot, born | location); /* relaxed: above */
-    uint64_t handle = born | index;
-    memcpy(out, &handle, sizeof handle);
-}
-
-/* Brings the free slots [slot, slot + count) to life, two at a time: these are most of what a batch
- * costs. The block is held or the world idle. */
-static void slots_fill(weft__entity_block *block, uint32_t slot, uint32_t count,
-                       const placing *place, uint32_t location, weft_entity *out)
-{
-    weft_a64 *x_slot = &block->x_slots[slot];
-    uint32_t index = slot ^ place->index_bits, step = place->step;
-    const weft_entity *end = out + count;
-    if (slot % 2 != 0) {
-        slot_fill(x_slot++, location, index++, out++);
-        location += step;
-    }
-    weft_pair indices = {index, index + 1}, locations = {location, location + step};
-#pragma GCC unroll 4
-    for (; end - out >= 2; out += 2, x_slot += 2) {
-        weft_pair born = at_load_pair_rlx(x_slot) + WEFT__VERSION_ONE; /* relaxed: as slot_fill */
-        at_store_pair_rlx(x_slot, born | locations);                   /* relaxed: as slot_fill */
-        born |= indices;
-        memcpy(out, &born, sizeof born);
-        indices += 2;
-        locations += 2 * (uint64_t)step;
-    }
-    if (out != end) slot_fill(x_slot, (uint32_t)locations[0], (uint32_t)indices[0], out);
-}
-
-/* Marks a run of free slots from the lowest one of `*word` on as used, at most `count`; it goes on
- * through words without a used slot. Returns its length; *word is where it ends. */
-static inline uint32_t run_mark(weft__entity_block *block, uint32_t *word, uint64_t free,
-                                uint32_t count)
-{
-    uint32_t first = bits_lowest(free);
-    uint64_t rest = ~(free >> first);
-    uint32_t part = rest != 0 ? bits_lowest(rest) : 64;
-    if (part > 64 - first) part = 64 - first;
-    if (part > count) part = count;
-    block->used[*word] |= bits_mask(part) << first;
-    uint32_t run = part, w = *word;
-    bool is_open = first + part == 64;
-    while (is_open && run < count && w + 1 < WEFT__BLOCK_WORDS && block->used[w + 1] == 0) {
-        part = count - run < 64 ? count - run : 64;
-        block->used[++w] = bits_mask(part);
-        is_open = part == 64;
-        run += part;
-    }
-    *word = w;
-    return run;
-}
-
-/* Takes up to `count` lowest free slots of a block with room; returns how many. The block is held
- * or the world idle. */
-static uint32_t block_take(weft__entity_block *block, uint32_t count, const placing *place,
-                           uint32_t location, weft_entity *out)
-{
-    uint32_t taken = 0, word = block->first_word;
-    while (taken < count && word < WEFT__BLOCK_WORDS) {
-        uint64_t free = ~block->used[word] & bits_mask(WEFT__BLOCK_SLOTS - word * 64);
-        if (free == 0) {
-            word++;
-            continue;
-        }
-        uint32_t slot = word * 64 + bits_lowest(free);
-        uint32_t run = run_mark(block, &word, free, count - taken);
-        slots_fill(block, slot, run, place, location, out + taken);
-        location += place->step * run;
-        taken += run;
-    }
-    block->first_word = word;
-    return taken;
 }
 
 /* The lowest free slot of a block with room, which is held. */
@@ -211,6 +117,7 @@ static_assert(WEFT__BLOCK_SLOTS < 64 || WEFT__VERSION_LAST >> 31 != 0,
 static inline uint32_t group_size(const weft_entity *entities, ptrdiff_t count)
 {
     uint32_t index = entities->index, size = 64 - index % 64;
+    if (count < 2 || entities[1].index != index + 1) return 0; /* ids are often scattered */
     if (size > GROUP) size = GROUP;
     if (size > count) size = (uint32_t)count;
     size &= ~1u;
