@@ -331,8 +331,8 @@ weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_componen
     uint64_t slot;
     if (goes_quickly(world, entity, weft__change_key(component), &x_slot, &slot))
         return weft__row_leave(world, x_slot, slot, NULL);
-    const weft__sparse *sparse = weft__sparse_near_of(world, component);
-    if (sparse != NULL) return weft__sparse_entity_add(world, entity, sparse);
+    const weft__sparse_near *near = weft__sparse_near_of(world, component);
+    if (near != NULL) return weft__sparse_entity_add(world, entity, near->sparse);
     return change_by_edge(world, entity, component, false);
 }
 
@@ -342,8 +342,8 @@ weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_compo
     uint64_t slot;
     if (goes_quickly(world, entity, weft__change_key(component) | 1, &x_slot, &slot))
         return weft__row_leave(world, x_slot, slot, NULL);
-    const weft__sparse *sparse = weft__sparse_near_of(world, component);
-    if (sparse != NULL) return weft__sparse_entity_remove(world, entity, sparse);
+    const weft__sparse_near *near = weft__sparse_near_of(world, component);
+    if (near != NULL) return weft__sparse_entity_remove(world, entity, near->sparse);
     return change_by_edge(world, entity, component, true);
 }
 

@@ -67,58 +67,62 @@ weft_result weft__sparse_entity_add(weft_world *world, weft_entity handle,
                                     const weft__sparse *sparse)
 {
     uint64_t entity = weft__entity_bits(handle);
-    if (UNLIKELY(world->front.busy != 0 || world->archetypes.has_residues))
+    if (__builtin_expect(world->front.busy != 0 || world->archetypes.has_residues, 0))
         return add_slowly(world, handle, sparse);
-    if (UNLIKELY(!weft__sparse_is_alive(world, entity))) return add_slowly(world, handle, sparse);
+    if (__builtin_expect(!weft__sparse_is_alive(world, entity), 0))
+        return add_slowly(world, handle, sparse);
     weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
-    if (UNLIKELY(x_slot == NULL)) return add_slowly(world, handle, sparse);
-    if (UNLIKELY(at_load_rlx(x_slot) != 0)) return WEFT_OK; /* relaxed: idle; it has one */
+    if (__builtin_expect(x_slot == NULL, 0)) return add_slowly(world, handle, sparse);
+    if (__builtin_expect(at_load_rlx(x_slot) != 0, 0))
+        return WEFT_OK; /* relaxed: idle; it has one */
     weft__chunk *chunk = weft__sparse_chunk_ready(world, sparse);
-    if (UNLIKELY(chunk == NULL)) return add_slowly(world, handle, sparse);
+    if (__builtin_expect(chunk == NULL, 0)) return add_slowly(world, handle, sparse);
     weft__sparse_row_enter(world, chunk, x_slot, entity);
     return WEFT_OK;
 }
 
-/* The last row of a chunk, not counted any more, fills a hole of bytes, and may become ready. */
-static __attribute__((noinline)) weft_result last_row_ends(const weft__chunk *chunk, uint32_t row,
-                                                           weft__chunk *tail, uint32_t bytes)
+/* The last row of a chunk, not counted any more, fills a hole with a value of any size, and may
+ * become ready. */
+static __attribute__((noinline)) weft_result
+last_row_ends(const weft__sparse *sparse, const weft__chunk *chunk, uint32_t row, weft__chunk *tail)
 {
-    if ((chunk != tail || row != tail->count) && bytes != 0)
+    if ((chunk != tail || row != tail->count) && sparse->value_bytes != 0)
         weft__value_copy(weft__chunk_value(chunk, 1, row), weft__chunk_value(tail, 1, tail->count),
-                         bytes);
-    weft__row_last_ends(tail);
+                         sparse->value_bytes);
+    if (weft__sparse_may_be_ready(tail)) weft__row_last_ends(tail);
     return WEFT_OK;
 }
 
+/* In an order that keeps few values at once: instructions are what limits it. */
 weft_result weft__sparse_entity_remove(weft_world *world, weft_entity handle,
                                        const weft__sparse *sparse)
 {
     uint64_t entity = weft__entity_bits(handle), moved;
-    uint32_t location;
-    weft__entity_block *const *blocks = sparse->blocks;
-    weft_a64 *x_slot = weft__sparse_slot_at(blocks, entity);
-    weft__chunk *chunk = weft__sparse_chunk_of(world, x_slot, entity, &location);
+    weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
+    uint32_t location = weft__sparse_location(x_slot, entity);
     weft__chunk *tail = sparse->tuple->room;
-    if (UNLIKELY(chunk == NULL || tail == NULL || world->front.busy != 0))
+    if (__builtin_expect(location == 0 || tail == NULL || world->front.busy != 0, 0))
         return remove_slowly(world, handle, sparse);
-    uint32_t last = tail->count - 1, row = location - chunk->location;
-    if (UNLIKELY(!weft__sparse_may_fill(sparse, chunk, row, tail, last)))
-        return remove_slowly(world, handle, sparse);
-    weft__sparse_row_leave(world, chunk, tail, last);
-    char *to = chunk->base, *from = tail->base;
-    size_t bytes = sparse->value_bytes;
-    memcpy(&moved, from + last * sizeof moved, sizeof moved);
+    uint32_t last = tail->count - 1;
+    if (__builtin_expect(last == 0, 0)) return remove_slowly(world, handle, sparse);
+    weft__chunk *chunk = weft__sparse_chunk(world, location);
     at_store_rlx(x_slot, 0); /* relaxed: idle */
-    if (moved != entity) {
-        memcpy(to + row * sizeof moved, &moved, sizeof moved);
-        /* relaxed: idle */
-        at_store_rlx(weft__sparse_slot_at(blocks, moved), moved >> 32 << 32 | location);
-    }
-    if (UNLIKELY((tail->ready_end | tail->is_zero) != 0))
-        return last_row_ends(chunk, row, tail, sparse->value_bytes);
-    if (moved == entity || bytes == 0) return WEFT_OK;
-    to += chunk->layout->columns[1].offset;
-    from += tail->layout->columns[1].offset;
+    weft__sparse_row_leave(world, chunk, tail, last);
+    memcpy(&moved, tail->base + last * sizeof moved, sizeof moved);
+    uint32_t row = location - chunk->location;
+    bool may_be_ready = weft__sparse_may_be_ready(tail);
+    if (moved == entity)
+        return __builtin_expect(may_be_ready, 0) ? last_row_ends(sparse, chunk, row, tail)
+                                                 : WEFT_OK;
+    uint32_t shift = sparse->slice_shift;
+    weft__version_follow(&chunk->x_versions[row >> shift], &tail->x_versions[last >> shift]);
+    /* relaxed: idle */
+    at_store_rlx(weft__sparse_slot_in(sparse->blocks, moved), moved >> 32 << 32 | location);
+    memcpy(chunk->base + row * sizeof moved, &moved, sizeof moved);
+    size_t bytes = sparse->value_bytes;
+    if (__builtin_expect(may_be_ready, 0) || bytes - 4 > 12)
+        return may_be_ready || bytes != 0 ? last_row_ends(sparse, chunk, row, tail) : WEFT_OK;
+    char *to = weft__chunk_column(chunk, 1), *from = weft__chunk_column(tail, 1);
     return weft__sparse_value_put(to + row * bytes, from + last * bytes, bytes);
 }
 
@@ -136,14 +140,15 @@ weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle, const
                                     const void *value)
 {
     uint64_t entity = weft__entity_bits(handle);
-    uint32_t location;
     const weft__sparse *sparse = type->sparse;
     size_t bytes = sparse->value_bytes;
     if (__builtin_expect(world->front.busy != 0 || sparse->is_special || bytes == 0, 0))
         return set_slowly(world, handle, type, value);
     weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
-    weft__chunk *chunk = weft__sparse_chunk_of(world, x_slot, entity, &location);
-    if (chunk != NULL) {
+    uint32_t location = weft__sparse_location(x_slot, entity);
+    weft__chunk *chunk;
+    if (location != 0) {
+        chunk = weft__sparse_chunk(world, location);
         uint32_t row = location - chunk->location;
         weft__stamp(&chunk->x_versions[row >> sparse->slice_shift], world->front.version);
         return weft__sparse_value_put(weft__chunk_value(chunk, 1, row), value, bytes);

@@ -41,7 +41,7 @@ static_assert(sizeof(weft__description) == 16, "what stands behind it is aligned
  * sparse == NULL, and no component of these ids has the key, or the key is its type's. */
 #define WEFT__SPARSE_NEAR 8u
 typedef struct weft__sparse_near {
-    uint64_t key; /* world << 32 | id of the component */
+    uint64_t key; /* weft__sparse_key of the component */
     const struct weft__sparse *sparse;
 } weft__sparse_near;
 

@@ -73,7 +73,8 @@ void weft__sparse_enlist(weft_world *world, const weft__type *type)
     world->types.sparse = type;
     weft__sparse_near *near = &world->types.near[type->id % WEFT__SPARSE_NEAR];
     if (near->sparse == NULL)
-        *near = (weft__sparse_near){(uint64_t)world->front.number << 32 | type->id, type->sparse};
+        *near =
+            (weft__sparse_near){weft__sparse_key(weft__component(world, type->id)), type->sparse};
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
         world->archetypes.by_id[i]->flags |= WEFT__MAY_HAVE_SPARSE;
 }

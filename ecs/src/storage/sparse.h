@@ -17,6 +17,8 @@
 #include "structure.h"
 #include "world_state.h"
 
+#include <string.h>
+
 /* Owned by its type; ends with the world. Always, for each entity:
  *   its slot is 0, or its version is the entity's, which is alive and no residue, and the location
  *   is that of the row of `archetype` whose entity it is;
@@ -37,14 +39,22 @@ typedef struct weft__sparse {
     uint32_t block_count;   /* that were made */
 } weft__sparse;
 
-/* What a SPARSE component has; NULL: it is none, or not near. `world` may be NULL. */
-static inline const weft__sparse *weft__sparse_near_of(const weft_world *world,
-                                                       weft_component component)
+/* A component as one word; 0: the null one. Copied: the compiler would put it together. */
+static inline uint64_t weft__sparse_key(weft_component component)
+{
+    uint64_t key;
+    memcpy(&key, &component, sizeof key);
+    return key;
+}
+
+/* The shortest way to what a SPARSE component has; NULL: it is none, or not near. `world` may be
+ * NULL. */
+static inline const weft__sparse_near *weft__sparse_near_of(const weft_world *world,
+                                                            weft_component component)
 {
     if (world == NULL) return NULL;
     const weft__sparse_near *near = &world->types.near[component.id % WEFT__SPARSE_NEAR];
-    uint64_t key = (uint64_t)component.world << 32 | component.id;
-    return __builtin_expect(near->key == key, 0) ? near->sparse : NULL;
+    return __builtin_expect(near->key == weft__sparse_key(component), 0) ? near : NULL;
 }
 
 /* Where entities with a component of this type have their row; NULL: they have none. */

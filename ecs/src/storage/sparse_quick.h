@@ -14,27 +14,30 @@
 
 #include <string.h>
 
-#define LIKELY(x) __builtin_expect(x, 1)
-#define UNLIKELY(x) __builtin_expect(x, 0)
-
-/* The slot in a block of a table as weft__sparse.blocks; NULL: there is no block. */
-static inline weft_a64 *weft__sparse_slot_at(weft__entity_block *const *blocks, uint64_t entity)
+/* The slot of an entity whose block is there, of a table as weft__sparse.blocks. */
+static inline weft_a64 *weft__sparse_slot_in(weft__entity_block *const *blocks, uint64_t entity)
 {
     weft__entity_block *block = blocks[(uint32_t)entity / WEFT__BLOCK_SLOTS];
-    if (UNLIKELY(block == NULL)) return NULL;
     return &block->x_slots[(uint32_t)entity % WEFT__BLOCK_SLOTS];
+}
+
+/* The same of any entity; NULL: there is no block. */
+static inline weft_a64 *weft__sparse_slot_at(weft__entity_block *const *blocks, uint64_t entity)
+{
+    if (__builtin_expect(blocks[(uint32_t)entity / WEFT__BLOCK_SLOTS] == NULL, 0)) return NULL;
+    return weft__sparse_slot_in(blocks, entity);
 }
 
 /* Whether the entity is alive and has a row. False also where that is not seen quickly. */
 static inline bool weft__sparse_is_alive(const weft_world *world, uint64_t entity)
 {
     weft__entity_block *const *seen = world->front.maps.seen;
-    if (UNLIKELY(seen == NULL)) return false;
+    if (__builtin_expect(seen == NULL, 0)) return false;
     const weft_a64 *x_own = weft__sparse_slot_at(seen, entity);
-    if (UNLIKELY(x_own == NULL)) return false;
+    if (__builtin_expect(x_own == NULL, 0)) return false;
     uint64_t own = at_load_rlx(x_own); /* relaxed: idle */
-    if (UNLIKELY((own ^ entity) >> 32 != 0)) return false;
-    return LIKELY((uint32_t)own != 0);
+    if (__builtin_expect((own ^ entity) >> 32 != 0, 0)) return false;
+    return __builtin_expect((uint32_t)own != 0, 1);
 }
 
 /* The chunk whose next row is ready; NULL: there is none. */
@@ -42,8 +45,7 @@ static inline weft__chunk *weft__sparse_chunk_ready(const weft_world *world,
                                                     const weft__sparse *sparse)
 {
     weft__chunk *chunk = sparse->tuple->room;
-    if (UNLIKELY(chunk == NULL) || UNLIKELY(!weft__row_is_ready(world, chunk))) return NULL;
-    return chunk;
+    return chunk != NULL && weft__row_is_ready(world, chunk) ? chunk : NULL;
 }
 
 /* The next row, which is ready, is the entity's, whose slot this is, empty. */
@@ -55,16 +57,18 @@ static inline void weft__sparse_row_enter(weft_world *world, weft__chunk *chunk,
     weft__row_ready_enter(world, chunk, entity);
 }
 
-/* The chunk and location that a slot leads to; NULL: the entity has none. */
-static inline weft__chunk *weft__sparse_chunk_of(const weft_world *world, const weft_a64 *x_slot,
-                                                 uint64_t entity, uint32_t *location)
+/* The location that a slot leads to; 0: the entity has none. */
+static inline uint32_t weft__sparse_location(const weft_a64 *x_slot, uint64_t entity)
 {
-    *location = 0;
-    if (__builtin_expect(x_slot == NULL, 0)) return NULL;
+    if (__builtin_expect(x_slot == NULL, 0)) return 0;
     uint64_t slot = at_load_rlx(x_slot); /* relaxed: idle */
-    if (UNLIKELY((slot ^ entity) >> 32 != 0) || UNLIKELY((uint32_t)slot == 0)) return NULL;
-    *location = (uint32_t)slot;
-    return world->berths.at[(uint32_t)slot >> WEFT__BERTH_SHIFT].chunk;
+    return __builtin_expect((slot ^ entity) >> 32 == 0, 1) ? (uint32_t)slot : 0;
+}
+
+/* The chunk of a location that is in use. */
+static inline weft__chunk *weft__sparse_chunk(const weft_world *world, uint32_t location)
+{
+    return world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
 }
 
 /* Writes a value. OK, for a call at the end. */
@@ -79,15 +83,13 @@ static inline weft_result weft__sparse_value_put(char *to, const void *value, si
     return WEFT_OK;
 }
 
-/* Whether row `last` of `tail`, its last one, may take the place of a row by copying bytes: it is
- * not the only one of its chunk, and the slices of both have one version. */
-static inline bool weft__sparse_may_fill(const weft__sparse *sparse, const weft__chunk *chunk,
-                                         uint32_t row, const weft__chunk *tail, uint32_t last)
+/* Whether rows of a chunk are ready, or would be without being zeroed: in one load. */
+static inline bool weft__sparse_may_be_ready(const weft__chunk *chunk)
 {
-    if (UNLIKELY(last == 0)) return false;
-    uint32_t shift = sparse->slice_shift;
-    uint32_t version = at_load_rlx(&chunk->x_versions[row >> shift]);        /* relaxed: idle */
-    return LIKELY(version == at_load_rlx(&tail->x_versions[last >> shift])); /* relaxed: idle */
+    uint64_t both;
+    _Static_assert(offsetof(weft__chunk, is_zero) == offsetof(weft__chunk, ready_end) + 4, "");
+    memcpy(&both, (const char *)chunk + offsetof(weft__chunk, ready_end), sizeof both);
+    return both != 0;
 }
 
 /* A row of `chunk` goes, and the last one of `tail`, row `last`, takes its place. */
