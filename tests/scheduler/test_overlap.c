@@ -6,8 +6,10 @@
 
 #include "atomic.h"
 #include "os_fault.h"
+#include "part_order.h"
 #include "plain.h"
 #include "random.h"
+#include "registry.h"
 #include "run_choice.h"
 
 #include <pthread.h>
@@ -470,6 +472,115 @@ PLAIN_TEST(random_frames_have_the_same_values_in_order_and_at_once)
     }
 }
 
+/* ---- what a serial system waits for goes first ---- */
+
+static void copy_twice(weft_slice *slice, void *user)
+{
+    uint32_t *to = weft_slice_write(slice, 0);
+    const uint32_t *from = weft_slice_read(slice, 1);
+    (void)user;
+    for (uint32_t i = 0; i < slice->count; i++) to[i] = 2 * from[i];
+}
+
+static void system_copy(overlap_bed *bed, const char *name, weft_component to, weft_component from)
+{
+    weft_system_desc desc = {
+        .name = name,
+        .run = copy_twice,
+        .over.rows.terms = {{to, WEFT_WRITE, WEFT_ALL, 0}, {from, WEFT_READ, WEFT_ALL, 0}}};
+    CHECK(weft_system_create(bed->world, &desc).id != 0);
+}
+
+static void count_rows(weft_slice *slice, void *user)
+{
+    (void)slice;
+    (void)user;
+}
+
+/* On rows of their own: c is increased, a made of c and b of a, in one stage; a serial system waits
+ * for a, so that b is made beside it. Returns the segment, whose first plan is made. */
+static weft__segment *split_bed_open(overlap_bed *bed)
+{
+    bed_open(bed);
+    const weft_component all[] = {bed->a, bed->b, bed->c, bed->mark};
+    weft_component d = weft_component_create_plain(bed->world, "d", 4, 4, 0);
+    rows_of(bed, d);
+    system_add(bed, "beside", add_one, WEFT_SYSTEM_NOT_FUSED, d, WEFT_WRITE);
+    weft_archetype archetype = weft_archetype_create(bed->world, all, 4);
+    CHECK_OK(weft_entity_create_many(bed->world, archetype, 3000, NULL));
+    system_add(bed, "increase", add_one, 0, bed->c, WEFT_WRITE);
+    system_copy(bed, "make a", bed->a, bed->c);
+    system_copy(bed, "make b", bed->b, bed->a);
+    system_add(bed, "serial", count_rows, WEFT_SYSTEM_SERIAL, bed->a, WEFT_READ);
+    CHECK_OK(weft_world_step(bed->world, 0));
+    weft__scheduler *scheduler = weft__scheduler_of(bed->world);
+    CHECK_U64(scheduler->segment_count, 1);
+    CHECK(scheduler->segments[0].plan == &scheduler->segments[0].plans[WEFT__PLAN_WHOLE]);
+    return &scheduler->segments[0];
+}
+
+static void check_made(const overlap_bed *bed, uint32_t steps)
+{
+    weft_query all = weft_query_create(bed->world,
+                                       &(weft_query_desc){.terms = {{bed->a, WEFT_READ, 0, 0},
+                                                                    {bed->b, WEFT_READ, 0, 0},
+                                                                    {bed->c, WEFT_READ, 0, 0}}});
+    weft_cursor cursor = weft_query_begin(bed->world, all);
+    while (weft_query_next(&cursor)) {
+        const uint32_t *a = weft_slice_read(&cursor.slice, 0);
+        const uint32_t *b = weft_slice_read(&cursor.slice, 1);
+        const uint32_t *c = weft_slice_read(&cursor.slice, 2);
+        for (uint32_t i = 0; i < cursor.slice.count; i++)
+            CHECK(c[i] == steps && a[i] == 2 * steps && b[i] == 4 * steps);
+    }
+}
+
+PLAIN_TEST(what_a_serial_system_waits_for_is_a_task_before_the_rest_of_its_stage)
+{
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        overlap_bed bed;
+        const weft__segment *segment = split_bed_open(&bed);
+        weft__scheduler *scheduler = weft__scheduler_of(bed.world);
+        if (seed != 0)
+            CHECK(weft__part_order_begin(scheduler, WEFT__PART_DRAW, seed, NULL, 0) != NULL);
+        uint32_t splits = 0;
+        for (uint32_t step = 2; step < 10; step++) {
+            CHECK_OK(weft_world_step(bed.world, 0));
+            check_made(&bed, step);
+            splits += segment->plan == &segment->plans[WEFT__PLAN_SPLIT];
+        }
+        CHECK_U64(splits, 4); /* each kind of graph in turn */
+        CHECK_U64(segment->plans[WEFT__PLAN_SPLIT].task_count,
+                  segment->plans[WEFT__PLAN_WHOLE].task_count + 1);
+        bed_close(&bed);
+    }
+}
+
+/* The last run of a match, which the split graph loses: stages are next, without another look. */
+PLAIN_TEST(stages_after_a_split_graph_are_run_whole)
+{
+    overlap_bed bed;
+    weft__segment *segment = split_bed_open(&bed);
+    weft__scheduler *scheduler = weft__scheduler_of(bed.world);
+    CHECK_OK(weft_world_step(bed.world, 0));
+    CHECK(segment->plan == &segment->plans[WEFT__PLAN_SPLIT]);
+    scheduler->options.is_always_parallel = false;
+    segment->choice = (weft__segment_choice){
+        .way = WEFT__WAY_SPLIT,
+        .rival = WEFT__WAY_STAGES,
+        .match_runs = 2 * WEFT__MATCH_RUNS - 1,
+        .times = {{UINT64_C(7) << 40, {UINT64_C(1) << 40, UINT64_C(1) << 40}, 7},
+                  {8 << 20, {1 << 20, 1 << 20}, 8}}};
+    CHECK_OK(weft_world_step(bed.world, 0));
+    CHECK(segment->choice.rest != 0);
+    CHECK(segment->plan == &segment->plans[WEFT__PLAN_WHOLE]);
+    for (uint32_t step = 4; step < 10; step++) {
+        CHECK_OK(weft_world_step(bed.world, 0));
+        check_made(&bed, step);
+    }
+    bed_close(&bed);
+}
+
 /* ---- which way a segment runs ---- */
 
 /* Frames of a segment that takes stages_ns or graph_ns, but ten times as long whenever `disturbed`
@@ -486,7 +597,7 @@ static uint32_t choose_frames(weft__segment_choice *choice, uint32_t count, uint
             way = weft__segment_choice_way(choice);
             uint64_t ns = way == WEFT__WAY_GRAPH ? graph_ns : stages_ns;
             if (disturbed != 0 && i % disturbed == 0) ns *= 10;
-            weft__segment_choice_learn(choice, way, ns, WEFT__WAYS);
+            weft__segment_choice_learn(choice, way, ns, 2);
         }
         graphs += way == WEFT__WAY_GRAPH;
     }

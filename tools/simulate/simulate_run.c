@@ -11,6 +11,7 @@
 #include "jobs_engine.h"
 #include "run_choice.h"
 
+#define WAYS 2u /* of a segment: stages, or the graph that was recorded */
 #define WARM_UP (2u * WEFT__MATCH_RUNS + 1) /* frames: the ways of segments have been compared */
 
 /* What is known of the stages of a number. */
@@ -31,6 +32,7 @@ typedef struct node_state {
 typedef struct segment_state {
     weft__segment_choice choice;
     uint32_t frames_to_ask;
+    uint64_t graph_runs;
     weft_job_graph *graph;
 } segment_state;
 
@@ -249,14 +251,14 @@ static void run_graph(runner *r, uint32_t first, uint32_t end)
     prepare_tasks(r, graph, first, end);
     hint_frame(r);
     bool in_question;
-    if (weft__segment_choice_ranks(&segment->choice, &in_question) ||
+    if (weft__graph_ranks(segment->graph_runs, &in_question) ||
         (in_question && has_changed(r, graph)))
         make_graph(r, graph, segment);
-    segment->choice.graph_runs++;
+    segment->graph_runs++;
     uint64_t begin_ps = sim_now_ps();
     weft_job_graph_run(weft_job_pool_owner(r->pool), segment->graph, NULL);
     uint64_t ps = sim_now_ps() - begin_ps;
-    weft__segment_choice_learn(&segment->choice, WEFT__WAY_GRAPH, ps / 1000, WEFT__WAYS);
+    weft__segment_choice_learn(&segment->choice, WEFT__WAY_GRAPH, ps / 1000, WAYS);
     if (!r->is_measured || r->out->graph_ps == NULL) return;
     r->out->graph_ps[number] += ps;
     r->out->graph_runs[number]++;
@@ -274,8 +276,7 @@ static void run_asked(runner *r, uint32_t first, uint32_t end)
     } else {
         uint64_t begin_ps = sim_now_ps();
         run_stages(r, first, end);
-        weft__segment_choice_learn(choice, WEFT__WAY_STAGES, (sim_now_ps() - begin_ps) / 1000,
-                                   WEFT__WAYS);
+        weft__segment_choice_learn(choice, WEFT__WAY_STAGES, (sim_now_ps() - begin_ps) / 1000, WAYS);
     }
     segment->frames_to_ask = choice->rest + 1;
 }

@@ -3,8 +3,10 @@
  *
  * Systems that collide are ordered by an edge between their tasks; near collisions inside a stage
  * put fused systems into one task. Fused systems that run over the same archetypes and wait for the
- * same tasks share one, too: a chunk is then in the cache for all of them. Edges that a chain of
- * others implies are left out. Made when a segment first takes long enough; then kept until the
+ * same tasks share one, too: a chunk is then in the cache for all of them. In the second plan those
+ * that a serial system of a later stage waits for are a task apart from the others of their stage,
+ * which then run beside that system: a near collision between the two is an edge. Edges that a
+ * chain of others implies are left out. A plan is made when it is first wanted, then kept until the
  * schedule is compiled again. */
 #include "segment_graph.h"
 
@@ -28,6 +30,7 @@ typedef struct placed_item {
 typedef struct drawing {
     weft__scheduler *scheduler;
     weft__segment *segment;
+    weft__task_plan *plan; /* to be made */
     weft__arena_block *arena;
     weft__system **systems; /* [count] */
     uint32_t count;
@@ -36,6 +39,7 @@ typedef struct drawing {
     uint64_t *preds;         /* [count][words] tasks of earlier stages that its own waits for */
     uint64_t *waits;         /* [task][words] the same, of tasks */
     uint32_t *parent;        /* [count] fused systems of one task; of a root itself */
+    bool *is_urgent;         /* [count] fused, and to go first; all false in the first plan */
     uint32_t *first_user;    /* [archetype] a fused system of this stage, + 1 */
     weft__system **in_order; /* what the tasks' lists are made of */
     bool is_failed;
@@ -77,13 +81,15 @@ static void list_systems(drawing *d)
     d->preds = take(d, &d->arena, (size_t)d->count * d->words, sizeof(uint64_t));
     d->waits = take(d, &d->arena, (size_t)d->count * d->words, sizeof(uint64_t));
     d->parent = take(d, &d->arena, d->count, sizeof(uint32_t));
+    d->is_urgent = take(d, &d->arena, d->count, sizeof(bool));
+    d->plan->task_of = take(d, &d->plan->arena, d->count, sizeof(uint32_t));
     d->first_user = take(d, &d->arena, weft__archetype_count(scheduler->world), sizeof(uint32_t));
     if (d->is_failed) return;
     uint32_t at = 0;
     for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
         for (uint32_t k = 0; k < scheduler->stages[i].system_count; k++, at++) {
             d->systems[at] = scheduler->stages[i].systems[k];
-            d->systems[at]->task = at; /* its local number, until it has a task */
+            d->systems[at]->number = at;
             d->parent[at] = at;
         }
 }
@@ -115,7 +121,7 @@ static void find_collisions(drawing *d)
         const weft__system *first = scheduler->ordered[scheduler->barriers[i].before];
         const weft__system *second = scheduler->ordered[scheduler->barriers[i].after];
         if (first->stage >= d->segment->first_stage && second->stage < d->segment->end_stage)
-            set_bit(row_of(d, d->before, second->task), first->task);
+            set_bit(row_of(d, d->before, second->number), first->number);
     }
 }
 
@@ -153,19 +159,21 @@ static void find_predecessors(drawing *d, uint32_t first, uint32_t end)
     for (uint32_t i = first; i < end; i++)
         for (uint32_t k = 0; k < first; k++)
             if (has_bit(row_of(d, d->before, i), k))
-                set_bit(row_of(d, d->preds, i), d->systems[k]->task);
+                set_bit(row_of(d, d->preds, i), d->plan->task_of[k]);
     for (uint32_t i = first; i < end; i++)
         for (uint32_t k = first; k < i; k++)
-            if (has_bit(row_of(d, d->before, i), k)) unite(d, k, i);
+            if (has_bit(row_of(d, d->before, i), k) && d->is_urgent[i] == d->is_urgent[k])
+                unite(d, k, i);
 }
 
-/* Fused systems over the same archetypes that wait for the same tasks. */
-static void unite_by_archetype(drawing *d, uint32_t first, uint32_t end)
+/* Fused systems over the same archetypes that wait for the same tasks: the urgent ones, or the
+ * others. */
+static void unite_by_archetype(drawing *d, uint32_t first, uint32_t end, bool are_urgent)
 {
     uint32_t archetypes = weft__archetype_count(d->scheduler->world);
     memset(d->first_user, 0, archetypes * sizeof d->first_user[0]);
     for (uint32_t i = first; i < end; i++) {
-        if (!is_fused(d, i)) continue;
+        if (!is_fused(d, i) || d->is_urgent[i] != are_urgent) continue;
         const weft__query *query = d->systems[i]->context.query;
         for (uint32_t k = 0; k < query->match_count; k++) {
             uint32_t *user = &d->first_user[query->matches[k].number];
@@ -177,6 +185,29 @@ static void unite_by_archetype(drawing *d, uint32_t first, uint32_t end)
             const uint64_t *their = row_of(d, d->preds, root_of(d, *user - 1));
             if (memcmp(own, their, d->words * sizeof own[0]) == 0) unite(d, *user - 1, i);
         }
+    }
+}
+
+/* Whether it waits long enough for a part of a fused task, on one worker, while the others could do
+ * the rest of it. */
+static bool is_worth_a_split(const drawing *d, uint32_t system)
+{
+    if (is_fused(d, system) || d->systems[system]->flags != WEFT_SYSTEM_SERIAL) return false;
+    const weft__task_plan *whole = &d->segment->plans[WEFT__PLAN_WHOLE];
+    if (d->scheduler->options.is_always_parallel) return true;
+    return whole->graph != NULL &&
+           whole->tasks[whole->task_of[system]].time_ns >= WEFT__SPLIT_LEAST_NS;
+}
+
+/* Which fused systems [first, end) of a stage go first: what such a system waits for, and what
+ * these wait for. */
+static void find_urgent(drawing *d, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = end; i-- > first;) {
+        if (!is_fused(d, i)) continue;
+        for (uint32_t k = i + 1; k < d->count && !d->is_urgent[i]; k++)
+            d->is_urgent[i] = has_bit(row_of(d, d->before, k), i) &&
+                              (k < end ? d->is_urgent[k] : is_worth_a_split(d, k));
     }
 }
 
@@ -196,49 +227,61 @@ static void label(weft__task *task)
     if (used >= sizeof task->title) memcpy(task->title + sizeof task->title - 4, "...", 4);
 }
 
-/* The task of a root, with all its systems. */
-static void add_task(drawing *d, uint32_t root, uint32_t end, weft__stage *stage)
+/* An urgent task of the same stage, before which others must not run. */
+static void wait_for_urgent(drawing *d, uint32_t system, uint32_t first, uint32_t number)
 {
-    weft__segment *segment = d->segment;
-    uint32_t number = segment->task_count++;
-    weft__task *task = &segment->tasks[number];
+    for (uint32_t k = first; k < system; k++)
+        if (has_bit(row_of(d, d->before, system), k) && d->is_urgent[k] && !d->is_urgent[system])
+            set_bit(row_of(d, d->waits, number), d->plan->task_of[k]);
+}
+
+/* The task of a root, with all its systems, of the stage [first, end). */
+static void add_task(drawing *d, uint32_t root, uint32_t first, uint32_t end)
+{
+    uint32_t number = d->plan->task_count++;
+    weft__task *task = &d->plan->tasks[number];
     *task = (weft__task){.scheduler = d->scheduler,
                          .systems = d->in_order,
                          .stage = d->systems[root]->stage,
                          .is_fused = is_fused(d, root),
                          .on_owner = is_on_owner(d->systems[root])};
+    memcpy(row_of(d, d->waits, number), row_of(d, d->preds, root), d->words * sizeof(uint64_t));
     for (uint32_t i = root; i < end; i++) {
         if (root_of(d, i) != root) continue;
         task->systems[task->system_count++] = d->systems[i];
-        d->systems[i]->task = number;
+        d->plan->task_of[i] = number;
+        wait_for_urgent(d, i, first, number);
     }
     d->in_order += task->system_count;
-    memcpy(row_of(d, d->waits, number), row_of(d, d->preds, root), d->words * sizeof(uint64_t));
     label(task);
-    stage->task_count++;
+}
+
+/* The place of its task among those of a stage. */
+static uint32_t turn_of(const drawing *d, uint32_t system)
+{
+    enum { ALONE, URGENT, FUSED, ON_OWNER };
+    if (is_on_owner(d->systems[system])) return ON_OWNER;
+    if (!is_fused(d, system)) return ALONE;
+    return d->is_urgent[system] ? URGENT : FUSED;
 }
 
 /* In the order in which one worker would run them: systems alone, fused ones, the owner's. */
 static void make_tasks(drawing *d)
 {
-    weft__segment *segment = d->segment;
-    segment->tasks = take(d, &segment->arena, d->count, sizeof segment->tasks[0]);
-    d->in_order = take(d, &segment->arena, d->count, sizeof d->in_order[0]);
-    segment->task_count = 0;
+    weft__task_plan *plan = d->plan;
+    plan->tasks = take(d, &plan->arena, d->count, sizeof plan->tasks[0]);
+    d->in_order = take(d, &plan->arena, d->count, sizeof d->in_order[0]);
     if (d->is_failed) return;
     uint32_t first = 0;
-    for (uint32_t s = segment->first_stage; s < segment->end_stage; s++) {
-        weft__stage *stage = &d->scheduler->stages[s];
-        uint32_t end = first + stage->system_count;
+    for (uint32_t s = d->segment->first_stage; s < d->segment->end_stage; s++) {
+        uint32_t end = first + d->scheduler->stages[s].system_count;
+        if (plan == &d->segment->plans[WEFT__PLAN_SPLIT]) find_urgent(d, first, end);
         find_predecessors(d, first, end);
-        unite_by_archetype(d, first, end);
-        stage->tasks = &segment->tasks[segment->task_count];
-        stage->task_count = 0;
-        for (uint32_t kind = 0; kind < 3; kind++)
-            for (uint32_t i = first; i < end; i++) {
-                uint32_t own = is_on_owner(d->systems[i]) ? 2 : is_fused(d, i) ? 1 : 0;
-                if (own == kind && root_of(d, i) == i) add_task(d, i, end, stage);
-            }
+        unite_by_archetype(d, first, end, true);
+        unite_by_archetype(d, first, end, false);
+        for (uint32_t turn = 0; turn < 4; turn++)
+            for (uint32_t i = first; i < end; i++)
+                if (turn_of(d, i) == turn && root_of(d, i) == i) add_task(d, i, first, end);
         first = end;
     }
 }
@@ -249,65 +292,71 @@ static void make_tasks(drawing *d)
  * what one of them waits for needs no edge. */
 static void reduce(drawing *d)
 {
-    weft__segment *segment = d->segment;
-    uint32_t words = segment->task_count / 64 + 1;
-    segment->reach_words = words;
-    segment->reach =
-        take(d, &segment->arena, (size_t)segment->task_count * words, sizeof segment->reach[0]);
+    weft__task_plan *plan = d->plan;
+    uint32_t words = plan->task_count / 64 + 1;
+    plan->reach_words = words;
+    plan->reach = take(d, &plan->arena, (size_t)plan->task_count * words, sizeof plan->reach[0]);
     if (d->is_failed) return;
-    for (uint32_t t = 0; t < segment->task_count; t++) {
-        uint64_t *waits = row_of(d, d->waits, t), *reach = segment->reach + (size_t)t * words;
+    for (uint32_t t = 0; t < plan->task_count; t++) {
+        uint64_t *waits = row_of(d, d->waits, t), *reach = plan->reach + (size_t)t * words;
         for (uint32_t p = t; p-- > 0;) {
             if (!has_bit(waits, p)) continue;
             if (has_bit(reach, p)) {
                 waits[p / 64] &= ~(UINT64_C(1) << p % 64);
                 continue;
             }
-            const uint64_t *further = segment->reach + (size_t)p * words;
+            const uint64_t *further = plan->reach + (size_t)p * words;
             for (uint32_t w = 0; w < words; w++) reach[w] |= further[w];
             set_bit(reach, p);
-            segment->edge_count++;
+            plan->edge_count++;
         }
     }
 }
 
 static void list_edges(drawing *d)
 {
-    weft__segment *segment = d->segment;
-    segment->edges = take(d, &segment->arena, segment->edge_count, sizeof segment->edges[0]);
+    weft__task_plan *plan = d->plan;
+    plan->edges = take(d, &plan->arena, plan->edge_count, sizeof plan->edges[0]);
     if (d->is_failed) return;
     uint32_t count = 0;
-    for (uint32_t t = 0; t < segment->task_count; t++)
+    for (uint32_t t = 0; t < plan->task_count; t++)
         for (uint32_t p = 0; p < t; p++)
             if (has_bit(row_of(d, d->waits, t), p)) {
-                segment->edges[count][0] = p;
-                segment->edges[count++][1] = t;
+                plan->edges[count][0] = p;
+                plan->edges[count++][1] = t;
             }
-    WEFT_ASSERT(count == segment->edge_count);
+    WEFT_ASSERT(count == plan->edge_count);
 }
 
 /* Whether two tasks may run at once that are not both the owner's. */
-static bool has_overlap(const weft__segment *segment)
+static bool has_overlap(const weft__task_plan *plan)
 {
-    for (uint32_t t = 0; t < segment->task_count; t++)
+    for (uint32_t t = 0; t < plan->task_count; t++)
         for (uint32_t p = 0; p < t; p++)
-            if (!has_bit(segment->reach + (size_t)t * segment->reach_words, p) &&
-                !(segment->tasks[t].on_owner && segment->tasks[p].on_owner))
+            if (!has_bit(plan->reach + (size_t)t * plan->reach_words, p) &&
+                !(plan->tasks[t].on_owner && plan->tasks[p].on_owner))
                 return true;
     return false;
 }
 
+/* Whether it is another one than those that were made before. */
+static bool is_new(const weft__segment *segment, const weft__task_plan *plan)
+{
+    const weft__task_plan *whole = &segment->plans[WEFT__PLAN_WHOLE];
+    return plan == whole || plan->task_count != whole->task_count;
+}
+
 /* ---- the graph ---- */
 
-static weft_job_graph *make_graph(const weft__scheduler *scheduler, weft__segment *segment,
+static weft_job_graph *make_graph(const weft__scheduler *scheduler, weft__task_plan *plan,
                                   weft_job_fn run)
 {
     weft__memory *memory = scheduler->memory;
     weft_job_graph_node *nodes =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, segment->task_count, sizeof *nodes, 8);
+        weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, plan->task_count, sizeof *nodes, 8);
     if (nodes == NULL) return NULL;
-    for (uint32_t i = 0; i < segment->task_count; i++) {
-        weft__task *task = &segment->tasks[i];
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        weft__task *task = &plan->tasks[i];
         task->ranked_ns = task->time_ns;
         nodes[i] = (weft_job_graph_node){.fn = run,
                                          .argument = task,
@@ -316,17 +365,66 @@ static weft_job_graph *make_graph(const weft__scheduler *scheduler, weft__segmen
                                          .on_caller = task->on_owner};
     }
     const weft_job_graph_desc desc = {.nodes = nodes,
-                                      .node_count = segment->task_count,
-                                      .edges = (const uint32_t(*)[2])segment->edges,
-                                      .edge_count = segment->edge_count,
+                                      .node_count = plan->task_count,
+                                      .edges = (const uint32_t(*)[2])plan->edges,
+                                      .edge_count = plan->edge_count,
                                       .is_shared = true};
     weft_job_graph *graph = NULL;
     weft_job_graph_create(weft__front(scheduler->world)->host.pool, &desc, &graph);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, nodes, segment->task_count, sizeof *nodes, 8);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, nodes, plan->task_count, sizeof *nodes, 8);
     return graph;
 }
 
-static void forget_tasks(weft__scheduler *scheduler, weft__segment *segment)
+bool weft__segment_plan_make(weft__scheduler *scheduler, weft__segment *segment,
+                             weft__plan_kind kind, weft_job_fn run)
+{
+    weft__task_plan *plan = &segment->plans[kind];
+    if (plan->graph != NULL) return true;
+    drawing d = {.scheduler = scheduler, .segment = segment, .plan = plan};
+    list_systems(&d);
+    bool is_useful = !d.is_failed && d.count <= SYSTEMS_MOST;
+    if (is_useful) find_collisions(&d);
+    if (is_useful && !d.is_failed) make_tasks(&d);
+    if (is_useful && !d.is_failed) reduce(&d);
+    if (is_useful && !d.is_failed) list_edges(&d);
+    is_useful = is_useful && !d.is_failed && has_overlap(plan) && is_new(segment, plan);
+    if (is_useful) plan->graph = make_graph(scheduler, plan, run);
+    weft__arena_free(scheduler->memory, &d.arena);
+    if (plan->graph != NULL) return true;
+    weft__arena_free(scheduler->memory, &plan->arena);
+    *plan = (weft__task_plan){.arena = NULL};
+    return false;
+}
+
+/* Their entries are made again, task by task. */
+void weft__segment_plan_use(weft__scheduler *scheduler, weft__segment *segment,
+                            weft__plan_kind kind)
+{
+    weft__task_plan *plan = &segment->plans[kind];
+    if (segment->plan == plan) return;
+    WEFT_ASSERT(plan->graph != NULL);
+    segment->plan = plan;
+    uint32_t task = 0;
+    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++) {
+        weft__stage *stage = &scheduler->stages[i];
+        stage->entries_version = 0;
+        stage->tasks = &plan->tasks[task];
+        stage->task_count = 0;
+        for (; task < plan->task_count && plan->tasks[task].stage == i; task++)
+            stage->task_count++;
+    }
+}
+
+bool weft__segment_graph_rank(weft__scheduler *scheduler, weft__task_plan *plan, weft_job_fn run)
+{
+    weft_job_graph *graph = make_graph(scheduler, plan, run);
+    if (graph == NULL) return false;
+    weft_job_graph_destroy(plan->graph);
+    plan->graph = graph;
+    return true;
+}
+
+static void forget_tasks(weft__scheduler *scheduler, const weft__segment *segment)
 {
     for (uint32_t i = segment->first_stage; i < segment->end_stage; i++) {
         weft__stage *stage = &scheduler->stages[i];
@@ -334,50 +432,21 @@ static void forget_tasks(weft__scheduler *scheduler, weft__segment *segment)
         stage->tasks = NULL;
         stage->task_count = 0;
     }
-    segment->tasks = NULL;
-    segment->task_count = segment->edge_count = 0;
-}
-
-bool weft__segment_graph_make(weft__scheduler *scheduler, weft__segment *segment, weft_job_fn run)
-{
-    drawing d = {.scheduler = scheduler, .segment = segment};
-    list_systems(&d);
-    bool is_useful = !d.is_failed && d.count <= SYSTEMS_MOST;
-    if (is_useful) find_collisions(&d);
-    if (is_useful && !d.is_failed) make_tasks(&d);
-    if (is_useful && !d.is_failed) reduce(&d);
-    if (is_useful && !d.is_failed) list_edges(&d);
-    is_useful = is_useful && !d.is_failed && has_overlap(segment);
-    if (is_useful) segment->graph = make_graph(scheduler, segment, run);
-    weft__arena_free(scheduler->memory, &d.arena);
-    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
-        scheduler->stages[i].entries_version = 0; /* to be made again, task by task */
-    if (segment->graph != NULL) return true;
-    forget_tasks(scheduler, segment);
-    weft__arena_free(scheduler->memory, &segment->arena);
-    segment->may_overlap = false;
-    return false;
-}
-
-bool weft__segment_graph_rank(weft__scheduler *scheduler, weft__segment *segment, weft_job_fn run)
-{
-    weft_job_graph *graph = make_graph(scheduler, segment, run);
-    if (graph == NULL) return false;
-    weft_job_graph_destroy(segment->graph);
-    segment->graph = graph;
-    return true;
 }
 
 void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment)
 {
-    if (segment->graph != NULL) {
+    for (uint32_t i = 0; i < WEFT__PLANS; i++) {
+        weft__task_plan *plan = &segment->plans[i];
+        if (plan->graph == NULL) continue;
         weft__pool_drain_trace(weft__front(scheduler->world)->host.pool); /* labels of tasks */
-        weft_job_graph_destroy(segment->graph);
+        weft_job_graph_destroy(plan->graph);
+        weft__arena_free(scheduler->memory, &plan->arena);
+        *plan = (weft__task_plan){.arena = NULL};
     }
-    segment->graph = NULL;
     segment->choice = (weft__segment_choice){.way = WEFT__WAY_STAGES};
+    segment->plan = NULL;
     forget_tasks(scheduler, segment);
-    weft__arena_free(scheduler->memory, &segment->arena);
 }
 
 bool weft__segment_graph_orders(const weft__scheduler *scheduler, const weft__system *before,
@@ -385,7 +454,13 @@ bool weft__segment_graph_orders(const weft__scheduler *scheduler, const weft__sy
 {
     uint32_t number = scheduler->stages[before->stage].segment;
     const weft__segment *segment = &scheduler->segments[number];
-    if (segment->tasks == NULL || scheduler->stages[after->stage].segment != number) return true;
-    return before->task == after->task ||
-           has_bit(segment->reach + (size_t)after->task * segment->reach_words, before->task);
+    if (scheduler->stages[after->stage].segment != number) return true;
+    for (uint32_t i = 0; i < WEFT__PLANS; i++) {
+        const weft__task_plan *plan = &segment->plans[i];
+        if (plan->graph == NULL) continue;
+        uint32_t first = plan->task_of[before->number], second = plan->task_of[after->number];
+        if (first != second && !has_bit(plan->reach + (size_t)second * plan->reach_words, first))
+            return false;
+    }
+    return true;
 }

@@ -10,15 +10,21 @@
 
 #include "scheduler_state.h"
 
-/* Makes tasks and edges, and the graph, whose nodes `run` tasks, if these can overlap; the
- * entries of the stages are made again then. False: stage after stage is as good, or memory
- * ends; may_overlap is false then. */
-bool weft__segment_graph_make(weft__scheduler *scheduler, weft__segment *segment, weft_job_fn run);
+/* Makes tasks and edges, and the graph, whose nodes `run` tasks, if that was not done yet. The
+ * split plan is made after the whole one has run, because it depends on the times of tasks. False:
+ * tasks cannot overlap, the split one would be the whole one, or memory ends. */
+bool weft__segment_plan_make(weft__scheduler *scheduler, weft__segment *segment,
+                             weft__plan_kind kind, weft_job_fn run);
+/* Makes a plan that was made the one of the segment; entries of its stages are made again when they
+ * are next wanted, if it was another one. */
+void weft__segment_plan_use(weft__scheduler *scheduler, weft__segment *segment,
+                            weft__plan_kind kind);
 /* Makes the graph again, ranked by the times of the last run. False: no memory; it stays as it
  * was. */
-bool weft__segment_graph_rank(weft__scheduler *scheduler, weft__segment *segment, weft_job_fn run);
+bool weft__segment_graph_rank(weft__scheduler *scheduler, weft__task_plan *plan, weft_job_fn run);
+/* Frees all plans. */
 void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment);
-/* Whether the graph of their segment, if there is one, runs a system after an earlier one, or in
+/* Whether the graphs of their segment, if there are any, run a system after an earlier one, or in
  * one task with it. */
 bool weft__segment_graph_orders(const weft__scheduler *scheduler, const weft__system *before,
                                 const weft__system *after);

@@ -147,24 +147,24 @@ static void draw_items(weft__scheduler *scheduler, uint32_t stage, uint32_t firs
 }
 
 /* Whether a task that is not done yet must come before it. */
-static bool must_wait(const weft__segment *segment, const uint8_t *is_done, uint32_t task)
+static bool must_wait(const weft__task_plan *plan, const uint8_t *is_done, uint32_t task)
 {
-    for (uint32_t i = 0; i < segment->edge_count; i++)
-        if (segment->edges[i][1] == task && !is_done[segment->edges[i][0]]) return true;
+    for (uint32_t i = 0; i < plan->edge_count; i++)
+        if (plan->edges[i][1] == task && !is_done[plan->edges[i][0]]) return true;
     return false;
 }
 
 /* The items of all tasks lie behind each other from `begin` on; takes them in an order that the
  * graph allows. first[task]: its next part, ends[task]. */
-static void merge_tasks(weft__part_order *order, const weft__segment *segment, weft__part *merged,
+static void merge_tasks(weft__part_order *order, const weft__task_plan *plan, weft__part *merged,
                         uint32_t *nexts, const uint32_t *ends, uint8_t *is_done)
 {
-    uint32_t count = 0, left = segment->task_count;
+    uint32_t count = 0, left = plan->task_count;
     const weft__part *parts = order->lists[0].parts;
     while (left > 0) {
-        uint32_t task = draw(order, segment->task_count);
-        while (is_done[task] || must_wait(segment, is_done, task))
-            task = (task + 1) % segment->task_count;
+        uint32_t task = draw(order, plan->task_count);
+        while (is_done[task] || must_wait(plan, is_done, task))
+            task = (task + 1) % plan->task_count;
         if (nexts[task] < ends[task]) merged[count++] = parts[nexts[task]++];
         if (nexts[task] < ends[task]) continue;
         is_done[task] = 1;
@@ -172,15 +172,15 @@ static void merge_tasks(weft__part_order *order, const weft__segment *segment, w
     }
 }
 
-static void draw_tasks(weft__scheduler *scheduler, const weft__segment *segment, uint32_t *scratch)
+static void draw_tasks(weft__scheduler *scheduler, const weft__task_plan *plan, uint32_t *scratch)
 {
     weft__part_order *order = scheduler->part_order;
     weft__part_list *all = &order->lists[0];
-    uint32_t *nexts = scratch, *ends = scratch + segment->task_count;
-    uint8_t *is_done = (uint8_t *)(ends + segment->task_count);
+    uint32_t *nexts = scratch, *ends = scratch + plan->task_count;
+    uint8_t *is_done = (uint8_t *)(ends + plan->task_count);
     const uint32_t begin = all->count;
-    for (uint32_t i = 0; i < segment->task_count; i++) {
-        const weft__task *task = &segment->tasks[i];
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        const weft__task *task = &plan->tasks[i];
         const weft__stage *stage = &scheduler->stages[task->stage];
         nexts[i] = all->count;
         if (!task->on_owner) {
@@ -200,19 +200,19 @@ static void draw_tasks(weft__scheduler *scheduler, const weft__segment *segment,
     weft__part *merged =
         weft__alloc(order->memory, WEFT__MEMORY_SYSTEMS, count + 1, sizeof *merged, 8);
     if (merged == NULL) return; /* task after task is an order, too */
-    merge_tasks(order, segment, merged, nexts, ends, is_done);
+    merge_tasks(order, plan, merged, nexts, ends, is_done);
     memcpy(all->parts + begin, merged, count * sizeof *merged);
     weft__free(order->memory, WEFT__MEMORY_SYSTEMS, merged, count + 1, sizeof *merged, 8);
 }
 
-static void draw_segment(weft__scheduler *scheduler, const weft__segment *segment)
+static void draw_segment(weft__scheduler *scheduler, const weft__task_plan *plan)
 {
     weft__part_order *order = scheduler->part_order;
-    const uint32_t words = 3 * segment->task_count + 1;
+    const uint32_t words = 3 * plan->task_count + 1;
     uint32_t *scratch =
         weft__alloc_zeroed(order->memory, WEFT__MEMORY_SYSTEMS, words, sizeof *scratch, 8);
     if (scratch == NULL) return;
-    draw_tasks(scheduler, segment, scratch);
+    draw_tasks(scheduler, plan, scratch);
     weft__free(order->memory, WEFT__MEMORY_SYSTEMS, scratch, words, sizeof *scratch, 8);
 }
 
@@ -294,7 +294,7 @@ void weft__part_order_run(weft__scheduler *scheduler, uint32_t first, uint32_t e
     if (order->mode == WEFT__PART_DRAW) {
         order->next = all->count;
         if (segment != NULL)
-            draw_segment(scheduler, segment);
+            draw_segment(scheduler, segment->plan);
         else
             draw_items(scheduler, first, 0, scheduler->stages[first].item_count);
     }

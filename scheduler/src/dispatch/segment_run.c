@@ -34,34 +34,53 @@ static int run_task(weft_job_context *job, void *argument)
 
 /* ---- the decision ---- */
 
-static bool is_ready(weft__scheduler *scheduler, weft__segment *segment)
+/* Makes a plan the one of the segment; false: there is none, and not to be asked for again. */
+static bool use(weft__scheduler *scheduler, weft__segment *segment, weft__plan_kind kind)
 {
-    return segment->graph != NULL || weft__segment_graph_make(scheduler, segment, run_task);
+    bool is_made = weft__segment_plan_make(scheduler, segment, kind, run_task);
+    if (is_made)
+        weft__segment_plan_use(scheduler, segment, kind);
+    else if (kind == WEFT__PLAN_SPLIT)
+        segment->has_no_split = true;
+    else
+        segment->may_overlap = false;
+    return is_made;
+}
+
+/* What is_always_parallel asks for: each kind of graph in turn. */
+static weft__way way_for_tests(const weft__scheduler *scheduler, const weft__segment *segment)
+{
+    bool is_split = segment->plan != NULL && !segment->has_no_split && scheduler->pass % 2 == 0;
+    return is_split ? WEFT__WAY_SPLIT : WEFT__WAY_GRAPH;
 }
 
 bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment)
 {
-    weft__segment_choice *choice = &segment->choice;
-    choice->rest = 0;
-    if (scheduler->is_traced_in_detail) return false; /* weft simulate reads stages */
-    if (!scheduler->options.is_always_parallel &&
-        weft__segment_choice_way(choice) == WEFT__WAY_STAGES)
-        return false;
-    return is_ready(scheduler, segment);
+    segment->choice.rest = 0;
+    weft__way way = scheduler->options.is_always_parallel
+                        ? way_for_tests(scheduler, segment)
+                        : weft__segment_choice_way(&segment->choice);
+    if (scheduler->is_traced_in_detail) way = WEFT__WAY_STAGES; /* weft simulate reads stages */
+    if (way == WEFT__WAY_SPLIT && use(scheduler, segment, WEFT__PLAN_SPLIT)) return true;
+    bool has_whole = way != WEFT__WAY_STAGES ? use(scheduler, segment, WEFT__PLAN_WHOLE)
+                                             : segment->plan != NULL;
+    if (has_whole) weft__segment_plan_use(scheduler, segment, WEFT__PLAN_WHOLE);
+    return has_whole && way != WEFT__WAY_STAGES;
 }
 
 void weft__segment_record(weft__scheduler *scheduler, weft__segment *segment)
 {
-    if (!is_ready(scheduler, segment)) return;
+    if (!use(scheduler, segment, WEFT__PLAN_WHOLE)) return;
+    const weft__task_plan *plan = segment->plan;
     weft_job_context *owner = weft__front(scheduler->world)->host.context;
     uint32_t number = (uint32_t)(segment - scheduler->segments);
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "graph", number);
-    for (uint32_t i = 0; i < segment->task_count; i++)
-        weft__note(owner, WEFT_JOB_EVENT_MARK, segment->tasks[i].title,
-                   i << 1 | segment->tasks[i].on_owner);
-    for (uint32_t i = 0; i < segment->edge_count; i++)
+    for (uint32_t i = 0; i < plan->task_count; i++)
+        weft__note(owner, WEFT_JOB_EVENT_MARK, plan->tasks[i].title,
+                   i << 1 | plan->tasks[i].on_owner);
+    for (uint32_t i = 0; i < plan->edge_count; i++)
         weft__note(owner, WEFT_JOB_EVENT_MARK, "edge",
-                   segment->edges[i][0] << 16 | segment->edges[i][1]);
+                   plan->edges[i][0] << 16 | plan->edges[i][1]);
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "graph", number);
 }
 
@@ -69,24 +88,28 @@ void weft__segment_learn(weft__scheduler *scheduler, weft__segment *segment, wef
                          uint64_t ns)
 {
     weft__segment_choice *choice = &segment->choice;
+    const uint32_t ways = segment->has_no_split ? WEFT__WAY_GRAPH + 1 : WEFT__WAY_SPLIT + 1;
     if (!scheduler->options.is_always_parallel) {
-        weft__segment_choice_learn(choice, way, ns, WEFT__WAYS);
+        weft__segment_choice_learn(choice, way, ns, ways);
     } else {
         choice->last_way = way;
         choice->last_ns = ns;
     }
+    /* the next frame may run stages without a look, and these are loops over all their tasks */
+    if (choice->rest != 0 && segment->plan != NULL)
+        weft__segment_plan_use(scheduler, segment, WEFT__PLAN_WHOLE);
 }
 
 /* Whether some task takes another part of the whole than when the graph was ranked. */
-static bool has_changed(const weft__segment *segment)
+static bool has_changed(const weft__task_plan *plan)
 {
     uint64_t now = 0, then = 0;
-    for (uint32_t i = 0; i < segment->task_count; i++) {
-        now += segment->tasks[i].time_ns;
-        then += segment->tasks[i].ranked_ns;
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        now += plan->tasks[i].time_ns;
+        then += plan->tasks[i].ranked_ns;
     }
-    for (uint32_t i = 0; i < segment->task_count; i++) {
-        const weft__task *task = &segment->tasks[i];
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        const weft__task *task = &plan->tasks[i];
         if (weft__task_has_shifted(task->time_ns, task->ranked_ns, now, then)) return true;
     }
     return false;
@@ -94,6 +117,8 @@ static bool has_changed(const weft__segment *segment)
 
 void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment)
 {
+    weft__task_plan *plan = segment->plan;
+    weft__way way = plan == &segment->plans[WEFT__PLAN_SPLIT] ? WEFT__WAY_SPLIT : WEFT__WAY_GRAPH;
     weft_world *world = scheduler->world;
     weft_job_context *owner = weft__front(world)->host.context;
     if (!scheduler->has_frame_hint && owner == weft__front(world)->host.owner) {
@@ -101,20 +126,19 @@ void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment)
         scheduler->has_frame_hint = true;
     }
     bool in_question;
-    if (weft__segment_choice_ranks(&segment->choice, &in_question) ||
-        (in_question && has_changed(segment)))
-        weft__segment_graph_rank(scheduler, segment, run_task);
-    segment->choice.graph_runs++;
+    if (weft__graph_ranks(plan->runs, &in_question) || (in_question && has_changed(plan)))
+        weft__segment_graph_rank(scheduler, plan, run_task);
+    plan->runs++;
     if (weft__part_order_rules(scheduler->part_order)) {
         weft__part_order_run(scheduler, segment->first_stage, segment->end_stage, segment);
         return;
     }
     uint64_t begin = weft__scheduler_now(scheduler);
-    weft_result result = weft_job_graph_run(owner, segment->graph, NULL);
-    weft__segment_learn(scheduler, segment, WEFT__WAY_GRAPH,
-                        weft__scheduler_now(scheduler) - begin);
-    for (uint32_t i = 0; i < segment->task_count && result == WEFT_OK; i++)
-        result = segment->tasks[i].result;
+    weft_result result = weft_job_graph_run(owner, plan->graph, NULL);
+    const uint64_t ns = weft__scheduler_now(scheduler) - begin;
+    for (uint32_t i = 0; i < plan->task_count && result == WEFT_OK; i++)
+        result = plan->tasks[i].result;
+    weft__segment_learn(scheduler, segment, way, ns);
     if (result == WEFT_OK) return;
     weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                 "the systems of a step could not run on the pool: %s", weft_result_text(result));

@@ -212,7 +212,7 @@ static void run_recorded(weft__scheduler *scheduler, weft__stage *stage)
     weft_job_context *owner = owner_context(scheduler);
     for (uint32_t i = 0; i < stage->task_count; i++) {
         const weft__task *task = &stage->tasks[i];
-        uint32_t number = (uint32_t)(task - segment->tasks);
+        uint32_t number = (uint32_t)(task - segment->plan->tasks);
         weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "task", number);
         if (task->on_owner)
             weft__stage_run_main(scheduler, stage, task->first_entry, task->end_entry);

@@ -21,6 +21,7 @@
 #define WEFT__GRAPH_LEAST_NS 30000u /* segments that take longer run as graphs */
 #define WEFT__GRAPH_REMEASURE 64u   /* frames */
 #define WEFT__GRAPH_RANK_RUNS 128u
+#define WEFT__SPLIT_LEAST_NS 10000u /* serial systems that take longer are worth a plan */
 #define WEFT__MATCH_RUNS 8u       /* of each way */
 #define WEFT__MATCH_CLEAR_RUNS 4u /* of each, where one takes less than 4/5 of the other */
 #define WEFT__MATCH_LONGEST 2u    /* runs of each that do not count */
@@ -51,7 +52,7 @@ static inline void weft__stage_cost_learn(weft__stage_cost *cost, uint64_t ns, u
 typedef enum weft__way {
     WEFT__WAY_STAGES, /* one after the other */
     WEFT__WAY_GRAPH,
-    WEFT__WAYS /* how many there are */
+    WEFT__WAY_SPLIT /* a graph in which what a long serial system waits for is a task of its own */
 } weft__way;
 
 /* The runs of one way in a match. Owner: the choice.
@@ -97,7 +98,6 @@ typedef struct weft__segment_choice {
     uint32_t slow_runs;       /* of it, in a row */
     uint32_t last_way;        /* of the last run that was looked at, and its time */
     uint64_t last_ns;
-    uint64_t graph_runs;
 } weft__segment_choice;
 
 /* A, B, B, A, and so on: what changes from frame to frame does not always meet the same one. */
@@ -167,8 +167,7 @@ static inline void weft__segment_choice_learn(weft__segment_choice *choice, weft
     if (ns < (way == WEFT__WAY_STAGES ? WEFT__GRAPH_LEAST_NS : WEFT__GRAPH_LEAST_NS / 2)) {
         *choice = (weft__segment_choice){.rest = WEFT__GRAPH_REMEASURE,
                                          .last_way = way,
-                                         .last_ns = ns,
-                                         .graph_runs = choice->graph_runs};
+                                         .last_ns = ns};
     } else if (choice->runs_left != 0) {
         bool is_slow = ns > choice->usual_ns + choice->usual_ns / 2;
         choice->slow_runs = is_slow ? choice->slow_runs + 1 : 0;
@@ -182,12 +181,12 @@ static inline void weft__segment_choice_learn(weft__segment_choice *choice, weft
     }
 }
 
-/* Whether the graph is due to be ranked by the times of its tasks before its next run; in question,
- * if some of them have changed. */
-static inline bool weft__segment_choice_ranks(const weft__segment_choice *choice, bool *in_question)
+/* Whether a graph that has run `runs` times is due to be ranked by the times of its tasks before
+ * its next run; in question, if some of them have changed. */
+static inline bool weft__graph_ranks(uint64_t runs, bool *in_question)
 {
-    *in_question = choice->graph_runs % WEFT__GRAPH_RANK_RUNS == WEFT__GRAPH_RANK_RUNS - 1;
-    return choice->graph_runs == 2;
+    *in_question = runs % WEFT__GRAPH_RANK_RUNS == WEFT__GRAPH_RANK_RUNS - 1;
+    return runs == 2;
 }
 
 /* Whether a task takes another part of the whole than when the graph was ranked. */

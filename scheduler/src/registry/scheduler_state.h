@@ -79,7 +79,7 @@ typedef struct weft__system {
     uint32_t filter_version; /* of the filter the runs were made with */
     uint64_t runs;
     uint64_t total_ns; /* of the runs that were measured */
-    uint32_t task;     /* of its segment, where that has tasks */
+    uint32_t number;   /* in its segment, where that has a plan */
 } weft__system;
 
 /* Columns of one system in one chunk. `slice` is ready for slice 0 but for dt and worker. Owner:
@@ -158,23 +158,41 @@ typedef struct weft__task {
     char title[69]; /* "task " and their names, for traces */
 } weft__task;
 
-/* The stages between two sync points, and what of them may overlap. Owner: the compiled schedule
- * (segments[]); changed by the thread that owns the world, between segments.
- *   tasks == NULL: the graph was not made; else graph != NULL
+/* Tasks of a segment and which must have ended before which. Owner: the segment; its arrays lie in
+ * the arena.
+ *   graph != NULL, and all else is made, or nothing is
  *   bit a of reach[b * reach_words ...] is set  <=>  a chain of edges leads from task a to task b
- *   choice.last_way is the graph: tasks != NULL */
-typedef struct weft__segment {
-    uint32_t first_stage, end_stage;
-    bool may_overlap; /* several workers, or recorded; several systems, nothing asks for stages */
-    weft__segment_choice choice;
+ *   task_of[system->number] is the task of a system of the segment */
+typedef struct weft__task_plan {
     weft__arena_block *arena;
-    weft__task *tasks; /* in an order that respects every edge */
+    weft__task *tasks; /* in an order that respects every edge; those of a stage in a row */
     uint32_t task_count;
     uint32_t (*edges)[2]; /* tasks: before, after; none that a chain of others implies */
     uint32_t edge_count;
     uint64_t *reach;
     uint32_t reach_words;
+    uint32_t *task_of;
+    uint64_t runs;
     weft_job_graph *graph;
+} weft__task_plan;
+
+/* Plans of a segment: fused systems of a stage are one task, or those that a serial system of a
+ * later stage waits for are a task of their own, which goes first. */
+typedef enum weft__plan_kind { WEFT__PLAN_WHOLE, WEFT__PLAN_SPLIT, WEFT__PLANS } weft__plan_kind;
+
+/* The stages between two sync points, and what of them may overlap. Owner: the compiled schedule
+ * (segments[]); changed by the thread that owns the world, between segments.
+ *   plan == NULL: none was made; else it is one of plans[], and stages[].tasks are its tasks
+ *   plan is plans[WEFT__PLAN_SPLIT] only from a look at the segment to the next frame, which looks
+ *   again: a loop over a stage would run tasks at once that wait for each other
+ *   choice.last_way is a graph: plan != NULL */
+typedef struct weft__segment {
+    uint32_t first_stage, end_stage;
+    bool may_overlap; /* several workers, or recorded; several systems, nothing asks for stages */
+    bool has_no_split; /* the second plan was tried: it is the first one */
+    weft__segment_choice choice;
+    weft__task_plan plans[WEFT__PLANS];
+    weft__task_plan *plan;
 } weft__segment;
 
 /* In the last frame that was looked at. */
@@ -220,7 +238,7 @@ typedef struct weft__stage {
     weft_job_cost cost;
     weft__stage_cost probe;
     uint64_t time_ns;  /* of the last run, when measured */
-    weft__task *tasks; /* of its segment's graph; NULL: none was made */
+    weft__task *tasks; /* of its segment's plan; NULL: none was made */
     uint32_t task_count;
 } weft__stage;
 

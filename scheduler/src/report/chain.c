@@ -15,23 +15,30 @@ typedef struct chain {
     uint32_t last;      /* of the longest one; WEFT__NONE: nothing ran */
 } chain;
 
-static bool chain_find(const weft__scheduler *scheduler, const weft__segment *segment, chain *out)
+/* Its tasks; none, if no plan was made. */
+static const weft__task_plan *plan_of(const weft__segment *segment)
+{
+    static const weft__task_plan none = {.task_count = 0};
+    return segment->plan != NULL ? segment->plan : &none;
+}
+
+static bool chain_find(const weft__scheduler *scheduler, const weft__task_plan *plan, chain *out)
 {
     weft__memory *memory = scheduler->memory;
-    uint32_t count = segment->task_count, edge = 0;
+    uint32_t count = plan->task_count, edge = 0;
     *out = (chain){.last = WEFT__NONE};
     out->until = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, count, sizeof(uint64_t), 8);
     out->previous = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, count, sizeof(uint32_t), 8);
     if (out->until == NULL || out->previous == NULL) return false;
     for (uint32_t t = 0; t < count; t++) { /* edges ascend by their second task */
         out->previous[t] = WEFT__NONE;
-        for (; edge < segment->edge_count && segment->edges[edge][1] == t; edge++) {
-            uint32_t before = segment->edges[edge][0];
+        for (; edge < plan->edge_count && plan->edges[edge][1] == t; edge++) {
+            uint32_t before = plan->edges[edge][0];
             if (out->until[before] <= out->until[t]) continue;
             out->until[t] = out->until[before];
             out->previous[t] = before;
         }
-        out->until[t] += segment->tasks[t].time_ns;
+        out->until[t] += plan->tasks[t].time_ns;
         if (out->until[t] != 0 &&
             (out->last == WEFT__NONE || out->until[t] > out->until[out->last]))
             out->last = t;
@@ -39,9 +46,9 @@ static bool chain_find(const weft__scheduler *scheduler, const weft__segment *se
     return true;
 }
 
-static void chain_free(const weft__scheduler *scheduler, const weft__segment *segment, chain *c)
+static void chain_free(const weft__scheduler *scheduler, const weft__task_plan *plan, chain *c)
 {
-    uint32_t count = segment->task_count;
+    uint32_t count = plan->task_count;
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, c->until, count, sizeof(uint64_t), 8);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, c->previous, count, sizeof(uint32_t), 8);
 }
@@ -62,29 +69,31 @@ static uint32_t chain_turn(chain *c)
 uint64_t weft__segment_longest(const weft__scheduler *scheduler, const weft__segment *segment)
 {
     chain c;
-    bool is_found = chain_find(scheduler, segment, &c);
+    const weft__task_plan *plan = plan_of(segment);
+    bool is_found = chain_find(scheduler, plan, &c);
     uint64_t longest = is_found && c.last != WEFT__NONE ? c.until[c.last] : 0;
-    chain_free(scheduler, segment, &c);
+    chain_free(scheduler, plan, &c);
     return longest;
 }
 
 static void add_graph(weft__text *t, const weft__scheduler *scheduler, const weft__segment *segment)
 {
     chain c;
-    weft__text_add(t, "a graph of %u tasks and %u edges: %.1f us\n", segment->task_count,
-                   segment->edge_count, (double)segment->choice.last_ns / 1e3);
-    if (!chain_find(scheduler, segment, &c))
+    const weft__task_plan *plan = plan_of(segment);
+    weft__text_add(t, "a graph of %u tasks and %u edges: %.1f us\n", plan->task_count,
+                   plan->edge_count, (double)segment->choice.last_ns / 1e3);
+    if (!chain_find(scheduler, plan, &c))
         weft__text_add(t, "  no memory for its longest chain\n");
     else if (c.last == WEFT__NONE)
         weft__text_add(t, "  nothing ran\n");
     else {
         weft__text_add(t, "  longest chain, %.1f us:\n", (double)c.until[c.last] / 1e3);
         for (uint32_t at = chain_turn(&c); at != WEFT__NONE; at = c.previous[at])
-            weft__text_add(t, "    %-40s %10.1f us%s\n", weft__task_label(&segment->tasks[at]),
-                           (double)segment->tasks[at].time_ns / 1e3,
-                           segment->tasks[at].on_owner ? "  (main thread)" : "");
+            weft__text_add(t, "    %-40s %10.1f us%s\n", weft__task_label(&plan->tasks[at]),
+                           (double)plan->tasks[at].time_ns / 1e3,
+                           plan->tasks[at].on_owner ? "  (main thread)" : "");
     }
-    chain_free(scheduler, segment, &c);
+    chain_free(scheduler, plan, &c);
 }
 
 static void add_stages(weft__text *t, const weft__scheduler *scheduler,
@@ -119,6 +128,7 @@ void weft__segments_json(weft__text *t, const weft__scheduler *scheduler)
 {
     for (uint32_t i = 0; i < scheduler->segment_count; i++) {
         const weft__segment *segment = &scheduler->segments[i];
+        const weft__task_plan *plan = plan_of(segment);
         weft__text_add(t, "%s\n    {\"first_stage\": %u, \"stages\": %u, \"is_graph\": %s",
                        i == 0 ? "" : ",", segment->first_stage,
                        segment->end_stage - segment->first_stage,
@@ -126,8 +136,8 @@ void weft__segments_json(weft__text *t, const weft__scheduler *scheduler)
         weft__text_add(t, ", \"time_ns\": %llu, \"longest_chain_ns\": %llu, \"tasks\": [",
                        (unsigned long long)segment->choice.last_ns,
                        (unsigned long long)weft__segment_longest(scheduler, segment));
-        for (uint32_t k = 0; k < segment->task_count; k++) {
-            const weft__task *task = &segment->tasks[k];
+        for (uint32_t k = 0; k < plan->task_count; k++) {
+            const weft__task *task = &plan->tasks[k];
             weft__text_add(t, "%s{\"systems\": [", k == 0 ? "" : ", ");
             for (uint32_t s = 0; s < task->system_count; s++) {
                 if (s != 0) weft__text_add(t, ", ");
@@ -137,9 +147,9 @@ void weft__segments_json(weft__text *t, const weft__scheduler *scheduler)
                            task->on_owner ? "true" : "false", (unsigned long long)task->time_ns);
         }
         weft__text_add(t, "], \"edges\": [");
-        for (uint32_t k = 0; k < segment->edge_count; k++)
-            weft__text_add(t, "%s[%u, %u]", k == 0 ? "" : ", ", segment->edges[k][0],
-                           segment->edges[k][1]);
+        for (uint32_t k = 0; k < plan->edge_count; k++)
+            weft__text_add(t, "%s[%u, %u]", k == 0 ? "" : ", ", plan->edges[k][0],
+                           plan->edges[k][1]);
         weft__text_add(t, "]}");
     }
 }
