@@ -10,7 +10,6 @@
 #include "plain.h"
 #include "random.h"
 #include "registry.h"
-#include "run_choice.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -521,10 +520,10 @@ static weft__segment *split_bed_open(overlap_bed *bed)
 
 static void check_made(const overlap_bed *bed, uint32_t steps)
 {
-    weft_query all = weft_query_create(bed->world,
-                                       &(weft_query_desc){.terms = {{bed->a, WEFT_READ, 0, 0},
-                                                                    {bed->b, WEFT_READ, 0, 0},
-                                                                    {bed->c, WEFT_READ, 0, 0}}});
+    weft_query all =
+        weft_query_create(bed->world, &(weft_query_desc){.terms = {{bed->a, WEFT_READ, 0, 0},
+                                                                   {bed->b, WEFT_READ, 0, 0},
+                                                                   {bed->c, WEFT_READ, 0, 0}}});
     weft_cursor cursor = weft_query_begin(bed->world, all);
     while (weft_query_next(&cursor)) {
         const uint32_t *a = weft_slice_read(&cursor.slice, 0);
@@ -579,68 +578,4 @@ PLAIN_TEST(stages_after_a_split_graph_are_run_whole)
         check_made(&bed, step);
     }
     bed_close(&bed);
-}
-
-/* ---- which way a segment runs ---- */
-
-/* Frames of a segment that takes stages_ns or graph_ns, but ten times as long whenever `disturbed`
- * (a period; 0: never) divides the number of the frame; returns how many ran as a graph. */
-static uint32_t choose_frames(weft__segment_choice *choice, uint32_t count, uint64_t stages_ns,
-                              uint64_t graph_ns, uint32_t disturbed)
-{
-    uint32_t graphs = 0;
-    for (uint32_t i = 1; i <= count; i++) {
-        weft__way way = WEFT__WAY_STAGES;
-        if (choice->rest != 0)
-            choice->rest--;
-        else {
-            way = weft__segment_choice_way(choice);
-            uint64_t ns = way == WEFT__WAY_GRAPH ? graph_ns : stages_ns;
-            if (disturbed != 0 && i % disturbed == 0) ns *= 10;
-            weft__segment_choice_learn(choice, way, ns, 2);
-        }
-        graphs += way == WEFT__WAY_GRAPH;
-    }
-    return graphs;
-}
-
-PLAIN_TEST(the_way_that_takes_less_time_is_held)
-{
-    const uint32_t frames = 4000, compared = 2 * WEFT__MATCH_RUNS;
-    for (uint32_t disturbed = 0; disturbed <= 24; disturbed += 6) {
-        weft__segment_choice choice = {.rest = 0}, other = choice;
-        uint32_t graphs = choose_frames(&choice, frames, 100000, 95000, disturbed);
-        CHECK(graphs >= frames - 6 * compared); /* 128 frames, then 256, 512, 1024, 1024 */
-        graphs = choose_frames(&other, frames, 95000, 100000, disturbed);
-        CHECK(graphs >= WEFT__MATCH_RUNS && graphs <= 6 * compared);
-    }
-}
-
-PLAIN_TEST(a_way_that_is_much_slower_runs_four_times_only)
-{
-    weft__segment_choice choice = {.rest = 0};
-    const uint32_t clear = WEFT__MATCH_CLEAR_RUNS;
-    CHECK_U64(choose_frames(&choice, 2 * clear, 100000, 60000, 0), clear);
-    CHECK_U64(choose_frames(&choice, WEFT__HOLD_LEAST, 100000, 60000, 0), WEFT__HOLD_LEAST);
-    CHECK_U64(choose_frames(&choice, 2 * clear, 100000, 60000, 0), clear);
-}
-
-PLAIN_TEST(short_segments_run_stage_after_stage)
-{
-    weft__segment_choice choice = {.rest = 0};
-    CHECK_U64(choose_frames(&choice, 1000, WEFT__GRAPH_LEAST_NS - 1, 1000, 0), 0);
-    choice = (weft__segment_choice){.rest = 0};
-    choose_frames(&choice, 100, 100000, 60000, 0);
-    CHECK_U64(choose_frames(&choice, 1000, 14000, 14000, 0), 1); /* it has become short */
-}
-
-/* The frame does as much as before, but the graph no longer suits it. */
-PLAIN_TEST(a_graph_that_becomes_slow_is_compared_soon)
-{
-    weft__segment_choice choice = {.rest = 0};
-    choose_frames(&choice, 2000, 100000, 60000, 0);
-    CHECK_U64(choice.hold, WEFT__HOLD_MOST);
-    CHECK(choose_frames(&choice, 200, 100000, 150000, 0) <=
-          WEFT__HOLD_SLOW_RUNS + WEFT__MATCH_RUNS);
-    CHECK_U64(choice.way, WEFT__WAY_STAGES);
 }

@@ -276,7 +276,8 @@ static void run_asked(runner *r, uint32_t first, uint32_t end)
     } else {
         uint64_t begin_ps = sim_now_ps();
         run_stages(r, first, end);
-        weft__segment_choice_learn(choice, WEFT__WAY_STAGES, (sim_now_ps() - begin_ps) / 1000, WAYS);
+        weft__segment_choice_learn(choice, WEFT__WAY_STAGES, (sim_now_ps() - begin_ps) / 1000,
+                                   WAYS);
     }
     segment->frames_to_ask = choice->rest + 1;
 }

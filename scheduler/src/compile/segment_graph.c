@@ -410,8 +410,7 @@ void weft__segment_plan_use(weft__scheduler *scheduler, weft__segment *segment,
         stage->entries_version = 0;
         stage->tasks = &plan->tasks[task];
         stage->task_count = 0;
-        for (; task < plan->task_count && plan->tasks[task].stage == i; task++)
-            stage->task_count++;
+        for (; task < plan->task_count && plan->tasks[task].stage == i; task++) stage->task_count++;
     }
 }
 

@@ -62,8 +62,8 @@ bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment)
                         : weft__segment_choice_way(&segment->choice);
     if (scheduler->is_traced_in_detail) way = WEFT__WAY_STAGES; /* weft simulate reads stages */
     if (way == WEFT__WAY_SPLIT && use(scheduler, segment, WEFT__PLAN_SPLIT)) return true;
-    bool has_whole = way != WEFT__WAY_STAGES ? use(scheduler, segment, WEFT__PLAN_WHOLE)
-                                             : segment->plan != NULL;
+    bool has_whole =
+        way != WEFT__WAY_STAGES ? use(scheduler, segment, WEFT__PLAN_WHOLE) : segment->plan != NULL;
     if (has_whole) weft__segment_plan_use(scheduler, segment, WEFT__PLAN_WHOLE);
     return has_whole && way != WEFT__WAY_STAGES;
 }
@@ -79,8 +79,7 @@ void weft__segment_record(weft__scheduler *scheduler, weft__segment *segment)
         weft__note(owner, WEFT_JOB_EVENT_MARK, plan->tasks[i].title,
                    i << 1 | plan->tasks[i].on_owner);
     for (uint32_t i = 0; i < plan->edge_count; i++)
-        weft__note(owner, WEFT_JOB_EVENT_MARK, "edge",
-                   plan->edges[i][0] << 16 | plan->edges[i][1]);
+        weft__note(owner, WEFT_JOB_EVENT_MARK, "edge", plan->edges[i][0] << 16 | plan->edges[i][1]);
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "graph", number);
 }
 

@@ -22,10 +22,10 @@
 #define WEFT__GRAPH_REMEASURE 64u   /* frames */
 #define WEFT__GRAPH_RANK_RUNS 128u
 #define WEFT__SPLIT_LEAST_NS 10000u /* serial systems that take longer are worth a plan */
-#define WEFT__MATCH_RUNS 8u       /* of each way */
-#define WEFT__MATCH_CLEAR_RUNS 4u /* of each, where one takes less than 4/5 of the other */
-#define WEFT__MATCH_LONGEST 2u    /* runs of each that do not count */
-#define WEFT__HOLD_LEAST 128u     /* frames that a way is held, doubled up to 8 times as many */
+#define WEFT__MATCH_RUNS 8u         /* of each way */
+#define WEFT__MATCH_CLEAR_RUNS 4u   /* of each, where one takes less than 4/5 of the other */
+#define WEFT__MATCH_LONGEST 2u      /* runs of each that do not count */
+#define WEFT__HOLD_LEAST 128u       /* frames that a way is held, doubled up to 8 times as many */
 #define WEFT__HOLD_MOST 1024u
 #define WEFT__HOLD_SLOW_RUNS 16u /* in a row, longer by half than in the match: it is repeated */
 
@@ -165,9 +165,8 @@ static inline void weft__segment_choice_learn(weft__segment_choice *choice, weft
     choice->last_ns = ns;
     if (way != expected) return;
     if (ns < (way == WEFT__WAY_STAGES ? WEFT__GRAPH_LEAST_NS : WEFT__GRAPH_LEAST_NS / 2)) {
-        *choice = (weft__segment_choice){.rest = WEFT__GRAPH_REMEASURE,
-                                         .last_way = way,
-                                         .last_ns = ns};
+        *choice =
+            (weft__segment_choice){.rest = WEFT__GRAPH_REMEASURE, .last_way = way, .last_ns = ns};
     } else if (choice->runs_left != 0) {
         bool is_slow = ns > choice->usual_ns + choice->usual_ns / 2;
         choice->slow_runs = is_slow ? choice->slow_runs + 1 : 0;
