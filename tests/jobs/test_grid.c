@@ -222,11 +222,12 @@ static void check_same(const weft_grid *a, const weft_grid *b)
     CHECK(memcmp(one.cell_begin, other.cell_begin, (one.cell_count + 1) * sizeof(uint32_t)) == 0);
 }
 
-static void build_by(uint32_t workers, const weft_grid_points *points, const weft_grid *expected)
+static void build_by(uint32_t workers, const weft_grid_points *points, double reach,
+                     const weft_grid *expected)
 {
     weft_job_pool *pool;
     weft_grid *grid;
-    const weft_grid_desc desc = unit_box(0.02);
+    const weft_grid_desc desc = unit_box(reach);
     CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = workers}, &pool));
     CHECK_OK(weft_grid_create(&desc, &grid));
     float(*sorted)[3] = malloc(points->count * sizeof *sorted);
@@ -246,19 +247,26 @@ static void build_by(uint32_t workers, const weft_grid_points *points, const wef
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
-PLAIN_TEST(grids_are_equal_for_any_number_of_workers)
+/* With more cells than points, and with fewer: two workers sort in halves then. */
+static void check_workers(double reach)
 {
     float(*points)[3] = many_points(5);
     const weft_grid_points given = {points, sizeof *points, MANY, false, NULL};
-    const weft_grid_desc desc = unit_box(0.02);
+    const weft_grid_desc desc = unit_box(reach);
     weft_grid *expected;
     CHECK_OK(weft_grid_create(&desc, &expected));
     CHECK_OK(weft_grid_build(expected, NULL, &given));
-    build_by(1, &given, expected);
-    build_by(2, &given, expected);
-    build_by(5, &given, expected);
+    build_by(1, &given, reach, expected);
+    build_by(2, &given, reach, expected);
+    build_by(5, &given, reach, expected);
     weft_grid_destroy(expected);
     free(points);
+}
+
+PLAIN_TEST(grids_are_equal_for_any_number_of_workers)
+{
+    check_workers(0.02);
+    check_workers(0.03);
 }
 
 /* ---- refusals ---- */

@@ -89,6 +89,8 @@ void weft_grid_destroy(weft_grid *grid)
                sizeof(uint32_t), 64);
     weft__free(memory, WEFT__MEMORY_OTHER, grid->range_end, GRID_MAX_BLOCKS,
                sizeof *grid->range_end, 64);
+    weft__free(memory, WEFT__MEMORY_OTHER, grid->first_half, grid->cell_count,
+               sizeof *grid->first_half, 64);
     weft__memory last = *memory;
     weft__free(&last, WEFT__MEMORY_OTHER, grid, 1, sizeof *grid, 64);
 }

@@ -46,7 +46,8 @@ struct weft_grid {
     unsigned char *entries;             /* [capacity][entry_bytes], by range; or NULL */
     uint32_t (*range_end)[GRID_RANGES]; /* [GRID_MAX_BLOCKS]: of a block: counts, then places */
     uint32_t range_begin[GRID_RANGES + 1];
-    weft_job_cost costs[4]; /* of the loops: number, spread, sort, gather */
+    uint32_t *first_half;   /* [cell_count]: counts, then places, of the first half; or NULL */
+    weft_job_cost costs[6]; /* of the loops: number, spread, sort, gather, halves: number, put */
 };
 
 /* The greatest integer that is not above `value`, without libm; beyond 2^53 the value itself. */
