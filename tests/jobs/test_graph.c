@@ -222,7 +222,8 @@ static bool is_measured_at(uint64_t now, weft_job_graph *graph)
  * worker 1 never comes. */
 Test(graph, a_shared_graph_is_measured_in_order_now_and_then)
 {
-    const uint64_t period = WEFT__COST_CHECK_PERIOD, spin = 20000;
+    const uint64_t period = WEFT__COST_CHECK_PERIOD;
+    const uint32_t spin = 20000;
     test_os os;
     test_os_init(&os);
     os.table.clock_ns = told_clock;
