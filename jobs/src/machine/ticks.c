@@ -16,6 +16,30 @@ static void use_seam_clock(weft__ticks *ticks)
     ticks->origin_ns = ticks->origin_ticks = clock_ns(ticks->os);
 }
 
+#if WEFT__TICKS_TSC
+/* Both clocks at one time. */
+typedef struct moment {
+    uint64_t ns, ticks;
+} moment;
+
+/* The counter is read on both sides of the clock: of a few tries the one that took least, so that a
+ * thread that loses its processor in between gets no wrong rate. */
+static moment moment_read(const weft_os *os)
+{
+    enum { TRIES = 4 };
+    moment best = {0};
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < TRIES; i++) {
+        const uint64_t before = __builtin_ia32_rdtsc(), ns = clock_ns(os);
+        const uint64_t took = __builtin_ia32_rdtsc() - before;
+        if (took >= least) continue;
+        least = took;
+        best = (moment){ns, before + took / 2};
+    }
+    return best;
+}
+#endif
+
 void weft__ticks_init(weft__ticks *ticks, const weft_os *os, uint32_t calibration_ns)
 {
     *ticks = (weft__ticks){.os = os};
@@ -24,15 +48,16 @@ void weft__ticks_init(weft__ticks *ticks, const weft_os *os, uint32_t calibratio
 #if WEFT__TICKS_TSC
     /* A replaced clock is virtual time: the counter of the processor would contradict it. */
     if (os->clock_ns != weft__os_default()->clock_ns) return;
-    uint64_t begin_ns = clock_ns(os), begin = __builtin_ia32_rdtsc(), now_ns = begin_ns;
-    while (now_ns - begin_ns < calibration_ns) now_ns = clock_ns(os);
-    uint64_t passed = __builtin_ia32_rdtsc() - begin;
-    uint64_t rate = passed == 0 ? 0 : ((now_ns - begin_ns) << 32) / passed;
+    const moment begin = moment_read(os);
+    while (clock_ns(os) - begin.ns < calibration_ns) continue;
+    const moment end = moment_read(os);
+    const uint64_t passed = end.ticks - begin.ticks;
+    const uint64_t rate = passed == 0 ? 0 : ((end.ns - begin.ns) << 32) / passed;
     bool is_sane = rate > (UINT64_C(1) << 28) && rate < (UINT64_C(1) << 36); /* 62 MHz..16 GHz */
     if (!is_sane) return;
     ticks->is_tsc = true;
     ticks->ns_per_tick = rate;
-    ticks->origin_ticks = begin;
-    ticks->origin_ns = begin_ns;
+    ticks->origin_ticks = begin.ticks;
+    ticks->origin_ns = begin.ns;
 #endif
 }
