@@ -199,6 +199,35 @@ PLAIN_TEST(a_chunk_with_another_row_in_its_place_is_not_as_it_came)
     stage_end(&from);
 }
 
+PLAIN_TEST(chunks_that_a_restore_made_again_leave_like_those_that_came)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    weft_snapshot *snapshot;
+    weft_query all =
+        weft_query_create(to.world, &(weft_query_desc){.terms = {{to.place, WEFT_READ}}});
+    for (int round = 0; round < 2; round++) {
+        CHECK_OK(weft_stream_load(stream, 2, 0));
+        CHECK_OK(weft_stream_wait(to.world));
+        CHECK_OK(weft_snapshot_take(to.world, NULL, &snapshot));
+        CHECK_OK(weft_query_destroy_entities(to.world, all));
+        CHECK_U64(entities_of(to.world), 0);
+        CHECK_OK(weft_snapshot_restore(to.world, snapshot));
+        section_check(&to, 2, COUNT_2);
+        CHECK_OK(weft_stream_unload(stream, 2));
+        CHECK_OK(weft_stream_step(to.world, 0)); /* the crew frees chunks from here on */
+        for (uint32_t i = 0; i < 200; i++)
+            CHECK_OK(weft_entity_destroy(
+                to.world, weft_entity_create(to.world, WEFT_ARCHETYPE(to.world, to.tag))));
+        CHECK_OK(weft_stream_wait(to.world));
+        world_check(to.world);
+        CHECK_U64(entities_of(to.world), 0);
+        weft_snapshot_destroy(snapshot);
+    }
+    stage_end(&to);
+    stage_end(&from);
+}
+
 /* Handles of entities that ended. */
 typedef struct graves {
     weft_entity at[64];

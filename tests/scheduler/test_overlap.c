@@ -579,3 +579,22 @@ PLAIN_TEST(stages_after_a_split_graph_are_run_whole)
     }
     bed_close(&bed);
 }
+
+/* No serial system waits: the match against a split begins again without it, and ends. */
+PLAIN_TEST(a_match_against_a_split_that_there_is_not_begins_again)
+{
+    overlap_bed bed;
+    bed_open(&bed);
+    rows_of(&bed, bed.a);
+    rows_of(&bed, bed.b);
+    system_add(&bed, "one", add_one, 0, bed.a, WEFT_WRITE);
+    system_add(&bed, "other", add_one, WEFT_SYSTEM_NOT_FUSED, bed.b, WEFT_WRITE);
+    CHECK_OK(weft_world_step(bed.world, 0));
+    weft__segment *segment = &weft__scheduler_of(bed.world)->segments[0];
+    weft__scheduler_of(bed.world)->options.is_always_parallel = segment->has_no_split = false;
+    segment->choice = (weft__segment_choice){.way = WEFT__WAY_GRAPH}; /* the split is next */
+    for (uint32_t i = 0; segment->choice.rest + segment->choice.runs_left == 0; i++)
+        CHECK(weft_world_step(bed.world, 0) == WEFT_OK && i < 4 * WEFT__MATCH_RUNS);
+    CHECK(segment->has_no_split);
+    bed_close(&bed);
+}

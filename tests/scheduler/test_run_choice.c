@@ -53,7 +53,30 @@ PLAIN_TEST(short_segments_run_stage_after_stage)
     CHECK_U64(choose_frames(&choice, 1000, WEFT__GRAPH_LEAST_NS - 1, 1000, 0), 0);
     choice = (weft__segment_choice){.rest = 0};
     choose_frames(&choice, 100, 100000, 60000, 0);
-    CHECK_U64(choose_frames(&choice, 1000, 14000, 14000, 0), 1); /* it has become short */
+    CHECK_U64(choose_frames(&choice, 1000, 14000, 14000, 0),
+              WEFT__HOLD_OTHER_RUNS + 1); /* it has become short */
+}
+
+/* Stages take long enough, and a graph much less. */
+PLAIN_TEST(a_short_graph_is_a_gain)
+{
+    weft__segment_choice choice = {.rest = 0};
+    CHECK(choose_frames(&choice, 1000, 2 * WEFT__GRAPH_LEAST_NS, 10000, 0) >= 980);
+}
+
+/* Every fourth frame takes ten times as long, whichever frame of a match is the first of them. */
+PLAIN_TEST(work_of_every_fourth_frame_does_not_decide)
+{
+    for (uint32_t phase = 0; phase < 4; phase++) {
+        weft__segment_choice choice = {.rest = 0};
+        for (uint32_t i = 0; i < 2 * WEFT__MATCH_RUNS; i++) {
+            weft__way way = weft__segment_choice_way(&choice);
+            uint64_t ns = way == WEFT__WAY_GRAPH ? 95000 : 100000;
+            weft__segment_choice_learn(&choice, way, i % 4 == phase ? 10 * ns : ns, 2);
+        }
+        CHECK_U64(choice.way, WEFT__WAY_GRAPH);
+        CHECK(choice.runs_left != 0);
+    }
 }
 
 /* The frame does as much as before, but the graph no longer suits it. */
@@ -63,6 +86,6 @@ PLAIN_TEST(a_graph_that_becomes_slow_is_compared_soon)
     choose_frames(&choice, 2000, 100000, 60000, 0);
     CHECK_U64(choice.hold, WEFT__HOLD_MOST);
     CHECK(choose_frames(&choice, 200, 100000, 150000, 0) <=
-          WEFT__HOLD_SLOW_RUNS + WEFT__MATCH_RUNS);
+          WEFT__HOLD_OTHER_RUNS + WEFT__MATCH_RUNS);
     CHECK_U64(choice.way, WEFT__WAY_STAGES);
 }

@@ -42,8 +42,8 @@ typedef struct member {
  * member's copies is found in the member, as they are alike. A value. */
 typedef struct inner_reference {
     uint32_t column; /* of the copies */
-    uint32_t offset; /* in the value, or in the elements of the buffer */
     uint32_t target; /* member */
+    uint64_t offset; /* in the value, or in the elements of the buffer */
 } inner_reference;
 
 /* Neighbouring rows of copies of a member: those of ids[this]. Owner: the operation; in parallel
@@ -303,13 +303,13 @@ static bool column_list(instantiation *op, const member *m, const weft__column_c
         count = ((const weft_buffer *)(const void *)value)->count;
         value = weft_buffer_read((const weft_buffer *)(const void *)value);
     }
-    for (uint32_t i = 0; i < count * type->entity_offset_count; i++) {
-        uint32_t offset = i / type->entity_offset_count * (uint32_t)type->desc.size +
+    for (uint64_t i = 0; i < (uint64_t)count * type->entity_offset_count; i++) {
+        uint64_t offset = i / type->entity_offset_count * type->desc.size +
                           type->entity_offsets[i % type->entity_offset_count];
         weft_entity to;
         memcpy(&to, value + offset, sizeof to);
         uint32_t found = to.version == 0 ? 0 : *table_slot(op, to);
-        if (found != 0 && !reference_add(op, (inner_reference){copy->to, offset, found - 1}))
+        if (found != 0 && !reference_add(op, (inner_reference){copy->to, found - 1, offset}))
             return false;
     }
     return true;

@@ -107,7 +107,7 @@ typedef struct weft__chunk_table {
     uint32_t capacity; /* of at */
     uint32_t count;
     uint32_t id_word;   /* words of ids below have no free id */
-    weft__chunk *ended; /* objects for chunks to come, by room_next */
+    weft__chunk *ended; /* objects of the lines for chunks to come, by room_next */
 } weft__chunk_table;
 
 #define WEFT__SPARES 16u /* chunks of at most 4 KiB each */

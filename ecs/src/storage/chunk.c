@@ -392,6 +392,7 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
         weft__chunk gone = {
             .base = run.memory, .layout = layout, .first_unit = run.first, .unit_count = run.count};
         weft__chunk_memory_free(world, &gone);
+        if (weft__chunk_spares_free(world)) return weft__chunk_create(world, tuple, size_class);
         weft__error_memory(world, "chunk");
         return NULL;
     }

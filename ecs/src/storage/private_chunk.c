@@ -96,6 +96,7 @@ void weft__private_ids(weft__chunk *chunk)
 
 void weft__private_drop(weft_world *world, weft__chunk *chunk)
 {
+    WEFT_ASSERT(chunk->is_private); /* others are of lines, which are the owner's */
     weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
     weft__units_free(&world->units, chunk->first_unit, chunk->unit_count);
     weft__chunk_free(world, chunk);

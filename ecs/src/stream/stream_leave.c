@@ -134,11 +134,12 @@ weft_result weft__leave_end(weft__leave *leave)
 
 /* ---- what is as it came ---- */
 
-/* The chunk of a record if it holds exactly its rows; else NULL. */
+/* The chunk of a record if it holds exactly its rows; else NULL. One that a restore made again is
+ * the owner's to free. */
 static weft__chunk *chunk_as_it_came(const weft_world *world, const weft__loaded_chunk *known)
 {
     weft__chunk *chunk = known->id < world->chunks.end ? world->chunks.at[known->id] : NULL;
-    bool is_same = chunk != NULL && chunk->serial == known->serial &&
+    bool is_same = chunk != NULL && chunk->is_private && chunk->serial == known->serial &&
                    chunk->order_version == known->version && chunk->count == known->rows &&
                    (chunk->archetype->flags & WEFT__HAS_CLEANUP) == 0;
     return is_same ? chunk : NULL;

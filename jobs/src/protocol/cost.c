@@ -15,6 +15,7 @@
 #define ACCOUNT_MAX 16383                  /* 1,024 loops: what its field holds */
 #define CREDIT_MAX 64                      /* four loops; none: 7 % */
 #define CHECK_TICKS (UINT64_C(1) << 16)    /* about 25 us, four loops of 6 us */
+#define CHECK_SPIN_MOST (WEFT__COST_CHECK_PERIOD / 64) /* about 100 us of a search */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -49,6 +50,7 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
 
 bool weft__cost_is_checked(uint64_t now, uint64_t spin)
 {
+    if (spin > CHECK_SPIN_MOST) spin = CHECK_SPIN_MOST;
     return (now & (WEFT__COST_CHECK_PERIOD - 1)) < spin + CHECK_TICKS;
 }
 

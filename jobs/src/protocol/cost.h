@@ -97,8 +97,9 @@ static inline bool weft__cost_is_short(uint64_t predicted, const weft__cost_limi
 /* Whether short loops run inline at `now`, to measure what one worker takes. What is measured
  * beside helpers does not say it: rows lie in another core's cache, and a helper that searches may
  * have half of this core. An estimate fed by that calls a loss a gain for ever (9 %). All short
- * loops of a process run inline at the same times, so that its workers fall asleep: for the
- * `spin` ticks of a search and a little longer, 1 % of the time. */
+ * loops of a process run inline at the same times, so that its workers fall asleep (within a frame
+ * they may search on): for the `spin` ticks of a search, or 100 us, and a little longer, 1 to 2 %
+ * of the time. */
 bool weft__cost_is_checked(uint64_t now, uint64_t spin);
 
 /* Feeds a measurement: `ticks` of work for `count` items. */

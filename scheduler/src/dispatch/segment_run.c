@@ -34,7 +34,7 @@ static int run_task(weft_job_context *job, void *argument)
 
 /* ---- the decision ---- */
 
-/* Makes a plan the one of the segment; false: there is none, and not to be asked for again. */
+/* Makes a plan the one of the segment; false: there is none, which the segment notes. */
 static bool use(weft__scheduler *scheduler, weft__segment *segment, weft__plan_kind kind)
 {
     bool is_made = weft__segment_plan_make(scheduler, segment, kind, run_task);
@@ -54,6 +54,14 @@ static weft__way way_for_tests(const weft__scheduler *scheduler, const weft__seg
     return is_split ? WEFT__WAY_SPLIT : WEFT__WAY_GRAPH;
 }
 
+/* The way of this run, where that with a split was asked for: its match begins again without it. */
+static weft__way without_split(const weft__scheduler *scheduler, weft__segment *segment)
+{
+    segment->choice.match_runs = 0;
+    return scheduler->options.is_always_parallel ? WEFT__WAY_GRAPH
+                                                 : weft__segment_choice_way(&segment->choice);
+}
+
 bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment)
 {
     segment->choice.rest = 0;
@@ -61,7 +69,10 @@ bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment)
                         ? way_for_tests(scheduler, segment)
                         : weft__segment_choice_way(&segment->choice);
     if (scheduler->is_traced_in_detail) way = WEFT__WAY_STAGES; /* weft simulate reads stages */
-    if (way == WEFT__WAY_SPLIT && use(scheduler, segment, WEFT__PLAN_SPLIT)) return true;
+    if (way == WEFT__WAY_SPLIT && !segment->has_no_split &&
+        use(scheduler, segment, WEFT__PLAN_SPLIT))
+        return true;
+    if (way == WEFT__WAY_SPLIT) way = without_split(scheduler, segment);
     bool has_whole =
         way != WEFT__WAY_STAGES ? use(scheduler, segment, WEFT__PLAN_WHOLE) : segment->plan != NULL;
     if (has_whole) weft__segment_plan_use(scheduler, segment, WEFT__PLAN_WHOLE);

@@ -27,7 +27,7 @@
 #define WEFT__MATCH_LONGEST 2u      /* runs of each that do not count */
 #define WEFT__HOLD_LEAST 128u       /* frames that a way is held, doubled up to 8 times as many */
 #define WEFT__HOLD_MOST 1024u
-#define WEFT__HOLD_SLOW_RUNS 16u /* in a row, longer by half than in the match: it is repeated */
+#define WEFT__HOLD_OTHER_RUNS 16u /* in a row, far longer or shorter than in the match: again */
 
 /* What is known of the time of a stage. Owner: the stage. */
 typedef struct weft__stage_cost {
@@ -95,15 +95,17 @@ typedef struct weft__segment_choice {
     uint32_t match_runs;
     weft__way_times times[2]; /* of the way, of the rival, in this match */
     uint64_t usual_ns;        /* of the way that is held, in its match */
-    uint32_t slow_runs;       /* of it, in a row */
-    uint32_t last_way;        /* of the last run that was looked at, and its time */
+    uint32_t other_runs;      /* of it, in a row, of another time */
+    uint32_t last_way;        /* of the last run that was looked at, and its time; after a match,
+                                 of the way that won */
     uint64_t last_ns;
 } weft__segment_choice;
 
-/* A, B, B, A, and so on: what changes from frame to frame does not always meet the same one. */
+/* One of the way, then four of each in turn: what takes long in every second, fourth, sixth or
+ * eighth frame meets both alike. */
 static inline bool weft__match_has_rival_next(const weft__segment_choice *choice)
 {
-    return ((choice->match_runs + 1) / 2 & 1) != 0;
+    return ((choice->match_runs + 3) / 4 & 1) != 0;
 }
 
 /* The way of the next run. */
@@ -116,7 +118,7 @@ static inline weft__way weft__segment_choice_way(const weft__segment_choice *cho
 /* Matches the way against another one of `ways` ways. */
 static inline void weft__match_begin(weft__segment_choice *choice, uint32_t ways)
 {
-    choice->slow_runs = 0;
+    choice->other_runs = 0;
     choice->times[0] = choice->times[1] = (weft__way_times){.total_ns = 0};
     choice->rival = (choice->rival + 1) % ways;
     if (choice->rival == choice->way) choice->rival = (choice->rival + 1) % ways;
@@ -164,14 +166,14 @@ static inline void weft__segment_choice_learn(weft__segment_choice *choice, weft
     choice->last_way = way;
     choice->last_ns = ns;
     if (way != expected) return;
-    if (ns < (way == WEFT__WAY_STAGES ? WEFT__GRAPH_LEAST_NS : WEFT__GRAPH_LEAST_NS / 2)) {
+    if (way == WEFT__WAY_STAGES && ns < WEFT__GRAPH_LEAST_NS) {
         *choice =
             (weft__segment_choice){.rest = WEFT__GRAPH_REMEASURE, .last_way = way, .last_ns = ns};
     } else if (choice->runs_left != 0) {
-        bool is_slow = ns > choice->usual_ns + choice->usual_ns / 2;
-        choice->slow_runs = is_slow ? choice->slow_runs + 1 : 0;
+        bool is_other = ns > choice->usual_ns + choice->usual_ns / 2 || ns < choice->usual_ns / 2;
+        choice->other_runs = is_other ? choice->other_runs + 1 : 0;
         choice->runs_left--;
-        if (choice->slow_runs == WEFT__HOLD_SLOW_RUNS) choice->runs_left = choice->hold = 0;
+        if (choice->other_runs == WEFT__HOLD_OTHER_RUNS) choice->runs_left = choice->hold = 0;
     } else {
         if (choice->match_runs == 0) weft__match_begin(choice, ways);
         weft__way_times_add(&choice->times[weft__match_has_rival_next(choice)], ns);

@@ -59,7 +59,7 @@ typedef enum weft__plan_kind { WEFT__PLAN_WHOLE, WEFT__PLAN_SPLIT, WEFT__PLANS }
 typedef struct weft__segment {
     uint32_t first_stage, end_stage;
     bool may_overlap;  /* several workers, or recorded; several systems, nothing asks for stages */
-    bool has_no_split; /* the second plan was tried: it is the first one */
+    bool has_no_split; /* the second plan was tried in vain: mostly it is the first one */
     weft__segment_choice choice;
     weft__task_plan plans[WEFT__PLANS];
     weft__task_plan *plan;
