@@ -26,7 +26,7 @@ typedef struct placed_item {
 } placed_item;
 
 /* Making one graph. Systems have local numbers, in the order of stages. Owner:
- * weft__segment_graph_make, on its stack; arrays in `arena`. */
+ * weft__segment_plan_make, on its stack; arrays in `arena`. */
 typedef struct drawing {
     weft__scheduler *scheduler;
     weft__segment *segment;
