@@ -25,11 +25,6 @@ static weft__line_slab *slab_make(weft__lines *lines, weft__memory *memory, size
     size_t bytes = slab_bytes(lines->slab, needed);
     weft__line_slab *slab =
         weft__alloc(memory, WEFT__MEMORY_METADATA, bytes / WEFT__LINE, WEFT__LINE, WEFT__LINE);
-    if (slab == NULL && bytes > needed) { /* memory is short: this block alone */
-        bytes = needed;
-        slab =
-            weft__alloc(memory, WEFT__MEMORY_METADATA, bytes / WEFT__LINE, WEFT__LINE, WEFT__LINE);
-    }
     if (slab == NULL) return NULL;
     *slab = (weft__line_slab){.before = lines->slab, .bytes = bytes, .used = WEFT__LINE};
     lines->slab = slab;

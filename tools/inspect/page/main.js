@@ -70,7 +70,10 @@ function setState(kind, text) {
 }
 
 async function act(request) {
-  try { showStatus(await ask(request)); } catch (problem) { setState('lost', problem.message); }
+  try {
+    const now = await ask(request);
+    if (!(now.frame < status.frame)) showStatus(now); // else a later event came first
+  } catch (problem) { setState('lost', problem.message); }
 }
 
 function keys(event) {
