@@ -326,7 +326,7 @@ typedef struct weft_archetype_stats {
     uint64_t bytes;          /* mapped for its chunks */
     uint64_t bytes_used;     /* by the rows of its entities */
     uint64_t bytes_wasted;   /* by rows that are free, padding and alignment of columns */
-    uint64_t bytes_metadata; /* of its chunks, on the heap: versions, enable bits, chunk values */
+    uint64_t bytes_metadata; /* of its chunks: objects, versions, enable bits, chunk values */
     uint32_t chunks;
     uint32_t tuples;    /* combinations of shared values in its chunks; 1 without SHARED components;
                         0 without chunks */

@@ -230,7 +230,8 @@ typedef struct weft_world_stats {
     uint64_t rows_moved;     /* rows copied by structural changes since creation */
     uint64_t bytes_entities; /* directory and entity blocks */
     uint64_t bytes_chunks;   /* component storage, mapped */
-    uint64_t bytes_metadata; /* chunk metadata, archetypes, edges */
+    uint64_t bytes_metadata; /* chunk metadata, archetypes, edges; objects of chunks that ended
+                                stay for those to come */
     uint64_t bytes_types;
     uint64_t bytes_queries;
     uint64_t bytes_shared;
