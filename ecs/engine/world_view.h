@@ -37,6 +37,11 @@ uint32_t weft__chunk_id_end(const weft_world *world);
 uint64_t weft__entity_count(const weft_world *world);
 /* The chunk and row of an alive entity; NULL when it is not alive or not placed. */
 weft__chunk *weft__entity_row(const weft_world *world, weft_entity entity, uint32_t *row);
+/* The SPARSE types of an entity: the one after `type`, from NULL to NULL. */
+const weft__type *weft__entity_next_sparse(const weft_world *world, weft_entity entity,
+                                           const weft__type *type);
+/* Whether instances come without it: Prefab, CLEANUP and NOT_COPIED types. */
+bool weft__type_is_not_copied(const weft_world *world, const weft__type *type);
 /* The value of an entity by the map of its component; NULL: it has none, or another way may find
  * it. */
 const void *weft__entity_mapped(const weft_world *world, weft_entity entity, uint32_t component);

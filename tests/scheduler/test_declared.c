@@ -12,13 +12,13 @@
 typedef struct recording {
     uint32_t kind;
     uint32_t effects;
-    bool lists_a;       /* `records` holds component a only */
-    const char *word;   /* of the report; NULL: nothing is wrong */
-    uint32_t destroyed; /* components in `destroys`: none, a, or a and b */
+    bool lists_a;     /* `records` holds component a only */
+    const char *word; /* of the report; NULL: nothing is wrong */
+    uint32_t listed;  /* of a, b and beside, in `destroys`, for copies (13) in `records` */
 } recording;
 
 static weft_archetype only_a, grouped;
-static weft_component list, shared, bit;
+static weft_component list, shared, bit, beside;
 static weft_query all;
 
 static void record_kind(weft_slice *s, void *user)
@@ -31,6 +31,7 @@ static void record_kind(weft_slice *s, void *user)
     weft_slice rows;
     switch (r->kind) {
     case 0:
+    case 12: /* it has a SPARSE component, too */
         CHECK_OK(weft_recorder_destroy_entity(commands, self));
         break;
     case 1:
@@ -44,6 +45,7 @@ static void record_kind(weft_slice *s, void *user)
         CHECK_OK(weft_recorder_set(commands, made, b, &(uint32_t){1}, 4));
         break;
     case 4:
+    case 13: /* copies get it, too */
         CHECK(weft_recorder_instantiate(commands, self).version != 0);
         break;
     case 6:
@@ -94,7 +96,12 @@ PLAIN_TEST(commands_of_kinds_and_components_that_are_not_declared_are_named)
         {3, WEFT_RECORDS_CREATE, false, NULL}, /* what it made itself it may fill */
         {3, WEFT_RECORDS_ADD, false, "WEFT_RECORDS_CREATE"},
         {4, WEFT_RECORDS_DESTROY, false, "WEFT_RECORDS_CREATE"},
+        {4, WEFT_RECORDS_CREATE, true, "component b"},
         {4, WEFT_RECORDS_CREATE, false, NULL},
+        {12, WEFT_RECORDS_DESTROY, false, "component beside", 2},
+        {12, WEFT_RECORDS_DESTROY, false, NULL, 3},
+        {13, WEFT_RECORDS_CREATE, false, "component beside", 2},
+        {13, WEFT_RECORDS_CREATE, false, NULL, 3},
         {5, WEFT_RECORDS_CREATE, true, NULL},
         {5, WEFT_RECORDS_ANY, true, NULL},
         {6, WEFT_RECORDS_REMOVE, false, "component list"},
@@ -117,6 +124,9 @@ PLAIN_TEST(commands_of_kinds_and_components_that_are_not_declared_are_named)
         list = weft_component_create_plain(world, "list", 4, 4, WEFT_BUFFER);
         shared = weft_component_create_plain(world, "shared", 4, 4, WEFT_SHARED);
         bit = weft_component_create_plain(world, "bit", 0, 1, WEFT_ENABLEABLE);
+        beside = weft_component_create_plain(world, "beside", 4, 4, WEFT_SPARSE);
+        if (r->kind == 12 || r->kind == 13)
+            CHECK_OK(weft_entity_set(world, first, beside, &(uint32_t){1}, 4));
         only_a = weft_archetype_create(world, &a, 1);
         grouped = weft_archetype_create(world, (weft_component[]){a, shared}, 2);
         all = weft_query_create(world, &(weft_query_desc){.terms = {{a, WEFT_READ, WEFT_ALL, 0}}});
@@ -126,8 +136,9 @@ PLAIN_TEST(commands_of_kinds_and_components_that_are_not_declared_are_named)
                                  .effects = r->effects,
                                  .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
         if (r->lists_a) desc.records[0] = a;
-        if (r->destroyed > 0) desc.destroys[0] = a;
-        if (r->destroyed > 1) desc.destroys[1] = b;
+        for (uint32_t k = 0; k < r->listed; k++)
+            (r->kind == 13 ? desc.records : desc.destroys)[k] =
+                (const weft_component[]){a, b, beside}[k];
         CHECK(weft_system_create(world, &desc).id != 0);
         if (r->word == NULL)
             CHECK_OK(weft_world_step(world, 0));

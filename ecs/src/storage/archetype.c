@@ -13,6 +13,7 @@
 #include "sparse.h"
 #include "tuple.h"
 #include "world_state.h"
+#include "world_view.h"
 
 #include <string.h>
 
@@ -371,7 +372,7 @@ static bool is_not_left(const weft_world *world, const weft__type *type)
     return (type->desc.flags & WEFT_CLEANUP) == 0 && type->id != world->builtin.residue.id;
 }
 
-static bool is_not_instantiated(const weft_world *world, const weft__type *type)
+bool weft__type_is_not_copied(const weft_world *world, const weft__type *type)
 {
     return (type->desc.flags & (WEFT_CLEANUP | WEFT_NOT_COPIED)) != 0 ||
            type->id == world->builtin.prefab.id;
@@ -390,7 +391,7 @@ weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *arc
 weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *archetype)
 {
     if (archetype->instance == NULL)
-        archetype->instance = archetype_filter(world, archetype, is_not_instantiated, 0);
+        archetype->instance = archetype_filter(world, archetype, weft__type_is_not_copied, 0);
     return archetype->instance;
 }
 

@@ -25,7 +25,7 @@ weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *arc
 /* A residue with nothing left but its tag: rows that come to this archetype die
  * (weft__rows_die). */
 bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *archetype);
-/* What instances are made of: without Prefab, CLEANUP and NOT_COPIED types. */
+/* What instances are made of: without types that weft__type_is_not_copied names. */
 weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *archetype);
 
 /* Ascending ids of a caller's list, checked: valid, no RESOURCE, no duplicates. NULL: error

@@ -10,6 +10,7 @@
 #include "archetype_order.h"
 #include "error.h"
 #include "row_move.h"
+#include "world_view.h"
 
 #include <string.h>
 
@@ -369,4 +370,12 @@ void weft__sparse_leave(const weft__chunk *chunk, uint32_t first, uint32_t count
             (uint32_t)at_load_rlx(slot_of(sparse, entities[row])) == weft__location(chunk, row))
             slot_clear(sparse, entities[row]);
     }
+}
+
+const weft__type *weft__entity_next_sparse(const weft_world *world, weft_entity entity,
+                                           const weft__type *type)
+{
+    type = type == NULL ? world->types.sparse : type->sparse->next;
+    while (type != NULL && !weft__sparse_has(type, entity)) type = type->sparse->next;
+    return type;
 }

@@ -99,7 +99,8 @@ WEFT_API uint32_t weft_grid_cell_at(const weft_grid *grid, const double *positio
 /* ---- neighbours ---- */
 
 /* Places begin..end-1 hold points of cells that lie side by side. Across a periodic border add
- * shift[a] * (most[a] - least[a]) to the positions of these points to get them beside the cell. */
+ * shift[a] * (most[a] - least[a]) to the positions of these points to get them beside the cell:
+ * to positions within [least, most). One outside is sorted as if it were wrapped, not moved. */
 typedef struct weft_grid_run {
     uint32_t begin, end;
     int8_t shift[3];

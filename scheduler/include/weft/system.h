@@ -112,12 +112,13 @@ typedef struct weft_system_desc {
     uint32_t more_query_count;
     uint32_t flags;   /* weft_system_flags */
     uint32_t effects; /* weft_command_effects */
-    /* The components that effects name, those of created archetypes included; empty: any. */
+    /* The components that effects name, those of created archetypes and of what is instantiated
+     * included (SPARSE ones, too); empty: any. */
     weft_component records[WEFT_SYSTEM_LOOKUPS];
     const weft_component *more_records;
     uint32_t more_record_count;
-    /* The components that entities it destroys may have, those of linked entities included;
-     * empty: any. So systems that run over none of these entities need not wait for the
+    /* The components that entities it destroys may have, SPARSE ones and those of linked entities
+     * included; empty: any. So systems that run over none of these entities need not wait for the
      * commands. */
     weft_component destroys[WEFT_SYSTEM_LOOKUPS];
     const weft_component *more_destroys;

@@ -15,6 +15,7 @@
 #include "registry.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What a thread is doing. Owner: that thread, and it alone. */
 typedef struct doing {
@@ -165,8 +166,18 @@ static uint32_t unlisted(const weft__archetype *archetype, const uint32_t *compo
     return 0;
 }
 
+/* As unlisted, of the components that an entity has beside its archetype. */
+static uint32_t unlisted_sparse(const weft_world *world, weft_entity entity,
+                                const uint32_t *components, uint32_t count)
+{
+    const weft__type *type = NULL;
+    while ((type = weft__entity_next_sparse(world, entity, type)) != NULL)
+        if (!lists(components, count, type->id)) return type->id;
+    return 0;
+}
+
 /* A component of entities that a command destroys that is not among `destroys`; 0: none. Members
- * of their linked groups are not looked at. */
+ * of their linked groups are not looked at, nor SPARSE components of the rows of a query. */
 static uint32_t undeclared_destroyed(const weft__system *system, const weft__command *command)
 {
     const weft_world *world = system->context.world;
@@ -176,9 +187,12 @@ static uint32_t undeclared_destroyed(const weft__system *system, const weft__com
         const weft__chunk *chunk = weft__entity_is_deferred(command->entity)
                                        ? NULL
                                        : weft__entity_row(world, command->entity, &row);
-        return chunk == NULL
-                   ? 0
-                   : unlisted(chunk->archetype, declared->destroys, declared->destroy_count);
+        if (chunk == NULL) return 0;
+        uint32_t component =
+            unlisted(chunk->archetype, declared->destroys, declared->destroy_count);
+        return component != 0 ? component
+                              : unlisted_sparse(world, command->entity, declared->destroys,
+                                                declared->destroy_count);
     }
     const weft__query_handle *handle =
         weft__query_find(world, (weft_query){command->entity.index, weft__front(world)->number});
@@ -190,6 +204,28 @@ static uint32_t undeclared_destroyed(const weft__system *system, const weft__com
         if (component != 0) return component;
     }
     return 0;
+}
+
+/* A component that copies of an entity get and that is not among `records`; 0: none. Members of
+ * its linked group are not looked at. */
+static uint32_t undeclared_copied(const weft__system *system, const weft__command *command)
+{
+    const weft_world *world = system->context.world;
+    const weft__lists *declared = &system->lists;
+    weft_entity source;
+    uint32_t row;
+    memcpy(&source, command + 1, sizeof source);
+    const weft__chunk *chunk =
+        weft__entity_is_deferred(source) ? NULL : weft__entity_row(world, source, &row);
+    for (uint32_t i = 0; chunk != NULL && i < chunk->archetype->type_count; i++) {
+        const weft__type *type = chunk->archetype->types[i].type;
+        if (!weft__type_is_not_copied(world, type) &&
+            !lists(declared->records, declared->record_count, type->id))
+            return type->id;
+    }
+    return chunk == NULL
+               ? 0
+               : unlisted_sparse(world, source, declared->records, declared->record_count);
 }
 
 static const char *missing_effect(uint32_t effect)
@@ -241,11 +277,10 @@ static uint32_t undeclared_component(const weft__system *system, const weft__com
 {
     const weft_world *world = system->context.world;
     bool has_archetype = command->op == WEFT__COMMAND_CREATE || command->op == WEFT__COMMAND_ROWS;
-    bool is_of_none =
-        command->op == WEFT__COMMAND_INSTANTIATE || command->op == WEFT__COMMAND_SET_NAME;
     const weft__lists *declared = &system->lists;
     if (effect == WEFT_RECORDS_DESTROY) return undeclared_destroyed(system, command);
-    if (is_of_none) return 0;
+    if (command->op == WEFT__COMMAND_INSTANTIATE) return undeclared_copied(system, command);
+    if (command->op == WEFT__COMMAND_SET_NAME) return 0;
     if (has_archetype)
         return unlisted(weft__archetype_of_id(world, command->subject), declared->records,
                         declared->record_count);
