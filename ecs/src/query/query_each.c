@@ -35,6 +35,39 @@ static void call(const each_loop *loop, weft_slice *slice)
     if (WEFT_IS_CHECKED) weft__guard_close(guard, slice, &frame);
 }
 
+/* The bytes from one slice of a run to the next in each column; 0 where there is none. */
+static void find_steps(const weft_slice *run, uint32_t slice_rows, size_t *steps)
+{
+    const weft__place *places = run->places;
+    const weft__layout *layout = ((const weft__chunk *)run->chunk)->layout;
+    for (uint32_t t = 0; t < run->term_count; t++) {
+        uint32_t column = places[t].column;
+        steps[t] = column == WEFT__NO_PLACE ? 0 : layout->columns[column].bytes * slice_rows;
+    }
+}
+
+/* Calls for a run of slices of a chunk. From one slice to the next by additions: nothing but the
+ * columns is touched in between, neither the list of chunks nor versions (stamped for the whole
+ * run before; a callback may ask for those of its own slice only). */
+static void sweep(const each_loop *loop, weft_cursor *cursor, size_t *steps)
+{
+    weft_slice *slice = &cursor->slice;
+    const uint32_t slice_rows = 1u << ((const weft__chunk *)slice->chunk)->layout->slice_shift;
+    uint32_t rows = slice->count;
+    if (rows > slice_rows) find_steps(slice, slice_rows, steps);
+    for (; rows > slice_rows; rows -= slice_rows) {
+        slice->count = slice_rows;
+        call(loop, slice);
+        slice->entities += slice_rows;
+        slice->first += slice_rows;
+        slice->index++;
+        for (uint32_t t = 0; t < slice->term_count; t++) /* NULL: 0 bytes */
+            cursor->columns[t] = (void *)((uintptr_t)cursor->columns[t] + steps[t]);
+    }
+    slice->count = rows;
+    call(loop, slice);
+}
+
 static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     const each_loop *loop = argument;
@@ -44,16 +77,17 @@ static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint
         columns = weft__alloc(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
                               sizeof(void *), WEFT__QUERY_ALIGNMENT);
     if (columns == NULL) return WEFT_OUT_OF_MEMORY;
+    size_t steps[sizeof few / sizeof few[0]];
     weft_cursor cursor;
     weft__source_init(&cursor, &loop->context, loop->filter, columns);
-    cursor.run_slices = 1;
+    if (query->has_masking_terms || columns != few) cursor.run_slices = 1;
     cursor.slice.worker = weft_job_worker_index(job);
     weft__callback_error *record = &query->world->callback_errors[cursor.slice.worker];
     const uint32_t *outer = record->current;
     record->current = &cursor.slice.index;
     weft__callback_error *before = weft__error_divert(record);
     weft__source_begin(&cursor, begin, end);
-    while (weft__source_next(&cursor)) call(loop, &cursor.slice);
+    while (weft__source_next(&cursor)) sweep(loop, &cursor, steps);
     weft__error_divert(before);
     record->current = outer;
     if (columns != few) weft__query_free(query->world, columns, query->term_count, sizeof(void *));
