@@ -5,6 +5,7 @@
 usage: shards.py WEFT screen CATALOGUE HOURS RANKS
        shards.py WEFT demo TICKS RUNS [SIZE]      RUNS: ranks x workers, such as 1x2,2x1,3x2
        shards.py WEFT restart TICKS [SIZE]        half of them on 4 ranks, then half on 3 and on 8
+       shards.py WEFT killed
        shards.py WEFT stress ROUNDS RUNS
        shards.py WEFT trace MERGE             MERGE: tools/weft-trace-merge
        shards.py WEFT inspect
@@ -17,6 +18,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,6 +106,30 @@ def restart(ticks, folder, size=None):
         print(model, ticks, "ticks, restarted:", found["in one go"], flush=True)
 
 
+def killed(folder):
+    """A rank is killed in the middle of a run that saves all the time: the last checkpoint goes on, on another number of ranks."""
+    run(2, "shard-demo", "sheep", "--save-every", "5", code=2)
+    path = os.path.join(folder, "point")
+    command = ["mpirun", "--bind-to", "none", "-np", "2", WEFT, "shard-demo", "sheep", "--ticks", "1000000000", "--workers", "1", "--json",
+               "--hash-every", "5", "--save", path, "--save-every", "5"]
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            for count, _ in enumerate(process.stdout):
+                if count == 3: # tick 20: that of 15 is saved
+                    with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
+                        os.kill(int(file.read().split()[-1]), signal.SIGKILL)
+        finally:
+            process.terminate()
+    if process.returncode == 0:
+        sys.exit("a run whose rank was killed ended with status 0")
+    lines = map(json.loads, run(3, "shard-demo", "sheep", "--ticks", "0", "--load", path, "--json").splitlines())
+    (saved,) = [line for line in lines if line["type"] == "hash"]
+    if saved["tick"] < 15 or saved["tick"] % 5 != 0:
+        sys.exit("the checkpoint is of tick %d" % saved["tick"])
+    check_equal({"saved": "%d entities, %s" % (saved["entities"], saved["hash"]),
+                 "in one go": hash_of(1, 1, "sheep", saved["tick"])}, "a killed run")
+
+
 def stress(rounds, runs):
     found = {}
     for r in runs:
@@ -186,6 +212,8 @@ with tempfile.TemporaryDirectory(prefix="weft_shards_") as temporary, tempfile.T
     ENVIRONMENT["TMPDIR"] = own # of mpirun: in a shared folder, a run that ends removes what another is about to use
     if WHAT == "screen":
         screen(*REST, temporary)
+    elif WHAT == "killed":
+        killed(temporary)
     elif WHAT == "campaign":
         demo(1000, ["%dx%d" % (n, w) for n in (1, 2, 3, 4, 5, 8) for w in (1, 2)])
         restart(200, temporary)

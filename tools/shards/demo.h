@@ -20,6 +20,7 @@ typedef struct demo_options {
     uint32_t ticks, size; /* size: how many entities, about; 0: the model's own */
     uint32_t workers;
     uint32_t hash_every;     /* 0: at the end only */
+    uint32_t save_every;     /* steps; 0: at the end only */
     const char *save, *load; /* checkpoints; NULL: none */
     const char *data;        /* a file of initial values, for lj */
     uint32_t balance_every;  /* steps; 0: as the library does */

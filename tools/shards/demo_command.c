@@ -12,7 +12,8 @@
 
 static const char notes[] =
     "The hash is the same for any number of ranks and workers. A checkpoint (--save) can be "
-    "loaded on any number of ranks; give the same model, --size and --seed.\n"
+    "loaded on any number of ranks; give the same model, --size and --seed. The file is replaced "
+    "when a checkpoint is whole: after a rank died, begin with the last one.\n"
     "Models: flock, sheep, lj, satellites. docs/guide/shards.md says how they are written.";
 
 static const char examples[] = "mpirun -np 4 weft shard-demo flock --ticks 1000\n"
@@ -49,7 +50,8 @@ static int inspect_first(const char *value)
 static int run_demo(int argc, char **argv)
 {
     demo_options o = {.seed = 1, .is_json = false};
-    uint64_t ticks = 100, size = 0, workers = weft_cli_cpu_count(), hash_every = 0, balance = 0;
+    uint64_t ticks = 100, size = 0, workers = weft_cli_cpu_count(), hash_every = 0, balance = 0,
+             save_every = 0;
     bool is_list = false;
     const char *inspect = NULL;
     const weft_cli_option options[] = {
@@ -62,6 +64,7 @@ static int run_demo(int argc, char **argv)
         {"balance-every", "N", "steps between looks at the costs of ranks (default 64)",
          WEFT_CLI_COUNT, &balance, 1, 4e9},
         {"save", "FILE", "write a checkpoint at the end", WEFT_CLI_TEXT, &o.save, 0, 0},
+        {"save-every", "N", "write it every N steps, too", WEFT_CLI_COUNT, &save_every, 1, 4e9},
         {"load", "FILE", "begin with a checkpoint", WEFT_CLI_TEXT, &o.load, 0, 0},
         {"data", "FILE", "lj: atoms from a data file of LAMMPS", WEFT_CLI_TEXT, &o.data, 0, 0},
         {"inspect", WEFT_INSPECT_OPTION, &inspect, 0, 0},
@@ -81,6 +84,8 @@ static int run_demo(int argc, char **argv)
     if (is_list) return list_models(o.is_json), WEFT_CLI_OK;
     if (argc - first != 1)
         return weft_cli_misuse("shard-demo", "name one model: flock, sheep, lj or satellites");
+    if (save_every != 0 && !o.save)
+        return weft_cli_misuse("shard-demo", "--save-every needs a file: give --save FILE");
     const char *near = NULL;
     const demo_model *model = find(argv[first], &near);
     if (!model)
@@ -91,6 +96,7 @@ static int run_demo(int argc, char **argv)
     o.size = size ? (uint32_t)size : model->size;
     o.workers = (uint32_t)workers;
     o.hash_every = (uint32_t)hash_every;
+    o.save_every = (uint32_t)save_every;
     o.balance_every = (uint32_t)balance;
     return demo_run(model, &o, NULL);
 }

@@ -92,14 +92,14 @@ static weft_result print_hash(demo *run)
     if (result == WEFT_OK) result = demo_count(run, &count);
     if (result != WEFT_OK || !demo_is_first() || run->options->is_quiet) return result;
     const uint64_t tick = weft_shard_tick(run->shard);
-    if (!run->options->is_json) {
+    if (run->options->is_json)
+        printf("{\"type\":\"hash\",\"model\":\"%s\",\"tick\":%" PRIu64 ",\"entities\":%" PRIu64
+               ",\"hash\":\"%016" PRIx64 "%016" PRIx64 "\"}\n",
+               run->model->name, tick, count, hash[0], hash[1]);
+    else
         printf("tick %" PRIu64 ": %" PRIu64 " entities, hash %016" PRIx64 "%016" PRIx64 "\n", tick,
                count, hash[0], hash[1]);
-        return WEFT_OK;
-    }
-    printf("{\"type\":\"hash\",\"model\":\"%s\",\"tick\":%" PRIu64 ",\"entities\":%" PRIu64
-           ",\"hash\":\"%016" PRIx64 "%016" PRIx64 "\"}\n",
-           run->model->name, tick, count, hash[0], hash[1]);
+    fflush(stdout); /* mpirun reads it through a pipe */
     return WEFT_OK;
 }
 
@@ -107,6 +107,11 @@ static weft_result after_step(demo *run)
 {
     const weft_result result = run->model->after_step ? run->model->after_step(run) : WEFT_OK;
     return together(run, "after a step", result);
+}
+
+static weft_result save(demo *run)
+{
+    return together(run, "cannot save", weft_shard_save(run->shard, run->options->save));
 }
 
 static weft_result steps(demo *run)
@@ -118,8 +123,10 @@ static weft_result steps(demo *run)
         run->has_stepped = true;
         if (result == WEFT_OK) result = after_step(run);
         *(i == 0 ? &run->first_s : &run->rest_s) += seconds_now() - begin;
-        if (result == WEFT_OK && o->hash_every && weft_shard_tick(run->shard) % o->hash_every == 0)
+        const uint64_t tick = weft_shard_tick(run->shard);
+        if (result == WEFT_OK && o->hash_every && tick % o->hash_every == 0)
             result = print_hash(run);
+        if (result == WEFT_OK && o->save_every && tick % o->save_every == 0) result = save(run);
         if (result != WEFT_OK) return result;
     }
     return WEFT_OK;
@@ -160,10 +167,7 @@ static weft_result run_all(demo *run)
     if (result == WEFT_OK) result = steps(run);
     if (result == WEFT_OK && run->model->report && !run->options->is_quiet)
         result = run->model->report(run);
-    if (result == WEFT_OK && run->options->save) {
-        result = weft_shard_save(run->shard, run->options->save);
-        result = together(run, "cannot save", result);
-    }
+    if (result == WEFT_OK && run->options->save) result = save(run);
     if (result == WEFT_OK) result = print_hash(run);
     return result == WEFT_OK ? print_end(run) : result;
 }
