@@ -5,6 +5,7 @@
 
 #include <weft/ecs.h>
 
+#include "fork.h"
 #include "plain.h"
 
 #include <string.h>
@@ -226,8 +227,7 @@ PLAIN_TEST(a_forked_child_is_told_why_its_loops_do_not_run)
 {
     each_world w;
     open_world(&w);
-    pid_t child = fork();
-    CHECK(child >= 0);
+    pid_t child = test_fork(w.pool);
     if (child == 0) _exit(look_from_child(&w));
     int status;
     CHECK_I64(waitpid(child, &status, 0), child);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pool.c: creation, destruction, errors, forks, lent threads and statistics of pools. */
 #include "check.h"
+#include "fork.h"
 #include "memory_fault.h"
 #include "os_fault.h"
 
@@ -191,8 +192,7 @@ Test(pool, a_forked_child_is_told_instead_of_hanging)
 {
     weft_job_pool *pool;
     CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 2}, &pool));
-    pid_t child = fork();
-    CHECK(child >= 0);
+    pid_t child = test_fork(pool);
     if (child == 0) _exit(look_from_child(pool));
     int status;
     CHECK_I64(waitpid(child, &status, 0), child);
