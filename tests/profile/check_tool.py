@@ -106,6 +106,9 @@ def check_script():
     check_equal("engine", placed[4][0], "(engine)")
     check_equal("a broken stack", placed[5], ("jump", ["[unknown]"], True))
     check(not recording.place("game", samples[3][4], "")[2], "a whole stack of the host counts as broken")
+    clock = [("[unknown]", "[vdso]"), ("do_syscall_64", "[kernel.kallsyms]")]
+    check_equal("the clock, which perf cannot unwind", recording.place("game", clock, "jump"),
+                ("jump", ["do_syscall_64"], False))
     rows = recording.table([("b", 1, 1), ("(host)", 1, 9), ("a", 1, 3), ("a", 2, 1)])
     check_equal("rows", [tuple(r) for r in rows], [("a", 4, 4 / 14, 2, 0.75), ("b", 1, 1 / 14, 1, 1.0),
                                                   ("(host)", 9, 9 / 14, 1, 1.0)])

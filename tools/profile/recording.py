@@ -146,13 +146,18 @@ def below_system(frames):
     return None
 
 
+def begins_in_vdso(frames):
+    """Whether perf gave up in a call of the kernel through the vdso (clock_gettime), which it cannot unwind."""
+    return frames[:1] != [] and frames[0][1] == "[vdso]"
+
+
 def place(thread, frames, marked):
     """(system, frames below it, whether the stack is broken). `marked`: what the marker says; None: there was no
     copy of the stack, so the function is the system's name."""
     at = below_system(frames)
     names = [name for name, _ in frames]
     if marked:
-        return marked, names[at:] if at is not None else names[-1:], at is None
+        return marked, names[at:] if at is not None else names[-1:], at is None and not begins_in_vdso(frames)
     if marked is None and at is not None and at < len(names):
         return names[at], names[at + 1:], False
     if any(WAITING.search(name) for name in names):
