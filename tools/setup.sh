@@ -51,11 +51,12 @@ install() {
 }
 
 # Compilations already made are not made again: of one preset after a change, of files that several
-# test programs compile alike. A launcher that was chosen before stays.
-if command -v ccache >/dev/null 2>&1; then
+# test programs compile alike. A launcher that was chosen before stays. Called when install has run.
+use_ccache() {
+    command -v ccache >/dev/null 2>&1 || return 0
     export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER-ccache}"
     export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
-fi
+}
 
 cores() { nproc 2>/dev/null || echo 2; }
 
@@ -75,6 +76,7 @@ show() {
 build() {
     preset=$1 file=$log/build-$1.log
     shift
+    use_ccache
     if ! (cd "$root" && cmake --preset "$preset") >"$file" 2>&1; then
         rm -f "$root/build/$preset/CMakeCache.txt"
         (cd "$root" && cmake --preset "$preset") >>"$file" 2>&1 || return 1
