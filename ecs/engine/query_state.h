@@ -188,6 +188,8 @@ typedef struct weft__slice_ops {
     weft_recorder *(*commands)(const weft_slice *slice);
     /* a broken declaration, found by checked builds; `term` may be beyond the terms */
     void (*report)(const weft_slice *slice, uint32_t term, weft_access access);
+    /* the same: the slice has the term, but not that many rows */
+    void (*report_row)(const weft_slice *slice, uint32_t term, uint32_t row, weft_access access);
     /* the same: the term, which exists, is asked for as another C type than it holds */
     void (*mistype)(const weft_slice *slice, uint32_t term, weft_access access, const char *type);
     /* whether change versions of the term can be asked for; reports it if not */

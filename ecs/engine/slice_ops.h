@@ -24,6 +24,11 @@ static inline uint32_t weft__query_calls(const weft__query *query)
            (query->has_buffers ? (uint32_t)WEFT_SLICE_BUFFERS : 0u);
 }
 
+/* What is wrong with a row that is not below the count of its slice, and what to do. */
+#define WEFT__ROW_PAST_END                                                                         \
+    "is past its end: rows count from 0 to weft_slice_count - 1, and further entities come with "  \
+    "further slices"
+
 /* What is wrong with an access to a term that was reported, and what to do. */
 const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_access access);
 

@@ -49,6 +49,36 @@ static void nothing(weft_slice *s, void *user)
     (void)user;
 }
 
+static void read_past_the_end(weft_slice *s, void *user)
+{
+    (void)user;
+    CHECK(weft_slice_read_row(s, 0, weft_slice_count(s) - 1) != NULL);
+    CHECK(weft_slice_read_row(s, 0, weft_slice_count(s) + 6) == NULL);
+}
+
+PLAIN_TEST(a_row_past_the_end_of_a_slice_is_named_with_the_number_of_rows)
+{
+    begin();
+    CHECK(add("reader", read_past_the_end, 0).id != 0);
+    expect(WEFT_NOT_FOUND,
+           (const char *const[]){"'reader', slice 0, row 7 of a slice of 1 row: component a (read)",
+                                 "past its end", "weft_slice_count - 1", NULL});
+    weft_query query =
+        weft_query_create(world, &(weft_query_desc){.terms = {{a, WEFT_READ, 0, 0}}});
+    weft_cursor cursor = weft_query_begin(world, query);
+    CHECK(weft_query_next(&cursor));
+    CHECK(weft_slice_read_row(&cursor.slice, 0, 3) == NULL);
+    CHECK_RESULT(weft_world_error(world)->code, WEFT_NOT_FOUND);
+    static const char *const words[] = {
+        "row 3 of a slice of 1 row, whose term 0 (a) is to be read, is past its end",
+        "rows count from 0"};
+    for (size_t i = 0; i < 2; i++)
+        if (strstr(weft_world_error(world)->text, words[i]) == NULL)
+            CHECK_TEXT(weft_world_error(world)->text, words[i]);
+    weft_query_end(&cursor);
+    end();
+}
+
 PLAIN_TEST(writing_a_column_declared_as_read_is_named)
 {
     begin();

@@ -181,9 +181,10 @@ static void sync_before_observer(uint32_t workers)
     CHECK_U64(rows, 6000);
     char text[200];
     weft_schedule_sync_points(f.world, text, sizeof text);
-    CHECK_TEXT(text,
-               "before stage 1: 'count' could see commands of 'mark', which changes marked, e.g. "
-               "in archetype 2 (position velocity marked)\nend of the step\n");
+    CHECK_TEXT(
+        text,
+        "before stage 1: 'count' could see commands of 'mark', which adds or sets marked, e.g. "
+        "in archetype 2 (position velocity marked)\nend of the step\n");
     end(&f);
 }
 

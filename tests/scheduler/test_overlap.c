@@ -224,7 +224,7 @@ PLAIN_TEST(the_report_shows_the_longest_chain_of_the_last_step)
     CHECK_OK(weft_world_step(bed.world, 0));
     CHECK(weft_schedule_chain(bed.world, text, sizeof text) < sizeof text);
     const char *first = strstr(text, "first nap"), *second = strstr(text, "second nap");
-    CHECK(strstr(text, "segment 0: a graph of 3 tasks and 1 edges") == text);
+    CHECK(strstr(text, "segment 0: a graph of 3 tasks and 1 edge:") == text);
     CHECK(first != NULL && second > first && strstr(second, "(main thread)") != NULL);
     CHECK(strstr(text, "quick") == NULL);
     CHECK(weft_schedule_json(bed.world, json, sizeof json) < sizeof json);

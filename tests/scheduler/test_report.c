@@ -10,7 +10,7 @@
 
 static weft_world *world;
 static weft_component a, b, tag;
-static char text[4000];
+static char text[8000];
 
 static void nothing(weft_slice *s, void *user)
 {
@@ -62,22 +62,25 @@ PLAIN_TEST(an_explanation_names_the_component_the_archetype_and_who_decided)
     begin();
     weft_system x = add("x", a, WEFT_WRITE, NULL), y = add("y", a, WEFT_READ, NULL);
     weft_system z = add("z", b, WEFT_WRITE, NULL), n = add("n", b, WEFT_NO_ACCESS, "x");
-    explain(x, y, "'x' runs before 'y'\nboth touch a and one writes it, e.g. in archetype ");
-    check_part("(a b); who is first is decided by registration\nfused in stage 0");
+    explain(x, y, "'x' runs before 'y'\n'x' writes a, 'y' reads it, e.g. in archetype ");
+    check_part(
+        "(a b)\nwho is first is decided by registration: 'x' was created first\nfused in stage 0");
     explain(y, x, "'x' runs before 'y'"); /* whichever is asked first */
     explain(x, z, "nothing orders 'x' and 'z'");
-    explain(x, n, "by name; their data do not collide\n'x' is in stage 0, 'n' in stage 1\n");
+    explain(x, n,
+            "their data do not collide; who is first is decided by name: 'after' of 'n' names 'x'\n"
+            "'x' is in stage 0, 'n' in stage 1\n");
     explain(x, (weft_system){0}, "names no system");
     CHECK_OK(weft_group_set(world, &(weft_group_desc){.name = "early", .before = {"default"}}));
     weft_system e = weft_system_create(
         world, &(weft_system_desc){
                    .name = "e", .run = nothing, .group = "early", .over.rows.terms = {{a}}});
     explain(x, e, "'e' runs before 'x'");
-    check_part("decided by group");
+    check_part("decided by group: 'e' -> group 'early' -> group 'default' -> 'x'\n");
     weft_system l = weft_system_create(
         world, &(weft_system_desc){
                    .name = "l", .run = nothing, .lookups = {{b, WEFT_READ}, {b, WEFT_WRITE}}});
-    explain(add("r", b, WEFT_READ, NULL), l, "both touch b and one writes it"); /* named twice */
+    explain(add("r", b, WEFT_READ, NULL), l, "'l' writes b, 'r' reads it"); /* named twice */
     CHECK_OK(weft_system_destroy(world, y));
     explain(x, y, "was destroyed");
     end();
@@ -97,10 +100,10 @@ PLAIN_TEST(an_explanation_of_systems_that_do_not_collide_names_what_lies_between
             "'x' runs before 'z'\ntheir own data do not collide, but 'z' waits for 'y' (b), "
             "which waits for 'x' (a)\n'x' is in stage 0, 'z' in stage 1\n");
     explain(late, free_one,
-            "nothing orders 'late' and 'free'; what else they wait for puts 'late' "
-            "into stage 1, 'free' into stage 0\n");
-    explain(free_one, late, "nothing orders 'free' and 'late'; what");
-    explain(x, x, "nothing orders");
+            "nothing orders 'late' and 'free': one runs after the other, because all systems run "
+            "on one thread here; what else they wait for puts 'late' into stage 1, 'free' into "
+            "stage 0\n");
+    explain(free_one, late, "nothing orders 'free' and 'late': one");
     desc = (weft_system_desc){.name = "e", .run = nothing, .flags = WEFT_SYSTEM_EXCLUSIVE};
     weft_system e = weft_system_create(world, &desc), last = add("last", tag, WEFT_READ, NULL);
     explain(x, e, "'e' is exclusive: nothing runs beside it\n");
@@ -148,8 +151,8 @@ PLAIN_TEST(a_change_filter_reads_what_it_asks_about)
     CHECK_OK(weft_query_filter_changed(world, query, a, 0));
     y = weft_system_create(world, &watch);
     z = weft_system_create(world, &tour);
-    explain(x, y, "both touch a");
-    explain(x, z, "both touch a");
+    explain(x, y, "'x' writes a, 'y' reads it");
+    explain(x, z, "'x' writes a, 'z' reads it");
     end();
 }
 
@@ -188,7 +191,8 @@ PLAIN_TEST(dot_and_json_have_every_system_and_edge_with_its_component)
     length = weft_schedule_json(world, text, sizeof text);
     CHECK_U64(strlen(text), length);
     check_part("\"critical_path_ns\": ");
-    check_part("\"to\": \"y\", \"component\": \"a\", \"archetype\": ");
+    check_part("\"to\": \"y\", \"kind\": \"access\", \"decided_by\": \"registration\", "
+               "\"component\": \"a\", \"archetype\": ");
     check_part("\"name\": \"z\", \"group\": \"default\", \"stage\": 0, \"runs\": 1");
     char all[sizeof text];
     memcpy(all, text, sizeof all);
@@ -217,7 +221,188 @@ PLAIN_TEST(dot_draws_a_sync_point_from_who_records_to_who_could_see_it)
     weft_schedule_dot(world, text, sizeof text);
     check_part("s0 -> s1 [style=dashed, label=\"commands\"];");
     weft_schedule_json(world, text, sizeof text);
-    check_part("\"recorder\": \"records\", \"observer\": \"looks\", \"effect\": \"destroys\"");
+    check_part("\"recorder\": \"records\", \"observer\": \"looks\", \"effect\": \"destroys\", "
+               "\"effects\": [\"destroy\"], \"archetype\": ");
+    end();
+}
+
+PLAIN_TEST(each_edge_of_the_json_says_what_kind_it_is_and_who_decided)
+{
+    begin();
+    CHECK_OK(weft_group_set(world, &(weft_group_desc){.name = "early", .before = {"default"}}));
+    weft_system last =
+        weft_system_create(world, &(weft_system_desc){.name = "last",
+                                                      .run = nothing,
+                                                      .group = "other",
+                                                      .after = {"middle"},
+                                                      .over.rows.terms = {{a, WEFT_WRITE, 0, 0}}});
+    add("middle", tag, WEFT_NO_ACCESS, "early");
+    weft_system_desc desc = {.name = "e",
+                             .run = nothing,
+                             .group = "early",
+                             .lookups = {{b, WEFT_WRITE}},
+                             .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
+    weft_system e = weft_system_create(world, &desc);
+    weft_system r = add("r", b, WEFT_READ, NULL);
+    add("s", a, WEFT_READ, NULL);
+    explain(last, e, "decided by chain of orders: 'e' -> group 'early' -> 'middle' -> 'last'\n");
+    explain(r, e, "decided by group: 'e' -> group 'early' -> group 'default' -> 'r'\n");
+    weft_schedule_json(world, text, sizeof text);
+    check_part(
+        "\"from\": \"middle\", \"to\": \"last\", \"kind\": \"name\", \"decided_by\": \"name\"}");
+    check_part(
+        "\"from\": \"e\", \"to\": \"last\", \"kind\": \"access\", \"decided_by\": \"chain\", "
+        "\"component\": \"a\"");
+    check_part("\"from_access\": \"read\", \"to_access\": \"write\", \"components\": [\"a\"]}");
+    check_part("\"to\": \"r\", \"kind\": \"access\", \"decided_by\": \"group\"");
+    check_part("\"to\": \"s\", \"kind\": \"access\", \"decided_by\": \"registration\"");
+    CHECK(strstr(text, "by name") == NULL);
+    weft_schedule_ambiguities(world, text, sizeof text); /* the same pairs: only those */
+    CHECK_TEXT(text, "last s a\n");
+    end();
+}
+
+PLAIN_TEST(an_order_that_registration_alone_turns_round_is_told_as_such)
+{
+    begin();
+    weft_system x = add("x", a, WEFT_WRITE, "z"), y = add("y", a, WEFT_WRITE, NULL);
+    add("z", tag, WEFT_NO_ACCESS, NULL);
+    explain(x, y, "'y' runs before 'x'\n");
+    check_part("by registration: 'x' was created first, but waits for systems that are created "
+               "later\n");
+    end();
+}
+
+PLAIN_TEST(all_components_over_which_two_systems_collide_are_named)
+{
+    begin();
+    weft_component c = weft_component_create_plain(world, "c", 4, 4, WEFT_RESOURCE);
+    weft_system_desc desc = {.name = "x",
+                             .run = nothing,
+                             .resources = {{c, WEFT_WRITE}},
+                             .over.rows.terms = {{a, WEFT_WRITE, 0, 0}, {b, WEFT_READ, 0, 0}}};
+    weft_system x = weft_system_create(world, &desc);
+    desc.name = "y";
+    weft_system y = weft_system_create(world, &desc);
+    explain(x, y, "'x' writes c, 'y' writes it, a resource\nthey collide over more: a\n");
+    weft_schedule_json(world, text, sizeof text);
+    check_part("\"components\": [\"a\", \"c\"]");
+    end();
+}
+
+static void record(const char *name, uint32_t effects)
+{
+    weft_system old = weft_system_find(world, name);
+    if (old.id != 0) CHECK_OK(weft_system_destroy(world, old));
+    weft_system_desc desc = {.name = name,
+                             .run = nothing,
+                             .effects = effects,
+                             .records = {b},
+                             .before = {"looks"},
+                             .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
+    CHECK(weft_system_create(world, &desc).id != 0);
+}
+
+PLAIN_TEST(a_sync_point_says_which_effects_of_the_commands_can_be_seen)
+{
+    static const struct {
+        uint32_t effects;
+        const char *text, *json;
+    } cases[] = {
+        {WEFT_RECORDS_ADD, "which adds or sets b, e.g.",
+         "\"effect\": \"adds or sets\", \"effects\": [\"add or set\"], \"component\": \"b\""},
+        {WEFT_RECORDS_REMOVE, "which removes b, e.g.",
+         "\"effect\": \"removes\", \"effects\": [\"remove\"], \"component\": \"b\""},
+        {WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE, "which adds, sets or removes b, e.g.",
+         "\"effects\": [\"add or set\", \"remove\"]"},
+        {WEFT_RECORDS_CREATE | WEFT_RECORDS_REMOVE,
+         "which removes b and creates entities with b, e.g.",
+         "\"effect\": \"removes\", \"effects\": [\"create\", \"remove\"]"},
+        {WEFT_RECORDS_DESTROY | WEFT_RECORDS_ADD, "which destroys any entity and adds or sets b",
+         "\"effect\": \"destroys\", \"effects\": [\"destroy\", \"add or set\"]"},
+    };
+    begin();
+    add("looks", b, WEFT_READ, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        record("records", cases[i].effects);
+        weft_schedule_sync_points(world, text, sizeof text);
+        check_part(cases[i].text);
+        weft_schedule_json(world, text, sizeof text);
+        check_part(cases[i].json);
+    }
+    end();
+}
+
+PLAIN_TEST(a_sync_point_around_an_exclusive_system_says_which_one_it_is)
+{
+    begin();
+    record("records", WEFT_RECORDS_ADD);
+    weft_system_desc desc = {.name = "looks", .run = nothing, .flags = WEFT_SYSTEM_EXCLUSIVE};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    weft_schedule_sync_points(world, text, sizeof text);
+    check_part(
+        "commands of 'records' are played back before 'looks', because 'looks' is exclusive\n");
+    weft_schedule_json(world, text, sizeof text);
+    check_part("\"effect\": \"any\", \"effects\": []}");
+    check_part("\"flags\": [\"exclusive\"]");
+    end();
+}
+
+PLAIN_TEST(a_system_named_twice_is_told_what_it_waited_for)
+{
+    begin();
+    weft_system x = add("x", a, WEFT_WRITE, NULL), y = add("y", b, WEFT_WRITE, "x");
+    explain(y, y, "'y' is named twice: a system has no order with itself\nit is in stage 1\n");
+    check_part("no step has run yet");
+    CHECK_OK(weft_world_step(world, 0));
+    explain(x, x, "in the last step it waited for no other stage of segment 0\n");
+    explain(y, y,
+            "it waited for 1 stage (no times: set is_measured of weft_schedule_desc)\n    x ");
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.is_measured = true}));
+    CHECK_OK(weft_world_step(world, 0));
+    explain(y, y, "it waited for 1 stage: ");
+    check_part(" us of work\n");
+    end();
+}
+
+PLAIN_TEST(systems_that_nothing_orders_run_at_the_same_time_only_where_they_can)
+{
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &world));
+    a = weft_component_create_plain(world, "a", 4, 4, 0);
+    b = weft_component_create_plain(world, "b", 4, 4, 0);
+    weft_system x = add("x", a, WEFT_WRITE, NULL), y = add("y", b, WEFT_WRITE, NULL);
+    weft_system_desc desc = {.name = "m", .run = nothing, .flags = WEFT_SYSTEM_MAIN_THREAD};
+    weft_system m = weft_system_create(world, &desc);
+    desc.name = "n";
+    weft_system n = weft_system_create(world, &desc);
+    explain(x, y, "nothing orders 'x' and 'y': they may run at the same time\n");
+    explain(m, x, "they may run at the same time\n");
+    explain(m, n, "one runs after the other, because both run on the main thread\n");
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.without_parallel = true}));
+    explain(x, y, "because all systems run on one thread here\n");
+    end();
+}
+
+PLAIN_TEST(times_of_stages_are_from_begin_to_end_and_only_of_the_last_step)
+{
+    begin();
+    weft_system x = add("x", a, WEFT_WRITE, NULL);
+    add("y", b, WEFT_WRITE, "x");
+    weft_schedule_chain(world, text, sizeof text);
+    check_part("segment 0: 2 stages one after the other (no times: set is_measured");
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.is_measured = true}));
+    CHECK_OK(weft_world_step(world, 0));
+    weft_schedule_chain(world, text, sizeof text);
+    check_part("from begin to end, and the work of all 1 worker:\n    x ");
+    CHECK(strstr(text, "did not run") == NULL);
+    weft_schedule_json(world, text, sizeof text);
+    check_part("\"stage_times\": [{\"systems\": [\"x\"], \"stage\": 0, \"time_ns\": ");
+    CHECK_OK(weft_system_enable(world, x, false));
+    CHECK_OK(weft_world_step(world, 0));
+    weft_schedule_chain(world, text, sizeof text);
+    check_part(" did not run\n    y ");
+    weft_schedule_json(world, text, sizeof text);
+    check_part("{\"systems\": [\"x\"], \"stage\": 0, \"time_ns\": 0, \"work_ns\": 0}");
     end();
 }
 

@@ -181,11 +181,6 @@ static void enable_term_beyond(void)
     weft_slice_enable(&b.rows, 7, 0, false);
 }
 
-static void enable_row_beyond(void)
-{
-    weft_slice_enable(&b.rows, term_of(b.bit), b.rows.count, false);
-}
-
 static void version_beyond(void)
 {
     CHECK_U64(weft_slice_change_version(&b.rows, 7), 0);
@@ -240,25 +235,12 @@ static void another_query(void)
 }
 
 static void (*const uses[])(void) = {
-    column_of_buffer,
-    no_such_column,
-    shared_of_another,
-    shared_beyond,
-    chunk_value,
-    chunk_value_beyond,
-    enable_another,
-    enable_term_beyond,
-    enable_row_beyond,
-    version_beyond,
-    change_beyond,
-    another_entity,
-    write_another_entity,
-    finder,
-    resource,
-    wrong_buffers,
-    buffers_beyond,
-    buffer_of_another,
-    another_query,
+    column_of_buffer, no_such_column,     shared_of_another,
+    shared_beyond,    chunk_value,        chunk_value_beyond,
+    enable_another,   enable_term_beyond, version_beyond,
+    change_beyond,    another_entity,     write_another_entity,
+    finder,           resource,           wrong_buffers,
+    buffers_beyond,   buffer_of_another,  another_query,
 };
 
 PLAIN_TEST(what_rows_made_in_place_cannot_do_is_reported_by_playback)
@@ -274,6 +256,17 @@ PLAIN_TEST(what_rows_made_in_place_cannot_do_is_reported_by_playback)
         CHECK_OK(weft_recorder_play(b.commands));
         bed_close();
     }
+}
+
+PLAIN_TEST(a_row_beyond_those_made_in_place_is_not_found_by_playback)
+{
+    bed_open();
+    CHECK_OK(weft_recorder_create_rows(b.commands, b.archetype, 3, &b.rows));
+    weft_slice_enable(&b.rows, term_of(b.bit), b.rows.count, false);
+    CHECK_RESULT(weft_recorder_play(b.commands), WEFT_NOT_FOUND);
+    CHECK(strstr(weft_world_error(b.world)->text, "rows count from 0 to count - 1") != NULL);
+    CHECK_U64(weft_query_count(b.world, b.all), 3);
+    bed_close();
 }
 
 /* ---- rows that were played ---- */

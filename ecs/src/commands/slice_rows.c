@@ -47,6 +47,14 @@ static void rows_report(const weft_slice *slice, uint32_t term, weft_access acce
     note(slice, WEFT_UNDECLARED_ACCESS, ref == NULL ? 0 : ref->component);
 }
 
+static void rows_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
+                            weft_access access)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    (void)row, (void)access;
+    note(slice, WEFT_NOT_FOUND, ref == NULL ? 0 : ref->component);
+}
+
 /* ---- what works ---- */
 
 static void *rows_column(const weft_slice *slice, uint32_t term, weft_access access)
@@ -110,8 +118,12 @@ static void rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bo
 {
     const weft__type_ref *ref = ref_of(slice, term);
     const weft__chunk *chunk = slice->chunk;
-    if (ref == NULL || ref->enableable == WEFT__NO_PLACE || row >= slice->count) {
+    if (ref == NULL || ref->enableable == WEFT__NO_PLACE) {
         rows_report(slice, term, WEFT_WRITE);
+        return;
+    }
+    if (row >= slice->count) {
+        rows_report_row(slice, term, row, WEFT_WRITE);
         return;
     }
     weft__chunk_enable(chunk, ref->enableable, command_of(slice)->first + row, enabled);
@@ -180,6 +192,7 @@ const weft__slice_ops weft__slice_ops_rows = {
     .resource = rows_resource,
     .commands = rows_commands,
     .report = rows_report,
+    .report_row = rows_report_row,
     .mistype = rows_mistype,
     .asks = rows_asks,
     .new_rows = &new_row_ops,

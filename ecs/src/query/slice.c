@@ -90,8 +90,12 @@ static const weft__query_term *row_term(const weft_slice *slice, uint32_t term, 
                                         weft_access access)
 {
     bool is_new = (slice->calls & WEFT_SLICE_ROWS) != 0;
-    if (is_new || term >= slice->term_count || row >= slice->count || slice->chunk == NULL) {
+    if (is_new || term >= slice->term_count || slice->chunk == NULL) {
         ops_of(slice)->report(slice, term, access);
+        return NULL;
+    }
+    if (row >= slice->count) {
+        ops_of(slice)->report_row(slice, term, row, access);
         return NULL;
     }
     if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return NULL;
@@ -204,8 +208,11 @@ static __attribute__((noinline)) void enable_checked(const weft_slice *slice, ui
     const weft__query *query = weft__slice_query(slice);
     const weft__place *place = place_of(slice, term, WEFT_WRITE);
     if (place == NULL) return;
-    if (row >= slice->count || place->enableable == WEFT__NO_PLACE ||
-        query->terms[term].access != WEFT_WRITE) {
+    if (row >= slice->count) {
+        ops_of(slice)->report_row(slice, term, row, WEFT_WRITE);
+        return;
+    }
+    if (place->enableable == WEFT__NO_PLACE || query->terms[term].access != WEFT_WRITE) {
         ops_of(slice)->report(slice, term, WEFT_WRITE);
         return;
     }

@@ -112,9 +112,8 @@ const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_ac
     if (query->terms[term].is_buffer)
         return "is a BUFFER, which has no column: use weft_slice_read_buffers or "
                "weft_slice_write_buffers";
-    return "is used in a way that its component does not support: enable bits need ENABLEABLE and "
-           "a row of "
-           "the slice, shared values SHARED, chunk values CHUNK, buffers BUFFER";
+    return "is used in a way that its component does not support: enable bits need ENABLEABLE, "
+           "shared values SHARED, chunk values CHUNK, buffers BUFFER";
 }
 
 static void owner_report(const weft_slice *slice, uint32_t term, weft_access access)
@@ -126,6 +125,18 @@ static void owner_report(const weft_slice *slice, uint32_t term, weft_access acc
                 "term %u of %u (%s) of a query %s", term, query->term_count,
                 weft__type_name(context_of(slice)->world, component),
                 weft__slice_problem(query, term, access));
+}
+
+static void owner_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
+                             weft_access access)
+{
+    const weft_world *world = context_of(slice)->world;
+    uint32_t component = weft__slice_query(slice)->terms[term].component;
+    weft__error(
+        world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, weft__component(world, component),
+        "row %u of a slice of %u row%s, whose term %u (%s) is to be %s, " WEFT__ROW_PAST_END, row,
+        slice->count, slice->count == 1 ? "" : "s", term, weft__type_name(world, component),
+        access == WEFT_WRITE ? "written" : "read");
 }
 
 static void owner_mistype(const weft_slice *slice, uint32_t term, weft_access access,
@@ -151,6 +162,7 @@ const weft__slice_ops weft__slice_ops_owner = {
     .resource = owner_resource,
     .commands = owner_commands,
     .report = owner_report,
+    .report_row = owner_report_row,
     .mistype = owner_mistype,
     .asks = owner_asks,
 };

@@ -31,10 +31,10 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "Do: raise the field of weft_world_desc or weft_job_pool_desc named in the error\n"
          "text."),
     PAGE(WEFT_NOT_FOUND, "there is no such thing",
-         "The entity does not have this component, or no component, system or file has\n"
-         "this name.\n"
+         "The entity does not have this component, no component, system or file has this\n"
+         "name, or a slice does not have this row.\n"
          "Do: test with weft_entity_has first, or add the component; check the spelling of\n"
-         "the name."),
+         "the name; count rows from 0 to weft_slice_count - 1."),
     PAGE(WEFT_STALE_ENTITY, "the entity does not exist (any more)",
          "The handle is null, was destroyed, was never created, or belongs to another\n"
          "world (which checked builds tell: WEFT_BAD_HANDLE). Every index has a version; a\n"

@@ -44,7 +44,9 @@ WEFT_API weft_result weft_schedule_compile(weft_world *world);
 
 /* ---- explanations ---- */
 
-/* Writes why one of two systems runs before the other, or that nothing orders them. */
+/* Writes why one of two systems runs before the other: who reads and who writes which component,
+ * an archetype in which they meet, and what decides who is first; or that nothing orders them. The
+ * same system twice: its stage, and what it waited for in the last step, with times. */
 WEFT_API size_t weft_schedule_explain(weft_world *world, weft_system a, weft_system b, char *text,
                                       size_t capacity);
 
@@ -52,19 +54,29 @@ WEFT_API size_t weft_schedule_explain(weft_world *world, weft_system a, weft_sys
  * with the component. */
 WEFT_API size_t weft_schedule_ambiguities(weft_world *world, char *text, size_t capacity);
 
-/* Writes the sync points, each with the pair of systems that needs it. */
+/* Writes the sync points, each with the pair of systems that needs it, the effects of the commands
+ * that the second could see, a component and an archetype. */
 WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t capacity);
 
 /* Writes what the last step waited for: for each segment (the stages between two sync points) its
  * stages, with times if the schedule is measured, or, where it ran as a graph, the longest chain of
- * tasks with their times. */
+ * tasks with their times. Times are from the begin to the end of a stage or task; beside those of
+ * stages stands their work, summed over the workers. */
 WEFT_API size_t weft_schedule_chain(weft_world *world, char *text, size_t capacity);
 
 /* Writes the schedule as a Graphviz graph: stages, measured times, the component on each edge. */
 WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
 
-/* Writes the schedule as JSON, with the same content, and for each segment its tasks, their edges
- * (pairs of positions among the tasks) and the times of the last step. */
+/* Writes the schedule as JSON.
+ *   edges: pairs that collide (kind "access": component, archetype, from_access, to_access and all
+ *     components) or that only a name orders (kind "name"); decided_by says what makes "from" the
+ *     first: "name" (before, after), "group", "chain" (orders with other systems), "registration"
+ *   sync_points: recorder and observer; effect, the first that the observer could see: "destroys",
+ *     "adds or sets", "removes", "adds, sets or removes", "creates", or "any" where one of the two
+ *     is exclusive; effects: all of "create", "destroy", "add or set", "remove"
+ *   segments: of the last step; if is_graph, tasks and their edges (pairs of positions among the
+ *     tasks), else stage_times. time_ns is from begin to end, work_ns summed over the workers
+ *   systems: flags and figures of the last run; time_ns is work, summed over the workers */
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
 /* ---- mistakes ---- */

@@ -170,6 +170,11 @@ weft_result weft__schedule_order(weft__scheduler *scheduler)
     weft_result result = weft__ordering_sort(&graph, scheduler->memory, b.order, &cycle_length);
     if (result == WEFT_CYCLE) return report_cycle(&b, cycle_length);
     if (result != WEFT_OK) return weft__error_memory(scheduler->world, "the schedule");
+    scheduler->order_graph = (weft__order_graph){.edges = b.edges,
+                                                 .nodes = b.order,
+                                                 .edge_count = b.edge_count,
+                                                 .node_count = b.node_count,
+                                                 .system_limit = scheduler->system_capacity};
     scheduler->ordered_count = 0;
     for (uint32_t i = 0; i < b.node_count; i++) {
         weft__system *system =

@@ -445,6 +445,8 @@ void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment
     }
     segment->choice = (weft__segment_choice){.way = WEFT__WAY_STAGES};
     segment->plan = NULL;
+    segment->graph_plan = NULL;
+    segment->graph_pass = 0;
     forget_tasks(scheduler, segment);
 }
 

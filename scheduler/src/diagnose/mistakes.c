@@ -71,6 +71,22 @@ void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access a
     weft__violate(&system->scheduler->workers[slice->worker], &violation);
 }
 
+void weft__row_missing_in(const weft_slice *slice, uint32_t component, weft_access access,
+                          uint32_t row, uint32_t count)
+{
+    const weft__system *system = system_of(slice);
+    weft__violation violation = {.code = WEFT_NOT_FOUND,
+                                 .position = system->position,
+                                 .slice = slice->index,
+                                 .component = component,
+                                 .access = access,
+                                 .what = WEFT__ROW_PAST_END,
+                                 .has_row = true,
+                                 .row = row,
+                                 .row_limit = count};
+    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+}
+
 void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
                        const char *type)
 {
@@ -105,7 +121,10 @@ static weft_result report_violation(weft__scheduler *scheduler, const weft__viol
                            ? "(destroyed)"
                            : scheduler->ordered[violation->position]->name;
     char row[128] = "", more[32] = "";
-    if (violation->has_row && violation->entity.version == 0)
+    if (violation->row_limit != 0)
+        snprintf(row, sizeof row, ", row %u of a slice of %u row%s", violation->row,
+                 violation->row_limit, violation->row_limit == 1 ? "" : "s");
+    else if (violation->has_row && violation->entity.version == 0)
         snprintf(row, sizeof row, ", row %u", violation->row);
     else if (violation->has_row)
         snprintf(row, sizeof row, ", row %u (entity %s)", violation->row,

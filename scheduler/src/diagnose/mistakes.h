@@ -27,7 +27,8 @@ typedef struct weft__violation {
     const char *what;
     weft__violation_phase phase;
     bool has_row;
-    uint32_t row; /* of the slice */
+    uint32_t row;       /* of the slice */
+    uint32_t row_limit; /* rows of the slice, where the row is past its end; else 0 */
     weft_entity entity;
     uint32_t places;   /* slices in which it was found; kept by weft__violate */
     uint64_t sequence; /* of the worker; kept by weft__violate */
@@ -39,6 +40,9 @@ void weft__violate(weft__worker *worker, const weft__violation *violation);
 /* What this slice did that its system did not declare. The slice's thread. */
 void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
                       const char *what);
+/* The same: it asked for a row past the end of a slice of `count` rows. */
+void weft__row_missing_in(const weft_slice *slice, uint32_t component, weft_access access,
+                          uint32_t row, uint32_t count);
 /* The same: it asked for a term as another C type than that of its component. */
 void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
                        const char *type);

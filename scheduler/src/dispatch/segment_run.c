@@ -99,12 +99,7 @@ void weft__segment_learn(weft__scheduler *scheduler, weft__segment *segment, wef
 {
     weft__segment_choice *choice = &segment->choice;
     const uint32_t ways = segment->has_no_split ? WEFT__WAY_GRAPH + 1 : WEFT__WAY_SPLIT + 1;
-    if (!scheduler->options.is_always_parallel) {
-        weft__segment_choice_learn(choice, way, ns, ways);
-    } else {
-        choice->last_way = way;
-        choice->last_ns = ns;
-    }
+    if (!scheduler->options.is_always_parallel) weft__segment_choice_learn(choice, way, ns, ways);
     /* the next frame may run stages without a look, and these are loops over all their tasks */
     if (choice->rest != 0 && segment->plan != NULL)
         weft__segment_plan_use(scheduler, segment, WEFT__PLAN_WHOLE);
@@ -139,6 +134,9 @@ void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment)
     if (weft__graph_ranks(plan->runs, &in_question) || (in_question && has_changed(plan)))
         weft__segment_graph_rank(scheduler, plan, run_task);
     plan->runs++;
+    segment->graph_pass = scheduler->pass;
+    segment->graph_plan = plan;
+    segment->graph_ns = 0;
     if (weft__part_order_rules(scheduler->part_order)) {
         weft__part_order_run(scheduler, segment->first_stage, segment->end_stage, segment);
         return;
@@ -148,6 +146,7 @@ void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment)
     const uint64_t ns = weft__scheduler_now(scheduler) - begin;
     for (uint32_t i = 0; i < plan->task_count && result == WEFT_OK; i++)
         result = plan->tasks[i].result;
+    segment->graph_ns = ns;
     weft__segment_learn(scheduler, segment, way, ns);
     if (result == WEFT_OK) return;
     weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,

@@ -141,6 +141,13 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
             : "named a term that its query does not have: terms count from 0 to term_count - 1");
 }
 
+static void slice_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
+                             weft_access access)
+{
+    weft__row_missing_in(slice, weft__slice_query(slice)->terms[term].component, access, row,
+                         slice->count);
+}
+
 static void slice_mistype(const weft_slice *slice, uint32_t term, weft_access access,
                           const char *type)
 {
@@ -170,6 +177,7 @@ const weft__slice_ops weft__slice_ops_system = {
     .resource = slice_resource,
     .commands = slice_commands,
     .report = slice_report,
+    .report_row = slice_report_row,
     .mistype = slice_mistype,
     .asks = slice_asks,
 };

@@ -64,6 +64,15 @@ static void nested_report(const weft_slice *slice, uint32_t term, weft_access ac
                      weft__slice_problem(query, term, access));
 }
 
+static void nested_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
+                              weft_access access)
+{
+    const weft_slice *own = weft__diagnose_current();
+    if (own != NULL && own->context != NULL)
+        weft__row_missing_in(own, weft__slice_query(slice)->terms[term].component, access, row,
+                             slice->count);
+}
+
 static void nested_mistype(const weft_slice *slice, uint32_t term, weft_access access,
                            const char *type)
 {
@@ -87,6 +96,7 @@ static const weft__slice_ops nested_ops = {
     .resource = nested_resource,
     .commands = nested_commands,
     .report = nested_report,
+    .report_row = nested_report_row,
     .mistype = nested_mistype,
     .asks = nested_asks,
 };

@@ -65,7 +65,10 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, title, number);
     uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
-    if (scheduler->options.is_measured) stage->time_ns = weft__scheduler_now(scheduler) - begin;
+    if (scheduler->options.is_measured) {
+        stage->time_ns = weft__scheduler_now(scheduler) - begin;
+        stage->timed_pass = scheduler->pass;
+    }
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, title, 0);
     return WEFT_OK;
 }

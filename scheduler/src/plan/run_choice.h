@@ -96,9 +96,6 @@ typedef struct weft__segment_choice {
     weft__way_times times[2]; /* of the way, of the rival, in this match */
     uint64_t usual_ns;        /* of the way that is held, in its match */
     uint32_t other_runs;      /* of it, in a row, of another time */
-    uint32_t last_way;        /* of the last run that was looked at, and its time; after a match,
-                                 of the way that won */
-    uint64_t last_ns;
 } weft__segment_choice;
 
 /* One of the way, then four of each in turn: what takes long in every second, fourth, sixth or
@@ -139,8 +136,6 @@ static inline void weft__match_end(weft__segment_choice *choice)
     if (choice->hold > WEFT__HOLD_MOST) choice->hold = WEFT__HOLD_MOST;
     choice->match_runs = 0;
     choice->usual_ns = has_lost ? rival_ns : way_ns;
-    choice->last_way = choice->way;
-    choice->last_ns = choice->usual_ns;
     if (choice->way == WEFT__WAY_STAGES)
         choice->rest = choice->hold; /* without a look at them */
     else
@@ -163,12 +158,9 @@ static inline void weft__segment_choice_learn(weft__segment_choice *choice, weft
 {
     const weft__way expected = weft__segment_choice_way(choice);
     choice->rest = 0;
-    choice->last_way = way;
-    choice->last_ns = ns;
     if (way != expected) return;
     if (way == WEFT__WAY_STAGES && ns < WEFT__GRAPH_LEAST_NS) {
-        *choice =
-            (weft__segment_choice){.rest = WEFT__GRAPH_REMEASURE, .last_way = way, .last_ns = ns};
+        *choice = (weft__segment_choice){.rest = WEFT__GRAPH_REMEASURE};
     } else if (choice->runs_left != 0) {
         bool is_other = ns > choice->usual_ns + choice->usual_ns / 2 || ns < choice->usual_ns / 2;
         choice->other_runs = is_other ? choice->other_runs + 1 : 0;

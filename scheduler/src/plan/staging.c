@@ -43,25 +43,49 @@ static bool could_meet(const weft__staging_node *observer, const uint32_t *compo
     return list_contains_all(components, count, observer->required, observer->required_count);
 }
 
+static bool sees_destroyed(const weft__staging_node *recorder, const weft__staging_node *observer)
+{
+    return (recorder->effects & WEFT_RECORDS_DESTROY) != 0 &&
+           (recorder->destroy_count == 0 ||
+            could_meet(observer, recorder->destroys, recorder->destroy_count));
+}
+
+static bool sees_changed(const weft__staging_node *recorder, const weft__staging_node *observer)
+{
+    return (recorder->effects & (WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE)) != 0 &&
+           (recorder->record_count == 0 || lists_meet(recorder->records, recorder->record_count,
+                                                      observer->mentions, observer->mention_count));
+}
+
+static bool sees_created(const weft__staging_node *recorder, const weft__staging_node *observer)
+{
+    return (recorder->effects & WEFT_RECORDS_CREATE) != 0 &&
+           (recorder->record_count == 0 ||
+            could_meet(observer, recorder->records, recorder->record_count));
+}
+
 weft__visible weft__staging_visible(const weft__staging_node *recorder,
                                     const weft__staging_node *observer)
 {
     if (recorder->effects == WEFT_RECORDS_NOTHING) return WEFT__VISIBLE_NOTHING;
     if ((observer->traits & WEFT__STAGING_EXCLUSIVE) != 0) return WEFT__VISIBLE_TO_EXCLUSIVE;
     if ((observer->traits & WEFT__STAGING_SEES_ROWS) == 0) return WEFT__VISIBLE_NOTHING;
-    if ((recorder->effects & WEFT_RECORDS_DESTROY) != 0 &&
-        (recorder->destroy_count == 0 ||
-         could_meet(observer, recorder->destroys, recorder->destroy_count)))
-        return WEFT__VISIBLE_DESTROYED;
-    bool is_any = recorder->record_count == 0;
-    if ((recorder->effects & (WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE)) != 0 &&
-        (is_any || lists_meet(recorder->records, recorder->record_count, observer->mentions,
-                              observer->mention_count)))
-        return WEFT__VISIBLE_CHANGED;
-    if ((recorder->effects & WEFT_RECORDS_CREATE) != 0 &&
-        (is_any || could_meet(observer, recorder->records, recorder->record_count)))
-        return WEFT__VISIBLE_CREATED;
+    if (sees_destroyed(recorder, observer)) return WEFT__VISIBLE_DESTROYED;
+    if (sees_changed(recorder, observer)) return WEFT__VISIBLE_CHANGED;
+    if (sees_created(recorder, observer)) return WEFT__VISIBLE_CREATED;
     return WEFT__VISIBLE_NOTHING;
+}
+
+uint32_t weft__staging_visible_effects(const weft__staging_node *recorder,
+                                       const weft__staging_node *observer)
+{
+    uint32_t visible = 0;
+    bool is_blind = (observer->traits & WEFT__STAGING_SEES_ROWS) == 0;
+    if (is_blind || (observer->traits & WEFT__STAGING_EXCLUSIVE) != 0) return 0;
+    if (sees_destroyed(recorder, observer)) visible |= WEFT_RECORDS_DESTROY;
+    if (sees_changed(recorder, observer)) visible |= WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE;
+    if (sees_created(recorder, observer)) visible |= WEFT_RECORDS_CREATE;
+    return visible & recorder->effects;
 }
 
 weft__conflict weft__staging_conflict(const weft__staging_node *a, const weft__staging_node *b,

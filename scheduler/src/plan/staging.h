@@ -91,6 +91,10 @@ void weft__staging_free(weft__staging *plan, weft__memory *memory);
 /* What `observer` could see of commands of `recorder`, the first that applies. */
 weft__visible weft__staging_visible(const weft__staging_node *recorder,
                                     const weft__staging_node *observer);
+/* All of weft_command_effects of `recorder` that `observer` could see by what it names; 0: none, or
+ * the observer is exclusive. */
+uint32_t weft__staging_visible_effects(const weft__staging_node *recorder,
+                                       const weft__staging_node *observer);
 /* The conflict of two nodes as the planner counts it: near only when both can be fused. */
 weft__conflict weft__staging_conflict(const weft__staging_node *a, const weft__staging_node *b,
                                       uint32_t *component);

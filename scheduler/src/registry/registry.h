@@ -35,6 +35,13 @@ static inline const char *weft__task_label(const weft__task *task)
     return task->title + sizeof WEFT__TASK_TITLE - 1;
 }
 
+/* In the last pass. */
+static inline bool weft__segment_ran_as_graph(const weft__scheduler *scheduler,
+                                              const weft__segment *segment)
+{
+    return segment->graph_pass != 0 && segment->graph_pass == scheduler->pass;
+}
+
 /* Keeps the world's error as that of the step, if it is the first one. */
 void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result);
 

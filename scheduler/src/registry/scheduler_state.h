@@ -175,8 +175,9 @@ typedef struct weft__stage {
     /* cost */
     weft_job_cost cost;
     weft__stage_cost probe;
-    uint64_t time_ns;  /* of the last run, when measured */
-    weft__task *tasks; /* of its segment's plan; NULL: none was made */
+    uint64_t time_ns;    /* of the last run, when measured: from its begin to its end */
+    uint64_t timed_pass; /* the pass of that run */
+    weft__task *tasks;   /* of its segment's plan; NULL: none was made */
     uint32_t task_count;
 } weft__stage;
 
@@ -259,6 +260,17 @@ typedef struct weft__growth {
     struct weft__arena_block *arena; /* scratch of weft__schedule_extend */
 } weft__growth;
 
+/* The orders that were declared, kept for the reports. Owner: the compiled schedule (its arena).
+ *   nodes below system_limit are slots of systems, system_limit + 2 * i is the begin of group i,
+ *   the next one its end
+ *   nodes[] has all of them, in an order that respects every edge */
+typedef struct weft__order_graph {
+    const weft__order_edge *edges; /* between nodes */
+    const uint32_t *nodes;
+    uint32_t edge_count, node_count;
+    uint32_t system_limit;
+} weft__order_graph;
+
 /* What the environment asks for (WEFT_COUNTERS). */
 typedef enum weft__counter_wish {
     WEFT__COUNTER_WISH_NONE,
@@ -304,6 +316,7 @@ struct weft__scheduler {
     weft__staging_node *nodes; /* [position]; kept for explain and export */
     weft__order_edge *barriers;
     uint32_t barrier_count;
+    weft__order_graph order_graph;
     weft__stage *stages;
     uint32_t stage_count; /* stages[stage_count] is the end of the frame */
     uint32_t stage_capacity;

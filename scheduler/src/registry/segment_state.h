@@ -55,7 +55,7 @@ typedef enum weft__plan_kind { WEFT__PLAN_WHOLE, WEFT__PLAN_SPLIT, WEFT__PLANS }
  *   plan == NULL: none was made; else it is one of plans[], and stages[].tasks are its tasks
  *   plan is plans[WEFT__PLAN_SPLIT] only from a look at the segment to the next frame, which looks
  *   again: a loop over a stage would run tasks at once that wait for each other
- *   choice.last_way is a graph: plan != NULL */
+ *   graph_pass != 0: graph_plan != NULL */
 typedef struct weft__segment {
     uint32_t first_stage, end_stage;
     bool may_overlap;  /* several workers, or recorded; several systems, nothing asks for stages */
@@ -63,12 +63,9 @@ typedef struct weft__segment {
     weft__segment_choice choice;
     weft__task_plan plans[WEFT__PLANS];
     weft__task_plan *plan;
+    uint64_t graph_pass; /* the last one in which it ran as a graph; 0: it never did */
+    uint64_t graph_ns;   /* of that run, from its begin to its end */
+    const weft__task_plan *graph_plan; /* of that run */
 } weft__segment;
-
-/* In the last frame that was looked at. */
-static inline bool weft__segment_ran_as_graph(const weft__segment *segment)
-{
-    return segment->choice.last_way != WEFT__WAY_STAGES;
-}
 
 #endif

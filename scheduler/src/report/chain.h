@@ -8,8 +8,9 @@
 #include "scheduler_state.h"
 #include "text.h"
 
-/* Ns of the longest chain of tasks of the last run of its graph; 0: there was none. */
-uint64_t weft__segment_longest(const weft__scheduler *scheduler, const weft__segment *segment);
+/* What a system waited for in the last step: the longest chain of tasks that ends with its own, or
+ * the stages of its segment before it. */
+void weft__waits_add(weft__text *t, const weft__scheduler *scheduler, const weft__system *system);
 /* The segments as JSON objects, without brackets around them. */
 void weft__segments_json(weft__text *t, const weft__scheduler *scheduler);
 

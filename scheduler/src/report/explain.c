@@ -3,16 +3,18 @@
  *
  * Two systems are ordered by an edge between them (they collide over a component, or one names the
  * other), by a chain of edges through others, because one is exclusive, or by a sync point. Else
- * their stages are what the others left, and say nothing about the two. */
+ * their stages are what the others left, and say nothing about the two. Who is first of two that
+ * collide: decided.c. */
 #include "explain.h"
 
+#include "chain.h"
 #include "compile.h"
 #include "compile_order.h"
+#include "decided.h"
 #include "registry.h"
+#include "sync_reason.h"
 
 #include "heap.h"
-
-#include <string.h>
 
 weft__scheduler *weft__report_begin(weft_world *world, weft__text *t)
 {
@@ -33,29 +35,66 @@ weft__scheduler *weft__report_begin(weft_world *world, weft__text *t)
     return NULL;
 }
 
+/* ---- pairs ---- */
+
 static const char *component_name(const weft__scheduler *scheduler, uint32_t component)
 {
     return weft__type_name(scheduler->world, component);
 }
 
-/* ---- pairs ---- */
-
-/* An archetype on which two nodes collide over a component; WEFT__NONE for resources. */
-static uint32_t common_archetype(const weft__staging_node *a, const weft__staging_node *b,
-                                 uint32_t component)
+/* What two nodes do with a component over which they collide: fills all but kind and component. */
+static void add_access(const weft__staging_node *a, const weft__staging_node *b,
+                       weft__system_edge *edge)
 {
     for (uint32_t i = 0; i < a->access.count; i++)
         for (uint32_t k = 0; k < b->access.count; k++) {
             const weft__access_item *left = &a->access.items[i], *right = &b->access.items[k];
-            if (left->component != component || right->component != component) continue;
-            if (((left->flags | right->flags) & WEFT__ACCESS_RESOURCE) != 0) continue;
+            if (left->component != edge->component || right->component != edge->component) continue;
             if (weft__access_item_conflict(left, right) == WEFT__CONFLICT_NONE) continue;
-            return weft__archetype_sets_meet(left->match, right->match, left->with);
+            edge->is_first_written |= (left->flags & WEFT__ACCESS_WRITE) != 0;
+            edge->is_second_written |= (right->flags & WEFT__ACCESS_WRITE) != 0;
+            bool is_resource = ((left->flags | right->flags) & WEFT__ACCESS_RESOURCE) != 0;
+            edge->is_resource |= is_resource;
+            if (!is_resource && edge->archetype == WEFT__NONE)
+                edge->archetype = weft__archetype_sets_meet(left->match, right->match, left->with);
         }
+}
+
+weft__system_edge weft__schedule_edge(const weft__scheduler *scheduler, uint32_t from, uint32_t to)
+{
+    const weft__staging_node *a = &scheduler->nodes[from], *b = &scheduler->nodes[to];
+    weft__system_edge edge = {.archetype = WEFT__NONE};
+    if (weft__staging_conflict(a, b, &edge.component) != WEFT__CONFLICT_NONE) {
+        edge.kind = WEFT__EDGE_ACCESS;
+        add_access(a, b, &edge);
+        if (edge.archetype >= weft__archetype_count(scheduler->world)) edge.archetype = WEFT__NONE;
+    } else if (weft__schedule_has_barrier(scheduler, from, to)) {
+        edge.kind = WEFT__EDGE_NAME;
+    }
+    return edge;
+}
+
+uint32_t weft__schedule_edge_next(const weft__scheduler *scheduler, uint32_t from, uint32_t to,
+                                  uint32_t component)
+{
+    const weft__access_set *a = &scheduler->nodes[from].access, *b = &scheduler->nodes[to].access;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const weft__access_item *left = &a->items[i];
+        if (component != WEFT__NONE && left->component <= component) continue;
+        for (uint32_t k = 0; k < b->count; k++)
+            if (b->items[k].component == left->component &&
+                weft__access_item_conflict(left, &b->items[k]) != WEFT__CONFLICT_NONE)
+                return left->component;
+    }
     return WEFT__NONE;
 }
 
-static void add_archetype(weft__text *t, const weft__scheduler *scheduler, uint32_t number)
+const char *weft__system_edge_label(const weft__scheduler *scheduler, const weft__system_edge *edge)
+{
+    return edge->kind == WEFT__EDGE_ACCESS ? component_name(scheduler, edge->component) : "by name";
+}
+
+void weft__archetype_add(weft__text *t, const weft__scheduler *scheduler, uint32_t number)
 {
     const weft_world *world = scheduler->world;
     if (number == WEFT__NONE || number >= weft__archetype_count(world)) return;
@@ -65,34 +104,6 @@ static void add_archetype(weft__text *t, const weft__scheduler *scheduler, uint3
         weft__text_add(t, "%s%s", i == 0 ? "" : " ",
                        component_name(scheduler, archetype->types[i].component));
     weft__text_add(t, ")");
-}
-
-static const char *kind_of_order(const weft__scheduler *scheduler, const weft__system *a,
-                                 const weft__system *b)
-{
-    if (weft__schedule_has_barrier(scheduler, a->position, b->position)) return "by name";
-    if (a->group != b->group && a->rank > b->rank) return "by group";
-    return a->rank < b->rank ? "by registration" : "by name or group of others";
-}
-
-const char *weft__schedule_edge(const weft__scheduler *scheduler, uint32_t from, uint32_t to)
-{
-    uint32_t component = 0;
-    if (weft__staging_conflict(&scheduler->nodes[from], &scheduler->nodes[to], &component) !=
-        WEFT__CONFLICT_NONE)
-        return component_name(scheduler, component);
-    return weft__schedule_has_barrier(scheduler, from, to) ? "by name" : NULL;
-}
-
-uint32_t weft__schedule_edge_archetype(const weft__scheduler *scheduler, uint32_t from, uint32_t to)
-{
-    const weft__staging_node *a = &scheduler->nodes[from], *b = &scheduler->nodes[to];
-    uint32_t component = 0, number = WEFT__NONE;
-    if (weft__staging_conflict(a, b, &component) != WEFT__CONFLICT_NONE)
-        number = common_archetype(a, b, component);
-    return number >= weft__archetype_count(scheduler->world)
-               ? WEFT__NONE
-               : weft__archetype_numbered(scheduler->world, number)->id;
 }
 
 static bool is_exclusive(const weft__system *system)
@@ -120,11 +131,11 @@ typedef struct step_back {
     uint32_t length; /* links on that way */
 } step_back;
 
-/* As weft__schedule_edge; all others are ordered to an exclusive system. */
+/* As weft__system_edge_label; all others are ordered to an exclusive system. NULL: no link. */
 static const char *link_between(const weft__scheduler *scheduler, uint32_t from, uint32_t to)
 {
-    const char *edge = weft__schedule_edge(scheduler, from, to);
-    if (edge != NULL) return edge;
+    weft__system_edge edge = weft__schedule_edge(scheduler, from, to);
+    if (edge.kind != WEFT__EDGE_NONE) return weft__system_edge_label(scheduler, &edge);
     return is_exclusive(scheduler->ordered[from]) || is_exclusive(scheduler->ordered[to])
                ? "exclusive"
                : NULL;
@@ -166,111 +177,51 @@ static bool add_chain(weft__text *t, const weft__scheduler *scheduler, uint32_t 
     return is_found;
 }
 
-/* ---- sync points ---- */
-
-/* A component of a sorted list that another one has, too, or that the observer's rows must have;
- * WEFT__NONE: none. */
-static uint32_t common_component(const uint32_t *list, uint32_t count,
-                                 const weft__staging_node *observer)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < observer->required_count; k++)
-            if (observer->required[k] == list[i]) return list[i];
-        for (uint32_t k = 0; k < observer->mention_count; k++)
-            if (observer->mentions[k] == list[i]) return list[i];
-    }
-    return WEFT__NONE;
-}
-
-/* An archetype over which the observer runs and which has the component, if one is given. */
-static uint32_t seen_archetype(const weft__scheduler *scheduler, const weft__system *observer,
-                               uint32_t component)
-{
-    const weft__query *query = observer->context.query;
-    for (uint32_t i = 0; query != NULL && i < query->match_count; i++) {
-        uint32_t number = query->matches[i].number;
-        const weft__archetype *archetype = weft__archetype_numbered(scheduler->world, number);
-        if (component == WEFT__NONE || weft__archetype_find(archetype, component) != WEFT__NONE)
-            return number;
-    }
-    return WEFT__NONE;
-}
-
-/* The number of the archetype instead of its id. */
-static weft__sync_reason reason_of(const weft__scheduler *scheduler, const weft__sync_point *point)
-{
-    const weft__staging_node *recorder = &scheduler->nodes[point->recorder];
-    const weft__staging_node *observer = &scheduler->nodes[point->observer];
-    const uint32_t *list = recorder->records;
-    uint32_t count = recorder->record_count;
-    weft__sync_reason reason = {.archetype = WEFT__NONE};
-    switch (weft__staging_visible(recorder, observer)) {
-    case WEFT__VISIBLE_DESTROYED:
-        reason.effect = "destroys";
-        list = recorder->destroys;
-        count = recorder->destroy_count;
-        break;
-    case WEFT__VISIBLE_CHANGED:
-        reason.effect = "changes";
-        break;
-    case WEFT__VISIBLE_CREATED:
-        reason.effect = "creates";
-        break;
-    case WEFT__VISIBLE_TO_EXCLUSIVE:
-    case WEFT__VISIBLE_NOTHING: /* a barrier around an exclusive recorder */
-        reason.effect = "any";
-        return reason;
-    }
-    uint32_t component = common_component(list, count, observer);
-    if (component != WEFT__NONE) reason.component = component_name(scheduler, component);
-    reason.archetype = seen_archetype(scheduler, scheduler->ordered[point->observer], component);
-    return reason;
-}
-
-weft__sync_reason weft__sync_reason_of(const weft__scheduler *scheduler,
-                                       const weft__sync_point *point)
-{
-    weft__sync_reason reason = reason_of(scheduler, point);
-    if (reason.archetype != WEFT__NONE)
-        reason.archetype = weft__archetype_numbered(scheduler->world, reason.archetype)->id;
-    return reason;
-}
-
-void weft__sync_reason_add(weft__text *t, const weft__scheduler *scheduler,
-                           const weft__sync_point *point)
-{
-    weft__sync_reason reason = reason_of(scheduler, point);
-    const weft__system *observer = scheduler->ordered[point->observer];
-    weft__text_add(t, "'%s' could see commands of '%s'", observer->name,
-                   scheduler->ordered[point->recorder]->name);
-    if (strcmp(reason.effect, "any") == 0) {
-        weft__text_add(t, ", because one of them is exclusive");
-        return;
-    }
-    bool is_change = strcmp(reason.effect, "changes") == 0;
-    weft__text_add(t, ", which %s", reason.effect);
-    if (reason.component == NULL)
-        weft__text_add(t, is_change ? " any component" : " any entity");
-    else
-        weft__text_add(t, is_change ? " %s" : " entities with %s", reason.component);
-    add_archetype(t, scheduler, reason.archetype);
-}
-
 /* ---- explanations ---- */
+
+/* "'a' writes c, 'b' reads c, e.g. in archetype 3 (c d)", and the other components in a line. */
+static void add_collision(weft__text *t, const weft__scheduler *scheduler, const weft__system *a,
+                          const weft__system *b, const weft__system_edge *edge)
+{
+    const char *name = component_name(scheduler, edge->component);
+    uint32_t count = 0, next = WEFT__NONE;
+    weft__text_add(t, "'%s' %s %s, '%s' %s it", a->name,
+                   edge->is_first_written ? "writes" : "reads", name, b->name,
+                   edge->is_second_written ? "writes" : "reads");
+    if (edge->is_resource) weft__text_add(t, ", a resource");
+    weft__archetype_add(t, scheduler, edge->archetype);
+    weft__text_add(t, "\n");
+    while ((next = weft__schedule_edge_next(scheduler, a->position, b->position, next)) !=
+           WEFT__NONE)
+        if (next != edge->component)
+            weft__text_add(t, "%s%s", count++ == 0 ? "they collide over more: " : ", ",
+                           component_name(scheduler, next));
+    if (count != 0) weft__text_add(t, "\n");
+}
+
+static void add_decided(weft__text *t, const weft__scheduler *scheduler, const weft__system *a,
+                        const weft__system *b)
+{
+    weft__orders orders;
+    if (weft__orders_init(&orders, scheduler))
+        weft__decided_add(t, &orders, a, b);
+    else
+        weft__text_add(t, "no memory for what decides who is first");
+    weft__text_add(t, "\n");
+    weft__orders_free(&orders);
+}
 
 /* A line that says why `a` comes before `b`, which is at a later position; false: nothing does. */
 static bool add_reason(weft__text *t, const weft__scheduler *scheduler, const weft__system *a,
                        const weft__system *b)
 {
-    const weft__staging_node *from = &scheduler->nodes[a->position];
-    const weft__staging_node *to = &scheduler->nodes[b->position];
-    uint32_t component = 0;
-    if (weft__staging_conflict(from, to, &component) != WEFT__CONFLICT_NONE) {
-        weft__text_add(t, "both touch %s and one writes it", component_name(scheduler, component));
-        add_archetype(t, scheduler, common_archetype(from, to, component));
-        weft__text_add(t, "; who is first is decided %s\n", kind_of_order(scheduler, a, b));
-    } else if (weft__schedule_has_barrier(scheduler, a->position, b->position)) {
-        weft__text_add(t, "by name; their data do not collide\n");
+    weft__system_edge edge = weft__schedule_edge(scheduler, a->position, b->position);
+    if (edge.kind == WEFT__EDGE_ACCESS) {
+        add_collision(t, scheduler, a, b, &edge);
+        add_decided(t, scheduler, a, b);
+    } else if (edge.kind == WEFT__EDGE_NAME) {
+        weft__text_add(t, "their data do not collide; ");
+        add_decided(t, scheduler, a, b);
     } else if (is_exclusive(a) || is_exclusive(b)) {
         weft__text_add(t, "'%s' is exclusive: nothing runs beside it\n",
                        is_exclusive(a) ? a->name : b->name);
@@ -299,6 +250,50 @@ static void add_stages(weft__text *t, const weft__scheduler *scheduler, const we
     }
 }
 
+static bool is_on_owner(const weft__system *system)
+{
+    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
+/* Neither waits for the other: whether they may run at the same time, and why the stages differ. */
+static void add_no_order(weft__text *t, const weft__scheduler *scheduler, const weft__system *a,
+                         const weft__system *b)
+{
+    const weft_schedule_desc *options = &scheduler->options;
+    weft__text_add(t, "nothing orders '%s' and '%s': ", a->name, b->name);
+    if (scheduler->worker_count == 1 || options->without_parallel)
+        weft__text_add(t, "one runs after the other, because all systems run on one thread here");
+    else if (is_on_owner(a) && is_on_owner(b))
+        weft__text_add(t, "one runs after the other, because both run on the main thread");
+    else if (a->stage == b->stage)
+        weft__text_add(t, "they may run at the same time");
+    else if (scheduler->segments[scheduler->stages[a->stage].segment].may_overlap)
+        weft__text_add(t, "they may run at the same time, where the step runs as a graph");
+    else
+        weft__text_add(t, "they run in stages, one after the other");
+    if (a->stage != b->stage)
+        weft__text_add(t, "; %s '%s' into stage %u, '%s' into stage %u",
+                       options->without_fusion ? "without_fusion puts"
+                                               : "what else they wait for puts",
+                       a->name, a->stage, b->name, b->stage);
+    weft__text_add(t, "\n");
+}
+
+static void add_order(weft__text *t, const weft__scheduler *scheduler, const weft__system *a,
+                      const weft__system *b)
+{
+    bool is_first = a->position < b->position;
+    const weft__system *before = is_first ? a : b, *after = is_first ? b : a;
+    weft__text reason = *t;
+    weft__text_add(t, "'%s' runs before '%s'\n", before->name, after->name);
+    if (add_reason(t, scheduler, before, after)) {
+        add_stages(t, scheduler, before, after);
+        return;
+    }
+    *t = reason; /* nothing orders them: the first line goes */
+    add_no_order(t, scheduler, a, b);
+}
+
 size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system second, char *out,
                              size_t capacity)
 {
@@ -308,75 +303,35 @@ size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system s
     const weft__system *a = weft__system_at(world, first), *b = weft__system_at(world, second);
     if (a == NULL || b == NULL) {
         weft__text_add(&t, "%s\n", weft_world_error(world)->text);
-        return t.length;
+    } else if (a == b) {
+        weft__text_add(&t, "'%s' is named twice: a system has no order with itself\n", a->name);
+        weft__text_add(&t, "it is in stage %u\n", a->stage);
+        weft__waits_add(&t, scheduler, a);
+    } else {
+        add_order(&t, scheduler, a, b);
     }
-    const weft__system *before = a->position > b->position ? b : a, *after = before == a ? b : a;
-    weft__text reason = t;
-    weft__text_add(&t, "'%s' runs before '%s'\n", before->name, after->name);
-    if (before != after && add_reason(&t, scheduler, before, after)) {
-        add_stages(&t, scheduler, before, after);
-        return t.length;
-    }
-    t = reason; /* nothing orders them: the first line goes */
-    weft__text_add(&t, "nothing orders '%s' and '%s'", a->name, b->name);
-    if (a->stage == b->stage)
-        weft__text_add(&t, ": they may run at the same time\n");
-    else
-        weft__text_add(&t,
-                       "; what else they wait for puts '%s' into stage %u, '%s' into stage %u\n",
-                       a->name, a->stage, b->name, b->stage);
     return t.length;
 }
 
 /* ---- ambiguities ---- */
 
-/* Whether a chain of explicit orders leads from one position to a later one. */
-static bool is_ordered_by_names(const weft__scheduler *scheduler, uint32_t from, uint32_t to,
-                                uint8_t *reached)
-{
-    memset(reached, 0, scheduler->ordered_count);
-    reached[from] = 1;
-    for (uint32_t i = 0; i < scheduler->barrier_count; i++) /* sorted by `after` */
-        if (reached[scheduler->barriers[i].before]) reached[scheduler->barriers[i].after] = 1;
-    return reached[to] != 0;
-}
-
-static bool group_names(const weft__group *group, const char *name)
-{
-    for (uint32_t i = 0; i < group->lists.before_count; i++)
-        if (strcmp(group->lists.before[i], name) == 0) return true;
-    for (uint32_t i = 0; i < group->lists.after_count; i++)
-        if (strcmp(group->lists.after[i], name) == 0) return true;
-    return false;
-}
-
-static bool is_ordered_by_groups(const weft__scheduler *scheduler, const weft__system *a,
-                                 const weft__system *b)
-{
-    if (a->group == b->group) return false;
-    const weft__group *left = &scheduler->groups[a->group], *right = &scheduler->groups[b->group];
-    return group_names(left, right->name) || group_names(right, left->name);
-}
-
 size_t weft_schedule_ambiguities(weft_world *world, char *out, size_t capacity)
 {
     weft__text t = {out, capacity, 0};
+    weft__orders orders;
     weft__scheduler *scheduler = weft__report_begin(world, &t);
     if (scheduler == NULL) return t.length;
-    uint8_t *reached =
-        weft__alloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->ordered_count, 1, 1);
-    for (uint32_t i = 0; reached != NULL && i < scheduler->ordered_count; i++)
+    bool has_orders = weft__orders_init(&orders, scheduler);
+    for (uint32_t i = 0; has_orders && i < scheduler->ordered_count; i++)
         for (uint32_t k = i + 1; k < scheduler->ordered_count; k++) {
             const weft__system *a = scheduler->ordered[i], *b = scheduler->ordered[k];
             uint32_t component;
-            if (weft__staging_conflict(&scheduler->nodes[i], &scheduler->nodes[k], &component) ==
-                    WEFT__CONFLICT_NONE ||
-                is_ordered_by_names(scheduler, i, k, reached) ||
-                is_ordered_by_groups(scheduler, a, b))
-                continue;
-            weft__text_add(&t, "%s %s %s\n", a->name, b->name,
-                           component_name(scheduler, component));
+            if (weft__staging_conflict(&scheduler->nodes[i], &scheduler->nodes[k], &component) !=
+                    WEFT__CONFLICT_NONE &&
+                weft__orders_decided(&orders, a, b) == WEFT__DECIDED_BY_REGISTRATION)
+                weft__text_add(&t, "%s %s %s\n", a->name, b->name,
+                               component_name(scheduler, component));
         }
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, reached, scheduler->ordered_count, 1, 1);
+    weft__orders_free(&orders);
     return t.length;
 }

@@ -13,24 +13,35 @@
  * thread, between steps. */
 weft__scheduler *weft__report_begin(weft_world *world, weft__text *t);
 
-/* What orders the systems at two positions, from < to, without the help of others: the component
- * over which they collide, or "by name"; NULL: nothing. */
-const char *weft__schedule_edge(const weft__scheduler *scheduler, uint32_t from, uint32_t to);
-/* The id of an archetype on which the systems at two positions collide; WEFT__NONE: none is needed,
- * or they do not. */
-uint32_t weft__schedule_edge_archetype(const weft__scheduler *scheduler, uint32_t from,
-                                       uint32_t to);
+/* What orders two systems without the help of others. */
+typedef enum weft__system_edge_kind {
+    WEFT__EDGE_NONE,
+    WEFT__EDGE_ACCESS, /* they collide over a component */
+    WEFT__EDGE_NAME,   /* one names the other; they do not collide */
+} weft__system_edge_kind;
 
-/* Why a sync point lies before its observer. A value. */
-typedef struct weft__sync_reason {
-    const char *effect;    /* of the recorder's commands: "creates", "destroys", "changes", "any" */
-    const char *component; /* that names what it could see; NULL: anything */
-    uint32_t archetype;    /* id of one that the observer runs over; WEFT__NONE: none exists yet */
-} weft__sync_reason;
-weft__sync_reason weft__sync_reason_of(const weft__scheduler *scheduler,
-                                       const weft__sync_point *point);
-/* "'b' could see commands of 'a', which creates rows with c (e.g. in archetype 3 (c d))" */
-void weft__sync_reason_add(weft__text *t, const weft__scheduler *scheduler,
-                           const weft__sync_point *point);
+/* The reason of the order of two systems. A value.
+ *   kind != ACCESS: all else is 0 or WEFT__NONE */
+typedef struct weft__system_edge {
+    weft__system_edge_kind kind;
+    uint32_t component;    /* that needs the strongest order, the first of those */
+    bool is_first_written; /* by the first system; is_second_written: by the second */
+    bool is_second_written;
+    bool is_resource;
+    uint32_t archetype; /* number of one in which they meet; WEFT__NONE: none is needed */
+} weft__system_edge;
+
+/* Of the systems at two positions, from < to. */
+weft__system_edge weft__schedule_edge(const weft__scheduler *scheduler, uint32_t from, uint32_t to);
+/* The next component, after `component`, over which two systems collide; ascending. WEFT__NONE as
+ * `component` begins, as the result it ends. */
+uint32_t weft__schedule_edge_next(const weft__scheduler *scheduler, uint32_t from, uint32_t to,
+                                  uint32_t component);
+/* The name of a component of an edge, or "by name". */
+const char *weft__system_edge_label(const weft__scheduler *scheduler,
+                                    const weft__system_edge *edge);
+
+/* ", e.g. in archetype 3 (c d)", by its number; nothing for WEFT__NONE. */
+void weft__archetype_add(weft__text *t, const weft__scheduler *scheduler, uint32_t number);
 
 #endif

@@ -58,7 +58,7 @@ static uint64_t graph_time(const weft__scheduler *scheduler, const weft__segment
 
 static uint64_t segment_time(const weft__scheduler *scheduler, const weft__segment *segment)
 {
-    if (weft__segment_ran_as_graph(segment)) return graph_time(scheduler, segment);
+    if (weft__segment_ran_as_graph(scheduler, segment)) return graph_time(scheduler, segment);
     uint64_t total = 0;
     for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
         total += least_time(scheduler, &scheduler->stages[i]);

@@ -5,7 +5,9 @@
  * Everything is derived from the compiled schedule on demand; nothing here is on the path of a
  * frame. */
 #include "chain.h"
+#include "decided.h"
 #include "explain.h"
+#include "sync_reason.h"
 
 #include "counters_report.h"
 #include "frame_stats.h"
@@ -36,25 +38,23 @@ static uint64_t time_of(const weft__scheduler *scheduler, const weft__system *sy
 }
 
 /* Calls for every ordered pair that collides or is ordered by name. */
-static void each_edge(weft__text *t, const weft__scheduler *scheduler,
+static void each_edge(weft__text *t, const weft__scheduler *scheduler, void *user,
                       void (*visit)(weft__text *t, const weft__scheduler *scheduler, uint32_t from,
-                                    uint32_t to, const char *label, uint32_t number))
+                                    uint32_t to, const weft__system_edge *edge, void *user))
 {
-    uint32_t number = 0;
     for (uint32_t to = 0; to < scheduler->ordered_count; to++)
         for (uint32_t from = 0; from < to; from++) {
-            const char *label = weft__schedule_edge(scheduler, from, to);
-            if (label != NULL) visit(t, scheduler, from, to, label, number++);
+            weft__system_edge edge = weft__schedule_edge(scheduler, from, to);
+            if (edge.kind != WEFT__EDGE_NONE) visit(t, scheduler, from, to, &edge, user);
         }
 }
 
 static void dot_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
-                     const char *label, uint32_t number)
+                     const weft__system_edge *edge, void *user)
 {
-    (void)scheduler;
-    (void)number;
+    (void)user;
     weft__text_add(t, "  s%u -> s%u [label=", from, to);
-    weft__text_add_quoted(t, label);
+    weft__text_add_quoted(t, weft__system_edge_label(scheduler, edge));
     weft__text_add(t, "];\n");
 }
 
@@ -78,7 +78,7 @@ size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
         }
         weft__text_add(&t, "  }\n");
     }
-    each_edge(&t, scheduler, dot_edge);
+    each_edge(&t, scheduler, NULL, dot_edge);
     for (uint32_t i = 0; i < scheduler->staging.sync_count; i++)
         weft__text_add(&t, "  s%u -> s%u [style=dashed, label=\"commands\"];\n",
                        scheduler->staging.syncs[i].recorder, scheduler->staging.syncs[i].observer);
@@ -86,18 +86,72 @@ size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
     return t.length;
 }
 
-static void json_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
-                      const char *label, uint32_t number)
+/* What json_edge needs for all edges. Lives on the stack of weft_schedule_json. */
+typedef struct edge_list {
+    weft__orders orders;
+    bool has_orders; /* there was memory for them */
+    uint32_t count;
+} edge_list;
+
+static void json_access(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
+                        const weft__system_edge *edge)
 {
-    weft__text_add(t, "%s\n    {\"from\": ", number == 0 ? "" : ",");
-    weft__text_add_quoted(t, scheduler->ordered[from]->name);
-    weft__text_add(t, ", \"to\": ");
-    weft__text_add_quoted(t, scheduler->ordered[to]->name);
     weft__text_add(t, ", \"component\": ");
-    weft__text_add_quoted(t, label);
-    uint32_t archetype = weft__schedule_edge_archetype(scheduler, from, to);
-    if (archetype != WEFT__NONE) weft__text_add(t, ", \"archetype\": %u", archetype);
+    weft__text_add_quoted(t, weft__system_edge_label(scheduler, edge));
+    if (edge->archetype != WEFT__NONE)
+        weft__text_add(t, ", \"archetype\": %u",
+                       weft__archetype_numbered(scheduler->world, edge->archetype)->id);
+    weft__text_add(t, ", \"from_access\": \"%s\", \"to_access\": \"%s\", \"components\": [",
+                   edge->is_first_written ? "write" : "read",
+                   edge->is_second_written ? "write" : "read");
+    uint32_t count = 0, next = WEFT__NONE;
+    while ((next = weft__schedule_edge_next(scheduler, from, to, next)) != WEFT__NONE) {
+        weft__text_add(t, "%s", count++ == 0 ? "" : ", ");
+        weft__text_add_quoted(t, weft__type_name(scheduler->world, next));
+    }
+    weft__text_add(t, "]");
+}
+
+static void json_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
+                      const weft__system_edge *edge, void *user)
+{
+    edge_list *list = user;
+    const weft__system *a = scheduler->ordered[from], *b = scheduler->ordered[to];
+    weft__text_add(t, "%s\n    {\"from\": ", list->count++ == 0 ? "" : ",");
+    weft__text_add_quoted(t, a->name);
+    weft__text_add(t, ", \"to\": ");
+    weft__text_add_quoted(t, b->name);
+    weft__text_add(t, ", \"kind\": \"%s\"", edge->kind == WEFT__EDGE_ACCESS ? "access" : "name");
+    if (list->has_orders)
+        weft__text_add(t, ", \"decided_by\": \"%s\"",
+                       weft__decided_word(weft__orders_decided(&list->orders, a, b)));
+    if (edge->kind == WEFT__EDGE_ACCESS) json_access(t, scheduler, from, to, edge);
     weft__text_add(t, "}");
+}
+
+static void json_edges(weft__text *t, const weft__scheduler *scheduler)
+{
+    edge_list list = {.count = 0};
+    list.has_orders = weft__orders_init(&list.orders, scheduler);
+    each_edge(t, scheduler, &list, json_edge);
+    weft__orders_free(&list.orders);
+}
+
+static void json_flags(weft__text *t, uint32_t flags)
+{
+    static const struct {
+        uint32_t flag;
+        const char *name;
+    } names[] = {{WEFT_SYSTEM_SERIAL, "serial"},
+                 {WEFT_SYSTEM_MAIN_THREAD, "main thread"},
+                 {WEFT_SYSTEM_EXCLUSIVE, "exclusive"},
+                 {WEFT_SYSTEM_BACKGROUND, "background"}};
+    uint32_t count = 0;
+    weft__text_add(t, ", \"flags\": [");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if ((flags & names[i].flag) != 0)
+            weft__text_add(t, "%s\"%s\"", count++ == 0 ? "" : ", ", names[i].name);
+    weft__text_add(t, "]");
 }
 
 static void json_systems(weft__text *t, const weft__scheduler *scheduler)
@@ -118,6 +172,7 @@ static void json_systems(weft__text *t, const weft__scheduler *scheduler)
             system->stage, (unsigned long long)system->runs, (unsigned long long)tally.slices,
             (unsigned long long)tally.rows, (unsigned long long)tally.commands,
             (unsigned long long)tally.time_ns);
+        json_flags(t, system->flags);
         weft__counters_json(scheduler, system, t);
         weft__text_add(t, "}");
     }
@@ -127,20 +182,13 @@ static void json_sync_points(weft__text *t, const weft__scheduler *scheduler)
 {
     for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
         const weft__sync_point *point = &scheduler->staging.syncs[i];
-        weft__sync_reason reason = weft__sync_reason_of(scheduler, point);
         weft__text_add(t, "%s\n    {\"before_stage\": %u, \"recorder\": ", i == 0 ? "" : ",",
                        point->before_stage);
         weft__text_add_quoted(t, scheduler->ordered[point->recorder]->name);
         weft__text_add(t, ", \"observer\": ");
         weft__text_add_quoted(t, scheduler->ordered[point->observer]->name);
-        weft__text_add(t, ", \"effect\": ");
-        weft__text_add_quoted(t, reason.effect);
-        if (reason.component != NULL) {
-            weft__text_add(t, ", \"component\": ");
-            weft__text_add_quoted(t, reason.component);
-        }
-        if (reason.archetype != WEFT__NONE)
-            weft__text_add(t, ", \"archetype\": %u", reason.archetype);
+        weft__text_add(t, ", ");
+        weft__sync_reason_json(t, scheduler, point);
         weft__text_add(t, "}");
     }
 }
@@ -155,7 +203,7 @@ size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
                    (unsigned long long)weft__schedule_critical_path(scheduler));
     json_systems(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"edges\": [");
-    each_edge(&t, scheduler, json_edge);
+    json_edges(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"sync_points\": [");
     json_sync_points(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"segments\": [");

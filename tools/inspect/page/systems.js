@@ -52,13 +52,13 @@ export const systems = {
       const text = el('pre', { class: 'why' });
       const edge = (e) => el('button', { type: 'button', title: 'Why?', onclick: async () => {
         try { text.textContent = (await api.ask({ do: 'explain', a: e.from, b: e.to })).text; } catch (p) { text.textContent = p.message; }
-      } }, `${e.from} \u2192 ${e.to}: ${e.component}`);
+      } }, `${e.from} \u2192 ${e.to}: ${e.component ?? 'by name'}`);
       const list = (title, edges) => el('div', {}, el('h3', {}, title), edges.length ? el('div', { class: 'row-gap' }, edges.map(edge)) : el('p', { class: 'soft' }, 'none'));
       const syncs = schedule.sync_points.filter((s) => s.recorder === name || s.observer === name);
       const parts = [
         list(`Runs after`, schedule.edges.filter((e) => e.to === name)),
         list(`Runs before`, schedule.edges.filter((e) => e.from === name)),
-        syncs.length ? el('div', {}, el('h3', {}, 'Sync points'), tags(syncs.map((s) => `${s.observer} could see what ${s.recorder} ${s.effect}${s.component ? ` (${s.component})` : ''}`))) : null,
+        syncs.length ? el('div', {}, el('h3', {}, 'Sync points'), tags(syncs.map((s) => s.effect === 'any' ? `commands of ${s.recorder} before ${s.observer}: one of the two is exclusive` : `${s.observer} could see what ${s.recorder} ${s.effect}${s.component ? ` (${s.component})` : ''}`))) : null,
         text];
       why.replaceChildren(...parts.filter(Boolean));
     }
