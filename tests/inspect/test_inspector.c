@@ -171,6 +171,42 @@ PLAIN_TEST(a_page_changes_values_and_systems)
     CHECK_OK(weft_world_destroy(world)); /* stops the inspector */
 }
 
+/* Opens a stream and reads until its reply has `part`. */
+static int open_stream(const char *url, const char *part)
+{
+    char text[4096];
+    size_t count = 0;
+    int s = connect_to(url);
+    send_head(s, url, "GET /events", "");
+    while (strstr((text[count] = '\0', text), part) == NULL) {
+        ssize_t got = recv(s, text + count, sizeof text - count - 1, 0);
+        if (got <= 0) CHECK_TEXT(text, part);
+        count += (size_t)got;
+    }
+    return s;
+}
+
+/* Nothing steps: no event is ever written that would fail. */
+PLAIN_TEST(streams_whose_page_has_left_make_room_for_a_ninth)
+{
+    enum { MOST = 8 };
+    int streams[MOST];
+    char part[32];
+    begin(true);
+    const char *url = weft_inspect_url(inspect);
+    for (uint32_t i = 0; i < MOST; i++) streams[i] = open_stream(url, "\"stream\":");
+    close(open_stream(url, "HTTP/1.1 503"));
+    for (uint32_t i = 0; i < MOST; i++) {
+        close(streams[i]);
+        snprintf(part, sizeof part, "\"stream\":%u}", MOST + 1 + i);
+        streams[i] = open_stream(url, part);
+    }
+    close(open_stream(url, "HTTP/1.1 503"));
+    for (uint32_t i = 0; i < MOST; i++) close(streams[i]);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 /* Watches every window for some events, then leaves in the middle of one. */
 static void *watch(void *url)
 {

@@ -166,27 +166,65 @@ void weft__letter_free(weft__letter *letter)
 
 /* ---- streams ---- */
 
-weft__stream *weft__stream_open(weft__mailbox *mailbox, void *connection)
+/* Under the mutex; NULL: none has this number. */
+static weft__stream *find_stream(weft__mailbox *mailbox, uint32_t number)
 {
-    weft__stream *found = NULL;
+    for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++)
+        if (mailbox->streams[i].number == number) return &mailbox->streams[i];
+    return NULL;
+}
+
+/* Under the mutex. */
+static void stream_wake(weft__mailbox *mailbox, weft__stream *stream)
+{
+    if (!stream->is_suspended) return;
+    stream->is_suspended = false;
+    mailbox->wake(mailbox->user, stream->connection);
+}
+
+/* Under the mutex. */
+static void stream_end(weft__mailbox *mailbox, weft__stream *stream)
+{
+    stream_clear(stream);
+    want(mailbox, UINT32_MAX); /* one less */
+}
+
+/* Under the mutex: ends a stream whose page has left; NULL: all are there. A beat would find it,
+ * too, but only after seconds: the first write to a closed connection succeeds. */
+static weft__stream *end_dead(weft__mailbox *mailbox, bool (*has_left)(void *connection))
+{
+    for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++) {
+        weft__stream *stream = &mailbox->streams[i];
+        if (!has_left(stream->connection)) continue;
+        stream_wake(mailbox, stream); /* its connection asks for more, and is told the end */
+        stream_end(mailbox, stream);
+        return stream;
+    }
+    return NULL;
+}
+
+uint32_t weft__stream_open(weft__mailbox *mailbox, void *connection,
+                           bool (*has_left)(void *connection))
+{
+    uint32_t number = 0;
     pthread_mutex_lock(&mailbox->lock);
-    for (uint32_t i = 0; i < WEFT__STREAMS_MAX && !mailbox->is_closed && found == NULL; i++)
-        if (mailbox->streams[i].number == 0) found = &mailbox->streams[i];
+    weft__stream *found = mailbox->is_closed ? NULL : find_stream(mailbox, 0);
+    if (found == NULL && !mailbox->is_closed) found = end_dead(mailbox, has_left);
     if (found != NULL) {
-        found->number = ++mailbox->last_number;
+        number = found->number = ++mailbox->last_number;
         found->connection = connection;
-        weft__wire_format(&found->sending, "event: open\ndata: {\"stream\":%u}\n\n", found->number);
+        weft__wire_format(&found->sending, "event: open\ndata: {\"stream\":%u}\n\n", number);
         want(mailbox, 1);
     }
     pthread_mutex_unlock(&mailbox->lock);
-    return found;
+    return number;
 }
 
-void weft__stream_close(weft__mailbox *mailbox, weft__stream *stream)
+void weft__stream_close(weft__mailbox *mailbox, uint32_t number)
 {
     pthread_mutex_lock(&mailbox->lock);
-    stream_clear(stream);
-    want(mailbox, UINT32_MAX); /* one less */
+    weft__stream *stream = find_stream(mailbox, number);
+    if (stream != NULL) stream_end(mailbox, stream);
     pthread_mutex_unlock(&mailbox->lock);
 }
 
@@ -208,31 +246,31 @@ static void gather_events(weft__stream *stream)
     stream->wants_beat = false;
 }
 
-long weft__stream_take(weft__mailbox *mailbox, weft__stream *stream, char *out, size_t capacity,
-                       void (*suspend)(void *connection))
+/* Under the mutex. */
+static long take_some(weft__stream *stream, char *out, size_t capacity,
+                      void (*suspend)(void *connection))
 {
-    pthread_mutex_lock(&mailbox->lock);
     if (stream->sent == stream->sending.count) gather_events(stream);
     size_t left = stream->sending.count - stream->sent;
     size_t count = left < capacity ? left : capacity;
-    long result = mailbox->is_closed ? -1 : (long)count;
-    if (result == 0) {
+    if (count == 0) {
         stream->is_suspended = true;
         suspend(stream->connection);
-    } else if (result > 0) {
-        memcpy(out, stream->sending.bytes + stream->sent, count);
-        stream->sent += count;
+        return 0;
     }
-    pthread_mutex_unlock(&mailbox->lock);
-    return result;
+    memcpy(out, stream->sending.bytes + stream->sent, count);
+    stream->sent += count;
+    return (long)count;
 }
 
-/* Under the mutex. */
-static void stream_wake(weft__mailbox *mailbox, weft__stream *stream)
+long weft__stream_take(weft__mailbox *mailbox, uint32_t number, char *out, size_t capacity,
+                       void (*suspend)(void *connection))
 {
-    if (!stream->is_suspended) return;
-    stream->is_suspended = false;
-    mailbox->wake(mailbox->user, stream->connection);
+    pthread_mutex_lock(&mailbox->lock);
+    weft__stream *stream = mailbox->is_closed ? NULL : find_stream(mailbox, number);
+    long result = stream == NULL ? -1 : take_some(stream, out, capacity, suspend);
+    pthread_mutex_unlock(&mailbox->lock);
+    return result;
 }
 
 void weft__streams_beat(weft__mailbox *mailbox)
@@ -249,11 +287,9 @@ void weft__streams_beat(weft__mailbox *mailbox)
 bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, const char *const *texts,
                         const size_t *lengths, uint32_t count)
 {
-    weft__stream *found = NULL;
     if (count > WEFT__WATCHES_MAX || number == 0) return false;
     pthread_mutex_lock(&mailbox->lock);
-    for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++)
-        if (mailbox->streams[i].number == number) found = &mailbox->streams[i];
+    weft__stream *found = find_stream(mailbox, number);
     for (uint32_t i = 0; found != NULL && i < count; i++) {
         weft__watch *watch = &found->watches[i];
         weft__wire_clear(&watch->request);

@@ -103,12 +103,15 @@ void weft__letter_free(weft__letter *letter);
 
 /* ---- streams ---- */
 
-/* HTTP thread: NULL: there are 8, or the mailbox is closed. */
-weft__stream *weft__stream_open(weft__mailbox *mailbox, void *connection);
-void weft__stream_close(weft__mailbox *mailbox, weft__stream *stream);
+/* HTTP thread: the number of a new stream; 0: there are 8, or the mailbox is closed. Of 8 one whose
+ * page has left, as `has_left` says, ends for the new one. */
+uint32_t weft__stream_open(weft__mailbox *mailbox, void *connection,
+                           bool (*has_left)(void *connection));
+/* HTTP thread: nothing happens where the stream has ended. */
+void weft__stream_close(weft__mailbox *mailbox, uint32_t number);
 /* HTTP thread: up to `capacity` bytes to send; 0: nothing now, and the stream counts as suspended
  * (`suspend` was called, under the mutex); -1: the end. */
-long weft__stream_take(weft__mailbox *mailbox, weft__stream *stream, char *out, size_t capacity,
+long weft__stream_take(weft__mailbox *mailbox, uint32_t number, char *out, size_t capacity,
                        void (*suspend)(void *connection));
 /* HTTP thread: a comment to every page, so that the death of one is noticed. */
 void weft__streams_beat(weft__mailbox *mailbox);

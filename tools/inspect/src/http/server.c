@@ -161,7 +161,7 @@ static const char *type_of(const char *name)
 /* Owner: the response of the stream. */
 typedef struct reader {
     weft__server *server;
-    weft__stream *stream;
+    uint32_t stream; /* its number */
 } reader;
 
 static ssize_t read_events(void *user, uint64_t position, char *out, size_t capacity)
@@ -180,12 +180,21 @@ static void free_reader(void *user)
     free(r);
 }
 
+/* The page closed its connection, or its side of it, which no page that still listens does. */
+static bool has_left(void *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd fd = {info == NULL ? -1 : info->connect_fd, POLLRDHUP, 0};
+    return poll(&fd, 1, 0) > 0; /* errors and the end of both sides count, too */
+}
+
 static enum MHD_Result serve_events(weft__server *server, struct MHD_Connection *connection)
 {
     reader *r = malloc(sizeof *r);
     if (r == NULL) return MHD_NO;
-    *r = (reader){server, weft__stream_open(&server->mailbox, connection)};
-    if (r->stream == NULL) {
+    *r = (reader){server, weft__stream_open(&server->mailbox, connection, has_left)};
+    if (r->stream == 0) {
         free(r);
         return reply_refusal(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
     }
