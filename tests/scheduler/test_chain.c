@@ -120,6 +120,23 @@ PLAIN_TEST(a_system_of_a_stage_waited_for_the_stages_before_it_and_for_earlier_s
     end();
 }
 
+PLAIN_TEST(a_system_that_ran_alone_leaves_the_times_of_the_last_step)
+{
+    begin();
+    add("first", b, WEFT_SYSTEM_SERIAL, 0);
+    add("second", b, WEFT_SYSTEM_SERIAL, 0);
+    weft_system first = weft_system_find(world, "first");
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.is_measured = true}));
+    CHECK_OK(weft_system_run(world, first, 0));
+    ask("second");
+    check_part("no step has run yet");
+    step(&(weft_schedule_desc){.is_measured = true, .without_overlap = true});
+    CHECK_OK(weft_system_run(world, first, 0));
+    ask("second");
+    check_part("in the last step it waited for 1 stage: 3000.0 us\n");
+    end();
+}
+
 /* A segment that runs in another way than before does not show the times of that run. */
 PLAIN_TEST(times_of_an_earlier_graph_are_not_those_of_the_last_step)
 {

@@ -61,7 +61,8 @@ WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t 
 /* Writes what the last step waited for: for each segment (the stages between two sync points) its
  * stages, with times if the schedule is measured, or, where it ran as a graph, the longest chain of
  * tasks with their times. Times are from the begin to the end of a stage or task; beside those of
- * stages stands their work, summed over the workers. */
+ * stages stands their work, summed over the workers. Where fixed rates catch up, they are those
+ * of the last tick. */
 WEFT_API size_t weft_schedule_chain(weft_world *world, char *text, size_t capacity);
 
 /* Writes the schedule as a Graphviz graph: stages, measured times, the component on each edge. */

@@ -181,7 +181,7 @@ static void add_totals(weft__scheduler *scheduler)
 static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
 {
     weft_world *world = scheduler->world;
-    scheduler->pass++;
+    scheduler->step_pass = ++scheduler->pass;
     scheduler->passes_left = left;
     if (weft__front(world)->version > UINT32_MAX - scheduler->version_count - 2)
         weft__front(world)->version = 0; /* wraps */

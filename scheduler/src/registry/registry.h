@@ -35,11 +35,11 @@ static inline const char *weft__task_label(const weft__task *task)
     return task->title + sizeof WEFT__TASK_TITLE - 1;
 }
 
-/* In the last pass. */
+/* In the last pass of the last step. */
 static inline bool weft__segment_ran_as_graph(const weft__scheduler *scheduler,
                                               const weft__segment *segment)
 {
-    return segment->graph_pass != 0 && segment->graph_pass == scheduler->pass;
+    return segment->graph_pass != 0 && segment->graph_pass == scheduler->step_pass;
 }
 
 /* Keeps the world's error as that of the step, if it is the first one. */

@@ -343,6 +343,7 @@ struct weft__scheduler {
     bool is_restored;                                   /* a snapshot was, since observers ran */
     /* frames */
     uint64_t pass;             /* number of the pass that runs, from 1 */
+    uint64_t step_pass;        /* the last pass of a step: weft_system_run is none */
     uint32_t passes_left;      /* of this step, with the one that runs; 0: a system runs alone */
     uint32_t pass_base;        /* the version at offset 0 of this pass */
     uint32_t background_count; /* stages whose background loop was not joined yet */

@@ -75,7 +75,7 @@ static uint64_t longest_chain(const weft__scheduler *scheduler, const weft__task
 /* From begin to end, in the last step; 0: it did not run, or was not measured. */
 static uint64_t wall_of(const weft__scheduler *scheduler, const weft__stage *stage)
 {
-    return stage->timed_pass == scheduler->pass ? stage->time_ns : 0;
+    return stage->timed_pass == scheduler->step_pass ? stage->time_ns : 0;
 }
 
 /* What its systems did in the last step, summed over the workers. */
@@ -85,7 +85,7 @@ static uint64_t work_of(const weft__scheduler *scheduler, const weft__stage *sta
     for (uint32_t i = 0; i < stage->system_count; i++) {
         weft__system_tally tally;
         weft__system_tally_get(scheduler, stage->systems[i], &tally);
-        if (tally.frame == scheduler->pass) work += tally.time_ns;
+        if (tally.frame == scheduler->step_pass) work += tally.time_ns;
     }
     return work;
 }
@@ -139,7 +139,7 @@ static void add_graph(weft__text *t, const weft__scheduler *scheduler, const wef
 static void add_stage(weft__text *t, const weft__scheduler *scheduler, const weft__stage *stage)
 {
     weft__text_add(t, "    %-40s", weft__stage_label(stage));
-    if (stage->timed_pass == scheduler->pass)
+    if (stage->timed_pass == scheduler->step_pass)
         weft__text_add(t, " %10.1f us, %10.1f us of work", (double)stage->time_ns / 1e3,
                        (double)work_of(scheduler, stage) / 1e3);
     else if (scheduler->options.is_measured)
@@ -219,7 +219,7 @@ void weft__waits_add(weft__text *t, const weft__scheduler *scheduler, const weft
     uint32_t number = scheduler->stages[system->stage].segment;
     const weft__segment *segment = &scheduler->segments[number];
     uint32_t first = segment->first_stage, count = system->stage - first;
-    if (scheduler->pass == 0) {
+    if (scheduler->step_pass == 0) {
         weft__text_add(t,
                        "no step has run yet: call it again after one to see what it waited for\n");
         return;
