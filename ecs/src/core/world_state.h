@@ -141,6 +141,16 @@ typedef struct weft__quick {
     weft__chunk *to;
     uint32_t bytes; /* of the value that is added, when it is set by copying them; else a size that
                        no value has */
+    /* the run: rows of one slice that may come to `to` without its being looked at */
+    uint32_t run_begin;
+    uint32_t run_rows;    /* 0: none. The last row that fits is in no run */
+    uint32_t run_version; /* of all types of the slice; no run while it is not the world's */
+    uint32_t
+        new_version; /* of those that rows do not bring; with it alone the others are compared */
+    /* of chunks like `from` */
+    uint32_t from_edge;   /* capacity - 2 */
+    uint32_t from_slices; /* layout->slice_count */
+    uint32_t from_words;  /* of versions: from_slices times the types of the archetype */
 } weft__quick;
 
 typedef struct weft__given_values weft__given_values;

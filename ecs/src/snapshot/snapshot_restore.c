@@ -415,6 +415,7 @@ static void put_all(restoring *r)
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;
     world->front.version = snapshot->version;
     weft__spares_forget_versions(world);
+    world->quick.run_rows = 0; /* the world comes to these versions once more */
     world->front.clock.steps = snapshot->steps;
     world->front.clock.time = snapshot->time;
     world->front.clock.dt = snapshot->dt;
