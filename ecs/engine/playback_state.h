@@ -15,12 +15,33 @@ typedef struct weft__playback_result {
 /* What playback asks the owner of the recorders: the name behind a key, for errors. */
 typedef const char *(*weft__playback_name_fn)(const void *user, uint64_t key);
 
+/* The steps of a playback that are loops on the pool. */
+typedef enum weft__playback_step {
+    WEFT__PLAYBACK_IDS,
+    WEFT__PLAYBACK_LIST,
+    WEFT__PLAYBACK_ALLOW,
+    WEFT__PLAYBACK_NOTE,
+    WEFT__PLAYBACK_COLLECT,
+    WEFT__PLAYBACK_FOLD,
+    WEFT__PLAYBACK_COPY,
+    WEFT__PLAYBACK_CLOSE,
+    WEFT__PLAYBACK_STEPS
+} weft__playback_step;
+
+/* What the loops of playbacks at one place have cost: a step that gains nothing from a second
+ * worker is not shared again. All zero: unknown. Owner: the caller of weft__playback_run. */
+typedef struct weft__playback_costs {
+    uint64_t commands; /* of the last playback: one of quite another size measures itself */
+    weft_job_cost steps[WEFT__PLAYBACK_STEPS];
+} weft__playback_costs;
+
 /* What to play: lives on the caller's stack, borrowed for the call. */
 typedef struct weft__playback_desc {
     weft_world *world;
     weft_job_context *job; /* the owner's context; NULL: serial */
     weft_recorder *const *recorders;
     uint32_t count;
+    weft__playback_costs *costs; /* learned; NULL: loops measure themselves */
     weft__playback_name_fn name; /* may be NULL */
     const void *user;
 } weft__playback_desc;
@@ -32,6 +53,7 @@ typedef struct weft__playback {
     weft_job_context *job; /* NULL: serial */
     weft_recorder *const *recorders;
     uint32_t recorder_count;
+    weft__playback_costs *costs; /* NULL: unknown */
     weft__playback_name_fn name;
     const void *user;
     weft__command_segment *segments; /* all, in key order */

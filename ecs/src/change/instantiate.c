@@ -484,7 +484,7 @@ static int pieces_redirect(weft_job_context *job, void *user, uint32_t begin, ui
 /* Cannot fail. */
 static void commit(instantiation *op)
 {
-    weft__row_ids_give(&op->ids, op->job);
+    weft__row_ids_give(&op->ids, op->job, NULL);
     for (uint32_t i = 0; i < op->piece_count; i++) piece_bits(op, &op->pieces[i], &op->runs[i]);
     for_pieces(op, pieces_note, false);
     for_pieces(op, pieces_redirect, false);

@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-#define SEGMENT_GRAIN 1
-
 /* Collecting one segment with chains; lives on a worker's stack. */
 typedef struct collecting {
     weft__fold_finder finder;
@@ -194,7 +192,7 @@ weft_result weft__fold_collect(weft__fold *fold)
         created += fold->segments[i].created_count;
     }
     fold->first_refs[fold->segment_count] = refs;
-    if (!weft__fold_for(fold, collect_part, fold->segment_count, SEGMENT_GRAIN)) {
+    if (!weft__fold_for(fold, WEFT__PLAYBACK_COLLECT, collect_part, fold->segment_count)) {
         fold->is_impossible = at_load_rlx(&fold->x_unswept) == 0; /* relaxed: the loop has ended */
         return WEFT_OK;
     }

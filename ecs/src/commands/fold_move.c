@@ -310,11 +310,11 @@ weft_result weft__fold_move(weft__fold *fold)
     weft_world *world = fold->playback->world;
     weft_result result = plan(fold);
     if (result == WEFT_OK) {
-        weft__fold_for(fold, copy_part, fold->task_count, 1);
+        weft__fold_for(fold, WEFT__PLAYBACK_COPY, copy_part, fold->task_count);
         for (uint32_t i = 0; fold->has_enables && i < fold->task_count; i++)
             weft__fold_enables(fold, &fold->tasks[i]);
         if (world->types.sparse != NULL) forget_sparse(fold);
-        weft__fold_for(fold, close_part, fold->touched_count, 1);
+        weft__fold_for(fold, WEFT__PLAYBACK_CLOSE, close_part, fold->touched_count);
         for (uint32_t i = 0; i < fold->touched_count; i++) {
             const weft__fold_touched *touched = &fold->touched[i];
             fold->playback->result.skipped += touched->skipped;

@@ -563,7 +563,7 @@ weft_result weft__fold_rows(weft__fold *fold)
     if (result != WEFT_OK) return result;
     if (weft__transitions_obtain(fold->playback->world) == NULL)
         return weft__error_memory(fold->playback->world, "playback");
-    weft__fold_for(fold, fold_part, fold->touched_count, 1);
+    weft__fold_for(fold, WEFT__PLAYBACK_FOLD, fold_part, fold->touched_count);
     for (uint32_t i = 0; i < fold->touched_count && !fold->is_impossible; i++) {
         result = settle(fold, &fold->touched[i]);
         if (result != WEFT_OK) return result;

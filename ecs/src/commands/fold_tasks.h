@@ -9,14 +9,16 @@
 
 /* Runs a part over [0, count). False: it said that the commands cannot be played this way. Owner.
  */
-bool weft__playback_for(const weft__playback *playback, weft_job_for_fn fn, void *argument,
-                        uint32_t count, uint32_t grain);
+bool weft__playback_for(const weft__playback *playback, weft__playback_step step,
+                        weft_job_for_fn fn, void *argument, uint32_t count);
+/* What a step has cost so far; NULL: unknown. */
+weft_job_cost *weft__playback_cost(const weft__playback *playback, weft__playback_step step);
 
 /* The same with a fold as its argument. */
-static inline bool weft__fold_for(weft__fold *fold, weft_job_for_fn fn, uint32_t count,
-                                  uint32_t grain)
+static inline bool weft__fold_for(weft__fold *fold, weft__playback_step step, weft_job_for_fn fn,
+                                  uint32_t count)
 {
-    return weft__playback_for(fold->playback, fn, fold, count, grain);
+    return weft__playback_for(fold->playback, step, fn, fold, count);
 }
 
 #endif

@@ -292,6 +292,16 @@ static weft_result report_failures(const weft__playback *playback)
                                 first->code);
 }
 
+/* What is known of the costs of a playback: its items are segments, chunks and tasks, so that what
+ * they cost grows with the commands. */
+static weft__playback_costs *costs_of(weft__playback_costs *costs, uint64_t commands)
+{
+    if (costs == NULL) return NULL;
+    bool is_alike = commands / 2 <= costs->commands && costs->commands / 2 <= commands;
+    costs->commands = commands;
+    return is_alike ? costs : NULL;
+}
+
 weft_result weft__playback_run(const weft__playback_desc *desc, weft__playback_result *out)
 {
     weft_world *world = desc->world;
@@ -305,6 +315,7 @@ weft_result weft__playback_run(const weft__playback_desc *desc, weft__playback_r
     bool is_linked = false;
     weft_result result = sort_segments(&playback);
     if (result == WEFT_OK && playback.segment_count != 0) {
+        playback.costs = costs_of(desc->costs, playback.result.commands);
         result = hold_shared(&playback);
         if (result == WEFT_OK) result = name_all(&playback);
         if (result == WEFT_OK) result = weft__playback_link(&playback);

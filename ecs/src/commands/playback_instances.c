@@ -271,11 +271,13 @@ weft_result weft__playback_instances(weft__playback *playback, uint32_t first, u
     s.lists = weft__scratch_take(world, WEFT__SCRATCH_SPAWNS, s.segment_count, sizeof s.lists[0]);
     weft_entity *copies = weft__scratch_take(world, WEFT__SCRATCH_COPIES, most, sizeof copies[0]);
     if (s.lists == NULL || copies == NULL) return WEFT_OK;
-    if (!weft__playback_for(playback, list_part, &s, s.segment_count, 1) || !number_sources(&s) ||
-        !list_members(&s) || !weft__playback_for(playback, allow_part, &s, s.segment_count, 1))
+    if (!weft__playback_for(playback, WEFT__PLAYBACK_LIST, list_part, &s, s.segment_count) ||
+        !number_sources(&s) || !list_members(&s) ||
+        !weft__playback_for(playback, WEFT__PLAYBACK_ALLOW, allow_part, &s, s.segment_count))
         return WEFT_OK;
     *played = s.count;
     weft_result result = make_all(&s, copies);
-    if (result == WEFT_OK) weft__playback_for(playback, note_part, &s, s.segment_count, 1);
+    if (result == WEFT_OK)
+        weft__playback_for(playback, WEFT__PLAYBACK_NOTE, note_part, &s, s.segment_count);
     return result;
 }

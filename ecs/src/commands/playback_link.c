@@ -6,6 +6,7 @@
 #include "playback_link.h"
 
 #include "error.h"
+#include "fold_tasks.h"
 #include "playback_patch.h"
 #include "playback_scratch.h"
 #include "private_chunk.h"
@@ -203,12 +204,14 @@ weft_result weft__playback_link(weft__playback *playback)
     list_pieces(&l);
     result = give_tuples(&l);
     if (result == WEFT_OK)
-        result = weft__private_link(&(weft__private_desc){.world = world,
-                                                          .job = playback->job,
-                                                          .pieces = l.pieces,
-                                                          .count = l.count,
-                                                          .named = rows_named,
-                                                          .user = &l});
+        result = weft__private_link(
+            &(weft__private_desc){.world = world,
+                                  .job = playback->job,
+                                  .cost = weft__playback_cost(playback, WEFT__PLAYBACK_IDS),
+                                  .pieces = l.pieces,
+                                  .count = l.count,
+                                  .named = rows_named,
+                                  .user = &l});
     release_tuples(&l, result == WEFT_OK);
     return result;
 }

@@ -295,7 +295,7 @@ static void pieces_enter(const giving *g, const weft__private_desc *desc, const 
     weft_world *world = desc->world;
     for (uint32_t i = 0; i < desc->count; i++)
         if (!is_emptied(&desc->pieces[i])) chunk_link(world, desc->pieces[i].chunk);
-    weft__row_ids_give(&g->ids, desc->job);
+    weft__row_ids_give(&g->ids, desc->job, desc->cost);
     for (uint32_t i = 0; i < desc->count; i++) ids_place(world, &desc->pieces[i]);
     if (desc->named != NULL) desc->named(desc->user);
     pieces_empty(world, desc, spans);

@@ -46,6 +46,7 @@ static inline weft__private_piece weft__private_whole(weft__chunk *chunk)
 typedef struct weft__private_desc {
     weft_world *world;
     weft_job_context *job; /* its workers fill the ids in; NULL: the caller does */
+    weft_job_cost *cost;   /* of that loop; NULL: unknown */
     const weft__private_piece *pieces;
     uint32_t count;
     void (*named)(void *user); /* called when all rows have ids and stand in their private chunks,

@@ -55,7 +55,7 @@ static int shares_fill(weft_job_context *job, void *user, uint32_t begin, uint32
     return 0;
 }
 
-void weft__row_ids_give(const weft__row_ids *ids, weft_job_context *job)
+void weft__row_ids_give(const weft__row_ids *ids, weft_job_context *job, weft_job_cost *cost)
 {
     if (ids->rows == 0) return;
     weft__directory_deal_owner(&ids->world->directory, ids->rows, ids->shares);
@@ -63,6 +63,7 @@ void weft__row_ids_give(const weft__row_ids *ids, weft_job_context *job)
                               .argument = (void *)(uintptr_t)ids,
                               .count = ids->share_count,
                               .grain = 1,
+                              .cost = cost,
                               .name = "ids of creation"};
     bool is_done = job != NULL && loop.count > 1 && weft_job_for(job, &loop, NULL) == WEFT_OK;
     if (!is_done) shares_fill(NULL, loop.argument, 0, loop.count); /* serial, or refused */

@@ -31,8 +31,8 @@ typedef struct weft__row_ids {
 weft_result weft__row_ids_prepare(weft__row_ids *ids, weft_world *world, uint64_t rows,
                                   const char *what);
 /* Gives the ids: into the entity columns, and where the rows are into the directory. `job`: its
- * workers do it; NULL: the caller does. */
-void weft__row_ids_give(const weft__row_ids *ids, weft_job_context *job);
+ * workers do it; NULL: the caller does. `cost`: of the loop over shares; NULL: unknown. */
+void weft__row_ids_give(const weft__row_ids *ids, weft_job_context *job, weft_job_cost *cost);
 void weft__row_ids_fini(weft__row_ids *ids);
 
 #endif

@@ -142,7 +142,8 @@ static weft_result run_stages(weft__scheduler *scheduler)
         weft__stage *stage = &scheduler->stages[i];
         if (scheduler->background_count != 0) weft__stage_join(scheduler, i);
         if (stage->is_sync)
-            weft__sync_point_run(scheduler, scheduler->pass_base + stage->sync_version_offset);
+            weft__sync_point_run(scheduler, scheduler->pass_base + stage->sync_version_offset,
+                                 &stage->playback_costs);
         if (stage->segment != segment) {
             segment = stage->segment;
             if (scheduler->compiled_archetypes != weft__archetype_count(scheduler->world)) {
@@ -160,7 +161,8 @@ static weft_result run_stages(weft__scheduler *scheduler)
         result = run_stage(scheduler, stage);
     }
     weft__stage_join(scheduler, UINT32_MAX);
-    weft__sync_point_run(scheduler, scheduler->pass_base + scheduler->version_count - 1);
+    weft__sync_point_run(scheduler, scheduler->pass_base + scheduler->version_count - 1,
+                         &scheduler->stages[scheduler->stage_count].playback_costs);
     return result;
 }
 
@@ -375,7 +377,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
         result = weft_job_wait(weft__front(world)->host.context, stage.background, NULL);
         scheduler->background_count--;
     }
-    weft__sync_point_run(scheduler, scheduler->pass_base + 1);
+    weft__sync_point_run(scheduler, scheduler->pass_base + 1, &stage.playback_costs);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.is_measured) add_total(scheduler, system);
     weft__front(world)->busy = 0;

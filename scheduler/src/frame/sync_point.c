@@ -49,7 +49,7 @@ static void tally_commands(weft__scheduler *scheduler)
     }
 }
 
-static void play_commands(weft__scheduler *scheduler, uint32_t version)
+static void play_commands(weft__scheduler *scheduler, uint32_t version, weft__playback_costs *costs)
 {
     weft_world *world = scheduler->world;
     weft_job_context *owner = weft__front(world)->host.context;
@@ -65,6 +65,7 @@ static void play_commands(weft__scheduler *scheduler, uint32_t version)
                                 .job = is_serial ? NULL : weft__front(world)->host.context,
                                 .recorders = scheduler->recorders,
                                 .count = scheduler->worker_count,
+                                .costs = costs,
                                 .name = recorder_name,
                                 .user = scheduler};
     weft_result result = weft__playback_run(&desc, &played);
@@ -108,13 +109,13 @@ static void run_observers(weft__scheduler *scheduler, uint32_t version)
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "observers", 0);
 }
 
-void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version)
+void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version, weft__playback_costs *costs)
 {
     weft_world *world = scheduler->world;
     weft__note(weft__front(world)->host.context, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
     if (has_commands(scheduler)) {
         weft__hash_log_commands(scheduler);
-        play_commands(scheduler, version);
+        play_commands(scheduler, version, costs);
         weft__hash_log_playback(scheduler, version);
     }
     if (weft__relations_any(world)) settle_relations(scheduler, version);

@@ -175,6 +175,7 @@ typedef struct weft__stage {
     /* cost */
     weft_job_cost cost;
     weft__stage_cost probe;
+    weft__playback_costs playback_costs; /* is_sync, or the end of the frame: of the playback */
     uint64_t time_ns;    /* of the last run, when measured: from its begin to its end */
     uint64_t timed_pass; /* the pass of that run */
     weft__task *tasks;   /* of its segment's plan; NULL: none was made */
