@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define FREE_BATCH 256u
+#define DEAD_FEW 8192u /* whose ids the owner gives back: see free_few */
 
 /* ---- plan ---- */
 
@@ -234,14 +235,38 @@ static int copy_part(weft_job_context *job, void *argument, uint32_t begin, uint
 
 /* ---- close ---- */
 
+/* The ids of the rows of a place. */
+static const weft_entity *ids_of(const weft__fold *fold, const weft__fold_touched *touched)
+{
+    uint32_t block = touched->place & ~WEFT__FOLD_PLACE_CREATED;
+    return touched->chunk != NULL ? weft__chunk_entities(touched->chunk)
+                                  : fold->created_ids + (size_t)block * WEFT__FOLD_BLOCK_ROWS;
+}
+
+/* Few dead: the owner gives all ids back before the loop over chunks. In the loop each id, as their
+ * blocks are scattered, takes the lock of its block, and two workers pass the blocks to and fro.
+ * False: there are many. */
+static bool free_few(const weft__fold *fold)
+{
+    uint64_t dead = 0;
+    for (uint32_t i = 0; i < fold->group_count; i++)
+        if (fold->groups[i].end == WEFT__FOLD_DIE) dead += fold->groups[i].count;
+    if (dead > DEAD_FEW) return false;
+    for (uint32_t i = 0; i < fold->group_count; i++) {
+        const weft__fold_group *group = &fold->groups[i];
+        if (group->end == WEFT__FOLD_DIE)
+            weft__directory_free_rows_owner(&fold->playback->world->directory,
+                                            ids_of(fold, &fold->touched[group->touched]),
+                                            fold->rows + group->first, group->count);
+    }
+    return true;
+}
+
 static void free_ids(weft__fold *fold, const weft__fold_touched *touched, const uint32_t *rows,
                      uint32_t count)
 {
     weft_entity batch[FREE_BATCH];
-    uint32_t block = touched->place & ~WEFT__FOLD_PLACE_CREATED;
-    const weft_entity *ids = touched->chunk != NULL
-                                 ? weft__chunk_entities(touched->chunk)
-                                 : fold->created_ids + (size_t)block * WEFT__FOLD_BLOCK_ROWS;
+    const weft_entity *ids = ids_of(fold, touched);
     if (is_run(rows, count)) {
         weft__directory_free_any(&fold->playback->world->directory, ids + rows[0], count);
         return;
@@ -261,7 +286,8 @@ static void close_groups(weft__fold *fold, const weft__fold_touched *touched)
         const weft__fold_group *group = &fold->groups[touched->first_group + i];
         const uint32_t *rows = fold->rows + group->first;
         if (group->end == WEFT__FOLD_STAY) continue;
-        if (group->end == WEFT__FOLD_DIE) free_ids(fold, touched, rows, group->count);
+        if (group->end == WEFT__FOLD_DIE && !fold->are_freed)
+            free_ids(fold, touched, rows, group->count);
         if (touched->chunk != NULL)
             weft__rows_discard(world, group->plan, touched->chunk, rows, rows[0], group->count);
     }
@@ -314,6 +340,7 @@ weft_result weft__fold_move(weft__fold *fold)
         for (uint32_t i = 0; fold->has_enables && i < fold->task_count; i++)
             weft__fold_enables(fold, &fold->tasks[i]);
         if (world->types.sparse != NULL) forget_sparse(fold);
+        fold->are_freed = free_few(fold);
         weft__fold_for(fold, WEFT__PLAYBACK_CLOSE, close_part, fold->touched_count);
         for (uint32_t i = 0; i < fold->touched_count; i++) {
             const weft__fold_touched *touched = &fold->touched[i];

@@ -148,6 +148,7 @@ typedef struct weft__fold {
     bool has_sweeps;        /* they need not: the rows of every place ascend, see fold_sweep.h */
     bool has_shared;        /* shared values are set */
     bool has_enables;       /* enable bits change: done by the owner, words are shared by rows */
+    bool are_freed;         /* the ids of the dead are given back, before the chunks are closed */
     bool is_impossible;     /* something only the immediate operations can do */
     weft__fold_ref *refs;   /* [command]; NULL without chains */
     weft__fold_run *runs;   /* [segment] the first one of each, [command] the others: see below */
