@@ -145,8 +145,7 @@ typedef struct weft__quick {
     uint32_t run_begin;
     uint32_t run_rows;    /* 0: none. The last row that fits is in no run */
     uint32_t run_version; /* of all types of the slice; no run while it is not the world's */
-    uint32_t
-        new_version; /* of those that rows do not bring; with it alone the others are compared */
+    uint32_t new_version; /* of types that rows do not bring; the others are compared */
     /* of chunks like `from` */
     uint32_t from_edge;   /* capacity - 2 */
     uint32_t from_slices; /* layout->slice_count */
