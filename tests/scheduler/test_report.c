@@ -193,7 +193,8 @@ PLAIN_TEST(dot_and_json_have_every_system_and_edge_with_its_component)
     check_part("\"critical_path_ns\": ");
     check_part("\"to\": \"y\", \"kind\": \"access\", \"decided_by\": \"registration\", "
                "\"component\": \"a\", \"archetype\": ");
-    check_part("\"name\": \"z\", \"group\": \"default\", \"stage\": 0, \"runs\": 1");
+    check_part("\"name\": \"z\", \"group\": \"default\", \"is_enabled\": true, "
+               "\"is_group_enabled\": true, \"stage\": 0, \"runs\": 1");
     char all[sizeof text];
     memcpy(all, text, sizeof all);
     for (size_t capacity = 0; capacity < length; capacity += 7) { /* cut like snprintf */
@@ -219,7 +220,7 @@ PLAIN_TEST(dot_draws_a_sync_point_from_who_records_to_who_could_see_it)
     CHECK(strstr(text, "dashed") == NULL); /* no system looks before the end of the step */
     add("looks", b, WEFT_READ, NULL);
     weft_schedule_dot(world, text, sizeof text);
-    check_part("s0 -> s1 [style=dashed, label=\"commands\"];");
+    check_part("s0 -> s1 [style=dashed, label=\"destroys any entity\"];");
     weft_schedule_json(world, text, sizeof text);
     check_part("\"recorder\": \"records\", \"observer\": \"looks\", \"effect\": \"destroys\", "
                "\"effects\": [\"destroy\"], \"archetype\": ");
@@ -307,19 +308,23 @@ PLAIN_TEST(a_sync_point_says_which_effects_of_the_commands_can_be_seen)
 {
     static const struct {
         uint32_t effects;
-        const char *text, *json;
+        const char *text, *json, *dot;
     } cases[] = {
         {WEFT_RECORDS_ADD, "which adds or sets b, e.g.",
-         "\"effect\": \"adds or sets\", \"effects\": [\"add or set\"], \"component\": \"b\""},
+         "\"effect\": \"adds or sets\", \"effects\": [\"add or set\"], \"component\": \"b\"",
+         "label=\"adds or sets b\"];"},
         {WEFT_RECORDS_REMOVE, "which removes b, e.g.",
-         "\"effect\": \"removes\", \"effects\": [\"remove\"], \"component\": \"b\""},
+         "\"effect\": \"removes\", \"effects\": [\"remove\"], \"component\": \"b\"",
+         "label=\"removes b\"];"},
         {WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE, "which adds, sets or removes b, e.g.",
-         "\"effects\": [\"add or set\", \"remove\"]"},
+         "\"effects\": [\"add or set\", \"remove\"]", "label=\"adds, sets or removes b\"];"},
         {WEFT_RECORDS_CREATE | WEFT_RECORDS_REMOVE,
          "which removes b and creates entities with b, e.g.",
-         "\"effect\": \"removes\", \"effects\": [\"create\", \"remove\"]"},
+         "\"effect\": \"removes\", \"effects\": [\"create\", \"remove\"]",
+         "label=\"removes b and creates entities with b\"];"},
         {WEFT_RECORDS_DESTROY | WEFT_RECORDS_ADD, "which destroys any entity and adds or sets b",
-         "\"effect\": \"destroys\", \"effects\": [\"destroy\", \"add or set\"]"},
+         "\"effect\": \"destroys\", \"effects\": [\"destroy\", \"add or set\"]",
+         "label=\"destroys any entity and adds or sets b\"];"},
     };
     begin();
     add("looks", b, WEFT_READ, NULL);
@@ -329,6 +334,8 @@ PLAIN_TEST(a_sync_point_says_which_effects_of_the_commands_can_be_seen)
         check_part(cases[i].text);
         weft_schedule_json(world, text, sizeof text);
         check_part(cases[i].json);
+        weft_schedule_dot(world, text, sizeof text);
+        check_part(cases[i].dot);
     }
     end();
 }
@@ -345,6 +352,29 @@ PLAIN_TEST(a_sync_point_around_an_exclusive_system_says_which_one_it_is)
     weft_schedule_json(world, text, sizeof text);
     check_part("\"effect\": \"any\", \"effects\": []}");
     check_part("\"flags\": [\"exclusive\"]");
+    weft_schedule_dot(world, text, sizeof text);
+    check_part("s0 -> s1 [style=dashed, label=\"any command\"];");
+    end();
+}
+
+PLAIN_TEST(the_json_says_which_systems_and_groups_are_disabled)
+{
+    static const struct {
+        bool is_enabled, is_group_enabled;
+        const char *json;
+    } cases[] = {
+        {true, true, "\"is_enabled\": true, \"is_group_enabled\": true"},
+        {false, true, "\"is_enabled\": false, \"is_group_enabled\": true"},
+        {true, false, "\"is_enabled\": true, \"is_group_enabled\": false"},
+    };
+    begin();
+    weft_system x = add("x", a, WEFT_WRITE, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CHECK_OK(weft_system_enable(world, x, cases[i].is_enabled));
+        CHECK_OK(weft_group_enable(world, "default", cases[i].is_group_enabled));
+        weft_schedule_json(world, text, sizeof text);
+        check_part(cases[i].json);
+    }
     end();
 }
 

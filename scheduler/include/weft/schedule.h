@@ -65,7 +65,9 @@ WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t 
  * of the last tick. */
 WEFT_API size_t weft_schedule_chain(weft_world *world, char *text, size_t capacity);
 
-/* Writes the schedule as a Graphviz graph: stages, measured times, the component on each edge. */
+/* Writes the schedule as a Graphviz graph: stages, measured times, the component on each edge.
+ * Dashed edges lead from a system to the one before which its commands are played, with what that
+ * one could see: "adds or sets burning"; "any command" where one of the two is exclusive. */
 WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
 
 /* Writes the schedule as JSON.
@@ -77,7 +79,8 @@ WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity
  *     is exclusive; effects: all of "create", "destroy", "add or set", "remove"
  *   segments: of the last step; if is_graph, tasks and their edges (pairs of positions among the
  *     tasks), else stage_times. time_ns is from begin to end, work_ns summed over the workers
- *   systems: flags and figures of the last run; time_ns is work, summed over the workers */
+ *   systems: flags and figures of the last run; is_enabled (weft_system_enable) and
+ *     is_group_enabled; time_ns is work, summed over the workers */
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
 /* ---- mistakes ---- */

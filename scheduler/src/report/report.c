@@ -58,6 +58,14 @@ static void dot_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t f
     weft__text_add(t, "];\n");
 }
 
+static void dot_sync_point(weft__text *t, const weft__scheduler *scheduler,
+                           const weft__sync_point *point)
+{
+    weft__text_add(t, "  s%u -> s%u [style=dashed, label=", point->recorder, point->observer);
+    weft__sync_reason_label(t, scheduler, point);
+    weft__text_add(t, "];\n");
+}
+
 size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
 {
     weft__text t = {out, capacity, 0};
@@ -80,8 +88,7 @@ size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
     }
     each_edge(&t, scheduler, NULL, dot_edge);
     for (uint32_t i = 0; i < scheduler->staging.sync_count; i++)
-        weft__text_add(&t, "  s%u -> s%u [style=dashed, label=\"commands\"];\n",
-                       scheduler->staging.syncs[i].recorder, scheduler->staging.syncs[i].observer);
+        dot_sync_point(&t, scheduler, &scheduler->staging.syncs[i]);
     weft__text_add(&t, "}\n");
     return t.length;
 }
@@ -145,7 +152,12 @@ static void json_flags(weft__text *t, uint32_t flags)
     } names[] = {{WEFT_SYSTEM_SERIAL, "serial"},
                  {WEFT_SYSTEM_MAIN_THREAD, "main thread"},
                  {WEFT_SYSTEM_EXCLUSIVE, "exclusive"},
-                 {WEFT_SYSTEM_BACKGROUND, "background"}};
+                 {WEFT_SYSTEM_BACKGROUND, "background"},
+                 {WEFT_SYSTEM_NOT_FUSED, "not fused"},
+                 {WEFT_SYSTEM_WHOLE_CHUNKS, "whole chunks"},
+                 {WEFT_SYSTEM_TIMER, "timer"},
+                 {WEFT_SYSTEM_ASKS_CHANGES, "asks changes"},
+                 {WEFT_SYSTEM_JOBS, "jobs"}};
     uint32_t count = 0;
     weft__text_add(t, ", \"flags\": [");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -158,12 +170,16 @@ static void json_systems(weft__text *t, const weft__scheduler *scheduler)
 {
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         const weft__system *system = scheduler->ordered[i];
+        const weft__group *group = &scheduler->groups[system->group];
         weft__system_tally tally;
         weft__system_tally_get(scheduler, system, &tally);
         weft__text_add(t, "%s\n    {\"name\": ", i == 0 ? "" : ",");
         weft__text_add_quoted(t, system->name);
         weft__text_add(t, ", \"group\": ");
-        weft__text_add_quoted(t, scheduler->groups[system->group].name);
+        weft__text_add_quoted(t, group->name);
+        weft__text_add(t, ", \"is_enabled\": %s, \"is_group_enabled\": %s",
+                       system->is_enabled ? "true" : "false",
+                       group->is_disabled ? "false" : "true");
         weft__text_add(
             t,
             ", \"stage\": %u, \"runs\": %llu, \"slices\": %llu, \"rows\": %llu, \"commands\": "

@@ -14,7 +14,7 @@ typedef struct seen_effect {
     uint32_t component; /* WEFT__NONE: any */
 } seen_effect;
 
-enum { SEEN_MOST = 3 };
+enum { SEEN_MOST = 3, EFFECT_BYTES = 32 + 255 /* words, and the longest name of a component */ };
 
 /* What an observer could see. A value, on the caller's stack.
  *   count == 0: one of the two is exclusive */
@@ -102,6 +102,15 @@ static void add_effect(weft__text *t, const weft__scheduler *scheduler, const se
                        weft__type_name(scheduler->world, seen->component));
 }
 
+/* "destroys any entity and adds or sets b" */
+static void add_effects(weft__text *t, const weft__scheduler *scheduler, const sync_reason *reason)
+{
+    for (uint32_t i = 0; i < reason->count; i++) {
+        weft__text_add(t, "%s", i == 0 ? "" : " and ");
+        add_effect(t, scheduler, &reason->seen[i]);
+    }
+}
+
 static bool is_exclusive(const weft__system *system)
 {
     return (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0;
@@ -120,11 +129,18 @@ void weft__sync_reason_add(weft__text *t, const weft__scheduler *scheduler,
         return;
     }
     weft__text_add(t, "'%s' could see commands of '%s', which ", observer->name, recorder->name);
-    for (uint32_t i = 0; i < reason.count; i++) {
-        weft__text_add(t, "%s", i == 0 ? "" : " and ");
-        add_effect(t, scheduler, &reason.seen[i]);
-    }
+    add_effects(t, scheduler, &reason);
     weft__archetype_add(t, scheduler, reason.archetype);
+}
+
+void weft__sync_reason_label(weft__text *t, const weft__scheduler *scheduler,
+                             const weft__sync_point *point)
+{
+    char label[SEEN_MOST * EFFECT_BYTES] = "any command";
+    sync_reason reason = reason_of(scheduler, point);
+    weft__text effects = {label, sizeof label, 0};
+    add_effects(&effects, scheduler, &reason);
+    weft__text_add_quoted(t, label);
 }
 
 void weft__sync_reason_json(weft__text *t, const weft__scheduler *scheduler,
