@@ -392,6 +392,13 @@ PLAIN_TEST(a_system_named_twice_is_told_what_it_waited_for)
     CHECK_OK(weft_world_step(world, 0));
     explain(y, y, "it waited for 1 stage: ");
     check_part(" us of work\n");
+    CHECK_OK(weft_system_enable(world, y, false));
+    explain(y, y, "it is in stage 1\nit is disabled (weft_system_enable)\nin the last step");
+    CHECK_OK(weft_group_enable(world, "default", false));
+    CHECK_OK(weft_world_step(world, 0));
+    explain(
+        x, x,
+        "its group 'default' is disabled (weft_group_enable)\nit did not run in the last step\n");
     end();
 }
 

@@ -214,14 +214,28 @@ static void add_earlier(weft__text *t, const weft__scheduler *scheduler, uint32_
     weft__text_add(t, "\n");
 }
 
+static void add_disabled(weft__text *t, const weft__scheduler *scheduler,
+                         const weft__system *system)
+{
+    const weft__group *group = &scheduler->groups[system->group];
+    if (!system->is_enabled) weft__text_add(t, "it is disabled (weft_system_enable)\n");
+    if (group->is_disabled)
+        weft__text_add(t, "its group '%s' is disabled (weft_group_enable)\n", group->name);
+}
+
 void weft__waits_add(weft__text *t, const weft__scheduler *scheduler, const weft__system *system)
 {
     uint32_t number = scheduler->stages[system->stage].segment;
     const weft__segment *segment = &scheduler->segments[number];
     uint32_t first = segment->first_stage, count = system->stage - first;
+    add_disabled(t, scheduler, system);
     if (scheduler->step_pass == 0) {
         weft__text_add(t,
                        "no step has run yet: call it again after one to see what it waited for\n");
+        return;
+    }
+    if (!system->is_active) {
+        weft__text_add(t, "it did not run in the last step\n");
         return;
     }
     add_earlier(t, scheduler, number);
