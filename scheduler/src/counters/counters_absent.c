@@ -5,7 +5,7 @@
 #include "counters_group.h"
 #include "counters_report.h"
 
-bool weft__counters_prepare(weft__scheduler *scheduler)
+bool weft__counters_reserve(weft__scheduler *scheduler)
 {
     (void)scheduler;
     return false;

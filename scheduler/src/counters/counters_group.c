@@ -276,10 +276,8 @@ static bool grow(weft__scheduler *scheduler, weft__counters *counters)
     return false;
 }
 
-bool weft__counters_prepare(weft__scheduler *scheduler)
+bool weft__counters_reserve(weft__scheduler *scheduler)
 {
-    if (scheduler->counter_wish == WEFT__COUNTER_WISH_NONE && !scheduler->options.counts_events)
-        return false;
     weft__counters *counters = scheduler->counters != NULL ? scheduler->counters : make(scheduler);
     if (counters == NULL) return false;
     return counters->capacity >= scheduler->system_capacity || grow(scheduler, counters);

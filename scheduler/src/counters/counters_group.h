@@ -6,8 +6,16 @@
 
 #include "scheduler_state.h"
 
-/* Before a step: whether to count, with room for every system; false also when out of memory. */
-bool weft__counters_prepare(weft__scheduler *scheduler);
+/* Room for every system; false: out of memory, or there are no counters. Owner, before a step. */
+bool weft__counters_reserve(weft__scheduler *scheduler);
+/* Before a step: whether to count. Nothing is called where it was not asked for, for the sake of
+ * short frames. */
+static inline bool weft__counters_prepare(weft__scheduler *scheduler)
+{
+    bool is_asked =
+        scheduler->counter_wish != WEFT__COUNTER_WISH_NONE || scheduler->options.counts_events;
+    return __builtin_expect(is_asked, 0) && weft__counters_reserve(scheduler);
+}
 /* A part begins on a worker: what was counted since the last one belongs to no system. */
 void weft__counters_begin(weft__scheduler *scheduler, uint32_t worker);
 /* After a call of a system. */

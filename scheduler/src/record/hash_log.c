@@ -239,10 +239,10 @@ static void fail(struct weft__hash_log *log, weft_result result)
     if (log->result == WEFT_OK) log->result = result;
 }
 
-void weft__hash_log_pass_begin(weft__scheduler *scheduler)
+void weft__hash_log_begin(weft__scheduler *scheduler)
 {
     struct weft__hash_log *log = scheduler->hash_log;
-    if (log == NULL || log->result != WEFT_OK) return;
+    if (log->result != WEFT_OK) return;
     const uint64_t step = weft__front(scheduler->world)->clock.steps;
     log->has_rows = step >= log->desc.rows_first && step <= log->desc.rows_last;
     if (!make_sums(scheduler, log)) {
@@ -326,10 +326,10 @@ static void put_world(const weft__scheduler *scheduler, struct weft__hash_log *l
     }
 }
 
-void weft__hash_log_pass_end(weft__scheduler *scheduler)
+void weft__hash_log_end(weft__scheduler *scheduler)
 {
     struct weft__hash_log *log = scheduler->hash_log;
-    if (log == NULL || !log->is_in_pass) return;
+    if (!log->is_in_pass) return;
     log->is_in_pass = false;
     put_sums(scheduler, log);
     if (log->has_rows) put_rows(scheduler, log);
