@@ -3,8 +3,7 @@
  * chain of tasks, stages, and segments before its own. */
 #include <weft/weft.h>
 
-#include "os_fault.h"
-#include "plain.h"
+#include "told_clock.h"
 
 #include <string.h>
 
@@ -13,27 +12,10 @@ static weft_job_pool *pool;
 static weft_component a, b, c;
 static test_os os;
 static char text[4000];
-static uint64_t told_ns; /* what the clock says; naps move it on */
 
-static uint64_t told_clock(void *user)
-{
-    (void)user;
-    return told_ns;
-}
-
-static void nap(weft_slice *slice, void *user)
-{
-    (void)slice, (void)user;
-    told_ns += 3000000;
-}
-
-/* Worker 1 never comes: the owner runs all, one after the other. */
 static void begin(void)
 {
-    test_os_init(&os);
-    os.table.clock_ns = told_clock;
-    const weft_job_pool_desc desc = {.worker_count = 2, .is_host_driven = true, .os = &os.table};
-    CHECK_OK(weft_job_pool_create(&desc, &pool));
+    pool = told_pool_create(&os);
     CHECK_OK(weft_world_create(&(weft_world_desc){.pool = pool, .os = &os.table}, &world));
     a = weft_component_create_plain(world, "a", 4, 4, 0);
     b = weft_component_create_plain(world, "b", 4, 4, 0);

@@ -5,11 +5,11 @@
 #include <weft/weft.h>
 
 #include "atomic.h"
-#include "os_fault.h"
 #include "part_order.h"
 #include "plain.h"
 #include "random.h"
 #include "registry.h"
+#include "told_clock.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -192,31 +192,12 @@ PLAIN_TEST(an_explicit_order_holds_without_a_collision)
     bed_close(&bed);
 }
 
-static uint64_t told_ns; /* what the clock says; naps move it on */
-
-static uint64_t told_clock(void *user)
-{
-    (void)user;
-    return told_ns;
-}
-
-static void nap(weft_slice *slice, void *user)
-{
-    (void)slice, (void)user;
-    told_ns += 3000000;
-}
-
-/* On a told clock, and worker 1 never comes: the owner runs all tasks, one after the other. */
 PLAIN_TEST(the_report_shows_the_longest_chain_of_the_last_step)
 {
     static char text[4000], json[8000];
     overlap_bed bed;
     test_os os;
-    weft_job_pool *pool;
-    test_os_init(&os);
-    os.table.clock_ns = told_clock;
-    const weft_job_pool_desc desc = {.worker_count = 2, .is_host_driven = true, .os = &os.table};
-    CHECK_OK(weft_job_pool_create(&desc, &pool));
+    weft_job_pool *pool = told_pool_create(&os);
     bed_open_with(&bed, &(weft_world_desc){.pool = pool, .os = &os.table});
     system_add(&bed, "quick", add_one, WEFT_SYSTEM_NOT_FUSED, bed.a, WEFT_WRITE);
     system_add(&bed, "first nap", nap, WEFT_SYSTEM_SERIAL, bed.b, WEFT_WRITE);
