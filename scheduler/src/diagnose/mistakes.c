@@ -53,52 +53,44 @@ void weft__violate(weft__worker *worker, const weft__violation *found)
     worker->violations[worker->violation_count++] = violation;
 }
 
-static const weft__system *system_of(const weft_slice *slice)
+/* A violation of the system of a slice, in it. */
+static void violate_slice(const weft_slice *slice, weft__violation violation)
 {
-    return (const weft__system *)slice->context;
+    const weft__system *system = (const weft__system *)slice->context;
+    violation.position = system->position;
+    violation.slice = slice->index;
+    weft__violate(&system->scheduler->workers[slice->worker], &violation);
 }
 
 void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
                       const char *what)
 {
-    const weft__system *system = system_of(slice);
-    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
-                                 .position = system->position,
-                                 .slice = slice->index,
-                                 .component = component == WEFT__NONE ? 0 : component,
-                                 .access = access,
-                                 .what = what};
-    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+    violate_slice(slice, (weft__violation){.code = WEFT_UNDECLARED_ACCESS,
+                                           .component = component == WEFT__NONE ? 0 : component,
+                                           .access = access,
+                                           .what = what});
 }
 
 void weft__row_missing_in(const weft_slice *slice, uint32_t component, weft_access access,
                           uint32_t row, uint32_t count)
 {
-    const weft__system *system = system_of(slice);
-    weft__violation violation = {.code = WEFT_NOT_FOUND,
-                                 .position = system->position,
-                                 .slice = slice->index,
-                                 .component = component,
-                                 .access = access,
-                                 .what = WEFT__ROW_PAST_END,
-                                 .has_row = true,
-                                 .row = row,
-                                 .row_limit = count};
-    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+    violate_slice(slice, (weft__violation){.code = WEFT_NOT_FOUND,
+                                           .component = component,
+                                           .access = access,
+                                           .what = WEFT__ROW_PAST_END,
+                                           .has_row = true,
+                                           .row = row,
+                                           .row_limit = count});
 }
 
 void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
                        const char *type)
 {
-    const weft__system *system = system_of(slice);
-    weft__violation violation = {.code = WEFT_TYPE_MISMATCH,
-                                 .position = system->position,
-                                 .slice = slice->index,
-                                 .component = component,
-                                 .access = access,
-                                 .function = type,
-                                 .what = WEFT__MISTYPED};
-    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+    violate_slice(slice, (weft__violation){.code = WEFT_TYPE_MISMATCH,
+                                           .component = component,
+                                           .access = access,
+                                           .function = type,
+                                           .what = WEFT__MISTYPED});
 }
 
 /* ---- the report ---- */
