@@ -130,8 +130,11 @@ static void say(const char *command, const char *format, va_list list)
     fputc('\n', stderr);
 }
 
+bool weft_cli_misuse_is_silent;
+
 int weft_cli_misuse(const char *command, const char *format, ...)
 {
+    if (weft_cli_misuse_is_silent) return WEFT_CLI_USAGE;
     va_list list;
     va_start(list, format);
     say(command, format, list);

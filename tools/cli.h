@@ -66,6 +66,8 @@ int weft_cli_parse(const weft_cli_usage *usage, int argc, char **argv, int *firs
 /* Prints "weft <command>: <text>" and how to get help to stderr; returns WEFT_CLI_USAGE. */
 int weft_cli_misuse(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Misuse is not printed: weft-shards sets it on all ranks but 0, which have the same arguments. */
+extern bool weft_cli_misuse_is_silent;
 /* Prints "weft <command>: <text>" to stderr; returns WEFT_CLI_FAILED. */
 int weft_cli_fail(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -92,6 +92,7 @@ int main(int argc, char **argv)
         .error = weft_ranks_error,
     };
     weft_cli_ranks_here = &ranks;
+    weft_cli_misuse_is_silent = ranks.rank != 0;
     name_trace();
     int status = check_count(argv[1]);
     if (status == WEFT_CLI_CONTINUE) status = command->run(argc - 1, argv + 1);
