@@ -84,41 +84,43 @@ static __attribute__((noinline)) weft_result set_generally(weft_world *world, we
     return WEFT_OK;
 }
 
-/* Bytes over those of a component that the entity has in its row; false: it is not that simple, and
- * nothing was done. */
-static inline __attribute__((always_inline)) bool set_leanly(weft_world *world, weft_entity entity,
-                                                             const weft__type *type,
-                                                             const void *value, size_t size)
-{
-    bool is_plain = size == type->plain_bytes && size != 0 && value != NULL;
-    if (WEFT_IS_CHECKED || __builtin_expect(!is_plain, 0)) return false;
-    if (__builtin_expect((world->front.busy & WEFT__BUSY_WRITING) != 0, 0)) return false;
-    uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    const weft__type_slot *slot =
-        chunk == NULL ? NULL : weft__archetype_slot(chunk->archetype, type->id);
-    if (__builtin_expect(slot == NULL, 0)) return false;
-    weft__slot_stamp(world, chunk, row, slot);
-    weft__value_copy(weft__chunk_value(chunk, slot->column, row), value, size);
-    return true;
-}
-
-/* Sets that do not take the quick way of world->quick. */
+/* Sets that are no more than bytes over bytes in no way. */
 static __attribute__((noinline)) weft_result set_otherwise(weft_world *world, weft_entity entity,
                                                            weft_component component,
                                                            const void *value, size_t size)
 {
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
-    if (__builtin_expect(set_leanly(world, entity, type, value, size), 1)) return WEFT_OK;
     bool is_plain = size == type->plain_bytes && size != 0 && value != NULL;
     if (is_plain && !(WEFT_IS_CHECKED && type->desc.is_checked) &&
         weft__entity_add_value(world, weft__entity_bits(entity), weft__change_key(component), value,
                                size))
         return WEFT_OK;
-    bool is_sparse = type->sparse != NULL && size == type->value_bytes && value != NULL;
-    if (is_sparse && !WEFT_IS_CHECKED) return weft__sparse_entity_set(world, entity, type, value);
     return set_generally(world, entity, component, value, size);
+}
+
+/* Bytes over those of a component that the entity has in its row, where it is that simple. */
+static __attribute__((noinline)) weft_result set_in_row(weft_world *world, weft_entity entity,
+                                                        weft_component component,
+                                                        const void *value, size_t size)
+{
+    const weft__type *type = weft__type_at(world, component);
+    if (WEFT_IS_CHECKED || __builtin_expect(type == NULL || value == NULL, 0))
+        return set_otherwise(world, entity, component, value, size);
+    if (size != type->plain_bytes || size == 0)
+        return type->sparse != NULL && size == type->value_bytes
+                   ? weft__sparse_entity_set(world, entity, type->sparse, value)
+                   : set_otherwise(world, entity, component, value, size);
+    if (__builtin_expect((world->front.busy & WEFT__BUSY_WRITING) != 0, 0))
+        return set_otherwise(world, entity, component, value, size);
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__type_slot *slot =
+        chunk == NULL ? NULL : weft__archetype_slot(chunk->archetype, component.id);
+    if (__builtin_expect(slot == NULL, 0))
+        return set_otherwise(world, entity, component, value, size);
+    weft__slot_stamp(world, chunk, row, slot);
+    return weft__value_put(weft__chunk_value(chunk, slot->column, row), value, size);
 }
 
 /* Calls come last, so that no registers are saved: a value that goes with its row, as the last one
@@ -136,7 +138,7 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
         if (__builtin_expect(from != NULL, 1) && weft__quick_leads(&world->quick, from))
             return weft__row_leave(world, x_slot, slot, value);
     }
-    return set_otherwise(world, entity, component, value, size);
+    return set_in_row(world, entity, component, value, size);
 }
 
 /* All entities are alive and have the component afterwards. */

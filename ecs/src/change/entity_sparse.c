@@ -123,43 +123,52 @@ weft_result weft__sparse_entity_remove(weft_world *world, weft_entity handle,
     if (__builtin_expect(may_be_ready, 0) || bytes - 4 > 12)
         return may_be_ready || bytes != 0 ? last_row_ends(sparse, chunk, row, tail) : WEFT_OK;
     char *to = weft__chunk_column(chunk, 1), *from = weft__chunk_column(tail, 1);
-    return weft__sparse_value_put(to + row * bytes, from + last * bytes, bytes);
+    return weft__value_put(to + row * bytes, from + last * bytes, bytes);
 }
 
-static __attribute__((noinline)) weft_result set_slowly(weft_world *world, weft_entity entity,
-                                                        const weft__type *type, const void *value)
+static __attribute__((noinline)) weft_result
+set_slowly(weft_world *world, weft_entity entity, const weft__sparse *sparse, const void *value)
 {
     if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
     if (world->front.busy == 0 && entity_check(world, entity) == WEFT_OK &&
-        !weft__sparse_has(type, entity) && next_row_ready(world, type->sparse))
-        return weft__sparse_entity_set(world, entity, type, value);
-    return weft__sparse_set(world, entity, type, value);
+        !weft__sparse_has(sparse->type, entity) && next_row_ready(world, sparse))
+        return weft__sparse_entity_set(world, entity, sparse, value);
+    return weft__sparse_set(world, entity, sparse->type, value);
 }
 
-weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle, const weft__type *type,
-                                    const void *value)
+/* Plain bytes over those of the row at a location. A function of its own: the other one needs no
+ * saved registers then. */
+static __attribute__((noinline)) weft_result set_present(weft_world *world,
+                                                         const weft__sparse *sparse,
+                                                         uint32_t location, const void *value)
+{
+    const weft__chunk *chunk = weft__sparse_chunk(world, location);
+    uint32_t row = location - chunk->location;
+    weft__stamp(&chunk->x_versions[row >> sparse->slice_shift], world->front.version);
+    char *to = weft__chunk_column(chunk, 1);
+    return weft__value_put(to + row * (size_t)sparse->value_bytes, value,
+                                  sparse->value_bytes);
+}
+
+weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle,
+                                    const weft__sparse *sparse, const void *value)
 {
     uint64_t entity = weft__entity_bits(handle);
-    const weft__sparse *sparse = type->sparse;
-    size_t bytes = sparse->value_bytes;
-    if (__builtin_expect(world->front.busy != 0 || sparse->is_special || bytes == 0, 0))
-        return set_slowly(world, handle, type, value);
     weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
-    uint32_t location = weft__sparse_location(x_slot, entity);
-    weft__chunk *chunk;
-    if (location != 0) {
-        chunk = weft__sparse_chunk(world, location);
-        uint32_t row = location - chunk->location;
-        weft__stamp(&chunk->x_versions[row >> sparse->slice_shift], world->front.version);
-        return weft__sparse_value_put(weft__chunk_value(chunk, 1, row), value, bytes);
-    }
-    chunk = weft__sparse_chunk_ready(world, sparse);
-    if (__builtin_expect(x_slot == NULL || chunk == NULL || world->archetypes.has_residues, 0) ||
+    size_t bytes = sparse->value_bytes;
+    if (__builtin_expect(world->front.busy != 0 || x_slot == NULL, 0) || sparse->is_special || bytes == 0)
+        return set_slowly(world, handle, sparse, value);
+    uint64_t slot = at_load_rlx(x_slot); /* relaxed: idle */
+    if (slot != 0)
+        return (slot ^ entity) >> 32 == 0 ? set_present(world, sparse, (uint32_t)slot, value)
+                                          : set_slowly(world, handle, sparse, value);
+    weft__chunk *chunk = weft__sparse_chunk_ready(world, sparse);
+    if (__builtin_expect(chunk == NULL || world->archetypes.has_residues, 0) ||
         __builtin_expect(!weft__sparse_is_alive(world, entity), 0))
-        return set_slowly(world, handle, type, value);
-    char *to = weft__chunk_value(chunk, 1, chunk->count);
+        return set_slowly(world, handle, sparse, value);
+    char *to = (char*)weft__chunk_column(chunk, 1) + chunk->count * bytes;
     weft__sparse_row_enter(world, chunk, x_slot, entity);
-    return weft__sparse_value_put(to, value, bytes);
+    return weft__value_put(to, value, bytes);
 }
 
 /* ---- values ---- */

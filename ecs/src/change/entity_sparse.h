@@ -14,8 +14,8 @@ weft_result weft__sparse_entity_add(weft_world *world, weft_entity entity,
 weft_result weft__sparse_entity_remove(weft_world *world, weft_entity entity,
                                        const weft__sparse *sparse);
 /* As weft_entity_set of a value of the type's size, with every check but those of values. */
-weft_result weft__sparse_entity_set(weft_world *world, weft_entity entity, const weft__type *type,
-                                    const void *value);
+weft_result weft__sparse_entity_set(weft_world *world, weft_entity entity,
+                                    const weft__sparse *sparse, const void *value);
 /* Sets a value of the type's size, and adds the component where it is absent. A component that is
  * present may be set while the owner iterates. */
 weft_result weft__sparse_set(weft_world *world, weft_entity entity, const weft__type *type,

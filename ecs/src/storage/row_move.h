@@ -28,6 +28,21 @@ static inline void weft__value_copy(char *to, const char *from, size_t bytes)
     }
 }
 
+/* Writes a value of any size. OK, for a call at the end. */
+weft_result weft__value_put_long(char *to, const void *value, size_t bytes);
+
+/* The same, in line for those of 4 to 16 bytes. */
+static inline weft_result weft__value_put(char *to, const void *value, size_t bytes)
+{
+    if (bytes == 4) { /* one store: they are what limits additions in order */
+        memcpy(to, value, 4);
+        return WEFT_OK;
+    }
+    if (__builtin_expect(bytes - 4 > 12, 0)) return weft__value_put_long(to, value, bytes);
+    weft__value_copy(to, value, bytes);
+    return WEFT_OK;
+}
+
 /* Copies a handle in one piece: two stores of four bytes would stall its next load. */
 static inline void weft__value_copy8(void *to, const void *from)
 {

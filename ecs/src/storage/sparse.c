@@ -126,13 +126,6 @@ uint32_t weft__sparse_newest(const weft__type *type, const weft__chunk *chunk, u
     return newest;
 }
 
-__attribute__((noinline)) weft_result weft__sparse_value_put_long(char *to, const void *value,
-                                                                  size_t bytes)
-{
-    memcpy(to, value, bytes);
-    return WEFT_OK;
-}
-
 /* ---- add ---- */
 
 static void row_enter(const weft__sparse *sparse, weft__chunk *chunk, uint32_t row,

@@ -153,9 +153,6 @@ static inline void weft__sparse_forget(weft_world *world, const weft__chunk *chu
         weft__sparse_forget_rows(world, chunk, rows, first, count);
 }
 
-/* Writes a value of any size. OK, for a call at the end. */
-weft_result weft__sparse_value_put_long(char *to, const void *value, size_t bytes);
-
 /* ---- for files, snapshots and transfers: rows and slots apart ---- */
 
 /* Slots for all entities that there may be without more blocks of the directory. False: no

@@ -71,18 +71,6 @@ static inline weft__chunk *weft__sparse_chunk(const weft_world *world, uint32_t 
     return world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
 }
 
-/* Writes a value. OK, for a call at the end. */
-static inline weft_result weft__sparse_value_put(char *to, const void *value, size_t bytes)
-{
-    if (bytes == 4) { /* one store: they are what limits additions in order */
-        memcpy(to, value, 4);
-        return WEFT_OK;
-    }
-    if (__builtin_expect(bytes - 4 > 12, 0)) return weft__sparse_value_put_long(to, value, bytes);
-    weft__value_copy(to, value, bytes);
-    return WEFT_OK;
-}
-
 /* Whether rows of a chunk are ready, or would be without being zeroed: in one load. */
 static inline bool weft__sparse_may_be_ready(const weft__chunk *chunk)
 {
