@@ -41,8 +41,9 @@ enum {
     WEFT__HAS_ENTITY_FIELDS = 1 << 7,
     WEFT__IS_SPECIAL =
         1 << 8, /* a row's birth or death is more than bytes: one of cleanup, residue,
-                                  linked group, construct, destruct, enableable, shared */
+                                  linked group, construct, destruct, shared */
     WEFT__MAY_HAVE_SPARSE = 1 << 10, /* the world has SPARSE types: its entities may have them */
+    WEFT__HAS_BITS = 1 << 11,       /* enableable types: bits of rows that move move, too */
     WEFT__IS_SPARSE =
         1 << 9, /* holds the rows of a SPARSE type, which is its only one (sparse.h) */
 };
@@ -98,8 +99,9 @@ struct weft__plan {
     uint32_t new_type_count; /* types only in `to` */
     uint32_t copy_bytes;     /* sum over the copies, per row */
     bool is_in_place;        /* same format: whole chunks can change header only */
-    bool is_plain;           /* the move of a row copies bytes and no more: nothing is enableable,
-                                shared, constructed or destructed, `to` is no residue */
+    bool is_plain;           /* the move of a row copies bytes and no more, and bits where
+                                `from` has enableable types: nothing is shared, constructed or
+                                destructed, `to` is no residue */
     const weft__column_copy *copies;
     const uint32_t *added;     /* columns of `to` */
     const uint32_t *dropped;   /* columns of `from` */

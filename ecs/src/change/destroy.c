@@ -73,8 +73,10 @@ static bool row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row)
     weft_entity entity = weft__chunk_entities(chunk)[row];
     uint32_t index = entity.index ^ world->directory.tag_bits;
     weft__entity_block *block = weft__directory_block(&world->directory, index);
+    uint32_t special = WEFT__IS_SPECIAL;
+    if (weft__row_has_bits(chunk, row)) special |= WEFT__HAS_BITS;
     weft__sparse_forget(world, chunk, NULL, row, 1);
-    return weft__row_die_plainly(world, chunk, row, block, entity, WEFT__IS_SPECIAL);
+    return weft__row_die_plainly(world, chunk, row, block, entity, special);
 }
 
 /* The rows of a short array that all end for good: chunk by chunk, without entries. */
@@ -161,7 +163,7 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
     if (__builtin_expect(slot >> 32 != entity.version || location == 0, 0)) return false;
     weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
     return weft__row_die_plainly(world, chunk, location - chunk->location, block, entity,
-                                 WEFT__IS_SPECIAL | WEFT__MAY_HAVE_SPARSE);
+                                 WEFT__IS_SPECIAL | WEFT__HAS_BITS | WEFT__MAY_HAVE_SPARSE);
 }
 
 weft_result weft_entity_destroy(weft_world *world, weft_entity entity)

@@ -249,15 +249,31 @@ static void run_begin(weft_world *world)
     quick->run_rows = end > count ? end - count : 0;
 }
 
-/* The same with all questions: slices that differ, a chunk that becomes full, has room again or
- * becomes empty. */
+/* A row whose move moves bits, by the plan of the quick way. */
+static __attribute__((noinline)) weft_result bits_leave(weft_world *world, weft__chunk *from,
+                                                        uint32_t row, const void *value)
+{
+    const weft__plan *plan = world->quick.plan;
+    uint32_t bytes = world->quick.bytes;
+    weft_entity entity = weft__chunk_entities(from)[row];
+    weft_result result = row_follow(world, plan, from, row);
+    if (result != WEFT_OK || value == NULL) return result;
+    const weft__chunk *to = weft__entity_chunk(world, entity, &row);
+    weft__value_copy(weft__chunk_value(to, plan->added[0], row), value, bytes);
+    return WEFT_OK;
+}
+
+/* The same with all questions: slices that differ, bits, a chunk that becomes full, has room again
+ * or becomes empty. */
 static __attribute__((noinline)) weft_result
 row_leave_otherwise(weft_world *world, weft_a64 *x_slot, uint64_t slot, const void *value)
 {
     weft__chunk *from = world->quick.from, *to = world->quick.to;
-    slices_leave(world, (uint32_t)slot - from->location);
+    uint32_t row = (uint32_t)slot - from->location;
+    if (weft__row_has_bits(from, row)) return bits_leave(world, from, row, value);
+    slices_leave(world, row);
     row_leave(world, x_slot, slot, from, to, value);
-    run_begin(world);
+    if (from->archetype->enableable_count == 0) run_begin(world); /* else each row asks */
     weft__chunk_room_update(to);
     weft__chunk_room_update(from);
     if (from->count != 0) return WEFT_OK;
@@ -359,13 +375,13 @@ static bool quick_find(weft_world *world, weft__chunk *from, uint64_t key)
 }
 
 bool weft__entity_add_value(weft_world *world, uint64_t entity, uint64_t key, const void *value,
-                            size_t bytes)
+                            size_t bytes, weft_result *result)
 {
     weft_a64 *x_slot;
     uint64_t slot;
     weft__chunk *from = weft__changed_chunk(world, entity, &x_slot, &slot);
     if (from == NULL || !quick_find(world, from, key) || world->quick.bytes != bytes) return false;
-    weft__row_leave(world, x_slot, slot, value);
+    *result = weft__row_leave(world, x_slot, slot, value);
     return true;
 }
 

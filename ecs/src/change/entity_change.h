@@ -45,13 +45,13 @@ static inline bool weft__quick_leads(weft__quick *quick, weft__chunk *from)
 }
 
 /* Takes the entity at a slot, whose row is in `from`, the quick way, which leads from there.
- * `value`: of the component that is added, of quick->bytes; NULL: zeroes. OK. */
+ * `value`: of the component that is added, of quick->bytes; NULL: zeroes. OK, or no memory. */
 weft_result weft__row_leave(weft_world *world, weft_a64 *x_slot, uint64_t slot, const void *value);
 
 /* Adds the component of a key, which is not for removing, with a value of `bytes` bytes, not NULL,
- * where nothing but bytes has to be copied. False: it is otherwise (present, refused, special, of
- * another size), and nothing was done. */
+ * where nothing but bytes and bits has to be copied; *result: OK, or no memory. False: it is
+ * otherwise (present, refused, special, of another size), and nothing was done. */
 bool weft__entity_add_value(weft_world *world, uint64_t entity, uint64_t key, const void *value,
-                            size_t bytes);
+                            size_t bytes, weft_result *result);
 
 #endif

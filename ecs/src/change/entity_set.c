@@ -91,11 +91,12 @@ static __attribute__((noinline)) weft_result set_otherwise(weft_world *world, we
 {
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
+    weft_result result;
     bool is_plain = size == type->plain_bytes && size != 0 && value != NULL;
     if (is_plain && !(WEFT_IS_CHECKED && type->desc.is_checked) &&
         weft__entity_add_value(world, weft__entity_bits(entity), weft__change_key(component), value,
-                               size))
-        return WEFT_OK;
+                               size, &result))
+        return result;
     return set_generally(world, entity, component, value, size);
 }
 

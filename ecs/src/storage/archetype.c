@@ -54,7 +54,8 @@ static void census_type(const weft_world *world, census *c, const weft__type *ty
     if (type->id == world->builtin.linked_group.id) c->flags |= WEFT__HAS_LINKED_GROUP;
     uint32_t special = WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP |
                        WEFT__NEEDS_CONSTRUCT | WEFT__NEEDS_DESTRUCT;
-    if ((c->flags & special) != 0 || (type->desc.flags & (WEFT_ENABLEABLE | WEFT_SHARED)) != 0)
+    if ((type->desc.flags & WEFT_ENABLEABLE) != 0) c->flags |= WEFT__HAS_BITS;
+    if ((c->flags & special) != 0 || (type->desc.flags & WEFT_SHARED) != 0)
         c->flags |= WEFT__IS_SPECIAL;
 }
 

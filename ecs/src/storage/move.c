@@ -126,7 +126,7 @@ weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__c
     weft_result result = weft__row_reserve(world, to, &place);
     if (result != WEFT_OK) return result;
     row_copy(world, plan, from, row, place.chunk, place.row);
-    if ((plan->from->enableable_count | plan->from->shared_count) != 0)
+    if (plan->from->shared_count != 0 || weft__row_has_bits(from, row))
         weft__rows_copy_marks(world, plan, from, NULL, row, place);
     weft__rows_discard(world, plan, from, NULL, row, 1);
     weft__row_end(world, from, row);

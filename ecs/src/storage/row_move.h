@@ -102,7 +102,22 @@ void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32
  * joins them: who creates and destroys in turn does not make a run of rows ready each time. */
 void weft__row_last_ends(weft__chunk *chunk);
 
-/* Copies row `from` to the hole `to` of the same chunk; no enableable types. */
+/* Whether a component is disabled in a row, or in the last one, which would fill its place: then
+ * bits move, too. */
+static inline bool weft__row_has_bits(const weft__chunk *chunk, uint32_t row)
+{
+    uint32_t last = chunk->count - 1;
+    for (uint32_t e = 0; e < chunk->archetype->enableable_count; e++) {
+        const weft_a64 *x_words = weft__chunk_disabled(chunk, e);
+        /* relaxed: idle */
+        uint64_t bits = at_load_rlx(&x_words[row >> 6]) >> (row & 63);
+        bits |= at_load_rlx(&x_words[last >> 6]) >> (last & 63);
+        if ((bits & 1) != 0) return true;
+    }
+    return false;
+}
+
+/* Copies row `from` to the hole `to` of the same chunk; no bits. */
 static inline void weft__row_fill_hole(weft_world *world, weft__chunk *chunk, uint32_t from,
                                        uint32_t to)
 {
@@ -122,7 +137,7 @@ static inline void weft__row_fill_hole(weft_world *world, weft__chunk *chunk, ui
     }
 }
 
-/* Fills the hole of a removed row with the last row; no enableable types. */
+/* Fills the hole of a removed row with the last row; no bits (weft__row_has_bits). */
 static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, uint32_t row)
 {
     uint32_t last = --chunk->count;
@@ -168,7 +183,7 @@ weft__row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row,
 /* Removes one row whose id or new place is settled already. */
 static inline void weft__row_end(weft_world *world, weft__chunk *chunk, uint32_t row)
 {
-    if (__builtin_expect(chunk->archetype->enableable_count == 0, 1))
+    if (__builtin_expect(!weft__row_has_bits(chunk, row), 1))
         weft__row_swap_back(world, chunk, row);
     else
         weft__rows_close(world, chunk, NULL, row, 1);

@@ -517,7 +517,7 @@ void weft__rows_close(weft_world *world, weft__chunk *chunk, const uint32_t *row
                       uint32_t count)
 {
     if (count == 0) return;
-    if (count == 1 && chunk->archetype->enableable_count == 0) {
+    if (count == 1 && !weft__row_has_bits(chunk, rows != NULL ? rows[0] : first)) {
         weft__row_swap_back(world, chunk, rows != NULL ? rows[0] : first);
         return;
     }
