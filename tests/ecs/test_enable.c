@@ -102,6 +102,46 @@ static void check_algebra(fixture *f, const weft_entity *e, uint32_t count, weft
     CHECK_OK(weft_query_destroy(f->world, query));
 }
 
+/* A row without bits that are off moves as bytes, beside rows that do not. */
+Test(enable, bits_follow_single_changes_in_any_order)
+{
+    enum { ROWS = 300, STEPS = 20000 };
+    fixture f;
+    fixture_open(&f, 0);
+    weft_entity e[ROWS];
+    bool is_off[ROWS] = {false};
+    int32_t values[ROWS] = {0}; /* of a; 0: absent */
+    test_random random = test_random_init(7);
+    FIXTURE_CREATE(&f, ROWS, e, f.x);
+    for (int32_t step = 1; step <= STEPS; step++) {
+        uint64_t draw = test_random_next(&random);
+        uint32_t i = (uint32_t)(draw >> 8) % ROWS;
+        if (draw % 16 == 0) {
+            is_off[i] = !is_off[i];
+            CHECK_OK(weft_entity_enable(f.world, e[i], f.x, !is_off[i]));
+        } else if (draw % 16 == 1) {
+            CHECK_OK(weft_entity_destroy(f.world, e[i]));
+            FIXTURE_CREATE(&f, 1, &e[i], f.x);
+            is_off[i] = false;
+            values[i] = 0;
+        } else if (draw % 2 == 0) {
+            CHECK_OK(weft_entity_set(f.world, e[i], f.a, &step, sizeof step));
+            values[i] = step;
+        } else {
+            CHECK_OK(weft_entity_remove(f.world, e[i], f.a));
+            values[i] = 0;
+        }
+        if (step % 500 != 0) continue;
+        CHECK_OK(weft_world_validate(f.world));
+        for (uint32_t k = 0; k < ROWS; k++) {
+            CHECK(weft_entity_is_enabled(f.world, e[k], f.x) == !is_off[k]);
+            const int32_t *value = weft_entity_read(f.world, e[k], f.a);
+            CHECK_I64(value != NULL ? *value : 0, values[k]);
+        }
+    }
+    fixture_close(&f);
+}
+
 Test(enable, masks_of_all_pairs_of_match_kinds_are_right)
 {
     enum { ROWS = 3000 };

@@ -102,8 +102,8 @@ static __attribute__((noinline)) weft_result set_otherwise(weft_world *world, we
 
 /* Bytes over those of a component that the entity has in its row, where it is that simple. */
 static __attribute__((noinline)) weft_result set_in_row(weft_world *world, weft_entity entity,
-                                                        weft_component component,
-                                                        const void *value, size_t size)
+                                                        weft_component component, const void *value,
+                                                        size_t size)
 {
     const weft__type *type = weft__type_at(world, component);
     if (WEFT_IS_CHECKED || __builtin_expect(type == NULL || value == NULL, 0))

@@ -138,16 +138,14 @@ set_slowly(weft_world *world, weft_entity entity, const weft__sparse *sparse, co
 
 /* Plain bytes over those of the row at a location. A function of its own: the other one needs no
  * saved registers then. */
-static __attribute__((noinline)) weft_result set_present(weft_world *world,
-                                                         const weft__sparse *sparse,
-                                                         uint32_t location, const void *value)
+static __attribute__((noinline)) weft_result
+set_present(weft_world *world, const weft__sparse *sparse, uint32_t location, const void *value)
 {
     const weft__chunk *chunk = weft__sparse_chunk(world, location);
     uint32_t row = location - chunk->location;
     weft__stamp(&chunk->x_versions[row >> sparse->slice_shift], world->front.version);
     char *to = weft__chunk_column(chunk, 1);
-    return weft__value_put(to + row * (size_t)sparse->value_bytes, value,
-                                  sparse->value_bytes);
+    return weft__value_put(to + row * (size_t)sparse->value_bytes, value, sparse->value_bytes);
 }
 
 weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle,
@@ -156,7 +154,8 @@ weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle,
     uint64_t entity = weft__entity_bits(handle);
     weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
     size_t bytes = sparse->value_bytes;
-    if (__builtin_expect(world->front.busy != 0 || x_slot == NULL, 0) || sparse->is_special || bytes == 0)
+    if (__builtin_expect(world->front.busy != 0 || x_slot == NULL, 0) || sparse->is_special ||
+        bytes == 0)
         return set_slowly(world, handle, sparse, value);
     uint64_t slot = at_load_rlx(x_slot); /* relaxed: idle */
     if (slot != 0)
@@ -166,7 +165,7 @@ weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle,
     if (__builtin_expect(chunk == NULL || world->archetypes.has_residues, 0) ||
         __builtin_expect(!weft__sparse_is_alive(world, entity), 0))
         return set_slowly(world, handle, sparse, value);
-    char *to = (char*)weft__chunk_column(chunk, 1) + chunk->count * bytes;
+    char *to = (char *)weft__chunk_column(chunk, 1) + chunk->count * bytes;
     weft__sparse_row_enter(world, chunk, x_slot, entity);
     return weft__value_put(to, value, bytes);
 }
@@ -302,7 +301,8 @@ void weft__sparse_changes_commit(weft_world *world, const weft_entity *entities,
         const weft__type *type = world->types.at[changes->remove[k]];
         for (uint32_t i = 0; i < count; i++) {
             weft__sparse_prefetch(type->sparse, entities, count, i);
-            weft__sparse_remove(world, type, entities[i]);
+            if (weft__sparse_has(type, entities[i]))
+                weft__sparse_entity_remove(world, entities[i], type->sparse);
         }
     }
     additions_free(world, changes);

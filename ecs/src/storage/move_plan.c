@@ -122,8 +122,8 @@ static void plan_steps(weft__plan *plan)
 static bool plan_is_plain(const weft__plan *plan)
 {
     const weft__archetype *from = plan->from, *to = plan->to;
-    uint32_t special = from->shared_count | to->shared_count |
-                       (to->flags & (uint32_t)WEFT__IS_RESIDUE);
+    uint32_t special =
+        from->shared_count | to->shared_count | (to->flags & (uint32_t)WEFT__IS_RESIDUE);
     bool is_followed = (from->flags & WEFT__HAS_LINKED_GROUP) != 0 &&
                        ((from->flags ^ to->flags) & WEFT__IS_PREFAB) != 0; /* prefab.c */
     if (special != 0 || from == to || is_followed) return false;
