@@ -34,6 +34,7 @@
 
 /* commands */
 #include "playback.h"
+#include "playback_reach.h"
 #include "recorder.h"
 
 #endif

@@ -276,7 +276,8 @@ WEFT_API const void *weft_slice_read_resource(const weft_slice *slice, weft_comp
 WEFT_API void *weft_slice_write_resource(const weft_slice *slice, weft_component component);
 
 /* The recorder of this slice (commands.h), valid until the callback returns; checked builds report
- * later use. Commands take effect in the order (system, slice, sequence). NULL outside systems. */
+ * later use. Commands take effect in the order (system, slice, sequence). NULL outside systems, and
+ * in BACKGROUND systems that run on beside sync points (system.h). */
 WEFT_API weft_recorder *weft_slice_recorder(const weft_slice *slice);
 
 /* The world. While systems run only functions that do not change it may be called. */

@@ -36,8 +36,14 @@ typedef enum weft_system_flags {
     WEFT_SYSTEM_MAIN_THREAD = 1 << 1, /* as SERIAL, on the thread that steps the world */
     WEFT_SYSTEM_EXCLUSIVE =
         1 << 2, /* nothing else runs; immediate structural changes are allowed */
-    WEFT_SYSTEM_BACKGROUND = 1 << 3,   /* low class: taken last, as WEFT_JOB_BACKGROUND; not with
-                                          MAIN_THREAD and EXCLUSIVE */
+    /* Low class: taken last, as WEFT_JOB_BACKGROUND. It runs on beside the systems behind it until
+     * one collides with it, and at the latest until the end of the step. One that declares no
+     * effects, look-ups, queries and range, and whose terms are plain columns (no filter, SHARED,
+     * BUFFER, SPARSE or masking term), runs on beside sync points, too, as long as no command
+     * touches an archetype that it runs over; weft_slice_recorder gives it NULL (the step fails:
+     * UNDECLARED_ACCESS). Others end before the next sync point. Not with MAIN_THREAD and
+     * EXCLUSIVE. */
+    WEFT_SYSTEM_BACKGROUND = 1 << 3,
     WEFT_SYSTEM_NOT_FUSED = 1 << 4,    /* its own loop, e.g. to profile it */
     WEFT_SYSTEM_WHOLE_CHUNKS = 1 << 5, /* called once per chunk, never with part of one */
     WEFT_SYSTEM_TIMER = 1 << 6,        /* runs once for each weft_timer_set; no period */

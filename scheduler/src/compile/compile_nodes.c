@@ -255,6 +255,31 @@ static void add_relations(sets *s, weft__staging_node *node)
     node->record_count = count;
 }
 
+/* Whether entries of the query, made before a sync point, serve behind it: nothing but the chunk
+ * says which rows are the system's, and where their values are. */
+static bool has_steady_rows(const weft__query_handle *handle)
+{
+    const weft__query *query = handle->query;
+    bool is_steady = weft__filter_is_empty(&handle->filter) && !query->has_masking_terms &&
+                     !query->has_buffers && !query->has_sparse_terms && !query->is_of_sparse_rows;
+    for (uint32_t i = 0; i < query->term_count && is_steady; i++)
+        is_steady = !query->terms[i].is_shared;
+    return is_steady;
+}
+
+/* When its effects are known. */
+static bool passes_sync_points(const weft__scheduler *scheduler, const weft__system *system,
+                               const weft__staging_node *node)
+{
+    const weft__query_handle *handle = handle_of(scheduler, system->query);
+    bool sees_others = (node->traits & WEFT__STAGING_SEES_ROWS) != 0 &&
+                       (node->traits & WEFT__STAGING_ROWS_ONLY) == 0;
+    return (node->traits & WEFT__STAGING_BACKGROUND) != 0 && !sees_others &&
+           node->effects == WEFT_RECORDS_NOTHING && system->range == NULL &&
+           !system->skips_unchanged && (system->flags & WEFT_SYSTEM_ASKS_CHANGES) == 0 &&
+           !weft__relations_any(scheduler->world) && (handle == NULL || has_steady_rows(handle));
+}
+
 weft_result weft__schedule_nodes(weft__scheduler *scheduler)
 {
     const weft_world *world = scheduler->world;
@@ -263,7 +288,7 @@ weft_result weft__schedule_nodes(weft__scheduler *scheduler)
     s.with = take(&s, (weft__type_count(world) + 1) * sizeof s.with[0]);
     scheduler->nodes = take(&s, scheduler->ordered_count * sizeof scheduler->nodes[0]);
     for (uint32_t i = 0; i < scheduler->ordered_count && !s.is_failed; i++) {
-        const weft__system *system = scheduler->ordered[i];
+        weft__system *system = scheduler->ordered[i];
         weft__staging_node *node = &scheduler->nodes[i];
         node->traits = traits_of(system);
         node->effects = system->effects;
@@ -274,6 +299,8 @@ weft_result weft__schedule_nodes(weft__scheduler *scheduler)
         make_access(&s, system, &node->access);
         make_mentions(&s, system, node);
         add_relations(&s, node);
+        system->passes = passes_sync_points(scheduler, system, node);
+        if (system->passes) node->traits |= WEFT__STAGING_PASSES;
     }
     return s.is_failed ? weft__error_memory(world, "the schedule") : WEFT_OK;
 }

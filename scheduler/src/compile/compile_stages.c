@@ -110,8 +110,10 @@ weft_result weft__schedule_stages(weft__scheduler *scheduler)
         label(stage);
         stage->join_stage = UINT32_MAX;
         for (uint32_t k = first; k < end; k++) {
-            uint32_t join = staging->join_stage[staging->stage_nodes[k]];
-            if (join < stage->join_stage) stage->join_stage = join;
+            const weft__system *system = stage->systems[k - first];
+            uint32_t join = staging->join_stage[system->position];
+            if ((system->flags & WEFT_SYSTEM_BACKGROUND) != 0 && join < stage->join_stage)
+                stage->join_stage = join;
         }
         bool is_boundary =
             i > 0 && (stage->is_sync || stage->is_exclusive || stage[-1].is_exclusive);

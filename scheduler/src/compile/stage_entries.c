@@ -301,6 +301,24 @@ static uint32_t list_where(making *m, bool (*is_wanted)(const weft__system *), w
     return count;
 }
 
+/* Entries of systems that pass sync points serve when archetypes have appeared, and the places of
+ * matches have moved. */
+static void keep_places(making *m)
+{
+    for (uint32_t i = 0; i < m->stage->background_entry_count && !m->is_failed; i++) {
+        weft__entry *entry = &m->stage->background_entries[i];
+        for (uint32_t k = 0; k < entry->binding_count; k++) {
+            weft__binding *binding = &entry->bindings[k];
+            if (!binding->system->passes) continue;
+            size_t count = binding->query->term_count;
+            weft__place *places = take(m, count, sizeof places[0]);
+            if (places == NULL) return;
+            memcpy(places, binding->slice.places, count * sizeof places[0]);
+            binding->slice.places = places;
+        }
+    }
+}
+
 static bool is_alone_in_loop(const weft__system *system)
 {
     return !is_fused(system) && !is_on_owner(system) && !is_background(system);
@@ -383,6 +401,7 @@ static void list_all(making *m)
     if (stage->has_main) stage->main_entry_count = list_where(m, is_on_owner, stage->main_entries);
     if (stage->has_background)
         stage->background_entry_count = list_where(m, is_background, stage->background_entries);
+    keep_places(m);
 }
 
 static void make_entries(making *m, size_t entry_limit)
@@ -411,10 +430,12 @@ void weft__stage_entries_free(weft__scheduler *scheduler, weft__stage *stage)
 
 /* ---- where only rows came and went ---- */
 
-/* Whether a system's rows are those of all chunks of its query, in a flat list of entries. */
+/* Whether a system's rows are those of all chunks of its query, in a flat list of entries that can
+ * be brought up to date. */
 static bool is_listed_plainly(const weft__system *system)
 {
-    return system->by_depth.id == 0 && (system->query.id == 0 || filter_of(system) == NULL);
+    return system->by_depth.id == 0 && !system->passes &&
+           (system->query.id == 0 || filter_of(system) == NULL);
 }
 
 /* Whether each system has as many chunks as it had; they need not be the same. */

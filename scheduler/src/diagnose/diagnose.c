@@ -288,14 +288,14 @@ static uint32_t undeclared_component(const weft__system *system, const weft__com
                                                                               : command->subject;
 }
 
-void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
-                            const weft__command_segment *segment)
+void weft__diagnose_effects(weft__scheduler *scheduler, const weft__command_segment *segment)
 {
     const weft__system *system = scheduler->ordered[segment->key >> 32];
     weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
                                  .position = system->position,
                                  .slice = (uint32_t)segment->key,
-                                 .access = WEFT_NO_ACCESS};
+                                 .access = WEFT_NO_ACCESS,
+                                 .phase = WEFT__VIOLATION_RECORDED};
     weft__command_cursor cursor = weft__command_begin(segment);
     for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
         uint32_t effect = effects_of(command);
@@ -322,7 +322,7 @@ void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
         }
         if (violation.what != NULL) break;
     }
-    if (violation.what != NULL) weft__violate(&scheduler->workers[worker], &violation);
+    if (violation.what != NULL) weft__violate(&scheduler->workers[0], &violation);
 }
 
 /* ---- look-ups that meet the rows of other slices ---- */

@@ -17,8 +17,7 @@ typedef struct weft__far_write {
 } weft__far_write;
 
 /* Commands of a segment against the effects and components that the system declared. */
-void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
-                            const weft__command_segment *segment);
+void weft__diagnose_effects(weft__scheduler *scheduler, const weft__command_segment *segment);
 /* A look-up of a value in row `row` of a chunk, which other slices of the system may be writing (or
  * reading, when it is for writing). */
 void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint32_t row,

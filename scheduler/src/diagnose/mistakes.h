@@ -11,12 +11,13 @@
 /* When a mistake is found: order of report of those of one slice. */
 typedef enum weft__violation_phase {
     WEFT__VIOLATION_CALLED,   /* by a call that it made */
+    WEFT__VIOLATION_RECORDED, /* among its commands, before they are played */
     WEFT__VIOLATION_COMPARED, /* by comparing all look-ups for writing */
     WEFT__VIOLATION_STRAYED,  /* by comparing copies of columns */
 } weft__violation_phase;
 
 /* A mistake of a system, kept by the worker that met it until the end of the step, one of a kind:
- * the first by slice. Owner: the list of that worker. */
+ * the first by slice. Owner: the list of that worker; RECORDED: that of the first worker. */
 typedef struct weft__violation {
     weft_result code;
     uint32_t position; /* of the system */

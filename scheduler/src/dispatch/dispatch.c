@@ -52,7 +52,7 @@ static inline void poison(weft_slice *slice)
     static void *const nothing[WEFT_INLINE_TERMS * 4];
     if (!WEFT_IS_CHECKED) return;
     const weft__system *system = (const weft__system *)slice->context;
-    system->scheduler->workers[slice->worker].commands.is_closed = true;
+    if (!system->passes) system->scheduler->workers[slice->worker].commands.is_closed = true;
     slice->columns = nothing;
     slice->entities = NULL;
     slice->chunk = NULL;

@@ -118,7 +118,13 @@ static void *slice_resource(const weft_slice *slice, weft_component component, w
 static weft_recorder *slice_commands(const weft_slice *slice)
 {
     const weft__system *system = system_of(slice);
-    weft_recorder *commands = &system->scheduler->workers[slice->worker].commands;
+    weft__worker *worker = &system->scheduler->workers[slice->worker];
+    if (__builtin_expect(system->passes, 0)) { /* commands may be being played */
+        if (worker->refused == NULL || system->position < worker->refused->position)
+            worker->refused = system;
+        return NULL;
+    }
+    weft_recorder *commands = &worker->commands;
     weft__recorder_key(commands, (uint64_t)system->position << 32 | slice->index);
     return commands;
 }

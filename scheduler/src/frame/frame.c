@@ -125,6 +125,7 @@ static weft_result run_graph(weft__scheduler *scheduler, weft__segment *segment)
 static __attribute__((noinline)) weft_result run_asked(weft__scheduler *scheduler,
                                                        weft__segment *segment)
 {
+    if (scheduler->background_count != 0) weft__stage_join(scheduler, segment->end_stage - 1);
     if (scheduler->is_traced_in_detail) weft__segment_record(scheduler, segment);
     bool is_graph = weft__segment_choose(scheduler, segment);
     weft_result result =
@@ -147,6 +148,7 @@ static weft_result run_stages(weft__scheduler *scheduler)
         if (stage->segment != segment) {
             segment = stage->segment;
             if (scheduler->compiled_archetypes != weft__archetype_count(scheduler->world)) {
+                weft__stage_join(scheduler, UINT32_MAX); /* their stages are made again */
                 result = recompile(scheduler, segment, &i);
                 if (result != WEFT_OK || i == scheduler->stage_count) break;
                 stage = &scheduler->stages[i];
@@ -256,6 +258,24 @@ static void trace_end(weft__scheduler *scheduler)
     weft__pool_drain_trace(weft__front(scheduler->world)->host.pool);
 }
 
+/* Makes a recorder that a system did not get the step's error. */
+static void report_refused(weft__scheduler *scheduler)
+{
+    const weft__system *first = NULL;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        const weft__system *system = scheduler->workers[i].refused;
+        scheduler->workers[i].refused = NULL;
+        if (system != NULL && (first == NULL || system->position < first->position)) first = system;
+    }
+    if (first == NULL) return;
+    weft_result result = weft__error(
+        scheduler->world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+        "system %s: weft_slice_recorder gave NULL: a BACKGROUND system that declares no effects "
+        "runs on beside sync points: set `effects` to what it records",
+        first->name);
+    weft__scheduler_fail(scheduler, result);
+}
+
 /* Makes a query that a system could not iterate the step's error. */
 static void report_starved(weft__scheduler *scheduler)
 {
@@ -283,6 +303,7 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     trace_end(scheduler);
     weft__scheduler_fail(scheduler, result);
     report_starved(scheduler);
+    report_refused(scheduler);
     if (WEFT_IS_CHECKED) weft__watch_report(scheduler);
     if (WEFT_IS_CHECKED) weft__diagnose_report(scheduler);
     weft__front(scheduler->world)->frame = WEFT__FRAME_NONE;

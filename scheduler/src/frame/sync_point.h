@@ -9,8 +9,8 @@
 #include "scheduler_state.h"
 
 /* Plays back the commands of all workers, in order of effect, then settles relations and runs
- * observers; what it writes gets `version`. `costs`: of the playbacks at this point. Owner, no
- * system runs that records. */
+ * observers; what it writes gets `version`. `costs`: of the playbacks at this point. Waits for the
+ * background systems under way if that concerns their rows. Owner, no system runs that records. */
 void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version,
                           weft__playback_costs *costs);
 

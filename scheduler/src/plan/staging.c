@@ -337,23 +337,51 @@ static void list_stages(planning *p, uint32_t first, uint32_t end, uint32_t base
     starts[next_base] = end;
 }
 
-/* Background nodes are joined before the first stage that collides with them, at the latest at
- * the end of their segment. */
-static void find_joins(planning *p, uint32_t first, uint32_t end, uint32_t next_base)
+static bool is_ordered(const weft__staging_input *input, uint32_t before, uint32_t after)
+{
+    for (uint32_t i = 0; i < input->barrier_count; i++)
+        if (input->barriers[i].before == before && input->barriers[i].after == after) return true;
+    return false;
+}
+
+/* Background nodes are joined before the first stage that must not run beside them: of a system
+ * that collides with them or comes after them by an explicit order, of an exclusive one; those that
+ * do not pass sync points at the latest at the end of their segment. */
+static uint32_t join_stage_of(const planning *p, uint32_t node, uint32_t end, uint32_t latest)
 {
     const weft__staging_input *input = p->input;
-    for (uint32_t i = first; i < end; i++) {
-        p->plan->join_stage[i] = next_base;
-        if ((input->nodes[i].traits & WEFT__STAGING_BACKGROUND) == 0) continue;
-        for (uint32_t k = i + 1; k < end; k++) {
-            uint32_t stage = p->plan->stage_of[k];
-            bool must_wait = weft__staging_conflict(&input->nodes[i], &input->nodes[k], NULL) !=
-                             WEFT__CONFLICT_NONE;
-            for (uint32_t e = 0; e < input->barrier_count && !must_wait; e++)
-                must_wait = input->barriers[e].before == i && input->barriers[e].after == k;
-            if (must_wait && stage < p->plan->join_stage[i]) p->plan->join_stage[i] = stage;
-        }
+    uint32_t join = latest;
+    for (uint32_t k = node + 1; k < end; k++) {
+        uint32_t stage = p->plan->stage_of[k];
+        if (stage >= join) continue;
+        if (is_exclusive(input, k) || is_ordered(input, node, k) ||
+            weft__staging_conflict(&input->nodes[node], &input->nodes[k], NULL) !=
+                WEFT__CONFLICT_NONE)
+            join = stage;
     }
+    return join;
+}
+
+static bool has_trait(const planning *p, uint32_t node, uint32_t trait)
+{
+    return (p->input->nodes[node].traits & trait) != 0;
+}
+
+static void find_joins(planning *p, uint32_t first, uint32_t end, uint32_t next_base)
+{
+    for (uint32_t i = first; i < end; i++)
+        p->plan->join_stage[i] = has_trait(p, i, WEFT__STAGING_BACKGROUND)
+                                     ? join_stage_of(p, i, end, next_base)
+                                     : next_base;
+}
+
+/* When all stages are known. */
+static void find_late_joins(planning *p)
+{
+    for (uint32_t i = 0; i < p->input->node_count; i++)
+        if (has_trait(p, i, WEFT__STAGING_PASSES))
+            p->plan->join_stage[i] =
+                join_stage_of(p, i, p->input->node_count, p->plan->stage_count);
 }
 
 static weft_result plan_all(planning *p)
@@ -374,6 +402,7 @@ static weft_result plan_all(planning *p)
         first = end;
     }
     p->plan->stage_count = base;
+    find_late_joins(p);
     return WEFT_OK;
 }
 

@@ -24,6 +24,9 @@ typedef enum weft__staging_traits {
     WEFT__STAGING_ROWS_ONLY =
         1 << 4,                   /* the rows of one query with one alternative are all it sees */
     WEFT__STAGING_STAYS = 1 << 5, /* asks the host something when it is its turn */
+    WEFT__STAGING_PASSES =
+        1 << 6, /* BACKGROUND, records nothing, and what it sees lies ready before it begins: it may
+                   go on beside sync points that spare its rows */
 } weft__staging_traits;
 
 /* A system as the planner sees it. Owner: the compiled schedule, or a test. All arrays are

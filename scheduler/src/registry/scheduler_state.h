@@ -54,6 +54,7 @@ typedef struct weft__system {
     weft_job_cost level_cost;
     bool owns_query;
     bool skips_unchanged;
+    bool passes;          /* WEFT__STAGING_PASSES; set when the schedule is compiled */
     uint8_t *guard_modes; /* [terms of the query] weft__guard_mode; NULL: nothing is copied */
     uint32_t held_count;  /* of lists.queries: acquired */
     uint32_t flags;
@@ -223,6 +224,8 @@ typedef struct weft__worker {
     size_t *sweep_steps;  /* the same: bytes from slice to slice */
     const weft__system *starved; /* of this step: the earliest that iterated a query of its own
                                     (weft_slice_query) without memory for it; NULL: none */
+    const weft__system *refused; /* of this step: the earliest that passes sync points and asked for
+                                    its recorder; NULL: none */
     weft__violation *violations; /* checked builds, of this step */
     uint32_t violation_count, violation_capacity;
     uint64_t violation_sequence;
