@@ -48,7 +48,7 @@ typedef struct weft__match {
     weft__archetype *archetype;
     uint64_t alternatives;   /* descriptions that match it; rows must satisfy one of them */
     uint32_t number;         /* of the archetype */
-    uint32_t sole_mask;      /* the only term whose enable bits decide about its rows; WEFT__NONE:
+    uint32_t sole_mask;      /* the only term whose bits, or SPARSE rows, decide; WEFT__NONE:
                               several, or none */
     bool has_masks;          /* some term's or override's enable bits decide about its rows */
     uint32_t override_first; /* in query->overrides */

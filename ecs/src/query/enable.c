@@ -148,18 +148,35 @@ static uint32_t range_rows(word_range range, uint32_t *row)
     return left < range.count * 64 ? left : range.count * 64;
 }
 
-/* The rows whose entities have a SPARSE component. */
+/* The rows whose entities have a SPARSE component. They are alive, so a slot that leads to a row is
+ * theirs. */
 static void sparse_words(uint64_t *words, word_range range, const weft__type *type)
 {
+    weft__entity_block *const *blocks = type->sparse->blocks;
     uint32_t row, count = range_rows(range, &row);
     const weft_entity *entities = weft__chunk_entities(range.chunk) + row;
     for (uint32_t w = 0; w < range.count; w++) {
         uint64_t word = 0;
         uint32_t first = w * 64, end = first + 64 < count ? first + 64 : count;
-        for (uint32_t i = first; i < end; i++)
-            word |= (uint64_t)weft__sparse_has(type, entities[i]) << (i - first);
+        for (uint32_t i = first; i < end; i++) {
+            const weft__entity_block *block = blocks[entities[i].index / WEFT__BLOCK_SLOTS];
+            if (block == NULL) continue;
+            /* relaxed: as weft__sparse_find */
+            uint64_t slot = at_load_rlx(&block->x_slots[entities[i].index % WEFT__BLOCK_SLOTS]);
+            word |= (uint64_t)((uint32_t)slot != 0) << (i - first);
+        }
         words[w] = word;
     }
+}
+
+/* The same, as it is known or into `found`. */
+static const uint64_t *sparse_found(const weft__query *query, const weft__type *type,
+                                    word_range range, uint64_t *found)
+{
+    if (query->flat.rare == type)
+        return query->flat.rare_words + weft__location(range.chunk, range.first * 64) / 64;
+    sparse_words(found, range, type);
+    return found;
 }
 
 /* Whether rows with the component are wanted, or those without. */
@@ -173,11 +190,7 @@ static void sparse_term_mask(const weft__query *query, const weft__query_term *t
                              word_range range, uint64_t *mask, uint64_t *any)
 {
     uint64_t found[WEFT__MASK_WORDS];
-    const uint64_t *words = found;
-    if (query->flat.rare == term->sparse)
-        words = query->flat.rare_words + weft__location(range.chunk, range.first * 64) / 64;
-    else
-        sparse_words(found, range, term->sparse);
+    const uint64_t *words = sparse_found(query, term->sparse, range, found);
     for (uint32_t w = 0; w < range.count; w++)
         if (term->match == WEFT_ANY)
             any[w] |= words[w];
@@ -277,6 +290,17 @@ static void sole_mask(const weft__query_term *term, const weft__place *place, wo
     if ((rows & 63) != 0) mask[range.count - 1] &= bits_mask(rows & 63);
 }
 
+/* The mask of a slice of a match whose only masking term is SPARSE. */
+static weft__rows sole_sparse_mask(const weft__query *query, const weft__query_term *term,
+                                   word_range range, uint32_t rows, uint64_t *mask)
+{
+    const uint64_t *words = sparse_found(query, term->sparse, range, mask);
+    uint64_t flip = wants_sparse(term) ? 0 : ~UINT64_C(0);
+    for (uint32_t w = 0; w < range.count; w++) mask[w] = words[w] ^ flip;
+    if (query->hidden_flags != 0) hide_words(mask, range, query);
+    return close_mask(mask, rows);
+}
+
 weft__rows weft__query_mask(const weft__query *query, uint32_t match, const weft__chunk *chunk,
                             uint32_t slice, uint64_t *mask)
 {
@@ -291,6 +315,8 @@ weft__rows weft__query_mask(const weft__query *query, uint32_t match, const weft
                         .first = slice << (chunk->layout->slice_shift - 6),
                         .count = (rows + 63) / 64};
     WEFT_ASSERT(range.count <= WEFT__MASK_WORDS);
+    if (sole != WEFT__NONE && query->terms[sole].sparse != NULL)
+        return sole_sparse_mask(query, &query->terms[sole], range, rows, mask);
     if (sole != WEFT__NONE) {
         sole_mask(&query->terms[sole], &places[sole], range, rows, mask);
         return WEFT__ROWS_SOME;

@@ -11,6 +11,7 @@
 #include "query_handle.h"
 #include "query_match.h"
 #include "query_memory.h"
+#include "query_rare.h"
 #include "slice_ops.h"
 
 #include "bits.h"
@@ -167,6 +168,11 @@ static uint32_t merge_masks(weft_cursor *cursor, const weft__query *query,
 static bool narrow_by_mask(weft_cursor *cursor, const weft__query *query,
                            const weft__flat_entry *entry, slice_run *run)
 {
+    if (query->flat.rare != NULL) { /* every row needs it */
+        run->begin = weft__query_rare_next(query, entry->chunk, run->begin, run->end);
+        cursor->position = entry->first_slice + run->begin;
+        if (run->begin == run->end) return false;
+    }
     weft__rows rows = weft__query_mask(query, entry->match, entry->chunk, run->begin, cursor->mask);
     if (rows == WEFT__ROWS_NONE) {
         cursor->position++;

@@ -191,7 +191,7 @@ static void match_append(weft__query *query, weft__archetype *archetype, uint32_
     uint32_t override_count = query->override_count - override_first;
     uint32_t masks = count_masks(query, places, alternatives, &last);
     bool is_sole = masks == 1 && override_count == 0 && bits_is_power_of_two(alternatives) &&
-                   query->terms[last].match != WEFT_ANY && query->terms[last].sparse == NULL;
+                   query->terms[last].match != WEFT_ANY;
     query->matches[query->match_count++] =
         (weft__match){.archetype = archetype,
                       .alternatives = alternatives,

@@ -65,6 +65,19 @@ void weft__query_rare_make(weft__query *query)
     flat->rare = type;
 }
 
+uint32_t weft__query_rare_next(const weft__query *query, const weft__chunk *chunk, uint32_t slice,
+                               uint32_t end)
+{
+    const uint64_t *words = query->flat.rare_words + chunk->location / 64;
+    uint32_t shift = chunk->layout->slice_shift - 6, last = (chunk->count + 63) / 64;
+    uint32_t word = slice << shift, stop = end << shift < last ? end << shift : last;
+    while (word + 4 <= stop &&
+           (words[word] | words[word + 1] | words[word + 2] | words[word + 3]) == 0)
+        word += 4;
+    while (word < stop && words[word] == 0) word++;
+    return word < stop ? word >> shift : end;
+}
+
 void weft__query_rare_free(weft__query *query)
 {
     weft__query_free(query->world, query->flat.rare_words, query->flat.rare_capacity,

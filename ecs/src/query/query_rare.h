@@ -12,5 +12,9 @@
  * entities that have the component). */
 void weft__query_rare_make(weft__query *query);
 void weft__query_rare_free(weft__query *query);
+/* The first slice of [slice, end) of a chunk in which an entity has flat.rare, which is not NULL;
+ * `end`: none. Any thread. */
+uint32_t weft__query_rare_next(const weft__query *query, const weft__chunk *chunk, uint32_t slice,
+                               uint32_t end);
 
 #endif
