@@ -188,6 +188,34 @@ PLAIN_TEST(a_command_that_fails_drops_those_after_it_and_nothing_else)
     on_workers(failing_playback);
 }
 
+/* The first system misuses its recorder in the second slice, the second one in the first slice. */
+static void misuse(weft_slice *s, void *user)
+{
+    const uint32_t *slice = user;
+    if (s->index != *slice) return;
+    CHECK_RESULT(weft_recorder_set(weft_slice_recorder(s), s->entities[0], t.b, "abc", 3),
+                 WEFT_TYPE_MISMATCH);
+}
+
+PLAIN_TEST(of_several_refused_commands_the_first_by_order_of_effect_is_reported)
+{
+    static uint32_t slices[] = {1, 0};
+    for (uint32_t fused = 0; fused < 2; fused++) {
+        begin(1);
+        for (uint32_t i = 0; i < 2; i++)
+            make(&(weft_system_desc){.name = i == 0 ? "early" : "late",
+                                     .run = misuse,
+                                     .user = &slices[i],
+                                     .effects = WEFT_RECORDS_ADD,
+                                     .records = {t.b},
+                                     .over.rows.terms = {{t.a, WEFT_WRITE, WEFT_ALL, 0}}});
+        CHECK_OK(weft_schedule_set(t.world, &(weft_schedule_desc){.without_fusion = fused == 0}));
+        CHECK_RESULT(weft_world_step(t.world, 0), WEFT_TYPE_MISMATCH);
+        check_error(WEFT_TYPE_MISMATCH, "'early' (slice 1)");
+        end();
+    }
+}
+
 /* Fails twice, after a command of another system did; tells the number of the last failure. */
 static void fail_twice(weft_slice *s, void *user)
 {

@@ -160,7 +160,8 @@ void weft__recorder_fini(weft_recorder *commands)
 weft_result weft__recorder_fail(weft_recorder *commands, weft_result code, weft__command_op op,
                                 weft_entity entity, uint32_t component)
 {
-    if (commands->failure.code == WEFT_OK)
+    bool is_first = commands->failure.code == WEFT_OK || commands->key < commands->failure.key;
+    if (is_first)
         commands->failure =
             (weft__command_failure){code, commands->key, entity, component, (uint8_t)op};
     return code;
