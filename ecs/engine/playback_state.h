@@ -18,6 +18,7 @@ typedef const char *(*weft__playback_name_fn)(const void *user, uint64_t key);
 /* The steps of a playback that are loops on the pool. */
 typedef enum weft__playback_step {
     WEFT__PLAYBACK_IDS,
+    WEFT__PLAYBACK_ENTER,
     WEFT__PLAYBACK_LIST,
     WEFT__PLAYBACK_ALLOW,
     WEFT__PLAYBACK_NOTE,

@@ -262,7 +262,9 @@ static weft_result pieces_cut(instantiation *op)
         while (i >= op->members[m].span_end) m++;
         for (uint32_t done = 0, n; done < span.count; done += n, all += n) {
             n = span.count - done < PIECE_ROWS ? span.count - done : PIECE_ROWS;
-            op->runs[op->piece_count] = (weft__id_run){span.chunk, span.row + done, n, all};
+            uint32_t row = span.row + done;
+            op->runs[op->piece_count] =
+                (weft__id_run){span.chunk, row, n, all, weft__location(span.chunk, row)};
             op->pieces[op->piece_count++] = (piece){m, all - m * op->count, 0};
         }
     }

@@ -30,8 +30,11 @@ static inline uint64_t kind_of(const weft__command *command)
     return kind;
 }
 
-/* The next command that was not played already, or NULL. */
-static weft__command *next_command(weft__command_cursor *cursor)
+/* The next command that was not played already, or NULL. In line, so that cursors stay in
+ * registers: a copy in one load, right after its members were stored one by one, waits until these
+ * stores are done, and they wait for the slots of the rows before. */
+static inline __attribute__((always_inline)) weft__command *
+next_command(weft__command_cursor *cursor)
 {
     weft__command *command = weft__command_next(cursor);
     while (command != NULL && weft__command_is_made(command)) command = weft__command_next(cursor);

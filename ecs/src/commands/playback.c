@@ -40,30 +40,58 @@ static int compare_segments(const void *left, const void *right)
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Segments of one recorder with ascending keys; lives on the stack of sort_segments. */
+/* Segments of one recorder and one system with ascending keys, between which there may be segments
+ * of other systems; lives on the stack of sort_segments. */
 typedef struct ascending {
     const weft__command_segment *at;
-    const weft__command_segment *end;
+    const weft__command_segment *last;
     uint32_t recorder;
 } ascending;
 
-/* Lists the ascending runs of all recorders: one each, and one more for every part of a loop that a
- * worker stole. Returns their number, above MERGE_MOST when they do not fit. */
+/* The system that recorded a segment. */
+static uint32_t recorded_by(const weft__command_segment *segment)
+{
+    return (uint32_t)(segment->key >> 32);
+}
+
+/* The run among runs[0..count) that a segment goes on with; count: none. The last one of a system
+ * is the only one that can, and systems of one stage record in turn. */
+static uint32_t run_before(const ascending *runs, uint32_t count,
+                           const weft__command_segment *segment)
+{
+    for (uint32_t i = count; i-- > 0;)
+        if (recorded_by(runs[i].last) == recorded_by(segment))
+            return runs[i].last->key <= segment->key ? i : count;
+    return count;
+}
+
+/* Lists the ascending runs of all recorders: one of each system, and one more for every part of a
+ * loop that a worker stole. Returns their number, above MERGE_MOST when they do not fit. */
 static uint32_t runs_list(const weft__playback *playback, ascending *runs)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < playback->recorder_count; i++) {
         const weft_recorder *recorder = playback->recorders[i];
-        for (uint32_t first = 0, end; first < recorder->segment_count; first = end) {
-            const weft__command_segment *segments = recorder->segments;
-            end = first + 1;
-            while (end < recorder->segment_count && segments[end - 1].key <= segments[end].key)
-                end++;
-            if (count == MERGE_MOST) return MERGE_MOST + 1;
-            runs[count++] = (ascending){segments + first, segments + end, i};
+        const uint32_t first = count;
+        for (uint32_t k = 0; k < recorder->segment_count; k++) {
+            const weft__command_segment *segment = &recorder->segments[k];
+            uint32_t run = first + run_before(runs + first, count - first, segment);
+            if (run == MERGE_MOST) return MERGE_MOST + 1;
+            if (run == count) runs[count++] = (ascending){segment, NULL, i};
+            runs[run].last = segment;
         }
     }
     return count;
+}
+
+/* Goes on to the next segment of a run. False: there is none. */
+static bool run_next(ascending *run)
+{
+    if (run->at == run->last) return false;
+    const uint32_t system = recorded_by(run->at);
+    do run->at++;
+    while (recorded_by(run->at) != system);
+    return true;
 }
 
 /* Merges the runs. Keys are unique, and neighbours mostly come from one run: what lies before the
@@ -80,11 +108,13 @@ static void runs_merge(ascending *runs, uint32_t count, weft__command_segment *o
             if (higher < limit) limit = higher;
         }
         ascending *run = &runs[lowest];
+        bool has_more;
         do {
-            *out = *run->at++;
+            *out = *run->at;
             out++->recorder = run->recorder;
-        } while (run->at != run->end && run->at->key < limit);
-        if (run->at == run->end) *run = runs[--count];
+            has_more = run_next(run);
+        } while (has_more && run->at->key < limit);
+        if (!has_more) *run = runs[--count];
     }
 }
 

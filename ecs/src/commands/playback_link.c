@@ -208,6 +208,7 @@ weft_result weft__playback_link(weft__playback *playback)
             &(weft__private_desc){.world = world,
                                   .job = playback->job,
                                   .cost = weft__playback_cost(playback, WEFT__PLAYBACK_IDS),
+                                  .copy_cost = weft__playback_cost(playback, WEFT__PLAYBACK_ENTER),
                                   .pieces = l.pieces,
                                   .count = l.count,
                                   .named = rows_named,

@@ -111,12 +111,25 @@ static bool is_emptied(const weft__private_piece *piece)
     return !piece->is_whole || piece->chunk->count * 2 < piece->chunk->capacity;
 }
 
-/* The rows without an id of one link. Owner: the stack of weft__private_link. */
-typedef struct giving {
+/* Neighbouring rows that have a place in the world: those of a chunk that is linked, or some that
+ * move. Owner: the list of `linking`. */
+typedef struct part {
+    weft__chunk *chunk;
+    uint32_t first;
+    weft__span to;          /* chunk and row are those above where the rows stay */
+    const weft__plan *plan; /* NULL: they stay */
+} part;
+
+/* One link. Owner: the stack of weft__private_link. */
+typedef struct linking {
+    const weft__private_desc *desc;
+    weft__spans spans; /* of the pieces that are emptied, in order */
+    part *parts;
+    uint32_t part_count, part_capacity;
     weft__row_ids ids;
     weft__id_run *runs;
     uint32_t run_count, run_capacity;
-} giving;
+} linking;
 
 /* The end of the rows from `row` on, before `end`, that all have an id, or all have none. */
 static uint32_t run_end(const weft__chunk *chunk, uint32_t row, uint32_t end)
@@ -134,61 +147,78 @@ static bool has_id_at(const weft__chunk *chunk, uint32_t row)
     return chunk->has_ids && weft__chunk_entities(chunk)[row].version != 0;
 }
 
-/* Lists the runs of a piece, or only counts them when there is no list yet. Returns their rows. */
-static uint64_t runs_list(giving *g, const weft__private_piece *piece, uint64_t first)
+/* Finds the next rows of [*row, end) that have no id. Returns how many; 0: there are none. */
+static uint32_t run_find(const weft__chunk *chunk, uint32_t *row, uint32_t end)
 {
-    weft__chunk *chunk = piece->chunk;
+    for (uint32_t next; *row < end; *row = next) {
+        next = run_end(chunk, *row, end);
+        if (!has_id_at(chunk, *row)) return next - *row;
+    }
+    return 0;
+}
+
+/* Counts the runs of rows of a piece that have no id. Returns their rows. */
+static uint64_t runs_count(const weft__private_piece *piece, uint32_t *runs)
+{
+    const uint32_t end = piece->first + piece->count;
     uint64_t rows = 0;
-    for (uint32_t row = piece->first, all = piece->first + piece->count, end; row < all;
-         row = end) {
-        end = run_end(chunk, row, all);
-        if (has_id_at(chunk, row)) continue;
-        if (g->runs != NULL)
-            g->runs[g->run_count] = (weft__id_run){chunk, row, end - row, (uint32_t)(first + rows)};
-        g->run_count++;
-        rows += end - row;
+    for (uint32_t row = piece->first, n; (n = run_find(piece->chunk, &row, end)) != 0; row += n) {
+        rows += n;
+        ++*runs;
     }
     return rows;
 }
 
-static uint64_t runs_list_all(giving *g, const weft__private_desc *desc)
+/* The runs of a part; `rows` of the runs before it are counted on. */
+static void runs_list(linking *l, const part *p, uint32_t *rows)
+{
+    const uint32_t end = p->first + p->to.count;
+    for (uint32_t row = p->first, n; (n = run_find(p->chunk, &row, end)) != 0; row += n) {
+        uint32_t location = weft__location(p->to.chunk, p->to.row) + (row - p->first);
+        l->runs[l->run_count++] = (weft__id_run){p->chunk, row, n, *rows, location};
+        *rows += n;
+    }
+}
+
+/* Everything that can fail about the ids; counts the runs. */
+static weft_result ids_prepare(linking *l)
 {
     uint64_t rows = 0;
-    g->run_count = 0;
-    for (uint32_t i = 0; i < desc->count; i++) rows += runs_list(g, &desc->pieces[i], rows);
-    return rows;
+    for (uint32_t i = 0; i < l->desc->count; i++)
+        rows += runs_count(&l->desc->pieces[i], &l->run_capacity);
+    return weft__row_ids_prepare(&l->ids, l->desc->world, rows, "creation from jobs");
 }
 
-static void giving_fini(weft_world *world, giving *g)
+/* Memory for parts and runs, each of which a span may cut. */
+static weft_result lists_take(linking *l)
 {
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, g->runs, g->run_capacity, sizeof *g->runs, 8);
-    weft__row_ids_fini(&g->ids);
+    weft__memory *memory = &l->desc->world->memory;
+    l->part_capacity = l->desc->count + l->spans.count;
+    l->run_capacity += l->spans.count;
+    l->parts = weft__alloc(memory, WEFT__MEMORY_COMMANDS, l->part_capacity, sizeof *l->parts, 8);
+    l->runs = weft__alloc(memory, WEFT__MEMORY_COMMANDS, l->run_capacity, sizeof *l->runs, 8);
+    if (l->parts != NULL && l->runs != NULL) return WEFT_OK;
+    return weft__error_memory(l->desc->world, "creation from jobs");
 }
 
-/* Everything that can fail about the ids. */
-static weft_result giving_prepare(giving *g, const weft__private_desc *desc)
+static void linking_fini(linking *l)
 {
-    weft_world *world = desc->world;
-    weft_result result =
-        weft__row_ids_prepare(&g->ids, world, runs_list_all(g, desc), "creation from jobs");
-    if (result != WEFT_OK || g->run_count == 0) return result;
-    g->run_capacity = g->run_count;
-    g->runs =
-        weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, g->run_capacity, sizeof *g->runs, 8);
-    if (g->runs == NULL) return weft__error_memory(world, "creation from jobs");
-    runs_list_all(g, desc);
-    g->ids.runs = g->runs;
-    g->ids.run_count = g->run_count;
-    return WEFT_OK;
+    weft_world *world = l->desc->world;
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, l->parts, l->part_capacity, sizeof *l->parts,
+               8);
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, l->runs, l->run_capacity, sizeof *l->runs, 8);
+    weft__row_ids_fini(&l->ids);
+    weft__spans_fini(world, &l->spans);
 }
 
-/* Locations of the rows that had an id. */
-static void ids_place(weft_world *world, const weft__private_piece *piece)
+/* Locations of the rows of a part that had an id. */
+static void ids_place(weft_world *world, const part *p)
 {
-    const weft__chunk *chunk = piece->chunk;
-    const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t row = 0; row < piece->count && chunk->has_ids; row++)
-        weft__directory_place(&world->directory, entities[row], weft__location(chunk, row));
+    if (!p->chunk->has_ids) return;
+    const weft_entity *entities = weft__chunk_entities(p->chunk) + p->first;
+    const uint32_t location = weft__location(p->to.chunk, p->to.row);
+    for (uint32_t row = 0; row < p->to.count; row++)
+        weft__directory_place(&world->directory, entities[row], location + row);
 }
 
 static void stamp_all(const weft_world *world, const weft__chunk *chunk)
@@ -229,9 +259,10 @@ static uint32_t next_emptied(const weft__private_desc *desc, uint32_t i)
 
 /* Room for the rows of the pieces that are emptied, in their order. Neighbours that go to one tuple
  * take it together: how a chunk was cut into pieces must not show in the chunks that are made. */
-static weft_result spans_reserve(weft_world *world, const weft__private_desc *desc,
-                                 weft__spans *spans)
+static weft_result spans_reserve(linking *l)
 {
+    const weft__private_desc *desc = l->desc;
+    weft_world *world = desc->world;
     weft_result result = WEFT_OK;
     for (uint32_t i = next_emptied(desc, 0); i < desc->count && result == WEFT_OK;) {
         weft__tuple *tuple = desc->pieces[i].tuple;
@@ -243,7 +274,7 @@ static weft_result spans_reserve(weft_world *world, const weft__private_desc *de
         if (weft__plan_obtain(world, tuple->archetype, tuple->archetype) == NULL)
             result = world->error->code;
         else
-            result = weft__rows_reserve(world, tuple, rows, spans);
+            result = weft__rows_reserve(world, tuple, rows, &l->spans);
     }
     return result;
 }
@@ -255,32 +286,70 @@ static void chunk_link(weft_world *world, weft__chunk *chunk)
     stamp_all(world, chunk);
 }
 
-/* Copies the rows to what is left of `span` and the spans after it. */
-static void piece_empty(weft_world *world, const weft__private_piece *piece, weft__span *span,
-                        const weft__span **next)
+/* The rows of a piece go to what is left of `span` and the spans after it. */
+static void parts_move(linking *l, const weft__private_piece *piece, weft__span *span,
+                       const weft__span **next)
 {
     weft__archetype *archetype = piece->chunk->archetype;
-    const weft__plan *plan = weft__plan_obtain(world, archetype, archetype);
+    const weft__plan *plan = weft__plan_obtain(l->desc->world, archetype, archetype);
     for (uint32_t done = 0; done < piece->count;) {
         if (span->count == 0) *span = *(*next)++;
         weft__span to = *span;
         if (to.count > piece->count - done) to.count = piece->count - done;
-        weft__rows_copy(world, plan, piece->chunk, NULL, piece->first + done, to);
+        l->parts[l->part_count++] = (part){piece->chunk, piece->first + done, to, plan};
         span->row += to.count;
         span->count -= to.count;
         done += to.count;
     }
 }
 
-static void pieces_empty(weft_world *world, const weft__private_desc *desc,
-                         const weft__spans *spans)
+/* Lists where all rows will be, and those that get an id. Whole chunks have been linked. */
+static void parts_list(linking *l)
 {
     weft__span span = {0};
-    const weft__span *next = spans->items;
+    const weft__span *next = l->spans.items;
+    for (uint32_t i = 0; i < l->desc->count; i++) {
+        const weft__private_piece *piece = &l->desc->pieces[i];
+        weft__span here = {piece->chunk, 0, piece->count};
+        if (is_emptied(piece))
+            parts_move(l, piece, &span, &next);
+        else
+            l->parts[l->part_count++] = (part){piece->chunk, 0, here, NULL};
+    }
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < l->part_count; i++) runs_list(l, &l->parts[i], &rows);
+    l->ids.runs = l->runs;
+    l->ids.run_count = l->run_count;
+}
+
+static int parts_copy(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    const linking *l = user;
+    for (uint32_t i = begin; i < end; i++) {
+        const part *p = &l->parts[i];
+        if (p->plan != NULL)
+            weft__rows_copy_placed(l->desc->world, p->plan, p->chunk, p->first, p->to);
+    }
+    return 0;
+}
+
+/* Copies the rows that move; their chunks end. */
+static void pieces_empty(linking *l)
+{
+    const weft__private_desc *desc = l->desc;
+    weft_world *world = desc->world;
     for (uint32_t i = next_emptied(desc, 0); i < desc->count; i = next_emptied(desc, i + 1))
         if (desc->pieces[i].brings_chunk) stamp_all(world, desc->pieces[i].chunk);
-    for (uint32_t i = next_emptied(desc, 0); i < desc->count; i = next_emptied(desc, i + 1))
-        piece_empty(world, &desc->pieces[i], &span, &next);
+    weft_job_for_desc loop = {.fn = parts_copy,
+                              .argument = l,
+                              .count = l->part_count,
+                              .grain = 1,
+                              .cost = desc->copy_cost,
+                              .name = "rows of creation"};
+    bool is_done =
+        desc->job != NULL && loop.count > 1 && weft_job_for(desc->job, &loop, NULL) == WEFT_OK;
+    if (!is_done) parts_copy(NULL, l, 0, loop.count); /* serial, or refused */
     for (uint32_t i = next_emptied(desc, 0); i < desc->count; i = next_emptied(desc, i + 1)) {
         weft__chunk *chunk = desc->pieces[i].chunk;
         if (!desc->pieces[i].brings_chunk) continue;
@@ -289,33 +358,36 @@ static void pieces_empty(weft_world *world, const weft__private_desc *desc,
     }
 }
 
-/* Cannot fail. Linked first: where rows are is known before their ids are filled in. */
-static void pieces_enter(const giving *g, const weft__private_desc *desc, const weft__spans *spans)
+/* Cannot fail. Ids are filled in where the rows were made, with the places where they will be. */
+static void pieces_enter(linking *l)
 {
+    const weft__private_desc *desc = l->desc;
     weft_world *world = desc->world;
     for (uint32_t i = 0; i < desc->count; i++)
         if (!is_emptied(&desc->pieces[i])) chunk_link(world, desc->pieces[i].chunk);
-    weft__row_ids_give(&g->ids, desc->job, desc->cost);
-    for (uint32_t i = 0; i < desc->count; i++) ids_place(world, &desc->pieces[i]);
+    parts_list(l);
+    weft__row_ids_give(&l->ids, desc->job, desc->cost);
+    for (uint32_t i = 0; i < l->part_count; i++) ids_place(world, &l->parts[i]);
     if (desc->named != NULL) desc->named(desc->user);
-    pieces_empty(world, desc, spans);
+    if (l->spans.count != 0) pieces_empty(l);
 }
 
 weft_result weft__private_link(const weft__private_desc *desc)
 {
     weft_world *world = desc->world;
-    giving g = {0};
-    weft__spans spans = {0};
-    weft_result result = giving_prepare(&g, desc);
-    if (result == WEFT_OK) result = spans_reserve(world, desc, &spans);
+    linking l = {.desc = desc};
+    weft_result result = ids_prepare(&l);
+    if (result == WEFT_OK) result = spans_reserve(&l);
+    if (result == WEFT_OK) result = lists_take(&l);
     /* after the spans: making their chunks takes places in the lists, too */
     if (result == WEFT_OK) {
         result = links_reserve(world, desc);
         if (result != WEFT_OK) weft__error_limit(world, result, "creation from jobs");
     }
-    if (result != WEFT_OK) weft__rows_unreserve(world, &spans, 0);
-    if (result == WEFT_OK) pieces_enter(&g, desc, &spans);
-    weft__spans_fini(world, &spans);
-    giving_fini(world, &g);
+    if (result == WEFT_OK)
+        pieces_enter(&l);
+    else
+        weft__rows_unreserve(world, &l.spans, 0);
+    linking_fini(&l);
     return result;
 }

@@ -45,8 +45,9 @@ static inline weft__private_piece weft__private_whole(weft__chunk *chunk)
 /* What to link: lives on the caller's stack, borrowed for the call. */
 typedef struct weft__private_desc {
     weft_world *world;
-    weft_job_context *job; /* its workers fill the ids in; NULL: the caller does */
-    weft_job_cost *cost;   /* of that loop; NULL: unknown */
+    weft_job_context *job;    /* its workers fill the ids in and copy; NULL: the caller does */
+    weft_job_cost *cost;      /* of the loop over ids; NULL: unknown */
+    weft_job_cost *copy_cost; /* of the loop that copies rows; NULL: unknown */
     const weft__private_piece *pieces;
     uint32_t count;
     void (*named)(void *user); /* called when all rows have ids and stand in their private chunks,

@@ -42,7 +42,7 @@ static void share_fill(const weft__row_ids *ids, const weft__id_share *share)
         if (n > share->count - done) n = share->count - done;
         uint32_t row = r->row + skipped;
         weft__directory_fill(&ids->world->directory, share, n, weft__chunk_entities(r->chunk) + row,
-                             weft__location(r->chunk, row));
+                             r->location + skipped);
         done += n;
     }
 }

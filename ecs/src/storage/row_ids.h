@@ -13,7 +13,8 @@ typedef struct weft__id_run {
     weft__chunk *chunk;
     uint32_t row;
     uint32_t count;
-    uint32_t first; /* rows of the runs before it */
+    uint32_t first;    /* rows of the runs before it */
+    uint32_t location; /* of its first row, as the directory is to know it; the rest follow */
 } weft__id_run;
 
 /* Runs of rows that get ids together. Owner: one operation, on its stack; runs are the caller's. */

@@ -316,10 +316,10 @@ static void types_copy(weft_world *world, const weft__plan *plan, const weft__ch
         weft__rows_stamp(to.chunk, plan->new_types[i], to.row, to.count, world->front.version);
 }
 
-void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                     const uint32_t *rows, uint32_t first, weft__span to)
+/* All but the locations. */
+static void rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                      const uint32_t *rows, uint32_t first, weft__span to)
 {
-    if (to.count == 0) return;
     uint64_t bytes = 0;
     column_copy(from, 0, rows, first, to, 0);
     for (uint32_t i = 0; i < plan->copy_count; i++) {
@@ -329,12 +329,25 @@ void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chun
     for (uint32_t i = 0; i < plan->added_count; i++)
         column_fill(to.chunk, plan->added[i], to.row, to.count);
     types_copy(world, plan, from, rows, first, to);
+    at_add_rlx(&world->moved.x_rows, (uint64_t)to.count); /* relaxed: a statistic */
+    at_add_rlx(&world->moved.x_bytes, bytes * to.count);  /* relaxed: a statistic */
+}
+
+void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                     const uint32_t *rows, uint32_t first, weft__span to)
+{
+    if (to.count == 0) return;
+    rows_copy(world, plan, from, rows, first, to);
     const weft_entity *entities = weft__chunk_entities(to.chunk) + to.row;
     uint32_t location = weft__location(to.chunk, to.row);
     for (uint32_t i = 0; i < to.count; i++)
         weft__directory_place(&world->directory, entities[i], location + i);
-    at_add_rlx(&world->moved.x_rows, (uint64_t)to.count); /* relaxed: a statistic */
-    at_add_rlx(&world->moved.x_bytes, bytes * to.count);  /* relaxed: a statistic */
+}
+
+void weft__rows_copy_placed(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                            uint32_t first, weft__span to)
+{
+    rows_copy(world, plan, from, NULL, first, to);
 }
 
 /* ---- discard and close ---- */

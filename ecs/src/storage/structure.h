@@ -59,6 +59,10 @@ void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32
  * are stamped now. Dropped columns are not destructed. Source rows stay until closed. */
 void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
                      const uint32_t *rows, uint32_t first, weft__span to);
+/* The same for the run that starts at `first`, of rows that the directory knows to be at `to`
+ * already. */
+void weft__rows_copy_placed(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                            uint32_t first, weft__span to);
 /* Its part for types that are enableable or shared: enable bits, and the stamps of shared values
  * that become others. */
 void weft__rows_copy_marks(weft_world *world, const weft__plan *plan, const weft__chunk *from,
