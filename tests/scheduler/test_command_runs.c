@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_command_runs.c: commands of one kind in a row: destroys, shared values, instances. The
  * result is that of one after the other: the last value counts, the dead are skipped and
- * counted, every instance is of its own source. */
+ * counted, every instance is of its own source. Commands of systems that run slice by slice in turn
+ * are played system by system. */
 #include <weft/weft.h>
 
 #include "plain.h"
@@ -138,4 +139,67 @@ PLAIN_TEST(destroys_in_a_row_leave_what_single_ones_leave)
     for (uint32_t i = ROWS / 2; i < ROWS; i++)
         CHECK(weft_entity_has(b.world, b.rows[i], b.cleanup));
     CHECK_OK(weft_world_destroy(b.world));
+}
+
+/* ---- systems of one stage ---- */
+
+enum { RECORDING = 3, SLICED_ROWS = 5000 };
+
+/* One of the systems of a fused stage. Owner: the test. */
+typedef struct sower {
+    weft_component seed;
+    weft_archetype archetype;
+    uint32_t number, calls;
+} sower;
+
+/* Creates one entity a slice, which knows who made it, and when. */
+static void sow(weft_slice *slice, void *user)
+{
+    sower *self = user;
+    const uint32_t value = self->number << 16 | self->calls++;
+    weft_recorder *recorder = weft_slice_recorder(slice);
+    weft_entity made = weft_recorder_create_entity(recorder, self->archetype);
+    CHECK_OK(weft_recorder_set(recorder, made, self->seed, &value, sizeof value));
+}
+
+PLAIN_TEST(commands_of_fused_systems_are_played_system_by_system)
+{
+    static const char *const names[RECORDING] = {"first", "second", "third"};
+    weft_world *world;
+    sower sowers[RECORDING];
+    uint32_t expected = 0, seen = 0;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    weft_component ground = weft_component_create_plain(world, "ground", 4, 4, 0);
+    weft_component seed = weft_component_create_plain(world, "seed", 4, 4, 0);
+    weft_archetype archetype = weft_archetype_create(world, &seed, 1);
+    CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, &ground, 1), SLICED_ROWS,
+                                     NULL));
+    for (uint32_t i = 0; i < RECORDING; i++) {
+        sowers[i] = (sower){seed, archetype, i, 0};
+        const weft_system_desc desc = {
+            .name = names[i],
+            .run = sow,
+            .user = &sowers[i],
+            .effects = WEFT_RECORDS_CREATE,
+            .records = {seed},
+            .over.rows.terms = {{ground, WEFT_WRITE, WEFT_ALL, 0}},
+        };
+        CHECK(weft_system_create(world, &desc).id != 0);
+    }
+    CHECK_OK(weft_world_step(world, 0));
+    CHECK_OK(weft_world_validate(world));
+    CHECK(sowers[0].calls > 4);
+    weft_query all =
+        weft_query_create(world, &(weft_query_desc){.terms = {{seed, WEFT_READ, WEFT_ALL, 0}}});
+    weft_cursor cursor = weft_query_begin(world, all);
+    while (weft_query_next(&cursor)) {
+        const uint32_t *values = weft_slice_read(&cursor.slice, 0);
+        for (uint32_t i = 0; i < cursor.slice.count; i++, seen++) {
+            CHECK_U64(values[i], expected);
+            bool is_last = (expected & 0xffff) == sowers[expected >> 16].calls - 1;
+            expected = is_last ? ((expected >> 16) + 1) << 16 : expected + 1;
+        }
+    }
+    CHECK_U64(seen, RECORDING * sowers[0].calls);
+    CHECK_OK(weft_world_destroy(world));
 }
