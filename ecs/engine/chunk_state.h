@@ -81,7 +81,8 @@ struct weft__chunk {
     struct weft__chunk *room_prev; /* tuple->room: not in it */
     uint64_t serial; /* what it is known by over time: never given twice in a world, unlike its
                         address and id; a snapshot that makes it again gives it its own back */
-    uint32_t mark;   /* scratch of one array operation: entry of the chunk + 1; else 0 */
+    uint32_t mark;   /* scratch of one array operation: entry of the chunk + 1; or of a playback:
+                        tasks stamp it; else 0 */
     bool has_room;   /* in that list: count < capacity */
     bool has_ids;    /* private: rows without an id have the null handle; else no row has an id, and
                       the entity column is undefined */

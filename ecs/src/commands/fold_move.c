@@ -155,9 +155,60 @@ static void cut_group(weft__fold *fold, uint32_t number)
                 target->used = 0;
             }
         }
-        fold->tasks[fold->task_count++] = (weft__fold_task){number, group->first + done, to};
+        fold->tasks[fold->task_count++] =
+            (weft__fold_task){number, group->first + done, WEFT__NONE, to};
         done += to.count;
     }
+}
+
+/* ---- versions ---- */
+
+static const weft__fold_touched *source_of(const weft__fold *fold, const weft__fold_task *task)
+{
+    return &fold->touched[fold->groups[task->group].touched];
+}
+
+/* Marks the chunks that tasks stamp, or takes the marks away. */
+static void mark_stamped(const weft__fold *fold, uint32_t mark)
+{
+    for (uint32_t i = 0; i < fold->task_count; i++) {
+        const weft__fold_task *task = &fold->tasks[i];
+        weft__chunk *chunk = task->to.chunk != NULL ? task->to.chunk : source_of(fold, task)->chunk;
+        if (chunk != NULL) chunk->mark = mark;
+    }
+}
+
+/* Whether rows of the task come from slices that others may stamp meanwhile. */
+static bool is_stamped(const weft__fold *fold, const weft__fold_task *task)
+{
+    const weft__chunk *chunk = source_of(fold, task)->chunk;
+    return task->to.chunk != NULL && chunk != NULL && chunk->mark != 0;
+}
+
+/* Rows bring the versions along that their slices had before anything was copied, whatever order
+ * the tasks run in. Where no task stamps the slices they are read when the rows are copied. */
+static bool keep_versions(weft__fold *fold)
+{
+    size_t count = 0;
+    mark_stamped(fold, 1);
+    for (uint32_t i = 0; i < fold->task_count; i++)
+        if (is_stamped(fold, &fold->tasks[i]))
+            count += fold->groups[fold->tasks[i].group].plan->kept_count;
+    fold->versions = weft__scratch_take(fold->playback->world, WEFT__SCRATCH_VERSIONS, count + 1,
+                                        sizeof fold->versions[0]);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < fold->task_count && fold->versions != NULL; i++) {
+        weft__fold_task *task = &fold->tasks[i];
+        const weft__plan *plan = fold->groups[task->group].plan;
+        const uint32_t *rows = fold->rows + task->first;
+        if (!is_stamped(fold, task)) continue;
+        task->first_version = at;
+        weft__rows_versions(plan, source_of(fold, task)->chunk, rows, rows[0], task->to.count,
+                            fold->versions + at);
+        at += plan->kept_count;
+    }
+    mark_stamped(fold, 0);
+    return fold->versions != NULL;
 }
 
 static weft_result plan(weft__fold *fold)
@@ -172,13 +223,13 @@ static weft_result plan(weft__fold *fold)
         fold->tasks = weft__scratch_take(world, WEFT__SCRATCH_TASKS, limit, sizeof fold->tasks[0]);
         if (fold->tasks == NULL) result = weft__error_memory(world, "playback");
     }
+    for (uint32_t i = 0; i < fold->group_count && result == WEFT_OK; i++) cut_group(fold, i);
+    if (result == WEFT_OK && !keep_versions(fold)) result = weft__error_memory(world, "playback");
     if (result != WEFT_OK) {
         weft__rows_unreserve(world, &fold->spans, 0);
         release_tuples(fold);
-        return result;
     }
-    for (uint32_t i = 0; i < fold->group_count; i++) cut_group(fold, i);
-    return WEFT_OK;
+    return result;
 }
 
 /* ---- copy ---- */
@@ -209,6 +260,18 @@ static void stamp_shared(const weft__fold *fold, const weft__fold_group *group, 
     weft__rows_stamp(to.chunk, type, to.row, to.count, fold->playback->world->front.version);
 }
 
+static void copy_rows(const weft__fold *fold, const weft__fold_task *task)
+{
+    const uint32_t *rows = fold->rows + task->first;
+    const weft__rows_source from = {.chunk = source_of(fold, task)->chunk,
+                                    .rows = is_run(rows, task->to.count) ? NULL : rows,
+                                    .first = rows[0],
+                                    .versions = task->first_version == WEFT__NONE
+                                                    ? NULL
+                                                    : fold->versions + task->first_version};
+    weft__rows_copy_from(fold->playback->world, fold->groups[task->group].plan, &from, task->to);
+}
+
 static int copy_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     (void)job;
@@ -221,8 +284,7 @@ static int copy_part(weft_job_context *job, void *argument, uint32_t begin, uint
         if (group->end == WEFT__FOLD_MOVE && touched->chunk == NULL)
             place_created(fold, touched, rows, &task->to);
         else if (group->end == WEFT__FOLD_MOVE)
-            weft__rows_copy(fold->playback->world, group->plan, touched->chunk,
-                            is_run(rows, task->to.count) ? NULL : rows, rows[0], task->to);
+            copy_rows(fold, task);
         if (group->shared.component != 0) stamp_shared(fold, group, task->to);
         weft_result result = WEFT_OK;
         if (fold->has_chains) result = weft__fold_values_chained(fold, task);

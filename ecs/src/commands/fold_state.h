@@ -129,8 +129,9 @@ typedef struct weft__fold_target {
  * to.count <= WEFT__FOLD_TASK_ROWS. */
 typedef struct weft__fold_task {
     uint32_t group;
-    uint32_t first; /* into fold->rows */
-    weft__span to;  /* STAY: chunk NULL, count only */
+    uint32_t first;         /* into fold->rows */
+    uint32_t first_version; /* into fold->versions; WEFT__NONE: no task stamps where they were */
+    weft__span to;          /* STAY: chunk NULL, count only */
 } weft__fold_task;
 
 /* One fold. Lives on the owner's stack; arrays are scratch of the world. While a parallel step
@@ -172,6 +173,7 @@ typedef struct weft__fold {
     weft__spans spans;
     weft__fold_task *tasks;
     uint32_t task_count;
+    uint32_t *versions; /* that rows bring along from slices that tasks stamp */
     weft_a32 x_failed;  /* a recorded value could not be applied: out of memory */
     weft_a32 x_unswept; /* has_sweeps: rows of a segment do not ascend */
 } weft__fold;

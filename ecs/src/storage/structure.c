@@ -305,30 +305,41 @@ void weft__rows_copy_marks(weft_world *world, const weft__plan *plan, const weft
     }
 }
 
-static void types_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                       const uint32_t *rows, uint32_t first, weft__span to)
+void weft__rows_versions(const weft__plan *plan, const weft__chunk *from, const uint32_t *rows,
+                         uint32_t first, uint32_t count, uint32_t *out)
 {
     for (uint32_t i = 0; i < plan->kept_count; i++)
-        rows_newer(to.chunk, plan->kept[2 * i + 1], to.row, to.count,
-                   rows_version(from, plan->kept[2 * i], rows, first, to.count));
-    weft__rows_copy_marks(world, plan, from, rows, first, to);
+        out[i] = rows_version(from, plan->kept[2 * i], rows, first, count);
+}
+
+static void types_copy(weft_world *world, const weft__plan *plan, const weft__rows_source *from,
+                       weft__span to)
+{
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        uint32_t version = from->versions != NULL ? from->versions[i]
+                                                  : rows_version(from->chunk, plan->kept[2 * i],
+                                                                 from->rows, from->first, to.count);
+        rows_newer(to.chunk, plan->kept[2 * i + 1], to.row, to.count, version);
+    }
+    weft__rows_copy_marks(world, plan, from->chunk, from->rows, from->first, to);
     for (uint32_t i = 0; i < plan->new_type_count; i++)
         weft__rows_stamp(to.chunk, plan->new_types[i], to.row, to.count, world->front.version);
 }
 
 /* All but the locations. */
-static void rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                      const uint32_t *rows, uint32_t first, weft__span to)
+static void rows_copy(weft_world *world, const weft__plan *plan, const weft__rows_source *from,
+                      weft__span to)
 {
     uint64_t bytes = 0;
-    column_copy(from, 0, rows, first, to, 0);
+    column_copy(from->chunk, 0, from->rows, from->first, to, 0);
     for (uint32_t i = 0; i < plan->copy_count; i++) {
-        column_copy(from, plan->copies[i].from, rows, first, to, plan->copies[i].to);
-        bytes += plan->copies[i].bytes;
+        const weft__column_copy *copy = &plan->copies[i];
+        column_copy(from->chunk, copy->from, from->rows, from->first, to, copy->to);
+        bytes += copy->bytes;
     }
     for (uint32_t i = 0; i < plan->added_count; i++)
         column_fill(to.chunk, plan->added[i], to.row, to.count);
-    types_copy(world, plan, from, rows, first, to);
+    types_copy(world, plan, from, to);
     at_add_rlx(&world->moved.x_rows, (uint64_t)to.count); /* relaxed: a statistic */
     at_add_rlx(&world->moved.x_bytes, bytes * to.count);  /* relaxed: a statistic */
 }
@@ -336,8 +347,14 @@ static void rows_copy(weft_world *world, const weft__plan *plan, const weft__chu
 void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
                      const uint32_t *rows, uint32_t first, weft__span to)
 {
+    weft__rows_copy_from(world, plan, &(weft__rows_source){from, rows, first, NULL}, to);
+}
+
+void weft__rows_copy_from(weft_world *world, const weft__plan *plan, const weft__rows_source *from,
+                          weft__span to)
+{
     if (to.count == 0) return;
-    rows_copy(world, plan, from, rows, first, to);
+    rows_copy(world, plan, from, to);
     const weft_entity *entities = weft__chunk_entities(to.chunk) + to.row;
     uint32_t location = weft__location(to.chunk, to.row);
     for (uint32_t i = 0; i < to.count; i++)
@@ -347,7 +364,7 @@ void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chun
 void weft__rows_copy_placed(weft_world *world, const weft__plan *plan, const weft__chunk *from,
                             uint32_t first, weft__span to)
 {
-    rows_copy(world, plan, from, NULL, first, to);
+    rows_copy(world, plan, &(weft__rows_source){from, NULL, first, NULL}, to);
 }
 
 /* ---- discard and close ---- */

@@ -59,6 +59,22 @@ void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32
  * are stamped now. Dropped columns are not destructed. Source rows stay until closed. */
 void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
                      const uint32_t *rows, uint32_t first, weft__span to);
+/* The change versions that the rows bring along, of the kept types of the plan: `out` has
+ * plan->kept_count places. Any thread that nothing stamps these slices beside. */
+void weft__rows_versions(const weft__plan *plan, const weft__chunk *from, const uint32_t *rows,
+                         uint32_t first, uint32_t count, uint32_t *out);
+/* Rows [first, first + count), or those listed, of a chunk. A value. */
+typedef struct weft__rows_source {
+    const weft__chunk *chunk;
+    const uint32_t *rows; /* NULL: neighbours */
+    uint32_t first;
+    const uint32_t *versions; /* as weft__rows_versions gave them, where others stamp these slices;
+                                 NULL: they are read now */
+} weft__rows_source;
+
+/* weft__rows_copy of them. */
+void weft__rows_copy_from(weft_world *world, const weft__plan *plan, const weft__rows_source *from,
+                          weft__span to);
 /* The same for the run that starts at `first`, of rows that the directory knows to be at `to`
  * already. */
 void weft__rows_copy_placed(weft_world *world, const weft__plan *plan, const weft__chunk *from,
