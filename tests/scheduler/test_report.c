@@ -18,14 +18,19 @@ static void nothing(weft_slice *s, void *user)
     (void)user;
 }
 
-static void begin(void)
+static void begin_with(uint32_t workers)
 {
-    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &world));
     a = weft_component_create_plain(world, "a", 4, 4, 0);
     b = weft_component_create_plain(world, "b", 4, 4, 0);
     tag = WEFT_TAG(world, tag);
     CHECK_OK(weft_entity_create_many(
         world, weft_archetype_create(world, (weft_component[]){a, b}, 2), 10, NULL));
+}
+
+static void begin(void)
+{
+    begin_with(1);
 }
 
 static void end(void)
@@ -375,6 +380,30 @@ PLAIN_TEST(the_json_says_which_systems_and_groups_are_disabled)
         weft_schedule_json(world, text, sizeof text);
         check_part(cases[i].json);
     }
+    end();
+}
+
+PLAIN_TEST(a_background_system_is_said_to_go_on_beside_others)
+{
+    begin_with(2);
+    weft_system_desc desc = {.name = "bg",
+                             .run = nothing,
+                             .flags = WEFT_SYSTEM_BACKGROUND,
+                             .over.rows.terms = {{a, WEFT_READ, WEFT_ALL, 0}}};
+    weft_system bg = weft_system_create(world, &desc);
+    weft_system_desc recording = {
+        .name = "rec", .run = nothing, .effects = WEFT_RECORDS_ADD, .records = {tag}};
+    CHECK(weft_system_create(world, &recording).id != 0);
+    weft_system see = add("see", tag, WEFT_NO_ACCESS, NULL);
+    weft_system writer = add("writer", a, WEFT_WRITE, "see");
+    explain(bg, see,
+            "nothing orders 'bg' and 'see': they may run at the same time, because 'bg' is a "
+            "BACKGROUND system, which goes on beside later stages and beside sync points that "
+            "leave its rows alone");
+    explain(see, bg, "may run at the same time");
+    explain(bg, writer, "'bg' runs before 'writer'\n'bg' reads a, 'writer' writes it");
+    weft_schedule_json(world, text, sizeof text);
+    check_part("\"flags\": [\"background\"], \"passes_sync_points\": true, \"join_stage\": 2");
     end();
 }
 

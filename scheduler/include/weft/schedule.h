@@ -80,7 +80,9 @@ WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity
  *   segments: of the last step; if is_graph, tasks and their edges (pairs of positions among the
  *     tasks), else stage_times. time_ns is from begin to end, work_ns summed over the workers
  *   systems: flags and figures of the last run; is_enabled (weft_system_enable) and
- *     is_group_enabled; time_ns is work, summed over the workers */
+ *     is_group_enabled; time_ns is work, summed over the workers. Of BACKGROUND systems:
+ *     passes_sync_points, and join_stage, before which they are waited for; the number of stages:
+ *     at the end of the step */
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
 /* ---- mistakes ---- */

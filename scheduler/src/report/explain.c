@@ -211,6 +211,13 @@ static void add_decided(weft__text *t, const weft__scheduler *scheduler, const w
     weft__orders_free(&orders);
 }
 
+/* Whether `b`, at a later position, may run while the background system `a` does. */
+static bool goes_on(const weft__scheduler *scheduler, const weft__system *a, const weft__system *b)
+{
+    return (a->flags & WEFT_SYSTEM_BACKGROUND) != 0 &&
+           scheduler->staging.join_stage[a->position] > b->stage;
+}
+
 /* A line that says why `a` comes before `b`, which is at a later position; false: nothing does. */
 static bool add_reason(weft__text *t, const weft__scheduler *scheduler, const weft__system *a,
                        const weft__system *b)
@@ -225,8 +232,9 @@ static bool add_reason(weft__text *t, const weft__scheduler *scheduler, const we
     } else if (is_exclusive(a) || is_exclusive(b)) {
         weft__text_add(t, "'%s' is exclusive: nothing runs beside it\n",
                        is_exclusive(a) ? a->name : b->name);
-    } else if (a->stage >= b->stage || (!add_chain(t, scheduler, a->position, b->position) &&
-                                        sync_between(scheduler, a, b) == NULL)) {
+    } else if (a->stage >= b->stage || goes_on(scheduler, a, b) ||
+               (!add_chain(t, scheduler, a->position, b->position) &&
+                sync_between(scheduler, a, b) == NULL)) {
         return false;
     }
     return true;
@@ -260,6 +268,7 @@ static void add_no_order(weft__text *t, const weft__scheduler *scheduler, const 
                          const weft__system *b)
 {
     const weft_schedule_desc *options = &scheduler->options;
+    const weft__system *before = a->position < b->position ? a : b, *after = before == a ? b : a;
     weft__text_add(t, "nothing orders '%s' and '%s': ", a->name, b->name);
     if (scheduler->worker_count == 1 || options->without_parallel)
         weft__text_add(t, "one runs after the other, because all systems run on one thread here");
@@ -267,6 +276,12 @@ static void add_no_order(weft__text *t, const weft__scheduler *scheduler, const 
         weft__text_add(t, "one runs after the other, because both run on the main thread");
     else if (a->stage == b->stage)
         weft__text_add(t, "they may run at the same time");
+    else if (goes_on(scheduler, before, after))
+        weft__text_add(t,
+                       "they may run at the same time, because '%s' is a BACKGROUND system, which "
+                       "goes on beside later stages%s",
+                       before->name,
+                       before->passes ? " and beside sync points that leave its rows alone" : "");
     else if (scheduler->segments[scheduler->stages[a->stage].segment].may_overlap)
         weft__text_add(t, "they may run at the same time, where the step runs as a graph");
     else

@@ -189,6 +189,10 @@ static void json_systems(weft__text *t, const weft__scheduler *scheduler)
             (unsigned long long)tally.rows, (unsigned long long)tally.commands,
             (unsigned long long)tally.time_ns);
         json_flags(t, system->flags);
+        if ((system->flags & WEFT_SYSTEM_BACKGROUND) != 0)
+            weft__text_add(t, ", \"passes_sync_points\": %s, \"join_stage\": %u",
+                           system->passes ? "true" : "false",
+                           scheduler->staging.join_stage[system->position]);
         weft__counters_json(scheduler, system, t);
         weft__text_add(t, "}");
     }
