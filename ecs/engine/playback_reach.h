@@ -8,8 +8,8 @@
 #include "query_state.h"
 
 /* True: playing the commands changes no chunk and no value of the archetypes that the queries match
- * now. False: it does, it may, or finding out would take too long. Owner, before
- * weft__playback_run; the recorders are sealed. Costs a look-up a command. */
+ * now. False: it does, it may, or finding out would take too long. Seals the recorders. Owner,
+ * before weft__playback_run. Costs a look-up a command. */
 bool weft__playback_spares(const weft__playback_desc *desc, const weft__query *const *queries,
                            uint32_t query_count);
 

@@ -15,10 +15,7 @@
 
 #include <string.h>
 
-/* Build-time parameters, so that tests reach both ways. */
-#ifndef WEFT__REACH_COMMANDS_MOST
-#define WEFT__REACH_COMMANDS_MOST 65536u /* a look-up each: about a millisecond */
-#endif
+#define COMMANDS_MOST 65536u /* a look-up each: about a millisecond */
 #define CHANGED_MOST 64u
 #define COMPARED_MOST 16384u /* pairs of archetypes */
 
@@ -27,7 +24,7 @@ typedef struct reach {
     weft_world *world;
     const weft__query *const *queries;
     uint32_t query_count;
-    uint32_t changed[CHANGED_MOST]; /* components that commands bring or take, ascending */
+    uint32_t changed[CHANGED_MOST]; /* components that commands bring or take */
     uint32_t changed_count;
     bool destroys;
     uint32_t compared; /* pairs of archetypes so far */
@@ -196,7 +193,7 @@ bool weft__playback_spares(const weft__playback_desc *desc, const weft__query *c
             commands += desc->recorders[i]->segments[k].count;
     }
     if (query_count == 0 || commands == 0) return true;
-    if (commands > WEFT__REACH_COMMANDS_MOST) return false;
+    if (commands > COMMANDS_MOST) return false;
     reach r = {.world = world, .queries = queries, .query_count = query_count};
     size_t words = world->archetypes.id_count / 64 + 1;
     r.seen = weft__scratch_take(world, WEFT__SCRATCH_MAP, words, sizeof r.seen[0]);
