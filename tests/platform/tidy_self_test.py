@@ -63,8 +63,6 @@ LONG = "\nstatic void run_long(void)\n{\n" + "    put(0);\n" * 70 + "}\n"
 DEEP = "\nstatic void run_deep(int n)\n{\n" + "".join(
     f"{'    ' * (i + 1)}{'if (n) {' if i % 2 else 'while (n) {'}\n" for i in range(5)) + "".join(
     f"{'    ' * (i + 1)}}}\n" for i in reversed(range(5))) + "}\n"
-MANY = "\n" + "".join(f"static void run_{i}(void)\n{{\n" + "    put(0);\n" * 12 + "}\n\n" for i in range(5))
-
 
 def opened(name, text=""):
     return OPENER.format(name=name) + text
@@ -100,15 +98,11 @@ CASES = [
     ("own-header", {"ecs/src/storage/lone.c": opened("lone.c", "void weft__lone(void)\n{\n}\n")}),
     ("layer-include", {**added(C, '#include "low.h"\n'), **PRIVATE_LOW}),
     ("allow-list", {"tools/tidy.allow": "line-length tools/cmd_thing.c no line of it is long\n"}),
-    ("file-size", added(H, "/* note */\n" * 400)),
-    ("file-size", added(C, "/* note */\n" * 600)),
     ("line-length", added(T, "/* " + "x" * 100 + " */\n")),
     ("function-size", added(C, LONG)),
-    ("function-size", added(C, MANY)),
     ("function-shape", added(C, "\nstatic int sum(int a, int b, int c, int d, int e, int f, int g)\n{\n"
                                 "    return a + b + c + d + e + f + g;\n}\n")),
     ("function-shape", added(C, DEEP)),
-    ("api-size", added(H, "/* Threads: any. */\nWEFT_API int weft_thing_more(void);\n" * 190)),
     ("atomic-door", added(C, "static volatile int flag(void);\n")),
     ("atomic-door", added(C, "#define PUT(p) ck_pr_store_32(p, 1)\n")),
     ("atomic-door", added(C, "#define SPIN() __atomic_thread_fence(5)\n")),
