@@ -111,7 +111,7 @@ static int sections_inherit(weft_world *world)
     for (uint64_t i = 0; i < found; i++) {
         weft_entity at = all[i];
         const weft_section *own = NULL;
-        while (own == NULL && (at = weft_relation_target(world, parent, at)).version != 0)
+        while (own == NULL && (at = weft_relation_target(world, at, parent)).version != 0)
             own = weft_entity_read_shared(world, at, section);
         if (own == NULL) continue;
         const weft_section value = *own;

@@ -43,7 +43,7 @@ Test(relation, children_are_listed_by_index_after_settling)
     const weft_entity *list = weft_relation_sources(f.world, f.of[0], parent, &count);
     CHECK_U64(count, 3);
     for (uint32_t i = 0; i < 3; i++) CHECK_U64(list[i].index, child[i].index);
-    CHECK(weft_relation_target(f.world, f.of[0], child[1]).index == parent.index);
+    CHECK(weft_relation_target(f.world, child[1], f.of[0]).index == parent.index);
     relation_close(&f);
 }
 
@@ -59,7 +59,7 @@ Test(relation, instances_know_their_prefab)
     weft_buffers list = weft_entity_write_buffer(f.world, root, group);
     CHECK_OK(weft_buffers_append(&list, 0, (weft_entity[]){root, part}, 2));
     CHECK_OK(weft_entity_instantiate(f.world, root, 1, copies)); /* no prefab: a copy */
-    CHECK_U64(weft_relation_target(f.world, f.of[1], copies[0]).index, base.index);
+    CHECK_U64(weft_relation_target(f.world, copies[0], f.of[1]).index, base.index);
     CHECK_OK(weft_entity_add(f.world, root, weft_component_prefab(f.world)));
     CHECK_OK(weft_entity_instantiate(f.world, root, 3, copies));
     weft_recorder *recorder;
@@ -70,9 +70,9 @@ Test(relation, instances_know_their_prefab)
     CHECK_OK(weft_relation_settle(f.world));
     CHECK_U64(count_of(&f, 1, root), 3 + 4 + 1); /* and its own part */
     CHECK_U64(count_of(&f, 1, copies[2]), 1);    /* the copy of the part */
-    CHECK_U64(weft_relation_target(f.world, f.of[1], copies[2]).index, root.index);
+    CHECK_U64(weft_relation_target(f.world, copies[2], f.of[1]).index, root.index);
     CHECK_OK(weft_entity_instantiate(f.world, copies[2], 1, copies)); /* of the same prefab */
-    CHECK_U64(weft_relation_target(f.world, f.of[1], copies[0]).index, root.index);
+    CHECK_U64(weft_relation_target(f.world, copies[0], f.of[1]).index, root.index);
     relation_close(&f);
 }
 
@@ -112,8 +112,8 @@ Test(relation, a_field_is_cleared_or_kept_as_declared)
     relate(&f, owned, 3, target);
     CHECK_OK(weft_entity_destroy(f.world, target)); /* before any of it is settled */
     CHECK_OK(weft_relation_settle(f.world));
-    CHECK(weft_relation_target(f.world, f.of[1], instance).version == 0);
-    CHECK(weft_relation_target(f.world, f.of[2], fan).version == target.version);
+    CHECK(weft_relation_target(f.world, instance, f.of[1]).version == 0);
+    CHECK(weft_relation_target(f.world, fan, f.of[2]).version == target.version);
     CHECK(!weft_entity_is_alive(f.world, owned));
     relation_close(&f);
 }
@@ -146,7 +146,7 @@ Test(relation, a_cycle_is_refused_by_the_call_and_cut_where_fields_were_written)
     CHECK_OK(weft_entity_set(f.world, a, f.of[0], &up, sizeof up));
     CHECK_RESULT(weft_relation_settle(f.world), WEFT_CYCLE);
     CHECK_U64(weft_world_error(f.world)->entity.index, a.index);
-    CHECK(weft_relation_target(f.world, f.of[0], a).version == 0);
+    CHECK(weft_relation_target(f.world, a, f.of[0]).version == 0);
     CHECK_U64(weft_relation_depth(f.world, f.of[0], c), 2);
     CHECK_OK(weft_relation_settle(f.world));
     relation_close(&f);
@@ -162,7 +162,7 @@ Test(relation, a_cycle_is_cut_at_its_lowest_index_wherever_it_was_closed)
     weft_target up = {a};
     CHECK_OK(weft_entity_set(f.world, c, f.of[0], &up, sizeof up));
     CHECK_RESULT(weft_relation_settle(f.world), WEFT_CYCLE);
-    CHECK(weft_relation_target(f.world, f.of[0], a).version == 0);
+    CHECK(weft_relation_target(f.world, a, f.of[0]).version == 0);
     CHECK_U64(weft_relation_depth(f.world, f.of[0], b), 2);
     relation_close(&f);
 }
@@ -179,7 +179,7 @@ Test(relation, an_edge_that_settling_cuts_leaves_the_list_of_its_target)
     weft_target up = {a};
     CHECK_OK(weft_entity_set(f.world, a, f.of[0], &up, sizeof up));
     CHECK_RESULT(weft_relation_settle(f.world), WEFT_CYCLE);
-    CHECK(weft_relation_target(f.world, f.of[0], a).version == 0);
+    CHECK(weft_relation_target(f.world, a, f.of[0]).version == 0);
     CHECK_U64(count_of(&f, 0, a), 0);
     relation_close(&f);
 }

@@ -93,7 +93,7 @@ static void relate_checked(walk *w)
     weft_entity up = target;
     for (uint32_t i = 0; i < 100 && expected == WEFT_OK && r == 0 && up.version != 0; i++) {
         if (up.index == e.index) expected = WEFT_CYCLE;
-        up = weft_relation_target(world, w->f.of[0], up);
+        up = weft_relation_target(world, up, w->f.of[0]);
     }
     CHECK_RESULT(weft_relation_set(world, e, w->f.of[r], target), expected);
 }

@@ -111,16 +111,16 @@ PLAIN_TEST(prefabs_nest_and_are_overridden_where_that_is_written)
     weft_component of = weft_component_instance_of(world), parent = weft_component_parent(world);
     weft_entity cart = weft_scene_entity(scene, "lib/parts.weft#cart");
     weft_entity two = weft_scene_entity(scene, "two");
-    CHECK(weft_entity_equal(weft_relation_target(world, of, two), cart));
+    CHECK(weft_entity_equal(weft_relation_target(world, two, of), cart));
     CHECK(weft_entity_equal(
-        weft_relation_target(world, parent, weft_scene_entity(scene, "two/box")), two));
+        weft_relation_target(world, weft_scene_entity(scene, "two/box"), parent), two));
     /* the prefab is entities of its own: a copy has all of them */
     CHECK(weft_entity_has(world, cart, weft_component_prefab(world)));
     weft_entity copy;
     CHECK_OK(weft_entity_instantiate(world, cart, 1, &copy));
     weft_buffers group = weft_entity_read_buffer(world, copy, weft_component_linked_group(world));
     CHECK_U64(weft_buffers_length(&group, 0), 5);
-    CHECK(weft_entity_equal(weft_relation_target(world, of, copy), cart));
+    CHECK(weft_entity_equal(weft_relation_target(world, copy, of), cart));
     CHECK_OK(weft_world_validate(world));
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));

@@ -148,7 +148,7 @@ static void check_questions(side *s, weft_entity e)
     CHECK(!weft_entity_is_enabled(W, e, s->a));
     CHECK(!weft_query_matches(W, s->query, e));
     CHECK(weft_entity_read_shared(W, e, s->shared) == NULL);
-    CHECK(weft_entity_is_null(weft_relation_target(W, s->parent, e)));
+    CHECK(weft_entity_is_null(weft_relation_target(W, e, s->parent)));
     CHECK(weft_relation_sources(W, s->parent, e, &(uint32_t){0}) == NULL);
     CHECK_U64(weft_relation_depth(W, s->parent, e), 0);
     CHECK_U64(weft_entity_archetype(W, e).id, 0);

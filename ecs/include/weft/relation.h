@@ -13,6 +13,9 @@
  * weft_relation_settle. Between those it is as it was. Only slices whose change versions are new
  * are looked at. A world without relations pays nothing.
  *
+ * Arguments stand in the order source, relation, target, as in "wheel, parent, car"; questions
+ * about what settling found out (sources, depth) name the relation first.
+ *
  *   weft_component parent = weft_component_parent(world);
  *   weft_relation_set(world, wheel, parent, car);
  *   weft_relation_settle(world);
@@ -85,8 +88,8 @@ WEFT_API const weft_entity *weft_relation_sources(const weft_world *world, weft_
 
 /* The target in the field of a source, now; null when it has none or lacks the component. Threads:
  * owner, and systems that declare a look-up of the component. Cost: a look-up. */
-WEFT_API weft_entity weft_relation_target(const weft_world *world, weft_component relation,
-                                          weft_entity source);
+WEFT_API weft_entity weft_relation_target(const weft_world *world, weft_entity source,
+                                          weft_component relation);
 
 /* The depth of an entity in a relation by depth: 0 without a target, else one more than that of its
  * target, as of the last settling; sources that got the component by weft_relation_set_many have

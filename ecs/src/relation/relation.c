@@ -28,8 +28,8 @@ const weft_entity *weft_relation_sources(const weft_world *world, weft_component
     return page->sources + slot->first;
 }
 
-weft_entity weft_relation_target(const weft_world *world, weft_component component,
-                                 weft_entity source)
+weft_entity weft_relation_target(const weft_world *world, weft_entity source,
+                                 weft_component component)
 {
     const weft__relation *relation = world == NULL ? NULL : weft__relation_find(world, component);
     if (relation == NULL) return WEFT__NO_ENTITY;

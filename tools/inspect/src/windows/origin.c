@@ -71,7 +71,7 @@ static bool find_path(const weft_world *world, weft_entity entity, char *path, s
         if (path[at] != '\0') path[--at] = '/';
         at -= bytes;
         memcpy(path + at, name, bytes);
-        entity = parent.id == 0 ? (weft_entity){0} : weft_relation_target(world, parent, entity);
+        entity = parent.id == 0 ? (weft_entity){0} : weft_relation_target(world, entity, parent);
         if (weft_entity_is_null(entity)) {
             memmove(path, path + at, capacity - at);
             return true;

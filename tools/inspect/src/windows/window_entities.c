@@ -167,7 +167,7 @@ static uint64_t add_roots(weft__session *session, weft_component relation, uint6
             weft_relation_sources(session->world, relation, entities[i], &count);
             bool is_root =
                 count != 0 &&
-                weft_entity_is_null(weft_relation_target(session->world, relation, entities[i]));
+                weft_entity_is_null(weft_relation_target(session->world, entities[i], relation));
             if (next != 0 || !is_root) continue;
             add_node(session, relation, entities[i], out);
             found++;

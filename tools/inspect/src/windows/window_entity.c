@@ -106,7 +106,7 @@ static void add_relations(weft__session *session, weft_entity entity, weft__wire
     weft__wire_open(out, "relations", '[');
     for (uint32_t i = 0; i < session->relation_count; i++) {
         weft_component relation = session->relations[i];
-        weft_entity target = weft_relation_target(session->world, relation, entity);
+        weft_entity target = weft_relation_target(session->world, entity, relation);
         uint32_t sources;
         weft_relation_sources(session->world, relation, entity, &sources);
         if (weft_entity_is_null(target) && sources == 0) continue;
