@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* explore_drain.c: waiting for all jobs (weft_job_wait_all): the counts, the owner that sleeps
- * while other workers run the last jobs (P10 of pool_state.h), held jobs; and plain jobs, which
- * only the counts show. */
+ * while other workers run the last jobs (P10 of pool_state.h), held jobs, also those that other
+ * threads submit meanwhile; and plain jobs, which only the counts show. */
 #include <weft/jobs.h>
 
 #include "explore_desc.h"
@@ -114,6 +114,75 @@ static void held(void)
     finish();
 }
 
+static void inject(weft_job_fn fn, void *argument, bool is_held)
+{
+    weft_job_desc desc = {.fn = fn, .argument = argument, .is_held = is_held};
+    EXPLORE_CHECK(weft_job_inject(pool, &desc, NULL) == WEFT_OK, "inject");
+}
+
+static void inject_held(void *argument)
+{
+    inject(write_output, argument, true);
+}
+
+/* What the other thread injected too late for the wait before is cancelled here. */
+static void finish_beside(void)
+{
+    explore_join_all();
+    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
+    EXPLORE_CHECK(output[1] == 0, "the held job has run");
+    finish();
+}
+
+/* A held job comes from another thread while the owner looks: it is cancelled, or comes later. */
+static void held_injected(void)
+{
+    start_pool(1, false, false);
+    explore_thread(inject_held, &output[1]);
+    explore_begin();
+    inject(write_output, &output[0], false);
+    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
+    EXPLORE_CHECK(output[0] == 1, "wait_all, but a job has not run");
+    finish_beside();
+}
+
+static int check_counted(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    EXPLORE_CHECK(at_load_sc(&pool->x_held) <= 1, "released before it counts as held");
+    return 0;
+}
+
+static void inject_held_kept(void *argument)
+{
+    weft_job_desc desc = {
+        .fn = check_counted, .argument = argument, .is_held = true, .runs_on_error = true};
+    EXPLORE_CHECK(weft_job_inject(pool, &desc, NULL) == WEFT_OK, "inject");
+}
+
+/* The owner cancels a held job of its own while the other one is being submitted. A job that ends
+ * before it counts as submitted would stand for one that still runs. */
+static void held_beside(void)
+{
+    start_pool(1, false, false);
+    explore_thread(inject_held_kept, NULL);
+    explore_begin();
+    inject(write_output, &output[1], true);
+    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
+    finish_beside();
+}
+
+/* A look for pending jobs, as destroy has it, ends whatever another thread submits meanwhile. */
+static void pending_beside(void)
+{
+    start_pool(2, false, false);
+    explore_thread(inject_held, &output[1]);
+    explore_begin();
+    inject(write_output, &output[0], false);
+    weft__pool_has_pending(pool);
+    finish_beside();
+}
+
 /* The same with the counts as points of interest: nothing may end between two of them unseen. */
 static void count_all(uint32_t workers)
 {
@@ -177,6 +246,9 @@ const explore_scenario explore_scenarios[] = {
     {"drain_submitted", submitted, {MOST(10000)}, NULL},
     {"drain_unsearched", unsearched, {MOST(10000)}, NULL},
     {"drain_held", held, {MOST(10000)}, NULL},
+    {"drain_held_injected", held_injected, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(3000)}, NULL},
+    {"drain_held_beside", held_beside, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(3000)}, NULL},
+    {"drain_pending_beside", pending_beside, {MOST(10000)}, NULL},
     {"drain_counts",
      counts,
      {PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_C11, 4, 4000, 1000000)},

@@ -328,6 +328,59 @@ Test(job, critical_jobs_run_first_and_background_jobs_last)
     CHECK_U64(order[2], 0);
 }
 
+/* What jobs that renew themselves tell each other. */
+typedef struct renewal {
+    weft_a32 has_background_run;
+    weft_a64 renewals;
+} renewal;
+
+#define MOST_RENEWALS 100000000u
+
+static int end_renewal(weft_job_context *job, void *argument)
+{
+    renewal *self = argument;
+    (void)job;
+    at_store_rel(&self->has_background_run, 1u);
+    return 0;
+}
+
+static int renew(weft_job_context *job, void *argument)
+{
+    renewal *self = argument;
+    if (at_load_acq(&self->has_background_run) != 0) return 0;
+    if (at_add_ar(&self->renewals, (uint64_t)1) >= MOST_RENEWALS) return 0;
+    return weft_job_submit(job, &(weft_job_desc){.fn = renew, .argument = self}, NULL);
+}
+
+/* On each number of workers: normal jobs that never end do not keep a background job from running
+ * that the owner waits for, nor a normal job behind one. */
+static void wait_beside_renewals(uint32_t workers, bool is_behind)
+{
+    static renewal self;
+    weft_job_handle handle;
+    self = (renewal){0};
+    CHECK_OK(weft_job_pool_destroy(pool));
+    start_with(&(weft_job_pool_desc){.worker_count = workers});
+    const weft_job_desc last = {
+        .fn = end_renewal, .argument = &self, .class_ = WEFT_JOB_BACKGROUND};
+    for (uint32_t i = 0; i < 2 * workers; i++)
+        CHECK_OK(weft_job_submit(owner, &(weft_job_desc){.fn = renew, .argument = &self}, NULL));
+    CHECK_OK(weft_job_submit(owner, &last, &handle));
+    const weft_job_desc behind = noting(1);
+    if (is_behind) CHECK_OK(weft_job_then(owner, handle, &behind, &handle));
+    CHECK_OK(weft_job_wait(owner, handle, NULL));
+    CHECK(at_load_acq(&self.has_background_run) != 0);
+    CHECK(at_load_acq(&self.renewals) < MOST_RENEWALS);
+    CHECK_OK(weft_job_wait_all(owner, NULL));
+}
+
+Test(job, waits_for_background_jobs_end_beside_jobs_that_renew_themselves)
+{
+    for (uint32_t workers = 1; workers <= 3; workers++)
+        for (int is_behind = 0; is_behind <= 1; is_behind++)
+            wait_beside_renewals(workers, is_behind);
+}
+
 static int add_one(weft_job_context *job, void *argument)
 {
     (void)job;

@@ -261,7 +261,8 @@ WEFT_API weft_result weft_job_depend(weft_job_context *job, weft_job_handle held
  * FORKED. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_release(weft_job_context *job, weft_job_handle held);
 /* Runs other jobs until the job has ended (background ones only when no other thread could);
- * sleeps when there are none.
+ * sleeps when there are none. Meanwhile every 61st look of a worker for work begins with background
+ * jobs: normal ones that renew themselves do not keep the caller waiting for ever.
  * OK; JOB_FAILED with its code in *code (may be NULL); CANCELLED; BAD_HANDLE (never issued);
  * WOULD_NEST inside a job (use weft_job_then, children or loops there); WRONG_THREAD; WRONG_PHASE
  * (a held job that was not released); FORKED. Threads: owner. */

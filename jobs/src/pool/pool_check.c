@@ -73,13 +73,15 @@ weft_job_handle weft__pool_handle_of(weft_job_pool *pool, uint32_t slot)
 
 bool weft__pool_has_pending(weft_job_pool *pool)
 {
-    if (weft__pool_is_quiescent(pool)) return false;
-    for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++)
-        if (!weft__job_is_done(&pool->table, weft__pool_handle_of(pool, slot))) return true;
-    uint64_t completed = completed_plain(pool); /* after the slots: what they submitted is seen */
-    if (completed != submitted_plain(pool)) return true;
-    /* every job has ended: a worker that ended the last one has yet to count it */
-    while (!weft__pool_is_quiescent(pool)) at_stall();
+    while (!weft__pool_is_quiescent(pool)) {
+        for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++)
+            if (!weft__job_is_done(&pool->table, weft__pool_handle_of(pool, slot))) return true;
+        uint64_t completed =
+            completed_plain(pool); /* after the slots: what they submitted is seen */
+        if (completed != submitted_plain(pool)) return true;
+        /* all have ended: the worker of the last one has yet to count it, or one has come since */
+        at_stall();
+    }
     return false;
 }
 

@@ -63,7 +63,6 @@ static inline uint32_t fill_slot(weft__submitter by, const submission *what, uin
         job->fn = run_loop;
         job->argument = &by.pool->loop_descs[slot];
     }
-    if (what->desc->is_held) flags |= WEFT__JOB_HELD;
     bool is_free =
         !what->desc->is_held && what->desc->after_count == 0 && what->extra.generation == 0;
     *handle = weft__job_start_with(job, slot, flags, is_free ? 0 : 1);
@@ -103,9 +102,12 @@ static weft_result submit_dependent(weft__submitter by, const submission *what,
     }
     if (is_refused) return WEFT_POOL_FULL;
     if (out != NULL) *out = handle;
-    if (desc->is_held) at_add_sc(&by.pool->x_held, 1u); /* P10: before it counts as submitted */
-    count_submitted(by, by.pool->table.jobs[slot].name);
-    if (!desc->is_held && weft__job_remove_pending(&by.pool->table.jobs[slot]))
+    weft__job *job = &by.pool->table.jobs[slot];
+    if (desc->is_held) at_add_sc(&by.pool->x_held, 1u); /* P11: before it counts as submitted */
+    count_submitted(by, job->name);
+    if (desc->is_held)
+        weft__job_mark(job, WEFT__JOB_HELD); /* P11: last, from here others may release it */
+    else if (weft__job_remove_pending(job))
         weft__job_offer(by, slot);
     return WEFT_OK;
 }
@@ -242,7 +244,7 @@ weft_result weft_job_release(weft_job_context *worker, weft_job_handle held)
     if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
     if (held.generation == 0 || !weft__job_is_valid(table, held)) return WEFT_BAD_HANDLE;
     if (!weft__job_unhold(table, held)) return WEFT_WRONG_PHASE;
-    at_sub_sc(&worker->pool->x_held, 1u); /* P10: any order, the job is pending still */
+    at_sub_sc(&worker->pool->x_held, 1u); /* P11: any order, the job is pending still */
     if (weft__job_remove_pending(&table->jobs[held.index]))
         weft__job_offer(weft__submitter_of(worker), held.index);
     return WEFT_OK;

@@ -63,7 +63,9 @@ static __attribute__((noinline)) weft_result wait_any(weft_job_context *owner,
     if (!weft__job_is_done(table, handle) || owner->next_job != WEFT__JOB_NONE) {
         join_own_children(owner);
         weft__note(owner, WEFT_JOB_EVENT_WAIT_BEGIN, NULL, handle.index);
+        at_store_rlx(&owner->pool->x_is_awaited, 1u); /* relaxed: a hint */
         wait_handle(owner, handle, WEFT__SCOPE_WAIT);
+        at_store_rlx(&owner->pool->x_is_awaited, 0u); /* relaxed: a hint */
         weft__note(owner, WEFT_JOB_EVENT_WAIT_END, NULL, handle.index);
     }
     return collect(owner, handle, code);
@@ -137,7 +139,8 @@ static bool is_drained(void *argument)
         self->ended = ended;
         return false;
     }
-    return at_load_sc(&pool->x_held) != 0 || weft__pool_is_quiescent(pool); /* P10 */
+    /* in this order: who submits a held job wakes no worker (P11) */
+    return weft__pool_is_quiescent(pool) || at_load_sc(&pool->x_held) != 0; /* P10, P11 */
 }
 
 static void run_all(weft_job_context *owner)
@@ -148,8 +151,8 @@ static void run_all(weft_job_context *owner)
     at_store_rel(&pool->x_draining, 1u); /* P10 */
     while (!weft__pool_is_quiescent(pool)) {
         while (weft__worker_run_one(owner, WEFT__SCOPE_DRAIN)) weft__worker_run_own(owner);
-        /* one that another thread releases right now is still counted */
-        if (at_load_sc(&pool->x_held) != 0 && !cancel_held(owner)) at_stall(); /* P10 */
+        /* one that another thread submits or releases right now is counted, and not held */
+        if (at_load_sc(&pool->x_held) != 0 && !cancel_held(owner)) at_stall(); /* P11 */
         weft__worker_serve(owner, WEFT__SCOPE_DRAIN, is_drained, &self);
     }
     /* any order would do: a worker that sees it late wakes an owner that does not sleep */

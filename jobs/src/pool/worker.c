@@ -2,8 +2,9 @@
 /* worker.c: how a worker looks for work, in which order, and when it gives up and sleeps.
  *
  * Order: its continuation, critical jobs, its own jobs, open loops, injected jobs, other workers'
- * jobs and children, background work. Every 61st look begins with the injection lists, so that a
- * worker that feeds itself cannot starve them. The protocol of sleeping is in wake.h. */
+ * jobs and children, background work. Every 61st look begins with the injection lists, and while
+ * the owner waits for a job another one with background work, so that a worker that feeds itself
+ * starves neither. The protocol of sleeping is in wake.h. */
 #include "worker.h"
 
 #include "invariant.h"
@@ -14,6 +15,8 @@
 #include "worker_loop.h"
 
 #define FAIRNESS_TURNS 61u
+#define BACKGROUND_TURN 30u
+
 /* ---- searching */
 
 /* An owner that waits for all jobs looks again when a worker has run dry. The caller has just
@@ -187,6 +190,13 @@ static bool run_background(weft_job_context *worker, weft__scope scope)
     return false;
 }
 
+/* What the owner waits for may be background work, or come after it. */
+static bool run_awaited_background(weft_job_context *worker, weft__scope scope)
+{
+    /* relaxed: a hint, which a worker sees at one of its next turns */
+    return at_load_rlx(&worker->pool->x_is_awaited) != 0 && run_background(worker, scope);
+}
+
 bool weft__worker_run_one(weft_job_context *worker, weft__scope scope)
 {
     WEFT_ASSERT(worker->depth == 0);
@@ -197,9 +207,11 @@ bool weft__worker_run_one(weft_job_context *worker, weft__scope scope)
         worker->next_job = WEFT__JOB_NONE;
         return run_slot(worker, next);
     }
-    if (++worker->pick % FAIRNESS_TURNS == 0 &&
+    uint32_t turn = ++worker->pick % FAIRNESS_TURNS;
+    if (turn == 0 &&
         (run_injected(worker, WEFT_JOB_CRITICAL) || run_injected(worker, WEFT_JOB_NORMAL)))
         return true;
+    if (turn == BACKGROUND_TURN && run_awaited_background(worker, scope)) return true;
     if (run_own(worker, WEFT_JOB_CRITICAL) || run_loop(worker, WEFT_JOB_CRITICAL)) return true;
     if (run_own(worker, WEFT_JOB_NORMAL) || run_loop(worker, WEFT_JOB_NORMAL)) return true;
     if (run_injected(worker, WEFT_JOB_CRITICAL) || run_injected(worker, WEFT_JOB_NORMAL))
