@@ -167,6 +167,99 @@ Test(relation, a_cycle_is_cut_at_its_lowest_index_wherever_it_was_closed)
     relation_close(&f);
 }
 
+/* Handles that end a chain: one that is dead, whose index another entity has now, is above nothing;
+ * long chains are searched otherwise. */
+Test(relation, a_dead_handle_above_whose_index_is_used_again_is_no_cycle)
+{
+    for (uint32_t depth = 1; depth < 20; depth++) {
+        relation_fixture f = relation_open(1);
+        weft_component up = weft_component_create(
+            f.world, &(weft_component_desc){.name = "up",
+                                            .size = sizeof(weft_entity),
+                                            .alignment = 4,
+                                            .fields = &(weft_field){"e", WEFT_FIELD_ENTITY, 0, 1},
+                                            .field_count = 1});
+        CHECK_OK(weft_relation_declare(f.world,
+                                       &(weft_relation_desc){.component = up,
+                                                             .on_target_death = WEFT_ON_TARGET_KEEP,
+                                                             .is_acyclic = true}));
+        weft_entity chain[20], top = one(&f);
+        for (uint32_t i = 0; i < depth; i++) {
+            chain[i] = one(&f);
+            CHECK_OK(weft_relation_set(f.world, chain[i], up, i == 0 ? top : chain[i - 1]));
+        }
+        CHECK_OK(weft_entity_destroy(f.world, top));
+        weft_entity again = one(&f);
+        CHECK_U64(again.index, top.index);
+        CHECK_OK(weft_relation_set(f.world, again, up, chain[depth - 1]));
+        CHECK_RESULT(weft_relation_set(f.world, chain[0], up, again), WEFT_CYCLE);
+        relation_close(&f);
+    }
+}
+
+/* ---- depths that calls take away ---- */
+
+/* The ways to take the depth of a child, or to give it another. */
+typedef enum taking { TAKE_ARCHETYPE, TAKE_REMOVE, TAKE_SET, TAKE_QUERY, TAKE_COUNT } taking;
+
+static void depth_take(const relation_fixture *f, weft_entity child, taking way)
+{
+    uint32_t wrong = 7;
+    weft_component depth = weft_relation_depth_component(f->world, f->of[0]);
+    weft_query q = weft_query_create(f->world, &(weft_query_desc){.terms = {{depth, WEFT_READ}}});
+    if (way == TAKE_ARCHETYPE)
+        CHECK_OK(weft_entity_set_archetype(f->world, child, WEFT_ARCHETYPE(f->world, f->of[0])));
+    if (way == TAKE_REMOVE) CHECK_OK(weft_entity_remove(f->world, child, depth));
+    if (way == TAKE_SET) CHECK_OK(weft_entity_set_shared(f->world, child, depth, &wrong));
+    if (way == TAKE_QUERY) CHECK_OK(weft_query_remove(f->world, q, depth)); /* whole chunks */
+}
+
+Test(relation, a_child_gets_its_depth_again_whatever_took_it)
+{
+    for (int way = 0; way < TAKE_COUNT; way++) {
+        relation_fixture f = relation_open(1);
+        weft_entity top = one(&f), child[300], grandchild = one(&f);
+        for (uint32_t i = 0; i < 300; i++) {
+            child[i] = one(&f);
+            relate(&f, child[i], 0, top);
+        }
+        relate(&f, grandchild, 0, child[5]);
+        CHECK_OK(weft_relation_settle(f.world));
+        depth_take(&f, child[5], (taking)way);
+        depth_take(&f, grandchild, (taking)way);
+        CHECK_OK(weft_relation_settle(f.world));
+        for (uint32_t i = 0; i < 300; i++)
+            CHECK_U64(weft_relation_depth(f.world, f.of[0], child[i]), 1);
+        CHECK_U64(weft_relation_depth(f.world, f.of[0], grandchild), 2);
+        relation_close(&f);
+    }
+}
+
+/* Edges of one page that go together are sorted by comparison, from 256 on by counting. */
+Test(relation, what_is_below_many_that_lose_relation_and_depth_moves_up)
+{
+    static weft_entity x[400], y[400];
+    const uint32_t counts[] = {255, 256, 257, 400};
+    for (uint32_t c = 0; c < 4; c++) {
+        relation_fixture f = relation_open(1);
+        uint32_t n = counts[c];
+        weft_entity top[2] = {one(&f), one(&f)};
+        for (uint32_t i = 0; i < n; i++) x[i] = one(&f);
+        for (uint32_t i = 0; i < n; i++) y[i] = one(&f);
+        for (uint32_t i = 0; i < n; i++) { /* rows in another order than indices */
+            uint32_t k = (i * 7 + 3) % n;
+            relate(&f, x[k], 0, top[k & 1]);
+            relate(&f, y[k], 0, x[k]);
+        }
+        CHECK_OK(weft_relation_settle(f.world));
+        for (uint32_t i = 0; i < n; i++)
+            CHECK_OK(weft_entity_set_archetype(f.world, x[i], WEFT_ARCHETYPE(f.world, f.tag)));
+        CHECK_OK(weft_relation_settle(f.world));
+        for (uint32_t i = 0; i < n; i++) CHECK_U64(weft_relation_depth(f.world, f.of[0], y[i]), 1);
+        relation_close(&f);
+    }
+}
+
 /* The field and its cut have one version, and the row, which has depth 0, stays where it is. */
 Test(relation, an_edge_that_settling_cuts_leaves_the_list_of_its_target)
 {

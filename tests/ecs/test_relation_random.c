@@ -92,7 +92,7 @@ static void relate_checked(walk *w)
     if (target.version != 0 && !weft_entity_is_alive(world, target)) expected = WEFT_STALE_ENTITY;
     weft_entity up = target;
     for (uint32_t i = 0; i < 100 && expected == WEFT_OK && r == 0 && up.version != 0; i++) {
-        if (up.index == e.index) expected = WEFT_CYCLE;
+        if (weft_entity_equal(up, e)) expected = WEFT_CYCLE;
         up = weft_relation_target(world, up, w->f.of[0]);
     }
     CHECK_RESULT(weft_relation_set(world, e, w->f.of[r], target), expected);
@@ -112,8 +112,8 @@ static void relate_many(walk *w)
 
 static void destroy(walk *w)
 {
-    weft_entity e[16];
-    uint32_t n = 1 + below(w, 16);
+    static weft_entity e[MOST];
+    uint32_t n = 1 + below(w, below(w, 4) == 0 ? MOST / 2 : 16); /* many: both ways to sort edges */
     for (uint32_t i = 0; i < n; i++) e[i] = any(w);
     if (e[0].version == 0) return;
     if (below(w, 2))
@@ -139,6 +139,32 @@ static void move(walk *w)
             CHECK_OK(weft_entity_add(world, e, c));
     }
     if (below(w, 8) == 0) weft_world_compact(world, UINT64_MAX);
+}
+
+/* What takes the depth away, or gives another: of some entities, or of whole chunks. */
+static void meddle(walk *w)
+{
+    weft_world *world = w->f.world;
+    weft_component depth = weft_relation_depth_component(world, w->f.of[0]);
+    uint32_t n = 1 + below(w, 30), value = below(w, 4), way = below(w, 6);
+    for (uint32_t i = 0; i < n && way < 4; i++) {
+        weft_entity e = any_living(w);
+        bool is_child = weft_entity_has(world, e, w->f.of[0]);
+        if (e.version == 0 || weft_entity_has(world, e, w->f.rest)) continue;
+        if (way == 0 && is_child)
+            CHECK_OK(weft_entity_set_archetype(
+                world, e,
+                below(w, 2) ? WEFT_ARCHETYPE(world, w->f.of[0])
+                            : WEFT_ARCHETYPE(world, w->f.of[0], w->f.tag, w->f.weight)));
+        if (way == 1) CHECK_OK(weft_entity_remove(world, e, depth));
+        if (way == 2) CHECK_OK(weft_entity_set_shared(world, e, depth, &value));
+        if (way == 3 && is_child) CHECK_OK(weft_entity_remove(world, e, w->f.of[0]));
+    }
+    if (way < 4) return;
+    weft_query q = weft_query_create(world, &(weft_query_desc){.terms = {{depth, WEFT_READ}}});
+    if (way == 4) CHECK_OK(weft_query_remove(world, q, depth));
+    if (way == 5) CHECK_OK(weft_query_set_shared(world, q, depth, &value));
+    CHECK_OK(weft_query_destroy(world, q));
 }
 
 /* Every field of some chunks, through a cursor. */
@@ -205,9 +231,9 @@ static void instantiate(walk *w)
 static void run(uint64_t seed, uint32_t workers, uint32_t steps)
 {
     walk *w = calloc(1, sizeof *w);
-    void (*const changes[])(walk *) = {create,      relate,   relate,      relate_checked,
-                                       relate_many, destroy,  move,        write_fields,
-                                       command,     snapshot, instantiate, create};
+    void (*const changes[])(walk *) = {
+        create,       relate,  relate,   relate_checked, relate_many, destroy, move,
+        write_fields, command, snapshot, instantiate,    create,      meddle};
     w->f = relation_open(workers);
     w->random = test_random_init(seed);
     for (uint32_t i = 0; i < steps; i++) {

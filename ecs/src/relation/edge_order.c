@@ -59,20 +59,19 @@ static void merge_sort(weft__edge_change *items, uint32_t count, weft__edge_chan
     }
 }
 
-weft__edge_change *weft__edges_sort(weft__edge_change *items, uint32_t count,
-                                    weft__edge_change *room)
+void weft__edges_sort(weft__edge_change *items, uint32_t count, weft__edge_change *room)
 {
-    if (is_sorted(items, count)) return items;
+    if (is_sorted(items, count)) return;
     if (count < WEFT__EDGE_COUNTING_FROM) {
         merge_sort(items, count, room);
-        return items;
+        return;
     }
     uint32_t ends[WEFT__BLOCK_SLOTS + 1] = {0};
     for (uint32_t i = 0; i < count; i++) ends[items[i].target.index % WEFT__BLOCK_SLOTS + 1]++;
     for (uint32_t i = 0; i < WEFT__BLOCK_SLOTS; i++) ends[i + 1] += ends[i];
     for (uint32_t i = 0; i < count; i++)
         room[ends[items[i].target.index % WEFT__BLOCK_SLOTS]++] = items[i];
+    memcpy(items, room, count * sizeof *items);
     for (uint32_t i = 0, first = 0; i < WEFT__BLOCK_SLOTS; first = ends[i++])
-        if (ends[i] - first > 1) merge_sort(room + first, ends[i] - first, items);
-    return room;
+        if (ends[i] - first > 1) merge_sort(items + first, ends[i] - first, room);
 }

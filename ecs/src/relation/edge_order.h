@@ -27,9 +27,8 @@ static inline uint64_t weft__edge_source_key(const weft__edge_change *change)
     return weft__edge_key(&change->source);
 }
 
-/* Sorts changes of one bucket by target (index, version), then source. `room`: as many items; the
- * result is in one of the two. */
-weft__edge_change *weft__edges_sort(weft__edge_change *items, uint32_t count,
-                                    weft__edge_change *room);
+/* Sorts changes of one bucket by target (index, version), then source, in place: the bucket is read
+ * again after its lists. `room`: as many items, of any content. */
+void weft__edges_sort(weft__edge_change *items, uint32_t count, weft__edge_change *room);
 
 #endif

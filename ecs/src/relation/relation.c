@@ -57,7 +57,7 @@ weft_component weft_relation_depth_component(const weft_world *world, weft_compo
 
 /* ---- changes ---- */
 
-/* The indices of the entities above `target`, itself the first. False: no memory. */
+/* The handles above `target`, itself the first. False: no memory. */
 static bool chain_collect(const weft__relation *relation, weft_entity target,
                           weft__entity_list *chain)
 {
@@ -75,9 +75,11 @@ static bool chain_collect(const weft__relation *relation, weft_entity target,
     }
 }
 
-static int index_compare(const void *a, const void *b)
+/* With versions: the chain may end in a dead handle whose index is another entity's now. */
+static int handle_compare(const void *a, const void *b)
 {
-    uint32_t x = ((const weft_entity *)a)->index, y = ((const weft_entity *)b)->index;
+    uint64_t x = weft__entity_bits(*(const weft_entity *)a);
+    uint64_t y = weft__entity_bits(*(const weft_entity *)b);
     return x < y ? -1 : x > y;
 }
 
@@ -85,9 +87,9 @@ static int index_compare(const void *a, const void *b)
 static inline bool is_in_chain(const weft__entity_list *chain, weft_entity entity)
 {
     if (chain->count > 8)
-        return bsearch(&entity, chain->items, chain->count, sizeof entity, index_compare) != NULL;
+        return bsearch(&entity, chain->items, chain->count, sizeof entity, handle_compare) != NULL;
     for (uint32_t i = 0; i < chain->count; i++)
-        if (chain->items[i].index == entity.index) return true;
+        if (handle_compare(&chain->items[i], &entity) == 0) return true;
     return false;
 }
 
@@ -110,7 +112,7 @@ static weft_result cycle_check(const weft__relation *relation, const weft_entity
     weft_result result = chain_collect(relation, target, &chain)
                              ? WEFT_OK
                              : weft__error_memory(world, "weft_relation_set");
-    if (result == WEFT_OK) qsort(chain.items, chain.count, sizeof *chain.items, index_compare);
+    if (result == WEFT_OK) qsort(chain.items, chain.count, sizeof *chain.items, handle_compare);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
         if (is_in_chain(&chain, sources[i])) result = error_above_itself(relation, sources[i]);
     weft__entity_list_fini(world, &chain);

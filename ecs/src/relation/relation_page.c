@@ -9,7 +9,9 @@
 
 #include "bits.h"
 #include "edge_order.h"
+#include "entity_value.h"
 #include "error.h"
+#include "relation_depth.h"
 
 #include <stdlib.h>
 
@@ -191,6 +193,37 @@ static uint32_t changes_first(const edge_changes *c)
     return went < came ? went : came;
 }
 
+/* What the rows of a list share. Owner: the stack of list_merge. */
+typedef struct known_depth {
+    const weft__chunk *chunk; /* of the source looked at last */
+    uint32_t depth;           /* that it says */
+    uint32_t right;           /* of all sources of the target; 0: not known yet */
+} known_depth;
+
+/* A row moved, and its edge is as it was. One that lost its depth on the way, or was given another,
+ * comes by depth as if it had a new target. False: no memory. */
+static bool moved_note(const application *a, const weft__edge_change *edge, known_depth *known)
+{
+    const weft__relation *relation = a->relation;
+    const weft_world *world = relation->world;
+    uint32_t row;
+    if (relation->depth.id == 0) return true;
+    if (known->right == 0) {
+        const weft__chunk *above = weft__entity_chunk(
+            world,
+            (weft_entity){edge->target.index ^ world->directory.tag_bits, edge->target.version},
+            &row);
+        if (above == NULL) return true; /* it died: its sources are orphans */
+        known->right = weft__relation_depth_of(relation, above) + 1;
+    }
+    const weft__chunk *chunk = weft__entity_chunk(world, edge->source, &row);
+    if (chunk != known->chunk && chunk != NULL)
+        known->depth = weft__relation_depth_of(relation, chunk);
+    known->chunk = chunk;
+    return chunk == NULL || known->depth == known->right ||
+           weft__entity_list_push(relation->world, &a->page->came, edge->source);
+}
+
 /* Changes of one living target, in order, into its list: what is before the first of them stays,
  * the rest is merged into `tail` and put back. Inlined where most changes come by: a struct that is
  * passed is written in parts and read as a whole, which stalls. */
@@ -203,6 +236,7 @@ list_merge(const application *a, weft__target_slot *slot, edge_changes changes)
     uint32_t from = list_find(page->sources + slot->first, slot->count, changes_first(&changes));
     uint32_t most = slot->count - from + changes.came.count, kept = 0;
     bool is_acyclic = a->relation->desc.is_acyclic, is_both;
+    known_depth known = {0};
     if (most > sizeof few / sizeof few[0])
         tail = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, most, sizeof *tail, 8);
     if (tail == NULL) return false;
@@ -210,7 +244,10 @@ list_merge(const application *a, weft__target_slot *slot, edge_changes changes)
     const weft_entity *end = page->sources + slot->first + slot->count;
     while (changes_any(&changes)) {
         bool has_come = changes_next(&changes, &source, &is_both);
-        if (is_both) continue;
+        if (is_both) {
+            page->is_failed |= !moved_note(a, &changes.came.items[-1], &known);
+            continue;
+        }
         page->changed++;
         while (old < end && old->index < source.index) tail[kept++] = *old++;
         /* at its place stands the one that went, or one that is dead, whose index is used again */
@@ -254,13 +291,15 @@ static bool slot_orphan(const application *a, uint32_t number)
     return true;
 }
 
-/* Changes of one version of a target that is not alive: what came is orphaned. */
+/* Changes of one version of a target that is not alive: what came is orphaned; by depth what moved,
+ * too, since it may have been given a depth. */
 static bool dead_changes(const application *a, edge_changes changes)
 {
+    bool by_depth = a->relation->desc.by_depth, is_both;
     weft_entity source;
-    bool is_both;
     while (changes.came.count != 0)
-        if (changes_next(&changes, &source, &is_both) && !is_both && !orphan(a, source))
+        if (changes_next(&changes, &source, &is_both) && (!is_both || by_depth) &&
+            !orphan(a, source))
             return false;
     return true;
 }
@@ -425,10 +464,9 @@ static inline edge_run run_take(edge_run *run, uint32_t index)
 
 static edge_run run_sort(const application *a, uint32_t first, uint32_t end)
 {
-    const weft__relation *relation = a->relation;
-    return (edge_run){
-        weft__edges_sort(relation->changes + first, end - first, relation->sorted + first),
-        end - first};
+    weft__edge_change *items = a->relation->changes + first;
+    weft__edges_sort(items, end - first, a->relation->sorted + first);
+    return (edge_run){items, end - first};
 }
 
 static bool changes_apply(const application *a, uint32_t block)

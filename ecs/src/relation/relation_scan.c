@@ -12,6 +12,7 @@
 
 #include "component_index.h"
 #include "error.h"
+#include "relation_depth.h"
 #include "relation_page.h"
 
 #define TASK_ROWS 8192u /* rows that a piece has at most, and a task about */
@@ -29,13 +30,14 @@ void weft__mirror_free(weft_world *world, weft__mirror *mirror)
                mirror_bytes(mirror->capacity, mirror->slice_count), 8);
 }
 
-static weft__mirror *mirror_make(weft_world *world, const weft__chunk *chunk)
+static weft__mirror *mirror_make(weft_world *world, const weft__chunk *chunk, uint32_t depth)
 {
     uint32_t capacity = chunk->capacity, slices = chunk->layout->slice_count;
     weft__mirror *mirror =
         weft__alloc(&world->memory, WEFT__MEMORY_OTHER, 1, mirror_bytes(capacity, slices), 8);
     if (mirror == NULL) return NULL;
-    *mirror = (weft__mirror){.serial = chunk->serial, .capacity = capacity, .slice_count = slices};
+    *mirror = (weft__mirror){
+        .serial = chunk->serial, .depth = depth, .capacity = capacity, .slice_count = slices};
     mirror->sources = (weft_entity *)(void *)(mirror + 1);
     mirror->targets = mirror->sources + capacity;
     mirror->seen = (uint32_t *)(void *)(mirror->targets + capacity);
@@ -125,12 +127,15 @@ static bool keep_gone(weft__relation *relation, weft__mirror *mirror)
     return push_rows(relation, (weft__scan_piece){.mirror = mirror}, mirror->count);
 }
 
-/* The mirror of a chunk; an old one of its id goes. NULL: no memory. */
+/* The mirror of a chunk; an old one of its id goes. So does one of another depth: then all rows
+ * moved there at once, with their chunk. NULL: no memory. */
 static weft__mirror *mirror_obtain(weft__relation *relation, const weft__chunk *chunk)
 {
     weft__mirror **place = &relation->mirrors[chunk->id];
-    if (*place != NULL && (*place)->serial == chunk->serial) return *place;
-    weft__mirror *mirror = mirror_make(relation->world, chunk);
+    uint32_t depth = weft__relation_depth_of(relation, chunk);
+    if (*place != NULL && (*place)->serial == chunk->serial && (*place)->depth == depth)
+        return *place;
+    weft__mirror *mirror = mirror_make(relation->world, chunk, depth);
     if (mirror == NULL) return NULL;
     if (*place != NULL && !keep_gone(relation, *place)) {
         weft__mirror_free(relation->world, mirror);
@@ -287,14 +292,6 @@ static void rows_compare(comparison *c, const weft__scan_piece *piece, uint32_t 
                : rows_walk(c, piece, first, end, false, false);
 }
 
-/* Whether the rows of a chunk have a depth above 0. */
-static bool chunk_has_depth(const weft__relation *relation, const weft__chunk *chunk)
-{
-    if (relation->depth.id == 0) return false;
-    uint32_t type = weft__archetype_find(chunk->archetype, relation->depth.id);
-    return type != WEFT__NONE && chunk->tuple->values[chunk->archetype->types[type].shared] != 0;
-}
-
 static void piece_compare(comparison *c, const weft__scan_piece *piece)
 {
     const weft__mirror *mirror = piece->mirror;
@@ -302,7 +299,7 @@ static void piece_compare(comparison *c, const weft__scan_piece *piece)
     uint32_t first = piece->first, end = piece->end, both = now < old ? now : old;
     uint32_t middle = end < both ? end : both > first ? both : first;
     if (piece->chunk != NULL) {
-        c->has_depth = chunk_has_depth(c->relation, piece->chunk);
+        c->has_depth = mirror->depth != 0;
         rows_compare(c, piece, first, middle, false);
     }
     if (old > now) rows_went(c, mirror, middle, end < old ? end : old);

@@ -23,6 +23,7 @@
  * mirrored; rows without a target have a null one. One block with its arrays. */
 typedef struct weft__mirror {
     uint64_t serial; /* of the chunk */
+    uint32_t depth;  /* that it says, in the relation; 0: none */
     uint32_t count;
     uint32_t capacity;
     uint32_t slice_count;
@@ -116,7 +117,7 @@ typedef struct weft__relation {
     size_t offset_capacity;
     weft__edge_change *changes;
     size_t change_capacity;
-    weft__edge_change *sorted; /* of a page, where `changes` has them */
+    weft__edge_change *sorted; /* room to sort `changes` with */
     size_t sorted_capacity;
     uint32_t *tasks; /* of a scan */
     size_t task_capacity;
