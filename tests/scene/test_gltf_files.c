@@ -3,6 +3,10 @@
  * wrong; every number out of range, every cut and every refused allocation ends well. */
 #include "gltf_fixture.h"
 
+#include <weft/live.h>
+
+#include <math.h>
+
 static const void *blob_at(const gltf_stage *s, weft_blob_ref ref, const weft_blob_type *type)
 {
     const void *blob = weft_blob_read(weft_world_blobs(s->world), ref, type);
@@ -125,6 +129,51 @@ PLAIN_TEST(mistakes_are_told)
                   "without a \"bufferView\"");
 }
 
+/* gltf_whole with other bytes or another JSON must be refused, with a mistake that contains
+ * `said`. */
+static void check_refused_numbers(const gltf_binary *numbers, const char *json, const char *said)
+{
+    gltf_stage s;
+    uint32_t count;
+    char *glb = gltf_glb(json, numbers, sizeof *numbers, &count);
+    gltf_begin(&s);
+    shelf_put_bytes(&s.files, "a.glb", glb, count);
+    CHECK_RESULT(gltf_bake(&s, "a.glb"), WEFT_INVALID_ARGUMENT);
+    if (strstr(gltf_said(&s), said) == NULL) print_mistakes(s.scene);
+    CHECK(strstr(gltf_said(&s), said) != NULL);
+    gltf_end(&s);
+    free(glb);
+}
+
+PLAIN_TEST(numbers_that_are_not_finite_and_joints_beyond_the_skin_are_refused)
+{
+    static const size_t floats[] = {
+        offsetof(gltf_binary, positions) + 16, offsetof(gltf_binary, sparse_values) + 4,
+        offsetof(gltf_binary, places) + 20, offsetof(gltf_binary, matrix) + 48};
+    const float bad[] = {(float)NAN, INFINITY, -INFINITY};
+    for (uint32_t i = 0; i < 12; i++) {
+        gltf_binary numbers = gltf_numbers;
+        memcpy((char *)&numbers + floats[i / 3], &bad[i % 3], sizeof(float));
+        check_refused_numbers(&numbers, gltf_whole, "not finite");
+    }
+    gltf_binary numbers = gltf_numbers;
+    numbers.times[1] = INFINITY;
+    check_refused_numbers(&numbers, gltf_whole, "should ascend");
+    numbers = gltf_numbers;
+    numbers.joints[6] = 1;
+    check_refused_numbers(&numbers, gltf_whole, "names a joint that the skin of the node lacks");
+    static const char *const large[][2] = {{"[1,0,0,0.5]", "[1,0,0,1e39]"},
+                                           {"\"weights\":[0.5]", "\"weights\":[1e39]"}};
+    for (uint32_t i = 0; i < 2; i++) {
+        char json[sizeof gltf_whole + 16];
+        const char *at = strstr(gltf_whole, large[i][0]);
+        CHECK(at != NULL);
+        snprintf(json, sizeof json, "%.*s%s%s", (int)(at - gltf_whole), gltf_whole, large[i][1],
+                 at + strlen(large[i][0]));
+        check_refused_numbers(&gltf_numbers, json, "should fit into floats");
+    }
+}
+
 PLAIN_TEST(buffers_come_from_files_and_data_uris_and_scenes_have_names)
 {
     gltf_stage s;
@@ -151,6 +200,37 @@ PLAIN_TEST(buffers_come_from_files_and_data_uris_and_scenes_have_names)
     CHECK(((const weft_gltf_mesh *)blob_at(&s, a->mesh, &weft_gltf_mesh_type))->high.z == 6);
     CHECK(((const weft_gltf_mesh *)blob_at(&s, b->mesh, &weft_gltf_mesh_type))->high.z == 3);
     gltf_end(&s);
+}
+
+PLAIN_TEST(a_live_link_bakes_models_in_its_own_schema)
+{
+    gltf_stage s;
+    weft_live *live;
+    uint32_t count;
+    char *glb = gltf_glb(gltf_whole, &gltf_numbers, sizeof gltf_numbers, &count);
+    gltf_begin(&s);
+    shelf_put_bytes(&s.files, "a.glb", glb, count);
+    const weft_baker_desc baker = weft_baker_gltf(&s.gltf);
+    const weft_source_desc source = weft_source_gltf();
+    const weft_scene_desc scene = {.bakers = &baker,
+                                   .baker_count = 1,
+                                   .sources = &source,
+                                   .source_count = 1,
+                                   .read = shelf_read,
+                                   .user = &s.files};
+    const weft_live_desc desc = {.scene = &scene,
+                                 .paths = (const char *[]){"a.glb"},
+                                 .path_count = 1,
+                                 .without_thread = true};
+    CHECK_OK(weft_live_start(s.world, &desc, &live));
+    CHECK(weft_live_error(live, 0) == NULL);
+    const GltfMesh *mesh =
+        weft_entity_read(s.world, weft_live_entity(live, "root/part"), s.gltf.mesh);
+    CHECK(mesh != NULL);
+    check_mesh(&s, mesh);
+    weft_live_stop(live);
+    gltf_end(&s);
+    free(glb);
 }
 
 /* ---- hostile files ---- */

@@ -30,6 +30,14 @@ typedef struct weft_world_transform {
     float rows[3][4];
 } weft_world_transform;
 
+/* The value of the component LocalStretch, which an entity may have beside its LocalTransform for
+ * what one scale cannot say, such as unequal scales: a point p of the entity is at position +
+ * rotate(scale * q) then, where coordinate i of q is rows[i][0] * p[0] + rows[i][1] * p[1] +
+ * rows[i][2] * p[2]. */
+typedef struct weft_local_stretch {
+    float rows[3][3];
+} weft_local_stretch;
+
 /* Handles of what weft_transform_create made. A value. */
 typedef struct weft_transform {
     weft_component local; /* LocalTransform */
@@ -44,12 +52,13 @@ static inline weft_local_transform weft_local_transform_none(void)
     return none;
 }
 
-/* Registers both components, Parent, and the system "transforms" of `group` (NULL: "default"). It
- * writes the WorldTransform of all entities that have both components, from their LocalTransform
- * and, where they have a Parent with a WorldTransform, from that. The second call finds what the
- * first made. `out` may be NULL. Errors: those of weft_component_create, weft_component_parent and
- * weft_system_create. Threads: owner, between steps. Cost of the system: as docs/performance.md,
- * transform.update. */
+/* Registers LocalTransform, WorldTransform, LocalStretch (by its name: weft_component_find),
+ * Parent, and the system "transforms" of `group` (NULL: "default"). It writes the WorldTransform
+ * of all entities that have one and a LocalTransform, from that, from their LocalStretch if they
+ * have one, and, where they have a Parent with a WorldTransform, from that. The second call
+ * finds what the first made. `out` may be NULL. Errors: those of weft_component_create,
+ * weft_component_parent and weft_system_create. Threads: owner, between steps. Cost of the
+ * system: as docs/performance.md, transform.update. */
 WEFT_API weft_result weft_transform_create(weft_world *world, const char *group,
                                            weft_transform *out);
 

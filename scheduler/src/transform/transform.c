@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* transform.c: the components LocalTransform and WorldTransform, and the system between them.
+/* transform.c: the components LocalTransform, LocalStretch and WorldTransform, and the system
+ * between them.
  *
  * Four entities at a time: their quaternions are transposed, turned into matrices, and transposed
  * back, so that every instruction works on four of them; then each is multiplied by the matrix of
@@ -77,6 +78,17 @@ static inline void matrices(const weft_local_transform *from, v4 out[LANES][3])
     }
 }
 
+/* local * stretch. */
+static inline void stretch_rows(const weft_local_stretch *by, v4 rows[3])
+{
+    const float(*m)[3] = by->rows;
+    for (int i = 0; i < 3; i++) {
+        v4 r = rows[i];
+        rows[i] = (v4){0, 0, 0, r[3]};
+        for (int k = 0; k < 3; k++) rows[i] += all(r[k]) * (v4){m[k][0], m[k][1], m[k][2], 0};
+    }
+}
+
 static inline void write(const v4 rows[3], weft_world_transform *to)
 {
     for (int i = 0; i < 3; i++) store(to->rows[i], rows[i]);
@@ -110,8 +122,9 @@ static inline const weft_world_transform *parent_of(parents *p, weft_entity pare
     return p->value;
 }
 
-static void update_rows(const weft_local_transform *from, const weft_target *targets, parents *p,
-                        weft_world_transform *to, uint32_t count)
+static void update_rows(const weft_local_transform *from, const weft_local_stretch *stretch,
+                        const weft_target *targets, parents *p, weft_world_transform *to,
+                        uint32_t count)
 {
     v4 rows[LANES][3];
     weft_local_transform last[LANES];
@@ -125,6 +138,7 @@ static void update_rows(const weft_local_transform *from, const weft_target *tar
         }
         matrices(four, rows);
         for (uint32_t k = 0; k < here; k++) {
+            if (stretch != NULL) stretch_rows(&stretch[i + k], rows[k]);
             const weft_world_transform *parent =
                 targets == NULL ? NULL : parent_of(p, targets[i + k].entity);
             if (parent == NULL)
@@ -153,12 +167,14 @@ static void update(weft_slice *slice, void *user)
     const weft_local_transform *from = WEFT_READ_COLUMN(slice, 0, weft_local_transform);
     weft_world_transform *to = WEFT_WRITE_COLUMN(slice, 1, weft_world_transform);
     const weft_target *targets = weft_slice_read(slice, 2);
+    const weft_local_stretch *stretch = weft_slice_read(slice, 3);
     parents p = {{NULL, NULL, NULL, {0, 0}}, {0, 0}, NULL};
     if (targets != NULL) p.finder = weft_slice_finder(slice, unpack(user));
-    update_rows(from, targets, &p, to, weft_slice_count(slice));
+    update_rows(from, stretch, targets, &p, to, weft_slice_count(slice));
 }
 
-static weft_result system_create(weft_world *world, const char *group, weft_transform *out)
+static weft_result system_create(weft_world *world, const char *group, weft_component stretch,
+                                 weft_transform *out)
 {
     weft_component parent = weft_component_parent(world);
     if (parent.id == 0) return weft_world_error(world)->code;
@@ -170,7 +186,8 @@ static weft_result system_create(weft_world *world, const char *group, weft_tran
                             .user = pack(out->world),
                             .over.rows = {.terms = {{out->local, WEFT_READ},
                                                     {out->world, WEFT_WRITE},
-                                                    {parent, WEFT_READ, .match = WEFT_OPTIONAL}}},
+                                                    {parent, WEFT_READ, .match = WEFT_OPTIONAL},
+                                                    {stretch, WEFT_READ, .match = WEFT_OPTIONAL}}},
                             .lookups = {{out->world, WEFT_READ}},
                             .by_depth = parent});
     return out->system.id == 0 ? weft_world_error(world)->code : WEFT_OK;
@@ -183,6 +200,7 @@ weft_result weft_transform_create(weft_world *world, const char *group, weft_tra
         {"scale", WEFT_FIELD_F32, offsetof(weft_local_transform, scale), 1},
         {"rotation", WEFT_FIELD_F32, offsetof(weft_local_transform, rotation), 4}};
     static const weft_field rows = {"rows", WEFT_FIELD_F32, 0, 12};
+    static const weft_field stretch_rows_field = {"rows", WEFT_FIELD_F32, 0, 9};
     weft_transform unwanted;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (out == NULL) out = &unwanted;
@@ -203,6 +221,13 @@ weft_result weft_transform_create(weft_world *world, const char *group, weft_tra
                                       .fields = &rows,
                                       .field_count = 1});
     if (out->world.id == 0) return weft_world_error(world)->code;
+    weft_component stretch = weft_component_create(
+        world, &(weft_component_desc){.name = "LocalStretch",
+                                      .size = sizeof(weft_local_stretch),
+                                      .alignment = _Alignof(weft_local_stretch),
+                                      .fields = &stretch_rows_field,
+                                      .field_count = 1});
+    if (stretch.id == 0) return weft_world_error(world)->code;
     out->system = weft_system_find(world, "transforms");
-    return out->system.id != 0 ? WEFT_OK : system_create(world, group, out);
+    return out->system.id != 0 ? WEFT_OK : system_create(world, group, stretch, out);
 }

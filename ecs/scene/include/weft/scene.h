@@ -184,15 +184,20 @@ WEFT_API weft_result weft_bake_disable(weft_bake *bake, weft_entity entity,
 WEFT_API weft_result weft_bake_name(weft_bake *bake, weft_entity entity, const char *name);
 /* How an entity is placed. */
 typedef enum weft_transform_usage {
-    WEFT_TRANSFORM_NONE = 0, /* its children are placed as if it were not there, where it stands */
-    WEFT_TRANSFORM_STATIC,   /* WorldTransform only, folded with its parents: it never moves */
-    WEFT_TRANSFORM_DYNAMIC,  /* LocalTransform, WorldTransform, Parent: moves with what is above */
+    /* No component: what is below it is placed as if it were not there, where it stands. */
+    WEFT_TRANSFORM_NONE = 0,
+    /* WorldTransform only, folded with its parents: it never moves. */
+    WEFT_TRANSFORM_STATIC,
+    /* LocalTransform, WorldTransform, and Parent: moves with the nearest entity above that has a
+     * place, or with what that one moves with. */
+    WEFT_TRANSFORM_DYNAMIC,
 } weft_transform_usage;
 
 /* Places an entity in the space of the object above it; lengths in metres, rotation a unit
  * quaternion x, y, z, w. NULL: no move, no rotation, scale 1. A static entity below a dynamic
- * one is dynamic. Errors: INVALID_ARGUMENT (not finite; no unit quaternion; DYNAMIC with unequal
- * scales), UNSUPPORTED (the world lacks weft_transform_create). Threads: the baker's. */
+ * one is dynamic; its unequal scales become a LocalStretch (transform.h). Errors:
+ * INVALID_ARGUMENT (not finite; no unit quaternion; DYNAMIC with unequal scales), UNSUPPORTED
+ * (the world lacks weft_transform_create). Threads: the baker's. */
 WEFT_API weft_result weft_bake_transform(weft_bake *bake, weft_entity entity,
                                          const float position[3], const float rotation[4],
                                          const float scale[3], weft_transform_usage usage);

@@ -184,7 +184,8 @@ WEFT_API weft_result weft_scene_gltf_register(weft_world *world, weft_gltf_compo
  * and says where. A value; needs no state. Threads: any. */
 WEFT_API weft_source_desc weft_source_gltf(void);
 /* The baker of their objects: places (they need weft_transform_create), meshes, skins,
- * animations. `components` are of the world of the scene, and must outlive it. Threads: any. */
+ * animations. The components are those of the scene's schema; `components` is what
+ * weft_scene_gltf_register gave. Threads: any. */
 WEFT_API weft_baker_desc weft_baker_gltf(const weft_gltf_components *components);
 
 #ifdef __cplusplus

@@ -336,9 +336,7 @@ static const char *place_problem(const weft__place *place, weft_transform_usage 
         if (!isfinite(place->position[i]) || !isfinite(place->scale[i]))
             return "a place that is not finite";
     if (!(fabsf(sum - 1) < 1e-3f)) return "the rotation is no unit quaternion: x, y, z, w";
-    bool is_even = fabsf(place->scale[0] - place->scale[1]) <= 1e-5f * fabsf(place->scale[0]) &&
-                   fabsf(place->scale[0] - place->scale[2]) <= 1e-5f * fabsf(place->scale[0]);
-    if (usage == WEFT_TRANSFORM_DYNAMIC && !is_even)
+    if (usage == WEFT_TRANSFORM_DYNAMIC && !weft__scale_is_even(place->scale))
         return "scales differ: only what is static can have that (\"static\": true)";
     return NULL;
 }

@@ -3,6 +3,14 @@
  * record.h. */
 #include "record.h"
 
+#include <math.h>
+
+bool weft__scale_is_even(const float scale[3])
+{
+    const float most = 1e-5f * fabsf(scale[0]);
+    return fabsf(scale[0] - scale[1]) <= most && fabsf(scale[0] - scale[2]) <= most;
+}
+
 void weft__output_release(weft__output *output, weft__memory *memory, weft_blob_store *blobs)
 {
     if (output == NULL || --output->users != 0) return;

@@ -70,6 +70,9 @@ typedef struct weft__place {
     float position[3], rotation[4], scale[3];
 } weft__place;
 
+/* Whether the scales are the same, but for the last digits: what a LocalTransform can hold. */
+bool weft__scale_is_even(const float scale[3]);
+
 /* A blob that values refer to by its number + 1. Owner: the output. */
 typedef struct weft__record_blob {
     weft_blob_ref ref; /* of the scene's store; one reference */

@@ -53,6 +53,7 @@ weft_result weft__schema_init(weft__schema *schema, weft__memory *memory, weft_w
     schema->linked_group = weft_component_linked_group(world);
     schema->local = weft_component_find(world, "LocalTransform");
     schema->placed = weft_component_find(world, "WorldTransform");
+    schema->stretch = weft_component_find(world, "LocalStretch");
     weft_world_stats_get(world, &stats, sizeof stats);
     for (uint32_t id = 1; id <= stats.component_types; id++) { /* ids count from 1 */
         weft_component component = {id, schema->parent.world};

@@ -24,7 +24,7 @@ typedef struct weft__schema {
     uint32_t *map;                                 /* by name_hash: id; 0 is empty */
     uint32_t map_room;
     weft_component parent, instance_of, prefab, linked_group;
-    weft_component local, placed; /* LocalTransform, WorldTransform; null: not registered */
+    weft_component local, placed, stretch; /* of weft_transform_create; null: not registered */
 } weft__schema;
 
 weft_result weft__schema_init(weft__schema *schema, weft__memory *memory, weft_world *world);

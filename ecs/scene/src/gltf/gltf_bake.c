@@ -40,7 +40,7 @@ weft_result weft_scene_gltf_register(weft_world *world, weft_gltf_components *ou
 static weft_result bake_place(weft_bake *bake, const weft__gltf_node *node, weft_entity entity)
 {
     static const float zero[3] = {0, 0, 0}, one[3] = {1, 1, 1}, unit[4] = {0, 0, 0, 1};
-    weft__gltf_place place;
+    weft__place place;
     if (node->is_scene)
         return weft_bake_transform(bake, entity, zero, unit, one, WEFT_TRANSFORM_NONE);
     const char *problem = weft__gltf_place_of(node, &place);
@@ -49,7 +49,8 @@ static weft_result bake_place(weft_bake *bake, const weft__gltf_node *node, weft
         return WEFT_INVALID_ARGUMENT;
     }
     return weft_bake_transform(bake, entity, place.position, place.rotation, place.scale,
-                               place.is_even ? WEFT_TRANSFORM_DYNAMIC : WEFT_TRANSFORM_STATIC);
+                               weft__scale_is_even(place.scale) ? WEFT_TRANSFORM_DYNAMIC
+                                                                : WEFT_TRANSFORM_STATIC);
 }
 
 static weft_result bake_joints(weft_bake *bake, const weft__gltf_node *node, weft_entity entity,
@@ -112,15 +113,20 @@ static weft_result bake_animations(weft_bake *bake, const weft__gltf_node *node,
 
 static weft_result bake_gltf(weft_bake *bake, const weft_object *object, void *user)
 {
-    const weft_gltf_components *components = user;
+    (void)user; /* handles of one world: a live link bakes with a schema of its own */
+    const weft_gltf_components components = {.mesh = weft_bake_component(bake, mesh_type.name),
+                                             .skin = weft_bake_component(bake, skin_type.name),
+                                             .joint = weft_bake_component(bake, joint_type.name),
+                                             .animation =
+                                                 weft_bake_component(bake, animation_type.name)};
     const weft__gltf_node *node = weft_bake_data(bake, object, "gltf");
     if (node == NULL) return WEFT_OK;
     weft_entity entity = weft_bake_entity(bake, NULL);
     weft_result result = bake_place(bake, node, entity);
     if (node->is_scene) return result;
-    if (result == WEFT_OK) result = bake_mesh(bake, node, entity, components);
-    if (result == WEFT_OK) result = bake_skin(bake, node, entity, components);
-    if (result == WEFT_OK) result = bake_animations(bake, node, entity, components);
+    if (result == WEFT_OK) result = bake_mesh(bake, node, entity, &components);
+    if (result == WEFT_OK) result = bake_skin(bake, node, entity, &components);
+    if (result == WEFT_OK) result = bake_animations(bake, node, entity, &components);
     return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include <weft/scene_gltf.h>
 
+#include <math.h>
 #include <string.h>
 
 /* ---- types ---- */
@@ -63,7 +64,8 @@ typedef struct building {
     weft_blob_builder *builder;
     const char *kind; /* "meshes", for messages */
     uint32_t number;
-    uint64_t bytes; /* so far */
+    uint32_t joint_count; /* of the skin of a mesh; UINT32_MAX: none */
+    uint64_t bytes;       /* so far */
 } building;
 
 static bool refuse(building *b, const char *what, const char *why)
@@ -106,15 +108,24 @@ static void *make_array(building *b, weft_blob_array *array, uint64_t count, siz
     return weft_blob_builder_array(b->builder, array, count);
 }
 
-/* `width` floats of each element of an accessor; what it lacks is 1. */
-static void copy_floats(const weft__gltf_accessor *accessor, float *at, uint32_t width)
+/* `width` floats of each of `count` elements of an accessor; what it lacks is 1. */
+static bool copy_floats(building *b, const weft__gltf_accessor *accessor, uint32_t count, float *at,
+                        uint32_t width)
 {
-    for (uint32_t i = 0; i < accessor->count; i++) {
+    bool is_good = true;
+    for (uint32_t i = 0; i < count; i++) {
         double element[16];
         weft__gltf_element(accessor, i, element);
-        for (uint32_t k = 0; k < width; k++)
-            at[(size_t)i * width + k] = k < accessor->width ? (float)element[k] : 1.0f;
+        for (uint32_t k = 0; k < width; k++) {
+            float value = k < accessor->width ? (float)element[k] : 1.0f;
+            is_good &= isfinite(value) != 0;
+            at[(size_t)i * width + k] = value;
+        }
     }
+    if (is_good) return true;
+    weft_bake_error(b->bake, NULL, NULL, "%s[%u]: accessors[%u] holds a number that is not finite",
+                    b->kind, b->number, (uint32_t)(accessor - b->file->accessor));
+    return false;
 }
 
 /* Fills an array of tuples of `width` floats. */
@@ -123,8 +134,7 @@ static bool fill_tuples(building *b, weft_blob_array *array, const weft__gltf_ac
 {
     if (accessor->count == 0) return true;
     float *at = make_array(b, array, accessor->count, width * sizeof(float));
-    if (at != NULL) copy_floats(accessor, at, width);
-    return at != NULL;
+    return at != NULL && copy_floats(b, accessor, accessor->count, at, width);
 }
 
 /* Fills an array of single floats: all components, one behind the other. */
@@ -132,8 +142,7 @@ static bool fill_floats(building *b, weft_blob_array *array, const weft__gltf_ac
 {
     if (accessor->count == 0) return true;
     float *at = make_array(b, array, (uint64_t)accessor->count * accessor->width, sizeof(float));
-    if (at != NULL) copy_floats(accessor, at, accessor->width);
-    return at != NULL;
+    return at != NULL && copy_floats(b, accessor, accessor->count, at, accessor->width);
 }
 
 static const weft__gltf_accessor *accessor_of(const building *b, const weft__gltf_value *object,
@@ -197,7 +206,11 @@ static bool fill_joints(building *b, weft_gltf_primitive *primitive, const weft_
     for (uint32_t i = 0; joints != NULL && i < accessor->count; i++) {
         double element[16];
         weft__gltf_element(accessor, i, element);
-        for (uint32_t k = 0; k < 4; k++) joints[i].at[k] = (uint16_t)element[k];
+        for (uint32_t k = 0; k < 4; k++) {
+            joints[i].at[k] = (uint16_t)element[k];
+            if (joints[i].at[k] >= b->joint_count)
+                return refuse(b, "JOINTS_0", "names a joint that the skin of the node lacks");
+        }
     }
     return joints != NULL;
 }
@@ -244,7 +257,11 @@ static bool fill_material(building *b, weft_gltf_primitive *primitive, const wef
         weft__gltf_member(weft__gltf_member(material, "pbrMetallicRoughness"), "baseColorFactor");
     if (factor != NULL && !weft__gltf_numbers(factor, colour, 4))
         return refuse(b, "\"baseColorFactor\"", "should be 4 numbers");
-    for (uint32_t k = 0; k < 4; k++) primitive->base_colour[k] = (float)colour[k];
+    for (uint32_t k = 0; k < 4; k++) {
+        primitive->base_colour[k] = (float)colour[k];
+        if (!isfinite(primitive->base_colour[k]))
+            return refuse(b, "\"baseColorFactor\"", "should fit into floats");
+    }
     return set_text(b, &primitive->material, weft__gltf_member(material, "name"));
 }
 
@@ -287,6 +304,7 @@ static bool fill_weights(building *b, weft_gltf_mesh *mesh, const weft__gltf_val
         if (weights[1 + i].kind != WEFT__JSON_NUMBER)
             return refuse(b, "\"weights\"", "should be numbers");
         at[i] = (float)weights[1 + i].number;
+        if (!isfinite(at[i])) return refuse(b, "\"weights\"", "should fit into floats");
     }
     return at != NULL;
 }
@@ -313,7 +331,14 @@ static bool fill_mesh(building *b, const weft__gltf_value *json, const weft__glt
 weft_result weft__gltf_mesh_blob(weft_bake *bake, const weft__gltf_node *node, uint32_t mesh,
                                  weft_blob_ref *out)
 {
-    building b = {.bake = bake, .file = node->file, .kind = "meshes", .number = mesh};
+    uint64_t skin = weft__gltf_known(node->json, "skin", UINT64_MAX);
+    building b = {.bake = bake,
+                  .file = node->file,
+                  .kind = "meshes",
+                  .number = mesh,
+                  .joint_count = UINT32_MAX};
+    if (skin != UINT64_MAX)
+        b.joint_count = weft__gltf_member(b.file->skins.at[skin], "joints")->count;
     const weft__gltf_value *json = b.file->meshes.at[mesh];
     const weft__gltf_value *weights = weft__gltf_member(node->json, "weights");
     if (weights == NULL) weights = weft__gltf_member(json, "weights");
@@ -338,12 +363,11 @@ static bool fill_matrices(building *b, weft_gltf_skin *skin, const weft__gltf_va
     if (accessor != NULL && (accessor->width != 16 || accessor->count < count))
         return refuse(b, "\"inverseBindMatrices\"", "should be one MAT4 for each joint");
     weft_gltf_matrix *all = make_array(b, &skin->inverse_bind.untyped, count, sizeof *all);
-    for (uint32_t i = 0; all != NULL && i < count; i++) {
-        double element[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-        if (accessor != NULL) weft__gltf_element(accessor, i, element);
-        for (uint32_t k = 0; k < 16; k++) all[i].at[k] = (float)element[k];
-    }
-    return all != NULL;
+    if (all == NULL || accessor != NULL)
+        return all != NULL && copy_floats(b, accessor, count, all->at, 16);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < 16; k += 5) all[i].at[k] = 1;
+    return true;
 }
 
 static bool fill_skin(building *b, const weft__gltf_value *json)

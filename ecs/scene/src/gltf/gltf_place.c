@@ -75,7 +75,7 @@ static const char *read_parts(const weft__gltf_value *json, double position[3], 
     return NULL;
 }
 
-const char *weft__gltf_place_of(const weft__gltf_node *node, weft__gltf_place *place)
+const char *weft__gltf_place_of(const weft__gltf_node *node, weft__place *place)
 {
     double position[3] = {0}, rotation[4] = {0, 0, 0, 1}, scale[3] = {1, 1, 1}, at[16];
     const weft__gltf_value *matrix = weft__gltf_member(node->json, "matrix");
@@ -96,8 +96,5 @@ const char *weft__gltf_place_of(const weft__gltf_node *node, weft__gltf_place *p
         if (!isfinite(place->position[i]) || !isfinite(place->scale[i]))
             return "\"translation\" and \"scale\" should fit into floats";
     }
-    float most = 1e-5f * fabsf(place->scale[0]);
-    place->is_even = fabsf(place->scale[0] - place->scale[1]) <= most &&
-                     fabsf(place->scale[0] - place->scale[2]) <= most;
     return NULL;
 }

@@ -60,7 +60,7 @@ static weft_result types_list(weft_live *live)
     if (live->types == NULL) return WEFT_OUT_OF_MEMORY;
     live->type_count = count;
     live->prefab = live->linked_group = live->instance_of = live->parent = WEFT__NONE;
-    live->local = live->placed = WEFT__NONE;
+    live->local = live->placed = live->stretch = WEFT__NONE;
     for (uint32_t t = 0; t < count; t++) {
         at.id = t + 1;
         const weft_component_desc *desc = weft_component_info(world, at);
@@ -70,6 +70,7 @@ static weft_result types_list(weft_live *live)
         if (at.id == weft_component_prefab(world).id) live->prefab = t;
         if (strcmp(desc->name, "LocalTransform") == 0) live->local = t;
         if (strcmp(desc->name, "WorldTransform") == 0) live->placed = t;
+        if (strcmp(desc->name, "LocalStretch") == 0) live->stretch = t;
         if (at.id == weft_component_linked_group(world).id) live->linked_group = t;
         if (at.id == weft_component_instance_of(world).id) live->instance_of = t;
         if (at.id == weft_component_parent(world).id) live->parent = t;

@@ -67,20 +67,27 @@ static uint64_t reference_key(const weft__tree *tree, const weft__node *node, ui
 
 /* ---- signatures ---- */
 
-/* Where the entities stand: those that move depend on their own place only. */
+/* What places give to the entities, and what is above each. */
 static uint64_t places_hash(const weft_live *live, uint32_t index, uint64_t hash)
 {
-    const weft__output *output = live->scene->tree.nodes.at[index].record->output;
+    const weft__tree *tree = &live->scene->tree;
+    const weft__output *output = tree->nodes.at[index].record->output;
     const char *end = output->steps + output->step_bytes;
+    weft__placed v;
     for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
          s = weft__step_next(s)) {
         if (s->kind != WEFT__STEP_TRANSFORM) continue;
         weft_transform_usage usage = weft__place_usage(&live->places, index, s);
         hash = hash_word(hash, usage);
-        if (usage == WEFT_TRANSFORM_STATIC)
-            hash = hash_bytes(hash, live->places.matrix[index], sizeof live->places.matrix[index]);
+        weft__place_values(&live->places, tree, index, s, &v);
+        if (usage == WEFT_TRANSFORM_STATIC) hash = hash_bytes(hash, &v.world, sizeof v.world);
+        if (usage == WEFT_TRANSFORM_DYNAMIC)
+            hash = hash_bytes(hash_bytes(hash, &v.local, sizeof v.local), &v.stretch,
+                              sizeof v.stretch);
+        uint32_t parent = weft__fill_parent(&live->places, tree, index, s->entity);
+        hash = hash_word(hash, key_of(tree, parent));
     }
-    return hash_word(hash, weft__fill_is_child(&live->places, &live->scene->tree, index));
+    return hash;
 }
 
 /* The entities of a prefab root, in the order of its linked group. */
@@ -137,6 +144,12 @@ static char *value_put(imaging *m, uint32_t type, uint32_t count, size_t bytes)
     return live->baker_scratch.at + m->items[i].at;
 }
 
+static void value_copy(imaging *m, uint32_t type, const void *value, size_t bytes)
+{
+    char *to = value_put(m, type, 1, bytes);
+    if (to != NULL) memcpy(to, value, bytes);
+}
+
 /* Handles become keys and blobs the hash of their content. */
 static void normalize(const imaging *m, const weft__schema_component *known, char *value)
 {
@@ -175,16 +188,15 @@ static void value_set(imaging *m, const weft__step *step)
 
 static void place_set(imaging *m, const weft__step *step)
 {
-    weft_world_transform world;
-    weft_local_transform local;
-    weft_transform_usage usage = weft__place_usage(&m->live->places, m->node, step);
+    weft__placed v;
+    weft_live *live = m->live;
+    weft_transform_usage usage = weft__place_usage(&live->places, m->node, step);
     if (usage == WEFT_TRANSFORM_NONE) return;
-    weft__place_values(&m->live->places, m->node, step, &world, &local);
-    char *to = value_put(m, m->live->placed, 1, sizeof world);
-    if (to != NULL) memcpy(to, &world, sizeof world);
+    bool is_stretched = weft__place_values(&live->places, m->tree, m->node, step, &v);
+    value_copy(m, live->placed, &v.world, sizeof v.world);
     if (usage != WEFT_TRANSFORM_DYNAMIC) return;
-    to = value_put(m, m->live->local, 1, sizeof local);
-    if (to != NULL) memcpy(to, &local, sizeof local);
+    value_copy(m, live->local, &v.local, sizeof v.local);
+    if (is_stretched) value_copy(m, live->stretch, &v.stretch, sizeof v.stretch);
 }
 
 static void disable(imaging *m, const weft__step *step)
@@ -226,12 +238,6 @@ static void steps_take(imaging *m)
 
 /* ---- what the tree adds ---- */
 
-static void key_put(imaging *m, uint32_t type, uint64_t key)
-{
-    char *to = value_put(m, type, 1, sizeof key);
-    if (to != NULL) memcpy(to, &key, sizeof key);
-}
-
 static void group_put(imaging *m)
 {
     const weft__node *nodes = m->tree->nodes.at;
@@ -257,17 +263,15 @@ static void tree_take(imaging *m)
     const weft__schema *schema = &live->scene->schema;
     const weft__node *node = &m->tree->nodes.at[m->node];
     const weft__output *output = node->record->output;
-    bool has_parent = weft__fill_has_step(output, m->number, schema->parent);
+    uint32_t parent = weft__fill_parent(&live->places, m->tree, m->node, m->number);
+    uint64_t key = key_of(m->tree, parent);
     if (node->root != 0) value_put(m, live->prefab, 1, 0);
-    if (m->number != 0) {
-        if (!has_parent && weft__fill_place_of(output, m->number) != NULL)
-            key_put(m, live->parent, weft__live_key(node->path, 0));
-        return;
-    }
-    if (!has_parent && weft__fill_is_child(&live->places, m->tree, m->node))
-        key_put(m, live->parent, key_of(m->tree, weft__fill_above(m->tree, m->node)));
+    if (parent != WEFT__NONE && !weft__fill_has_step(output, m->number, schema->parent))
+        value_copy(m, live->parent, &key, sizeof key);
+    if (m->number != 0) return;
+    key = node->prefab == NULL ? 0 : key_of(m->tree, weft__fill_prefab(m->tree, m->node));
     if (node->prefab != NULL && !weft__fill_has_step(output, 0, schema->instance_of))
-        key_put(m, live->instance_of, key_of(m->tree, weft__fill_prefab(m->tree, m->node)));
+        value_copy(m, live->instance_of, &key, sizeof key);
     if (is_group_root(node)) group_put(m);
 }
 

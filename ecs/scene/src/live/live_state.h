@@ -104,7 +104,7 @@ struct weft_live {
     weft__live_type *types;
     uint32_t type_count;
     /* numbers of types; WEFT__NONE: none */
-    uint32_t prefab, linked_group, instance_of, parent, local, placed;
+    uint32_t prefab, linked_group, instance_of, parent, local, placed, stretch;
     uint32_t *numbers; /* of types, by component of the scene's schema; WEFT__NONE */
     uint32_t number_count;
     /* the baker's: the thread, or the owner without one */

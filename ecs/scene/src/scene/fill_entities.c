@@ -102,9 +102,15 @@ static bool add_places(weft__fill *f, uint32_t node, const weft__step *step, wef
 {
     weft_transform_usage usage = weft__place_usage(&f->places, node, step);
     if (usage == WEFT_TRANSFORM_NONE) return true;
-    if (f->placed.id == 0 || f->local.id == 0) return weft__fill_refuse(f, WEFT_NOT_FOUND);
+    weft__placed values;
+    bool is_moving = usage == WEFT_TRANSFORM_DYNAMIC;
+    bool is_stretched =
+        is_moving && weft__place_values(&f->places, &f->scene->tree, node, step, &values);
+    if (f->placed.id == 0 || f->local.id == 0 || (is_stretched && f->stretch.id == 0))
+        return weft__fill_refuse(f, WEFT_NOT_FOUND);
     to[(*count)++] = f->placed;
-    if (usage == WEFT_TRANSFORM_DYNAMIC) to[(*count)++] = f->local;
+    if (is_moving) to[(*count)++] = f->local;
+    if (is_stretched) to[(*count)++] = f->stretch;
     return true;
 }
 
@@ -131,10 +137,9 @@ static weft_archetype kind_of(weft__fill *f, uint32_t index, uint32_t number)
     if (number == 0) {
         if (node->root != 0 && node->parent == WEFT__NONE) list[count++] = f->linked_group;
         if (node->prefab != NULL) list[count++] = f->instance_of;
-        if (weft__fill_is_child(&f->places, &f->scene->tree, index)) list[count++] = f->parent;
-    } else if (weft__fill_place_of(output, number) != NULL) {
-        list[count++] = f->parent;
     }
+    if (weft__fill_parent(&f->places, &f->scene->tree, index, number) != WEFT__NONE)
+        list[count++] = f->parent;
     uint32_t kept = 0; /* a baker may have set Parent or InstanceOf itself */
     for (uint32_t i = 0; i < count; i++) {
         uint32_t k = 0;

@@ -26,7 +26,7 @@ typedef struct weft__fill {
     weft_blob_store *blobs; /* of the world; NULL: not needed yet */
     weft_component *map; /* component of the world by id of the schema - 1; null: not needed yet */
     uint32_t map_count;
-    weft_component prefab, linked_group, parent, instance_of, local, placed;
+    weft_component prefab, linked_group, parent, instance_of, local, placed, stretch;
     uint32_t *first; /* [nodes]: first entity of the node; WEFT__NONE */
     weft__places places;
     WEFT__LIST(weft_entity) entities;

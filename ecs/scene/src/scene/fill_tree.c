@@ -52,16 +52,23 @@ static void matrix_of(float out[12], const weft__place *p)
     }
 }
 
-static const float unit_matrix[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+static const weft__standing standing_none = {.matrix = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0},
+                                             .within = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0},
+                                             .placed = WEFT__NONE};
+
+/* Where what is above a node stands. */
+static const weft__standing *standing_above(const weft__places *places, const weft__tree *tree,
+                                            uint32_t node)
+{
+    uint32_t parent = tree->nodes.at[node].parent;
+    return parent == WEFT__NONE ? &standing_none : &places->at[parent];
+}
 
 void weft__place_node(weft__places *places, const weft__tree *tree, uint32_t index)
 {
     const weft__node *node = &tree->nodes.at[index];
-    bool has_parent = node->parent != WEFT__NONE;
-    weft_transform_usage outer = has_parent ? places->usage[node->parent] : WEFT_TRANSFORM_NONE;
-    memcpy(places->matrix[index], has_parent ? places->matrix[node->parent] : unit_matrix,
-           sizeof unit_matrix);
-    places->usage[index] = (uint8_t)outer;
+    weft__standing *spot = &places->at[index];
+    *spot = *standing_above(places, tree, index);
     const weft__step *step = !node->is_simple && weft__fill_has_entity(node)
                                  ? weft__fill_place_of(node->record->output, 0)
                                  : NULL;
@@ -70,60 +77,71 @@ void weft__place_node(weft__places *places, const weft__tree *tree, uint32_t ind
     float own[12];
     memcpy(&place, step + 1, sizeof place);
     matrix_of(own, &place);
-    multiply(places->matrix[index], places->matrix[index], own);
+    multiply(spot->matrix, spot->matrix, own);
+    multiply(spot->within, spot->within, own);
     if (step->component == WEFT_TRANSFORM_NONE) return;
-    places->usage[index] =
-        (uint8_t)(outer == WEFT_TRANSFORM_DYNAMIC ? WEFT_TRANSFORM_DYNAMIC : step->component);
+    if (spot->usage != WEFT_TRANSFORM_DYNAMIC) spot->usage = (weft_transform_usage)step->component;
+    spot->placed = index;
+    memcpy(spot->within, standing_none.within, sizeof spot->within);
 }
 
 weft_transform_usage weft__place_usage(const weft__places *places, uint32_t node,
                                        const weft__step *step)
 {
     bool is_moved =
-        step->component != WEFT_TRANSFORM_NONE && places->usage[node] == WEFT_TRANSFORM_DYNAMIC;
+        step->component != WEFT_TRANSFORM_NONE && places->at[node].usage == WEFT_TRANSFORM_DYNAMIC;
     return is_moved ? WEFT_TRANSFORM_DYNAMIC : step->component;
 }
 
-void weft__place_values(const weft__places *places, uint32_t node, const weft__step *step,
-                        weft_world_transform *world, weft_local_transform *local)
+bool weft__place_values(const weft__places *places, const weft__tree *tree, uint32_t node,
+                        const weft__step *step, weft__placed *out)
 {
+    const weft__standing *outer =
+        step->entity == 0 ? standing_above(places, tree, node) : &places->at[node];
     weft__place place;
-    float own[12];
+    float own[12], world[12];
     memcpy(&place, step + 1, sizeof place);
-    *local = (weft_local_transform){.scale = place.scale[0]};
-    memcpy(local->position, place.position, sizeof local->position);
-    memcpy(local->rotation, place.rotation, sizeof local->rotation);
-    memcpy(world->rows, places->matrix[node], sizeof world->rows);
-    if (step->entity == 0) return;
     matrix_of(own, &place);
-    multiply(own, places->matrix[node], own);
-    memcpy(world->rows, own, sizeof world->rows);
+    multiply(world, outer->matrix, own);
+    memcpy(out->world.rows, world, sizeof world);
+    out->local = (weft_local_transform){.scale = place.scale[0]};
+    memcpy(out->local.position, place.position, sizeof place.position);
+    memcpy(out->local.rotation, place.rotation, sizeof place.rotation);
+    out->stretch = (weft_local_stretch){
+        .rows[0][0] = place.scale[0], .rows[1][1] = place.scale[1], .rows[2][2] = place.scale[2]};
+    bool is_direct = memcmp(outer->within, standing_none.within, sizeof outer->within) == 0;
+    if (is_direct && weft__scale_is_even(place.scale)) return false;
+    out->local.scale = 1;
+    if (is_direct) return true;
+    multiply(own, outer->within, own); /* it may shear */
+    out->local = weft_local_transform_none();
+    for (int i = 0; i < 3; i++) {
+        out->local.position[i] = own[4 * i + 3];
+        memcpy(out->stretch.rows[i], own + 4 * i, sizeof out->stretch.rows[i]);
+    }
+    return true;
 }
 
-bool weft__fill_is_child(const weft__places *places, const weft__tree *tree, uint32_t node)
+uint32_t weft__fill_parent(const weft__places *places, const weft__tree *tree, uint32_t node,
+                           uint32_t number)
 {
-    return weft__fill_above(tree, node) != WEFT__NONE &&
-           !(weft__fill_place_of(tree->nodes.at[node].record->output, 0) != NULL &&
-             places->usage[node] == WEFT_TRANSFORM_STATIC);
+    const weft__step *step = weft__fill_place_of(tree->nodes.at[node].record->output, number);
+    if (step == NULL) return number == 0 ? weft__fill_above(tree, node) : WEFT__NONE;
+    const weft__standing *outer =
+        number == 0 ? standing_above(places, tree, node) : &places->at[node];
+    if (number == 0 && places->at[node].usage == WEFT_TRANSFORM_STATIC) return WEFT__NONE;
+    if (step->component != WEFT_TRANSFORM_NONE && outer->placed != WEFT__NONE) return outer->placed;
+    return number == 0 ? weft__fill_above(tree, node) : node;
 }
 
 bool weft__places_room(weft__places *places, weft__memory *memory, uint32_t nodes)
 {
-    if (nodes <= places->room) return true;
-    weft__places_free(places, memory);
-    places->usage = weft__alloc(memory, WEFT__MEMORY_OTHER, nodes, sizeof *places->usage, 16);
-    places->matrix = weft__alloc(memory, WEFT__MEMORY_OTHER, nodes, sizeof *places->matrix, 16);
-    places->room = nodes;
-    if (places->usage != NULL && places->matrix != NULL) return true;
-    weft__places_free(places, memory);
-    return false;
+    return weft__list_room(memory, (void **)&places->at, &places->room, nodes, sizeof *places->at);
 }
 
 void weft__places_free(weft__places *places, weft__memory *memory)
 {
-    weft__free(memory, WEFT__MEMORY_OTHER, places->usage, places->room, sizeof *places->usage, 16);
-    weft__free(memory, WEFT__MEMORY_OTHER, places->matrix, places->room, sizeof *places->matrix,
-               16);
+    weft__free(memory, WEFT__MEMORY_OTHER, places->at, places->room, sizeof *places->at, 16);
     *places = (weft__places){0};
 }
 

@@ -9,12 +9,26 @@
 
 #include <weft/transform.h>
 
+/* Where a node stands. Owner: weft__places. */
+typedef struct weft__standing {
+    float matrix[12]; /* in the world */
+    float within[12]; /* in the space of `placed`; without one: in the world */
+    uint32_t placed;  /* the node, or the nearest above, with a WorldTransform; WEFT__NONE */
+    weft_transform_usage usage; /* in effect; without a place that above */
+} weft__standing;
+
 /* Where all nodes stand. Owner: who computes them. */
 typedef struct weft__places {
-    uint8_t *usage;      /* [node]: weft_transform_usage in effect; without a place that above */
-    float (*matrix)[12]; /* [node] */
+    weft__standing *at; /* [node] */
     uint32_t room;
 } weft__places;
+
+/* What an entity with a place gets. A value. */
+typedef struct weft__placed {
+    weft_world_transform world;
+    weft_local_transform local;
+    weft_local_stretch stretch;
+} weft__placed;
 
 /* False: memory; what was computed is gone. */
 bool weft__places_room(weft__places *places, weft__memory *memory, uint32_t nodes);
@@ -24,15 +38,18 @@ void weft__place_node(weft__places *places, const weft__tree *tree, uint32_t ind
 /* The usage in effect of a TRANSFORM step of a node. */
 weft_transform_usage weft__place_usage(const weft__places *places, uint32_t node,
                                        const weft__step *step);
-/* What the entity of such a step gets. */
-void weft__place_values(const weft__places *places, uint32_t node, const weft__step *step,
-                        weft_world_transform *world, weft_local_transform *local);
+/* What the entity of such a step gets. Returns whether its stretch is needed. Always: what the
+ * system of transforms makes of local and stretch is the world place, while nothing moves. */
+bool weft__place_values(const weft__places *places, const weft__tree *tree, uint32_t node,
+                        const weft__step *step, weft__placed *out);
 
 bool weft__fill_has_entity(const weft__node *node);
 /* The nearest node above that is an entity; WEFT__NONE. */
 uint32_t weft__fill_above(const weft__tree *tree, uint32_t node);
-/* Whether the node's entity has a parent: static ones have none, they are folded. */
-bool weft__fill_is_child(const weft__places *places, const weft__tree *tree, uint32_t node);
+/* The node whose entity is the Parent of entity `number` of a node; WEFT__NONE: none. Static
+ * ones have none, they are folded; those that move have one with a place, if there is any above. */
+uint32_t weft__fill_parent(const weft__places *places, const weft__tree *tree, uint32_t node,
+                           uint32_t number);
 /* The place of entity number `entity` of a record; NULL: it has none. */
 const weft__step *weft__fill_place_of(const weft__output *output, uint32_t entity);
 /* Whether a baker has set the component itself. */

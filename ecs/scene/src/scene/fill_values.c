@@ -130,16 +130,17 @@ static bool set_values(weft__fill *f, uint32_t node, weft_entity entity, const w
 
 static bool set_place(weft__fill *f, uint32_t node, weft_entity entity, const weft__step *step)
 {
-    weft_world_transform world;
-    weft_local_transform local;
+    weft__placed v;
+    weft_world *world = f->world;
     weft_transform_usage usage = weft__place_usage(&f->places, node, step);
     if (usage == WEFT_TRANSFORM_NONE) return true;
-    weft__place_values(&f->places, node, step, &world, &local);
-    if (weft_entity_set(f->world, entity, f->placed, &world, sizeof world) != WEFT_OK)
-        return weft__fill_world_refused(f);
-    if (usage != WEFT_TRANSFORM_DYNAMIC) return true;
-    return weft_entity_set(f->world, entity, f->local, &local, sizeof local) == WEFT_OK ||
-           weft__fill_world_refused(f);
+    bool is_stretched = weft__place_values(&f->places, &f->scene->tree, node, step, &v);
+    weft_result result = weft_entity_set(world, entity, f->placed, &v.world, sizeof v.world);
+    if (result == WEFT_OK && usage == WEFT_TRANSFORM_DYNAMIC)
+        result = weft_entity_set(world, entity, f->local, &v.local, sizeof v.local);
+    if (result == WEFT_OK && usage == WEFT_TRANSFORM_DYNAMIC && is_stretched)
+        result = weft_entity_set(world, entity, f->stretch, &v.stretch, sizeof v.stretch);
+    return result == WEFT_OK || weft__fill_refuse(f, result);
 }
 
 /* The entity's name: what a baker said, else that of its object. */
@@ -204,16 +205,12 @@ static bool set_relations(weft__fill *f, uint32_t index)
     const weft__node *node = &tree->nodes.at[index];
     const weft__output *output = node->record->output;
     const weft_entity *entities = f->entities.at + f->first[index];
-    if (weft__fill_is_child(&f->places, tree, index) &&
-        !weft__fill_has_step(output, 0, f->scene->schema.parent) &&
-        !set_target(f, entities[0], f->parent,
-                    weft__fill_entity_of(f, weft__fill_above(tree, index))))
-        return false;
-    for (uint32_t i = 1; i < output->entity_count; i++)
-        if (weft__fill_place_of(output, i) != NULL &&
-            !weft__fill_has_step(output, i, f->scene->schema.parent) &&
-            !set_target(f, entities[i], f->parent, entities[0]))
+    for (uint32_t i = 0; i < output->entity_count; i++) {
+        uint32_t parent = weft__fill_parent(&f->places, tree, index, i);
+        if (parent != WEFT__NONE && !weft__fill_has_step(output, i, f->scene->schema.parent) &&
+            !set_target(f, entities[i], f->parent, weft__fill_entity_of(f, parent)))
             return false;
+    }
     if (node->prefab == NULL || weft__fill_has_step(output, 0, f->scene->schema.instance_of))
         return true;
     weft_entity prefab = weft__fill_entity_of(f, weft__fill_prefab(tree, index));

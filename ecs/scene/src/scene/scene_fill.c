@@ -29,6 +29,7 @@ static bool begin(weft__fill *f)
     if (f->parent.id == 0 || f->instance_of.id == 0) return weft__fill_world_refused(f);
     f->local = is_same ? scene->schema.local : weft_component_find(f->world, "LocalTransform");
     f->placed = is_same ? scene->schema.placed : weft_component_find(f->world, "WorldTransform");
+    f->stretch = is_same ? scene->schema.stretch : weft_component_find(f->world, "LocalStretch");
     return true;
 }
 
