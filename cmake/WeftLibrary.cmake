@@ -57,11 +57,15 @@ foreach(target ${weft_libraries})
     if(NOT TARGET weft::${name})
         add_library(weft::${name} ALIAS ${target})
     endif()
+    if(kind STREQUAL "SHARED")
+        target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions) # calls inside stay direct
+    endif()
     weft_split_debug(${target})
 endforeach()
 
-# Libraries beside libweft: libweft-scene, static as libweft is, and shared beside the shared one. The
-# shared one takes its own copies of the few hidden functions of libweft that it uses (text, hashes).
+# Libraries beside libweft: libweft-scene, static as libweft is, and shared beside the shared one. A shared
+# one has no code of libweft: a process has one engine. The private functions that it calls are exported by
+# libweft.so (jobs/base/src/door.h).
 get_property(apart GLOBAL PROPERTY WEFT_APARTS)
 get_property(apart_dirs GLOBAL PROPERTY WEFT_APART_DIRS)
 function(weft_add_parts target layer)
@@ -94,16 +98,22 @@ function(weft_add_apart target layer kind links)
                                                INSTALL_RPATH "$ORIGIN") # libweft lies beside it
     weft_split_debug(${target})
 endfunction()
+get_target_property(kind weft TYPE)
 foreach(layer ${apart})
-    weft_add_apart(weft_${layer}_static ${layer} STATIC weft)
-    add_library(weft::weft_${layer} ALIAS weft_${layer}_static)
-    list(APPEND weft_libraries weft_${layer}_static)
-    if(TARGET weft_shared)
-        weft_add_apart(weft_${layer}_shared ${layer} SHARED weft_shared)
-        target_link_libraries(weft_${layer}_shared PRIVATE $<BUILD_INTERFACE:$<TARGET_FILE:weft>>)
-        target_link_options(weft_${layer}_shared PRIVATE -Wl,--exclude-libs,ALL)
-        add_dependencies(weft_${layer}_shared weft)
+    if(kind STREQUAL "STATIC_LIBRARY")
+        weft_add_apart(weft_${layer}_static ${layer} STATIC weft)
+        add_library(weft::weft_${layer} ALIAS weft_${layer}_static)
+        list(APPEND weft_libraries weft_${layer}_static)
+    endif()
+    if(TARGET weft::weft_shared)
+        weft_add_apart(weft_${layer}_shared ${layer} SHARED weft::weft_shared)
+        if(NOT WEFT_SANITIZE) # whose functions the program has
+            target_link_options(weft_${layer}_shared PRIVATE -Wl,--no-undefined)
+        endif()
         list(APPEND weft_libraries weft_${layer}_shared)
+    endif()
+    if(NOT TARGET weft::weft_${layer})
+        add_library(weft::weft_${layer} ALIAS weft_${layer}_shared)
     endif()
 endforeach()
 list(APPEND dirs ${apart_dirs})

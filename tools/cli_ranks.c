@@ -25,7 +25,8 @@ int weft_cli_run_beside(const char *command, const char *name, char **arguments)
     execv(program, arguments);
     if (errno == ENOENT)
         return weft_cli_fail(
-            command, "the program %s is missing: build it, or install it beside this one", program);
+            command, "the program %s is missing: build the target %s and put it beside this one",
+            program, name);
     return weft_cli_fail(command, "%s: %s", program, strerror(errno));
 }
 

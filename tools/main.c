@@ -90,6 +90,8 @@ static int run(int argc, char **argv)
         return run_help(argc, argv);
     if (strcmp(argv[1], "--version") == 0) {
         puts("weft " WEFT_CLI_VERSION);
+        if (*WEFT_CLI_WITH) puts("with: " WEFT_CLI_WITH);
+        if (*WEFT_CLI_WITHOUT) puts("without: " WEFT_CLI_WITHOUT "; rebuild to have it");
         return WEFT_CLI_OK;
     }
     const weft_cli_command *command = find(argv[1]);

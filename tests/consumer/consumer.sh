@@ -21,7 +21,7 @@ cmake --install "$build" --prefix "$work/first" >/dev/null
 mv "$work/first" "$work/prefix"
 prefix=$work/prefix
 expect echo WEFT_OK
-[ "$("$prefix/bin/weft" --version)" = "weft $version" ]
+[ "$("$prefix/bin/weft" --version | head -n 1)" = "weft $version" ]
 
 step "man pages: of each command, header and function; they render"
 man=$prefix/share/man
@@ -77,6 +77,34 @@ if grep -q '^WEFT_HAS_MPI:INTERNAL=TRUE' "$build/CMakeCache.txt" && command -v m
     expect env TMPDIR="$work" mpirun --oversubscribe -np 2 "$work/shard-static" # a folder of its own
 fi
 
+if [ -e "$pc/weft-inspect.pc" ]; then
+    step "scenes and inspector: pkg-config, shared and static, by call and by WEFT_INSPECT"
+    for kind in inspect inspect-static; do
+        # shellcheck disable=SC2046
+        "$cc" -std=c11 -Wall -Wextra -Werror -pedantic "$here/consumer_inspect.c" -o "$work/$kind" \
+            $(pkg-config --cflags --libs weft-$kind) "-Wl,-rpath,$libdir"
+        expect "$work/$kind" "$work"
+        expect env WEFT_INSPECT=0 "$work/$kind" "$work" 2>"$work/url"
+        grep -q '^weft: .*http://127\.0\.0\.1:' "$work/url" ||
+            { echo "FAILED: WEFT_INSPECT does nothing with $kind"; cat "$work/url"; exit 1; }
+        # A program that calls nothing of the inspector, and a linker that drops what is not called.
+        # shellcheck disable=SC2046
+        "$cc" -std=c11 "$here/consumer.c" -o "$work/silent" -Wl,--as-needed \
+            $(pkg-config --cflags --libs weft-$kind) "-Wl,-rpath,$libdir"
+        WEFT_INSPECT=0 "$work/silent" 2>"$work/url" >/dev/null
+        grep -q 'http://127\.0\.0\.1:' "$work/url" ||
+            { echo "FAILED: WEFT_INSPECT does nothing in a program that is only linked with $kind"; exit 1; }
+    done
+fi
+
+step "a prefix with a space in its name"
+cp -r "$prefix" "$work/a prefix"
+for name in weft weft-static; do
+    flags=$(PKG_CONFIG_PATH="$work/a prefix${pc#"$prefix"}" pkg-config --cflags --libs $name)
+    eval "\"\$cc\" -std=c11 \"\$here/consumer.c\" -o \"\$work/spaced\" $flags \"-Wl,-rpath,\$libdir\""
+    expect "$work/spaced"
+done
+
 step "weft::weft and pkg-config mean the same kind of library; the other one is there by name"
 # kind PROGRAM: whether it needs libweft.so.
 kind() { if ldd "$1" | grep -q libweft; then echo shared; else echo static; fi; }
@@ -128,18 +156,23 @@ else
         { echo "FAILED: a Release build installs no debug information"; exit 1; }
 fi
 
-for how in package source; do
+for how in package source "source BUILD_SHARED_LIBS CMAKE_UNITY_BUILD"; do
     step "CMake, $how"
-    cmake -G Ninja -S "$here" -B "$work/$how" -DHOW=$how -DPROGRAM="$here/consumer.c" \
+    more=
+    for option in ${how#* }; do [ "$how" = "$option" ] || more="$more -D$option=ON"; done
+    how=${how%% *}${more:+-shared}
+    # shellcheck disable=SC2086 # a list
+    cmake -G Ninja -S "$here" -B "$work/$how" -DHOW=${how%-*} -DPROGRAM="$here/consumer.c" $more \
         -DCMAKE_PREFIX_PATH="$prefix" -DWEFT_SOURCE_DIR="$source" -DWEFT_VERSION="$version" \
         -DWEFT_WITH_MPI=OFF -DCMAKE_C_COMPILER="$cc" ${cxx:+-DCMAKE_CXX_COMPILER="$cxx"} \
         -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     cmake --build "$work/$how" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     expect "$work/$how/consumer"
     expect "$work/$how/consumer_shard"
-    if [ "$how" = package ]; then is shared "$work/$how/consumer"; else is static "$work/$how/consumer"; fi
-    [ "$how" = source ] || is static "$work/$how/consumer_static"
-    [ "$how" = source ] || expect "$work/$how/consumer_shared"
+    if [ "$how" = source ]; then is static "$work/$how/consumer"; else is shared "$work/$how/consumer"; fi
+    [ "$how" != package ] || is static "$work/$how/consumer_static"
+    [ "$how" != package ] || expect "$work/$how/consumer_shared"
+    [ ! -x "$work/$how/consumer_inspect" ] || expect "$work/$how/consumer_inspect" "$work"
     [ -z "$cxx" ] || expect "$work/$how/consumer_cpp"
     # A sub-project must not build tests, tools or warnings-as-errors into the host.
     [ ! -e "$work/$how/weft" ] && [ ! -e "$work/$how/tests" ]

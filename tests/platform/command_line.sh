@@ -47,6 +47,7 @@ objects() {
 }
 expect 0 'commands:' --help
 expect 0 '^weft [0-9]*\.[0-9]*\.[0-9]*$' --version
+expect 0 '^with.*: .*event counters' --version # there or not, it is named
 expect 2 'commands:'
 expect 2 "did you mean 'bench'" bnech
 expect 2 'no command' zzzzzzzz

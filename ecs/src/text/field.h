@@ -6,13 +6,15 @@
 
 #include <weft/type.h>
 
+#include "door.h"
+
 /* Bytes of one element of a kind that says it: not STRUCT, ENUM, BITS (0). */
 uint32_t weft__kind_bytes(weft_field_kind kind);
 /* Bytes of one element; of BYTES and TEXT, which are one value whatever their length: all of them.
  * 0: `kind` is unknown, or its type is missing. */
-size_t weft__field_size(const weft_field *field);
+WEFT__DOOR size_t weft__field_size(const weft_field *field);
 /* Elements: 1 for BYTES and TEXT. */
-uint32_t weft__field_count(const weft_field *field);
+WEFT__DOOR uint32_t weft__field_count(const weft_field *field);
 
 /* The field that a type is, when it is one value without a name; else NULL. */
 const weft_field *weft__type_sole(const weft_type *type);

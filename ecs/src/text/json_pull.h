@@ -8,6 +8,7 @@
 #ifndef WEFT_JSON_PULL_H
 #define WEFT_JSON_PULL_H
 
+#include "door.h"
 #include "number.h"
 
 #include <weft/value.h>
@@ -54,17 +55,17 @@ typedef struct weft__json {
     const char *problem; /* static text; set by an ERROR, which stays */
 } weft__json;
 
-void weft__json_open(weft__json *json, const char *text, size_t count);
+WEFT__DOOR void weft__json_open(weft__json *json, const char *text, size_t count);
 /* Passes by blanks and comments; false: the text ends there. For texts of several values, one
  * opened behind the other. */
 bool weft__json_has_more(weft__json *json);
 /* The next token. After ERROR and END the same comes again. */
-weft__json_token weft__json_next(weft__json *json);
+WEFT__DOOR weft__json_token weft__json_next(weft__json *json);
 /* Passes by the value that begins with `token`. False: an ERROR, in *token. */
-bool weft__json_skip(weft__json *json, weft__json_token *token);
+WEFT__DOOR bool weft__json_skip(weft__json *json, weft__json_token *token);
 /* The characters of a STRING or NAME, without escapes: up to `capacity` bytes, and a NUL behind
  * them where there is room for it; returns how many bytes they are. */
-size_t weft__json_string(const weft__json_token *token, char *out, size_t capacity);
-bool weft__json_is(const weft__json_token *token, const char *string);
+WEFT__DOOR size_t weft__json_string(const weft__json_token *token, char *out, size_t capacity);
+WEFT__DOOR bool weft__json_is(const weft__json_token *token, const char *string);
 
 #endif

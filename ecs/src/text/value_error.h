@@ -6,6 +6,8 @@
 
 #include <weft/value.h>
 
+#include "door.h"
+
 enum { WEFT__TRAIL_STEPS = WEFT_TYPE_DEPTH + 1 };
 
 /* The field being read or checked. Owner: the reading.
@@ -21,15 +23,14 @@ typedef struct weft__trail {
 
 /* Fills an error (NULL: nothing to fill). `at` is the place in the text; NULL: it is not about one.
  */
-__attribute__((format(printf, 5, 6))) void weft__value_error(weft_value_error *error,
-                                                             const weft_text *text, const char *at,
-                                                             const weft__trail *trail,
-                                                             const char *format, ...);
+WEFT__DOOR __attribute__((format(printf, 5, 6))) void
+weft__value_error(weft_value_error *error, const weft_text *text, const char *at,
+                  const weft__trail *trail, const char *format, ...);
 
 /* The name in a list that is most like a word: at most two letters off; NULL: none is. `stride`:
  * bytes from name pointer to name pointer. */
-const char *weft__name_like(const char *const *names, size_t stride, uint32_t count,
-                            const char *word, size_t length);
+WEFT__DOOR const char *weft__name_like(const char *const *names, size_t stride, uint32_t count,
+                                       const char *word, size_t length);
 
 /* Whether a number is in the range of its field. */
 bool weft__in_range(const weft_field *field, double value);

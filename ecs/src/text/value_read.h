@@ -5,11 +5,12 @@
 #ifndef WEFT_VALUE_READ_H
 #define WEFT_VALUE_READ_H
 
+#include "door.h"
 #include "value_word.h"
 
 /* The value that begins with `token`, into memory that holds what absent fields keep; half of it
  * after a failure, which is reported. */
-bool weft__reading_value(weft__reading *r, const weft_type *type, char *value,
-                         const weft__json_token *token);
+WEFT__DOOR bool weft__reading_value(weft__reading *r, const weft_type *type, char *value,
+                                    const weft__json_token *token);
 
 #endif

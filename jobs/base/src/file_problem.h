@@ -5,6 +5,7 @@
 #ifndef WEFT_FILE_PROBLEM_H
 #define WEFT_FILE_PROBLEM_H
 
+#include "door.h"
 #include "os_file.h"
 
 /* Why a file operation failed, in a sentence: the operation, the path and the system's reason; ""
@@ -31,9 +32,10 @@ typedef struct weft__file_source {
 
 /* Opens a regular file; another kind of file is WEFT_IO and named. On failure only `problem` holds
  * anything. */
-weft_result weft__file_open(const weft_os *os, const char *path, weft__file_source *out);
+WEFT__DOOR weft_result weft__file_open(const weft_os *os, const char *path, weft__file_source *out);
 /* Exactly `bytes` bytes from `offset`. */
-weft_result weft__file_read(weft__file_source *source, void *to, size_t bytes, uint64_t offset);
-void weft__file_close(weft__file_source *source);
+WEFT__DOOR weft_result weft__file_read(weft__file_source *source, void *to, size_t bytes,
+                                       uint64_t offset);
+WEFT__DOOR void weft__file_close(weft__file_source *source);
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef WEFT_FILE_REPLACE_H
 #define WEFT_FILE_REPLACE_H
 
+#include "door.h"
 #include "file_problem.h"
 #include "os_file.h"
 
@@ -23,7 +24,8 @@ typedef struct weft__file_piece {
  * means that the new content is visible, yet perhaps not durable, and `problem` says so. `problem`
  * may be NULL. Threads: any. WEFT_INVALID_ARGUMENT for a path that is empty or longer than 4000
  * bytes. */
-weft_result weft__file_replace(const weft_os *os, const char *path, const weft__file_piece *pieces,
-                               size_t piece_count, weft__file_problem *problem);
+WEFT__DOOR weft_result weft__file_replace(const weft_os *os, const char *path,
+                                          const weft__file_piece *pieces, size_t piece_count,
+                                          weft__file_problem *problem);
 
 #endif

@@ -12,10 +12,11 @@
 #ifndef WEFT_HASH_LANES_H
 #define WEFT_HASH_LANES_H
 
+#include "door.h"
 #include "hash.h"
 
 /* Hash of `bytes` bytes. Below one stripe it is hash_bytes. */
-uint64_t weft__hash_lanes(uint64_t seed, const void *data, size_t bytes);
+WEFT__DOOR uint64_t weft__hash_lanes(uint64_t seed, const void *data, size_t bytes);
 
 /* memcpy(to, from, bytes) that returns weft__hash_lanes(seed, from, bytes); no overlap. */
 uint64_t weft__hash_lanes_copy(uint64_t seed, void *to, const void *from, size_t bytes);

@@ -11,6 +11,7 @@
 #include <weft/base.h>
 
 #include "atomic.h"
+#include "door.h"
 
 typedef enum weft__memory_category {
     WEFT__MEMORY_JOBS,      /* pools, deques, job slots */
@@ -40,26 +41,26 @@ typedef struct weft__memory {
 
 /* Takes the hook (or malloc/free when it is all zero). WEFT_INVALID_ARGUMENT when only one function
  * is set. */
-weft_result weft__memory_init(weft__memory *memory, const weft_allocator *hook);
+WEFT__DOOR weft_result weft__memory_init(weft__memory *memory, const weft_allocator *hook);
 
 /* `count * size` bytes, not zeroed, or NULL (also on overflow and for 0 bytes). */
-void *weft__alloc(weft__memory *memory, weft__memory_category category, size_t count, size_t size,
-                  size_t alignment);
+WEFT__DOOR void *weft__alloc(weft__memory *memory, weft__memory_category category, size_t count,
+                             size_t size, size_t alignment);
 /* The same, zeroed. */
-void *weft__alloc_zeroed(weft__memory *memory, weft__memory_category category, size_t count,
-                         size_t size, size_t alignment);
+WEFT__DOOR void *weft__alloc_zeroed(weft__memory *memory, weft__memory_category category,
+                                    size_t count, size_t size, size_t alignment);
 /* Grows an array to `new_count` elements: copies, releases the old one. NULL leaves the old one
  * valid. */
-void *weft__realloc(weft__memory *memory, weft__memory_category category, void *old,
-                    size_t old_count, size_t new_count, size_t size, size_t alignment);
+WEFT__DOOR void *weft__realloc(weft__memory *memory, weft__memory_category category, void *old,
+                               size_t old_count, size_t new_count, size_t size, size_t alignment);
 /* One of many blocks of the same size, which weft__memory_count_blocks counts together: counters
  * are on lines that all threads write. */
 void *weft__alloc_uncounted(weft__memory *memory, size_t bytes, size_t alignment);
 void weft__memory_count_blocks(weft__memory *memory, weft__memory_category category, size_t bytes,
                                uint32_t blocks);
 /* Releases `count * size` bytes of the same category and alignment. NULL is ignored. */
-void weft__free(weft__memory *memory, weft__memory_category category, void *block, size_t count,
-                size_t size, size_t alignment);
+WEFT__DOOR void weft__free(weft__memory *memory, weft__memory_category category, void *block,
+                           size_t count, size_t size, size_t alignment);
 
 /* Counts memory that was not taken through the hook (mapped chunks): `bytes` may be negative. */
 void weft__memory_count(weft__memory *memory, weft__memory_category category, int64_t bytes);

@@ -11,6 +11,7 @@
 #include <weft/base.h>
 
 #include "atomic.h"
+#include "door.h"
 
 /* A thread as the seam sees it; the real one stores a pthread_t in `handle`. A value;
  * joined once by who started it. */
@@ -51,7 +52,7 @@ struct weft_os {
 };
 
 /* The real operating system. Constant, stateless. */
-const weft_os *weft__os_default(void);
+WEFT__DOOR const weft_os *weft__os_default(void);
 
 /* Makes mapped pages read as zero in a forked child, to notice fork() with a plain load. Not every
  * memory can: then a child simply sees the parent's bytes. */
@@ -65,7 +66,7 @@ void weft__os_thread_gives_way(void);
  */
 uint32_t weft__os_process(void);
 /* The system's number of the calling thread, as other tools show it. */
-uint32_t weft__os_thread_number(void);
+WEFT__DOOR uint32_t weft__os_thread_number(void);
 /* The name of the calling thread, as other tools show it. */
 #define WEFT__OS_THREAD_NAME 16 /* bytes, with the end */
 void weft__os_thread_name(char name[WEFT__OS_THREAD_NAME]);

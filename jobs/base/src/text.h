@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "door.h"
+
 /* Owner: the caller, on its stack. `length` counts all text, also what did not fit. */
 typedef struct weft__text {
     char *at; /* NULL only with capacity 0 */
@@ -13,7 +15,8 @@ typedef struct weft__text {
     size_t length;
 } weft__text;
 
-__attribute__((format(printf, 2, 3))) void weft__text_add(weft__text *t, const char *format, ...);
+WEFT__DOOR __attribute__((format(printf, 2, 3))) void weft__text_add(weft__text *t,
+                                                                     const char *format, ...);
 /* As they are; may hold NULs. */
 void weft__text_add_bytes(weft__text *t, const char *bytes, size_t count);
 /* In quotes, escaped for DOT and JSON. */

@@ -6,14 +6,16 @@
 
 #include <stdint.h>
 
+#include "door.h"
+
 enum { WEFT__JSON_PIECE_BYTES = 8 };
 
 /* Bytes of the sequence that `p` begins with, or 0 when it is none. `left`: bytes at `p`, at least
  * 1. */
-uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left);
+WEFT__DOOR uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left);
 
 /* The first character of a text that is not empty, as it stands inside a JSON string: `piece` gets
  * it, NUL-terminated; a byte that is not UTF-8 becomes U+FFFD. Returns where the text goes on. */
-const char *weft__json_piece(const char *text, char piece[WEFT__JSON_PIECE_BYTES]);
+WEFT__DOOR const char *weft__json_piece(const char *text, char piece[WEFT__JSON_PIECE_BYTES]);
 
 #endif

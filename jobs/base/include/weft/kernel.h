@@ -19,7 +19,8 @@
  * for AVX2, twice as wide, and the loader takes the better one (an indirect function: a call costs
  * as much as one of a shared library). Neither has fused multiply-add, which rounds once where the
  * other version rounds twice: all versions give the same bits. It is not inlined into its callers,
- * so give it a whole slice, not a row.
+ * so give it a whole slice, not a row. Keep the function static: clang with -flto does not link
+ * one that other sources call.
  *
  * One version only where there is no such choice: other processors than x86-64, C libraries
  * without indirect functions, builds that have AVX2 anyway (-march=...), and sanitizers, which
