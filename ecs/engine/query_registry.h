@@ -28,8 +28,8 @@ typedef struct weft__query_list {
  * Always:
  *   query_count = queries in the buckets <= bucket_count;
  *   handle_count = handles with a query = sum of the queries' references;
- *   handle_count + handles on the free list = handle_end - 1, handle_end <= handle_capacity (once
- *   there is a handle). */
+ *   handle_count + retired_count + handles on the free list = handle_end - 1, handle_end <=
+ *   handle_capacity (once there is a handle). */
 typedef struct weft__queries {
     weft__query_list *keyed; /* [component id]: those that can match (by one description) only
                                 where the component is */
@@ -43,6 +43,7 @@ typedef struct weft__queries {
     uint32_t handle_capacity;
     uint32_t free_handle;   /* head of the list of free handles, 0 = none */
     uint32_t handle_count;  /* alive */
+    uint32_t retired_count; /* indices whose handles are used up: none ever comes back */
     uint64_t match_version; /* +1 whenever a query gains a match */
     void *gathers;          /* open ones (gather.c); owner */
 } weft__queries;

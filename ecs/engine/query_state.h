@@ -158,10 +158,11 @@ struct weft__query {
 /* The id of a weft_query is {generation, index}. */
 #define WEFT__QUERY_INDEX_BITS 20
 #define WEFT__QUERY_INDEX_MASK ((1u << WEFT__QUERY_INDEX_BITS) - 1)
+#define WEFT__QUERY_GENERATION_LAST (UINT32_MAX >> WEFT__QUERY_INDEX_BITS)
 
 /* What a weft_query names: a share of a query, and a filter. Owner: world->front.queries, at one
- * address until the world ends. query == NULL: it is in the list of free handles, and users ==
- * 0. */
+ * address until the world ends or its generations are used up. query == NULL: it is in the list of
+ * free handles, and users == 0. */
 struct weft__query_handle {
     weft__query *query; /* NULL = free slot */
     weft__filter filter;

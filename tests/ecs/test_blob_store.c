@@ -95,6 +95,35 @@ Test(blob_store, a_generation_that_would_wrap_retires_its_slot)
     CHECK_U64((uint32_t)number(&number_type, 2).id, (uint32_t)first.id + 1);
 }
 
+Test(blob_store, a_reference_of_a_store_that_is_gone_is_never_one_of_a_later_store)
+{
+    weft_blob_store *first = store;
+    weft_blob_ref stale = number(&number_type, 1), ref;
+    uint32_t repeats = 0;
+    for (uint32_t i = 0; i < UINT16_MAX + 10; i++) { /* every number is given again */
+        make_store();
+        ref = number(&number_type, 1);
+        repeats += ref.id == stale.id || weft_blob_read(store, stale, NULL) != NULL;
+        if (i == 0) weft_blob_store_destroy(first);
+        drop_store();
+    }
+    CHECK_U64(repeats, 0);
+    make_store();
+}
+
+Test(blob_store, a_store_that_used_up_its_counts_ends_its_number)
+{
+    uint32_t number_of_it = store->number;
+    store->count_end = UINT16_MAX + 1;
+    drop_store();
+    for (uint32_t i = 0; i < UINT16_MAX; i++) {
+        make_store();
+        CHECK(store->number != number_of_it);
+        drop_store();
+    }
+    make_store();
+}
+
 Test(blob_store, the_count_of_references_cannot_overflow)
 {
     weft_blob_ref ref = number(&number_type, 1);

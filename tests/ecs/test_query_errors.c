@@ -2,6 +2,8 @@
 /* test_query_errors.c: what queries refuse: wrong descriptions, handles and calls, each with a text
  * that says what to do. */
 #include "query_fixture.h"
+#include "query_state.h"
+#include "world_state.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -89,6 +91,42 @@ Test(query_errors, null_stale_and_foreign_handles_are_refused_everywhere)
     CHECK(again.id != gone.id);
     CHECK_RESULT(weft_query_destroy(f.world, gone), WEFT_BAD_HANDLE);
     fixture_close(&other);
+    fixture_close(&f);
+}
+
+Test(query_errors, a_handle_never_comes_back_when_the_generations_of_its_place_end)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_query first = FIXTURE_QUERY(&f, {f.a}), last, next;
+    CHECK_OK(weft_query_destroy(f.world, first));
+    weft__query_handle *place = f.world->front.queries->handles[first.id & WEFT__QUERY_INDEX_MASK];
+    place->generation = WEFT__QUERY_GENERATION_LAST;
+    last = FIXTURE_QUERY(&f, {f.b});
+    CHECK_U64(last.id & WEFT__QUERY_INDEX_MASK, first.id & WEFT__QUERY_INDEX_MASK);
+    CHECK_OK(weft_query_destroy(f.world, last));
+    for (uint32_t i = 0; i < 3; i++) {
+        next = FIXTURE_QUERY(&f, {f.b});
+        CHECK((next.id & WEFT__QUERY_INDEX_MASK) != (first.id & WEFT__QUERY_INDEX_MASK));
+        CHECK_RESULT(weft_query_destroy_entities(f.world, first), WEFT_BAD_HANDLE);
+        CHECK_RESULT(weft_query_destroy(f.world, last), WEFT_BAD_HANDLE);
+        CHECK_OK(weft_query_destroy(f.world, next));
+    }
+    fixture_close(&f);
+}
+
+Test(query_errors, one_handle_a_frame_for_ever_names_one_query_each)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_query stale = FIXTURE_QUERY(&f, {f.a}), next;
+    CHECK_OK(weft_query_destroy(f.world, stale));
+    for (uint32_t i = 0; i < 10000; i++) {
+        next = FIXTURE_QUERY(&f, {f.b});
+        CHECK(next.id != stale.id);
+        CHECK_OK(weft_query_destroy(f.world, next));
+    }
+    CHECK_U64(f.world->front.queries->retired_count, 2);
     fixture_close(&f);
 }
 

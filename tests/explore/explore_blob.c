@@ -140,7 +140,7 @@ static void slot_reuse(void)
  * synchronisation see either nothing or the whole blob. */
 static weft_blob_ref first_of_store(void)
 {
-    return (weft_blob_ref){(uint64_t)(store->number << 16 | 1) << 32};
+    return (weft_blob_ref){(uint64_t)(store->number << 16 | store->first_count) << 32};
 }
 
 static void guess(void *argument)

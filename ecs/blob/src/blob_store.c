@@ -11,6 +11,7 @@
  * S3  release: CAS references - 1 -> last release: CAS to 0, which frees: every reader is over
  *     before its own release, so before the memory goes
  * S4  unlock: exchange of x_lock -> lock: CAS or exchange of x_lock
+ * S5  number_return: release of the number's first count -> number_take: CAS of it
  *
  * A CAS from 0 references never succeeds, so a blob on its way out is not found again: an insert of
  * equal content meanwhile makes a new blob. Who brought the count to 0 is the only one that unlinks
@@ -31,7 +32,8 @@
 #define STATE(generation, references) ((uint64_t)(generation) << 32 | (references))
 #define BUCKETS_FIRST 64u
 /* A generation is the number of the store and a count from 1: a reference of another store differs
- * in the word that is compared anyway. A slot whose count is used up is retired. */
+ * in the word that is compared anyway. A slot whose count is used up is retired. A number that is
+ * given again goes on counting where the store before it ended. */
 #define STORE_SHIFT 16
 #define COUNT_MASK ((1u << STORE_SHIFT) - 1)
 #define PAGE_BYTES ((size_t)4096)
@@ -126,7 +128,7 @@ static weft_result add_segment_locked(weft_blob_store *store, uint32_t segment)
         weft__alloc_zeroed(store->memory, WEFT__MEMORY_BLOBS, count, sizeof *slots, 8);
     if (slots == NULL) return WEFT_OUT_OF_MEMORY;
     /* All of them now: from S1 on an invented handle may look at any. */
-    const uint32_t first = store->number << STORE_SHIFT | 1;
+    const uint32_t first = store->number << STORE_SHIFT | store->first_count;
     for (size_t i = 0; i < count; i++) at_init(&slots[i].x_state, STATE(first, 0));
     at_store_rel(&store->x_segments[segment], (void *)slots); /* S1 */
     return WEFT_OK;
@@ -221,7 +223,9 @@ static void publish_locked(weft_blob_store *store, uint32_t index, const weft__b
     store->stats.blob_count++;
     store->stats.block_bytes += ((const weft__blob_header *)block->memory)->total_bytes;
     uint32_t generation = GENERATION(at_load_rlx(&slot->x_state)); /* rlx: set under the lock */
-    at_store_rel(&slot->x_state, STATE(generation, 1));            /* S2 */
+    uint32_t count = generation & COUNT_MASK;
+    if (count >= store->count_end) store->count_end = count + 1;
+    at_store_rel(&slot->x_state, STATE(generation, 1)); /* S2 */
 }
 
 weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *block,
@@ -270,14 +274,42 @@ static void remove_locked(weft_blob_store *store, uint32_t index, uint32_t gener
     store->free_first = index;
 }
 
-/* ---- public ---- */
+/* ---- numbers of stores ---- */
 
-/* Numbers of stores: 1..65,535, then from the beginning. */
-static uint32_t next_number(void)
+#define NUMBER_TAKEN UINT32_MAX /* by a living store, or its counts are used up */
+
+/* Of a number of 1..65,535: the first count of the next store that has it, less 1. */
+static weft_a32 *counts_of(uint32_t number)
 {
-    static weft_a32 x_given;
-    return at_add_rlx(&x_given, 1) % UINT16_MAX + 1; /* relaxed: only that they differ matters */
+    static weft_a32 x_counts[UINT16_MAX + 1];
+    return &x_counts[number];
 }
+
+/* A number that no living store has, and counts that none ever had with it. False: there is none.
+ */
+static bool number_take(weft_blob_store *store)
+{
+    static weft_a32 x_asked;
+    for (uint32_t i = 0; i < UINT16_MAX; i++) {
+        /* relaxed: where to look first; the CAS decides */
+        uint32_t number = at_add_rlx(&x_asked, 1) % UINT16_MAX + 1;
+        uint32_t counts = at_load_rlx(counts_of(number)); /* rlx: the CAS decides */
+        if (counts == NUMBER_TAKEN) continue;
+        if (!at_cas_ar(counts_of(number), &counts, NUMBER_TAKEN)) continue; /* S5 */
+        store->number = number;
+        store->first_count = store->count_end = counts + 1;
+        return true;
+    }
+    return false;
+}
+
+static void number_return(const weft_blob_store *store)
+{
+    if (store->count_end > COUNT_MASK) return;
+    at_store_rel(counts_of(store->number), store->count_end - 1); /* S5 */
+}
+
+/* ---- public ---- */
 
 weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own, const weft_os *os,
                                   uint32_t protection, weft_blob_store **out)
@@ -289,7 +321,6 @@ weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own,
     if (store == NULL) return WEFT_OUT_OF_MEMORY;
     if (memory == NULL) store->own_memory = copy;
     store->memory = memory != NULL ? memory : &store->own_memory;
-    store->number = next_number();
     store->os = os != NULL ? os : weft__os_default();
     store->protects = protection == WEFT_BLOB_PROTECT_ALWAYS ||
                       (protection == WEFT_BLOB_PROTECT_CHECKED && WEFT_IS_CHECKED);
@@ -297,9 +328,10 @@ weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own,
     store->bucket_count = BUCKETS_FIRST;
     store->buckets =
         weft__alloc(store->memory, WEFT__MEMORY_BLOBS, BUCKETS_FIRST, sizeof *store->buckets, 8);
-    if (store->buckets == NULL) {
+    if (store->buckets == NULL || !number_take(store)) {
+        weft_result result = store->buckets == NULL ? WEFT_OUT_OF_MEMORY : WEFT_LIMIT;
         weft_blob_store_destroy(store);
-        return WEFT_OUT_OF_MEMORY;
+        return result;
     }
     memset(store->buckets, 0xff, BUCKETS_FIRST * sizeof *store->buckets);
     *out = store;
@@ -330,6 +362,7 @@ void weft_blob_store_destroy(weft_blob_store *store)
     }
     weft__free(store->memory, WEFT__MEMORY_BLOBS, store->buckets, store->bucket_count,
                sizeof *store->buckets, 8);
+    if (store->number != 0) number_return(store);
     weft__memory own = store->own_memory; /* the hook outlives the store that it frees */
     weft__memory *memory = store->memory == &store->own_memory ? &own : store->memory;
     weft__free(memory, WEFT__MEMORY_BLOBS, store, 1, sizeof *store, _Alignof(weft_blob_store));

@@ -46,12 +46,14 @@ struct weft_blob_store {
     weft__memory *memory; /* of the world, or own_memory */
     weft__memory own_memory;
     const weft_os *os;
-    uint32_t number; /* in its references: 1..65,535 */
+    uint32_t number;      /* in its references: 1..65,535; 0: it has none yet */
+    uint32_t first_count; /* of its slots */
     bool protects;
     /* shared atomic */
     weft_a32 x_lock;                     /* 0 free, 1 held, 2 held and waited for */
     weft_aptr x_segments[BLOB_SEGMENTS]; /* blob_slot[BLOB_SEGMENT_FIRST << i], NULL until needed */
     /* guarded by the lock */
+    uint32_t count_end;  /* no slot had this count, or a later one */
     uint32_t slot_count; /* slots ever given out */
     uint32_t free_first; /* list of free slots, through `next` */
     uint32_t *buckets;   /* heads of the content table; bucket_count is a power of two */

@@ -62,8 +62,8 @@ typedef struct weft_query_desc {
 
 /* Makes a query, also while iterating. Null on failure: BAD_HANDLE, INVALID_ARGUMENT
  * (contradicting terms, WRITE of a SHARED component, a RESOURCE, DISABLED where enable bits do
- * not count), LIMIT (64 alternatives), OUT_OF_MEMORY, WRONG_PHASE (systems run). Cost:
- * O(archetypes that can match). */
+ * not count), LIMIT (64 alternatives; 2^32 handles), OUT_OF_MEMORY, WRONG_PHASE (systems run).
+ * A destroyed handle never names another query. Cost: O(archetypes that can match). */
 WEFT_API weft_query weft_query_create(weft_world *world, const weft_query_desc *desc);
 
 /* Releases the handle and its filters. Errors: BAD_HANDLE, BUSY while a system uses it. */

@@ -131,9 +131,9 @@ WEFT_API weft_result weft_world_destroy(weft_world *world);
 WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 
 /* The blob store of the world (<weft/blob.h>), created on first use with the world's memory hook
- * and destroyed with the world, after the last destruct hook. NULL when memory is exhausted, and
- * when the first use is in a system (weft_world_error). Threads: owner, the first time; the
- * store may be used by any thread. */
+ * and destroyed with the world, after the last destruct hook. NULL, with an error text, when memory
+ * is exhausted, for LIMIT (weft_blob_store_create), and when the first use is in a system. Threads:
+ * owner, the first time; the store may be used by any thread. */
 WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
 
 /* ---- errors ---- */

@@ -22,6 +22,14 @@
 
 /* ---- handles ---- */
 
+/* What is at an index whose generations are used up: no handle of it is alive again. */
+static const weft__query_handle retired_handle = {.query = NULL};
+
+static weft__query_handle *retired(void)
+{
+    return (weft__query_handle *)(uintptr_t)&retired_handle;
+}
+
 /* A free handle slot, made when there is none. 0: error set. */
 static uint32_t handle_reserve(weft_world *world)
 {
@@ -30,7 +38,9 @@ static uint32_t handle_reserve(weft_world *world)
     uint32_t index = queries->handle_end;
     if (index > WEFT__QUERY_INDEX_MASK) {
         weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "%u query handles exist: destroy those no longer needed", index - 1);
+                    "the %u places for query handles are taken or used up: keep queries instead of "
+                    "making them again and again",
+                    index - 1);
         return 0;
     }
     weft__query_handle **handles = weft__query_grow(
@@ -61,6 +71,22 @@ static weft_query handle_take(weft_world *world, uint32_t index, weft__query *qu
     handle->each_run = NULL;
     query->references++;
     return weft__query_handle_of(world, handle->generation << WEFT__QUERY_INDEX_BITS | index);
+}
+
+/* A slot without a query is free for the next handle; after its last generation it ends. */
+static void handle_release(weft_world *world, uint32_t index)
+{
+    weft__queries *queries = world->front.queries;
+    weft__query_handle *handle = queries->handles[index];
+    if (handle->generation == WEFT__QUERY_GENERATION_LAST) {
+        weft__query_free(world, handle, 1, sizeof *handle);
+        queries->handles[index] = retired();
+        queries->retired_count++;
+        return;
+    }
+    handle->generation++;
+    handle->next_free = queries->free_handle;
+    queries->free_handle = index;
 }
 
 /* ---- the shared part ---- */
@@ -401,10 +427,8 @@ weft_result weft_query_destroy(weft_world *world, weft_query query)
     weft__filter_reset(world, &handle->filter);
     query_drop(handle->query);
     handle->query = NULL;
-    handle->generation = (handle->generation + 1) % (1u << (32 - WEFT__QUERY_INDEX_BITS));
-    handle->next_free = world->front.queries->free_handle;
-    world->front.queries->free_handle = query.id & WEFT__QUERY_INDEX_MASK;
     world->front.queries->handle_count--;
+    handle_release(world, query.id & WEFT__QUERY_INDEX_MASK);
     return WEFT_OK;
 }
 
@@ -422,10 +446,10 @@ uint32_t weft_query_archetypes(const weft_world *world, weft_query query, weft_a
 
 /* ---- all queries of a world ---- */
 
-/* Frees a handle with its share of the query; NULL is fine. */
+/* Frees a handle with its share of the query. */
 static void handle_free(weft_world *world, weft__query_handle *handle)
 {
-    if (handle == NULL) return;
+    if (handle == retired()) return;
     if (handle->query != NULL) {
         weft__filter_reset(world, &handle->filter);
         query_drop(handle->query);

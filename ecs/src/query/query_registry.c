@@ -115,7 +115,8 @@ static const char *handles_check(const weft__queries *queries, uint64_t referenc
          i = queries->handles[i]->next_free)
         empty++;
     if (taken != queries->handle_count) return "handle_count is not the handles with a query";
-    if (taken + empty != used) return "a handle is neither taken nor free";
+    if (taken + empty + queries->retired_count != used)
+        return "a handle is neither taken, free nor used up";
     return references == taken ? NULL : "references are not the handles";
 }
 

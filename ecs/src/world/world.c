@@ -272,7 +272,12 @@ weft_blob_store *weft_world_blobs(weft_world *world)
     if (result != WEFT_OK) return NULL;
     result = weft__blob_store_make(&world->memory, NULL, world->desc.os, WEFT_BLOB_PROTECT_CHECKED,
                                    &world->blobs);
-    if (result != WEFT_OK) weft__error_memory(world, "weft_world_blobs");
+    if (result == WEFT_OUT_OF_MEMORY) weft__error_memory(world, "weft_world_blobs");
+    if (result == WEFT_LIMIT)
+        weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_world_blobs: the numbers of blob stores of this process are taken or "
+                    "used up: destroy worlds and stores that are not needed, or use one store for "
+                    "all");
     return world->blobs;
 }
 

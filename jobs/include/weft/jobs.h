@@ -41,8 +41,8 @@ typedef struct weft_job_graph weft_job_graph;
 typedef struct weft_job_context weft_job_context;
 
 /* A submitted job. {0, 0} is null and counts as done. A handle stays valid for ever: once the
- * job has ended it means "done", even after its slot was reused. One that this pool never issued
- * is refused; some cannot be told from old ones and count as done. */
+ * job has ended it means "done", even after its slot was reused (2^32 - 2 times at most). One that
+ * this pool never issued is refused; some cannot be told from old ones and count as done. */
 typedef struct weft_job_handle {
     uint32_t index;
     uint32_t generation; /* never 0 for a real job */

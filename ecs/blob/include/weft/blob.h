@@ -227,7 +227,8 @@ typedef struct weft_blob_info {
 } weft_blob_info;
 
 /* Creates a store, which the caller destroys. `desc` may be NULL (all defaults). Errors:
- * INVALID_ARGUMENT, OUT_OF_MEMORY. Threads: any. */
+ * INVALID_ARGUMENT, OUT_OF_MEMORY, LIMIT (65,535 stores are alive in the process, or that many
+ * had 65,535 blobs in one slot, one after the other). Threads: any. */
 WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
                                             weft_blob_store **out);
 
