@@ -113,6 +113,14 @@ typedef struct weft__clock {
     float dt;       /* of the last one */
 } weft__clock;
 
+/* What does not go back with the world: snapshots from before its moment are not restored. A value.
+ */
+typedef enum weft__pin_of { WEFT__PIN_SECTIONS, WEFT__PIN_SHARD, WEFT__PIN_COUNT } weft__pin_of;
+typedef struct weft__pin {
+    uint64_t moment; /* 0: none */
+    const char *why; /* a sentence for the refusal */
+} weft__pin;
+
 /* Who is told of calls while systems run: part of the world, set by the scheduler of checked
  * builds, else NULL. Any thread. */
 typedef struct weft__world_watch {
@@ -154,6 +162,8 @@ typedef struct weft__world_front {
     uint64_t structure_version;    /* +1 on every change of a row count, chunk list or tuple */
     weft__host host;               /* host.h */
     weft__clock clock;
+    uint64_t moments;                /* given out so far: weft_world_moment */
+    weft__pin pins[WEFT__PIN_COUNT]; /* changed by those that they are of */
     weft__world_watch watch;
     weft__extension extensions[WEFT__EXTENSION_COUNT];
     struct weft__queries *queries; /* query_registry.h */

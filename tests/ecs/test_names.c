@@ -2,6 +2,7 @@
 /* test_names.c: names of entities: both ways, unique on request, copied to instances, in error
  * texts, in random order against a naive model, with refused allocations. */
 #include "buffer_append.h"
+#include "name_table.h"
 #include "query_fixture.h"
 #include "random.h"
 
@@ -229,6 +230,98 @@ Test(names, a_refused_allocation_leaves_no_instance_and_no_name)
         CHECK(is_named(&f, e, "original"));
         for (uint32_t i = 0; i < 20 && result == WEFT_OK; i++)
             CHECK(is_named(&f, copies[i], "original"));
+        fixture_close(&f);
+        if (is_over) break;
+    }
+}
+
+Test(names, a_restore_gives_names_back_and_takes_later_ones_away)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_entity e[4], later, next;
+    weft_snapshot *empty, *named, *same;
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &empty));
+    FIXTURE_CREATE(&f, 4, e, f.a);
+    CHECK_OK(weft_entity_set_name(f.world, e[0], "boss"));
+    CHECK_OK(weft_entity_set_name(f.world, e[1], "boss"));
+    CHECK_OK(weft_entity_set_name(f.world, e[2], "gate"));
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &named));
+    CHECK_OK(weft_snapshot_take(f.world, named, &same));
+    for (int round = 0; round < 3; round++) {
+        const weft_snapshot *back = round == 1 ? same : named;
+        CHECK_OK(weft_entity_set_name(f.world, e[0], round == 0 ? "renamed" : ""));
+        CHECK_OK(weft_entity_destroy(f.world, e[1]));
+        FIXTURE_CREATE(&f, 1, &later, f.a);
+        CHECK_OK(weft_entity_set_name_unique(f.world, later, "bullet"));
+        CHECK_OK(weft_entity_set_name(f.world, e[3], "bullet"));
+        CHECK_OK(weft_snapshot_restore(f.world, back));
+        CHECK(is_named(&f, e[0], "boss") && is_named(&f, e[1], "boss"));
+        CHECK(is_named(&f, e[2], "gate") && is_named(&f, e[3], ""));
+        CHECK(weft_entity_equal(weft_entity_find(f.world, "boss"), e[0]));
+        CHECK(weft_entity_is_null(weft_entity_find(f.world, "bullet")));
+        CHECK_U64(weft_entity_search(f.world, "", NULL, 0), 3);
+        FIXTURE_CREATE(&f, 1, &next, f.a); /* has the handle of `later` */
+        CHECK(is_named(&f, next, ""));
+        CHECK_OK(weft_entity_set_name_unique(f.world, next, "bullet"));
+        CHECK_OK(weft_entity_destroy(f.world, next));
+    }
+    CHECK_OK(weft_snapshot_restore(f.world, empty));
+    CHECK_U64(weft_entity_search(f.world, "", NULL, 0), 0);
+    CHECK_OK(weft_snapshot_restore(f.world, same));
+    CHECK(is_named(&f, e[1], "boss"));
+    weft_snapshot_destroy(empty);
+    weft_snapshot_destroy(named);
+    weft_snapshot_destroy(same);
+    fixture_close(&f);
+}
+
+Test(names, names_of_the_dead_come_back_after_the_table_has_grown)
+{
+    for (uint32_t way = 0; way < 2; way++) {
+        fixture f;
+        char text[16];
+        static weft_entity e[1000];
+        weft_snapshot *snapshot;
+        fixture_open(&f, 0);
+        FIXTURE_CREATE(&f, 1000, e, f.a);
+        for (uint32_t i = 0; i < 500; i++)
+            CHECK_OK(weft_entity_set_name(f.world, e[i], text_of(i + 1, text)));
+        CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
+        CHECK_OK(weft_entity_destroy_many(f.world, e, 400));
+        if (way == 0) CHECK_OK(weft__names_reserve(f.world, 5000, 0)); /* and no name is set */
+        for (uint32_t i = 500; i < 1000 && way == 1; i++)
+            CHECK_OK(weft_entity_set_name(f.world, e[i], text_of(i + 1, text)));
+        CHECK_OK(weft_snapshot_restore(f.world, snapshot));
+        for (uint32_t i = 0; i < 1000; i++)
+            CHECK(is_named(&f, e[i], i < 500 ? text_of(i + 1, text) : ""));
+        for (uint32_t i = 0; i < 500; i++)
+            CHECK(weft_entity_equal(weft_entity_find(f.world, text_of(i + 1, text)), e[i]));
+        weft_snapshot_destroy(snapshot);
+        fixture_close(&f);
+    }
+}
+
+/* Every allocation refused in turn, while names are put back. */
+Test(names, a_refused_restore_leaves_the_names)
+{
+    for (uint64_t k = 1;; k++) {
+        fixture f;
+        weft_entity e[3];
+        weft_snapshot *snapshot;
+        fixture_open(&f, 0);
+        FIXTURE_CREATE(&f, 3, e, f.a);
+        CHECK_OK(weft_entity_set_name(f.world, e[0], "first"));
+        CHECK_OK(weft_entity_set_name(f.world, e[1], "second"));
+        CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
+        CHECK_OK(weft_entity_set_name(f.world, e[0], "third"));
+        test_memory_fail(&f.memory, k, false);
+        weft_result result = weft_snapshot_restore(f.world, snapshot);
+        bool is_over = f.memory.fail_at != 0;
+        test_memory_fail(&f.memory, 0, false);
+        CHECK(is_named(&f, e[0], result == WEFT_OK ? "first" : "third"));
+        CHECK(is_named(&f, e[1], "second"));
+        weft_snapshot_destroy(snapshot);
         fixture_close(&f);
         if (is_over) break;
     }

@@ -228,6 +228,30 @@ PLAIN_TEST(chunks_that_a_restore_made_again_leave_like_those_that_came)
     stage_end(&from);
 }
 
+PLAIN_TEST(a_snapshot_from_before_a_section_came_or_left_is_refused)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    weft_snapshot *before, *with;
+    CHECK_OK(weft_snapshot_take(to.world, NULL, &before));
+    CHECK_OK(weft_snapshot_restore(to.world, before)); /* nothing came yet */
+    CHECK_OK(weft_stream_load(stream, 2, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_RESULT(weft_snapshot_restore(to.world, before), WEFT_UNSUPPORTED);
+    CHECK(strstr(weft_world_error(to.world)->text, "sections came or left") != NULL);
+    section_check(&to, 2, COUNT_2);
+    CHECK_OK(weft_snapshot_take(to.world, NULL, &with));
+    CHECK_OK(weft_snapshot_restore(to.world, with));
+    CHECK_OK(weft_stream_unload(stream, 2));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_RESULT(weft_snapshot_restore(to.world, with), WEFT_UNSUPPORTED);
+    CHECK_U64(entities_of(to.world), 0);
+    weft_snapshot_destroy(before);
+    weft_snapshot_destroy(with);
+    stage_end(&to);
+    stage_end(&from);
+}
+
 /* Handles of entities that ended. */
 typedef struct graves {
     weft_entity at[64];

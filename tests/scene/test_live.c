@@ -267,6 +267,40 @@ PLAIN_TEST(a_broken_document_keeps_the_world_and_tells)
     end(&s);
 }
 
+PLAIN_TEST(a_link_touches_nothing_after_a_restore_to_before_its_last_change)
+{
+    static const char three[] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 2}}, "
+                                "\"b\": {\"Spin\": {\"speed\": 3}}, \"c\": {\"Spin\": {}}}}";
+    stage s;
+    weft_snapshot *before, *after;
+    begin(&s, two, WEFT_LIVE_KEEP);
+    CHECK_OK(weft_snapshot_take(s.world, NULL, &before));
+    CHECK_OK(weft_snapshot_restore(s.world, before)); /* the link has changed nothing since */
+    CHECK_U64(edit(&s, three).added, 1);
+    weft_entity c = weft_live_entity(s.live, "c");
+    CHECK_OK(weft_snapshot_take(s.world, NULL, &after));
+    CHECK_OK(weft_snapshot_restore(s.world, before));
+    weft_entity other = weft_entity_create(s.world, WEFT_ARCHETYPE(s.world, s.cast.spin));
+    CHECK(weft_entity_equal(other, c)); /* the handle of the undone object */
+    shelf_put(&s.files, "a.weft", two);
+    CHECK_OK(weft_live_refresh(s.live));
+    weft_live_report report;
+    CHECK_RESULT(weft_live_apply(s.live, 0, &report, sizeof report), WEFT_UNSUPPORTED);
+    CHECK_U64(report.errors, 1);
+    CHECK(strstr(weft_live_error(s.live, 0), "put back by a snapshot") != NULL);
+    CHECK(weft_entity_is_alive(s.world, other));
+    CHECK(weft_entity_is_null(weft_live_entity(s.live, "a")));
+    CHECK(weft_live_path(s.live, other) == NULL);
+    CHECK_OK(weft_snapshot_restore(s.world, after)); /* the link goes on */
+    CHECK(weft_entity_equal(weft_live_entity(s.live, "c"), c));
+    CHECK_OK(weft_live_apply(s.live, 0, &report, sizeof report));
+    CHECK_U64(report.removed, 1);
+    CHECK(!weft_entity_is_alive(s.world, c));
+    weft_snapshot_destroy(before);
+    weft_snapshot_destroy(after);
+    end(&s);
+}
+
 PLAIN_TEST(a_budget_is_kept_and_the_rest_comes_later)
 {
     static char many[40000];

@@ -8,6 +8,7 @@
 
 #include "memory_fault.h"
 #include "plain.h"
+#include "random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -580,5 +581,39 @@ PLAIN_TEST(a_system_younger_than_the_snapshot_sees_everything_after_it_is_restor
     CHECK_U64(seen_in_a_step(&f, &seen), all);
     CHECK_U64(seen_in_a_step(&f, &seen), 0);
     weft_snapshot_destroy(snapshot);
+    CHECK_OK(weft_world_destroy(f.world));
+}
+
+/* The moments that the past of a state has, told by a list beside it. */
+PLAIN_TEST(moments_are_in_the_past_of_the_states_that_were_after_them)
+{
+    enum { TAKEN = 12, ROUNDS = 400 };
+    fixture f = begin(1);
+    test_random random = test_random_init(0x3035);
+    weft_snapshot *snapshots[TAKEN] = {0};
+    static bool past[TAKEN + 1][ROUNDS + 1]; /* [TAKEN]: of the world */
+    uint64_t last = 0;
+    CHECK(!weft_world_has_moment(f.world, 0) && !weft_world_has_moment(f.world, 1));
+    for (int round = 0; round < ROUNDS; round++) {
+        uint32_t at = (uint32_t)test_random_below(&random, TAKEN);
+        switch (test_random_below(&random, 3)) {
+        case 0:
+            CHECK_U64(weft_world_moment(f.world), ++last);
+            past[TAKEN][last] = true;
+            break;
+        case 1:
+            weft_snapshot_destroy(snapshots[at]);
+            CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshots[at]));
+            memcpy(past[at], past[TAKEN], sizeof past[at]);
+            break;
+        default:
+            if (snapshots[at] == NULL) break;
+            CHECK_OK(weft_snapshot_restore(f.world, snapshots[at]));
+            memcpy(past[TAKEN], past[at], sizeof past[at]);
+        }
+        for (uint64_t m = 1; m <= last; m++)
+            CHECK(weft_world_has_moment(f.world, m) == past[TAKEN][m]);
+    }
+    for (int i = 0; i < TAKEN; i++) weft_snapshot_destroy(snapshots[i]);
     CHECK_OK(weft_world_destroy(f.world));
 }

@@ -474,6 +474,19 @@ static void check_sides(void)
     (void)weft_query_destroy(model.world, query);
 }
 
+/* Gids and other ranks do not go back: a snapshot from before the last step is refused. */
+static void check_restore(void)
+{
+    weft_snapshot *before, *after;
+    check(weft_snapshot_take(model.world, NULL, &before), "weft_snapshot_take");
+    check(weft_shard_step(model.shard, 0.1f), "weft_shard_step");
+    if (weft_snapshot_restore(model.world, before) != WEFT_UNSUPPORTED) weft_ranks_abort(2);
+    check(weft_snapshot_take(model.world, NULL, &after), "weft_snapshot_take");
+    check(weft_snapshot_restore(model.world, after), "weft_snapshot_restore");
+    weft_snapshot_destroy(before);
+    weft_snapshot_destroy(after);
+}
+
 int main(int argc, char **argv)
 {
     read_options(argc, argv);
@@ -495,6 +508,7 @@ int main(int argc, char **argv)
     run_steps();
     print_state("hash");
     if (options.dumps) dump_rows();
+    if (!options.leaks) check_restore();
     check_sides();
     weft_shard_destroy(model.shard);
     if (weft_world_destroy(model.world) != WEFT_OK) return 2;

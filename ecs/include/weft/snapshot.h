@@ -34,19 +34,32 @@ WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *
  *
  * Part of a snapshot: values, ids, the order of archetypes, chunks and rows, the number and time
  * of the step (weft_world_frame), what systems have seen as changed, the state of rates and
- * timers. Systems younger than the snapshot start again, with no timer set. Not part of it:
- * component types, handles of archetypes, systems, queries, recorders, entity names. Archetypes
+ * timers, names of entities. Systems younger than the snapshot start again, with no timer set. Not
+ * part of it: component types, handles of archetypes, systems, queries, recorders. Archetypes
  * made later keep their handles, but come last and match queries only once they are used or
  * requested again; after a change of the order the next step compiles the schedule.
  *
- * Errors: INVALID_ARGUMENT, WRONG_PHASE (as weft_snapshot_take), OUT_OF_MEMORY, with the world
- * as it was. Cost: O(metadata + bytes of the slices
- * that differ); in chunks where rows came, went or moved handles are compared, too. A slice counts
- * as different when it was written after the two states parted, on the way to either of them. */
+ * Errors: INVALID_ARGUMENT, WRONG_PHASE (as weft_snapshot_take), UNSUPPORTED (since it was taken
+ * sections of streams came or left, or a shard stepped), OUT_OF_MEMORY, with the world as it
+ * was. Cost: O(metadata + bytes of the slices that differ); in chunks where rows came, went or
+ * moved handles are compared, too. A slice counts as different when it was written after the two
+ * states parted, on the way to either of them. */
 WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);
 
 /* Frees a snapshot. NULL is ignored. */
 WEFT_API void weft_snapshot_destroy(weft_snapshot *snapshot);
+
+/* ---- what lives beside a world ---- */
+
+/* Marks the state that the world has now: a number from 1 on, never given twice. For what keeps
+ * handles of entities beside the world: it takes one after each change of what it knows, and asks
+ * weft_world_has_moment before it uses what it knows. Cost: O(1). */
+WEFT_API uint64_t weft_world_moment(weft_world *world);
+
+/* Whether a moment is in the past of the world: false once a snapshot that was taken before it
+ * put the world back, true again once one that was taken after it does. Cost: O(1), and a word
+ * for each restore that undid moments. */
+WEFT_API bool weft_world_has_moment(const weft_world *world, uint64_t moment);
 
 #ifdef __cplusplus
 }

@@ -41,7 +41,16 @@ struct weft__names {
     uint32_t text_end; /* numbers up to it were used */
     uint32_t text_capacity;
     uint32_t free_text;
-    uint32_t *buckets; /* [hash & mask] text; as many as text_capacity, a power of two */
+    uint32_t *buckets;      /* [hash & mask] text; as many as text_capacity, a power of two */
+    weft__names_kept *kept; /* held: what the living have now; NULL: not known */
+};
+
+/* References are counted by the owner of the world. */
+struct weft__names_kept {
+    uint32_t references;
+    uint32_t count; /* of names */
+    size_t bytes;   /* of `data` */
+    char data[];    /* one after the other: the entity, the text with its NUL */
 };
 
 /* Cut to what is kept, but not in the middle of a UTF-8 character. */
@@ -182,6 +191,19 @@ static weft_result texts_resize(weft_world *world, struct weft__names *names, ui
 
 /* ---- both ---- */
 
+void weft__names_let_go(weft_world *world, weft__names_kept *kept)
+{
+    if (kept != NULL && --kept->references == 0)
+        weft__free(&world->memory, WEFT__MEMORY_SNAPSHOTS, kept, 1, sizeof *kept + kept->bytes, 8);
+}
+
+/* The names are no longer those that a snapshot has. */
+static void kept_forget(weft_world *world)
+{
+    weft__names_let_go(world, world->names->kept);
+    world->names->kept = NULL;
+}
+
 /* Room for `extra` more names; entries of the dead go. */
 static weft_result entries_resize(weft_world *world, struct weft__names *names, uint32_t extra)
 {
@@ -193,6 +215,7 @@ static weft_result entries_resize(weft_world *world, struct weft__names *names, 
     name_entry *entries = weft__alloc_zeroed(&world->memory, CATEGORY, capacity, sizeof(name_entry),
                                              _Alignof(name_entry));
     if (entries == NULL) return WEFT_OUT_OF_MEMORY;
+    kept_forget(world); /* a snapshot may have names of those that are dead now */
     for (uint32_t i = 0; i < names->capacity; i++)
         if (!is_kept(world, &names->entries[i])) entry_unlink(names, &names->entries[i]);
     for (uint32_t i = 0; i < names->text_end; i++) names->texts[i].first = 0; /* linked below */
@@ -245,17 +268,88 @@ weft_entity weft__name_find(const weft_world *world, const weft__name_key *key, 
     return found;
 }
 
+/* There is room. */
+static void entry_set(struct weft__names *names, weft_entity entity, const weft__name_key *key)
+{
+    name_entry *entry = slot_of(names, entity.index);
+    if (entry->entity.version == 0) names->count++;
+    entry_unlink(names, entry);
+    entry->entity = entity;
+    if (key->text[0] != '\0') entry_link(names, entry, text_obtain(names, key));
+}
+
 weft_result weft__name_set(weft_world *world, weft_entity entity, const weft__name_key *key)
 {
     if (key->text[0] == '\0' && (world->names == NULL || world->names->capacity == 0))
         return WEFT_OK;
     if (weft__names_reserve(world, 1, 0) != WEFT_OK) return WEFT_OUT_OF_MEMORY;
-    name_entry *entry = slot_of(world->names, entity.index);
-    if (entry->entity.version == 0) world->names->count++;
-    entry_unlink(world->names, entry);
-    entry->entity = entity;
-    if (key->text[0] != '\0') entry_link(world->names, entry, text_obtain(world->names, key));
+    kept_forget(world);
+    entry_set(world->names, entity, key);
     return WEFT_OK;
+}
+
+/* ---- names of snapshots ---- */
+
+bool weft__names_keep(weft_world *world, weft__names_kept **out)
+{
+    const struct weft__names *names = world->names;
+    size_t bytes = 0, at = 0;
+    uint32_t count = 0;
+    *out = NULL;
+    if (names == NULL) return true;
+    for (uint32_t i = 0; i < names->capacity && names->kept == NULL; i++) {
+        const name_entry *entry = &names->entries[i];
+        if (!is_kept(world, entry)) continue;
+        bytes += sizeof entry->entity + strlen(names->texts[entry->text - 1].text) + 1;
+        count++;
+    }
+    if (names->kept == NULL && count == 0) return true;
+    if (names->kept == NULL) {
+        weft__names_kept *kept =
+            weft__alloc(&world->memory, WEFT__MEMORY_SNAPSHOTS, 1, sizeof *kept + bytes, 8);
+        if (kept == NULL) return false;
+        *kept = (weft__names_kept){1, count, bytes};
+        for (uint32_t i = 0; i < names->capacity; i++) {
+            const name_entry *entry = &names->entries[i];
+            if (!is_kept(world, entry)) continue;
+            const char *text = names->texts[entry->text - 1].text;
+            memcpy(kept->data + at, &entry->entity, sizeof entry->entity);
+            at += sizeof entry->entity;
+            memcpy(kept->data + at, text, strlen(text) + 1);
+            at += strlen(text) + 1;
+        }
+        world->names->kept = kept;
+    }
+    names->kept->references++;
+    *out = names->kept;
+    return true;
+}
+
+weft_result weft__names_put_reserve(weft_world *world, const weft__names_kept *kept)
+{
+    if (kept == NULL || world->names->kept == kept) return WEFT_OK;
+    return weft__names_reserve(world, kept->count, kept->count);
+}
+
+void weft__names_put(weft_world *world, weft__names_kept *kept)
+{
+    struct weft__names *names = world->names;
+    if (names == NULL || (kept != NULL && names->kept == kept)) return;
+    kept_forget(world);
+    if (names->capacity != 0) memset(names->entries, 0, names->capacity * sizeof(name_entry));
+    if (names->text_capacity != 0)
+        memset(names->buckets, 0, names->text_capacity * sizeof(uint32_t));
+    names->count = names->text_count = names->text_end = names->free_text = 0;
+    if (kept == NULL) return;
+    for (size_t at = 0; at < kept->bytes;) {
+        weft_entity entity;
+        memcpy(&entity, kept->data + at, sizeof entity);
+        const weft__name_key key = weft__name_key_of(kept->data + at + sizeof entity);
+        entry_set(names, entity, &key);
+        at += sizeof entity + strlen(key.text) + 1;
+    }
+    names->kept = kept;
+    kept->references++;
 }
 
 const char *weft__name_last(const weft_world *world, weft_entity entity)
@@ -310,6 +404,7 @@ weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity)
 void weft__names_fini(weft_world *world)
 {
     if (world->names == NULL) return;
+    kept_forget(world);
     texts_free(world, world->names);
     weft__free(&world->memory, CATEGORY, world->names->entries, world->names->capacity,
                sizeof(name_entry), _Alignof(name_entry));

@@ -31,6 +31,21 @@ weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t text
  */
 uint32_t weft__name_search(const weft_world *world, const char *part, weft_entity *out,
                            uint32_t capacity);
+/* ---- for snapshots ---- */
+
+/* The names that entities had at one time. Constant; shared by the table and all snapshots between
+ * which no name was set. */
+typedef struct weft__names_kept weft__names_kept;
+/* *out: the names of the living entities now, held; NULL: none has one. False: no memory. Cost:
+ * O(names) when one was set since the last time. */
+bool weft__names_keep(weft_world *world, weft__names_kept **out);
+/* Lets go. NULL is fine. */
+void weft__names_let_go(weft_world *world, weft__names_kept *kept);
+/* After it weft__names_put cannot fail. OUT_OF_MEMORY (no text). */
+weft_result weft__names_put_reserve(weft_world *world, const weft__names_kept *kept);
+/* Entities have these names, and no others (NULL: none). Cost: O(names), 1 when they have. */
+void weft__names_put(weft_world *world, weft__names_kept *kept);
+
 /* How many different names there are. */
 uint32_t weft__names_texts(const weft_world *world);
 void weft__names_fini(weft_world *world);

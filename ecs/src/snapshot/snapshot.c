@@ -308,7 +308,8 @@ static bool copy_world(taking *t)
     snapshot->archetype_count = archetypes;
     for (uint32_t i = 0; i < archetypes; i++)
         if (!copy_archetype(t, i)) return false;
-    return copy_dead(snapshot) && copy_resources(snapshot) && keep_states(snapshot);
+    return copy_dead(snapshot) && copy_resources(snapshot) && keep_states(snapshot) &&
+           weft__names_keep(world, &snapshot->names);
 }
 
 static weft_result take(taking *t, weft__timelines *timelines)
@@ -323,7 +324,7 @@ static weft_result take(taking *t, weft__timelines *timelines)
     snapshot->dt = world->front.clock.dt;
     if (t->previous != NULL)
         t->common = weft__timeline_common(timelines, t->previous->timeline, t->previous->version);
-    bool is_done = copy_world(t);
+    bool is_done = weft__past_keep(timelines, &snapshot->past) && copy_world(t);
     weft__free(&world->memory, CATEGORY, t->places, (size_t)t->id_end + 1, sizeof t->places[0], 4);
     if (is_done) return WEFT_OK;
     weft_snapshot_destroy(snapshot);
@@ -429,5 +430,7 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
                8);
     free_resources(snapshot);
     drop_states(snapshot);
+    weft__names_let_go(world, snapshot->names);
+    weft__past_free(world, &snapshot->past);
     weft__free(memory, CATEGORY, snapshot, 1, sizeof *snapshot, 8);
 }

@@ -411,6 +411,7 @@ static void put_all(restoring *r)
     for (uint32_t i = 0; i < snapshot->archetype_count; i++) order_archetype(r, i);
     put_resources(r);
     put_states(r);
+    weft__names_put(world, snapshot->names);
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;
     world->front.version = snapshot->version;
@@ -429,9 +430,13 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
     r->common = weft__timeline_common(timelines, snapshot->timeline, snapshot->version);
     weft__timeline *timeline =
         weft__timeline_begin(timelines, snapshot->timeline, snapshot->version);
-    if (timeline == NULL) return weft__error_memory(world, "weft_snapshot_restore");
-    weft__archetype_list before;
-    weft_result result = weft__archetypes_note(world, &before);
+    weft__past past = {0};
+    weft__archetype_list before = {0};
+    weft_result result = WEFT_OK;
+    if (timeline == NULL || !weft__past_fork(timelines, &snapshot->past, &past) ||
+        weft__names_put_reserve(world, snapshot->names) != WEFT_OK)
+        result = weft__error_memory(world, "weft_snapshot_restore");
+    if (result == WEFT_OK) result = weft__archetypes_note(world, &before);
     if (result == WEFT_OK) result = weft__archetypes_arrange(world, &snapshot->order);
     if (result == WEFT_OK) result = copy_buffers(r);
     if (result == WEFT_OK) result = find_or_make(r);
@@ -443,11 +448,26 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
     weft__archetype_list_free(world, &before);
     drop_buffers(r);
     if (result != WEFT_OK) {
+        weft__past_free(world, &past);
         weft__timeline_drop(timelines, timeline);
         return result;
     }
     copies_free(r);
     weft__timeline_enter(timelines, timeline);
+    weft__past_free(world, &timelines->past);
+    timelines->past = past;
+    return WEFT_OK;
+}
+
+/* Whether something would not go back with the world. */
+static weft_result pins_check(const weft_world *world, const weft_snapshot *snapshot)
+{
+    for (uint32_t i = 0; i < WEFT__PIN_COUNT; i++) {
+        const weft__pin *pin = &world->front.pins[i];
+        if (pin->moment == 0 || weft__past_has(&snapshot->past, pin->moment)) continue;
+        return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_snapshot_restore: after the snapshot was taken %s", pin->why);
+    }
     return WEFT_OK;
 }
 
@@ -460,6 +480,7 @@ weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapsh
                                     "weft_snapshot_take made of this world");
     weft_result result = weft__between_steps(world, "weft_snapshot_restore");
     if (result == WEFT_OK) result = weft__lent_refuse(world, "weft_snapshot_restore");
+    if (result == WEFT_OK) result = pins_check(world, snapshot);
     if (result == WEFT_OK) result = weft__snapshot_check_ids(world, "weft_snapshot_restore");
     if (result != WEFT_OK) return result;
     restoring r = {.world = world, .snapshot = snapshot};

@@ -11,6 +11,7 @@
 
 #include "archetype_order.h"
 #include "directory_dead.h"
+#include "name_table.h"
 #include "timeline.h"
 
 /* Values of a slice of a column. Reference counted by the owner. */
@@ -82,6 +83,8 @@ struct weft_snapshot {
     void **resources;                      /* [type id] copies, NULL */
     uint32_t type_count;
     void *states[WEFT__EXTENSION_COUNT]; /* of the world's extensions; NULL: none */
+    weft__names_kept *names;             /* of entities; held, NULL: none */
+    weft__past past;
 };
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "snapshot_state.h"
 
+#include <string.h>
+
 #define CATEGORY WEFT__MEMORY_SNAPSHOTS
 
 static void drop(weft_world *world, weft__timeline *timeline)
@@ -76,6 +78,62 @@ uint32_t weft__timeline_common(const weft__timelines *timelines, const weft__tim
     return version; /* not reached: all lines begin in one */
 }
 
+/* ---- moments ---- */
+
+void weft__past_free(weft_world *world, weft__past *past)
+{
+    weft__free(&world->memory, CATEGORY, past->spans, past->capacity, sizeof *past->spans, 8);
+    *past = (weft__past){0};
+}
+
+static bool past_copy(weft_world *world, const weft__past *from, uint32_t more, weft__past *out)
+{
+    *out = (weft__past){.count = from->count, .capacity = from->count + more, .after = from->after};
+    if (out->capacity == 0) return true;
+    out->spans = weft__alloc(&world->memory, CATEGORY, out->capacity, sizeof *out->spans, 8);
+    if (out->spans == NULL) return false;
+    if (from->count != 0) memcpy(out->spans, from->spans, from->count * sizeof *out->spans);
+    return true;
+}
+
+bool weft__past_keep(const weft__timelines *timelines, weft__past *out)
+{
+    uint64_t now = timelines->world->front.moments;
+    if (!past_copy(timelines->world, &timelines->past, 1, out)) return false;
+    if (out->after != now) out->spans[out->count++] = (struct weft__past_span){out->after, now};
+    out->after = UINT64_MAX;
+    return true;
+}
+
+bool weft__past_fork(const weft__timelines *timelines, const weft__past *kept, weft__past *out)
+{
+    if (!past_copy(timelines->world, kept, 0, out)) return false;
+    out->after = timelines->world->front.moments;
+    if (out->count != 0 && out->spans[out->count - 1].last == out->after)
+        out->after = out->spans[--out->count].after; /* no moment is undone */
+    return true;
+}
+
+bool weft__past_has(const weft__past *past, uint64_t moment)
+{
+    bool is_past = moment > past->after;
+    for (uint32_t i = 0; i < past->count && !is_past; i++)
+        is_past = moment > past->spans[i].after && moment <= past->spans[i].last;
+    return is_past;
+}
+
+uint64_t weft_world_moment(weft_world *world)
+{
+    return world == NULL ? 0 : ++world->front.moments;
+}
+
+bool weft_world_has_moment(const weft_world *world, uint64_t moment)
+{
+    if (world == NULL || moment == 0 || moment > world->front.moments) return false;
+    const weft__timelines *timelines = world->front.extensions[WEFT__EXTENSION_SNAPSHOTS].data;
+    return timelines == NULL || weft__past_has(&timelines->past, moment);
+}
+
 /* ---- of a world ---- */
 
 /* For the checker of invariants: every chunk of a snapshot holds a reference on each value. */
@@ -97,6 +155,7 @@ static void timelines_destroy(void *data)
 {
     weft__timelines *timelines = data;
     drop(timelines->world, timelines->current);
+    weft__past_free(timelines->world, &timelines->past);
     weft__free(&timelines->world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
 }
 

@@ -72,6 +72,7 @@ static void leave_free(weft__leave *leave)
 void weft__leave_push(weft__leave *leave)
 {
     weft__stream_section *s = &leave->stream->sections[leave->section];
+    weft__sections_pin(leave->stream->world);
     s->state = WEFT_SECTION_LEAVING;
     s->leave = leave;
     leave->job.run = leave_run;

@@ -316,6 +316,7 @@ weft_result weft__load_publish(weft_stream *stream, uint32_t section)
     s->load = NULL;
     s->state = WEFT_SECTION_LOADED;
     stream->world->lent.loads--;
+    weft__sections_pin(stream->world);
     weft_stream_stats *stats = &stream->streams->stats;
     stats->loads++;
     stats->loaded++;

@@ -47,3 +47,10 @@ void weft__loaded_free(weft_world *world, weft__loaded *l)
     weft__stream_free(world, l->names, l->name_bytes, 1);
     *l = (weft__loaded){0};
 }
+
+void weft__sections_pin(weft_world *world)
+{
+    world->front.pins[WEFT__PIN_SECTIONS] =
+        (weft__pin){weft_world_moment(world), "sections came or left, and streams do not go back: "
+                                              "restore a snapshot that was taken since"};
+}

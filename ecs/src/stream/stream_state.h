@@ -133,6 +133,9 @@ typedef struct weft__streams {
 /* Those of the world, or NULL. */
 weft__streams *weft__streams_of(const weft_world *world);
 
+/* A section came or left. */
+void weft__sections_pin(weft_world *world);
+
 static inline const weft__front_section *weft__section_of(const weft_stream *stream,
                                                           uint32_t section)
 {

@@ -107,8 +107,9 @@ WEFT_API void weft_live_stop(weft_live *live);
 
 /* Applies what is known to have changed, for about `budget_ns` (0: no bound); the rest comes with
  * the next call. At least one object is done by each. `report` may be NULL; `report_bytes`: sizeof
- * *report. Threads: owner. Errors: WRONG_PHASE, LIMIT, OUT_OF_MEMORY (goes on with the next call).
- * Cost: 10 ns when nothing has changed. */
+ * *report. Threads: owner. Errors: WRONG_PHASE, LIMIT, OUT_OF_MEMORY (goes on with the next call),
+ * UNSUPPORTED (a snapshot from before the last change of the link was restored: nothing is applied
+ * until a later one is). Cost: 10 ns when nothing has changed. */
 WEFT_API weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_report *report,
                                      size_t report_bytes);
 /* Looks at the files now, and bakes what has changed; weft_live_apply applies it. With
@@ -121,7 +122,7 @@ WEFT_API weft_result weft_live_refresh(weft_live *live);
 /* The mistakes of the last bake, as text with place and line: NULL beyond the last. Valid until the
  * next call of weft_live_apply or weft_live_refresh. Threads: owner. */
 WEFT_API const char *weft_live_error(weft_live *live, uint32_t index);
-/* The entity of an object; null: there is none. Threads: owner. */
+/* The entity of an object; null: there is none, or a restore undid it. Threads: owner. */
 WEFT_API weft_entity weft_live_entity(const weft_live *live, const char *path);
 /* The path of the object that an entity was made from; NULL: none. Threads: owner. */
 WEFT_API const char *weft_live_path(const weft_live *live, weft_entity entity);

@@ -317,7 +317,8 @@ typedef struct weft_scene_change {
  * O(1), and the making of the path. Threads: owner. */
 WEFT_API bool weft_scene_change_get(weft_scene *scene, uint32_t index, weft_scene_change *out);
 
-/* The entity that weft_scene_fill last made of an object; null: none. Threads: owner. */
+/* The entity that weft_scene_fill last made of an object; null: none, or a snapshot put the
+ * world of the schema back to before the fill. Threads: owner. */
 WEFT_API weft_entity weft_scene_entity(const weft_scene *scene, const char *path);
 
 /* Why an object is what it is, as text for people, or as one JSON object: its layers with file

@@ -169,6 +169,13 @@ void weft_live_stop(weft_live *live)
 
 /* ---- applying ---- */
 
+/* A snapshot put the world back to before the last change that the link made: what it knows of
+ * entities may be true of others. */
+static bool is_undone(const weft_live *live)
+{
+    return live->moment != 0 && !weft_world_has_moment(live->world, live->moment);
+}
+
 /* The next set of the list; NULL: there is none. */
 static weft__live_set *set_take(weft_live *live)
 {
@@ -213,12 +220,15 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
     live->report = (weft_live_report){0};
-    weft_result result = WEFT_OK;
-    if (live->current != NULL || at_load_acq(&live->x_waiting) != 0) /* LL1 */
+    weft_result result = is_undone(live) ? WEFT_UNSUPPORTED : WEFT_OK;
+    bool is_due = live->current != NULL || at_load_acq(&live->x_waiting) != 0; /* LL1 */
+    if (result == WEFT_OK && is_due) {
         result = sets_apply(live, budget_ns == 0 ? 0 : weft__live_now() + budget_ns);
+        live->moment = weft_world_moment(live->world);
+    }
     if (live->current != NULL)
         live->report.pending = live->current->changes.count - (live->phase == 1 ? live->next : 0);
-    live->report.errors = live->told == NULL ? 0 : live->told->errors.count;
+    while (weft_live_error(live, live->report.errors) != NULL) live->report.errors++;
     if (report != NULL) weft__sized_fill(report, report_bytes, &live->report, sizeof live->report);
     return result;
 }
@@ -235,13 +245,19 @@ weft_result weft_live_refresh(weft_live *live)
 
 const char *weft_live_error(weft_live *live, uint32_t index)
 {
+    if (live != NULL && is_undone(live))
+        return index != 0 ? NULL
+                          : "the world was put back by a snapshot that was taken before the last "
+                            "change from the documents: restore a later one, or stop the link, "
+                            "clear the world and start another";
     bool is_there = live != NULL && live->told != NULL && index < live->told->errors.count;
     return is_there ? live->told->errors.at[index] : NULL;
 }
 
 weft_entity weft_live_entity(const weft_live *live, const char *path)
 {
-    for (uint32_t i = 0; live != NULL && path != NULL && i < live->slots.count; i++)
+    if (live == NULL || path == NULL || is_undone(live)) return (weft_entity){0};
+    for (uint32_t i = 0; i < live->slots.count; i++)
         if (live->slots.at[i].key != 0 && strcmp(live->slots.at[i].path, path) == 0)
             return live->slots.at[i].entity;
     return (weft_entity){0};
@@ -249,6 +265,7 @@ weft_entity weft_live_entity(const weft_live *live, const char *path)
 
 const char *weft_live_path(const weft_live *live, weft_entity entity)
 {
-    const weft__live_slot *slot = live == NULL ? NULL : weft__live_slot_at(live, entity);
+    bool is_known = live != NULL && !is_undone(live);
+    const weft__live_slot *slot = is_known ? weft__live_slot_at(live, entity) : NULL;
     return slot == NULL ? NULL : slot->path;
 }

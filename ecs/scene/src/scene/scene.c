@@ -198,6 +198,9 @@ weft_entity weft_scene_entity(const weft_scene *scene, const char *path)
 {
     const weft_entity none = {0, 0};
     if (scene == NULL || path == NULL || scene->filled != scene->baked) return none;
+    if (scene->filled_moment != 0 &&
+        !weft_world_has_moment(scene->schema.world, scene->filled_moment))
+        return none;
     uint32_t node = weft__tree_find_path(&scene->tree, path);
     return node == WEFT__NONE || node >= scene->entities.count ? none : scene->entities.at[node];
 }

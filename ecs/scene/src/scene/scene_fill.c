@@ -55,6 +55,7 @@ weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
             scene->entities.at[i] = weft__fill_entity_of(&f, i);
         scene->entities.count = scene->tree.nodes.count;
         scene->filled = scene->baked;
+        scene->filled_moment = world == scene->schema.world ? weft_world_moment(world) : 0;
     } else if (f.entities.count != 0) {
         weft_entity_destroy_many(world, f.entities.at, f.entities.count);
     }

@@ -39,6 +39,7 @@ struct weft_scene {
     /* of the last fill */
     WEFT__LIST(weft_entity) entities; /* own ones, by node of the tree */
     uint64_t filled;                  /* the bake that it was of */
+    uint64_t filled_moment;           /* of the schema's world; 0: another one was filled */
 };
 
 #endif

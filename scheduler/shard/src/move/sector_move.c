@@ -162,6 +162,7 @@ weft_result weft__rows_sync(weft_shard *shard, weft_result result)
     moving *m = moving_of(shard);
     if (m == NULL) weft__transport_abort(1); /* without it the others would wait */
     result = sync(shard, m, result);
+    weft__shard_pin(shard);
     /* the first sync, in which all rows are new, needs far more memory than later ones */
     if (m->list.pair_capacity > KEPT_PAIRS && m->list.count < m->list.pair_capacity / 64)
         weft__moving_free(shard);

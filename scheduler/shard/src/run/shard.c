@@ -207,6 +207,7 @@ static void end_query(weft_shard *shard, weft_query query, bool ends_entities)
 void weft_shard_destroy(weft_shard *shard)
 {
     if (shard == NULL) return;
+    weft__front(shard->world)->pins[WEFT__PIN_SHARD].moment = 0;
     weft__plan_free(shard);
     while (shard->systems != NULL) {
         weft__shard_system *system = shard->systems;

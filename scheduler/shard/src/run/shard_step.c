@@ -27,6 +27,7 @@ weft_result weft_shard_exchange(weft_shard *shard)
 {
     weft_result result = weft__ghosts_begin(shard);
     if (result == WEFT_OK) result = weft__ghosts_end(shard);
+    weft__shard_pin(shard);
     (void)weft_world_advance_change_version(shard->world); /* later writes are changes */
     return weft_ranks_agree(result);
 }

@@ -10,6 +10,7 @@
 
 #include "sector_map.h"
 #include "transport.h"
+#include "world_front.h"
 
 /* Tags of rounds that may be open at once, and of others. */
 enum { WEFT__TAG_GHOSTS = 2, WEFT__TAG_NAMES, WEFT__TAG_NAMED, WEFT__TAG_ROWS };
@@ -100,6 +101,15 @@ struct weft_shard {
 static inline uint32_t weft__sector_stored(uint32_t sector)
 {
     return sector + 1;
+}
+
+/* What the shard and the other ranks know does not go back with this world. */
+static inline void weft__shard_pin(const weft_shard *shard)
+{
+    weft__front(shard->world)->pins[WEFT__PIN_SHARD] =
+        (weft__pin){weft_world_moment(shard->world),
+                    "its shard went on, and neither gids nor other ranks go back: load a "
+                    "checkpoint (weft_shard_load), or restore a snapshot that was taken since"};
 }
 
 static inline bool weft__sector_is_mine(const weft_shard *shard, uint32_t sector)
