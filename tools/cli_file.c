@@ -133,3 +133,25 @@ int weft_cli_file_probe(const char *command, const char *folder, const char *nam
     unlink(f.part);
     return 0;
 }
+
+int weft_cli_file_apart(const char *command, const char *out, const char *in)
+{
+    static const char *const beside[] = {"", ".part", ".new0"}; /* where it is made */
+    struct stat read, written;
+    char path[WEFT_CLI_PATH_BYTES + 8];
+    if (in == NULL || (strcmp(in, "-") == 0 ? fstat(STDIN_FILENO, &read) : stat(in, &read)) != 0 ||
+        !S_ISREG(read.st_mode))
+        return 0;
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        snprintf(path, sizeof path, "%s%s", out, beside[i]);
+        if (stat(path, &written) != 0 || written.st_dev != read.st_dev ||
+            written.st_ino != read.st_ino)
+            continue;
+        weft_cli_misuse(command,
+                        "%s and %s are one file, which would be written over: name another "
+                        "file to write to",
+                        path, in);
+        return -1;
+    }
+    return 0;
+}

@@ -34,4 +34,9 @@ int weft_cli_file_end(weft_cli_file *file);
  * is done; leaves nothing. Returns 0, or -1 after saying on stderr what is wrong. */
 int weft_cli_file_probe(const char *command, const char *folder, const char *name);
 
+/* Whether writing OUT leaves IN as it is: they are different files, by whatever paths. IN may be
+ * "-" for standard input, or NULL. Returns 0, or -1 after saying on stderr what is wrong (bad
+ * usage). */
+int weft_cli_file_apart(const char *command, const char *out, const char *in);
+
 #endif

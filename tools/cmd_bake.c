@@ -3,6 +3,7 @@
  * world file, once or each time when a file has changed.
  */
 #include "cli.h"
+#include "cli_file.h"
 #include "screen/screen_scene.h"
 
 #include <weft/scene_gltf.h>
@@ -162,6 +163,7 @@ static void print_escaped(FILE *file, const char *path)
  * makes no mistake. */
 static int write_depend(const struct options *o, const weft_scene *scene)
 {
+    if (weft_cli_file_apart("bake", o->depend, o->out) != 0) return WEFT_CLI_USAGE;
     FILE *file = fopen(o->depend, "w");
     if (file == NULL) return weft_cli_fail("bake", "--depend %s: %s", o->depend, strerror(errno));
     print_escaped(file, o->out);
@@ -256,6 +258,19 @@ static int explain(const struct options *o, weft_scene *scene)
 
 /* ---- the job ---- */
 
+/* Neither output is a file that the bake has read. */
+static bool are_apart(const struct options *o, const weft_scene *scene)
+{
+    const char *const outputs[] = {o->out, o->depend};
+    for (uint32_t k = 0; k < 2 && outputs[k] != NULL; k++) {
+        const char *read;
+        if (weft_cli_file_apart("bake", outputs[k], o->types) != 0) return false;
+        for (uint32_t i = 0; (read = weft_scene_file(scene, i)) != NULL; i++)
+            if (weft_cli_file_apart("bake", outputs[k], read) != 0) return false;
+    }
+    return true;
+}
+
 /* One bake with its reports. A first bake with mistakes writes nothing; a later one writes objects
  * with mistakes as they were. */
 static int bake_once(const struct options *o, const struct types *types, weft_scene *scene,
@@ -271,7 +286,8 @@ static int bake_once(const struct options *o, const struct types *types, weft_sc
     weft_scene_stats_get(scene, &stats, sizeof stats);
     *was_good |= result == WEFT_OK;
     const bool is_written = o->out != NULL && *was_good;
-    int code = is_written ? write_world(o, types, scene) : WEFT_CLI_OK;
+    int code = !is_written || are_apart(o, scene) ? WEFT_CLI_OK : WEFT_CLI_USAGE;
+    if (code == WEFT_CLI_OK && is_written) code = write_world(o, types, scene);
     if (code == WEFT_CLI_OK && is_written && o->depend != NULL) code = write_depend(o, scene);
     if (code == WEFT_CLI_OK) print_stats(o, &stats, is_written);
     if (code == WEFT_CLI_OK && o->explain != NULL) code = explain(o, scene);

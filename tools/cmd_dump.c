@@ -6,6 +6,7 @@
  * fields as bytes.
  */
 #include "cli.h"
+#include "cli_file.h"
 
 #include <weft/ecs.h>
 #include <weft/scene_gltf.h>
@@ -118,6 +119,7 @@ static int run_dump(int argc, char **argv)
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;
     if (first + 1 != argc) return weft_cli_misuse("dump", "name one file");
+    if (out != NULL && weft_cli_file_apart("dump", out, argv[first]) != 0) return WEFT_CLI_USAGE;
     if (is_read && out == NULL) return weft_cli_misuse("dump", "--read needs --out WORLD");
     weft_world *world;
     weft_result result =

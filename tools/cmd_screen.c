@@ -7,6 +7,7 @@
 #include "screen/screen.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char notes[] =
     "CATALOGUE is a file of two-line elements (TLE), or of OMM as CSV or JSON; '-' is "
@@ -58,6 +59,20 @@ static int check_choices(const struct screen_options *o, const char *out, const 
         return weft_cli_misuse("screen",
                                "--report writes all files to its folder: leave out --out");
     }
+    return WEFT_CLI_CONTINUE;
+}
+
+/* The names that filters ask for are not empty. */
+static int check_names(const struct screen_options *o)
+{
+    const struct {
+        const char *option, *value;
+    } names[] = {{"object", o->objects}, {"group", o->group}, {"exclude-group", o->without_group}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].value != NULL && names[i].value[strspn(names[i].value, ", ")] == '\0')
+            return weft_cli_misuse("screen",
+                                   "--%s '%s' names nothing: give a name, or leave it out",
+                                   names[i].option, names[i].value);
     return WEFT_CLI_CONTINUE;
 }
 
@@ -173,6 +188,7 @@ static int run_screen(int argc, char **argv)
     if (status == WEFT_CLI_CONTINUE) status = take_start(o, g.start);
     if (status == WEFT_CLI_CONTINUE) status = check_choices(o, g.out, g.report);
     if (status == WEFT_CLI_CONTINUE) status = check_limits(o);
+    if (status == WEFT_CLI_CONTINUE) status = check_names(o);
     if (status != WEFT_CLI_CONTINUE) return status;
     if (g.shards) {
         if (!weft_cli_ranks_here) return weft_cli_ranks_start(argv);

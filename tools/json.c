@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static void write_text(FILE *out, const char *text)
 {
@@ -106,4 +107,18 @@ void weft_json_close(weft_json *json)
     fputc('}', json->out);
     json->depth--;
     json->has_member = true;
+}
+
+void weft_json_clean(char *to, size_t capacity, const char *text, size_t bytes)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < bytes;) {
+        const unsigned char *c = (const unsigned char *)text + i;
+        const size_t step = weft__utf8_sequence(c, bytes - i), taken = step == 0 ? 1 : step;
+        if (length + taken >= capacity) break;
+        memcpy(to + length, step == 0 ? "?" : *c < ' ' || *c == 0x7f ? " " : text + i, taken);
+        length += taken;
+        i += taken;
+    }
+    to[length] = '\0';
 }

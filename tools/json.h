@@ -38,4 +38,9 @@ void weft_json_numbers(weft_json *json, const char *name, const double *values, 
 void weft_json_open(weft_json *json, const char *name);
 void weft_json_close(weft_json *json);
 
+/* Copies a text as it may stand in any file, with its NUL, cut between characters where it is
+ * longer than `capacity` - 1 bytes: control characters become blanks, bytes that are not UTF-8
+ * '?'. */
+void weft_json_clean(char *to, size_t capacity, const char *text, size_t bytes);
+
 #endif

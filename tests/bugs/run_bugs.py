@@ -180,6 +180,10 @@ def build_explorer(tree, entry, copy, program):
     return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
 
 
+def inside_tools(tree, source):
+    return os.path.relpath(source, tree.source).startswith("tools/")  # headers lie beside their sources there
+
+
 def command_in(tree, entry, copy, source, out):
     """The words that compile a source with the bug, quickly."""
     command = tree.commands[source]
@@ -192,12 +196,13 @@ def command_in(tree, entry, copy, source, out):
     words = [w for w in shlex.split(command) if w != "-Werror"]
     words = words[os.path.basename(words[0]) == "ccache":]
     words[words.index("-o") + 1] = out
-    return words + QUICK
+    return words + QUICK + (["-I" + os.path.dirname(source)] if inside_tools(tree, source) else [])
 
 
 def build_test(tree, entry, copy, test):
     """The same for a test: compile commands of the build, with the copy's folders in them."""
-    sources = [s for s in tree.commands if os.path.relpath(s, tree.source).startswith(tuple(LAYERS))]
+    places = (*LAYERS, "tools/")
+    sources = [s for s in tree.commands if os.path.relpath(s, tree.source).startswith(places)]
     sources.append(os.path.join(tree.source, test))
     objects = []
     for number, source in enumerate(changed_sources(tree, entry, sources)):
@@ -210,6 +215,8 @@ def build_test(tree, entry, copy, test):
     for folder, _, files in os.walk(own):
         objects += [os.path.join(folder, f) for f in files if f.endswith(".o")]
     libraries = [os.path.join(tree.top, p) for p in ("tests/libweft_test_support.a", "libweft_testable.a")]
+    if test.startswith(("tests/screen/", "tests/tools/")):
+        libraries.insert(0, os.path.join(tree.top, "tools/libweft_commands.a"))
     plain = os.path.join(tree.top, "tests/libweft_test_plain.a")
     binary = os.path.join(copy, "program")
     with open(os.path.join(tree.source, test)) as file:

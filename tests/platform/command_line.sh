@@ -109,6 +109,45 @@ objects
 expect 1 'not a world file' dump "$work/a.json" --out "$work/b.json"
 count=$((count + 1))
 "$weft" dump "$work/a.world" | cmp -s - "$work/b.json" || { failed=$((failed + 1)); echo 'FAILED: dump --out is not what dump prints'; }
+# apart FILE ARGUMENT...: a command that would write over what it reads is refused, and the file stays.
+apart() {
+    kept=$1
+    shift
+    cp "$kept" "$work/kept"
+    expect 2 'are one file' "$@"
+    count=$((count + 1))
+    cmp -s "$work/kept" "$kept" && return
+    failed=$((failed + 1))
+    echo "FAILED: weft $* has written over $kept"
+}
+mkdir -p "$work/apart/deep"
+cp "$work/level.weft" "$work/types.json" "$work/a.world" "$work/apart"
+printf '{"weft": 1, "use": {"more": "level.weft"}, "objects": {"all": {"each": "more"}}}' >"$work/apart/top.weft"
+(cd "$work/apart" && ln -s level.weft soft.world && ln level.weft hard.world)
+level=$work/apart/level.weft top=$work/apart/top.weft types=$work/apart/types.json
+apart "$top" bake "$top" --types "$types" -o "$top"
+for out in "$level" "$work/apart/deep/../level.weft" "$work/apart/soft.world" "$work/apart/hard.world"; do
+    apart "$level" bake "$top" --types "$types" -o "$out"
+    apart "$level" bake "$top" --types "$types" -o "$work/apart/new.world" --depend "$out"
+done
+apart "$types" bake "$top" --types "$types" -o "$types"
+apart "$types" bake "$top" --types "$types" -o "$work/apart/new.world" --depend "$types"
+"$weft" bake "$top" --types "$types" -o "$work/apart/new.world" >"$work/out" || failed=$((failed + 1))
+apart "$work/apart/new.world" bake "$top" --types "$types" -o "$work/apart/new.world" --depend "$work/apart/new.world"
+apart "$work/apart/a.world" dump "$work/apart/a.world" --out "$work/apart/./a.world"
+apart "$work/apart/a.world" dump --read "$work/apart/a.world" --out "$work/apart/a.world"
+for name in conjunctions.csv together.csv meta.json conjunctions.csv.part; do
+    cp "$level" "$work/apart/$name"
+    apart "$work/apart/$name" screen "$work/apart/$name" --out "$work/apart"
+    apart "$work/apart/$name" screen --scene "$work/apart/$name" --out "$work/apart"
+done
+"$weft" screen - --out "$work/apart" <"$work/apart/meta.json" >"$work/out" 2>&1
+[ $? -eq 2 ] && cmp -s "$level" "$work/apart/meta.json" || { failed=$((failed + 1)); echo 'FAILED: screen writes over standard input'; }
+[ -x "$(dirname "$weft")/weft-simulate" ] && apart "$level" simulate "$level" --timeline "$level"
+[ -x "$(dirname "$weft")/weft-shards" ] && for option in load data; do
+    ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" \
+        apart "$level" shard-demo sheep --save "$level" --$option "$level"
+done
 expect 0 '^create.single ' bench storage --list
 expect 0 '^filter.shared ' bench query --list
 expect 0 '^alloc ' stress --list

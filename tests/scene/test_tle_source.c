@@ -68,6 +68,16 @@ static const char *record_of(trial *t, const char *path)
     return record->text;
 }
 
+PLAIN_TEST(a_byte_order_mark_is_passed_over)
+{
+    trial *t = begin("\xef\xbb\xbf" ONE_1 "\n" ONE_2 "\nTWO\n" TWO_1 "\n" TWO_2 "\n");
+    CHECK_BAKES(t->scene, "sky.tle");
+    CHECK_OK(weft_scene_fill(t->scene, t->world));
+    CHECK_TEXT(record_of(t, "900"), ONE_1 "\n" ONE_2);
+    CHECK_TEXT(record_of(t, "902"), "TWO\n" TWO_1 "\n" TWO_2);
+    finish(t);
+}
+
 PLAIN_TEST(records_with_and_without_names)
 {
     trial *t = begin("# a comment\r\nCALSPHERE 1             \r\n" ONE_1 "\r\n" ONE_2

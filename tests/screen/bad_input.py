@@ -114,6 +114,17 @@ if done.returncode != 0 or meta["catalogue"]["objects"] != 2 or meta["together"]
     failures.append("stdin")
     print("FAILED stdin:", done.stdout, done.stderr, meta)
 case("a name that is not there", [catalogue, "--object", "NOTHERE"], 1, "--object: 'NOTHERE' is neither")
+for nothing in ("", ",", " , "):
+    case("a name that is empty", [catalogue, "--object", nothing], 2, "names nothing")
+    case("a group that is empty", [catalogue, "--group", nothing], 2, "names nothing")
+    case("another group that is empty", [catalogue, "--exclude-group", nothing], 2, "names nothing")
+case("names with blanks around them", [catalogue, "--object", "COSMOS , NOTHERE"], 1, "'NOTHERE' is neither")
+case("OMM with a mark", ["--strict", "--object", "ISS", file_of("mark.csv", "\ufeff" + omm)], 0, "1 objects")
+case("OMM with a blank number", ["--strict", file_of("blank.csv", omm.replace(",.0006703,", ", ,"))], 1, "ECCENTRICITY: ' ' is not")
+case("OMM cut between objects", ["--strict", file_of("cut.json", "[" + json.dumps(dict(zip(*[r.split(",") for r in omm.splitlines()]))) + ",\n")],
+     1, "before the ']'")
+case("TLE with a mark", ["--strict", file_of("mark.tle", "\ufeff" + ISS.split("\n", 1)[1])], 0, "1 objects")
+case("a file of UTF-16", [file_of("wide.csv", omm.encode("utf-16"))], 1, "save it as UTF-8")
 case("a group that is not there", [catalogue, "--group", "NOTHERE"], 1, "no group 'NOTHERE'; the largest are FLOCK")
 case("a filter beyond the search", [catalogue, "--max-km", "6"], 2, "raise that one")
 case("two folders", [catalogue, "--report", "x"], 2, "leave out --out")

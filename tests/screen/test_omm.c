@@ -134,3 +134,132 @@ Test(omm, files_that_end_early_or_are_something_else_are_told)
     expect(HEADER, 0, 0, &log);
     expect("[{\"OBJECT_NAME\":\"\\u", 0, 1, &log);
 }
+
+#define MARK "\xef\xbb\xbf"
+
+Test(omm, a_byte_order_mark_is_passed_over_and_utf_16_is_told)
+{
+    struct tle_catalogue c;
+    struct log log;
+    check_is_iss(MARK HEADER ISS_CSV, "ISS \"(ZARYA)\"");
+    check_is_iss(MARK "[" ISS_JSON "]", "ISS (ZARYA)");
+    check_is_iss(MARK ISS_TLE, "ISS (ZARYA)");
+    CHECK(read_text("\xff\xfe[", &log, &c) == TLE_FILE);
+    CHECK_TEXT(log.reason, "is UTF-16: save it as UTF-8");
+    CHECK(read_text("\xfe\xff", &log, &c) == TLE_FILE);
+}
+
+/* ISS_CSV or ISS_JSON with `old` replaced, in front of which and behind which `text` stands. */
+static const char *with(const char *from, const char *old, const char *new)
+{
+    static char texts[4][4096];
+    static uint32_t turn;
+    char *text = texts[turn++ % 4];
+    const char *at = strstr(from, old);
+    CHECK(at != NULL);
+    snprintf(text, sizeof texts[0], "%.*s%s%s", (int)(at - from), from, new, at + strlen(old));
+    return text;
+}
+
+Test(omm, what_is_no_number_is_told_in_csv_and_in_json)
+{
+    static const char *const bad[] = {" ",   "  ",  "",    "nan", "inf", "-inf", "0x1", "1e999",
+                                      "1 2", "0,1", "1_0", "1;",  ".",   "--1",  "1e",  "true"};
+    static const char *const fields[][2] = {
+        {"15.72125391", "15.72125391"}, {".0006703", "0.0006703"}, {"51.6416", "51.6416"},
+        {"247.4627", "247.4627"},       {"130.5360", "130.5360"},  {"325.0288", "325.0288"},
+        {"-.11606E-4", "-1.1606e-5"},   {"25544", "25544"}};
+    for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++)
+        for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+            struct log log;
+            char quoted[40];
+            expect(with(HEADER ISS_CSV, fields[f][0], bad[i]), 0, 1, &log);
+            snprintf(quoted, sizeof quoted, f == 7 ? "%s" : "\"%s\"", bad[i]);
+            expect(with("[" ISS_JSON "]", fields[f][1], quoted), 0, 1, &log);
+            if (strpbrk(bad[i], " ,") || bad[i][0] == '\0') continue;
+            expect(with("[" ISS_JSON "]", f == 7 ? "\"25544\"" : fields[f][1], bad[i]), 0, 1, &log);
+        }
+    struct log log;
+    expect(with(HEADER ISS_CSV, "25544", "25544.5"), 0, 1, &log);
+    CHECK_TEXT(log.reason, "NORAD_CAT_ID: 25544.5 is not a whole number");
+    expect(with("[" ISS_JSON "]", "\"25544\"", "25544.25"), 0, 1, &log);
+    expect(with("[" ISS_JSON "]", "0.0006703", "null"), 0, 1, &log);
+    CHECK_TEXT(log.reason, "ECCENTRICITY is missing");
+}
+
+Test(omm, members_and_columns_that_stand_twice_are_told)
+{
+    struct log log;
+    expect(with("[" ISS_JSON "]", "\"MEAN_MOTION\"", "\"ECCENTRICITY\":0,\"MEAN_MOTION\""), 0, 1,
+           &log);
+    CHECK_TEXT(log.reason, "ECCENTRICITY is there twice");
+    expect(with("[" ISS_JSON "]", "\"DECAY_DATE\":null", "\"BSTAR\":null"), 0, 1, &log);
+    CHECK_TEXT(log.reason, "BSTAR is there twice");
+    expect(with("[" ISS_JSON "]", "\"DECAY_DATE\"", "\"OBJECT_NAME\":\"X\",\"DECAY_DATE\""), 0, 1,
+           &log);
+    expect(with(HEADER ISS_CSV, "OBJECT_ID", "OBJECT_NAME"), 0, 1, &log);
+    CHECK_TEXT(log.reason, "OBJECT_NAME is there twice");
+}
+
+Test(omm, what_is_wrong_between_records_is_told_and_they_are_read)
+{
+    static const struct {
+        const char *head, *middle, *tail;
+        uint32_t problems;
+    } cases[] = {
+        {"[", ",", "]", 0},   {"", "\n", "\n", 0}, {"[", "][", "]", 0}, /* several files in one */
+        {"[", ",", "", 1},    {"[", ",", ",", 1},  {"[", ",", ",]", 1},
+        {"[", "", "]", 1},    {"[", ",,", "]", 1}, {"[,", ",", "]", 1},
+        {"[", ",", "] x", 1}, {"", ",", "", 1},    {"[", ",", "]]", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct log log;
+        char text[4096];
+        snprintf(text, sizeof text, "%s%s%s%s%s", cases[i].head, ISS_JSON, cases[i].middle,
+                 with(ISS_JSON, "25544", "25545"), cases[i].tail);
+        expect(text, 2, cases[i].problems, &log);
+    }
+    struct log log;
+    expect("[" ISS_JSON ",\n", 1, 1, &log);
+    CHECK(strstr(log.reason, "the file ends before the ']'") != NULL);
+    expect(with("[" ISS_JSON "]", ",\"BSTAR\"", "\"BSTAR\""), 0, 1, &log);
+    expect(with("[" ISS_JSON "]", "null}", "null,}"), 0, 1, &log);
+    expect(with(HEADER ISS_CSV, "OBJECT_ID", "\"OBJECT_ID\"x"), 1, 1, &log);
+    expect(with(HEADER ISS_CSV, "247.4627", "\"247.4627\"5"), 0, 1, &log);
+    expect(with(HEADER ISS_CSV, "247.4627", "247,4627"), 0, 1, &log);
+    expect(with(HEADER ISS_CSV, ".11606E-4,-.2182E-4,0", "\".11606E-4,-.2182E-4,0"), 0, 1, &log);
+    expect(HEADER "\"ISS\",,2008-09-20T12:25:40,15,.1,51,247,130,325,0,U,25544,292,1,0,0,0, ,\n", 1,
+           0, &log);
+}
+
+Test(omm, names_are_cut_between_characters_and_hold_what_files_can)
+{
+    static const struct {
+        const char *given, *kept;
+    } cases[] = {
+        {"12345678901234567890123\xc3\xa9", "12345678901234567890123"},
+        {"1234567890123456789012\xc3\xa9\xc3\xa9", "1234567890123456789012\xc3\xa9"},
+        {"123456789012345678901\xf0\x9f\x9b\xb0", "123456789012345678901"},
+        {"\xe9t\xc3", "?t?"}, /* Latin-1 */
+        {"a\tb\x7f"
+         "c",
+         "a b c"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tle_catalogue c;
+        struct log log;
+        CHECK(read_text(with(HEADER ISS_CSV, "\"ISS \"\"(ZARYA)\"\"\"", cases[i].given), &log,
+                        &c) == TLE_OK);
+        CHECK_TEXT(c.objects[0].name, cases[i].kept);
+        tle_catalogue_fini(&c);
+        CHECK(read_text(with("[" ISS_JSON "]", "ISS (ZARYA)", cases[i].given), &log, &c) == TLE_OK);
+        CHECK_TEXT(c.objects[0].name, cases[i].kept);
+        tle_catalogue_fini(&c);
+        if (strpbrk(cases[i].given, "\t\x7f")) continue; /* told in lines */
+        CHECK(read_text(with(ISS_TLE, "ISS (ZARYA)", cases[i].given), &log, &c) == TLE_OK);
+        CHECK_TEXT(c.objects[0].name, cases[i].kept);
+        tle_catalogue_fini(&c);
+    }
+    check_is_iss(with("[" ISS_JSON "]", "ISS (ZARYA)", "\\u00e9\\u2192\\ud83d"),
+                 "\xc3\xa9\xe2\x86\x92?");
+}

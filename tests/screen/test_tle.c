@@ -213,7 +213,7 @@ Test(tle, values_out_of_range_are_refused_by_name)
     expect_field(2, 27, "00x6703", "eccentricity: unexpected character 'x'");
     expect_field(2, 3, "25545", "catalogue number 25545 differs from 25544 on line 1");
     expect_field(2, 44, "        ", "mean anomaly is missing");
-    expect_field(1, 21, "367.51782528", "epoch day 367 is outside 0 to 366");
+    expect_field(1, 21, "367.51782528", "epoch day 367 is outside 1 to 366");
     expect_field(1, 21, "000.51782528", "epoch day 0 is outside 1 to 366");
     expect_field(1, 54, " 11606*4", "drag term: exponent must be a sign and a digit");
     expect_field(1, 3, "I5544", "catalogue number: 'I' is not an Alpha-5 letter");
@@ -232,6 +232,27 @@ Test(tle, of_duplicates_the_later_epoch_is_kept)
     CHECK_U64(c.bad_lines, 0);
     CHECK_U64(log.count, 1);
     CHECK_TEXT(c.objects[0].name, "NEW");
+    tle_catalogue_fini(&c);
+}
+
+Test(tle, of_equal_epochs_the_message_says_so)
+{
+    struct log log;
+    expect("A\n" ISS_1 ISS_2 "B\n" ISS_1 ISS_2, 1, 1, &log);
+    CHECK_TEXT(log.reason,
+               "object 25544 appears again on line 5 with the same epoch: this one is dropped");
+}
+
+Test(tle, a_nul_in_a_name_is_told)
+{
+    struct tle_catalogue c;
+    struct log log;
+    static const char text[] = "ISS\0 (ZARYA)\n" ISS_1 ISS_2;
+    CHECK(read_bytes(text, sizeof text - 1, &log, &c) == TLE_OK);
+    CHECK_U64(c.count, 1);
+    CHECK_U64(log.count, 1);
+    CHECK_U64(log.column, 4);
+    CHECK(strstr(log.reason, "byte 0x00 is not text") != NULL);
     tle_catalogue_fini(&c);
 }
 

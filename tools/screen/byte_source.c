@@ -39,7 +39,12 @@ int byte_source_open(struct byte_source *source, const char *path)
     source->block = malloc(BYTE_SOURCE_BLOCK);
     int reason = source->block ? 0 : ENOMEM;
     if (fstat(fileno(source->file), &status) == 0 && S_ISDIR(status.st_mode)) reason = EISDIR;
-    if (reason == 0) return 0;
+    if (reason == 0) {
+        if (byte_source_fill(source) && source->end - source->at >= 3 &&
+            memcmp(source->at, "\xef\xbb\xbf", 3) == 0)
+            source->at += 3;
+        return 0;
+    }
     byte_source_close(source);
     errno = reason;
     return -1;
@@ -48,6 +53,12 @@ int byte_source_open(struct byte_source *source, const char *path)
 void byte_source_memory(struct byte_source *source, const char *text, size_t size)
 {
     *source = (struct byte_source){.at = text, .end = text + size, .is_after_newline = 1};
+}
+
+int byte_source_is_utf16(const struct byte_source *source)
+{
+    return source->end - source->at >= 2 &&
+           (memcmp(source->at, "\xff\xfe", 2) == 0 || memcmp(source->at, "\xfe\xff", 2) == 0);
 }
 
 int byte_source_close(struct byte_source *source)

@@ -21,8 +21,8 @@ struct byte_source {
     char *block; /* [BYTE_SOURCE_BLOCK], owned; NULL: memory only */
 };
 
-/* Opens `path`; "-" is standard input. Returns 0, or -1 with the reason in errno (EISDIR for a
- * folder). */
+/* Opens `path`; "-" is standard input. A byte order mark of UTF-8 is passed over. Returns 0, or
+ * -1 with the reason in errno (EISDIR for a folder). */
 int byte_source_open(struct byte_source *source, const char *path);
 /* Reads `size` bytes of memory, which must stay. */
 void byte_source_memory(struct byte_source *source, const char *text, size_t size);
@@ -31,6 +31,9 @@ int byte_source_close(struct byte_source *source);
 
 /* Whether there is a next byte; reads the next block when there is none left. */
 int byte_source_fill(struct byte_source *source);
+
+/* Whether the file begins with a byte order mark of UTF-16; before the first byte is taken. */
+int byte_source_is_utf16(const struct byte_source *source);
 
 /* The next byte, or EOF. */
 static inline int byte_source_next(struct byte_source *source)

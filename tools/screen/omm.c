@@ -61,7 +61,8 @@ struct omm {
     uint64_t line, last_good; /* of the record; bytes read at the last good object */
     int is_bad;               /* the record: reported */
     int is_out_of_memory;
-    int ahead; /* a byte given back; EOF: none */
+    int is_in_array, is_first; /* JSON: behind '[', and no object since */
+    int ahead;                 /* a byte given back; EOF: none */
 };
 
 /* ---- bytes and problems ---- */
@@ -119,9 +120,12 @@ static void take_number(struct omm *o, enum member m, const char *text)
 {
     char *end;
     const double value = strtod(text, &end);
+    const int is_number = end != text;
     while (*end == ' ') end++;
-    if (end == text || *end != '\0' || !isfinite(value)) {
+    if (!is_number || *end != '\0' || text[strspn(text, " +-.0123456789eE")] != '\0') {
         problem(o, "%s: '%.40s' is not a number", members[m].name, text);
+    } else if (m == NUMBER && value != floor(value)) {
+        problem(o, "%s: %.12g is not a whole number", members[m].name, value);
     } else if (value < members[m].min || value > members[m].max) {
         problem(o, "%s %.8g is outside %g to %g", members[m].name, value, members[m].min,
                 members[m].max);
@@ -142,14 +146,21 @@ static void take_epoch(struct omm *o, const char *text)
 
 static void take_member(struct omm *o, enum member m, const char *text)
 {
-    if (m == MEMBERS) return;
-    o->seen |= 1u << m;
     if (m == NAME)
-        snprintf(o->object.name, sizeof o->object.name, "%.24s", text);
+        tle_name_set(o->object.name, text, strlen(text));
     else if (m == EPOCH)
         take_epoch(o, text);
     else
         take_number(o, m, text);
+}
+
+/* Whether the member is used; the second of a record is a problem. */
+static int is_taken(struct omm *o, enum member m)
+{
+    if (m == MEMBERS) return 0;
+    if ((o->seen & 1u << m) != 0) problem(o, "%s is there twice", members[m].name);
+    o->seen |= 1u << m;
+    return 1;
 }
 
 static void record_end(struct omm *o)
@@ -159,8 +170,6 @@ static void record_end(struct omm *o)
     for (enum member m = NUMBER; m < MEMBERS; m++)
         if ((o->seen & 1u << m) == 0) problem(o, "%s is missing", members[m].name);
     if (o->is_bad) return;
-    for (char *c = o->object.name; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
     o->object.number = (uint32_t)o->values[NUMBER];
     o->object.line = (uint32_t)o->line;
     e->mean_motion = o->values[MEAN_MOTION] * ORBIT_TWO_PI / 1440.0;
@@ -190,9 +199,13 @@ static int csv_field(struct omm *o, char text[text_bytes])
         } else if (!is_quoted && (c == ',' || c == '\n')) {
             break;
         }
-        if (c != '\r' && length < text_bytes - 1) text[length++] = (char)c;
+        if (c != '\r' && length < text_bytes - 1) text[length++] = (char)(c == 0 ? 1 : c);
     }
-    while (is_quoted && c != ',' && c != '\n' && c != EOF) c = next(o);
+    if (is_quoted && c == EOF) problem(o, "CSV: the file ends within quotes");
+    while (is_quoted && c != ',' && c != '\n' && c != EOF) {
+        if (c != ' ' && c != '\r') problem(o, "CSV: '%c' behind the quote that ends a field", c);
+        c = next(o);
+    }
     text[length] = '\0';
     return c;
 }
@@ -204,7 +217,8 @@ static uint32_t csv_header(struct omm *o, enum member columns[columns_max])
     uint32_t count = 0;
     for (int c = ','; c == ',';) {
         c = csv_field(o, text);
-        if (count < columns_max) columns[count++] = member_of(text);
+        if (count < columns_max) columns[count] = member_of(text);
+        count++;
     }
     return count;
 }
@@ -220,7 +234,10 @@ static int csv_record(struct omm *o, const enum member *columns, uint32_t count)
     record_begin(o);
     for (c = ','; c == ','; column++) {
         c = csv_field(o, text);
-        if (column < count) take_member(o, columns[column], text);
+        const enum member m = column < count && column < columns_max ? columns[column] : MEMBERS;
+        if (is_taken(o, m)) take_member(o, m, text);
+        if (column >= count && text[strspn(text, " ")] != '\0')
+            problem(o, "'%.40s' is behind the last of %u fields", text, count);
     }
     if (column < count) problem(o, "truncated: %u of %u fields", column, count);
     record_end(o);
@@ -229,12 +246,25 @@ static int csv_record(struct omm *o, const enum member *columns, uint32_t count)
 
 /* ---- JSON ---- */
 
+static void put_byte(char *text, uint32_t *length, unsigned byte)
+{
+    if (*length < text_bytes - 1) text[(*length)++] = (char)(byte == 0 ? 1 : byte);
+}
+
+/* A character of an escape; halves of pairs, which no name of a satellite needs, become '?'. */
 static void put_utf8(char *text, uint32_t *length, unsigned code)
 {
-    if (code < 0x80 && *length < text_bytes - 1)
-        text[(*length)++] = (char)code;
-    else if (*length < text_bytes - 1)
-        text[(*length)++] = '?'; /* names of satellites are ASCII */
+    if (code >= 0xd800 && code < 0xe000) code = '?';
+    if (code < 0x80) {
+        put_byte(text, length, code);
+    } else if (code < 0x800) {
+        put_byte(text, length, 0xc0 | code >> 6);
+        put_byte(text, length, 0x80 | (code & 0x3f));
+    } else {
+        put_byte(text, length, 0xe0 | code >> 12);
+        put_byte(text, length, 0x80 | (code >> 6 & 0x3f));
+        put_byte(text, length, 0x80 | (code & 0x3f));
+    }
 }
 
 static unsigned json_escape(struct omm *o)
@@ -242,7 +272,7 @@ static unsigned json_escape(struct omm *o)
     unsigned code = 0;
     const int c = next(o);
     if (c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f') return ' ';
-    if (c != 'u') return (unsigned)c;
+    if (c != 'u') return c == EOF ? '?' : (unsigned)c;
     for (int i = 0; i < 4; i++) {
         const int digit = next(o);
         if (!isxdigit(digit)) return '?';
@@ -257,8 +287,10 @@ static int json_string(struct omm *o, char text[text_bytes])
     uint32_t length = 0;
     int c = next(o);
     for (; c != EOF && c != '"'; c = next(o)) {
-        const unsigned code = c == '\\' ? json_escape(o) : (unsigned)c;
-        put_utf8(text, &length, code);
+        if (c == '\\')
+            put_utf8(text, &length, json_escape(o));
+        else
+            put_byte(text, &length, (unsigned)c);
     }
     text[length] = '\0';
     return c == '"';
@@ -275,9 +307,7 @@ static int json_value(struct omm *o, char text[text_bytes])
         depth += c == '{' || c == '[';
         depth -= (c == '}' || c == ']') && depth > 0;
         if (c == '"' && !json_string(o, text)) return 0;
-        if (depth == 0 && (isalnum(c) || c == '-' || c == '+' || c == '.') &&
-            length < text_bytes - 1)
-            text[length++] = (char)c;
+        if (depth == 0 && c != '}' && c != ']') put_byte(text, &length, (unsigned)c);
         c = next(o);
     } while (c != EOF && (depth > 0 || (c != ',' && c != '}' && c != ']' && !isspace(c))));
     text[length] = '\0';
@@ -295,9 +325,13 @@ static int json_object(struct omm *o)
         if (!json_string(o, name) || next_solid(o) != ':' || !json_value(o, value)) break;
         const enum member m = member_of(name);
         const int is_null = strcmp(value, "null") == 0;
-        if (!(is_null && m != EPOCH)) take_member(o, m, value);
+        if (is_taken(o, m)) {
+            if (is_null && m != NAME) problem(o, "%s is missing", members[m].name);
+            if (!is_null) take_member(o, m, value);
+        }
         c = next_solid(o);
-        if (c == ',') c = next_solid(o);
+        if (c == '"') problem(o, "JSON: a comma is missing between members");
+        if (c == ',' && (c = next_solid(o)) == '}') problem(o, "JSON: a comma before '}'");
     }
     if (c != '}') {
         problem(o, "JSON: expected a member or '}'%s", c == EOF ? ", the file ends" : "");
@@ -307,14 +341,25 @@ static int json_object(struct omm *o)
     return 1;
 }
 
-/* An array of objects, one object, or objects line by line. */
+/* An array of objects, one object, or objects line by line. What is wrong between objects is
+ * told, and they are read. */
 static int json_record(struct omm *o)
 {
-    int c = next_solid(o);
-    while (c == '[' || c == ',' || c == ']') c = next_solid(o);
+    int c = next_solid(o), commas = 0;
+    record_begin(o);
+    if (!o->is_in_array && c == '[') {
+        o->is_in_array = o->is_first = 1;
+        return 1;
+    }
+    for (; c == ','; c = next_solid(o)) commas++;
+    const int wanted = o->is_in_array && !o->is_first && c == '{';
+    if (c == EOF && o->is_in_array) problem(o, "JSON: the file ends before the ']' of its array");
+    if (commas > wanted) problem(o, "JSON: a comma without an object behind it");
+    if (commas < wanted) problem(o, "JSON: a comma is missing between objects");
+    o->is_first = 0;
     if (c == EOF) return 0;
     if (c == '{') return json_object(o);
-    record_begin(o);
+    if (c == ']' && o->is_in_array) return o->is_in_array = 0, 1;
     problem(o, "JSON: expected an object, not '%c'", isprint(c) ? c : '?');
     return 0;
 }

@@ -390,8 +390,8 @@ static int finish(const struct screen_options *o, const struct screen_filter *fi
 static int run(const struct screen_options *o, struct screen_result *r)
 {
     struct screen_filter filter = {.is_named = NULL};
-    if (screen_files_prepare(o)) return WEFT_CLI_FAILED;
-    int status = screen_load(o, r);
+    int status = screen_files_prepare(o);
+    if (status == WEFT_CLI_OK) status = screen_load(o, r);
     if (status == WEFT_CLI_OK) status = screen_filter_init(&filter, o, r);
     if (status == WEFT_CLI_OK) {
         r->filter = o->is_json && !o->is_top && !o->ranks ? &filter : NULL;

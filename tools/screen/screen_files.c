@@ -16,7 +16,14 @@ static const char approaches_csv[] = "conjunctions.csv";
 
 int screen_files_prepare(const struct screen_options *o)
 {
-    return o->out ? weft_cli_file_probe("screen", o->out, approaches_csv) : 0;
+    static const char *const names[] = {approaches_csv, "together.csv", "meta.json", "index.html"};
+    char path[WEFT_CLI_PATH_BYTES];
+    for (size_t i = 0; o->out && i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", o->out, names[i]);
+        if (weft_cli_file_apart("screen", path, o->path)) return WEFT_CLI_USAGE;
+    }
+    return o->out && weft_cli_file_probe("screen", o->out, approaches_csv) ? WEFT_CLI_FAILED
+                                                                           : WEFT_CLI_OK;
 }
 
 /* ---- conjunctions.csv, together.csv ---- */

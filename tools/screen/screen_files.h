@@ -8,7 +8,8 @@
 
 #include "screen.h"
 
-/* Tries the directory before the work is done. Returns 0, or -1 after saying what is wrong. */
+/* Tries the directory before the work is done; refuses to write over the catalogue. Returns
+ * WEFT_CLI_OK, or another status after saying what is wrong. */
 int screen_files_prepare(const struct screen_options *options);
 
 /* Writes all of them. Returns 0, or -1 after saying what is wrong. */

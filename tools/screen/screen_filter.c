@@ -42,14 +42,17 @@ static int take_objects(struct screen_filter *f, const char *list, const struct 
     f->is_named = calloc((size_t)c->count + 1, 1);
     if (!f->is_named) return weft_cli_fail("screen", "out of memory");
     while (*list) {
-        const size_t length = strcspn(list, ",");
+        list += strspn(list, " ");
+        size_t length = strcspn(list, ",");
+        const size_t whole = length;
+        while (length > 0 && list[length - 1] == ' ') length--;
         if (length > 0 && name_objects(f, c, list, length) == 0) {
             return weft_cli_fail("screen",
                                  "--object: '%.*s' is neither the number nor part of the name of "
                                  "an object of this catalogue near the window",
                                  (int)length, list);
         }
-        list += length + (list[length] == ',');
+        list += whole + (list[whole] == ',');
     }
     return WEFT_CLI_OK;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "moment.h"
 #include "omm.h"
 #include "orbit_math.h"
@@ -220,8 +221,9 @@ static int parse_first(struct reader *r, struct tle_object *object)
     object->number = catalogue_number(&f);
     object->line = (uint32_t)r->line.number;
     const int year = (int)ranged_field(&f, 18, 2, "epoch year", 99.0);
-    const double day = ranged_field(&f, 20, 3, "epoch day", 366.0);
-    if (day < 1.0) field_problem(&f, 20, "epoch day %g is outside 1 to 366", day);
+    const double day = number_field(&f, 20, 3, "epoch day");
+    if (!(day >= 1.0 && day <= 366.0))
+        field_problem(&f, 20, "epoch day %g is outside 1 to 366", day);
     const double fraction = f.text[23] == '.' ? ranged_field(&f, 23, 9, "epoch day", 1.0) : -1.0;
     if (fraction < 0.0) field_problem(&f, 23, "epoch day: '.' expected");
     (void)number_field(&f, 33, 10, "first derivative of mean motion");
@@ -284,11 +286,17 @@ static void drop_pending(struct reader *r)
                (unsigned)r->pending.number);
 }
 
+void tle_name_set(char name[TLE_NAME_BYTES], const char *text, size_t bytes)
+{
+    memset(name, 0, TLE_NAME_BYTES);
+    weft_json_clean(name, TLE_NAME_BYTES, text, bytes);
+}
+
 static void take_name(struct reader *r)
 {
     const char *text = r->line.text;
-    if (text[0] == '0' && text[1] == ' ') text += 2; /* the three-line form of some sources */
-    for (uint32_t i = 0; text[i] != '\0'; i++) {
+    const int is_third = text[0] == '0' && text[1] == ' '; /* the three-line form of some sources */
+    for (uint32_t i = 0; i < r->line.length; i++) {
         const unsigned char c = (unsigned char)text[i];
         if (c >= ' ' && c != 0x7f) continue;
         r->catalogue->bad_lines++;
@@ -297,7 +305,7 @@ static void take_name(struct reader *r)
         r->name[0] = '\0';
         return;
     }
-    snprintf(r->name, sizeof r->name, "%.24s", text);
+    tle_name_set(r->name, text + 2 * is_third, r->line.length - 2 * (size_t)is_third);
 }
 
 static void take_first(struct reader *r)
@@ -410,9 +418,14 @@ void tle_drop_duplicates(struct tle_catalogue *c, const char *path, tle_report_f
     for (uint32_t i = 0; i < c->count; i++) {
         if (i + 1 < c->count && c->objects[i + 1].number == c->objects[i].number) {
             c->duplicates++;
+            const struct sgp4_elements *a = &c->objects[i].elements;
+            const struct sgp4_elements *b = &c->objects[i + 1].elements;
+            const int is_same =
+                a->epoch_day == b->epoch_day && a->epoch_fraction == b->epoch_fraction;
             problem_at(r, c->objects[i].line, 0,
-                       "object %u appears again on line %u with a later epoch: this one is dropped",
-                       (unsigned)c->objects[i].number, (unsigned)c->objects[i + 1].line);
+                       "object %u appears again on line %u with %s epoch: this one is dropped",
+                       (unsigned)c->objects[i].number, (unsigned)c->objects[i + 1].line,
+                       is_same ? "the same" : "a later");
             continue;
         }
         c->objects[kept++] = c->objects[i];
@@ -461,8 +474,13 @@ enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
     enum tle_result result = open_file(&r);
     if (result != TLE_OK) return result;
     const enum omm_form form = omm_form_of(&r.source);
-    result = form == OMM_NONE ? read_lines(&r)
-                              : omm_read(form, &r.source, path, report, user, catalogue);
+    if (byte_source_is_utf16(&r.source)) {
+        problem_at(&r, 0, 0, "is UTF-16: save it as UTF-8");
+        result = TLE_FILE;
+    } else {
+        result = form == OMM_NONE ? read_lines(&r)
+                                  : omm_read(form, &r.source, path, report, user, catalogue);
+    }
     catalogue->cksum = byte_source_cksum(&r.source);
     catalogue->bytes = r.source.bytes;
     const int reason = byte_source_close(&r.source);

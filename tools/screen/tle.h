@@ -5,8 +5,9 @@
  * An object is two lines of 69 characters, or three with a name in front. The file is untrusted:
  * every field is checked, a bad object is reported with file, line, column and reason and left
  * out, and reading goes on. Memory is bounded by the number of good objects, whatever the file
- * holds. Lines may end in LF or CRLF, blank lines and lines starting with # are skipped,
- * characters after column 69 are ignored, catalogue numbers may be Alpha-5 (T0123 = 270123).
+ * holds. Lines may end in LF or CRLF, a byte order mark, blank lines and lines starting with # are
+ * skipped, characters after column 69 are ignored, catalogue numbers may be Alpha-5 (T0123 =
+ * 270123).
  *
  * Of two sets with the same catalogue number the one with the later epoch is kept (of equal
  * epochs, the one further down); each one dropped is reported, too.
@@ -63,6 +64,10 @@ enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
  * lines of problems count from the begin of the text, their path is NULL. */
 int tle_read_record(const char *text, size_t bytes, tle_report_fn *report, void *user,
                     struct tle_object *out);
+
+/* A name as objects have it: at most 24 bytes, cut between characters; control characters become
+ * blanks, bytes that are not UTF-8 '?'. */
+void tle_name_set(char name[TLE_NAME_BYTES], const char *text, size_t bytes);
 
 /* A catalogue by hand: objects one by one (-1: out of memory, the catalogue is as before), then
  * this, which sorts them and drops duplicates as tle_read does. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "cli_file.h"
 #include "demo.h"
 #include "inspect_option.h"
 #include "shards.h"
@@ -86,6 +87,9 @@ static int run_demo(int argc, char **argv)
         return weft_cli_misuse("shard-demo", "name one model: flock, sheep, lj or satellites");
     if (save_every != 0 && !o.save)
         return weft_cli_misuse("shard-demo", "--save-every needs a file: give --save FILE");
+    if (o.save && (weft_cli_file_apart("shard-demo", o.save, o.load) != 0 ||
+                   weft_cli_file_apart("shard-demo", o.save, o.data) != 0))
+        return WEFT_CLI_USAGE;
     const char *near = NULL;
     const demo_model *model = find(argv[first], &near);
     if (!model)

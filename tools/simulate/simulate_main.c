@@ -392,6 +392,8 @@ int main(int argc, char **argv)
     if (status != WEFT_CLI_CONTINUE) return status;
     if ((argc > first) == (a.artificial != NULL))
         return weft_cli_misuse("simulate", "name recordings, FILE.slices, or --artificial");
+    for (int i = first; a.timeline != NULL && i < argc; i++)
+        if (weft_cli_file_apart("simulate", a.timeline, argv[i]) != 0) return WEFT_CLI_USAGE;
     a.machine.bandwidth *= 1000;
     a.network.bandwidth *= 1000;
     a.network.latency_ns *= 1000;

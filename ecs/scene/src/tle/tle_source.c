@@ -175,6 +175,7 @@ static weft_result open_tle(weft_source *out, const weft_text *file, void *user)
 {
     (void)user;
     reading r = {.out = out, .at = file->bytes, .end = file->bytes + file->count};
+    if (file->count >= 3 && memcmp(r.at, "\xef\xbb\xbf", 3) == 0) r.at += 3; /* byte order mark */
     while (r.at < r.end) {
         const line l = next_line(&r);
         if (l.bytes == 0 || l.at[0] == '#') continue;
