@@ -151,7 +151,7 @@ static int chunks_fill(weft_job_context *job, void *user, uint32_t begin, uint32
                                &b->chunks[i]) != WEFT_OK)
             return 1;
         if (rows > b->chunks[i]->capacity) rows = b->chunks[i]->capacity;
-        weft__private_rows(b->bed.world, b->chunks[i], rows, false);
+        weft__private_rows(b->chunks[i], rows, false);
         bed_vector *positions = (bed_vector *)(void *)weft__chunk_column(b->chunks[i], 1);
         bed_vector *velocities = (bed_vector *)(void *)weft__chunk_column(b->chunks[i], 2);
         for (uint32_t r = 0; r < rows; r++) {

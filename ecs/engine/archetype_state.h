@@ -40,10 +40,9 @@ enum {
     WEFT__NEEDS_CONSTRUCT = 1 << 6,
     WEFT__HAS_ENTITY_FIELDS = 1 << 7,
     WEFT__IS_SPECIAL =
-        1 << 8, /* a row's birth or death is more than bytes: one of cleanup, residue,
+        1 << 8,               /* a row's birth or death is more than bytes: one of cleanup, residue,
                                   linked group, construct, destruct, shared */
-    WEFT__MAY_HAVE_SPARSE = 1 << 10, /* the world has SPARSE types: its entities may have them */
-    WEFT__HAS_BITS = 1 << 11,        /* enableable types: bits of rows that move move, too */
+    WEFT__HAS_BITS = 1 << 10, /* enableable types: bits of rows that move move, too */
     WEFT__IS_SPARSE =
         1 << 9, /* holds the rows of a SPARSE type, which is its only one (sparse.h) */
 };

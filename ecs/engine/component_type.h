@@ -4,7 +4,7 @@
  * arrays of values.
  *
  * A type never moves and never goes while its world lives; id 0 is null. It is made by
- * component_registry.c; written by the owner with the world idle, read by any thread otherwise. */
+ * component_registry.c and constant then, but for what has another note; read by any thread. */
 #ifndef WEFT_COMPONENT_TYPE_H
 #define WEFT_COMPONENT_TYPE_H
 
@@ -44,12 +44,13 @@ typedef struct weft__type {
     bool needs_destruct;         /* BUFFER, or a destruct hook */
     bool needs_construct;        /* BUFFER, or a construct hook (after zeroing) */
     bool needs_copy;             /* BUFFER, or a copy hook (else memcpy) */
-    bool is_typed;               /* its name is that of its C type */
+    weft_a32 x_is_typed;         /* its name is that of its C type; never 0 again */
     bool has_blobs;              /* some field is described as BLOB */
     uint64_t hash;               /* stable: name, layout, kind, fields */
     void *resource;              /* RESOURCE: the value */
+    const void *shared_default;  /* SHARED: the default value */
     struct weft__sparse *sparse; /* SPARSE: where the rows are (sparse.h), else NULL */
-    uint32_t map_misses;         /* look-ups of the owner that a column map would have served */
+    uint32_t map_misses;         /* owner only: look-ups that a column map would have served */
 } weft__type;
 
 /* Bytes of one value in memory: of a BUFFER with its header, of any other kind as described. */

@@ -42,6 +42,27 @@ Test(heap, sizes_that_overflow_with_their_alignment_are_refused)
     CHECK_U64(weft__memory_bytes(&memory, WEFT__MEMORY_OTHER), 0);
 }
 
+Test(heap, an_empty_list_is_no_failure_and_takes_no_memory)
+{
+    weft__memory memory;
+    CHECK_OK(weft__memory_init(&memory, NULL));
+    for (size_t alignment = 1; alignment <= 64; alignment *= 2) {
+        void *plain = weft__alloc(&memory, WEFT__MEMORY_OTHER, 0, 8, alignment);
+        void *zeroed = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 8, 0, alignment);
+        CHECK(plain != NULL && zeroed != NULL);
+        CHECK_U64((uintptr_t)plain % alignment, 0);
+        CHECK_U64(weft__memory_bytes(&memory, WEFT__MEMORY_OTHER), 0);
+        uint64_t *list = weft__realloc(&memory, WEFT__MEMORY_OTHER, plain, 0, 4, 8, 64);
+        CHECK(list != NULL);
+        list[3] = 3;
+        list = weft__realloc(&memory, WEFT__MEMORY_OTHER, list, 4, 0, 8, 64);
+        CHECK(list != NULL);
+        CHECK_U64(weft__memory_bytes(&memory, WEFT__MEMORY_OTHER), 0);
+        weft__free(&memory, WEFT__MEMORY_OTHER, list, 0, 8, 64);
+        weft__free(&memory, WEFT__MEMORY_OTHER, zeroed, 8, 0, alignment);
+    }
+}
+
 #if !defined(__SANITIZE_ADDRESS__) /* its quarantine keeps freed blocks */
 Test(heap, a_large_aligned_block_is_given_out_again)
 {

@@ -47,9 +47,9 @@ static void bed_open(bed *b, uint32_t workers)
         uint32_t half = rows_of[c] / 2;
         CHECK_OK(weft__private_open(b->world, c, b->world->archetypes.by_id[archetype.id - 1],
                                     rows_of[c] > 600 ? rows_of[c] : 600, &b->chunks[c]));
-        CHECK_U64(weft__private_rows(b->world, b->chunks[c], half, false), 0);
+        CHECK_U64(weft__private_rows(b->chunks[c], half, false), 0);
         if (c == 5) ids_take(b, c, 0, half);
-        CHECK_U64(weft__private_rows(b->world, b->chunks[c], rows_of[c] - half, false), half);
+        CHECK_U64(weft__private_rows(b->chunks[c], rows_of[c] - half, false), half);
         if (c == 2) ids_take(b, c, 100, rows_of[c] - 100);
         uint32_t *values = (uint32_t *)(void *)weft__chunk_column(b->chunks[c], 1);
         for (uint32_t r = 0; r < rows_of[c]; r++) values[r] = c * 100000 + r;

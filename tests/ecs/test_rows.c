@@ -229,7 +229,7 @@ static void play(bed *b, weft_result expected)
 static void normal_round(bed *b)
 {
     for (uint32_t i = 0; i < CALLS; i++)
-        CHECK_OK(below(b, 3) == 0 ? make_rows(b, 200) : change_row(b));
+        CHECK_OK(below(b, 3) == 0 ? make_rows(b, below(b, 6) == 0 ? 3000 : 200) : change_row(b));
     play(b, WEFT_OK);
 }
 
@@ -242,6 +242,49 @@ PLAIN_TEST(random_rows_agree_with_the_model)
         for (uint32_t round = 0; round < ROUNDS; round++) normal_round(b);
         bed_close(b);
     }
+}
+
+/* Rows of one size of value: `count` asked for at once, and nothing else. */
+static void rows_alone(uint32_t bytes, uint32_t count, bool is_unordered)
+{
+    weft_world *world;
+    weft_recorder *commands;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    weft_component value = weft_component_create_plain(world, "value", bytes, 8, 0);
+    weft_rows_desc desc = {.archetype = weft_archetype_create(world, &value, 1),
+                           .is_unordered = is_unordered};
+    weft_query all = weft_query_create(world, &(weft_query_desc){.terms = {{value}}});
+    CHECK_OK(weft_recorder_create(world, &commands));
+    for (uint32_t left = count; left > 0;) {
+        weft_slice rows;
+        desc.count = left;
+        CHECK_OK(weft_recorder_create_rows_with(commands, &desc, &rows));
+        char *values = weft_slice_write(&rows, 0);
+        for (uint32_t i = 0; i < rows.count; i++, left--)
+            memcpy(values + (size_t)i * bytes, &left, sizeof left);
+    }
+    CHECK_OK(weft_recorder_play(commands));
+    static weft_entity entities[4096];
+    CHECK_U64(weft_query_entities(world, all, entities, 4096), count);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += *(const uint32_t *)weft_entity_read(world, entities[i], value);
+    CHECK_U64(sum, (uint64_t)count * (count + 1) / 2);
+    CHECK_OK(weft_world_validate(world));
+    weft_recorder_destroy(commands);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* Whole chunks of rows that all have their ids: there is no list of rows to name or to move. */
+PLAIN_TEST(rows_on_both_sides_of_every_size_of_chunk_join_the_world)
+{
+    static const uint32_t sizes[] = {8, 128, 1000};
+    for (uint32_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (uint32_t rows = 1; rows <= 2048; rows *= 2)
+            for (uint32_t count = rows < 3 ? 1 : rows - 2; count <= rows + 2; count++) {
+                rows_alone(sizes[s], count, false);
+                rows_alone(sizes[s], count, true);
+            }
 }
 
 /* One round in which the k-th allocation (or mapping) is refused while rows are recorded. False:

@@ -306,7 +306,7 @@ Test(structure, chunks_made_by_jobs_are_linked_in_order_and_nearly_empty_ones_me
     for (uint32_t i = 0; i < 3; i++) {
         CHECK_OK(weft__private_open(f.world, i, (weft__archetype *)(uintptr_t)archetype, rows[i],
                                     &chunks[i]));
-        CHECK_U64(weft__private_rows(f.world, chunks[i], rows[i], false), 0);
+        CHECK_U64(weft__private_rows(chunks[i], rows[i], false), 0);
         for (uint32_t r = 0; r < rows[i]; r++)
             ((vector3 *)(void *)weft__chunk_value(chunks[i], 1, r))->x = (float)(i * 1000 + r);
     }

@@ -28,8 +28,8 @@ extern "C" {
 /* ---- recorders ---- */
 
 /* Creates a recorder for use outside systems. The caller owns *out and destroys it before the
- * world. Any thread may record, one at a time. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY,
- * WRONG_PHASE (systems run). Threads: owner, no systems run. */
+ * world. Any thread may record, one at a time, also while the owner uses the world. Errors:
+ * INVALID_ARGUMENT, OUT_OF_MEMORY, WRONG_PHASE (systems run). Threads: owner, no systems run. */
 WEFT_API weft_result weft_recorder_create(weft_world *world, weft_recorder **out);
 
 /* Destroys a recorder and drops its unplayed commands. Ignored: NULL, recorders of systems, and

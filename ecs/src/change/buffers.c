@@ -22,8 +22,9 @@ static const weft__new_row_ops *row_ops(const weft_slice *rows)
     return ((const weft__slice_ops *)context->ops)->new_rows;
 }
 
-static weft_buffers make(weft_world *world, const weft__type *type, void *rows, uint32_t count,
-                         weft_access access)
+/* Buffers that stay where they are, until `structure` is set. */
+static weft_buffers make_still(weft_world *world, const weft__type *type, void *rows,
+                               uint32_t count, weft_access access)
 {
     return (weft_buffers){.count = count,
                           .stride = type->value_bytes,
@@ -31,7 +32,15 @@ static weft_buffers make(weft_world *world, const weft__type *type, void *rows, 
                           .writable_count = access == WEFT_WRITE ? count : 0,
                           .world = world,
                           .type = type,
-                          .structure = world->front.structure_version};
+                          .structure = NO_STRUCTURE};
+}
+
+static weft_buffers make(weft_world *world, const weft__type *type, void *rows, uint32_t count,
+                         weft_access access)
+{
+    weft_buffers buffers = make_still(world, type, rows, count, access);
+    buffers.structure = world->front.structure_version;
+    return buffers;
 }
 
 /* ---- opening ---- */
@@ -48,7 +57,8 @@ static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_acc
         ((const weft__slice_ops *)context->ops)->report(slice, term, access);
         return (weft_buffers){0};
     }
-    weft_buffers buffers = make(context->world, type, slice->columns[term], slice->count, access);
+    weft_buffers buffers =
+        make_still(context->world, type, slice->columns[term], slice->count, access);
     buffers.structure = ROWS_STRUCTURE | (uint64_t)(uintptr_t)context;
     buffers.calls = slice->calls;
     return buffers;
@@ -163,9 +173,7 @@ static weft_buffers of_resource(weft_world *world, weft_component component, voi
                                 weft_access access)
 {
     if (value == NULL) return (weft_buffers){0};
-    weft_buffers buffers = make(world, world->types.at[component.id], value, 1, access);
-    buffers.structure = NO_STRUCTURE;
-    return buffers;
+    return make_still(world, world->types.at[component.id], value, 1, access);
 }
 
 static weft_buffers slice_resource(const weft_slice *slice, weft_component component,

@@ -155,6 +155,7 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
                                                                  weft_entity entity)
 {
     if (__builtin_expect(world == NULL || world->front.busy != 0, 0)) return false;
+    if (__builtin_expect(world->types.sparse != NULL, 0)) return false;
     uint32_t index = entity.index ^ world->directory.tag_bits;
     weft__entity_block *block = weft__directory_block(&world->directory, index);
     if (__builtin_expect(block == NULL, 0)) return false;
@@ -163,7 +164,7 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
     if (__builtin_expect(slot >> 32 != entity.version || location == 0, 0)) return false;
     weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
     return weft__row_die_plainly(world, chunk, location - chunk->location, block, entity,
-                                 WEFT__IS_SPECIAL | WEFT__HAS_BITS | WEFT__MAY_HAVE_SPARSE);
+                                 WEFT__IS_SPECIAL | WEFT__HAS_BITS);
 }
 
 weft_result weft_entity_destroy(weft_world *world, weft_entity entity)

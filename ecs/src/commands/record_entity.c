@@ -2,7 +2,7 @@
 /* record_entity.c: recording of commands for single entities. See command_format.h.
  *
  * Nothing here reads entities: whether a target is alive is asked at playback. */
-#include "archetype_state.h"
+#include "archetype.h"
 #include "entity_tag.h"
 #include "name_table.h"
 #include "recorder.h"
@@ -130,19 +130,12 @@ static weft_entity record_creation(weft_recorder *commands, weft__command_op op,
     return command->entity;
 }
 
-static bool is_archetype(const weft_recorder *commands, weft_archetype archetype)
-{
-    const weft_world *world = commands->world;
-    return weft__archetype_is(world, archetype) &&
-           (world->archetypes.by_id[archetype.id - 1]->flags & WEFT__IS_RESIDUE) == 0;
-}
-
 weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype archetype)
 {
     if (commands == NULL ||
         weft__recorder_check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
-    if (!is_archetype(commands, archetype)) {
+    if (weft__archetype_for_rows(commands->world, archetype) == NULL) {
         weft__recorder_fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
         return WEFT__NO_ENTITY;
     }

@@ -7,7 +7,7 @@
  * result must not depend on which slices a worker has run. A call takes all it needs before the
  * first row is there: chunk, ids, command; when one of them is refused the others are given back,
  * and nothing is left behind. Playback puts the rows into the world (playback_link.c). */
-#include "archetype_state.h"
+#include "archetype.h"
 #include "private_chunk.h"
 #include "recorder.h"
 #include "world_state.h"
@@ -75,7 +75,7 @@ static bool has_values(const weft_recorder *commands, const making *m)
     const char *at = values_of(rows);
     for (uint32_t i = 0; i < m->desc->shared_count; i++) {
         const weft__command_shared *value = (const weft__command_shared *)(const void *)at;
-        const weft__type *type = commands->world->types.at[m->desc->shared[i].component.id];
+        const weft__type *type = weft__type_at(commands->world, m->desc->shared[i].component);
         if (value->component != type->id) return false;
         size_t bytes = type->desc.size;
         if (bytes != 0 && memcmp(value->value, m->desc->shared[i].values, bytes) != 0) return false;
@@ -89,7 +89,7 @@ static void write_values(const weft_recorder *commands, const making *m, weft__c
     char *at = values_of(rows);
     for (uint32_t i = 0; i < m->desc->shared_count; i++) {
         weft__command_shared *value = (weft__command_shared *)(void *)at;
-        const weft__type *type = commands->world->types.at[m->desc->shared[i].component.id];
+        const weft__type *type = weft__type_at(commands->world, m->desc->shared[i].component);
         value->component = type->id;
         if (type->desc.shared_release != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_RELEASED;
         value->bytes = (uint32_t)value_bytes(type);
@@ -196,7 +196,7 @@ static weft__command_rows *make_rows(weft_recorder *commands, making *m, weft_re
         if (rows == NULL && with_ids) return_ids(commands, m, ids);
     }
     if (rows != NULL)
-        weft__private_rows(commands->world, m->chunk, m->count, with_ids);
+        weft__private_rows(m->chunk, m->count, with_ids);
     else if (m->chunk != NULL && m->is_new)
         weft__private_drop(commands->world, m->chunk);
     return rows;
@@ -236,13 +236,9 @@ weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_r
     *rows = (weft_slice){.calls = weft__rows_calls(commands), .context = &commands->rows_context};
     weft_result result = weft__recorder_check_open(commands, OP, WEFT__NO_ENTITY, 0);
     if (result != WEFT_OK) return result;
-    weft_world *world = commands->world;
-    if (!weft__archetype_is(world, desc->archetype) ||
-        (world->archetypes.by_id[desc->archetype.id - 1]->flags & WEFT__IS_RESIDUE) != 0)
-        return refuse(commands, WEFT_BAD_HANDLE, 0);
-    making m = {.desc = desc,
-                .archetype = world->archetypes.by_id[desc->archetype.id - 1],
-                .count = desc->count};
+    weft__archetype *archetype = weft__archetype_for_rows(commands->world, desc->archetype);
+    if (archetype == NULL) return refuse(commands, WEFT_BAD_HANDLE, 0);
+    making m = {.desc = desc, .archetype = archetype, .count = desc->count};
     result = check_shared(commands, &m);
     if (result != WEFT_OK) return result;
     weft__command_rows *made = make_rows(commands, &m, &result);

@@ -109,9 +109,7 @@ static const void *rows_shared(const weft_slice *slice, uint32_t term)
         return NULL;
     }
     const void *value = asked_value(slice, ref->component);
-    return value != NULL
-               ? value
-               : weft__shared_value(&recorder_of(slice)->world->shared, ref->component, 0);
+    return value != NULL ? value : ref->type->shared_default;
 }
 
 static void rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)

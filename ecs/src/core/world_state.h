@@ -9,6 +9,7 @@
 #include "directory.h"
 #include "hash.h"
 #include "lines.h"
+#include "roll.h"
 #include "shared.h"
 #include "small_memory.h"
 #include "unit_parts.h"
@@ -45,11 +46,12 @@ typedef struct weft__sparse_near {
     const struct weft__sparse *sparse;
 } weft__sparse_near;
 
-/* Component types. Owner, world idle; read by all. */
+/* Component types. Owner, world idle; read by all while it is. Threads that record meanwhile read
+ * `known`. Always, outside of a registration: at is the newest list of `known`. */
 typedef struct weft__type_table {
-    weft__type **at;          /* [id]; [0] is NULL */
-    uint32_t count;           /* ids 1..count */
-    uint32_t capacity;        /* of at */
+    weft__type **at; /* [id]; [0] is NULL */
+    uint32_t count;  /* ids 1..count */
+    weft__roll known;
     const weft__type *sparse; /* the last SPARSE type; sparse->next leads to those before it */
     weft__sparse_near near[WEFT__SPARSE_NEAR]; /* [id % WEFT__SPARSE_NEAR]: the first SPARSE type
                                                   of these ids */
@@ -70,15 +72,16 @@ typedef struct weft__matching {
 } weft__matching;
 
 /* Archetypes, by id for ever and by number in the order that queries see (archetype_order.c).
- * Owner, world idle; read by all. count <= id_count. */
+ * Owner, world idle; read by all while it is. Threads that record meanwhile read `known`. Always:
+ * count <= id_count; by_id is the newest list of `known`. */
 typedef struct weft__archetype_table {
     weft__archetype **by_id; /* [id - 1]: all that were made */
     uint64_t *nonempty;      /* bit per number: the archetype has rows */
     uint32_t id_count;
-    uint32_t count;          /* in the order */
-    weft__archetype **at;    /* [number]: those in the order */
-    uint32_t capacity;       /* of at and, in bits, nonempty */
-    uint32_t id_capacity;    /* of by_id */
+    uint32_t count;       /* in the order */
+    weft__archetype **at; /* [number]: those in the order */
+    uint32_t capacity;    /* of at and, in bits, nonempty */
+    weft__roll known;
     uint64_t order_version;  /* +1 whenever numbers may mean other archetypes */
     bool has_residues;       /* some archetype that was made has the tag of residues */
     weft__archetype **table; /* hash table by set, table_mask + 1 entries */
@@ -216,10 +219,12 @@ struct weft_world {
     weft_error *hook_error; /* that of hooks, while they are called; NULL: there was none */
 };
 
+/* The type of a handle; NULL: there is none. Any thread, also while the owner registers others. */
 static inline const weft__type *weft__type_at(const weft_world *world, weft_component component)
 {
-    bool is_known = component.world == world->front.number && component.id <= world->types.count;
-    return is_known ? world->types.at[component.id] : NULL; /* types[0] is NULL */
+    weft__type *const *list = weft__roll_list(&world->types.known, component.id);
+    bool is_known = component.world == world->front.number && list != NULL;
+    return is_known ? list[component.id] : NULL; /* [0] is NULL */
 }
 
 /* The tag of cleanup residues: put on and taken off by destruction only. */

@@ -380,7 +380,7 @@ static void put_entity(writing *w, const weft__chunk *chunk, uint32_t row)
         put_member(w, ref->type, &is_first);
         put_component(w, chunk, row, ref);
     }
-    if ((chunk->archetype->flags & WEFT__MAY_HAVE_SPARSE) != 0) put_sparse(w, entity, &is_first);
+    if (w->world->types.sparse != NULL) put_sparse(w, entity, &is_first);
     put(w, "}", 1);
     put_disabled(w, chunk, row);
     end_line(w);

@@ -28,7 +28,8 @@ static const char *bare_name(const char *type)
 bool weft__slice_is_type(const weft__type *held, size_t size, const char *type)
 {
     if ((held->desc.flags & WEFT_BUFFER) != 0 || held->value_bytes != size) return false;
-    return !held->is_typed || strcmp(bare_name(held->desc.name), bare_name(type)) == 0;
+    return at_load_rlx(&held->x_is_typed) == 0 || /* relaxed: see weft_component_create_typed */
+           strcmp(bare_name(held->desc.name), bare_name(type)) == 0;
 }
 
 void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp)

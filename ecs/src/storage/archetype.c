@@ -136,7 +136,7 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
     weft__tuple *tuple0 = (weft__tuple *)(void *)(slots + c.slot_count);
     archetype->shared_components =
         (uint32_t *)(void *)((char *)tuple0 + weft__tuple_bytes(c.shared_count));
-    archetype->flags = c.flags | (world->types.sparse != NULL ? WEFT__MAY_HAVE_SPARSE : 0);
+    archetype->flags = c.flags;
     archetype->chunks = &archetype->first_chunk;
     archetype->chunk_capacity = 1;
     archetype->edges = (weft__edge *)(uintptr_t)&weft__no_edge;
@@ -170,13 +170,10 @@ static void archetype_fini(weft_world *world, weft__archetype *archetype)
 /* Ids are places here. */
 static bool ids_grow(weft_world *world)
 {
-    uint32_t old = world->archetypes.id_capacity, grown = old == 0 ? 64 : 2 * old;
-    if (world->archetypes.id_count < old) return true;
-    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.by_id, old,
-                               grown, sizeof *world->archetypes.by_id, 8);
-    if (list == NULL) return false;
-    world->archetypes.by_id = list;
-    world->archetypes.id_capacity = grown;
+    weft__archetype_table *table = &world->archetypes;
+    if (!weft__roll_reserve(&table->known, &world->memory, WEFT__MEMORY_METADATA, table->id_count))
+        return false;
+    table->by_id = at_plain(&table->known.x_list);
     return true;
 }
 
@@ -261,6 +258,7 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
     world->archetypes.by_id[world->archetypes.id_count++] = archetype;
     if ((archetype->flags & WEFT__IS_RESIDUE) != 0) world->archetypes.has_residues = true;
     if ((archetype->flags & WEFT__IS_SPARSE) != 0) sparse_note(archetype);
+    weft__roll_publish(&world->archetypes.known, world->archetypes.id_count);
     return archetype;
 }
 
@@ -290,8 +288,7 @@ void weft__archetypes_fini(weft_world *world)
     uint32_t size = world->archetypes.table == NULL ? 0 : world->archetypes.table_mask + 1;
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.table, size,
                sizeof *world->archetypes.table, 8);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.by_id,
-               world->archetypes.id_capacity, sizeof *world->archetypes.by_id, 8);
+    weft__roll_fini(&world->archetypes.known, &world->memory, WEFT__MEMORY_METADATA);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.at,
                world->archetypes.capacity, sizeof *world->archetypes.at, 8);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty,

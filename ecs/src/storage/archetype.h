@@ -7,6 +7,7 @@
 #define WEFT_ARCHETYPE_H
 
 #include "archetype_state.h"
+#include "world_state.h"
 
 /* The archetype of a handle, or NULL (BAD_HANDLE is set). It may be outside the order. */
 weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle);
@@ -35,5 +36,16 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
 void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count);
 
 void weft__archetypes_fini(weft_world *world);
+
+/* The archetype of a handle that rows may be made of; NULL: there is none. Any thread, also while
+ * the owner makes others. */
+static inline weft__archetype *weft__archetype_for_rows(const weft_world *world,
+                                                        weft_archetype handle)
+{
+    weft__archetype *const *list = weft__roll_list(&world->archetypes.known, handle.id - 1);
+    if (handle.world != world->front.number || list == NULL) return NULL;
+    weft__archetype *archetype = list[handle.id - 1];
+    return (archetype->flags & WEFT__IS_RESIDUE) == 0 ? archetype : NULL;
+}
 
 #endif

@@ -37,9 +37,10 @@ void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk)
 /* Memory of a chunk object: of a chunk that ended, or new; of jobs, which have no lines, always. */
 static weft__chunk *object_take(weft_world *world, bool is_private)
 {
-    weft__chunk *chunk = world->chunks.ended;
     if (is_private)
-        return weft__alloc(&world->memory, WEFT__MEMORY_METADATA, 1, sizeof *chunk, WEFT__LINE);
+        return weft__alloc(&world->memory, WEFT__MEMORY_METADATA, 1, sizeof(weft__chunk),
+                           WEFT__LINE);
+    weft__chunk *chunk = world->chunks.ended;
     if (chunk == NULL) return weft__lines_take(&world->lines, &world->memory, sizeof *chunk);
     ASAN_UNPOISON_MEMORY_REGION(chunk, sizeof *chunk);
     world->chunks.ended = chunk->room_next;

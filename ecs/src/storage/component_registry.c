@@ -188,14 +188,11 @@ static weft__type *type_make(weft_world *world, const weft_component_desc *desc,
 
 static bool types_grow(weft_world *world)
 {
-    if (world->types.count + 1 < world->types.capacity) return true;
-    uint32_t capacity = world->types.capacity == 0 ? 32 : 2 * world->types.capacity;
-    void *types = weft__realloc(&world->memory, WEFT__MEMORY_TYPES, world->types.at,
-                                world->types.capacity, capacity, sizeof *world->types.at, 8);
-    if (types == NULL) return false;
-    world->types.at = types;
-    world->types.at[0] = NULL;
-    world->types.capacity = capacity;
+    weft__type_table *types = &world->types;
+    if (!weft__roll_reserve(&types->known, &world->memory, WEFT__MEMORY_TYPES, types->count + 1))
+        return false;
+    types->at = at_plain(&types->known.x_list);
+    if (types->count == 0) types->at[0] = NULL;
     return true;
 }
 
@@ -301,10 +298,13 @@ static weft_result type_add(weft_world *world, const weft_component_desc *desc, 
         type_release(world, type);
         return WEFT_OUT_OF_MEMORY;
     }
+    if ((desc->flags & WEFT_SHARED) != 0)
+        type->shared_default = weft__shared_value(&world->shared, type->id, 0);
     if (type->resource != NULL) weft__type_construct_zeroed(type, type->resource, 1);
     *name_slot(world, type->desc.name) = type->id;
     world->types.at[type->id] = type;
     world->types.count = type->id;
+    weft__roll_publish(&world->types.known, type->id + 1);
     if (type->sparse != NULL) weft__sparse_enlist(world, type);
     return WEFT_OK;
 }
@@ -320,8 +320,7 @@ void weft__types_fini(weft_world *world)
         next = at->next;
         weft__free(&world->memory, WEFT__MEMORY_TYPES, at, 1, at->bytes, 16);
     }
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.at, world->types.capacity,
-               sizeof *world->types.at, 8);
+    weft__roll_fini(&world->types.known, &world->memory, WEFT__MEMORY_TYPES);
     weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.names,
                world->types.names == NULL ? 0 : world->types.name_mask + 1, sizeof(uint32_t),
                _Alignof(uint32_t));
@@ -433,7 +432,8 @@ weft_component weft_component_create_typed(weft_world *world, const char *type, 
                                            size_t alignment, uint32_t flags)
 {
     weft_component component = weft_component_create_plain(world, type, size, alignment, flags);
-    if (component.id != 0) world->types.at[component.id]->is_typed = true;
+    if (component.id != 0) /* relaxed: a stricter check */
+        at_store_rlx(&world->types.at[component.id]->x_is_typed, 1u);
     return component;
 }
 

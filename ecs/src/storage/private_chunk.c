@@ -73,7 +73,7 @@ weft_result weft__private_make(weft_world *world, uint32_t worker, weft__tuple *
     return WEFT_OUT_OF_MEMORY;
 }
 
-uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, bool with_ids)
+uint32_t weft__private_rows(weft__chunk *chunk, uint32_t count, bool with_ids)
 {
     uint32_t row = chunk->count;
     WEFT_ASSERT(count <= chunk->capacity - row);
@@ -83,7 +83,7 @@ uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t coun
     else if (chunk->has_ids)
         memset(weft__chunk_entities(chunk) + row, 0, count * sizeof(weft_entity));
     chunk->count += count;
-    weft__rows_fill(world, chunk, row, count);
+    weft__rows_construct(chunk, row, count); /* linking stamps them */
     return row;
 }
 

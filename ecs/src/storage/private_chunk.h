@@ -22,7 +22,7 @@ weft_result weft__private_make(weft_world *world, uint32_t worker, weft__tuple *
 uint32_t weft__private_class(const weft__format *format, uint32_t rows);
 /* Takes `count` more rows of a private chunk that has room for them, constructed; returns the
  * first. `with_ids`: their ids stand in the entity column already. */
-uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, bool with_ids);
+uint32_t weft__private_rows(weft__chunk *chunk, uint32_t count, bool with_ids);
 /* Before ids are written into the entity column of rows that were just taken: rows without an id
  * have the null handle from now on. */
 void weft__private_ids(weft__chunk *chunk);

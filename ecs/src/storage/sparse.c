@@ -76,8 +76,6 @@ void weft__sparse_enlist(weft_world *world, const weft__type *type)
     if (near->sparse == NULL)
         *near =
             (weft__sparse_near){weft__sparse_key(weft__component(world, type->id)), type->sparse};
-    for (uint32_t i = 0; i < world->archetypes.id_count; i++)
-        world->archetypes.by_id[i]->flags |= WEFT__MAY_HAVE_SPARSE;
 }
 
 static bool has_rows(const weft__type *type)

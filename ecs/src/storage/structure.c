@@ -201,11 +201,16 @@ static void column_fill(const weft__chunk *chunk, uint32_t column, uint32_t row,
         weft__type_construct(type, values, count);
 }
 
-void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32_t count)
+void weft__rows_construct(weft__chunk *chunk, uint32_t row, uint32_t count)
 {
     if (!chunk->is_zero || (chunk->archetype->flags & WEFT__NEEDS_CONSTRUCT) != 0)
         for (uint32_t column = 1; column < chunk->layout->column_count; column++)
             column_fill(chunk, column, row, count);
+}
+
+void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32_t count)
+{
+    weft__rows_construct(chunk, row, count);
     for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
         weft__rows_stamp(chunk, type, row, count, world->front.version);
 }

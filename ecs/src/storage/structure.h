@@ -51,7 +51,10 @@ void weft__values_copy(char *to, const char *from, size_t stride, size_t bytes, 
 /* Stamps one type over the slices of rows [row, row + count), count >= 1. */
 void weft__rows_stamp(const weft__chunk *chunk, uint32_t type, uint32_t row, uint32_t count,
                       uint32_t version);
-/* New rows: zeroes and constructs every column but the entity column, stamps versions. */
+/* New rows: zeroes and constructs every column but the entity column. Reads nothing that the owner
+ * of the world changes. */
+void weft__rows_construct(weft__chunk *chunk, uint32_t row, uint32_t count);
+/* The same, and stamps versions. */
 void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32_t count);
 /* Copies rows[0..count) of `from` (or, when `rows` is NULL, the run that starts at `first`) to
  * the run `to`: common columns, entity handles, enable bits; new columns are zeroed and

@@ -98,11 +98,19 @@ static void *count_block(weft__memory *memory, weft__memory_category category, s
     return block;
 }
 
+/* An empty list is no failure: it has an address, at which nothing is. */
+static void *nothing(void)
+{
+    static _Alignas(64) char place[64];
+    return place;
+}
+
 void *weft__alloc(weft__memory *memory, weft__memory_category category, size_t count, size_t size,
                   size_t alignment)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes == 0) return NULL;
+    if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
+    if (bytes == 0) return nothing();
     return count_block(memory, category, bytes,
                        memory->hook.allocate(memory->hook.user, bytes, alignment));
 }
@@ -111,11 +119,11 @@ void *weft__alloc_zeroed(weft__memory *memory, weft__memory_category category, s
                          size_t size, size_t alignment)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes == 0) return NULL;
-    if (memory->hook.allocate == allocate_libc)
+    if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
+    if (memory->hook.allocate == allocate_libc && bytes != 0)
         return count_block(memory, category, bytes, zeroed_libc(bytes, alignment));
     void *block = weft__alloc(memory, category, count, size, alignment);
-    if (block != NULL) memset(block, 0, bytes);
+    if (block != NULL && bytes != 0) memset(block, 0, bytes);
     return block;
 }
 
@@ -133,7 +141,7 @@ void *weft__realloc(weft__memory *memory, weft__memory_category category, void *
 void weft__free(weft__memory *memory, weft__memory_category category, void *block, size_t count,
                 size_t size, size_t alignment)
 {
-    if (block == NULL) return;
+    if (block == NULL || count * size == 0) return;
     weft__memory_count(memory, category, -(int64_t)(count * size));
     memory->hook.release(memory->hook.user, block, count * size, alignment);
 }

@@ -43,7 +43,8 @@ typedef struct weft__memory {
  * is set. */
 WEFT__DOOR weft_result weft__memory_init(weft__memory *memory, const weft_allocator *hook);
 
-/* `count * size` bytes, not zeroed, or NULL (also on overflow and for 0 bytes). */
+/* `count * size` bytes, not zeroed, or NULL (also on overflow). An empty list, of 0 bytes, takes no
+ * memory and is not NULL. */
 WEFT__DOOR void *weft__alloc(weft__memory *memory, weft__memory_category category, size_t count,
                              size_t size, size_t alignment);
 /* The same, zeroed. */
