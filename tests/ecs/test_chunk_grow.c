@@ -196,7 +196,7 @@ Test(chunk_grow, versions_within_the_chunk_find_their_slices)
     while (chunk->has_room) weft_entity_create(f.world, both);
     for (uint32_t type = 0; type < 2; type++)
         at_init(&weft__chunk_versions(chunk, type)[0], 70 + type);
-    CHECK_POINTER(weft__chunk_grow(f.world, chunk->tuple, 60), chunk);
+    CHECK_POINTER(weft__chunk_grow(f.world, chunk->tuple, 60, NULL), chunk);
     CHECK_U64(chunk->layout->slice_count, 2);
     CHECK_POINTER(weft__chunk_side(chunk), chunk->own_side);
     for (uint32_t type = 0; type < 2; type++) {

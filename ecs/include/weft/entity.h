@@ -211,7 +211,7 @@ WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entit
 
 /* Moves the entity to another archetype. Components of both keep their values, new ones are zero,
  * others are removed. A residue stays one. Errors: INVALID_ARGUMENT also when a CLEANUP component
- * would be removed. */
+ * would be removed; for a null archetype the error that made it null. */
 WEFT_API weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity,
                                                weft_archetype archetype);
 

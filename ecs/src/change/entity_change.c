@@ -436,8 +436,8 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_set_archetype");
     if (result != WEFT_OK) return result;
-    weft__archetype *to = weft__archetype_at(world, handle);
-    if (to == NULL) return WEFT_BAD_HANDLE;
+    weft__archetype *to = weft__archetype_given(world, handle);
+    if (to == NULL) return world->error->code;
     uint32_t row;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);

@@ -45,14 +45,11 @@ static weft_result rows_create(weft_world *world, weft__tuple *tuple, uint32_t c
     return result;
 }
 
-/* The archetype of a call; NULL with the error set. A null handle keeps the error that made it
- * null. */
+/* The archetype of a call; NULL with the error set. */
 static const weft__archetype *archetype_of(const weft_world *world, weft_archetype handle,
                                            const char *what)
 {
-    bool is_told = handle.id == 0 && world->error->code != WEFT_OK;
-    if (is_told) world->error->number++; /* a failure of its own */
-    const weft__archetype *archetype = is_told ? NULL : weft__archetype_at(world, handle);
+    const weft__archetype *archetype = weft__archetype_given(world, handle);
     if (archetype == NULL || (archetype->flags & WEFT__IS_RESIDUE) == 0) return archetype;
     weft__error_residue_tag(world, what);
     return NULL;

@@ -12,6 +12,7 @@
 #include "query_read.h"
 #include "row_move.h"
 #include "sparse_quick.h"
+#include "world_view.h"
 
 #include <string.h>
 
@@ -370,30 +371,55 @@ weft_result weft__sparse_change_query(weft_world *world, weft_query query,
 
 /* ---- copies ---- */
 
-static weft_result type_copy(weft_world *world, const weft__type *type, weft_entity source,
-                             const weft_entity *copies, uint32_t count)
+weft_result weft__sparse_copies_prepare(weft_world *world, weft_entity source, uint32_t count,
+                                        const weft__row_ids *ids, weft__sparse_copies *out)
 {
-    uint32_t row;
-    if (weft__sparse_find(world, type, source, &row) == NULL) return WEFT_OK;
-    weft_result result = weft__sparse_add_many(world, type, copies, count);
-    const weft__chunk *from = weft__sparse_find(world, type, source, &row);
-    for (uint32_t i = 0; i < count && result == WEFT_OK && type->value_bytes != 0; i++) {
-        uint32_t at;
-        const weft__chunk *to = weft__sparse_find(world, type, copies[i], &at);
-        void *value = weft__chunk_value(to, 1, at);
-        if (type->needs_destruct) weft__type_destruct(&world->memory, type, value, 1);
-        result =
-            weft__type_replicate(&world->memory, type, value, weft__chunk_value(from, 1, row), 1);
-    }
+    const weft__type *type = NULL;
+    while ((type = weft__entity_next_sparse(world, source, type)) != NULL) out->type_count++;
+    if (out->type_count == 0) return WEFT_OK;
+    out->items = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, out->type_count,
+                                    sizeof *out->items, _Alignof(weft__sparse_addition));
+    if (out->items == NULL) return weft__error_memory(world, "weft_entity_instantiate");
+    weft_result result = WEFT_OK;
+    while ((type = weft__entity_next_sparse(world, source, type)) != NULL && result == WEFT_OK)
+        result = weft__sparse_prepare_new(world, type, ids, count, &out->items[out->count++]);
     return result;
 }
 
-weft_result weft__sparse_copy(weft_world *world, weft_entity source, const weft_entity *copies,
-                              uint32_t count)
+/* The rows are new, zeroed and constructed: they become copies of the value of `source`. */
+static void values_copy(weft_world *world, const weft__type *type, weft_entity source,
+                        const weft_entity *copies, uint32_t count)
 {
-    weft_result result = WEFT_OK;
-    const weft__type *type = world->types.sparse;
-    for (; type != NULL && result == WEFT_OK; type = type->sparse->next)
-        result = type_copy(world, type, source, copies, count);
-    return result;
+    uint32_t row, at;
+    const weft__chunk *from = weft__sparse_find(world, type, source, &row);
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__chunk *to = weft__sparse_find(world, type, copies[i], &at);
+        void *value = weft__chunk_value(to, 1, at);
+        if (type->needs_destruct) weft__type_destruct(&world->memory, type, value, 1);
+        weft__type_replicate(&world->memory, type, value, weft__chunk_value(from, 1, row), 1);
+    }
+}
+
+static void copies_free(weft_world *world, weft__sparse_copies *copies)
+{
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, copies->items, copies->type_count,
+               sizeof *copies->items, _Alignof(weft__sparse_addition));
+    *copies = (weft__sparse_copies){0};
+}
+
+void weft__sparse_copies_commit(weft_world *world, weft__sparse_copies *copies, weft_entity source,
+                                const weft_entity *entities, uint32_t count)
+{
+    for (uint32_t i = 0; i < copies->count; i++) {
+        const weft__type *type = copies->items[i].type;
+        weft__sparse_commit_new(world, &copies->items[i], entities, count);
+        if (type->value_bytes != 0) values_copy(world, type, source, entities, count);
+    }
+    copies_free(world, copies);
+}
+
+void weft__sparse_copies_cancel(weft_world *world, weft__sparse_copies *copies)
+{
+    while (copies->count != 0) weft__sparse_cancel(world, &copies->items[--copies->count], NULL, 0);
+    copies_free(world, copies);
 }

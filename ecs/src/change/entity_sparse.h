@@ -55,8 +55,21 @@ typedef struct weft__sparse_query_change {
 weft_result weft__sparse_change_query(weft_world *world, weft_query query,
                                       const weft__sparse_query_change *change);
 
-/* Gives copies[0..count) copies of the SPARSE components of an entity. OUT_OF_MEMORY: error set. */
-weft_result weft__sparse_copy(weft_world *world, weft_entity source, const weft_entity *copies,
-                              uint32_t count);
+/* SPARSE components of the copies of an entity. Owner: the operation. */
+typedef struct weft__sparse_copies {
+    weft__sparse_addition *items; /* a type that the entity has; capacity: type_count */
+    uint32_t count;
+    uint32_t type_count; /* SPARSE types of the world */
+} weft__sparse_copies;
+
+/* Everything that can fail for `count` copies of `source`, which get their ids of `ids` later.
+ * Zero-initialised before; ended by commit or cancel, also after an error. OUT_OF_MEMORY: error
+ * set. */
+weft_result weft__sparse_copies_prepare(weft_world *world, weft_entity source, uint32_t count,
+                                        const weft__row_ids *ids, weft__sparse_copies *out);
+/* Gives copies[0..count) the components and values of `source`. */
+void weft__sparse_copies_commit(weft_world *world, weft__sparse_copies *copies, weft_entity source,
+                                const weft_entity *entities, uint32_t count);
+void weft__sparse_copies_cancel(weft_world *world, weft__sparse_copies *copies);
 
 #endif

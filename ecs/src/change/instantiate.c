@@ -34,6 +34,7 @@ typedef struct member {
     weft__tuple *to;     /* held */
     uint32_t span_end;   /* spans before it are of its copies, or of those of earlier members */
     weft_entity *copies; /* [instance] */
+    weft__sparse_copies sparse;
     uint32_t first_reference;
     uint32_t reference_count;
 } member;
@@ -188,8 +189,6 @@ static weft_result piece_copy(const instantiation *op, piece *p, const weft__id_
                              weft__chunk_value(m->chunk, copy->from, m->row), rows->count);
         if (result != WEFT_OK) return result;
     }
-    for (uint32_t type = 0; type < m->plan->to->type_count; type++)
-        weft__rows_stamp(rows->chunk, type, rows->row, rows->count, op->world->front.version);
     return WEFT_OK;
 }
 
@@ -360,8 +359,15 @@ static weft_result prepare(instantiation *op, weft_entity source)
     }
     if (result == WEFT_OK) result = references_list(op);
     if (result == WEFT_OK) result = pieces_cut(op);
+    for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++) {
+        member *m = &op->members[i];
+        result = weft__sparse_copies_prepare(world, m->entity, op->count, &op->ids, &m->sparse);
+    }
     if (result == WEFT_OK) result = members_copy(op);
-    if (result != WEFT_OK) weft__rows_unreserve(world, &op->spans, 0);
+    if (result == WEFT_OK) return WEFT_OK;
+    for (uint32_t i = op->member_count; i-- > 0;)
+        weft__sparse_copies_cancel(world, &op->members[i].sparse);
+    weft__rows_unreserve(world, &op->spans, 0);
     return result;
 }
 
@@ -391,6 +397,8 @@ static int pieces_note(weft_job_context *job, void *user, uint32_t begin, uint32
     const instantiation *op = user;
     for (uint32_t i = begin; i < end; i++) {
         const weft__id_run *rows = &op->runs[i];
+        for (uint32_t type = 0; type < rows->chunk->archetype->type_count; type++)
+            weft__rows_stamp(rows->chunk, type, rows->row, rows->count, op->world->front.version);
         memcpy(op->members[op->pieces[i].member].copies + op->pieces[i].first,
                weft__chunk_entities(rows->chunk) + rows->row, rows->count * sizeof(weft_entity));
     }
@@ -503,23 +511,17 @@ static void sparse_redirect(const instantiation *op, const weft__type *type, con
     }
 }
 
-/* The SPARSE components of all members; without memory for them the copies go again. */
-static weft_result sparse_copy(instantiation *op)
+/* The SPARSE components of all members. */
+static void sparse_copy(instantiation *op)
 {
     weft_world *world = op->world;
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++)
-        result = weft__sparse_copy(world, op->members[i].entity, op->members[i].copies, op->count);
-    const weft__type *type = world->types.sparse;
-    for (; type != NULL && result == WEFT_OK; type = type->sparse->next)
+    for (uint32_t i = 0; i < op->member_count; i++) {
+        member *m = &op->members[i];
+        weft__sparse_copies_commit(world, &m->sparse, m->entity, m->copies, op->count);
+    }
+    for (const weft__type *type = world->types.sparse; type != NULL; type = type->sparse->next)
         for (uint32_t i = 0; i < op->member_count && type->entity_offset_count != 0; i++)
             sparse_redirect(op, type, &op->members[i]);
-    if (result == WEFT_OK) return WEFT_OK;
-    weft_error error = *world->error;
-    for (uint32_t i = 0; i < op->member_count * op->count; i++)
-        weft_entity_destroy(world, op->members[i / op->count].copies[i % op->count]);
-    *world->error = error;
-    return result;
 }
 
 static void finish(instantiation *op)
@@ -550,7 +552,7 @@ weft_result weft__instantiate(weft_world *world, weft_job_context *job, weft_ent
         .world = world, .job = job, .count = count, .out = out, .ids = {.world = world}};
     weft_result result = prepare(&op, source);
     if (result == WEFT_OK) commit(&op);
-    if (result == WEFT_OK && world->types.sparse != NULL) result = sparse_copy(&op);
+    if (result == WEFT_OK) sparse_copy(&op);
     for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
         member_name(&op, &op.members[i]);
     finish(&op);

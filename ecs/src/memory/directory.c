@@ -230,32 +230,33 @@ void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, 
     }
 }
 
-uint32_t weft__directory_shares(const weft__directory *directory, uint32_t count)
+uint32_t weft__directory_shares(const weft__directory *directory, uint32_t count,
+                                weft__id_share *out)
 {
     uint32_t shares = 0;
-    for (uint32_t i = directory->first_room; count != 0; i++) {
+    for (uint32_t i = directory->first_room, done = 0; done < count; i++) {
         const weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
         uint32_t room = WEFT__BLOCK_SLOTS - at_load_rlx(&block->x_count); /* relaxed: idle */
-        shares += room != 0 ? 1 : 0;
-        count -= count < room ? count : room;
+        uint32_t n = count - done < room ? count - done : room;
+        if (n != 0 && out != NULL) out[shares] = (weft__id_share){i, n, done};
+        shares += n != 0 ? 1 : 0;
+        done += n;
     }
     return shares;
 }
 
 void weft__directory_deal_owner(weft__directory *directory, uint32_t count, weft__id_share *shares)
 {
-    for (uint32_t done = 0; done < count;) {
-        uint32_t index = directory->first_room;
-        weft__entity_block *block = weft__directory_block(directory, index * WEFT__BLOCK_SLOTS);
-        uint32_t used = at_load_rlx(&block->x_count); /* relaxed: idle */
-        uint32_t room = WEFT__BLOCK_SLOTS - used, n = count - done < room ? count - done : room;
-        if (n != 0) *shares++ = (weft__id_share){index, n, done};
-        at_store_rlx(&block->x_count, used + n); /* relaxed: idle */
-        if (n == room) {
-            hint_full(directory, index, true);
-            directory->first_room++;
-        }
-        done += n;
+    const uint32_t share_count = weft__directory_shares(directory, count, shares);
+    for (uint32_t i = 0; i < share_count; i++) {
+        weft__entity_block *block =
+            weft__directory_block(directory, shares[i].block * WEFT__BLOCK_SLOTS);
+        uint32_t used = at_load_rlx(&block->x_count) + shares[i].count; /* relaxed: idle */
+        at_store_rlx(&block->x_count, used);                            /* relaxed: idle */
+        directory->first_room = shares[i].block;
+        if (used != WEFT__BLOCK_SLOTS) continue;
+        hint_full(directory, shares[i].block, true);
+        directory->first_room++;
     }
 }
 

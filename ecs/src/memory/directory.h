@@ -117,8 +117,10 @@ typedef struct weft__id_share {
     uint32_t first; /* ids of the shares before it */
 } weft__id_share;
 
-/* How many shares `count` ids will have, after a reserve of as many. */
-uint32_t weft__directory_shares(const weft__directory *directory, uint32_t count);
+/* How many shares `count` ids will have, after a reserve of as many; `out` (may be NULL) gets
+ * them. */
+uint32_t weft__directory_shares(const weft__directory *directory, uint32_t count,
+                                weft__id_share *out);
 /* Deals `count` ids out, the same that weft__directory_allocate_owner would give, in the same
  * order. They count as alive at once; every share must be filled before anything else is done. */
 void weft__directory_deal_owner(weft__directory *directory, uint32_t count, weft__id_share *shares);

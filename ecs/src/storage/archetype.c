@@ -281,6 +281,13 @@ weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype hand
     return NULL;
 }
 
+weft__archetype *weft__archetype_given(const weft_world *world, weft_archetype handle)
+{
+    if (handle.id != 0 || world->error->code == WEFT_OK) return weft__archetype_at(world, handle);
+    world->error->number++; /* a failure of its own */
+    return NULL;
+}
+
 void weft__archetypes_fini(weft_world *world)
 {
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)

@@ -11,6 +11,9 @@
 
 /* The archetype of a handle, or NULL (BAD_HANDLE is set). It may be outside the order. */
 weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle);
+/* The same for a call that gets the handle of weft_archetype_create: a null one keeps the error
+ * that made it null. */
+weft__archetype *weft__archetype_given(const weft_world *world, weft_archetype handle);
 /* The archetype of `count` ascending valid component ids without duplicates, made when it is new,
  * in the order. NULL: error set (LIMIT when a row does not fit a megachunk, OUT_OF_MEMORY). */
 weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *components,

@@ -73,7 +73,9 @@ static void memory_install(weft__chunk *chunk, const weft__layout *layout, const
     chunk->ready_end = 0;
 }
 
-static bool memory_grow(weft_world *world, weft__chunk *chunk, uint32_t size_class)
+/* `was`: gets what the chunk had; NULL: that goes. */
+static bool memory_grow(weft_world *world, weft__chunk *chunk, uint32_t size_class,
+                        weft__chunk *was)
 {
     const weft__layout *layout = weft__layout_any(world, chunk->archetype->format, size_class);
     weft__run run;
@@ -88,23 +90,98 @@ static bool memory_grow(weft_world *world, weft__chunk *chunk, uint32_t size_cla
     }
     columns_copy(chunk, layout, run.memory);
     side_copy(chunk, layout, &side);
-    weft__chunk_memory_free(world, chunk);
+    if (was != NULL) {
+        *was = *chunk;
+    } else {
+        weft__chunk_memory_free(world, chunk);
+        weft__side_end(&world->memory, chunk);
+    }
     memory_install(chunk, layout, &run);
-    weft__side_replace(&world->memory, chunk, chunk->archetype, layout, &side);
+    weft__side_put(&world->memory, chunk, chunk->archetype, layout, &side);
     return true;
 }
 
-weft__chunk *weft__chunk_grow(weft_world *world, weft__tuple *tuple, uint64_t count)
+/* The rows are in other memory. */
+static void chunk_moved(weft_world *world, weft__chunk *chunk)
 {
-    weft__chunk *chunk = only_chunk(tuple);
-    if (chunk == NULL || chunk->count != chunk->capacity) return NULL;
-    uint32_t size_class = class_for(chunk, count);
-    if (size_class == chunk->layout->size_class || !memory_grow(world, chunk, size_class))
-        return NULL;
     chunk->serial = ++world->chunks.serial; /* no snapshot has these rows in this layout */
     world->quick.from = NULL;
     world->front.structure_version++;
     weft__column_maps_link(world, chunk);
     weft__chunk_room_update(chunk);
+}
+
+static weft__growth *growth_alloc(weft_world *world)
+{
+    return weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof(weft__growth),
+                       _Alignof(weft__growth));
+}
+
+static void growth_free(weft_world *world, weft__growth *growth)
+{
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, growth, 1, sizeof *growth,
+               _Alignof(weft__growth));
+}
+
+weft__chunk *weft__chunk_grow(weft_world *world, weft__tuple *tuple, uint64_t count,
+                              weft__growth **list)
+{
+    weft__chunk *chunk = only_chunk(tuple);
+    if (chunk == NULL || chunk->count != chunk->capacity) return NULL;
+    uint32_t size_class = class_for(chunk, count);
+    if (size_class == chunk->layout->size_class) return NULL;
+    weft__growth *growth = list != NULL ? growth_alloc(world) : NULL;
+    if ((list != NULL && growth == NULL) ||
+        !memory_grow(world, chunk, size_class, growth != NULL ? &growth->was : NULL)) {
+        growth_free(world, growth);
+        return NULL;
+    }
+    if (growth != NULL) {
+        growth->chunk = chunk;
+        growth->next = *list;
+        *list = growth;
+    }
+    chunk_moved(world, chunk);
     return chunk;
+}
+
+void weft__growths_keep(weft_world *world, weft__growth **list)
+{
+    for (weft__growth *growth; (growth = *list) != NULL;) {
+        weft__chunk *was = &growth->was;
+        weft__side side = {.block = weft__chunk_side(was),
+                           .chunk_values = was->chunk_values,
+                           .bytes = was->side_bytes};
+        weft__chunk_memory_free(world, was);
+        if (side.block != growth->chunk->own_side) weft__side_free(&world->memory, &side);
+        *list = growth->next;
+        growth_free(world, growth);
+    }
+}
+
+void weft__growths_undo(weft_world *world, weft__growth **list, uint32_t from)
+{
+    for (weft__growth *growth; (growth = *list) != NULL && growth->first >= from;) {
+        weft__chunk *chunk = growth->chunk;
+        const weft__chunk *was = &growth->was;
+        weft__chunk_memory_free(world, chunk);
+        weft__side_end(&world->memory, chunk);
+        chunk->base = was->base;
+        chunk->layout = was->layout;
+        chunk->capacity = was->capacity;
+        chunk->first_unit = was->first_unit;
+        chunk->unit_count = was->unit_count;
+        chunk->is_zero = was->is_zero;
+        chunk->ready_end = was->ready_end;
+        chunk->ready_version = was->ready_version;
+        chunk->x_versions = was->x_versions;
+        chunk->x_disabled = was->x_disabled;
+        chunk->x_disabled_counts = was->x_disabled_counts;
+        chunk->chunk_values = was->chunk_values;
+        chunk->side_bytes = was->side_bytes;
+        memcpy(chunk->own_side, was->own_side, sizeof chunk->own_side);
+        chunk_moved(world, chunk);
+        *list = growth->next;
+        growth_free(world, growth);
+    }
 }

@@ -14,10 +14,12 @@ weft_result weft__row_ids_prepare(weft__row_ids *ids, weft_world *world, uint64_
                              : weft__directory_reserve_owner(&world->directory, (uint32_t)rows);
     if (result != WEFT_OK) return weft__error_limit(world, result, what);
     if (rows == 0) return WEFT_OK;
-    ids->share_count = weft__directory_shares(&world->directory, ids->rows);
+    ids->share_count = weft__directory_shares(&world->directory, ids->rows, NULL);
     ids->shares = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, ids->share_count,
                               sizeof *ids->shares, 4);
-    return ids->shares != NULL ? WEFT_OK : weft__error_memory(world, what);
+    if (ids->shares == NULL) return weft__error_memory(world, what);
+    weft__directory_shares(&world->directory, ids->rows, ids->shares);
+    return WEFT_OK;
 }
 
 void weft__row_ids_fini(weft__row_ids *ids)

@@ -98,11 +98,10 @@ void weft__side_end(weft__memory *memory, const weft__chunk *chunk)
     if (side.block != chunk->own_side) weft__side_free(memory, &side);
 }
 
-void weft__side_replace(weft__memory *memory, weft__chunk *chunk, const weft__archetype *archetype,
-                        const weft__layout *layout, const weft__side *side)
+void weft__side_put(weft__memory *memory, weft__chunk *chunk, const weft__archetype *archetype,
+                    const weft__layout *layout, const weft__side *side)
 {
     side_map map = side_map_of(archetype, layout);
-    weft__side_end(memory, chunk);
     if (!is_own_side(archetype, map.bytes)) {
         side_install(chunk, side);
         return;
@@ -111,6 +110,13 @@ void weft__side_replace(weft__memory *memory, weft__chunk *chunk, const weft__ar
     weft__side_free(memory, side);
     weft__side own = side_at(chunk->own_side, archetype, &map);
     side_install(chunk, &own);
+}
+
+void weft__side_replace(weft__memory *memory, weft__chunk *chunk, const weft__archetype *archetype,
+                        const weft__layout *layout, const weft__side *side)
+{
+    weft__side_end(memory, chunk);
+    weft__side_put(memory, chunk, archetype, layout, side);
 }
 
 bool weft__side_check(const weft__chunk *chunk)

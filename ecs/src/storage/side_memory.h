@@ -29,8 +29,11 @@ void weft__side_free(weft__memory *memory, const weft__side *side);
 bool weft__side_begin(weft__memory *memory, weft__chunk *chunk);
 /* Frees it. */
 void weft__side_end(weft__memory *memory, const weft__chunk *chunk);
-/* The chunk, which is to be of this archetype and layout, has this side memory from now on: what it
- * had goes, a small block is copied into the chunk and goes, too. */
+/* The chunk, which is to be of this archetype and layout, has this side memory from now on: a small
+ * block is copied into the chunk and goes. What it had is the caller's. */
+void weft__side_put(weft__memory *memory, weft__chunk *chunk, const weft__archetype *archetype,
+                    const weft__layout *layout, const weft__side *side);
+/* weft__side_put; what it had goes. */
 void weft__side_replace(weft__memory *memory, weft__chunk *chunk, const weft__archetype *archetype,
                         const weft__layout *layout, const weft__side *side);
 

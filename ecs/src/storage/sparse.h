@@ -14,6 +14,7 @@
 
 #include "archetype_state.h"
 #include "column_map.h"
+#include "row_ids.h"
 #include "structure.h"
 #include "world_state.h"
 
@@ -133,6 +134,13 @@ void weft__sparse_commit(weft_world *world, weft__sparse_addition *addition,
                          const weft_entity *entities);
 void weft__sparse_cancel(weft_world *world, weft__sparse_addition *addition,
                          const weft_entity *entities, uint32_t count);
+/* The same for `count` entities that get their ids between the two steps, out of these shares.
+ * Back: weft__sparse_cancel with no entities. */
+weft_result weft__sparse_prepare_new(weft_world *world, const weft__type *type,
+                                     const weft__row_ids *ids, uint32_t count,
+                                     weft__sparse_addition *out);
+void weft__sparse_commit_new(weft_world *world, weft__sparse_addition *addition,
+                             const weft_entity *entities, uint32_t count);
 /* Both steps. */
 weft_result weft__sparse_add_many(weft_world *world, const weft__type *type,
                                   const weft_entity *entities, uint32_t count);

@@ -36,6 +36,7 @@ void weft__spans_fini(weft_world *world, weft__spans *spans)
 {
     weft__free(&world->memory, WEFT__MEMORY_COMMANDS, spans->items, spans->capacity,
                sizeof *spans->items, 8);
+    weft__growths_keep(world, &spans->growths);
     *spans = (weft__spans){0};
 }
 
@@ -91,13 +92,17 @@ static weft__chunk *chunk_obtain(weft_world *world, weft__tuple *tuple, uint64_t
     }
 }
 
-/* Rows of one chunk for a request; NULL with the error set. */
+/* Rows of one chunk for a request; NULL with the error set. `spans`: of the operation, or NULL. */
 static weft__chunk *piece_take(weft_world *world, weft__tuple *tuple, uint64_t count,
-                               weft__span *piece)
+                               weft__spans *spans, weft__span *piece)
 {
     weft__chunk *chunk = tuple->room;
     uint64_t known = count + tuple->coming;
-    if (chunk == NULL && tuple->chunk_count == 1) chunk = weft__chunk_grow(world, tuple, known);
+    if (chunk == NULL && tuple->chunk_count == 1) {
+        weft__growth **list = spans != NULL ? &spans->growths : NULL;
+        chunk = weft__chunk_grow(world, tuple, known, list);
+        if (chunk != NULL && list != NULL) (*list)->first = spans->count;
+    }
     if (chunk == NULL) chunk = chunk_obtain(world, tuple, known);
     if (chunk == NULL) return NULL;
     uint32_t room = chunk->capacity - chunk->count;
@@ -120,7 +125,7 @@ static void piece_return(weft_world *world, weft__span piece)
 weft_result weft__row_reserve(weft_world *world, weft__tuple *tuple, weft__span *place)
 {
     tuple->holders++; /* a failure must not end it under us */
-    bool is_reserved = piece_take(world, tuple, 1, place) != NULL;
+    bool is_reserved = piece_take(world, tuple, 1, NULL, place) != NULL;
     weft__tuple_release(world, tuple);
     return is_reserved ? WEFT_OK : world->error->code;
 }
@@ -133,7 +138,7 @@ weft_result weft__rows_reserve(weft_world *world, weft__tuple *tuple, uint64_t c
     weft_result result = WEFT_OK;
     while (count != 0 && result == WEFT_OK) {
         weft__span piece;
-        if (piece_take(world, tuple, count, &piece) == NULL) {
+        if (piece_take(world, tuple, count, out, &piece) == NULL) {
             result = world->error->code;
         } else if (!weft__spans_push(world, out, piece)) {
             piece_return(world, piece);
@@ -150,6 +155,7 @@ weft_result weft__rows_reserve(weft_world *world, weft__tuple *tuple, uint64_t c
 void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from)
 {
     while (spans->count > from) piece_return(world, spans->items[--spans->count]);
+    weft__growths_undo(world, &spans->growths, from);
 }
 
 /* ---- values of one column ---- */

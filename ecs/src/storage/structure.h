@@ -15,6 +15,7 @@
 #define WEFT_STRUCTURE_H
 
 #include "chunk.h"
+#include "chunk_grow.h"
 #include "world_state.h"
 
 /* A growing list of spans; zero-initialise. Owner: the struct or the stack that holds it, which
@@ -23,6 +24,7 @@ typedef struct weft__spans {
     weft__span *items;
     uint32_t count;
     uint32_t capacity;
+    weft__growth *growths; /* of chunks that grew for them */
 } weft__spans;
 
 bool weft__spans_push(weft_world *world, weft__spans *spans, weft__span span);
@@ -40,7 +42,8 @@ weft_result weft__rows_reserve(weft_world *world, weft__tuple *tuple, uint64_t c
                                weft__spans *out);
 /* Rows of the next chunk that a tuple would get, when few rows come. */
 uint32_t weft__growth_capacity(const weft__tuple *tuple);
-/* Gives reserved rows back that were never written; spans[from..] in reverse order. */
+/* Gives reserved rows back that were never written, spans[from..] in reverse order, and takes back
+ * how chunks grew for them. */
 void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from);
 
 /* ---- 2. copy: workers, disjoint destination rows ---- */
