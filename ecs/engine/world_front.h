@@ -42,6 +42,15 @@ typedef enum weft__extension_slot {
     WEFT__EXTENSION_COUNT
 } weft__extension_slot;
 
+/* How far a fixed rate or a timer is: what files keep of systems and groups, by their names. A
+ * value. */
+typedef struct weft__kept_run {
+    char name[64]; /* "": taken */
+    bool is_group;
+    double elapsed; /* seconds not yet used up by runs */
+    double timer;   /* seconds until it runs; -1: not set */
+} weft__kept_run;
+
 /* One such part. Owner: the world; set by the part when it first has data, while the world is idle.
  * Always: data == NULL or destroy != NULL. */
 typedef struct weft__extension {
@@ -57,6 +66,10 @@ typedef struct weft__extension {
     bool (*state_keep)(const void *data, void **state);
     void (*state_put)(void *data, const void *state);
     void (*state_drop)(const void *data, void *state);
+    /* The scheduler: visits what world files keep of `data`; takes what it knows of front.runs. */
+    void (*runs_visit)(const void *data, void (*visit)(void *user, const weft__kept_run *run),
+                       void *user);
+    void (*runs_take)(void *data);
 } weft__extension;
 
 enum {
@@ -166,6 +179,8 @@ typedef struct weft__world_front {
     weft__pin pins[WEFT__PIN_COUNT]; /* changed by those that they are of */
     weft__world_watch watch;
     weft__extension extensions[WEFT__EXTENSION_COUNT];
+    weft__kept_run *runs; /* [run_count] loaded, for systems and groups that are not there yet */
+    uint32_t run_count, run_capacity;
     struct weft__queries *queries; /* query_registry.h */
     weft_world_hook *hooks;        /* called by the step, each once */
     uint64_t hooks_ns;             /* how long they took since the world was created */

@@ -50,6 +50,12 @@ Test(component, impossible_descriptions_are_refused_with_a_reason)
     storage_fixture f = storage_open();
     weft_field outside = {"far", WEFT_FIELD_U32, 6, 1};
     weft_field twice[] = {{"a", WEFT_FIELD_ENTITY, 0, 2}, {"b", WEFT_FIELD_BLOB, 8, 1}};
+    weft_field same[] = {{"a", WEFT_FIELD_I32, 0, 1}, {"a", WEFT_FIELD_I32, 4, 1}};
+    weft_field nameless[] = {{"", WEFT_FIELD_I32, 0, 1}, {"b", WEFT_FIELD_I32, 4, 1}};
+    weft_field quote = {"a \"b\"", WEFT_FIELD_I32, 0, 1};
+    char long_name[257] = {0};
+    memset(long_name, 'n', 256);
+    weft_field long_field = {long_name, WEFT_FIELD_I32, 0, 1};
     static weft_field many[70000]; /* so many references that 32 bits do not count them */
     for (uint32_t i = 0; i < 70000; i++) many[i] = (weft_field){"all", WEFT_FIELD_ENTITY, 0, 65536};
     const weft_component_desc bad[] = {
@@ -73,6 +79,11 @@ Test(component, impossible_descriptions_are_refused_with_a_reason)
         {.name = "field", .size = 8, .fields = &outside, .field_count = 1},
         {.name = "no_fields", .size = 8, .field_count = 1},
         {.name = "twice", .size = 16, .fields = twice, .field_count = 2},
+        {.name = "same", .size = 8, .fields = same, .field_count = 2},
+        {.name = "nameless", .size = 8, .fields = nameless, .field_count = 2},
+        {.name = "quote", .size = 4, .fields = &quote, .field_count = 1},
+        {.name = "long", .size = 4, .fields = &long_field, .field_count = 1},
+        {.name = "latin \xe9", .size = 4},
         {.name = "many", .size = 65536 * 8, .fields = many, .field_count = 70000},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

@@ -6,6 +6,8 @@
 #include "plain.h"
 #include "transfer_fixture.h"
 
+#include <weft/world_text.h>
+
 #include <string.h>
 
 /* ---- item 129: move all, by query, append ---- */
@@ -350,6 +352,53 @@ PLAIN_TEST(write_groups_of_a_missing_type_lead_to_the_same_components_there)
         CHECK_U64(weft_query_single(b.world, weft_query_create(b.world, &desc)).index, e[1].index);
     }
     close_pair(&a, &b);
+}
+
+PLAIN_TEST(a_missing_type_comes_with_its_description_what_it_requires_and_its_relation)
+{
+    typedef struct Heat {
+        float celsius;
+    } Heat;
+    static const weft_field fields[] = {WEFT_FIELD_WITH(Heat, celsius, .unit = "K")};
+    static const weft_type type = WEFT_TYPE(Heat, fields);
+    side a, b;
+    open_pair(&a, &b);
+    weft_component parent = weft_component_parent(a.world);
+    weft_component needed = weft_component_create_plain(a.world, "Needed", 4, 4, 0);
+    weft_component heat = weft_component_create(
+        a.world, &(weft_component_desc){.type = &type, .required = &needed, .required_count = 1});
+    weft_entity e[2] = {make(&a, 1), make(&a, 2)};
+    CHECK_OK(weft_entity_add(a.world, e[1], heat));
+    CHECK_OK(weft_relation_set(a.world, e[1], parent, e[0]));
+    move_all(&b, &a, e, 2);
+    weft_component there = weft_component_find(b.world, "Heat");
+    CHECK_POINTER(weft_component_type(b.world, there), &type);
+    weft_entity made = weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, there));
+    CHECK(weft_entity_has(b.world, made, weft_component_find(b.world, "Needed")));
+    CHECK_OK(weft_entity_destroy(b.world, e[0]));
+    CHECK_OK(weft_relation_settle(b.world));
+    CHECK(!weft_entity_is_alive(b.world, e[1]));
+    close_pair(&a, &b);
+}
+
+/* A description that was read with a text ends with its world: it is not lent to another. */
+PLAIN_TEST(a_description_of_a_text_stays_with_its_world)
+{
+    static const char text[] =
+        "{\"type\": \"Heat\", \"size\": 4, \"alignment\": 4, \"description\": {\"name\": \"Heat\", "
+        "\"size\": 4, \"alignment\": 4, \"fields\": [{\"name\": \"celsius\", \"kind\": "
+        "\"f32\"}]}}\n"
+        "{\"entity\": \"0:1\", \"components\": {\"Heat\": {\"celsius\": 3}}}";
+    weft_world *from, *to;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &from));
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &to));
+    CHECK_OK(weft_world_read_json(from, &(weft_text){text, sizeof text - 1, NULL}, NULL, NULL));
+    CHECK_OK(weft_world_transfer(to, from, NULL, NULL, 0));
+    CHECK_OK(weft_world_destroy(from));
+    const weft_component_desc *heat = weft_component_info(to, weft_component_find(to, "Heat"));
+    CHECK(heat != NULL && heat->type == NULL && heat->field_count == 1);
+    CHECK_TEXT(heat->fields[0].name, "celsius");
+    CHECK_OK(weft_world_destroy(to));
 }
 
 PLAIN_TEST(wrong_calls_are_errors_and_change_nothing)

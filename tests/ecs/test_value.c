@@ -206,6 +206,14 @@ static const refusal refusals[] = {
     {"{\"name\": \"too long for it\"}", "the text has 15 bytes, the field room for 8"},
     {"{\"name\": \"a\\u0000b\"}", "ends at its first NUL"},
     {"{\"panels\": [{\"is_open\": \"yes\"}, {}]}", "true or false should be here"},
+    {"{\"panels\": [{\"is_open\": 2}, {}]}", "true or false should be here"},
+    {"{\"panels\": [{\"area\": \"inf\"}, {}]}", "area: inf is not in the range 0 to 100"},
+    {"{\"panels\": [{\"area\": \"-inf\"}, {}]}", "area: -inf is not in the range 0 to 100"},
+    {"{\"panels\": [{}, {\"area\": \"nan\"}]}", "area: nan is not in the range 0 to 100"},
+    {"{\"panels\": [{}, {\"area\": \"nan 0x7fc00001\"}]}", "is not in the range 0 to 100"},
+    {"{\"rate\": \"1 Hz/\"}", "\"/\" is no unit: the field is in rad/min"},
+    {"{\"rate\": \"1 rad//min\"}", "\"//min\" is no unit"},
+    {"{\"rate\": \"1 rad * / min\"}", "\"* / min\" is no unit"},
     {"{\"parent\": \"12\"}", "no entity: write \"index:version\", or null"},
     {"{\"mesh\": 7}", "a blob should be here"},
     {"{\"count\": 13}", "Craft: 13 brings bad luck: take another count"},
@@ -360,6 +368,104 @@ PLAIN_TEST(values_are_checked_by_range_and_function)
     craft.panels[1].area = 0;
     craft.count = 13;
     CHECK_RESULT(weft_value_check(&craft_type, &craft, &error), WEFT_INVALID_ARGUMENT);
+    craft.count = 0;
+    memset(&craft.panels[0].is_open, 2, 1);
+    CHECK_RESULT(weft_value_check(&craft_type, &craft, &error), WEFT_INVALID_ARGUMENT);
+    CHECK_TEXT(error.text, "Craft.panels[0].is_open: 2 is not in the range 0 to 1");
+    CHECK(strstr(write_value(&craft_type, &craft), "\"is_open\": true") != NULL);
+}
+
+/* The float 0.1 is above the double 0.1: reading and checking compare what stands there. */
+PLAIN_TEST(ends_of_a_range_are_in_it_for_floats_too)
+{
+    typedef struct Share {
+        float f;
+        double d;
+    } Share;
+    static const weft_field fields[] = {WEFT_FIELD_WITH(Share, f, .least = -0.7, .most = 0.1),
+                                        WEFT_FIELD_WITH(Share, d, .least = -0.7, .most = 0.1)};
+    static const weft_type type = WEFT_TYPE(Share, fields);
+    static const char *const good[] = {"{\"f\": 0.1, \"d\": 0.1}", "{\"f\": -0.7, \"d\": -0.7}"};
+    static const char *const bad[] = {"{\"f\": 0.1000001}", "{\"d\": 0.10000000000000002}",
+                                      "{\"f\": -0.7000001}"};
+    Share share = {0};
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(read_value(&type, &share, good[i], NULL));
+        CHECK_OK(weft_value_check(&type, &share, NULL));
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_RESULT(read_value(&type, &share, bad[i], NULL), WEFT_INVALID_ARGUMENT);
+}
+
+PLAIN_TEST(numbers_are_the_shortest_that_read_back)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } doubles[] = {{5e-324, "5e-324"},
+                   {-1e-310, "-1e-310"},
+                   {2.2250738585072014e-308, "2.2250738585072014e-308"},
+                   {1e23, "1e+23"},
+                   {0.1, "0.1"}};
+    static const struct {
+        float value;
+        const char *text;
+    } floats[] = {
+        {1e-45f, "1e-45"}, {-1e-40f, "-1e-40"}, {1.1754944e-38f, "1.1754944e-38"}, {0.1f, "0.1"}};
+    for (size_t i = 0; i < sizeof doubles / sizeof doubles[0]; i++) {
+        Sat sat = {.mean_motion = doubles[i].value}, again = {0};
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "{\"mean_motion\": %s, \"drag\": [0, 0, 0]}",
+                 doubles[i].text);
+        CHECK_TEXT(write_value(&Sat_type, &sat), wanted);
+        CHECK_OK(read_value(&Sat_type, &again, wanted, NULL));
+        CHECK(again.mean_motion == sat.mean_motion);
+    }
+    for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) {
+        Sat sat = {.drag[0] = floats[i].value}, again = {0};
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "{\"mean_motion\": 0, \"drag\": [%s, 0, 0]}",
+                 floats[i].text);
+        CHECK_TEXT(write_value(&Sat_type, &sat), wanted);
+        CHECK_OK(read_value(&Sat_type, &again, wanted, NULL));
+        CHECK(again.drag[0] == sat.drag[0]);
+    }
+}
+
+static size_t write_long(weft_entity entity, char *text, size_t capacity, void *user)
+{
+    size_t length = *(const size_t *)user;
+    for (size_t i = 0; i < length && i + 1 < capacity; i++) text[i] = i % 7 == 0 ? '"' : 'x';
+    (void)entity;
+    if (length < capacity) text[length] = '\0';
+    return length;
+}
+
+static const char *read_long(const char *word, size_t length, weft_entity *out, void *user)
+{
+    if (length != *(const size_t *)user) return "a word of another length";
+    for (size_t i = 0; i < length; i++)
+        if (word[i] != (i % 7 == 0 ? '"' : 'x')) return "another word";
+    *out = (weft_entity){7, 1};
+    return NULL;
+}
+
+PLAIN_TEST(long_words_of_references_come_back)
+{
+    typedef struct Link {
+        weft_entity to;
+    } Link;
+    static const weft_field fields[] = {WEFT_FIELD(Link, to)};
+    static const weft_type type = WEFT_TYPE(Link, fields);
+    static char text[1 << 14];
+    for (size_t length = 250; length < 4096; length += length < 260 ? 1 : 1278) {
+        weft_value_io io = {.write_entity = write_long, .read_entity = read_long, .user = &length};
+        Link link = {{7, 1}}, again = {{0, 0}};
+        size_t count = weft_value_write(&io, &type, &link, text, sizeof text);
+        CHECK(count > length && count < sizeof text);
+        CHECK_OK(weft_value_read(&io, &(weft_text){text, count, NULL}, &type, &again, NULL));
+        CHECK(again.to.index == 7 && again.to.version == 1);
+    }
 }
 
 /* A description that cannot be, and a word of the reason. */
@@ -380,7 +486,11 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
     static const weft_field unit[] = {{"a", WEFT_FIELD_I32, .unit = "furlong"}};
     static const weft_field range[] = {{"a", WEFT_FIELD_I32, .least = 2, .most = 1}};
     static const weft_field dotted[] = {{"a.b", WEFT_FIELD_I32}};
+    static const weft_field quoted[] = {{"a\"b", WEFT_FIELD_I32}};
+    static const weft_field lined[] = {{"a\nb", WEFT_FIELD_I32}};
+    static const weft_field latin[] = {{"caf\xe9", WEFT_FIELD_I32}};
     static const weft_constant spaced[] = {{"a b", 1}};
+    static const weft_constant rung[] = {{"a\ab", 1}};
     endless.fields = endless_fields;
     const bad_type types[] = {
         {endless, "within itself"},
@@ -395,7 +505,11 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
         {{"T", 4, 4, NULL, 1}, "fields is NULL"},
         {{"T", 4, 3, NULL, 0}, "alignment cannot be"},
         {{"", 4, 4, NULL, 0}, "give it a name"},
+        {{"T", 4, 4, quoted, 1}, "has one of . [ ]"},
+        {{"T", 4, 4, lined, 1}, "control character"},
+        {{"T", 4, 4, latin, 1}, "not UTF-8"},
         {{"T", 4, 4, NULL, 0, spaced, 1}, "without blanks"},
+        {{"T", 4, 4, NULL, 0, rung, 1}, "of UTF-8"},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         char text[200];

@@ -300,6 +300,61 @@ PLAIN_TEST(trees_come_back_with_their_order_and_depths)
     CHECK_OK(weft_world_destroy(to));
 }
 
+static void rest(weft_slice *slice, void *user)
+{
+    (void)slice;
+    (void)user;
+}
+
+/* Into a world that has declared nothing: relations, timers and what a type requires. */
+PLAIN_TEST(what_the_program_did_not_declare_comes_back)
+{
+    static const weft_field field = {"to", WEFT_FIELD_ENTITY, 0, 1};
+    const weft_system_desc spawn = {.name = "spawn", .run = rest, .flags = WEFT_SYSTEM_TIMER};
+    weft_component parent;
+    weft_world *from = related(&parent), *to = empty_world(WEFT_WITHOUT_ENTITY_TAG);
+    weft_component berth = weft_component_create(
+        from,
+        &(weft_component_desc){.name = "Berth", .size = 8, .fields = &field, .field_count = 1});
+    CHECK_OK(
+        weft_relation_declare(from, &(weft_relation_desc){.component = berth,
+                                                          .on_target_death = WEFT_ON_TARGET_DESTROY,
+                                                          .by_depth = true}));
+    weft_entity e[3];
+    CHECK_OK(weft_entity_create_many(from, weft_archetype_create(from, NULL, 0), 3, e));
+    CHECK_OK(weft_relation_set(from, e[1], parent, e[0]));
+    CHECK_OK(weft_relation_set(from, e[2], berth, e[0]));
+    CHECK_OK(weft_timer_set(from, weft_system_create(from, &spawn), 2.5));
+    page p = page_of(from, NULL), again;
+    CHECK_OK(read_page(to, p.text, p.count, NULL));
+    again = page_of(to, NULL);
+    p.text[strcspn(p.text, "\n")] = again.text[strcspn(again.text, "\n")] = ' '; /* names */
+    CHECK_TEXT(strchr(again.text, '\n'), strchr(p.text, '\n'));
+    CHECK_F64(weft_timer_left(to, weft_system_create(to, &spawn)), 2.5, 0);
+    CHECK_OK(weft_entity_destroy(to, e[0]));
+    CHECK_OK(weft_relation_settle(to));
+    CHECK(!weft_entity_is_alive(to, e[1]) && !weft_entity_is_alive(to, e[2]));
+    free(p.text);
+    free(again.text);
+    CHECK_OK(weft_world_destroy(from));
+    CHECK_OK(weft_world_destroy(to));
+}
+
+PLAIN_TEST(texts_without_words_for_relations_have_the_built_in_ones)
+{
+    static const char text[] =
+        "{\"weft\": 1}\n{\"type\": \"Parent\", \"size\": 8, \"alignment\": 4, \"fields\": "
+        "[{\"name\": \"entity\", \"kind\": \"entity\", \"offset\": 0, \"count\": 1}]}\n"
+        "{\"entity\": \"0:1\"}\n"
+        "{\"entity\": \"1:1\", \"components\": {\"Parent\": {\"entity\": \"0:1\"}}}";
+    weft_world *world = empty_world(WEFT_WITHOUT_ENTITY_TAG);
+    CHECK_OK(read_page(world, text, sizeof text - 1, NULL));
+    CHECK_OK(weft_entity_destroy(world, (weft_entity){0, 1}));
+    CHECK_OK(weft_relation_settle(world));
+    CHECK(!weft_entity_is_alive(world, (weft_entity){1, 1}));
+    CHECK_OK(weft_world_destroy(world));
+}
+
 PLAIN_TEST(a_target_may_stand_behind_its_source)
 {
     static const char text[] = "{\"entity\": \"1:1\", \"components\": {\"Parent\": {\"entity\": "
@@ -383,7 +438,12 @@ static const struct {
     const char *text, *message;
     uint32_t line;
 } refusals[] = {
-    {"{\"weft\": 2}", "this library reads version 1", 1},
+    {"{\"weft\": 3}", "this library reads versions up to 2", 1},
+    {"{\"type\": \"R\", \"relation\": [\"destroys\"]}", "nothing that a relation does", 1},
+    {"{\"type\": \"R\", \"relation\": [\"acyclic\"]}", "a relation has one of", 1},
+    {"{\"system\": \"s\", \"elapsed\": -1}", "that is no time", 1},
+    {"{\"group\": \"\", \"elapsed\": 0}", "without a name", 1},
+    {"{\"group\": \"g\", \"dt\": 0}", "has \"elapsed\" and \"timer\"", 1},
     {"{\"weft\": 1}\n[1]", "an object that begins with", 2},
     {"{\"entity\": \"1:2\"}", "no living entity has an even version", 1},
     {"{\"entity\": null}", "no living entity has an even version", 1},

@@ -124,6 +124,8 @@ static void random_field(test_random *random, const weft_field *field, char *at)
         bool is_small = random_under(random, 2) == 0;
         if (field->kind == WEFT_FIELD_STRUCT)
             random_value(random, field->type, at);
+        else if (field->kind == WEFT_FIELD_BOOL)
+            at[0] = (char)(bits & 1);
         else if (field->kind == WEFT_FIELD_F32 && is_small)
             memcpy(at, &small, sizeof small);
         else if (field->kind == WEFT_FIELD_F64 && is_small)

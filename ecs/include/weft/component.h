@@ -68,7 +68,7 @@ typedef struct weft_component_hooks {
 
 /* Describes a component type. Zero means default. Everything is copied. */
 typedef struct weft_component_desc {
-    const char *name;         /* unique in the world, 1..255 bytes */
+    const char *name;         /* unique in the world, 1..255 bytes of UTF-8 */
     size_t size;              /* bytes; 0 makes a tag. Buffers: bytes of one element */
     size_t alignment;         /* power of two up to 64 (buffers: 16) that divides the size; 0 =
                                  natural for the size (at most 16) */

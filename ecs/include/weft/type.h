@@ -70,7 +70,9 @@ typedef struct weft_type weft_type;
 /* A field. Zero means absent. The only field of a type may have the name "": it is the value
  * itself, for components that are a number, and for elements of arrays. */
 typedef struct weft_field {
-    const char *name; /* no '.', '[' or ']'; unique in the type */
+    const char
+        *name; /* UTF-8 up to 255 bytes, no . [ ] " \ and no control characters; unique in the
+                         type. A component holds paths, of 255 bytes at most, too */
     weft_field_kind kind;
     uint32_t offset; /* bytes from the start of the struct */
     uint32_t count;  /* array length, of BYTES and TEXT in bytes; 0: `bytes` / size of one, or 1 */

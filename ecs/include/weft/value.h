@@ -31,7 +31,8 @@ typedef struct weft_text {
 /* How references are written and read, and how text looks. All zero: entities as "index:version",
  * blobs as the number of the handle, on one line. */
 typedef struct weft_value_io {
-    /* Writes what stands for a reference, a word of UTF-8, to `text`; its length as snprintf. */
+    /* Writes what stands for a reference, a word of UTF-8 of at most 4,095 bytes, to `text`; its
+     * length as snprintf. */
     size_t (*write_entity)(weft_entity entity, char *text, size_t capacity, void *user);
     size_t (*write_blob)(weft_blob_ref blob, char *text, size_t capacity, void *user);
     /* NULL, or a static text that says what is wrong with the word. */
@@ -54,8 +55,9 @@ typedef struct weft_value_error {
 /* ---- writing and reading ---- */
 
 /* Writes a value as text (NUL-terminated if it fits); returns its length like snprintf. A type
- * without fields is shown as {"size": 4, "bytes": "0x01020304"}. `io` may be NULL. Numbers are the
- * shortest that read back to the same; not-a-number and the infinities are words. */
+ * without fields is shown as {"size": 4, "bytes": "0x01020304"}; a bool that is not 0 is true.
+ * `io` may be NULL. Numbers are the shortest that read back to the same; not-a-number and the
+ * infinities are words. */
 WEFT_API size_t weft_value_write(const weft_value_io *io, const weft_type *type, const void *value,
                                  char *text, size_t capacity);
 
@@ -78,8 +80,8 @@ WEFT_API size_t weft_path_value_write(const weft_value_io *io, const weft_type *
 
 /* ---- checks and differences ---- */
 
-/* Checks ranges and type->check of a value, nested ones included. Errors: INVALID_ARGUMENT (`error`
- * names the field; it has no line, and may be NULL). */
+/* Checks ranges, bools (0 or 1) and type->check of a value, nested ones included. Errors:
+ * INVALID_ARGUMENT (`error` names the field; it has no line, and may be NULL). */
 WEFT_API weft_result weft_value_check(const weft_type *type, const void *value,
                                       weft_value_error *error);
 

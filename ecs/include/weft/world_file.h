@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* world_file.h: worlds as files, as bytes in memory and as streams, all with the same bytes.
  *
- * Public. In a file: types, entities with their handles, values, buffers, shared and chunk values,
- * enable bits, names, resources, the blobs that components refer to, and the number, time and dt of
- * the last step (weft_world_frame). Not in it: systems, queries, groups, timers and the time left
- * over of fixed rates, which begin as registered.
+ * Public. In a file: types, entities with their handles, values, buffers, shared and chunk
+ * values, enable bits, names, resources, the blobs that components refer to, the number, time
+ * and dt of the last step (weft_world_frame), what relations do, and how far timers and fixed
+ * rates of systems and groups are. Not in it: systems, queries and groups themselves, which a
+ * program registers before or after the load: those of a saved name go on where they were.
  *
- * A loaded world has the same weft_world_hash as the saved one; handles get its own entity tag.
- * From then on the same operations have the same results in both, also in layout and in the
+ * Files are version 5; those of version 4, which have no relations, timers and rates, are read,
+ * too. A loaded world has the same weft_world_hash as the saved one; handles get its own entity
+ * tag. From then on the same operations have the same results in both, also in layout and in the
  * order of queries; archetypes made before loading come last once they are used or created
  * again. Files are untrusted: every byte is checked before use, except what values mean. */
 #ifndef WEFT_WORLD_FILE_H
@@ -114,7 +116,7 @@ typedef struct weft_world_bytes {
  * fields as handles, described BLOB fields as the blob. A type with copy or destruct hooks needs
  * the hooks `save` and `load` (weft_component_hooks), unless it has described BLOB fields and no
  * construct hook: then its destruct hook is taken to release these fields. Systems, queries and
- * versions are not written. `desc` may be NULL. Threads: owner, world idle. Errors:
+ * versions are not written. `desc` may be NULL. Threads: owner, between steps. Errors:
  * INVALID_ARGUMENT, WRONG_PHASE, BAD_HANDLE, UNSUPPORTED (a type that cannot be written: the
  * text names it), IO (the text names the operation, the path and the system's reason), BUSY (16
  * others write to this path now), OUT_OF_MEMORY. Cost: holds the bytes in memory once, at times
@@ -123,7 +125,7 @@ WEFT_API weft_result weft_world_save(weft_world *world, const char *path,
                                      const weft_save_desc *desc);
 
 /* As weft_world_save, into memory: `out` gets bytes that the caller frees. On failure it is empty.
- * Threads: owner, world idle. Errors: as weft_world_save, except IO and BUSY. */
+ * Threads: owner, between steps. Errors: as weft_world_save, except IO and BUSY. */
 WEFT_API weft_result weft_world_save_memory(weft_world *world, weft_world_bytes *out,
                                             const weft_save_desc *desc);
 
@@ -132,7 +134,7 @@ WEFT_API weft_result weft_world_save_memory(weft_world *world, weft_world_bytes 
 WEFT_API void weft_world_bytes_free(weft_world *world, weft_world_bytes *bytes);
 
 /* As weft_world_save, into a stream: writes all bytes in order, after they were made in memory.
- * Threads: owner, world idle; the callback runs on the caller's thread and may not use the
+ * Threads: owner, between steps; the callback runs on the caller's thread and may not use the
  * world. Errors: as weft_world_save_memory, and what the writer returned. */
 WEFT_API weft_result weft_world_save_stream(weft_world *world, const weft_writer *writer,
                                             const weft_save_desc *desc);
@@ -141,31 +143,33 @@ WEFT_API weft_result weft_world_save_stream(weft_world *world, const weft_writer
 
 /* Fills a new world from a file. New means that no entity was ever created in it;
  * weft_world_transfer then moves the entities to another. Types are found by name; missing ones
- * without hooks are registered, without write groups. Where the layout is another
- * (weft_component_hash), fields are matched by their paths: absent ones get the value of
- * weft_type.initial, references null; those that the world lacks are left out; numbers are
- * converted, whole ones exactly, and must fit. Values without described fields need their size,
- * a migration, or to be tags on one side. Values of hooks need the same layout, and so does the
- * kind. Every value counts as changed once. Blobs go to weft_world_blobs: each BLOB field of a
- * type with a destruct hook gets a reference of its own, others share one that the store keeps.
- * `desc` may be NULL. Threads: owner, world idle. Errors (the world has no entity then and its
- * resources are as before; types and archetypes made by the load stay; the text names the check
- * and the byte): INVALID_ARGUMENT, WRONG_PHASE (not new, or not idle), NOT_FOUND, IO (also: not
- * a regular file), CORRUPT, UNSUPPORTED (another version or byte order), TYPE_MISMATCH (a type
- * cannot be converted, a number does not fit, hooks are needed, or a blob type was not given),
- * LIMIT (bytes_max; the limits of the world's descriptor bound what a file may take),
- * OUT_OF_MEMORY. Cost: in proportion to the bytes, which are held in memory once. */
+ * without hooks are registered, with what they require and without write groups. Relations of
+ * the saved world that this one has not declared are declared (from a file of version 4 Parent
+ * and InstanceOf, where it has them). Where the layout is another (weft_component_hash), fields
+ * are matched by their paths: absent ones get the value of weft_type.initial, references null;
+ * those that the world lacks are left out; numbers are converted, whole ones exactly, and must
+ * fit. Values without described fields need their size, a migration, or to be tags on one side.
+ * Values of hooks need the same layout, and so does the kind. Every value counts as changed
+ * once. Blobs go to weft_world_blobs: each BLOB field of a type with a destruct hook gets a
+ * reference of its own, others share one that the store keeps. `desc` may be NULL. Threads:
+ * owner, between steps. Errors (the world has no entity then and its resources are as before;
+ * types, relations and archetypes made by the load stay; the text names the check and the byte):
+ * INVALID_ARGUMENT, WRONG_PHASE (not new, or not idle), NOT_FOUND, IO (also: not a regular
+ * file), CORRUPT, UNSUPPORTED (another version or byte order), TYPE_MISMATCH (a type cannot be
+ * converted, a number does not fit, hooks are needed, or a blob type was not given), LIMIT
+ * (bytes_max; the limits of the world's descriptor bound what a file may take), OUT_OF_MEMORY.
+ * Cost: in proportion to the bytes, which are held in memory once. */
 WEFT_API weft_result weft_world_load(weft_world *world, const char *path,
                                      const weft_load_desc *desc);
 
 /* As weft_world_load, from `count` bytes at any address, which are not used afterwards. Threads:
- * owner, world idle. Errors: as weft_world_load, except NOT_FOUND and IO. */
+ * owner, between steps. Errors: as weft_world_load, except NOT_FOUND and IO. */
 WEFT_API weft_result weft_world_load_memory(weft_world *world, const void *bytes, size_t count,
                                             const weft_load_desc *desc);
 
 /* As weft_world_load, from a stream. Takes exactly the bytes of one world; more may follow.
  * Memory grows with the bytes that arrive, not with the size that the stream claims. Threads:
- * owner, world idle; the callback runs on the caller's thread and may not use the world. Errors:
+ * owner, between steps; the callback runs on the caller's thread and may not use the world. Errors:
  * as weft_world_load_memory (CORRUPT also when the stream ends early), and what the reader
  * returned. */
 WEFT_API weft_result weft_world_load_stream(weft_world *world, const weft_reader *reader,

@@ -11,6 +11,7 @@
 #include "format.h"
 #include "lent.h"
 #include "name_table.h"
+#include "relation_registry.h"
 #include "sized.h"
 #include "transfer_blobs.h"
 #include "transfer_memory.h"
@@ -91,24 +92,49 @@ static weft_result tables_make(weft__transfer *t)
 
 /* ---- map ---- */
 
-/* Registers a type that the destination lacks; the components it takes over come before it, and
- * have other ids there. Null: error set. */
+/* Components that a description lists, as the destination has them; false: error set. */
+static bool list_map(weft__transfer *t, const weft_component *from, uint32_t count,
+                     weft_component *to)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        to[i] = weft__component(t->to, weft__transfer_type(t, from[i].id));
+        if (to[i].id == 0) return false;
+    }
+    return true;
+}
+
+/* A description that came with a text ends with the world that read it. */
+static bool is_lent(const weft_world *world, const weft_type *type)
+{
+    const weft__description *at = world->types.descriptions;
+    while (at != NULL && (const void *)(at + 1) != type) at = at->next;
+    return at != NULL;
+}
+
+/* Registers a type that the destination lacks; the components that it takes over and requires come
+ * before it, and have other ids there. A relation stays one. Null: error set. */
 static weft_component type_register(weft__transfer *t, const weft__type *type)
 {
     weft_component_desc desc = type->desc;
-    uint32_t count = desc.write_group_count;
-    weft_component *groups = weft__alloc(&t->to->memory, CATEGORY, count + 1, sizeof *groups, 4);
-    weft_component made = WEFT__NO_COMPONENT;
-    bool is_known = groups != NULL;
-    if (groups == NULL) weft__error_memory(t->to, "weft_world_transfer");
-    for (uint32_t i = 0; i < count && is_known; i++) {
-        groups[i] = weft__component(t->to, weft__transfer_type(t, type->desc.write_groups[i].id));
-        is_known = groups[i].id != 0;
+    uint32_t count = desc.write_group_count + desc.required_count;
+    weft_component *lists = weft__alloc(&t->to->memory, CATEGORY, count + 1, sizeof *lists, 4);
+    weft_component made = WEFT__NO_COMPONENT, own = weft__component(t->from, type->id);
+    if (lists == NULL) weft__error_memory(t->to, "weft_world_transfer");
+    desc.write_groups = lists;
+    desc.required = lists == NULL ? NULL : lists + desc.write_group_count;
+    if (desc.type != NULL && is_lent(t->from, desc.type)) {
+        desc.type = NULL;
+        desc.is_checked = false;
     }
-    desc.write_groups = groups;
-    if (is_known) made = weft_component_create(t->to, &desc);
-    weft__free(&t->to->memory, CATEGORY, groups, count + 1, sizeof *groups, 4);
-    return made;
+    if (desc.type != NULL) desc.field_count = 0;
+    if (lists != NULL && list_map(t, type->desc.write_groups, desc.write_group_count, lists) &&
+        list_map(t, type->desc.required, desc.required_count, lists + desc.write_group_count))
+        made = weft_component_create(t->to, &desc);
+    weft__free(&t->to->memory, CATEGORY, lists, count + 1, sizeof *lists, 4);
+    if (made.id == 0 ||
+        weft__relation_revive(t->to, made, weft__relation_word(t->from, own)) == WEFT_OK)
+        return made;
+    return WEFT__NO_COMPONENT;
 }
 
 uint32_t weft__transfer_type(weft__transfer *t, uint32_t component)

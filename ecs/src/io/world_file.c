@@ -31,7 +31,7 @@ static weft_result save(weft_world *world, bool is_given, const weft_save_desc *
         return weft__error_argument(world, what,
                                     "path, writer or out is NULL, or desc->without is NULL but its "
                                     "count is not 0: set them");
-    weft_result result = weft__idle(world, what);
+    weft_result result = weft__between_steps(world, what); /* in one, timers are on their way */
     if (result == WEFT_OK) result = weft__lent_refuse(world, what);
     return result == WEFT_OK ? weft__world_write(world, desc, out) : result;
 }
@@ -112,7 +112,7 @@ static weft_result load_begin(weft_world *world, bool is_given, const weft_load_
         return weft__error_argument(world, what,
                                     "a rename of desc lacks type or to, a migration type or "
                                     "migrate, or a list is NULL but its count is not 0: set them");
-    return weft__idle(world, what);
+    return weft__between_steps(world, what);
 }
 
 static weft_result size_check(const weft_world *world, const weft_load_desc *desc, uint64_t bytes,

@@ -4,8 +4,10 @@
  * Little-endian, unaligned, one stream behind the header, in this order:
  *
  *     types       u32 count, then each: text name, u64 hash, u32 flags, size, alignment, inline
- *                 elements, chunk row limit, u8 has hooks, u32 fields, each: text name, u32 kind,
- *                 offset, count. In order of registration; used ones only
+ *                 elements, chunk row limit, u8 has hooks, u32 fields, each: text name, u32 kind
+ *                 (weft__kind_number), offset, count; u32 relation (weft__relation_word), u32
+ *                 required types, u32 type[] before this one. In order of registration; used ones,
+ *                 relations, their depths, and what they require only
  *     archetypes  u32 count, then each (those without rows, too, as far as their types can be
  *                 written: their order is that of iteration): u32 types, u32 type[], u32 chunks,
  *                 then each chunk: u32 id, u32 size class, u32 rows, per SHARED type u8 0
@@ -25,9 +27,12 @@
  *     names       u32 count, then each: entity, text; in order of rows
  *     resources   per RESOURCE type of the list: u32 bytes and the value (hooks: what `save` made);
  *                 a buffer as in a column
+ *     runs        u32 count, then each: u8 0 (system) or 1 (group), text name, f64 elapsed, timer
+ *                 (weft__kept_run); groups first, by name
  *     blobs       (at blobs_at) u32 count, then each: u64 type hash, u64 bytes, the block
  *
- * text: u32 bytes, then the bytes. The content hash covers everything behind itself. */
+ * text: u32 bytes, then the bytes. The content hash covers everything behind itself. Version 4 has
+ * no relations, no required types and no runs. */
 #ifndef WEFT_WORLD_FILE_FORMAT_H
 #define WEFT_WORLD_FILE_FORMAT_H
 
@@ -39,7 +44,8 @@
 
 #define WORLD_FILE_MAGIC                                                                           \
     UINT64_C(0x0A1A646C726F5774) /* "tWorld", then two bytes text mode changes */
-#define WORLD_FILE_VERSION 4u
+#define WORLD_FILE_VERSION 5u
+#define WORLD_FILE_VERSION_LEAST 4u /* that is read */
 #define WORLD_FILE_BYTE_ORDER 0x01020304u
 #define WORLD_FILE_SEED UINT64_C(0x5EED0FA3B0F17E55)
 

@@ -10,9 +10,11 @@
 #include "directory_check.h"
 #include "entity_tag.h"
 #include "error.h"
+#include "field.h"
 #include "hash_lanes.h"
 #include "load_refusal.h"
 #include "name_table.h"
+#include "relation_registry.h"
 #include "world_file_evolve.h"
 #include "world_file_rows.h"
 #include "world_file_write.h"
@@ -22,7 +24,7 @@
 #include <string.h>
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
-#define TYPE_BYTES_MIN 37u /* of a record */
+#define TYPE_BYTES_MIN 37u /* of a record of version 4 */
 
 /* ---- bytes ---- */
 
@@ -111,13 +113,13 @@ uint32_t weft__world_reader_count(weft__world_reader *r, size_t bytes)
     return r->result == WEFT_OK ? count : 0;
 }
 
-/* A text of 1 to 255 bytes without NUL into `out` (256 bytes). */
-static void text_read(weft__world_reader *r, char *out)
+/* A text of `least` to 255 bytes without NUL into `out` (256 bytes). */
+static void text_read(weft__world_reader *r, char *out, uint32_t least)
 {
     uint32_t count = weft__world_reader_u32(r);
     const char *bytes = count > 255 ? NULL : weft__world_reader_take(r, count);
     out[0] = '\0';
-    if (bytes == NULL || count == 0 || memchr(bytes, '\0', count) != NULL) {
+    if (bytes == NULL || count < least || memchr(bytes, '\0', count) != NULL) {
         weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name that cannot be one");
         return;
     }
@@ -211,8 +213,12 @@ static const char *header_problem(const weft__world_header *header, weft_load_re
     report->reason = WEFT_LOAD_VERSION;
     report->found = header->version;
     report->expected = WORLD_FILE_VERSION;
-    if (header->version != WORLD_FILE_VERSION)
-        return "a file of another format version: save it again with this version of weft";
+    if (header->version < WORLD_FILE_VERSION_LEAST)
+        return "a file of a format version that is no longer read: load and save it with a version "
+               "of weft between";
+    if (header->version > WORLD_FILE_VERSION)
+        return "a file of a later format version: load it with the version of weft that wrote it, "
+               "or a later one";
     report->found = report->expected = 0;
     report->reason = WEFT_LOAD_MALFORMED;
     if (header->blobs_at < sizeof *header || header->blobs_at > header->total_bytes)
@@ -276,13 +282,12 @@ static bool fields_read(weft__world_reader *r, weft_component_desc *desc, weft_f
 {
     for (uint32_t i = 0; i < desc->field_count; i++) {
         fields[i].name = names + (size_t)i * 256;
-        text_read(r, names + (size_t)i * 256);
+        text_read(r, names + (size_t)i * 256, 0); /* a sole field may be the value itself */
         uint32_t kind = weft__world_reader_u32(r);
         fields[i].offset = weft__world_reader_u32(r);
         fields[i].count = weft__world_reader_u32(r);
-        if (kind > WEFT_FIELD_BLOB)
+        if (!weft__kind_of_number(kind, &fields[i].kind))
             return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a field kind");
-        fields[i].kind = (weft_field_kind)kind;
     }
     desc->fields = fields;
     return r->result == WEFT_OK;
@@ -340,11 +345,48 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
     return true;
 }
 
+static bool relation_read(weft__world_reader *r)
+{
+    if (r->header.version < 5) return true;
+    uint32_t word = r->relations[r->type_count] = weft__world_reader_u32(r);
+    return weft__relation_word_is_right(word) ||
+           weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "what a relation does");
+}
+
+/* What a type requires, for the case that it must be registered: to be released. */
+static weft_component *required_read(weft__world_reader *r, weft_component_desc *desc)
+{
+    if (r->header.version < 5) return NULL;
+    uint32_t count = desc->required_count = weft__world_reader_count(r, 4);
+    weft_component *required = count == 0 ? NULL : allocate(r, count, sizeof *required);
+    for (uint32_t i = 0; i < count && required != NULL && r->result == WEFT_OK; i++) {
+        uint32_t number = weft__world_reader_u32(r);
+        if (number < r->type_count)
+            required[i] = weft__component(r->world, r->types[number]->id);
+        else
+            weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a required type that is not there");
+    }
+    desc->required = required;
+    return required;
+}
+
+/* Relations that the loader did not declare. */
+static void relations_revive(weft__world_reader *r)
+{
+    for (uint32_t i = 0; i < r->type_count && r->result == WEFT_OK; i++) {
+        uint32_t word =
+            r->header.version < 5 ? weft__relation_word_built_in(r->types[i]) : r->relations[i];
+        if (weft__relation_revive(r->world, weft__component(r->world, r->types[i]->id), word) !=
+            WEFT_OK)
+            weft__world_reader_failed(r);
+    }
+}
+
 static bool type_read(weft__world_reader *r)
 {
     char name[256];
     weft_component_desc desc = {.name = name};
-    text_read(r, name);
+    text_read(r, name, 1);
     uint64_t hash = weft__world_reader_u64(r);
     desc.flags = weft__world_reader_u32(r);
     desc.size = weft__world_reader_u32(r);
@@ -352,13 +394,16 @@ static bool type_read(weft__world_reader *r)
     desc.buffer_capacity = weft__world_reader_u32(r);
     desc.chunk_row_limit = weft__world_reader_u32(r);
     uint8_t is_hooked = weft__world_reader_u8(r);
-    uint32_t count = desc.field_count = weft__world_reader_count(r, 17);
+    uint32_t count = desc.field_count = weft__world_reader_count(r, 16);
     if (r->result != WEFT_OK || is_hooked > 1)
         return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
     weft_field *fields = count == 0 ? NULL : allocate(r, count, sizeof *fields);
     char *names = count == 0 ? NULL : allocate(r, count, 256);
-    if (r->result == WEFT_OK && fields_read(r, &desc, fields, names))
-        type_settle(r, &desc, hash, is_hooked != 0);
+    if (r->result == WEFT_OK && fields_read(r, &desc, fields, names) && relation_read(r)) {
+        weft_component *required = required_read(r, &desc);
+        if (r->result == WEFT_OK) type_settle(r, &desc, hash, is_hooked != 0);
+        release(r, required, desc.required_count, sizeof *required);
+    }
     fields_free(r, fields, names, count);
     return r->result == WEFT_OK;
 }
@@ -369,7 +414,9 @@ static void types_read(weft__world_reader *r)
     if (r->type_limit == 0 || r->result != WEFT_OK) return;
     r->types = allocate(r, r->type_limit, sizeof *r->types);
     r->evolutions = allocate(r, r->type_limit, sizeof(weft__evolution *));
+    r->relations = allocate(r, r->type_limit, sizeof *r->relations);
     for (uint32_t i = 0; i < r->type_limit && r->result == WEFT_OK; i++) type_read(r);
+    relations_revive(r);
 }
 
 /* ---- blobs ---- */
@@ -450,7 +497,7 @@ static void names_read(weft__world_reader *r, bool is_applied)
         weft_entity entity = {0};
         get(r, &entity, sizeof entity);
         entity.index ^= r->world->directory.tag_bits;
-        text_read(r, name);
+        text_read(r, name, 1);
         if (!weft_entity_is_alive(r->world, entity))
             weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name of a dead entity");
         if (is_applied) weft_entity_set_name(r->world, entity, name);
@@ -498,6 +545,26 @@ static void resources_settle(weft__world_reader *r)
     release(r, r->resources, r->type_limit, sizeof *r->resources);
 }
 
+static void runs_read(weft__world_reader *r)
+{
+    uint32_t count = r->header.version < 5 ? 0 : weft__world_reader_count(r, 22);
+    for (uint32_t i = 0; i < count && r->result == WEFT_OK; i++) {
+        char name[256];
+        weft__kept_run run = {.is_group = weft__world_reader_u8(r) == 1};
+        text_read(r, name, 1);
+        get(r, &run.elapsed, sizeof run.elapsed);
+        get(r, &run.timer, sizeof run.timer);
+        if (strlen(name) < sizeof run.name) memcpy(run.name, name, strlen(name) + 1);
+        const char *problem = weft__run_problem(&run);
+        if (problem != NULL) weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, problem);
+        weft__run_list_add(&r->runs, &run);
+    }
+    if (r->runs.is_out_of_memory) {
+        weft__error_memory(r->world, "weft_world_load");
+        weft__world_reader_failed(r);
+    }
+}
+
 static void tail_read(weft__world_reader *r)
 {
     const char *names = r->at;
@@ -506,6 +573,7 @@ static void tail_read(weft__world_reader *r)
         r->resources = allocate(r, r->type_limit, sizeof *r->resources);
     for (uint32_t i = 0; i < r->type_count && r->result == WEFT_OK; i++)
         if (r->types[i]->resource != NULL) resource_read(r, i);
+    runs_read(r);
     if (r->at != r->end)
         weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "bytes between the sections");
     r->at = names;
@@ -518,6 +586,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     weft_load_report unwanted = {0};
     weft__world_reader r = {.world = world, .start = bytes, .at = bytes, .desc = desc};
     r.report = report == NULL ? &unwanted : report;
+    r.runs.world = world;
     weft__archetype_list before, none = {0};
     weft_result result = weft__world_check_new(world, "weft_world_load");
     if (result == WEFT_OK) result = weft__archetypes_note(world, &before);
@@ -532,6 +601,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     if (r.result == WEFT_OK)
         world->front.clock =
             (weft__clock){.steps = r.header.steps, .time = r.header.time, .dt = r.header.dt};
+    if (r.result == WEFT_OK) weft__run_list_give(&r.runs);
     if (r.result != WEFT_OK) {
         weft__world_wipe(world);
         weft__archetypes_arrange(world, &before); /* they have been there: cannot fail */
@@ -540,6 +610,8 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     resources_settle(&r);
     blobs_release(&r);
     weft__world_reader_evolutions_free(&r);
+    weft__run_list_free(&r.runs);
+    release(&r, r.relations, r.type_limit, sizeof *r.relations);
     release(&r, (void *)(uintptr_t)r.types, r.type_limit, sizeof *r.types);
     return r.result;
 }

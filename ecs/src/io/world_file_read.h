@@ -8,6 +8,7 @@
 
 #include "evolution.h"
 #include "world_file_format.h"
+#include "world_runs.h"
 
 /* On the stack of weft__world_read; owner of the world, which is new. The first failure is kept:
  * everything after it reads zeroes. */
@@ -19,6 +20,7 @@ typedef struct weft__world_reader {
     weft_result result;
     weft_load_report *report; /* why it is not WEFT_OK */
     const weft__type **types; /* [number in the file] */
+    uint32_t *relations;      /* [number in the file] weft__relation_word */
     uint32_t type_count, type_limit;
     weft__evolution **evolutions; /* [number in the file]; NULL: the bytes are the same */
     uint32_t evolution_count;     /* that are not NULL */
@@ -27,6 +29,7 @@ typedef struct weft__world_reader {
     weft_blob_ref *blobs; /* [number in the file] */
     bool *is_kept;        /* [number in the file]: the store keeps the reference */
     uint32_t blob_count, blob_limit;
+    weft__run_list runs;
     const weft__type *type; /* of the value whose BLOB fields are visited */
 } weft__world_reader;
 

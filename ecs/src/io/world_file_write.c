@@ -8,9 +8,12 @@
 #include "directory_dead.h"
 #include "entity_tag.h"
 #include "error.h"
+#include "field.h"
 #include "format.h"
 #include "hash_lanes.h"
+#include "relation_registry.h"
 #include "world_file_format.h"
+#include "world_runs.h"
 
 #include <string.h>
 
@@ -398,13 +401,29 @@ static void put_resources(writer *w)
     }
 }
 
+static void put_runs(writer *w)
+{
+    weft__run_list list = {.world = w->world};
+    weft__run_list_collect(&list);
+    w->is_out_of_memory = w->is_out_of_memory || list.is_out_of_memory;
+    put_u32(w, list.count);
+    for (uint32_t i = 0; i < list.count; i++) {
+        put_u8(w, list.items[i].is_group);
+        put_text(w, list.items[i].name);
+        put(w, &list.items[i].elapsed, sizeof(double));
+        put(w, &list.items[i].timer, sizeof(double));
+    }
+    weft__run_list_free(&list);
+}
+
 /* ---- types ---- */
 
 const char *weft__type_save_problem(const weft__type *type)
 {
     const weft_component_hooks *hooks = &type->desc.hooks;
     if (weft__type_is_hooked(type)) return NULL;
-    if (type->desc.size > UINT32_MAX) return "is a resource of more than 4 GiB: give it the hooks";
+    if (type->desc.size > UINT32_MAX)
+        return "is a resource of more than 4 GiB: give it the hooks save and load";
     if (type->desc.shared_release != NULL)
         return "has a shared_release hook, so its values are more than bytes";
     bool has_hooks = hooks->destruct != NULL || hooks->copy != NULL;
@@ -429,6 +448,25 @@ static weft_result leave_out(writer *w, const weft_save_desc *desc)
     return WEFT_OK;
 }
 
+/* Relations are part of what a world does, also while no entity has them; and what comes with a
+ * type in use. */
+static void use_with(writer *w, uint32_t id)
+{
+    weft_world *world = w->world;
+    const weft_component_desc *desc = &world->types.at[id]->desc;
+    bool is_relation = weft__relation_word(world, weft__component(world, id)) != 0;
+    if (is_relation && w->left_out[id] == 0 && !weft__type_is_hooked(world->types.at[id]))
+        w->numbers[id] = 1;
+    if (w->numbers[id] == 0 || w->left_out[id] != 0) return;
+    weft_component depth = weft_relation_depth_component(world, weft__component(world, id));
+    if (depth.id != 0) w->numbers[depth.id] = 1;
+    for (uint32_t i = 0; i < desc->required_count; i++) {
+        const weft__type *type = world->types.at[desc->required[i].id];
+        if (!weft__type_is_hooked(type) && weft__type_save_problem(type) == NULL)
+            w->numbers[type->id] = 1; /* a lower id: it was registered before */
+    }
+}
+
 /* Numbers the types in use, but for those left out. */
 static weft_result number_types(writer *w)
 {
@@ -438,6 +476,7 @@ static weft_result number_types(writer *w)
         for (uint32_t i = 0; i < archetype->type_count && is_written(w, archetype); i++)
             w->numbers[archetype->types[i].component] = 1;
     }
+    for (uint32_t id = w->type_count; id != 0; id--) use_with(w, id);
     uint32_t count = 0;
     for (uint32_t id = 1; id <= w->type_count; id++) {
         const weft__type *type = world->types.at[id];
@@ -445,10 +484,23 @@ static weft_result number_types(writer *w)
         w->numbers[id] = is_used && w->left_out[id] == 0 ? ++count : 0;
         if (w->numbers[id] == 0 || weft__type_save_problem(type) == NULL) continue;
         return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, (weft_component){id},
-                           "weft_world_save: component \"%s\" %s; or leave it out (without)",
-                           type->desc.name, weft__type_save_problem(type));
+                           "weft_world_save: component \"%s\" %s%s leave it out (without)",
+                           type->desc.name, weft__type_save_problem(type), weft__save_advice(type));
     }
     return WEFT_OK;
+}
+
+static void put_required(writer *w, const weft_component_desc *desc)
+{
+    size_t at = put_later(w);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < desc->required_count; i++) {
+        uint32_t number = w->numbers[desc->required[i].id];
+        if (number == 0) continue; /* left out, or it needs hooks and nothing has it */
+        put_u32(w, number - 1);
+        count++;
+    }
+    put_now(w, at, count);
 }
 
 static void put_types(writer *w)
@@ -471,10 +523,12 @@ static void put_types(writer *w)
         put_u32(w, desc->field_count);
         for (uint32_t i = 0; i < desc->field_count; i++) {
             put_text(w, desc->fields[i].name);
-            put_u32(w, (uint32_t)desc->fields[i].kind);
+            put_u32(w, weft__kind_number(desc->fields[i].kind));
             put_u32(w, desc->fields[i].offset);
             put_u32(w, desc->fields[i].count);
         }
+        put_u32(w, weft__relation_word(w->world, weft__component(w->world, id)));
+        put_required(w, desc);
     }
     put_now(w, at, count);
 }
@@ -523,6 +577,7 @@ weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, wef
         put_dead(&w);
         put_names(&w);
         put_resources(&w);
+        put_runs(&w);
         put_blobs(&w);
         if (w.is_out_of_memory) result = weft__error_memory(world, "weft_world_save");
     }

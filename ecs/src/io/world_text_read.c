@@ -10,6 +10,7 @@
 #include "directory_dead.h"
 #include "entity_value.h"
 #include "error.h"
+#include "relation_registry.h"
 #include "sparse.h"
 #include "structure.h"
 #include "world_file_format.h"
@@ -470,6 +471,30 @@ static bool read_resource(weft__world_text *t)
     return weft__world_text_open(t, WEFT__JSON_OBJECT_END, "the end of the resource, }");
 }
 
+/* How far the rate or the timer of a system or group is. */
+static bool read_run(weft__world_text *t, bool is_group)
+{
+    weft__kept_run run = {.is_group = is_group, .timer = -1};
+    const char *at = t->reading.json.at, *problem;
+    if (!weft__world_text_string(t, run.name, sizeof run.name, "a name")) return false;
+    for (;;) {
+        weft__json_token token = weft__world_text_next(t);
+        if (token.kind == WEFT__JSON_OBJECT_END) break;
+        if (token.kind != WEFT__JSON_NAME) return false;
+        bool is_timer = weft__json_is(&token, "timer");
+        if (!is_timer && !weft__json_is(&token, "elapsed"))
+            return weft__reading_fail(&t->reading, token.at - 1,
+                                      "a system or group has \"elapsed\" and \"timer\"");
+        if (!weft__world_text_number(t, WEFT_FIELD_F64, is_timer ? &run.timer : &run.elapsed))
+            return false;
+    }
+    problem = weft__run_problem(&run);
+    if (problem != NULL) return weft__reading_fail(&t->reading, at, "%s", problem);
+    weft__run_list_add(&t->runs, &run);
+    return !t->runs.is_out_of_memory ||
+           weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+}
+
 static bool read_header(weft__world_text *t)
 {
     weft__clock *clock = &t->clock;
@@ -477,10 +502,12 @@ static bool read_header(weft__world_text *t)
     uint32_t version;
     weft__json_token token;
     if (!weft__world_text_number(t, WEFT_FIELD_U32, &version)) return false;
-    if (version != 1)
+    if (version == 0 || version > WEFT__WORLD_TEXT_VERSION)
         return weft__reading_fail(&t->reading, t->reading.json.at,
-                                  "weft world text of version %u: this library reads version 1",
-                                  version);
+                                  "weft world text of version %u: this library reads versions up "
+                                  "to %u",
+                                  version, WEFT__WORLD_TEXT_VERSION);
+    t->version = version;
     for (;;) {
         token = weft__world_text_next(t);
         bool is_read;
@@ -522,10 +549,14 @@ static bool read_line(weft__world_text *t, bool *is_over)
         is_read = read_dead(t);
     else if (token.kind == WEFT__JSON_NAME && weft__json_is(&token, "weft"))
         is_read = read_header(t);
+    else if (token.kind == WEFT__JSON_NAME &&
+             (weft__json_is(&token, "system") || weft__json_is(&token, "group")))
+        is_read = read_run(t, weft__json_is(&token, "group"));
     else
         is_read = weft__reading_fail(&t->reading, token.at,
                                      "an object that begins with \"weft\", \"type\", "
-                                     "\"resource\", \"entity\" or \"dead\" should be here");
+                                     "\"resource\", \"system\", \"group\", \"entity\" or \"dead\" "
+                                     "should be here");
     t->at = t->reading.json.at;
     return is_read;
 }
@@ -534,10 +565,25 @@ static bool read_line(weft__world_text *t, bool *is_over)
 
 const weft_type weft__world_text_root = {.name = "world"};
 
+/* Relations that the program did not declare. Texts of version 1, and those of people, have no
+ * words for them. */
+static bool relations_revive(weft__world_text *t)
+{
+    bool has_words = t->version == WEFT__WORLD_TEXT_VERSION;
+    for (uint32_t id = 1, count = t->world->types.count; id <= count; id++) {
+        uint32_t word = id < t->relation_end ? t->relations[id] : 0;
+        if (word == 0 && !has_words) word = weft__relation_word_built_in(t->world->types.at[id]);
+        weft_result result = weft__relation_revive(t->world, weft__component(t->world, id), word);
+        if (result != WEFT_OK) return weft__world_text_failed(t, result);
+    }
+    return true;
+}
+
 static weft_result read_all(weft__world_text *t)
 {
     bool is_over = false, is_read = true;
     while (is_read && !is_over) is_read = read_line(t, &is_over);
+    is_read = is_read && relations_revive(t);
     if (is_read) return WEFT_OK;
     /* the library's own errors have set the world's, those about the text have not */
     if (t->result == WEFT_OK)
@@ -570,10 +616,10 @@ weft_result weft_world_read_json(weft_world *world, const weft_text *text,
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (text == NULL || (text->bytes == NULL && text->count != 0))
         return weft__error_argument(world, what, "text is NULL: give it");
-    weft_result result = weft__idle(world, what);
+    weft_result result = weft__between_steps(world, what);
     if (result == WEFT_OK) result = weft__world_check_new(world, what);
     if (result != WEFT_OK) return result;
-    weft__world_text t = {.world = world, .at = text->bytes};
+    weft__world_text t = {.world = world, .at = text->bytes, .runs.world = world};
     t.blob_io = desc == NULL ? NULL : desc->io;
     t.io = (weft_value_io){.read_entity = read_entity, .read_blob = read_blob, .user = &t};
     t.reading = (weft__reading){.io = &t.io,
@@ -583,10 +629,14 @@ weft_result weft_world_read_json(weft_world *world, const weft_text *text,
                                 .trail.root = &weft__world_text_root};
     t.clock = world->front.clock;
     if (text->count != 0) result = read_all(&t);
-    if (result == WEFT_OK)
+    if (result == WEFT_OK) {
         world->front.clock = t.clock;
-    else
+        weft__run_list_give(&t.runs);
+    } else {
         wipe(world);
+    }
+    weft__run_list_free(&t.runs);
+    weft__free(&world->memory, CATEGORY, t.relations, t.relation_end, sizeof *t.relations, 4);
     weft__free(&world->memory, CATEGORY, t.ids, t.id_capacity, sizeof *t.ids, 4);
     weft__free(&world->memory, CATEGORY, t.scratch, t.scratch_bytes, 1, 64);
     return result;

@@ -4,7 +4,9 @@
  * from its description, which the world keeps then, or from its flat fields; both are counted first
  * and filled from the same text then. See world_text_read.h. */
 #include "world_text_types.h"
+#include "component_registry.h"
 #include "error.h"
+#include "relation_registry.h"
 #include "type_text.h"
 
 #include <string.h>
@@ -21,6 +23,7 @@ typedef struct type_line {
     weft__json required;    /* the same */
     bool has_fields, has_description, has_required, is_hooked;
     weft_component *needed; /* [needed_count] desc.required */
+    uint32_t relation;      /* weft__relation_word */
     uint32_t needed_count;
     weft_field *list; /* [field_count], and their names behind them */
     size_t list_bytes;
@@ -36,23 +39,56 @@ static uint32_t word_find(const weft__json_token *token, const char *const *word
     return i;
 }
 
-static bool read_flags(weft__world_text *t, uint32_t *flags)
+/* An array of words; each is a bit. */
+static bool read_words(weft__world_text *t, const char *const *words, uint32_t count,
+                       const char *refusal, uint32_t *bits)
 {
     if (!weft__world_text_open(t, WEFT__JSON_ARRAY, "an array of words")) return false;
     for (;;) {
         weft__json_token token = weft__world_text_next(t);
         if (token.kind == WEFT__JSON_ARRAY_END) return true;
         if (token.kind == WEFT__JSON_ERROR) return false;
-        uint32_t bit = token.kind != WEFT__JSON_STRING
-                           ? WEFT__WORLD_TEXT_FLAGS
-                           : word_find(&token, weft__world_text_flags, WEFT__WORLD_TEXT_FLAGS);
-        if (bit == WEFT__WORLD_TEXT_FLAGS)
-            return weft__reading_fail(&t->reading, token.at,
-                                      "no kind of components: \"enableable\", \"shared\", "
-                                      "\"buffer\", \"chunk\", \"cleanup\", \"resource\", "
-                                      "\"not hashed\", \"sparse\" or \"not copied\"");
-        *flags |= 1u << bit;
+        uint32_t bit = token.kind != WEFT__JSON_STRING ? count : word_find(&token, words, count);
+        if (bit == count) return weft__reading_fail(&t->reading, token.at, "%s", refusal);
+        *bits |= 1u << bit;
     }
+}
+
+static bool read_flags(weft__world_text *t, uint32_t *flags)
+{
+    return read_words(t, weft__world_text_flags, WEFT__WORLD_TEXT_FLAGS,
+                      "no kind of components: \"enableable\", \"shared\", \"buffer\", \"chunk\", "
+                      "\"cleanup\", \"resource\", \"not hashed\", \"sparse\" or \"not copied\"",
+                      flags);
+}
+
+/* What a relation does: kept until all components are there. */
+static bool read_relation(weft__world_text *t, uint32_t *word)
+{
+    const char *at = t->reading.json.at;
+    return read_words(t, weft__relation_words, WEFT__RELATION_BITS,
+                      "nothing that a relation does: \"clear\", \"destroy\", \"keep\", "
+                      "\"acyclic\", \"by depth\" or \"built in\"",
+                      word) &&
+           (weft__relation_word_is_right(*word) ||
+            weft__reading_fail(&t->reading, at,
+                               "a relation has one of \"clear\", \"destroy\" and \"keep\""));
+}
+
+static bool relation_keep(weft__world_text *t, uint32_t id, uint32_t word)
+{
+    if (id >= t->relation_end) {
+        uint32_t end = 2 * id;
+        uint32_t *grown = weft__realloc(&t->world->memory, CATEGORY, t->relations, t->relation_end,
+                                        end, sizeof *grown, 4);
+        if (grown == NULL)
+            return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+        memset(grown + t->relation_end, 0, (end - t->relation_end) * sizeof *grown);
+        t->relations = grown;
+        t->relation_end = end;
+    }
+    t->relations[id] = word;
+    return true;
 }
 
 static bool read_bool(weft__world_text *t, bool *out)
@@ -231,6 +267,7 @@ static bool read_member(weft__world_text *t, type_line *line, const weft__json_t
     weft_component_desc *desc = &line->desc;
     uint64_t size;
     if (weft__json_is(token, "flags")) return read_flags(t, &desc->flags);
+    if (weft__json_is(token, "relation")) return read_relation(t, &line->relation);
     if (weft__json_is(token, "hooks")) return read_bool(t, &line->is_hooked);
     if (weft__json_is(token, "capacity"))
         return weft__world_text_number(t, WEFT_FIELD_U32, &desc->buffer_capacity);
@@ -297,5 +334,7 @@ bool weft__world_text_read_type(weft__world_text *t)
     weft__free(&t->world->memory, CATEGORY, line.list, line.list_bytes + 1, 1, 16);
     weft__free(&t->world->memory, CATEGORY, line.needed, line.needed_count, sizeof *line.needed, 8);
     if (is_read) t->reading.json = end;
-    return is_read;
+    return is_read &&
+           (line.relation == 0 ||
+            relation_keep(t, weft__component_named(t->world, line.name).id, line.relation));
 }

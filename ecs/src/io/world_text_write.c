@@ -9,12 +9,14 @@
 #include "enable.h"
 #include "entity_tag.h"
 #include "error.h"
+#include "relation_registry.h"
 #include "shared.h"
 #include "sparse.h"
 #include "text.h"
 #include "type_text.h"
 #include "world_file_format.h"
 #include "world_file_write.h"
+#include "world_runs.h"
 #include "world_text_type.h"
 
 #include <inttypes.h>
@@ -244,7 +246,7 @@ static void put_header(writing *w)
     for (uint32_t i = 0; i < world->archetypes.count; i++)
         if ((world->archetypes.at[i]->flags & WEFT__IS_SPARSE) == 0)
             entities += world->archetypes.at[i]->entity_count;
-    put_word(w, "{\"weft\": 1, \"world\": ");
+    put_format(w, "{\"weft\": %u, \"world\": ", WEFT__WORLD_TEXT_VERSION);
     put_quoted(w, world->desc.name == NULL ? "" : world->desc.name);
     put_format(w,
                ", \"entities\": %" PRIu64 ", \"steps\": %" PRIu64 ", \"time\": %.17g, \"dt\": %.9g",
@@ -252,14 +254,16 @@ static void put_header(writing *w)
     end_line(w);
 }
 
-static void put_flags(writing *w, uint32_t flags)
+/* A member that lists the words of bits, where there are any. */
+static void put_words(writing *w, const char *member, uint32_t bits, const char *const *words,
+                      uint32_t count)
 {
     bool is_first = true;
-    if (flags == 0) return;
-    put_word(w, ", \"flags\": [");
-    for (uint32_t i = 0; i < WEFT__WORLD_TEXT_FLAGS; i++) {
-        if ((flags >> i & 1) == 0) continue;
-        put_format(w, "%s\"%s\"", is_first ? "" : ", ", weft__world_text_flags[i]);
+    if (bits == 0) return;
+    put_format(w, ", \"%s\": [", member);
+    for (uint32_t i = 0; i < count; i++) {
+        if ((bits >> i & 1) == 0) continue;
+        put_format(w, "%s\"%s\"", is_first ? "" : ", ", words[i]);
         is_first = false;
     }
     put(w, "]", 1);
@@ -280,7 +284,9 @@ static void put_type(writing *w, const weft__type *type)
     put_word(w, "{\"type\": ");
     put_quoted(w, desc->name);
     put_format(w, ", \"size\": %zu, \"alignment\": %zu", desc->size, desc->alignment);
-    put_flags(w, desc->flags);
+    put_words(w, "flags", desc->flags, weft__world_text_flags, WEFT__WORLD_TEXT_FLAGS);
+    put_words(w, "relation", weft__relation_word(w->world, weft__component(w->world, type->id)),
+              weft__relation_words, WEFT__RELATION_BITS);
     if (desc->buffer_capacity != 0) put_format(w, ", \"capacity\": %u", desc->buffer_capacity);
     if (desc->chunk_row_limit != 0) put_format(w, ", \"row limit\": %u", desc->chunk_row_limit);
     for (uint32_t i = 0; i < desc->required_count; i++) {
@@ -311,6 +317,22 @@ static void put_resource(writing *w, const weft__type *type)
     else
         put_value(w, type, type->resource);
     end_line(w);
+}
+
+static void put_runs(writing *w)
+{
+    weft__run_list list = {.world = w->world};
+    weft__run_list_collect(&list);
+    if (list.is_out_of_memory) failed(w, weft__error_memory(w->world, "weft_world_write_json"));
+    for (uint32_t i = 0; i < list.count; i++) {
+        const weft__kept_run *run = &list.items[i];
+        put_word(w, run->is_group ? "{\"group\": " : "{\"system\": ");
+        put_quoted(w, run->name);
+        put_format(w, ", \"elapsed\": %.17g", run->elapsed);
+        if (run->timer >= 0) put_format(w, ", \"timer\": %.17g", run->timer);
+        end_line(w);
+    }
+    weft__run_list_free(&list);
 }
 
 static void put_component(writing *w, const weft__chunk *chunk, uint32_t row,
@@ -414,6 +436,7 @@ static void put_all(writing *w)
     for (uint32_t id = 1; id <= w->type_count; id++)
         if (w->is_left_out[id] == 0 && world->types.at[id]->resource != NULL)
             put_resource(w, world->types.at[id]);
+    put_runs(w);
     for (uint32_t a = 0; a < world->archetypes.count; a++) {
         const weft__archetype *archetype = world->archetypes.at[a];
         if ((archetype->flags & WEFT__IS_SPARSE) != 0) continue;
@@ -439,8 +462,8 @@ static weft_result choose(writing *w, const weft_world_text_desc *desc)
         const char *problem = weft__type_save_problem(type);
         if (problem == NULL || w->is_left_out[id] != 0) continue;
         return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, id),
-                           "weft_world_write_json: component \"%s\" %s, or leave it out (without)",
-                           type->desc.name, problem);
+                           "weft_world_write_json: component \"%s\" %s%s leave it out (without)",
+                           type->desc.name, problem, weft__save_advice(type));
     }
     return WEFT_OK;
 }
@@ -457,7 +480,7 @@ weft_result weft_world_write_json(weft_world *world, const weft_writer *writer,
         return weft__error_argument(world, what,
                                     "writer or its function is NULL, or desc->without is NULL but "
                                     "its count is not 0: set them");
-    weft_result result = weft__idle(world, what);
+    weft_result result = weft__between_steps(world, what);
     if (result != WEFT_OK) return result;
     writing w = {.world = world, .writer = writer, .blob_io = desc->io};
     w.io = (weft_value_io){.write_entity = write_entity, .write_blob = write_blob, .user = &w};

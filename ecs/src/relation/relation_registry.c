@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* relation_registry.c: declaring relations, the built-in ones, and the end of all with their world.
  * They are an extension of the world, made by the first declaration. Owner, world idle. */
+#include "relation_registry.h"
 #include "error.h"
 #include "relation_page.h"
 #include "relation_scan.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- life ---- */
 
@@ -167,14 +169,15 @@ weft_result weft_relation_declare(weft_world *world, const weft_relation_desc *d
 
 /* ---- built-in relations ---- */
 
+static const weft_field target_field = {"entity", WEFT_FIELD_ENTITY, 0, 1};
+
 static weft_component built_in(weft_world *world, const char *name, weft_relation_desc desc)
 {
-    static const weft_field field = {"entity", WEFT_FIELD_ENTITY, 0, 1};
     desc.component =
         weft_component_create(world, &(weft_component_desc){.name = name,
                                                             .size = sizeof(weft_target),
                                                             .alignment = _Alignof(weft_target),
-                                                            .fields = &field,
+                                                            .fields = &target_field,
                                                             .field_count = 1});
     if (desc.component.id == 0) return desc.component;
     return weft_relation_declare(world, &desc) == WEFT_OK ? desc.component : WEFT__NO_COMPONENT;
@@ -197,4 +200,67 @@ weft_component weft_component_instance_of(weft_world *world)
     if (world->builtin.instance_of.id == 0)
         world->builtin.instance_of = built_in(world, "InstanceOf", (weft_relation_desc){0});
     return world->builtin.instance_of;
+}
+
+/* ---- words ---- */
+
+const char *const weft__relation_words[WEFT__RELATION_BITS] = {"clear",   "destroy",  "keep",
+                                                               "acyclic", "by depth", "built in"};
+
+uint32_t weft__relation_word(const weft_world *world, weft_component component)
+{
+    const weft__relation *relation = weft__relation_find(world, component);
+    if (relation == NULL) return 0;
+    bool is_built_in = component.id == weft__relations_of(world)->parent.id ||
+                       component.id == world->builtin.instance_of.id;
+    return (relation->desc.on_target_death == WEFT_ON_TARGET_CLEAR     ? WEFT__RELATION_CLEARS
+            : relation->desc.on_target_death == WEFT_ON_TARGET_DESTROY ? WEFT__RELATION_DESTROYS
+                                                                       : WEFT__RELATION_KEEPS) |
+           (relation->desc.is_acyclic ? WEFT__RELATION_ACYCLIC : 0u) |
+           (relation->desc.by_depth ? WEFT__RELATION_BY_DEPTH : 0u) |
+           (is_built_in ? WEFT__RELATION_BUILT_IN : 0u);
+}
+
+bool weft__relation_word_is_right(uint32_t word)
+{
+    uint32_t death = word & (WEFT__RELATION_ACYCLIC - 1);
+    return word == 0 || (word >> WEFT__RELATION_BITS == 0 && bits_is_power_of_two(death));
+}
+
+uint32_t weft__relation_word_built_in(const weft__type *type)
+{
+    const weft_component_desc *desc = &type->desc;
+    bool is_target = desc->flags == 0 && desc->size == sizeof(weft_target) &&
+                     desc->alignment == _Alignof(weft_target) && desc->field_count == 1 &&
+                     desc->fields[0].kind == target_field.kind &&
+                     strcmp(desc->fields[0].name, target_field.name) == 0;
+    if (is_target && strcmp(desc->name, "Parent") == 0)
+        return WEFT__RELATION_DESTROYS | WEFT__RELATION_ACYCLIC | WEFT__RELATION_BY_DEPTH |
+               WEFT__RELATION_BUILT_IN;
+    return is_target && strcmp(desc->name, "InstanceOf") == 0
+               ? WEFT__RELATION_CLEARS | WEFT__RELATION_BUILT_IN
+               : 0;
+}
+
+weft_result weft__relation_revive(weft_world *world, weft_component component, uint32_t word)
+{
+    const weft__type *type = weft__type_at(world, component);
+    if (word == 0 || weft__relation_find(world, component) != NULL || type_problem(type) != NULL)
+        return WEFT_OK;
+    if ((word & WEFT__RELATION_BUILT_IN) != 0) {
+        if (weft__relation_word_built_in(type) != word) return WEFT_OK; /* renamed */
+        weft_component made = (word & WEFT__RELATION_DESTROYS) != 0
+                                  ? weft_component_parent(world)
+                                  : weft_component_instance_of(world);
+        return made.id != 0 ? WEFT_OK : world->error->code;
+    }
+    return weft_relation_declare(
+        world, &(weft_relation_desc){.component = component,
+                                     .on_target_death = (word & WEFT__RELATION_CLEARS) != 0
+                                                            ? WEFT_ON_TARGET_CLEAR
+                                                        : (word & WEFT__RELATION_DESTROYS) != 0
+                                                            ? WEFT_ON_TARGET_DESTROY
+                                                            : WEFT_ON_TARGET_KEEP,
+                                     .is_acyclic = (word & WEFT__RELATION_ACYCLIC) != 0,
+                                     .by_depth = (word & WEFT__RELATION_BY_DEPTH) != 0});
 }

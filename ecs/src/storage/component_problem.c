@@ -18,6 +18,23 @@ static uint64_t field_total(const weft_field *field)
     return (uint64_t)weft__kind_bytes(field->kind) * (field->count == 0 ? 1 : field->count);
 }
 
+/* Files and texts hold fields by their names: paths like "hull.plates[2].mass" where they are
+ * nested. Those of a `type`, which was checked, differ. */
+static const char *field_name_problem(const weft_component_desc *desc, uint32_t index)
+{
+    const char *name = desc->fields[index].name;
+    if (name == NULL) return "a field has no name: give it one";
+    if (name[0] == '\0' && desc->field_count != 1)
+        return "a field has no name, which only a sole field may have: give it one";
+    if (!weft__name_is_plain(name))
+        return "the name of a field, with those of the structs around it, is longer than 255 bytes "
+               "or not UTF-8, or has a quote, a backslash or a control character: change it";
+    for (uint32_t i = 0; i < index && desc->type == NULL && index < WEFT_TYPE_FIELDS; i++)
+        if (strcmp(desc->fields[i].name, name) == 0)
+            return "two fields have the same name: rename one of them";
+    return NULL;
+}
+
 /* Described references are visited each, so they may not overlap, as other fields may: there are
  * never more than the component has bytes for. */
 static const char *fields_problem(const weft_component_desc *desc)
@@ -27,8 +44,8 @@ static const char *fields_problem(const weft_component_desc *desc)
         return "field_count is not 0, but fields is NULL: set both";
     for (uint32_t i = 0; i < desc->field_count; i++) {
         const weft_field *field = &desc->fields[i];
-        if (field->name == NULL || strlen(field->name) > 255)
-            return "a field has no name: give it one";
+        const char *problem = field_name_problem(desc, i);
+        if (problem != NULL) return problem;
         if ((uint32_t)field->kind > WEFT_FIELD_BLOB)
             return "a field has an unknown kind: use one up to WEFT_FIELD_BLOB, or describe the "
                    "component by `type`";
@@ -115,6 +132,8 @@ const char *weft__component_problem(const weft_world *world, const weft_componen
     if (desc == NULL) return "the description is NULL";
     if (desc->name == NULL || desc->name[0] == '\0' || strlen(desc->name) > 255)
         return "the name must have 1 to 255 bytes";
+    if (!weft__is_utf8(desc->name, strlen(desc->name)))
+        return "the name must be UTF-8: texts cannot hold it";
     const char *problem = kind_problem(desc->flags);
     if (problem == NULL) problem = size_problem(desc);
     if (problem == NULL) problem = fields_problem(desc);

@@ -8,6 +8,7 @@
 #include "component_fields.h"
 #include "component_problem.h"
 #include "error.h"
+#include "field.h"
 #include "sparse.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static uint64_t desc_hash(const weft_component_desc *desc)
     for (uint32_t i = 0; i < desc->field_count; i++) {
         const weft_field *field = &desc->fields[i];
         hash = hash_word(hash, hash_string(field->name));
-        hash = hash_word(hash, (uint64_t)field->kind << 32 | field->offset);
+        hash = hash_word(hash, (uint64_t)weft__kind_number(field->kind) << 32 | field->offset);
         hash = hash_word(hash, field->count);
     }
     return hash;

@@ -7,6 +7,7 @@
 #include "bits.h"
 #include "text.h"
 #include "unit.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -25,6 +26,43 @@ static const uint8_t number_bytes[] = {
 uint32_t weft__kind_bytes(weft_field_kind kind)
 {
     return (uint32_t)kind < sizeof number_bytes ? number_bytes[kind] : 0;
+}
+
+/* Constant for ever, however weft_field_kind is ordered: files have them. A new kind gets a new
+ * number. */
+static const uint8_t kind_numbers[] = {[WEFT_FIELD_BYTES] = 0,
+                                       [WEFT_FIELD_BOOL] = 1,
+                                       [WEFT_FIELD_I8] = 2,
+                                       [WEFT_FIELD_I16] = 3,
+                                       [WEFT_FIELD_I32] = 4,
+                                       [WEFT_FIELD_I64] = 5,
+                                       [WEFT_FIELD_U8] = 6,
+                                       [WEFT_FIELD_U16] = 7,
+                                       [WEFT_FIELD_U32] = 8,
+                                       [WEFT_FIELD_U64] = 9,
+                                       [WEFT_FIELD_F32] = 10,
+                                       [WEFT_FIELD_F64] = 11,
+                                       [WEFT_FIELD_ENTITY] = 12,
+                                       [WEFT_FIELD_BLOB] = 13,
+                                       [WEFT_FIELD_STRUCT] = WEFT__KIND_NONE,
+                                       [WEFT_FIELD_ENUM] = WEFT__KIND_NONE,
+                                       [WEFT_FIELD_BITS] = WEFT__KIND_NONE,
+                                       [WEFT_FIELD_TEXT] = WEFT__KIND_NONE,
+                                       [WEFT_FIELD_BLOB_ARRAY] = WEFT__KIND_NONE,
+                                       [WEFT_FIELD_BLOB_STRING] = WEFT__KIND_NONE,
+                                       [WEFT_FIELD_BLOB_POINTER] = WEFT__KIND_NONE};
+
+uint32_t weft__kind_number(weft_field_kind kind)
+{
+    return kind_numbers[kind];
+}
+
+bool weft__kind_of_number(uint32_t number, weft_field_kind *kind)
+{
+    uint32_t k = 0;
+    while (k < sizeof kind_numbers && kind_numbers[k] != number) k++;
+    *kind = (weft_field_kind)k;
+    return k < sizeof kind_numbers && number != WEFT__KIND_NONE;
 }
 
 static bool is_whole(const weft_field *field)
@@ -117,6 +155,24 @@ double weft__field_number(const weft_field *field, const void *at)
 }
 
 /* ---- names ---- */
+
+bool weft__is_utf8(const char *at, size_t length)
+{
+    for (size_t i = 0; i < length;) {
+        uint64_t bytes = weft__utf8_sequence((const unsigned char *)at + i, length - i);
+        if (bytes == 0) return false;
+        i += bytes;
+    }
+    return true;
+}
+
+bool weft__name_is_plain(const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *c = name; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == '"' || *c == '\\' || *c == 0x7f) return false;
+    return length <= 255 && weft__is_utf8(name, length);
+}
 
 static bool has_name(const weft_field *field, const char *name, size_t length)
 {
@@ -227,8 +283,9 @@ static const char *name_problem(const weft_type *type, uint32_t index)
 {
     const char *name = type->fields[index].name;
     if (name == NULL) return "give it a name";
-    if (strlen(name) > 255 || strpbrk(name, ".[]\"\\") != NULL)
-        return "its name is longer than 255 bytes, or has one of . [ ] \" \\";
+    if (!weft__name_is_plain(name) || strpbrk(name, ".[]") != NULL)
+        return "its name is longer than 255 bytes or not UTF-8, or has one of . [ ] \" \\ or a "
+               "control character";
     if (name[0] == '\0' && type->field_count != 1)
         return "only the sole field of a type may be without a name";
     for (uint32_t i = 0; i < index; i++)
@@ -242,9 +299,10 @@ static const char *constants_problem(const weft_type *type)
         return "constant_count is not 0, but constants is NULL: set both";
     for (uint32_t i = 0; i < type->constant_count; i++) {
         const char *name = type->constants[i].name;
-        if (name == NULL || name[0] == '\0' || strpbrk(name, "| \"\\\t\n") != NULL ||
-            (name[0] >= '0' && name[0] <= '9') || name[0] == '-')
-            return "a constant needs a name without blanks, quotes and '|', no digit first";
+        if (name == NULL || name[0] == '\0' || !weft__name_is_plain(name) ||
+            strpbrk(name, "| ") != NULL || (name[0] >= '0' && name[0] <= '9') || name[0] == '-')
+            return "a constant needs a name of UTF-8, 1 to 255 bytes without blanks, quotes and "
+                   "'|', no digit first";
     }
     return NULL;
 }

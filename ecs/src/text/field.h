@@ -10,6 +10,12 @@
 
 /* Bytes of one element of a kind that says it: not STRUCT, ENUM, BITS (0). */
 uint32_t weft__kind_bytes(weft_field_kind kind);
+/* The number of a kind in files and in hashes of layouts; WEFT__KIND_NONE: such a field is in none.
+ */
+#define WEFT__KIND_NONE 255u
+uint32_t weft__kind_number(weft_field_kind kind);
+/* The kind of a number; false: there is none. */
+bool weft__kind_of_number(uint32_t number, weft_field_kind *kind);
 /* Bytes of one element; of BYTES and TEXT, which are one value whatever their length: all of them.
  * 0: `kind` is unknown, or its type is missing. */
 WEFT__DOOR size_t weft__field_size(const weft_field *field);
@@ -29,6 +35,12 @@ uint64_t weft__integer_load(const void *at, size_t bytes);
 void weft__integer_store(void *at, size_t bytes, uint64_t bits);
 /* The same, by the sign of the kind. */
 double weft__field_number(const weft_field *field, const void *at);
+
+/* Whether bytes are UTF-8. */
+bool weft__is_utf8(const char *at, size_t length);
+/* Whether a name can stand between quotes as it is: UTF-8 of at most 255 bytes without quotes,
+ * backslashes and control characters. */
+bool weft__name_is_plain(const char *name);
 
 /* The position of a field by its name; UINT32_MAX: there is none. `hint`: looked at first. */
 uint32_t weft__field_find(const weft_type *type, const char *name, size_t length, uint32_t hint);

@@ -4,6 +4,7 @@
  * accurately, 1990). Everything else goes through the C library, in the locale "C". */
 #include "number.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -164,7 +165,7 @@ size_t weft__number_write(double value, char out[WEFT__NUMBER_BYTES])
     if (fabs(value) < 1e15 && weft__number_is_whole(value)) return write_integer(value, out);
     locale_t before = uselocale(c_locale());
     int length = 0;
-    for (int digits = 15; digits <= 17; digits++) {
+    for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         length = snprintf(out, WEFT__NUMBER_BYTES, "%.*g", digits, value);
         if (strtod(out, NULL) == value) break;
     }
@@ -178,7 +179,7 @@ size_t weft__number_write_float(float value, char out[WEFT__NUMBER_BYTES])
         return write_integer((double)value, out);
     locale_t before = uselocale(c_locale());
     int length = 0;
-    for (int digits = 6; digits <= 9; digits++) {
+    for (int digits = fabsf(value) < FLT_MIN ? 1 : 6; digits <= 9; digits++) {
         length = snprintf(out, WEFT__NUMBER_BYTES, "%.*g", digits, (double)value);
         if (strtof(out, NULL) == value) break;
     }

@@ -11,8 +11,12 @@
 #include <string.h>
 
 const char *const weft__kind_words[WEFT__KIND_WORDS] = {
-    "bytes", "bool", "i8",  "i16",    "i32",  "i64",    "u8",   "u16",  "u32",
-    "u64",   "f32",  "f64", "entity", "blob", "struct", "enum", "bits", "text"};
+    [WEFT_FIELD_BYTES] = "bytes",   [WEFT_FIELD_BOOL] = "bool", [WEFT_FIELD_I8] = "i8",
+    [WEFT_FIELD_I16] = "i16",       [WEFT_FIELD_I32] = "i32",   [WEFT_FIELD_I64] = "i64",
+    [WEFT_FIELD_U8] = "u8",         [WEFT_FIELD_U16] = "u16",   [WEFT_FIELD_U32] = "u32",
+    [WEFT_FIELD_U64] = "u64",       [WEFT_FIELD_F32] = "f32",   [WEFT_FIELD_F64] = "f64",
+    [WEFT_FIELD_ENTITY] = "entity", [WEFT_FIELD_BLOB] = "blob", [WEFT_FIELD_STRUCT] = "struct",
+    [WEFT_FIELD_ENUM] = "enum",     [WEFT_FIELD_BITS] = "bits", [WEFT_FIELD_TEXT] = "text"};
 static const char *const flag_words[] = {"read only", "hidden", "colour"};
 enum { FLAG_WORDS = sizeof flag_words / sizeof flag_words[0] };
 

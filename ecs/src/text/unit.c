@@ -131,13 +131,17 @@ bool weft__unit_parse(const char *at, const char *end, weft__unit *out, const ch
 {
     *out = (weft__unit){.factor = 1};
     bool is_divided = false;
+    const char *sign = NULL; /* the last * or /, while no unit has followed */
     while (at < end) {
         if (is_between(*at) && *at != '^') {
             is_divided = is_divided || *at == '/'; /* all that follows, as in "J/kg K" */
+            if (*at != ' ' && sign != NULL) break;
+            if (*at != ' ') sign = at;
             at++;
             continue;
         }
         const char *word = at;
+        sign = NULL;
         while (at < end && !is_between(*at)) at++;
         double factor;
         int32_t power;
@@ -148,7 +152,8 @@ bool weft__unit_parse(const char *at, const char *end, weft__unit *out, const ch
             return false;
         }
     }
-    return true;
+    if (sign != NULL && problem != NULL) *problem = sign;
+    return sign == NULL;
 }
 
 bool weft__unit_is_alike(const weft__unit *a, const weft__unit *b)

@@ -125,7 +125,13 @@ const char *weft__name_like(const char *const *names, size_t stride, uint32_t co
 
 bool weft__in_range(const weft_field *field, double value)
 {
-    return !(field->least < field->most) || (value >= field->least && value <= field->most);
+    double least = field->least, most = field->most;
+    if (!(least < most)) return true;
+    if (field->kind == WEFT_FIELD_F32) { /* the float 0.1 is above the double 0.1 */
+        least = (double)(float)least;
+        most = (double)(float)most;
+    }
+    return value >= least && value <= most;
 }
 
 static bool is_number(weft_field_kind kind)
@@ -147,7 +153,8 @@ static bool field_allows(const allowing *a, const weft_field *field, const char 
 {
     uint32_t count = weft__field_count(field);
     size_t size = weft__field_size(field);
-    bool has_range = is_number(field->kind) && field->least < field->most;
+    bool is_bool = field->kind == WEFT_FIELD_BOOL;
+    bool has_range = is_bool || (is_number(field->kind) && field->least < field->most);
     if (!has_range && field->kind != WEFT_FIELD_STRUCT) return true;
     weft__trail *trail = a->trail;
     trail->steps[trail->count].field = field;
@@ -159,9 +166,9 @@ static bool field_allows(const allowing *a, const weft_field *field, const char 
             continue;
         }
         double number = weft__field_number(field, at + k * size);
-        if (weft__in_range(field, number)) continue;
+        if (is_bool ? number <= 1 : weft__in_range(field, number)) continue;
         weft__value_error(a->error, a->text, a->at, trail, "%g is not in the range %g to %g",
-                          number, field->least, field->most);
+                          number, is_bool ? 0 : field->least, is_bool ? 1 : field->most);
         return false;
     }
     trail->count--;

@@ -161,21 +161,34 @@ static bool store_float(weft__reading *r, const weft_field *field, const weft__j
     return true;
 }
 
+static bool is_in_range(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                        double value)
+{
+    return weft__in_range(field, value) ||
+           weft__reading_fail(r, token->at, "%g is not in the range %g to %g", value, field->least,
+                              field->most);
+}
+
 bool weft__word_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
                        void *at)
 {
     weft__number number;
+    char real[8]; /* a float or double is in its range as it will stand */
+    size_t bytes = weft__field_size(field);
     bool is_float = field->kind == WEFT_FIELD_F32 || field->kind == WEFT_FIELD_F64;
     bool is_word = is_plain_string(token) && is_float && token->at < token->end &&
                    (token->at[0] == 'n' || token->end[-1] == 'f');
-    if (is_word) return store_special(r, field, token, at);
-    if (!read_number(r, field, token, &number)) return false;
-    if (!weft__in_range(field, number.value))
-        return weft__reading_fail(r, token->at, "%g is not in the range %g to %g", number.value,
-                                  field->least, field->most);
-    if (is_float) return store_float(r, field, token, &number, at);
+    if (is_word ? !store_special(r, field, token, real) : !read_number(r, field, token, &number))
+        return false;
+    if (is_float) {
+        if ((!is_word && !store_float(r, field, token, &number, real)) ||
+            !is_in_range(r, field, token, weft__field_number(field, real)))
+            return false;
+        memcpy(at, real, bytes);
+        return true;
+    }
+    if (!is_in_range(r, field, token, number.value)) return false;
     if (!make_exact(&number)) return weft__reading_fail(r, token->at, "an integer should be here");
-    size_t bytes = weft__field_size(field);
     if (store_integer(at, bytes, is_signed(field->kind), false, &number)) return true;
     return weft__reading_fail(r, token->at, "does not fit %s of %zu bits",
                               is_signed(field->kind) ? "a signed integer" : "an unsigned integer",
@@ -184,11 +197,11 @@ bool weft__word_number(weft__reading *r, const weft_field *field, const weft__js
 
 bool weft__word_bool(weft__reading *r, const weft__json_token *token, void *at)
 {
-    bool is_byte = token->kind == WEFT__JSON_NUMBER && token->number.is_exact &&
-                   !token->number.is_negative && token->number.magnitude <= 255;
-    if (token->kind != WEFT__JSON_TRUE && token->kind != WEFT__JSON_FALSE && !is_byte)
+    bool is_bit = token->kind == WEFT__JSON_NUMBER && token->number.is_exact &&
+                  !token->number.is_negative && token->number.magnitude <= 1;
+    if (token->kind != WEFT__JSON_TRUE && token->kind != WEFT__JSON_FALSE && !is_bit)
         return weft__reading_fail(r, token->at, "true or false should be here");
-    weft__integer_store(at, 1, is_byte ? token->number.magnitude : token->kind == WEFT__JSON_TRUE);
+    weft__integer_store(at, 1, is_bit ? token->number.magnitude : token->kind == WEFT__JSON_TRUE);
     return true;
 }
 
@@ -298,21 +311,21 @@ static const char *parse_blob(const char *word, size_t length, weft_blob_ref *ou
 
 /* The characters of a string, in `word`; NULL: reported. */
 static const char *word_of(weft__reading *r, const weft__json_token *token, const char *what,
-                           char word[256], size_t *length)
+                           char word[WEFT__WORD_BYTES], size_t *length)
 {
     if (token->kind != WEFT__JSON_STRING) {
         weft__reading_fail(r, token->at, "%s should be here, as a word in quotes, or null", what);
         return NULL;
     }
-    *length = weft__json_string(token, word, 256);
-    if (*length < 256) return word;
-    weft__reading_fail(r, token->at, "the word is longer than 255 bytes");
+    *length = weft__json_string(token, word, WEFT__WORD_BYTES);
+    if (*length < WEFT__WORD_BYTES) return word;
+    weft__reading_fail(r, token->at, "the word is longer than %d bytes", WEFT__WORD_BYTES - 1);
     return NULL;
 }
 
 bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at)
 {
-    char buffer[256];
+    char buffer[WEFT__WORD_BYTES];
     size_t length;
     weft_entity entity = {0, 0};
     if (token->kind != WEFT__JSON_NULL) {
@@ -329,7 +342,7 @@ bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at
 
 bool weft__word_blob(weft__reading *r, const weft__json_token *token, void *at)
 {
-    char buffer[256];
+    char buffer[WEFT__WORD_BYTES];
     size_t length;
     weft_blob_ref blob = {0};
     if (token->kind != WEFT__JSON_NULL) {

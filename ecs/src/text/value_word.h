@@ -8,6 +8,8 @@
 #include "json_pull.h"
 #include "value_error.h"
 
+#define WEFT__WORD_BYTES 4096 /* most of the word of a reference, with its NUL */
+
 /* One reading of a text. On the stack of the call. */
 typedef struct weft__reading {
     weft__json json;

@@ -5,7 +5,7 @@
 #include "field.h"
 #include "number.h"
 #include "text.h"
-#include "utf8.h"
+#include "value_word.h"
 
 #include <weft/value.h>
 
@@ -146,21 +146,11 @@ static void write_bits(writing *w, const weft_field *field, const void *at)
     weft__text_add_bytes(&w->text, "\"", 1);
 }
 
-static bool is_utf8(const char *at, size_t length)
-{
-    for (size_t i = 0; i < length;) {
-        uint64_t bytes = weft__utf8_sequence((const unsigned char *)at + i, length - i);
-        if (bytes == 0) return false;
-        i += bytes;
-    }
-    return true;
-}
-
 /* Text, if zeros follow its end and it is UTF-8; else its bytes. */
 static void write_text(writing *w, const char *at, size_t size)
 {
     size_t length = strnlen(at, size);
-    bool is_text = is_utf8(at, length);
+    bool is_text = weft__is_utf8(at, length);
     for (size_t i = length; i < size; i++) is_text = is_text && at[i] == '\0';
     if (is_text) {
         write_quoted(w, at, at + length);
@@ -179,7 +169,7 @@ static void write_word(writing *w, const char *word, size_t length)
 static void write_entity(writing *w, const void *at)
 {
     weft_entity entity;
-    char word[256];
+    char word[WEFT__WORD_BYTES];
     memcpy(&entity, at, sizeof entity);
     if (entity.index == 0 && entity.version == 0) {
         weft__text_add_bytes(&w->text, "null", 4);
@@ -196,7 +186,7 @@ static void write_entity(writing *w, const void *at)
 static void write_blob(writing *w, const void *at)
 {
     weft_blob_ref blob;
-    char word[256];
+    char word[WEFT__WORD_BYTES];
     memcpy(&blob, at, sizeof blob);
     if (blob.id == 0) {
         weft__text_add_bytes(&w->text, "null", 4);
@@ -246,10 +236,7 @@ static void write_one(writing *w, const weft_field *field, const char *at)
 {
     switch (field->kind) {
     case WEFT_FIELD_BOOL:
-        if ((unsigned char)*at > 1)
-            write_integer(w, field, at, 1);
-        else
-            weft__text_add_bytes(&w->text, *at != 0 ? "true" : "false", *at != 0 ? 4 : 5);
+        weft__text_add_bytes(&w->text, *at != 0 ? "true" : "false", *at != 0 ? 4 : 5);
         break;
     case WEFT_FIELD_I8:
     case WEFT_FIELD_I16:

@@ -250,6 +250,8 @@ weft_result weft_world_destroy(weft_world *world)
         extension->data = NULL;
     }
     weft__callback_errors_free(world);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, world->front.runs, world->front.run_capacity,
+               sizeof *world->front.runs, 8);
     if (world->front.host.owns_pool)
         weft_job_pool_destroy(world->front.host.pool);
     else

@@ -6,6 +6,8 @@
 #include "invariant.h"
 #include "registry.h"
 
+#include <string.h>
+
 /* Of one system. A value. */
 typedef struct system_runs {
     uint32_t handle;
@@ -92,4 +94,68 @@ void weft__run_state_put(void *data, const void *state)
         system->elapsed = saved->elapsed;
         system->timer = saved->timer;
     }
+}
+
+/* ---- world files ---- */
+
+void weft__runs_visit(const void *data, void (*visit)(void *user, const weft__kept_run *run),
+                      void *user)
+{
+    const weft__scheduler *scheduler = data;
+    for (uint32_t i = 0; i < scheduler->group_count; i++) {
+        const weft__group *group = &scheduler->groups[i];
+        weft__kept_run run = {.is_group = true, .elapsed = group->elapsed, .timer = -1};
+        memcpy(run.name, group->name, sizeof run.name);
+        if (group->period > 0) visit(user, &run);
+    }
+    for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
+        const weft__system *system = scheduler->systems[i];
+        if (system == NULL || (system->period <= 0 && !weft__system_is_timer(system))) continue;
+        weft__kept_run run = {.elapsed = system->elapsed, .timer = system->timer};
+        memcpy(run.name, system->name, sizeof run.name);
+        visit(user, &run);
+    }
+}
+
+/* The run of a name, which is taken then; NULL: there is none. */
+static const weft__kept_run *take(const weft_world *world, const char *name, bool is_group)
+{
+    const weft__world_front *front = weft__front(world);
+    for (uint32_t i = 0; i < front->run_count; i++) {
+        weft__kept_run *run = &front->runs[i];
+        if (run->is_group != is_group || strcmp(run->name, name) != 0) continue;
+        run->name[0] = '\0';
+        return run;
+    }
+    return NULL;
+}
+
+/* The rate may be another now. */
+static double within(double elapsed, float period)
+{
+    return elapsed < (double)period ? elapsed : (double)period;
+}
+
+void weft__system_takes_run(weft__system *system)
+{
+    const weft__kept_run *run = take(system->scheduler->world, system->name, false);
+    if (run == NULL) return;
+    system->elapsed = within(run->elapsed, system->period);
+    if (weft__system_is_timer(system)) system->timer = run->timer;
+}
+
+void weft__group_takes_run(weft__group *group, weft_world *world)
+{
+    if (group->period <= 0) return; /* it may get one */
+    const weft__kept_run *run = take(world, group->name, true);
+    if (run != NULL) group->elapsed = within(run->elapsed, group->period);
+}
+
+void weft__runs_take(void *data)
+{
+    const weft__scheduler *scheduler = data;
+    for (uint32_t i = 0; i < scheduler->group_count; i++)
+        weft__group_takes_run(&scheduler->groups[i], scheduler->world);
+    for (uint32_t i = 0; i < scheduler->system_capacity; i++)
+        if (scheduler->systems[i] != NULL) weft__system_takes_run(scheduler->systems[i]);
 }

@@ -3,6 +3,7 @@
  *
  * A group exists from the first system or call that names it (registry.c) until the world ends. */
 #include "registry.h"
+#include "run_state.h"
 #include "scheduler.h"
 
 #include <float.h>
@@ -31,6 +32,7 @@ weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
         return weft__error_memory(world, "weft_group_set");
     weft__lists_free(scheduler->memory, &scheduler->groups[group].lists);
     scheduler->groups[group] = changed;
+    weft__group_takes_run(&scheduler->groups[group], world);
     scheduler->is_dirty = true;
     return WEFT_OK;
 }

@@ -98,7 +98,9 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
                                   .destroy = scheduler_destroy,
                                   .state_keep = weft__run_state_keep,
                                   .state_put = weft__run_state_put,
-                                  .state_drop = weft__run_state_drop};
+                                  .state_drop = weft__run_state_drop,
+                                  .runs_visit = weft__runs_visit,
+                                  .runs_take = weft__runs_take};
             weft__hash_log_obey(scheduler);
             return scheduler;
         }

@@ -7,6 +7,7 @@
 #include "column_watch.h"
 #include "compile.h"
 #include "registry.h"
+#include "run_state.h"
 #include "scheduler.h"
 #include "slice_job.h"
 #include "slice_ops_system.h"
@@ -310,6 +311,7 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     scheduler->systems[slot] = system;
     scheduler->system_count++;
     scheduler->is_dirty = true;
+    weft__system_takes_run(system);
     return (weft_system){system->handle, weft__front(world)->number};
 }
 
