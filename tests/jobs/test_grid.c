@@ -17,6 +17,7 @@ enum { MOST = 400 };
 /* A random arrangement. Owner: one test. */
 typedef struct bed {
     weft_grid_desc desc;
+    double middle[3];
     uint32_t count, dimensions;
     bool is_double;
     struct {
@@ -36,15 +37,35 @@ static double side_of(const bed *b, int axis)
     return b->desc.most[axis] - b->desc.least[axis];
 }
 
+/* Where cells and the box begin and end, and the numbers beside these places. */
+static double border_of(const bed *b, int axis, test_random *random)
+{
+    const double least = b->desc.least[axis], most = b->desc.most[axis];
+    const double step = side_of(b, axis) / (double)(1 + test_random_below(random, 12));
+    double at = least + step * (double)test_random_below(random, 12);
+    if (test_random_below(random, 3) == 0) at = test_random_below(random, 2) ? most : least;
+    const uint64_t side = test_random_below(random, 3);
+    return side == 0 ? at : nextafter(at, side == 1 ? least : most);
+}
+
 /* Periodic points are in the box; the others may be outside. */
+static double place(const bed *b, int axis, test_random *random)
+{
+    const bool is_periodic = b->desc.is_periodic[axis];
+    const double part = (test_random_unit(random) - 0.5) * (is_periodic ? 1 : 1.5) + 0.5;
+    double at = test_random_below(random, 3) == 0 ? border_of(b, axis, random)
+                                                  : b->desc.least[axis] + part * side_of(b, axis);
+    if (!b->is_double) at = (double)(float)at;
+    const bool is_inside = at >= b->desc.least[axis] && at < b->desc.most[axis];
+    return is_periodic && !is_inside ? (double)(float)b->middle[axis] : at;
+}
+
 static void scatter(bed *b, test_random *random)
 {
     for (uint32_t i = 0; i < b->count; i++)
         for (int axis = 0; axis < 3; axis++) {
-            const double wide = b->desc.is_periodic[axis] ? 1 : 1.5;
-            const double part = (test_random_unit(random) - 0.5) * wide + 0.5;
-            b->singles[i].at[axis] = (float)(b->desc.least[axis] + part * side_of(b, axis));
-            b->points[i].at[axis] = (double)b->singles[i].at[axis];
+            b->points[i].at[axis] = place(b, axis, random);
+            b->singles[i].at[axis] = (float)b->points[i].at[axis];
         }
     b->given = (weft_grid_points){.positions = b->singles[0].at,
                                   .stride = sizeof b->singles[0],
@@ -74,12 +95,16 @@ static bed bed_make(test_random *random)
     b.dimensions = 2 + (uint32_t)test_random_below(random, 2);
     b.desc.dimensions = b.dimensions == 3 && test_random_below(random, 2) ? 0 : b.dimensions;
     b.is_double = test_random_below(random, 2) == 0;
+    const double scales[] = {1, 1e-3 / 3, 1e6 / 7}, scale = scales[test_random_below(random, 3)];
     for (int axis = 0; axis < 3; axis++) {
-        b.desc.least[axis] = (double)test_random_below(random, 20) - 10;
-        b.desc.most[axis] = b.desc.least[axis] + 1 + (double)test_random_below(random, 9);
+        b.desc.least[axis] = ((double)test_random_below(random, 20) - 10) * scale;
+        b.desc.most[axis] = b.desc.least[axis] + (double)(1 + test_random_below(random, 9)) * scale;
         b.desc.is_periodic[axis] = test_random_below(random, 2) == 0;
+        b.middle[axis] = b.desc.least[axis] + side_of(&b, axis) / 2;
     }
-    b.desc.reach = 0.3 + 2 * test_random_unit(random);
+    b.desc.reach = (0.3 + 2 * test_random_unit(random)) * scale;
+    if (test_random_below(random, 3) == 0)
+        b.desc.reach = side_of(&b, 0) / (double)(1 + test_random_below(random, 12));
     return b;
 }
 
@@ -87,8 +112,9 @@ static double apart(const bed *b, uint32_t i, uint32_t j, const int8_t shift[3])
 {
     double square = 0;
     for (uint32_t axis = 0; axis < b->dimensions; axis++) {
-        const double moved = b->points[j].at[axis] + shift[axis] * side_of(b, (int)axis);
-        square += (moved - b->points[i].at[axis]) * (moved - b->points[i].at[axis]);
+        const double between = b->points[j].at[axis] - b->points[i].at[axis]; /* rounded the same */
+        const double far = between + shift[axis] * side_of(b, (int)axis);     /* from both sides */
+        square += far * far;
     }
     return sqrt(square);
 }
@@ -173,7 +199,7 @@ PLAIN_TEST(neighbours_are_those_of_all_pairs)
     test_random random = test_random_init(7);
     weft_job_pool *pool;
     CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 2}, &pool));
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 200; round++) {
         bed b = bed_make(&random);
         weft_grid *grid;
         CHECK_OK(weft_grid_create(&b.desc, &grid));
@@ -287,7 +313,11 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
     check_refused((weft_grid_desc){.most = {1, inf, 1}, .reach = 1}, WEFT_INVALID_ARGUMENT);
     check_refused((weft_grid_desc){.dimensions = 4, .most = {1, 1, 1}, .reach = 1},
                   WEFT_INVALID_ARGUMENT);
+    check_refused((weft_grid_desc){.most = {1, 1, 1e-310}, .reach = 1}, WEFT_INVALID_ARGUMENT);
+    check_refused((weft_grid_desc){.most = {1, 1, 1}, .reach = 1e-310}, WEFT_INVALID_ARGUMENT);
     check_refused((weft_grid_desc){.most = {1, 1, 1}, .reach = 1e-4}, WEFT_LIMIT);
+    check_refused((weft_grid_desc){.dimensions = 2, .most = {1e12, 1}, .reach = 1}, WEFT_LIMIT);
+    check_refused((weft_grid_desc){.dimensions = 2, .most = {1, 1}, .reach = 1e-300}, WEFT_LIMIT);
     CHECK_RESULT(weft_grid_create(NULL, NULL), WEFT_INVALID_ARGUMENT);
     weft_grid *grid;
     CHECK_OK(
@@ -317,6 +347,51 @@ PLAIN_TEST(strange_positions_of_a_periodic_grid_have_a_cell)
     weft_grid_view_get(grid, &view, sizeof view);
     CHECK_U64(view.cell_of[2], 0);
     CHECK_U64(view.cell_of[3], weft_grid_cell_at(grid, (double[]){0.5, 0.25, 0}));
+    weft_grid_destroy(grid);
+}
+
+static void check_cell(const weft_grid_desc *desc, double at, uint32_t expected)
+{
+    weft_grid *grid;
+    CHECK_OK(weft_grid_create(desc, &grid));
+    CHECK_U64(weft_grid_cell_at(grid, (double[]){at, 0}), expected);
+    weft_grid_destroy(grid);
+}
+
+/* Cells are wider than the reach, so a reach of a tenth of the side makes nine of them. */
+PLAIN_TEST(positions_beside_a_border_belong_to_the_cell_on_their_side)
+{
+    weft_grid_desc desc = {.dimensions = 2,
+                           .least = {-50, 0},
+                           .most = {50, 1},
+                           .reach = 10,
+                           .is_periodic = {true, false}};
+    check_cell(&desc, -50, 0);
+    check_cell(&desc, nextafter(50, 0), 8);
+    check_cell(&desc, nextafter(-50, -60), 8); /* wrapped: below 50 */
+    check_cell(&desc, 50, 0);
+    desc.least[0] = -100;
+    desc.most[0] = 0;
+    check_cell(&desc, -1e-17, 8);
+    check_cell(&desc, 1e-17, 0);
+    desc.is_periodic[0] = false;
+    check_cell(&desc, -1e-17, 8);
+    check_cell(&desc, 1e-17, 8);
+    check_cell(&desc, -101, 0);
+}
+
+/* Rounding a coordinate, and adding the side to it, may lose this much. */
+PLAIN_TEST(millions_of_cells_have_room_for_rounding)
+{
+    const double reach = 1.0 / 3, side = 16000000 * reach * (1 + 1.001e-9);
+    const weft_grid_desc desc = {
+        .dimensions = 2, .least = {-side / 2, 0}, .most = {side / 2, reach}, .reach = reach};
+    weft_grid *grid;
+    weft_grid_view view;
+    CHECK_OK(weft_grid_create(&desc, &grid));
+    weft_grid_view_get(grid, &view, sizeof view);
+    CHECK(view.cells[0] > 15990000);
+    CHECK(view.cell_size[0] - reach > 4 * (nextafter(side, 2 * side) - side));
     weft_grid_destroy(grid);
 }
 

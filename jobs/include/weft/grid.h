@@ -35,15 +35,16 @@ typedef struct weft_grid weft_grid;
 /* Describes a grid. Zero means default. */
 typedef struct weft_grid_desc {
     uint32_t dimensions;      /* 2 or 3; 0: 3. In two dimensions the third entries are ignored */
-    double least[3], most[3]; /* the box: finite, least < most */
-    double reach;             /* finite, > 0: the distance within which points are neighbours */
+    double least[3], most[3]; /* the box: finite; sides of at least DBL_MIN */
+    double reach;             /* finite, at least DBL_MIN: points nearer than this are neighbours */
     bool is_periodic[3];      /* what leaves the box on one side comes in on the other */
     weft_allocator allocator; /* zero: malloc and free */
 } weft_grid_desc;
 
-/* Makes a grid without points: floor(side / reach) cells along each axis, at least 1; cells fill
- * the box. Errors: INVALID_ARGUMENT; LIMIT: more than 2^28 cells: make the reach larger or the
- * box smaller; OUT_OF_MEMORY. Threads: any. Cost: O(cells): 4 bytes a cell. */
+/* Makes a grid without points. Cells fill the box; along each axis as many as are wider than the
+ * reach, at least 1: a box of ten reaches has nine. Errors: INVALID_ARGUMENT; LIMIT: more than
+ * 2^28 cells: make the reach larger or the box smaller; OUT_OF_MEMORY. Threads: any. Cost:
+ * O(cells): 4 bytes a cell. */
 WEFT_API weft_result weft_grid_create(const weft_grid_desc *desc, weft_grid **out);
 
 /* Frees the grid. NULL is ignored. Threads: any, while no other call on it runs. */

@@ -3,6 +3,7 @@
  * Sorting points into cells: grid_build.c. */
 #include <weft/grid.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,30 +15,35 @@ enum { MAX_CELLS = 1 << 28 };
 static bool is_axis_right(const weft_grid_desc *desc, uint32_t axis)
 {
     const double side = desc->most[axis] - desc->least[axis];
-    return isfinite(desc->least[axis]) && isfinite(side) && side > 0;
+    return isfinite(desc->least[axis]) && isfinite(side) && side >= DBL_MIN;
 }
 
 static bool is_right(const weft_grid_desc *desc)
 {
     if (desc->dimensions != 0 && desc->dimensions != 2 && desc->dimensions != 3) return false;
-    if (!isfinite(desc->reach) || desc->reach <= 0) return false;
+    if (!isfinite(desc->reach) || desc->reach < DBL_MIN) return false;
     const uint32_t dimensions = desc->dimensions ? desc->dimensions : 3;
     for (uint32_t axis = 0; axis < dimensions; axis++)
         if (!is_axis_right(desc, axis)) return false;
     return true;
 }
 
-/* Cells are wider than the reach by more than what rounding a coordinate may lose. */
-static void lay_axis(weft_grid *grid, const weft_grid_desc *desc, uint32_t axis)
+/* Cells are wider than the reach by more than what rounding a coordinate, its cell and its image
+ * beyond the border may lose. false: more cells than a grid may have. */
+static bool lay_axis(weft_grid *grid, const weft_grid_desc *desc, uint32_t axis)
 {
-    const double side = desc->most[axis] - desc->least[axis];
-    const double cells = weft__grid_floor(side / (desc->reach * (1 + 1e-9)));
-    grid->cells[axis] = cells < 1 ? 1 : cells > MAX_CELLS ? MAX_CELLS : (uint32_t)cells;
+    const double least = desc->least[axis], most = desc->most[axis], side = most - least;
+    const double lost = (side + fabs(least) + fabs(most)) * 0x1p-50;
+    const double cells = weft__grid_floor(side / (desc->reach * (1 + 1e-9) + lost));
+    if (cells > MAX_CELLS) return false;
+    grid->cells[axis] = cells < 1 ? 1 : (uint32_t)cells;
     grid->cell_size[axis] = side / grid->cells[axis];
-    grid->axes[axis] = (weft__grid_axis){.least = desc->least[axis],
+    grid->axes[axis] = (weft__grid_axis){.least = least,
+                                         .most = most,
                                          .per_cell = grid->cells[axis] / side,
                                          .cells = grid->cells[axis],
                                          .is_periodic = desc->is_periodic[axis]};
+    return true;
 }
 
 /* false: more cells than a grid may have. */
@@ -47,7 +53,7 @@ static bool lay_out(weft_grid *grid, const weft_grid_desc *desc)
     grid->cells[2] = 1;
     uint64_t cells = 1;
     for (uint32_t axis = 0; axis < grid->dimensions; axis++) {
-        lay_axis(grid, desc, axis);
+        if (!lay_axis(grid, desc, axis)) return false;
         cells *= grid->cells[axis];
         if (cells > MAX_CELLS) return false;
     }

@@ -23,7 +23,7 @@ typedef struct weft__grid_entry {
 
 /* What the cells along an axis are. A value. */
 typedef struct weft__grid_axis {
-    double least, per_cell;
+    double least, most, per_cell;
     double cells; /* an integer */
     bool is_periodic;
 } weft__grid_axis;
@@ -63,9 +63,12 @@ static inline uint32_t weft__grid_cell_along(const weft__grid_axis *axis, double
 {
     double at = (coordinate - axis->least) * axis->per_cell;
     if (at >= 0 && at < axis->cells) return (uint32_t)at;
-    if (!axis->is_periodic) return at >= axis->cells ? (uint32_t)axis->cells - 1 : 0;
+    const uint32_t last = (uint32_t)axis->cells - 1;
+    if (!axis->is_periodic) return at >= axis->cells ? last : 0;
+    if (coordinate >= axis->least && coordinate < axis->most) return last; /* rounded up */
     at -= axis->cells * weft__grid_floor(at / axis->cells);
-    return at >= 0 && at < axis->cells ? (uint32_t)at : 0; /* NaN, infinite, rounded to `cells` */
+    if (!(at > -1 && at <= axis->cells)) return 0; /* NaN, infinite, beyond what doubles tell */
+    return at >= 0 && at < axis->cells ? (uint32_t)at : last; /* rounded: just below the border */
 }
 
 #endif
