@@ -65,6 +65,14 @@ static inline weft_result weft__between_steps(const weft_world *world, const cha
                                                                   : weft__error_step(world, what);
 }
 
+weft_result weft__error_told(const weft_world *world, const char *what);
+/* WEFT_OK when the world may step, or end: not in its hooks either, nor while it ends. */
+static inline weft_result weft__outside_hooks(const weft_world *world, const char *what)
+{
+    if (__builtin_expect(weft__front(world)->is_told, 0)) return weft__error_told(world, what);
+    return weft__between_steps(world, what);
+}
+
 /* An entity for error texts: index:version, and the name that this handle had last, if any. A
  * value. */
 typedef struct weft__entity_words {

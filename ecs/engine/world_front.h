@@ -184,6 +184,7 @@ typedef struct weft__world_front {
     struct weft__queries *queries; /* query_registry.h */
     weft_world_hook *hooks;        /* called by the step, each once */
     uint64_t hooks_ns;             /* how long they took since the world was created */
+    bool is_told;                  /* hooks are called, or the world ends: it cannot step */
 } weft__world_front;
 
 /* Threads: any; what may be changed, the struct says. */

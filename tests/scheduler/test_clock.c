@@ -250,6 +250,51 @@ PLAIN_TEST(a_condition_puts_a_timer_off_and_does_not_lose_it)
     end();
 }
 
+PLAIN_TEST(a_timer_in_a_group_with_a_rate_counts_what_has_passed_of_the_tick)
+{
+    runs r = {0};
+    begin(1);
+    CHECK_OK(weft_group_set(t.world, &(weft_group_desc){.name = "fixed", .period = 1}));
+    weft_system system = timer("x", &r, "fixed");
+    step(0.75f);
+    CHECK_OK(weft_timer_set(t.world, system, 1.5));
+    CHECK_F64(weft_timer_left(t.world, system), 1.5, 0);
+    step(0.5f); /* a tick */
+    CHECK_F64(weft_timer_left(t.world, system), 1, 0);
+    CHECK_OK(weft_system_enable(t.world, system, false));
+    step(0.5f);
+    CHECK_F64(weft_timer_left(t.world, system), 1, 0);
+    CHECK_OK(weft_system_enable(t.world, system, true));
+    step(1); /* a tick after a quarter of a second: too early */
+    CHECK_F64(weft_timer_left(t.world, system), 0, 0);
+    CHECK_U64(r.count, 0);
+    step(0.25f);
+    CHECK_U64(r.count, 1);
+    end();
+}
+
+PLAIN_TEST(a_timer_that_its_condition_put_off_does_not_wait_for_a_tick)
+{
+    runs r = {0};
+    begin(1);
+    CHECK_OK(weft_group_set(t.world, &(weft_group_desc){.name = "fixed", .period = 1}));
+    weft_system system = make(SYSTEM_OF(note, .user = &r, .flags = WEFT_SYSTEM_TIMER,
+                                        .run_if = ask_flag, .group = "fixed"));
+    CHECK_OK(weft_timer_set(t.world, system, 1));
+    step(1);
+    CHECK_U64(r.count, 0);
+    r.frames[63].number = 1;
+    CHECK_OK(weft_group_enable(t.world, "fixed", false));
+    step(0.25f);
+    CHECK_U64(r.count, 0);
+    CHECK_OK(weft_group_enable(t.world, "fixed", true));
+    step(0.25f);
+    CHECK_U64(r.count, 1);
+    step(3);
+    CHECK_U64(r.count, 1);
+    end();
+}
+
 /* A chain: the exclusive system of a timer sets the next one. */
 static void set_again(weft_slice *s, void *user)
 {
@@ -306,7 +351,8 @@ enum { TIMERS = 6, UNIT = 64, CATCH_UP = 8 };
 typedef struct model {
     runs runs[TIMERS];
     weft_system systems[TIMERS];
-    int64_t left[TIMERS]; /* negative: not set */
+    bool is_set[TIMERS], is_next[TIMERS]; /* is_next: set to 0 */
+    int64_t left[TIMERS];                 /* not above 0: waits for a tick */
     bool is_enabled[TIMERS];
     uint32_t expected[TIMERS];
     bool is_running[2]; /* groups: every step, fixed */
@@ -317,29 +363,45 @@ typedef struct model {
 
 static const char *const groups[] = {"free", "fixed"};
 
-static void model_tick(model *m, uint32_t group, int64_t units, int64_t time)
+static void model_run(model *m, uint32_t i, int64_t time)
 {
-    for (uint32_t i = group; i < TIMERS; i += 2) {
-        if (m->left[i] < 0 || !m->is_enabled[i]) continue;
-        m->left[i] = m->left[i] > units ? m->left[i] - units : 0;
-        if (m->left[i] != 0) continue;
-        m->left[i] = -1;
-        m->expected[i]++;
-        m->tick_time[i] = (uint64_t)time;
+    m->is_set[i] = m->is_next[i] = false;
+    m->expected[i]++;
+    m->tick_time[i] = (uint64_t)time;
+}
+
+/* Of the fixed group: the first of `ticks` at which the time has passed. */
+static void model_ticks(model *m, uint32_t i, int64_t ticks, int64_t rest_before)
+{
+    for (int64_t tick = 1; tick <= ticks; tick++) {
+        const bool is_due = m->is_next[i] || tick * m->period - rest_before >= m->left[i];
+        if (!is_due) continue;
+        model_run(m, i, m->now - m->rest - (ticks - tick) * m->period);
+        return;
     }
+    if (m->is_next[i])
+        model_run(m, i, m->now - m->rest);
+    else
+        m->left[i] -= ticks * m->period + m->rest - rest_before;
 }
 
 static void model_step(model *m, int64_t units)
 {
+    const int64_t rest_before = m->rest;
     m->now += units;
-    if (m->is_running[0]) model_tick(m, 0, units, m->now);
-    if (!m->is_running[1]) return;
-    m->rest += units;
+    if (m->is_running[1]) m->rest += units;
     int64_t ticks = m->rest / m->period;
     m->rest %= m->period;
     if (ticks > CATCH_UP) ticks = CATCH_UP;
-    for (int64_t left = ticks; left > 0; left--)
-        model_tick(m, 1, m->period, m->now - m->rest - (left - 1) * m->period);
+    for (uint32_t i = 0; i < TIMERS; i++) {
+        if (!m->is_set[i] || !m->is_enabled[i] || !m->is_running[i % 2]) continue;
+        if (i % 2 == 1)
+            model_ticks(m, i, ticks, rest_before);
+        else if (m->left[i] <= units)
+            model_run(m, i, m->now);
+        else
+            m->left[i] -= units;
+    }
 }
 
 static void check_model(const model *m)
@@ -347,8 +409,8 @@ static void check_model(const model *m)
     for (uint32_t i = 0; i < TIMERS; i++) {
         const runs *r = &m->runs[i];
         CHECK_U64(r->count, m->expected[i]);
-        double left = weft_timer_left(t.world, m->systems[i]);
-        CHECK_F64(left, m->left[i] < 0 ? -1 : (double)m->left[i] / UNIT, 0);
+        double expected = m->left[i] > 0 ? (double)m->left[i] / UNIT : 0;
+        CHECK_F64(weft_timer_left(t.world, m->systems[i]), m->is_set[i] ? expected : -1, 2e-9);
         if (r->count != 0)
             CHECK_F64(r->frames[(r->count - 1) % 64].time, (double)m->tick_time[i] / UNIT, 0);
     }
@@ -360,11 +422,13 @@ static void change(model *m, test_random *random)
     switch (test_random_below(random, 5)) {
     case 0:
     case 1:
-        m->left[i] = (int64_t)test_random_below(random, 200);
+        m->left[i] = (int64_t)test_random_below(random, test_random_below(random, 4) ? 200 : 2);
+        m->is_set[i] = true;
+        m->is_next[i] = m->left[i] == 0;
         CHECK_OK(weft_timer_set(t.world, m->systems[i], (double)m->left[i] / UNIT));
         break;
     case 2:
-        m->left[i] = -1;
+        m->is_set[i] = false;
         CHECK_OK(weft_timer_stop(t.world, m->systems[i]));
         break;
     case 3:
@@ -390,7 +454,6 @@ static void run_model(uint64_t seed)
     static const char *const names[TIMERS] = {"t0", "t1", "t2", "t3", "t4", "t5"};
     for (uint32_t i = 0; i < TIMERS; i++) {
         m.systems[i] = timer(names[i], &m.runs[i], groups[i % 2]);
-        m.left[i] = -1;
         m.is_enabled[i] = true;
     }
     for (uint32_t i = 0; i < 200; i++) {

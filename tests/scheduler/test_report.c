@@ -476,11 +476,40 @@ PLAIN_TEST(reports_of_a_world_without_systems_or_with_a_cycle_say_so)
 {
     begin();
     weft_schedule_dot(world, text, sizeof text);
+    CHECK_TEXT(text, "digraph schedule {\n  rankdir=LR;\n  node [shape=box];\n"
+                     "  label=\"no systems\";\n}\n");
+    weft_schedule_sync_points(world, text, sizeof text);
     CHECK_TEXT(text, "no systems\n");
+#define NO_LISTS                                                                                   \
+    "  \"stages\": 0,\n  \"critical_path_ns\": 0,\n  \"systems\": [],\n  \"edges\": [],\n"         \
+    "  \"sync_points\": [],\n  \"segments\": []\n}\n"
     CHECK(weft_schedule_json(NULL, text, sizeof text) != 0);
+    CHECK_TEXT(text, "{\n" NO_LISTS);
+    weft_schedule_json(world, text, sizeof text);
+    CHECK_TEXT(text, "{\n" NO_LISTS);
     add("x", a, WEFT_READ, "x");
     weft_schedule_sync_points(world, text, sizeof text);
     check_part("x -> x");
+    weft_schedule_json(world, text, sizeof text);
+    CHECK(strncmp(text, "{\n  \"error\": \"", 14) == 0);
+    check_part("x -> x");
+    check_part("\",\n" NO_LISTS);
+    weft_schedule_dot(world, text, sizeof text);
+    check_part("  label=\"");
+    check_part("x -> x");
+    end();
+}
+
+/* DOT knows \" and \\, and would show the letters of any other escape of JSON. */
+PLAIN_TEST(labels_of_drawings_have_no_escapes_of_json)
+{
+    begin();
+    add("a\"b\\c\td\001", a, WEFT_READ, NULL);
+    weft_schedule_dot(world, text, sizeof text);
+    check_part("[label=\"a\\\"b\\\\c\xEF\xBF\xBD"
+               "d\xEF\xBF\xBD\"]");
+    weft_schedule_json(world, text, sizeof text);
+    check_part("{\"name\": \"a\\\"b\\\\c\\u0009d\\u0001\"");
     end();
 }
 

@@ -84,6 +84,70 @@ PLAIN_TEST(errors_in_a_hook_do_not_replace_that_of_the_step)
     CHECK_OK(weft_world_destroy(world));
 }
 
+/* Hooks that step and destroy their world, which refuses both. */
+static void insist(weft_world *world, void *user)
+{
+    seen *s = user;
+    s->steps++;
+    CHECK_RESULT(weft_world_step(world, 1), WEFT_WRONG_PHASE);
+    CHECK(strstr(weft_world_error(world)->text, "hook") != NULL);
+    CHECK_RESULT(weft_world_destroy(world), WEFT_WRONG_PHASE);
+    CHECK(strstr(weft_world_error(world)->text, "hook") != NULL);
+    CHECK_U64(weft_archetype_create(world, NULL, 0).id != 0, 1); /* other calls go on */
+}
+
+static void insist_once_made(weft_world *world)
+{
+    seen s = {0};
+    insist(world, &s);
+}
+
+static void count_run(weft_slice *s, void *user)
+{
+    (void)s;
+    ++*(uint32_t *)user;
+}
+
+PLAIN_TEST(hooks_neither_step_nor_destroy_their_world)
+{
+    seen s = {0};
+    uint32_t runs = 0;
+    weft_world_watch_created(insist_once_made);
+    weft_world *world = world_of_one();
+    weft_world_watch_created(NULL);
+    weft_world_hook hook = {insist, insist, &s};
+    CHECK_OK(weft_world_hook_add(world, &hook));
+    CHECK_OK(weft_world_step(world, 1)); /* without systems */
+    weft_system_create(world, &(weft_system_desc){.name = "x", .run = count_run, .user = &runs});
+    for (int i = 0; i < 2; i++) CHECK_OK(weft_world_step(world, 1));
+    CHECK_U64(runs, 2);
+    CHECK_U64(weft_world_frame(world).number, 3);
+    CHECK_OK(weft_world_destroy(world));
+    CHECK_U64(s.steps, 4);
+}
+
+/* The value of a component that destroys its world while the world is destroyed. */
+static weft_world *dying;
+static uint32_t refusals;
+
+static void destroy_world(void *values, uint32_t count, void *user)
+{
+    (void)values, (void)user;
+    refusals += count;
+    CHECK_RESULT(weft_world_destroy(dying), WEFT_WRONG_PHASE);
+}
+
+PLAIN_TEST(a_world_that_ends_is_not_destroyed_again_by_a_value)
+{
+    dying = world_of_one();
+    weft_component c = weft_component_create(
+        dying,
+        &(weft_component_desc){.name = "c", .size = 4, .hooks = {.destruct = destroy_world}});
+    weft_entity_create(dying, weft_archetype_create(dying, &c, 1));
+    CHECK_OK(weft_world_destroy(dying));
+    CHECK_U64(refusals, 1);
+}
+
 static size_t tell_steps(char *text, size_t capacity, void *user)
 {
     return (size_t)snprintf(text, capacity, "\"steps\":%u", ((seen *)user)->steps);

@@ -123,8 +123,8 @@ WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world *
 
 /* Destroys the world and everything in it, with destruct hooks; joins its own pool. NULL is
  * ignored. Threads: owner, outside of jobs of its own pool. Errors (nothing is destroyed):
- * WRONG_PHASE while the world steps or is iterated, or inside a job of its own pool; BUSY (its
- * own pool has pending jobs, guests or other worlds: the text says which). */
+ * WRONG_PHASE while the world steps or is iterated, in its hooks, or inside a job of its own
+ * pool; BUSY (its own pool has pending jobs, guests or other worlds: the text says which). */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
 /* The pool of the world; the world owns it unless it was lent. Threads: any. */
@@ -164,8 +164,8 @@ WEFT_API void weft_world_error_clear(weft_world *world);
 /* What is called around the steps of a world. Memory of the caller, from add to remove. */
 typedef struct weft_world_hook {
     /* At the end of each weft_world_step, world idle, on its thread: may read and change the world,
-     * but not step it. What fails in it is the error of weft_world_error in it only. May be
-     * NULL. */
+     * but neither step nor destroy it (WRONG_PHASE; the same in `ended`). What fails in it is the
+     * error of weft_world_error in it only. May be NULL. */
     void (*stepped)(weft_world *world, void *user);
     /* When the world is destroyed, before anything of it ends; the hook is removed. May be NULL. */
     void (*ended)(weft_world *world, void *user);

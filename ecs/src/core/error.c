@@ -187,6 +187,14 @@ weft_result weft__error_step(const weft_world *world, const char *what)
                        what);
 }
 
+weft_result weft__error_told(const weft_world *world, const char *what)
+{
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: a hook of the world called it, or one of its values while the world is "
+                       "destroyed: do it when weft_world_step has returned",
+                       what);
+}
+
 weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem)
 {
     return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,

@@ -204,7 +204,9 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
         return result;
     }
     *out = world;
+    world->front.is_told = true;
     if (world_created != NULL) world_created(world);
+    world->front.is_told = false;
     return WEFT_OK;
 }
 
@@ -240,9 +242,10 @@ weft_component weft_component_linked_group(const weft_world *world)
 weft_result weft_world_destroy(weft_world *world)
 {
     if (world == NULL) return WEFT_OK;
-    weft_result result = weft__between_steps(world, "weft_world_destroy");
+    weft_result result = weft__outside_hooks(world, "weft_world_destroy");
     if (result == WEFT_OK && world->front.host.owns_pool) result = pool_check_end(world);
     if (result != WEFT_OK) return result;
+    world->front.is_told = true;
     weft__world_ended(world);
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
         weft__extension *extension = &world->front.extensions[i];

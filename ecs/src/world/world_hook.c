@@ -52,6 +52,7 @@ const weft_world_hook *weft_world_hook_find(const weft_world *world, const char 
 
 void weft__world_stepped(weft_world *world)
 {
+    world->front.is_told = true;
     for (weft_world_hook *hook = world->front.hooks, *next; hook != NULL; hook = next) {
         next = hook->next;
         if (!weft__hook_is_wanted(hook)) continue;
@@ -60,6 +61,7 @@ void weft__world_stepped(weft_world *world)
         hook->stepped(world, hook->user);
         world->error = of_step;
     }
+    world->front.is_told = false;
 }
 
 void weft__world_ended(weft_world *world)

@@ -6,6 +6,7 @@
 #include "utf8.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,13 +31,25 @@ void weft__text_add_bytes(weft__text *t, const char *bytes, size_t count)
     t->length += count;
 }
 
-void weft__text_add_quoted(weft__text *t, const char *string)
+/* `escaped`: what stands for characters that JSON writes as \uXXXX; NULL: this. */
+static void add_quoted(weft__text *t, const char *string, const char *escaped)
 {
     char piece[WEFT__JSON_PIECE_BYTES];
     weft__text_add(t, "\"");
     while (*string != '\0') {
         string = weft__json_piece(string, piece);
-        weft__text_add(t, "%s", piece);
+        bool is_escaped = escaped != NULL && piece[0] == '\\' && piece[1] == 'u';
+        weft__text_add(t, "%s", is_escaped ? escaped : piece);
     }
     weft__text_add(t, "\"");
+}
+
+void weft__text_add_quoted(weft__text *t, const char *string)
+{
+    add_quoted(t, string, NULL);
+}
+
+void weft__text_add_label(weft__text *t, const char *string)
+{
+    add_quoted(t, string, "\xEF\xBF\xBD");
 }

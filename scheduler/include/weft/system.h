@@ -183,9 +183,9 @@ WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, b
 /* Sets the timer of a TIMER system. The system runs once, in the first step at which at least
  * `seconds` have passed: the dt of the steps since the call, that step's included, to within 1 ns
  * (0: the next step). Then it waits for the next call. Setting a timer that runs replaces its
- * time. In a group with a period the ticks of the group are added up, and the system runs with
- * the tick that is due. Time does not pass while the system or its group is disabled. If the run
- * condition returns false, it is asked again in the next step. Snapshots hold the time left. An
+ * time. In a group with a period the system runs with the first tick at which they have passed.
+ * Time does not pass while the system or its group is disabled. If the run condition returns
+ * false, it is asked again in the next step, tick or not. Snapshots hold the time left. An
  * exclusive system without terms may call it: the time counts from the next step on. Errors:
  * BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds negative or not finite), WRONG_PHASE. */
 WEFT_API weft_result weft_timer_set(weft_world *world, weft_system system, double seconds);
@@ -194,8 +194,9 @@ WEFT_API weft_result weft_timer_set(weft_world *world, weft_system system, doubl
  * weft_timer_set. */
 WEFT_API weft_result weft_timer_stop(weft_world *world, weft_system system);
 
-/* Seconds until the system runs; negative if the timer is not set. Negative with the error set for
- * a bad handle or a system without TIMER. Threads: owner. */
+/* Seconds that are left of the timer; 0: the system waits for a tick of its group, or for its run
+ * condition; negative if the timer is not set. Negative with the error set for a bad handle or a
+ * system without TIMER. Threads: owner. */
 WEFT_API double weft_timer_left(const weft_world *world, weft_system system);
 
 /* ---- groups ---- */

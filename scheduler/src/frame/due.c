@@ -32,10 +32,21 @@ static uint32_t timer_tick(double *timer, uint32_t ticks, double period)
     return 0;
 }
 
+/* The time of a disabled system stands still, while its group ticks on. */
+static void timer_hold(weft__system *system, const weft__group *group)
+{
+    if (system->timer <= 0 || group->period <= 0) return;
+    system->timer += group->elapsed - group->elapsed_before;
+    if (system->timer < 1e-9) system->timer = 1e-9; /* runs out with the next tick */
+}
+
 /* The number of the pass that a timer's system runs in, counted from the last one; 0: none. */
 static uint32_t timer_due(weft__system *system, const weft__group *group, double dt)
 {
-    if (!system->is_enabled) return 0; /* its time stands still; a paused group has no ticks */
+    if (!system->is_enabled) timer_hold(system, group);
+    if (!system->is_enabled || group->is_disabled) return 0;
+    /* set to 0, or put off by its condition: the next step, whether its group ticks or not */
+    if (system->timer == 0) return group->due > 1 ? group->due : 1;
     uint32_t tick =
         timer_tick(&system->timer, group->due, group->period > 0 ? (double)group->period : dt);
     return tick == 0 ? 0 : group->due - tick + 1;
@@ -60,6 +71,7 @@ uint32_t weft__due_decide(weft__scheduler *scheduler, double dt)
     for (uint32_t i = 0; i < scheduler->group_count; i++) {
         weft__group *group = &scheduler->groups[i];
         group->due = group->is_disabled ? 0 : 1;
+        group->elapsed_before = group->elapsed;
         if (group->due != 0 && group->period > 0)
             group->due = runs_due(&group->elapsed, dt, (double)group->period);
     }

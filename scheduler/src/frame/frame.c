@@ -328,7 +328,7 @@ static inline weft_result settle_relations(weft_world *world, weft_result *cycle
 
 static inline weft_result step(weft_world *world, float dt)
 {
-    weft_result result = weft__between_steps(world, "weft_world_step");
+    weft_result result = weft__outside_hooks(world, "weft_world_step");
     if (result != WEFT_OK) return result;
     result = check_dt(world, "weft_world_step", dt);
     weft_result cycle = WEFT_OK;

@@ -26,8 +26,9 @@ typedef struct weft__scheduler weft__scheduler;
  *   0 <= elapsed <= period between steps; due <= WEFT__CATCH_UP_LIMIT; is_disabled: due == 0 */
 typedef struct weft__group {
     char name[WEFT__NAME_LIMIT];
-    weft__lists lists; /* before, after */
-    double elapsed;    /* seconds not yet used up by runs of `period` */
+    weft__lists lists;     /* before, after */
+    double elapsed;        /* seconds not yet used up by runs of `period` */
+    double elapsed_before; /* the same before this step */
     float period;
     bool is_disabled;
     uint32_t due; /* runs in this step */
@@ -74,7 +75,8 @@ typedef struct weft__system {
     uint32_t stage;
     uint32_t due; /* runs in this step */
     double elapsed;
-    double timer; /* TIMER: seconds until it runs; negative: not set */
+    double timer; /* TIMER: seconds until it runs, and what has passed of the group's tick;
+                     0: the next step; negative: not set */
     float dt;     /* of this pass */
     uint32_t version_offset;
     uint32_t filter_version; /* of the filter the runs were made with */

@@ -16,23 +16,27 @@
 
 #include "heap.h"
 
-weft__scheduler *weft__report_begin(weft_world *world, weft__text *t)
+weft__scheduler *weft__report_open(weft_world *world, weft__text *t, const char **problem)
 {
     weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
     if (t->capacity > 0 && t->at != NULL) t->at[0] = 0;
     if (t->at == NULL) t->capacity = 0;
-    if (scheduler == NULL) {
-        weft__text_add(t, "no systems\n");
-        return NULL;
-    }
-    if (weft__between_steps(world, "the report of the schedule") != WEFT_OK) {
-        /* the error of a job is kept for the end of the step, if it is kept at all */
-        weft__text_add(t, "a step is going on: call it when weft_world_step has returned\n");
-        return NULL;
-    }
+    *problem = WEFT__NO_SYSTEMS;
+    if (scheduler == NULL) return NULL;
+    /* the error of a job is kept for the end of the step, if it is kept at all */
+    *problem = "a step is going on: call it when weft_world_step has returned";
+    if (weft__between_steps(world, "the report of the schedule") != WEFT_OK) return NULL;
     if (weft__schedule_prepare(scheduler) == WEFT_OK) return scheduler;
-    weft__text_add(t, "%s\n", weft_world_error(world)->text);
+    *problem = weft_world_error(world)->text;
     return NULL;
+}
+
+weft__scheduler *weft__report_begin(weft_world *world, weft__text *t)
+{
+    const char *problem;
+    weft__scheduler *scheduler = weft__report_open(world, t, &problem);
+    if (scheduler == NULL) weft__text_add(t, "%s\n", problem);
+    return scheduler;
 }
 
 /* ---- pairs ---- */

@@ -9,8 +9,12 @@
 
 #include "text.h"
 
-/* The scheduler, compiled; NULL, with the reason as text, when there is none or it cannot be. Owner
- * thread, between steps. */
+#define WEFT__NO_SYSTEMS "no systems"
+
+/* The scheduler, compiled; NULL when there is none or it cannot be: `problem` is the reason then.
+ * The text is empty. Owner thread, between steps. */
+weft__scheduler *weft__report_open(weft_world *world, weft__text *t, const char **problem);
+/* The same; the problem is the text, a line. */
 weft__scheduler *weft__report_begin(weft_world *world, weft__text *t);
 
 /* What orders two systems without the help of others. */

@@ -13,6 +13,8 @@
 #include "frame_stats.h"
 #include "registry.h"
 
+#include <string.h>
+
 size_t weft_schedule_sync_points(weft_world *world, char *out, size_t capacity)
 {
     weft__text t = {out, capacity, 0};
@@ -54,7 +56,7 @@ static void dot_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t f
 {
     (void)user;
     weft__text_add(t, "  s%u -> s%u [label=", from, to);
-    weft__text_add_quoted(t, weft__system_edge_label(scheduler, edge));
+    weft__text_add_label(t, weft__system_edge_label(scheduler, edge));
     weft__text_add(t, "];\n");
 }
 
@@ -69,9 +71,15 @@ static void dot_sync_point(weft__text *t, const weft__scheduler *scheduler,
 size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
 {
     weft__text t = {out, capacity, 0};
-    weft__scheduler *scheduler = weft__report_begin(world, &t);
-    if (scheduler == NULL) return t.length;
+    const char *problem;
+    weft__scheduler *scheduler = weft__report_open(world, &t, &problem);
     weft__text_add(&t, "digraph schedule {\n  rankdir=LR;\n  node [shape=box];\n");
+    if (scheduler == NULL) {
+        weft__text_add(&t, "  label=");
+        weft__text_add_label(&t, problem);
+        weft__text_add(&t, ";\n}\n");
+        return t.length;
+    }
     for (uint32_t i = 0; i < scheduler->stage_count; i++) {
         const weft__stage *stage = &scheduler->stages[i];
         weft__text_add(&t, "  subgraph cluster_%u {\n    label=\"stage %u%s\";\n", i, i,
@@ -79,7 +87,7 @@ size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
         for (uint32_t k = 0; k < stage->system_count; k++) {
             const weft__system *system = stage->systems[k];
             weft__text_add(&t, "    s%u [label=", system->position);
-            weft__text_add_quoted(&t, system->name);
+            weft__text_add_label(&t, system->name);
             uint64_t time = time_of(scheduler, system);
             if (time != 0) weft__text_add(&t, ", xlabel=\"%.1f us\"", (double)time / 1e3);
             weft__text_add(&t, "];\n");
@@ -213,11 +221,29 @@ static void json_sync_points(weft__text *t, const weft__scheduler *scheduler)
     }
 }
 
+/* The same members, all empty. */
+static void json_nothing(weft__text *t, const char *problem)
+{
+    weft__text_add(t, "{\n");
+    if (strcmp(problem, WEFT__NO_SYSTEMS) != 0) {
+        weft__text_add(t, "  \"error\": ");
+        weft__text_add_quoted(t, problem);
+        weft__text_add(t, ",\n");
+    }
+    weft__text_add(t,
+                   "  \"stages\": 0,\n  \"critical_path_ns\": 0,\n  \"systems\": [],\n  \"edges\": "
+                   "[],\n  \"sync_points\": [],\n  \"segments\": []\n}\n");
+}
+
 size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
 {
     weft__text t = {out, capacity, 0};
-    weft__scheduler *scheduler = weft__report_begin(world, &t);
-    if (scheduler == NULL) return t.length;
+    const char *problem;
+    weft__scheduler *scheduler = weft__report_open(world, &t, &problem);
+    if (scheduler == NULL) {
+        json_nothing(&t, problem);
+        return t.length;
+    }
     weft__text_add(&t, "{\n  \"stages\": %u,\n  \"critical_path_ns\": %llu,\n  \"systems\": [",
                    scheduler->stage_count,
                    (unsigned long long)weft__schedule_critical_path(scheduler));

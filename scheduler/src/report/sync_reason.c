@@ -140,7 +140,7 @@ void weft__sync_reason_label(weft__text *t, const weft__scheduler *scheduler,
     sync_reason reason = reason_of(scheduler, point);
     weft__text effects = {label, sizeof label, 0};
     add_effects(&effects, scheduler, &reason);
-    weft__text_add_quoted(t, label);
+    weft__text_add_label(t, label);
 }
 
 void weft__sync_reason_json(weft__text *t, const weft__scheduler *scheduler,

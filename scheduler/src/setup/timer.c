@@ -16,6 +16,13 @@ static weft__system *timer_at(const weft_world *world, weft_system handle, const
     return NULL;
 }
 
+/* What has passed of the group's next tick: a timer in a group with a period counts ticks. */
+static double rest_of(const weft__system *system)
+{
+    const weft__group *group = &system->scheduler->groups[system->group];
+    return group->period > 0 ? group->elapsed : 0;
+}
+
 static weft_result timer_change(weft_world *world, weft_system handle, double seconds,
                                 const char *what)
 {
@@ -24,7 +31,7 @@ static weft_result timer_change(weft_world *world, weft_system handle, double se
     if (result != WEFT_OK) return result;
     weft__system *system = timer_at(world, handle, what);
     if (system == NULL) return weft_world_error(world)->code;
-    system->timer = seconds;
+    system->timer = seconds > 0 ? seconds + rest_of(system) : seconds;
     return WEFT_OK;
 }
 
@@ -46,5 +53,7 @@ weft_result weft_timer_stop(weft_world *world, weft_system system)
 double weft_timer_left(const weft_world *world, weft_system handle)
 {
     const weft__system *system = world == NULL ? NULL : timer_at(world, handle, "weft_timer_left");
-    return system == NULL ? -1 : system->timer;
+    if (system == NULL || system->timer < 0) return -1;
+    double left = system->timer - rest_of(system);
+    return left > 0 ? left : 0; /* 0: it waits for its tick, or for its condition */
 }

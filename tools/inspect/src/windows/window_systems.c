@@ -117,10 +117,7 @@ uint32_t weft__schedule_window(weft__session *session, const weft__request *requ
     char *text = malloc(length + 1);
     if (text == NULL) return weft__window_fail(out, 503, "no memory");
     weft_schedule_json(session->world, text, length + 1);
-    if (text[0] == '{')
-        weft__wire_json(out, "schedule", text);
-    else
-        weft__wire_text(out, "text", text);
+    weft__wire_json(out, "schedule", text);
     free(text);
     return 200;
 }
