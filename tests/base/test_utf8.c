@@ -37,6 +37,13 @@ Test(utf8, longer_forms_than_needed_and_stray_bytes_are_none)
         CHECK_U64(weft__utf8_sequence((const unsigned char *)wrong[i], strlen(wrong[i])), 0);
 }
 
+Test(utf8, a_text_is_cut_between_characters)
+{
+    const char text[] = "a\xC3\xA9\xF0\x9F\x9B\xB0z"; /* 1, 2, 4 and 1 bytes */
+    static const size_t kept[] = {0, 1, 1, 3, 3, 3, 3, 7, 8, 8};
+    for (size_t most = 0; most < 10; most++) CHECK_U64(weft__utf8_cut(text, 8, most), kept[most]);
+}
+
 static void check_json(const char *text, const char *expected)
 {
     char all[256] = "", piece[WEFT__JSON_PIECE_BYTES];

@@ -152,7 +152,7 @@ def changed_sources(tree, entry, sources):
 
 
 def run(command, limit=LIMIT_SECONDS):
-    return subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=limit)
 
 
 def build_explorer(tree, entry, copy, program):

@@ -3,6 +3,8 @@
  * world has beside stays, and the books are right at every step. */
 #include "stream_fixture.h"
 
+#include <math.h>
+
 /* All entities of a section by their number; the values must be what section_fill gave. */
 static uint32_t section_look(const stage *s, uint32_t section, weft_entity *by_number)
 {
@@ -107,6 +109,33 @@ PLAIN_TEST(sections_arrive_with_everything_and_leave_nothing_behind)
         CHECK(weft_entity_is_alive(to.world, mine[2999]));
     }
     weft_stream_close(stream);
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(places_and_priorities_that_are_no_numbers_are_refused)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    const float bad[] = {(float)NAN, INFINITY, -INFINITY};
+    for (int i = 0; i < 9; i++) {
+        float at[3] = {1000, 0, 0};
+        at[i % 3] = bad[i / 3];
+        CHECK_RESULT(weft_stream_near(stream, at, 10, 20), WEFT_INVALID_ARGUMENT);
+        CHECK(strstr(weft_world_error(to.world)->text, "not finite") != NULL);
+    }
+    const float at[3] = {1000, 0, 0};
+    CHECK_RESULT(weft_stream_near(stream, at, (float)NAN, 20), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_stream_near(stream, at, 10, (float)NAN), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_stream_load(stream, 1, (float)NAN), WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(weft_world_error(to.world)->text, "priority") != NULL);
+    CHECK_OK(weft_stream_wait(to.world));
+    for (uint32_t i = 0; i < 3; i++) CHECK_U64(state_of(stream, i), WEFT_SECTION_ABSENT);
+    CHECK_OK(weft_stream_near(stream, at, 10, INFINITY));
+    CHECK_OK(weft_stream_load(stream, 2, -INFINITY));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED);
+    CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
     stage_end(&to);
     stage_end(&from);
 }

@@ -485,6 +485,8 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
     static const weft_field odd[] = {{"a", WEFT_FIELD_I32, 0, .bytes = 3}};
     static const weft_field unit[] = {{"a", WEFT_FIELD_I32, .unit = "furlong"}};
     static const weft_field range[] = {{"a", WEFT_FIELD_I32, .least = 2, .most = 1}};
+    static const weft_field endless_range[] = {
+        {"a", WEFT_FIELD_F32, .least = (double)NAN, .most = 1}};
     static const weft_field dotted[] = {{"a.b", WEFT_FIELD_I32}};
     static const weft_field quoted[] = {{"a\"b", WEFT_FIELD_I32}};
     static const weft_field lined[] = {{"a\nb", WEFT_FIELD_I32}};
@@ -500,7 +502,8 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
         {{"T", 4, 4, untyped, 1}, "needs a `type`"},
         {{"T", 4, 4, odd, 1}, "not a multiple"},
         {{"T", 4, 4, unit, 1}, "unknown unit"},
-        {{"T", 4, 4, range, 1}, "exchange them"},
+        {{"T", 4, 4, range, 1}, "exchange or set them"},
+        {{"T", 4, 4, endless_range, 1}, "one is no number"},
         {{"T", 4, 4, dotted, 1}, "has one of . [ ]"},
         {{"T", 4, 4, NULL, 1}, "fields is NULL"},
         {{"T", 4, 3, NULL, 0}, "alignment cannot be"},

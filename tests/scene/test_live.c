@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A world, its link and its document in memory. */
@@ -517,7 +518,7 @@ PLAIN_TEST(all_ways_in_which_editors_save_are_seen)
     file_live(&s, plain_text);
     CHECK_F64((double)spin_of(&s, "a")->speed, 2, 0);
     snprintf(other, sizeof other, "%s~", file_path);
-    for (int way = 0; way < 4; way++) {
+    for (int way = 0; way < 5; way++) {
         float speed = (float)(10 + way);
         int bytes =
             snprintf(text, sizeof text,
@@ -535,6 +536,16 @@ PLAIN_TEST(all_ways_in_which_editors_save_are_seen)
         if (way == 3) { /* in two halves */
             file_put(file_path, text, 20, O_TRUNC);
             file_put(file_path, text + 20, (size_t)bytes - 20, O_APPEND);
+        }
+        if (way == 4) { /* in place, with the size and the time of before */
+            struct stat was;
+            CHECK(stat(file_path, &was) == 0);
+            CHECK_U64((uint64_t)was.st_size, (uint64_t)bytes);
+            const struct timespec times[2] = {was.st_atim, was.st_mtim};
+            int file = open(file_path, O_WRONLY);
+            CHECK_U64((uint64_t)write(file, text, (size_t)bytes), (uint64_t)bytes);
+            CHECK(futimens(file, times) == 0);
+            close(file);
         }
         speed_await(&s, speed);
     }
@@ -575,4 +586,54 @@ PLAIN_TEST(edits_write_one_value_and_undo_takes_it_back)
     CHECK_RESULT(weft_live_undo(s.live), WEFT_BUSY);
     unlink(file_path);
     end(&s);
+}
+
+static void text_put(const char *text)
+{
+    file_put(file_path, text, strlen(text), O_TRUNC);
+}
+
+PLAIN_TEST(undo_changes_the_object_that_the_edit_has_changed_or_nothing)
+{
+#define HEAD "{\"weft\": 1, \"objects\": {\n"
+#define ONE(name, speed) "\"" name "\": {\"Spin\": {\"speed\": " speed "}}"
+    static const struct {
+        const char *before, *field, *value, *meanwhile, *after; /* after NULL: BUSY */
+    } cases[] = {
+        /* a line of the same length above */
+        {HEAD ONE("a", "5") "}}", "Spin.speed", "7", HEAD ONE("n", "7") ",\n" ONE("a", "7") "}}",
+         HEAD ONE("n", "7") ",\n" ONE("a", "5") "}}"},
+        /* the same, and the object says something else */
+        {HEAD ONE("a", "5") "}}", "Spin.speed", "7", HEAD ONE("n", "7") ",\n" ONE("a", "8") "}}",
+         NULL},
+        /* the object is gone, another one is in its place */
+        {HEAD ONE("a", "5") "}}", "Spin.speed", "7", HEAD ONE("n", "7") "}}", NULL},
+        /* another component in its place */
+        {HEAD "\"a\": {\"Team\": {\"number\": 5}}}}", "Team.number", "7",
+         HEAD "\"a\": {\"Link\": {\"number\": 7}}}}", NULL},
+        /* it moves within its object */
+        {HEAD "\"a\": {\"Team\": {\"number\": 5}}}}", "Team.number", "7",
+         HEAD "\"a\": {\"Alive\": true, \"Team\": {\"number\": 7}}}}",
+         HEAD "\"a\": {\"Alive\": true, \"Team\": {\"number\": 5}}}}"},
+        /* members that were added */
+        {HEAD ONE("a", "5") "}}", "Shield.strength", "7",
+         HEAD "\"n\": {\"Shield\": {\"strength\": 7}, },\n\"a\": {\"Shield\": {\"strength\": 7}, "
+              "\"Spin\": {\"speed\": 5}}}}",
+         HEAD "\"n\": {\"Shield\": {\"strength\": 7}, },\n" ONE("a", "5") "}}"},
+        {HEAD ONE("a", "5") "}}", "Shield.strength", "7", HEAD ONE("a", "5") "}}", NULL},
+        {HEAD "\"a\": {}}}", "Shield.strength", "7", HEAD "\"a\": {}}}", NULL},
+        /* an object below another */
+        {HEAD "\"b\": {}, " ONE("a", "5") "}}", "Spin.axis", "[1, 0, 0]", "{}", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        stage s;
+        file_live(&s, cases[i].before);
+        CHECK_OK(weft_live_edit(s.live, "a", cases[i].field, cases[i].value));
+        text_put(cases[i].meanwhile);
+        CHECK_RESULT(weft_live_undo(s.live), cases[i].after == NULL ? WEFT_BUSY : WEFT_OK);
+        file_is(cases[i].after == NULL ? cases[i].meanwhile : cases[i].after);
+        CHECK_RESULT(weft_live_undo(s.live), WEFT_NOT_FOUND);
+        unlink(file_path);
+        end(&s);
+    }
 }

@@ -4,6 +4,12 @@
  * mistake with its place. */
 #include "scene_fixture.h"
 
+#include <weft/live.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 static weft_scene *scene_of(weft_world *world, shelf *files, const weft_baker_desc *bakers,
                             uint32_t baker_count)
 {
@@ -124,6 +130,67 @@ PLAIN_TEST(prefabs_nest_and_are_overridden_where_that_is_written)
     CHECK_OK(weft_world_validate(world));
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));
+}
+
+/* `count` times the two bytes of an e with an accent. */
+static const char *accents(uint32_t count)
+{
+    static char text[2][600];
+    static uint32_t turn;
+    char *out = text[turn++ % 2];
+    for (uint32_t i = 0; i < count; i++) memcpy(out + 2 * i, "\xc3\xa9", 2);
+    out[2 * count] = '\0';
+    return out;
+}
+
+static const char *name_of_only(const char *object, const char *name)
+{
+    static char kept[128];
+    cast c;
+    shelf files = {0};
+    weft_scene *scene;
+    char text[1500], path[600];
+    weft_world *world = cast_world(1, &c);
+    snprintf(path, sizeof path, "%s", object);
+    snprintf(text, sizeof text, "{\"weft\": 1, \"objects\": {\"%s\": {%s%s%s}}}", object,
+             name == NULL ? "" : "\"name\": \"", name == NULL ? "" : name,
+             name == NULL ? "" : "\"");
+    shelf_put(&files, "a.weft", text);
+    const weft_scene_desc desc = {.read = shelf_read, .user = &files};
+    CHECK_OK(weft_scene_create(world, &desc, &scene));
+    CHECK_BAKES(scene, "a.weft");
+    CHECK_OK(weft_scene_fill(scene, world));
+    snprintf(kept, sizeof kept, "%s", weft_entity_name(world, weft_scene_entity(scene, path)));
+    weft_live *live;
+    CHECK_OK(weft_live_start(world,
+                             &(weft_live_desc){.scene = &desc,
+                                               .paths = (const char *[]){"a.weft"},
+                                               .path_count = 1,
+                                               .without_thread = true},
+                             &live));
+    CHECK_TEXT(weft_entity_name(world, weft_live_entity(live, path)), kept);
+    weft_live_stop(live);
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+    return kept;
+}
+
+PLAIN_TEST(names_of_entities_are_cut_between_characters)
+{
+    char name[300];
+    CHECK_TEXT(name_of_only(accents(40), NULL), accents(31));
+    CHECK_TEXT(name_of_only("a", accents(40)), accents(31));
+    for (uint32_t bytes = 61; bytes < 68; bytes++) { /* an accent behind so many */
+        memset(name, 'x', bytes);
+        snprintf(name + bytes, sizeof name - bytes, "\xc3\xa9");
+        const char *kept = name_of_only("a", name);
+        CHECK_U64(strlen(kept), bytes < 62 ? bytes + 2 : bytes < 63 ? 62 : 63);
+        CHECK(memcmp(kept, name, strlen(kept)) == 0);
+        CHECK_U64(strlen(name_of_only(name, NULL)), strlen(kept));
+    }
+    memset(name, 'y', 255), name[255] = '\0';
+    CHECK_U64(strlen(name_of_only("a", name)), 63);
+    CHECK_U64(strlen(name_of_only(name, NULL)), 63);
 }
 
 PLAIN_TEST(places_are_folded_where_nothing_moves)
@@ -354,6 +421,48 @@ PLAIN_TEST(all_mistakes_of_a_pass_are_told_and_good_objects_stay)
     CHECK_BAKES(scene, "a.weft");
     CHECK_U64(stats_of(scene).entities, 1);
     CHECK_U64(stats_of(scene).removed, 2);
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* ---- files ---- */
+
+static void file_put(const char *path, uint32_t number, bool has_old_time)
+{
+    char text[128];
+    struct stat was;
+    bool is_there = stat(path, &was) == 0;
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    int bytes =
+        snprintf(text, sizeof text,
+                 "{\"weft\": 1, \"objects\": {\"a\": {\"Team\": {\"number\": %4u}}}}", number);
+    CHECK(file >= 0 && write(file, text, (size_t)bytes) == bytes);
+    if (is_there && has_old_time)
+        CHECK(futimens(file, (const struct timespec[2]){was.st_atim, was.st_mtim}) == 0);
+    close(file);
+}
+
+PLAIN_TEST(a_file_is_read_again_though_its_size_and_time_are_as_before)
+{
+    cast c;
+    weft_scene *scene;
+    char path[64];
+    snprintf(path, sizeof path, "scene-%d.weft", (int)getpid());
+    weft_world *world = cast_world(1, &c);
+    CHECK_OK(weft_scene_create(world, NULL, &scene));
+    for (uint32_t i = 0; i < 200; i++) { /* faster than clocks of file systems tick */
+        file_put(path, i, i % 2 == 0);
+        CHECK(weft_scene_is_stale(scene) || i == 0);
+        CHECK_BAKES(scene, path);
+        CHECK(!weft_scene_is_stale(scene));
+        weft_scene_stats stats;
+        weft_scene_stats_get(scene, &stats, sizeof stats);
+        CHECK_U64(stats.added + stats.changed, 1);
+        CHECK_BAKES(scene, path);
+        weft_scene_stats_get(scene, &stats, sizeof stats);
+        CHECK_U64(stats.changed + stats.files_read, 0);
+    }
+    unlink(path);
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));
 }

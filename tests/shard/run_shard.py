@@ -138,6 +138,8 @@ def faults(folder, quick):
         same("nothing is left over", ["point"], os.listdir(place))
         text = run(folder, 3, *SMALL, "--component", fails=True)
         same("other components on one rank", True, "differs from rank 0" in text)
+        text = run(folder, 2, *SMALL, "--endless", fails=True)
+        same("a bound that is no number", True, "balance_above is nan" in text)
         text = run(folder, 3, *SMALL, "--sparse", fails=True)
         same("SPARSE components on one rank", True,
              text.count("refused WEFT_UNSUPPORTED") == 3 and "component Mark of a sharded" in text)

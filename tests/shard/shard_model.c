@@ -3,7 +3,7 @@
  * follow their neighbours, give birth, die, and refer to each other. Prints the hash.
  *
  *     shard_model [--steps N] [--points N] [--workers N] [--load FILE] [--save FILE] [--at STEP]
- *         [--still] [--balance N] [--uneven] [--component] [--full] [--die STEP] [--verbose]
+ *         [--still] [--balance N] [--uneven] [--component] [--full] [--die STEP] [--verbose] [--endless]
  *         [--dump] [--asked] [--leak] */
 #include <math.h>
 #include <signal.h>
@@ -64,7 +64,8 @@ static const weft_field friend_fields[] = {{.name = "who", .kind = WEFT_FIELD_EN
 static struct {
     long steps, points, workers, at, balance, die;
     const char *load, *save;
-    bool is_still, is_uneven, has_other, is_sparse, is_full, is_verbose, dumps, is_asked, leaks;
+    bool is_still, is_uneven, has_other, is_sparse, is_full, is_verbose, dumps, is_asked, leaks,
+        is_endless;
 } options = {.steps = 50, .points = 2000, .workers = 1, .at = -1, .balance = 8, .die = -1};
 
 static struct {
@@ -198,6 +199,7 @@ static void create_world(void)
         .grid = {.dimensions = 2, .cells = {8, 8}, .least = {0, 0}, .most = {100, 100}},
         .halo = {model.position, model.velocity},
         .balance_every = options.balance != 0 ? (uint32_t)options.balance : UINT32_MAX,
+        .balance_above = options.is_endless ? (double)NAN : 0,
         .seed = 7};
     check(weft_shard_create(world, &shard, &model.shard), "refused by weft_shard_create");
     weft_shard_info_get(model.shard, &model.info, sizeof model.info);
@@ -362,7 +364,7 @@ static void read_options(int argc, char **argv)
         {"--component", .flag = &options.has_other}, {"--sparse", .flag = &options.is_sparse},
         {"--full", .flag = &options.is_full},        {"--verbose", .flag = &options.is_verbose},
         {"--dump", .flag = &options.dumps},          {"--asked", .flag = &options.is_asked},
-        {"--leak", .flag = &options.leaks}};
+        {"--leak", .flag = &options.leaks},          {"--endless", .flag = &options.is_endless}};
     for (int i = 1; i < argc; i++)
         for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
             if (strcmp(argv[i], list[k].name) != 0) continue;

@@ -94,7 +94,8 @@ static enum tle_result gather(weft_world *world, weft_component component,
         for (uint32_t i = 0; i < weft_slice_count(&c.slice); i++) {
             struct tle_object object = {.number = satellites[i].number,
                                         .elements = satellites[i].elements};
-            snprintf(object.name, sizeof object.name, "%.24s", satellites[i].name);
+            tle_name_set(object.name, satellites[i].name,
+                         strnlen(satellites[i].name, sizeof satellites[i].name));
             if (tle_append(catalogue, &object)) return TLE_NO_MEMORY;
         }
     }

@@ -47,7 +47,7 @@ typedef struct weft_section {
 typedef struct weft_section_request {
     uint32_t instance; /* weft_stream_number of the stream */
     uint32_t section;
-    float priority; /* higher first */
+    float priority; /* higher first; NaN counts as 0 */
 } weft_section_request;
 
 /* The component Section, registered when it is new. Null: OUT_OF_MEMORY, LIMIT, WRONG_PHASE.
@@ -135,7 +135,7 @@ WEFT_API uint32_t weft_stream_list(const weft_world *world, weft_stream **out, u
 WEFT_API uint32_t weft_stream_section_count(const weft_stream *stream);
 
 /* Asks for a section; those with a higher priority are read first. Asking again changes the
- * priority. Threads: owner. Errors: INVALID_ARGUMENT. */
+ * priority. Threads: owner. Errors: INVALID_ARGUMENT (also: a NaN). */
 WEFT_API weft_result weft_stream_load(weft_stream *stream, uint32_t section, float priority);
 /* Takes the request back: the section is taken out, or no longer read, unless a SectionRequest asks
  * for it. Threads: owner. Errors: INVALID_ARGUMENT. */
@@ -143,7 +143,8 @@ WEFT_API weft_result weft_stream_unload(weft_stream *stream, uint32_t section);
 /* Asks for all sections whose bounds are nearer to `at` than `load`, the nearest first, and takes
  * the requests back for those that are farther than `unload` (at least `load`). Sections without
  * bounds are near, but for section 0, which comes with others. Threads: owner. Errors:
- * INVALID_ARGUMENT. Cost: O(sections). */
+ * INVALID_ARGUMENT (also: a place that is not finite; nothing is asked for then). Cost:
+ * O(sections). */
 WEFT_API weft_result weft_stream_near(weft_stream *stream, const float at[3], float load,
                                       float unload);
 

@@ -7,6 +7,7 @@
 
 #include "bits.h"
 #include "error.h"
+#include "utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,9 +58,8 @@ struct weft__names_kept {
 weft__name_key weft__name_key_of(const char *name)
 {
     weft__name_key key = {.text = ""};
-    size_t length = name == NULL ? 0 : strnlen(name, WEFT__NAME_BYTES - 1);
-    if (length != 0 && name[length] != '\0')
-        while (length > 0 && ((unsigned char)name[length] & 0xC0) == 0x80) length--;
+    size_t length = name == NULL ? 0 : strnlen(name, WEFT__NAME_BYTES);
+    if (length != 0) length = weft__utf8_cut(name, length, WEFT__NAME_BYTES - 1);
     if (length != 0) memcpy(key.text, name, length);
     key.hash = (uint32_t)hash_string(key.text);
     return key;

@@ -9,6 +9,7 @@
 #include "stream_room.h"
 #include "stream_step.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- streams of a world ---- */
@@ -236,6 +237,9 @@ weft_result weft_stream_load(weft_stream *stream, uint32_t section, float priori
 {
     weft_result result = section_check(stream, section, "weft_stream_load");
     if (result != WEFT_OK) return result;
+    if (isnan(priority))
+        return weft__error_argument(stream->world, "weft_stream_load",
+                                    "the priority is no number: give 0 when it does not matter");
     weft__stream_section *s = &stream->sections[section];
     s->is_wanted = true;
     s->own_priority = priority;
@@ -267,11 +271,14 @@ static float distance_squared(const weft__front_section *section, const float at
 
 weft_result weft_stream_near(weft_stream *stream, const float at[3], float load, float unload)
 {
-    if (stream == NULL || at == NULL || !(load >= 0) || !(unload >= load))
-        return stream == NULL
-                   ? WEFT_INVALID_ARGUMENT
-                   : weft__error_argument(stream->world, "weft_stream_near",
-                                          "at is NULL, or not 0 <= load <= unload: set them");
+    if (stream == NULL) return WEFT_INVALID_ARGUMENT;
+    if (at == NULL || !(load >= 0) || !(unload >= load))
+        return weft__error_argument(stream->world, "weft_stream_near",
+                                    "at is NULL, or not 0 <= load <= unload: set them");
+    if (!isfinite(at[0]) || !isfinite(at[1]) || !isfinite(at[2]))
+        return weft__error_argument(stream->world, "weft_stream_near",
+                                    "the place is not finite: find what made it so, or leave the "
+                                    "sections as they are");
     for (uint32_t i = 0; i < stream->front.header.section_count; i++) {
         bool comes_with_others = i == 0 && !weft__section_of(stream, i)->has_bounds;
         if (comes_with_others && stream->front.header.section_count > 1) continue;

@@ -69,7 +69,8 @@ static void request_count(weft__streams *streams, const weft_section_request *re
     while (stream != NULL && stream->number != request->instance) stream = stream->next;
     if (stream == NULL || request->section >= stream->front.header.section_count) return;
     weft__stream_section *s = &stream->sections[request->section];
-    if (s->requests++ == 0 || request->priority > s->priority) s->priority = request->priority;
+    float priority = isnan(request->priority) ? 0 : request->priority;
+    if (s->requests++ == 0 || priority > s->priority) s->priority = priority;
 }
 
 static weft_result requests_count(weft__streams *streams)
@@ -133,13 +134,13 @@ static void stream_ask(weft_stream *stream)
 
 /* ---- what has ended ---- */
 
-/* Floats in the order of their values. */
+/* Floats in the order of their values; none is NaN. */
 static uint32_t priority_bits(float priority)
 {
     union {
         float f;
         uint32_t u;
-    } bits = {.f = priority == priority ? priority : 0.0f};
+    } bits = {.f = priority};
     return (bits.u >> 31) != 0 ? ~bits.u : bits.u | UINT32_C(1) << 31;
 }
 

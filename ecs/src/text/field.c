@@ -275,7 +275,8 @@ static const char *field_problem(const weft_type *type, const weft_field *field)
     weft__unit unit;
     if (begin != NULL && !weft__unit_parse(begin, begin + strlen(begin), &unit, NULL))
         return "an unknown unit: use those of docs/guide/types.md, as in \"km\", \"kg m/s^2\"";
-    if (field->least > field->most) return "`least` is above `most`: exchange them";
+    if (!(field->least <= field->most))
+        return "`least` is above `most`, or one is no number: exchange or set them";
     return NULL;
 }
 

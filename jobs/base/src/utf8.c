@@ -29,6 +29,13 @@ uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left)
     return 0;
 }
 
+size_t weft__utf8_cut(const char *text, size_t bytes, size_t most)
+{
+    if (bytes <= most) return bytes;
+    while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80) most--;
+    return most;
+}
+
 const char *weft__json_piece(const char *text, char piece[WEFT__JSON_PIECE_BYTES])
 {
     const unsigned char c = (unsigned char)*text;

@@ -4,6 +4,7 @@
 #ifndef WEFT_UTF8_H
 #define WEFT_UTF8_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "door.h"
@@ -13,6 +14,9 @@ enum { WEFT__JSON_PIECE_BYTES = 8 };
 /* Bytes of the sequence that `p` begins with, or 0 when it is none. `left`: bytes at `p`, at least
  * 1. */
 WEFT__DOOR uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left);
+
+/* The bytes of a text of `bytes` that are kept where `most` fit: none but whole characters. */
+size_t weft__utf8_cut(const char *text, size_t bytes, size_t most);
 
 /* The first character of a text that is not empty, as it stands inside a JSON string: `piece` gets
  * it, NUL-terminated; a byte that is not UTF-8 becomes U+FFFD. Returns where the text goes on. */

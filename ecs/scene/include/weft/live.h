@@ -153,9 +153,9 @@ WEFT_API size_t weft_live_explain(weft_live *live, const char *path, bool is_jso
  * IO, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
                                     const char *json);
-/* Takes the last edit back that was not taken back: the bytes that were there return. Errors:
- * NOT_FOUND (none is left), BUSY (the place has been changed since; the edit is forgotten), IO,
- * OUT_OF_MEMORY. Threads: owner. */
+/* Takes the last edit back that was not taken back: the bytes that were there return, wherever the
+ * field of that object stands by then. Errors: NOT_FOUND (none is left), BUSY (the object no longer
+ * says what the edit wrote; the edit is forgotten), IO, OUT_OF_MEMORY. Threads: owner. */
 WEFT_API weft_result weft_live_undo(weft_live *live);
 
 #ifdef __cplusplus

@@ -35,9 +35,11 @@ static const weft_field flag_fields[] = {{.name = "", .kind = WEFT_FIELD_BOOL}};
 static const weft_type flag_type = {
     .name = "static", .size = 1, .alignment = 1, .fields = flag_fields, .field_count = 1};
 
-static const weft_field name_fields[] = {{.name = "", .kind = WEFT_FIELD_TEXT, .count = 64}};
+enum { NAME_BYTES = 255 }; /* as objects; entities keep less */
+static const weft_field name_fields[] = {
+    {.name = "", .kind = WEFT_FIELD_TEXT, .count = NAME_BYTES}};
 static const weft_type name_type = {
-    .name = "name", .size = 64, .alignment = 1, .fields = name_fields, .field_count = 1};
+    .name = "name", .size = NAME_BYTES, .alignment = 1, .fields = name_fields, .field_count = 1};
 
 static bool is_word(const weft__property *property)
 {
@@ -67,8 +69,9 @@ static void bake_place(weft_bake *bake, weft_entity entity)
 
 static void bake_name(weft_bake *bake, weft_entity entity)
 {
-    char name[64];
+    char name[NAME_BYTES + 1];
     bool is_there;
+    name[NAME_BYTES] = '\0';
     if (weft__bake_value(bake, bake->node, "name", &name_type, name, &is_there) == WEFT_OK &&
         is_there)
         weft_bake_name(bake, entity, name);

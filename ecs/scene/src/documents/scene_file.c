@@ -10,15 +10,31 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define RECENT_MS 100
 
 /* ---- reading ---- */
 
+/* Differs when the bytes may have changed. The time of the change counts, too: programs set that of
+ * the writing. */
 static uint64_t stamp_of(const struct stat *state)
 {
     uint64_t hash = hash_word((uint64_t)state->st_mtim.tv_sec, (uint64_t)state->st_mtim.tv_nsec);
     hash = hash_word(hash_word(hash, (uint64_t)state->st_size), (uint64_t)state->st_ino);
-    return hash_end(hash) | 1;
+    hash = hash_word(hash_word(hash, (uint64_t)state->st_ctim.tv_sec), (uint64_t)state->st_dev);
+    return hash_end(hash_word(hash, (uint64_t)state->st_ctim.tv_nsec)) | 1;
+}
+
+/* Whether a further write may leave the stamp as it is: the clock of file systems is coarse. */
+static bool is_recent(const struct stat *state)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t age_ms = (int64_t)(now.tv_sec - state->st_ctim.tv_sec) * 1000 +
+                     (now.tv_nsec - state->st_ctim.tv_nsec) / 1000000;
+    return age_ms < RECENT_MS;
 }
 
 /* All of a regular file. */
@@ -42,21 +58,22 @@ static weft_result read_open(int file, const struct stat *state, weft_text *out,
     return WEFT_OK;
 }
 
-static weft_result read_system(const weft__files *files, const char *path, uint64_t known,
-                               uint64_t *stamp, weft_text *out)
+static weft_result read_system(const weft__files *files, weft__scene_file *into, uint64_t known)
 {
     struct stat state;
+    const char *path = into->path;
     if (stat(path, &state) != 0)
         return errno == ENOENT || errno == ENOTDIR ? WEFT_NOT_FOUND : WEFT_IO;
     if (!S_ISREG(state.st_mode)) return WEFT_IO;
-    *stamp = stamp_of(&state);
-    if (known == *stamp) return WEFT_OK;
+    into->stamp = stamp_of(&state);
+    if (known == into->stamp) return WEFT_OK;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return errno == ENOENT ? WEFT_NOT_FOUND : WEFT_IO;
     weft_result result = fstat(file, &state) == 0 && S_ISREG(state.st_mode) ? WEFT_OK : WEFT_IO;
     if (result == WEFT_OK) {
-        *stamp = stamp_of(&state);
-        result = read_open(file, &state, out, files);
+        into->stamp = stamp_of(&state);
+        into->is_recent = is_recent(&state);
+        result = read_open(file, &state, &into->text, files);
     }
     close(file);
     return result;
@@ -187,7 +204,7 @@ static weft_result read_file(weft__files *files, weft__scene_file *file, uint64_
     weft_result result = desc->read != NULL
                              ? desc->read(file->path, known, &file->stamp, &file->text,
                                           &files->memory->hook, desc->user)
-                             : read_system(files, file->path, known, &file->stamp, &file->text);
+                             : read_system(files, file, known);
     file->text.file = file->path;
     if (result == WEFT_OK && file->text.bytes != NULL)
         file->hash = weft__hash_lanes(HASH_K0, file->text.bytes, file->text.count) | 1;
@@ -209,13 +226,14 @@ static weft__scene_file *open_new(weft__files *files, const char *path, uint64_t
 {
     weft__scene_file *file = make(files, path, hash);
     if (file == NULL) return NULL;
-    uint64_t known = old == NULL || old->is_missing ? 0 : old->stamp;
+    uint64_t known = old == NULL || old->is_missing || old->is_recent ? 0 : old->stamp;
     file->result = read_file(files, file, known);
     bool is_known = file->result == WEFT_OK && file->text.bytes == NULL;
     bool is_same = old != NULL && file->result == WEFT_OK && !old->is_missing &&
                    (is_known || (file->hash == old->hash && file->text.count == old->text.count));
     if (is_same && (source == NULL || parts_are_the_same(files, old))) {
         old->stamp = file->stamp;
+        if (!is_known) old->is_recent = file->is_recent;
         free_file(files, file);
         return old;
     }
@@ -279,14 +297,19 @@ uint64_t weft__files_stamp(weft__files *files)
     return hash;
 }
 
-static bool is_stale(weft__files *files, const weft__scene_file *file)
+static bool is_stale(weft__files *files, weft__scene_file *file)
 {
-    if (files->desc->read == NULL && !file->is_missing) return stamp_now(file) != file->stamp;
+    bool is_system = files->desc->read == NULL && !file->is_missing;
+    if (is_system && stamp_now(file) != file->stamp) return true;
+    if (is_system && !file->is_recent) return false;
     weft__scene_file now = {.path = file->path};
-    weft_result result = read_file(files, &now, file->is_missing ? 0 : file->stamp);
+    bool is_read = file->is_missing || file->is_recent;
+    weft_result result = read_file(files, &now, is_read ? 0 : file->stamp);
     bool is_as_before = result == WEFT_OK && now.text.bytes == NULL;
     if (now.text.bytes != NULL) {
-        is_as_before = !file->is_missing && file->stamp == 0 && now.hash == file->hash;
+        bool is_unknown = file->stamp == 0 || (is_system && now.stamp == file->stamp);
+        is_as_before = !file->is_missing && is_unknown && now.hash == file->hash;
+        if (is_as_before) file->is_recent = now.is_recent;
         free_text(files, &now);
     }
     return file->is_missing ? result != file->result : !is_as_before;
@@ -294,7 +317,7 @@ static bool is_stale(weft__files *files, const weft__scene_file *file)
 
 bool weft__files_are_stale(weft__files *files)
 {
-    for (const weft__scene_file *file = files->first; file != NULL; file = file->next)
+    for (weft__scene_file *file = files->first; file != NULL; file = file->next)
         if (file->used == files->bake && !file->is_fallback && is_stale(files, file)) return true;
     return false;
 }

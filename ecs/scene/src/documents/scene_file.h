@@ -61,7 +61,7 @@ typedef struct weft__part {
     uint64_t hash;
 } weft__part;
 
-/* A file. Owner: weft__files. Constant once opened, but `used` and `fallback`. */
+/* A file. Owner: weft__files. Constant once opened, but `used`, `fallback` and `is_recent`. */
 typedef struct weft__scene_file {
     struct weft__scene_file *next;
     char *path;
@@ -80,6 +80,7 @@ typedef struct weft__scene_file {
     struct weft__scene_file *fallback;  /* the last one that was not broken; NULL: none */
     bool is_broken, is_missing;
     bool is_fallback;   /* of a newer one of its path */
+    bool is_recent;     /* it was written just before it was read: its stamp may be that of two */
     weft_result result; /* why it could not be read */
     uint64_t used;      /* the last bake that needs it */
     uint64_t born;      /* the bake that made it */

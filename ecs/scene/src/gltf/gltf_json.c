@@ -3,6 +3,8 @@
  * before it is filled. See gltf_json.h. */
 #include "gltf_json.h"
 
+#include "utf8.h"
+
 #include <string.h>
 
 enum { DEPTH = 64 }; /* of weft__json */
@@ -155,11 +157,7 @@ size_t weft__gltf_string(const weft__gltf_value *string, char *out, size_t capac
                                     .has_escapes = string->has_escapes,
                                     .at = string->at + 1,
                                     .end = string->end - 1};
-    size_t bytes = weft__json_string(&token, out, capacity);
-    if (bytes >= capacity) {
-        bytes = capacity - 1;
-        while (bytes > 0 && ((unsigned char)out[bytes] & 0xc0) == 0x80) bytes--;
-    }
+    size_t bytes = weft__utf8_cut(out, weft__json_string(&token, out, capacity), capacity - 1);
     out[bytes] = '\0';
     return bytes;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* live_edit.c: one value of a document is replaced in its text, or added to it; nothing else of the
  * text changes. The document is read again for each edit, so the place is that of the file as it is
- * now. Undo puts back the bytes that were there, if those that were written are still there. See
- * live_edit.h. */
+ * now. Undo looks for the field of the object again, wherever it stands by then, and puts back the
+ * bytes that were there, if it holds those that were written. See live_edit.h. */
 #include "live_edit.h"
 
 #include "file_problem.h"
@@ -140,21 +140,27 @@ static bool is_value(const char *json)
     return value_span(&parser, &whole) && weft__json_next(&parser).kind == WEFT__JSON_END;
 }
 
-/* What is written in the place of what: the value, or members around it that are missing. */
-static bool splice_find(span object, const char *field, const char *json, span *part,
-                        weft__pile *pile, const char **text)
+/* What is written in the place of what, and the part of `field` that is added with it (NULL: none):
+ * the value, or members around it that are missing. */
+typedef struct splice {
+    span part;
+    const char *text, *added;
+} splice;
+
+static bool splice_find(span object, const char *field, const char *json, weft__pile *pile,
+                        splice *out)
 {
     span value;
     size_t bytes = strcspn(field, ".");
     while (member_find(object, field, bytes, &value)) {
-        *part = value;
-        *text = json;
+        *out = (splice){value, json, NULL};
         if (field[bytes] == '\0') return true;
         if (!is_object(value)) return false;
         object = value;
         field += bytes + 1;
         bytes = strcspn(field, ".");
     }
+    out->added = field;
     size_t room = strlen(json) + 2 * strlen(field) + 64, depth = 0, at = 0;
     char *made = weft__pile_take(pile, room + 8 * strlen(field));
     if (made == NULL || bytes == 0) return false;
@@ -172,39 +178,60 @@ static bool splice_find(span object, const char *field, const char *json, span *
     bool is_empty = weft__json_next(&parser).kind == WEFT__JSON_OBJECT_END;
     made[at] = '\0';
     if (!is_empty) memcpy(made + at, ", ", 3);
-    *part = (span){object.at + 1, object.at + 1};
-    *text = made;
+    out->part = (span){object.at + 1, object.at + 1};
+    out->text = made;
     return true;
-}
-
-static weft_result edit_keep(const editing *e, span part, const char *text)
-{
-    weft_live *live = e->live;
-    size_t bytes = (size_t)(part.end - part.at), path = strlen(e->path) + 1;
-    weft__live_edit edit = {.at = (size_t)(part.at - e->text),
-                            .old_bytes = bytes,
-                            .new_bytes = strlen(text),
-                            .new_hash = hash_bytes(HASH_K0, text, strlen(text))};
-    edit.old_text = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, bytes + 1, 1, 16);
-    edit.path = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, path, 1, 16);
-    weft__live_edit *added = edit.old_text == NULL || edit.path == NULL
-                                 ? NULL
-                                 : WEFT__LIST_ADD(&live->memory, &live->edits);
-    if (added == NULL) {
-        weft__free(&live->memory, WEFT__MEMORY_OTHER, edit.old_text, bytes + 1, 1, 16);
-        weft__free(&live->memory, WEFT__MEMORY_OTHER, edit.path, path, 1, 16);
-        return WEFT_OUT_OF_MEMORY;
-    }
-    memcpy(edit.old_text, part.at, bytes);
-    memcpy(edit.path, e->path, path);
-    *added = edit;
-    return WEFT_OK;
 }
 
 static void edit_free(weft_live *live, const weft__live_edit *edit)
 {
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, edit->old_text, edit->old_bytes + 1, 1, 16);
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, edit->path, strlen(edit->path) + 1, 1, 16);
+    weft__free(&live->memory, WEFT__MEMORY_OTHER, edit->path, edit->block_bytes, 1, 16);
+}
+
+/* Remembers what an edit of a field of an object replaces. */
+static weft_result edit_keep(const editing *e, const char *object, const char *field,
+                             const splice *made)
+{
+    weft_live *live = e->live;
+    const size_t old_bytes = (size_t)(made->part.end - made->part.at), new = strlen(made->text);
+    const size_t lengths[] = {strlen(e->path) + 1, strlen(object) + 1, strlen(field) + 1};
+    weft__live_edit edit = {.old_bytes = old_bytes,
+                            .new_bytes = new,
+                            .block_bytes = lengths[0] + lengths[1] + lengths[2] + old_bytes,
+                            .new_hash = hash_bytes(HASH_K0, made->text, new)};
+    edit.path = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, edit.block_bytes, 1, 16);
+    weft__live_edit *added = edit.path == NULL ? NULL : WEFT__LIST_ADD(&live->memory, &live->edits);
+    if (added == NULL) {
+        edit_free(live, &edit);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    char *at = edit.path + lengths[0];
+    memcpy(edit.path, e->path, lengths[0]);
+    edit.object = memcpy(at, object, lengths[1]);
+    edit.field = memcpy(at + lengths[1], field, lengths[2]);
+    edit.old_text = memcpy(at + lengths[1] + lengths[2], made->part.at, old_bytes);
+    if (made->added != NULL) edit.added = edit.field + (made->added - field);
+    *added = edit;
+    return WEFT_OK;
+}
+
+/* Where the text of an edit is now; false: that object does not have it, or says something else. */
+static bool edit_find(const editing *e, const weft__live_edit *edit, span *part)
+{
+    span value;
+    if (!object_find(e, edit->object, &value)) return false;
+    for (const char *field = edit->field; field != edit->added && field != NULL;) {
+        size_t bytes = strcspn(field, ".");
+        if (!member_find(value, field, bytes, &value)) return false;
+        field = field[bytes] == '\0' ? NULL : field + bytes + 1;
+    }
+    *part = value;
+    if (edit->added != NULL) { /* behind the brace */
+        if (!is_object(value) || (size_t)(value.end - value.at) <= edit->new_bytes) return false;
+        *part = (span){value.at + 1, value.at + 1 + edit->new_bytes};
+    }
+    return (size_t)(part->end - part->at) == edit->new_bytes &&
+           hash_bytes(HASH_K0, part->at, edit->new_bytes) == edit->new_hash;
 }
 
 void weft__live_edits_free(weft_live *live)
@@ -222,14 +249,14 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
     if (!file_find(&e, &path)) return WEFT_NOT_FOUND;
     weft_result result = text_read(&e);
     weft__pile pile = {.memory = &live->memory};
-    span object, part;
-    const char *text = NULL;
+    span object;
+    splice made;
     if (result == WEFT_OK && !object_find(&e, path, &object)) result = WEFT_NOT_FOUND;
-    if (result == WEFT_OK && !splice_find(object, field, json, &part, &pile, &text))
+    if (result == WEFT_OK && !splice_find(object, field, json, &pile, &made))
         result = WEFT_INVALID_ARGUMENT;
-    if (result == WEFT_OK) result = edit_keep(&e, part, text);
+    if (result == WEFT_OK) result = edit_keep(&e, path, field, &made);
     if (result == WEFT_OK) {
-        result = text_write(&e, part, text, strlen(text));
+        result = text_write(&e, made.part, made.text, strlen(made.text));
         if (result != WEFT_OK) edit_free(live, &live->edits.at[--live->edits.count]);
     }
     weft__pile_free(&pile);
@@ -244,14 +271,9 @@ weft_result weft_live_undo(weft_live *live)
     const weft__live_edit edit = live->edits.at[live->edits.count - 1];
     editing e = {.live = live, .path = edit.path};
     weft_result result = text_read(&e);
-    bool is_there = result == WEFT_OK && edit.at <= e.bytes &&
-                    edit.new_bytes <= e.bytes - edit.at &&
-                    hash_bytes(HASH_K0, e.text + edit.at, edit.new_bytes) == edit.new_hash;
-    if (result == WEFT_OK && !is_there) result = WEFT_BUSY;
-    if (is_there) {
-        span part = {e.text + edit.at, e.text + edit.at + edit.new_bytes};
-        result = text_write(&e, part, edit.old_text, edit.old_bytes);
-    }
+    span part;
+    if (result == WEFT_OK && !edit_find(&e, &edit, &part)) result = WEFT_BUSY;
+    if (result == WEFT_OK) result = text_write(&e, part, edit.old_text, edit.old_bytes);
     text_free(&e);
     if (result == WEFT_OK || result == WEFT_BUSY) {
         live->edits.count--;

@@ -22,7 +22,7 @@ typedef struct imaging {
     const weft__tree *tree;
     uint32_t node, number, count;
     item items[WEFT__LIVE_COMPONENTS];
-    char name[64];
+    char name[WEFT__FILL_NAME_BYTES];
     size_t used;
     bool is_refused;
 } imaging;
@@ -206,14 +206,6 @@ static void disable(imaging *m, const weft__step *step)
         if (m->items[i].type == type) m->items[i].is_disabled = true;
 }
 
-static void name_set(imaging *m, const char *name, size_t bytes)
-{
-    if (bytes > sizeof m->name - 1) bytes = sizeof m->name - 1;
-    if (bytes == 0) return;
-    memcpy(m->name, name, bytes);
-    m->name[bytes] = '\0';
-}
-
 static void steps_take(imaging *m)
 {
     const weft__output *output = m->tree->nodes.at[m->node].record->output;
@@ -225,7 +217,7 @@ static void steps_take(imaging *m)
         if (s->kind <= WEFT__STEP_BUFFER) value_set(m, s);
         if (s->kind == WEFT__STEP_TRANSFORM) place_set(m, s);
         if (s->kind != WEFT__STEP_NAME) continue;
-        name_set(m, (const char *)(s + 1), s->bytes - 1);
+        weft__fill_name_copy(m->name, (const char *)(s + 1), s->bytes - 1);
         has_name = true;
     }
     for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
@@ -233,7 +225,7 @@ static void steps_take(imaging *m)
         if (s->entity == m->number && s->kind == WEFT__STEP_DISABLE) disable(m, s);
     if (has_name || m->number != 0) return;
     size_t bytes = weft__fill_name(m->tree, m->node, &name);
-    name_set(m, name, bytes);
+    weft__fill_name_copy(m->name, name, bytes);
 }
 
 /* ---- what the tree adds ---- */

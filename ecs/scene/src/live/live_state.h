@@ -83,12 +83,14 @@ typedef struct weft__live_slot {
     weft__live_image *base;
 } weft__live_slot;
 
-/* A text that was written into a file, for undo. Owner: the link. */
+/* A text that was written into a file, for undo. Owner: the link; all texts are one block. */
 typedef struct weft__live_edit {
-    char *path;
-    size_t at;      /* where */
-    char *old_text; /* what was there */
-    size_t old_bytes, new_bytes;
+    char *path;           /* of the file */
+    const char *object;   /* its path there */
+    const char *field;    /* and below that */
+    const char *added;    /* the part of `field` that was not there; NULL: all was */
+    const char *old_text; /* what was there */
+    size_t old_bytes, new_bytes, block_bytes;
     uint64_t new_hash; /* of what was written */
 } weft__live_edit;
 

@@ -4,7 +4,10 @@
  * text, because what a conflict points to lives as long as the call that tells it. */
 #include "live_told.h"
 
+#include "utf8.h"
+
 #include <stdio.h>
+#include <string.h>
 
 /* ---- which there are ---- */
 
@@ -49,6 +52,12 @@ const char *weft_live_document(const weft_live *live, uint32_t index)
 
 /* ---- conflicts ---- */
 
+/* How much of a text is told. */
+static int cut(const char *text, size_t most)
+{
+    return (int)weft__utf8_cut(text, strlen(text), most);
+}
+
 void weft__live_conflict_keep(weft_live *live, const weft_live_conflict *conflict)
 {
     static const char *const what[] = {
@@ -61,9 +70,9 @@ void weft__live_conflict_keep(weft_live *live, const weft_live_conflict *conflic
     char *text = live->conflicts[live->conflict_count++ % WEFT__CONFLICTS_KEPT];
     const char *component = conflict->component == NULL ? "" : conflict->component;
     const char *field = conflict->field == NULL ? "" : conflict->field;
-    snprintf(text, sizeof live->conflicts[0], "%.60s%s%.30s%s%.24s: %s; %s", conflict->path,
-             *component == '\0' ? "" : ".", component, *field == '\0' ? "" : ".", field,
-             what[conflict->kind],
+    snprintf(text, sizeof live->conflicts[0], "%.*s%s%.*s%s%.*s: %s; %s", cut(conflict->path, 60),
+             conflict->path, *component == '\0' ? "" : ".", cut(component, 30), component,
+             *field == '\0' ? "" : ".", cut(field, 24), field, what[conflict->kind],
              conflict->is_taken ? "the document's value came" : "the world stays as it is");
 }
 

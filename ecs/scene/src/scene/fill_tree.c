@@ -3,6 +3,8 @@
  * See fill_tree.h. */
 #include "fill_tree.h"
 
+#include "utf8.h"
+
 #include <string.h>
 
 bool weft__fill_has_entity(const weft__node *node)
@@ -173,4 +175,12 @@ size_t weft__fill_name(const weft__tree *tree, uint32_t index, const char **name
     const char *slash = strrchr(key, '/');
     *name = slash > mark ? slash + 1 : mark == NULL ? key : mark + 1;
     return strlen(*name);
+}
+
+size_t weft__fill_name_copy(char out[WEFT__FILL_NAME_BYTES], const char *name, size_t bytes)
+{
+    bytes = weft__utf8_cut(name, bytes, WEFT__FILL_NAME_BYTES - 1);
+    memcpy(out, name, bytes);
+    out[bytes] = '\0';
+    return bytes;
 }

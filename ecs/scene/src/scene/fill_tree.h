@@ -56,6 +56,9 @@ const weft__step *weft__fill_place_of(const weft__output *output, uint32_t entit
 bool weft__fill_has_step(const weft__output *output, uint32_t entity, weft_component component);
 /* The node of the prefab that a node is an instance of; WEFT__NONE. */
 uint32_t weft__fill_prefab(const weft__tree *tree, uint32_t node);
+/* How much of a name an entity keeps: as weft_entity_set_name. */
+enum { WEFT__FILL_NAME_BYTES = 64 };
+size_t weft__fill_name_copy(char out[WEFT__FILL_NAME_BYTES], const char *name, size_t bytes);
 /* The name that the tree gives to a node's entity: its length; 0: none. */
 size_t weft__fill_name(const weft__tree *tree, uint32_t index, const char **name);
 

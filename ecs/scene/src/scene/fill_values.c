@@ -146,12 +146,9 @@ static bool set_place(weft__fill *f, uint32_t node, weft_entity entity, const we
 /* The entity's name: what a baker said, else that of its object. */
 static bool set_name(weft__fill *f, weft_entity entity, const char *name, size_t bytes)
 {
-    char text[64];
-    if (bytes > sizeof text - 1) bytes = sizeof text - 1;
-    memcpy(text, name, bytes);
-    text[bytes] = '\0';
-    return bytes == 0 || weft_entity_set_name(f->world, entity, text) == WEFT_OK ||
-           weft__fill_world_refused(f);
+    char text[WEFT__FILL_NAME_BYTES];
+    return weft__fill_name_copy(text, name, bytes) == 0 ||
+           weft_entity_set_name(f->world, entity, text) == WEFT_OK || weft__fill_world_refused(f);
 }
 
 static bool set_steps(weft__fill *f, uint32_t index)

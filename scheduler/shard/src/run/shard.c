@@ -170,6 +170,10 @@ static weft_result init(weft_shard *shard, weft_world *world, const weft_shard_d
     shard->balance_above = desc->balance_above > 0 ? desc->balance_above : 1.15;
     shard->balance_every = desc->balance_every != 0 ? desc->balance_every : 64;
     weft_result result = weft__sector_map_init(&shard->map, desc);
+    if (result == WEFT_OK && !(desc->balance_above >= 0))
+        result = weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                                  "balance_above is %g: give 0 or more; 0 is the default",
+                                  desc->balance_above);
     if (result == WEFT_OK) result = register_components(shard);
     if (result == WEFT_OK) result = take_components(shard, desc);
     if (result == WEFT_OK) result = make_queries(shard);
