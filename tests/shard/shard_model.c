@@ -3,7 +3,8 @@
  * follow their neighbours, give birth, die, and refer to each other. Prints the hash.
  *
  *     shard_model [--steps N] [--points N] [--workers N] [--load FILE] [--save FILE] [--at STEP]
- *         [--still] [--balance N] [--uneven] [--component] [--full] [--die STEP] [--verbose] [--endless]
+ *         [--still] [--balance N] [--uneven] [--component] [--full] [--die STEP] [--verbose]
+ *         [--endless]
  *         [--dump] [--asked] [--leak] */
 #include <math.h>
 #include <signal.h>
