@@ -18,7 +18,7 @@ typedef struct relation_fixture {
     weft_world *world;
     weft_component of[RELATIONS]; /* Parent, InstanceOf, likes (keep), owned_by (destroy) */
     weft_component tag, weight;
-    weft_component rest; /* CLEANUP: those that die with it stay, without relations */
+    weft_component rest; /* CLEANUP: the dead that had it stay as residues */
     weft_query all;
 } relation_fixture;
 
@@ -27,6 +27,7 @@ typedef struct model_row {
     weft_entity id; /* null: none lives here */
     bool has[RELATIONS];
     bool has_rest;
+    bool is_residue;
     weft_entity target[RELATIONS];
     uint32_t depth;
 } model_row;
@@ -109,6 +110,8 @@ static inline relation_model model_read(const relation_fixture *f)
         model_row *row = &m.rows[MODEL_INDEX(ids[i])];
         row->id = ids[i];
         row->has_rest = weft_entity_has(f->world, ids[i], f->rest);
+        row->is_residue = !weft_entity_is_alive(f->world, ids[i]);
+        CHECK(row->has_rest || !row->is_residue);
         for (uint32_t r = 0; r < RELATIONS; r++) {
             row->has[r] = weft_entity_has(f->world, ids[i], f->of[r]);
             if (!row->has[r]) continue;
@@ -124,7 +127,8 @@ static inline model_row *model_find(const relation_model *m, weft_entity e)
 {
     if (e.version == 0 || MODEL_INDEX(e) >= m->end) return NULL;
     model_row *row = &m->rows[MODEL_INDEX(e)];
-    return row->id.index == e.index && row->id.version == e.version ? row : NULL;
+    return row->id.index == e.index && row->id.version == e.version && !row->is_residue ? row
+                                                                                        : NULL;
 }
 
 static inline bool model_bury(relation_model *m)
@@ -139,8 +143,9 @@ static inline bool model_bury(relation_model *m)
             if (r == 1)
                 row->target[r] = (weft_entity){0};
             else
-                *row =
-                    row->has_rest ? (model_row){.id = row->id, .has_rest = true} : (model_row){0};
+                *row = row->has_rest
+                           ? (model_row){.id = row->id, .has_rest = true, .is_residue = true}
+                           : (model_row){0};
         }
     return is_news;
 }
@@ -216,6 +221,7 @@ static inline void check_settling(const relation_fixture *f)
         const model_row *a = i < m.end ? &m.rows[i] : &none;
         const model_row *b = i < now.end ? &now.rows[i] : &none;
         CHECK_U64(b->id.version, a->id.version);
+        CHECK(b->is_residue == a->is_residue);
         if (a->id.version == 0) continue;
         for (uint32_t r = 0; r < RELATIONS; r++) {
             CHECK(a->has[r] == b->has[r]);

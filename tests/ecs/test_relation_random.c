@@ -148,9 +148,11 @@ static void meddle(walk *w)
     weft_component depth = weft_relation_depth_component(world, w->f.of[0]);
     uint32_t n = 1 + below(w, 30), value = below(w, 4), way = below(w, 6);
     for (uint32_t i = 0; i < n && way < 4; i++) {
-        weft_entity e = any_living(w);
+        weft_entity e = any(w);
+        if (e.version != 0 && weft_entity_has(world, e, w->f.rest)) /* it may be a residue */
+            CHECK_OK(weft_entity_remove(world, e, w->f.rest));
+        if (!weft_entity_is_alive(world, e)) continue;
         bool is_child = weft_entity_has(world, e, w->f.of[0]);
-        if (e.version == 0 || weft_entity_has(world, e, w->f.rest)) continue;
         if (way == 0 && is_child)
             CHECK_OK(weft_entity_set_archetype(
                 world, e,
@@ -195,6 +197,7 @@ static void command(walk *w)
     for (uint32_t i = 0; i < n && shared.version != 0; i++) {
         weft_entity e = any_living(w);
         liking value = {.whom = parent};
+        if (e.version == 0) continue;
         if (i % 5 == 4)
             weft_recorder_destroy_entity(recorder, e);
         else if (r == 2)
@@ -224,8 +227,7 @@ static void instantiate(walk *w)
     weft_entity e = any_living(w);
     uint32_t n = 1 + below(w, 4);
     if (e.version == 0 || w->count + n > MOST) return;
-    weft_result result = weft_entity_instantiate(w->f.world, e, n, NULL);
-    if (!weft_entity_has(w->f.world, e, w->f.rest)) CHECK_OK(result); /* else it may be a residue */
+    CHECK_OK(weft_entity_instantiate(w->f.world, e, n, NULL));
 }
 
 static void run(uint64_t seed, uint32_t workers, uint32_t steps)

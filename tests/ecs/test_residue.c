@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_residue.c: what a destroyed entity with cleanup components goes through: it gets plain
- * components again, is destroyed again, by every call that destroys, and dies with its last cleanup
- * component. Larger streams: test_storage_random.c and test_commands_random.c. */
+/* test_residue.c: what is left of a destroyed entity with cleanup components: it is dead for all
+ * that asks, accepts what gives back and nothing else, by calls and commands, and ends with its
+ * last cleanup component. Larger streams: test_storage_random.c and test_commands_random.c. */
 #include "buffer_append.h"
 #include "storage_fixture.h"
 
@@ -78,12 +78,6 @@ static void destroy_all(bed *b, way by)
         CHECK_OK(weft_entity_destroy(b->f.world, b->e[i]));
 }
 
-static void add_all(bed *b, weft_component component)
-{
-    for (uint32_t i = 0; i < b->count; i++)
-        CHECK_OK(weft_entity_add(b->f.world, b->e[i], component));
-}
-
 static void remove_all(bed *b, weft_component component)
 {
     for (uint32_t i = 0; i < b->count; i++)
@@ -94,7 +88,7 @@ static void remove_all(bed *b, weft_component component)
 static void residues_check(const bed *b)
 {
     for (uint64_t i = 0; i < b->count; i++) {
-        CHECK(weft_entity_is_alive(b->f.world, b->e[i]));
+        CHECK(!weft_entity_is_alive(b->f.world, b->e[i]));
         CHECK(!weft_entity_has(b->f.world, b->e[i], b->f.position));
         CHECK(!weft_entity_has(b->f.world, b->e[i], b->f.tag));
         CHECK_U64(*(const uint64_t *)weft_entity_read(b->f.world, b->e[i], b->handle), i);
@@ -104,42 +98,31 @@ static void residues_check(const bed *b)
 
 static void all_dead(const bed *b)
 {
-    for (uint32_t i = 0; i < b->count; i++) CHECK(!weft_entity_is_alive(b->f.world, b->e[i]));
+    for (uint32_t i = 0; i < b->count; i++)
+        CHECK(weft_entity_archetype(b->f.world, b->e[i]).id == 0);
     weft_world_stats stats;
     weft_world_stats_get(b->f.world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 0);
     CHECK_OK(weft_world_validate(b->f.world));
 }
 
-/* Destroyed by one way, given plain components, destroyed by another: a residue again. */
+/* Destroyed by one way, then by another, which does nothing; ended by removing what is left. */
 static void twice(way first, way second, uint32_t count)
 {
     bed b = bed_open(count);
     destroy_all(&b, first);
     residues_check(&b);
-    add_all(&b, b.f.position);
-    add_all(&b, b.f.tag);
-    destroy_all(&b, second);
+    if (second == WAY_SINGLE)
+        CHECK_RESULT(weft_entity_destroy(b.f.world, b.e[0]), WEFT_STALE_ENTITY);
+    else
+        destroy_all(&b, second);
     residues_check(&b);
     remove_all(&b, b.handle);
     all_dead(&b);
     storage_close(&b.f);
 }
 
-/* The last cleanup component goes while there are plain ones: then it dies when destroyed. */
-static void spent_while_plain(way first, way second, uint32_t count)
-{
-    bed b = bed_open(count);
-    destroy_all(&b, first);
-    add_all(&b, b.f.position);
-    remove_all(&b, b.handle);
-    for (uint32_t i = 0; i < count; i++) CHECK(weft_entity_is_alive(b.f.world, b.e[i]));
-    destroy_all(&b, second);
-    all_dead(&b);
-    storage_close(&b.f);
-}
-
-Test(residue, one_with_plain_components_again_is_destroyed_again_by_every_way)
+Test(residue, one_is_not_destroyed_again_by_any_way)
 {
     for (int first = 0; first < WAY_COUNT; first++)
         for (int second = 0; second < WAY_COUNT; second++) {
@@ -148,163 +131,263 @@ Test(residue, one_with_plain_components_again_is_destroyed_again_by_every_way)
         }
 }
 
-Test(residue, one_without_cleanup_components_dies_by_every_way)
-{
-    for (int first = 0; first < WAY_COUNT; first++)
-        for (int second = 0; second < WAY_COUNT; second++) {
-            spent_while_plain((way)first, (way)second, FEW);
-            spent_while_plain((way)first, (way)second, MANY);
-        }
-}
-
-Test(residue, one_with_several_cleanup_components_dies_with_the_last)
+Test(residue, one_with_several_cleanup_components_ends_with_the_last)
 {
     bed b = bed_open(FEW);
-    add_all(&b, b.second);
+    for (uint32_t i = 0; i < FEW; i++) CHECK_OK(weft_entity_add(b.f.world, b.e[i], b.second));
     destroy_all(&b, WAY_MANY);
     remove_all(&b, b.second);
     residues_check(&b);
-    add_all(&b, b.second); /* a residue may get cleanup components, too */
-    add_all(&b, b.f.tag);
-    destroy_all(&b, WAY_SINGLE);
+    for (uint64_t i = 0; i < FEW; i++)
+        CHECK_RESULT(weft_entity_set(b.f.world, b.e[i], b.second, &i, 4), WEFT_STALE_ENTITY);
     residues_check(&b);
     remove_all(&b, b.handle);
-    for (uint32_t i = 0; i < FEW; i++) CHECK(weft_entity_is_alive(b.f.world, b.e[i]));
-    remove_all(&b, b.second);
     all_dead(&b);
     storage_close(&b.f);
 }
 
-Test(residue, one_whose_last_plain_component_goes_after_its_cleanup_components_dies)
+/* ---- what it accepts ---- */
+
+/* What is done to a residue. The first two go on; the others are refused as on a dead entity. */
+typedef enum deed {
+    DEED_SET_OWN, /* its CLEANUP component */
+    DEED_REMOVE_ABSENT,
+    DEED_SET_PLAIN,
+    DEED_ADD_PLAIN,
+    DEED_ADD_CLEANUP,
+    DEED_ADD_TAG,
+    DEED_SET_SPARSE,
+    DEED_ADD_SPARSE,
+    DEED_SET_SHARED,
+    DEED_ENABLE,
+    DEED_NAME,
+    DEED_APPEND,
+    DEED_INSTANTIATE,
+    DEED_COUNT,
+    /* calls only */
+    DEED_MANY_ADD,
+    DEED_MANY_SET,
+    DEED_MANY_SHARED,
+    DEED_MANY_SPARSE,
+    DEED_ARCHETYPE,
+    DEED_SWAP,
+    DEED_UNIQUE_NAME,
+    DEED_PREFAB,
+    DEED_RELATE,
+    DEED_RELATE_TO,
+    DEED_CALL_COUNT,
+} deed;
+
+/* Owner: one test. */
+typedef struct accepting {
+    bed b;
+    weft_component sparse, shared, list, flagged, parent, tag;
+    weft_entity witness[MANY];
+} accepting;
+
+static accepting accepting_open(uint32_t count)
 {
-    bed b = bed_open(FEW);
-    destroy_all(&b, WAY_QUERY);
-    add_all(&b, b.f.position);
-    remove_all(&b, b.handle);
-    remove_all(&b, b.f.position);
-    all_dead(&b);
-    storage_close(&b.f);
+    accepting a = {.b = bed_open(count)};
+    weft_world *w = a.b.f.world;
+    a.sparse = weft_component_create_plain(w, "sparse", 8, 8, WEFT_SPARSE);
+    a.shared = weft_component_create_plain(w, "shared", 8, 8, WEFT_SHARED);
+    a.list = weft_component_create_plain(w, "list", 8, 8, WEFT_BUFFER);
+    a.flagged = weft_component_create_plain(w, "flagged", 8, 8, WEFT_ENABLEABLE);
+    a.tag = weft_component_create_plain(w, "seen", 0, 1, 0);
+    a.parent = weft_component_parent(w);
+    CHECK_OK(weft_entity_create_many(w, WEFT_ARCHETYPE(w, a.b.f.position), MANY, a.witness));
+    for (uint32_t i = 0; i < count; i++) CHECK_OK(weft_entity_add(w, a.b.e[i], a.flagged));
+    return a;
 }
 
-/* The ways to remove the last component of all. */
-typedef enum removal {
-    REMOVAL_SINGLE,
-    REMOVAL_MANY,
-    REMOVAL_QUERY,
-    REMOVAL_ARCHETYPE,
-    REMOVAL_COMMANDS,
-    REMOVAL_COMMAND_QUERY,
-    REMOVAL_COUNT
-} removal;
-
-static void remove_by_commands(bed *b, bool by_query)
+static weft_result deed_call(const accepting *a, deed d, weft_entity e, uint64_t value)
 {
-    weft_recorder *commands;
-    CHECK_OK(weft_recorder_create(b->f.world, &commands));
-    if (by_query) CHECK_OK(weft_recorder_query_remove(commands, b->positions, b->f.position));
-    for (uint32_t i = 0; i < b->count && !by_query; i++)
-        CHECK_OK(weft_recorder_remove(commands, b->e[i], b->f.position));
-    CHECK_OK(weft_recorder_play(commands));
-    weft_recorder_destroy(commands);
+    weft_world *w = a->b.f.world;
+    weft_component prefab = weft_component_prefab(w);
+    switch (d) {
+    case DEED_SET_OWN:
+        return weft_entity_set(w, e, a->b.handle, &value, 8);
+    case DEED_REMOVE_ABSENT:
+        return weft_entity_remove(w, e, value % 2 == 0 ? a->b.f.position : a->sparse);
+    case DEED_SET_PLAIN:
+        return weft_entity_set(w, e, a->flagged, &value, 8);
+    case DEED_ADD_PLAIN:
+        return weft_entity_add(w, e, a->b.f.position);
+    case DEED_ADD_CLEANUP:
+        return weft_entity_add(w, e, a->b.second);
+    case DEED_ADD_TAG:
+        return weft_entity_add(w, e, a->tag);
+    case DEED_SET_SPARSE:
+        return weft_entity_set(w, e, a->sparse, &value, 8);
+    case DEED_ADD_SPARSE:
+        return weft_entity_add(w, e, a->sparse);
+    case DEED_SET_SHARED:
+        return weft_entity_set_shared(w, e, a->shared, &value);
+    case DEED_ENABLE:
+        return weft_entity_enable(w, e, a->flagged, false);
+    case DEED_NAME:
+        return weft_entity_set_name(w, e, "ghost");
+    case DEED_APPEND:
+        return weft_entity_add(w, e, a->list);
+    case DEED_INSTANTIATE:
+        return weft_entity_instantiate(w, e, 1, NULL);
+    case DEED_MANY_ADD:
+        return weft_entity_change_many(w, &e, 1,
+                                       &(weft_change_desc){.add = &a->tag, .add_count = 1});
+    case DEED_MANY_SET:
+        return weft_entity_set_many(w, &e, 1, a->flagged, &value, 8);
+    case DEED_MANY_SHARED:
+        return weft_entity_set_shared_many(w, &e, 1, a->shared, &value);
+    case DEED_MANY_SPARSE:
+        return weft_entity_set_many(w, &e, 1, a->sparse, &value, 8);
+    case DEED_ARCHETYPE:
+        return weft_entity_set_archetype(w, e, WEFT_ARCHETYPE(w, a->b.handle));
+    case DEED_SWAP:
+        return weft_entity_swap(w, e, e);
+    case DEED_UNIQUE_NAME:
+        return weft_entity_set_name_unique(w, e, "ghost");
+    case DEED_PREFAB:
+        return weft_entity_change_many(w, &e, 1,
+                                       &(weft_change_desc){.add = &prefab, .add_count = 1});
+    case DEED_RELATE:
+        return weft_relation_set(w, e, a->parent, a->witness[0]);
+    case DEED_RELATE_TO:
+        return weft_relation_set(w, a->witness[0], a->parent, e);
+    case DEED_COUNT:
+    case DEED_CALL_COUNT:
+        break;
+    }
+    return WEFT_OK;
 }
 
-static void remove_position(bed *b, removal by)
+static void deed_record(const accepting *a, weft_recorder *r, deed d, weft_entity e, uint64_t value)
 {
-    weft_world *world = b->f.world;
-    weft_change_desc change = {.remove = &b->f.position, .remove_count = 1};
-    if (by == REMOVAL_SINGLE) remove_all(b, b->f.position);
-    if (by == REMOVAL_MANY) CHECK_OK(weft_entity_change_many(world, b->e, b->count, &change));
-    if (by == REMOVAL_QUERY) CHECK_OK(weft_query_remove(world, b->positions, b->f.position));
-    for (uint32_t i = 0; i < b->count && by == REMOVAL_ARCHETYPE; i++)
-        CHECK_OK(weft_entity_set_archetype(world, b->e[i], weft_archetype_create(world, NULL, 0)));
-    if (by == REMOVAL_COMMANDS || by == REMOVAL_COMMAND_QUERY)
-        remove_by_commands(b, by == REMOVAL_COMMAND_QUERY);
+    if (d == DEED_SET_OWN) CHECK_OK(weft_recorder_set(r, e, a->b.handle, &value, 8));
+    if (d == DEED_REMOVE_ABSENT)
+        CHECK_OK(weft_recorder_remove(r, e, value % 2 == 0 ? a->b.f.position : a->sparse));
+    if (d == DEED_SET_PLAIN) CHECK_OK(weft_recorder_set(r, e, a->flagged, &value, 8));
+    if (d == DEED_ADD_PLAIN) CHECK_OK(weft_recorder_add(r, e, a->b.f.position));
+    if (d == DEED_ADD_CLEANUP) CHECK_OK(weft_recorder_add(r, e, a->b.second));
+    if (d == DEED_ADD_TAG) CHECK_OK(weft_recorder_add(r, e, a->tag));
+    if (d == DEED_SET_SPARSE) CHECK_OK(weft_recorder_set(r, e, a->sparse, &value, 8));
+    if (d == DEED_ADD_SPARSE) CHECK_OK(weft_recorder_add(r, e, a->sparse));
+    if (d == DEED_SET_SHARED) CHECK_OK(weft_recorder_set_shared(r, e, a->shared, &value));
+    if (d == DEED_ENABLE) CHECK_OK(weft_recorder_enable(r, e, a->flagged, false));
+    if (d == DEED_NAME) CHECK_OK(weft_recorder_set_name(r, e, "ghost"));
+    if (d == DEED_APPEND) CHECK_OK(weft_recorder_append(r, e, a->list, &value, 1));
+    if (d == DEED_INSTANTIATE) CHECK(weft_recorder_instantiate(r, e).version != 0);
 }
 
-/* Snapshots keep what it is; a copy of a residue is refused. */
-static void spent_through_snapshot(bed *b)
+Test(residue, calls_on_one_are_refused_as_on_a_dead_entity_but_those_that_give_back)
 {
-    weft_snapshot *snapshot;
-    weft_entity copy;
-    CHECK_OK(weft_snapshot_take(b->f.world, NULL, &snapshot));
-    CHECK_OK(weft_entity_destroy_many(b->f.world, b->e, b->count));
-    all_dead(b);
-    CHECK_OK(weft_snapshot_restore(b->f.world, snapshot));
-    weft_snapshot_destroy(snapshot);
-    for (uint32_t i = 0; i < b->count; i++) {
-        CHECK(weft_entity_is_alive(b->f.world, b->e[i]));
-        CHECK_RESULT(weft_entity_instantiate(b->f.world, b->e[i], 1, &copy), WEFT_INVALID_ARGUMENT);
+    for (int d = 0; d < DEED_CALL_COUNT; d++) {
+        accepting a = accepting_open(FEW);
+        destroy_all(&a.b, WAY_MANY);
+        for (uint64_t i = 0; i < FEW; i++) {
+            weft_result result = deed_call(&a, (deed)d, a.b.e[i], i);
+            CHECK_RESULT(result,
+                         d <= DEED_REMOVE_ABSENT || d == DEED_COUNT ? WEFT_OK : WEFT_STALE_ENTITY);
+            if (result != WEFT_OK)
+                CHECK(strstr(weft_world_error(a.b.f.world)->text, "residue") != NULL);
+        }
+        residues_check(&a.b);
+        storage_close(&a.b.f);
     }
 }
 
-Test(residue, one_without_cleanup_components_ends_with_its_last_by_every_way)
+/* The commands of `d`, which follow the destruction in the same playback, or come after it; then
+ * others, which all take effect. */
+static void deed_play(deed d, uint32_t count, bool is_same)
 {
-    for (int by = 0; by < REMOVAL_COUNT; by++)
+    accepting a = accepting_open(count);
+    weft_world *w = a.b.f.world;
+    weft_recorder *r;
+    CHECK_OK(weft_recorder_create(w, &r));
+    for (uint32_t i = 0; i < count && is_same; i++)
+        CHECK_OK(weft_recorder_destroy_entity(r, a.b.e[i]));
+    if (!is_same) destroy_all(&a.b, WAY_COMMANDS);
+    for (uint64_t i = 0; i < count; i++) deed_record(&a, r, d, a.b.e[i], i);
+    for (uint32_t i = 0; i < MANY; i++) CHECK_OK(weft_recorder_add(r, a.witness[i], a.tag));
+    CHECK_OK(weft_recorder_play(r));
+    for (uint32_t i = 0; i < MANY; i++) CHECK(weft_entity_has(w, a.witness[i], a.tag));
+    residues_check(&a.b);
+    weft_world_stats stats;
+    weft_world_stats_get(w, &stats, sizeof stats);
+    CHECK_U64(stats.entities, count + MANY);
+    weft_recorder_destroy(r);
+    storage_close(&a.b.f);
+}
+
+Test(residue, commands_on_one_are_skipped_and_cost_no_other_command)
+{
+    for (int d = 0; d < DEED_COUNT; d++)
+        for (int i = 0; i < 4; i++) deed_play((deed)d, (i & 1) != 0 ? MANY : FEW, (i & 2) != 0);
+}
+
+/* Query-wide additions leave them out; what does not add goes on. */
+Test(residue, changes_of_a_query_leave_them_out)
+{
+    accepting a = accepting_open(MANY);
+    weft_world *w = a.b.f.world;
+    weft_query all =
+        weft_query_create(w, &(weft_query_desc){.terms = {{a.b.handle, WEFT_READ, WEFT_ALL, 0}}});
+    weft_entity living;
+    uint64_t value = 5;
+    CHECK_OK(weft_entity_create_many(w, WEFT_ARCHETYPE(w, a.b.handle), 1, &living));
+    destroy_all(&a.b, WAY_QUERY);
+    CHECK_OK(weft_query_add(w, all, a.tag));
+    CHECK_OK(weft_query_add(w, all, a.sparse));
+    CHECK_OK(weft_query_set_shared(w, all, a.shared, &value));
+    CHECK_OK(weft_query_remove(w, all, a.b.f.position));
+    CHECK(weft_entity_has(w, living, a.tag) && weft_entity_has(w, living, a.sparse));
+    CHECK(weft_entity_has(w, living, a.shared));
+    for (uint32_t i = 0; i < MANY; i++)
+        CHECK(!weft_entity_has(w, a.b.e[i], a.tag) && !weft_entity_has(w, a.b.e[i], a.sparse) &&
+              !weft_entity_has(w, a.b.e[i], a.shared));
+    residues_check(&a.b);
+    storage_close(&a.b.f);
+}
+
+/* ---- when it is dead ---- */
+
+Test(residue, its_name_is_free_and_its_children_are_orphans)
+{
+    for (int by = 0; by < WAY_COUNT; by++)
         for (uint32_t count = FEW; count <= MANY; count += MANY - FEW) {
-            bed b = bed_open(count);
-            destroy_all(&b, WAY_MANY);
-            add_all(&b, b.f.position);
-            remove_all(&b, b.handle);
-            spent_through_snapshot(&b);
-            remove_position(&b, (removal)by);
-            all_dead(&b);
-            storage_close(&b.f);
+            accepting a = accepting_open(count);
+            weft_world *w = a.b.f.world;
+            CHECK_OK(weft_entity_set_name_unique(w, a.b.e[0], "key"));
+            for (uint32_t i = 0; i < count; i++)
+                CHECK_OK(weft_relation_set(w, a.witness[i], a.parent, a.b.e[i]));
+            CHECK_OK(weft_relation_settle(w));
+            destroy_all(&a.b, (way)by);
+            CHECK(weft_entity_find(w, "key").version == 0);
+            CHECK_TEXT(weft_entity_name(w, a.b.e[0]), "");
+            CHECK_OK(weft_entity_set_name_unique(w, weft_entity_create(w, WEFT_ARCHETYPE(w, a.tag)),
+                                                 "key"));
+            CHECK_OK(weft_relation_settle(w));
+            for (uint32_t i = 0; i < count; i++) CHECK(!weft_entity_is_alive(w, a.witness[i]));
+            residues_check(&a.b);
+            storage_close(&a.b.f);
         }
 }
 
-Test(residue, one_without_cleanup_components_that_gets_one_again_leaves_a_residue)
+/* A snapshot brings the life back, and takes it. */
+Test(residue, restored_snapshots_say_who_is_dead)
 {
     bed b = bed_open(FEW);
+    weft_snapshot *before, *after;
+    CHECK_OK(weft_snapshot_take(b.f.world, NULL, &before));
     destroy_all(&b, WAY_SINGLE);
-    add_all(&b, b.f.position);
-    remove_all(&b, b.handle);
-    for (uint64_t i = 0; i < FEW; i++)
-        CHECK_OK(weft_entity_set(b.f.world, b.e[i], b.handle, &i, sizeof i));
-    destroy_all(&b, WAY_SINGLE);
-    residues_check(&b);
+    CHECK_OK(weft_snapshot_take(b.f.world, before, &after));
     remove_all(&b, b.handle);
     all_dead(&b);
-    storage_close(&b.f);
-}
-
-Test(residue, one_that_gets_an_archetype_stays_a_residue)
-{
-    bed b = bed_open(FEW);
-    weft_world *world = b.f.world;
-    weft_archetype with =
-        weft_archetype_create(world, (weft_component[]){b.f.position, b.handle}, 2);
-    weft_archetype plain = weft_archetype_create(world, &b.f.position, 1);
-    weft_archetype none = weft_archetype_create(world, NULL, 0);
-    destroy_all(&b, WAY_SINGLE);
-    for (uint32_t i = 0; i < FEW; i++) {
-        CHECK_RESULT(weft_entity_set_archetype(world, b.e[i], plain), WEFT_INVALID_ARGUMENT);
-        CHECK(strstr(weft_world_error(world)->text, "\"handle\"") != NULL);
-        CHECK_OK(weft_entity_set_archetype(world, b.e[i], with));
-        CHECK(weft_entity_has(world, b.e[i], b.f.position));
-    }
-    destroy_all(&b, WAY_SINGLE);
+    CHECK_OK(weft_snapshot_restore(b.f.world, after));
     residues_check(&b);
-    add_all(&b, b.f.position);
-    remove_all(&b, b.handle);
-    for (uint32_t i = 0; i < FEW; i++) {
-        CHECK_OK(weft_entity_set_archetype(world, b.e[i], plain));
-        CHECK(weft_entity_is_alive(world, b.e[i]));
-        CHECK_OK(weft_entity_set_archetype(world, b.e[i], none));
-    }
-    all_dead(&b);
-    storage_close(&b.f);
-}
-
-Test(residue, a_linked_group_that_a_residue_got_is_followed)
-{
-    bed b = bed_open(FEW);
-    weft_component group = weft_component_linked_group(b.f.world);
-    CHECK_OK(weft_entity_destroy(b.f.world, b.e[0]));
-    CHECK_OK(weft_entity_add(b.f.world, b.e[0], group));
-    CHECK_OK(test_buffer_append(b.f.world, group, b.e[0], b.e, FEW));
-    CHECK_OK(weft_entity_destroy(b.f.world, b.e[0]));
-    CHECK(!weft_entity_has(b.f.world, b.e[0], group));
-    residues_check(&b);
+    CHECK_OK(weft_snapshot_restore(b.f.world, before));
+    for (uint32_t i = 0; i < FEW; i++) CHECK(weft_entity_is_alive(b.f.world, b.e[i]));
+    weft_snapshot_destroy(before);
+    weft_snapshot_destroy(after);
     storage_close(&b.f);
 }
 

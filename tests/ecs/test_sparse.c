@@ -144,8 +144,8 @@ Test(sparse, says_what_it_is_not)
     weft_entity e = weft_entity_create(world, WEFT_ARCHETYPE(world, s.f.position, handle));
     CHECK_OK(weft_entity_add(world, e, s.burning));
     CHECK_OK(weft_entity_destroy(world, e)); /* a residue, which has nothing sparse */
-    CHECK(weft_entity_is_alive(world, e) && !weft_entity_has(world, e, s.burning));
-    CHECK_RESULT(weft_entity_add(world, e, s.burning), WEFT_INVALID_ARGUMENT);
+    CHECK(weft_entity_has(world, e, handle) && !weft_entity_has(world, e, s.burning));
+    CHECK_RESULT(weft_entity_add(world, e, s.burning), WEFT_STALE_ENTITY);
     CHECK(strstr(weft_world_error(world)->text, "residue") != NULL);
     storage_close(&s.f);
 }

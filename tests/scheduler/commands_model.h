@@ -68,7 +68,7 @@ typedef struct part {
 typedef struct model_entity {
     weft_entity handle; /* null: made and gone in one step */
     bool is_alive;
-    bool is_residue;  /* destroyed, and alive by CLEAN */
+    bool is_residue;  /* destroyed; is_alive: not at its end yet, because of CLEAN */
     bool is_disabled; /* SWITCH */
     uint32_t set;
     uint32_t name;          /* 0: none */
@@ -112,40 +112,35 @@ static model_entity *model_make(uint32_t number, uint32_t set)
     return e;
 }
 
-/* Residues that lost their last cleanup component and keep plain ones, and how many of these came
- * to what end. */
+/* Residues that ended, and commands that were skipped because of some. */
 typedef struct spent_count {
-    uint32_t made, destroyed, faded, renewed;
+    uint32_t ended, skipped;
 } spent_count;
 
 static spent_count spent;
 
-static bool is_residue_of_none(const model_entity *e)
+/* Whether the entity has the component afterwards: what is left of a destroyed one gets none. */
+static bool model_add(model_entity *e, uint32_t component)
 {
-    return e->is_alive && e->is_residue && (e->set >> CLEAN & 1) == 0;
-}
-
-static void model_add(model_entity *e, uint32_t component)
-{
-    if ((e->set >> component & 1) != 0) return;
-    spent.renewed += component == CLEAN && is_residue_of_none(e);
+    if ((e->set >> component & 1) != 0) return true;
+    spent.skipped += e->is_residue;
+    if (e->is_residue) return false;
     e->set |= 1u << component;
     e->values[component] = 0;
     if (component == SWITCH) e->is_disabled = false;
+    return true;
 }
 
 static void model_remove(model_entity *e, uint32_t component)
 {
-    bool was_of_none = is_residue_of_none(e);
     e->set &= ~(1u << component);
-    if (e->is_residue && e->set == 0) e->is_alive = false;
-    spent.made += is_residue_of_none(e) && !was_of_none;
-    spent.faded += was_of_none && !e->is_alive;
+    if (!e->is_residue || e->set != 0) return;
+    e->is_alive = false;
+    spent.ended++;
 }
 
 static void model_destroy(model_entity *e)
 {
-    spent.destroyed += is_residue_of_none(e);
     e->is_alive = e->is_residue = (e->set >> CLEAN & 1) != 0;
     e->set &= 1u << CLEAN;
 }
@@ -177,7 +172,7 @@ static void model_value(model_entity *e, const op *o)
         return;
     }
     if (o->kind == OP_NAME) {
-        e->name = o->value;
+        if (!e->is_residue) e->name = o->value;
         return;
     }
     bool is_list = o->kind == OP_APPEND || o->kind == OP_REPLACE;
@@ -185,7 +180,7 @@ static void model_value(model_entity *e, const op *o)
                          : o->kind == OP_LINK  ? LINK
                          : o->kind == OP_SHARE ? SHARE
                                                : o->component;
-    model_add(e, component);
+    if (!model_add(e, component)) return;
     if (o->kind == OP_REPLACE) e->values[LIST] = 0;
     if (is_list)
         e->values[LIST] += o->value * (1 + o->value % 3);

@@ -78,7 +78,7 @@ PLAIN_TEST(the_last_of_many_shared_values_counts)
     static bed b;
     bed_open(&b, record_teams);
     for (uint32_t i = 0; i < ROWS; i += 10) CHECK_OK(weft_entity_destroy(b.world, b.rows[i]));
-    CHECK_U64(step(&b), ROWS / 20 + 10 + 4); /* rows that have no cleanup component are dead */
+    CHECK_U64(step(&b), ROWS / 10 + 10 + 4); /* residues are dead, too */
     for (uint32_t i = 0; i < ROWS / 2; i++)
         if (i % 10 != 0)
             CHECK_U64(team_of(&b, i), i >= 200     ? 1 + i % 29

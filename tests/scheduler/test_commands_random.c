@@ -160,8 +160,10 @@ static void value_check(const model_entity *e, uint32_t k)
 
 static void entity_check(const model_entity *e)
 {
-    CHECK(weft_entity_is_alive(b->world, e->handle) == e->is_alive);
-    if (e->is_alive) CHECK_TEXT(weft_entity_name(b->world, e->handle), labels[e->name]);
+    bool is_living = e->is_alive && !e->is_residue;
+    CHECK(weft_entity_is_alive(b->world, e->handle) == is_living);
+    CHECK((weft_entity_archetype(b->world, e->handle).id != 0) == e->is_alive);
+    CHECK_TEXT(weft_entity_name(b->world, e->handle), is_living ? labels[e->name] : "");
     for (uint32_t k = 0; k < KINDS && e->is_alive; k++) {
         bool has = (e->set >> k & 1) != 0;
         CHECK(weft_entity_has(b->world, e->handle, b->component[k]) == has);
@@ -462,8 +464,7 @@ PLAIN_TEST(random_commands_agree_with_the_model_on_three_workers)
 {
     spent = (spent_count){0};
     for (uint64_t seed = 101; seed <= 100 + STREAMS; seed++) run_stream(seed, 3);
-    CHECK(spent.made > 4 * STREAMS && spent.destroyed > 2 * STREAMS);
-    CHECK(spent.faded > 0 && spent.renewed > STREAMS / 2);
+    CHECK(spent.ended > STREAMS && spent.skipped > STREAMS);
 }
 
 /* The third step fails at its k-th allocation or mapping; false: it has fewer. In every other
@@ -521,8 +522,7 @@ PLAIN_TEST(random_commands_agree_with_the_model_on_one_worker)
 {
     spent = (spent_count){0};
     for (uint64_t seed = 1; seed <= STREAMS; seed++) run_stream(seed, 1);
-    CHECK(spent.made > 4 * STREAMS && spent.destroyed > 2 * STREAMS);
-    CHECK(spent.faded > 0 && spent.renewed > STREAMS / 2);
+    CHECK(spent.ended > STREAMS && spent.skipped > STREAMS);
 }
 
 PLAIN_TEST(every_failed_allocation_of_a_step_is_reported_and_survived)

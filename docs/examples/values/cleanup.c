@@ -30,13 +30,13 @@ int main(void)
         for (uint32_t i = 0; i < weft_slice_count(&c.slice); i++)
             printf("stop channel %d\n", s[i].channel);
     }
-    weft_query_remove(world, gone, sound); /* the last component: now they die */
-    printf("alive: %d\n", weft_entity_is_alive(world, ship));
+    weft_query_remove(world, gone, sound); /* the last component: nothing is left */
+    printf("left: %d\n", weft_entity_archetype(world, ship).id != 0);
     weft_world_destroy(world);
 }
 
 /* prints:
- * alive: 1, body: 0, sound: 1
+ * alive: 0, body: 0, sound: 1
  * stop channel 7
- * alive: 0
+ * left: 0
  */

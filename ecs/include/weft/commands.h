@@ -13,9 +13,9 @@
  * TYPE_MISMATCH, INVALID_ARGUMENT, STALE_ENTITY (a null handle, a deferred one of another
  * recorder). Playback reports refused calls again, with the command and its recorder, and all
  * other errors. A command on an entity that has died is skipped and counted
- * (weft_frame_stats.commands_skipped), and so is a copy of a residue; destroying twice is not
- * counted. Entities of another world are refused by checked builds (BAD_HANDLE) and skipped by
- * others. */
+ * (weft_frame_stats.commands_skipped), but for those that a residue accepts (entity.h); destroying
+ * twice is not counted. Entities of another world are refused by checked builds (BAD_HANDLE) and
+ * skipped by others. */
 #ifndef WEFT_COMMANDS_H
 #define WEFT_COMMANDS_H
 

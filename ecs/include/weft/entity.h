@@ -9,8 +9,14 @@
  * OUT_OF_MEMORY and LIMIT (of the world's descriptor). Arrays may have any length.
  *
  * Adding, removing and destroying move rows: pointers into columns are valid until then. A row
- * that moves keeps its values, enable bits and buffers. A destroyed entity with CLEANUP components
- * stays as a residue that has only these, until they are removed. */
+ * that moves keeps its values, enable bits and buffers.
+ *
+ * An entity is dead from the moment that it is destroyed: weft_entity_is_alive says so, its name is
+ * free, relations count it as dead, observers are told. One with CLEANUP components leaves a
+ * *residue*, which has only these: by the old handle they can be read, set and removed, queries
+ * find them, and the handle ends when the last is removed. Whatever else is asked of a residue is
+ * refused as for any dead entity: STALE_ENTITY by calls, skipped and counted as commands, left out
+ * by changes of a query. */
 #ifndef WEFT_ENTITY_H
 #define WEFT_ENTITY_H
 
@@ -100,14 +106,14 @@ WEFT_API weft_result weft_entity_create_filled(weft_world *world, weft_archetype
  * group lead to the copy. Names are copied; the Prefab tag, CLEANUP and NOT_COPIED components are
  * not. In a world with weft_component_instance_of the roots of copies of a prefab have it, with
  * `source`. `out` gets the roots (undefined after an error); may be NULL. Errors: INVALID_ARGUMENT
- * also for a residue, and for a linked group whose element 0 is not `source`. */
+ * also for a linked group whose element 0 is not `source`. */
 WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                              weft_entity *out);
 
 /* ---- destroy ---- */
 
 /* Destroys the entity and the members of its linked group. The last row of the chunk moves into the
- * gap. A residue loses all but its CLEANUP components. Errors: STALE_ENTITY for a dead entity. */
+ * gap. CLEANUP components stay, as a residue. Errors: STALE_ENTITY for a dead entity. */
 WEFT_API weft_result weft_entity_destroy(weft_world *world, weft_entity entity);
 
 /* Destroys the living entities of an array; duplicates and dead ones are skipped. Checked builds
@@ -117,13 +123,15 @@ WEFT_API weft_result weft_entity_destroy_many(weft_world *world, const weft_enti
 
 /* ---- questions ---- */
 
-/* Whether the entity exists; a residue does. Threads: any while structure does not change. */
+/* Whether the entity exists and was not destroyed: false for a residue. Threads: any while
+ * structure does not change. */
 WEFT_API bool weft_entity_is_alive(const weft_world *world, weft_entity entity);
 
-/* The archetype; null for a dead entity. Threads: as weft_entity_is_alive. */
+/* The archetype, of a residue, too; null where nothing is left. Threads: as
+ * weft_entity_is_alive. */
 WEFT_API weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity);
 
-/* Whether the entity is alive and has the component. Threads: as weft_entity_is_alive. */
+/* Whether the entity, or its residue, has the component. Threads: as weft_entity_is_alive. */
 WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
                               weft_component component);
 
@@ -188,9 +196,8 @@ WEFT_API weft_result weft_entity_read_many(const weft_world *world, const weft_e
 WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
                                      weft_component component);
 
-/* Removes a component; one that is absent is no error. A residue ends when its last
- * component is removed; components that were added to it count, too. Destroyed again, it ends when
- * no CLEANUP component is left. Errors, Cost: as weft_entity_add. */
+/* Removes a component; one that is absent is no error. A residue ends when its last component is
+ * removed. Errors, Cost: as weft_entity_add. */
 WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
 
@@ -210,8 +217,8 @@ WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entit
                                              uint32_t count, const weft_change_desc *desc);
 
 /* Moves the entity to another archetype. Components of both keep their values, new ones are zero,
- * others are removed. A residue stays one. Errors: INVALID_ARGUMENT also when a CLEANUP component
- * would be removed; for a null archetype the error that made it null. */
+ * others are removed. Errors: INVALID_ARGUMENT also when a CLEANUP component would be removed; for
+ * a null archetype the error that made it null. */
 WEFT_API weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity,
                                                weft_archetype archetype);
 

@@ -34,8 +34,7 @@ extern "C" {
 
 /* ---- declaration ---- */
 
-/* What becomes of a source whose target died. Destroyed targets with CLEANUP components count as
- * dead when their residue ends. */
+/* What becomes of a source whose target died. */
 typedef enum weft_target_death {
     WEFT_ON_TARGET_CLEAR = 0, /* its field becomes null; it keeps the component */
     WEFT_ON_TARGET_DESTROY,   /* it is destroyed, too, and its own sources after it */

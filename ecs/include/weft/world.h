@@ -218,7 +218,7 @@ WEFT_API uint64_t weft_world_hash(weft_world *world, weft_hash_kind kind);
 
 /* Counts, and bytes by category. */
 typedef struct weft_world_stats {
-    uint64_t entities; /* alive */
+    uint64_t entities; /* alive, and residues */
     uint64_t archetypes;
     uint64_t chunks;
     uint64_t slices;

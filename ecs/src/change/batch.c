@@ -290,12 +290,23 @@ weft_result weft__batch_select(weft_world *world, weft__batch *batch, const weft
     return weft__error_memory(world, what);
 }
 
+const weft__plan *weft__batch_plan(weft_world *world, const weft__batch_entry *entry,
+                                   weft__archetype *to)
+{
+    const weft__chunk *chunk = entry->chunk;
+    const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, to);
+    if (plan == NULL || !weft__is_residue(chunk) || plan->new_type_count == 0) return plan;
+    uint32_t row = entry->rows != NULL ? entry->rows[0] : entry->first;
+    weft__error_stale(world, weft__chunk_entities(chunk)[row]);
+    return NULL;
+}
+
 weft_result weft__batch_target(weft_world *world, weft__batch_entry *entry, weft__archetype *to)
 {
     if (to == NULL) return WEFT_OK;
     entry->is_kept = to == entry->chunk->archetype;
     if (entry->is_kept) return WEFT_OK;
-    entry->plan = weft__plan_obtain(world, entry->chunk->archetype, to);
+    entry->plan = weft__batch_plan(world, entry, to);
     if (entry->plan != NULL) entry->to = weft__tuple_follow(world, entry->chunk->tuple, to);
     return entry->to != NULL ? WEFT_OK : world->error->code;
 }
@@ -331,18 +342,20 @@ static void ids_free(weft_world *world, const weft__batch_entry *entry)
                                         entry->count);
 }
 
-/* Entities end, or are residues from here on, which have nothing SPARSE. */
-static bool ends(const weft__batch_entry *entry)
+static bool becomes_residue(const weft__batch_entry *entry)
 {
-    return entry->to == NULL ||
+    return entry->to != NULL &&
            (entry->to->archetype->flags & ~entry->chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
 }
 
 static void entry_close(weft_world *world, const weft__batch_entry *entry)
 {
-    if (ends(entry))
+    if (becomes_residue(entry))
+        weft__rows_retire(world, entry->chunk, entry->rows, entry->first, entry->count);
+    if (entry->to == NULL) {
         weft__sparse_forget(world, entry->chunk, entry->rows, entry->first, entry->count);
-    if (entry->to == NULL) ids_free(world, entry);
+        ids_free(world, entry);
+    }
     weft__rows_discard(world, entry->plan, entry->chunk, entry->rows, entry->first, entry->count);
     weft__rows_close(world, entry->chunk, entry->rows, entry->first, entry->count);
 }

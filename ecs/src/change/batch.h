@@ -144,6 +144,9 @@ weft_result weft__batch_select(weft_world *world, weft__batch *batch, const weft
                                uint32_t count, const char *what);
 /* Sends an entry to an archetype (NULL: the rows die; its own: nothing happens). */
 weft_result weft__batch_target(weft_world *world, weft__batch_entry *entry, weft__archetype *to);
+/* The way of an entry to an archetype; residues get nothing. NULL: error set. */
+const weft__plan *weft__batch_plan(weft_world *world, const weft__batch_entry *entry,
+                                   weft__archetype *to);
 /* Does it all. On failure nothing has changed. Call weft__batch_fini after it. */
 weft_result weft__batch_apply(weft_world *world, weft__batch *batch);
 void weft__batch_fini(weft_world *world, weft__batch *batch);

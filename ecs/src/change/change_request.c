@@ -6,6 +6,7 @@
 #include "change_request.h"
 
 #include "archetype.h"
+#include "entity_value.h"
 #include "error.h"
 #include "move_plan.h"
 #include "prefab.h"
@@ -87,6 +88,7 @@ weft_result weft__change_route_all(weft__change *change, const weft__change_requ
     for (uint32_t i = 0; i < change->part_count; i++) {
         weft__change_part *part = &change->parts[i];
         bool is_new = part->chunk->tuple != known;
+        if (!request->is_remove && weft__residue_lacks(part->chunk, request->component)) continue;
         if (is_new && !find_route(world, part->chunk->tuple, request, &plan, &to))
             return world->error->code;
         known = part->chunk->tuple;

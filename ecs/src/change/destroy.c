@@ -135,7 +135,7 @@ static __attribute__((noinline)) weft_result destroy_generally(weft_world *world
     weft_result result = weft__idle(world, "weft_entity_destroy");
     if (result != WEFT_OK) return result;
     uint32_t row;
-    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    weft__chunk *chunk = weft__living_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
     uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP;
     if ((chunk->archetype->flags & slow) != 0) return destroy_all(world, &entity, 1);

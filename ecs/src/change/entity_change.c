@@ -67,7 +67,8 @@ change_generally(weft_world *world, weft_entity entity, weft_component component
     if (result != WEFT_OK) return result;
     uint32_t row;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    if (chunk == NULL) return weft__error_stale(world, entity);
+    if (chunk == NULL || (!is_remove && weft__residue_lacks(chunk, component.id)))
+        return weft__error_stale(world, entity);
     if (weft__prefab_follows(world, chunk->archetype, component.id))
         return weft__prefab_change(world, &entity, 1,
                                    &(weft__prefab_request){.add = &component.id,
@@ -439,7 +440,7 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
     weft__archetype *to = weft__archetype_given(world, handle);
     if (to == NULL) return world->error->code;
     uint32_t row;
-    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    weft__chunk *chunk = weft__living_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
     const weft__archetype *from = chunk->archetype;
     if ((to->flags & ~from->flags & WEFT__IS_RESIDUE) != 0)
@@ -455,10 +456,6 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
                                "weft_entity_set_archetype: the archetype lacks the cleanup "
                                "component \"%s\": remove it with weft_entity_remove first",
                                type->desc.name);
-    }
-    if (((from->flags & ~to->flags) & WEFT__IS_RESIDUE) != 0) { /* a residue stays one */
-        to = weft__archetype_change(world, to, &world->builtin.residue.id, 1, NULL, 0);
-        if (to == NULL) return world->error->code;
     }
     if ((from->flags & WEFT__HAS_LINKED_GROUP) != 0 &&
         ((from->flags ^ to->flags) & WEFT__IS_PREFAB) != 0)

@@ -44,7 +44,7 @@ static weft_result entry_beside(weft_world *world, weft__batch_entry *entry, con
     if (entry->is_kept) return WEFT_OK;
     weft__archetype *to = weft__archetype_change(world, from, c->add, c->add_count, NULL, 0);
     if (to == NULL) return world->error->code;
-    entry->plan = weft__plan_obtain(world, from, to);
+    entry->plan = weft__batch_plan(world, entry, to);
     if (entry->plan != NULL)
         entry->to = weft__tuple_with_value(world, entry->chunk->tuple, to, c->addition->shared,
                                            c->addition->value);

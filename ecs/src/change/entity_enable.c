@@ -13,7 +13,7 @@ weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_compo
     if ((world->front.busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0)
         return weft__error_busy(world, "weft_entity_enable");
     uint32_t row = 0;
-    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    weft__chunk *chunk = weft__living_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
     const weft__type *known = weft__type_at(world, component);
     if (known == NULL) return weft__error_component(world, component);

@@ -59,8 +59,7 @@ weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity, c
 
 const char *weft_entity_name(const weft_world *world, weft_entity entity)
 {
-    uint32_t location;
-    if (world == NULL || !weft__directory_find(&world->directory, entity, &location)) return "";
+    if (world == NULL || !weft__entity_lives(world, entity)) return "";
     return weft__name_last(world, entity);
 }
 

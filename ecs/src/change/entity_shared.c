@@ -63,7 +63,8 @@ weft_result weft_entity_set_shared(weft_world *world, weft_entity entity, weft_c
                                     "value is NULL: give its address");
     uint32_t row = 0, index = 0;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    if (chunk == NULL) return weft__error_stale(world, entity);
+    if (chunk == NULL || weft__residue_lacks(chunk, component.id))
+        return weft__error_stale(world, entity);
     result = weft__shared_intern(&world->shared, component.id, value, &index);
     if (result != WEFT_OK) return weft__error_memory(world, "a shared value");
     result = move_to_value(world, chunk, row, component.id, index);
@@ -80,6 +81,14 @@ static weft_result set_many(weft__change *change, const weft_entity *entities, u
         weft__change_request_shared(change->world, component, value, what, &request);
     if (result != WEFT_OK) return result;
     result = weft__change_select_entities(change, entities, count, what);
+    for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
+        const weft__change_part *part = &change->parts[i];
+        const uint32_t *rows = weft__change_rows(change, part);
+        if (weft__residue_lacks(part->chunk, component.id))
+            result = weft__error_stale(
+                change->world,
+                weft__chunk_entities(part->chunk)[rows != NULL ? rows[0] : part->first]);
+    }
     result = weft__change_selected(change, result, &request);
     weft__shared_release(&change->world->shared, component.id, request.value, 1);
     return result;

@@ -18,19 +18,21 @@
 
 /* ---- one entity ---- */
 
-/* OK for an entity that may get SPARSE components: alive, and no residue. */
+/* OK for an entity that may get SPARSE components. */
 static inline weft_result entity_check(const weft_world *world, weft_entity entity)
 {
     uint32_t location = 0;
-    if (!weft__directory_find(&world->directory, entity, &location) || location == 0)
-        return weft__error_stale(world, entity);
-    if (__builtin_expect(!world->archetypes.has_residues, 1)) return WEFT_OK;
-    const weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
-    if ((chunk->archetype->flags & WEFT__IS_RESIDUE) == 0) return WEFT_OK;
-    return weft__error(world, WEFT_INVALID_ARGUMENT, entity, WEFT__NO_COMPONENT,
-                       "%s was destroyed already and is a residue, which gets no SPARSE component: "
-                       "use a living entity",
-                       weft__entity_say(world, entity).text);
+    bool is_alive = weft__directory_find(&world->directory, entity, &location) && location != 0 &&
+                    !weft__is_residue_at(world, location);
+    return is_alive ? WEFT_OK : weft__error_stale(world, entity);
+}
+
+/* OK for an entity that SPARSE components may be removed from, also what is left of one. */
+static weft_result entity_check_removal(const weft_world *world, weft_entity entity)
+{
+    uint32_t row;
+    return weft__entity_chunk(world, entity, &row) != NULL ? WEFT_OK
+                                                           : weft__error_stale(world, entity);
 }
 
 /* The next row is ready now, and was not before; false: there is none that can be. */
@@ -61,7 +63,7 @@ static __attribute__((noinline)) weft_result remove_slowly(weft_world *world, we
 {
     if (world->front.busy != 0) return weft__idle(world, "weft_entity_remove");
     if (weft__sparse_remove(world, sparse->type, entity)) return WEFT_OK;
-    return weft_entity_is_alive(world, entity) ? WEFT_OK : weft__error_stale(world, entity);
+    return entity_check_removal(world, entity);
 }
 
 weft_result weft__sparse_entity_add(weft_world *world, weft_entity handle,
@@ -256,10 +258,8 @@ static weft_result entities_check(const weft_world *world, const weft_entity *en
     weft__directory_prefetch_first(&world->directory, entities, count);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         weft__directory_prefetch(&world->directory, entities, count, i);
-        if (is_added)
-            result = entity_check(world, entities[i]);
-        else if (!weft_entity_is_alive(world, entities[i]))
-            result = weft__error_stale(world, entities[i]);
+        result =
+            is_added ? entity_check(world, entities[i]) : entity_check_removal(world, entities[i]);
     }
     return result;
 }
@@ -338,6 +338,15 @@ static weft_entity *entities_of(weft_world *world, weft_query query, const char 
     return entities;
 }
 
+/* Without those that were destroyed: they get nothing. Returns how many stay. */
+static uint64_t living_keep(const weft_world *world, weft_entity *entities, uint64_t count)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (weft__entity_lives(world, entities[i])) entities[kept++] = entities[i];
+    return kept;
+}
+
 static void all_set(weft_world *world, const weft_entity *entities, uint32_t count,
                     const weft__type *type, const void *value)
 {
@@ -355,6 +364,8 @@ weft_result weft__sparse_change_query(weft_world *world, weft_query query,
     weft_result result;
     weft_entity *entities = entities_of(world, query, change->what, &count, &result);
     if (entities == NULL) return result;
+    const uint64_t room = count;
+    if (!change->is_remove) count = living_keep(world, entities, count);
     weft__sparse_changes changes = {.remove = &change->type->id,
                                     .remove_count = change->is_remove ? 1 : 0};
     result = weft__sparse_changes_prepare(world, entities, (uint32_t)count, &change->type->id,
@@ -364,7 +375,7 @@ weft_result weft__sparse_change_query(weft_world *world, weft_query query,
         if (change->value != NULL)
             all_set(world, entities, (uint32_t)count, change->type, change->value);
     }
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, entities, count, sizeof *entities,
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, entities, room, sizeof *entities,
                _Alignof(weft_entity));
     return result;
 }

@@ -63,8 +63,8 @@ weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_entity b)
     weft_result result = weft__idle(world, "weft_entity_swap");
     if (result != WEFT_OK) return result;
     uint32_t row_a, row_b;
-    const weft__chunk *chunk_a = weft__entity_chunk(world, a, &row_a);
-    const weft__chunk *chunk_b = weft__entity_chunk(world, b, &row_b);
+    const weft__chunk *chunk_a = weft__living_chunk(world, a, &row_a);
+    const weft__chunk *chunk_b = weft__living_chunk(world, b, &row_b);
     if (chunk_a == NULL) return weft__error_stale(world, a);
     if (chunk_b == NULL) return weft__error_stale(world, b);
     if (chunk_a->tuple != chunk_b->tuple)

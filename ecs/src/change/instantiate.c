@@ -566,13 +566,8 @@ weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint3
     weft_result result = weft__idle(world, "weft_entity_instantiate");
     if (result != WEFT_OK) return result;
     uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(world, source, &row);
+    const weft__chunk *chunk = weft__living_chunk(world, source, &row);
     if (chunk == NULL) return weft__error_stale(world, source);
-    if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0)
-        return weft__error(world, WEFT_INVALID_ARGUMENT, source, WEFT__NO_COMPONENT,
-                           "weft_entity_instantiate: %s was destroyed already and is a residue: "
-                           "use a living entity",
-                           weft__entity_say(world, source).text);
     if (count == 0) return WEFT_OK;
     return weft__instantiate(world, NULL, source, count, out);
 }

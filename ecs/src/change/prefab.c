@@ -178,13 +178,17 @@ static weft__archetype *target_of(weft_world *world, weft__archetype *from,
                                   request->remove_count);
 }
 
-static weft_result part_route(weft_world *world, weft__change_part *part,
+static weft_result part_route(const weft__change *change, weft__change_part *part,
                               const weft__prefab_request *request, bool is_named)
 {
+    weft_world *world = change->world;
     weft__archetype *from = part->chunk->archetype;
     weft__archetype *to = target_of(world, from, request, is_named);
     if (to == from) return WEFT_OK;
     const weft__plan *plan = to == NULL ? NULL : weft__plan_obtain(world, from, to);
+    if (plan != NULL && weft__is_residue(part->chunk) && plan->new_type_count != 0)
+        return weft__error_stale(world,
+                                 weft__chunk_entities(part->chunk)[part_row(change, part, 0)]);
     weft__tuple *tuple = plan == NULL ? NULL : weft__tuple_follow(world, part->chunk->tuple, to);
     if (tuple == NULL) return world->error->code;
     weft__change_route(part, plan, tuple);
@@ -200,7 +204,7 @@ weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, 
     uint32_t named_count = change.part_count;
     if (result == WEFT_OK) result = weft__change_follow_groups(&change, what);
     for (uint32_t i = 0; i < change.part_count && result == WEFT_OK; i++) {
-        result = part_route(world, &change.parts[i], request, i < named_count);
+        result = part_route(&change, &change.parts[i], request, i < named_count);
         /* rows may have been reserved in a chunk that all of its rows leave: none changes whole */
         if (named_count < change.part_count) change.parts[i].is_header = false;
     }

@@ -260,22 +260,21 @@ static void close_part(weft__change *change, uint32_t number)
     weft__chunk_settle(world, part->chunk, count);
 }
 
-/* Residues have nothing SPARSE. */
-static void forget_sparse(const weft__change *change)
+static void residues_retire(const weft__change *change)
 {
     for (uint32_t i = 0; i < change->part_count; i++) {
         const weft__change_part *part = &change->parts[i];
         const weft__plan *plan = part->plan;
         if (plan != NULL && (plan->to->flags & ~plan->from->flags & WEFT__IS_RESIDUE) != 0)
-            weft__sparse_forget(change->world, part->chunk, weft__change_rows(change, part),
-                                part->first, part->count);
+            weft__rows_retire(change->world, part->chunk, weft__change_rows(change, part),
+                              part->first, part->count);
     }
 }
 
 void weft__change_apply(weft__change *change)
 {
     weft_world *world = change->world;
-    if (world->types.sparse != NULL) forget_sparse(change);
+    residues_retire(change);
     for (uint32_t i = 0; i < change->part_count; i++)
         if (moves(&change->parts[i])) copy_part(change, &change->parts[i]);
     for (uint32_t i = 0; i < change->part_count; i++) {

@@ -378,16 +378,19 @@ static bool becomes_residue(const weft__fold_group *group, const weft__fold_touc
            (group->to->flags & ~touched->chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
 }
 
-/* The dead lose their SPARSE components, residues as well. Owner. */
-static void forget_sparse(const weft__fold *fold)
+/* The dead lose their SPARSE components, and residues are dead. Owner. */
+static void rows_retire(const weft__fold *fold)
 {
+    weft_world *world = fold->playback->world;
     for (uint32_t i = 0; i < fold->group_count; i++) {
         const weft__fold_group *group = &fold->groups[i];
         const weft__fold_touched *touched = &fold->touched[group->touched];
         if (touched->chunk == NULL) continue;
-        if (group->end == WEFT__FOLD_DIE || becomes_residue(group, touched))
-            weft__sparse_forget(fold->playback->world, touched->chunk, fold->rows + group->first, 0,
-                                group->count);
+        const uint32_t *rows = fold->rows + group->first;
+        if (becomes_residue(group, touched))
+            weft__rows_retire(world, touched->chunk, rows, 0, group->count);
+        else if (group->end == WEFT__FOLD_DIE)
+            weft__sparse_forget(world, touched->chunk, rows, 0, group->count);
     }
 }
 
@@ -401,7 +404,7 @@ weft_result weft__fold_move(weft__fold *fold)
         weft__fold_for(fold, WEFT__PLAYBACK_COPY, copy_part, fold->task_count);
         for (uint32_t i = 0; fold->has_enables && i < fold->task_count; i++)
             weft__fold_enables(fold, &fold->tasks[i]);
-        if (world->types.sparse != NULL) forget_sparse(fold);
+        if (world->types.sparse != NULL || world->archetypes.has_residues) rows_retire(fold);
         fold->are_freed = free_few(fold);
         weft__fold_for(fold, WEFT__PLAYBACK_CLOSE, close_part, fold->touched_count);
         for (uint32_t i = 0; i < fold->touched_count; i++) {

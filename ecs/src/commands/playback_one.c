@@ -127,6 +127,17 @@ static bool is_missed(const weft_world *world, weft_entity entity, const weft__c
            !weft_entity_has(world, entity, weft__component(world, command->subject));
 }
 
+/* Whether a command does something to its target: what is left of a destroyed entity loses
+ * components, and keeps those that it has. */
+static bool is_accepted(const weft_world *world, weft_entity entity, const weft__command *command)
+{
+    uint32_t row;
+    if (weft_entity_is_alive(world, entity)) return true;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    return chunk != NULL && command->op != WEFT__COMMAND_SET_NAME &&
+           (command->op == WEFT__COMMAND_REMOVE || !weft__residue_lacks(chunk, command->subject));
+}
+
 static weft_result play(weft__playback *playback, const weft__command_segment *segment,
                         weft__command *command)
 {
@@ -134,7 +145,7 @@ static weft_result play(weft__playback *playback, const weft__command_segment *s
     if (command->op >= WEFT__COMMAND_QUERY_ADD) return play_query(playback->world, command);
     weft_entity entity = weft__playback_resolve(playback, segment, command->entity);
     if (command->op == WEFT__COMMAND_CREATE) return play_create(playback, entity, command);
-    if (!weft_entity_is_alive(playback->world, entity) ||
+    if (!is_accepted(playback->world, entity, command) ||
         is_missed(playback->world, entity, command)) {
         playback->result.skipped++;
         return WEFT_OK;

@@ -144,7 +144,7 @@ static weft_result play_shared(reading *r)
          advance(r)) {
         uint32_t row;
         const weft__chunk *chunk = target_of(r, &r->entities[count], &row);
-        if (chunk == NULL) {
+        if (chunk == NULL || weft__residue_lacks(chunk, subject)) {
             r->playback->result.skipped++;
             continue;
         }
@@ -170,11 +170,6 @@ static weft_entity source_of(const reading *r)
     return weft__playback_resolve(r->playback, segment_of(r), source);
 }
 
-static bool is_residue(const weft__chunk *chunk)
-{
-    return (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
-}
-
 static weft_result play_instances(reading *r)
 {
     weft__playback *playback = r->playback;
@@ -187,8 +182,7 @@ static weft_result play_instances(reading *r)
         weft_entity own = source_of(r);
         if (memcmp(&own, &source, sizeof own) != 0) break;
     }
-    const weft__chunk *chunk = weft__entity_chunk(playback->world, source, &row);
-    if (chunk == NULL || is_residue(chunk)) {
+    if (weft__living_chunk(playback->world, source, &row) == NULL) {
         playback->result.skipped += count;
         return WEFT_OK;
     }

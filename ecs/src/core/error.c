@@ -94,6 +94,13 @@ weft_result weft__error_stale(const weft_world *world, weft_entity entity)
                            "use handles that this world gave",
                            entity.index, entity.version, world->desc.name,
                            weft__entity_tag(entity.index), world->desc.entity_tag);
+    uint32_t location = 0;
+    if (weft__directory_find(&world->directory, entity, &location) &&
+        weft__is_residue_at(world, location))
+        return weft__error(world, WEFT_STALE_ENTITY, entity, WEFT__NO_COMPONENT,
+                           "entity %s was destroyed and is a residue: only its CLEANUP components "
+                           "can be read, set and removed: use a living entity",
+                           weft__entity_say(world, entity).text);
     return weft__error(world, WEFT_STALE_ENTITY, entity, WEFT__NO_COMPONENT,
                        "entity %s is not alive in world \"%s\" (null, destroyed, deferred, or "
                        "of another world): check weft_entity_is_alive before use",

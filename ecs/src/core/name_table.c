@@ -78,8 +78,7 @@ static name_entry *slot_of(const struct weft__names *names, uint32_t index)
 
 static bool is_kept(const weft_world *world, const name_entry *entry)
 {
-    uint32_t location;
-    return entry->text != 0 && weft__directory_find(&world->directory, entry->entity, &location);
+    return entry->text != 0 && weft__entity_lives(world, entry->entity);
 }
 
 static void entry_link(struct weft__names *names, name_entry *entry, uint32_t number)

@@ -4,6 +4,7 @@
 #ifndef WEFT_WORLD_STATE_H
 #define WEFT_WORLD_STATE_H
 
+#include "archetype_state.h"
 #include "bits.h"
 #include "component_type.h"
 #include "directory.h"
@@ -231,6 +232,23 @@ static inline const weft__type *weft__type_at(const weft_world *world, weft_comp
 static inline bool weft__type_is_residue_tag(const weft_world *world, const weft__type *type)
 {
     return type->id == world->builtin.residue.id;
+}
+
+/* Whether a location is that of a residue: what is left of a destroyed entity. */
+static inline bool weft__is_residue_at(const weft_world *world, uint32_t location)
+{
+    if (__builtin_expect(!world->archetypes.has_residues || location == 0, 1)) return false;
+    const weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
+    return (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
+}
+
+/* Whether an entity is alive: it exists, in its place or without one yet, and was not destroyed.
+ * Any thread while no thread changes structure. */
+static inline bool weft__entity_lives(const weft_world *world, weft_entity entity)
+{
+    uint32_t location = 0;
+    return weft__directory_find(&world->directory, entity, &location) &&
+           !weft__is_residue_at(world, location);
 }
 
 static inline weft_archetype weft__archetype_handle(const weft_world *world, uint32_t id)

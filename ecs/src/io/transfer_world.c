@@ -340,8 +340,8 @@ static void source_end(weft__transfer *t, const weft__change_part *part)
 static void commit(weft__transfer *t, const weft_transfer_desc *desc)
 {
     ids_give(t);
-    sources_mark(t);
     names_move(t);
+    sources_mark(t);
     for (uint32_t i = t->entity_parts; i < t->change.part_count; i++)
         weft__transfer_sparse_commit(t, i);
     for (uint32_t i = 0; i < t->change.part_count; i++) weft__transfer_settle(t, i);

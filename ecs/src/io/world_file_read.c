@@ -495,12 +495,14 @@ static void names_read(weft__world_reader *r, bool is_applied)
     for (uint32_t i = 0; i < count && r->result == WEFT_OK; i++) {
         char name[256];
         weft_entity entity = {0};
+        uint32_t location;
         get(r, &entity, sizeof entity);
         entity.index ^= r->world->directory.tag_bits;
         text_read(r, name, 1);
-        if (!weft_entity_is_alive(r->world, entity))
+        if (!weft__directory_find(&r->world->directory, entity, &location))
             weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name of a dead entity");
-        if (is_applied) weft_entity_set_name(r->world, entity, name);
+        if (is_applied && weft__entity_lives(r->world, entity))
+            weft_entity_set_name(r->world, entity, name);
     }
 }
 

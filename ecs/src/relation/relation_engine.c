@@ -49,7 +49,7 @@ static bool deaths_take(const settling *s)
 /* ---- dead targets ---- */
 
 /* Notes the targets whose own edge went: what is below them may have another depth. (One that lost
- * the relation alone keeps its depth and is found by it; a residue has neither.) */
+ * the relation alone keeps its depth and is found by it; one that got an archetype has neither.) */
 static bool lost_take(weft__relation *relation)
 {
     weft_world *world = relation->world;
@@ -105,37 +105,15 @@ static void orphans_clear(const weft__relation *relation)
     }
 }
 
-/* Whether some sources have CLEANUP components. */
-static bool has_cleanup(const weft__relation *relation)
-{
-    const weft__component_list *list =
-        weft__component_list_at(relation->world, relation->component);
-    uint32_t flags = 0;
-    for (uint32_t i = 0; i < list->count; i++)
-        flags |= relation->world->archetypes.at[list->entries[i].archetype]->flags;
-    return (flags & WEFT__HAS_CLEANUP) != 0;
-}
-
-/* Whether an entity stays as a residue when it is destroyed: what is below it is no orphan. */
-static bool is_kept(const weft__relation *relation, weft_entity entity)
-{
-    uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(relation->world, entity, &row);
-    return chunk != NULL && (chunk->archetype->flags & WEFT__HAS_CLEANUP) != 0;
-}
-
 /* Orphans die, and all below them: their lists go at once, level by level. */
 static weft_result orphans_destroy(weft__relation *relation)
 {
     weft_world *world = relation->world;
     weft__entity_list *victims = &relation->orphans;
     uint64_t sources = relation->stats.sources;
-    bool may_keep = has_cleanup(relation);
-    for (uint32_t i = 0; i < victims->count; i++) {
-        if (may_keep && is_kept(relation, victims->items[i])) continue;
+    for (uint32_t i = 0; i < victims->count; i++)
         if (!weft__target_take(relation, victims->items[i], victims))
             return weft__error_memory(world, "destruction of the sources of a relation");
-    }
     if (victims->count > sources / 2) relation->is_broken = true; /* less is left than went */
     return weft_entity_destroy_many(world, victims->items, victims->count);
 }

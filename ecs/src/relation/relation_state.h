@@ -196,7 +196,10 @@ static inline uint32_t weft__living_version(const weft_world *world, uint32_t in
     if (block == NULL) return 0;
     uint32_t version = (uint32_t)(at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]) >>
                                   32); /* relaxed: the world is idle */
-    return (version & 1) != 0 ? version : 0;
+    if ((version & 1) == 0) return 0;
+    if (__builtin_expect(!world->archetypes.has_residues, 1)) return version;
+    weft_entity entity = {index ^ world->directory.tag_bits, version};
+    return weft__entity_lives(world, entity) ? version : 0;
 }
 
 /* The first change of a bucket of a page; page_end: of none. */

@@ -14,8 +14,7 @@
 
 bool weft_entity_is_alive(const weft_world *world, weft_entity entity)
 {
-    uint32_t location;
-    return world != NULL && weft__directory_find(&world->directory, entity, &location);
+    return world != NULL && weft__entity_lives(world, entity);
 }
 
 weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity)

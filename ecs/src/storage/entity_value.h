@@ -23,6 +23,27 @@ static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_enti
     return chunk;
 }
 
+/* Whether the rows of a chunk are what is left of destroyed entities. */
+static inline bool weft__is_residue(const weft__chunk *chunk)
+{
+    return (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
+}
+
+/* Whether the rows of a chunk are residues that lack a component: then they never get it. */
+static inline bool weft__residue_lacks(const weft__chunk *chunk, uint32_t component)
+{
+    return __builtin_expect(weft__is_residue(chunk), 0) &&
+           weft__archetype_find(chunk->archetype, component) == WEFT__NONE;
+}
+
+/* As weft__entity_chunk; NULL also for what is left of a destroyed entity, which is dead. */
+static inline weft__chunk *weft__living_chunk(const weft_world *world, weft_entity entity,
+                                              uint32_t *row)
+{
+    weft__chunk *chunk = weft__entity_chunk(world, entity, row);
+    return chunk == NULL || weft__is_residue(chunk) ? NULL : chunk;
+}
+
 /* The same for entities of an array, one after the other: neighbours of the array that have
  * neighbouring indices mostly have neighbouring rows, as the chunk says. `before` had row *row of
  * `known`, NULL: it is not known. */

@@ -342,6 +342,19 @@ void weft__sparse_forget_rows(weft_world *world, const weft__chunk *chunk, const
             weft__sparse_remove(world, type, entities[rows != NULL ? rows[i] : first + i]);
 }
 
+void weft__rows_retire(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
+                       uint32_t first, uint32_t count)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = entities[rows != NULL ? rows[i] : first + i].index;
+        weft__entity_block *block =
+            weft__directory_block(&world->directory, index ^ world->directory.tag_bits);
+        at_store_rlx(&block->x_had_deaths, 1u); /* relaxed: idle */
+    }
+    weft__sparse_forget(world, chunk, rows, first, count);
+}
+
 /* ---- files, snapshots, transfers ---- */
 
 bool weft__sparse_reserve_all(weft_world *world, const weft__type *type)

@@ -161,6 +161,10 @@ static inline void weft__sparse_forget(weft_world *world, const weft__chunk *chu
         weft__sparse_forget_rows(world, chunk, rows, first, count);
 }
 
+/* Rows become residues: they are dead from here on, and have nothing SPARSE. */
+void weft__rows_retire(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
+                       uint32_t first, uint32_t count);
+
 /* ---- for files, snapshots and transfers: rows and slots apart ---- */
 
 /* Slots for all entities that there may be without more blocks of the directory. False: no

@@ -180,7 +180,7 @@ PyObject *weft_py_entity_read(World *self, PyObject *arguments)
     weft_component component;
     weft_world *world = subject(self, arguments, READS, &entity, &component);
     if (world == NULL || !weft_py_is_plain(self, component, 0)) return NULL;
-    if (!weft_entity_is_alive(world, entity)) return weft_py_fail(NULL, WEFT_STALE_ENTITY);
+    if (weft_entity_archetype(world, entity).id == 0) return weft_py_fail(NULL, WEFT_STALE_ENTITY);
     const void *value = weft_entity_read(world, entity, component);
     if (value == NULL) Py_RETURN_NONE;
     return PyByteArray_FromStringAndSize(value, (Py_ssize_t)weft_py_size(self, component));

@@ -148,8 +148,8 @@ static bool find_entity(const weft__session *session, const weft__request *reque
                         weft_entity *out)
 {
     char name[64];
-    if (weft__request_entity(request, "entity", out))
-        return weft_entity_is_alive(session->world, *out);
+    if (weft__request_entity(request, "entity", out)) /* what is left of a dead one, too */
+        return weft_entity_archetype(session->world, *out).id != 0;
     if (!weft__request_text(request, "name", name, sizeof name) || name[0] == '\0') return false;
     *out = weft_entity_find(session->world, name);
     return !weft_entity_is_null(*out);
