@@ -29,6 +29,9 @@
 #include "query_match.h"
 #include "slice_ops.h"
 
+/* versions */
+#include "version_renewal.h"
+
 /* relations */
 #include "relation_engine.h"
 

@@ -30,6 +30,8 @@ typedef struct weft__plan weft__plan;
 #define WEFT__HIDES_TABLES 0
 #endif
 
+struct weft__renewal;
+
 /* Data of other parts that lives and dies with the world. Destroyed in this order, before the
  * storage. */
 typedef enum weft__extension_slot {
@@ -70,6 +72,8 @@ typedef struct weft__extension {
     void (*runs_visit)(const void *data, void (*visit)(void *user, const weft__kept_run *run),
                        void *user);
     void (*runs_take)(void *data);
+    /* Renews change versions that `data` holds (version_renewal.h); NULL: it holds none. */
+    void (*renew)(void *data, struct weft__renewal *renewal);
 } weft__extension;
 
 enum {
@@ -172,6 +176,9 @@ typedef struct weft__world_front {
     /* hot */
     _Alignas(64) uint32_t version; /* change version, never 0 */
     uint32_t frame;                /* WEFT__FRAME_*; set by the scheduler */
+    uint32_t renewed;              /* version at the last renewal (version_renewal.h) ... */
+    uint64_t renewal;              /* and its number; put back with the versions */
+    uint64_t renewals;             /* made so far */
     uint64_t structure_version;    /* +1 on every change of a row count, chunk list or tuple */
     weft__host host;               /* host.h */
     weft__clock clock;
@@ -191,6 +198,13 @@ typedef struct weft__world_front {
 static inline weft__world_front *weft__front(const weft_world *world)
 {
     return (weft__world_front *)(uintptr_t)world;
+}
+
+/* Later writes get a newer version. Owner. */
+static inline void weft__version_advance(weft_world *world)
+{
+    weft__world_front *front = weft__front(world);
+    if (++front->version == 0) front->version = 1;
 }
 
 /* The id of a component of this world; WEFT__NONE, which no archetype has, for any other handle. */

@@ -266,8 +266,12 @@ WEFT_API weft_result weft_world_clear_references(weft_world *world, uint64_t *cl
 /* ---- change versions ---- */
 
 /* The change version of the world: a counter that each system of a step and
- * weft_world_advance_change_version raise. It wraps, and is never 0. Writes stamp it; pass it later
- * to weft_query_filter_changed. Threads: owner. */
+ * weft_world_advance_change_version raise. It wraps, and is never 0. Writes stamp it; pass it
+ * later to weft_query_filter_changed. What weft keeps of versions (systems, filters, observers,
+ * relations, snapshots) is right for ever. One that the program keeps is good until 2^30 more
+ * have passed (5 hours of 1,000 systems at 60 steps a second): take another before, or pass 0.
+ * After that what did not change may count as changed, and after 2^31 changes are missed.
+ * Threads: owner. */
 WEFT_API uint32_t weft_world_change_version(const weft_world *world);
 
 /* Raises the change version by one: later writes count as changes since the old one. Returns the

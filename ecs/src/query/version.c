@@ -11,6 +11,7 @@
 #include "error.h"
 #include "query_state.h"
 #include "sparse.h"
+#include "version_renewal.h"
 
 uint32_t weft_world_change_version(const weft_world *world)
 {
@@ -23,8 +24,9 @@ uint32_t weft_world_advance_change_version(weft_world *world)
     const char *advice = "the step gives each system its version: call it between steps";
     if (weft__refuse_systems(world, "weft_world_advance_change_version", advice) != WEFT_OK)
         return 0;
-    uint32_t old = world->front.version++;
-    if (world->front.version == 0) world->front.version = 1;
+    uint32_t old = world->front.version;
+    weft__version_advance(world);
+    weft__versions_check(world);
     return old;
 }
 

@@ -238,6 +238,6 @@ weft_result weft_relation_settle(weft_world *world)
     if (result != WEFT_OK) return result;
     result = weft__relations_settle_all(world, world->front.host.context, true);
     weft__host_end(world);
-    if (++world->front.version == 0) world->front.version = 1; /* what was seen is spent */
+    weft__version_advance(world); /* what was seen is spent */
     return result;
 }

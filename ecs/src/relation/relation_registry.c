@@ -62,6 +62,14 @@ static void relations_suspect(void *data, const void *state)
     for (uint32_t i = 0; i < relations->count; i++) relations->at[i]->is_suspect = true;
 }
 
+/* Of chunks whose versions a renewal changes: slices that are as mirrored stay so. */
+static void relations_renew(void *data, struct weft__renewal *renewal)
+{
+    const weft__relations *relations = data;
+    for (uint32_t i = 0; i < relations->count && renewal->is_put; i++)
+        weft__relation_renew(relations->at[i], renewal);
+}
+
 static weft__relations *relations_obtain(weft_world *world)
 {
     weft__relations *relations = weft__relations_of(world);
@@ -69,8 +77,11 @@ static weft__relations *relations_obtain(weft_world *world)
     relations = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, 1, sizeof *relations, 8);
     if (relations == NULL) return NULL;
     relations->world = world;
-    world->front.extensions[WEFT__EXTENSION_RELATIONS] = (weft__extension){
-        .data = relations, .destroy = relations_destroy, .state_put = relations_suspect};
+    world->front.extensions[WEFT__EXTENSION_RELATIONS] =
+        (weft__extension){.data = relations,
+                          .destroy = relations_destroy,
+                          .state_put = relations_suspect,
+                          .renew = relations_renew};
     return relations;
 }
 

@@ -508,6 +508,32 @@ static void remember(weft__relation *relation, bool is_spent)
     }
 }
 
+/* A word of a mirror, and the version of the world that it is compared with. */
+static uint32_t seen_renewed(const weft__renewal *renewal, uint32_t seen, uint32_t version)
+{
+    return seen == version ? weft__renewed(renewal, seen) : 0;
+}
+
+void weft__relation_renew(weft__relation *relation, const weft__renewal *renewal)
+{
+    const weft_world *world = relation->world;
+    const weft__component_list *list = weft__component_list_at(world, relation->component);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
+        for (uint32_t c = 0; c < archetype->chunk_count; c++) {
+            const weft__chunk *chunk = archetype->chunks[c];
+            const weft_a32 *x_versions = weft__chunk_versions(chunk, list->entries[i].place.type);
+            weft__mirror *m =
+                chunk->id < relation->mirror_end ? relation->mirrors[chunk->id] : NULL;
+            if (m == NULL) continue;
+            m->order_seen = seen_renewed(renewal, m->order_seen, chunk->order_version);
+            for (uint32_t s = 0; s < m->slice_count && s < chunk->layout->slice_count; s++)
+                m->seen[s] =
+                    seen_renewed(renewal, m->seen[s], at_load_rlx(&x_versions[s])); /* rlx: idle */
+        }
+    }
+}
+
 void weft__relation_seal(weft__relation *relation)
 {
     if (relation->has_hot) remember(relation, true);

@@ -16,8 +16,9 @@ weft__chunk_pair weft__chunk_pair_make(const weft__chunk *chunk, const weft__sna
         saved = NULL;
     weft__chunk_pair pair = {.chunk = chunk, .saved = saved, .common = common};
     if (saved == NULL) return pair;
+    pair.is_comparable = snapshot->renewal == snapshot->world->front.renewal;
     pair.is_all_common = snapshot->version == common;
-    pair.has_same_rows = saved->count == chunk->count &&
+    pair.has_same_rows = pair.is_comparable && saved->count == chunk->count &&
                          saved->order_version == chunk->order_version &&
                          weft__version_is_before(saved->order_version, common);
     return pair;
@@ -38,6 +39,7 @@ bool weft__slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice)
 bool weft__chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type)
 {
     uint32_t count = pair->saved->slice_count;
+    if (!pair->is_comparable) return false;
     const weft_a32 *x_versions = weft__chunk_versions(pair->chunk, type);
     bool is_same =
         memcmp(x_versions, weft__saved_versions(pair, type), count * sizeof x_versions[0]) == 0;

@@ -12,6 +12,8 @@ typedef struct weft__chunk_pair {
     const weft__chunk *chunk;
     const weft__snapshot_chunk *saved; /* of the same serial, archetype, size class; or NULL */
     uint32_t common;                   /* equal versions before this one mean the same ... */
+    bool is_comparable;                /* no renewal of versions lies between the two; else none
+                                          means the same */
     bool is_all_common;                /* ... and all that the snapshot has are before it */
     bool has_same_rows;                /* no row came, went or moved */
 } weft__chunk_pair;
@@ -41,7 +43,7 @@ static inline bool weft__slice_has_same_values(const weft__chunk_pair *pair, uin
                                                uint32_t slice)
 {
     uint32_t version = at_plain(&weft__chunk_versions(pair->chunk, type)[slice]);
-    return at_plain(&weft__saved_versions(pair, type)[slice]) == version &&
+    return pair->is_comparable && at_plain(&weft__saved_versions(pair, type)[slice]) == version &&
            weft__version_is_before(version, pair->common);
 }
 /* The same of all slices of a chunk with the same rows. */

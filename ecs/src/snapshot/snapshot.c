@@ -8,6 +8,7 @@
 #include "format.h"
 #include "lent.h"
 #include "snapshot_check.h"
+#include "version_renewal.h"
 
 #include <string.h>
 
@@ -322,6 +323,8 @@ static weft_result take(taking *t, weft__timelines *timelines)
     snapshot->steps = world->front.clock.steps;
     snapshot->time = world->front.clock.time;
     snapshot->dt = world->front.clock.dt;
+    snapshot->renewed = world->front.renewed;
+    snapshot->renewal = world->front.renewal;
     if (t->previous != NULL)
         t->common = weft__timeline_common(timelines, t->previous->timeline, t->previous->version);
     bool is_done = weft__past_keep(timelines, &snapshot->past) && copy_world(t);
@@ -350,10 +353,11 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
         timelines == NULL ? NULL
                           : weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *snapshot, 8);
     if (snapshot == NULL) return weft__error_memory(world, "weft_snapshot_take");
+    weft__versions_check(world);
     taking t = {.snapshot = snapshot, .previous = previous};
     result = take(&t, timelines);
     if (result != WEFT_OK) return result;
-    weft_world_advance_change_version(world); /* later writes get newer versions than any copied */
+    weft__version_advance(world); /* later writes get newer versions than any copied */
     snapshot->version = world->front.version;
     snapshot->next = timelines->snapshots;
     timelines->snapshots = snapshot;

@@ -415,6 +415,8 @@ static void put_all(restoring *r)
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;
     world->front.version = snapshot->version;
+    world->front.renewed = snapshot->renewed;
+    world->front.renewal = snapshot->renewal;
     weft__spares_forget_versions(world);
     world->quick.run_rows = 0; /* the world comes to these versions once more */
     world->front.clock.steps = snapshot->steps;

@@ -68,6 +68,8 @@ struct weft_snapshot {
     weft_snapshot *next;      /* of the world, see weft__timelines */
     weft__timeline *timeline; /* held */
     uint32_t version;         /* the world's, after taking it */
+    uint32_t renewed;         /* the world's: where its versions ... */
+    uint64_t renewal;         /* were renewed last */
     uint64_t steps;           /* the world's clock */
     double time;
     float dt;

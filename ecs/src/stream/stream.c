@@ -8,6 +8,7 @@
 #include "stream_load.h"
 #include "stream_room.h"
 #include "stream_step.h"
+#include "version_renewal.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,6 +71,25 @@ static void shared_visit(const void *data,
                 visit(user, streams->section.id, stream->sections[i].index);
 }
 
+/* What came is known by the order versions of its chunks. */
+static void streams_renew(void *data, struct weft__renewal *renewal)
+{
+    const weft__streams *streams = data;
+    const weft__chunk_table *chunks = &streams->world->chunks;
+    for (const weft_stream *stream = streams->first; stream != NULL && renewal->is_put;
+         stream = stream->next)
+        for (uint32_t i = 0; i < stream->front.header.section_count; i++) {
+            const weft__loaded *loaded = &stream->sections[i].loaded;
+            for (uint32_t c = 0; c < loaded->chunk_count; c++) {
+                weft__loaded_chunk *known = &loaded->chunks[c];
+                const weft__chunk *chunk = known->id < chunks->end ? chunks->at[known->id] : NULL;
+                bool is_same = chunk != NULL && chunk->serial == known->serial &&
+                               chunk->order_version == known->version;
+                known->version = is_same ? weft__renewed(renewal, known->version) : 0;
+            }
+        }
+}
+
 /* Those of the world, made when there are none; NULL: error set. */
 static weft__streams *streams_obtain(weft_world *world)
 {
@@ -85,8 +105,11 @@ static weft__streams *streams_obtain(weft_world *world)
         weft__stream_free(world, streams, 1, sizeof *streams);
         return NULL;
     }
-    world->front.extensions[WEFT__EXTENSION_STREAMS] = (weft__extension){
-        .data = streams, .destroy = streams_destroy, .shared_visit = shared_visit};
+    world->front.extensions[WEFT__EXTENSION_STREAMS] =
+        (weft__extension){.data = streams,
+                          .destroy = streams_destroy,
+                          .shared_visit = shared_visit,
+                          .renew = streams_renew};
     return streams;
 }
 

@@ -292,12 +292,6 @@ static void blocks_publish(weft__load *load)
 }
 
 /* Rows that come or move later are told apart by their version. */
-static void version_advance(weft_world *world)
-{
-    world->front.version++;
-    if (world->front.version == 0) world->front.version = 1;
-}
-
 weft_result weft__load_publish(weft_stream *stream, uint32_t section)
 {
     weft__stream_section *s = &stream->sections[section];
@@ -307,7 +301,7 @@ weft_result weft__load_publish(weft_stream *stream, uint32_t section)
     for (uint32_t i = 0; i < load->loaded.chunk_count; i++) chunk_publish(load, i);
     blocks_publish(load);
     names_give(stream->world, load);
-    version_advance(stream->world);
+    weft__version_advance(stream->world);
     s->loaded = load->loaded;
     weft__stream_free(stream->world, s->loaded.names, s->loaded.name_bytes, 1);
     s->loaded.names = NULL;

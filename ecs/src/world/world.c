@@ -158,7 +158,7 @@ static weft_result storage_init(weft_world *world)
                      !desc->without_huge_pages);
     weft__shared_init(&world->shared, &world->memory);
     weft__chunks_init(world);
-    world->front.version = 1;
+    world->front.version = world->front.renewed = 1;
     world->types.near[0].key = 1; /* all zero would be the key of the null component */
     world->front.structure_version = 1;
     weft_result result = weft__queries_create(world);

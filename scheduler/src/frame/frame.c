@@ -339,6 +339,7 @@ static inline weft_result step(weft_world *world, float dt)
     if (scheduler != NULL && result == WEFT_OK) result = weft__host_begin(world, "weft_world_step");
     if (result != WEFT_OK) return result;
     clock_advance(world, dt);
+    weft__versions_check(world);
     if (scheduler == NULL) return cycle; /* no systems */
     begin_step(scheduler);
     weft__scheduler_fail(scheduler, cycle);
@@ -422,6 +423,7 @@ weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
     if (result == WEFT_OK) result = weft__schedule_prepare(scheduler);
     if (result == WEFT_OK) result = weft__host_begin(world, "weft_system_run");
     if (result != WEFT_OK) return result;
+    weft__versions_check(world);
     begin_step(scheduler);
     weft__scheduler_fail(scheduler, cycle);
     result = end_step(scheduler, run_alone(scheduler, system, dt));

@@ -159,3 +159,15 @@ void weft__runs_take(void *data)
     for (uint32_t i = 0; i < scheduler->system_capacity; i++)
         if (scheduler->systems[i] != NULL) weft__system_takes_run(scheduler->systems[i]);
 }
+
+void weft__run_state_renew(void *data, struct weft__renewal *renewal)
+{
+    weft__scheduler *scheduler = data;
+    scheduler->is_restored |= renewal->is_put; /* observers compare all once */
+    for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
+        weft__system *system = scheduler->systems[i];
+        if (system == NULL) continue;
+        weft__renew_seen(renewal, &system->context.since);
+        weft__renew_seen(renewal, &system->context.stamp); /* its next `since` */
+    }
+}

@@ -8,6 +8,7 @@
 #define WEFT_RUN_STATE_H
 
 #include "scheduler_state.h"
+#include "version_renewal.h"
 
 #include <stdbool.h>
 
@@ -17,6 +18,8 @@ bool weft__run_state_keep(const void *data, void **state);
  */
 void weft__run_state_put(void *data, const void *state);
 void weft__run_state_drop(const void *data, void *state);
+/* What systems have seen, at a renewal of versions. */
+void weft__run_state_renew(void *data, struct weft__renewal *renewal);
 
 /* Systems and groups with a rate, and timers. */
 void weft__runs_visit(const void *data, void (*visit)(void *user, const weft__kept_run *run),

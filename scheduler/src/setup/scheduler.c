@@ -100,7 +100,8 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
                                   .state_put = weft__run_state_put,
                                   .state_drop = weft__run_state_drop,
                                   .runs_visit = weft__runs_visit,
-                                  .runs_take = weft__runs_take};
+                                  .runs_take = weft__runs_take,
+                                  .renew = weft__run_state_renew};
             weft__hash_log_obey(scheduler);
             return scheduler;
         }
