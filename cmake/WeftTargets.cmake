@@ -48,7 +48,7 @@ endif()
 add_library(weft_flags INTERFACE)
 # Descriptors say what differs from the default, which is zero: missing initialisers are meant.
 target_compile_options(weft_flags INTERFACE
-    ${WEFT_OPTIMISE} -ffp-contract=off -fno-omit-frame-pointer ${WEFT_DEBUG_INFO} -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
+    ${WEFT_OPTIMISE} -ffp-contract=off -fno-fast-math -fno-omit-frame-pointer ${WEFT_DEBUG_INFO} -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
     $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wundef -Wstrict-prototypes
         -Wmissing-prototypes -Wvla -Wdouble-promotion -Wswitch-enum -Wwrite-strings
         -Wno-missing-field-initializers>

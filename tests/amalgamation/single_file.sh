@@ -32,6 +32,9 @@ for compiler in "$cxx" g++ clang++; do
     "$compiler" -std=c++17 $warnings header.cpp || { echo "FAILED: $compiler, weft.h as C++17"; exit 1; }
 done
 
+! "$cc" -ffast-math -fsyntax-only weft.c 2>fast || { echo "FAILED: -ffast-math is not refused"; exit 1; }
+grep -q 'without -ffast-math' fast || { echo "FAILED: it is not said why -ffast-math is refused"; exit 1; }
+
 sed 's|<weft/weft.h>|"weft.h"|' "$source/tests/consumer/consumer.c" >app.c
 "$cc" -O0 -fPIC -c weft.c # as the docs say, but without the half minute of -O2
 "$cc" app.c weft.o -lpthread -o app

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cpus.c: the control-group quota out of made-up /proc and /sys trees. */
+/* test_cpus.c: the control-group quota out of made-up /proc and /sys trees, and affinity masks of
+ * machines that are not here. */
 #include "check.h"
 #include "cpus.h"
 
 #include <criterion/criterion.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static char root[64];
@@ -39,6 +42,44 @@ static void stop(void)
     char command[128];
     snprintf(command, sizeof command, "rm -rf '%s'", root);
     CHECK_I64(system(command), 0);
+}
+
+/* Stands in for that of libc: a kernel that may have 2,048 CPUs, of which three can be used. */
+static bool is_large;
+static const size_t large_cpus[] = {5, 1030, 2000};
+
+int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *mask)
+{
+    if (!is_large) {
+        long got = syscall(SYS_sched_getaffinity, process, bytes, mask);
+        if (got >= 0) memset((char *)mask + got, 0, bytes - (size_t)got);
+        return got >= 0 ? 0 : -1;
+    }
+    if (bytes < 2048 / 8) return -1;
+    memset(mask, 0, bytes);
+    for (size_t i = 0; i < 3; i++) CPU_SET_S(large_cpus[i], bytes, mask);
+    return 0;
+}
+
+static size_t pinned;
+
+int sched_setaffinity(pid_t process, size_t bytes, const cpu_set_t *mask)
+{
+    (void)process;
+    for (pinned = 0; pinned < bytes * 8 && !CPU_ISSET_S(pinned, bytes, mask);) pinned++;
+    return 0;
+}
+
+Test(cpus, machines_with_more_than_1024_possible_cpus_are_used_whole)
+{
+    is_large = true;
+    uint32_t quota = weft__cpus_quota("");
+    CHECK_U64(weft__cpus_usable(), quota != 0 && quota < 3 ? quota : 3);
+    for (uint32_t i = 0; i < 6; i++) {
+        weft__cpus_pin_self(i);
+        CHECK_U64(pinned, large_cpus[i % 3]);
+    }
+    is_large = false;
 }
 
 TestSuite(cpus, .init = start, .fini = stop);

@@ -121,6 +121,122 @@ static void check_order(const char *expected)
     CHECK_TEXT(order, expected);
 }
 
+/* Systems that touch nothing that the schedule knows: their user is their letter. */
+static weft_system add_unseen(const char *name, const char *group, const char *after,
+                              uint32_t flags)
+{
+    return make(&(weft_system_desc){.name = name,
+                                    .run = note,
+                                    .user = (void *)(uintptr_t)name,
+                                    .group = group,
+                                    .after = {after},
+                                    .flags = flags});
+}
+
+/* d is in a later group, c waits for b: without the order of groups d would run beside a. */
+static void order_unseen(uint32_t flags, uint32_t last_flags)
+{
+    CHECK_OK(weft_group_set(t.world, &(weft_group_desc){.name = "late", .after = {"empty"}}));
+    CHECK_OK(weft_group_set(t.world, &(weft_group_desc){.name = "empty", .after = {"default"}}));
+    add_unseen("d", "late", NULL, last_flags);
+    add_unseen("c", NULL, "b", flags);
+    add_unseen("b", NULL, "a", flags);
+    add_unseen("a", NULL, NULL, flags);
+    check_order("abcd");
+}
+
+static void main_thread_systems(void)
+{
+    order_unseen(WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_MAIN_THREAD);
+}
+
+static void systems_without_terms(void)
+{
+    order_unseen(0, 0);
+}
+
+static void exclusive_and_other_systems(void)
+{
+    order_unseen(0, WEFT_SYSTEM_EXCLUSIVE);
+    add_unseen("e", "later", "late", WEFT_SYSTEM_MAIN_THREAD);
+    check_order("abcde");
+}
+
+static void a_system_after_a_group(void)
+{
+    add_unseen("d", "other", "default", 0); /* names a group, not a system */
+    add_unseen("c", NULL, "b", 0);
+    add_unseen("b", NULL, NULL, WEFT_SYSTEM_MAIN_THREAD);
+    check_order("bcd");
+}
+
+static void add_seen(const char *group, const char *after)
+{
+    make(&(weft_system_desc){.name = "x",
+                             .run = nothing,
+                             .group = group,
+                             .after = {after},
+                             .over.rows.terms = {{t.a, WEFT_READ}}});
+}
+
+static void a_way_through_a_system_with_terms(void)
+{
+    add_seen("middle", "default");
+    add_unseen("d", "other", "x", 0);
+    add_unseen("c", NULL, "b", 0);
+    add_unseen("b", NULL, "a", 0);
+    add_unseen("a", NULL, NULL, 0);
+    check_order("abcd");
+}
+
+PLAIN_TEST(groups_order_what_the_schedule_cannot_see)
+{
+    on_workers(main_thread_systems);
+    on_workers(systems_without_terms);
+    on_workers(exclusive_and_other_systems);
+    on_workers(a_system_after_a_group);
+    on_workers(a_way_through_a_system_with_terms);
+}
+
+static void check_explained(const char *name, const char *part)
+{
+    char text[400];
+    weft_system system = weft_system_find(t.world, name);
+    weft_schedule_explain(t.world, system, system, text, sizeof text);
+    if (strstr(text, part) == NULL) CHECK_TEXT(text, part);
+}
+
+static void groups_leave_the_rest_alone(void)
+{
+    CHECK_OK(weft_group_set(t.world, &(weft_group_desc){.name = "late", .after = {"default"}}));
+    add_seen("late", NULL);
+    add_unseen("c", NULL, "b", 0);
+    add_unseen("b", NULL, NULL, 0);
+    check_order("bc");
+    check_explained("c", "it is in stage 1\n");
+    check_explained("x", "it is in stage 0\n"); /* has terms: beside b */
+}
+
+PLAIN_TEST(systems_with_terms_wait_for_groups_only_where_they_collide)
+{
+    on_workers(groups_leave_the_rest_alone);
+}
+
+static void a_group_that_comes_later(void)
+{
+    add_unseen("a", NULL, "g", 0);
+    check_order("a");
+    add_unseen("c", "g", "b", 0);
+    check_order("ca");
+    add_unseen("b", "g", NULL, 0);
+    check_order("bca");
+}
+
+PLAIN_TEST(an_order_waits_for_the_group_that_it_names)
+{
+    on_workers(a_group_that_comes_later);
+}
+
 static void orders(void)
 {
     add("a", "late", NULL, NULL);
@@ -133,8 +249,8 @@ static void orders(void)
     add("e", NULL, "early", "c");
     check_order("cebda");
     CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "c")));
-    CHECK_RESULT(weft_world_step(t.world, 0), WEFT_NOT_FOUND); /* e names c */
-    check_error(WEFT_NOT_FOUND, "'c'");
+    check_order("ebda"); /* e still names c: that order waits for it */
+    check_explained("e", "after 'c' waits");
     add("c", NULL, NULL, NULL);
     check_order("cebda");
     CHECK_OK(weft_group_set(t.world, &(weft_group_desc){.name = "late", .before = {"early"}}));

@@ -86,9 +86,9 @@ WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const
     uint32_t index = (uint32_t)handle;
     const char *block = (const char *)blocks[index >> WEFT_FINDER_BLOCK_SHIFT];
     if (__builtin_expect(block == NULL, 0)) return NULL;
-    const void *slots = block + WEFT_FINDER_BLOCK_SLOTS;
+    const void *first = block + WEFT_FINDER_BLOCK_SLOTS;
     index &= (1u << WEFT_FINDER_BLOCK_SHIFT) - 1;
-    uint64_t slot = ((const uint64_t *)slots)[index];
+    uint64_t slot = ((const uint64_t *)first)[index];
     uint64_t place = places[(uint32_t)slot >> WEFT_FINDER_BERTH_SHIFT];
     if (__builtin_expect((slot ^ handle) >> 32 != 0 || place == 0, 0)) return NULL;
     return weft_finder_value(place, (uint32_t)slot);

@@ -81,8 +81,12 @@ typedef uint64_t weft_pair __attribute__((vector_size(16)));
                                 __ATOMIC_SEQ_CST)
 #if defined(__x86_64__)
 #define at_stall() __builtin_ia32_pause()
-#else
+#elif defined(__aarch64__)
 #define at_stall() __asm__ __volatile__("isb" ::: "memory")
+#elif defined(__riscv)
+#define at_stall() __asm__ __volatile__(".4byte 0x0100000f" ::: "memory") /* pause: a fence hint */
+#else
+#define at_stall() __asm__ __volatile__("" ::: "memory")
 #endif
 
 #else

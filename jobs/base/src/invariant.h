@@ -7,6 +7,10 @@
 
 #include <stdbool.h>
 
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "weft tells NaN from numbers: compile it without -ffast-math, or add -fno-fast-math"
+#endif
+
 #if defined(WEFT_CHECKED)
 #define WEFT_IS_CHECKED 1
 #else

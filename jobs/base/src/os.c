@@ -5,7 +5,6 @@
 #include "os.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +16,10 @@
 #include <unistd.h>
 
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
+/* Operations of the system call, in words of one process: no header but the kernel's own has
+ * them. */
+enum { OWN_FUTEX_WAIT = 0 | 128, OWN_FUTEX_WAKE = 1 | 128 };
 
 static void *map_anywhere(size_t bytes)
 {
@@ -126,13 +129,13 @@ static void thread_join_real(void *user, weft__os_thread thread)
 static void futex_wait_real(void *user, weft_a32 *word, uint32_t expected)
 {
     (void)user;
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+    syscall(SYS_futex, word, OWN_FUTEX_WAIT, expected, NULL, NULL, 0);
 }
 
 static void futex_wake_real(void *user, weft_a32 *word, uint32_t count)
 {
     (void)user;
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+    syscall(SYS_futex, word, OWN_FUTEX_WAKE, count, NULL, NULL, 0);
 }
 
 static uint64_t clock_ns_real(void *user)

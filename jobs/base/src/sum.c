@@ -3,6 +3,8 @@
  * its parts: <weft/sum.h>. */
 #include <weft/sum.h>
 
+#include "invariant.h"
+
 #include <math.h>
 #include <stdbool.h>
 

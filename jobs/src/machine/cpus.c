@@ -98,11 +98,19 @@ uint32_t weft__cpus_quota(const char *root)
     return limit;
 }
 
+/* A mask of more CPUs than any kernel has: Linux refuses one that is shorter than its own, and
+ * cpu_set_t ends at 1,024. A value. */
+typedef union cpu_mask {
+    cpu_set_t sets[64];
+    cpu_set_t set; /* for the macros that take a size */
+} cpu_mask;
+
 uint32_t weft__cpus_usable(void)
 {
-    cpu_set_t mask;
+    cpu_mask mask;
     uint32_t count = 1;
-    if (sched_getaffinity(0, sizeof mask, &mask) == 0) count = (uint32_t)CPU_COUNT(&mask);
+    if (sched_getaffinity(0, sizeof mask, &mask.set) == 0)
+        count = (uint32_t)CPU_COUNT_S(sizeof mask, &mask.set);
     count = smaller_limit(count, weft__cpus_quota(""));
     if (count > WEFT__WORKERS_MAX) count = WEFT__WORKERS_MAX;
     return count < 1 ? 1 : count;
@@ -116,14 +124,16 @@ uint32_t weft__cpus_current(void)
 
 void weft__cpus_pin_self(uint32_t index)
 {
-    cpu_set_t mask, one;
-    if (sched_getaffinity(0, sizeof mask, &mask) != 0 || CPU_COUNT(&mask) == 0) return;
-    uint32_t wanted = index % (uint32_t)CPU_COUNT(&mask);
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &mask) || wanted-- != 0) continue;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        sched_setaffinity(0, sizeof one, &one);
+    cpu_mask mask, one;
+    const size_t bytes = sizeof mask;
+    if (sched_getaffinity(0, bytes, &mask.set) != 0) return;
+    const uint32_t count = (uint32_t)CPU_COUNT_S(bytes, &mask.set);
+    uint32_t wanted = count == 0 ? 0 : index % count;
+    for (size_t cpu = 0; cpu < bytes * 8; cpu++) {
+        if (!CPU_ISSET_S(cpu, bytes, &mask.set) || wanted-- != 0) continue;
+        CPU_ZERO_S(bytes, &one.set);
+        CPU_SET_S(cpu, bytes, &one.set);
+        sched_setaffinity(0, bytes, &one.set);
         return;
     }
 }

@@ -74,8 +74,9 @@ WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity
 /* Writes the schedule as JSON. Without systems its lists are empty, and where they cannot be
  * ordered, too: then there is `error`, the reason.
  *   edges: pairs that collide (kind "access": component, archetype, from_access, to_access and all
- *     components) or that only a name orders (kind "name"); decided_by says what makes "from" the
- *     first: "name" (before, after), "group", "chain" (orders with other systems), "registration"
+ *     components) or that only names of systems or groups order (kind "name"); decided_by says what
+ *     makes "from" the first: "name" (before, after), "group", "chain" (orders with other systems),
+ *     "registration"
  *   sync_points: recorder and observer; effect, the first that the observer could see: "destroys",
  *     "adds or sets", "removes", "adds, sets or removes", "creates", or "any" where one of the two
  *     is exclusive; effects: all of "create", "destroy", "add or set", "remove"

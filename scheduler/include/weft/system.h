@@ -160,12 +160,13 @@ typedef struct weft_system_desc {
 
 /* Registers a system. Null on failure: INVALID_ARGUMENT, BAD_HANDLE, TYPE_MISMATCH,
  * ALREADY_EXISTS, LIMIT (65,535 systems), OUT_OF_MEMORY, WRONG_PHASE (during a step, also from
- * an exclusive system). Systems may be registered in any order: CYCLE (with its path) and
- * NOT_FOUND (an unknown name in before/after) are errors of the next step. */
+ * an exclusive system). Systems may be registered in any order: CYCLE (with its path) is an error
+ * of the next step. An order by a name that no system or group has waits until one has it
+ * (weft_schedule_explain of the system twice says so). */
 WEFT_API weft_system weft_system_create(weft_world *world, const weft_system_desc *desc);
 
-/* Removes a system at once. Its handle is never used again. If before/after of another system names
- * it, the next step fails with NOT_FOUND. Errors: BAD_HANDLE, WRONG_PHASE (as
+/* Removes a system at once. Its handle is never used again. Where before/after of another system
+ * names it, that order waits for another system of this name. Errors: BAD_HANDLE, WRONG_PHASE (as
  * weft_system_create). */
 WEFT_API weft_result weft_system_destroy(weft_world *world, weft_system system);
 
@@ -202,9 +203,10 @@ WEFT_API double weft_timer_left(const weft_world *world, weft_system system);
 /* ---- groups ---- */
 
 /* Describes a group of systems: a phase of the frame. Its systems run before or after those
- * named where they conflict; others may run together with them (an order between two systems by
- * name always holds). A group exists once it is named; weft_group_set gives it an order and a
- * rate, or disables it. A system with a period of its own keeps it. */
+ * named where they conflict, and where the schedule cannot see what both do: MAIN_THREAD and
+ * EXCLUSIVE systems and those without terms. Others may run together with them (an order between
+ * two systems by name always holds). A group exists once it is named; weft_group_set gives it an
+ * order and a rate, or disables it. A system with a period of its own keeps it. */
 typedef struct weft_group_desc {
     const char *name;
     const char *before[WEFT_SYSTEM_ORDER];
@@ -233,7 +235,7 @@ WEFT_API weft_result weft_group_enable(weft_world *world, const char *name, bool
 /* Runs every system that is due, in the order of the schedule, and plays back their commands. `dt`:
  * seconds since the last step; finite, not negative.
  * Errors before any system ran: INVALID_ARGUMENT (dt), WRONG_PHASE, BUSY (another thread is in the
- * world), LIMIT (256 guests in the pool), CYCLE and NOT_FOUND of the schedule, OUT_OF_MEMORY.
+ * world), LIMIT (256 guests in the pool), CYCLE of the schedule, OUT_OF_MEMORY.
  * Errors of the step: the first error of a system's commands (earlier commands took effect, the
  * rest of that playback is dropped, later systems run); in checked builds the first mistake of a
  * system (weft_schedule_mistakes); OUT_OF_MEMORY for lists of new chunks (the systems from there on

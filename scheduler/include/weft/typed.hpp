@@ -423,11 +423,11 @@ template <class... As> struct columns<std::tuple<As...>> {
     }
 
   private:
-    template <std::size_t I> static constexpr uint32_t term_before()
+    template <std::size_t Term> static constexpr uint32_t term_before()
     {
         constexpr bool is_term[] = {column<As>::is_term..., false};
         uint32_t count = 0;
-        for (std::size_t i = 0; i < I; i++) count += is_term[i];
+        for (std::size_t i = 0; i < Term; i++) count += is_term[i];
         return count;
     }
     template <class F, std::size_t... Is>

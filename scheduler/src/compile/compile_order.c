@@ -2,9 +2,11 @@
 /* compile_order.c: the order of effect of systems, from names and ranks.
  *
  * Systems and the begin and end of every group are nodes of a graph; before/after names are its
- * edges. Orders that come from groups only decide who is first when two systems collide; an
- * order between two systems by name (a barrier) is kept even when they do not (see staging.c). Of
- * the order that comes out, systems that a sync point need not delay are moved in front of it. */
+ * edges. Orders that come from groups decide who is first when two systems collide, or when the
+ * schedule cannot see what both do; an order between two systems by name is kept in any case.
+ * What is kept without a collision is a barrier (see staging.c). A name that is not there yet
+ * orders nothing: the schedule is compiled again when it comes. Of the order that comes out,
+ * systems that a sync point need not delay are moved in front of it. */
 #include "compile_order.h"
 
 #include "hoist.h"
@@ -44,62 +46,46 @@ static void add_edge(ordering_build *b, uint32_t before, uint32_t after)
     b->edges[b->edge_count++] = (weft__order_edge){before, after};
 }
 
-/* First and last node of what a name means; false: unknown (error set). */
-static bool find_name(const ordering_build *b, const char *owner, const char *name, uint32_t *first,
-                      uint32_t *last)
+/* First and last node of what a name means; false: no system or group has it yet. */
+static bool find_name(const ordering_build *b, const char *name, uint32_t *first, uint32_t *last)
 {
     const weft__scheduler *scheduler = b->scheduler;
     const weft__system *system = weft__system_named(scheduler, name);
-    if (system != NULL) {
-        *first = *last = weft__system_slot(system);
-        return true;
-    }
-    uint32_t group = weft__group_named(scheduler, name);
+    uint32_t group = system == NULL ? weft__group_named(scheduler, name) : WEFT__NONE;
+    if (system != NULL) *first = *last = weft__system_slot(system);
     if (group != WEFT__NONE) {
         *first = group_begin(b, group);
         *last = group_end(b, group);
-        return true;
     }
-    weft__error(
-        scheduler->world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-        "'%s' must run before or after '%s', but no system or group has this name: register "
-        "it or drop the constraint",
-        owner, name);
-    return false;
+    return system != NULL || group != WEFT__NONE;
 }
 
-static bool add_names(ordering_build *b, const char *owner, uint32_t first, uint32_t last,
-                      const weft__lists *lists)
+static void add_names(ordering_build *b, uint32_t first, uint32_t last, const weft__lists *lists)
 {
     uint32_t other_first, other_last;
-    for (uint32_t i = 0; i < lists->before_count; i++) {
-        if (!find_name(b, owner, lists->before[i], &other_first, &other_last)) return false;
-        add_edge(b, last, other_first);
-    }
-    for (uint32_t i = 0; i < lists->after_count; i++) {
-        if (!find_name(b, owner, lists->after[i], &other_first, &other_last)) return false;
-        add_edge(b, other_last, first);
-    }
-    return true;
+    for (uint32_t i = 0; i < lists->before_count; i++)
+        if (find_name(b, lists->before[i], &other_first, &other_last))
+            add_edge(b, last, other_first);
+    for (uint32_t i = 0; i < lists->after_count; i++)
+        if (find_name(b, lists->after[i], &other_first, &other_last))
+            add_edge(b, other_last, first);
 }
 
-static bool add_all_edges(ordering_build *b)
+static void add_all_edges(ordering_build *b)
 {
     const weft__scheduler *scheduler = b->scheduler;
     for (uint32_t i = 0; i < scheduler->group_count; i++) {
         const weft__group *group = &scheduler->groups[i];
         add_edge(b, group_begin(b, i), group_end(b, i));
-        if (!add_names(b, group->name, group_begin(b, i), group_end(b, i), &group->lists))
-            return false;
+        add_names(b, group_begin(b, i), group_end(b, i), &group->lists);
     }
     for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
         const weft__system *system = scheduler->systems[i];
         if (system == NULL) continue;
         add_edge(b, group_begin(b, system->group), i);
         add_edge(b, i, group_end(b, system->group));
-        if (!add_names(b, system->name, i, i, &system->lists)) return false;
+        add_names(b, i, i, &system->lists);
     }
-    return true;
 }
 
 /* Group nodes come as early as they can: rank 0. */
@@ -163,7 +149,7 @@ weft_result weft__schedule_order(weft__scheduler *scheduler)
                                           scheduler->system_count * sizeof scheduler->ordered[0]);
     if (b.edges == NULL || b.ranks == NULL || b.order == NULL || scheduler->ordered == NULL)
         return weft__error_memory(scheduler->world, "the schedule");
-    if (!add_all_edges(&b)) return weft_world_error(scheduler->world)->code;
+    add_all_edges(&b);
     set_ranks(&b);
     uint32_t cycle_length;
     weft__ordering graph = {b.node_count, b.ranks, b.edges, b.edge_count, 0};
@@ -186,7 +172,7 @@ weft_result weft__schedule_order(weft__scheduler *scheduler)
     return WEFT_OK;
 }
 
-/* ---- explicit orders between systems ---- */
+/* ---- orders that hold without a collision ---- */
 
 static int compare_barriers(const void *left, const void *right)
 {
@@ -195,46 +181,112 @@ static int compare_barriers(const void *left, const void *right)
     return a->before < b->before ? -1 : a->before > b->before;
 }
 
-static void add_barriers(weft__scheduler *scheduler, const weft__system *system, bool is_before)
+/* The schedule sees what systems do with the rows of their terms. An exclusive system has a segment
+ * of its own anyway. */
+static bool is_unseen(const weft__system *system)
 {
-    const weft__lists *lists = &system->lists;
-    char(*names)[WEFT__NAME_LIMIT] = is_before ? lists->before : lists->after;
-    uint32_t count = is_before ? lists->before_count : lists->after_count;
-    for (uint32_t i = 0; i < count; i++) {
-        const weft__system *other = weft__system_named(scheduler, names[i]);
-        if (other == NULL) continue;
-        uint32_t own = system->position, their = other->position;
-        scheduler->barriers[scheduler->barrier_count++] =
-            is_before ? (weft__order_edge){own, their} : (weft__order_edge){their, own};
+    return (system->query.id == 0 || (system->flags & WEFT_SYSTEM_MAIN_THREAD) != 0) &&
+           (system->flags & WEFT_SYSTEM_EXCLUSIVE) == 0;
+}
+
+/* One search for the barriers of a schedule. Owner: the call, on its stack; the arrays lie in the
+ * arena of the plan. */
+typedef struct barrier_search {
+    weft__scheduler *scheduler;
+    uint32_t *first, *next; /* [node + 1] into `next`: the nodes behind each node */
+    uint32_t *open;         /* [node]: a stack of those to look behind */
+    uint32_t *seen_for;     /* [node]: the system that it was reached from, + 1 */
+    uint32_t count;         /* barriers so far; kept when scheduler->barriers has room */
+} barrier_search;
+
+static const weft__system *system_at(const barrier_search *s, uint32_t node)
+{
+    return node < s->scheduler->order_graph.system_limit ? s->scheduler->systems[node] : NULL;
+}
+
+static void add_barrier(barrier_search *s, const weft__system *before, const weft__system *after)
+{
+    if (s->scheduler->barriers != NULL)
+        s->scheduler->barriers[s->count] = (weft__order_edge){before->position, after->position};
+    s->count++;
+}
+
+/* From a system to the unseen ones that any way leads to, but not beyond them. */
+static void add_ways(barrier_search *s, const weft__system *from)
+{
+    const uint32_t source = weft__system_slot(from);
+    uint32_t open = 0;
+    s->open[open++] = source;
+    while (open != 0) {
+        uint32_t node = s->open[--open];
+        for (uint32_t i = s->first[node]; i < s->first[node + 1]; i++) {
+            const uint32_t reached = s->next[i];
+            const weft__system *system = system_at(s, reached);
+            if (s->seen_for[reached] == source + 1) continue;
+            s->seen_for[reached] = source + 1;
+            if (system != NULL && is_unseen(system))
+                add_barrier(s, from, system);
+            else
+                s->open[open++] = reached;
+        }
+    }
+}
+
+/* Orders by name between systems, and ways from one unseen system to another. */
+static void add_barriers(barrier_search *s)
+{
+    const weft__order_graph *graph = &s->scheduler->order_graph;
+    memset(s->seen_for, 0, graph->node_count * sizeof s->seen_for[0]);
+    s->count = 0;
+    for (uint32_t node = 0; node < graph->system_limit; node++) {
+        const weft__system *from = s->scheduler->systems[node];
+        if (from == NULL) continue;
+        const bool has_ways = is_unseen(from);
+        if (has_ways) add_ways(s, from);
+        for (uint32_t i = s->first[node]; i < s->first[node + 1]; i++) {
+            const weft__system *to = system_at(s, s->next[i]);
+            if (to != NULL && !(has_ways && is_unseen(to))) add_barrier(s, from, to);
+        }
     }
 }
 
 bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after)
 {
-    for (uint32_t i = 0; i < scheduler->barrier_count; i++)
-        if (scheduler->barriers[i].before == before && scheduler->barriers[i].after == after)
-            return true;
-    return false;
+    return weft__order_edges_have(scheduler->barriers, scheduler->barrier_count, before, after);
+}
+
+/* The edges by where they begin. */
+static bool list_edges(barrier_search *s)
+{
+    const weft__order_graph *graph = &s->scheduler->order_graph;
+    weft__memory *memory = s->scheduler->memory;
+    weft__arena_block **arena = &s->scheduler->plan_arena;
+    s->first = weft__arena_take(memory, arena, (graph->node_count + 2) * sizeof s->first[0]);
+    s->next = weft__arena_take(memory, arena, (graph->edge_count + 1) * sizeof s->next[0]);
+    s->open = weft__arena_take(memory, arena, (graph->node_count + 1) * sizeof s->open[0]);
+    s->seen_for = weft__arena_take(memory, arena, (graph->node_count + 1) * sizeof s->open[0]);
+    if (s->first == NULL || s->next == NULL || s->open == NULL || s->seen_for == NULL) return false;
+    for (uint32_t i = 0; i < graph->edge_count; i++) s->first[graph->edges[i].before + 2]++;
+    for (uint32_t i = 0; i < graph->node_count; i++) s->first[i + 2] += s->first[i + 1];
+    for (uint32_t i = 0; i < graph->edge_count; i++)
+        s->next[s->first[graph->edges[i].before + 1]++] = graph->edges[i].after;
+    return true;
 }
 
 weft_result weft__schedule_barriers(weft__scheduler *scheduler)
 {
-    size_t limit = 0;
-    for (uint32_t i = 0; i < scheduler->ordered_count; i++)
-        limit += (size_t)scheduler->ordered[i]->lists.before_count +
-                 scheduler->ordered[i]->lists.after_count;
-    scheduler->barriers = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                                           limit * sizeof scheduler->barriers[0]);
-    if (scheduler->barriers == NULL) return weft__error_memory(scheduler->world, "the schedule");
+    barrier_search search = {.scheduler = scheduler};
+    scheduler->barriers = NULL;
     scheduler->barrier_count = 0;
-    for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
-        const weft__system *system = scheduler->ordered[i];
-        add_barriers(scheduler, system, true);
-        add_barriers(scheduler, system, false);
-    }
-    if (scheduler->barrier_count > 1)
-        qsort(scheduler->barriers, scheduler->barrier_count, sizeof scheduler->barriers[0],
-              compare_barriers);
+    if (!list_edges(&search)) return weft__error_memory(scheduler->world, "the schedule");
+    add_barriers(&search); /* only counts */
+    scheduler->barriers = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
+                                           (search.count + 1) * sizeof scheduler->barriers[0]);
+    if (scheduler->barriers == NULL) return weft__error_memory(scheduler->world, "the schedule");
+    add_barriers(&search);
+    scheduler->barrier_count = search.count;
+    if (search.count > 1)
+        qsort(scheduler->barriers, search.count, sizeof scheduler->barriers[0], compare_barriers);
     return WEFT_OK;
 }
 

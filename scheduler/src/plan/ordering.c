@@ -9,6 +9,28 @@
 
 #include <string.h>
 
+uint32_t weft__order_edges_of(const weft__order_edge *edges, uint32_t count, uint32_t after)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (edges[middle].after < after)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool weft__order_edges_have(const weft__order_edge *edges, uint32_t count, uint32_t before,
+                            uint32_t after)
+{
+    uint32_t i = weft__order_edges_of(edges, count, after);
+    for (; i < count && edges[i].after == after; i++)
+        if (edges[i].before == before) return true;
+    return false;
+}
+
 /* Scratch of one sort; lives on the caller's stack, arrays on the heap. */
 typedef struct sorting {
     const weft__ordering *graph;

@@ -17,6 +17,12 @@ typedef struct weft__order_edge {
     uint32_t after;
 } weft__order_edge;
 
+/* Of edges sorted by `after`: the first one of this node, or of a later one; `count`: none. */
+uint32_t weft__order_edges_of(const weft__order_edge *edges, uint32_t count, uint32_t after);
+/* Whether such edges have this one. Cost: O(log count + edges of `after`). */
+bool weft__order_edges_have(const weft__order_edge *edges, uint32_t count, uint32_t before,
+                            uint32_t after);
+
 /* A graph to be sorted: lives on the caller's stack; the arrays are borrowed for the call.
  * Always: before, after < node_count. */
 typedef struct weft__ordering {

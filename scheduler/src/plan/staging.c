@@ -231,9 +231,10 @@ static uint32_t stage_after_barriers(const planning *p, uint32_t first, uint32_t
                                      uint32_t stage)
 {
     const weft__staging_input *input = p->input;
-    for (uint32_t i = 0; i < input->barrier_count; i++) {
+    uint32_t i = weft__order_edges_of(input->barriers, input->barrier_count, node);
+    for (; i < input->barrier_count && input->barriers[i].after == node; i++) {
         const weft__order_edge *edge = &input->barriers[i];
-        if (edge->after != node || edge->before < first) continue;
+        if (edge->before < first) continue;
         bool is_near = weft__staging_conflict(&input->nodes[edge->before], &input->nodes[node],
                                               NULL) == WEFT__CONFLICT_NEAR;
         uint32_t other = p->plan->stage_of[edge->before];
@@ -337,13 +338,6 @@ static void list_stages(planning *p, uint32_t first, uint32_t end, uint32_t base
     starts[next_base] = end;
 }
 
-static bool is_ordered(const weft__staging_input *input, uint32_t before, uint32_t after)
-{
-    for (uint32_t i = 0; i < input->barrier_count; i++)
-        if (input->barriers[i].before == before && input->barriers[i].after == after) return true;
-    return false;
-}
-
 /* Background nodes are joined before the first stage that must not run beside them: of a system
  * that collides with them or comes after them by an explicit order, of an exclusive one; those that
  * do not pass sync points at the latest at the end of their segment. */
@@ -354,7 +348,8 @@ static uint32_t join_stage_of(const planning *p, uint32_t node, uint32_t end, ui
     for (uint32_t k = node + 1; k < end; k++) {
         uint32_t stage = p->plan->stage_of[k];
         if (stage >= join) continue;
-        if (is_exclusive(input, k) || is_ordered(input, node, k) ||
+        if (is_exclusive(input, k) ||
+            weft__order_edges_have(input->barriers, input->barrier_count, node, k) ||
             weft__staging_conflict(&input->nodes[node], &input->nodes[k], NULL) !=
                 WEFT__CONFLICT_NONE)
             join = stage;

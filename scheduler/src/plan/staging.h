@@ -59,7 +59,8 @@ typedef struct weft__staging_input {
     const weft__staging_node *nodes; /* in order of effect */
     uint32_t node_count;
     const weft__order_edge
-        *barriers; /* explicit orders between nodes (positions); `before` < `after` */
+        *barriers; /* explicit orders between nodes (positions), sorted by `after`;
+                      `before` < `after` */
     uint32_t barrier_count;
     uint32_t component_limit; /* component ids are below it */
     bool without_fusion;

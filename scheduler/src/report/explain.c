@@ -313,6 +313,17 @@ static void add_order(weft__text *t, const weft__scheduler *scheduler, const wef
     add_no_order(t, scheduler, a, b);
 }
 
+/* Names of orders that wait for a system or a group. */
+static void add_unknown(weft__text *t, const weft__scheduler *scheduler,
+                        char (*names)[WEFT__NAME_LIMIT], uint32_t count, const char *word)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (weft__system_named(scheduler, names[i]) == NULL &&
+            weft__group_named(scheduler, names[i]) == WEFT__NONE)
+            weft__text_add(t, "its order %s '%s' waits: no system or group has this name yet\n",
+                           word, names[i]);
+}
+
 size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system second, char *out,
                              size_t capacity)
 {
@@ -325,6 +336,8 @@ size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system s
     } else if (a == b) {
         weft__text_add(&t, "'%s' is named twice: a system has no order with itself\n", a->name);
         weft__text_add(&t, "it is in stage %u\n", a->stage);
+        add_unknown(&t, scheduler, a->lists.before, a->lists.before_count, "before");
+        add_unknown(&t, scheduler, a->lists.after, a->lists.after_count, "after");
         weft__waits_add(&t, scheduler, a);
     } else {
         add_order(&t, scheduler, a, b);

@@ -201,16 +201,19 @@ void weft__plan_free(weft_shard *shard)
 }
 
 /* A number for the systems that there are, without exchanges: their handles are never used again.
- * Not 0. */
+ * 0: no memory. */
 static uint64_t systems_number(const weft_shard *shard, uint32_t *count)
 {
-    weft_system list[1024];
-    const uint32_t there = weft_system_list(shard->world, list, 1024);
+    const uint32_t there = weft_system_list(shard->world, NULL, 0);
+    weft_system *list = malloc(((size_t)there + 1) * sizeof *list);
+    if (list == NULL) return 0;
+    weft_system_list(shard->world, list, there);
     uint64_t sum = 1;
     *count = there - (shard->plan != NULL ? shard->plan->count : 0);
-    for (uint32_t i = 0; i < there && i < 1024; i++)
+    for (uint32_t i = 0; i < there; i++)
         if (shard->plan == NULL || !is_exchange(shard->plan, list[i]))
             sum += (uint64_t)list[i].id * UINT64_C(0x9E3779B97F4A7C15);
+    free(list);
     return sum | 1;
 }
 
@@ -220,6 +223,7 @@ weft_result weft__plan_update(weft_shard *shard)
     if (shard->plan == NULL) shard->plan = calloc(1, sizeof *shard->plan);
     if (shard->plan == NULL) return weft__ranks_no_memory();
     const uint64_t number = systems_number(shard, &count);
+    if (number == 0) return weft__ranks_no_memory();
     if (shard->plan->systems == number) return WEFT_OK;
     drop_exchanges(shard);
     if (shard->systems == NULL) return WEFT_OK; /* no system reads ghosts */

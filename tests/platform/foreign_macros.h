@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* foreign_macros.h: names that other libraries take as macros: Qt (qobjectdefs.h), X11 (X.h,
+ * Xlib.h), Windows (windef.h), <complex.h>, other system headers and compilers. Each stands for
+ * something that does not compile. No public header uses one. */
+#define FOREIGN ]] foreign ]]
+/* Qt */
+#define slots FOREIGN
+#define signals FOREIGN
+#define emit FOREIGN
+#define foreach FOREIGN
+#define forever FOREIGN
+/* X11 */
+#define None FOREIGN
+#define Bool FOREIGN
+#define True FOREIGN
+#define False FOREIGN
+#define Status FOREIGN
+#define Success FOREIGN
+#define Always FOREIGN
+#define Never FOREIGN
+#define Above FOREIGN
+#define Below FOREIGN
+#define Complex FOREIGN
+#define Convex FOREIGN
+#define Unsorted FOREIGN
+#define CurrentTime FOREIGN
+#define CursorShape FOREIGN
+#define KeyPress FOREIGN
+#define Expose FOREIGN
+/* Windows */
+#define near FOREIGN
+#define far FOREIGN
+#define min FOREIGN
+#define max FOREIGN
+#define small FOREIGN
+#define interface FOREIGN
+#define hyper FOREIGN
+#define pascal FOREIGN
+#define cdecl FOREIGN
+#define IN FOREIGN
+#define OUT FOREIGN
+#define OPTIONAL FOREIGN
+#define CONST FOREIGN
+#define VOID FOREIGN
+#define BOOL FOREIGN
+#define TRUE FOREIGN
+#define FALSE FOREIGN
+#define ERROR FOREIGN
+#define DELETE FOREIGN
+#define NO_ERROR FOREIGN
+#define STRICT FOREIGN
+#define GetObject FOREIGN
+#define CreateWindow FOREIGN
+/* system headers, compilers, other libraries */
+#define I FOREIGN
+#define major FOREIGN
+#define minor FOREIGN
+#define makedev FOREIGN
+#define linux FOREIGN
+#define unix FOREIGN
+#define nil FOREIGN
+#define likely FOREIGN
+#define unlikely FOREIGN
+#define ARRAY_SIZE FOREIGN
+#define PI FOREIGN
+#define MIN FOREIGN
+#define MAX FOREIGN
+#define B0 FOREIGN
+#define B1 FOREIGN
