@@ -70,7 +70,7 @@ static int unknown(const char *name)
 static int run_help(int argc, char **argv)
 {
     static char option[] = "--help";
-    if (argc == 2 || strcmp(argv[2], "--help") == 0) {
+    if (argc == 2 || strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "help") == 0) {
         print_help(stdout);
         return WEFT_CLI_OK;
     }

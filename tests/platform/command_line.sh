@@ -272,6 +272,7 @@ expect 2 'did you mean WRONG_PHASE' explain wrong-fase
 expect 0 '^E0022 ' explain
 expect 0 '^  weft screen$' help
 expect 0 '^diverge$' help --names
+expect 0 "^  weft screen$" help help
 expect 2 "did you mean 'screen'" help scren
 expect 2 'name two logs' diverge "$work/a"
 expect 1 'is no state log' diverge "$work/run1" "$work/run1"

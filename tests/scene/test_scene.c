@@ -193,6 +193,36 @@ PLAIN_TEST(names_of_entities_are_cut_between_characters)
     CHECK_U64(strlen(name_of_only(name, NULL)), 63);
 }
 
+/* Escapes in every list and word of names; an object that "with" adds below one of the prefab. */
+PLAIN_TEST(names_may_be_escaped_and_with_adds_below_what_is_there)
+{
+    cast c;
+    shelf files = {0};
+    weft_world *world = cast_world(1, &c);
+    weft_scene *scene = scene_of(world, &files, NULL, 0);
+    shelf_put(&files, "lib/parts.weft", parts);
+    shelf_put(&files, "lib/a.weft",
+              "{\"weft\": 1, \"use\": {\"parts\": \"parts.weft\"}, \"objects\": {\n"
+              "  \"one\": {\"prefab\": \"p\\u0061rts#c\\u0061rt\", \"without\": "
+              "[\"l\\u0065ft\\/cap\"], \"disabled\": [\"Shi\\u0065ld\"],\n"
+              "     \"with\": {\"right/cap/\\u00e9\": {\"Alive\": true}, \"left/new\": {\"Spin\": "
+              "{\"speed\": 7}, \"children\": {\"inner\": {}}}}}}}");
+    CHECK_BAKES(scene, "lib/a.weft");
+    CHECK_OK(weft_scene_fill(scene, world));
+    weft_component parent = weft_component_parent(world);
+    weft_entity one = weft_scene_entity(scene, "one"), left = weft_scene_entity(scene, "one/left");
+    CHECK(weft_entity_is_null(weft_scene_entity(scene, "one/left/cap")));
+    CHECK(weft_entity_has(world, one, c.shield) && !weft_entity_is_enabled(world, one, c.shield));
+    CHECK(weft_entity_has(world, weft_scene_entity(scene, "one/right/cap/\xc3\xa9"), c.alive));
+    CHECK_F64((double)((const Spin *)value(scene, world, "one/left/new", c.spin))->speed, 7, 0);
+    CHECK(weft_entity_equal(
+        weft_relation_target(world, weft_scene_entity(scene, "one/left/new"), parent), left));
+    CHECK(!weft_entity_is_null(weft_scene_entity(scene, "one/left/new/inner")));
+    CHECK(weft_entity_is_null(weft_scene_entity(scene, "lib/parts.weft#cart/left/new")));
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 PLAIN_TEST(places_are_folded_where_nothing_moves)
 {
     cast c;
@@ -367,6 +397,9 @@ PLAIN_TEST(mistakes_are_told_with_their_places)
     check_mistake("{\"weft\": 1, \"prefabs\": {\"p\": {}}, \"objects\": {\"a\": {\"prefab\": "
                   "\"#p\", \"with\": {\"x/y\": {}}}}}",
                   "a.weft:1:78: a: no object \"x/y\" below this one");
+    check_mistake("{\"weft\": 1, \"prefabs\": {\"p\": {}}, \"objects\": {\"a\": {\"prefab\": "
+                  "\"#p\", \"with\": {\"x\": {}}}}}",
+                  "a.weft:1:78: a: no object \"x\" below this one");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {}, \"a\": {}}}",
                   "a.weft:1:34: a: the name is taken");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Alive\": 1}}}",

@@ -92,6 +92,48 @@ PLAIN_TEST(records_with_and_without_names)
     finish(t);
 }
 
+/* Of the day after, and of 1999. */
+#define LATER_1 "1 00900U 64063C   26224.12884670  .00000358  00000+0  35383-3 0  9990"
+#define OLDER_1 "1 00900U 64063C   99223.12884670  .00000358  00000+0  35383-3 0  9999"
+
+PLAIN_TEST(of_two_sets_of_one_number_the_later_stands)
+{
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {
+        {ONE_1 "\n" ONE_2 "\nAGAIN\n" LATER_1 "\n" ONE_2 "\n", "AGAIN\n" LATER_1 "\n" ONE_2},
+        {LATER_1 "\n" ONE_2 "\nAGAIN\n" ONE_1 "\n" ONE_2 "\n", LATER_1 "\n" ONE_2},
+        {ONE_1 "\n" ONE_2 "\nAGAIN\n" ONE_1 "\n" ONE_2 "\n", "AGAIN\n" ONE_1 "\n" ONE_2},
+        {ONE_1 "\n" ONE_2 "\n" TWO_1 "\n" TWO_2 "\nOLD\n" OLDER_1 "\n" ONE_2 "\n",
+         ONE_1 "\n" ONE_2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        trial *t = begin(cases[i].text);
+        CHECK_BAKES(t->scene, "sky.tle");
+        CHECK_OK(weft_scene_fill(t->scene, t->world));
+        CHECK_TEXT(record_of(t, "900"), cases[i].wanted);
+        weft_scene_stats stats;
+        weft_scene_stats_get(t->scene, &stats, sizeof stats);
+        CHECK_U64(stats.objects, i == 3 ? 2 : 1);
+        finish(t);
+    }
+}
+
+/* As weft screen reads them: padded in front or behind, otherwise on each line. */
+PLAIN_TEST(numbers_may_be_padded)
+{
+    static const char *const texts[] = {
+        "1   900U 64063C   26223.12884670  .00000358  00000+0  35383-3 0  9999\n" ONE_2,
+        "1 900  U 64063C   26223.12884670  .00000358  00000+0  35383-3 0  9999\n" ONE_2,
+        ONE_1 "\n2  0900  90.2185  73.0507 0027312 122.7691   3.4171 13.76674691 78989"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        trial *t = begin(texts[i]);
+        CHECK_BAKES(t->scene, "sky.tle");
+        CHECK_OK(weft_scene_fill(t->scene, t->world));
+        CHECK_TEXT(record_of(t, "900"), texts[i]);
+        finish(t);
+    }
+}
+
 PLAIN_TEST(one_record_that_changed_is_baked_again)
 {
     trial *t = begin(ONE_1 "\n" ONE_2 "\n" TWO_1 "\n" TWO_2 "\n");
@@ -134,7 +176,9 @@ PLAIN_TEST(mistakes_have_their_places)
     expect(ONE_1 "\n" TWO_1 "\n" TWO_2 "\n", 1, 1, "no line 2");
     expect(ONE_1, 1, 1, "no line 2");
     expect(ONE_2 "\n", 1, 1, "no line 1");
-    expect(ONE_1 "\n" ONE_2 "\nAGAIN\n" ONE_1 "\n" ONE_2 "\n", 3, 1, "the name is taken");
+    expect("1      U 64063C   26223.12884670  .00000358  00000+0  35383-3 0  9990\n"
+           "2        90.2185  73.0507 0027312 122.7691   3.4171 13.76674691 78980\n",
+           1, 3, "the catalogue number is missing");
     expect("glTF\002 no catalogue", 1, 5, "byte 0x02 is not text");
     expect("1 00900U 64063C \xff 26223.12884670  .00000358  00000+0  35383-3 0  9999\n" ONE_2, 1,
            17, "byte 0xff is not text");

@@ -93,8 +93,10 @@ static void bake_disabled(weft_bake *bake, weft_entity entity)
     weft__json_token token = weft__json_next(&json);
     bool is_list = token.kind == WEFT__JSON_ARRAY;
     while (is_list && (token = weft__json_next(&json)).kind == WEFT__JSON_STRING) {
+        char name[256];
+        size_t length = weft__json_string(&token, name, sizeof name);
         const weft__schema_component *known =
-            weft__schema_find(bake->scene->schema, token.at, (size_t)(token.end - token.at));
+            length < sizeof name ? weft__schema_find(bake->scene->schema, name, length) : NULL;
         weft_bake_disable(bake, entity, known == NULL ? (weft_component){0, 0} : known->component);
     }
     if (!is_list || token.kind != WEFT__JSON_ARRAY_END)

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* tle_source.c: the source of satellite catalogues: two-line elements (TLE), with or without a name
  * in front. A record is an object named by its catalogue number, and its lines are its value. The
- * source splits and checks; what the columns mean is the bakers' matter. */
-#include <weft/scene.h>
+ * source splits and checks; what the columns mean is the bakers' matter. Records are collected
+ * first: of two sets of one number the later stands, as `weft screen` has it. */
+#include "scene_source.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 69, NUMBER_AT = 2, NUMBER_BYTES = 5 };
+enum { LINE_BYTES = 69, NUMBER_AT = 2, NUMBER_BYTES = 5, EPOCH_AT = 18, EPOCH_BYTES = 14 };
+
+/* A record that is right. A value. */
+typedef struct record {
+    const char *name, *value; /* the catalogue number; the lines */
+    uint32_t name_bytes, value_bytes;
+    uint64_t number, epoch; /* to be compared: the characters of the name; yyyyddd and 8 decimals */
+    uint32_t order;         /* in the file */
+} record;
 
 /* A line without its end and the blanks before it. */
 typedef struct line {
@@ -21,6 +31,8 @@ typedef struct reading {
     const char *name; /* where a record with a name begins; NULL: none is open */
     line first;       /* its line 1; at NULL: none is open */
     bool is_bad;      /* line 1 was told already: its line 2 goes with it */
+    WEFT__LIST(record) records;
+    bool is_sorted; /* their numbers ascend, so each is there once */
 } reading;
 
 static line next_line(reading *r)
@@ -122,21 +134,97 @@ static void take_first(reading *r, const line *l)
         r->name = l->at;
 }
 
+/* The catalogue number of a line, without blanks and zeros in front and blanks behind. */
+static const char *number_of(const char *at, uint32_t *bytes)
+{
+    const char *number = at + NUMBER_AT, *end = number + NUMBER_BYTES;
+    while (end > number && end[-1] == ' ') end--;
+    while (end - number > 1 && (*number == ' ' || *number == '0')) number++;
+    *bytes = (uint32_t)(end - number);
+    return number;
+}
+
+/* Its characters as a number, to be compared. */
+static uint64_t key_of(const char *at)
+{
+    uint64_t key = 0;
+    uint32_t bytes;
+    const char *number = number_of(at, &bytes);
+    for (uint32_t i = 0; i < bytes; i++) key = key << 8 | (unsigned char)number[i];
+    return key;
+}
+
+/* Of a line 1: "yyddd.dddddddd"; years from 57 on are of the last century. */
+static uint64_t epoch_of(const char *first)
+{
+    uint64_t key = 0;
+    for (uint32_t i = 0; i < EPOCH_BYTES; i++) {
+        const char c = first[EPOCH_AT + i];
+        if (c != '.') key = key * 10 + (c >= '0' && c <= '9' ? (uint64_t)(c - '0') : 0);
+    }
+    const uint64_t year = UINT64_C(100000000000); /* one of them */
+    return key < 57 * year ? key + 100 * year : key;
+}
+
 static void add_record(reading *r, const line *second)
 {
-    const char *number = r->first.at + NUMBER_AT;
-    size_t bytes = NUMBER_BYTES;
-    while (bytes > 1 && (*number == ' ' || *number == '0')) number++, bytes--;
-    if (*number == ' ') {
-        weft_source_error(r->out, number, "the catalogue number is missing");
+    record made = {.value = r->name,
+                   .value_bytes = (uint32_t)(second->at + LINE_BYTES - r->name),
+                   .epoch = epoch_of(r->first.at),
+                   .order = r->records.count};
+    made.name = number_of(r->first.at, &made.name_bytes);
+    if (made.name_bytes == 0) {
+        weft_source_error(r->out, r->first.at + NUMBER_AT, "the catalogue number is missing");
         return;
     }
-    const weft_source_object object = {.name = number,
-                                       .name_bytes = bytes,
-                                       .parent = WEFT_SOURCE_ROOT,
-                                       .value = r->name,
-                                       .value_bytes = (size_t)(second->at + LINE_BYTES - r->name)};
-    weft_source_add(r->out, &object);
+    made.number = key_of(r->first.at);
+    if (made.order != 0 && r->records.at[made.order - 1].number >= made.number)
+        r->is_sorted = false;
+    record *kept = WEFT__LIST_ADD(r->out->files->memory, &r->records);
+    r->out->is_refused |= kept == NULL;
+    if (kept != NULL) *kept = made;
+}
+
+static int by_set(const void *a, const void *b)
+{
+    const record *left = a, *right = b;
+    if (left->number != right->number) return left->number < right->number ? -1 : 1;
+    if (left->epoch != right->epoch) return left->epoch < right->epoch ? -1 : 1;
+    return left->order < right->order ? -1 : 1;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const record *left = a, *right = b;
+    return left->order < right->order ? -1 : 1;
+}
+
+/* Of each number the set with the latest epoch, of equal ones the one further down; in the order
+ * of the file. */
+static void drop_older(reading *r)
+{
+    uint32_t kept = 0;
+    if (r->is_sorted) return;
+    qsort(r->records.at, r->records.count, sizeof(record), by_set);
+    for (uint32_t i = 0; i < r->records.count; i++)
+        if (i + 1 == r->records.count || r->records.at[i + 1].number != r->records.at[i].number)
+            r->records.at[kept++] = r->records.at[i];
+    r->records.count = kept;
+    qsort(r->records.at, kept, sizeof(record), by_order);
+}
+
+static void give(reading *r)
+{
+    drop_older(r);
+    for (uint32_t i = 0; i < r->records.count && !r->out->is_refused; i++) {
+        const record *one = &r->records.at[i];
+        weft_source_add(r->out, &(weft_source_object){.name = one->name,
+                                                      .name_bytes = one->name_bytes,
+                                                      .parent = WEFT_SOURCE_ROOT,
+                                                      .value = one->value,
+                                                      .value_bytes = one->value_bytes});
+    }
+    WEFT__LIST_FREE(r->out->files->memory, &r->records);
 }
 
 static void take_second(reading *r, const line *l)
@@ -144,7 +232,7 @@ static void take_second(reading *r, const line *l)
     if (r->first.at == NULL && !r->is_bad)
         weft_source_error(r->out, l->at, "this line 2 has no line 1 before it");
     bool is_good = r->first.at != NULL && check(r, l);
-    if (is_good && memcmp(l->at + NUMBER_AT, r->first.at + NUMBER_AT, NUMBER_BYTES) != 0) {
+    if (is_good && key_of(l->at) != key_of(r->first.at)) {
         weft_source_error(r->out, l->at + NUMBER_AT,
                           "catalogue number \"%.5s\" differs from \"%.5s\" on line 1",
                           l->at + NUMBER_AT, r->first.at + NUMBER_AT);
@@ -174,9 +262,11 @@ static bool take_name(reading *r, const line *l)
 static weft_result open_tle(weft_source *out, const weft_text *file, void *user)
 {
     (void)user;
-    reading r = {.out = out, .at = file->bytes, .end = file->bytes + file->count};
+    reading r = {
+        .out = out, .at = file->bytes, .end = file->bytes + file->count, .is_sorted = true};
+    weft_result result = WEFT_OK;
     if (file->count >= 3 && memcmp(r.at, "\xef\xbb\xbf", 3) == 0) r.at += 3; /* byte order mark */
-    while (r.at < r.end) {
+    while (r.at < r.end && result == WEFT_OK) {
         const line l = next_line(&r);
         if (l.bytes == 0 || l.at[0] == '#') continue;
         bool is_element = l.bytes > 1 && l.at[1] == ' ';
@@ -185,10 +275,11 @@ static weft_result open_tle(weft_source *out, const weft_text *file, void *user)
         else if (is_element && l.at[0] == '2')
             take_second(&r, &l);
         else if (!take_name(&r, &l))
-            return WEFT_INVALID_ARGUMENT;
+            result = WEFT_INVALID_ARGUMENT;
     }
-    drop_first(&r);
-    return WEFT_OK;
+    if (result == WEFT_OK) drop_first(&r);
+    give(&r);
+    return result;
 }
 
 const weft_source_desc weft_source_tle = {"tle", ".tle .3le", open_tle, NULL};

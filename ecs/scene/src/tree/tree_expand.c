@@ -100,6 +100,19 @@ static void add_layer(expansion *e, uint32_t node, const weft__file_object *obje
 
 static void apply(expansion *e, uint32_t node, const weft__file_object *object);
 
+/* The characters of a string that has escapes go to the tree's memory; false: it is refused. */
+static bool decode(expansion *e, weft__json_token *word)
+{
+    if (!word->has_escapes) return true;
+    size_t room = (size_t)(word->end - word->at) + 1;
+    char *text = weft__pile_take(&e->tree->arena, room);
+    e->tree->is_refused |= text == NULL;
+    if (text == NULL) return false;
+    word->end = text + weft__json_string(word, text, room);
+    word->at = text;
+    return true;
+}
+
 /* A string property; false: it is absent, or no string, which is said. */
 static bool read_word(expansion *e, uint32_t node, const weft__file_object *object,
                       const char *name, weft__json_token *word, const char **at)
@@ -110,8 +123,8 @@ static bool read_word(expansion *e, uint32_t node, const weft__file_object *obje
     weft__json_open(&json, property->json, property->json_bytes);
     *word = weft__json_next(&json);
     *at = property->json;
-    if (word->kind == WEFT__JSON_STRING && !word->has_escapes) return true;
-    fail(e, node, object->file, property->json, "a string without escapes should be here");
+    if (word->kind == WEFT__JSON_STRING) return decode(e, word);
+    fail(e, node, object->file, property->json, "a string should be here");
     return false;
 }
 
@@ -176,18 +189,35 @@ static uint32_t find_below(expansion *e, uint32_t node, const char *path, size_t
     return found == node ? WEFT__NONE : found;
 }
 
+/* A new object that "with" puts below one that is there: "barrel/tip"; NONE: there is none. */
+static uint32_t add_below(expansion *e, uint32_t node, const char *path, size_t bytes)
+{
+    size_t above = bytes;
+    while (above != 0 && path[above - 1] != '/') above--;
+    const char *name = path + above;
+    if (above == 0 || above == bytes || name[0] == '.') return WEFT__NONE;
+    uint32_t parent = find_below(e, node, path, above - 1);
+    if (parent == WEFT__NONE) return WEFT__NONE;
+    uint64_t whole = hash_bytes(e->tree->nodes.at[parent].path, name, bytes - above);
+    return add_node(e, parent, whole, name, (uint32_t)(bytes - above));
+}
+
 static void apply_with(expansion *e, uint32_t node, const weft__file_object *object)
 {
     const weft__file_object *objects = object->file->objects.at;
     for (uint32_t i = object->first; i != WEFT__NONE; i = objects[i].next) {
         if (objects[i].role != WEFT__WITH) continue;
-        uint32_t below = find_below(e, node, objects[i].name, objects[i].name_bytes);
-        if (below == WEFT__NONE)
-            fail(e, node, object->file, objects[i].at,
-                 "no object \"%.*s\" below this one: it was renamed or removed in the prefab",
-                 (int)objects[i].name_bytes, objects[i].name);
-        else
+        const char *path = objects[i].name;
+        const uint32_t bytes = objects[i].name_bytes;
+        uint32_t below = find_below(e, node, path, bytes);
+        if (below == WEFT__NONE) below = add_below(e, node, path, bytes);
+        if (below != WEFT__NONE)
             apply(e, below, &objects[i]);
+        else if (!e->tree->is_refused && !e->tree->is_full)
+            fail(e, node, object->file, objects[i].at,
+                 "no object \"%.*s\" below this one: it was renamed or removed in the prefab; "
+                 "\"children\" adds one",
+                 (int)bytes, path);
         if (e->tree->is_refused || e->tree->is_full) return;
     }
 }
@@ -208,9 +238,11 @@ static void apply_without(expansion *e, uint32_t node, const weft__file_object *
     weft__json_token token = weft__json_next(&json);
     bool is_list = token.kind == WEFT__JSON_ARRAY;
     while (is_list && (token = weft__json_next(&json)).kind == WEFT__JSON_STRING) {
+        const char *at = token.at - 1;
+        if (!decode(e, &token)) return;
         uint32_t below = find_below(e, node, token.at, (size_t)(token.end - token.at));
         if (below == WEFT__NONE)
-            fail(e, node, object->file, token.at - 1,
+            fail(e, node, object->file, at,
                  "no object \"%.*s\" below this one: it was renamed or removed in the prefab",
                  (int)(token.end - token.at), token.at);
         else
