@@ -6,6 +6,7 @@
 #ifndef WEFT_ERROR_H
 #define WEFT_ERROR_H
 
+#include "door.h"
 #include "world_front.h"
 
 /* The error of callbacks on one worker: the one of the lowest slice. Its worker writes it, the
@@ -21,12 +22,11 @@ typedef struct weft__callback_error {
  * NULL: they do no more. Returns what it replaces. */
 weft__callback_error *weft__error_divert(weft__callback_error *record);
 /* Sets the last error and returns `code`. Owner, and callbacks whose errors are diverted. */
-__attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *world,
-                                                              weft_result code, weft_entity entity,
-                                                              weft_component component,
-                                                              const char *format, ...);
+WEFT__DOOR __attribute__((format(printf, 5, 6))) weft_result
+weft__error(const weft_world *world, weft_result code, weft_entity entity, weft_component component,
+            const char *format, ...);
 /* Ready-made ones: the text names the function. */
-weft_result weft__error_memory(const weft_world *world, const char *what);
+WEFT__DOOR weft_result weft__error_memory(const weft_world *world, const char *what);
 /* TYPE_MISMATCH: only destruction puts the tag of residues on and takes it off. */
 weft_result weft__error_residue_tag(const weft_world *world, const char *what);
 weft_result weft__error_stale(const weft_world *world, weft_entity entity);

@@ -48,8 +48,6 @@ static void follow(shelf *files, const weft_allocator *hook)
     while ((result = weft_live_start(world, &desc, &live)) != WEFT_OK) {
         CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
         CHECK(live == NULL);
-        CHECK_OK(weft_world_destroy(world)); /* entities that came stay: begin again */
-        world = cast_world(1, &c);
     }
     for (uint32_t step = 0; step < 3; step++) {
         shelf_put(files, "a.weft", steps[step]);
@@ -79,6 +77,140 @@ PLAIN_TEST(refused_memory_delays_what_a_world_follows_and_loses_none_of_it)
         test_memory_fini(&memory);
     }
     CHECK(refusals > 100);
+}
+
+/* ---- a start, or a fill, that is refused ---- */
+
+/* A world with all kinds of components and entities of its own, which must stay as they are. */
+typedef struct bed {
+    test_memory memory, scene_memory; /* of the world; of the link or the scene */
+    shelf files;
+    weft_world *world;
+    weft_component held; /* CLEANUP */
+    weft_scene *scene;
+} bed;
+
+static const weft_field held_fields[] = {{.name = "by", .kind = WEFT_FIELD_U32}};
+static const weft_type held_type = {
+    .name = "Held", .size = 4, .alignment = 4, .fields = held_fields, .field_count = 1};
+
+static const char everything[] =
+    "{\"weft\": 1, \"prefabs\": {\"p\": {\"Shield\": {\"strength\": 4}, \"children\": {\"q\": "
+    "{}}}}, "
+    "\"objects\": {\"a\": {\"prefab\": \"#p\", \"Held\": {\"by\": 3}, \"name\": \"mine\"}, \"b\": "
+    "{\"transform\": {}, \"Team\": {\"number\": 7}, \"children\": {\"c\": {\"Note\": {\"number\": "
+    "1}, "
+    "\"transform\": {}, \"Links\": [{\"to\": \"/a\"}, {}, {}, {}, {}, {}, {}, {}, {}]}}}, \"d\": "
+    "{\"Held\": "
+    "{\"by\": 4}, \"Alive\": true, \"Spawner\": {\"what\": \"#p\"}, \"disabled\": [\"Shield\"], "
+    "\"Shield\": {\"strength\": 1}}}}";
+
+static void bed_begin(bed *b)
+{
+    memset(b, 0, sizeof *b);
+    test_memory_init(&b->memory);
+    test_memory_init(&b->scene_memory);
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1,
+                                                  .entity_tag = WEFT_WITHOUT_ENTITY_TAG,
+                                                  .allocator = test_memory_hook(&b->memory)},
+                               &b->world));
+    cast c = cast_register(b->world);
+    b->held = weft_component_create(
+        b->world, &(weft_component_desc){.type = &held_type, .flags = WEFT_CLEANUP});
+    CHECK(b->held.id != 0 && weft_component_parent(b->world).id != 0);
+    CHECK(weft_component_instance_of(b->world).id != 0);
+    weft_entity own[20];
+    weft_archetype archetype =
+        weft_archetype_create(b->world, (weft_component[]){c.spin, b->held}, 2);
+    CHECK_OK(weft_entity_create_many(b->world, archetype, 20, own));
+    CHECK_OK(weft_entity_set_name(b->world, own[3], "mine"));
+    shelf_put(&b->files, "a.weft", everything);
+}
+
+static weft_scene_desc bed_scene(bed *b)
+{
+    return (weft_scene_desc){
+        .read = shelf_read, .user = &b->files, .allocator = test_memory_hook(&b->scene_memory)};
+}
+
+static void bed_end(bed *b)
+{
+    weft_scene_destroy(b->scene);
+    CHECK_OK(weft_world_validate(b->world));
+    CHECK_OK(weft_world_destroy(b->world));
+    test_memory_fini(&b->memory);
+    test_memory_fini(&b->scene_memory);
+}
+
+/* Everything but caches (archetypes, objects of chunks) and versions of ids that are free. */
+typedef struct look {
+    uint64_t content;
+    weft_world_stats stats;
+} look;
+
+static look bed_look(bed *b)
+{
+    look l = {.content = weft_world_hash(b->world, WEFT_HASH_CONTENT)};
+    weft_world_stats_get(b->world, &l.stats, sizeof l.stats);
+    return l;
+}
+
+static void look_check(bed *b, const look *was)
+{
+    look now = bed_look(b);
+    CHECK_U64(now.content, was->content);
+    CHECK_U64(now.stats.entities, was->stats.entities);
+    CHECK_U64(now.stats.slices, was->stats.slices);
+    CHECK_U64(now.stats.component_types, was->stats.component_types);
+    CHECK_U64(now.stats.bytes_buffers, was->stats.bytes_buffers);
+    CHECK(weft_entity_find(b->world, "d").version == 0);
+    CHECK_OK(weft_world_validate(b->world));
+}
+
+/* Starts a link, or fills, with the k-th allocation of one memory refused; then again without.
+ * Returns whether something was refused. */
+static bool refuse(bool is_live, bool is_world, uint64_t k)
+{
+    static bed b;
+    bed_begin(&b);
+    weft_live *live = NULL;
+    const weft_scene_desc scene = bed_scene(&b);
+    const weft_live_desc desc = {.scene = &scene,
+                                 .paths = (const char *[]){"a.weft"},
+                                 .path_count = 1,
+                                 .without_thread = true};
+    if (!is_live) CHECK_OK(weft_scene_create(b.world, &scene, &b.scene));
+    if (!is_live) CHECK_BAKES(b.scene, "a.weft");
+    const look was = bed_look(&b);
+    test_memory *memory = is_world ? &b.memory : &b.scene_memory;
+    test_memory_fail(memory, k, false);
+    weft_result result =
+        is_live ? weft_live_start(b.world, &desc, &live) : weft_scene_fill(b.scene, b.world);
+    bool is_refused = memory->failures != 0;
+    test_memory_fail(memory, 0, false);
+    if (result != WEFT_OK) {
+        CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
+        CHECK_RESULT(weft_world_error(b.world)->code, WEFT_OUT_OF_MEMORY);
+        CHECK(weft_world_error(b.world)->text[0] != '\0');
+        look_check(&b, &was);
+        if (is_live) CHECK_OK(weft_live_start(b.world, &desc, &live));
+        if (!is_live) CHECK_OK(weft_scene_fill(b.scene, b.world));
+    }
+    CHECK_U64(bed_look(&b).stats.entities, was.stats.entities + 7); /* with the prefab */
+    weft_live_stop(live);
+    bed_end(&b);
+    return is_refused;
+}
+
+PLAIN_TEST(a_start_or_a_fill_that_is_refused_memory_leaves_the_world_as_it_was)
+{
+    for (uint32_t way = 0; way < 4; way++) {
+        uint64_t k = 1;
+        while (refuse(way % 2 == 0, way / 2 == 0, k)) k++;
+        printf("%s, memory of the %s: %u refused\n", way % 2 == 0 ? "start" : "fill",
+               way / 2 == 0 ? "world" : "scene", (unsigned)k - 1);
+        CHECK(k > 3);
+    }
 }
 
 /* ---- edits ---- */

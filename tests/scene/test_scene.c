@@ -458,6 +458,86 @@ PLAIN_TEST(all_mistakes_of_a_pass_are_told_and_good_objects_stay)
     CHECK_OK(weft_world_destroy(world));
 }
 
+/* ---- texts ---- */
+
+PLAIN_TEST(a_fill_says_which_type_the_world_lacks)
+{
+    cast c;
+    shelf files = {0};
+    weft_scene *scene;
+    weft_world *world = cast_world(1, &c), *other;
+    shelf_put(&files, "a.weft",
+              "{\"weft\": 1, \"objects\": {\"b\": {}, \"a\": {\"transform\": {}, \"Team\": "
+              "{\"number\": 1}}}}");
+    CHECK_OK(
+        weft_scene_create(world, &(weft_scene_desc){.read = shelf_read, .user = &files}, &scene));
+    CHECK_BAKES(scene, "a.weft");
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &other));
+    static const char *const said[] = {"\"Team\"", "\"Team\" has another layout",
+                                       "weft_transform_create"};
+    for (int i = 0; i < 3; i++) {
+        if (i == 1) weft_component_create_plain(other, "Team", 8, 8, WEFT_SHARED);
+        if (i == 2) CHECK_OK(weft_world_destroy(other));
+        if (i == 2) CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &other));
+        if (i == 2)
+            weft_component_create(other,
+                                  &(weft_component_desc){.type = &team_type, .flags = WEFT_SHARED});
+        CHECK_RESULT(weft_scene_fill(scene, other), i == 1 ? WEFT_TYPE_MISMATCH : WEFT_NOT_FOUND);
+        if (strstr(weft_world_error(other)->text, said[i]) == NULL)
+            puts(weft_world_error(other)->text);
+        CHECK(strstr(weft_world_error(other)->text, said[i]) != NULL);
+        weft_world_stats stats;
+        weft_world_stats_get(other, &stats, sizeof stats);
+        CHECK_U64(stats.entities, 0);
+    }
+    CHECK_OK(weft_transform_create(other, NULL, NULL));
+    CHECK_OK(weft_scene_fill(scene, other));
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(other));
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static weft_result bake_both(weft_bake *bake, const weft_object *object, void *user)
+{
+    weft_property text;
+    (void)user;
+    weft_bake_property(bake, object, "Both", &text, 1);
+    if (text.json.bytes[2] == 'p')
+        weft_bake_prefab(bake, "#nope");
+    else
+        weft_bake_entity_of(bake, "../nope");
+    return WEFT_INVALID_ARGUMENT;
+}
+
+PLAIN_TEST(a_baker_s_reference_that_leads_nowhere_is_told_where_it_stands)
+{
+    cast c;
+    shelf files = {0};
+    weft_scene *scene;
+    weft_world *world = cast_world(1, &c);
+    const weft_baker_desc baker = {.name = "both", .property = "Both", .bake = bake_both};
+    shelf_put(&files, "a.weft",
+              "{\"weft\": 1, \"objects\": {\n"
+              "  \"a\": {\"Both\": [\"p\", {\"x\": \"#nope\"}]},\n"
+              "  \"b\": {\"Both\": [\"e\", \"../nope\"]},\n"
+              "  \"c\": {\"Both\": [\"p\"]}}}");
+    CHECK_OK(weft_scene_create(
+        world,
+        &(weft_scene_desc){.bakers = &baker, .baker_count = 1, .read = shelf_read, .user = &files},
+        &scene));
+    CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
+    static const uint32_t places[][2] = {{2, 29}, {3, 23}, {4, 3}};
+    CHECK_U64(weft_scene_error_count(scene), 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const weft_scene_problem *told = weft_scene_error(scene, i);
+        if (told->line != places[i][0] || told->column != places[i][1]) puts(told->text);
+        CHECK_U64(told->line, places[i][0]);
+        if (i < 2) CHECK_U64(told->column, places[i][1]); /* else the object */
+    }
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 /* ---- files ---- */
 
 static void file_put(const char *path, uint32_t number, bool has_old_time)

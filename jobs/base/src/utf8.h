@@ -16,7 +16,7 @@ enum { WEFT__JSON_PIECE_BYTES = 8 };
 WEFT__DOOR uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left);
 
 /* The bytes of a text of `bytes` that are kept where `most` fit: none but whole characters. */
-size_t weft__utf8_cut(const char *text, size_t bytes, size_t most);
+WEFT__DOOR size_t weft__utf8_cut(const char *text, size_t bytes, size_t most);
 
 /* The first character of a text that is not empty, as it stands inside a JSON string: `piece` gets
  * it, NUL-terminated; a byte that is not UTF-8 becomes U+FFFD. Returns where the text goes on. */

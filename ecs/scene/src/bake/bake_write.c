@@ -128,12 +128,37 @@ weft_component weft_bake_component(const weft_bake *bake, const char *name)
     return found == NULL ? (weft_component){0} : found->component;
 }
 
+/* Where a property of the object says this text, in the strongest layer that does; NULL:
+ * nowhere. */
+static const char *place_of(const weft_bake *bake, const char *text)
+{
+    const weft__tree *tree = bake->scene->tree;
+    const char *found = NULL;
+    for (uint32_t l = tree->nodes.at[bake->node].first_layer; l != WEFT__NONE;
+         l = tree->layers.at[l].next) {
+        const weft__file_object *object = tree->layers.at[l].object;
+        for (uint32_t p = object->first_property; p != WEFT__NONE;
+             p = object->file->properties.at[p].next) {
+            weft__json json;
+            weft__json_token token = {.kind = WEFT__JSON_NULL};
+            weft__json_open(&json, object->file->properties.at[p].json,
+                            object->file->properties.at[p].json_bytes);
+            while (token.kind != WEFT__JSON_END && token.kind != WEFT__JSON_ERROR) {
+                token = weft__json_next(&json);
+                bool is_it = token.kind == WEFT__JSON_STRING && weft__json_is(&token, text);
+                if (is_it) found = token.at - 1; /* its quote */
+            }
+        }
+    }
+    return found;
+}
+
 weft_entity weft_bake_entity_of(weft_bake *bake, const char *path)
 {
     const char *why = NULL;
     weft_entity entity = entity_of(bake, path, strlen(path), &why);
     if (weft_entity_is_null(entity) && bake->result == WEFT_OK)
-        weft_bake_error(bake, NULL, NULL, "\"%s\": %s", path, why);
+        weft_bake_error(bake, NULL, place_of(bake, path), "\"%s\": %s", path, why);
     return entity;
 }
 
@@ -150,7 +175,7 @@ weft_entity weft_bake_prefab(weft_bake *bake, const char *reference)
     while (layers-- > 0 && weft_entity_is_null(entity)) /* the strongest that knows the name */
         entity = prefab_of(bake, files[layers], reference, strlen(reference), &why);
     if (weft_entity_is_null(entity) && bake->result == WEFT_OK)
-        weft_bake_error(bake, NULL, NULL, "\"%s\": %s", reference,
+        weft_bake_error(bake, NULL, place_of(bake, reference), "\"%s\": %s", reference,
                         why == NULL ? "the file of this prefab is broken" : why);
     return entity;
 }

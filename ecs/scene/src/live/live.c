@@ -5,6 +5,7 @@
  * Edge:
  * LL1  list: set linked under the lock, add of x_waiting -> apply: load of x_waiting, then the
  *      lock. The load alone only says whether to look */
+#include "error.h"
 #include "hash.h"
 #include "live_apply.h"
 #include "live_bake.h"
@@ -99,6 +100,16 @@ static weft_result begin(weft_live *live, weft_world *world, const weft_live_des
     return result;
 }
 
+/* The world as it was, after a start that failed. */
+static void take_back(weft_live *live)
+{
+    for (uint32_t i = live->slots.count; i-- > 0;)
+        if (live->slots.at[i].key != 0) weft__live_entity_undo(live, live->slots.at[i].entity);
+    for (uint32_t i = 0; i < live->blobs.count; i++)
+        if (live->blobs.at[i].ref.id != 0)
+            weft_blob_release(weft_world_blobs(live->world), live->blobs.at[i].ref);
+}
+
 weft_result weft_live_start(weft_world *world, const weft_live_desc *desc, weft_live **out)
 {
     if (out != NULL) *out = NULL;
@@ -111,13 +122,20 @@ weft_result weft_live_start(weft_world *world, const weft_live_desc *desc, weft_
         weft__memory_init(&memory, desc->scene == NULL ? &none : &desc->scene->allocator);
     if (result != WEFT_OK) return result;
     weft_live *live = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *live, 64);
-    if (live == NULL) return WEFT_OUT_OF_MEMORY;
+    if (live == NULL) return weft__error_memory(world, "weft_live_start");
     weft__memory_init(&live->memory, &memory.hook);
+    uint64_t errors = weft_world_error(world)->number;
     result = begin(live, world, desc);
-    if (result == WEFT_OK)
+    if (result == WEFT_OK) {
         weft__live_list_add(*out = live);
-    else
-        weft_live_stop(live);
+        return WEFT_OK;
+    }
+    const weft_error *error = weft_world_error(world); /* the world's part, if that failed */
+    if (error->number == errors || error->code == WEFT_OK)
+        weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_live_start: %s; nothing was made", weft_result_text(result));
+    take_back(live);
+    weft_live_stop(live);
     return result;
 }
 

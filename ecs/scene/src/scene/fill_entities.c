@@ -4,6 +4,7 @@
  * See fill_entities.h. */
 #include "fill_entities.h"
 
+#include "error.h"
 #include "hash.h"
 
 #include <weft/transform.h>
@@ -32,9 +33,21 @@ static bool map_component(weft__fill *f, uint32_t id)
     weft_component found = f->world == f->scene->schema.world
                                ? known->component
                                : weft_component_find(f->world, known->desc->name);
-    if (found.id == 0) return weft__fill_refuse(f, WEFT_NOT_FOUND);
-    if (weft_component_hash(f->world, found) != known->hash)
+    const char *name = known->desc->name;
+    if (found.id == 0) {
+        weft__error(f->world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_scene_fill: the world has no component \"%s\", which the scene gives: "
+                    "register it as in the world of the scene",
+                    name);
+        return weft__fill_refuse(f, WEFT_NOT_FOUND);
+    }
+    if (weft_component_hash(f->world, found) != known->hash) {
+        weft__error(f->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, found,
+                    "weft_scene_fill: \"%s\" has another layout here than in the world of the "
+                    "scene: register it alike in both",
+                    name);
         return weft__fill_refuse(f, WEFT_TYPE_MISMATCH);
+    }
     f->map[id - 1] = found;
     return true;
 }
@@ -106,8 +119,12 @@ static bool add_places(weft__fill *f, uint32_t node, const weft__step *step, wef
     bool is_moving = usage == WEFT_TRANSFORM_DYNAMIC;
     bool is_stretched =
         is_moving && weft__place_values(&f->places, &f->scene->tree, node, step, &values);
-    if (f->placed.id == 0 || f->local.id == 0 || (is_stretched && f->stretch.id == 0))
+    if (f->placed.id == 0 || f->local.id == 0 || (is_stretched && f->stretch.id == 0)) {
+        weft__error(f->world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_scene_fill: the scene has places, and the world lacks their components: "
+                    "call weft_transform_create there");
         return weft__fill_refuse(f, WEFT_NOT_FOUND);
+    }
     to[(*count)++] = f->placed;
     if (is_moving) to[(*count)++] = f->local;
     if (is_stretched) to[(*count)++] = f->stretch;

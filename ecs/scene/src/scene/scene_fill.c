@@ -3,6 +3,8 @@
  * fill that fails destroys what it made. See fill_entities.h and fill_values.h. */
 #include "fill_values.h"
 
+#include "error.h"
+
 #include <string.h>
 
 /* ---- the whole ---- */
@@ -33,6 +35,23 @@ static bool begin(weft__fill *f)
     return true;
 }
 
+/* The world as it was: entities in the order in which they came, the last one first, with
+ * nothing of theirs that would stay, and blobs. */
+static void take_back(weft__fill *f)
+{
+    for (uint32_t i = f->entities.count; i-- > 0;) {
+        weft_entity entity = f->entities.at[i];
+        for (uint32_t id = 0; id < f->map_count; id++) {
+            const weft_component_desc *desc = f->scene->schema.components.at[id].desc;
+            if (f->map[id].id != 0 && (desc->flags & WEFT_CLEANUP) != 0 &&
+                weft_entity_has(f->world, entity, f->map[id]))
+                weft_entity_remove(f->world, entity, f->map[id]);
+        }
+        weft_entity_destroy(f->world, entity);
+    }
+    for (uint32_t i = 0; i < f->copies.count; i++) weft_blob_release(f->blobs, f->copies.at[i].to);
+}
+
 static void end(weft__fill *f)
 {
     uint32_t nodes = f->scene->tree.nodes.count;
@@ -50,14 +69,18 @@ weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
     if (scene == NULL || world == NULL) return WEFT_INVALID_ARGUMENT;
     if (scene->tree.nodes.count == 0) return WEFT_OK; /* nothing was baked */
     weft__fill f = {.scene = scene, .memory = &scene->memory, .world = world};
+    uint64_t errors = weft_world_error(world)->number;
     if (begin(&f) && weft__fill_entities(&f) && weft__fill_values(&f)) {
         for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
             scene->entities.at[i] = weft__fill_entity_of(&f, i);
         scene->entities.count = scene->tree.nodes.count;
         scene->filled = scene->baked;
         scene->filled_moment = world == scene->schema.world ? weft_world_moment(world) : 0;
-    } else if (f.entities.count != 0) {
-        weft_entity_destroy_many(world, f.entities.at, f.entities.count);
+    } else {
+        if (weft_world_error(world)->number == errors)
+            weft__error(world, f.result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                        "weft_scene_fill: %s; nothing was made", weft_result_text(f.result));
+        take_back(&f);
     }
     end(&f);
     return f.result;
