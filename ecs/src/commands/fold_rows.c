@@ -89,16 +89,37 @@ static inline memo *memo_of(folding *f, uint32_t state, uint64_t command)
     return &f->memos[(command ^ (uint64_t)state << 16) * HASH_K0 >> (64 - MEMO_BITS)];
 }
 
+/* A SHARED component that comes back begins with its default, whatever value its chunk has. False:
+ * two values differ from those of the chunk. */
+static bool begin_shared(const weft__fold_touched *touched, const weft__archetype *from,
+                         const weft__archetype *to, weft__fold_shared *shared)
+{
+    const weft__chunk *chunk = touched->chunk;
+    for (uint32_t i = 0; i < to->shared_count && chunk != NULL; i++) {
+        const uint32_t component = to->shared_components[i];
+        uint32_t type = weft__archetype_find(chunk->archetype, component);
+        if (type == WEFT__NONE || weft__archetype_find(from, component) != WEFT__NONE ||
+            chunk->tuple->values[chunk->archetype->types[type].shared] == 0)
+            continue;
+        if (shared->component != 0 && weft__archetype_find(to, shared->component) != WEFT__NONE)
+            return false;
+        *shared = (weft__fold_shared){component, 0};
+    }
+    return true;
+}
+
 /* The state after a transition; 0: unknown, or no room (touched->missing says). */
 static uint32_t transit(const folding *f, uint32_t state, uint32_t component, bool is_remove)
 {
-    uint64_t key = weft__transition_key(f->touched->states[state], component, is_remove);
+    const weft__archetype *from = f->touched->states[state];
+    weft__fold_shared shared = f->touched->shared[state];
+    uint64_t key = weft__transition_key(from, component, is_remove);
     weft__archetype *to = weft__transition_find(f->table, key);
     if (to == NULL) {
         f->touched->missing = key;
         return 0;
     }
-    return state_of(f->touched, to, f->touched->shared[state]);
+    return begin_shared(f->touched, from, to, &shared) ? state_of(f->touched, to, shared) : 0;
 }
 
 /* The state after adding or removing a component; 0: as transit, or not by a fold. */
@@ -254,12 +275,13 @@ static uint32_t share(folding *f, uint32_t state, weft__fold_shared shared)
     uint64_t command = UINT64_C(1) << 63 | (uint64_t)shared.component << 32 | shared.value;
     memo *known = memo_of(f, state, command);
     if (known->command == command && known->from == state) return known->to;
-    uint32_t other = touched->shared[state].component, with = state;
-    if ((other != 0 && other != shared.component) || is_residue(touched->states[state]))
-        return STATE_NONE;
+    uint32_t with = state;
+    if (is_residue(touched->states[state])) return STATE_NONE;
     if (weft__archetype_find(touched->states[state], shared.component) == WEFT__NONE)
         with = follow(f, state, shared.component, false);
     if (with == STATE_NONE) return STATE_NONE;
+    uint32_t other = touched->shared[with].component;
+    if (other != 0 && other != shared.component) return STATE_NONE;
     *known = (memo){command, state, state_of(f->touched, touched->states[with], shared)};
     return known->to;
 }

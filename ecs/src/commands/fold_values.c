@@ -21,11 +21,11 @@ static void stamp(const weft_world *world, weft__chunk *chunk, uint32_t type, ui
 static void reset_value(weft_world *world, weft__chunk *chunk, const weft__type_ref *ref,
                         uint32_t type, uint32_t row)
 {
+    stamp(world, chunk, type, row);
     if (ref->column == 0) return;
     void *value = weft__chunk_value(chunk, ref->column, row);
     weft__type_destruct(&world->memory, ref->type, value, 1);
     weft__type_construct(ref->type, value, 1);
-    stamp(world, chunk, type, row);
 }
 
 /* A call of memcpy costs as much as the few bytes that most values have. */
