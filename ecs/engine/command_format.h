@@ -9,8 +9,9 @@
  *
  * A deferred entity is a handle with an even version, which no look-up accepts: index = number
  * of the creation in its recorder since the last playback, version = epoch: a number that no
- * other recorder has, and this one only until it is played. Playback gives ids in key order and
- * replaces deferred handles in targets and in ENTITY fields of values. Rows made in place are
+ * other recorder has, and this one only until it is played. Playback gives ids in key order, to
+ * copies too, before it does anything else, and replaces deferred handles in targets and in ENTITY
+ * fields of values. Rows made in place are
  * numbered apart (WEFT__ROW_HANDLE in the index): they are in the world before the first command is
  * played, and their handles are kept only where they were asked for. */
 #ifndef WEFT_COMMAND_FORMAT_H
@@ -49,7 +50,7 @@ typedef enum weft__command_op {
  * to an entity now. */
 #define WEFT__VALUE_IS_TAKEN 1
 /* Flag of SET_SHARED, QUERY_SET_SHARED and ROWS: see command_shared.h. */
-#define WEFT__VALUE_IS_HELD 2
+#define WEFT__VALUE_IS_READY 2
 /* Flag of INSTANTIATE: it was played before the commands around it, see playback_instances.c. */
 #define WEFT__INSTANCE_IS_MADE 4
 /* From this bit on, flags of SET_SHARED hold a number while it is folded: see fold_shared.h. */
@@ -125,7 +126,7 @@ enum {
     WEFT__SEGMENT_HAS_ALONE = 1 << 6,    /* commands that are never folded */
     WEFT__SEGMENT_HAS_ENABLES = 1 << 7,  /* enable bits may change */
     WEFT__SEGMENT_HAS_OWNED = 1 << 8,    /* values with a destruct hook */
-    WEFT__SEGMENT_HAS_RELEASED = 1 << 9, /* shared values with a release hook */
+    WEFT__SEGMENT_HAS_READIED = 1 << 9,  /* shared values that are made ready: command_shared.h */
     WEFT__SEGMENT_HAS_SHARED = 1 << 10,  /* shared values of single entities */
 };
 

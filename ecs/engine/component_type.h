@@ -76,6 +76,10 @@ weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, v
  * stores what it made of it. */
 void weft__type_entities(const weft__type *type, void *values, uint32_t count,
                          void (*visit)(weft_entity *reference, void *user), void *user);
+/* The same for values as they are described: elements of a BUFFER that are in no buffer, SHARED and
+ * CHUNK values. */
+void weft__elements_entities(const weft__type *type, void *elements, uint32_t count,
+                             void (*visit)(weft_entity *reference, void *user), void *user);
 
 /* Calls `visit` for every described BLOB field of one value (of a buffer: element), which may be
  * unaligned, and stores what it made of it. False when `visit` ended it. */

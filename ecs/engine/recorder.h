@@ -8,6 +8,7 @@
 #define WEFT_RECORDER_H
 
 #include "command_format.h"
+#include "component_type.h"
 
 #define WEFT__NURSERIES 4u /* archetypes that few rows at a time are made of, in turn */
 
@@ -119,6 +120,12 @@ static inline weft_result weft__recorder_check_open(weft_recorder *commands, wef
 /* Notes how far the page being filled is used, which recording does not: before the commands are
  * walked over. Recording may go on after it. */
 void weft__recorder_seal(weft_recorder *commands);
+/* Notes that the open segment has a SHARED value of a type, which may have to be made ready. */
+static inline void weft__recorder_note_shared(weft_recorder *commands, const weft__type *type)
+{
+    if (type->desc.shared_release != NULL || type->entity_offset_count != 0)
+        commands->open->traits |= WEFT__SEGMENT_HAS_READIED;
+}
 /* Drops everything recorded (private chunks too when `with_rows`) and keeps the memory. */
 void weft__recorder_reset(weft_recorder *commands, bool with_rows);
 /* Following commands belong to `key`. */

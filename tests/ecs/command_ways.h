@@ -399,7 +399,8 @@ static inline weft_result call_created(way *w, const command *c)
     } else {
         result = weft_entity_instantiate(w->world, w->entities[c->other], 1, &made);
     }
-    learn(w, c->target, result == WEFT_OK ? made : (weft_entity){0});
+    /* a copy that was not made has a handle all the same, of nothing */
+    learn(w, c->target, result == WEFT_OK ? made : (weft_entity){c->target, UINT32_MAX - 1});
     return result;
 }
 
@@ -679,7 +680,7 @@ static inline void look(way *w, uint32_t number, view *v)
     for (; *name != '\0'; name++) hash = hash * 31 + (uint8_t)*name;
     see(v, 0, NAMED, hash);
     for (uint32_t kind = 0; kind < KINDS; kind++) see_kind(w, v, entity, kind);
-    weft_entity prefab = weft_relation_target(w->world, w->instance_of, entity);
+    weft_entity prefab = weft_relation_target(w->world, entity, w->instance_of);
     see(v, PREFAB, REFERENCE, number_of(w, prefab));
     see_sources(w, v, entity, LIKES);
     see_sources(w, v, entity, PARENT);

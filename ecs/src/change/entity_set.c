@@ -10,6 +10,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "owner_loop.h"
+#include "prefab.h"
 #include "row_move.h"
 
 #include <string.h>
@@ -74,7 +75,7 @@ static __attribute__((noinline)) weft_result set_generally(weft_world *world, we
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
     const weft__type_slot *slot = weft__slot_find(world, chunk, component);
-    if (slot == NULL) {
+    if (slot == NULL || weft__prefab_follows(world, chunk->archetype, component.id)) {
         result = weft_entity_add(world, entity, component);
         if (result != WEFT_OK) return result;
         chunk = weft__entity_chunk(world, entity, &row);
@@ -153,7 +154,8 @@ static weft_result all_have(weft_world *world, const weft_entity *entities, uint
         weft__directory_prefetch(&world->directory, entities, count, i);
         const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         if (chunk == NULL) return weft__error_stale(world, entities[i]);
-        is_absent = is_absent || weft__slot_find(world, chunk, component) == NULL;
+        is_absent = is_absent || weft__slot_find(world, chunk, component) == NULL ||
+                    weft__prefab_follows(world, chunk->archetype, component.id);
     }
     return is_absent ? weft__entities_add(world, entities, count, component.id, what) : WEFT_OK;
 }

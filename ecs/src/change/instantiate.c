@@ -71,7 +71,8 @@ typedef struct instantiation {
     uint32_t piece_capacity;
     weft__row_ids ids;
     weft_entity *copies;         /* [member * count + instance] */
-    weft_entity *out;            /* [instance] in place of those of member 0; or NULL */
+    weft_entity *roots;          /* [instance] in place of those of member 0; or NULL */
+    bool are_named;              /* the roots have their ids */
     inner_reference *references; /* member after member, column after column */
     uint32_t reference_count;
     uint32_t reference_capacity;
@@ -255,7 +256,9 @@ static weft_result pieces_cut(instantiation *op)
                            _Alignof(weft__id_run));
     if (op->pieces == NULL || op->runs == NULL)
         return weft__error_memory(op->world, "weft_entity_instantiate");
+    const uint32_t named = op->are_named ? op->count : 0; /* the first ones */
     uint32_t all = 0;
+    op->ids.runs = op->runs;
     for (uint32_t i = 0, m = 0; i < op->spans.count; i++) {
         weft__span span = op->spans.items[i];
         while (i >= op->members[m].span_end) m++;
@@ -263,12 +266,12 @@ static weft_result pieces_cut(instantiation *op)
             n = span.count - done < PIECE_ROWS ? span.count - done : PIECE_ROWS;
             uint32_t row = span.row + done;
             op->runs[op->piece_count] =
-                (weft__id_run){span.chunk, row, n, all, weft__location(span.chunk, row)};
+                (weft__id_run){span.chunk, row, n, all - named, weft__location(span.chunk, row)};
             op->pieces[op->piece_count++] = (piece){m, all - m * op->count, 0};
+            if (all < named) op->ids.runs = &op->runs[op->piece_count];
         }
     }
-    op->ids.runs = op->runs;
-    op->ids.run_count = op->piece_count;
+    op->ids.run_count = op->piece_count - (uint32_t)(op->ids.runs - op->runs);
     return WEFT_OK;
 }
 
@@ -346,7 +349,8 @@ static weft_result prepare(instantiation *op, weft_entity source)
     weft_result result = members_collect(op, source);
     if (result != WEFT_OK) return result;
     uint64_t total = (uint64_t)op->member_count * op->count;
-    result = weft__row_ids_prepare(&op->ids, world, total, "weft_entity_instantiate");
+    uint64_t unnamed = total - (op->are_named ? op->count : 0);
+    result = weft__row_ids_prepare(&op->ids, world, unnamed, "weft_entity_instantiate");
     if (result != WEFT_OK) return result;
     op->copies = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, total, sizeof *op->copies,
                              _Alignof(weft_entity));
@@ -354,7 +358,7 @@ static weft_result prepare(instantiation *op, weft_entity source)
         return weft__error_memory(world, "weft_entity_instantiate");
     for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++) {
         op->members[i].copies = op->copies + (size_t)i * op->count;
-        if (i == 0 && op->out != NULL) op->members[i].copies = op->out;
+        if (i == 0 && op->roots != NULL) op->members[i].copies = op->roots;
         result = member_reserve(op, &op->members[i]);
     }
     if (result == WEFT_OK) result = references_list(op);
@@ -390,6 +394,14 @@ static void piece_bits(const instantiation *op, const piece *p, const weft__id_r
     }
 }
 
+/* Rows get the ids that were given before. */
+static void piece_place(const instantiation *op, const weft__id_run *rows, const weft_entity *ids)
+{
+    memcpy(weft__chunk_entities(rows->chunk) + rows->row, ids, rows->count * sizeof *ids);
+    for (uint32_t i = 0; i < rows->count; i++)
+        weft__directory_place(&op->world->directory, ids[i], rows->location + i);
+}
+
 /* Rows have their ids: all members' copies are known. */
 static int pieces_note(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
 {
@@ -399,8 +411,12 @@ static int pieces_note(weft_job_context *job, void *user, uint32_t begin, uint32
         const weft__id_run *rows = &op->runs[i];
         for (uint32_t type = 0; type < rows->chunk->archetype->type_count; type++)
             weft__rows_stamp(rows->chunk, type, rows->row, rows->count, op->world->front.version);
-        memcpy(op->members[op->pieces[i].member].copies + op->pieces[i].first,
-               weft__chunk_entities(rows->chunk) + rows->row, rows->count * sizeof(weft_entity));
+        weft_entity *copies = op->members[op->pieces[i].member].copies + op->pieces[i].first;
+        if (op->are_named && op->pieces[i].member == 0)
+            piece_place(op, rows, copies);
+        else
+            memcpy(copies, weft__chunk_entities(rows->chunk) + rows->row,
+                   rows->count * sizeof *copies);
     }
     return 0;
 }
@@ -546,10 +562,14 @@ static void finish(instantiation *op)
 }
 
 weft_result weft__instantiate(weft_world *world, weft_job_context *job, weft_entity source,
-                              uint32_t count, weft_entity *out)
+                              uint32_t count, weft_entity *roots, bool are_named)
 {
-    instantiation op = {
-        .world = world, .job = job, .count = count, .out = out, .ids = {.world = world}};
+    instantiation op = {.world = world,
+                        .job = job,
+                        .count = count,
+                        .roots = roots,
+                        .are_named = are_named,
+                        .ids = {.world = world}};
     weft_result result = prepare(&op, source);
     if (result == WEFT_OK) commit(&op);
     if (result == WEFT_OK) sparse_copy(&op);
@@ -569,5 +589,5 @@ weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint3
     const weft__chunk *chunk = weft__living_chunk(world, source, &row);
     if (chunk == NULL) return weft__error_stale(world, source);
     if (count == 0) return WEFT_OK;
-    return weft__instantiate(world, NULL, source, count, out);
+    return weft__instantiate(world, NULL, source, count, out, false);
 }

@@ -25,8 +25,8 @@ void weft__fold_patch(const weft__fold *fold, uint32_t segment, weft__command *c
     if (command->op == WEFT__COMMAND_SET)
         weft__playback_patch(fold->playback, &fold->segments[segment], type, payload, 1);
     else
-        weft__playback_patch_elements(fold->playback, &fold->segments[segment], type, payload + 1,
-                                      (uint32_t)payload[0]);
+        weft__playback_patch(fold->playback, &fold->segments[segment], type, payload + 1,
+                             (uint32_t)payload[0]);
 }
 
 void weft__fold_resolve(weft__fold_finder *finder, weft__command *command)

@@ -2,8 +2,8 @@
 /* playback.c: playback: segments in key order, ids for created entities, then the commands.
  *
  *   1. sort     segments of all recorders, sorted by key (unique: a slice has one recorder);
- *   2. name     entities created by commands get their ids, in key order, before anything happens,
- *               so that every deferred handle can be replaced wherever it stands;
+ *   2. name     entities created by commands, instances too, get their ids, in key order, before
+ *               anything happens, so that every deferred handle can be replaced wherever it stands;
  *   3. link     private chunks filled by jobs join the world, in key order (playback_link.c);
  *   4. play     instances come first where that makes no difference (playback_instances.c); long
  *               runs of creations, destructions and changes of single entities are folded and
@@ -192,21 +192,6 @@ static weft_result make_resolved(weft_world *world, weft_recorder *recorder)
     return WEFT_OK;
 }
 
-static void name_created(weft_world *world, weft_recorder *recorder,
-                         const weft__command_segment *segment)
-{
-    weft_entity *ids = recorder->resolved + segment->created_first;
-    if ((segment->traits & WEFT__SEGMENT_HAS_INSTANCES) == 0) {
-        weft__directory_allocate_owner(&world->directory, segment->created_count, ids, NULL, 0);
-        return;
-    }
-    weft__command_cursor cursor = weft__command_begin(segment);
-    for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
-        if (command->op == WEFT__COMMAND_CREATE)
-            weft__directory_allocate_owner(&world->directory, 1,
-                                           recorder->resolved + command->entity.index, NULL, 0);
-}
-
 static weft_result name_all(weft__playback *playback)
 {
     weft_world *world = playback->world;
@@ -224,8 +209,9 @@ static weft_result name_all(weft__playback *playback)
     playback->is_named = true;
     for (uint32_t i = 0; i < playback->segment_count; i++) {
         const weft__command_segment *segment = &playback->segments[i];
-        if ((segment->traits & WEFT__SEGMENT_HAS_CREATES) != 0)
-            name_created(world, playback->recorders[segment->recorder], segment);
+        const weft_recorder *recorder = playback->recorders[segment->recorder];
+        weft__directory_allocate_owner(&world->directory, segment->created_count,
+                                       recorder->resolved + segment->created_first, NULL, 0);
     }
     return WEFT_OK;
 }
@@ -247,15 +233,16 @@ static void forget_unplaced(weft__playback *playback)
 }
 
 /* In key order, so that the store does not depend on which worker recorded. Goes on after a
- * failure: what is held is released at the end. */
-static weft_result hold_shared(const weft__playback *playback)
+ * failure, also of what came before (`result`): what is held is released at the end. */
+static weft_result ready_shared(const weft__playback *playback, bool are_rows, weft_result result)
 {
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < playback->segment_count; i++) {
-        weft_result held = weft__command_hold_shared(playback->world, &playback->segments[i]);
-        if (held != WEFT_OK) result = held;
-    }
-    return result == WEFT_OK ? WEFT_OK : weft__error_memory(playback->world, "a shared value");
+    const weft__playback *named = result == WEFT_OK ? playback : NULL;
+    bool is_held = true;
+    for (uint32_t i = 0; i < playback->segment_count; i++)
+        is_held &= weft__command_ready_shared(playback->world, named, &playback->segments[i],
+                                              are_rows) == WEFT_OK;
+    if (is_held || result != WEFT_OK) return result;
+    return weft__error_memory(playback->world, "a shared value");
 }
 
 /* ---- 4. play ---- */
@@ -346,10 +333,10 @@ weft_result weft__playback_run(const weft__playback_desc *desc, weft__playback_r
     weft_result result = sort_segments(&playback);
     if (result == WEFT_OK && playback.segment_count != 0) {
         playback.costs = costs_of(desc->costs, playback.result.commands);
-        result = hold_shared(&playback);
-        if (result == WEFT_OK) result = name_all(&playback);
+        result = ready_shared(&playback, true, name_all(&playback));
         if (result == WEFT_OK) result = weft__playback_link(&playback);
         is_linked = result == WEFT_OK;
+        result = ready_shared(&playback, false, result);
         if (result == WEFT_OK) result = play_all(&playback);
         if (result != WEFT_OK && playback.is_named) forget_unplaced(&playback);
     }

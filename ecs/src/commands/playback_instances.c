@@ -12,8 +12,8 @@
  *   number   (owner)                   sources of all, and where a segment's instances are among
  *                                      those of a source: sums over the segments before it;
  *   allow    (parallel over segments)  whether another command is in the way;
- *   make     (owner; workers inside)   source after source;
- *   note     (parallel over segments)  handles of the instances, which deferred ones become. */
+ *   note     (parallel over segments)  the ids of the instances of each source, given before;
+ *   make     (owner; workers inside)   source after source. */
 #include "playback_instances.h"
 
 #include "entity_value.h"
@@ -211,11 +211,12 @@ static weft_result report(const spawning *s, uint32_t number, uint32_t first, we
     for (uint32_t i = 0; i < s->segment_count; i++)
         for (uint32_t k = 0; k < s->lists[i].count; k++) {
             const share *one = &s->lists[i].shares[k];
-            if (one->number != number || first - one->first >= one->count) continue;
+            const uint32_t begin = one->first - one->count; /* they are noted */
+            if (one->number != number || first - begin >= one->count) continue;
             weft__command_cursor cursor = weft__command_begin(&s->segments[i]);
             weft_entity source;
             const weft__command *command = next_instance(&cursor, &source);
-            for (uint32_t left = first - one->first; command != NULL;
+            for (uint32_t left = first - begin; command != NULL;
                  command = next_instance(&cursor, &source))
                 if (is_same(source, one->source) && left-- == 0)
                     return weft__playback_error(s->playback, s->segments[i].key, command->op,
@@ -225,14 +226,13 @@ static weft_result report(const spawning *s, uint32_t number, uint32_t first, we
 }
 
 /* Source after source, in the order in which they appear. */
-static weft_result make_all(spawning *s, weft_entity *copies)
+static weft_result make_all(const spawning *s)
 {
     for (uint32_t i = 0; i < s->source_count; i++) {
-        s->copies[i] = copies;
-        for (uint32_t done = 0, n; done < s->counts[i]; done += n, copies += n) {
+        for (uint32_t done = 0, n; done < s->counts[i]; done += n) {
             n = s->counts[i] - done < COPIES_MOST ? s->counts[i] - done : COPIES_MOST;
-            weft_result result =
-                weft__instantiate(s->playback->world, s->playback->job, s->sources[i], n, copies);
+            weft_result result = weft__instantiate(s->playback->world, s->playback->job,
+                                                   s->sources[i], n, s->copies[i] + done, true);
             if (result != WEFT_OK) return report(s, i, done, result);
         }
     }
@@ -246,11 +246,12 @@ static int note_part(weft_job_context *job, void *user, uint32_t begin, uint32_t
     for (uint32_t i = begin; i < end; i++) {
         listed *list = &s->lists[i];
         weft__command_cursor cursor = weft__command_begin(&s->segments[i]);
-        weft_entity *resolved = s->playback->recorders[s->segments[i].recorder]->resolved, source;
+        const weft_entity *resolved = s->playback->recorders[s->segments[i].recorder]->resolved;
+        weft_entity source;
         if (list->made == 0) continue;
         for (weft__command *command; (command = next_instance(&cursor, &source)) != NULL;) {
             share *of = share_of(list, source);
-            resolved[command->entity.index] = s->copies[of->number][of->first++];
+            s->copies[of->number][of->first++] = resolved[command->entity.index];
             command->flags |= WEFT__INSTANCE_IS_MADE;
         }
     }
@@ -276,8 +277,7 @@ weft_result weft__playback_instances(weft__playback *playback, uint32_t first, u
         !weft__playback_for(playback, WEFT__PLAYBACK_ALLOW, allow_part, &s, s.segment_count))
         return WEFT_OK;
     *played = s.count;
-    weft_result result = make_all(&s, copies);
-    if (result == WEFT_OK)
-        weft__playback_for(playback, WEFT__PLAYBACK_NOTE, note_part, &s, s.segment_count);
-    return result;
+    for (uint32_t i = 0; i < s.source_count; copies += s.counts[i++]) s.copies[i] = copies;
+    weft__playback_for(playback, WEFT__PLAYBACK_NOTE, note_part, &s, s.segment_count);
+    return make_all(&s);
 }

@@ -162,9 +162,9 @@ static void patch_rows(const weft__playback *playback, const link *l,
     if ((archetype->flags & WEFT__HAS_ENTITY_FIELDS) == 0) return;
     for (uint32_t i = 0; i < archetype->type_count; i++)
         if (archetype->types[i].column != 0)
-            weft__playback_patch(playback, l->segment, archetype->types[i].type,
-                                 weft__chunk_value(chunk, archetype->types[i].column, piece->first),
-                                 piece->count);
+            weft__playback_patch_rows(
+                playback, l->segment, archetype->types[i].type,
+                weft__chunk_value(chunk, archetype->types[i].column, piece->first), piece->count);
 }
 
 /* All rows have their ids. */

@@ -101,8 +101,8 @@ static weft_result play_change(weft__playback *playback, const weft__command_seg
         return weft_entity_set_name(world, entity, command->words == 0 ? NULL : payload);
     case WEFT__COMMAND_APPEND:
     case WEFT__COMMAND_SET_BUFFER:
-        weft__playback_patch_elements(playback, segment, type, (uint64_t *)payload + 1,
-                                      (uint32_t)((uint64_t *)payload)[0]);
+        weft__playback_patch(playback, segment, type, (uint64_t *)payload + 1,
+                             (uint32_t)((uint64_t *)payload)[0]);
         return note_taken(command, play_elements(world, entity, command));
     case WEFT__COMMAND_CREATE:
     case WEFT__COMMAND_ROWS:

@@ -4,8 +4,6 @@
 #include "playback_patch.h"
 #include "component_type.h"
 
-#include <string.h>
-
 /* What a visited reference is resolved by; lives for one call. */
 typedef struct patch {
     const weft__playback *playback;
@@ -18,24 +16,16 @@ static void patch_reference(weft_entity *reference, void *user)
     *reference = weft__playback_resolve(p->playback, p->segment, *reference);
 }
 
-void weft__playback_patch(const weft__playback *playback, const weft__command_segment *segment,
-                          const weft__type *type, void *values, uint32_t count)
+void weft__playback_patch_rows(const weft__playback *playback, const weft__command_segment *segment,
+                               const weft__type *type, void *values, uint32_t count)
 {
-    if (type->entity_offset_count == 0) return;
     patch p = {playback, segment};
     weft__type_entities(type, values, count, patch_reference, &p);
 }
 
-void weft__playback_patch_elements(const weft__playback *playback,
-                                   const weft__command_segment *segment, const weft__type *type,
-                                   void *elements, uint32_t count)
+void weft__playback_patch(const weft__playback *playback, const weft__command_segment *segment,
+                          const weft__type *type, void *elements, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t k = 0; k < type->entity_offset_count; k++) {
-            char *place = (char *)elements + (size_t)i * type->desc.size + type->entity_offsets[k];
-            weft_entity reference;
-            memcpy(&reference, place, sizeof reference);
-            reference = weft__playback_resolve(playback, segment, reference);
-            memcpy(place, &reference, sizeof reference);
-        }
+    patch p = {playback, segment};
+    weft__elements_entities(type, elements, count, patch_reference, &p);
 }

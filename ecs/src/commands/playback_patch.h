@@ -6,13 +6,13 @@
 
 #include "playback_state.h"
 
-/* Replaces deferred handles in `count` values of a type. Any worker, own rows. */
+/* Replaces deferred handles in `count` recorded values of a type, or elements for a buffer. Any
+ * worker, own commands. */
 void weft__playback_patch(const weft__playback *playback, const weft__command_segment *segment,
-                          const weft__type *type, void *values, uint32_t count);
+                          const weft__type *type, void *elements, uint32_t count);
 
-/* The same for the elements of a buffer that are not in a buffer yet. */
-void weft__playback_patch_elements(const weft__playback *playback,
-                                   const weft__command_segment *segment, const weft__type *type,
-                                   void *elements, uint32_t count);
+/* The same in values of rows, with the elements of their buffers. Any worker, own rows. */
+void weft__playback_patch_rows(const weft__playback *playback, const weft__command_segment *segment,
+                               const weft__type *type, void *values, uint32_t count);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "archetype_state.h"
 #include "entity_value.h"
+#include "instantiate.h"
 #include "playback_error.h"
 #include "playback_one.h"
 
@@ -182,14 +183,14 @@ static weft_result play_instances(reading *r)
         weft_entity own = source_of(r);
         if (memcmp(&own, &source, sizeof own) != 0) break;
     }
-    if (weft__living_chunk(playback->world, source, &row) == NULL) {
-        playback->result.skipped += count;
-        return WEFT_OK;
-    }
-    weft_recorder *recorder = playback->recorders[playback->segments[segment].recorder];
-    return report(
-        r, from,
-        weft_entity_instantiate(playback->world, source, count, &recorder->resolved[first]));
+    weft_entity *copies =
+        &playback->recorders[playback->segments[segment].recorder]->resolved[first];
+    if (weft__living_chunk(playback->world, source, &row) != NULL)
+        return report(r, from,
+                      weft__instantiate(playback->world, NULL, source, count, copies, true));
+    playback->result.skipped += count;
+    weft__directory_free_many_owner(&playback->world->directory, copies, count);
+    return WEFT_OK;
 }
 
 /* ---- all ---- */

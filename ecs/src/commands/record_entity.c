@@ -97,7 +97,7 @@ static inline weft__command *record_values(weft_recorder *commands, weft__comman
     command->entity = entity;
     command->subject = type->id;
     if (type->desc.hooks.destruct != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_OWNED;
-    if (type->desc.shared_release != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_RELEASED;
+    if (op == WEFT__COMMAND_SET_SHARED) weft__recorder_note_shared(commands, type);
     return command;
 }
 

@@ -87,7 +87,7 @@ weft_result weft_recorder_query_set_shared(weft_recorder *commands, weft_query q
     weft__command *command = record(commands, op, query, component.id, type->desc.size);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
     if (type->desc.size != 0) memcpy(weft__command_payload(command), value, type->desc.size);
-    if (type->desc.shared_release != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_RELEASED;
+    weft__recorder_note_shared(commands, type);
     return WEFT_OK;
 }
 

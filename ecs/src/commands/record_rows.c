@@ -42,6 +42,18 @@ static size_t value_bytes(const weft__type *type)
     return sizeof(weft__command_shared) + bits_align_up(type->desc.size, 8);
 }
 
+/* Whether a shared value refers to rows that get their ids only when they are linked: the value
+ * decides where they are linked. */
+static bool has_rows(const weft__type *type, const void *value)
+{
+    for (uint32_t i = 0; i < type->entity_offset_count; i++) {
+        weft_entity to;
+        memcpy(&to, (const char *)value + type->entity_offsets[i], sizeof to);
+        if (weft__entity_is_deferred(to) && (to.index & WEFT__ROW_HANDLE) != 0) return true;
+    }
+    return false;
+}
+
 /* Checks the shared values and adds their bytes up. */
 static weft_result check_shared(weft_recorder *commands, making *m)
 {
@@ -55,7 +67,8 @@ static weft_result check_shared(weft_recorder *commands, making *m)
         if ((type->desc.flags & WEFT_SHARED) == 0)
             return refuse(commands, WEFT_TYPE_MISMATCH, component);
         if (weft__archetype_find(m->archetype, component) == WEFT__NONE ||
-            (desc->shared[i].values == NULL && type->desc.size != 0))
+            (desc->shared[i].values == NULL && type->desc.size != 0) ||
+            has_rows(type, desc->shared[i].values))
             return refuse(commands, WEFT_INVALID_ARGUMENT, component);
         m->shared_bytes += value_bytes(type);
     }
@@ -84,14 +97,14 @@ static bool has_values(const weft_recorder *commands, const making *m)
     return true;
 }
 
-static void write_values(const weft_recorder *commands, const making *m, weft__command_rows *rows)
+static void write_values(weft_recorder *commands, const making *m, weft__command_rows *rows)
 {
     char *at = values_of(rows);
     for (uint32_t i = 0; i < m->desc->shared_count; i++) {
         weft__command_shared *value = (weft__command_shared *)(void *)at;
         const weft__type *type = weft__type_at(commands->world, m->desc->shared[i].component);
         value->component = type->id;
-        if (type->desc.shared_release != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_RELEASED;
+        weft__recorder_note_shared(commands, type);
         value->bytes = (uint32_t)value_bytes(type);
         memset(value->value, 0, value->bytes - sizeof *value);
         if (type->desc.size != 0) memcpy(value->value, m->desc->shared[i].values, type->desc.size);

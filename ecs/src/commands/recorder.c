@@ -138,7 +138,7 @@ void weft__recorder_fini(weft_recorder *commands)
     weft__memory *memory = &commands->world->memory;
     weft__recorder_seal(commands);
     for (uint32_t i = 0; i < commands->segment_count; i++)
-        weft__command_hold_shared(commands->world, &commands->segments[i]);
+        weft__command_ready_shared(commands->world, NULL, &commands->segments[i], false);
     weft__recorder_reset(commands, true);
     weft__command_page *page = commands->first;
     while (page != NULL) {

@@ -100,13 +100,13 @@ weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, v
     return WEFT_OK;
 }
 
-static void elements_visit(const weft__type *type, char *values, uint32_t count, size_t stride,
-                           void (*visit)(weft_entity *reference, void *user), void *user)
+void weft__elements_entities(const weft__type *type, void *elements, uint32_t count,
+                             void (*visit)(weft_entity *reference, void *user), void *user)
 {
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < type->entity_offset_count; k++) {
             weft_entity reference; /* a field of a packed struct is not aligned */
-            char *field = values + i * stride + type->entity_offsets[k];
+            char *field = (char *)elements + i * type->desc.size + type->entity_offsets[k];
             memcpy(&reference, field, sizeof reference);
             visit(&reference, user);
             memcpy(field, &reference, sizeof reference);
@@ -119,13 +119,12 @@ void weft__type_entities(const weft__type *type, void *values, uint32_t count,
 {
     if (type->entity_offset_count == 0) return;
     if ((type->desc.flags & WEFT_BUFFER) == 0) {
-        elements_visit(type, values, count, weft__type_bytes(type), visit, user);
+        weft__elements_entities(type, values, count, visit, user);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
         weft_buffer *buffer = buffer_at(values, type, i);
-        elements_visit(type, weft__buffer_data(buffer), buffer->count, type->desc.size, visit,
-                       user);
+        weft__elements_entities(type, weft__buffer_data(buffer), buffer->count, visit, user);
     }
 }
 
