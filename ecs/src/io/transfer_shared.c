@@ -2,13 +2,17 @@
 /* transfer_shared.c: shared values of a transfer: found by content in the destination, or put
  * there, with exact references on both sides.
  *
- * While the transfer lasts it holds one reference on every value of the destination that it needs.
+ * References in a value lead to the new handles, so these are foreseen before any is given. While
+ * the transfer lasts it holds one reference on every value of the destination that it needs.
  * A value with a release hook has one owner: until the commit that is the source (the copy in the
  * destination is disowned, so that undoing does not end it), from then on the destination. */
 #include "transfer_shared.h"
+#include "entity_value.h"
 #include "error.h"
 #include "transfer_state.h"
 #include "tuple.h"
+
+#include <string.h>
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
 
@@ -35,6 +39,60 @@ static weft__transfer_shared *map_of(weft__transfer *t, uint32_t component)
     return NULL;
 }
 
+/* A reference in a shared value becomes the handle that its entity will have, or null. */
+static void reference_foresee(weft_entity *reference, void *user)
+{
+    weft__transfer *t = user;
+    uint32_t row, first = 0;
+    if (reference->version == 0 && reference->index == 0) return;
+    if (!t->are_foreseen)
+        weft__directory_foresee_owner(&t->to->directory, (uint32_t)t->row_count, t->ids);
+    t->are_foreseen = true;
+    const weft__chunk *chunk = weft__entity_chunk(t->from, *reference, &row);
+    for (uint32_t p = 0; p < t->entity_parts && chunk != NULL; p++) {
+        const weft__change_part *part = &t->change.parts[p];
+        const uint32_t *rows = weft__change_rows(&t->change, part);
+        for (uint32_t i = 0; i < part->count && part->chunk == chunk; i++) {
+            if ((rows != NULL ? rows[i] : part->first + i) != row) continue;
+            *reference = t->ids[first + i];
+            return;
+        }
+        first += part->count;
+    }
+    *reference = WEFT__NO_ENTITY;
+    t->report.references_cleared++;
+}
+
+/* The value that the destination gets for a source value; `own` has room for one. */
+static const void *value_follow(weft__transfer *t, uint32_t component, uint32_t index, void *own)
+{
+    const weft__type *type = t->from->types.at[component];
+    const void *value = weft__shared_value(&t->from->shared, component, index);
+    if (type->entity_offset_count == 0) return value;
+    memcpy(own, value, type->desc.size);
+    weft__elements_entities(type, own, 1, reference_foresee, t);
+    return own;
+}
+
+static weft_result value_put(weft__transfer *t, weft__transfer_shared *map, uint32_t component,
+                             uint32_t index)
+{
+    bool refers = t->from->types.at[component]->entity_offset_count != 0;
+    size_t bytes = refers ? desc_of(t, component)->size : 1;
+    uint32_t type = t->types[component], found;
+    void *own = weft__alloc(&t->to->memory, CATEGORY, 1, bytes, 8);
+    if (own == NULL) return WEFT_OUT_OF_MEMORY;
+    const void *value = value_follow(t, component, index, own);
+    bool is_known = weft__shared_find(&t->to->shared, type, value, &found);
+    weft_result result = weft__shared_intern(&t->to->shared, type, value, &found);
+    weft__free(&t->to->memory, CATEGORY, own, 1, bytes, 8);
+    if (result != WEFT_OK) return result;
+    map->index[index] = found + 1;
+    map->is_new[index] = !is_known;
+    if (!is_known) weft__shared_disown(&t->to->shared, type, found, true);
+    return WEFT_OK;
+}
+
 /* The destination's index of a source value. */
 static weft_result value_find(weft__transfer *t, uint32_t component, uint32_t index, uint32_t *out)
 {
@@ -42,16 +100,8 @@ static weft_result value_find(weft__transfer *t, uint32_t component, uint32_t in
     if (index == 0) return WEFT_OK;
     weft__transfer_shared *map = map_of(t, component);
     if (map == NULL) return weft__error_memory(t->to, "weft_world_transfer");
-    if (map->index[index] == 0) {
-        const void *value = weft__shared_value(&t->from->shared, component, index);
-        uint32_t type = t->types[component], found;
-        bool is_known = weft__shared_find(&t->to->shared, type, value, &found);
-        if (weft__shared_intern(&t->to->shared, type, value, &found) != WEFT_OK)
-            return weft__error_memory(t->to, "a shared value");
-        map->index[index] = found + 1;
-        map->is_new[index] = !is_known;
-        if (!is_known) weft__shared_disown(&t->to->shared, type, found, true);
-    }
+    if (map->index[index] == 0 && value_put(t, map, component, index) != WEFT_OK)
+        return weft__error_memory(t->to, "a shared value");
     *out = map->index[index] - 1;
     return WEFT_OK;
 }

@@ -43,7 +43,9 @@ typedef struct weft__transfer {
     weft__transfer_shared *shared; /* [source id] */
     uint32_t type_count, archetype_count; /* of the source when the tables were made */
     weft_entity *sources;                 /* [number in the order of moving] old handles */
-    weft_entity *ids;                     /* [number in the order of moving] new handles */
+    weft_entity *ids;                     /* [number in the order of moving] new handles: given
+                                             by the commit, or foreseen before */
+    bool are_foreseen;
     uint64_t row_count;
     uint64_t name_count;
     bool shares_memory; /* the same hooks and OS: memory changes hands */

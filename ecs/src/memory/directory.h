@@ -109,6 +109,9 @@ weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t c
  * placed). `copy` (may be NULL) gets the handles too. Cannot fail after a reserve of as many. */
 void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
                                     weft_entity *copy, uint32_t location);
+/* The ids that weft__directory_allocate_owner will give next, after a reserve of as many. */
+void weft__directory_foresee_owner(const weft__directory *directory, uint32_t count,
+                                   weft_entity *out);
 /* The ids of a creation that several threads fill in: slots of one block. A value; the list is the
  * caller's. Always: first of the next share == first + count. */
 typedef struct weft__id_share {
