@@ -122,12 +122,12 @@ enum {
     WEFT__SEGMENT_HAS_INSTANCES = 1 << 2, /* folded only after they were made */
     WEFT__SEGMENT_HAS_ADDS = 1 << 3,
     WEFT__SEGMENT_HAS_REMOVES = 1 << 4,
-    WEFT__SEGMENT_HAS_VALUES = 1 << 5,   /* set, append, enable */
-    WEFT__SEGMENT_HAS_ALONE = 1 << 6,    /* commands that are never folded */
-    WEFT__SEGMENT_HAS_ENABLES = 1 << 7,  /* enable bits may change */
-    WEFT__SEGMENT_HAS_OWNED = 1 << 8,    /* values with a destruct hook */
-    WEFT__SEGMENT_HAS_READIED = 1 << 9,  /* shared values that are made ready: command_shared.h */
-    WEFT__SEGMENT_HAS_SHARED = 1 << 10,  /* shared values of single entities */
+    WEFT__SEGMENT_HAS_VALUES = 1 << 5,  /* set, append, enable */
+    WEFT__SEGMENT_HAS_ALONE = 1 << 6,   /* commands that are never folded */
+    WEFT__SEGMENT_HAS_ENABLES = 1 << 7, /* enable bits may change */
+    WEFT__SEGMENT_HAS_OWNED = 1 << 8,   /* values with a destruct hook */
+    WEFT__SEGMENT_HAS_READIED = 1 << 9, /* shared values that are made ready: command_shared.h */
+    WEFT__SEGMENT_HAS_SHARED = 1 << 10, /* shared values of single entities */
 };
 
 /* What a command means for the way its segment is played: WEFT__SEGMENT_HAS_*. Constant. */

@@ -3,8 +3,8 @@
  * all kinds, commands by number instead of by handle, each command as a call and as a record, and
  * what can be seen of an entity, as words that are equal in equal worlds.
  *
- * Entities are known by number: the worlds give them different handles, as ids of recorded creations
- * are given before anything is played. */
+ * Entities are known by number: the worlds give them different handles, as ids of recorded
+ * creations are given before anything is played. */
 #ifndef WEFT_TESTS_COMMAND_WAYS_H
 #define WEFT_TESTS_COMMAND_WAYS_H
 
@@ -34,9 +34,13 @@ typedef struct owning {
 
 enum { SIGN = 0x51a7e, LARGE_WORDS = 600, GROUP_MOST = 4 };
 
-static const size_t shape_bytes[] = {
-    [BARE] = 0,     [WORD] = 4, [WIDE] = 8, [LARGE] = 4 * LARGE_WORDS, [LINKED] = sizeof(linked),
-    [OWNING] = 8,   [TARGET] = sizeof(weft_entity)};
+static const size_t shape_bytes[] = {[BARE] = 0,
+                                     [WORD] = 4,
+                                     [WIDE] = 8,
+                                     [LARGE] = 4 * LARGE_WORDS,
+                                     [LINKED] = sizeof(linked),
+                                     [OWNING] = 8,
+                                     [TARGET] = sizeof(weft_entity)};
 
 /* clang-format off */
 #define KINDS_OF(X)                                    \
@@ -92,8 +96,7 @@ static inline bool is_kind(uint32_t kind, uint32_t flag)
 
 static inline bool has_value(uint32_t kind)
 {
-    return kind_shapes[kind] != BARE &&
-           !is_kind(kind, WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK);
+    return kind_shapes[kind] != BARE && !is_kind(kind, WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK);
 }
 
 /* Kinds that an archetype is made of. */
@@ -111,9 +114,9 @@ static inline bool is_linked(uint32_t kind)
 
 /* A command of a list; entities by number, 0: the null handle. */
 typedef struct command {
-    uint8_t op;   /* weft__command_op */
-    uint8_t kind; /* of the component */
-    bool flag;    /* enabled; ROWS: their handles are asked for, and refer to each other */
+    uint8_t op;      /* weft__command_op */
+    uint8_t kind;    /* of the component */
+    bool flag;       /* enabled; ROWS: their handles are asked for, and refer to each other */
     uint32_t target; /* of creations the first one made; of query-wide ones the query */
     uint32_t other;  /* whom values refer to; INSTANTIATE: its source */
     uint32_t set;    /* CREATE, ROWS: kinds */
@@ -133,11 +136,11 @@ typedef struct way {
     weft_component of[KINDS];
     weft_component instance_of;
     weft_query queries[QUERIES];
-    weft_query numbered; /* all rows made in place */
+    weft_query numbered;           /* all rows made in place */
     weft_entity entities[NUMBERS]; /* by number; null: unknown, or never made */
     uint32_t known[SLOTS];         /* numbers by handle */
     uint64_t skipped;              /* commands */
-    int64_t owned;                 /* values with hooks that live */
+    weft_a64 x_owned;              /* values with hooks that live */
 } way;
 
 static inline uint32_t *slot_of(way *w, weft_entity entity)
@@ -169,7 +172,7 @@ static void own_construct(void *values, uint32_t count, void *user)
 {
     owning *of = values;
     for (uint32_t i = 0; i < count; i++) of[i].sign = SIGN;
-    __atomic_add_fetch((int64_t *)user, count, __ATOMIC_RELAXED);
+    at_add_rlx((weft_a64 *)user, (uint64_t)count); /* relaxed: a count */
 }
 
 static void own_destruct(void *values, uint32_t count, void *user)
@@ -179,13 +182,13 @@ static void own_destruct(void *values, uint32_t count, void *user)
         CHECK_U64(of[i].sign, SIGN);
         of[i].sign = 0;
     }
-    __atomic_sub_fetch((int64_t *)user, count, __ATOMIC_RELAXED);
+    at_sub_rlx((weft_a64 *)user, (uint64_t)count); /* relaxed: a count */
 }
 
 static void own_copy(void *to, const void *from, uint32_t count, void *user)
 {
     memcpy(to, from, count * sizeof(owning));
-    __atomic_add_fetch((int64_t *)user, count, __ATOMIC_RELAXED);
+    at_add_rlx((weft_a64 *)user, (uint64_t)count); /* relaxed: a count */
 }
 
 static void share_release(void *value, void *user)
@@ -227,13 +230,13 @@ static inline void poke(const way *w, uint32_t kind, const command *c, uint32_t 
 static inline void make(way *w, uint32_t kind, const command *c, uint32_t i, void *out)
 {
     memset(out, 0, shape_bytes[kind_shapes[kind]]);
-    if (kind_shapes[kind] == OWNING) own_construct(out, 1, &w->owned);
+    if (kind_shapes[kind] == OWNING) own_construct(out, 1, &w->x_owned);
     poke(w, kind, c, i, out);
 }
 
 static inline void unmake(way *w, uint32_t kind, void *values, uint32_t count)
 {
-    if (kind_shapes[kind] == OWNING) own_destruct(values, count, &w->owned);
+    if (kind_shapes[kind] == OWNING) own_destruct(values, count, &w->x_owned);
 }
 
 /* Elements for a buffer, made. Returns how many. */
@@ -263,7 +266,7 @@ static inline weft_component component_make(way *w, uint32_t kind)
         desc.hooks = (weft_component_hooks){.construct = own_construct,
                                             .destruct = own_destruct,
                                             .copy = own_copy,
-                                            .user = &w->owned};
+                                            .user = &w->x_owned};
     if (kind == OWNED_SHARE) desc.shared_release = share_release;
     if (kind == NEEDY) desc.required = needs, desc.required_count = 4;
     return weft_component_create(w->world, &desc);
@@ -273,19 +276,24 @@ static inline void queries_make(way *w)
 {
     const weft_component *of = w->of;
     const weft_query_desc descs[QUERIES] = {
-        {.terms = {{of[PLAIN], WEFT_NO_ACCESS, WEFT_ALL, 0}, {of[TAG], WEFT_NO_ACCESS, WEFT_NONE, 0}}},
+        {.terms = {{of[PLAIN], WEFT_NO_ACCESS, WEFT_ALL, 0},
+                   {of[TAG], WEFT_NO_ACCESS, WEFT_NONE, 0}}},
         {.terms = {{of[SWITCH], WEFT_NO_ACCESS, WEFT_ALL, 0}}},
-        {.terms = {{of[SHARE], WEFT_NO_ACCESS, WEFT_ALL, 0}, {of[LINK], WEFT_NO_ACCESS, WEFT_ABSENT, 0}},
+        {.terms = {{of[SHARE], WEFT_NO_ACCESS, WEFT_ALL, 0},
+                   {of[LINK], WEFT_NO_ACCESS, WEFT_ABSENT, 0}},
          .with_prefabs = true},
         {.terms = {{of[SPARSE], WEFT_NO_ACCESS, WEFT_ALL, 0}}},
-        {.terms = {{of[CLEAN], WEFT_NO_ACCESS, WEFT_ALL, 0}, {of[SPARSE_LINK], WEFT_NO_ACCESS, WEFT_ABSENT, 0}},
+        {.terms = {{of[CLEAN], WEFT_NO_ACCESS, WEFT_ALL, 0},
+                   {of[SPARSE_LINK], WEFT_NO_ACCESS, WEFT_ABSENT, 0}},
          .with_inactive = true},
-        {.terms = {{of[LIST], WEFT_NO_ACCESS, WEFT_ALL, 0}, {of[SWITCH_TAG], WEFT_NO_ACCESS, WEFT_NONE, 0}}},
+        {.terms = {{of[LIST], WEFT_NO_ACCESS, WEFT_ALL, 0},
+                   {of[SWITCH_TAG], WEFT_NO_ACCESS, WEFT_NONE, 0}}},
     };
     for (uint32_t i = 0; i < QUERIES; i++) w->queries[i] = weft_query_create(w->world, &descs[i]);
-    w->numbered = weft_query_create(w->world, &(weft_query_desc){.terms = {{of[NUMBER], WEFT_READ, 0, 0}},
-                                                                 .with_prefabs = true,
-                                                                 .with_inactive = true});
+    w->numbered =
+        weft_query_create(w->world, &(weft_query_desc){.terms = {{of[NUMBER], WEFT_READ, 0, 0}},
+                                                       .with_prefabs = true,
+                                                       .with_inactive = true});
     CHECK(w->numbered.id != 0);
 }
 
@@ -307,7 +315,7 @@ static inline void way_open(way *w, const char *name, uint32_t workers)
 static inline void way_close(way *w)
 {
     CHECK_OK(weft_world_destroy(w->world));
-    CHECK_I64(w->owned, 0);
+    CHECK_U64(at_load_rlx(&w->x_owned), 0); /* relaxed: alone */
 }
 
 static inline weft_archetype archetype_of(way *w, uint32_t set)
@@ -325,8 +333,7 @@ static inline uint32_t shared_of(const way *w, const command *c, weft_values *li
 {
     uint32_t count = 0;
     for (uint32_t kind = 0; kind < KINDS; kind++) {
-        if ((c->set >> kind & 1) == 0 || !is_kind(kind, WEFT_SHARED) || c->value % 3 == 0)
-            continue;
+        if ((c->set >> kind & 1) == 0 || !is_kind(kind, WEFT_SHARED) || c->value % 3 == 0) continue;
         memset(&values[kind], 0, sizeof values[kind]);
         poke(w, kind, c, 0, &values[kind]);
         list[count++] = (weft_values){w->of[kind], &values[kind]};
@@ -368,8 +375,7 @@ static inline weft_result fill_row(way *w, const command *c, uint32_t i)
 static inline weft_result call_rows(way *w, const command *c)
 {
     static weft_entity made[NUMBERS];
-    weft_result result =
-        weft_entity_create_many(w->world, archetype_of(w, c->set), c->rows, made);
+    weft_result result = weft_entity_create_many(w->world, archetype_of(w, c->set), c->rows, made);
     for (uint32_t i = 0; i < c->rows && result == WEFT_OK; i++) learn(w, c->target + i, made[i]);
     for (uint32_t i = 0; i < c->rows && result == WEFT_OK; i++) result = fill_row(w, c, i);
     return result;
@@ -659,8 +665,7 @@ static inline void see_sources(way *w, view *v, weft_entity entity, uint32_t kin
 {
     static uint32_t numbers[NUMBERS];
     uint32_t count = 0;
-    const weft_entity *sources =
-        weft_relation_sources(w->world, w->of[kind], entity, &count);
+    const weft_entity *sources = weft_relation_sources(w->world, w->of[kind], entity, &count);
     for (uint32_t i = 0; i < count; i++) numbers[i] = number_of(w, sources[i]);
     qsort(numbers, count, sizeof numbers[0], compare_numbers);
     see(v, kind, ELEMENTS, count);

@@ -102,6 +102,13 @@ PLAIN_TEST(a_member_that_comes_late_gets_the_tag_when_it_is_added_again)
     CHECK_OK(weft_entity_add(t.world, t.root[0], t.prefab));
     CHECK(weft_entity_has(t.world, late, t.prefab));
     check_group(&t, 0, true);
+    for (uint32_t by_many = 0; by_many < 2; by_many++) { /* any call that adds */
+        CHECK_OK(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.a), 1, &late));
+        CHECK_OK(test_buffer_append(t.world, t.group, t.root[0], &late, 1));
+        CHECK_OK(by_many ? weft_entity_set_many(t.world, t.root, 1, t.prefab, NULL, 0)
+                         : weft_entity_set(t.world, t.root[0], t.prefab, NULL, 0));
+        CHECK(weft_entity_has(t.world, late, t.prefab));
+    }
     end(&t);
 }
 

@@ -4,6 +4,8 @@
 #include "memory_fault.h"
 #include "plain.h"
 
+#include "fold_state.h"
+
 #include <weft/ecs.h>
 
 #include <string.h>
@@ -220,4 +222,103 @@ PLAIN_TEST(no_value_is_released_twice_when_memory_is_refused)
     }
     check_released(1, 8, 1);
     end();
+}
+
+/* ---- components that come back ---- */
+
+/* Plays commands of `recorder` and some more, so that they are folded or not. */
+static void play_beside(weft_recorder *recorder, bool is_folded)
+{
+    for (uint32_t i = 0; i < (is_folded ? WEFT__FOLD_LEAST : 1); i++)
+        CHECK_OK(weft_recorder_set(recorder, rows[1 + i % 7], plain, &i, sizeof i));
+    CHECK_OK(weft_recorder_play(recorder));
+}
+
+PLAIN_TEST(a_shared_component_that_comes_back_has_its_default)
+{
+    for (uint32_t is_folded = 0; is_folded < 2; is_folded++) {
+        begin();
+        weft_component mark = weft_component_create_plain(world, "mark", 0, 1, 0);
+        weft_recorder *recorder = recorder_create();
+        CHECK_OK(weft_entity_set_shared(world, rows[0], team, &(owned){3}));
+        CHECK_OK(weft_entity_set_shared(world, rows[0], side, &(owned){4}));
+        CHECK_OK(weft_recorder_remove(recorder, rows[0], team));
+        CHECK_OK(weft_recorder_add(recorder, rows[0], team));
+        CHECK_OK(weft_recorder_add(recorder, rows[0], mark));
+        play_beside(recorder, is_folded != 0);
+        const owned *value = weft_entity_read_shared(world, rows[0], team);
+        CHECK(value != NULL && value->key == 0);
+        value = weft_entity_read_shared(world, rows[0], side);
+        CHECK(value != NULL && value->key == 4);
+        CHECK_U64(released[3], 1);
+        weft_recorder_destroy(recorder);
+        end();
+    }
+}
+
+PLAIN_TEST(two_shared_components_that_come_back_have_their_defaults)
+{
+    for (uint32_t is_folded = 0; is_folded < 2; is_folded++) {
+        begin();
+        weft_recorder *recorder = recorder_create();
+        CHECK_OK(weft_entity_set_shared(world, rows[0], team, &(owned){3}));
+        CHECK_OK(weft_entity_set_shared(world, rows[0], side, &(owned){4}));
+        for (uint32_t i = 0; i < 2; i++) {
+            CHECK_OK(weft_recorder_remove(recorder, rows[0], i == 0 ? team : side));
+            CHECK_OK(weft_recorder_add(recorder, rows[0], i == 0 ? team : side));
+        }
+        play_beside(recorder, is_folded != 0);
+        CHECK_U64(((const owned *)weft_entity_read_shared(world, rows[0], team))->key, 0);
+        CHECK_U64(((const owned *)weft_entity_read_shared(world, rows[0], side))->key, 0);
+        weft_recorder_destroy(recorder);
+        end();
+    }
+}
+
+PLAIN_TEST(a_required_shared_component_that_comes_back_has_its_default)
+{
+    for (uint32_t is_folded = 0; is_folded < 2; is_folded++) {
+        begin();
+        weft_component badge =
+            weft_component_create(world, &(weft_component_desc){.name = "badge",
+                                                                .size = 4,
+                                                                .flags = WEFT_SHARED,
+                                                                .required = &side,
+                                                                .required_count = 1});
+        weft_recorder *recorder = recorder_create();
+        CHECK_OK(weft_entity_add(world, rows[0], badge));
+        CHECK_OK(weft_entity_set_shared(world, rows[0], side, &(owned){4}));
+        CHECK_OK(weft_recorder_remove(recorder, rows[0], badge));
+        CHECK_OK(weft_recorder_remove(recorder, rows[0], side));
+        CHECK_OK(weft_recorder_set_shared(recorder, rows[0], badge, &(uint32_t){7}));
+        play_beside(recorder, is_folded != 0);
+        const owned *value = weft_entity_read_shared(world, rows[0], side);
+        CHECK(value != NULL && value->key == 0);
+        CHECK_U64(*(const uint32_t *)weft_entity_read_shared(world, rows[0], badge), 7);
+        weft_recorder_destroy(recorder);
+        end();
+    }
+}
+
+PLAIN_TEST(a_component_that_comes_back_counts_as_changed)
+{
+    for (uint32_t is_folded = 0; is_folded < 2; is_folded++) {
+        begin();
+        weft_component mark = weft_component_create_plain(world, "mark", 0, 1, 0);
+        CHECK_OK(weft_entity_add(world, rows[0], mark));
+        CHECK_OK(weft_entity_add(world, rows[0], team));
+        weft_world_advance_change_version(world);
+        const uint32_t now = weft_world_change_version(world);
+        weft_recorder *recorder = recorder_create();
+        for (uint32_t i = 0; i < 2; i++) {
+            weft_component one = i == 0 ? mark : team;
+            CHECK_OK(weft_recorder_remove(recorder, rows[0], one));
+            CHECK_OK(weft_recorder_add(recorder, rows[0], one));
+        }
+        play_beside(recorder, is_folded != 0);
+        CHECK_U64(weft_entity_change_version(world, rows[0], mark), now);
+        CHECK_U64(weft_entity_change_version(world, rows[0], team), now);
+        weft_recorder_destroy(recorder);
+        end();
+    }
 }

@@ -12,10 +12,10 @@
  * Errors: recording refuses what is wrong whatever the entities are: OUT_OF_MEMORY, BAD_HANDLE,
  * TYPE_MISMATCH, INVALID_ARGUMENT, STALE_ENTITY (a null handle, a deferred one of another
  * recorder). Playback reports refused calls again, with the command and its recorder, and all
- * other errors. A command on an entity that has died is skipped and counted
- * (weft_frame_stats.commands_skipped), but for those that a residue accepts (entity.h); destroying
- * twice is not counted. Entities of another world are refused by checked builds (BAD_HANDLE) and
- * skipped by others. */
+ * other errors. What a call refuses because of what the entity has become is skipped and counted
+ * (weft_frame_stats.commands_skipped): commands on the dead, but for those that a residue accepts
+ * (entity.h), and switching a component that the entity lacks; destroying twice is not counted.
+ * Entities of another world are refused by checked builds (BAD_HANDLE) and skipped by others. */
 #ifndef WEFT_COMMANDS_H
 #define WEFT_COMMANDS_H
 
@@ -45,13 +45,15 @@ WEFT_API weft_result weft_recorder_play(weft_recorder *recorder);
 
 /* ---- create ---- */
 
-/* Records the creation of an entity. Returns a deferred handle: a target of later commands of the
- * same recorder (in systems: of the same slice), and a value of described ENTITY fields, in which
- * playback replaces it by the real handle. After playback it is refused. Null on failure. */
+/* Records the creation of an entity. Returns a deferred handle: a target of later commands of
+ * the same recorder (in systems: of the same slice), and a value of described ENTITY fields of
+ * any kind of component, in which playback replaces it by the real handle. After playback it is
+ * refused. Null on failure. */
 WEFT_API weft_entity weft_recorder_create_entity(weft_recorder *recorder, weft_archetype archetype);
 
 /* Records a copy of `source` and its linked group, as they are at playback
- * (weft_entity_instantiate). Returns a deferred handle of the copy; null on failure. */
+ * (weft_entity_instantiate). Returns a deferred handle of the copy, as weft_recorder_create_entity;
+ * that of a copy that is skipped becomes a dead one. Null on failure. */
 WEFT_API weft_entity weft_recorder_instantiate(weft_recorder *recorder, weft_entity source);
 
 /* ---- rows filled in place ---- */
@@ -64,7 +66,8 @@ typedef struct weft_rows_desc {
      * playback gives ids in deterministic order (weft_recorder_row_entity). */
     bool is_unordered;
     const weft_values *shared; /* SHARED components of the archetype, each with one value; copied.
-                                  Those that are not listed have their default */
+                                  Those that are not listed have their default. They do not refer
+                                  to rows that have no id yet (INVALID_ARGUMENT) */
     uint32_t shared_count;
 } weft_rows_desc;
 
@@ -125,7 +128,8 @@ WEFT_API weft_result weft_recorder_set(weft_recorder *recorder, weft_entity enti
 WEFT_API weft_result weft_recorder_set_shared(weft_recorder *recorder, weft_entity entity,
                                               weft_component component, const void *value);
 
-/* Records weft_entity_enable. */
+/* Records weft_entity_enable. Where the call is NOT_FOUND, because the entity lacks the
+ * component, the command is skipped and counted. */
 WEFT_API weft_result weft_recorder_enable(weft_recorder *recorder, weft_entity entity,
                                           weft_component component, bool enabled);
 

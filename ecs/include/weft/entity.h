@@ -106,7 +106,8 @@ WEFT_API weft_result weft_entity_create_filled(weft_world *world, weft_archetype
  * group lead to the copy. Names are copied; the Prefab tag, CLEANUP and NOT_COPIED components are
  * not. In a world with weft_component_instance_of the roots of copies of a prefab have it, with
  * `source`. `out` gets the roots (undefined after an error); may be NULL. Errors: INVALID_ARGUMENT
- * also for a linked group whose element 0 is not `source`. */
+ * also for a linked group whose element 0 is not `source`. Cost: a SHARED value that refers to a
+ * member is another one in every copy, in a chunk of its own. */
 WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                              weft_entity *out);
 
@@ -229,8 +230,8 @@ WEFT_API weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_ent
 /* ---- enable bits ---- */
 
 /* Sets the enable bit of a component; not a structural change. Errors: TYPE_MISMATCH (not
- * ENABLEABLE), NOT_FOUND (absent). Threads: owner, also while iterating; systems use
- * weft_slice_enable. */
+ * ENABLEABLE), NOT_FOUND (absent; the command weft_recorder_enable is skipped then). Threads:
+ * owner, also while iterating; systems use weft_slice_enable. */
 WEFT_API weft_result weft_entity_enable(weft_world *world, weft_entity entity,
                                         weft_component component, bool enabled);
 

@@ -37,12 +37,12 @@ typedef struct weft_transfer_report {
 /* Moves entities with their values, buffers, shared and chunk values, enable bits, cleanup
  * components and names. They get new handles (the lowest free ones, in the order of source
  * archetype, chunk and row); the old ones are dead. Described ENTITY fields, also in buffers
- * (linked groups) and chunk values, lead to the new handles of entities that move in the same
- * call; others become null. ENTITY fields of SHARED values stay as they are. Linked groups are
- * not followed: select their members.
+ * (linked groups), chunk values and SHARED values, lead to the new handles of entities that move in
+ * the same call; others become null. Linked groups are not followed: select their members.
  *
  * Component types are found by name and must have the same weft_component_hash; missing ones are
- * registered with the source's description and hooks. Shared values are found by content.
+ * registered with the source's description and hooks. Shared values are found by content, with
+ * their new references.
  * Resources, systems and queries stay. Blobs that described BLOB fields refer to are copied to
  * the destination's store; a type with a destruct hook owns a reference per field, which moves
  * with the value; for other types the destination's store keeps one reference to each blob until

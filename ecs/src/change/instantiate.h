@@ -8,9 +8,9 @@
 #include "world_state.h"
 
 /* weft_entity_instantiate for a living source that is no residue, and count != 0. `are_named`:
- * `roots` has the ids of the roots of the copies, given and not placed; else it gets them, and may be
- * NULL. `job`: its workers take part; NULL: the caller does all. The same result either way. World
- * idle. */
+ * `roots` has the ids of the roots of the copies, given and not placed; else it gets them, and
+ * may be NULL. `job`: its workers take part; NULL: the caller does all. The same result either
+ * way. World idle. */
 weft_result weft__instantiate(weft_world *world, weft_job_context *job, weft_entity source,
                               uint32_t count, weft_entity *roots, bool are_named);
 

@@ -238,7 +238,8 @@ void weft__directory_foresee_owner(const weft__directory *directory, uint32_t co
         weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
         const uint32_t index_bits = placing_of(directory, i, 0).index_bits;
         for (uint32_t word = 0; word < WEFT__BLOCK_WORDS && out != end; word++)
-            for (uint64_t free = word_free(block, word); free != 0 && out != end; free &= free - 1) {
+            for (uint64_t free = word_free(block, word); free != 0 && out != end;
+                 free &= free - 1) {
                 uint32_t slot = word * 64 + bits_lowest(free);
                 uint64_t version = at_load_rlx(&block->x_slots[slot]) >> 32; /* relaxed: idle */
                 *out++ = (weft_entity){slot ^ index_bits, (uint32_t)version + 1};
