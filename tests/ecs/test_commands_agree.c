@@ -23,9 +23,9 @@
 #include <stdio.h>
 
 #if !defined(NDEBUG) || defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { SEEDS = 60 };
+enum { SEEDS = 60, DRAWS_ALL = false };
 #else
-enum { SEEDS = 320 };
+enum { SEEDS = 320, DRAWS_ALL = true };
 #endif
 
 enum { LISTS = 3, COMMANDS = 5000, WAYS = 4, OPS = WEFT__COMMAND_OP_COUNT };
@@ -701,5 +701,5 @@ PLAIN_TEST(lists_of_commands_give_what_the_same_calls_give)
     if (one != NULL) first = last = strtoull(one, NULL, 0);
     for (uint64_t seed = first; seed <= last; seed++) run_seed(seed);
     uint32_t empty = print_table();
-    if (one == NULL && text == NULL) CHECK_U64(empty, 0);
+    if (DRAWS_ALL && one == NULL && text == NULL) CHECK_U64(empty, 0);
 }
