@@ -383,7 +383,8 @@ weft_result weft__sparse_change_query(weft_world *world, weft_query query,
 /* ---- copies ---- */
 
 weft_result weft__sparse_copies_prepare(weft_world *world, weft_entity source, uint32_t count,
-                                        const weft__row_ids *ids, weft__sparse_copies *out)
+                                        const weft_entity *named, const weft__row_ids *ids,
+                                        weft__sparse_copies *out)
 {
     const weft__type *type = NULL;
     while ((type = weft__entity_next_sparse(world, source, type)) != NULL) out->type_count++;
@@ -393,7 +394,8 @@ weft_result weft__sparse_copies_prepare(weft_world *world, weft_entity source, u
     if (out->items == NULL) return weft__error_memory(world, "weft_entity_instantiate");
     weft_result result = WEFT_OK;
     while ((type = weft__entity_next_sparse(world, source, type)) != NULL && result == WEFT_OK)
-        result = weft__sparse_prepare_new(world, type, ids, count, &out->items[out->count++]);
+        result =
+            weft__sparse_prepare_new(world, type, named, ids, count, &out->items[out->count++]);
     return result;
 }
 

@@ -62,11 +62,12 @@ typedef struct weft__sparse_copies {
     uint32_t type_count; /* SPARSE types of the world */
 } weft__sparse_copies;
 
-/* Everything that can fail for `count` copies of `source`, which get their ids of `ids` later.
- * Zero-initialised before; ended by commit or cancel, also after an error. OUT_OF_MEMORY: error
- * set. */
+/* Everything that can fail for `count` copies of `source`, which have the ids `named`, or (NULL)
+ * get their ids of `ids` later. Zero-initialised before; ended by commit or cancel, also after an
+ * error. OUT_OF_MEMORY: error set. */
 weft_result weft__sparse_copies_prepare(weft_world *world, weft_entity source, uint32_t count,
-                                        const weft__row_ids *ids, weft__sparse_copies *out);
+                                        const weft_entity *named, const weft__row_ids *ids,
+                                        weft__sparse_copies *out);
 /* Gives copies[0..count) the components and values of `source`. */
 void weft__sparse_copies_commit(weft_world *world, weft__sparse_copies *copies, weft_entity source,
                                 const weft_entity *entities, uint32_t count);

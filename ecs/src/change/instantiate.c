@@ -157,6 +157,98 @@ static weft__archetype *member_target(const instantiation *op, const member *m)
     return weft__archetype_change(op->world, to, instance_of, 1, NULL, 0);
 }
 
+/* Whether a value, or an element of a buffer, refers to a member. */
+static bool value_refers(const instantiation *op, const weft__type *type, const void *value)
+{
+    for (uint32_t k = 0; k < type->entity_offset_count; k++) {
+        weft_entity to;
+        memcpy(&to, (const char *)value + type->entity_offsets[k], sizeof to);
+        if (to.version != 0 && *table_slot(op, to) != 0) return true;
+    }
+    return false;
+}
+
+/* The next SHARED type of a tuple, from type *next on, whose value refers to a member; NULL: none.
+ */
+static const weft__type_ref *next_referring(const instantiation *op, const weft__tuple *tuple,
+                                            uint32_t *next)
+{
+    const weft__archetype *archetype = tuple->archetype;
+    if (archetype->shared_count == 0 || (archetype->flags & WEFT__HAS_ENTITY_FIELDS) == 0)
+        return NULL;
+    while (*next < archetype->type_count) {
+        const weft__type_ref *ref = &archetype->types[(*next)++];
+        if (ref->shared == WEFT__NO_PLACE || ref->type->entity_offset_count == 0) continue;
+        if (value_refers(
+                op, ref->type,
+                weft__shared_value(&op->world->shared, ref->component, tuple->values[ref->shared])))
+            return ref;
+    }
+    return NULL;
+}
+
+static bool member_refers(const instantiation *op, const member *m)
+{
+    uint32_t next = 0;
+    return next_referring(op, m->chunk->tuple, &next) != NULL;
+}
+
+/* What references are redirected by: in the copies of one instance. A value. */
+typedef struct redirecting {
+    const instantiation *op;
+    uint32_t instance;
+} redirecting;
+
+static void reference_redirect(weft_entity *reference, void *user)
+{
+    const redirecting *r = user;
+    if (reference->version == 0) return;
+    uint32_t found = *table_slot(r->op, *reference);
+    if (found != 0) *reference = r->op->members[found - 1].copies[r->instance];
+}
+
+/* A tuple with one SHARED value redirected; takes the hold on `from` over. NULL: error set. */
+static weft__tuple *tuple_redirect(redirecting *r, weft__tuple *from, const weft__type_ref *ref)
+{
+    weft_world *world = r->op->world;
+    const size_t bytes = ref->type->desc.size;
+    weft__tuple *to = NULL;
+    uint32_t index;
+    void *own = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, bytes, 16);
+    if (own != NULL) {
+        memcpy(own, weft__shared_value(&world->shared, ref->component, from->values[ref->shared]),
+               bytes);
+        weft__elements_entities(ref->type, own, 1, reference_redirect, r);
+    }
+    if (own == NULL ||
+        weft__shared_intern(&world->shared, ref->component, own, &index) != WEFT_OK) {
+        weft__error_memory(world, "weft_entity_instantiate");
+    } else {
+        to = weft__tuple_with_value(world, from, from->archetype, ref->component, index);
+        weft__shared_release(&world->shared, ref->component, index, 1);
+    }
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, own, 1, bytes, 16);
+    weft__tuple_release(world, from);
+    return to;
+}
+
+/* A row for each copy of a member that has SHARED values of its own. */
+static weft_result rows_reserve_apart(instantiation *op, const member *m)
+{
+    weft_result result = WEFT_OK;
+    for (redirecting r = {op, 0}; r.instance < op->count && result == WEFT_OK; r.instance++) {
+        weft__tuple *tuple = m->to;
+        const weft__type_ref *ref;
+        tuple->holders++;
+        for (uint32_t k = 0; tuple != NULL && (ref = next_referring(op, m->to, &k)) != NULL;)
+            tuple = tuple_redirect(&r, tuple, ref);
+        if (tuple == NULL) return op->world->error->code;
+        result = weft__rows_reserve(op->world, tuple, 1, &op->spans);
+        weft__tuple_release(op->world, tuple);
+    }
+    return result;
+}
+
 static weft_result member_reserve(instantiation *op, member *m)
 {
     weft_world *world = op->world;
@@ -165,7 +257,9 @@ static weft_result member_reserve(instantiation *op, member *m)
     if (to != NULL) m->plan = weft__plan_obtain(world, archetype, to);
     if (m->plan != NULL) m->to = weft__tuple_follow(world, m->chunk->tuple, to);
     if (m->to == NULL) return world->error->code;
-    weft_result result = weft__rows_reserve(world, m->to, op->count, &op->spans);
+    weft_result result = member_refers(op, m)
+                             ? rows_reserve_apart(op, m)
+                             : weft__rows_reserve(world, m->to, op->count, &op->spans);
     m->span_end = op->spans.count;
     return result;
 }
@@ -343,6 +437,23 @@ static weft_result names_reserve(const instantiation *op)
     return weft__names_reserve(world, (uint32_t)(named * op->count), 0); /* no more than entities */
 }
 
+/* Where the handles of the copies will be. They are there already where SHARED values, which decide
+ * where rows go, refer to them. */
+static void copies_foresee(instantiation *op, uint32_t unnamed)
+{
+    bool is_needed = false;
+    for (uint32_t i = 0; i < op->member_count; i++) {
+        op->members[i].copies = op->copies + (size_t)i * op->count;
+        is_needed |= member_refers(op, &op->members[i]);
+    }
+    if (op->roots != NULL) op->members[0].copies = op->roots;
+    if (!is_needed) return;
+    weft__directory_foresee_owner(&op->world->directory, unnamed,
+                                  op->copies + (op->are_named ? op->count : 0));
+    if (!op->are_named && op->roots != NULL)
+        memcpy(op->roots, op->copies, op->count * sizeof *op->roots);
+}
+
 static weft_result prepare(instantiation *op, weft_entity source)
 {
     weft_world *world = op->world;
@@ -356,16 +467,16 @@ static weft_result prepare(instantiation *op, weft_entity source)
                              _Alignof(weft_entity));
     if (op->copies == NULL || names_reserve(op) != WEFT_OK)
         return weft__error_memory(world, "weft_entity_instantiate");
-    for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++) {
-        op->members[i].copies = op->copies + (size_t)i * op->count;
-        if (i == 0 && op->roots != NULL) op->members[i].copies = op->roots;
+    copies_foresee(op, (uint32_t)unnamed);
+    for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++)
         result = member_reserve(op, &op->members[i]);
-    }
     if (result == WEFT_OK) result = references_list(op);
     if (result == WEFT_OK) result = pieces_cut(op);
     for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++) {
         member *m = &op->members[i];
-        result = weft__sparse_copies_prepare(world, m->entity, op->count, &op->ids, &m->sparse);
+        const weft_entity *named = op->are_named && i == 0 ? m->copies : NULL;
+        result =
+            weft__sparse_copies_prepare(world, m->entity, op->count, named, &op->ids, &m->sparse);
     }
     if (result == WEFT_OK) result = members_copy(op);
     if (result == WEFT_OK) return WEFT_OK;
@@ -431,20 +542,6 @@ static void member_name(const instantiation *op, const member *m)
         WEFT_ASSERT(result == WEFT_OK); /* reserved */
         (void)result;
     }
-}
-
-/* What references are redirected by: in the copies of one instance. A value. */
-typedef struct redirecting {
-    const instantiation *op;
-    uint32_t instance;
-} redirecting;
-
-static void reference_redirect(weft_entity *reference, void *user)
-{
-    const redirecting *r = user;
-    if (reference->version == 0) return;
-    uint32_t found = *table_slot(r->op, *reference);
-    if (found != 0) *reference = r->op->members[found - 1].copies[r->instance];
 }
 
 /* The listed references of one column, at `references`. Returns how many there are. */

@@ -231,16 +231,16 @@ void weft__sparse_cancel(weft_world *world, weft__sparse_addition *addition,
 }
 
 weft_result weft__sparse_prepare_new(weft_world *world, const weft__type *type,
-                                     const weft__row_ids *ids, uint32_t count,
-                                     weft__sparse_addition *out)
+                                     const weft_entity *named, const weft__row_ids *ids,
+                                     uint32_t count, weft__sparse_addition *out)
 {
     *out = (weft__sparse_addition){.type = type};
     weft__archetype *archetype = archetype_obtain(world, type);
     if (archetype == NULL) return world->error->code;
-    for (uint32_t i = 0; i < ids->share_count; i++) {
-        const uint32_t index = ids->shares[i].block * WEFT__BLOCK_SLOTS;
+    for (uint32_t i = 0; i < (named != NULL ? count : ids->share_count); i++) {
+        const uint32_t index = named == NULL ? ids->shares[i].block * WEFT__BLOCK_SLOTS : 0;
         const weft_entity first = {index ^ world->directory.tag_bits, 1};
-        if (!block_reserve(world, type->sparse, first))
+        if (!block_reserve(world, type->sparse, named != NULL ? named[i] : first))
             return weft__error_memory(world, "a sparse component");
     }
     return weft__rows_reserve(world, archetype->tuple0, count, &out->spans);

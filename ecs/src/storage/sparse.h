@@ -134,11 +134,11 @@ void weft__sparse_commit(weft_world *world, weft__sparse_addition *addition,
                          const weft_entity *entities);
 void weft__sparse_cancel(weft_world *world, weft__sparse_addition *addition,
                          const weft_entity *entities, uint32_t count);
-/* The same for `count` entities that get their ids between the two steps, out of these shares.
- * Back: weft__sparse_cancel with no entities. */
+/* The same for `count` new entities: `named`, or (NULL) those that get their ids between the two
+ * steps, out of these shares. Back: weft__sparse_cancel with no entities. */
 weft_result weft__sparse_prepare_new(weft_world *world, const weft__type *type,
-                                     const weft__row_ids *ids, uint32_t count,
-                                     weft__sparse_addition *out);
+                                     const weft_entity *named, const weft__row_ids *ids,
+                                     uint32_t count, weft__sparse_addition *out);
 void weft__sparse_commit_new(weft_world *world, weft__sparse_addition *addition,
                              const weft_entity *entities, uint32_t count);
 /* Both steps. */
