@@ -385,7 +385,6 @@ static inline weft_result call_elements(way *w, const command *c)
 {
     _Alignas(16) char elements[8 * sizeof(linked)];
     weft_entity entity = w->entities[c->target];
-    if (!weft_entity_is_alive(w->world, entity)) return WEFT_STALE_ENTITY;
     weft_result result = weft_entity_add(w->world, entity, w->of[c->kind]);
     if (result != WEFT_OK) return result;
     weft_buffers buffers = weft_entity_write_buffer(w->world, entity, w->of[c->kind]);
@@ -480,8 +479,7 @@ static inline weft_result call(way *w, const command *c)
 static inline bool is_skipped(const command *c, weft_result result)
 {
     return result == WEFT_STALE_ENTITY ||
-           (result == WEFT_NOT_FOUND && c->op == WEFT__COMMAND_ENABLE) ||
-           (result == WEFT_INVALID_ARGUMENT && c->op == WEFT__COMMAND_INSTANTIATE);
+           (result == WEFT_NOT_FOUND && c->op == WEFT__COMMAND_ENABLE);
 }
 
 /* ---- commands as records ---- */
@@ -677,9 +675,9 @@ static inline void look(way *w, uint32_t number, view *v)
 {
     weft_entity entity = w->entities[number];
     v->count = 0;
-    bool is_alive = weft_entity_is_alive(w->world, entity);
-    see(v, 0, IS_ALIVE, is_alive);
-    if (!is_alive) return;
+    bool is_there = weft_entity_archetype(w->world, entity).id != 0; /* residues are not alive */
+    see(v, 0, IS_ALIVE, weft_entity_is_alive(w->world, entity) + is_there);
+    if (!is_there) return;
     const char *name = weft_entity_name(w->world, entity);
     uint32_t hash = 0;
     for (; *name != '\0'; name++) hash = hash * 31 + (uint8_t)*name;

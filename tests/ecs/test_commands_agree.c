@@ -393,7 +393,7 @@ static void count_kinds(const command *c)
     uint64_t count = 1;
     if (c->op >= WEFT__COMMAND_QUERY_ADD)
         count = weft_query_entities(w->world, w->queries[c->target], met, NUMBERS);
-    if (count == 0 || !weft_entity_is_alive(w->world, met[0])) return;
+    if (count == 0 || weft_entity_archetype(w->world, met[0]).id == 0) return;
     if (has_kind(c->op)) {
         b.drawn[c->op][c->kind]++;
         return;
