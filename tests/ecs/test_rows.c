@@ -287,6 +287,47 @@ PLAIN_TEST(rows_on_both_sides_of_every_size_of_chunk_join_the_world)
             }
 }
 
+/* Rows that wait for playback are in no hash and no file, and nothing is loaded over their ids. */
+PLAIN_TEST(rows_that_were_not_played_are_in_no_hash_and_no_file)
+{
+    bed *b = bed_open(7, &(weft_world_desc){0});
+    weft_entity some[5];
+    weft_slice rows;
+    weft_world_bytes bytes;
+    CHECK_OK(weft_entity_create_many(b->world, b->plain, 5, some));
+    CHECK_OK(weft_entity_destroy(b->world, some[3]));
+    uint64_t hash = weft_world_hash(b->world, WEFT_HASH_LAYOUT);
+    CHECK_OK(weft_recorder_create_rows_unordered(b->commands, b->plain, 700, &rows));
+    weft_entity held = rows.entities[rows.count - 1];
+    CHECK(!weft_entity_is_alive(b->world, held));
+    CHECK_U64(weft_world_hash(b->world, WEFT_HASH_LAYOUT), hash);
+    CHECK_OK(weft_world_save_memory(b->world, &bytes, NULL));
+    weft_world *other;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &other));
+    CHECK_OK(weft_world_load_memory(other, bytes.bytes, bytes.count, NULL));
+    CHECK_U64(weft_world_hash(other, WEFT_HASH_LAYOUT), hash);
+    CHECK_OK(weft_world_destroy(other));
+    /* a world of which a recorder has ids is new, but nothing is loaded */
+    weft_recorder *waiting;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &other));
+    weft_component number = weft_component_create_plain(other, "number", 4, 4, 0);
+    CHECK_OK(weft_recorder_create(other, &waiting));
+    CHECK_OK(weft_recorder_create_rows_unordered(waiting, weft_archetype_create(other, &number, 1),
+                                                 3, &rows));
+    CHECK_RESULT(weft_world_load_memory(other, bytes.bytes, bytes.count, NULL), WEFT_WRONG_PHASE);
+    CHECK(strstr(weft_world_error(other)->text, "play or destroy it first") != NULL);
+    weft_recorder_destroy(waiting);
+    CHECK_OK(weft_world_load_memory(other, bytes.bytes, bytes.count, NULL));
+    CHECK_U64(weft_world_hash(other, WEFT_HASH_LAYOUT), hash);
+    CHECK_OK(weft_world_validate(other));
+    CHECK_OK(weft_world_destroy(other));
+    weft_world_bytes_free(b->world, &bytes);
+    CHECK_OK(weft_recorder_play(b->commands));
+    CHECK(weft_entity_is_alive(b->world, held));
+    CHECK(weft_world_hash(b->world, WEFT_HASH_LAYOUT) != hash);
+    bed_close(b);
+}
+
 /* One round in which the k-th allocation (or mapping) is refused while rows are recorded. False:
  * there are fewer. */
 static bool refuse_recording(bed *b, uint64_t k, bool is_map, bool forever)

@@ -531,13 +531,14 @@ Test(structure, an_entity_that_has_an_id_but_no_place_yet_is_no_target)
     for (uint32_t round = 0; round < 2; round++) { /* without any chunk, and with one */
         CHECK_OK(weft_recorder_create_rows_unordered(commands, storage_moving(&f), 3, &rows));
         weft_entity e = rows.entities[1];
-        CHECK(weft_entity_is_alive(f.world, e));
+        CHECK(!weft_entity_is_alive(f.world, e));
         CHECK_RESULT(weft_entity_destroy(f.world, e), WEFT_STALE_ENTITY);
         CHECK_RESULT(weft_entity_add(f.world, e, f.tag), WEFT_STALE_ENTITY);
         CHECK_RESULT(weft_entity_set(f.world, e, f.health, &round, 4), WEFT_STALE_ENTITY);
         CHECK(weft_entity_read(f.world, e, f.position) == NULL);
         CHECK_OK(weft_entity_destroy_many(f.world, &e, 1));
         CHECK_OK(weft_recorder_play(commands));
+        CHECK(weft_entity_is_alive(f.world, e));
         CHECK_OK(weft_entity_add(f.world, e, f.tag));
     }
     weft_recorder_destroy(commands);

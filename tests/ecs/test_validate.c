@@ -161,7 +161,7 @@ Test(validate, queries)
     fixture_validate(&f);
     BROKEN(&f, queries->handle_count, 0, "handle_count");
     BROKEN(&f, queries->query_count, 5, "query_count");
-    BROKEN(&f, queries->free_handle, 0, "neither taken nor free");
+    BROKEN(&f, queries->free_handle, 0, "neither taken, free");
     BROKEN(&f, query->references, query->references + 1, "references are not");
     BROKEN(&f, query->match_count, query->match_capacity + 1, "more matches");
     BROKEN(&f, query->matches[0].number, 9, "old number");

@@ -6,6 +6,8 @@
 #include "directory.h"
 #include "directory_check.h"
 #include "directory_grow.h"
+#include "directory_lend.h"
+#include "directory_outside.h"
 #include "explore_plans.h"
 
 #define CAPACITY (WEFT__BLOCK_SLOTS * WEFT__BLOCK_LIMIT)
@@ -254,6 +256,121 @@ static void look_ups(void)
     weft__directory_fini(directory);
 }
 
+/* ---- a recorder outside of systems beside the owner ---- */
+
+static weft_entity held[2]; /* of the recorder */
+
+static void mark(const weft_entity *entities, uint32_t count, uint32_t who)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        EXPLORE_CHECK(entities[i].index < capacity && (entities[i].version & 1), "entity %u:%u",
+                      entities[i].index, entities[i].version);
+        EXPLORE_CHECK(owner[entities[i].index] == 0, "slot %u has an owner", entities[i].index);
+        owner[entities[i].index] = who;
+    }
+}
+
+static void unmark(const weft_entity *entities, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) owner[entities[i].index] = 0;
+}
+
+/* Takes two ids, gives them back, and takes them for good. */
+static void record(void *argument)
+{
+    (void)argument;
+    EXPLORE_CHECK(weft__outside_take(directory, 2, held) == WEFT_OK, "no room, but there was");
+    mark(held, 2, 1);
+    unmark(held, 2);
+    weft__outside_return(directory, held, 2);
+    EXPLORE_CHECK(weft__outside_take(directory, 2, held) == WEFT_OK, "no room, but there was");
+    mark(held, 2, 1);
+}
+
+static void settle_held(void)
+{
+    uint32_t location;
+    explore_join_all();
+    explore_end();
+    EXPLORE_CHECK(!weft__directory_find(directory, held[0], &location), "alive before playback");
+    weft__outside_settle(directory, held, 2);
+    EXPLORE_CHECK(weft__directory_find(directory, held[1], &location), "dead after playback");
+    check_books();
+}
+
+/* The owner counts on the room that it found; it makes a block while the recorder makes one. */
+static void outside_beside_owner(void)
+{
+    weft_entity own[2];
+    start(2);
+    explore_thread(record, NULL);
+    explore_begin();
+    EXPLORE_CHECK(weft__directory_reserve_owner(directory, 2) == WEFT_OK, "no room, but there was");
+    weft__directory_allocate_owner(directory, 2, own, NULL, 7);
+    mark(own, 2, 2);
+    unmark(own, 2);
+    weft__directory_free_many_owner(directory, own, 2);
+    settle_held();
+    EXPLORE_CHECK(weft__directory_alive(directory) == 2, "%u alive",
+                  (unsigned)weft__directory_alive(directory));
+    weft__directory_fini(directory);
+}
+
+/* Entities of the block die while the recorder takes slots of it. */
+static void outside_beside_deaths(void)
+{
+    weft_entity old[2];
+    start(2);
+    EXPLORE_CHECK(weft__outside_take(directory, 2, old) == WEFT_OK, "no room in a new directory");
+    weft__outside_settle(directory, old, 2);
+    mark(old, 2, 2);
+    explore_thread(record, NULL);
+    explore_begin();
+    unmark(old, 2);
+    EXPLORE_CHECK(weft__directory_free_any(directory, old, 1) == 1, "it did not die");
+    weft__directory_free_many_owner(directory, old + 1, 1);
+    settle_held();
+    EXPLORE_CHECK(weft__directory_alive(directory) == 2, "%u alive",
+                  (unsigned)weft__directory_alive(directory));
+    weft__directory_fini(directory);
+}
+
+/* A section gets a block while the recorder makes one. */
+static void outside_beside_lending(void)
+{
+    weft__lent_block lent;
+    start(2);
+    explore_thread(record, NULL);
+    explore_begin();
+    EXPLORE_CHECK(weft__directory_lend(directory, 1, &lent) == WEFT_OK, "no room, but there was");
+    EXPLORE_CHECK(!lent.block->is_outside, "the block of the recorder is lent");
+    weft__lent_level(&lent);
+    mark((weft_entity[]){weft__lent_handle(directory, &lent, 0)}, 1, 2);
+    weft__directory_put_back(directory, &lent);
+    settle_held();
+    weft__directory_fini(directory);
+}
+
+/* A restore keeps ids from being taken, or is refused. */
+static void outside_beside_restore(void)
+{
+    weft_entity old[2];
+    start(2);
+    EXPLORE_CHECK(weft__outside_take(directory, 2, old) == WEFT_OK, "no room in a new directory");
+    weft__outside_settle(directory, old, 2);
+    weft__directory_free_many_owner(directory, old, 2);
+    explore_thread(record, NULL);
+    explore_begin();
+    if (weft__outside_close(directory)) {
+        for (uint32_t i = 0; i < 2; i++) /* alive as before, then new again */
+            for (uint32_t version = 1; version != UINT32_MAX; version--)
+                weft__directory_force(directory, old[i].index, version, 0);
+        weft__outside_open(directory);
+    }
+    settle_held();
+    weft__directory_fini(directory);
+}
+
 /* Two full blocks get room at once: the owner's next search begins at the lower one. */
 static weft_entity lodgers[CAPACITY];
 
@@ -314,6 +431,25 @@ const explore_scenario explore_scenarios[] = {
     {"directory_lowest_room",
      lowest_room,
      {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 2, 1)},
+     NULL},
+    {"directory_outside_beside_owner",
+     outside_beside_owner,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_C11, 1, 1),
+      PLAN_PCT(EXPLORE_C11, 4, 10000, 2000000)},
+     NULL},
+    {"directory_outside_beside_deaths",
+     outside_beside_deaths,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_C11, 1, 1),
+      PLAN_PCT(EXPLORE_C11, 4, 10000, 2000000)},
+     NULL},
+    {"directory_outside_beside_lending",
+     outside_beside_lending,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_C11, 1, 1),
+      PLAN_PCT(EXPLORE_C11, 4, 10000, 2000000)},
+     NULL},
+    {"directory_outside_beside_restore",
+     outside_beside_restore,
+     {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_C11, 2, 1)},
      NULL},
     {"directory_look_ups",
      look_ups,

@@ -329,23 +329,30 @@ PLAIN_TEST(a_type_that_frees_but_cannot_copy_is_refused)
     CHECK_OK(weft_world_destroy(world));
 }
 
-PLAIN_TEST(entities_that_a_recorder_holds_are_in_the_way)
+PLAIN_TEST(ids_that_a_recorder_holds_are_in_the_way_of_a_restore)
 {
     fixture f = begin(100);
-    weft_snapshot *snapshot, *refused;
+    weft_snapshot *snapshot, *meanwhile;
     weft_recorder *commands;
     weft_slice rows;
     CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
     CHECK_OK(weft_recorder_create(f.world, &commands));
     CHECK_OK(weft_recorder_create_rows_unordered(commands, f.spawned, 3, &rows));
-    CHECK_RESULT(weft_snapshot_take(f.world, NULL, &refused), WEFT_WRONG_PHASE);
-    CHECK(refused == NULL);
+    weft_entity held = rows.entities[2];
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &meanwhile));
     CHECK_RESULT(weft_snapshot_restore(f.world, snapshot), WEFT_WRONG_PHASE);
     CHECK(strstr(weft_world_error(f.world)->text, "play or destroy it first") != NULL);
     CHECK_OK(weft_recorder_play(commands));
+    CHECK(weft_entity_is_alive(f.world, held));
+    CHECK_OK(weft_snapshot_restore(f.world, meanwhile));
+    CHECK(!weft_entity_is_alive(f.world, held));
     CHECK_OK(weft_snapshot_restore(f.world, snapshot));
     CHECK_OK(weft_world_validate(f.world));
+    CHECK_OK(weft_recorder_create_rows_unordered(commands, f.spawned, 3, &rows));
+    CHECK(rows.entities[2].index == held.index && rows.entities[2].version == held.version);
     weft_recorder_destroy(commands);
+    CHECK_OK(weft_snapshot_restore(f.world, meanwhile));
+    weft_snapshot_destroy(meanwhile);
     weft_snapshot_destroy(snapshot);
     CHECK_OK(weft_world_destroy(f.world));
 }

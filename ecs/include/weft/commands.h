@@ -62,8 +62,9 @@ WEFT_API weft_entity weft_recorder_instantiate(weft_recorder *recorder, weft_ent
 typedef struct weft_rows_desc {
     weft_archetype archetype;
     uint32_t count; /* one call gives at most the rows of one chunk */
-    /* Gives real ids immediately, in rows->entities; which ids depends on timing. Without it
-     * playback gives ids in deterministic order (weft_recorder_row_entity). */
+    /* Gives real ids immediately, in rows->entities, which are alive from playback on; which ids
+     * depends on timing. Without it playback gives ids in deterministic order
+     * (weft_recorder_row_entity). */
     bool is_unordered;
     const weft_values *shared; /* SHARED components of the archetype, each with one value; copied.
                                   Those that are not listed have their default. They do not refer
@@ -84,7 +85,9 @@ typedef struct weft_rows_desc {
  * growing buffers that were opened from it, does the same, and the next playback of the recorder
  * reports STALE_ENTITY. Not found are pointers kept past playback: columns, rows->entities,
  * elements of buffers; nor is any use after the recorder was destroyed. A refused call leaves
- * nothing behind, except that an unordered one may use up versions of free indices. Errors:
+ * nothing behind, except that an unordered one of a system may use up versions of free indices.
+ * Rows that were not played are in no file, hash or snapshot; a snapshot is not restored, and no
+ * world loaded, while a recorder of weft_recorder_create has unordered ones. Errors:
  * BAD_HANDLE, TYPE_MISMATCH (not SHARED), INVALID_ARGUMENT (NULL, 0, a component that the
  * archetype lacks), OUT_OF_MEMORY, LIMIT. */
 WEFT_API weft_result weft_recorder_create_rows_with(weft_recorder *recorder,

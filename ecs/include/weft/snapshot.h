@@ -21,11 +21,10 @@ typedef struct weft_snapshot weft_snapshot;
 /* Takes a snapshot. With `previous` (of the same world, may be NULL) only slices that changed
  * since are copied, the rest is shared with it; either may be destroyed first. The caller owns
  * *out and destroys it before the world. Values are copied by their copy hooks. Errors, with
- * *out NULL: INVALID_ARGUMENT, WRONG_PHASE (also while a recorder holds entities that have ids
- * but no row yet), UNSUPPORTED (a type in use has a destruct hook and no copy hook: the text
- * names it), OUT_OF_MEMORY. Cost: O(metadata + bytes of the slices that changed since
- * `previous`); metadata are a version per type and slice, a word per 64 indices, and the indices
- * that are dead. */
+ * *out NULL: INVALID_ARGUMENT, WRONG_PHASE, UNSUPPORTED (a type in use has a destruct hook and
+ * no copy hook: the text names it), OUT_OF_MEMORY. Cost: O(metadata + bytes of the slices that
+ * changed since `previous`); metadata are a version per type and slice, a word per 64 indices,
+ * and the indices that are dead. */
 WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                         weft_snapshot **out);
 
@@ -39,11 +38,13 @@ WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *
  * made later keep their handles, but come last and match queries only once they are used or
  * requested again; after a change of the order the next step compiles the schedule.
  *
- * Errors: INVALID_ARGUMENT, WRONG_PHASE (as weft_snapshot_take), UNSUPPORTED (since it was taken
+ * Errors: INVALID_ARGUMENT, WRONG_PHASE (also while a recorder has rows of
+ * weft_recorder_create_rows_unordered that were not played), UNSUPPORTED (since it was taken
  * sections of streams came or left, or a shard stepped), OUT_OF_MEMORY, with the world as it
- * was. Cost: O(metadata + bytes of the slices that differ); in chunks where rows came, went or
- * moved handles are compared, too. A slice counts as different when it was written after the two
- * states parted, on the way to either of them. */
+ * was. A thread that asks for such rows meanwhile waits. Cost: O(metadata + bytes of the slices
+ * that differ); in chunks where rows came, went or moved handles are compared, too. A slice
+ * counts as different when it was written after the two states parted, on the way to either of
+ * them. */
 WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);
 
 /* Frees a snapshot. NULL is ignored. */

@@ -8,6 +8,7 @@
  * first row is there: chunk, ids, command; when one of them is refused the others are given back,
  * and nothing is left behind. Playback puts the rows into the world (playback_link.c). */
 #include "archetype.h"
+#include "directory_outside.h"
 #include "private_chunk.h"
 #include "recorder.h"
 #include "world_state.h"
@@ -161,15 +162,20 @@ static weft_result find_chunk(weft_recorder *commands, making *m)
 /* Ids for the rows to come, at their place; what is there after a failure reads as zero again. */
 static weft_result take_ids(weft_recorder *commands, const making *m, weft_entity *ids)
 {
+    weft__directory *directory = &commands->world->directory;
     weft_result result =
-        weft__directory_allocate_any(&commands->world->directory, &commands->home, m->count, ids);
+        commands->in_set ? weft__directory_allocate_any(directory, &commands->home, m->count, ids)
+                         : weft__outside_take(directory, m->count, ids);
     if (result != WEFT_OK) memset(ids, 0, m->count * sizeof *ids);
     return result;
 }
 
 static void return_ids(weft_recorder *commands, const making *m, weft_entity *ids)
 {
-    weft__directory_free_any(&commands->world->directory, ids, m->count);
+    if (commands->in_set)
+        weft__directory_free_any(&commands->world->directory, ids, m->count);
+    else
+        weft__outside_return(&commands->world->directory, ids, m->count);
     memset(ids, 0, m->count * sizeof *ids);
 }
 

@@ -7,6 +7,7 @@
 #include "recorder.h"
 
 #include "command_shared.h"
+#include "directory_outside.h"
 #include "error.h"
 #include "host.h"
 #include "private_chunk.h"
@@ -49,13 +50,15 @@ static void free_blocks(weft_recorder *commands)
 }
 
 /* Rows that were never linked end, and so do ids given to them at once. */
-static void drop_private_chunk(weft_world *world, weft__chunk *chunk)
+static void drop_private_chunk(const weft_recorder *commands, weft__chunk *chunk)
 {
+    weft__directory *directory = &commands->world->directory;
     const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t row = 0; row < chunk->count && chunk->has_ids; row++)
-        if (entities[row].version != 0)
-            weft__directory_free_any(&world->directory, &entities[row], 1);
-    weft__private_drop(world, chunk);
+    if (chunk->has_ids && !commands->in_set)
+        weft__outside_return(directory, entities, chunk->count);
+    for (uint32_t row = 0; row < chunk->count && chunk->has_ids && commands->in_set; row++)
+        if (entities[row].version != 0) weft__directory_free_any(directory, &entities[row], 1);
+    weft__private_drop(commands->world, chunk);
 }
 
 static bool brings_chunk(const weft__command *command)
@@ -72,7 +75,7 @@ static void drop_private_chunks(weft_recorder *commands)
         weft__command_cursor cursor = weft__command_begin(segment);
         for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
             if (command->op == WEFT__COMMAND_ROWS && brings_chunk(command))
-                drop_private_chunk(commands->world, weft__command_piece(command)->chunk);
+                drop_private_chunk(commands, weft__command_piece(command)->chunk);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "error.h"
 #include "field.h"
 #include "hash_lanes.h"
+#include "lent.h"
 #include "load_refusal.h"
 #include "name_table.h"
 #include "relation_registry.h"
@@ -592,6 +593,8 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     weft__archetype_list before, none = {0};
     weft_result result = weft__world_check_new(world, "weft_world_load");
     if (result == WEFT_OK) result = weft__archetypes_note(world, &before);
+    if (result == WEFT_OK && (result = weft__ids_close(world, "weft_world_load")) != WEFT_OK)
+        weft__archetype_list_free(world, &before);
     if (result != WEFT_OK) return result;
     if (header_read(&r, count, with_hash)) {
         weft__archetypes_arrange(world, &none); /* those of the file come first; cannot fail */
@@ -608,6 +611,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
         weft__world_wipe(world);
         weft__archetypes_arrange(world, &before); /* they have been there: cannot fail */
     }
+    weft__ids_open(world);
     weft__archetype_list_free(world, &before);
     resources_settle(&r);
     blobs_release(&r);

@@ -10,6 +10,7 @@
 #include "directory_dead.h"
 #include "entity_value.h"
 #include "error.h"
+#include "lent.h"
 #include "relation_registry.h"
 #include "sparse.h"
 #include "structure.h"
@@ -618,6 +619,7 @@ weft_result weft_world_read_json(weft_world *world, const weft_text *text,
         return weft__error_argument(world, what, "text is NULL: give it");
     weft_result result = weft__between_steps(world, what);
     if (result == WEFT_OK) result = weft__world_check_new(world, what);
+    if (result == WEFT_OK) result = weft__ids_close(world, what);
     if (result != WEFT_OK) return result;
     weft__world_text t = {.world = world, .at = text->bytes, .runs.world = world};
     t.blob_io = desc == NULL ? NULL : desc->io;
@@ -635,6 +637,7 @@ weft_result weft_world_read_json(weft_world *world, const weft_text *text,
     } else {
         wipe(world);
     }
+    weft__ids_open(world);
     weft__run_list_free(&t.runs);
     weft__free(&world->memory, CATEGORY, t.relations, t.relation_end, sizeof *t.relations, 4);
     weft__free(&world->memory, CATEGORY, t.ids, t.id_capacity, sizeof *t.ids, 4);

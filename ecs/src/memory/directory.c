@@ -10,7 +10,8 @@
  * Blocks are found through a table, which never loses one: blocks are published at ascending
  * indices (who finds an entry taken goes on to the next one), and a table is followed by a larger
  * one only by a thread that came past its last entry; so all of its entries are made, and the copy
- * in the larger table is complete and never changes.
+ * in the larger table is complete. An entry that is there changes where a block is lent
+ * (directory_lend.h): no worker makes blocks then, and the lock of directory_outside.h is held.
  *
  * Edges:
  * D1  let go: store of x_count (release) -> take: CAS of x_count (acquire); covers used,
@@ -25,12 +26,16 @@
  * and uses relaxed loads and stores of the same words. x_full and x_lowest_room are hints for
  * them: a stale x_full bit only makes a scan that ignores hints necessary.
  *
+ * Blocks of recorders outside of systems (directory_outside.h) look full to both families; what
+ * frees entities finds them where it finds full ones.
+ *
  * Who may run with whom: _any with _any and look-ups; _owner only with look-ups of
- * entities it does not change. */
+ * entities it does not change; both with weft__outside_take and _return. */
 #include "directory.h"
 
 #include "bits.h"
 #include "directory_grow.h"
+#include "directory_outside.h"
 #include "directory_take.h"
 #include "invariant.h"
 
@@ -179,6 +184,17 @@ run_kill(weft__entity_block *block, const weft_entity *entities, uint32_t count,
     return (uint32_t)(at - entities);
 }
 
+/* run_kill in a block of recorders outside of systems. */
+static uint32_t outside_kill(weft__directory *directory, weft__entity_block *block,
+                             const weft_entity *entities, uint32_t count, clearing *out)
+{
+    weft__outside_lock(directory);
+    uint32_t n = run_kill(block, entities, count, out);
+    weft__outside_count(block, 0u - out->freed - out->retired);
+    weft__outside_unlock(directory);
+    return n;
+}
+
 /* ---- owner ---- */
 
 static void lowest_room_merge(weft__directory *directory)
@@ -192,18 +208,22 @@ static void lowest_room_merge(weft__directory *directory)
 weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t count)
 {
     lowest_room_merge(directory);
-    if (count == 0) return WEFT_OK;
     uint64_t room = 0;
-    for (uint32_t i = directory->first_room;; i++) {
+    for (uint32_t i = directory->first_room; room < count;) {
         weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
-        if (block == NULL || i >= directory->block_limit) break;
-        room += WEFT__BLOCK_SLOTS - at_load_rlx(&block->x_count); /* relaxed: idle */
-        if (room >= count) return WEFT_OK;
+        if (block != NULL && i < directory->block_limit) {
+            room += WEFT__BLOCK_SLOTS - at_load_rlx(&block->x_count); /* relaxed: idle */
+            i++;
+            continue;
+        }
+        uint64_t end = at_load_rlx(&directory->x_block_end); /* relaxed: looked at again */
+        uint64_t needed = (count - room + WEFT__BLOCK_SLOTS - 1) / WEFT__BLOCK_SLOTS;
+        if (needed > directory->block_limit - end) return WEFT_LIMIT;
+        weft_result result =
+            weft__directory_grow(directory, weft__directory_ahead(directory, (uint32_t)needed));
+        if (result != WEFT_OK) return result;
     }
-    uint64_t end = at_load_rlx(&directory->x_block_end); /* relaxed: idle */
-    uint64_t needed = (count - room + WEFT__BLOCK_SLOTS - 1) / WEFT__BLOCK_SLOTS;
-    if (needed > directory->block_limit - end) return WEFT_LIMIT;
-    return weft__directory_grow(directory, weft__directory_ahead(directory, (uint32_t)needed));
+    return WEFT_OK;
 }
 
 void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
@@ -324,6 +344,10 @@ void weft__directory_free_many_owner(weft__directory *directory, const weft_enti
         weft__entity_block *block = weft__directory_block(directory, index);
         uint32_t used = at_load_rlx(&block->x_count); /* relaxed: idle */
         clearing cleared;
+        if (__builtin_expect(block->is_outside, 0)) {
+            i += outside_kill(directory, block, entities + i, count - i, &cleared);
+            continue;
+        }
         uint32_t n = run_kill(block, entities + i, count - i, &cleared);
         WEFT_ASSERT(cleared.freed + cleared.retired == n);
         i += n;
@@ -491,12 +515,17 @@ static __attribute__((noinline)) uint32_t free_many(weft__directory *directory,
     for (uint32_t i = 0; i < count;) {
         uint32_t index = entities[i].index ^ directory->tag_bits;
         weft__entity_block *block = weft__directory_block(directory, index);
+        clearing cleared;
+        if (block != NULL && block->is_outside) {
+            i += outside_kill(directory, block, entities + i, count - i, &cleared);
+            died += cleared.freed + cleared.retired;
+            continue;
+        }
         uint32_t used = block == NULL ? 0 : block_hold(block);
         if (used == 0) {
             i += run_length(entities + i, count - i);
             continue;
         }
-        clearing cleared;
         i += run_kill(block, entities + i, count - i, &cleared);
         block_let_go(directory, block, index / WEFT__BLOCK_SLOTS, used, cleared.freed);
         died += cleared.freed + cleared.retired;
@@ -515,7 +544,8 @@ uint32_t weft__directory_free_any(weft__directory *directory, const weft_entity 
     if (__builtin_expect(block == NULL, 0)) return 0;
     uint32_t used = at_load_rlx(&block->x_count); /* relaxed: the CAS acquires */
     if (used == 0) return 0;
-    if (__builtin_expect(!block_try(block, &used), 0)) return free_many(directory, entities, 1);
+    if (__builtin_expect(used == WEFT__BLOCK_SLOTS || !block_try(block, &used), 0))
+        return free_many(directory, entities, 1);
     clearing cleared = {.word = slot / 64};
     slot_kill(block, slot, entity.version, &cleared);
     clearing_end(block, &cleared);

@@ -21,6 +21,7 @@
 
 #include "atomic.h"
 #include "heap.h"
+#include "lock.h"
 #include "os.h"
 
 /* Build-time parameters, so that models and the explorer can be tiny. */
@@ -56,6 +57,8 @@ typedef struct weft__entity_block {
     /* not 0: a slot died since the owner took it back to 0 (relations). Above 1: all of them died
      * at once (directory_lend.h), none has lived since, and this is the highest version */
     weft_a32 x_had_deaths;
+    bool is_outside; /* its free slots are for recorders outside of systems (directory_outside.h):
+                        x_count is that of a full block, first_word 0; constant */
     uint64_t used[WEFT__BLOCK_WORDS];
     _Alignas(64) weft_a64 x_slots[WEFT__BLOCK_SLOTS]; /* version << 32 | location */
 } weft__entity_block;
@@ -72,8 +75,19 @@ typedef struct weft__block_table {
 
 typedef struct weft__block_slab weft__block_slab;
 
+/* Blocks whose ids are for recorders outside of systems. Part of the directory; guarded by the
+ * lock, but is_closed: owner. */
+typedef struct weft__outside {
+    weft__lock lock;
+    struct weft__outside_block *first; /* of the chain of all; NULL until one is needed */
+    struct weft__outside_block *room;  /* where slots were taken last */
+    uint32_t taken;                    /* slots of all blocks that are reserved */
+    bool is_closed;                    /* the owner has the lock */
+} weft__outside;
+
 /* Owned by the world. Always, while no thread allocates or frees:
- *   blocks [0, x_block_end) are made, those beyond are not; x_block_end <= block_limit;
+ *   blocks [0, x_block_end) are made, those beyond are not; x_block_end <= block_limit; recorders
+ *   outside of systems may make more at any time;
  *   a block below first_room and x_lowest_room is full;
  *   room_index == UINT32_MAX, or room_block is block room_index. */
 typedef struct weft__directory {
@@ -98,6 +112,7 @@ typedef struct weft__directory {
     weft_a64 x_full[WEFT__BLOCK_HINTS]; /* hint: bit per block without room */
     /* owner only */
     uint64_t taken[WEFT__BLOCK_HINTS]; /* bit per block that is lent, or came with a section */
+    weft__outside outside;
 } weft__directory;
 
 /* ---- owner, world idle: deterministic ids, lowest first ---- */

@@ -5,6 +5,7 @@
 #include "directory_check.h"
 #include "directory.h"
 #include "directory_grow.h"
+#include "directory_outside.h"
 
 #include <stdio.h>
 
@@ -19,7 +20,11 @@ uint64_t weft__directory_alive(const weft__directory *directory)
     uint64_t alive = 0;
     uint32_t end = weft__directory_end(directory);
     for (uint32_t index = 0; index < end; index += WEFT__BLOCK_SLOTS) {
-        const weft__entity_block *block = weft__directory_block(directory, index);
+        weft__entity_block *block = weft__directory_block(directory, index);
+        if (block != NULL && block->is_outside) {
+            alive += at_load_rlx(&weft__outside_of(block)->x_alive); /* relaxed: statistic */
+            continue;
+        }
         uint32_t used = block == NULL ? 0 : at_load_rlx(&block->x_count); /* relaxed: statistic */
         /* relaxed: statistic */
         if (used != WEFT__BLOCK_BUSY && used != 0) alive += used - at_load_rlx(&block->x_retired);
@@ -33,6 +38,23 @@ uint32_t weft__directory_version(const weft__directory *directory, uint32_t inde
     return x_slot == NULL ? 0 : (uint32_t)(at_load_rlx(x_slot) >> 32); /* relaxed: idle */
 }
 
+/* Sets a slot; the bit in `used` follows. Returns what that adds to the slots in use. */
+static int slot_force(weft__entity_block *block, uint32_t slot, uint32_t version, uint32_t location)
+{
+    uint64_t bit = UINT64_C(1) << slot % 64;
+    bool is_used = (block->used[slot / 64] & bit) != 0, is_alive = (version & 1) != 0;
+    bool was_alive = (at_load_rlx(&block->x_slots[slot]) >> 32 & 1) != 0;    /* relaxed: idle */
+    at_store_rlx(&block->x_slots[slot], (uint64_t)version << 32 | location); /* relaxed: idle */
+    if (at_load_rlx(&block->x_had_deaths) > 1)                               /* relaxed: idle */
+        at_store_rlx(&block->x_had_deaths, 1u); /* relaxed: idle; any version may be new */
+    if (is_used && !was_alive)                  /* it was retired: a snapshot brings it back */
+        at_store_rlx(&block->x_retired, at_load_rlx(&block->x_retired) - 1); /* relaxed: idle */
+    if (block->is_outside) weft__outside_count(block, (uint32_t)(is_alive - was_alive));
+    if (is_used == is_alive) return 0;
+    block->used[slot / 64] ^= bit;
+    return is_alive ? 1 : -1;
+}
+
 weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
                                   uint32_t location)
 {
@@ -42,22 +64,15 @@ weft_result weft__directory_force(weft__directory *directory, uint32_t index, ui
         if (result != WEFT_OK) return result;
     }
     weft__entity_block *block = weft__directory_block(directory, index);
-    uint32_t slot = index % WEFT__BLOCK_SLOTS,
-             used = at_load_rlx(&block->x_count); /* relaxed: idle */
-    uint64_t bit = UINT64_C(1) << slot % 64;
-    bool is_used = (block->used[slot / 64] & bit) != 0, is_alive = (version & 1) != 0;
-    bool was_alive = (at_load_rlx(&block->x_slots[slot]) >> 32 & 1) != 0;    /* relaxed: idle */
-    at_store_rlx(&block->x_slots[slot], (uint64_t)version << 32 | location); /* relaxed: idle */
-    if (at_load_rlx(&block->x_had_deaths) > 1)                               /* relaxed: idle */
-        at_store_rlx(&block->x_had_deaths, 1u); /* relaxed: idle; any version may be new */
-    if (is_used && !was_alive)                  /* it was retired: a snapshot brings it back */
-        at_store_rlx(&block->x_retired, at_load_rlx(&block->x_retired) - 1); /* relaxed: idle */
-    if (is_used == is_alive) return WEFT_OK;
-    block->used[slot / 64] ^= bit;
-    uint32_t now = is_alive ? used + 1 : used - 1;
-    at_store_rlx(&block->x_count, now); /* relaxed: idle */
+    uint32_t slot = index % WEFT__BLOCK_SLOTS;
+    if (block->is_outside) weft__outside_lock(directory);
+    int change = slot_force(block, slot, version, location);
+    if (block->is_outside) weft__outside_unlock(directory);
+    if (change == 0 || block->is_outside) return WEFT_OK;
+    uint32_t now = at_load_rlx(&block->x_count) + (uint32_t)change; /* relaxed: idle */
+    at_store_rlx(&block->x_count, now);                             /* relaxed: idle */
     weft__directory_hint(directory, home, now == WEFT__BLOCK_SLOTS);
-    if (!is_alive) {
+    if (change < 0) {
         if (slot / 64 < block->first_word) block->first_word = slot / 64;
         if (home < directory->first_room) directory->first_room = home;
     }
@@ -69,8 +84,13 @@ void weft__directory_forget(weft__directory *directory)
     uint32_t end = at_load_rlx(&directory->x_block_end); /* relaxed: idle */
     for (uint32_t home = 0; home < end; home++) {
         weft__entity_block *block = weft__directory_block(directory, home * WEFT__BLOCK_SLOTS);
-        *block = (weft__entity_block){0};
-        weft__directory_hint(directory, home, false);
+        bool is_outside = block->is_outside;
+        if (is_outside) weft__outside_lock(directory);
+        if (is_outside) at_init(&weft__outside_of(block)->x_alive, 0);
+        *block = (weft__entity_block){.is_outside = is_outside};
+        if (is_outside) at_init(&block->x_count, WEFT__BLOCK_SLOTS);
+        weft__directory_hint(directory, home, is_outside);
+        if (is_outside) weft__outside_unlock(directory);
     }
     directory->first_room = 0;
 }
@@ -88,7 +108,7 @@ bool weft__directory_is_new(const weft__directory *directory)
 }
 
 /* NULL when the books of a block are right. */
-static const char *block_check(const weft__entity_block *block)
+static const char *block_check(weft__entity_block *block)
 {
     uint32_t used = 0, alive = 0;
     for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
@@ -102,6 +122,7 @@ static const char *block_check(const weft__entity_block *block)
             return "a dead slot has a location";
         if (!is_used && slot / 64 < block->first_word) return "first_word passes over a free slot";
     }
+    if (block->is_outside) return weft__outside_check(block);
     if (used != at_plain(&block->x_count)) return "x_count is not the number of bits";
     return alive + at_plain(&block->x_retired) == used
                ? NULL
@@ -113,7 +134,7 @@ bool weft__directory_check(const weft__directory *directory, char *text, size_t 
     uint32_t end = at_plain(&directory->x_block_end);
     uint32_t lowest = at_plain(&directory->x_lowest_room);
     for (uint32_t i = 0; i < end; i++) {
-        const weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
+        weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
         const char *broken = block == NULL ? "a block is missing" : block_check(block);
         if (broken == NULL && i < directory->first_room && i < lowest &&
             at_plain(&block->x_count) != WEFT__BLOCK_SLOTS)

@@ -7,6 +7,7 @@
 #include "directory.h"
 
 #include "bits.h"
+#include "directory_outside.h"
 
 static_assert(sizeof(weft_a64) == 8, "eight slots share one cache line");
 
@@ -43,6 +44,8 @@ void weft__directory_init(weft__directory *directory, weft__memory *memory, cons
     at_init(&directory->x_table, NULL);
     for (uint32_t i = 0; i < WEFT__BLOCK_HINTS; i++) at_init(&directory->x_full[i], 0);
     memset(directory->taken, 0, sizeof directory->taken);
+    directory->outside = (weft__outside){0};
+    weft__lock_init(&directory->outside.lock, os);
 }
 
 /* Bytes of a mapped slab. The last huge page is a whole one: look-ups of what lies on small pages
@@ -77,6 +80,7 @@ static void table_free(weft__directory *directory, weft__block_table *table)
 
 void weft__directory_fini(weft__directory *directory)
 {
+    weft__outside_fini(directory);
     weft__free(directory->memory, WEFT__MEMORY_ENTITIES, directory->stand_in, 1,
                sizeof *directory->stand_in, _Alignof(weft__entity_block));
     for (weft__block_slab *slab = at_plain(&directory->x_slabs), *next; slab != NULL; slab = next) {
@@ -174,20 +178,20 @@ static void end_raise(weft__directory *directory, uint32_t index)
     } /* D3 */
 }
 
-/* Puts a block at the lowest index that has none, from `index` on. False: others were faster, no
- * index below the limit (or no table) is left. */
-static bool block_publish(weft__directory *directory, weft__entity_block *block, uint32_t index,
-                          weft__block_table **spare)
+/* Puts a block at the lowest index that has none, from `index` on, and returns it. UINT32_MAX:
+ * others were faster, no index below the limit (or no table) is left. */
+static uint32_t block_publish(weft__directory *directory, weft__entity_block *block, uint32_t index,
+                              weft__block_table **spare)
 {
     for (; index < directory->block_limit; index++) {
         weft__block_table *table = table_obtain(directory, index, spare);
-        if (table == NULL) return false;
+        if (table == NULL) return UINT32_MAX;
         void *found = NULL;
         bool is_ours = at_cas_ar(&table->x_blocks[index], &found, block); /* D3 */
         end_raise(directory, index);
-        if (is_ours) return true;
+        if (is_ours) return index;
     }
-    return false;
+    return UINT32_MAX;
 }
 
 static void slab_push(weft__directory *directory, weft__block_slab *slab)
@@ -227,13 +231,25 @@ static uint32_t slab_publish(weft__directory *directory, weft__block_slab *slab,
 {
     uint32_t published = 0;
     while (published < slab->count &&
-           block_publish(directory, &slab->blocks[published], end, spare))
+           block_publish(directory, &slab->blocks[published], end, spare) != UINT32_MAX)
         published++;
     if (published != 0)
         slab_push(directory, slab);
     else
         slab_release(directory, slab);
     return published;
+}
+
+weft_result weft__directory_publish(weft__directory *directory, weft__entity_block *block,
+                                    uint32_t *index)
+{
+    weft__block_table *spare = NULL;
+    uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
+    *index = block_publish(directory, block, end, &spare);
+    table_free(directory, spare);
+    if (*index != UINT32_MAX) return WEFT_OK;
+    end = at_load_acq(&directory->x_block_end); /* D3 */
+    return end >= directory->block_limit ? WEFT_LIMIT : WEFT_OUT_OF_MEMORY;
 }
 
 weft_result weft__directory_grow(weft__directory *directory, uint32_t count)

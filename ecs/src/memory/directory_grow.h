@@ -15,6 +15,10 @@ void weft__directory_fini(weft__directory *directory);
  * error: LIMIT, OUT_OF_MEMORY. A block that another thread has published but not yet counted is
  * counted instead. Threads: any. */
 weft_result weft__directory_grow(weft__directory *directory, uint32_t count);
+/* The block, whose memory is the caller's to the end of the directory, becomes the last one: full,
+ * as its x_count says. Errors: LIMIT, OUT_OF_MEMORY. Threads: any. */
+weft_result weft__directory_publish(weft__directory *directory, weft__entity_block *block,
+                                    uint32_t *index);
 /* How many blocks a growing world makes when it needs some: as many, or an eighth more than it has.
  * Owner. */
 uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed);

@@ -4,6 +4,7 @@
 #include "directory_lend.h"
 #include "bits.h"
 #include "directory_grow.h"
+#include "directory_outside.h"
 #include "invariant.h"
 
 #include <string.h>
@@ -28,8 +29,10 @@ static bool stand_in_obtain(weft__directory *directory)
 
 static void entry_put(weft__directory *directory, uint32_t index, weft__entity_block *block)
 {
+    weft__outside_lock(directory); /* no recorder copies the table meanwhile */
     weft__block_table *table = at_load_acq(&directory->x_table); /* D2 */
     at_store_rel(&table->x_blocks[index], block);                /* D3 */
+    weft__outside_unlock(directory);
     if (directory->room_index == index) directory->room_index = UINT32_MAX;
 }
 
@@ -95,15 +98,18 @@ weft_result weft__directory_lend(weft__directory *directory, uint32_t count, wef
     uint32_t index = next_free(directory, lowest_room(directory), end);
     for (; index < end && found < count; index = next_free(directory, index + 1, end))
         out[found++].index = index;
-    if (found < count) {
-        uint32_t missing = count - found;
-        if (missing > directory->block_limit - end) return WEFT_LIMIT;
-        while (at_load_rlx(&directory->x_block_end) - end < missing) { /* relaxed: idle */
+    if (count - found > directory->block_limit - end) return WEFT_LIMIT;
+    while (found < count) {
+        /* relaxed: looked at again */
+        if (end == at_load_rlx(&directory->x_block_end)) {
             weft_result result =
-                weft__directory_grow(directory, weft__directory_ahead(directory, missing));
+                weft__directory_grow(directory, weft__directory_ahead(directory, count - found));
             if (result != WEFT_OK) return result;
+            continue;
         }
-        while (found < count) out[found++].index = end++; /* new: not looked at, so not touched */
+        /* new: not looked at, so not touched */
+        if (!weft__outside_has(directory, end)) out[found++].index = end;
+        end++;
     }
     for (uint32_t i = 0; i < count; i++) out[i] = weft__directory_withdraw(directory, out[i].index);
     return WEFT_OK;

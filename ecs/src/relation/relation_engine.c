@@ -34,6 +34,7 @@ static bool deaths_take(const settling *s)
                                     end + 1, sizeof *had);
     if (had == NULL) return false;
     relations->had_deaths = had;
+    relations->block_end = end;
     for (uint32_t b = 0; b < end; b++) {
         weft__entity_block *block = weft__directory_block(directory, b * WEFT__BLOCK_SLOTS);
         if (weft__directory_is_lent(directory, block)) { /* all that lived there died */

@@ -59,7 +59,7 @@ void weft__target_page_clear(weft__target_page *page)
 bool weft__relation_pages_reserve(weft__relation *relation)
 {
     weft_world *world = relation->world;
-    uint32_t end = at_load_rlx(&world->directory.x_block_end); /* relaxed: the world is idle */
+    uint32_t end = weft__relations_of(world)->block_end;
     if (end <= relation->page_end) return true;
     void *pages = weft__realloc(&world->memory, WEFT__MEMORY_OTHER, relation->pages,
                                 relation->page_end, end, sizeof(weft__target_page *), 8);

@@ -148,7 +148,8 @@ typedef struct weft__relations {
     uint32_t count;
     uint32_t capacity;
     weft_component parent;
-    bool *had_deaths; /* [block of the directory]: some entity died since the last round */
+    bool *had_deaths;   /* [block of the directory]: some entity died since the last round */
+    uint32_t block_end; /* blocks that there were when the round began; recorders may make more */
     size_t death_capacity;
 } weft__relations;
 

@@ -346,7 +346,6 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     weft_result result = weft__between_steps(world, "weft_snapshot_take");
     if (result == WEFT_OK) result = weft__lent_refuse(world, "weft_snapshot_take");
     if (result == WEFT_OK) result = weft__snapshot_check_types(world);
-    if (result == WEFT_OK) result = weft__snapshot_check_ids(world, "weft_snapshot_take");
     if (result != WEFT_OK) return result;
     weft__timelines *timelines = weft__timelines_obtain(world);
     weft_snapshot *snapshot =

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_check.c: what forbids taking or restoring a snapshot.
- *
- * Entities without a row, which a recorder holds, and values that would be owned twice. */
+/* snapshot_check.c: what forbids taking a snapshot: values that would be owned twice, by the world
+ * and by the copy. What else forbids it, its phase and sections that are read, is asked by
+ * snapshot.c. */
 #include "snapshot_check.h"
 
 #include "archetype_state.h"
-#include "directory_check.h"
 #include "error.h"
 
 /* A type whose values own something that the bytes of a copy would own as well. */
@@ -29,16 +28,4 @@ weft_result weft__snapshot_check_types(const weft_world *world)
                                "copy hook, so its values cannot be copied: give it a copy hook",
                                world->types.at[i]->desc.name);
     return WEFT_OK;
-}
-
-weft_result weft__snapshot_check_ids(const weft_world *world, const char *what)
-{
-    uint64_t rows = 0;
-    for (uint32_t i = 0; i < world->archetypes.count; i++)
-        rows += weft__archetype_entities(world->archetypes.at[i]);
-    if (weft__directory_alive(&world->directory) == rows) return WEFT_OK;
-    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "%s: a recorder holds entities that weft_recorder_create_rows_unordered "
-                       "gave: play or destroy it first",
-                       what);
 }

@@ -13,7 +13,6 @@
 #include "directory_dead.h"
 #include "error.h"
 #include "lent.h"
-#include "snapshot_check.h"
 #include "spare_chunk.h"
 #include "sparse.h"
 #include "structure.h"
@@ -483,14 +482,17 @@ weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapsh
     weft_result result = weft__between_steps(world, "weft_snapshot_restore");
     if (result == WEFT_OK) result = weft__lent_refuse(world, "weft_snapshot_restore");
     if (result == WEFT_OK) result = pins_check(world, snapshot);
-    if (result == WEFT_OK) result = weft__snapshot_check_ids(world, "weft_snapshot_restore");
+    if (result == WEFT_OK) result = weft__ids_close(world, "weft_snapshot_restore");
     if (result != WEFT_OK) return result;
     restoring r = {.world = world, .snapshot = snapshot};
     weft__memory *memory = &world->memory;
     size_t count = (size_t)snapshot->chunk_count + 1;
     r.chunks = weft__alloc_zeroed(memory, WEFT__MEMORY_SNAPSHOTS, count, sizeof r.chunks[0], 8);
-    if (r.chunks == NULL) return weft__error_memory(world, "weft_snapshot_restore");
-    result = restore(&r, weft__timelines_obtain(world)); /* it is there: so is a snapshot */
+    if (r.chunks == NULL)
+        result = weft__error_memory(world, "weft_snapshot_restore");
+    else
+        result = restore(&r, weft__timelines_obtain(world)); /* it is there: so is a snapshot */
+    weft__ids_open(world);
     weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r.chunks, count, sizeof r.chunks[0], 8);
     return result;
 }

@@ -7,6 +7,7 @@
  * slices are always emptied. */
 #include "private_chunk.h"
 #include "bits.h"
+#include "directory_outside.h"
 #include "error.h"
 #include "format.h"
 #include "move_plan.h"
@@ -216,6 +217,7 @@ static void ids_place(weft_world *world, const part *p)
 {
     if (!p->chunk->has_ids) return;
     const weft_entity *entities = weft__chunk_entities(p->chunk) + p->first;
+    weft__outside_settle(&world->directory, entities, p->to.count);
     const uint32_t location = weft__location(p->to.chunk, p->to.row);
     for (uint32_t row = 0; row < p->to.count; row++)
         weft__directory_place(&world->directory, entities[row], location + row);
