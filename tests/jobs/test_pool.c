@@ -301,6 +301,41 @@ Test(pool, workers_carry_the_name_of_the_pool)
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
+static int read_stack(weft_job_context *job, void *argument)
+{
+    pthread_attr_t is;
+    void *begin;
+    if (weft_job_worker_index(job) == 0 || pthread_getattr_np(pthread_self(), &is) != 0) return 1;
+    pthread_attr_getstack(&is, &begin, argument);
+    pthread_attr_destroy(&is);
+    return 0;
+}
+
+static size_t stack_of_worker_1(weft_job_pool *pool)
+{
+    size_t bytes = 0;
+    const weft_job_desc job = {.fn = read_stack, .argument = &bytes, .class_ = WEFT_JOB_BACKGROUND};
+    weft_job_handle handle;
+    CHECK_OK(weft_job_submit(weft_job_pool_owner(pool), &job, &handle));
+    CHECK_OK(weft_job_wait(weft_job_pool_owner(pool), handle, NULL));
+    return bytes;
+}
+
+Test(pool, threads_get_the_stack_that_is_asked_for)
+{
+    const size_t asked[] = {64 << 10, (1 << 20) + 1, 32 << 20};
+    const size_t expected[] = {64 << 10, (1 << 20) + (64 << 10), 32 << 20};
+    weft_job_pool *pool;
+    for (int i = 0; i < 3; i++) {
+        weft_job_pool_desc desc = {.worker_count = 2, .stack_bytes = asked[i]};
+        CHECK_OK(weft_job_pool_create(&desc, &pool));
+        CHECK_U64(stack_of_worker_1(pool), expected[i]);
+        CHECK_OK(weft_job_pool_destroy(pool));
+    }
+    weft_job_pool_desc small = {.worker_count = 2, .stack_bytes = 1000};
+    CHECK_RESULT(weft_job_pool_create(&small, &pool), WEFT_INVALID_ARGUMENT);
+}
+
 Test(pool, several_pools_live_side_by_side)
 {
     weft_job_pool *pools[4];

@@ -130,7 +130,7 @@ Test(support, faulty_system_refuses_a_thread_and_wakes_for_no_reason)
     test_os os;
     test_os_init(&os);
     test_os_fail_thread(&os, 1);
-    weft__os_thread thread;
+    weft__os_thread thread = {0};
     CHECK_RESULT(os.table.thread_start(os.table.user, &thread, "weft-t", do_nothing, NULL),
                  WEFT_THREAD_FAILED);
     CHECK_OK(os.table.thread_start(os.table.user, &thread, "weft-t", do_nothing, NULL));

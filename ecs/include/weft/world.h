@@ -113,7 +113,8 @@ typedef struct weft_world_desc {
                                 the environment variable WEFT_TRACE says; "": never */
     char *trace_error;       /* [trace_error_bytes] why trace_file cannot be written, as there */
     uint32_t trace_error_bytes;
-    weft_log log; /* warnings, mistakes, reports of the world, and of a pool of its own */
+    weft_log log;       /* warnings, mistakes, reports of the world, and of a pool of its own */
+    size_t stack_bytes; /* of the threads of its own pool, see weft_job_pool_desc */
 } weft_world_desc;
 
 /* Creates a world. `desc` may be NULL (all defaults). On failure *out is NULL. Threads: any.
@@ -250,7 +251,8 @@ WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *ou
                                    size_t out_bytes);
 
 /* Merges chunks that are not full, frees the empty ones that are kept, and returns empty
- * megachunks to the OS, moving at most `row_budget` rows. Returns the number of rows moved:
+ * megachunks to the OS, moving at most `row_budget` rows. A megachunk (1 MiB) stays while one chunk
+ * is in it: full chunks are not moved from one to another. Returns the number of rows moved:
  * repeat until it is 0 to compact completely. It stops early when memory is exhausted, which is
  * no error. 0 also when the world is not idle (WRONG_PHASE). Handles do not change. Threads:
  * owner, world idle. */

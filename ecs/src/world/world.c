@@ -127,7 +127,8 @@ static weft_result pool_obtain(weft_world *world)
                               .trace_file = world->desc.trace_file,
                               .trace_error = world->desc.trace_error,
                               .trace_error_bytes = world->desc.trace_error_bytes,
-                              .log = world->desc.log},
+                              .log = world->desc.log,
+                              .stack_bytes = world->desc.stack_bytes},
         &world->front.host.pool);
     world->front.host.owner = weft_job_pool_owner(world->front.host.pool);
     return result;

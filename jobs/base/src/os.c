@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
+#define STACK_STEP ((size_t)64 << 10) /* the largest pages of processors */
 
 /* Operations of the system call, in words of one process: no header but the kernel's own has
  * them. */
@@ -91,14 +92,14 @@ static const int own_signals[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
 
 /* pthread_create with all other signals blocked: the thread inherits the mask before it runs, so
  * the host's handlers for the others never run on it. The caller's mask is given back as it was. */
-static int create_without_signals(pthread_t *out, thread_start *start)
+static int create_without_signals(pthread_t *out, const pthread_attr_t *how, thread_start *start)
 {
     sigset_t others, before;
     sigfillset(&others);
     for (size_t i = 0; i < sizeof own_signals / sizeof own_signals[0]; i++)
         sigdelset(&others, own_signals[i]);
     if (pthread_sigmask(SIG_BLOCK, &others, &before) != 0) return -1; /* cannot fail on Linux */
-    int result = pthread_create(out, NULL, thread_main, start);
+    int result = pthread_create(out, how, thread_main, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result;
 }
@@ -112,7 +113,13 @@ static weft_result thread_start_real(void *user, weft__os_thread *out, const cha
     *start = (thread_start){.run = run, .argument = argument};
     for (size_t i = 0; i + 1 < sizeof start->name && name[i] != '\0'; i++) start->name[i] = name[i];
     pthread_t thread;
-    if (create_without_signals(&thread, start) != 0) {
+    pthread_attr_t how;
+    bool is_started = pthread_attr_init(&how) == 0;
+    size_t stack = (out->stack_bytes + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
+    if (is_started && stack != 0) is_started = pthread_attr_setstacksize(&how, stack) == 0;
+    is_started = is_started && create_without_signals(&thread, &how, start) == 0;
+    pthread_attr_destroy(&how);
+    if (!is_started) {
         free(start);
         return WEFT_THREAD_FAILED;
     }

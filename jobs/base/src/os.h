@@ -17,6 +17,7 @@
  * joined once by who started it. */
 typedef struct weft__os_thread {
     uintptr_t handle;
+    size_t stack_bytes; /* asked for before it is started; 0: the system's default */
 } weft__os_thread;
 
 /* File operations and page protection: os_file.h. */
@@ -36,9 +37,10 @@ struct weft_os {
     void (*unmap)(void *user, void *memory, size_t bytes);
     /* Gives the physical pages of a range back; the range stays mapped and reads as zero. */
     void (*discard)(void *user, void *memory, size_t bytes);
-    /* WEFT_OK, WEFT_THREAD_FAILED or WEFT_OUT_OF_MEMORY. `name` has at most 15 characters. The real
-     * one blocks on the new thread all signals but SEGV, BUS, FPE, ILL, TRAP, SYS, ABRT and PROF,
-     * for which the caller's mask holds; the caller's mask stays as it is. */
+    /* WEFT_OK, WEFT_THREAD_FAILED or WEFT_OUT_OF_MEMORY; sets out->handle. `name` has at most 15
+     * characters. The real one blocks on the new thread all signals but SEGV, BUS, FPE, ILL,
+     * TRAP, SYS, ABRT and PROF, for which the caller's mask holds; the caller's mask stays as it
+     * is. */
     weft_result (*thread_start)(void *user, weft__os_thread *out, const char *name,
                                 void (*run)(void *argument), void *argument);
     void (*thread_join)(void *user, weft__os_thread thread);

@@ -111,7 +111,9 @@ typedef struct weft_job_pool_desc {
     char *trace_error;           /* [trace_error_bytes] when create fails for trace_file: operation,
                                     path and the system's reason; else "". NULL: not told */
     uint32_t trace_error_bytes;
-    weft_log log; /* warnings about the trace file; zero: stderr */
+    weft_log log;       /* warnings about the trace file; zero: stderr */
+    size_t stack_bytes; /* of the threads that it starts: rounded up to 64 KiB, at least 64 KiB;
+                           0: the system's default (limits.md) */
 } weft_job_pool_desc;
 
 /* Creates a pool; the calling thread becomes its owner and worker 0. `desc` may be NULL.

@@ -24,6 +24,7 @@
 #define CAPACITY_MAX (UINT32_C(1) << 20)
 #define JOB_CAPACITY_MAX (UINT32_C(1) << 24)
 #define FRAME_SPIN_NS 200000u
+#define STACK_LEAST ((size_t)64 << 10)
 
 /* ---- descriptor */
 
@@ -81,6 +82,7 @@ static bool complete_desc(weft_job_pool_desc *desc)
     bool is_traced_well = desc->trace_capacity == 0 ||
                           (bits_is_power_of_two(desc->trace_capacity) &&
                            desc->trace_capacity >= 2 && desc->trace_capacity <= CAPACITY_MAX * 16);
+    if (desc->stack_bytes != 0 && desc->stack_bytes < STACK_LEAST) return false;
     return desc->worker_count <= WEFT__WORKERS_MAX && desc->job_capacity <= JOB_CAPACITY_MAX &&
            desc->edge_capacity <= 4 * JOB_CAPACITY_MAX && desc->child_capacity <= CAPACITY_MAX &&
            desc->child_capacity >= 2 && bits_is_power_of_two(desc->child_capacity) &&
@@ -96,6 +98,7 @@ static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
 {
     pool->worker_count = desc->worker_count;
     pool->background_limit = desc->background_workers;
+    pool->stack_bytes = desc->stack_bytes;
     pool->is_host_driven = desc->is_host_driven;
     pool->is_pinned = desc->is_pinned;
     pool->is_always_parallel = desc->is_always_parallel;
@@ -227,6 +230,7 @@ static weft_result start_threads(weft_job_pool *pool)
     for (uint32_t i = 1; i < pool->worker_count; i++) {
         char name[24]; /* the seam cuts it to 15 characters */
         snprintf(name, sizeof name, "%.10s%u", pool->thread_name, i);
+        pool->threads[i].stack_bytes = pool->stack_bytes;
         weft_result result = pool->os->thread_start(pool->os->user, &pool->threads[i], name,
                                                     worker_main, &pool->workers[i]);
         if (result != WEFT_OK) {

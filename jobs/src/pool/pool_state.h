@@ -50,6 +50,7 @@ struct weft_job_pool {
     weft__wake_token *tokens;
     weft__os_thread *threads;
     weft__trace_file *trace_file; /* NULL: none; constant after create */
+    size_t stack_bytes;           /* of its threads; 0: the system's default */
     uint32_t thread_count;        /* threads started */
     weft__lock graphs_lock;
     weft_job_graph *graphs; /* list of all graphs, under the lock: guests make some, too */

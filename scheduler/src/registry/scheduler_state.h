@@ -258,13 +258,13 @@ static inline bool weft__system_is_timer(const weft__system *system)
 
 /* What compile_extend.c compares with and works in. Owner: the scheduler.
  *   weft__archetype_count(world) <= set_words * 64, or the schedule is compiled again */
-typedef struct weft__growth {
+typedef struct weft__plan_growth {
     uint32_t types;                  /* type count the schedule was compiled for */
     uint32_t set_words;              /* words that archetype sets have room for */
     uint64_t compilations;           /* full ones ... */
     uint64_t extensions;             /* ... and those spared: for tests */
     struct weft__arena_block *arena; /* scratch of weft__schedule_extend */
-} weft__growth;
+} weft__plan_growth;
 
 /* The orders that were declared, kept for the reports. Owner: the compiled schedule (its arena).
  *   nodes below system_limit are slots of systems, system_limit + 2 * i is the begin of group i,
@@ -332,7 +332,7 @@ struct weft__scheduler {
     bool has_conditions;           /* a run condition, a rate, a disabled system or group */
     bool has_filters;              /* a system with a filter: its version is checked every pass */
     weft__arena_block *plan_arena; /* access sets, archetype sets */
-    weft__growth growth;
+    weft__plan_growth growth;
 
     uint32_t *entry_of_chunk; /* stage_entries.c: [chunk id] entry index + 1; all 0 between uses */
     uint32_t entry_of_chunk_capacity;
