@@ -154,8 +154,12 @@ weft_result weft__rows_reserve(weft_world *world, weft__tuple *tuple, uint64_t c
 
 void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from)
 {
-    while (spans->count > from) piece_return(world, spans->items[--spans->count]);
-    weft__growths_undo(world, &spans->growths, from);
+    /* a chunk may have come, grown and got more rows: it shrinks before its first rows go */
+    weft__growths_undo(world, &spans->growths, spans->count);
+    while (spans->count > from) {
+        piece_return(world, spans->items[--spans->count]);
+        weft__growths_undo(world, &spans->growths, spans->count);
+    }
 }
 
 /* ---- values of one column ---- */
