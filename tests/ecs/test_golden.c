@@ -13,7 +13,7 @@
 #include "plain.h"
 #include "text_fixture.h"
 #include "type_text.h"
-#include "world_file_format.h"
+#include "world_file_read.h"
 
 #include <weft/weft.h>
 
@@ -485,6 +485,32 @@ PLAIN_TEST(files_of_every_version_load_with_their_content)
             snprintf(ending, sizeof ending, "%u.world", version);
             if (worlds[i].since <= version) check_loads(&worlds[i], ending);
         }
+}
+
+/* A bit of each byte, behind the hash: an error, or at most another world. */
+PLAIN_TEST(damaged_files_of_every_version_do_no_harm)
+{
+    static const weft_blob_type *const blob_types[] = {&scene_type};
+    const weft_load_desc desc = {.blob_types = blob_types, .blob_type_count = 1};
+    for (uint32_t i = 0; i < 2 * WORLDS; i++) {
+        const struct golden *golden = &worlds[i / 2];
+        const uint32_t version = i % 2 == 0 ? WORLD_FILE_VERSION_LEAST : WORLD_FILE_VERSION;
+        char ending[16];
+        snprintf(ending, sizeof ending, "%u.world", version);
+        if (golden->since > version) continue;
+        bytes file = golden_read(golden->name, ending);
+        for (size_t k = 0; k < file.count; k++) {
+            weft_world *world = world_new();
+            if (golden->prepare != NULL) golden->prepare(world);
+            file.at[k] = (char)(file.at[k] ^ 1 << k % 8);
+            if (weft__world_read(world, file.at, file.count, &desc, false, NULL) == WEFT_OK)
+                CHECK_OK(weft_world_validate(world));
+            file.at[k] = (char)(file.at[k] ^ 1 << k % 8);
+            CHECK(weft__world_read(world, file.at, k, &desc, false, NULL) != WEFT_OK); /* cut */
+            CHECK_OK(weft_world_destroy(world));
+        }
+        free(file.at);
+    }
 }
 
 static weft_entity named(weft_world *world, const char *name)
