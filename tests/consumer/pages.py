@@ -3,7 +3,7 @@
 """pages.py BUILD_DIR CC [CXX]: compiles the C of README.md and docs/guide against an installed weft.
 
 A ```c block with a main is a program: it is compiled as strict C11 with warnings as errors, run,
-and has to print the ```text block that follows it. Other ```c blocks of a page are compiled
+and has to print the ```text block that follows it; no result that it drops may be another than WEFT_OK (looked_at.py). Other ```c blocks of a page are compiled
 together behind pages_prelude.h, which declares what they use: paragraphs that define types or
 functions at file scope, each of the others in a function of its own. ```cpp blocks are compiled and
 run the same way as C++17, where there is a compiler for it; one that begins with an #include stands alone. A ```json block that begins with the line
@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import looked_at
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_SCOPE = re.compile(r"(?:/\*[^\n]*\*/\n)?(?:typedef |#include|WEFT_KERNEL |void \w+\(weft_slice|static [\w *]+\()")
@@ -22,12 +24,17 @@ WARNINGS = ["-O1", "-Wall", "-Wextra", "-Werror"]
 FLAGS = ["-std=c11", *WARNINGS]
 
 
-def run(what, command, **options):
-    """The output of a command; what it was doing, and its errors, when it fails."""
+def both_of(what, command, **options):
+    """The output and the errors of a command; what it was doing, and both, when it fails."""
     done = subprocess.run(command, capture_output=True, text=True, **options)
     if done.returncode != 0:
         sys.exit(f"FAILED: {what}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return done.stdout, done.stderr
+
+
+def run(what, command, **options):
+    """The output alone."""
+    return both_of(what, command, **options)[0]
 
 
 def fragments_of(blocks):
@@ -71,10 +78,15 @@ def check(page, work, compilers, flags):
         source = f"{stem}.{blocks[i][0]}"
         with open(source, "w", encoding="utf-8") as file:
             file.write(blocks[i][1])
-        run(f"{page}: its program does not compile", [*commands[blocks[i][0]], source, "-o", stem, *flags, "-lm"])
+        looks = looked_at.header(os.path.join(work, "prefix", "include"), work) if blocks[i][0] == "c" else []
+        _, warnings = both_of(f"{page}: its program does not compile",
+                              [*commands[blocks[i][0]], *looks, source, "-o", stem, *flags, "-lm"])
         if i + 1 < len(blocks) and blocks[i + 1][0] == "sh":
             continue  # the page runs it by its commands: a test of its own does so, too (tests/profile)
-        printed = run(f"{page}: its program fails", [stem], cwd=work)
+        printed, errors = both_of(f"{page}: its program fails", [stem], cwd=work)
+        unseen = looked_at.faults(errors, looked_at.dropped(warnings))
+        if unseen:
+            sys.exit(f"FAILED: {page}: " + "\n".join(unseen))
         if i + 1 == len(blocks) or blocks[i + 1][0] != "text":
             sys.exit(f"FAILED: {page}: put what the program prints behind it, in a ```text block")
         if printed != blocks[i + 1][1]:

@@ -3,7 +3,7 @@
 """run_examples.py BUILD_DIR CC [--print]: compiles docs/examples/*/*.c that end with what they print, against an
 installed weft, as strict C11 with warnings as errors, runs them, and compares. Each must be 10 to 80 lines
 long and have a line in docs/examples/README.md. Those of shards/ run a second time, as two processes, where there is MPI.
---print shows what each prints instead."""
+No result that a program drops may be another than WEFT_OK (looked_at.py). --print shows what each prints instead."""
 import concurrent.futures
 import glob
 import os
@@ -17,15 +17,17 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 EXAMPLES = os.path.join(SOURCE, "docs", "examples")
 sys.path.insert(0, os.path.join(SOURCE, "tests", "shard"))
 from run_shard import ENVIRONMENT  # noqa: E402 (of mpirun)
+sys.path.insert(0, os.path.join(SOURCE, "tests", "consumer"))
+import looked_at  # noqa: E402
 FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
 PRINTS = re.compile(r"/\* prints:\n((?: \*[^\n]*\n)*) \*/\n\Z")
 SHORTEST, LONGEST = 10, 80
 
 
 def run(command, **options):
-    """(output, None), or (None, why it failed)."""
+    """(output, None, what it said beside), or (None, why it failed, "")."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
-    return (done.stdout, None) if done.returncode == 0 else (None, done.stdout + done.stderr)
+    return (done.stdout, None, done.stderr) if done.returncode == 0 else (None, done.stdout + done.stderr, "")
 
 
 def installed(build, work):
@@ -34,8 +36,9 @@ def installed(build, work):
     pc = os.path.dirname(glob.glob(work + "/prefix/**/weft.pc", recursive=True)[0])
     flags = {}
     for library in ("weft-scene", "weft-shard", "weft-inspect"):
-        found, _ = run(["pkg-config", "--cflags", "--libs", library], env={**os.environ, "PKG_CONFIG_PATH": pc})
+        found, *_ = run(["pkg-config", "--cflags", "--libs", library], env={**os.environ, "PKG_CONFIG_PATH": pc})
         flags[library] = found and [*found.split(), "-Wl,-rpath," + os.path.dirname(pc), "-lm"]
+    flags["looked_at"] = looked_at.header(work + "/prefix/include", work)
     return flags
 
 
@@ -70,13 +73,17 @@ def check(name, work, cc, flags, prints):
     if flags[library] is None:
         print(f"{name}: skipped, lib{library} is not built")
         return None
-    _, why = run([cc, *FLAGS, os.path.join(EXAMPLES, name), "-o", program, *flags[library]])
+    looks = flags["looked_at"]
+    _, why, warnings = run([cc, *FLAGS, *looks, os.path.join(EXAMPLES, name), "-o", program, *flags[library]])
     if why is not None:
         return "it does not compile\n" + why
     for command in ways_to_run(program, library):
-        printed, why = run(command, cwd=folder, env={**ENVIRONMENT, "TMPDIR": folder})  # mpirun shares none
+        printed, why, errors = run(command, cwd=folder, env={**ENVIRONMENT, "TMPDIR": folder})  # mpirun shares none
         if why is not None:
             return f"it fails ({os.path.basename(command[0])})\n{why}"
+        unseen = looked_at.faults(errors, looked_at.dropped(warnings))
+        if unseen:
+            return "\n".join(unseen)
         if prints:
             print(f"== {name}\n{printed}", end="")
         elif printed != (wanted := re.sub(r"^ \* ?", "", expected[1], flags=re.M)):

@@ -47,7 +47,8 @@ int main(void)
     if (weft_world_load_memory(new_world, bytes.bytes, bytes.count,
                                &(weft_load_desc){.changed = tell}) != WEFT_OK)
         puts(weft_world_error(new_world)->text);
-    const PlayerTwo *p = weft_entity_read(new_world, e, player); /* the same handle */
+    weft_query players = weft_query_create(new_world, &(weft_query_desc){.terms = {{player}}});
+    const PlayerTwo *p = weft_entity_read(new_world, weft_query_single(new_world, players), player);
     printf("hp %d, speed %g\n", (int)p->hp, (double)p->speed);
     weft_world_bytes_free(old, &bytes);
     weft_world_destroy(new_world);
