@@ -6,8 +6,10 @@
 #include "plain.h"
 
 #include <weft/ecs.h>
+#include <weft/transfer.h>
 #include <weft/world_file.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #define ROWS 700u
@@ -199,4 +201,36 @@ PLAIN_TEST(worlds_that_live_together_have_different_tags_in_checked_builds)
     }
     for (uint32_t i = 0; i <= WORLDS; i++) CHECK_OK(weft_world_destroy(worlds[i]));
     CHECK_U64(seen, WEFT_IS_CHECKED ? 0xffffu : 1u);
+}
+
+PLAIN_TEST(texts_show_entities_without_the_tag_of_their_world)
+{
+    weft_world *world, *other;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .entity_tag = 9}, &world));
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .entity_tag = 3}, &other));
+    weft_component a = weft_component_create_plain(world, "a", 4, 4, 0);
+    weft_entity e[4];
+    CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, &a, 1), 4, e));
+    CHECK(e[2].index > 1000); /* the tag is there */
+    CHECK_OK(weft_entity_destroy(world, e[2]));
+    CHECK_RESULT(weft_entity_remove(world, e[2], a), WEFT_STALE_ENTITY);
+    char text[32];
+    snprintf(text, sizeof text, "entity %u:%u ", weft_entity_index(e[2]), e[2].version);
+    CHECK(strstr(weft_world_error(world)->text, text) != NULL);
+    CHECK_OK(weft_entity_set_name_unique(world, e[3], "boss"));
+    CHECK_RESULT(weft_entity_set_name_unique(world, e[1], "boss"), WEFT_ALREADY_EXISTS);
+    snprintf(text, sizeof text, "entity %u:%u \"boss\"", weft_entity_index(e[3]), e[3].version);
+    CHECK(strstr(weft_world_error(world)->text, text) != NULL);
+    weft_entity foreign = weft_entity_create(other, weft_archetype_create(other, NULL, 0));
+    CHECK(weft_entity_remove(world, foreign, a) != WEFT_OK);
+    snprintf(text, sizeof text, "entity %u:%u ", weft_entity_index(foreign), foreign.version);
+    CHECK(strstr(weft_world_error(world)->text, text) != NULL);
+    snprintf(text, sizeof text, "entity %u:%u,", weft_entity_index(foreign), foreign.version);
+    weft_transfer_desc transfer = {.tracked = &foreign, .tracked_count = 1};
+    weft_transfer_report report;
+    CHECK_RESULT(weft_world_transfer(other, world, &transfer, &report, sizeof report),
+                 WEFT_IS_CHECKED ? WEFT_BAD_HANDLE : WEFT_OK);
+    if (WEFT_IS_CHECKED) CHECK(strstr(weft_world_error(other)->text, text) != NULL);
+    CHECK_OK(weft_world_destroy(world));
+    CHECK_OK(weft_world_destroy(other));
 }

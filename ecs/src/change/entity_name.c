@@ -52,9 +52,9 @@ weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity, c
     weft_entity other = weft__name_find(world, &key, entity);
     if (other.version == 0) return name_set(world, entity, &key, what);
     return weft__error(world, WEFT_ALREADY_EXISTS, other, WEFT__NO_COMPONENT,
-                       "%s: entity %u:%u is named \"%s\" already: use another name, or "
+                       "%s: entity %s has this name already: use another name, or "
                        "weft_entity_set_name, which allows equal names",
-                       what, other.index, other.version, key.text);
+                       what, weft__entity_say(world, other).text);
 }
 
 const char *weft_entity_name(const weft_world *world, weft_entity entity)

@@ -395,8 +395,9 @@ weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity)
 {
     weft__entity_words words;
     const char *name = weft__name_last(world, entity);
+    bool is_handle = (entity.version & 1) != 0; /* of some world: its tag is left out */
     snprintf(words.text, sizeof words.text, name[0] == '\0' ? "%u:%u%s" : "%u:%u \"%s\"",
-             entity.index, entity.version, name);
+             is_handle ? weft_entity_index(entity) : entity.index, entity.version, name);
     return words;
 }
 

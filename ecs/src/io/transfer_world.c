@@ -385,9 +385,9 @@ static weft_result tracked_check(const weft_world *to, const weft_world *from,
     uint32_t i = weft__foreign_find(&from->directory, desc->tracked, desc->tracked_count);
     if (i == desc->tracked_count) return WEFT_OK;
     return weft__error(to, WEFT_BAD_HANDLE, desc->tracked[i], WEFT__NO_COMPONENT,
-                       "weft_world_transfer: tracked[%u], entity %u:%u, is not of the source: "
-                       "give handles of the world that entities leave",
-                       i, desc->tracked[i].index, desc->tracked[i].version);
+                       "weft_world_transfer: tracked[%u], entity %s, is not of the source: give "
+                       "handles of the world that entities leave",
+                       i, weft__entity_say(from, desc->tracked[i]).text);
 }
 
 weft_result weft_world_transfer(weft_world *to, weft_world *from, const weft_transfer_desc *desc,

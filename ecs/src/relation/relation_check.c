@@ -3,6 +3,8 @@
  * mirrors, edge by edge. A relation that is to be built from nothing promises nothing. */
 #include "relation_check.h"
 
+#include "error.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -76,8 +78,9 @@ static bool mirror_check(const weft__relation *relation, const weft__mirror *mir
         if (slot == NULL || slot->version != target.version) continue;
         ++*edges;
         if (!is_listed(page, slot, mirror->sources[row]))
-            return wrong(text, bytes, "entity %u is not among the sources of its target %u",
-                         mirror->sources[row].index, target.index);
+            return wrong(text, bytes, "entity %s is not among the sources of its target %s",
+                         weft__entity_say(relation->world, mirror->sources[row]).text,
+                         weft__entity_say(relation->world, target).text);
     }
     return true;
 }

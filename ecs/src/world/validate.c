@@ -43,12 +43,11 @@ static bool sparse_rows_check(const weft_world *world, const weft__chunk *chunk)
         const weft__chunk *own = weft__entity_chunk(world, entities[row], &own_row);
         if (own == NULL || (own->archetype->flags & WEFT__IS_RESIDUE) != 0)
             return broken(world,
-                          "row %u of SPARSE chunk %u is of entity %u:%u, which is no living one",
-                          row, chunk->id, entities[row].index, entities[row].version);
+                          "row %u of SPARSE chunk %u is of entity %s, which is no living one", row,
+                          chunk->id, weft__entity_say(world, entities[row]).text);
         if (weft__sparse_find(world, type, entities[row], &at) != chunk || at != row)
-            return broken(world,
-                          "the slot of entity %u:%u does not lead to row %u of SPARSE chunk %u",
-                          entities[row].index, entities[row].version, row, chunk->id);
+            return broken(world, "the slot of entity %s does not lead to row %u of SPARSE chunk %u",
+                          weft__entity_say(world, entities[row]).text, row, chunk->id);
     }
     return true;
 }
@@ -60,12 +59,11 @@ static bool rows_check(const weft_world *world, const weft__chunk *chunk)
     for (uint32_t row = 0; row < chunk->count; row++) {
         uint32_t location = 0;
         if (!weft__directory_find(&world->directory, entities[row], &location))
-            return broken(world, "chunk %u row %u holds dead entity %u:%u", chunk->id, row,
-                          entities[row].index, entities[row].version);
+            return broken(world, "chunk %u row %u holds dead entity %s", chunk->id, row,
+                          weft__entity_say(world, entities[row]).text);
         if (location != weft__location(chunk, row))
-            return broken(world,
-                          "entity %u:%u is in chunk %u row %u, the directory says %u, not %u",
-                          entities[row].index, entities[row].version, chunk->id, row, location,
+            return broken(world, "entity %s is in chunk %u row %u, the directory says %u, not %u",
+                          weft__entity_say(world, entities[row]).text, chunk->id, row, location,
                           weft__location(chunk, row));
     }
     return true;
