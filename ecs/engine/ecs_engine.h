@@ -12,6 +12,7 @@
 #include "error.h"
 #include "given_list.h"
 #include "host.h"
+#include "stand_in.h"
 #include "world_hook.h"
 #include "world_view.h"
 

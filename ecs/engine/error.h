@@ -21,6 +21,8 @@ typedef struct weft__callback_error {
 /* Errors of `record->world` go to `record` while the calling thread is in callbacks of a loop;
  * NULL: they do no more. Returns what it replaces. */
 weft__callback_error *weft__error_divert(weft__callback_error *record);
+/* Whether errors of the world are diverted on the calling thread. */
+bool weft__error_is_diverted(const weft_world *world);
 /* Sets the last error and returns `code`. Owner, and callbacks whose errors are diverted. */
 WEFT__DOOR __attribute__((format(printf, 5, 6))) weft_result
 weft__error(const weft_world *world, weft_result code, weft_entity entity, weft_component component,

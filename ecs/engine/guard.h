@@ -10,8 +10,9 @@
  * is found when its place is looked at again). Under AddressSanitizer a closed copy is poisoned
  * instead, so that the access itself is reported.
  *
- * A buffer that may only be read has its elements copied as well. What is not copied: entity
- * handles, values of chunks, shared values, and columns for which there is no room.
+ * A buffer that may only be read has its elements copied as well. Entity handles are copied as a
+ * column for reading, and resources for reading when they are asked for. What is not copied: values
+ * of chunks, shared values, values of look-ups, and what there is no room for.
  *
  * Threads: a guard belongs to one worker; reserve, sweep and reading the list of strays are the
  * owner's, while no worker has copies open. Opening nests (a callback may run jobs). */
@@ -23,13 +24,16 @@
 
 /* What was found. */
 typedef enum weft__stray_kind {
-    WEFT__STRAY_READ_WRITTEN, /* a column for reading was written */
+    WEFT__STRAY_READ_WRITTEN, /* a column or resource for reading was written */
+    WEFT__STRAY_HANDLE,       /* an entity handle was written */
     WEFT__STRAY_BEFORE,       /* in front of row 0 */
     WEFT__STRAY_BEHIND,       /* behind the last row */
     WEFT__STRAY_LATE,         /* through a pointer kept past the callback */
 } weft__stray_kind;
 
 #define WEFT__STRAY_NO_ROW UINT32_MAX
+#define WEFT__GUARD_VALUE_MOST ((size_t)1 << 20) /* larger resources are not copied */
+#define WEFT__GUARD_MARGINS ((size_t)512)        /* at most, around a resource */
 
 /* A value; listed by its guard. places >= 1. */
 typedef struct weft__stray {
@@ -74,9 +78,9 @@ typedef struct weft__guard {
     weft__guard_part *parts;
     weft__stray *strays; /* found and not yet reported, one of a kind */
     uint32_t stray_count, stray_capacity;
-    uint32_t depth; /* frames that are open */
     weft__memory *memory;
-    void *outgrown; /* smaller rings: kept, because pointers into them may have been */
+    const weft_entity *handles; /* the copy that was closed last; NULL: none yet */
+    void *outgrown;             /* smaller rings: kept, because pointers into them may have been */
 } weft__guard;
 
 /* Owned by the world: one per worker of its pool, in order. */
@@ -87,8 +91,11 @@ typedef struct weft__guards {
 
 /* The copies of one call; on the stack of who calls. */
 typedef struct weft__guard_frame {
-    uint64_t first;       /* part; all from it on are closed with the frame */
-    void *const *columns; /* of the slice before it was opened */
+    uint64_t first; /* part; all from it on are closed with the frame */
+    /* of the slice before it was opened */
+    void *const *columns;
+    const weft_entity *entities;
+    uint32_t calls;
 } weft__guard_frame;
 
 /* What a term's column is handed out as. */
@@ -108,16 +115,17 @@ void weft__guards_free(weft_world *world);
 /* The guard of a worker, or NULL. */
 weft__guard *weft__guard_of(const weft_world *world, uint32_t worker);
 
-/* Points slice->columns to copies. `modes` [term], NULL: as the terms were declared. `owner`: who
- * is named by strays. `guard` may be NULL. */
+/* Points slice->columns and slice->entities to copies. `modes` [term], NULL: as the terms were
+ * declared. `owner`: who is named by strays. `guard` may be NULL. */
 void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *modes, uint32_t owner,
                       weft__guard_frame *frame);
-/* Compares, writes back, and points slice->columns to the columns. Frames of a worker are closed in
- * the reverse order. */
+/* Compares, writes back, and points them to what they are copies of. Frames of a worker are closed
+ * in the reverse order. */
 void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_frame *frame);
-/* Zeroed memory between margins that is given up with the innermost open frame; NULL: no frame is
- * open, or no room. `guard` may be NULL. */
-void *weft__guard_scratch(weft__guard *guard, size_t bytes);
+/* A copy of a resource for reading, closed with the innermost open frame; the resource itself where
+ * there is no room. Its worker, inside the call for `slice`. `guard` may be NULL. */
+void *weft__guard_value(weft__guard *guard, const weft__type *type, uint32_t owner,
+                        const weft_slice *slice);
 /* Looks at all closed copies. */
 void weft__guard_sweep(weft__guard *guard);
 /* What to tell of a stray. */

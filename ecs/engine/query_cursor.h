@@ -2,7 +2,7 @@
 /* query_cursor.h: runs of rows out of a range of slice positions.
  *
  * The loops of the owner, jobs, counts and gathers all walk by it. No part of it allocates but
- * weft__query_views_prepare. */
+ * weft__query_views_prepare, and a loop for which none is free. */
 #ifndef WEFT_QUERY_CURSOR_H
 #define WEFT_QUERY_CURSOR_H
 
@@ -18,24 +18,76 @@ weft_result weft__query_views_prepare(weft__query *query);
 
 /* ---- sources: runs of rows out of a range of slice positions ----
  *
- * A weft_cursor (query.h) is the source. Set it up by weft__source_init, change since, has_since,
- * run_slices, slice.dt and slice.worker if wanted, then begin a range; begin another when it is
- * done. It must not move in memory between begin and the end of the range. */
+ * Set a source up by weft__source_init, change since, has_since, run_slices, slice.dt and
+ * slice.worker if wanted, then begin a range; begin another when it is done. It must not move in
+ * memory between begin and the end of the range. */
 
-/* `columns` gets the pointers: [term_count]. `context` must outlive the cursor. Default: everything
+/* A walk in progress. Owner: who walks. Always: position <= end. */
+typedef struct weft__source {
+    weft_slice slice; /* the current run; of a loop the cursor has it */
+    const weft_slice_context *context;
+    const weft__filter *filter; /* NULL: none */
+    void **columns;             /* [term] of the current run */
+    uint32_t position;          /* next slice position */
+    uint32_t end;
+    uint32_t entry; /* of the flat list */
+    uint32_t run_slices;
+    uint32_t since;
+    uint32_t verdict; /* of the filter on the current chunk */
+    bool has_since;
+    bool skips_columns; /* pointers are not wanted */
+    bool ignores_masks; /* enable bits do not count */
+    uint64_t mask[WEFT__MASK_WORDS];
+} weft__source;
+
+/* `columns` gets the pointers: [term_count]. `context` must outlive the source. Default: everything
  * merged that can be, filter's own versions. Any thread; allocates nothing. */
-void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
+void weft__source_init(weft__source *source, const weft_slice_context *context,
                        const weft__filter *filter, void **columns);
 /* The same for callers that need the rows only: no columns are filled; with `ignores_masks` the
  * enable bits do not count. */
-void weft__source_init_rows(weft_cursor *cursor, const weft_slice_context *context,
+void weft__source_init_rows(weft__source *source, const weft_slice_context *context,
                             const weft__filter *filter, bool ignores_masks);
 /* Starts at slice positions [begin, end) of the context's query, whose flat list is prepared. */
-void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end);
-/* Fills cursor->slice with the next run whose filters pass and which has an enabled row, and stamps
+void weft__source_begin(weft__source *source, uint32_t begin, uint32_t end);
+/* Fills source->slice with the next run whose filters pass and which has an enabled row, and stamps
  * the change versions of written columns. False at the end of the range. A run never leaves its
  * chunk; one with an enable mask is never longer than WEFT_MASK_WORDS. */
-bool weft__source_next(weft_cursor *cursor);
+bool weft__source_next(weft__source *source);
+
+/* ---- loops: what the copies of a weft_cursor share ----
+ *
+ * The copies have the address of the loop and its ticket. A loop that ends changes its ticket, and
+ * is used again: then the copies see that theirs has ended. */
+
+/* A loop of the owner, or of a system over a query that it declares. Owner: its pool, for ever; the
+ * thread of the pool. */
+typedef struct weft__loop {
+    /* chunk by chunk, when there is no filter and no mask: `source` does not count */
+    const weft__view *view; /* the next one */
+    const weft__view *view_end;
+    uint64_t ticket;
+    weft_slice_context context;
+    struct weft__loop *next_free; /* while it is not in use */
+    struct weft__loop *next;      /* all of the pool */
+    struct weft__loops *pool;
+    void *watch; /* checked builds: owner_loop.c; NULL: unwatched */
+    bool is_open;
+    bool is_plain; /* view counts */
+    bool is_begun; /* `source` has begun its range */
+    void **owned;  /* columns of a query with more terms; NULL: `columns` */
+    uint32_t owned_count;
+    void *columns[WEFT_INLINE_TERMS];
+    weft__source source;
+} weft__loop;
+
+/* Begins a loop over a query whose lists are current, and points the cursor to it; slice.worker and
+ * slice.dt are the caller's. False: no memory, nothing was done. */
+bool weft__loop_begin(weft__loops *pool, weft_cursor *cursor, const weft_slice_context *context,
+                      const weft__filter *filter);
+/* Ends the loops that were left without weft_query_end. Returns how many there were. */
+uint32_t weft__loops_end(weft__loops *pool);
+void weft__loops_free(weft__loops *pool);
 
 /* ---- columns, for callers that cut runs by themselves ---- */
 

@@ -12,10 +12,20 @@
 
 #include <weft/query.h>
 
+#include "heap.h"
 #include "world_front.h"
 
 typedef struct weft__query weft__query;
 typedef struct weft__query_handle weft__query_handle;
+
+/* The loops (query_cursor.h) of one thread, in use or not. Owner: weft__queries,
+ * or a worker of the scheduler; the thread of the pool. open <= loops of `all`. */
+typedef struct weft__loops {
+    struct weft__loop *free; /* by next_free */
+    struct weft__loop *all;  /* by next */
+    weft__memory *memory;    /* constant */
+    uint32_t open;
+} weft__loops;
 
 /* A list of queries; grows only. Owner: weft__queries. count <= capacity. */
 typedef struct weft__query_list {
@@ -45,6 +55,7 @@ typedef struct weft__queries {
     uint32_t handle_count;  /* alive */
     uint32_t retired_count; /* indices whose handles are used up: none ever comes back */
     uint64_t match_version; /* +1 whenever a query gains a match */
+    weft__loops loops;      /* of the owner */
     void *gathers;          /* open ones (gather.c); owner */
 } weft__queries;
 

@@ -24,6 +24,27 @@ static inline uint32_t weft__query_calls(const weft__query *query)
            (query->has_buffers ? (uint32_t)WEFT_SLICE_BUFFERS : 0u);
 }
 
+/* What checked builds keep in weft_slice.calls, above its bits: whether `entities` is a copy
+ * (guard.h), and behind the shift which row of the chunk is the first one; of a slice whose
+ * callback has returned (chunk NULL), how many rows it had. Not with WEFT_SLICE_ROWS. */
+#define WEFT__SLICE_COPIED (UINT32_C(1) << 4)
+#define WEFT__SLICE_ROW_SHIFT 8
+static_assert(WEFT__CHUNK_ROWS_MAX < UINT32_MAX >> WEFT__SLICE_ROW_SHIFT, "rows fit");
+
+/* The row of its chunk that is the first of a slice. */
+static inline uint32_t weft__slice_first_row(const weft_slice *slice)
+{
+    if (WEFT_IS_CHECKED && (slice->calls & WEFT__SLICE_COPIED) != 0)
+        return slice->calls >> WEFT__SLICE_ROW_SHIFT;
+    return (uint32_t)(slice->entities - weft__chunk_entities(slice->chunk));
+}
+
+/* Its rows; of one whose callback has returned, those that it had. */
+static inline uint32_t weft__slice_row_count(const weft_slice *slice)
+{
+    return slice->chunk != NULL ? slice->count : slice->calls >> WEFT__SLICE_ROW_SHIFT;
+}
+
 /* What is wrong with a row that is not below the count of its slice, and what to do. */
 #define WEFT__ROW_PAST_END                                                                         \
     "is past its end: rows count from 0 to weft_slice_count - 1, and further entities come with "  \

@@ -37,6 +37,10 @@ uint32_t weft__chunk_id_end(const weft_world *world);
 uint64_t weft__entity_count(const weft_world *world);
 /* The chunk and row of an alive entity; NULL when it is not alive or not placed. */
 weft__chunk *weft__entity_row(const weft_world *world, weft_entity entity, uint32_t *row);
+/* The chunk and row of a SPARSE component of an entity; NULL: it is not SPARSE, or the entity has
+ * none. */
+weft__chunk *weft__entity_sparse_row(const weft_world *world, weft_entity entity,
+                                     weft_component component, uint32_t *row);
 /* The SPARSE types of an entity: the one after `type`, from NULL to NULL. */
 const weft__type *weft__entity_next_sparse(const weft_world *world, weft_entity entity,
                                            const weft__type *type);

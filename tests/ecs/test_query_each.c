@@ -159,7 +159,7 @@ static void ask_the_world(weft_slice *slice, void *user)
     float value = 0;
     if (slice->index < 6) return;
     CHECK(weft_slice_read_entity(slice, slice->entities[0], *absent) == NULL);
-    CHECK(weft_slice_write_entity(slice, slice->entities[0], *absent) == NULL);
+    CHECK((weft_slice_write_entity(slice, slice->entities[0], *absent) != NULL) == WEFT_IS_CHECKED);
     CHECK_RESULT(weft_entity_set(weft_slice_world(slice), slice->entities[0], *absent, &value, 4),
                  WEFT_WRONG_PHASE);
 }

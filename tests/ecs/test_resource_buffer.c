@@ -413,7 +413,7 @@ static void write_undeclared(weft_slice *slice, void *user)
 {
     (void)user;
     weft_buffers queue = weft_slice_write_resource_buffer(slice, events);
-    CHECK_U64(queue.count, WEFT_IS_CHECKED ? 0 : 1);
+    CHECK_U64(queue.writable_count, WEFT_IS_CHECKED ? 0 : 1);
 }
 
 PLAIN_TEST(undeclared_access_is_named)
@@ -469,7 +469,7 @@ PLAIN_TEST(a_system_whose_slices_run_at_once_cannot_write_it)
 static void write_as_owner(weft_slice *slice, void *user)
 {
     (void)user;
-    CHECK_U64(weft_resource_write_buffer(weft_slice_world(slice), events).count, 0);
+    CHECK_U64(weft_resource_write_buffer(weft_slice_world(slice), events).writable_count, 0);
 }
 
 PLAIN_TEST(the_owners_call_is_refused_while_systems_run)

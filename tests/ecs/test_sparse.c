@@ -189,3 +189,35 @@ Test(sparse, values_are_constructed_and_end_once)
     storage_close(&f);
     CHECK_U64(ended, 301);
 }
+
+Test(sparse, a_query_of_sparse_terms_switches_the_components_of_its_entities)
+{
+    sparse_fixture s = sparse_open();
+    weft_world *world = s.f.world;
+    weft_component shield = weft_component_create_plain(world, "shield", 4, 4, WEFT_ENABLEABLE);
+    weft_entity entities[200];
+    weft_query burning = weft_query_create(world, &(weft_query_desc){.terms = {{s.burning}}});
+    for (uint32_t i = 0; i < 200; i++) {
+        entities[i] = weft_entity_create(world, storage_moving(&s.f));
+        if (i % 2 == 0) CHECK_OK(weft_entity_add(world, entities[i], shield));
+        if (i % 3 == 0) CHECK_OK(weft_entity_add(world, entities[i], s.burning));
+    }
+    weft_recorder *commands;
+    CHECK_OK(weft_recorder_create(world, &commands));
+    for (uint32_t way = 0; way < 4; way++) { /* by call and by command, off and on */
+        bool enabled = way % 2 == 1;
+        if (way < 2)
+            CHECK_OK(weft_query_enable(world, burning, shield, enabled));
+        else
+            CHECK_OK(weft_recorder_query_enable(commands, burning, shield, enabled));
+        if (way >= 2) CHECK_OK(weft_recorder_play(commands));
+        for (uint32_t i = 0; i < 200; i++)
+            CHECK_U64(weft_entity_is_enabled(world, entities[i], shield),
+                      i % 2 == 0 && (enabled || i % 3 != 0));
+    }
+    weft_recorder_destroy(commands);
+    CHECK(weft_entity_is_enabled(world, entities[3], s.burning)); /* as any that it has */
+    CHECK(!weft_entity_is_enabled(world, entities[1], s.burning));
+    CHECK_OK(weft_world_validate(world));
+    storage_close(&s.f);
+}

@@ -2,6 +2,7 @@
 /* test_observer.c: what observers are told, in which order and rounds, and what they are refused
  * for. Against a naive model: test_observer_random.c. */
 #include "check.h"
+#include "invariant.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -238,6 +239,16 @@ static void try_change(const weft_observation *o, void *user)
     CHECK(weft_entity_read(o->world, o->entities[0], o->component) != NULL);
 }
 
+/* Checked builds name the observer. */
+static void expect_refused(const bed *b, weft_result result)
+{
+    CHECK_RESULT(result, WEFT_IS_CHECKED ? WEFT_WRONG_PHASE : WEFT_OK);
+    CHECK(strstr(weft_world_error(b->world)->text, "record a command (weft_observation") != NULL);
+    if (WEFT_IS_CHECKED)
+        CHECK(strstr(weft_world_error(b->world)->text, "observer 'try': weft_entity_destroy") !=
+              NULL);
+}
+
 Test(observer, they_read_the_world_and_do_not_change_it)
 {
     bed b = bed_open(1);
@@ -248,14 +259,43 @@ Test(observer, they_read_the_world_and_do_not_change_it)
                                                         .run = try_change,
                                                         .user = &result});
     weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
-    CHECK_OK(weft_world_step(b.world, 0.1f));
+    expect_refused(&b, weft_world_step(b.world, 0.1f));
     CHECK_RESULT(result, WEFT_WRONG_PHASE);
-    CHECK(strstr(weft_world_error(b.world)->text, "record a command (weft_observation") != NULL);
     weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
     result = WEFT_OK;
-    CHECK_OK(weft_observers_run(b.world));
+    expect_refused(&b, weft_observers_run(b.world));
     CHECK_RESULT(result, WEFT_WRONG_PHASE);
     bed_close(&b);
+}
+
+static void write_entities(const weft_observation *o, void *user)
+{
+    const bed *b = user;
+    uint32_t *value = weft_entity_write(o->world, o->entities[0], b->value);
+    CHECK((value != NULL) == WEFT_IS_CHECKED);
+    if (value != NULL) *value = 9;
+}
+
+Test(observer, a_refused_call_of_an_observer_on_any_worker_is_named)
+{
+    for (uint32_t workers = 1; workers < 4; workers += 2) {
+        bed b = bed_open(workers);
+        weft_observer_create(b.world, &(weft_observer_desc){.name = "try",
+                                                            .on = WEFT_ON_ADDED,
+                                                            .component = b.value,
+                                                            .run = write_entities,
+                                                            .is_parallel = true,
+                                                            .user = &b});
+        weft_archetype archetype = WEFT_ARCHETYPE(b.world, b.value);
+        CHECK_OK(weft_entity_create_many(b.world, archetype, 9000, NULL));
+        weft_result result = weft_world_step(b.world, 0.1f);
+        CHECK_RESULT(result, WEFT_IS_CHECKED ? WEFT_WRONG_PHASE : WEFT_OK);
+        if (WEFT_IS_CHECKED)
+            CHECK(strstr(weft_world_error(b.world)->text,
+                         "observer 'try': weft_entity_write was called") != NULL);
+        CHECK_OK(weft_world_step(b.world, 0.1f));
+        bed_close(&b);
+    }
 }
 
 Test(observer, restored_snapshots_are_told_as_what_differs)

@@ -4,6 +4,7 @@
  * refused (WRONG_PHASE, or null where there is no result) and leave the world as it was. Calls
  * that only look, or that belong to the caller's own rows, buffers, blobs and recorders, are not
  * in the table. */
+#include "invariant.h"
 #include "systems_bed.h"
 
 #include <weft/observer.h>
@@ -79,6 +80,7 @@ static bool is_cursor_empty(weft_query query)
 #define REPORT(...) ((__VA_ARGS__), strstr(text, "a step is going on") != NULL)
 #define NO_ID(...) ((__VA_ARGS__).id == 0)
 #define IS_EMPTY(...) ((__VA_ARGS__).archetype.id == 0)
+#define NO_VALUE(...) (((__VA_ARGS__) != NULL) == WEFT_IS_CHECKED) /* memory that stands in */
 
 /* X(name, is refused); `e`: a live entity. */
 #define CALLS(X)                                                                                   \
@@ -106,8 +108,9 @@ static bool is_cursor_empty(weft_query query)
     X(weft_observer_destroy, WRONG(weft_observer_destroy(t.world, r.observer)))                    \
     X(weft_observers_run, WRONG(weft_observers_run(t.world)))                                      \
     X(weft_transform_create, WRONG(weft_transform_create(t.world, NULL, &r.transform)))            \
-    X(weft_resource_write_buffer, weft_resource_write_buffer(t.world, r.list_resource).count == 0) \
-    X(weft_resource_write, weft_resource_write(t.world, t.resource) == NULL)                       \
+    X(weft_resource_write_buffer,                                                                  \
+      weft_resource_write_buffer(t.world, r.list_resource).writable_count == 0)                    \
+    X(weft_resource_write, NO_VALUE(weft_resource_write(t.world, t.resource)))                     \
     X(weft_archetype_create,                                                                       \
       NO_ID(weft_archetype_create(t.world, (weft_component[]){t.tag, t.shared, t.b}, 3)))          \
     X(weft_entity_create, weft_entity_create(t.world, r.archetype).version == 0)                   \
@@ -121,9 +124,9 @@ static bool is_cursor_empty(weft_query query)
     X(weft_entity_instantiate, WRONG(weft_entity_instantiate(t.world, e, 1, NULL)))                \
     X(weft_entity_destroy, WRONG(weft_entity_destroy(t.world, e)))                                 \
     X(weft_entity_destroy_many, WRONG(weft_entity_destroy_many(t.world, &e, 1)))                   \
-    X(weft_entity_write, weft_entity_write(t.world, e, t.b) == NULL)                               \
+    X(weft_entity_write, NO_VALUE(weft_entity_write(t.world, e, t.b)))                             \
     X(weft_entity_write_buffer,                                                                    \
-      weft_entity_write_buffer(t.world, r.made_entity, r.list).count == 0)                         \
+      weft_entity_write_buffer(t.world, r.made_entity, r.list).writable_count == 0)                \
     X(weft_entity_set, WRONG(weft_entity_set(t.world, e, t.b, &r.value, 4)))                       \
     X(weft_entity_set_many, WRONG(weft_entity_set_many(t.world, &e, 1, t.b, &r.value, 4)))         \
     X(weft_entity_add, WRONG(weft_entity_add(t.world, e, t.tag)))                                  \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_step_errors.c: what a step refuses to systems and conditions that call back on the world,
  * and how the errors of recorded commands reach the caller of the step. */
+#include "invariant.h"
 #include "systems_bed.h"
 
 /* ---- calls back while a step is going on ---- */
@@ -127,14 +128,18 @@ PLAIN_TEST(an_exclusive_system_can_switch_itself_off_from_the_next_step_on)
 static void write_resource(weft_slice *s, void *user)
 {
     (void)user;
-    got = weft_resource_write(weft_slice_world(s), t.resource) == NULL ? WEFT_WRONG_PHASE : WEFT_OK;
+    uint32_t *value = weft_resource_write(weft_slice_world(s), t.resource);
+    CHECK((value != NULL) == WEFT_IS_CHECKED);
+    if (value != NULL) *value = 9; /* memory that stands in */
+    got = weft_world_error(weft_slice_world(s))->code;
 }
 
 PLAIN_TEST(a_resource_is_not_written_through_the_world_while_systems_run)
 {
     begin(1);
     make(SYSTEM_OF(write_resource, .flags = WEFT_SYSTEM_MAIN_THREAD));
-    CHECK_OK(weft_world_step(t.world, 0));
+    CHECK_RESULT(weft_world_step(t.world, 0), WEFT_IS_CHECKED ? WEFT_WRONG_PHASE : WEFT_OK);
+    CHECK_U64(*(const uint32_t *)weft_resource_read(t.world, t.resource), 0);
     CHECK_RESULT(got, WEFT_WRONG_PHASE);
     end();
 }

@@ -177,10 +177,17 @@ WEFT_API weft_result weft_entity_set_many(weft_world *world, const weft_entity *
 #define WEFT_LITERAL_(type, ...) &(type)__VA_ARGS__
 #endif
 
+/* Private: what WEFT_SET calls; `type`: the name of the C type. */
+WEFT_API weft_result weft_entity_set_as(weft_world *world, weft_entity entity,
+                                        weft_component component, const void *value, size_t size,
+                                        const char *type);
+
 /* Shorthand: weft_entity_set with a typed value: WEFT_SET(world, e, position, Position, {1, 2,
- * 3}). */
+ * 3}). Checked builds also compare the name of the type with that of a component registered with
+ * WEFT_COMPONENT (TYPE_MISMATCH). */
 #define WEFT_SET(world, entity, component, type, ...)                                              \
-    weft_entity_set((world), (entity), (component), WEFT_LITERAL_(type, __VA_ARGS__), sizeof(type))
+    weft_entity_set_as((world), (entity), (component), WEFT_LITERAL_(type, __VA_ARGS__),           \
+                       sizeof(type), #type)
 
 /* Copies the values of one component of many entities to `out` (count x size bytes). On an error
  * `out` is filled up to the entity that caused it. Errors: STALE_ENTITY, NOT_FOUND (the entity

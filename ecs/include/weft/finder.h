@@ -61,7 +61,7 @@ typedef struct weft_finder {
 WEFT_API weft_finder weft_finder_open(weft_world *world, weft_component component);
 
 /* As weft_finder_open, inside a system for a component of its `lookups` (checked builds report
- * others and give {0}), or in a loop of the owner. Threads: that of the slice. Cost: O(1). */
+ * others), or in a loop of the owner. Threads: that of the slice. Cost: O(1). */
 WEFT_API weft_finder weft_slice_finder(const weft_slice *slice, weft_component component);
 
 /* Private: the look-up without tables; cold, so that a loop keeps its registers. Threads:

@@ -189,42 +189,22 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
 /* Private: words of the enable mask of one run, of at most 1,024 rows. */
 #define WEFT_MASK_WORDS 16
 
-/* A loop over the rows of a query, run by run. */
+/* A loop over the rows of a query, run by run. It may be copied and moved, and so may its slice:
+ * copies are the same loop, which goes on with any of them and ends once. */
 typedef struct weft_cursor {
     weft_slice slice; /* the current run of rows */
-    /* private from here on */
-    const weft_slice_context *context;
-    const void *view; /* the next chunk, when there is no filter and no mask; then position and end
-                         do not count */
-    const void *view_end;
-    const void *filter;
-    void **columns;    /* [term]: given, or columns_inline */
-    void *owned;       /* columns of a query with more terms, freed at the end */
-    uint32_t position; /* next slice position */
-    uint32_t end;
-    uint32_t entry; /* of the flat list */
-    uint32_t run_slices;
-    uint32_t since;
-    uint32_t verdict; /* of the filter on the current chunk */
-    bool has_since;
-    bool is_open;       /* counts as an iteration of the owner */
-    bool is_plain;      /* no filter, no masks: view counts */
-    bool skips_columns; /* pointers are not wanted */
-    bool ignores_masks; /* enable bits do not count */
-    bool is_in_system;  /* opened by weft_slice_query: not counted */
-    weft_slice_context own_context;
-    void *columns_inline[WEFT_INLINE_TERMS];
-    uint64_t mask[WEFT_MASK_WORDS];
+    void *loop;       /* private: where the loop is; NULL: it has no rows */
+    uint64_t ticket;  /* private: another one there means that it has ended */
 } weft_cursor;
 
 /* Begins a loop of the owner. A bad query, no memory for its list of chunks, or a call while
  * systems run gives a cursor without rows and sets the world's error. */
 WEFT_API weft_cursor weft_query_begin(weft_world *world, weft_query query);
 
-/* Advances to the next run of rows; false at the end, which closes the cursor. */
+/* Advances to the next run of rows; false at the end, which closes the cursor and its copies. */
 WEFT_API bool weft_query_next(weft_cursor *cursor);
 
-/* Closes a cursor that was left early. A closed one and NULL are ignored. */
+/* Closes a cursor that was left early, and its copies. A closed one and NULL are ignored. */
 WEFT_API void weft_query_end(weft_cursor *cursor);
 
 /* Calls `run` for all slices, on several workers at once, and waits. The order of calls is

@@ -92,12 +92,12 @@ static inline const weft_entity *weft_slice_entities(const weft_slice *slice)
 
 /* ---- columns ---- */
 
-/* Private: the column of a term, stamped when the query has stamps_asked. Checked builds report
- * an access that is not declared. NULL when there is no such term (checked builds report it). */
+/* Private: the column of a term, stamped when the query has stamps_asked. Checked builds report an
+ * access that is not declared; there is no such term: NULL, in them memory that stands in. */
 WEFT_API void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access);
 
 /* Private: as weft_slice_ask, for values of C type `type` of `size` bytes. When the term holds
- * another type, checked builds report it and give scratch memory, outside of systems NULL. */
+ * another type, checked builds report it and give memory that stands in. */
 WEFT_API void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access access,
                                  size_t size, const char *type);
 
@@ -260,7 +260,7 @@ WEFT_API uint32_t weft_slice_since(const weft_slice *slice);
  * Inside systems: other entities and resources, as the system declares them. */
 
 /* The value of another entity, for reading. In a system the component must be one of its `lookups`.
- * NULL when dead or absent. Cost: three dependent loads. */
+ * NULL when dead or absent; checked builds never answer a mistake with it. Cost: three loads. */
 WEFT_API const void *weft_slice_read_entity(const weft_slice *slice, weft_entity entity,
                                             weft_component component);
 

@@ -11,6 +11,8 @@
 #define NO_STRUCTURE UINT64_MAX            /* a resource: it stays where it is */
 #define ROWS_STRUCTURE (UINT64_C(1) << 63) /* rows of a recorder, and the slice's context */
 
+#define STAND_IN_BYTES ((size_t)65536) /* at least, in place of the elements of a row */
+
 static bool is_of_rows(const weft_buffers *buffers)
 {
     return buffers->structure >= ROWS_STRUCTURE && buffers->structure != NO_STRUCTURE;
@@ -22,14 +24,16 @@ static const weft__new_row_ops *row_ops(const weft_slice *rows)
     return ((const weft__slice_ops *)context->ops)->new_rows;
 }
 
-/* Buffers that stay where they are, until `structure` is set. */
+/* Buffers that stay where they are, until `structure` is set. Memory that stands in for a value is
+ * not to be changed as a buffer. */
 static weft_buffers make_still(weft_world *world, const weft__type *type, void *rows,
                                uint32_t count, weft_access access)
 {
+    bool is_writable = access == WEFT_WRITE && !weft__stand_in_holds(world, rows);
     return (weft_buffers){.count = count,
                           .stride = type->value_bytes,
                           .rows = rows,
-                          .writable_count = access == WEFT_WRITE ? count : 0,
+                          .writable_count = is_writable ? count : 0,
                           .world = world,
                           .type = type,
                           .structure = NO_STRUCTURE};
@@ -74,6 +78,20 @@ static bool may_open(const weft_slice *slice, uint32_t term, weft_access access)
            (declared == WEFT_WRITE || declared == (uint8_t)access);
 }
 
+/* In place of buffers that may not be opened: empty ones in checked builds, else none. */
+static weft_buffers stand_in(const weft_slice *slice, uint32_t term)
+{
+    weft_world *world = weft_slice_world(slice);
+    const weft__query *query = weft__slice_query(slice);
+    bool has_term = query != NULL && term < query->term_count;
+    const weft__type *type = world->types.at[has_term ? query->terms[term].component : 1];
+    uint32_t rows = weft__slice_row_count(slice);
+    if (!WEFT_IS_CHECKED) return (weft_buffers){0};
+    if ((type->desc.flags & WEFT_BUFFER) == 0) return make(world, type, NULL, 0, WEFT_READ);
+    void *values = weft__stand_in_values(world, type->id, rows);
+    return make(world, type, values, values == NULL ? 0 : rows, WEFT_READ);
+}
+
 static weft_buffers slice_buffers(const weft_slice *slice, uint32_t term, weft_access access)
 {
     weft_buffers none = {0};
@@ -82,7 +100,7 @@ static weft_buffers slice_buffers(const weft_slice *slice, uint32_t term, weft_a
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) return of_new_rows(slice, term, access);
     if (!may_open(slice, term, access)) {
         ((const weft__slice_ops *)context->ops)->report(slice, term, access);
-        return none;
+        return stand_in(slice, term);
     }
     const weft__place *place = (const weft__place *)slice->places + term;
     if (place->type == WEFT__NO_PLACE) return none;
@@ -226,10 +244,13 @@ weft_buffers weft_resource_write_buffer(weft_world *world, weft_component compon
 
 /* ---- changing ---- */
 
-/* Of the owner's buffers: the calls of systems and recorders may come from any thread. */
+/* Of the owner's buffers, and in callbacks of weft_query_each_parallel: the calls of systems and
+ * recorders may come from any thread. */
 static bool tells_owner(const weft_buffers *buffers)
 {
-    return !is_of_rows(buffers) && (buffers->world->front.busy & WEFT__BUSY_STEPPING) == 0;
+    const weft_world *world = buffers->world;
+    bool is_owner = (world->front.busy & WEFT__BUSY_STEPPING) == 0;
+    return !is_of_rows(buffers) && (is_owner || weft__error_is_diverted(world));
 }
 
 static weft_result tell(const weft_buffers *buffers, weft_result result, const char *what,
@@ -261,7 +282,10 @@ static weft_result refuse(const weft_buffers *buffers, uint32_t row, const char 
 void *weft_buffers_refuse(const weft_buffers *buffers, uint32_t row)
 {
     refuse(buffers, row, "weft_buffers_write");
-    return NULL;
+    if (!WEFT_IS_CHECKED || buffers->world == NULL) return NULL; /* {0}: dead or absent */
+    size_t bytes =
+        ((const weft__type *)buffers->type)->desc.size * weft_buffers_length(buffers, row);
+    return weft__stand_in_bytes(buffers->world, bytes < STAND_IN_BYTES ? STAND_IN_BYTES : bytes);
 }
 
 /* Not moved since it was opened; of rows of a recorder: not played. */

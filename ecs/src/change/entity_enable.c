@@ -40,7 +40,7 @@ bool weft_entity_is_enabled(const weft_world *world, weft_entity entity, weft_co
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return false;
     uint32_t type = weft__archetype_find(chunk->archetype, weft__component_id(world, component));
-    if (type == WEFT__NONE) return false;
+    if (type == WEFT__NONE) return weft__sparse_has_any(world, entity, component);
     weft__note_read(world, "weft_entity_is_enabled", component);
     uint32_t enableable = chunk->archetype->types[type].enableable;
     return enableable == WEFT__NO_PLACE || weft__chunk_is_enabled(chunk, enableable, row);

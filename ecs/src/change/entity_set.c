@@ -12,6 +12,7 @@
 #include "owner_loop.h"
 #include "prefab.h"
 #include "row_move.h"
+#include "slice_ops.h"
 
 #include <string.h>
 
@@ -127,8 +128,8 @@ static __attribute__((noinline)) weft_result set_in_row(weft_world *world, weft_
 
 /* Calls come last, so that no registers are saved: a value that goes with its row, as the last one
  * did, or any other. */
-weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,
-                            const void *value, size_t size)
+static inline __attribute__((always_inline)) weft_result
+set(weft_world *world, weft_entity entity, weft_component component, const void *value, size_t size)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     const uint64_t key = weft__change_key(component);
@@ -141,6 +142,26 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
             return weft__row_leave(world, x_slot, slot, value);
     }
     return set_in_row(world, entity, component, value, size);
+}
+
+weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,
+                            const void *value, size_t size)
+{
+    return set(world, entity, component, value, size);
+}
+
+weft_result weft_entity_set_as(weft_world *world, weft_entity entity, weft_component component,
+                               const void *value, size_t size, const char *type)
+{
+    const weft__type *held =
+        WEFT_IS_CHECKED && world != NULL ? weft__type_at(world, component) : NULL;
+    if (held != NULL && held->is_typed && held->value_bytes == size &&
+        !weft__slice_is_type(held, size, type))
+        return weft__error(world, WEFT_TYPE_MISMATCH, entity, component,
+                           "WEFT_SET: component \"%s\" is set with a %s, another type of the same "
+                           "size: name the type that it was registered with",
+                           held->desc.name, type);
+    return set(world, entity, component, value, size);
 }
 
 /* All entities are alive and have the component afterwards. */

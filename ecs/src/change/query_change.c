@@ -114,8 +114,8 @@ weft_result weft__change_select(weft__change *change, weft_query query, const ch
     result = weft__row_walk_begin(&walk, world, query);
     if (result != WEFT_OK) return result;
     if (walk.handle->query->is_of_sparse_rows) return select_owners(change, query, what);
-    while (weft__source_next(&walk.cursor))
-        if (!select_run(change, &walk.cursor.slice)) return weft__error_memory(world, what);
+    while (weft__source_next(&walk.source))
+        if (!select_run(change, &walk.source.slice)) return weft__error_memory(world, what);
     return WEFT_OK;
 }
 

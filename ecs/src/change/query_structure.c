@@ -13,6 +13,7 @@
 #include "query_change.h"
 #include "query_cursor.h"
 #include "query_read.h"
+#include "slice_ops.h"
 #include "tuple.h"
 
 /* ---- add, remove, shared values ---- */
@@ -202,14 +203,33 @@ weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk)
 
 /* ---- enable bits ---- */
 
-static void enable_run(const weft_slice *slice, uint32_t enableable, bool is_enabled)
+/* Sets the bits of rows that have the component; others have none. */
+static void enable_rows(weft_world *world, weft__span rows, uint32_t component, bool is_enabled)
+{
+    const weft__archetype *archetype = rows.chunk->archetype;
+    uint32_t type = weft__archetype_find(archetype, component);
+    if (type == WEFT__NONE) return;
+    for (uint32_t i = 0; i < rows.count; i++)
+        weft__chunk_enable(rows.chunk, archetype->types[type].enableable, rows.row + i, is_enabled);
+    weft__component_stamp(world, rows.chunk, component, rows.row, rows.count);
+}
+
+/* The rows of a SPARSE component stand for those of their entities. */
+static void enable_run(weft_world *world, const weft_slice *slice, uint32_t component,
+                       bool is_enabled)
 {
     weft__chunk *chunk = (weft__chunk *)(uintptr_t)slice->chunk;
-    uint32_t first = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    bool is_sparse = (chunk->archetype->flags & WEFT__IS_SPARSE) != 0;
     uint32_t begin = 0, end = 0;
-    while (weft_slice_next_run(slice, &begin, &end))
-        for (uint32_t row = begin; row < end; row++)
-            weft__chunk_enable(chunk, enableable, first + row, is_enabled);
+    while (weft_slice_next_run(slice, &begin, &end)) {
+        weft__span rows = {chunk, weft__slice_first_row(slice) + begin, end - begin};
+        if (!is_sparse) enable_rows(world, rows, component, is_enabled);
+        for (uint32_t i = begin; i < end && is_sparse; i++) {
+            rows.chunk = weft__entity_chunk(world, slice->entities[i], &rows.row);
+            rows.count = 1;
+            enable_rows(world, rows, component, is_enabled);
+        }
+    }
 }
 
 weft_result weft_query_enable(weft_world *world, weft_query query, weft_component component,
@@ -227,15 +247,7 @@ weft_result weft_query_enable(weft_world *world, weft_query query, weft_componen
     weft__row_walk walk;
     result = weft__row_walk_begin(&walk, world, query);
     if (result != WEFT_OK) return result;
-    const weft_slice *slice = &walk.cursor.slice;
-    while (weft__source_next(&walk.cursor)) {
-        const weft__chunk *chunk = slice->chunk;
-        uint32_t type = weft__archetype_find(chunk->archetype, component.id);
-        if (type == WEFT__NONE) continue; /* an archetype without it: nothing to enable */
-        enable_run(slice, chunk->archetype->types[type].enableable, enabled);
-        weft__component_stamp(world, chunk, component.id,
-                              (uint32_t)(slice->entities - weft__chunk_entities(chunk)),
-                              slice->count);
-    }
+    while (weft__source_next(&walk.source))
+        enable_run(world, &walk.source.slice, component.id, enabled);
     return WEFT_OK;
 }

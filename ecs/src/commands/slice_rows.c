@@ -55,6 +55,20 @@ static void rows_report_row(const weft_slice *slice, uint32_t term, uint32_t row
     note(slice, WEFT_NOT_FOUND, ref == NULL ? 0 : ref->component);
 }
 
+/* ---- answers to mistakes: memory that stands in, in checked builds, else NULL ---- */
+
+static void *no_values(const weft_slice *slice, uint32_t component, uint32_t rows)
+{
+    return weft__stand_in_values(recorder_of(slice)->world, component, rows);
+}
+
+/* The values of a term; `rows` of them. */
+static void *no_term(const weft_slice *slice, uint32_t term, uint32_t rows)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    return no_values(slice, ref == NULL ? WEFT__NONE : ref->component, rows);
+}
+
 /* ---- what works ---- */
 
 static void *rows_column(const weft_slice *slice, uint32_t term, weft_access access)
@@ -62,7 +76,7 @@ static void *rows_column(const weft_slice *slice, uint32_t term, weft_access acc
     const weft__type_ref *ref = ref_of(slice, term);
     if (ref != NULL && (ref->type->desc.flags & WEFT_BUFFER) == 0) return slice->columns[term];
     rows_report(slice, term, access);
-    return NULL;
+    return no_term(slice, term, slice->count);
 }
 
 static void rows_mistype(const weft_slice *slice, uint32_t term, weft_access access,
@@ -76,9 +90,12 @@ static void *rows_column_as(const weft_slice *slice, uint32_t term, weft_access 
                             const char *type)
 {
     void *column = rows_column(slice, term, access);
-    if (column == NULL || weft__slice_is_type(ref_of(slice, term)->type, size, type)) return column;
-    rows_mistype(slice, term, access, type);
-    return NULL;
+    const weft__type_ref *ref = ref_of(slice, term);
+    if (column != NULL && ref != NULL && !weft__slice_is_type(ref->type, size, type))
+        rows_mistype(slice, term, access, type);
+    else if (ref != NULL)
+        return column;
+    return weft__stand_in_bytes(recorder_of(slice)->world, size * slice->count);
 }
 
 /* The command that made the rows: their column pointers lie in it. */
@@ -106,7 +123,7 @@ static const void *rows_shared(const weft_slice *slice, uint32_t term)
     const weft__type_ref *ref = ref_of(slice, term);
     if (ref == NULL || ref->shared == WEFT__NO_PLACE) {
         rows_report(slice, term, WEFT_READ);
-        return NULL;
+        return no_term(slice, term, 1);
     }
     const void *value = asked_value(slice, ref->component);
     return value != NULL ? value : ref->type->shared_default;
@@ -133,14 +150,14 @@ static const void *rows_get(const weft_slice *slice, weft_entity entity, weft_co
 {
     (void)entity;
     note(slice, WEFT_UNDECLARED_ACCESS, component.id);
-    return NULL;
+    return no_values(slice, component.id, 1);
 }
 
 static void *rows_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
 {
     (void)entity;
     note(slice, WEFT_UNDECLARED_ACCESS, component.id);
-    return NULL;
+    return no_values(slice, component.id, 1);
 }
 
 static bool rows_may_find(const weft_slice *slice, weft_component component)
@@ -153,7 +170,7 @@ static void *rows_resource(const weft_slice *slice, weft_component component, we
 {
     (void)access;
     note(slice, WEFT_UNDECLARED_ACCESS, component.id);
-    return NULL;
+    return no_values(slice, component.id, 1);
 }
 
 static weft_recorder *rows_commands(const weft_slice *slice)

@@ -30,7 +30,7 @@ weft__callback_error *weft__error_divert(weft__callback_error *record)
     return before;
 }
 
-static bool is_diverted(const weft_world *world)
+bool weft__error_is_diverted(const weft_world *world)
 {
     return *diversion() != NULL && (*diversion())->world == world;
 }
@@ -38,7 +38,7 @@ static bool is_diverted(const weft_world *world)
 /* Where an error goes; NULL: one of an earlier slice is there. */
 static weft_error *place_of_error(const weft_world *world)
 {
-    if (!is_diverted(world)) return world->error;
+    if (!weft__error_is_diverted(world)) return world->error;
     weft__callback_error *record = *diversion();
     if (record->error.number != 0 && record->slice <= *record->current) return NULL;
     record->slice = *record->current;
@@ -92,7 +92,7 @@ weft_result weft__error_stale(const weft_world *world, weft_entity entity)
         return weft__error(world, WEFT_BAD_HANDLE, entity, WEFT__NO_COMPONENT,
                            "entity %u:%u is of another world than \"%s\" (its tag is %u, here %u): "
                            "use handles that this world gave",
-                           entity.index, entity.version, world->desc.name,
+                           weft_entity_index(entity), entity.version, world->desc.name,
                            weft__entity_tag(entity.index), world->desc.entity_tag);
     uint32_t location = 0;
     if (weft__directory_find(&world->directory, entity, &location) &&
@@ -150,14 +150,17 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
 /* A refusal that the scheduler reports, with the system that called. */
 static bool is_kept(const weft_world *world, const char *what)
 {
-    return world->front.watch.refusal != NULL && !is_diverted(world) &&
+    return world->front.watch.refusal != NULL && !weft__error_is_diverted(world) &&
            world->front.watch.refusal(world, what);
 }
 
 weft_result weft__error_busy(const weft_world *world, const char *what)
 {
     bool is_stepping = (world->front.busy & WEFT__BUSY_STEPPING) != 0;
+    bool is_observing = (world->front.busy & WEFT__BUSY_OBSERVERS) != 0;
     if (is_stepping && is_kept(world, what)) return WEFT_WRONG_PHASE;
+    if (is_observing && world->front.watch.refusal != NULL) /* the caller gets its error, too */
+        world->front.watch.refusal(world, what);
     const char *why = "a query is being iterated: end the loop (weft_query_end) or record commands "
                       "and play them after it";
     if (is_stepping)
@@ -165,7 +168,7 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
     else if (world->front.frame == WEFT__FRAME_ASKS)
         why = "a run condition or a range is running: it may read, not change structure: let a "
               "system do it";
-    else if ((world->front.busy & WEFT__BUSY_OBSERVERS) != 0)
+    else if (is_observing)
         why = "observers are running: record a command (weft_observation.commands), or wait until "
               "the "
               "step or weft_observers_run has returned";

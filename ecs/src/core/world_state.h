@@ -13,6 +13,7 @@
 #include "roll.h"
 #include "shared.h"
 #include "small_memory.h"
+#include "stand_in.h"
 #include "unit_parts.h"
 #include "world_front.h"
 
@@ -209,6 +210,7 @@ struct weft_world {
     struct weft__guards *guards;           /* guard.h; NULL until used, and in unchecked builds */
     struct weft__owner_loops *owner_loops; /* owner_loop.h; the same */
     weft__given_values *given_values;      /* given_values.h; the same */
+    weft__stand_in stand_in;               /* the same */
     struct weft__callback_error
         *callback_errors;   /* [workers]; NULL until the first weft_query_each_parallel */
     weft_blob_store *blobs; /* NULL until asked for */

@@ -91,10 +91,10 @@ static int select_blocks(weft_job_context *job, void *argument, uint32_t begin, 
     for (uint32_t block = begin; block < end; block++) {
         uint32_t first, last = block_range(g, block, &first);
         memset(words_of(g, first), 0, (size_t)(last - first) * g->word_stride * sizeof(uint64_t));
-        weft_cursor cursor;
-        weft__source_init_rows(&cursor, &context, &g->handle->filter, false);
-        weft__source_begin(&cursor, first, last);
-        while (weft__source_next(&cursor)) select_run(g, &cursor.slice);
+        weft__source source;
+        weft__source_init_rows(&source, &context, &g->handle->filter, false);
+        weft__source_begin(&source, first, last);
+        while (weft__source_next(&source)) select_run(g, &source.slice);
         uint64_t rows = 0;
         for (uint64_t *word = words_of(g, first); word < words_of(g, last); word++)
             rows += bits_count(*word);

@@ -9,6 +9,7 @@
 #include "archetype_state.h"
 #include "bits.h"
 #include "poison.h"
+#include "slice_ops.h"
 #include "world_state.h"
 
 #include <string.h>
@@ -78,7 +79,11 @@ const char *weft__stray_text(weft__stray_kind kind)
     switch (kind) {
     case WEFT__STRAY_READ_WRITTEN:
         return "was written through a pointer for reading (nothing was changed): declare "
-               "WEFT_WRITE and use weft_slice_write, or do not cast the const away";
+               "WEFT_WRITE and use weft_slice_write or weft_slice_write_resource, or do not cast "
+               "the const away";
+    case WEFT__STRAY_HANDLE:
+        return "was written (nothing was changed): entity handles are for reading; record commands "
+               "to create and destroy entities";
     case WEFT__STRAY_BEFORE:
         return "was written in front of row 0 of the slice (nothing was changed): rows are 0 to "
                "weft_slice_count - 1";
@@ -279,6 +284,23 @@ static weft__guard_part *copy_column(weft__guard *guard, const weft_slice *slice
     return part;
 }
 
+/* Points the slice to a copy of its entity handles, which are for reading. Without room it keeps
+ * the real ones. */
+static void copy_entities(weft__guard *guard, weft_slice *slice, uint32_t owner)
+{
+    size_t bytes = slice->count * sizeof(weft_entity);
+    weft__guard_part *part = take(guard, bytes, sizeof(weft_entity));
+    if (part == NULL) return;
+    part->real = (char *)(uintptr_t)slice->entities;
+    part->entities = slice->entities;
+    part->owner = owner;
+    part->slice = slice->index;
+    part->has_rows = true;
+    memcpy(part->values, part->real, bytes);
+    slice->calls |= WEFT__SLICE_COPIED | weft__slice_first_row(slice) << WEFT__SLICE_ROW_SHIFT;
+    slice->entities = (const weft_entity *)(const void *)part->values;
+}
+
 /* The term of the same column that comes first (descriptions may name it twice); whether one of
  * them writes. */
 static uint32_t first_of_column(const weft_slice *slice, const uint8_t *modes, uint32_t term,
@@ -297,10 +319,10 @@ static uint32_t first_of_column(const weft_slice *slice, const uint8_t *modes, u
 void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *modes, uint32_t owner,
                       weft__guard_frame *frame)
 {
-    *frame = (weft__guard_frame){.columns = slice->columns};
+    *frame = (weft__guard_frame){
+        .columns = slice->columns, .entities = slice->entities, .calls = slice->calls};
     if (guard == NULL || guard->ring == NULL) return;
     frame->first = guard->end;
-    guard->depth++;
     if (slice->term_count == 0 || slice->count == 0) return;
     weft__guard_part *list = take(guard, slice->term_count * sizeof(void *), sizeof(void *));
     if (list == NULL) return;
@@ -322,34 +344,74 @@ void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *mode
         if (part->element_bytes != 0) buffers_open(guard, part, slice->count);
     }
     slice->columns = columns;
+    copy_entities(guard, slice, owner);
 }
 
-void *weft__guard_scratch(weft__guard *guard, size_t bytes)
+/* The open copy of a value that is the world's, not a row's. */
+static weft__guard_part *find_value(const weft__guard *guard, const void *value)
 {
-    if (guard == NULL || guard->depth == 0) return NULL;
-    weft__guard_part *part = take(guard, bytes, ALIGNMENT);
-    return part == NULL ? NULL : memset(part->values, 0, bytes);
+    for (uint64_t i = guard->end; i-- > guard->first;) {
+        weft__guard_part *part = part_at(guard, i);
+        if (part->is_open && part->real == value && !part->has_rows) return part;
+    }
+    return NULL;
+}
+
+void *weft__guard_value(weft__guard *guard, const weft__type *type, uint32_t owner,
+                        const weft_slice *slice)
+{
+    size_t bytes = weft__type_bytes(type);
+    if (guard == NULL || guard->ring == NULL || bytes == 0 || bytes > WEFT__GUARD_VALUE_MOST)
+        return type->resource;
+    weft__guard_part *part = find_value(guard, type->resource);
+    if (part != NULL) return part->values;
+    part = take(guard, bytes, ALIGNMENT);
+    if (part == NULL) return type->resource;
+    part->real = type->resource;
+    part->row_bytes = (uint32_t)bytes;
+    part->component = type->id;
+    part->owner = owner;
+    part->slice = slice->index;
+    memcpy(part->values, part->real, bytes);
+    if ((type->desc.flags & WEFT_BUFFER) != 0) {
+        part->element_bytes = (uint32_t)type->desc.size;
+        buffers_open(guard, part, 1);
+    }
+    return part->values;
+}
+
+/* Whether a part that is for reading was written: in which row. */
+static bool was_written(const weft__guard_part *part, uint32_t *row)
+{
+    uint32_t rows = (uint32_t)(part->bytes / part->row_bytes);
+    *row = rows;
+    if (part->element_bytes != 0)
+        *row = buffers_compare(part, rows);
+    else if (memcmp(part->real, part->values, part->bytes) != 0)
+        for (*row = 0; memcmp(part->real + (size_t)*row * part->row_bytes,
+                              part->values + (size_t)*row * part->row_bytes, part->row_bytes) == 0;)
+            ++*row;
+    return *row != rows;
 }
 
 void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_frame *frame)
 {
     slice->columns = frame->columns;
+    slice->entities = frame->entities;
+    slice->calls = frame->calls;
     if (guard == NULL || guard->ring == NULL) return;
-    guard->depth--;
     for (uint64_t i = frame->first; i < guard->end; i++) {
         weft__guard_part *part = part_at(guard, i);
-        uint32_t rows = (uint32_t)(part->bytes / part->row_bytes), row = rows;
+        uint32_t row;
         if (part->real == NULL) continue;
+        if (part->component == 0 && part->has_rows)
+            guard->handles = (const weft_entity *)(const void *)part->values;
         if (part->is_written)
             memcpy(part->real, part->values, part->bytes);
-        else if (part->element_bytes != 0)
-            row = buffers_compare(part, rows);
-        else if (memcmp(part->real, part->values, part->bytes) != 0)
-            for (row = 0;
-                 memcmp(part->real + (size_t)row * part->row_bytes,
-                        part->values + (size_t)row * part->row_bytes, part->row_bytes) == 0;)
-                row++;
-        if (row != rows) stray_at(guard, part, WEFT__STRAY_READ_WRITTEN, row);
+        else if (was_written(part, &row))
+            stray_at(guard, part,
+                     part->component == 0 ? WEFT__STRAY_HANDLE : WEFT__STRAY_READ_WRITTEN,
+                     part->has_rows ? row : WEFT__STRAY_NO_ROW);
     }
     for (uint64_t i = frame->first; i < guard->end; i++) part_close(guard, part_at(guard, i));
 }
@@ -366,6 +428,7 @@ size_t weft__guard_bytes(const weft__layout *layout, uint32_t rows, const weft__
                          uint32_t term_count)
 {
     size_t bytes = term_count * sizeof(void *) + 3 * MARGIN_BYTES;
+    bytes += (rows + 2) * sizeof(weft_entity) + 2 * MARGIN_BYTES + 3 * (size_t)ALIGNMENT;
     for (uint32_t i = 0; i < term_count; i++) {
         if (places[i].column == WEFT__NO_PLACE) continue;
         size_t row_bytes = layout->columns[places[i].column].bytes;

@@ -62,10 +62,10 @@ static char *biased(char *first, uint64_t begin, uint32_t stride)
 }
 
 /* The spans of all runs that the filter lets pass; writes the number of elements. */
-static bool collect_spans(weft_indexed *indexed, indexed_table *table, weft_cursor *cursor)
+static bool collect_spans(weft_indexed *indexed, indexed_table *table, weft__source *source)
 {
-    while (weft__source_next(cursor)) {
-        const weft_slice *slice = &cursor->slice;
+    while (weft__source_next(source)) {
+        const weft_slice *slice = &source->slice;
         const weft__place *place = (const weft__place *)slice->places + indexed->term;
         const weft__chunk *chunk = slice->chunk;
         uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
@@ -107,10 +107,10 @@ static weft_result fill_table(weft_indexed *indexed, indexed_table *table,
 {
     weft_slice_context context = {
         .ops = &weft__slice_ops_owner, .world = indexed->world, .query = handle->query};
-    weft_cursor cursor;
-    weft__source_init_rows(&cursor, &context, &handle->filter, true);
-    weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
-    if (collect_spans(indexed, table, &cursor) && make_guide(indexed, table)) return WEFT_OK;
+    weft__source source;
+    weft__source_init_rows(&source, &context, &handle->filter, true);
+    weft__source_begin(&source, 0, weft__query_slice_count(handle->query));
+    if (collect_spans(indexed, table, &source) && make_guide(indexed, table)) return WEFT_OK;
     return WEFT_OUT_OF_MEMORY;
 }
 
@@ -119,11 +119,11 @@ static void stamp_spans(const weft_indexed *indexed, const weft__query_handle *h
 {
     weft_slice_context context = {
         .ops = &weft__slice_ops_owner, .world = indexed->world, .query = handle->query};
-    weft_cursor cursor;
-    weft__source_init_rows(&cursor, &context, &handle->filter, true);
-    weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
-    while (weft__source_next(&cursor))
-        weft__slice_stamp(&cursor.slice, indexed->term, indexed->world->front.version);
+    weft__source source;
+    weft__source_init_rows(&source, &context, &handle->filter, true);
+    weft__source_begin(&source, 0, weft__query_slice_count(handle->query));
+    while (weft__source_next(&source))
+        weft__slice_stamp(&source.slice, indexed->term, indexed->world->front.version);
 }
 
 static weft_result check_term(const weft_world *world, const weft__query *query, uint32_t term)

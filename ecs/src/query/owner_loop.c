@@ -19,15 +19,14 @@
 #define MARGIN_ROWS 2 /* compared behind the last row, where there is room */
 
 /* A loop that is open. Owner: weft__owner_loops, from open to close. */
-typedef struct loop {
-    struct loop *next;
+typedef struct watched {
+    struct watched *next;
     const weft__chunk *chunk; /* of its slice; NULL: between slices */
     uint32_t first, count;    /* rows of it */
     uint32_t term_count;
     uint32_t written_count;
-    uint32_t *written; /* [written_count] columns of the chunk */
-    void *columns[];   /* [term_count], for the cursor; `written` is behind them */
-} loop;
+    uint32_t written[]; /* [written_count] columns of the chunk; room for term_count */
+} watched;
 
 /* A chunk as it should be. Owner: weft__owner_loops. */
 typedef struct shadow {
@@ -40,7 +39,7 @@ typedef struct shadow {
 
 /* Owner: the world. Only the owner touches it. open == NULL: no shadow has a chunk. */
 typedef struct weft__owner_loops {
-    loop *open;
+    watched *open;
     shadow shadows[SHADOWS];
     uint64_t uses;
     bool has_reported; /* in the call that is going on: the first mistake stays */
@@ -54,9 +53,21 @@ static weft__owner_loops *loops_of(weft_world *world)
     return world->owner_loops;
 }
 
+static const weft_slice_context *context_of(const weft_cursor *cursor)
+{
+    return &((const weft__loop *)cursor->loop)->context;
+}
+
+/* NULL: it is not watched, or has ended. */
+static watched *watched_of(const weft_cursor *cursor)
+{
+    const weft__loop *loop = cursor->loop;
+    return loop == NULL || loop->ticket != cursor->ticket ? NULL : loop->watch;
+}
+
 /* ---- what may differ ---- */
 
-static bool is_in_slice(const loop *at, const weft__chunk *chunk, uint32_t row)
+static bool is_in_slice(const watched *at, const weft__chunk *chunk, uint32_t row)
 {
     return at != NULL && at->chunk == chunk && row - at->first < at->count;
 }
@@ -65,7 +76,7 @@ static bool may_differ(const weft_world *world, const weft__chunk *chunk, uint32
                        uint32_t row)
 {
     if (column == 0) return false; /* entity handles */
-    for (const loop *at = world->owner_loops->open; at != NULL; at = at->next) {
+    for (const watched *at = world->owner_loops->open; at != NULL; at = at->next) {
         if (!is_in_slice(at, chunk, row)) continue;
         for (uint32_t i = 0; i < at->written_count; i++)
             if (at->written[i] == column) return true;
@@ -92,16 +103,15 @@ static void say_query(const weft_world *world, const weft__query *query, char *t
 static void report(weft_cursor *cursor, const char *what, const weft__chunk *chunk, uint32_t column,
                    uint32_t row, const weft_entity *entities)
 {
-    weft_world *world = cursor->own_context.world;
-    const loop *at = world->owner_loops->open;
-    while (at != NULL && at->columns != cursor->owned) at = at->next;
+    weft_world *world = context_of(cursor)->world;
+    const watched *at = watched_of(cursor);
     bool is_own = is_in_slice(at, chunk, row);
     weft_entity entity = row < chunk->count ? entities[row] : WEFT__NO_ENTITY;
     uint32_t id = column == 0 ? 0 : chunk->archetype->format->types[column]->id;
     char query[80], place[64];
     if (world->owner_loops->has_reported) return;
     world->owner_loops->has_reported = true;
-    say_query(world, cursor->own_context.query, query, sizeof query);
+    say_query(world, context_of(cursor)->query, query, sizeof query);
     if (is_own)
         snprintf(place, sizeof place, "row %u of the slice", row - at->first);
     else if (row < chunk->count)
@@ -143,7 +153,7 @@ static void compare_row(weft_cursor *cursor, const char *what, const shadow *kep
                         uint32_t row)
 {
     const weft__chunk *chunk = kept->chunk;
-    const weft_world *world = cursor->own_context.world;
+    const weft_world *world = context_of(cursor)->world;
     size_t bytes = chunk->layout->columns[column].bytes;
     char *now = weft__chunk_value(chunk, column, row);
     char *before = kept->bytes + (now - chunk->base);
@@ -159,8 +169,7 @@ static void compare_row(weft_cursor *cursor, const char *what, const shadow *kep
 static void compare(weft_cursor *cursor, const char *what, const shadow *kept)
 {
     const weft__chunk *chunk = kept->chunk;
-    if (chunk == NULL ||
-        kept->structure != ((weft_world *)cursor->own_context.world)->front.structure_version)
+    if (chunk == NULL || kept->structure != context_of(cursor)->world->front.structure_version)
         return;
     for (uint32_t c = 0; c < chunk->layout->column_count; c++) {
         const weft__column *place = &chunk->layout->columns[c];
@@ -175,7 +184,7 @@ static void compare(weft_cursor *cursor, const char *what, const shadow *kept)
 
 static bool is_stood_on(const weft__owner_loops *loops, const weft__chunk *chunk)
 {
-    for (const loop *at = loops->open; at != NULL; at = at->next)
+    for (const watched *at = loops->open; at != NULL; at = at->next)
         if (at->chunk == chunk) return true;
     return false;
 }
@@ -225,41 +234,34 @@ void weft__owner_loops_wrote(const weft_world *world, const weft__chunk *chunk, 
 
 /* ---- loops ---- */
 
-static size_t loop_bytes(uint32_t term_count)
+static size_t watched_bytes(uint32_t term_count)
 {
-    return sizeof(loop) + term_count * (sizeof(void *) + sizeof(uint32_t));
+    return sizeof(watched) + term_count * sizeof(uint32_t);
 }
 
-static loop *loop_of(const weft_cursor *cursor)
+void weft__owner_loop_open(weft__loop *loop)
 {
-    if (cursor->owned == NULL || cursor->is_in_system) return NULL;
-    return (loop *)(void *)((char *)cursor->owned - offsetof(loop, columns));
-}
-
-void *weft__owner_loop_open(const weft__query *query)
-{
-    weft_world *world = query->world;
+    weft_world *world = loop->context.world;
+    uint32_t term_count = ((const weft__query *)loop->context.query)->term_count;
     weft__owner_loops *loops = loops_of(world);
-    loop *opened = loops == NULL
-                       ? NULL
-                       : weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
-                                            loop_bytes(query->term_count), WEFT__QUERY_ALIGNMENT);
-    if (opened == NULL) return NULL;
-    opened->term_count = query->term_count;
-    opened->written = (uint32_t *)(void *)(opened->columns + query->term_count);
+    watched *opened = loops == NULL ? NULL
+                                    : weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
+                                                         watched_bytes(term_count), 8);
+    loop->watch = opened;
+    if (opened == NULL) return;
+    opened->term_count = term_count;
     opened->next = loops->open;
     loops->open = opened;
     loops->has_reported = false;
-    return opened->columns;
 }
 
 void weft__owner_loop_enter(weft_cursor *cursor)
 {
-    loop *at = loop_of(cursor);
+    watched *at = watched_of(cursor);
     if (at == NULL) return;
-    weft_world *world = cursor->own_context.world;
+    weft_world *world = context_of(cursor)->world;
     weft__owner_loops *loops = world->owner_loops;
-    const weft__query *query = cursor->own_context.query;
+    const weft__query *query = context_of(cursor)->query;
     const weft__chunk *chunk = cursor->slice.chunk;
     const weft__place *places = cursor->slice.places;
     shadow *kept = shadow_of(world, chunk);
@@ -282,34 +284,34 @@ void weft__owner_loop_enter(weft_cursor *cursor)
 
 void weft__owner_loop_leave(weft_cursor *cursor, const char *what)
 {
-    loop *at = loop_of(cursor);
+    watched *at = watched_of(cursor);
     if (at == NULL || at->chunk == NULL) return;
-    const weft_world *world = cursor->own_context.world;
+    const weft_world *world = context_of(cursor)->world;
     const shadow *kept = shadow_of(world, at->chunk);
     world->owner_loops->has_reported = false;
     if (kept != NULL) compare(cursor, what, kept);
     at->chunk = NULL;
 }
 
-static void loop_free(weft_world *world, loop *ended)
+static void watched_free(weft_world *world, watched *ended)
 {
-    weft__free(&world->memory, WEFT__MEMORY_QUERIES, ended, 1, loop_bytes(ended->term_count),
-               WEFT__QUERY_ALIGNMENT);
+    weft__free(&world->memory, WEFT__MEMORY_QUERIES, ended, 1, watched_bytes(ended->term_count), 8);
 }
 
 void weft__owner_loop_close(weft_cursor *cursor)
 {
-    loop *ended = loop_of(cursor);
+    watched *ended = watched_of(cursor);
     if (ended == NULL) return;
-    weft_world *world = cursor->own_context.world;
+    weft_world *world = context_of(cursor)->world;
     weft__owner_loops *loops = world->owner_loops;
     const char *what = ended->chunk == NULL ? "weft_query_next" : "weft_query_end";
     weft__owner_loop_leave(cursor, what);
     for (uint32_t i = 0; i < SHADOWS; i++) compare(cursor, what, &loops->shadows[i]);
-    loop **link = &loops->open;
+    watched **link = &loops->open;
     while (*link != ended) link = &(*link)->next;
     *link = ended->next;
-    loop_free(world, ended);
+    watched_free(world, ended);
+    ((weft__loop *)cursor->loop)->watch = NULL;
     for (uint32_t i = 0; i < SHADOWS && loops->open == NULL; i++) loops->shadows[i].chunk = NULL;
 }
 
@@ -318,9 +320,9 @@ void weft__owner_loops_free(weft_world *world)
     weft__owner_loops *loops = world->owner_loops;
     if (loops == NULL) return;
     while (loops->open != NULL) {
-        loop *open = loops->open;
+        watched *open = loops->open;
         loops->open = open->next;
-        loop_free(world, open);
+        watched_free(world, open);
     }
     for (uint32_t i = 0; i < SHADOWS; i++)
         weft__free(&world->memory, WEFT__MEMORY_QUERIES, loops->shadows[i].bytes,

@@ -19,11 +19,10 @@
 #ifndef WEFT_OWNER_LOOP_H
 #define WEFT_OWNER_LOOP_H
 
-#include "query_state.h"
+#include "query_cursor.h"
 
-/* Notes a loop that begins. Returns room for its column pointers, kept in weft_cursor.owned; NULL:
- * no memory. */
-void *weft__owner_loop_open(const weft__query *query);
+/* Notes a loop that begins. */
+void weft__owner_loop_open(weft__loop *loop);
 /* The cursor has come to a slice. */
 void weft__owner_loop_enter(weft_cursor *cursor);
 /* It leaves the slice, if it is on one; `what`: the function that is called. */

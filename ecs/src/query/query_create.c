@@ -463,6 +463,7 @@ weft_result weft__queries_create(weft_world *world)
                                               sizeof *world->front.queries, WEFT__QUERY_ALIGNMENT);
     if (world->front.queries == NULL) return WEFT_OUT_OF_MEMORY;
     world->front.queries->handle_end = 1; /* handle 0 is null */
+    world->front.queries->loops.memory = &world->memory;
     world->matching = weft__query_matching;
     return WEFT_OK;
 }
@@ -471,6 +472,7 @@ void weft__queries_destroy(weft_world *world)
 {
     weft__queries *queries = world->front.queries;
     if (queries == NULL) return;
+    weft__loops_free(&queries->loops);
     for (uint32_t i = 1; i < queries->handle_end; i++) handle_free(world, queries->handles[i]);
     for (uint32_t id = 0; id < queries->keyed_capacity; id++)
         weft__query_free(world, queries->keyed[id].items, queries->keyed[id].capacity,

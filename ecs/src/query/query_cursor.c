@@ -71,117 +71,113 @@ typedef struct slice_run {
     const uint64_t *mask;
 } slice_run;
 
-static const uint32_t *override_since(const weft_cursor *cursor)
+static const uint32_t *override_since(const weft__source *source)
 {
-    return cursor->has_since ? &cursor->since : NULL;
+    return source->has_since ? &source->since : NULL;
 }
 
-/* Decides the chunk-level filters of the entry the cursor has come to. */
-static void judge_entry(weft_cursor *cursor, const weft__query *query)
+/* Decides the chunk-level filters of the entry the source has come to. */
+static void judge_entry(weft__source *source, const weft__query *query)
 {
-    const weft__flat_entry *entry = &query->flat.entries[cursor->entry];
-    cursor->verdict =
-        cursor->filter == NULL || entry->chunk == NULL
+    const weft__flat_entry *entry = &query->flat.entries[source->entry];
+    source->verdict =
+        source->filter == NULL || entry->chunk == NULL
             ? WEFT__FILTER_PASS
-            : weft__filter_chunk(cursor->filter, weft__match_places(query, entry->match),
-                                 entry->chunk, override_since(cursor));
+            : weft__filter_chunk(source->filter, weft__match_places(query, entry->match),
+                                 entry->chunk, override_since(source));
 }
 
-void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
+void weft__source_init(weft__source *source, const weft_slice_context *context,
                        const weft__filter *filter, void **columns)
 {
     const weft__query *query = context->query;
-    cursor->context = context;
-    cursor->filter = filter == NULL || weft__filter_is_empty(filter) ? NULL : filter;
-    cursor->columns = columns;
-    cursor->owned = NULL;
-    cursor->run_slices = UINT32_MAX;
-    cursor->since = 0;
-    cursor->has_since = false;
-    cursor->is_open = false;
-    cursor->is_plain = false;
-    cursor->view = cursor->view_end = NULL;
-    cursor->skips_columns = false;
-    cursor->ignores_masks = !query->has_masking_terms;
-    cursor->position = 0;
-    cursor->end = 0;
-    cursor->slice = (weft_slice){.term_count = query->term_count,
+    source->context = context;
+    source->filter = filter == NULL || weft__filter_is_empty(filter) ? NULL : filter;
+    source->columns = columns;
+    source->run_slices = UINT32_MAX;
+    source->since = 0;
+    source->has_since = false;
+    source->skips_columns = false;
+    source->ignores_masks = !query->has_masking_terms;
+    source->position = 0;
+    source->end = 0;
+    source->slice = (weft_slice){.term_count = query->term_count,
                                  .calls = weft__query_calls(query),
                                  .context = (void *)(uintptr_t)context};
 }
 
-void weft__source_init_rows(weft_cursor *cursor, const weft_slice_context *context,
+void weft__source_init_rows(weft__source *source, const weft_slice_context *context,
                             const weft__filter *filter, bool ignores_masks)
 {
-    weft__source_init(cursor, context, filter, NULL);
-    cursor->skips_columns = true;
-    cursor->ignores_masks = cursor->ignores_masks || ignores_masks;
+    weft__source_init(source, context, filter, NULL);
+    source->skips_columns = true;
+    source->ignores_masks = source->ignores_masks || ignores_masks;
 }
 
-void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end)
+void weft__source_begin(weft__source *source, uint32_t begin, uint32_t end)
 {
-    const weft__query *query = cursor->context->query;
+    const weft__query *query = source->context->query;
     WEFT_ASSERT(begin <= end && end <= weft__query_slice_count(query));
-    cursor->position = begin;
-    cursor->end = end;
+    source->position = begin;
+    source->end = end;
     if (begin == end) return;
-    cursor->entry = begin == 0 ? 0 : weft__query_flat_find(query, begin);
-    judge_entry(cursor, query);
+    source->entry = begin == 0 ? 0 : weft__query_flat_find(query, begin);
+    judge_entry(source, query);
 }
 
-/* Narrows a run to the slices that the filter lets pass; false: none of them, the cursor moved. */
-static bool narrow_by_filter(weft_cursor *cursor, const weft__flat_entry *entry,
+/* Narrows a run to the slices that the filter lets pass; false: none of them, the source moved. */
+static bool narrow_by_filter(weft__source *source, const weft__flat_entry *entry,
                              const weft__place *places, slice_run *run)
 {
-    if (cursor->verdict == WEFT__FILTER_PASS) return true;
-    const uint32_t *since = override_since(cursor);
-    if (cursor->verdict == WEFT__FILTER_SLICES)
+    if (source->verdict == WEFT__FILTER_PASS) return true;
+    const uint32_t *since = override_since(source);
+    if (source->verdict == WEFT__FILTER_SLICES)
         run->begin =
-            weft__filter_next(cursor->filter, places, entry->chunk, run->begin, run->end, since);
+            weft__filter_next(source->filter, places, entry->chunk, run->begin, run->end, since);
     else
         run->begin = run->end;
-    cursor->position = entry->first_slice + run->begin;
+    source->position = entry->first_slice + run->begin;
     if (run->begin == run->end) return false;
     run->end =
-        weft__filter_run_end(cursor->filter, places, entry->chunk, run->begin + 1, run->end, since);
+        weft__filter_run_end(source->filter, places, entry->chunk, run->begin + 1, run->end, since);
     return true;
 }
 
 /* The end of the slices from `begin` on that need a mask, the first one's being there: the masks of
  * the others follow it as long as there is room. */
-static uint32_t merge_masks(weft_cursor *cursor, const weft__query *query,
+static uint32_t merge_masks(weft__source *source, const weft__query *query,
                             const weft__flat_entry *entry, const slice_run *run)
 {
     uint32_t words = 1u << (entry->layout->slice_shift - 6), most = WEFT_MASK_WORDS / words;
-    if (most > cursor->run_slices) most = cursor->run_slices;
+    if (most > source->run_slices) most = source->run_slices;
     if (most > run->end - run->begin) most = run->end - run->begin;
     uint32_t count = 1;
     while (count < most &&
            weft__query_mask(query, entry->match, entry->chunk, run->begin + count,
-                            cursor->mask + (size_t)count * words) == WEFT__ROWS_SOME)
+                            source->mask + (size_t)count * words) == WEFT__ROWS_SOME)
         count++;
     return run->begin + count;
 }
 
 /* Narrows a run to slices whose rows are all enabled, or to slices that need a mask; false: the
- * first slice has no enabled row, the cursor moved past it. */
-static bool narrow_by_mask(weft_cursor *cursor, const weft__query *query,
+ * first slice has no enabled row, the source moved past it. */
+static bool narrow_by_mask(weft__source *source, const weft__query *query,
                            const weft__flat_entry *entry, slice_run *run)
 {
     if (query->flat.rare != NULL) { /* every row needs it */
         run->begin = weft__query_rare_next(query, entry->chunk, run->begin, run->end);
-        cursor->position = entry->first_slice + run->begin;
+        source->position = entry->first_slice + run->begin;
         if (run->begin == run->end) return false;
     }
-    weft__rows rows = weft__query_mask(query, entry->match, entry->chunk, run->begin, cursor->mask);
+    weft__rows rows = weft__query_mask(query, entry->match, entry->chunk, run->begin, source->mask);
     if (rows == WEFT__ROWS_NONE) {
-        cursor->position++;
+        source->position++;
         return false;
     }
     uint32_t end = run->begin + 1;
     if (rows == WEFT__ROWS_SOME) {
-        run->mask = cursor->mask;
-        end = merge_masks(cursor, query, entry, run);
+        run->mask = source->mask;
+        end = merge_masks(source, query, entry, run);
     } else {
         while (end < run->end &&
                weft__query_mask_guess(query, entry->match, entry->chunk, end) == WEFT__ROWS_ALL)
@@ -191,79 +187,67 @@ static bool narrow_by_mask(weft_cursor *cursor, const weft__query *query,
     return true;
 }
 
-static bool narrow(weft_cursor *cursor, const weft__query *query, const weft__flat_entry *entry,
+static bool narrow(weft__source *source, const weft__query *query, const weft__flat_entry *entry,
                    slice_run *run)
 {
-    if (cursor->filter != NULL &&
-        !narrow_by_filter(cursor, entry, weft__match_places(query, entry->match), run))
+    if (source->filter != NULL &&
+        !narrow_by_filter(source, entry, weft__match_places(query, entry->match), run))
         return false;
-    if (cursor->ignores_masks || !query->matches[entry->match].has_masks) return true;
-    return narrow_by_mask(cursor, query, entry, run);
+    if (source->ignores_masks || !query->matches[entry->match].has_masks) return true;
+    return narrow_by_mask(source, query, entry, run);
 }
 
-/* Makes the run the current slice. */
-static inline void emit(weft_cursor *cursor, const weft__query *query,
-                        const weft__flat_entry *entry, const slice_run *run)
+/* Makes the run the slice. */
+static inline void emit(const weft__source *source, const weft__query *query,
+                        const weft__flat_entry *entry, const slice_run *run, weft_slice *slice)
 {
     const weft__layout *layout = entry->layout;
     const weft__place *places = weft__match_places(query, entry->match);
     uint32_t row = run->begin << layout->slice_shift, end_row = run->end << layout->slice_shift;
-    weft_slice *slice = &cursor->slice;
     slice->count = (end_row < entry->count ? end_row : entry->count) - row;
-    slice->columns = cursor->columns;
+    slice->columns = source->columns;
     slice->entities = (const weft_entity *)(const void *)entry->base + row;
     slice->enabled = run->mask;
     slice->first = entry->first_row + row;
     slice->index = entry->first_slice + run->begin;
     slice->chunk = entry->chunk;
     slice->places = places;
-    if (!cursor->skips_columns)
-        fill_columns(places, query->term_count, entry->base, layout->columns, row, cursor->columns);
-    if (cursor->context->stamp != 0)
-        stamp_entry(query, entry, run->begin, run->end, cursor->context->stamp);
+    if (!source->skips_columns)
+        fill_columns(places, query->term_count, entry->base, layout->columns, row, source->columns);
+    if (source->context->stamp != 0)
+        stamp_entry(query, entry, run->begin, run->end, source->context->stamp);
 }
 
-static inline bool next_run(weft_cursor *cursor)
+static inline bool next_run(weft__source *source, weft_slice *slice)
 {
-    const weft__query *query = cursor->context->query;
-    while (cursor->position < cursor->end) {
-        const weft__flat_entry *entry = &query->flat.entries[cursor->entry];
-        if (cursor->position >= entry[1].first_slice) {
+    const weft__query *query = source->context->query;
+    while (source->position < source->end) {
+        const weft__flat_entry *entry = &query->flat.entries[source->entry];
+        if (source->position >= entry[1].first_slice) {
             entry++;
-            cursor->entry++;
-            if (cursor->filter != NULL) judge_entry(cursor, query);
+            source->entry++;
+            if (source->filter != NULL) judge_entry(source, query);
         }
-        uint32_t end = entry[1].first_slice < cursor->end ? entry[1].first_slice : cursor->end;
-        slice_run run = {.begin = cursor->position - entry->first_slice,
+        uint32_t end = entry[1].first_slice < source->end ? entry[1].first_slice : source->end;
+        slice_run run = {.begin = source->position - entry->first_slice,
                          .end = end - entry->first_slice};
-        if ((cursor->filter != NULL || !cursor->ignores_masks) &&
-            !narrow(cursor, query, entry, &run))
+        if ((source->filter != NULL || !source->ignores_masks) &&
+            !narrow(source, query, entry, &run))
             continue;
-        if (run.end - run.begin > cursor->run_slices) run.end = run.begin + cursor->run_slices;
-        cursor->position = entry->first_slice + run.end;
-        emit(cursor, query, entry, &run);
+        if (run.end - run.begin > source->run_slices) run.end = run.begin + source->run_slices;
+        source->position = entry->first_slice + run.end;
+        emit(source, query, entry, &run, slice);
         return true;
     }
     return false;
 }
 
-bool weft__source_next(weft_cursor *cursor)
+bool weft__source_next(weft__source *source)
 {
-    return next_run(cursor);
+    return next_run(source, &source->slice);
 }
 
-/* ---- cursors of the owner ---- */
-
-/* Points a cursor to its own parts: at its first step, and again after it was copied. */
-static void settle(weft_cursor *cursor)
-{
-    bool is_first = cursor->context == NULL;
-    cursor->context = &cursor->own_context;
-    cursor->slice.context = &cursor->own_context;
-    cursor->columns = cursor->owned != NULL ? (void **)cursor->owned : cursor->columns_inline;
-    cursor->slice.columns = cursor->columns;
-    if (is_first && !cursor->is_plain) weft__source_begin(cursor, 0, cursor->end);
-}
+/* ---- lists of chunks for cursors ---- */
 
 static bool views_reserve(weft__query *query)
 {
@@ -325,60 +309,146 @@ static inline weft__query_handle *find_iterable(weft_world *world, weft_query na
     return is_current || weft__query_views_prepare(query) == WEFT_OK ? handle : NULL;
 }
 
-/* Columns of a query with many terms; in checked builds part of what watches the loop. NULL: no
- * memory. */
-static void *alloc_columns(const weft__query *query)
+/* ---- loops ---- */
+
+#define LOOP_ALIGNMENT ((size_t)64)
+
+/* It is free for another: its copies have another ticket. */
+static void loop_end(weft__loop *loop)
 {
-    if (WEFT_IS_CHECKED) return weft__owner_loop_open(query);
-    return weft__alloc(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
-                       sizeof(void *), WEFT__QUERY_ALIGNMENT);
+    weft__loops *pool = loop->pool;
+    if (__builtin_expect(loop->owned != NULL, 0)) {
+        weft__free(pool->memory, WEFT__MEMORY_QUERIES, loop->owned, loop->owned_count,
+                   sizeof(void *), WEFT__QUERY_ALIGNMENT);
+        loop->owned = NULL;
+    }
+    loop->ticket++;
+    loop->is_open = false;
+    loop->is_begun = false;
+    loop->view = loop->view_end = NULL;
+    loop->next_free = pool->free;
+    pool->free = loop;
+    pool->open--;
 }
 
-/* The address of the result is not taken: so it is built in the caller's place, not copied (400
- * bytes, 25 ns). Its inner pointers are set by settle. */
+static __attribute__((noinline)) weft__loop *loop_make(weft__loops *pool)
+{
+    weft__loop *loop =
+        weft__alloc_zeroed(pool->memory, WEFT__MEMORY_QUERIES, 1, sizeof *loop, LOOP_ALIGNMENT);
+    if (loop == NULL) return NULL;
+    loop->pool = pool;
+    loop->next = pool->all;
+    pool->all = loop;
+    return loop;
+}
+
+/* Columns of a query with many terms. False: no memory. */
+static __attribute__((noinline)) bool own_columns(weft__loop *loop, uint32_t term_count)
+{
+    loop->owned = weft__alloc(loop->pool->memory, WEFT__MEMORY_QUERIES, term_count, sizeof(void *),
+                              WEFT__QUERY_ALIGNMENT);
+    loop->owned_count = term_count;
+    loop->source.columns = loop->owned;
+    return loop->owned != NULL;
+}
+
+/* What a loop with filters or masks needs; a plain one takes columns from the views. */
+static bool begin_source(weft__loop *loop, const weft__query *query, const weft__filter *filter)
+{
+    weft__source_init(&loop->source, &loop->context, filter, loop->columns);
+    if (query->term_count > WEFT_INLINE_TERMS && !own_columns(loop, query->term_count))
+        return false;
+    return true;
+}
+
+/* A loop of the pool for a query whose lists are current. NULL: no memory. */
+static inline weft__loop *loop_begin(weft__loops *pool, const weft_slice_context *context,
+                                     const weft__filter *filter)
+{
+    const weft__query *query = context->query;
+    weft__loop *loop = pool->free;
+    if (__builtin_expect(loop != NULL, 1))
+        pool->free = loop->next_free;
+    else if ((loop = loop_make(pool)) == NULL)
+        return NULL;
+    loop->context = *context;
+    loop->is_plain = !query->has_masking_terms && weft__filter_is_empty(filter);
+    loop->is_open = true;
+    pool->open++;
+    if (__builtin_expect(loop->is_plain, 1)) {
+        loop->view = query->flat.views;
+        loop->view_end = query->flat.views + query->flat.count;
+        return loop;
+    }
+    if (begin_source(loop, query, filter)) return loop;
+    loop_end(loop);
+    return NULL;
+}
+
+/* The address of the cursor is not taken where it is returned: so it is built in the caller's
+ * place, not copied. */
+static inline void show(weft_cursor *cursor, const weft__query *query, weft__loop *loop)
+{
+    cursor->slice.term_count = query->term_count;
+    cursor->slice.enabled = NULL;
+    cursor->slice.worker = 0;
+    cursor->slice.dt = 0;
+    cursor->slice.calls = weft__query_calls(query);
+    cursor->slice.context = &loop->context;
+    cursor->loop = loop;
+    cursor->ticket = loop->ticket;
+}
+
+bool weft__loop_begin(weft__loops *pool, weft_cursor *cursor, const weft_slice_context *context,
+                      const weft__filter *filter)
+{
+    weft__loop *loop = loop_begin(pool, context, filter);
+    if (loop == NULL) return false;
+    loop->source.since = context->since;
+    loop->source.has_since = true;
+    show(cursor, context->query, loop);
+    return true;
+}
+
+uint32_t weft__loops_end(weft__loops *pool)
+{
+    uint32_t left = pool->open;
+    for (weft__loop *loop = pool->all; loop != NULL && pool->open != 0; loop = loop->next)
+        if (loop->is_open) loop_end(loop);
+    return left;
+}
+
+void weft__loops_free(weft__loops *pool)
+{
+    weft__loops_end(pool);
+    for (weft__loop *loop = pool->all; loop != NULL;) {
+        weft__loop *next = loop->next;
+        weft__free(pool->memory, WEFT__MEMORY_QUERIES, loop, 1, sizeof *loop, LOOP_ALIGNMENT);
+        loop = next;
+    }
+    pool->all = pool->free = NULL;
+}
+
+/* ---- cursors ---- */
+
 weft_cursor weft_query_begin(weft_world *world, weft_query name)
 {
     weft_cursor cursor;
-    cursor.is_open = false;
-    cursor.is_plain = false;
-    cursor.context = NULL;
-    cursor.view = cursor.view_end = NULL;
-    cursor.position = cursor.end = 0;
+    cursor.loop = NULL;
     weft__query_handle *handle = world == NULL ? NULL : find_iterable(world, name);
     if (handle == NULL) return cursor;
     const weft__query *query = handle->query;
-    cursor.owned = NULL;
-    if (WEFT_IS_CHECKED || query->term_count > WEFT_INLINE_TERMS) {
-        cursor.owned = alloc_columns(query);
-        if (cursor.owned == NULL && query->term_count > WEFT_INLINE_TERMS) {
-            weft__error_memory(world, "the columns of a cursor");
-            return cursor;
-        }
+    const weft_slice_context context = {.ops = &weft__slice_ops_owner,
+                                        .world = world,
+                                        .query = query,
+                                        .stamp = world->front.version};
+    weft__loop *loop = loop_begin(&world->front.queries->loops, &context, &handle->filter);
+    if (loop == NULL) {
+        weft__error_memory(world, "a loop over a query");
+        return cursor;
     }
-    cursor.filter = weft__filter_is_empty(&handle->filter) ? NULL : &handle->filter;
-    cursor.ignores_masks = !query->has_masking_terms;
-    cursor.is_plain = cursor.filter == NULL && cursor.ignores_masks;
-    if (cursor.is_plain) {
-        cursor.view = query->flat.views;
-        cursor.view_end = query->flat.views + query->flat.count;
-    } else {
-        cursor.end = weft__query_slice_count(query);
-    }
-    cursor.run_slices = UINT32_MAX;
-    cursor.has_since = false;
-    cursor.skips_columns = false;
-    cursor.is_in_system = false;
-    cursor.own_context.ops = &weft__slice_ops_owner;
-    cursor.own_context.world = world;
-    cursor.own_context.query = query;
-    cursor.own_context.stamp = world->front.version;
-    cursor.own_context.since = 0;
-    cursor.slice.term_count = query->term_count;
-    cursor.slice.enabled = NULL;
-    cursor.slice.worker = 0;
-    cursor.slice.dt = 0;
-    cursor.slice.calls = weft__query_calls(query);
-    cursor.is_open = true;
+    show(&cursor, query, loop);
+    if (WEFT_IS_CHECKED) weft__owner_loop_open(loop);
     world->front.busy++;
     return cursor;
 }
@@ -401,8 +471,8 @@ static_assert(offsetof(weft_slice, entities) == offsetof(weft_slice, columns) + 
                   offsetof(weft__view, places) == offsetof(weft__view, chunk) + 8,
               "a view is copied in pairs");
 
-/* The whole next chunk: a cursor without filter and masks counts entries, not slices. */
-static inline void next_chunk(weft_cursor *cursor, const weft__view *view)
+/* The whole next chunk: a loop without filter and masks counts entries, not slices. */
+static inline void next_chunk(weft_cursor *cursor, const weft__loop *loop, const weft__view *view)
 {
     char *slice = (char *)&cursor->slice;
     const char *from = (const char *)view;
@@ -410,24 +480,26 @@ static inline void next_chunk(weft_cursor *cursor, const weft__view *view)
     memcpy(slice + offsetof(weft_slice, columns), from + offsetof(weft__view, columns), 16);
     memcpy(slice + offsetof(weft_slice, first), from + offsetof(weft__view, first), 16);
     memcpy(slice + offsetof(weft_slice, chunk), from + offsetof(weft__view, chunk), 16);
-    uint32_t stamp = cursor->own_context.stamp;
+    uint32_t stamp = loop->context.stamp;
     if (__builtin_expect(view->stamps == 1, 1))
         weft__stamp(view->x_written, stamp);
     else if (view->stamps != 0)
-        stamp_chunk(cursor->own_context.query, view, stamp);
+        stamp_chunk(loop->context.query, view, stamp);
 }
 
 /* Every other case; apart, so that the plain one saves no registers. */
 static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
 {
-    if (!cursor->is_open) return false;
-    if (cursor->context != &cursor->own_context) {
-        settle(cursor);
-        return weft_query_next(cursor);
-    }
-    if (!cursor->is_plain && next_run(cursor)) {
-        if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
-        return true;
+    weft__loop *loop = cursor->loop;
+    if (loop == NULL || loop->ticket != cursor->ticket) return false;
+    if (!loop->is_plain) {
+        const weft__query *query = loop->context.query;
+        if (!loop->is_begun) weft__source_begin(&loop->source, 0, weft__query_slice_count(query));
+        loop->is_begun = true;
+        if (next_run(&loop->source, &cursor->slice)) {
+            if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
+            return true;
+        }
     }
     weft_query_end(cursor);
     return false;
@@ -435,29 +507,26 @@ static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
 
 bool weft_query_next(weft_cursor *cursor)
 {
-    if (WEFT_IS_CHECKED && cursor->is_open) weft__owner_loop_leave(cursor, "weft_query_next");
-    const weft__view *view = cursor->view;
-    if (__builtin_expect(view == cursor->view_end || cursor->context != &cursor->own_context, 0))
-        return next_otherwise(cursor);
-    cursor->view = view + 1;
-    next_chunk(cursor, view);
+    if (WEFT_IS_CHECKED) weft__owner_loop_leave(cursor, "weft_query_next");
+    weft__loop *loop = cursor->loop;
+    if (__builtin_expect(loop == NULL || loop->ticket != cursor->ticket, 0)) return false;
+    const weft__view *view = loop->view;
+    if (__builtin_expect(view == loop->view_end, 0)) return next_otherwise(cursor);
+    loop->view = view + 1;
+    next_chunk(cursor, loop, view);
     if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
     return true;
 }
 
 void weft_query_end(weft_cursor *cursor)
 {
-    if (cursor == NULL || !cursor->is_open) return;
-    const weft__query *query = cursor->own_context.query;
-    if (WEFT_IS_CHECKED && !cursor->is_in_system)
-        weft__owner_loop_close(cursor);
-    else
-        weft__query_free(query->world, cursor->owned, query->term_count, sizeof(void *));
-    cursor->owned = NULL;
-    cursor->is_open = false;
-    cursor->is_plain = false;
-    cursor->view = cursor->view_end = NULL;
-    if (cursor->is_in_system) return;
-    WEFT_ASSERT((query->world->front.busy & WEFT__BUSY_CURSORS) != 0);
-    query->world->front.busy--;
+    weft__loop *loop = cursor == NULL ? NULL : cursor->loop;
+    if (loop == NULL || loop->ticket != cursor->ticket) return;
+    weft_world *world = loop->context.world;
+    bool is_owners = loop->pool == &world->front.queries->loops;
+    if (WEFT_IS_CHECKED) weft__owner_loop_close(cursor);
+    loop_end(loop);
+    if (!is_owners) return;
+    WEFT_ASSERT((world->front.busy & WEFT__BUSY_CURSORS) != 0);
+    world->front.busy--;
 }

@@ -49,9 +49,9 @@ static void find_steps(const weft_slice *run, uint32_t slice_rows, size_t *steps
 /* Calls for a run of slices of a chunk. From one slice to the next by additions: nothing but the
  * columns is touched in between, neither the list of chunks nor versions (stamped for the whole
  * run before; a callback may ask for those of its own slice only). */
-static void sweep(const each_loop *loop, weft_cursor *cursor, size_t *steps)
+static void sweep(const each_loop *loop, weft__source *source, size_t *steps)
 {
-    weft_slice *slice = &cursor->slice;
+    weft_slice *slice = &source->slice;
     const uint32_t slice_rows = 1u << ((const weft__chunk *)slice->chunk)->layout->slice_shift;
     uint32_t rows = slice->count;
     if (rows > slice_rows) find_steps(slice, slice_rows, steps);
@@ -62,7 +62,7 @@ static void sweep(const each_loop *loop, weft_cursor *cursor, size_t *steps)
         slice->first += slice_rows;
         slice->index++;
         for (uint32_t t = 0; t < slice->term_count; t++) /* NULL: 0 bytes */
-            cursor->columns[t] = (void *)((uintptr_t)cursor->columns[t] + steps[t]);
+            source->columns[t] = (void *)((uintptr_t)source->columns[t] + steps[t]);
     }
     slice->count = rows;
     call(loop, slice);
@@ -78,16 +78,16 @@ static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint
                               sizeof(void *), WEFT__QUERY_ALIGNMENT);
     if (columns == NULL) return WEFT_OUT_OF_MEMORY;
     size_t steps[sizeof few / sizeof few[0]];
-    weft_cursor cursor;
-    weft__source_init(&cursor, &loop->context, loop->filter, columns);
-    if (query->has_masking_terms || columns != few) cursor.run_slices = 1;
-    cursor.slice.worker = weft_job_worker_index(job);
-    weft__callback_error *record = &query->world->callback_errors[cursor.slice.worker];
+    weft__source source;
+    weft__source_init(&source, &loop->context, loop->filter, columns);
+    if (query->has_masking_terms || columns != few) source.run_slices = 1;
+    source.slice.worker = weft_job_worker_index(job);
+    weft__callback_error *record = &query->world->callback_errors[source.slice.worker];
     const uint32_t *outer = record->current;
-    record->current = &cursor.slice.index;
+    record->current = &source.slice.index;
     weft__callback_error *before = weft__error_divert(record);
-    weft__source_begin(&cursor, begin, end);
-    while (weft__source_next(&cursor)) sweep(loop, &cursor, steps);
+    weft__source_begin(&source, begin, end);
+    while (weft__source_next(&source)) sweep(loop, &source, steps);
     weft__error_divert(before);
     record->current = outer;
     if (columns != few) weft__query_free(query->world, columns, query->term_count, sizeof(void *));

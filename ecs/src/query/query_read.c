@@ -38,8 +38,8 @@ weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, 
     walk->context = (weft_slice_context){.ops = &weft__slice_ops_owner,
                                          .world = walk->handle->query->world,
                                          .query = walk->handle->query};
-    weft__source_init_rows(&walk->cursor, &walk->context, &walk->handle->filter, false);
-    weft__source_begin(&walk->cursor, 0, weft__query_slice_count(walk->handle->query));
+    weft__source_init_rows(&walk->source, &walk->context, &walk->handle->filter, false);
+    weft__source_begin(&walk->source, 0, weft__query_slice_count(walk->handle->query));
     return WEFT_OK;
 }
 
@@ -61,17 +61,17 @@ uint64_t weft_query_count(const weft_world *world, weft_query query)
 {
     weft__row_walk walk;
     if (!walk_begin(&walk, world, query)) return 0;
-    if (walk.cursor.filter == NULL && walk.cursor.ignores_masks)
+    if (walk.source.filter == NULL && walk.source.ignores_masks)
         return weft__query_row_count(walk.handle->query);
     uint64_t count = 0;
-    while (weft__source_next(&walk.cursor)) count += enabled_rows(&walk.cursor.slice);
+    while (weft__source_next(&walk.source)) count += enabled_rows(&walk.source.slice);
     return count;
 }
 
 bool weft_query_is_empty(const weft_world *world, weft_query query)
 {
     weft__row_walk walk;
-    return !walk_begin(&walk, world, query) || !weft__source_next(&walk.cursor);
+    return !walk_begin(&walk, world, query) || !weft__source_next(&walk.source);
 }
 
 static bool passes_filter(const weft__query_handle *handle, uint32_t match,
@@ -159,8 +159,8 @@ uint64_t weft_query_entities(const weft_world *world, weft_query query, weft_ent
     if (!walk_begin(&walk, world, query)) return 0;
     row_copy copy = {
         .flat = (char *)out, .capacity = out == NULL ? 0 : capacity, .bytes = sizeof(weft_entity)};
-    while (weft__source_next(&walk.cursor))
-        copy_run(&copy, &walk.cursor.slice, (char *)(uintptr_t)walk.cursor.slice.entities);
+    while (weft__source_next(&walk.source))
+        copy_run(&copy, &walk.source.slice, (char *)(uintptr_t)walk.source.slice.entities);
     return copy.done;
 }
 
@@ -218,8 +218,8 @@ uint64_t weft_query_read_values(const weft_world *world, weft_query query, weft_
     row_copy copy = {.flat = out,
                      .capacity = out == NULL ? 0 : capacity,
                      .bytes = world->types.at[component.id]->value_bytes};
-    while (weft__source_next(&walk.cursor))
-        copy_run(&copy, &walk.cursor.slice, column_of(&walk.cursor.slice, term));
+    while (weft__source_next(&walk.source))
+        copy_run(&copy, &walk.source.slice, column_of(&walk.source.slice, term));
     return copy.done;
 }
 
@@ -260,10 +260,10 @@ weft_result weft_query_write_values(weft_world *world, weft_query query, weft_co
                      .is_scatter = true,
                      .memory = &world->memory,
                      .destructs = type->needs_destruct ? type : NULL};
-    while (weft__source_next(&walk.cursor)) {
-        copy_run(&copy, &walk.cursor.slice, column_of(&walk.cursor.slice, term));
-        if (WEFT_IS_CHECKED) tell_loops(world, &walk.cursor.slice, term);
-        weft__slice_stamp(&walk.cursor.slice, term, world->front.version);
+    while (weft__source_next(&walk.source)) {
+        copy_run(&copy, &walk.source.slice, column_of(&walk.source.slice, term));
+        if (WEFT_IS_CHECKED) tell_loops(world, &walk.source.slice, term);
+        weft__slice_stamp(&walk.source.slice, term, world->front.version);
     }
     return WEFT_OK;
 }
@@ -283,8 +283,8 @@ weft_entity weft_query_entity(const weft_world *world, weft_query query, uint64_
     weft__row_walk walk;
     if (!walk_begin(&walk, world, query)) return WEFT__NO_ENTITY;
     uint64_t done = 0;
-    while (weft__source_next(&walk.cursor)) {
-        const weft_slice *slice = &walk.cursor.slice;
+    while (weft__source_next(&walk.source)) {
+        const weft_slice *slice = &walk.source.slice;
         uint64_t rows = enabled_rows(slice);
         if (index - done < rows) return slice->entities[nth_row(slice, index - done)];
         done += rows;

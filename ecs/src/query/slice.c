@@ -5,9 +5,9 @@
  * its declarations) goes through the table of functions in the slice's context. */
 #include "column_map.h"
 #include "enable.h"
-#include "guard.h"
 #include "slice_ops.h"
 #include "sparse.h"
+#include "stand_in.h"
 
 #include <string.h>
 
@@ -26,10 +26,33 @@ static const weft__chunk *chunk_of(const weft_slice *slice)
     return slice->chunk;
 }
 
+/* ---- answers to mistakes ---- */
+
+/* The component of a term; WEFT__NONE: there is no such term. */
+static uint32_t component_of(const weft_slice *slice, uint32_t term)
+{
+    const weft__query *query = weft__slice_query(slice);
+    bool has_term = query != NULL && term < query->term_count;
+    return has_term ? query->terms[term].component : WEFT__NONE;
+}
+
+/* In place of a column that the slice does not give: memory that stands in (stand_in.h). */
+static void *no_column(const weft_slice *slice, uint32_t term)
+{
+    return weft__stand_in_values(context_of(slice)->world, component_of(slice, term),
+                                 weft__slice_row_count(slice));
+}
+
+/* In place of one value. */
+static void *no_value(const weft_slice *slice, uint32_t term)
+{
+    return weft__stand_in_values(context_of(slice)->world, component_of(slice, term), 1);
+}
+
 /* Where a term is in the chunk; NULL (and a report) when there is no such term. */
 static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_access access)
 {
-    if (term >= slice->term_count) {
+    if (term >= slice->term_count || slice->chunk == NULL) {
         ops_of(slice)->report(slice, term, access);
         return NULL;
     }
@@ -53,17 +76,32 @@ static bool check_term(const weft_slice *slice, uint32_t term, weft_access acces
     return !asked->is_buffer;
 }
 
+/* Whether every row has the component of a term, so that a column that is missing is a mistake: its
+ * values are kept otherwise. */
+static bool is_kept_otherwise(const weft__query_term *asked)
+{
+    bool is_sure = asked->match == WEFT_ALL || asked->match == WEFT_PRESENT;
+    bool is_other = asked->is_shared || asked->is_chunk_value ||
+                    (asked->sparse != NULL && asked->sparse->value_bytes != 0);
+    return is_sure && is_other;
+}
+
 void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access)
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0)
         return ops_of(slice)->new_rows->column(slice, term, access);
-    if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return NULL;
+    if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return no_column(slice, term);
     bool is_buffer = (slice->calls & WEFT_SLICE_BUFFERS) != 0 && term < slice->term_count &&
                      weft__slice_query(slice)->terms[term].is_buffer;
     if (is_buffer) return NULL;
     bool stamps = access == WEFT_WRITE && (slice->calls & WEFT_SLICE_STAMPS) != 0;
     if (stamps && weft__slice_query(slice)->terms[term].access == WEFT_WRITE)
         weft__slice_stamp(slice, term, context_of(slice)->stamp);
+    if (WEFT_IS_CHECKED && slice->columns[term] == NULL &&
+        is_kept_otherwise(&weft__slice_query(slice)->terms[term])) {
+        ops_of(slice)->report(slice, term, access);
+        return no_column(slice, term);
+    }
     return slice->columns[term];
 }
 
@@ -73,14 +111,15 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
     if (!WEFT_IS_CHECKED) return weft_slice_ask(slice, term, access);
     if ((slice->calls & WEFT_SLICE_ROWS) != 0)
         return ops_of(slice)->new_rows->column_as(slice, term, access, size, type);
-    if (!check_term(slice, term, access)) return NULL;
     const weft_world *world = context_of(slice)->world;
-    uint32_t component = weft__slice_query(slice)->terms[term].component;
-    if (weft__slice_is_type(world->types.at[component], size, type))
-        return weft_slice_ask(slice, term, access);
-    ops_of(slice)->mistype(slice, term, access, type);
-    if (slice->columns[term] == NULL) return NULL;
-    return weft__guard_scratch(weft__guard_of(world, slice->worker), slice->count * size);
+    if (check_term(slice, term, access)) {
+        const weft__query_term *asked = &weft__slice_query(slice)->terms[term];
+        if (is_kept_otherwise(asked) ||
+            weft__slice_is_type(world->types.at[asked->component], size, type))
+            return weft_slice_ask(slice, term, access);
+        ops_of(slice)->mistype(slice, term, access, type);
+    }
+    return weft__stand_in_bytes(world, weft__slice_row_count(slice) * size);
 }
 
 /* ---- single rows ---- */
@@ -120,11 +159,11 @@ static void *sparse_value(const weft_slice *slice, const weft__query_term *asked
 static void *row_value(const weft_slice *slice, uint32_t term, uint32_t row, weft_access access)
 {
     const weft__query_term *asked = row_term(slice, term, row, access);
-    if (asked == NULL) return NULL;
+    if (asked == NULL) return no_value(slice, term);
     if (asked->sparse != NULL) return sparse_value(slice, asked, row, access);
     char *column = weft_slice_ask(slice, term, access);
     const weft__place *place = (const weft__place *)slice->places + term;
-    if (column == NULL || place->column == WEFT__NO_PLACE) return NULL;
+    if (column == NULL || place->column == WEFT__NO_PLACE) return column;
     return column + (size_t)row * chunk_of(slice)->layout->columns[place->column].bytes;
 }
 
@@ -144,9 +183,9 @@ const void *weft_slice_read_shared(const weft_slice *slice, uint32_t term)
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) return ops_of(slice)->new_rows->shared(slice, term);
     const weft__place *place = place_of(slice, term, WEFT_READ);
-    if (place == NULL) return NULL;
-    if (!weft__slice_query(slice)->terms[term].is_shared)
-        ops_of(slice)->report(slice, term, WEFT_READ);
+    bool is_shared = place != NULL && weft__slice_query(slice)->terms[term].is_shared;
+    if (place != NULL && !is_shared) ops_of(slice)->report(slice, term, WEFT_READ);
+    if (!is_shared) return no_value(slice, term);
     if (place->shared == WEFT__NO_PLACE) return NULL;
     uint32_t component = weft__slice_query(slice)->terms[term].component;
     return weft__shared_value(&context_of(slice)->world->shared, component,
@@ -157,12 +196,12 @@ static void *slice_chunk_value(const weft_slice *slice, uint32_t term, weft_acce
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
         ops_of(slice)->report(slice, term, access);
-        return NULL;
+        return no_value(slice, term);
     }
     const weft__place *place = place_of(slice, term, access);
-    if (place == NULL) return NULL;
-    if (!weft__slice_query(slice)->terms[term].is_chunk_value)
-        ops_of(slice)->report(slice, term, access);
+    bool is_chunk = place != NULL && weft__slice_query(slice)->terms[term].is_chunk_value;
+    if (place != NULL && !is_chunk) ops_of(slice)->report(slice, term, access);
+    if (!is_chunk) return no_value(slice, term);
     if (place->type == WEFT__NO_PLACE) return NULL;
     if (WEFT_IS_CHECKED) check_term(slice, term, access);
     const weft__chunk *chunk = chunk_of(slice);
@@ -185,17 +224,12 @@ void *weft_slice_write_chunk(const weft_slice *slice, uint32_t term)
     return slice_chunk_value(slice, term, WEFT_WRITE);
 }
 
-static uint32_t first_row_of(const weft_slice *slice)
-{
-    return (uint32_t)(slice->entities - weft__chunk_entities(chunk_of(slice)));
-}
-
 /* Apart, as all that follows, so that the quick way saves no registers: 3.5 ns a row, 4.2
  * with them. */
 static __attribute__((noinline)) void enable_later(const weft_slice *slice, uint32_t enableable,
                                                    uint32_t row, bool enabled)
 {
-    weft__chunk_enable(chunk_of(slice), enableable, first_row_of(slice) + row, enabled);
+    weft__chunk_enable(chunk_of(slice), enableable, weft__slice_first_row(slice) + row, enabled);
 }
 
 static __attribute__((noinline)) void enable_checked(const weft_slice *slice, uint32_t term,
@@ -230,7 +264,7 @@ void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, boo
     if (__builtin_expect(is_plain && term < slice->term_count && row < slice->count, 1))
         enableable = ((const weft__place *)slice->places)[term].enableable;
     if (__builtin_expect(enableable == 0, 1)) /* the run is stamped */
-        weft__chunk_enable(chunk_of(slice), 0, first_row_of(slice) + row, enabled);
+        weft__chunk_enable(chunk_of(slice), 0, weft__slice_first_row(slice) + row, enabled);
     else if (enableable != WEFT__NO_PLACE)
         enable_later(slice, enableable, row, enabled);
     else

@@ -38,18 +38,13 @@ void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp)
     const weft__chunk *chunk = slice->chunk;
     if (stamp == 0 || slice->count == 0 || place->type == WEFT__NO_PLACE) return;
     uint32_t shift = chunk->layout->slice_shift;
-    uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    uint32_t row = weft__slice_first_row(slice);
     weft_a32 *x_versions = weft__chunk_versions(chunk, place->type);
     for (uint32_t s = row >> shift; s <= (row + slice->count - 1) >> shift; s++)
         weft__stamp(&x_versions[s], stamp);
 }
 
 /* ---- slices of the owner's cursors ---- */
-
-static uint32_t first_row_of(const weft_slice *slice)
-{
-    return (uint32_t)(slice->entities - weft__chunk_entities(slice->chunk));
-}
 
 /* The place of a value in the column that the slice was given, when it is of one of its rows: in
  * checked builds that may be a copy. NULL: it is elsewhere. */
@@ -59,7 +54,7 @@ static char *own_value(const weft_slice *slice, weft_entity entity, weft_compone
     const weft_world *world = context_of(slice)->world;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL || chunk != slice->chunk) return NULL;
-    uint32_t first = first_row_of(slice), id = weft__component_id(world, component);
+    uint32_t first = weft__slice_first_row(slice), id = weft__component_id(world, component);
     if (row < first || row - first >= slice->count) return NULL;
     for (uint32_t i = 0; i < slice->term_count; i++) {
         if (weft__slice_query(slice)->terms[i].component != id || slice->columns[i] == NULL)
@@ -113,8 +108,10 @@ const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_ac
     if (query->terms[term].is_buffer)
         return "is a BUFFER, which has no column: use weft_slice_read_buffers or "
                "weft_slice_write_buffers";
-    return "is used in a way that its component does not support: enable bits need ENABLEABLE, "
-           "shared values SHARED, chunk values CHUNK, buffers BUFFER";
+    return "is used in a way that its kind does not support: SHARED values need "
+           "weft_slice_read_shared, CHUNK weft_slice_read_chunk, SPARSE weft_slice_read_row, "
+           "BUFFER "
+           "weft_slice_read_buffers, enable bits ENABLEABLE";
 }
 
 static void owner_report(const weft_slice *slice, uint32_t term, weft_access access)

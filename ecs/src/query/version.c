@@ -10,6 +10,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "query_state.h"
+#include "slice_ops.h"
 #include "sparse.h"
 #include "version_renewal.h"
 
@@ -68,7 +69,7 @@ static uint32_t newest_in(const weft_slice *slice, uint32_t term)
 {
     const weft__place *place = (const weft__place *)slice->places + term;
     const weft__chunk *chunk = slice->chunk;
-    uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    uint32_t row = weft__slice_first_row(slice);
     const weft__type *sparse = sparse_of(slice, term);
     if (sparse != NULL) return weft__sparse_newest(sparse, chunk, row, slice->count);
     if (place->type == WEFT__NO_PLACE || slice->count == 0) return 0;

@@ -89,7 +89,7 @@ void *weft_entity_write(weft_world *world, weft_entity entity, weft_component co
     if (world == NULL) return NULL;
     if ((world->front.busy & WEFT__BUSY_WRITING) != 0) {
         weft__error_busy(world, "weft_entity_write");
-        return NULL;
+        return weft__stand_in_refused(world, component.id);
     }
     uint32_t row;
     const weft__chunk *chunk = weft__holder_chunk(world, entity, component, &row);

@@ -26,7 +26,7 @@ void *weft_resource_write(weft_world *world, weft_component component)
     if (type == NULL) return NULL;
     if ((world->front.busy & WEFT__BUSY_WRITING) != 0) {
         weft__error_busy(world, "weft_resource_write");
-        return NULL;
+        return weft__stand_in_refused(world, component.id);
     }
     return type->resource;
 }

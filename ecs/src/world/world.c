@@ -159,6 +159,7 @@ static weft_result storage_init(weft_world *world)
                      !desc->without_huge_pages);
     weft__shared_init(&world->shared, &world->memory);
     weft__chunks_init(world);
+    weft__stand_in_init(world);
     world->front.version = world->front.renewed = 1;
     world->types.near[0].key = 1; /* all zero would be the key of the null component */
     world->front.structure_version = 1;
@@ -176,6 +177,7 @@ static void storage_fini(weft_world *world)
     weft__types_fini(world);
     weft__names_fini(world);
     weft__guards_free(world);
+    weft__stand_in_fini(world);
     weft__owner_loops_free(world);
     weft__given_values_free(world);
     weft__small_fini(&world->small, &world->memory);

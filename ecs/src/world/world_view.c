@@ -76,6 +76,13 @@ weft__chunk *weft__entity_row(const weft_world *world, weft_entity entity, uint3
     return weft__entity_chunk(world, entity, row);
 }
 
+weft__chunk *weft__entity_sparse_row(const weft_world *world, weft_entity entity,
+                                     weft_component component, uint32_t *row)
+{
+    const weft__type *type = weft__type_sparse(world, component);
+    return type == NULL ? NULL : weft__sparse_find(world, type, entity, row);
+}
+
 const void *weft__entity_mapped(const weft_world *world, weft_entity entity, uint32_t component)
 {
     return weft__value_quickly(world, weft__entity_bits(entity), component);

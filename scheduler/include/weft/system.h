@@ -256,9 +256,9 @@ WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, floa
  *   weft_cursor c = weft_slice_query(slice, others);
  *   while (weft_query_next(&c)) { const Position *p = weft_slice_read(&c.slice, 0); ... }
  * Call weft_query_end to leave early. A query that is not declared has no rows here; checked builds
- * report it. They also report rows that other slices of the system may be writing. A query of more
- * than WEFT_INLINE_TERMS terms has no rows when memory is exhausted, and the step returns
- * OUT_OF_MEMORY.
+ * report it. They also report rows that other slices of the system may be writing, and loops left
+ * without weft_query_end. When memory for a loop is exhausted it has no rows, and the step
+ * returns OUT_OF_MEMORY.
  * Outside systems this is weft_query_begin. Threads: that of the slice. */
 WEFT_API weft_cursor weft_slice_query(const weft_slice *slice, weft_query query);
 

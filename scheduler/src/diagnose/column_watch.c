@@ -59,17 +59,39 @@ void weft__watch_fini(weft__system *system)
     system->guard_modes = NULL;
 }
 
+/* Bytes that copies of the resources take which a system reads. */
+static size_t resource_bytes(const weft__system *system)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < system->lists.resource_count; i++) {
+        const weft__grant *grant = &system->lists.resources[i];
+        const weft__type *type = weft__type_find(
+            system->context.world, weft__component(system->context.world, grant->component));
+        size_t own = type == NULL ? 0 : weft__type_bytes(type);
+        if (grant->access == WEFT_READ && own <= WEFT__GUARD_VALUE_MOST)
+            bytes += own + WEFT__GUARD_MARGINS;
+    }
+    return bytes;
+}
+
 static size_t most_bytes(const weft__entry *entries, uint32_t count)
 {
     size_t most = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        if (entries[i].system != NULL && resource_bytes(entries[i].system) > most)
+            most = resource_bytes(entries[i].system);
+        const weft__levels *levels = entries[i].levels;
+        size_t below = levels == NULL ? 0 : most_bytes(levels->entries, levels->entry_count);
+        if (below > most) most = below;
         for (uint32_t k = 0; k < entries[i].binding_count; k++) {
             const weft__binding *binding = &entries[i].bindings[k];
             const weft__chunk *chunk = binding->slice.chunk;
             size_t bytes = weft__guard_bytes(chunk->layout, binding->slice.count,
-                                             binding->slice.places, binding->slice.term_count);
+                                             binding->slice.places, binding->slice.term_count) +
+                           resource_bytes(binding->system);
             if (binding->system->guard_modes != NULL && bytes > most) most = bytes;
         }
+    }
     return most;
 }
 
@@ -95,14 +117,37 @@ static weft__guard *guard_of(const weft__system *system, const weft_slice *slice
 void weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice)
 {
     watch->before = weft__diagnose_enter(slice);
+    watch->loops = system->scheduler->workers[slice->worker].loops.open;
     weft__guard_open(guard_of(system, slice), slice, system->guard_modes, system->handle,
                      &watch->frame);
 }
 
+/* The system writes it as well, or reaches it through the whole world: it is not copied. Nor for a
+ * job that the callback started, on another thread. */
+void *weft__watch_resource(const weft__system *system, const weft_slice *slice,
+                           const weft__type *type)
+{
+    bool is_other = (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0;
+    for (uint32_t i = 0; i < system->lists.resource_count; i++)
+        if (system->lists.resources[i].component == type->id)
+            is_other = is_other || system->lists.resources[i].access == WEFT_WRITE;
+    if (is_other || weft__diagnose_current() != slice) return type->resource;
+    return weft__guard_value(guard_of(system, slice), type, system->handle, slice);
+}
+
 void weft__watch_end(const weft__watch *watch, const weft__system *system, weft_slice *slice)
 {
+    if (system->scheduler->workers[slice->worker].loops.open > watch->loops)
+        weft__violate_in(slice, 0, WEFT_NO_ACCESS,
+                         "left a loop of weft_slice_query before its end: call weft_query_end");
     weft__guard_close(guard_of(system, slice), slice, &watch->frame);
     weft__diagnose_enter(watch->before);
+}
+
+const weft_entity *weft__watch_handles(const weft__system *system, const weft_slice *slice)
+{
+    const weft__guard *guard = guard_of(system, slice);
+    return guard == NULL ? NULL : guard->handles;
 }
 
 /* ---- the report ---- */

@@ -11,6 +11,7 @@
 /* One call; on the stack of who calls. */
 typedef struct weft__watch {
     const weft_slice *before; /* what the thread ran before */
+    uint32_t loops;           /* of the worker that were open */
     weft__guard_frame frame;
 } weft__watch;
 
@@ -22,6 +23,11 @@ void weft__watch_fini(weft__system *system);
 void weft__watch_reserve(weft__scheduler *scheduler, const weft__stage *stage);
 void weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice);
 void weft__watch_end(const weft__watch *watch, const weft__system *system, weft_slice *slice);
+/* The resource of a type that the system reads, inside its call: a copy, like its columns. */
+void *weft__watch_resource(const weft__system *system, const weft_slice *slice,
+                           const weft__type *type);
+/* The handles that the slice had in the call, after it: a closed copy. NULL: it had none. */
+const weft_entity *weft__watch_handles(const weft__system *system, const weft_slice *slice);
 /* Keeps what the copies found as violations. Owner, no system runs. */
 void weft__watch_report(weft__scheduler *scheduler);
 

@@ -21,6 +21,7 @@
 typedef struct doing {
     const weft_slice *slice;
     const weft__scheduler *stepping;
+    const weft__observing *observing;
 } doing;
 
 static doing *mine(void)
@@ -59,10 +60,24 @@ static bool is_on_owner(const weft__system *system)
     return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
 }
 
-/* The world refused a call. The owner's own systems get the error where they are. */
+/* The world refused a call. The owner's own systems and observers get the error where they are as
+ * well. */
 static bool keep_refusal(const weft_world *world, const char *what)
 {
     weft__scheduler *scheduler = weft__scheduler_of(world);
+    const weft__observing *observing = mine()->observing;
+    if (observing != NULL && observing->scheduler == scheduler) {
+        weft__violation refused = {.code = WEFT_WRONG_PHASE,
+                                   .position = WEFT__NONE,
+                                   .slice = observing->batch,
+                                   .access = WEFT_NO_ACCESS,
+                                   .observer = observing->name,
+                                   .function = what,
+                                   .what = " was called, and observers only read the world: record "
+                                           "a command (weft_observation.commands)"};
+        weft__violate(&scheduler->workers[observing->worker], &refused);
+        return false;
+    }
     const weft_slice *current = mine()->slice;
     if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler) {
         if (mine()->stepping == scheduler) return false;
@@ -70,15 +85,15 @@ static bool keep_refusal(const weft_world *world, const char *what)
         return true;
     }
     const weft__system *system = system_of(current);
-    if (is_on_owner(system)) return false;
     weft__violation violation = {.code = WEFT_WRONG_PHASE,
                                  .position = system->position,
                                  .slice = current->index,
+                                 .access = WEFT_NO_ACCESS,
                                  .function = what,
                                  .what = " was called on the world, on which systems run: record "
                                          "a command (weft_slice_recorder), or use the slice"};
     weft__violate(&scheduler->workers[current->worker], &violation);
-    return true;
+    return !is_on_owner(system);
 }
 
 /* Whether the system declared an access to a component beyond its own rows. */
@@ -343,7 +358,7 @@ void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint
     const weft__query *query = system->context.query;
     if (query == NULL || weft__system_is_serial(system)) return;
     if (slice->chunk == chunk) { /* its own row is its own business */
-        size_t first = (size_t)(slice->entities - weft__chunk_entities(chunk));
+        size_t first = weft__slice_first_row(slice);
         if (row >= first && row - first < slice->count) return;
     }
     uint32_t number = chunk->archetype->number, match = 0;
@@ -424,12 +439,24 @@ static void compare_all(weft__scheduler *scheduler, weft__far_write *writes, uin
     }
 }
 
+static void watch_calls(const weft__scheduler *scheduler)
+{
+    weft__front(scheduler->world)->watch = (weft__world_watch){keep_refusal, keep_use, keep_write};
+}
+
+const weft__observing *weft__diagnose_observe(const weft__observing *observing)
+{
+    doing *self = mine();
+    const weft__observing *before = self->observing;
+    self->observing = observing;
+    if (observing != NULL) watch_calls(observing->scheduler);
+    return before;
+}
+
 void weft__diagnose_begin(weft__scheduler *scheduler)
 {
     mine()->stepping = scheduler;
-    weft__front(scheduler->world)->watch.refusal = keep_refusal;
-    weft__front(scheduler->world)->watch.use = keep_use;
-    weft__front(scheduler->world)->watch.write = keep_write;
+    watch_calls(scheduler);
 }
 
 void weft__diagnose_end(weft__scheduler *scheduler)

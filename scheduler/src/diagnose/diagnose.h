@@ -24,6 +24,15 @@ void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint
                          weft_component component, weft_access access);
 /* What this thread runs, or NULL. */
 const weft_slice *weft__diagnose_current(void);
+/* An observer that is called. A value. */
+typedef struct weft__observing {
+    weft__scheduler *scheduler;
+    const char *name;
+    uint32_t worker, batch;
+} weft__observing;
+
+/* What observer this thread calls from now on, or NULL; returns what it called before. */
+const weft__observing *weft__diagnose_observe(const weft__observing *observing);
 /* A look-up for writing. Its worker only. */
 void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_component component);
 /* The owner, around the stages of a pass. */

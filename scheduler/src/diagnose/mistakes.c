@@ -18,7 +18,8 @@
 static bool is_same_kind(const weft__violation *a, const weft__violation *b)
 {
     return a->position == b->position && a->component == b->component && a->code == b->code &&
-           a->access == b->access && a->what == b->what && a->function == b->function;
+           a->access == b->access && a->what == b->what && a->function == b->function &&
+           a->observer == b->observer;
 }
 
 static bool is_earlier(const weft__violation *a, const weft__violation *b)
@@ -112,6 +113,10 @@ static weft_result report_violation(weft__scheduler *scheduler, const weft__viol
     const char *name = violation->position == WEFT__NONE
                            ? "(destroyed)"
                            : scheduler->ordered[violation->position]->name;
+    if (violation->observer != NULL)
+        return weft__error(world, violation->code, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "observer '%s': %s%s", violation->observer, violation->function,
+                           violation->what);
     char row[128] = "", more[32] = "";
     if (violation->row_limit != 0)
         snprintf(row, sizeof row, ", row %u of a slice of %u row%s", violation->row,
@@ -122,7 +127,8 @@ static weft_result report_violation(weft__scheduler *scheduler, const weft__viol
         snprintf(row, sizeof row, ", row %u (entity %s)", violation->row,
                  weft__entity_say(world, violation->entity).text);
     if (violation->places > 1)
-        snprintf(more, sizeof more, " (%u times more)", violation->places - 1);
+        snprintf(more, sizeof more, " (%u time%s more)", violation->places - 1,
+                 violation->places == 2 ? "" : "s");
     return weft__error(
         world, violation->code, violation->entity, weft__component(world, violation->component),
         "system '%s', slice %u%s%s%s%s: %s%s%s", name, violation->slice, row,
@@ -171,6 +177,16 @@ void weft__violations_report(weft__scheduler *scheduler)
         weft__mistake_list(scheduler);
     }
     all->violation_count = 0;
+}
+
+weft_result weft__violations_tell(weft__scheduler *scheduler)
+{
+    scheduler->error.code = WEFT_OK;
+    scheduler->mistake_count = 0;
+    weft__violations_report(scheduler);
+    if (scheduler->error.code != WEFT_OK)
+        *weft__world_error_record(scheduler->world) = scheduler->error;
+    return scheduler->error.code;
 }
 
 uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out, uint32_t capacity)

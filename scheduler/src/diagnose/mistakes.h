@@ -24,6 +24,7 @@ typedef struct weft__violation {
     uint32_t slice;
     uint32_t component;
     weft_access access;
+    const char *observer; /* whose mistake it is, in batch `slice`; NULL: of the system */
     const char *function; /* that was called, or NULL */
     const char *what;
     weft__violation_phase phase;
@@ -49,6 +50,8 @@ void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access 
                        const char *type);
 /* Lists the violations of the step, and makes the first one its error. Owner, no system runs. */
 void weft__violations_report(weft__scheduler *scheduler);
+/* The same outside of steps: the first one becomes the world's error, and its code is returned. */
+weft_result weft__violations_tell(weft__scheduler *scheduler);
 /* Logs the world's error and adds it to the list of the step. Without memory it is not listed. */
 void weft__mistake_list(weft__scheduler *scheduler);
 

@@ -46,7 +46,8 @@ __attribute__((noinline)) void weft__system_call(const weft__system *system, wef
     if (WEFT_IS_CHECKED) weft__watch_end(&watch, system, slice);
 }
 
-/* After the callback a slice must not be used: checked builds see it by the missing chunk. */
+/* After the callback a slice must not be used: checked builds see it by the missing chunk. Its
+ * handles are those of no entity. */
 static inline void poison(weft_slice *slice)
 {
     static void *const nothing[WEFT_INLINE_TERMS * 4];
@@ -54,8 +55,9 @@ static inline void poison(weft_slice *slice)
     const weft__system *system = (const weft__system *)slice->context;
     if (!system->passes) system->scheduler->workers[slice->worker].commands.is_closed = true;
     slice->columns = nothing;
-    slice->entities = NULL;
+    slice->entities = slice->count == 0 ? NULL : weft__watch_handles(system, slice);
     slice->chunk = NULL;
+    slice->calls = WEFT_SLICE_CHECKED | slice->count << WEFT__SLICE_ROW_SHIFT;
     slice->count = 0;
     if (slice->term_count > WEFT_INLINE_TERMS * 4) slice->term_count = 0;
 }

@@ -61,7 +61,7 @@ weft_job_context *weft_slice_job(const weft_slice *slice)
     const weft__system *system = system_of(slice);
     if ((system->flags & WEFT_SYSTEM_JOBS) != 0)
         return weft__host_worker(context->world, slice->worker);
-    weft__violate_in(slice, WEFT__NONE, WEFT_READ,
-                     "is called without WEFT_SYSTEM_JOBS: declare the flag");
+    weft__violate_in(slice, WEFT__NONE, WEFT_NO_ACCESS,
+                     "weft_slice_job is called without WEFT_SYSTEM_JOBS: declare the flag");
     return NULL;
 }

@@ -5,6 +5,7 @@
  * Checked builds compare each with what the system declared. */
 #include "slice_ops_system.h"
 
+#include "column_watch.h"
 #include "diagnose.h"
 #include "mistakes.h"
 
@@ -32,26 +33,73 @@ static const char *refusal(const weft__grant *grants, uint32_t count, uint32_t c
                : missing;
 }
 
-static bool may_look_up(const weft_slice *slice, uint32_t component, weft_access access)
+/* In place of a value that a mistake does not get: memory that stands in, in checked
+ * builds, else NULL. */
+static void *no_value(const weft_slice *slice, weft_component component)
+{
+    return weft__stand_in_values(system_of(slice)->context.world, component.id, 1);
+}
+
+/* False, and reported: the callback of the slice has returned. */
+static bool is_here(const weft_slice *slice, weft_component component, weft_access access)
+{
+    if (slice->chunk != NULL) return true;
+    weft__violate_in(
+        slice, component.id, access,
+        "is asked of a slice whose callback has returned: use slices inside the callback only");
+    return false;
+}
+
+static bool may_look_up(const weft_slice *slice, weft_component component, weft_access access)
 {
     const weft__system *system = system_of(slice);
-    if (!WEFT_IS_CHECKED || (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 ||
-        is_granted(system->lists.lookups, system->lists.lookup_count, component, access))
+    if (!WEFT_IS_CHECKED) return true;
+    if (!is_here(slice, component, access)) return false;
+    if (weft__type_find(system->context.world, component) == NULL) {
+        weft__violate_in(slice, 0, access,
+                         "a component is looked up that is null or of another world: check the "
+                         "call that registered it");
+        return false;
+    }
+    if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 ||
+        is_granted(system->lists.lookups, system->lists.lookup_count, component.id, access))
         return true;
-    weft__violate_in(slice, component, access,
-                     refusal(system->lists.lookups, system->lists.lookup_count, component,
+    weft__violate_in(slice, component.id, access,
+                     refusal(system->lists.lookups, system->lists.lookup_count, component.id,
                              "is not among its lookups: declare it"));
     return false;
 }
 
+/* Where an entity has a component: NULL: it is dead, or has none with a value in its row. */
 static weft__chunk *find_value(const weft_world *world, weft_entity entity,
                                weft_component component, uint32_t *row,
                                const weft__type_slot **slot)
 {
+    uint32_t id = weft__component_id(world, component);
     weft__chunk *chunk = weft__entity_row(world, entity, row);
     if (chunk == NULL) return NULL;
-    *slot = weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
+    *slot = weft__archetype_slot(chunk->archetype, id);
+    if (__builtin_expect(*slot == NULL, 0)) {
+        chunk = weft__entity_sparse_row(world, entity, component, row);
+        if (chunk == NULL) return NULL;
+        *slot = weft__archetype_slot(chunk->archetype, id);
+    }
     return *slot == NULL || (*slot)->column == 0 ? NULL : chunk;
+}
+
+/* A value that is there is looked up: other slices of the system may have its row. */
+static void watch_look(const weft_slice *slice, weft_entity entity, weft_component component,
+                       weft_access access)
+{
+    uint32_t row;
+    const weft_world *world = system_of(slice)->context.world;
+    const weft__query *query = system_of(slice)->context.query;
+    bool is_of_sparse = query != NULL && query->is_of_sparse_rows;
+    const weft__chunk *chunk = is_of_sparse
+                                   ? weft__entity_sparse_row(world, entity, component, &row)
+                                   : weft__entity_row(world, entity, &row);
+    if (access == WEFT_WRITE) weft__diagnose_write(slice, entity, component);
+    if (chunk != NULL) weft__diagnose_look(slice, chunk, row, component, access);
 }
 
 static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_component component)
@@ -59,14 +107,14 @@ static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_c
     uint32_t row;
     const weft__type_slot *slot;
     const weft_world *world = system_of(slice)->context.world;
-    uint32_t id = weft__component_id(world, component);
-    if (!may_look_up(slice, id, WEFT_READ)) return NULL;
+    if (!may_look_up(slice, component, WEFT_READ)) return no_value(slice, component);
     const void *value = /* checked builds want to know where it is */
-        WEFT_IS_CHECKED ? NULL : weft__entity_mapped(world, entity, id);
+        WEFT_IS_CHECKED ? NULL
+                        : weft__entity_mapped(world, entity, weft__component_id(world, component));
     if (value != NULL) return value;
     const weft__chunk *chunk = find_value(world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
-    if (WEFT_IS_CHECKED) weft__diagnose_look(slice, chunk, row, component, WEFT_READ);
+    if (WEFT_IS_CHECKED) watch_look(slice, entity, component, WEFT_READ);
     return weft__chunk_value(chunk, slot->column, row);
 }
 
@@ -75,44 +123,51 @@ static void *slice_get_write(const weft_slice *slice, weft_entity entity, weft_c
     uint32_t row;
     const weft__type_slot *slot;
     const weft__system *system = system_of(slice);
-    if (!may_look_up(slice, weft__component_id(system->context.world, component), WEFT_WRITE))
-        return NULL;
+    if (!may_look_up(slice, component, WEFT_WRITE)) return no_value(slice, component);
     const weft__chunk *chunk = find_value(system->context.world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
-    if (WEFT_IS_CHECKED) {
-        weft__diagnose_write(slice, entity, component);
-        weft__diagnose_look(slice, chunk, row, component, WEFT_WRITE);
-    }
+    if (WEFT_IS_CHECKED) watch_look(slice, entity, component, WEFT_WRITE);
     weft_a32 *versions = weft__chunk_versions(chunk, slot->type);
     /* relaxed: read in later stages only */
     at_store_rlx(&versions[row >> chunk->layout->slice_shift], system->context.stamp);
     return weft__chunk_value(chunk, slot->column, row);
 }
 
+/* Reading by a finder that was not declared is reported once, and goes on. */
 static bool slice_may_find(const weft_slice *slice, weft_component component)
 {
-    return may_look_up(slice, component.id, WEFT_READ);
+    may_look_up(slice, component, WEFT_READ);
+    return true;
+}
+
+/* What is wrong with an access to a resource; NULL: nothing. */
+static const char *resource_problem(const weft__system *system, const weft__type *type,
+                                    weft_access access)
+{
+    const weft__lists *lists = &system->lists;
+    if (type == NULL || type->resource == NULL)
+        return "is asked for as a resource, but is null, of another world or no RESOURCE: check "
+               "the call that registered it";
+    if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 ||
+        is_granted(lists->resources, lists->resource_count, type->id, access))
+        return NULL;
+    return refusal(lists->resources, lists->resource_count, type->id,
+                   "is not among its resources: declare it");
 }
 
 static void *slice_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     const weft__system *system = system_of(slice);
     const weft__type *type = weft__type_find(system->context.world, component);
-    if (type == NULL || type->resource == NULL) {
-        if (WEFT_IS_CHECKED)
-            weft__violate_in(slice, type == NULL ? 0 : type->id, access,
-                             "is given to weft_slice_read_resource, but is null, of another world "
-                             "or no RESOURCE: check the call that registered it");
-        return NULL;
+    if (!WEFT_IS_CHECKED) /* its version was stamped before the stage */
+        return type == NULL ? NULL : type->resource;
+    const char *problem = resource_problem(system, type, access);
+    if (problem != NULL) {
+        weft__violate_in(slice, type == NULL ? 0 : type->id, access, problem);
+        return no_value(slice, component);
     }
-    if (WEFT_IS_CHECKED && (system->flags & WEFT_SYSTEM_EXCLUSIVE) == 0 &&
-        !is_granted(system->lists.resources, system->lists.resource_count, component.id, access)) {
-        weft__violate_in(slice, component.id, access,
-                         refusal(system->lists.resources, system->lists.resource_count,
-                                 component.id, "is not among its resources: declare it"));
-        return NULL;
-    }
-    return type->resource; /* its version was stamped before the stage */
+    if (!is_here(slice, component, access)) return no_value(slice, component);
+    return access == WEFT_WRITE ? type->resource : weft__watch_resource(system, slice, type);
 }
 
 static weft_recorder *slice_commands(const weft_slice *slice)

@@ -26,12 +26,23 @@ static const void *nested_get(const weft_slice *slice, weft_entity entity, weft_
     return weft_finder_read_slowly(context->world, entity, component); /* sets no error */
 }
 
+/* In place of what a slice of a declared query does not give: memory that stands in, in checked
+ * builds, else NULL. */
+static void *nested_refuse(const weft_slice *slice, weft_component component, const char *what)
+{
+    const weft_slice *own = weft__diagnose_current();
+    if (WEFT_IS_CHECKED && own != NULL && own->context != NULL)
+        weft__violate_in(own, component.id, WEFT_WRITE, what);
+    const weft_slice_context *context = slice->context;
+    return weft__stand_in_values(context->world, component.id, 1);
+}
+
 static void *nested_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
 {
-    (void)slice;
     (void)entity;
-    (void)component;
-    return NULL;
+    return nested_refuse(slice, component,
+                         "is looked up through a slice of a declared query: use the slice of the "
+                         "system");
 }
 
 static bool nested_may_find(const weft_slice *slice, weft_component component)
@@ -44,13 +55,21 @@ static bool nested_may_find(const weft_slice *slice, weft_component component)
 static void *nested_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     const weft_slice_context *context = slice->context;
-    if (access != WEFT_READ) return NULL;
+    if (access == WEFT_WRITE)
+        return nested_refuse(
+            slice, component,
+            "is asked of a slice of a declared query: use the slice of the system");
     return (void *)(uintptr_t)weft_resource_read(context->world, component);
 }
 
 static weft_recorder *nested_commands(const weft_slice *slice)
 {
+    const weft_slice *own = weft__diagnose_current();
     (void)slice;
+    if (WEFT_IS_CHECKED && own != NULL && own->context != NULL)
+        weft__violate_in(own, 0, WEFT_NO_ACCESS,
+                         "asked a slice of a declared query for a recorder, which it does not "
+                         "have: use the slice of the system");
     return NULL;
 }
 
@@ -160,13 +179,13 @@ static void note_starved(const weft_slice *slice, const weft__system *system)
 
 weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
 {
-    weft_cursor cursor = {.run_slices = UINT32_MAX, .has_since = true, .is_in_system = true};
-    const weft_slice_context *context = slice->context;
+    weft_cursor cursor = {.loop = NULL};
+    const weft_slice_context *own = slice->context;
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
-        ((const weft__slice_ops *)context->ops)->report(slice, WEFT__NONE, WEFT_READ);
+        ((const weft__slice_ops *)own->ops)->report(slice, WEFT__NONE, WEFT_READ);
         return cursor;
     }
-    if (context->ops != &weft__slice_ops_system) return weft_query_begin(context->world, name);
+    if (own->ops != &weft__slice_ops_system) return weft_query_begin(own->world, name);
     const weft__system *system = system_of(slice);
     if (!is_declared(system, name)) {
         if (WEFT_IS_CHECKED)
@@ -174,33 +193,19 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
                              "iterates a query that is not among its `queries`: declare it");
         return cursor;
     }
-    const weft__query_handle *handle = weft__query_find(context->world, name);
-    const weft__query *query = handle->query;
-    if (WEFT_IS_CHECKED) check_rows(slice, query);
-    if (query->term_count > WEFT_INLINE_TERMS) {
-        cursor.owned = weft__alloc(weft__world_memory(context->world), WEFT__MEMORY_QUERIES,
-                                   query->term_count, sizeof(void *), WEFT__QUERY_ALIGNMENT);
-        if (cursor.owned == NULL) {
-            note_starved(slice, system);
-            return cursor;
-        }
+    const weft__query_handle *handle = weft__query_find(own->world, name);
+    if (WEFT_IS_CHECKED) check_rows(slice, handle->query);
+    const weft_slice_context context = {.ops = &nested_ops,
+                                        .world = own->world,
+                                        .query = handle->query,
+                                        .stamp = own->stamp,
+                                        .since = own->since};
+    weft__loops *loops = &system->scheduler->workers[slice->worker].loops;
+    if (!weft__loop_begin(loops, &cursor, &context, &handle->filter)) {
+        note_starved(slice, system);
+        return cursor;
     }
-    cursor.filter = weft__filter_is_empty(&handle->filter) ? NULL : &handle->filter;
-    cursor.ignores_masks = !query->has_masking_terms;
-    cursor.is_plain = cursor.filter == NULL && cursor.ignores_masks;
-    cursor.view = cursor.is_plain ? query->flat.views : NULL;
-    cursor.view_end = cursor.is_plain ? query->flat.views + query->flat.count : NULL;
-    cursor.end = cursor.is_plain ? 0 : weft__query_slice_count(query);
-    cursor.since = system->context.since;
-    cursor.own_context = (weft_slice_context){.ops = &nested_ops,
-                                              .world = context->world,
-                                              .query = query,
-                                              .stamp = system->context.stamp,
-                                              .since = system->context.since};
-    cursor.slice.term_count = query->term_count;
     cursor.slice.worker = slice->worker;
     cursor.slice.dt = slice->dt;
-    cursor.slice.calls = weft__query_calls(query);
-    cursor.is_open = true;
     return cursor;
 }

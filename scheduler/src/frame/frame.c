@@ -288,9 +288,8 @@ static void report_starved(weft__scheduler *scheduler)
     if (first == NULL) return;
     weft_result result = weft__error(
         scheduler->world, WEFT_OUT_OF_MEMORY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-        "system %s: weft_slice_query had no memory to iterate a query of more than %d terms, and "
-        "gave no rows: free memory, or give the query fewer terms",
-        first->name, WEFT_INLINE_TERMS);
+        "system %s: weft_slice_query had no memory for a loop, and gave no rows: free memory",
+        first->name);
     weft__scheduler_fail(scheduler, result);
 }
 
@@ -301,6 +300,8 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
         scheduler->has_frame_hint = false;
     }
     trace_end(scheduler);
+    for (uint32_t i = 0; i < scheduler->worker_count && scheduler->background_count == 0; i++)
+        weft__loops_end(&scheduler->workers[i].loops);
     weft__scheduler_fail(scheduler, result);
     report_starved(scheduler);
     report_refused(scheduler);

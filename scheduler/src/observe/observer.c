@@ -4,6 +4,7 @@
  * goes. Owner, between steps. */
 #include <weft/observer.h>
 
+#include "mistakes.h"
 #include "observer_run.h"
 #include "registry.h"
 #include "scheduler.h"
@@ -262,5 +263,7 @@ weft_result weft_observers_run(weft_world *world)
     if (begun != WEFT_OK) return begun;
     weft_result played = weft__observers_play(scheduler);
     weft__host_end(world);
+    weft_result refused = WEFT_IS_CHECKED ? weft__violations_tell(scheduler) : WEFT_OK;
+    if (played == WEFT_OK) played = refused;
     return result == WEFT_OK ? played : result;
 }

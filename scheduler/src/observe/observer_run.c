@@ -5,6 +5,7 @@
  * read. */
 #include "observer_run.h"
 
+#include "diagnose.h"
 #include "registry.h"
 
 #include <stdio.h>
@@ -51,7 +52,10 @@ static void call(const calling *c, uint32_t worker, uint32_t number, uint32_t be
         .entities = c->noticed->entities + begin,
         .values =
             c->noticed->values == NULL ? NULL : c->noticed->values + (size_t)begin * watch->bytes};
+    const weft__observing observing = {c->scheduler, c->observer->name, worker, number};
+    const weft__observing *before = WEFT_IS_CHECKED ? weft__diagnose_observe(&observing) : NULL;
     c->observer->desc.run(&observation, c->observer->desc.user);
+    if (WEFT_IS_CHECKED) weft__diagnose_observe(before);
 }
 
 static int call_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)

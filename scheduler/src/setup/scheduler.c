@@ -34,6 +34,7 @@ static void scheduler_destroy(void *data)
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         weft__worker *worker = &scheduler->workers[i];
         weft__recorder_fini(&worker->commands);
+        weft__loops_free(&worker->loops);
         weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->tallies, scheduler->tally_capacity,
                    sizeof worker->tallies[0], 64);
         weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->mask, scheduler->mask_words,
@@ -74,6 +75,7 @@ static weft_result make_workers(weft__scheduler *scheduler)
     for (uint32_t i = 0; i < count; i++) {
         scheduler->workers[i].scheduler = scheduler;
         scheduler->workers[i].index = i;
+        scheduler->workers[i].loops.memory = scheduler->memory;
         weft__recorder_init(&scheduler->workers[i].commands, scheduler->world, i, i);
         scheduler->workers[i].commands.in_set = true;
         scheduler->recorders[i] = &scheduler->workers[i].commands;

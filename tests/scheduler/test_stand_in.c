@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/* test_stand_in.c: checked builds answer a mistake with memory that stands in, never NULL: the
+ * callback goes on, writes what it wants, and the step names the mistake; the world stays as it
+ * was. NULL is the answer for dead and absent look-ups, in every build. */
+#include "invariant.h"
+
+#include <weft/weft.h>
+
+#include "plain.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define IS_POISONED(address) __asan_address_is_poisoned(address)
+#else
+#define IS_POISONED(address) false
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS 700u
+
+typedef struct Wide {
+    uint64_t words[40];
+} Wide;
+
+static weft_world *world;
+static weft_component a, b, tag, shared, chunk, list, sparse, score, stray;
+static weft_entity entities[ROWS], plain;
+static weft_query others;
+static weft_slice *kept;
+
+static void begin(uint32_t workers)
+{
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &world));
+    a = weft_component_create_plain(world, "a", 4, 4, 0);
+    b = weft_component_create_plain(world, "b", 8, 8, 0);
+    tag = WEFT_TAG(world, marked);
+    shared = weft_component_create_plain(world, "team", 4, 4, WEFT_SHARED);
+    chunk = weft_component_create_plain(world, "zone", 4, 4, WEFT_CHUNK);
+    list = weft_component_create_plain(world, "list", 4, 4, WEFT_BUFFER);
+    sparse = weft_component_create_plain(world, "rare", 4, 4, WEFT_SPARSE);
+    score = weft_component_create_plain(world, "score", 16, 8, WEFT_RESOURCE);
+    stray = WEFT_COMPONENT(world, Wide); /* the largest: of no archetype */
+    weft_component all[] = {a, b, tag, shared, chunk, list};
+    CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, all, 6), ROWS, entities));
+    for (uint32_t i = 0; i < ROWS; i++) CHECK_OK(weft_entity_add(world, entities[i], sparse));
+    plain = weft_entity_create(world, weft_archetype_create(world, &b, 1));
+    others = weft_query_create(world, &(weft_query_desc){.terms = {{b, WEFT_READ}}});
+}
+
+static void end(void)
+{
+    CHECK_OK(weft_world_validate(world));
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static uint64_t hash_of(void)
+{
+    return weft_world_hash(world, WEFT_HASH_CONTENT);
+}
+
+/* Fills what was got; a bare NULL is the fault. */
+static void fill(const void *got, size_t bytes)
+{
+    CHECK(got != NULL);
+    memset((void *)(uintptr_t)got, 0x5A, bytes);
+}
+
+/* ---- mistakes: 0 a; terms 1 to 5 of kinds that have no column, 6 b without WRITE ---- */
+
+static void no_resource(weft_slice *s)
+{
+    fill(weft_slice_write_resource(s, score), 16);
+}
+static void no_resource_read(weft_slice *s)
+{
+    fill(weft_slice_read_resource(s, score), 16);
+}
+static void bad_resource(weft_slice *s)
+{
+    fill(weft_slice_read_resource(s, b), 8);
+}
+static void null_resource(weft_slice *s)
+{
+    fill(weft_slice_write_resource(s, (weft_component){0, 0}), sizeof(Wide));
+}
+static void no_look_up(weft_slice *s)
+{
+    fill(weft_slice_read_entity(s, plain, b), 8);
+}
+static void no_look_up_write(weft_slice *s)
+{
+    fill(weft_slice_write_entity(s, plain, b), 8);
+}
+static void null_look_up(weft_slice *s)
+{
+    fill(weft_slice_read_entity(s, plain, (weft_component){0, 0}), sizeof(Wide));
+}
+static void no_finder(weft_slice *s)
+{
+    weft_finder finder = weft_slice_finder(s, b);
+    CHECK(weft_finder_read(&finder, plain) != NULL);
+}
+static void no_term(weft_slice *s)
+{
+    fill(weft_slice_write(s, 9), s->count * sizeof(Wide));
+}
+static void no_term_typed(weft_slice *s)
+{
+    fill(WEFT_WRITE_COLUMN(s, 9, Wide), s->count * sizeof(Wide));
+}
+static void no_term_row(weft_slice *s)
+{
+    fill(weft_slice_write_row(s, 9, 0), sizeof(Wide));
+}
+static void no_row(weft_slice *s)
+{
+    fill(weft_slice_write_row(s, 0, s->count), 4);
+}
+static void wrong_type(weft_slice *s)
+{
+    fill(WEFT_WRITE_COLUMN(s, 0, Wide), s->count * sizeof(Wide));
+}
+static void column_of_tag(weft_slice *s)
+{
+    fill(WEFT_READ_COLUMN(s, 1, float), s->count * 4);
+}
+static void column_of_shared(weft_slice *s)
+{
+    fill(weft_slice_read(s, 2), s->count * 4);
+}
+static void column_of_chunk(weft_slice *s)
+{
+    fill(weft_slice_read(s, 3), s->count * 4);
+}
+static void column_of_buffer(weft_slice *s)
+{
+    fill(weft_slice_read(s, 4), s->count * 4);
+}
+static void column_of_sparse(weft_slice *s)
+{
+    fill(weft_slice_read(s, 5), s->count * 4);
+}
+static void row_of_shared(weft_slice *s)
+{
+    fill(weft_slice_read_row(s, 2, 0), 4);
+}
+static void shared_of_plain(weft_slice *s)
+{
+    fill(weft_slice_read_shared(s, 0), 4);
+}
+static void shared_of_none(weft_slice *s)
+{
+    fill(weft_slice_read_shared(s, 9), sizeof(Wide));
+}
+static void chunk_of_plain(weft_slice *s)
+{
+    fill(weft_slice_write_chunk(s, 0), 4);
+}
+static void chunk_of_none(weft_slice *s)
+{
+    fill(weft_slice_read_chunk(s, 9), sizeof(Wide));
+}
+static void row_for_writing(weft_slice *s)
+{
+    fill(weft_slice_write_row(s, 6, 0), 8);
+}
+static void world_write(weft_slice *s)
+{
+    fill(weft_entity_write(weft_slice_world(s), plain, b), 8);
+}
+static void world_write_resource(weft_slice *s)
+{
+    fill(weft_resource_write(weft_slice_world(s), score), 16);
+}
+static void buffer_for_writing(weft_slice *s)
+{
+    weft_buffers lists = weft_slice_read_buffers(s, 4);
+    fill(weft_buffers_write(&lists, 0), 4);
+}
+static void buffers_of_plain(weft_slice *s)
+{
+    weft_buffers lists = weft_slice_write_buffers(s, 0);
+    fill(weft_buffers_write(&lists, 0), 4);
+}
+static void no_buffer_look_up(weft_slice *s)
+{
+    weft_buffers lists = weft_slice_write_entity_buffer(s, entities[0], list);
+    CHECK(weft_buffers_append(&lists, 0, (uint32_t[]){1}, 1) != WEFT_OK);
+    fill(weft_buffers_write(&lists, 0), 4);
+}
+static void handles(weft_slice *s)
+{
+    fill(weft_slice_entities(s), s->count * sizeof(weft_entity));
+    CHECK(!weft_entity_is_alive(weft_slice_world(s), weft_slice_entities(s)[0]));
+}
+
+typedef struct mistake {
+    void (*make)(weft_slice *slice);
+    const char *words[3];
+    bool needs_rows;
+} mistake;
+
+static const mistake mistakes[] = {
+    {no_resource, {"component score", "resources"}, false},
+    {no_resource_read, {"component score", "resources"}, false},
+    {bad_resource, {"component b", "RESOURCE"}, false},
+    {null_resource, {"RESOURCE", "registered"}, false},
+    {no_look_up, {"component b", "lookups"}, false},
+    {no_look_up_write, {"component b", "lookups"}, false},
+    {null_look_up, {"looked up", "null"}, false},
+    {no_finder, {"component b", "lookups"}, false},
+    {no_term, {"a term", "count from 0"}, true},
+    {no_term_typed, {"a term", "count from 0"}, true},
+    {no_term_row, {"a term", "count from 0"}, true},
+    {no_row, {"component a", "past its end"}, true},
+    {wrong_type, {"component a", "Wide"}, true},
+    {column_of_tag, {"component marked", "float"}, true},
+    {column_of_shared, {"component team", "weft_slice_read_shared"}, true},
+    {column_of_chunk, {"component zone", "weft_slice_read_chunk"}, true},
+    {column_of_buffer, {"component list", "weft_slice_read_buffers"}, true},
+    {column_of_sparse, {"component rare", "weft_slice_read_row"}, true},
+    {row_of_shared, {"component team", "weft_slice_read_shared"}, true},
+    {shared_of_plain, {"component a", "SHARED"}, true},
+    {shared_of_none, {"a term", "count from 0"}, true},
+    {chunk_of_plain, {"component a", "CHUNK"}, true},
+    {chunk_of_none, {"a term", "count from 0"}, true},
+    {row_for_writing, {"component b", "WEFT_WRITE"}, true},
+    {world_write, {"weft_entity_write", "on the world"}, false},
+    {world_write_resource, {"weft_resource_write", "on the world"}, false},
+    {buffer_for_writing, {"component list", "WEFT_WRITE"}, true},
+    {buffers_of_plain, {"component a", "BUFFER"}, true},
+    {no_buffer_look_up, {"component list", "lookups"}, false},
+    {handles, {"row 0", "entity handles are for reading"}, true},
+};
+#define MISTAKES (sizeof mistakes / sizeof mistakes[0])
+
+static void run(weft_slice *slice, void *user)
+{
+    ((const mistake *)user)->make(slice);
+}
+
+#define ALL_TERMS                                                                                  \
+    {                                                                                              \
+        {a, WEFT_WRITE}, {tag}, {shared}, {chunk}, {list}, {sparse},                               \
+        {                                                                                          \
+            b                                                                                      \
+        }                                                                                          \
+    }
+
+static void expect_words(const mistake *made)
+{
+    for (uint32_t i = 0; made->words[i] != NULL; i++)
+        if (strstr(weft_world_error(world)->text, made->words[i]) == NULL)
+            CHECK_TEXT(weft_world_error(world)->text, made->words[i]);
+}
+
+static void expect_in_system(const mistake *made, uint32_t workers, bool has_rows, uint32_t flags)
+{
+    begin(workers);
+    weft_system_desc desc = {
+        .name = "culprit", .run = run, .flags = flags, .user = (void *)(uintptr_t)made};
+    if (has_rows) desc.over = (weft_system_over){.rows.terms = ALL_TERMS};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.is_always_parallel = true}));
+    uint64_t before = hash_of();
+    CHECK(weft_world_step(world, 0) != WEFT_OK);
+    expect_words(made);
+    CHECK(strstr(weft_world_error(world)->text, "'culprit'") != NULL);
+    CHECK_U64(hash_of(), before);
+    end();
+}
+
+PLAIN_TEST(a_mistake_of_a_system_gets_memory_and_is_named_by_the_step)
+{
+    for (uint32_t i = 0; i < MISTAKES && WEFT_IS_CHECKED; i++)
+        for (uint32_t way = 0; way < 6; way++) {
+            uint32_t flags = way % 3 == 1   ? (uint32_t)WEFT_SYSTEM_MAIN_THREAD
+                             : way % 3 == 2 ? (uint32_t)WEFT_SYSTEM_SERIAL
+                                            : 0;
+            bool is_world =
+                mistakes[i].make == world_write || mistakes[i].make == world_write_resource;
+            if (is_world && way % 3 == 1) continue; /* the owner gets the error where it is */
+            expect_in_system(&mistakes[i], 1 + way / 3, true, flags);
+            if (!mistakes[i].needs_rows) expect_in_system(&mistakes[i], 1 + way / 3, false, flags);
+        }
+}
+
+/* ---- loops of the owner ---- */
+
+PLAIN_TEST(a_mistake_in_a_loop_of_the_owner_gets_memory_and_sets_the_error)
+{
+    for (uint32_t i = 0; i < MISTAKES && WEFT_IS_CHECKED; i++) {
+        if (!mistakes[i].needs_rows || mistakes[i].make == handles) continue;
+        begin(1);
+        weft_query query = weft_query_create(world, &(weft_query_desc){.terms = ALL_TERMS});
+        uint64_t before = hash_of();
+        uint64_t errors = weft_world_error(world)->number;
+        weft_cursor cursor = weft_query_begin(world, query);
+        while (weft_query_next(&cursor)) mistakes[i].make(&cursor.slice);
+        CHECK(weft_world_error(world)->number > errors);
+        CHECK_U64(hash_of(), before);
+        errors = weft_world_error(world)->number;
+        bool is_told = mistakes[i].make == no_row; /* by its error; the loop itself succeeds */
+        CHECK((weft_query_each_parallel(world, query, run, (void *)(uintptr_t)&mistakes[i]) ==
+               WEFT_OK) == is_told);
+        CHECK(weft_world_error(world)->number > errors);
+        CHECK_U64(hash_of(), before);
+        end();
+    }
+}
+
+/* ---- slices kept past their callback ---- */
+
+static void keep(weft_slice *slice, void *user)
+{
+    (void)user;
+    kept = slice;
+}
+
+PLAIN_TEST(a_slice_kept_past_its_callback_gives_memory_for_all_its_rows)
+{
+    for (uint32_t way = 0; way < 7 && WEFT_IS_CHECKED; way++) {
+        begin(1);
+        weft_system_desc desc = {.name = "keeper",
+                                 .run = keep,
+                                 .flags = WEFT_SYSTEM_WHOLE_CHUNKS | WEFT_SYSTEM_SERIAL,
+                                 .over.rows.terms = ALL_TERMS,
+                                 .resources = {{score, WEFT_WRITE}},
+                                 .lookups = {{b, WEFT_WRITE}}};
+        CHECK(weft_system_create(world, &desc).id != 0);
+        CHECK_OK(weft_world_step(world, 0));
+        uint64_t before = hash_of();
+        CHECK_U64(weft_slice_count(kept), 0);
+        if (!IS_POISONED(&weft_slice_entities(kept)[100]))
+            CHECK(!weft_entity_is_alive(world, weft_slice_entities(kept)[100]));
+        if (way == 0) fill(weft_slice_write(kept, 0), 500 * 4);
+        if (way == 1) fill(WEFT_WRITE_COLUMN(kept, 0, float), 500 * 4);
+        if (way == 2) fill(weft_slice_read_row(kept, 0, 2), 4);
+        if (way == 3) fill(weft_slice_write_chunk(kept, 3), 4);
+        if (way == 4) fill(weft_slice_write_resource(kept, score), 16);
+        if (way == 5) fill(weft_slice_write_entity(kept, plain, b), 8);
+        if (way == 6) fill(weft_slice_read_shared(kept, 2), 4);
+        CHECK_RESULT(weft_world_step(world, 0), WEFT_UNDECLARED_ACCESS);
+        CHECK(strstr(weft_world_error(world)->text, "callback ha") != NULL);
+        CHECK_U64(hash_of(), before);
+        end();
+    }
+}
+
+/* ---- a resource for reading ---- */
+
+static void scribble(weft_slice *slice, void *user)
+{
+    (void)user;
+    const uint64_t *first = weft_slice_read_resource(slice, score);
+    CHECK(first == weft_slice_read_resource(slice, score)); /* one copy in a call */
+    CHECK_U64(first[0], 3);
+    ((uint64_t *)(uintptr_t)first)[0] = 4;
+}
+
+PLAIN_TEST(a_write_through_a_resource_for_reading_is_named_and_undone)
+{
+    for (uint32_t way = 0; way < 4 && WEFT_IS_CHECKED; way++) {
+        begin(1 + way % 2);
+        *(uint64_t *)weft_resource_write(world, score) = 3;
+        weft_system_desc desc = {
+            .name = "scribbler", .run = scribble, .resources = {{score, WEFT_READ}}};
+        if (way >= 2) desc.over = (weft_system_over){.rows.terms = {{a, WEFT_READ}}};
+        CHECK(weft_system_create(world, &desc).id != 0);
+        CHECK_RESULT(weft_world_step(world, 0), WEFT_UNDECLARED_ACCESS);
+        const char *const words[] = {"'scribbler'", "component score",
+                                     "through a pointer for reading", "weft_slice_write_resource"};
+        for (size_t i = 0; i < 4; i++)
+            if (strstr(weft_world_error(world)->text, words[i]) == NULL)
+                CHECK_TEXT(weft_world_error(world)->text, words[i]);
+        CHECK_U64(*(const uint64_t *)weft_resource_read(world, score), 3);
+        end();
+    }
+}
+
+/* ---- NULL stays ---- */
+
+static void look(weft_slice *slice, void *user)
+{
+    (void)user;
+    CHECK(weft_slice_read_entity(slice, plain, a) == NULL);
+    CHECK(weft_slice_write_entity(slice, plain, a) == NULL);
+    CHECK(weft_slice_read_entity(slice, (weft_entity){7, 99}, b) == NULL);
+    CHECK(weft_slice_write_entity(slice, plain, sparse) == NULL);
+    CHECK(weft_slice_write_entity(slice, entities[3], sparse) != NULL);
+    CHECK(weft_slice_read_entity(slice, entities[3], sparse) != NULL);
+}
+
+PLAIN_TEST(look_ups_of_what_is_dead_or_absent_stay_null)
+{
+    begin(1);
+    weft_system_desc desc = {.name = "looker",
+                             .run = look,
+                             .lookups = {{a, WEFT_WRITE}, {b, WEFT_READ}, {sparse, WEFT_WRITE}}};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    CHECK_OK(weft_world_step(world, 0));
+    end();
+}
+
+/* ---- values of another type ---- */
+
+typedef struct Speed {
+    float x, y;
+} Speed;
+typedef struct Place {
+    float x, y;
+} Place;
+
+PLAIN_TEST(a_value_of_another_type_of_the_same_size_is_refused)
+{
+    begin(1);
+    weft_component speed = WEFT_COMPONENT(world, Speed);
+    CHECK_OK(WEFT_SET(world, plain, speed, Speed, {1, 2}));
+    CHECK_OK(WEFT_SET(world, plain, speed, struct Speed, {1, 2}));
+    CHECK_OK(WEFT_SET(world, plain, b, Place, {3, 4})); /* of no C type: only its size counts */
+    CHECK_RESULT(WEFT_SET(world, plain, speed, Place, {5, 6}),
+                 WEFT_IS_CHECKED ? WEFT_TYPE_MISMATCH : WEFT_OK);
+    if (WEFT_IS_CHECKED) {
+        CHECK(strstr(weft_world_error(world)->text, "\"Speed\" is set with a Place") != NULL);
+        CHECK(((const Speed *)weft_entity_read(world, plain, speed))->x == 1);
+    }
+    CHECK_RESULT(WEFT_SET(world, plain, speed, float, {5}), WEFT_TYPE_MISMATCH);
+    end();
+}
