@@ -63,17 +63,13 @@ bool weft__source_next(weft__source *source);
 /* A loop of the owner, or of a system over a query that it declares. Owner: its pool, for ever; the
  * thread of the pool. */
 typedef struct weft__loop {
-    /* chunk by chunk, when there is no filter and no mask: `source` does not count */
-    const weft__view *view; /* the next one */
-    const weft__view *view_end;
-    uint64_t ticket;
-    weft_slice_context context;
+    uint64_t ticket;              /* +1 when it begins and when it ends: odd while it is open */
     struct weft__loop *next_free; /* while it is not in use */
     struct weft__loop *next;      /* all of the pool */
     struct weft__loops *pool;
+    weft_slice_context context;
     void *watch; /* checked builds: owner_loop.c; NULL: unwatched */
-    bool is_open;
-    bool is_plain; /* view counts */
+    bool is_plain; /* no filter, no mask: cursors count views, and `source` does not count */
     bool is_begun; /* `source` has begun its range */
     void **owned;  /* columns of a query with more terms; NULL: `columns` */
     uint32_t owned_count;
@@ -85,8 +81,10 @@ typedef struct weft__loop {
  * slice.dt are the caller's. False: no memory, nothing was done. */
 bool weft__loop_begin(weft__loops *pool, weft_cursor *cursor, const weft_slice_context *context,
                       const weft__filter *filter);
-/* Ends the loops that were left without weft_query_end. Returns how many there were. */
-uint32_t weft__loops_end(weft__loops *pool);
+/* How many loops are open. */
+uint32_t weft__loops_open(const weft__loops *pool);
+/* Ends the loops that were left without weft_query_end. */
+void weft__loops_end(weft__loops *pool);
 void weft__loops_free(weft__loops *pool);
 
 /* ---- columns, for callers that cut runs by themselves ---- */

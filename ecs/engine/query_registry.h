@@ -19,12 +19,11 @@ typedef struct weft__query weft__query;
 typedef struct weft__query_handle weft__query_handle;
 
 /* The loops (query_cursor.h) of one thread, in use or not. Owner: weft__queries,
- * or a worker of the scheduler; the thread of the pool. open <= loops of `all`. */
+ * or a worker of the scheduler; the thread of the pool. */
 typedef struct weft__loops {
     struct weft__loop *free; /* by next_free */
     struct weft__loop *all;  /* by next */
     weft__memory *memory;    /* constant */
-    uint32_t open;
 } weft__loops;
 
 /* A list of queries; grows only. Owner: weft__queries. count <= capacity. */

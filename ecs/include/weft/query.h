@@ -189,12 +189,16 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
 /* Private: words of the enable mask of one run, of at most 1,024 rows. */
 #define WEFT_MASK_WORDS 16
 
-/* A loop over the rows of a query, run by run. It may be copied and moved, and so may its slice:
- * copies are the same loop, which goes on with any of them and ends once. */
+/* A loop over the rows of a query, run by run. It may be copied and moved, and so may its slice. A
+ * copy goes on from where it was taken; the loop ends once, for all copies. */
 typedef struct weft_cursor {
     weft_slice slice; /* the current run of rows */
-    void *loop;       /* private: where the loop is; NULL: it has no rows */
-    uint64_t ticket;  /* private: another one there means that it has ended */
+    /* private from here on */
+    const void *view; /* the next chunk, when there is no filter and no mask; else NULL */
+    const void *view_end;
+    void *loop;        /* NULL: it has no rows */
+    uint64_t ticket;   /* another one in the loop means that this one has ended */
+    uint32_t position; /* with filter or mask: the next slice position */
 } weft_cursor;
 
 /* Begins a loop of the owner. A bad query, no memory for its list of chunks, or a call while

@@ -323,12 +323,8 @@ static void loop_end(weft__loop *loop)
         loop->owned = NULL;
     }
     loop->ticket++;
-    loop->is_open = false;
-    loop->is_begun = false;
-    loop->view = loop->view_end = NULL;
     loop->next_free = pool->free;
     pool->free = loop;
-    pool->open--;
 }
 
 static __attribute__((noinline)) weft__loop *loop_make(weft__loops *pool)
@@ -356,31 +352,26 @@ static __attribute__((noinline)) bool own_columns(weft__loop *loop, uint32_t ter
 static bool begin_source(weft__loop *loop, const weft__query *query, const weft__filter *filter)
 {
     weft__source_init(&loop->source, &loop->context, filter, loop->columns);
+    loop->is_begun = false;
     if (query->term_count > WEFT_INLINE_TERMS && !own_columns(loop, query->term_count))
         return false;
     return true;
 }
 
-/* A loop of the pool for a query whose lists are current. NULL: no memory. */
-static inline weft__loop *loop_begin(weft__loops *pool, const weft_slice_context *context,
+/* A loop of the pool for a query whose lists are current; the rest of its context is the caller's.
+ * NULL: no memory. */
+static inline weft__loop *loop_begin(weft__loops *pool, const weft__query *query,
                                      const weft__filter *filter)
 {
-    const weft__query *query = context->query;
     weft__loop *loop = pool->free;
     if (__builtin_expect(loop != NULL, 1))
         pool->free = loop->next_free;
     else if ((loop = loop_make(pool)) == NULL)
         return NULL;
-    loop->context = *context;
+    loop->context.query = query;
     loop->is_plain = !query->has_masking_terms && weft__filter_is_empty(filter);
-    loop->is_open = true;
-    pool->open++;
-    if (__builtin_expect(loop->is_plain, 1)) {
-        loop->view = query->flat.views;
-        loop->view_end = query->flat.views + query->flat.count;
-        return loop;
-    }
-    if (begin_source(loop, query, filter)) return loop;
+    loop->ticket++;
+    if (__builtin_expect(loop->is_plain, 1) || begin_source(loop, query, filter)) return loop;
     loop_end(loop);
     return NULL;
 }
@@ -395,6 +386,9 @@ static inline void show(weft_cursor *cursor, const weft__query *query, weft__loo
     cursor->slice.dt = 0;
     cursor->slice.calls = weft__query_calls(query);
     cursor->slice.context = &loop->context;
+    cursor->view = loop->is_plain ? query->flat.views : NULL;
+    cursor->view_end = loop->is_plain ? query->flat.views + query->flat.count : NULL;
+    cursor->position = 0;
     cursor->loop = loop;
     cursor->ticket = loop->ticket;
 }
@@ -402,20 +396,27 @@ static inline void show(weft_cursor *cursor, const weft__query *query, weft__loo
 bool weft__loop_begin(weft__loops *pool, weft_cursor *cursor, const weft_slice_context *context,
                       const weft__filter *filter)
 {
-    weft__loop *loop = loop_begin(pool, context, filter);
+    weft__loop *loop = loop_begin(pool, context->query, filter);
     if (loop == NULL) return false;
+    loop->context = *context;
     loop->source.since = context->since;
     loop->source.has_since = true;
     show(cursor, context->query, loop);
     return true;
 }
 
-uint32_t weft__loops_end(weft__loops *pool)
+uint32_t weft__loops_open(const weft__loops *pool)
 {
-    uint32_t left = pool->open;
-    for (weft__loop *loop = pool->all; loop != NULL && pool->open != 0; loop = loop->next)
-        if (loop->is_open) loop_end(loop);
-    return left;
+    uint32_t open = 0;
+    for (const weft__loop *loop = pool->all; loop != NULL; loop = loop->next)
+        open += (uint32_t)(loop->ticket & 1);
+    return open;
+}
+
+void weft__loops_end(weft__loops *pool)
+{
+    for (weft__loop *loop = pool->all; loop != NULL; loop = loop->next)
+        if ((loop->ticket & 1) != 0) loop_end(loop);
 }
 
 void weft__loops_free(weft__loops *pool)
@@ -434,19 +435,21 @@ void weft__loops_free(weft__loops *pool)
 weft_cursor weft_query_begin(weft_world *world, weft_query name)
 {
     weft_cursor cursor;
+    cursor.view = cursor.view_end = NULL;
     cursor.loop = NULL;
     weft__query_handle *handle = world == NULL ? NULL : find_iterable(world, name);
     if (handle == NULL) return cursor;
     const weft__query *query = handle->query;
-    const weft_slice_context context = {.ops = &weft__slice_ops_owner,
-                                        .world = world,
-                                        .query = query,
-                                        .stamp = world->front.version};
-    weft__loop *loop = loop_begin(&world->front.queries->loops, &context, &handle->filter);
+    weft__loop *loop = loop_begin(&world->front.queries->loops, query, &handle->filter);
     if (loop == NULL) {
         weft__error_memory(world, "a loop over a query");
         return cursor;
     }
+    loop->context.ops = &weft__slice_ops_owner; /* one by one: a struct would be copied in halves
+                                                   that were just stored in quarters */
+    loop->context.world = world;
+    loop->context.stamp = world->front.version;
+    loop->context.since = 0;
     show(&cursor, query, loop);
     if (WEFT_IS_CHECKED) weft__owner_loop_open(loop);
     world->front.busy++;
@@ -487,19 +490,26 @@ static inline void next_chunk(weft_cursor *cursor, const weft__loop *loop, const
         stamp_chunk(loop->context.query, view, stamp);
 }
 
+/* The next run from where the cursor is: another copy may have been elsewhere. */
+static bool next_position(weft__loop *loop, weft_cursor *cursor)
+{
+    weft__source *source = &loop->source;
+    if (!loop->is_begun || source->position != cursor->position)
+        weft__source_begin(source, cursor->position, weft__query_slice_count(loop->context.query));
+    loop->is_begun = true;
+    bool is_there = next_run(source, &cursor->slice);
+    cursor->position = source->position;
+    return is_there;
+}
+
 /* Every other case; apart, so that the plain one saves no registers. */
 static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
 {
     weft__loop *loop = cursor->loop;
     if (loop == NULL || loop->ticket != cursor->ticket) return false;
-    if (!loop->is_plain) {
-        const weft__query *query = loop->context.query;
-        if (!loop->is_begun) weft__source_begin(&loop->source, 0, weft__query_slice_count(query));
-        loop->is_begun = true;
-        if (next_run(&loop->source, &cursor->slice)) {
-            if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
-            return true;
-        }
+    if (!loop->is_plain && next_position(loop, cursor)) {
+        if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
+        return true;
     }
     weft_query_end(cursor);
     return false;
@@ -508,11 +518,12 @@ static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
 bool weft_query_next(weft_cursor *cursor)
 {
     if (WEFT_IS_CHECKED) weft__owner_loop_leave(cursor, "weft_query_next");
-    weft__loop *loop = cursor->loop;
-    if (__builtin_expect(loop == NULL || loop->ticket != cursor->ticket, 0)) return false;
-    const weft__view *view = loop->view;
-    if (__builtin_expect(view == loop->view_end, 0)) return next_otherwise(cursor);
-    loop->view = view + 1;
+    const weft__view *view = cursor->view;
+    const weft__loop *loop = cursor->loop;
+    if (__builtin_expect(view == cursor->view_end, 0) ||
+        __builtin_expect(loop->ticket != cursor->ticket, 0))
+        return next_otherwise(cursor);
+    cursor->view = view + 1;
     next_chunk(cursor, loop, view);
     if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
     return true;

@@ -117,7 +117,7 @@ static weft__guard *guard_of(const weft__system *system, const weft_slice *slice
 void weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice)
 {
     watch->before = weft__diagnose_enter(slice);
-    watch->loops = system->scheduler->workers[slice->worker].loops.open;
+    watch->loops = weft__loops_open(&system->scheduler->workers[slice->worker].loops);
     weft__guard_open(guard_of(system, slice), slice, system->guard_modes, system->handle,
                      &watch->frame);
 }
@@ -137,7 +137,7 @@ void *weft__watch_resource(const weft__system *system, const weft_slice *slice,
 
 void weft__watch_end(const weft__watch *watch, const weft__system *system, weft_slice *slice)
 {
-    if (system->scheduler->workers[slice->worker].loops.open > watch->loops)
+    if (weft__loops_open(&system->scheduler->workers[slice->worker].loops) > watch->loops)
         weft__violate_in(slice, 0, WEFT_NO_ACCESS,
                          "left a loop of weft_slice_query before its end: call weft_query_end");
     weft__guard_close(guard_of(system, slice), slice, &watch->frame);
