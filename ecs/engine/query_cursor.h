@@ -68,7 +68,7 @@ typedef struct weft__loop {
     struct weft__loop *next;      /* all of the pool */
     struct weft__loops *pool;
     weft_slice_context context;
-    void *watch; /* checked builds: owner_loop.c; NULL: unwatched */
+    void *watch;   /* checked builds: owner_loop.c; NULL: unwatched */
     bool is_plain; /* no filter, no mask: cursors count views, and `source` does not count */
     bool is_begun; /* `source` has begun its range */
     void **owned;  /* columns of a query with more terms; NULL: `columns` */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cursor.c: cursors and their slices are copied and moved: a copy goes on from where it was
- * taken; the loop ends once, for all copies, and is not mistaken for a later one. Plain loops, and loops with
- * enable masks, filters, SPARSE terms and more terms than a cursor holds. */
+ * taken; the loop ends once, for all copies, and is not mistaken for a later one. Plain loops, and
+ * loops with enable masks, filters, SPARSE terms and more terms than a cursor holds. */
 #include "plain.h"
 
 #include <stdio.h>

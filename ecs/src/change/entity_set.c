@@ -155,7 +155,7 @@ weft_result weft_entity_set_as(weft_world *world, weft_entity entity, weft_compo
 {
     const weft__type *held =
         WEFT_IS_CHECKED && world != NULL ? weft__type_at(world, component) : NULL;
-    if (held != NULL && held->is_typed && held->value_bytes == size &&
+    if (held != NULL && held->value_bytes == size && (held->desc.flags & WEFT_BUFFER) == 0 &&
         !weft__slice_is_type(held, size, type))
         return weft__error(world, WEFT_TYPE_MISMATCH, entity, component,
                            "WEFT_SET: component \"%s\" is set with a %s, another type of the same "
