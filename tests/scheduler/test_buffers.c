@@ -132,7 +132,7 @@ static void append_through_read(weft_slice *slice, void *user)
     CHECK_RESULT(weft_buffers_append(&rows, 0, &(item){0}, 1), WEFT_UNDECLARED_ACCESS);
     CHECK_RESULT(weft_buffers_resize(&rows, 0, 9), WEFT_UNDECLARED_ACCESS);
     CHECK((weft_buffers_write(&rows, 0) != NULL) == WEFT_IS_CHECKED);
-    CHECK_U64(weft_slice_write_buffers(slice, 0).count, 0);
+    CHECK_U64(weft_slice_write_buffers(slice, 0).writable_count, 0);
     CHECK_U64(weft_slice_read_buffers(slice, 7).count, 0);
 }
 
