@@ -136,7 +136,8 @@ struct weft__tuple {
                                  one reference on each */
 };
 
-/* Owned by the world, never freed before it; changed by the owner while the world is idle, read by
+/* Owned by the world, which frees it when it ends, or by compaction, if it has no rows and nothing
+ * holds it (weft__archetypes_trim); changed by the owner while the world is idle, read by
  * all otherwise. Always:
  *   chunks[i]->list_index == i; entity_count = sum of chunks[i]->count;
  *   types ascend by component; type_count <= (slot_mask + 1) / 2;
@@ -180,6 +181,10 @@ struct weft__archetype {
     weft__plan *first_plans;
     uint32_t plan_count;
     uint32_t plan_mask; /* buckets: power of two minus one */
+
+    struct weft__line_slab *slab; /* that its block is in */
+    uint32_t holders;             /* noted orders that name it */
+    weft_a32 x_is_given;          /* not 0: programs or streams may know its handle. Relaxed */
 
     weft__archetype *residue;   /* where destroyed rows go; NULL until needed or without CLEANUP */
     weft__archetype *instance;  /* what instantiate makes; NULL until needed */

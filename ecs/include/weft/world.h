@@ -252,10 +252,12 @@ WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *ou
 
 /* Merges chunks that are not full, frees the empty ones that are kept, and returns empty
  * megachunks to the OS, moving at most `row_budget` rows. A megachunk (1 MiB) stays while one chunk
- * is in it: full chunks are not moved from one to another. Returns the number of rows moved:
- * repeat until it is 0 to compact completely. It stops early when memory is exhausted, which is
- * no error. 0 also when the world is not idle (WRONG_PHASE). Handles do not change. Threads:
- * owner, world idle. */
+ * is in it: full chunks are not moved from one to another. Where half or more of the archetypes,
+ * and at least 64, have no rows, these leave the order of iteration; they come last when rows come
+ * to them again, and their memory goes unless their handle was given out or a snapshot knows them.
+ * Returns the number of rows moved: repeat until it is 0 to compact completely. It stops early when
+ * memory is exhausted, which is no error. 0 also when the world is not idle (WRONG_PHASE). Handles
+ * do not change. Threads: owner, world idle. */
 WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
 
 /* Sets every described ENTITY field that leads to a dead entity to null: in values, buffers

@@ -3,6 +3,7 @@
  * memory. Per tuple the emptiest chunk is moved into the room of the fuller ones as long as it
  * fits, or is much smaller than a chunk that the tuple would get now; a budget that ends in the
  * middle is taken up by the next call. Owner, world idle. */
+#include "archetype.h"
 #include "error.h"
 #include "move_plan.h"
 #include "structure.h"
@@ -105,6 +106,7 @@ uint64_t weft_world_compact(weft_world *world, uint64_t row_budget)
         if ((world->archetypes.at[i]->flags & WEFT__IS_SPARSE) == 0)
             moved += archetype_compact(world, world->archetypes.at[i], row_budget - moved);
     weft__chunk_spares_free(world);
+    weft__archetypes_trim(world);
     weft__units_trim(&world->units, 0);
     return moved;
 }

@@ -77,9 +77,10 @@ typedef struct weft__matching {
  * Owner, world idle; read by all while it is. Threads that record meanwhile read `known`. Always:
  * count <= id_count; by_id is the newest list of `known`. */
 typedef struct weft__archetype_table {
-    weft__archetype **by_id; /* [id - 1]: all that were made */
+    weft__archetype **by_id; /* [id - 1]: all that were made; NULL: the id is free */
     uint64_t *nonempty;      /* bit per number: the archetype has rows */
     uint32_t id_count;
+    uint32_t free_ids;    /* below id_count */
     uint32_t count;       /* in the order */
     weft__archetype **at; /* [number]: those in the order */
     uint32_t capacity;    /* of at and, in bits, nonempty */
@@ -204,6 +205,7 @@ struct weft_world {
     weft__parts parts;
     weft__small small;
     weft__lines lines;
+    weft__lines archetype_lines; /* apart, so that slabs end with the archetypes in them */
     weft__memory memory;
     weft__shared shared;                   /* shared values */
     struct weft__names *names;             /* debug names of entities; NULL until used */
@@ -253,9 +255,14 @@ static inline bool weft__entity_lives(const weft_world *world, weft_entity entit
            !weft__is_residue_at(world, location);
 }
 
-static inline weft_archetype weft__archetype_handle(const weft_world *world, uint32_t id)
+/* The handle of an archetype (NULL: null), which the program may keep. Any thread. */
+static inline weft_archetype weft__archetype_give(const weft_world *world,
+                                                  weft__archetype *archetype)
 {
-    return (weft_archetype){id, id == 0 ? 0 : world->front.number};
+    if (archetype == NULL) return (weft_archetype){0, 0};
+    if (at_load_rlx(&archetype->x_is_given) == 0)
+        at_store_rlx(&archetype->x_is_given, 1u); /* relaxed, both: never taken back */
+    return (weft_archetype){archetype->id, world->front.number};
 }
 
 static inline weft_query weft__query_handle_of(const weft_world *world, uint32_t id)
@@ -265,7 +272,8 @@ static inline weft_query weft__query_handle_of(const weft_world *world, uint32_t
 
 static inline bool weft__archetype_is(const weft_world *world, weft_archetype handle)
 {
-    return handle.world == world->front.number && handle.id - 1 < world->archetypes.id_count;
+    return handle.world == world->front.number && handle.id - 1 < world->archetypes.id_count &&
+           world->archetypes.by_id[handle.id - 1] != NULL;
 }
 
 /* A chunk's berths are a run of 2^class of them. */

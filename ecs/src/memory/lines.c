@@ -27,6 +27,7 @@ static weft__line_slab *slab_make(weft__lines *lines, weft__memory *memory, size
         weft__alloc(memory, WEFT__MEMORY_METADATA, bytes / WEFT__LINE, WEFT__LINE, WEFT__LINE);
     if (slab == NULL) return NULL;
     *slab = (weft__line_slab){.before = lines->slab, .bytes = bytes, .used = WEFT__LINE};
+    if (lines->slab != NULL) lines->slab->after = slab;
     lines->slab = slab;
     return slab;
 }
@@ -39,21 +40,36 @@ void *weft__lines_take(weft__lines *lines, weft__memory *memory, size_t bytes)
         slab = slab_make(lines, memory, WEFT__LINE + bytes);
     if (slab == NULL) return NULL;
     slab->used += bytes;
+    slab->blocks++;
     return (char *)slab + slab->used - bytes;
 }
 
 void weft__lines_undo(weft__lines *lines, size_t bytes)
 {
     lines->slab->used -= bits_align_up(bytes, WEFT__LINE);
+    lines->slab->blocks--;
+}
+
+static void slab_free(weft__memory *memory, weft__line_slab *slab)
+{
+    ASAN_UNPOISON_MEMORY_REGION(slab, slab->bytes); /* objects that ended */
+    weft__free(memory, WEFT__MEMORY_METADATA, slab, slab->bytes / WEFT__LINE, WEFT__LINE,
+               WEFT__LINE);
+}
+
+void weft__lines_give(weft__lines *lines, weft__memory *memory, weft__line_slab *slab)
+{
+    if (--slab->blocks != 0 || slab == lines->slab) return;
+    slab->after->before = slab->before;
+    if (slab->before != NULL) slab->before->after = slab->after;
+    slab_free(memory, slab);
 }
 
 void weft__lines_fini(weft__lines *lines, weft__memory *memory)
 {
     for (weft__line_slab *slab = lines->slab, *before; slab != NULL; slab = before) {
         before = slab->before;
-        ASAN_UNPOISON_MEMORY_REGION(slab, slab->bytes); /* objects that ended */
-        weft__free(memory, WEFT__MEMORY_METADATA, slab, slab->bytes / WEFT__LINE, WEFT__LINE,
-                   WEFT__LINE);
+        slab_free(memory, slab);
     }
     *lines = (weft__lines){0};
 }

@@ -440,7 +440,7 @@ uint32_t weft_query_archetypes(const weft_world *world, weft_query query, weft_a
     if (handle == NULL) return 0;
     const weft__query *shared = handle->query;
     for (uint32_t m = 0; m < shared->match_count && m < capacity && out != NULL; m++)
-        out[m] = weft__archetype_handle(world, shared->matches[m].archetype->id);
+        out[m] = weft__archetype_give(world, shared->matches[m].archetype);
     return shared->match_count;
 }
 

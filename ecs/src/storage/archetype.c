@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* archetype.c: the registry of archetypes: from a set of component ids to its archetype, made on
  * first use together with everything that is derived from the set. An archetype is one block:
- * struct, type references, look-up slots, shared components. Owner only; never freed before the
- * world. */
+ * struct, type references, look-up slots, shared components. Owner only; freed with the
+ * world, or by compaction. */
 #include "archetype.h"
 #include "archetype_order.h"
 #include "bits.h"
@@ -122,12 +122,13 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
         return NULL;
     }
     size_t bytes = block_bytes(count, c.slot_count, c.shared_count);
-    weft__archetype *archetype = weft__lines_take(&world->lines, &world->memory, bytes);
+    weft__archetype *archetype = weft__lines_take(&world->archetype_lines, &world->memory, bytes);
     if (archetype == NULL) {
         weft__error_memory(world, "archetype");
         return NULL;
     }
     memset(archetype, 0, bytes);
+    archetype->slab = world->archetype_lines.slab;
     weft__type_ref *types = archetype->types;
     weft__type_slot *slots = (weft__type_slot *)(void *)(types + count);
     archetype->type_count = count;
@@ -151,7 +152,7 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
         weft__tuple_first(world, archetype, tuple0);
         return archetype;
     }
-    weft__lines_undo(&world->lines, bytes);
+    weft__lines_undo(&world->archetype_lines, bytes);
     return NULL;
 }
 
@@ -180,7 +181,7 @@ static bool ids_grow(weft_world *world)
 static bool table_grow(weft_world *world)
 {
     uint32_t size = world->archetypes.table == NULL ? 0 : world->archetypes.table_mask + 1;
-    if (world->archetypes.id_count < size) return true;
+    if (world->archetypes.free_ids != 0 || world->archetypes.id_count < size) return true;
     uint32_t grown = size == 0 ? 64 : 2 * size;
     weft__archetype **table =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
@@ -191,6 +192,7 @@ static bool table_grow(weft_world *world)
     world->archetypes.table_mask = grown - 1;
     for (uint32_t i = 0; i < world->archetypes.id_count; i++) {
         weft__archetype *archetype = world->archetypes.by_id[i];
+        if (archetype == NULL) continue;
         archetype->hash_next = table[archetype->hash & (grown - 1)];
         table[archetype->hash & (grown - 1)] = archetype;
     }
@@ -227,6 +229,15 @@ static void sparse_note(weft__archetype *archetype)
     if (!sparse->is_special) sparse->tuple = archetype->tuple0;
 }
 
+/* The lowest id less one that no archetype has. */
+static uint32_t id_free(const weft_world *world)
+{
+    uint32_t id = 0;
+    if (world->archetypes.free_ids == 0) return world->archetypes.id_count;
+    while (world->archetypes.by_id[id] != NULL) id++;
+    return id;
+}
+
 static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const uint32_t *components,
                                       uint32_t count)
 {
@@ -244,18 +255,22 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
                _Alignof(weft__type *));
     if (archetype == NULL) return NULL;
     archetype->hash = hash;
-    archetype->id = world->archetypes.id_count + 1;
+    archetype->id = id_free(world) + 1;
     archetype->number = WEFT__NONE;
     if (weft__archetype_enter(world, archetype) != WEFT_OK) {
         archetype_fini(world, archetype);
-        weft__lines_undo(&world->lines,
+        weft__lines_undo(&world->archetype_lines,
                          block_bytes(count, archetype->slot_mask + 1, archetype->shared_count));
         return NULL;
     }
     weft__archetype **head = &world->archetypes.table[hash & world->archetypes.table_mask];
     archetype->hash_next = *head;
     *head = archetype;
-    world->archetypes.by_id[world->archetypes.id_count++] = archetype;
+    if (archetype->id > world->archetypes.id_count)
+        world->archetypes.id_count++;
+    else
+        world->archetypes.free_ids--;
+    world->archetypes.by_id[archetype->id - 1] = archetype;
     if ((archetype->flags & WEFT__IS_RESIDUE) != 0) world->archetypes.has_residues = true;
     if ((archetype->flags & WEFT__IS_SPARSE) != 0) sparse_note(archetype);
     weft__roll_publish(&world->archetypes.known, world->archetypes.id_count);
@@ -291,7 +306,7 @@ weft__archetype *weft__archetype_given(const weft_world *world, weft_archetype h
 void weft__archetypes_fini(weft_world *world)
 {
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
-        archetype_fini(world, world->archetypes.by_id[i]);
+        if (world->archetypes.by_id[i] != NULL) archetype_fini(world, world->archetypes.by_id[i]);
     uint32_t size = world->archetypes.table == NULL ? 0 : world->archetypes.table_mask + 1;
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.table, size,
                sizeof *world->archetypes.table, 8);
@@ -302,6 +317,52 @@ void weft__archetypes_fini(weft_world *world)
                world->archetypes.capacity / 64, sizeof *world->archetypes.nonempty, 8);
     weft__component_index_fini(world);
     weft__formats_fini(world);
+}
+
+/* ---- archetypes without rows ---- */
+
+static bool is_needed(const weft__archetype *archetype)
+{
+    bool is_given = at_load_rlx(&archetype->x_is_given) != 0; /* relaxed: the world is idle */
+    return archetype->number != WEFT__NONE || is_given || archetype->holders != 0 ||
+           archetype->chunk_count != 0 || archetype->entity_count != 0 ||
+           archetype->tuple0->holders > 1 || archetype->tuple_count != 0;
+}
+
+/* Takes what is not needed out of the registry: a list by hash_next, with id 0. */
+static weft__archetype *unneeded_take(weft_world *world)
+{
+    weft__archetype_table *table = &world->archetypes;
+    weft__archetype *list = NULL;
+    for (uint32_t i = 0; i < table->id_count; i++) {
+        weft__archetype *archetype = table->by_id[i];
+        if (archetype == NULL || is_needed(archetype)) continue;
+        weft__archetype **link = &table->table[archetype->hash & table->table_mask];
+        while (*link != archetype) link = &(*link)->hash_next;
+        *link = archetype->hash_next;
+        archetype->hash_next = list;
+        archetype->id = 0;
+        table->by_id[i] = NULL;
+        table->free_ids++;
+        list = archetype;
+    }
+    return list;
+}
+
+void weft__archetypes_trim(weft_world *world)
+{
+    if (!weft__archetypes_leave(world)) return;
+    weft__archetype *list = unneeded_take(world), *next;
+    for (uint32_t i = 0; i < world->archetypes.id_count && list != NULL; i++)
+        if (world->archetypes.by_id[i] != NULL)
+            weft__plans_forget(world, world->archetypes.by_id[i]);
+    for (; list != NULL; list = next) {
+        next = list->hash_next;
+        weft__line_slab *slab = list->slab;
+        weft__plans_forget(world, list); /* counts what they moved */
+        archetype_fini(world, list);
+        weft__lines_give(&world->archetype_lines, &world->memory, slab);
+    }
 }
 
 /* ---- derived archetypes ---- */
@@ -477,12 +538,11 @@ weft_archetype weft_archetype_create(weft_world *world, const weft_component *co
     if (world == NULL || weft__idle(world, "weft_archetype_create") != WEFT_OK) return none;
     uint32_t *list = weft__components_sort(world, components, count, "weft_archetype_create");
     if (list == NULL) return none;
-    const weft__archetype *archetype =
-        sparse_refuse(world, list, count)
-            ? NULL
-            : weft__archetype_change(world, NULL, list, count, NULL, 0);
+    weft__archetype *archetype = sparse_refuse(world, list, count)
+                                     ? NULL
+                                     : weft__archetype_change(world, NULL, list, count, NULL, 0);
     weft__components_free(world, list, count);
-    return weft__archetype_handle(world, archetype == NULL ? 0 : archetype->id);
+    return weft__archetype_give(world, archetype);
 }
 
 uint32_t weft_archetype_components(const weft_world *world, weft_archetype handle,

@@ -2,7 +2,8 @@
 /* archetype.h: the registry of archetypes: from a set of components to its archetype, and from one
  * archetype to those that are made of it.
  *
- * Archetypes live as long as the world. Threads: owner, world idle. */
+ * Archetypes live as long as the world, or until weft__archetypes_trim. Threads: owner, world
+ * idle. */
 #ifndef WEFT_ARCHETYPE_H
 #define WEFT_ARCHETYPE_H
 
@@ -38,6 +39,11 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
                                 uint32_t count, const char *what);
 void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count);
 
+/* Compaction: where most archetypes have no rows, these leave the order, and those of them whose
+ * handle was never given out and that nothing holds end. What leaves is a function of the rows
+ * alone; an archetype that is asked for again comes last. Nothing is in hand that knows archetypes
+ * but what the world keeps. */
+void weft__archetypes_trim(weft_world *world);
 void weft__archetypes_fini(weft_world *world);
 
 /* The archetype of a handle that rows may be made of; NULL: there is none. Any thread, also while

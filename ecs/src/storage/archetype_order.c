@@ -3,16 +3,19 @@
  * playback: that in which they were made, unless a snapshot or a file says otherwise.
  *
  * An archetype's number is its place in the order; its id, which handles hold, never changes. An
- * archetype that the restored state does not know stays, with its id, but leaves the order. It
- * comes back, last, when its set of components is asked for again or its first chunk is made: as if
- * it were made then, so that a future does not depend on those that were taken back. Every way that
- * is kept to an archetype outside the order is forgotten, so that it is asked for. Owner only. */
+ * archetype that the restored state does not know, or that compaction found without rows, leaves
+ * the order, and stays, with its id, while something knows it. It comes back, last, when its set of
+ * components is asked for again or its first chunk is made: as if it were made then, so that a
+ * future does not depend on those that were taken back. Every way that is kept to an archetype
+ * outside the order is forgotten, so that it is asked for. Owner only. */
 #include "archetype_order.h"
 #include "component_index.h"
 #include "error.h"
 #include "world_state.h"
 
 #include <string.h>
+
+#define TRIM_FROM 64u /* archetypes without rows: queries pass over fewer without any cost */
 
 static bool list_grow(weft_world *world)
 {
@@ -99,7 +102,7 @@ weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_li
         result = weft__archetype_enter(world, list->items[i]);
     world->quick.from = NULL;
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
-        ways_forget(world->archetypes.by_id[i]);
+        if (world->archetypes.by_id[i] != NULL) ways_forget(world->archetypes.by_id[i]);
     world->archetypes.order_version++;
     world->front.structure_version++;
     return result;
@@ -114,11 +117,39 @@ weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out)
     if (out->items == NULL) return weft__error_memory(world, "the order of archetypes");
     out->count = count;
     if (count != 0) memcpy(out->items, world->archetypes.at, count * sizeof out->items[0]);
+    for (uint32_t i = 0; i < count; i++) out->items[i]->holders++;
     return WEFT_OK;
+}
+
+static bool is_empty(const weft__archetype *archetype)
+{
+    return archetype->entity_count == 0 && archetype->chunk_count == 0 &&
+           (archetype->flags & WEFT__IS_SPARSE) == 0;
+}
+
+bool weft__archetypes_leave(weft_world *world)
+{
+    uint32_t count = world->archetypes.count, kept = 0;
+    weft__archetype_list list;
+    for (uint32_t i = 0; i < count; i++) kept += is_empty(world->archetypes.at[i]) ? 0 : 1;
+    if (count - kept < TRIM_FROM || count - kept < count / 2) return false;
+    if (weft__archetypes_note(world, &list) != WEFT_OK) return false;
+    for (uint32_t i = 0, a = 0, b = kept; i < count; i++) {
+        weft__archetype *archetype = world->archetypes.at[i];
+        list.items[is_empty(archetype) ? b++ : a++] = archetype;
+    }
+    list.count = kept;
+    weft_result result = weft__archetypes_arrange(world, &list);
+    WEFT_ASSERT(result == WEFT_OK); /* they have been there */
+    (void)result;
+    list.count = count;
+    weft__archetype_list_free(world, &list);
+    return true;
 }
 
 void weft__archetype_list_free(weft_world *world, weft__archetype_list *list)
 {
+    for (uint32_t i = 0; i < list->count; i++) list->items[i]->holders--;
     if (list->items != NULL)
         weft__free(&world->memory, WEFT__MEMORY_METADATA, list->items, (size_t)list->count + 1,
                    sizeof list->items[0], 8);

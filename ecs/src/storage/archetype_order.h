@@ -7,7 +7,7 @@
 
 #include "archetype_state.h"
 
-/* Archetypes in an order. Owned by the snapshot that noted it. */
+/* Archetypes in an order, which holds them. Owned by the snapshot that noted it. */
 typedef struct weft__archetype_list {
     weft__archetype **items;
     uint32_t count;
@@ -23,6 +23,9 @@ weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out);
  * arranging what was the order before cannot fail then. O(length of the list) when nothing differs,
  * else O(archetypes, edges, component types and queries). */
 weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_list *list);
+/* Where most archetypes have no rows, and not few: takes these out of the order. False: nothing
+ * was done (too few, or no memory). */
+bool weft__archetypes_leave(weft_world *world);
 void weft__archetype_list_free(weft_world *world, weft__archetype_list *list);
 
 #endif

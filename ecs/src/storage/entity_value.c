@@ -21,7 +21,7 @@ weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity
 {
     uint32_t row;
     const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
-    return weft__archetype_handle(world, chunk == NULL ? 0 : chunk->archetype->id);
+    return weft__archetype_give(world, chunk == NULL ? NULL : chunk->archetype);
 }
 
 bool weft_entity_has(const weft_world *world, weft_entity entity, weft_component component)

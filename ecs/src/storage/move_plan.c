@@ -252,6 +252,23 @@ const weft__plan *weft__archetype_edge_make(weft_world *world, weft__archetype *
     return plan;
 }
 
+void weft__plans_forget(weft_world *world, weft__archetype *from)
+{
+    for (uint32_t i = 0; i <= from->plan_mask; i++)
+        for (weft__plan **link = &from->plans[i], *plan; (plan = *link) != NULL;) {
+            if (from->id != 0 && plan->to->id != 0) { /* in this order: `to` may be freed */
+                link = &plan->next;
+                continue;
+            }
+            *link = plan->next;
+            from->plan_count--;
+            at_add_rlx(&world->moved.x_rows, plan->rows_moved); /* relaxed, both: statistics */
+            at_add_rlx(&world->moved.x_bytes, plan->rows_moved * plan->copy_bytes);
+            weft__free(&world->memory, WEFT__MEMORY_METADATA, plan, 1, plan_bytes(plan),
+                       _Alignof(weft__plan));
+        }
+}
+
 void weft__plans_fini(weft_world *world, weft__archetype *archetype)
 {
     for (uint32_t i = 0; i <= archetype->plan_mask; i++)

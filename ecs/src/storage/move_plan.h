@@ -18,6 +18,8 @@ static inline const weft__plan *weft__archetype_edge(weft_world *world, weft__ar
 }
 /* Plan between any two archetypes, cached. NULL: error set. */
 const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, weft__archetype *to);
+/* Ends the plans to archetypes that end, which have id 0, or all of one that ends itself. */
+void weft__plans_forget(weft_world *world, weft__archetype *from);
 void weft__plans_fini(weft_world *world, weft__archetype *archetype);
 
 #endif

@@ -20,7 +20,7 @@ weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
-    weft_entity_place place = {.archetype = weft__archetype_handle(world, chunk->archetype->id),
+    weft_entity_place place = {.archetype = weft__archetype_give(world, chunk->archetype),
                                .chunk = chunk->list_index,
                                .row = row,
                                .chunk_rows = chunk->count,
@@ -32,7 +32,7 @@ weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
 weft_archetype weft_archetype_at(const weft_world *world, uint32_t index)
 {
     bool is_there = world != NULL && index < world->archetypes.count;
-    return is_there ? weft__archetype_handle(world, world->archetypes.at[index]->id)
+    return is_there ? weft__archetype_give(world, world->archetypes.at[index])
                     : (weft_archetype){0};
 }
 

@@ -267,6 +267,7 @@ static void references_visit(const weft_world *world, weft__shared_visit_fn visi
     }
     for (uint32_t a = 0; a < world->archetypes.id_count; a++) {
         const weft__archetype *archetype = world->archetypes.by_id[a];
+        if (archetype == NULL) continue;
         for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
             for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next)
                 for (uint32_t s = 0; s < archetype->shared_count; s++)
@@ -438,7 +439,9 @@ weft_result weft_world_validate(weft_world *world)
         return WEFT_CORRUPT;
     }
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
-        if (!archetype_check(world, world->archetypes.by_id[i])) return WEFT_CORRUPT;
+        if (world->archetypes.by_id[i] != NULL &&
+            !archetype_check(world, world->archetypes.by_id[i]))
+            return WEFT_CORRUPT;
     bool is_right = shared_types_check(world) && shared_check(world) && totals_check(world) &&
                     units_check(world) && tables_check(world);
     return is_right ? WEFT_OK : WEFT_CORRUPT;

@@ -182,6 +182,7 @@ static void storage_fini(weft_world *world)
     weft__given_values_free(world);
     weft__small_fini(&world->small, &world->memory);
     weft__lines_fini(&world->lines, &world->memory);
+    weft__lines_fini(&world->archetype_lines, &world->memory);
     weft__parts_fini(&world->parts, &world->memory);
     weft__units_fini(&world->units);
     weft__directory_fini(&world->directory);
@@ -327,7 +328,7 @@ static void stats_moves(const weft_world *world, weft_world_stats *out)
     out->bytes_moved = at_load_rlx(&world->moved.x_bytes); /* relaxed: a statistic */
     out->rows_moved = at_load_rlx(&world->moved.x_rows);   /* relaxed: a statistic */
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
-        stats_plans(world->archetypes.by_id[i], out);
+        if (world->archetypes.by_id[i] != NULL) stats_plans(world->archetypes.by_id[i], out);
 }
 
 static void stats_counts(const weft_world *world, weft_world_stats *out)
