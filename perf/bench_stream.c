@@ -91,6 +91,7 @@ static bool bed_open(weft_bench *bench, streaming *s, uint32_t sections, uint32_
 
 static void bed_close(streaming *s)
 {
+    weft_stream_close(s->stream);
     weft_world_destroy(s->world);
     unlink(s->path);
 }

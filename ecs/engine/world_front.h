@@ -162,6 +162,15 @@ typedef struct weft__host {
     bool owns_pool;
 } weft__host;
 
+/* What has to end before the world, in numbers that are living. */
+typedef enum weft__holder {
+    WEFT__HOLDER_SNAPSHOTS,
+    WEFT__HOLDER_RECORDERS,
+    WEFT__HOLDER_GATHERS,
+    WEFT__HOLDER_STREAMS,
+    WEFT__HOLDER_COUNT
+} weft__holder;
+
 /* Owned by its world, whose first member it is; changed by the owner of the world. Always:
  *   number in 1..2^31 - 1; version != 0 between passes; frame == WEFT__FRAME_NONE between steps
  *   busy == 0  <=>  structure may change */
@@ -182,8 +191,9 @@ typedef struct weft__world_front {
     uint64_t structure_version;    /* +1 on every change of a row count, chunk list or tuple */
     weft__host host;               /* host.h */
     weft__clock clock;
-    uint64_t moments;                /* given out so far: weft_world_moment */
-    weft__pin pins[WEFT__PIN_COUNT]; /* changed by those that they are of */
+    uint64_t moments;                     /* given out so far: weft_world_moment */
+    weft__pin pins[WEFT__PIN_COUNT];      /* changed by those that they are of */
+    uint32_t holders[WEFT__HOLDER_COUNT]; /* changed by the owner */
     weft__world_watch watch;
     weft__extension extensions[WEFT__EXTENSION_COUNT];
     weft__kept_run *runs; /* [run_count] loaded, for systems and groups that are not there yet */

@@ -69,7 +69,9 @@ static inline stage stage_make(uint32_t workers)
 
 static inline void stage_end(stage *s)
 {
+    weft_stream *open;
     unlink(s->path);
+    while (weft_stream_list(s->world, &open, 1) != 0) weft_stream_close(open);
     CHECK_OK(weft_world_destroy(s->world));
 }
 

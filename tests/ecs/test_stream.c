@@ -572,7 +572,7 @@ PLAIN_TEST(saves_and_snapshots_wait_for_what_is_under_way)
     stage_end(&from);
 }
 
-PLAIN_TEST(a_world_may_end_while_sections_are_read)
+PLAIN_TEST(a_stream_holds_the_world_and_may_be_closed_while_sections_are_read)
 {
     stage from = file_make();
     for (int round = 0; round < 8; round++) {
@@ -581,6 +581,8 @@ PLAIN_TEST(a_world_may_end_while_sections_are_read)
         CHECK_OK(weft_stream_load(stream, 1, 0));
         CHECK_OK(weft_stream_load(stream, 2, 0));
         for (int step = 0; step < round; step++) CHECK_OK(weft_stream_step(to.world, 1));
+        CHECK_RESULT(weft_world_destroy(to.world), WEFT_BUSY);
+        CHECK(strstr(weft_world_error(to.world)->text, "streams: 1 (weft_stream_close)") != NULL);
         stage_end(&to);
     }
     stage_end(&from);

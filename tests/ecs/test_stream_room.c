@@ -77,6 +77,7 @@ PLAIN_TEST(the_owner_maps_nothing_while_threads_read)
     CHECK_U64(stats.rows_loaded, (uint64_t)SECTIONS * ROWS);
     CHECK_OK(weft_world_validate(world));
     os.world = NULL;
+    weft_stream_close(stream);
     CHECK_OK(weft_world_destroy(world));
     unlink(path);
 }

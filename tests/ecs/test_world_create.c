@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* test_world_create.c: the creation of a world while memory is refused, and what its pool gets. */
+/* test_world_create.c: the creation of a world while memory is refused; what its pool gets; what
+ * holds it at its end. */
 #include "memory_fault.h"
 #include "plain.h"
 
 #include <pthread.h>
 #include <weft/ecs.h>
+
+#include <string.h>
 
 /* A world as made with the k-th allocation refused; false when there is none. */
 static bool is_made_whole(uint64_t k)
@@ -61,4 +64,58 @@ PLAIN_TEST(threads_of_a_world_get_the_stack_that_is_asked_for)
     CHECK_OK(weft_job_wait(owner, handle, NULL)); /* background jobs are left to worker 1 */
     CHECK_U64(bytes, 1 << 20);
     CHECK_OK(weft_world_destroy(world));
+}
+
+static void check_held(weft_world *world, const char *text)
+{
+    CHECK_RESULT(weft_world_destroy(world), WEFT_BUSY);
+    CHECK(strstr(weft_world_error(world)->text, text) != NULL);
+    CHECK_OK(weft_world_validate(world)); /* it lives on */
+}
+
+PLAIN_TEST(a_world_waits_for_what_lives_on_it_and_names_it)
+{
+    weft_world *world;
+    weft_snapshot *snapshots[2];
+    weft_recorder *recorder;
+    weft_gather gather;
+    weft_world_hook hook = {.holds = "table (table_free)"};
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    weft_component a = weft_component_create_plain(world, "a", 4, 4, 0);
+    CHECK(weft_entity_create(world, WEFT_ARCHETYPE(world, a)).version != 0);
+    weft_query query = weft_query_create(world, &(weft_query_desc){.terms = {{a}}});
+    for (int i = 0; i < 2; i++) CHECK_OK(weft_snapshot_take(world, NULL, &snapshots[i]));
+    CHECK_OK(weft_recorder_create(world, &recorder));
+    CHECK_OK(weft_world_hook_add(world, &hook));
+    check_held(world, "world: snapshots: 2 (weft_snapshot_destroy), recorders: 1 "
+                      "(weft_recorder_destroy), table (table_free)");
+    weft_snapshot_destroy(snapshots[0]);
+    weft_recorder_destroy(recorder);
+    CHECK_OK(weft_world_hook_remove(world, &hook));
+    check_held(world, "world: snapshots: 1 (weft_snapshot_destroy)");
+    weft_snapshot_destroy(snapshots[1]);
+    CHECK_OK(weft_gather_begin(world, query, &(weft_gather_desc){.component = a}, &gather));
+    CHECK_RESULT(weft_world_destroy(world), WEFT_BUSY);
+    CHECK(strstr(weft_world_error(world)->text, "world: gathers: 1 (weft_gather_end)") != NULL);
+    CHECK_OK(weft_gather_end(&gather));
+    CHECK_OK(weft_world_destroy(world));
+}
+
+PLAIN_TEST(the_pool_of_a_world_waits_for_the_world)
+{
+    weft_world *world;
+    for (uint32_t workers = 1; workers <= 2; workers++) {
+        CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers, .name = "own"}, &world));
+        weft_job_pool *pool = weft_world_pool(world);
+        CHECK_RESULT(weft_job_pool_destroy(pool), WEFT_BUSY);
+        CHECK(strstr(weft_job_pool_error(pool), "destroy it first: 'own'") != NULL);
+        weft_world *guest;
+        CHECK_OK(weft_world_create(&(weft_world_desc){.pool = pool, .name = "guest"}, &guest));
+        CHECK_RESULT(weft_world_destroy(world), WEFT_BUSY);
+        CHECK(strstr(weft_world_error(world)->text, "'guest'") != NULL);
+        CHECK(strstr(weft_world_error(world)->text, "'own'") == NULL);
+        CHECK_RESULT(weft_job_pool_destroy(pool), WEFT_BUSY);
+        CHECK_OK(weft_world_destroy(guest));
+        CHECK_OK(weft_world_destroy(world));
+    }
 }

@@ -405,6 +405,7 @@ int main(int argc, char **argv)
     CHECK_OK(weft_world_validate(world));
     weft_inspect_stop(inspect);
     weft_live_stop(guests.live);
+    weft_stream_close(guests.stream);
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));
     CHECK_OK(weft_job_pool_destroy(pool));

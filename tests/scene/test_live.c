@@ -64,6 +64,10 @@ static void begin(stage *s, const char *text, weft_live_policy policy)
 
 static void end(stage *s)
 {
+    if (s->live != NULL) {
+        CHECK_RESULT(weft_world_destroy(s->world), WEFT_BUSY);
+        CHECK(strstr(weft_world_error(s->world)->text, "live link (weft_live_stop)") != NULL);
+    }
     weft_live_stop(s->live);
     CHECK_OK(weft_world_validate(s->world));
     CHECK_OK(weft_world_destroy(s->world));

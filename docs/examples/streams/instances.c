@@ -45,7 +45,7 @@ int main(void)
     register_types(world);
     static Brick places[] = {{100, 0}, {200, 0}, {300, 0}};
     for (int i = 0; i < 3; i++) {
-        weft_stream *house;
+        weft_stream *house; /* found again by weft_stream_list */
         const weft_stream_desc desc = {.filled = move, .user = &places[i]};
         if (weft_stream_open(world, "house.wss", &desc, &house) != WEFT_OK) return 1;
         weft_stream_load(house, 1, 0);
@@ -60,6 +60,8 @@ int main(void)
         for (uint32_t i = 0; i < weft_slice_count(&c.slice); i++) near[(int)b[i].x / 100]++;
     }
     for (int i = 1; i < 4; i++) printf("at %d: %d bricks\n", 100 * i, near[i]);
+    weft_stream *house;
+    while (weft_stream_list(world, &house, 1) != 0) weft_stream_close(house);
     weft_world_destroy(world);
     remove("house.wss");
 }

@@ -39,7 +39,8 @@ WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *
  * requested again; after a change of the order the next step compiles the schedule.
  *
  * Errors: INVALID_ARGUMENT, WRONG_PHASE (also while a recorder has rows of
- * weft_recorder_create_rows_unordered that were not played), UNSUPPORTED (since it was taken
+ * weft_recorder_create_rows_unordered that were not played), LIMIT (megachunk_limit: no memory for
+ * chunks that are made again; destroy entities, or allow more), UNSUPPORTED (since it was taken
  * sections of streams came or left, or a shard stepped), OUT_OF_MEMORY, with the world as it
  * was. A thread that asks for such rows meanwhile waits. Cost: O(metadata + bytes of the slices
  * that differ); in chunks where rows came, went or moved handles are compared, too. A slice

@@ -123,12 +123,15 @@ typedef struct weft_world_desc {
 WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world **out);
 
 /* Destroys the world and everything in it, with destruct hooks; joins its own pool. NULL is
- * ignored. Threads: owner, outside of jobs of its own pool. Errors (nothing is destroyed):
- * WRONG_PHASE while the world steps or is iterated, in its hooks, or inside a job of its own
- * pool; BUSY (its own pool has pending jobs, guests or other worlds: the text says which). */
+ * ignored. Threads: owner, outside of jobs of its own pool. Errors, and then the world lives on
+ * as it was, and weft_world_error has the text: WRONG_PHASE while the world steps or is
+ * iterated, in its hooks, or inside a job of its own pool; BUSY: snapshots, recorders, gathers,
+ * streams, live links, scenes or shards are on it, or its own pool has pending jobs, guests or
+ * other worlds. The text names them and the calls that end them. */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
-/* The pool of the world; the world owns it unless it was lent. Threads: any. */
+/* The pool of the world, which owns it unless it was lent: weft_job_pool_destroy is BUSY then.
+ * Threads: any. */
 WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 
 /* The blob store of the world (<weft/blob.h>), created on first use with the world's memory hook
@@ -179,6 +182,10 @@ typedef struct weft_world_hook {
     /* Writes figures as members of a JSON object, without braces, and returns their length like
      * snprintf. Called between steps and in hooks, by the thread of the world. NULL: nothing. */
     size_t (*tell)(char *text, size_t capacity, void *user);
+    /* What has to end before the world, and the call that ends it: "live link (weft_live_stop)".
+     * While the hook is there weft_world_destroy is BUSY and says so. NULL: it ends with the
+     * world. */
+    const char *holds;
     struct weft_world_hook *next; /* private */
 } weft_world_hook;
 

@@ -288,7 +288,9 @@ static void unlist(weft_snapshot *snapshot)
     weft__timelines *timelines = snapshot->world->front.extensions[WEFT__EXTENSION_SNAPSHOTS].data;
     weft_snapshot **link = &timelines->snapshots;
     while (*link != NULL && *link != snapshot) link = &(*link)->next;
-    if (*link == snapshot) *link = snapshot->next;
+    if (*link != snapshot) return; /* it was not handed out */
+    *link = snapshot->next;
+    snapshot->world->front.holders[WEFT__HOLDER_SNAPSHOTS]--;
 }
 
 static bool copy_world(taking *t)
@@ -360,6 +362,7 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     snapshot->version = world->front.version;
     snapshot->next = timelines->snapshots;
     timelines->snapshots = snapshot;
+    world->front.holders[WEFT__HOLDER_SNAPSHOTS]++;
     *out = snapshot;
     return WEFT_OK;
 }

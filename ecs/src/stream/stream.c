@@ -29,35 +29,13 @@ static void stream_free(weft_stream *stream)
     weft__stream_free(world, stream, 1, sizeof *stream);
 }
 
-/* What threads have ends; what is in the world ends with it. */
-static void jobs_end(weft__streams *streams)
-{
-    for (weft_stream *stream = streams->first; stream != NULL; stream = stream->next)
-        for (uint32_t i = 0; i < stream->front.header.section_count; i++) {
-            weft__stream_section *s = &stream->sections[i];
-            weft__crew_job *job = s->load != NULL    ? &s->load->job
-                                  : s->leave != NULL ? &s->leave->job
-                                                     : NULL;
-            if (job == NULL) continue;
-            at_store_rlx(&job->x_cancelled, s->load != NULL); /* relaxed: a hint */
-            weft__crew_await(&streams->crew, job);
-            if (s->load != NULL) weft__load_end(s->load);
-            if (s->leave != NULL) weft__leave_end(s->leave);
-            s->load = NULL;
-        }
-}
-
+/* No stream is open: each holds the world. */
 static void streams_destroy(void *data)
 {
     weft__streams *streams = data;
     weft_world *world = streams->world;
-    jobs_end(streams);
     weft__room_end(streams);
     if (streams->has_crew) weft__crew_fini(&streams->crew);
-    for (weft_stream *stream = streams->first, *next; stream != NULL; stream = next) {
-        next = stream->next;
-        stream_free(stream);
-    }
     weft__stream_free(world, streams, 1, sizeof *streams);
 }
 
@@ -195,6 +173,7 @@ weft_result weft_stream_open(weft_world *world, const char *path, const weft_str
     while (*end != NULL) end = &(*end)->next;
     *end = stream;
     *out = stream;
+    world->front.holders[WEFT__HOLDER_STREAMS]++;
     return WEFT_OK;
 }
 
@@ -223,6 +202,7 @@ void weft_stream_close(weft_stream *stream)
     weft_stream **link = &streams->first;
     while (*link != stream) link = &(*link)->next;
     *link = stream->next;
+    stream->world->front.holders[WEFT__HOLDER_STREAMS]--;
     stream_free(stream);
 }
 

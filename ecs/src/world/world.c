@@ -131,6 +131,8 @@ static weft_result pool_obtain(weft_world *world)
                               .stack_bytes = world->desc.stack_bytes},
         &world->front.host.pool);
     world->front.host.owner = weft_job_pool_owner(world->front.host.pool);
+    if (result == WEFT_OK)
+        weft__pool_add_user(world->front.host.pool, &world->front.host.tenancy, world->desc.name);
     return result;
 }
 
@@ -214,18 +216,47 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
     return WEFT_OK;
 }
 
-/* Asked before anything is destroyed. The owner of the world has its pool, but no job has it: there
- * the world's error belongs to another thread. */
+/* Asked before anything is destroyed, outside of jobs: the owner of the world has its pool. */
 static weft_result pool_check_end(weft_world *world)
 {
-    if (weft__pool_is_in_job(world->front.host.pool)) return WEFT_WRONG_PHASE;
-    uintptr_t owner = weft__pool_take_over(world->front.host.pool, weft__thread_self());
-    weft_result result = weft__pool_check_end(world->front.host.pool);
+    weft__host *host = &world->front.host;
+    uintptr_t owner = weft__pool_take_over(host->pool, weft__thread_self());
+    weft__pool_remove_user(host->pool, &host->tenancy);
+    weft_result result = weft__pool_check_end(host->pool);
     if (result == WEFT_OK) return WEFT_OK;
-    weft__pool_take_over(world->front.host.pool, owner);
+    weft__pool_add_user(host->pool, &host->tenancy, world->desc.name);
+    weft__pool_take_over(host->pool, owner);
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_world_destroy: its own job pool would end with it, but %s",
                        weft_job_pool_error(world->front.host.pool));
+}
+
+static void list_add(char *list, size_t room, const char *item)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, room - used, "%s%s", used == 0 ? "" : ", ", item);
+}
+
+/* What lives on the world and has to end before it. */
+static weft_result holders_check(const weft_world *world)
+{
+    static const char *const words[WEFT__HOLDER_COUNT][2] = {
+        {"snapshots", "weft_snapshot_destroy"},
+        {"recorders", "weft_recorder_destroy"},
+        {"gathers", "weft_gather_end"},
+        {"streams", "weft_stream_close"},
+    };
+    char list[sizeof world->error->text - 100] = "", item[64];
+    for (uint32_t i = 0; i < WEFT__HOLDER_COUNT; i++) {
+        uint32_t count = world->front.holders[i];
+        snprintf(item, sizeof item, "%s: %u (%s)", words[i][0], count, words[i][1]);
+        if (count != 0) list_add(list, sizeof list, item);
+    }
+    for (const weft_world_hook *hook = world->front.hooks; hook != NULL; hook = hook->next)
+        if (hook->holds != NULL) list_add(list, sizeof list, hook->holds);
+    if (list[0] == '\0') return WEFT_OK;
+    return weft__error(world, WEFT_BUSY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "weft_world_destroy: end first what lives on the world: %s", list);
 }
 
 weft_component weft_component_prefab(const weft_world *world)
@@ -246,7 +277,14 @@ weft_component weft_component_linked_group(const weft_world *world)
 weft_result weft_world_destroy(weft_world *world)
 {
     if (world == NULL) return WEFT_OK;
-    weft_result result = weft__outside_hooks(world, "weft_world_destroy");
+    /* gathers alone are no phase: the text counts them among the others */
+    bool only_gathers = world->front.holders[WEFT__HOLDER_GATHERS] != 0 &&
+                        (world->front.busy & ~(uint32_t)WEFT__BUSY_GATHERS) == 0;
+    weft_result result = only_gathers ? WEFT_OK : weft__outside_hooks(world, "weft_world_destroy");
+    if (result != WEFT_OK) return result;
+    /* in a job the error of the world belongs to another thread */
+    bool is_in_job = world->front.host.owns_pool && weft__pool_is_in_job(world->front.host.pool);
+    result = is_in_job ? WEFT_WRONG_PHASE : holders_check(world);
     if (result == WEFT_OK && world->front.host.owns_pool) result = pool_check_end(world);
     if (result != WEFT_OK) return result;
     world->front.is_told = true;
@@ -260,7 +298,7 @@ weft_result weft_world_destroy(weft_world *world)
     weft__free(&world->memory, WEFT__MEMORY_OTHER, world->front.runs, world->front.run_capacity,
                sizeof *world->front.runs, 8);
     if (world->front.host.owns_pool)
-        weft_job_pool_destroy(world->front.host.pool);
+        weft_job_pool_destroy(world->front.host.pool); /* pool_check_end took the world off it */
     else
         weft__pool_remove_user(world->front.host.pool, &world->front.host.tenancy);
     storage_fini(world);

@@ -209,7 +209,8 @@ class system_builder : public terms_of<system_builder>
 
 /* ---- worlds ---- */
 
-/* The state of a world at one time; ends with the variable. */
+/* The state of a world at one time; ends with the variable, which is declared after that of the
+ * world: the world stays, undestroyed, while a snapshot of it lives. */
 using snapshot = std::unique_ptr<weft_snapshot, void (*)(weft_snapshot *)>;
 
 /* Owns a world (or borrows one), and the functions of the systems made through it: of a borrowed

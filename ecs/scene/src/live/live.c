@@ -87,7 +87,9 @@ static weft_result begin(weft_live *live, weft_world *world, const weft_live_des
     live->last = &live->first;
     live->watch = live->quit = -1;
     pthread_mutex_init(&live->lock, NULL);
-    weft_result result = paths_copy(live, desc);
+    live->hook.holds = "live link (weft_live_stop)";
+    weft_result result = weft_world_hook_add(world, &live->hook);
+    if (result == WEFT_OK) result = paths_copy(live, desc);
     if (result == WEFT_OK) result = types_list(live);
     if (result != WEFT_OK) return result;
     live->schema = weft__live_world_make(live);
@@ -152,6 +154,7 @@ void weft_live_stop(weft_live *live)
 {
     if (live == NULL) return;
     weft__memory *memory = &live->memory;
+    (void)weft_world_hook_remove(live->world, &live->hook);
     weft__live_list_remove(live);
     weft__live_watch_stop(live);
     sets_free(live);

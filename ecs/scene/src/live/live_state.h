@@ -136,6 +136,7 @@ struct weft_live {
     WEFT__LIST(weft__live_edit) edits;
     WEFT__LIST(char) scratch;                  /* for weft__live_read of the followed world */
     weft_live_report report;                   /* of the call that runs */
+    weft_world_hook hook;                      /* holds the world */
     uint64_t moment;                           /* of the world: what was applied is there */
     char conflicts[WEFT__CONFLICTS_KEPT][192]; /* the last ones: a ring */
     uint64_t conflict_count;                   /* since the start */

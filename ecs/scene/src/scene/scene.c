@@ -79,7 +79,8 @@ static weft_result begin(weft_scene *scene, weft_world *world, const weft_scene_
     if (scene->workers == NULL) return WEFT_OUT_OF_MEMORY;
     weft__tree_init(&scene->tree, &scene->memory, &scene->files, scene->desc.object_limit);
     scene->removed.memory = &scene->memory;
-    return WEFT_OK;
+    scene->hook.holds = "scene (weft_scene_destroy)";
+    return weft_world_hook_add(world, &scene->hook);
 }
 
 weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, weft_scene **out)
@@ -120,6 +121,7 @@ void weft_scene_destroy(weft_scene *scene)
 {
     if (scene == NULL) return;
     weft__memory *memory = &scene->memory;
+    (void)weft_world_hook_remove(scene->schema.world, &scene->hook);
     free_records(scene);
     weft__tree_free(&scene->tree);
     weft__files_free(&scene->files);

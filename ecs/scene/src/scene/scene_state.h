@@ -20,6 +20,7 @@ struct weft_scene {
     weft__schema schema;
     weft__files files;
     weft_blob_store *blobs;
+    weft_world_hook hook;  /* holds the schema's world */
     weft__tree tree;       /* of the last bake that ended */
     uint32_t record_count; /* of its nodes */
     /* The last bake left all nodes where they were, and what it changed is simple, and was. */

@@ -198,7 +198,8 @@ weft_result weft__figures_init(weft_shard *shard)
     f->before = calloc(words, sizeof *f->before);
     if (f->now == NULL || f->before == NULL) return weft__ranks_no_memory();
     take_host(f->host);
-    f->hook = (weft_world_hook){.user = shard, .name = "shards", .tell = tell};
+    f->hook = (weft_world_hook){
+        .user = shard, .name = "shards", .tell = tell, .holds = "shard (weft_shard_destroy)"};
     return weft_world_hook_add(shard->world, &f->hook);
 }
 
