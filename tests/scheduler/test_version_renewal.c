@@ -437,3 +437,15 @@ PLAIN_TEST(a_creation_counts_where_the_number_of_the_last_one_comes_again)
     CHECK_U64(weft_query_count(s.world, query), 5);
     CHECK_OK(weft_world_destroy(s.world));
 }
+
+PLAIN_TEST(archetypes_that_ended_are_passed_over)
+{
+    spot s = spot_begin(1);
+    weft_component tag = weft_component_create_plain(s.world, "tag", 0, 1, 0);
+    CHECK_OK(weft_entity_add(s.world, s.entity, tag));
+    CHECK_OK(weft_entity_remove(s.world, s.entity, tag));
+    (void)weft_world_compact(s.world, UINT64_MAX);
+    long_wait(s.world);
+    CHECK(weft__front(s.world)->renewals != 0);
+    CHECK_OK(weft_world_destroy(s.world));
+}

@@ -107,7 +107,8 @@ static void renew_stamps(const weft__renewal *r)
         if (world->spares.ring[i] != NULL) renew_chunk(r, world->spares.ring[i]);
     for (uint32_t i = 0; i < world->archetypes.id_count; i++) {
         weft__archetype *archetype = world->archetypes.by_id[i];
-        archetype->order_version = weft__renewed(r, archetype->order_version);
+        if (archetype != NULL)
+            archetype->order_version = weft__renewed(r, archetype->order_version);
     }
     world->quick.run_rows = 0;
 }
