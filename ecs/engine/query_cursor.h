@@ -62,11 +62,11 @@ bool weft__source_next(weft__source *source);
 
 /* A loop of the owner, or of a system over a query that it declares. Owner: its pool, for ever; the
  * thread of the pool. */
-typedef struct weft__loop {
-    uint64_t ticket;              /* +1 when it begins and when it ends: odd while it is open */
-    struct weft__loop *next_free; /* while it is not in use */
-    struct weft__loop *next;      /* all of the pool */
-    struct weft__loops *pool;
+typedef struct weft__query_loop {
+    uint64_t ticket; /* +1 when it begins and when it ends: odd while it is open */
+    struct weft__query_loop *next_free; /* while it is not in use */
+    struct weft__query_loop *next;      /* all of the pool */
+    struct weft__query_loops *pool;
     weft_slice_context context;
     void *watch;   /* checked builds: owner_loop.c; NULL: unwatched */
     bool is_plain; /* no filter, no mask: cursors count views, and `source` does not count */
@@ -75,17 +75,17 @@ typedef struct weft__loop {
     uint32_t owned_count;
     void *columns[WEFT_INLINE_TERMS];
     weft__source source;
-} weft__loop;
+} weft__query_loop;
 
 /* Begins a loop over a query whose lists are current, and points the cursor to it; slice.worker and
  * slice.dt are the caller's. False: no memory, nothing was done. */
-bool weft__loop_begin(weft__loops *pool, weft_cursor *cursor, const weft_slice_context *context,
-                      const weft__filter *filter);
+bool weft__loop_begin(weft__query_loops *pool, weft_cursor *cursor,
+                      const weft_slice_context *context, const weft__filter *filter);
 /* How many loops are open. */
-uint32_t weft__loops_open(const weft__loops *pool);
+uint32_t weft__loops_open(const weft__query_loops *pool);
 /* Ends the loops that were left without weft_query_end. */
-void weft__loops_end(weft__loops *pool);
-void weft__loops_free(weft__loops *pool);
+void weft__loops_end(weft__query_loops *pool);
+void weft__loops_free(weft__query_loops *pool);
 
 /* ---- columns, for callers that cut runs by themselves ---- */
 

@@ -20,11 +20,11 @@ typedef struct weft__query_handle weft__query_handle;
 
 /* The loops (query_cursor.h) of one thread, in use or not. Owner: weft__queries,
  * or a worker of the scheduler; the thread of the pool. */
-typedef struct weft__loops {
-    struct weft__loop *free; /* by next_free */
-    struct weft__loop *all;  /* by next */
-    weft__memory *memory;    /* constant */
-} weft__loops;
+typedef struct weft__query_loops {
+    struct weft__query_loop *free; /* by next_free */
+    struct weft__query_loop *all;  /* by next */
+    weft__memory *memory;          /* constant */
+} weft__query_loops;
 
 /* A list of queries; grows only. Owner: weft__queries. count <= capacity. */
 typedef struct weft__query_list {
@@ -50,12 +50,12 @@ typedef struct weft__queries {
     weft__query_handle **handles; /* [handle index]; [0] is NULL */
     uint32_t handle_end;          /* indices below were used */
     uint32_t handle_capacity;
-    uint32_t free_handle;   /* head of the list of free handles, 0 = none */
-    uint32_t handle_count;  /* alive */
-    uint32_t retired_count; /* indices whose handles are used up: none ever comes back */
-    uint64_t match_version; /* +1 whenever a query gains a match */
-    weft__loops loops;      /* of the owner */
-    void *gathers;          /* open ones (gather.c); owner */
+    uint32_t free_handle;    /* head of the list of free handles, 0 = none */
+    uint32_t handle_count;   /* alive */
+    uint32_t retired_count;  /* indices whose handles are used up: none ever comes back */
+    uint64_t match_version;  /* +1 whenever a query gains a match */
+    weft__query_loops loops; /* of the owner */
+    void *gathers;           /* open ones (gather.c); owner */
 } weft__queries;
 
 /* Room for one more query. */

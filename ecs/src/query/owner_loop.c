@@ -55,13 +55,13 @@ static weft__owner_loops *loops_of(weft_world *world)
 
 static const weft_slice_context *context_of(const weft_cursor *cursor)
 {
-    return &((const weft__loop *)cursor->loop)->context;
+    return &((const weft__query_loop *)cursor->loop)->context;
 }
 
 /* NULL: it is not watched, or has ended. */
 static watched *watched_of(const weft_cursor *cursor)
 {
-    const weft__loop *loop = cursor->loop;
+    const weft__query_loop *loop = cursor->loop;
     return loop == NULL || loop->ticket != cursor->ticket ? NULL : loop->watch;
 }
 
@@ -239,7 +239,7 @@ static size_t watched_bytes(uint32_t term_count)
     return sizeof(watched) + term_count * sizeof(uint32_t);
 }
 
-void weft__owner_loop_open(weft__loop *loop)
+void weft__owner_loop_open(weft__query_loop *loop)
 {
     weft_world *world = loop->context.world;
     uint32_t term_count = ((const weft__query *)loop->context.query)->term_count;
@@ -311,7 +311,7 @@ void weft__owner_loop_close(weft_cursor *cursor)
     while (*link != ended) link = &(*link)->next;
     *link = ended->next;
     watched_free(world, ended);
-    ((weft__loop *)cursor->loop)->watch = NULL;
+    ((weft__query_loop *)cursor->loop)->watch = NULL;
     for (uint32_t i = 0; i < SHADOWS && loops->open == NULL; i++) loops->shadows[i].chunk = NULL;
 }
 

@@ -22,7 +22,7 @@
 #include "query_cursor.h"
 
 /* Notes a loop that begins. */
-void weft__owner_loop_open(weft__loop *loop);
+void weft__owner_loop_open(weft__query_loop *loop);
 /* The cursor has come to a slice. */
 void weft__owner_loop_enter(weft_cursor *cursor);
 /* It leaves the slice, if it is on one; `what`: the function that is called. */

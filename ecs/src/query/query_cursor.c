@@ -314,9 +314,9 @@ static inline weft__query_handle *find_iterable(weft_world *world, weft_query na
 #define LOOP_ALIGNMENT ((size_t)64)
 
 /* It is free for another: its copies have another ticket. */
-static void loop_end(weft__loop *loop)
+static void loop_end(weft__query_loop *loop)
 {
-    weft__loops *pool = loop->pool;
+    weft__query_loops *pool = loop->pool;
     if (__builtin_expect(loop->owned != NULL, 0)) {
         weft__free(pool->memory, WEFT__MEMORY_QUERIES, loop->owned, loop->owned_count,
                    sizeof(void *), WEFT__QUERY_ALIGNMENT);
@@ -327,9 +327,9 @@ static void loop_end(weft__loop *loop)
     pool->free = loop;
 }
 
-static __attribute__((noinline)) weft__loop *loop_make(weft__loops *pool)
+static __attribute__((noinline)) weft__query_loop *loop_make(weft__query_loops *pool)
 {
-    weft__loop *loop =
+    weft__query_loop *loop =
         weft__alloc_zeroed(pool->memory, WEFT__MEMORY_QUERIES, 1, sizeof *loop, LOOP_ALIGNMENT);
     if (loop == NULL) return NULL;
     loop->pool = pool;
@@ -339,7 +339,7 @@ static __attribute__((noinline)) weft__loop *loop_make(weft__loops *pool)
 }
 
 /* Columns of a query with many terms. False: no memory. */
-static __attribute__((noinline)) bool own_columns(weft__loop *loop, uint32_t term_count)
+static __attribute__((noinline)) bool own_columns(weft__query_loop *loop, uint32_t term_count)
 {
     loop->owned = weft__alloc(loop->pool->memory, WEFT__MEMORY_QUERIES, term_count, sizeof(void *),
                               WEFT__QUERY_ALIGNMENT);
@@ -349,7 +349,8 @@ static __attribute__((noinline)) bool own_columns(weft__loop *loop, uint32_t ter
 }
 
 /* What a loop with filters or masks needs; a plain one takes columns from the views. */
-static bool begin_source(weft__loop *loop, const weft__query *query, const weft__filter *filter)
+static bool begin_source(weft__query_loop *loop, const weft__query *query,
+                         const weft__filter *filter)
 {
     weft__source_init(&loop->source, &loop->context, filter, loop->columns);
     loop->is_begun = false;
@@ -360,10 +361,10 @@ static bool begin_source(weft__loop *loop, const weft__query *query, const weft_
 
 /* A loop of the pool for a query whose lists are current; the rest of its context is the caller's.
  * NULL: no memory. */
-static inline weft__loop *loop_begin(weft__loops *pool, const weft__query *query,
-                                     const weft__filter *filter)
+static inline weft__query_loop *loop_begin(weft__query_loops *pool, const weft__query *query,
+                                           const weft__filter *filter)
 {
-    weft__loop *loop = pool->free;
+    weft__query_loop *loop = pool->free;
     if (__builtin_expect(loop != NULL, 1))
         pool->free = loop->next_free;
     else if ((loop = loop_make(pool)) == NULL)
@@ -378,7 +379,7 @@ static inline weft__loop *loop_begin(weft__loops *pool, const weft__query *query
 
 /* The address of the cursor is not taken where it is returned: so it is built in the caller's
  * place, not copied. */
-static inline void show(weft_cursor *cursor, const weft__query *query, weft__loop *loop)
+static inline void show(weft_cursor *cursor, const weft__query *query, weft__query_loop *loop)
 {
     cursor->slice.term_count = query->term_count;
     cursor->slice.enabled = NULL;
@@ -393,10 +394,10 @@ static inline void show(weft_cursor *cursor, const weft__query *query, weft__loo
     cursor->ticket = loop->ticket;
 }
 
-bool weft__loop_begin(weft__loops *pool, weft_cursor *cursor, const weft_slice_context *context,
-                      const weft__filter *filter)
+bool weft__loop_begin(weft__query_loops *pool, weft_cursor *cursor,
+                      const weft_slice_context *context, const weft__filter *filter)
 {
-    weft__loop *loop = loop_begin(pool, context->query, filter);
+    weft__query_loop *loop = loop_begin(pool, context->query, filter);
     if (loop == NULL) return false;
     loop->context = *context;
     loop->source.since = context->since;
@@ -405,25 +406,25 @@ bool weft__loop_begin(weft__loops *pool, weft_cursor *cursor, const weft_slice_c
     return true;
 }
 
-uint32_t weft__loops_open(const weft__loops *pool)
+uint32_t weft__loops_open(const weft__query_loops *pool)
 {
     uint32_t open = 0;
-    for (const weft__loop *loop = pool->all; loop != NULL; loop = loop->next)
+    for (const weft__query_loop *loop = pool->all; loop != NULL; loop = loop->next)
         open += (uint32_t)(loop->ticket & 1);
     return open;
 }
 
-void weft__loops_end(weft__loops *pool)
+void weft__loops_end(weft__query_loops *pool)
 {
-    for (weft__loop *loop = pool->all; loop != NULL; loop = loop->next)
+    for (weft__query_loop *loop = pool->all; loop != NULL; loop = loop->next)
         if ((loop->ticket & 1) != 0) loop_end(loop);
 }
 
-void weft__loops_free(weft__loops *pool)
+void weft__loops_free(weft__query_loops *pool)
 {
     weft__loops_end(pool);
-    for (weft__loop *loop = pool->all; loop != NULL;) {
-        weft__loop *next = loop->next;
+    for (weft__query_loop *loop = pool->all; loop != NULL;) {
+        weft__query_loop *next = loop->next;
         weft__free(pool->memory, WEFT__MEMORY_QUERIES, loop, 1, sizeof *loop, LOOP_ALIGNMENT);
         loop = next;
     }
@@ -440,7 +441,7 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     weft__query_handle *handle = world == NULL ? NULL : find_iterable(world, name);
     if (handle == NULL) return cursor;
     const weft__query *query = handle->query;
-    weft__loop *loop = loop_begin(&world->front.queries->loops, query, &handle->filter);
+    weft__query_loop *loop = loop_begin(&world->front.queries->loops, query, &handle->filter);
     if (loop == NULL) {
         weft__error_memory(world, "a loop over a query");
         return cursor;
@@ -475,7 +476,8 @@ static_assert(offsetof(weft_slice, entities) == offsetof(weft_slice, columns) + 
               "a view is copied in pairs");
 
 /* The whole next chunk: a loop without filter and masks counts entries, not slices. */
-static inline void next_chunk(weft_cursor *cursor, const weft__loop *loop, const weft__view *view)
+static inline void next_chunk(weft_cursor *cursor, const weft__query_loop *loop,
+                              const weft__view *view)
 {
     char *slice = (char *)&cursor->slice;
     const char *from = (const char *)view;
@@ -491,7 +493,7 @@ static inline void next_chunk(weft_cursor *cursor, const weft__loop *loop, const
 }
 
 /* The next run from where the cursor is: another copy may have been elsewhere. */
-static bool next_position(weft__loop *loop, weft_cursor *cursor)
+static bool next_position(weft__query_loop *loop, weft_cursor *cursor)
 {
     weft__source *source = &loop->source;
     if (!loop->is_begun || source->position != cursor->position)
@@ -505,7 +507,7 @@ static bool next_position(weft__loop *loop, weft_cursor *cursor)
 /* Every other case; apart, so that the plain one saves no registers. */
 static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
 {
-    weft__loop *loop = cursor->loop;
+    weft__query_loop *loop = cursor->loop;
     if (loop == NULL || loop->ticket != cursor->ticket) return false;
     if (!loop->is_plain && next_position(loop, cursor)) {
         if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
@@ -519,7 +521,7 @@ bool weft_query_next(weft_cursor *cursor)
 {
     if (WEFT_IS_CHECKED) weft__owner_loop_leave(cursor, "weft_query_next");
     const weft__view *view = cursor->view;
-    const weft__loop *loop = cursor->loop;
+    const weft__query_loop *loop = cursor->loop;
     if (__builtin_expect(view == cursor->view_end, 0) ||
         __builtin_expect(loop->ticket != cursor->ticket, 0))
         return next_otherwise(cursor);
@@ -531,7 +533,7 @@ bool weft_query_next(weft_cursor *cursor)
 
 void weft_query_end(weft_cursor *cursor)
 {
-    weft__loop *loop = cursor == NULL ? NULL : cursor->loop;
+    weft__query_loop *loop = cursor == NULL ? NULL : cursor->loop;
     if (loop == NULL || loop->ticket != cursor->ticket) return;
     weft_world *world = loop->context.world;
     bool is_owners = loop->pool == &world->front.queries->loops;

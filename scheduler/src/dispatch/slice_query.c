@@ -200,7 +200,7 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
                                         .query = handle->query,
                                         .stamp = own->stamp,
                                         .since = own->since};
-    weft__loops *loops = &system->scheduler->workers[slice->worker].loops;
+    weft__query_loops *loops = &system->scheduler->workers[slice->worker].loops;
     if (!weft__loop_begin(loops, &cursor, &context, &handle->filter)) {
         note_starved(slice, system);
         return cursor;

@@ -221,7 +221,7 @@ typedef struct weft__worker {
     uint64_t *mask;              /* of a slice, or of a whole chunk */
     void **columns;              /* of a slice that is not the first of its chunk */
     weft_slice slice;
-    weft__loops loops;         /* of its systems over their declared queries */
+    weft__query_loops loops;   /* of its systems over their declared queries */
     weft__sweep_member *sweep; /* [most systems of a stage] */
     void **sweep_columns; /* [terms of all systems of a stage] columns of all members in a row */
     size_t *sweep_steps;  /* the same: bytes from slice to slice */
