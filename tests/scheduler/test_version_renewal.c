@@ -13,6 +13,7 @@
 #include "plain.h"
 #include "world_view.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ROWS 1500u
@@ -441,9 +442,13 @@ PLAIN_TEST(a_creation_counts_where_the_number_of_the_last_one_comes_again)
 PLAIN_TEST(archetypes_that_ended_are_passed_over)
 {
     spot s = spot_begin(1);
-    weft_component tag = weft_component_create_plain(s.world, "tag", 0, 1, 0);
-    CHECK_OK(weft_entity_add(s.world, s.entity, tag));
-    CHECK_OK(weft_entity_remove(s.world, s.entity, tag));
+    for (uint32_t i = 0; i < 200; i++) { /* an archetype each, left by its entity */
+        char name[16];
+        snprintf(name, sizeof name, "tag %u", i);
+        weft_component tag = weft_component_create_plain(s.world, name, 0, 1, 0);
+        CHECK_OK(weft_entity_add(s.world, s.entity, tag));
+        CHECK_OK(weft_entity_remove(s.world, s.entity, tag));
+    }
     (void)weft_world_compact(s.world, UINT64_MAX);
     long_wait(s.world);
     CHECK(weft__front(s.world)->renewals != 0);
