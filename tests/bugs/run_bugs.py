@@ -201,7 +201,7 @@ def command_in(tree, entry, copy, source, out):
 
 def build_test(tree, entry, copy, test):
     """The same for a test: compile commands of the build, with the copy's folders in them."""
-    places = (*LAYERS, "tools/")
+    places = ("tools/",) if entry["file"].startswith("tools/") else tuple(LAYERS)
     sources = [s for s in tree.commands if os.path.relpath(s, tree.source).startswith(places)]
     sources.append(os.path.join(tree.source, test))
     objects = []

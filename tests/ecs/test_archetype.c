@@ -127,6 +127,8 @@ Test(archetype, a_handle_that_was_given_out_stays_good)
     weft_recorder *recorder;
     CHECK_OK(weft_recorder_create(w, &recorder));
     weft_recorder_create_entity(recorder, asked);
+    const weft_archetype filled =
+        weft_archetype_create(w, (weft_component[]){b.tag[1], b.tag[6]}, 2);
     gather_in(&b);
     compact(&b);
     for (uint32_t i = 0; i < 20; i++) {
@@ -137,6 +139,8 @@ Test(archetype, a_handle_that_was_given_out_stays_good)
         CHECK(weft_entity_archetype(w, e).id == seen[i].id);
         CHECK_OK(weft_entity_destroy(w, e));
     }
+    weft_slice rows; /* whole chunks of an archetype that has left the order */
+    CHECK_OK(weft_recorder_create_rows_unordered(recorder, filled, 5000, &rows));
     CHECK_OK(weft_recorder_play(recorder));
     weft_recorder_destroy(recorder);
     weft_query both =
@@ -144,6 +148,10 @@ Test(archetype, a_handle_that_was_given_out_stays_good)
                                                           {b.tag[5], WEFT_READ},
                                                           {b.f.position, .match = WEFT_NONE}}});
     CHECK_U64(weft_query_count(w, both), 1);
+    both = weft_query_create(w, &(weft_query_desc){.terms = {{b.tag[1], WEFT_READ},
+                                                             {b.tag[6], WEFT_READ},
+                                                             {b.f.position, .match = WEFT_NONE}}});
+    CHECK_U64(weft_query_count(w, both), 5000);
     CHECK_OK(weft_world_validate(w));
     storage_close(&b.f);
 }

@@ -352,6 +352,15 @@ static bool refuse_recording(bed *b, uint64_t k, bool is_map, bool forever)
     return has_failed;
 }
 
+/* Ids that a recorder reserved, and that nothing gave back, would refuse the restore. */
+static void check_no_id_is_held(bed *b)
+{
+    weft_snapshot *snapshot;
+    CHECK_OK(weft_snapshot_take(b->world, NULL, &snapshot));
+    CHECK_OK(weft_snapshot_restore(b->world, snapshot));
+    weft_snapshot_destroy(snapshot);
+}
+
 PLAIN_TEST(every_refused_allocation_of_a_recorder_leaves_nothing_behind)
 {
     for (uint64_t seed = 20; seed < 26; seed++)
@@ -359,6 +368,7 @@ PLAIN_TEST(every_refused_allocation_of_a_recorder_leaves_nothing_behind)
             bed *b = bed_open(seed, &(weft_world_desc){0});
             bool has_failed = refuse_recording(b, k, false, seed % 2 == 0);
             normal_round(b);
+            check_no_id_is_held(b);
             bed_close(b);
             if (!has_failed) break;
             CHECK(k < 1000);

@@ -6,6 +6,8 @@
  * emptied into others depends on its counts only, never on timing; chunks that hold pieces of many
  * slices are always emptied. */
 #include "private_chunk.h"
+
+#include "archetype_order.h"
 #include "bits.h"
 #include "directory_outside.h"
 #include "error.h"
@@ -374,11 +376,21 @@ static void pieces_enter(linking *l)
     if (l->spans.count != 0) pieces_empty(l);
 }
 
+/* Archetypes that had no rows may have left the order since the rows were made. */
+static weft_result archetypes_enter(const weft__private_desc *desc)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < desc->count && result == WEFT_OK; i++)
+        result = weft__archetype_enter(desc->world, desc->pieces[i].chunk->archetype);
+    return result;
+}
+
 weft_result weft__private_link(const weft__private_desc *desc)
 {
     weft_world *world = desc->world;
     linking l = {.desc = desc};
     weft_result result = ids_prepare(&l);
+    if (result == WEFT_OK) result = archetypes_enter(desc);
     if (result == WEFT_OK) result = spans_reserve(&l);
     if (result == WEFT_OK) result = lists_take(&l);
     /* after the spans: making their chunks takes places in the lists, too */
