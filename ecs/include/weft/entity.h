@@ -138,8 +138,9 @@ WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
 
 /* ---- values ---- */
 
-/* The value for reading. NULL when the entity is dead, lacks the component, or has no value of
- * its own: a tag, SHARED or CHUNK (weft_world_error says which). Valid until the next structural
+/* The value for reading. NULL when the entity, or its residue, lacks the component, when nothing
+ * is left of it, or when there is no value of its own: a tag, SHARED or CHUNK (weft_world_error
+ * says which). Valid until the next structural
  * change. Does not stamp versions. Threads: owner; in systems use weft_slice_read_entity. Cost:
  * inline with <weft/finder.h>, which <weft/ecs.h> includes. */
 WEFT_API const void *weft_entity_read(const weft_world *world, weft_entity entity,

@@ -94,7 +94,7 @@ WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const
     return weft_finder_value(place, (uint32_t)slot);
 }
 
-/* The value of an entity for reading; NULL when it is dead or has none. Valid until the next
+/* The value of an entity for reading; NULL when it, or its residue, has none. Valid until the next
  * structural change. Threads: any while structure does not change. Cost: five loads, two of which
  * may miss the cache, and 15 other instructions. */
 static inline const void *weft_finder_read(const weft_finder *finder, weft_entity entity)

@@ -122,8 +122,8 @@ typedef struct weft_stream_desc {
  * again), THREAD_FAILED, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_stream_open(weft_world *world, const char *path,
                                       const weft_stream_desc *desc, weft_stream **out);
-/* Takes all sections out and closes the file; NULL is ignored. Destroying the world closes its
- * streams. Threads: owner, world idle. */
+/* Takes all sections out and closes the file; NULL is ignored. The world cannot be destroyed before
+ * (BUSY). Threads: owner, world idle. */
 WEFT_API void weft_stream_close(weft_stream *stream);
 
 /* What the stream is known by in components: 1.. in the order of opening. Threads: owner. */

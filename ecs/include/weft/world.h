@@ -190,8 +190,8 @@ typedef struct weft_world_hook {
 } weft_world_hook;
 
 /* Adds a hook, behind those that there are. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY,
- * WRONG_PHASE. Threads: owner, world idle. Cost of a hook: a call in each step, or with `asks` some
- * loads. */
+ * WRONG_PHASE. Threads: owner, between steps. Cost of a hook: a call in each step, or with `asks`
+ * some loads. */
 WEFT_API weft_result weft_world_hook_add(weft_world *world, weft_world_hook *hook);
 /* Takes a hook away; in a hook: only that one. Errors: NOT_FOUND, INVALID_ARGUMENT. Threads: owner,
  * world idle. */

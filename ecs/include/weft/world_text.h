@@ -14,9 +14,9 @@
  * the bytes in hexadecimal. A component without described fields is shown as its bytes. Bytes
  * that no field describes are not in the text of one that has fields. Blobs are their content
  * hashes; their content is not in the text (world_file.h has it). A type says what it does as a
- * relation; systems and groups are how far their rates (seconds not yet used up by runs) and timers
- * (seconds left) are. Dead are indices that are not
- * alive, with the version they have now: handles of before stay dead. */
+ * relation; systems and groups are how far their rates (seconds not yet used up by runs) and
+ * timers (seconds left and, in a group with a period, what has passed of its tick) are. Dead are
+ * indices that are not alive, with the version they have now: handles of before stay dead. */
 #ifndef WEFT_WORLD_TEXT_H
 #define WEFT_WORLD_TEXT_H
 

@@ -39,7 +39,7 @@ WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_de
 WEFT_API void weft_schedule_get(const weft_world *world, weft_schedule_desc *out, size_t out_bytes);
 
 /* Compiles the schedule now instead of in the next step. Errors: CYCLE (with its path),
- * NOT_FOUND (unknown name), WRONG_PHASE, OUT_OF_MEMORY. */
+ * WRONG_PHASE, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_schedule_compile(weft_world *world);
 
 /* ---- explanations ---- */
@@ -113,7 +113,8 @@ typedef struct weft_frame_stats {
     uint32_t stages;
     uint32_t sync_points;
     uint64_t commands;         /* played back in the last step */
-    uint64_t commands_skipped; /* in the last step: their entity was dead */
+    uint64_t commands_skipped; /* in the last step: their entity was dead, or lacked what
+                                  was to be switched */
 } weft_frame_stats;
 
 /* Counts and times of the steps. `out_bytes`: sizeof *out. All zero when the world has no

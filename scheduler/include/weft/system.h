@@ -37,14 +37,15 @@ typedef enum weft_system_flags {
     WEFT_SYSTEM_EXCLUSIVE =
         1 << 2, /* nothing else runs; immediate structural changes are allowed */
     /* Low class: taken last, as WEFT_JOB_BACKGROUND, by as many workers at once as
-     * weft_job_pool_desc.background_workers says. It runs on beside the systems behind it until one
-     * collides with it, is ordered behind it by name or is EXCLUSIVE, and at the latest until the
-     * end of the step. One that declares no effects, look-ups, queries, range, skips_unchanged and
+     * weft_job_pool_desc.background_workers says. It runs on beside the systems behind it until
+     * one collides with it, is ordered behind it by name (by groups where it has no terms and
+     * the other has none or is MAIN_THREAD) or is EXCLUSIVE, and at the latest until the end of
+     * the step. One that declares no effects, look-ups, queries, range, skips_unchanged and
      * ASKS_CHANGES, and whose terms are plain columns (no filter, no SHARED, BUFFER or SPARSE
-     * component, none whose enable bits decide about rows), runs on beside sync points, too, unless
-     * a command touches an archetype with rows that it runs over, or makes a new archetype;
-     * weft_slice_recorder gives it NULL (the step fails: UNDECLARED_ACCESS). Others end before the
-     * next sync point. Not with MAIN_THREAD and EXCLUSIVE. */
+     * component, none whose enable bits decide about rows), runs on beside sync points, too,
+     * unless a command touches an archetype with rows that it runs over, or makes a new
+     * archetype; weft_slice_recorder gives it NULL (the step fails: UNDECLARED_ACCESS). Others
+     * end before the next sync point. Not with MAIN_THREAD and EXCLUSIVE. */
     WEFT_SYSTEM_BACKGROUND = 1 << 3,
     WEFT_SYSTEM_NOT_FUSED = 1 << 4,    /* its own loop, e.g. to profile it */
     WEFT_SYSTEM_WHOLE_CHUNKS = 1 << 5, /* called once per chunk, never with part of one */

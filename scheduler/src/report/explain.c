@@ -95,7 +95,8 @@ uint32_t weft__schedule_edge_next(const weft__scheduler *scheduler, uint32_t fro
 
 const char *weft__system_edge_label(const weft__scheduler *scheduler, const weft__system_edge *edge)
 {
-    return edge->kind == WEFT__EDGE_ACCESS ? component_name(scheduler, edge->component) : "by name";
+    return edge->kind == WEFT__EDGE_ACCESS ? component_name(scheduler, edge->component)
+                                           : "by name or group";
 }
 
 void weft__archetype_add(weft__text *t, const weft__scheduler *scheduler, uint32_t number)

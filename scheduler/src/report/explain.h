@@ -41,7 +41,7 @@ weft__system_edge weft__schedule_edge(const weft__scheduler *scheduler, uint32_t
  * `component` begins, as the result it ends. */
 uint32_t weft__schedule_edge_next(const weft__scheduler *scheduler, uint32_t from, uint32_t to,
                                   uint32_t component);
-/* The name of a component of an edge, or "by name". */
+/* The name of a component of an edge, or "by name or group". */
 const char *weft__system_edge_label(const weft__scheduler *scheduler,
                                     const weft__system_edge *edge);
 

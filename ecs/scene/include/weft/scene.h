@@ -240,10 +240,11 @@ typedef struct weft_scene_desc {
     weft_allocator allocator; /* heap memory; default malloc */
 } weft_scene_desc;
 
-/* Creates a scene whose bakers may use the components of `schema`: those registered now. The world
- * must live as long as the scene; the components Parent and InstanceOf are registered with it.
- * Objects are baked on its pool. Errors: INVALID_ARGUMENT (also: a name twice), OUT_OF_MEMORY,
- * WRONG_PHASE. Threads: owner of the world, world idle; so for all functions below. */
+/* Creates a scene whose bakers may use the components of `schema`: those registered now. The
+ * world cannot be destroyed before the scene (BUSY); the components Parent and InstanceOf are
+ * registered with it. Objects are baked on its pool. Errors: INVALID_ARGUMENT (also: a name
+ * twice), OUT_OF_MEMORY, WRONG_PHASE. Threads: owner of the world, between steps; for all
+ * functions below: world idle. */
 WEFT_API weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc,
                                        weft_scene **out);
 /* NULL is ignored. Threads: owner. */
