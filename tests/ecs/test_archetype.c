@@ -2,6 +2,7 @@
 /* test_archetype.c: archetypes without rows leave the order by compaction and end, unless something
  * knows them; what follows depends on the rows alone. */
 #include "random.h"
+#include "sparse.h"
 #include "storage_fixture.h"
 
 #include <criterion/criterion.h>
@@ -153,6 +154,33 @@ Test(archetype, a_handle_that_was_given_out_stays_good)
                                                              {b.f.position, .match = WEFT_NONE}}});
     CHECK_U64(weft_query_count(w, both), 5000);
     CHECK_OK(weft_world_validate(w));
+    storage_close(&b.f);
+}
+
+Test(archetype, the_rows_of_a_sparse_type_stay_known_to_it)
+{
+    bed b = bed_open(4);
+    weft_world *w = b.f.world;
+    weft_snapshot *before;
+    CHECK_OK(weft_snapshot_take(w, NULL, &before));
+    weft_component rare = weft_component_create_plain(w, "rare", 4, 4, WEFT_SPARSE);
+    scatter(&b);
+    gather_in(&b);
+    CHECK_OK(WEFT_SET(w, b.e[0], rare, uint32_t, {1}));
+    CHECK_OK(weft_snapshot_restore(w, before)); /* its archetype leaves the order */
+    scatter(&b);
+    gather_in(&b);
+    compact(&b);
+    const weft__archetype *known = w->types.at[rare.id]->sparse->archetype;
+    bool is_there = known == NULL;
+    for (uint32_t i = 0; i < w->archetypes.id_count; i++)
+        is_there = is_there || w->archetypes.by_id[i] == known;
+    CHECK(is_there);
+    CHECK_OK(WEFT_SET(w, b.e[0], rare, uint32_t, {2}));
+    weft_query of = weft_query_create(w, &(weft_query_desc){.terms = {{rare, WEFT_READ}}});
+    CHECK_U64(weft_query_count(w, of), 1);
+    CHECK_OK(weft_world_validate(w));
+    weft_snapshot_destroy(before);
     storage_close(&b.f);
 }
 

@@ -234,13 +234,16 @@ PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
                 CHECK_OK(weft_entity_enable(from->world, e[i], from->lever, false));
             weft_transfer_desc desc = {.query = query, .tracked = e, .tracked_count = BULK};
             weft_transfer_report report;
+            weft_recorder *recorder = NULL; /* another thread might use it meanwhile */
+            if (round == 3) CHECK_OK(weft_recorder_create(to->world, &recorder));
             CHECK_OK(weft_world_transfer(to->world, from->world, &desc, &report, sizeof report));
+            weft_recorder_destroy(recorder);
             CHECK_U64(report.entities, BULK);
-            CHECK_U64(report.chunks_adopted != 0, apart == 0);
+            CHECK_U64(report.chunks_adopted != 0, apart == 0 && round != 3);
             check_bulk(to, e);
             CHECK_OK(weft_world_validate(from->world));
             const void *now = weft_entity_read(to->world, e[17], to->value);
-            if (apart == 0) CHECK_POINTER(now, place);
+            if (apart == 0 && round != 3) CHECK_POINTER(now, place);
         }
         weft_world_stats_get(a.world, &after, sizeof after);
         CHECK_U64(after.bytes_buffers, before.bytes_buffers);

@@ -190,7 +190,8 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
 #define WEFT_MASK_WORDS 16
 
 /* A loop over the rows of a query, run by run. It may be copied and moved, and so may its slice. A
- * copy goes on from where it was taken; the loop ends once, for all copies. */
+ * copy goes on from where it was taken; the loop ends once, for all copies. A slice is valid until
+ * the cursor or a copy of it advances. */
 typedef struct weft_cursor {
     weft_slice slice; /* the current run of rows */
     /* private from here on */

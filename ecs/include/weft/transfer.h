@@ -51,7 +51,8 @@ typedef struct weft_transfer_report {
  * Every moved value counts as changed once, at the destination's version. A chunk that moves as
  * a whole stays a chunk, unless it is less than half full and others have room for its rows.
  * Between worlds with the same memory hooks and operating system, memory whose whole content
- * moves is handed over without a copy.
+ * moves is handed over without a copy, unless one of them has recorders of the program, which other
+ * threads may use meanwhile.
  *
  * `desc` and `report` may be NULL; `report_bytes`: sizeof *report. Threads: owner of both.
  * Errors (both worlds keep their entities; the text is in weft_world_error(to); types and

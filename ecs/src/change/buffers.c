@@ -249,8 +249,8 @@ weft_buffers weft_resource_write_buffer(weft_world *world, weft_component compon
 static bool tells_owner(const weft_buffers *buffers)
 {
     const weft_world *world = buffers->world;
-    bool is_owner = (world->front.busy & WEFT__BUSY_STEPPING) == 0;
-    return !is_of_rows(buffers) && (is_owner || weft__error_is_diverted(world));
+    if (is_of_rows(buffers)) return false; /* maybe another thread: it reads nothing of the owner */
+    return (world->front.busy & WEFT__BUSY_STEPPING) == 0 || weft__error_is_diverted(world);
 }
 
 static weft_result tell(const weft_buffers *buffers, weft_result result, const char *what,

@@ -81,6 +81,7 @@ typedef struct weft__archetype_table {
     uint64_t *nonempty;      /* bit per number: the archetype has rows */
     uint32_t id_count;
     uint32_t free_ids;    /* below id_count */
+    uint32_t free_from;   /* none is below */
     uint32_t count;       /* in the order */
     weft__archetype **at; /* [number]: those in the order */
     uint32_t capacity;    /* of at and, in bits, nonempty */

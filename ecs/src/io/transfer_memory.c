@@ -43,10 +43,18 @@ static weft_result part_count(weft__transfer *t, const weft__change_part *part, 
     return WEFT_OK;
 }
 
+/* A recorder may take memory of either world on another thread meanwhile. */
+static bool may_hand_over(const weft__transfer *t)
+{
+    return t->shares_memory && t->from->front.holders[WEFT__HOLDER_RECORDERS] == 0 &&
+           t->to->front.holders[WEFT__HOLDER_RECORDERS] == 0;
+}
+
 weft_result weft__transfer_memory_take(weft__transfer *t)
 {
     uint32_t end = 0;
-    for (uint32_t i = 0; i < t->change.part_count && t->shares_memory; i++) {
+    const bool hands_over = may_hand_over(t);
+    for (uint32_t i = 0; i < t->change.part_count && hands_over; i++) {
         const weft__chunk *chunk = t->change.parts[i].chunk;
         if (chunk->unit_count != 0 && pair_of(chunk) >= end) end = pair_of(chunk) + 1;
     }

@@ -232,7 +232,7 @@ static void sparse_note(weft__archetype *archetype)
 /* The lowest id less one that no archetype has. */
 static uint32_t id_free(const weft_world *world)
 {
-    uint32_t id = 0;
+    uint32_t id = world->archetypes.free_from;
     if (world->archetypes.free_ids == 0) return world->archetypes.id_count;
     while (world->archetypes.by_id[id] != NULL) id++;
     return id;
@@ -266,10 +266,12 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
     weft__archetype **head = &world->archetypes.table[hash & world->archetypes.table_mask];
     archetype->hash_next = *head;
     *head = archetype;
-    if (archetype->id > world->archetypes.id_count)
+    if (archetype->id > world->archetypes.id_count) {
         world->archetypes.id_count++;
-    else
+    } else {
         world->archetypes.free_ids--;
+        world->archetypes.free_from = archetype->id;
+    }
     world->archetypes.by_id[archetype->id - 1] = archetype;
     if ((archetype->flags & WEFT__IS_RESIDUE) != 0) world->archetypes.has_residues = true;
     if ((archetype->flags & WEFT__IS_SPARSE) != 0) sparse_note(archetype);
@@ -325,6 +327,7 @@ static bool is_needed(const weft__archetype *archetype)
 {
     bool is_given = at_load_rlx(&archetype->x_is_given) != 0; /* relaxed: the world is idle */
     return archetype->number != WEFT__NONE || is_given || archetype->holders != 0 ||
+           (archetype->flags & WEFT__IS_SPARSE) != 0 || /* its type knows it */
            archetype->chunk_count != 0 || archetype->entity_count != 0 ||
            archetype->tuple0->holders > 1 || archetype->tuple_count != 0;
 }
@@ -344,6 +347,7 @@ static weft__archetype *unneeded_take(weft_world *world)
         archetype->id = 0;
         table->by_id[i] = NULL;
         table->free_ids++;
+        if (i < table->free_from) table->free_from = i;
         list = archetype;
     }
     return list;

@@ -54,7 +54,8 @@ static inline weft__archetype *weft__archetype_for_rows(const weft_world *world,
     weft__archetype *const *list = weft__roll_list(&world->archetypes.known, handle.id - 1);
     if (handle.world != world->front.number || list == NULL) return NULL;
     weft__archetype *archetype = list[handle.id - 1];
-    return (archetype->flags & WEFT__IS_RESIDUE) == 0 ? archetype : NULL;
+    bool is_usable = archetype != NULL && (archetype->flags & WEFT__IS_RESIDUE) == 0;
+    return is_usable ? archetype : NULL;
 }
 
 #endif
