@@ -200,6 +200,7 @@ typedef struct weft__world_front {
     uint32_t run_count, run_capacity;
     struct weft__queries *queries; /* query_registry.h */
     weft_world_hook *hooks;        /* called by the step, each once */
+    weft_world_hook *hook_next;    /* behind the one that is called; moves on when it is removed */
     uint64_t hooks_ns;             /* how long they took since the world was created */
     bool is_told;                  /* hooks are called, or the world ends: it cannot step */
 } weft__world_front;

@@ -69,6 +69,49 @@ PLAIN_TEST(a_hook_may_remove_itself_and_the_next_one_is_called)
     CHECK(first.ends == 0 && second.ends == 1);
 }
 
+PLAIN_TEST(a_hook_may_remove_any_other_and_those_behind_are_called)
+{
+    for (uint32_t removed = 0; removed < 4; removed++) {
+        for (uint32_t by = 0; by < 4; by++) {
+            seen s[4] = {{0}};
+            weft_world_hook hooks[4];
+            weft_world *world = world_of_one();
+            for (uint32_t i = 0; i < 4; i++) {
+                hooks[i] = (weft_world_hook){stepped, ended, &s[i]};
+                CHECK_OK(weft_world_hook_add(world, &hooks[i]));
+            }
+            s[by].removes = &hooks[removed];
+            CHECK_OK(weft_world_step(world, 0));
+            for (uint32_t i = 0; i < 4; i++) CHECK_U64(s[i].steps, i != removed || removed <= by);
+            s[by].removes = NULL;
+            CHECK_OK(weft_world_step(world, 0));
+            CHECK_OK(weft_world_destroy(world));
+            for (uint32_t i = 0; i < 4; i++) CHECK_U64(s[i].ends, i != removed);
+        }
+    }
+}
+
+static void remove_at_the_end(weft_world *world, void *user)
+{
+    seen *s = user;
+    s->ends++;
+    if (s->removes != NULL) CHECK_OK(weft_world_hook_remove(world, s->removes));
+}
+
+PLAIN_TEST(a_hook_that_ends_may_remove_the_next_one)
+{
+    seen s[3] = {{0}};
+    weft_world_hook hooks[3];
+    weft_world *world = world_of_one();
+    for (uint32_t i = 0; i < 3; i++) {
+        hooks[i] = (weft_world_hook){NULL, remove_at_the_end, &s[i]};
+        CHECK_OK(weft_world_hook_add(world, &hooks[i]));
+    }
+    s[0].removes = &hooks[1];
+    CHECK_OK(weft_world_destroy(world));
+    CHECK(s[0].ends == 1 && s[1].ends == 0 && s[2].ends == 1);
+}
+
 PLAIN_TEST(errors_in_a_hook_do_not_replace_that_of_the_step)
 {
     seen s = {.fails = true};

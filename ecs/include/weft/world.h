@@ -193,8 +193,8 @@ typedef struct weft_world_hook {
  * WRONG_PHASE. Threads: owner, between steps. Cost of a hook: a call in each step, or with `asks`
  * some loads. */
 WEFT_API weft_result weft_world_hook_add(weft_world *world, weft_world_hook *hook);
-/* Takes a hook away; in a hook: only that one. Errors: NOT_FOUND, INVALID_ARGUMENT. Threads: owner,
- * world idle. */
+/* Takes a hook away, which is not called again; in a hook: any, also that one. Errors: NOT_FOUND,
+ * INVALID_ARGUMENT. Threads: owner, world idle. */
 WEFT_API weft_result weft_world_hook_remove(weft_world *world, weft_world_hook *hook);
 /* The first hook of this name, in the order in which they were added; NULL: there is none. Threads:
  * owner, world idle. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* world_hook.c: hooks of a world: a list in the memory of those who add them. A hook may remove
- * itself while it is called. What fails in a hook goes to an error record of its own, so that the
- * error of the step stays. */
+ * any of them while it is called. What fails in a hook goes to an error record of its own, so that
+ * the error of the step stays. */
 #include "world_hook.h"
 
 #include "error.h"
@@ -39,6 +39,7 @@ weft_result weft_world_hook_remove(weft_world *world, weft_world_hook *hook)
     while (*link != NULL && *link != hook) link = &(*link)->next;
     if (*link == NULL) return WEFT_NOT_FOUND;
     *link = hook->next;
+    if (world->front.hook_next == hook) world->front.hook_next = hook->next;
     return WEFT_OK;
 }
 
@@ -53,8 +54,8 @@ const weft_world_hook *weft_world_hook_find(const weft_world *world, const char 
 void weft__world_stepped(weft_world *world)
 {
     world->front.is_told = true;
-    for (weft_world_hook *hook = world->front.hooks, *next; hook != NULL; hook = next) {
-        next = hook->next;
+    for (weft_world_hook *hook = world->front.hooks; hook != NULL; hook = world->front.hook_next) {
+        world->front.hook_next = hook->next;
         if (!weft__hook_is_wanted(hook)) continue;
         weft_error *of_step = world->error;
         world->error = world->hook_error;
