@@ -419,7 +419,7 @@ static void check_model(const model *m)
 static void change(model *m, test_random *random)
 {
     uint32_t i = (uint32_t)test_random_below(random, TIMERS);
-    switch (test_random_below(random, 5)) {
+    switch (test_random_below(random, 6)) {
     case 0:
     case 1:
         m->left[i] = (int64_t)test_random_below(random, test_random_below(random, 4) ? 200 : 2);
@@ -434,6 +434,13 @@ static void change(model *m, test_random *random)
     case 3:
         m->is_enabled[i] = !m->is_enabled[i];
         CHECK_OK(weft_system_enable(t.world, m->systems[i], m->is_enabled[i]));
+        break;
+    case 4:
+        m->rest = 0;
+        m->period = 1 + (int64_t)test_random_below(random, 40);
+        CHECK_OK(weft_group_set(t.world, &(weft_group_desc){.name = "fixed",
+                                                            .period = (float)m->period / UNIT,
+                                                            .is_disabled = !m->is_running[1]}));
         break;
     default:
         m->is_running[i % 2] = !m->is_running[i % 2];

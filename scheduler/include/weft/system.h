@@ -220,9 +220,9 @@ typedef struct weft_group_desc {
     bool is_disabled; /* a disabled group costs nothing */
 } weft_group_desc;
 
-/* Replaces all earlier settings of the group; its rate starts again. Errors: INVALID_ARGUMENT,
- * BAD_HANDLE (a null entry in a list), WRONG_PHASE, OUT_OF_MEMORY; those of orders as
- * weft_system_create. */
+/* Replaces all earlier settings of the group; its rate starts again, its timers keep their time.
+ * Errors: INVALID_ARGUMENT, BAD_HANDLE (a null entry in a list), WRONG_PHASE, OUT_OF_MEMORY; those
+ * of orders as weft_system_create. */
 WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *desc);
 
 /* Enables or disables a group. Its order and rate stay; while it is disabled, no time passes for
