@@ -249,7 +249,7 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
     }
     if (live->current != NULL)
         live->report.pending = live->current->changes.count - (live->phase == 1 ? live->next : 0);
-    while (weft_live_error(live, live->report.errors) != NULL) live->report.errors++;
+    live->report.errors = is_undone(live) ? 1 : live->told == NULL ? 0 : live->told->errors.count;
     if (report != NULL) weft__sized_fill(report, report_bytes, &live->report, sizeof live->report);
     return result;
 }
