@@ -330,9 +330,16 @@ Test(job, critical_jobs_run_first_and_background_jobs_last)
 
 /* What jobs that renew themselves tell each other. */
 typedef struct renewal {
-    weft_a32 has_background_run;
+    weft_a32 has_last_run;
     weft_a64 renewals;
 } renewal;
+
+/* One of them: by a job of its own, or by a continuation of the one that runs. */
+typedef struct renewing {
+    renewal *all;
+    bool continues;
+    weft_job_handle running;
+} renewing;
 
 #define MOST_RENEWALS 100000000u
 
@@ -340,45 +347,55 @@ static int end_renewal(weft_job_context *job, void *argument)
 {
     renewal *self = argument;
     (void)job;
-    at_store_rel(&self->has_background_run, 1u);
+    at_store_rel(&self->has_last_run, 1u);
     return 0;
 }
 
 static int renew(weft_job_context *job, void *argument)
 {
-    renewal *self = argument;
-    if (at_load_acq(&self->has_background_run) != 0) return 0;
-    if (at_add_ar(&self->renewals, (uint64_t)1) >= MOST_RENEWALS) return 0;
-    return weft_job_submit(job, &(weft_job_desc){.fn = renew, .argument = self}, NULL);
+    renewing *self = argument;
+    const weft_job_desc next = {.fn = renew, .argument = self};
+    if (at_load_acq(&self->all->has_last_run) != 0) return 0;
+    if (at_add_ar(&self->all->renewals, (uint64_t)1) >= MOST_RENEWALS) return 0;
+    if (!self->continues) return weft_job_submit(job, &next, NULL);
+    return weft_job_then(job, self->running, &next, &self->running);
 }
 
-/* On each number of workers: normal jobs that never end do not keep a background job from running
- * that the owner waits for, nor a normal job behind one. */
-static void wait_beside_renewals(uint32_t workers, bool is_behind)
+/* On each number of workers: normal jobs that never end do not keep `last` from running, which the
+ * owner waits for, nor a normal job behind it. */
+static void wait_beside_renewals(uint32_t workers, bool continues, bool is_behind,
+                                 weft_job_class class_)
 {
-    static renewal self;
+    renewal all = {0};
+    renewing jobs[6];
     weft_job_handle handle;
-    self = (renewal){0};
     CHECK_OK(weft_job_pool_destroy(pool));
     start_with(&(weft_job_pool_desc){.worker_count = workers});
-    const weft_job_desc last = {
-        .fn = end_renewal, .argument = &self, .class_ = WEFT_JOB_BACKGROUND};
-    for (uint32_t i = 0; i < 2 * workers; i++)
-        CHECK_OK(weft_job_submit(owner, &(weft_job_desc){.fn = renew, .argument = &self}, NULL));
-    CHECK_OK(weft_job_submit(owner, &last, &handle));
+    for (uint32_t i = 0; i < 2 * workers; i++) {
+        jobs[i] = (renewing){.all = &all, .continues = continues};
+        const weft_job_desc desc = {.fn = renew, .argument = &jobs[i], .is_held = true};
+        jobs[i].running = handle = submit(&desc);
+        CHECK_OK(weft_job_release(owner, handle));
+    }
+    const weft_job_desc last = {.fn = end_renewal, .argument = &all, .class_ = class_};
+    CHECK_OK(class_ == WEFT_JOB_BACKGROUND ? weft_job_submit(owner, &last, &handle)
+                                           : weft_job_inject(pool, &last, &handle));
     const weft_job_desc behind = noting(1);
     if (is_behind) CHECK_OK(weft_job_then(owner, handle, &behind, &handle));
     CHECK_OK(weft_job_wait(owner, handle, NULL));
-    CHECK(at_load_acq(&self.has_background_run) != 0);
-    CHECK(at_load_acq(&self.renewals) < MOST_RENEWALS);
+    CHECK(at_load_acq(&all.has_last_run) != 0);
+    CHECK(at_load_acq(&all.renewals) < MOST_RENEWALS);
     CHECK_OK(weft_job_wait_all(owner, NULL));
 }
 
-Test(job, waits_for_background_jobs_end_beside_jobs_that_renew_themselves)
+Test(job, waits_end_beside_jobs_that_renew_themselves)
 {
-    for (uint32_t workers = 1; workers <= 3; workers++)
-        for (int is_behind = 0; is_behind <= 1; is_behind++)
-            wait_beside_renewals(workers, is_behind);
+    for (uint32_t workers = 1; workers <= 3; workers++) {
+        for (int i = 0; i < 4; i++) {
+            wait_beside_renewals(workers, i & 1, i & 2, WEFT_JOB_BACKGROUND);
+            wait_beside_renewals(workers, i & 1, i & 2, WEFT_JOB_NORMAL); /* injected */
+        }
+    }
 }
 
 static int add_one(weft_job_context *job, void *argument)

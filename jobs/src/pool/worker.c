@@ -3,8 +3,8 @@
  *
  * Order: its continuation, critical jobs, its own jobs, open loops, injected jobs, other workers'
  * jobs and children, background work. Every 61st look begins with the injection lists, and while
- * the owner waits for a job another one with background work, so that a worker that feeds itself
- * starves neither. The protocol of sleeping is in wake.h. */
+ * the owner waits for a job another one with background work, so that a worker that feeds itself,
+ * by continuations too, starves neither. The protocol of sleeping is in wake.h. */
 #include "worker.h"
 
 #include "invariant.h"
@@ -190,11 +190,43 @@ static bool run_background(weft_job_context *worker, weft__scope scope)
     return false;
 }
 
-/* What the owner waits for may be background work, or come after it. */
-static bool run_awaited_background(weft_job_context *worker, weft__scope scope)
+/* Whether run_background may find something. */
+static bool sees_background(weft_job_context *worker, weft__scope scope)
 {
-    /* relaxed: a hint, which a worker sees at one of its next turns */
-    return at_load_rlx(&worker->pool->x_is_awaited) != 0 && run_background(worker, scope);
+    weft_job_pool *pool = worker->pool;
+    if (scope == WEFT__SCOPE_WAIT && weft__pool_has_others(pool)) return false; /* P9 */
+    if (weft__loop_has_room(&pool->loops, WEFT_JOB_BACKGROUND, worker->head.index)) return true;
+    /* an old count costs nothing: who ends a background job looks for another itself */
+    bool is_limited = scope == WEFT__SCOPE_WORKER &&
+                      at_load_sc(&pool->x_background) >= pool->background_limit; /* P4 */
+    return !is_limited && has_background(worker);
+}
+
+/* Offers the continuation to all workers. */
+static void give_next(weft_job_context *worker)
+{
+    uint32_t next = worker->next_job;
+    if (next == WEFT__JOB_NONE) return;
+    worker->next_job = WEFT__JOB_NONE;
+    weft__worker_push_job(worker, next);
+    weft__worker_notify(worker);
+}
+
+/* Runs what has its turn before all else. Other workers may take the continuation meanwhile; where
+ * there are none it stays the next, and does not come under what its own deque gets. */
+static bool run_in_turn(weft_job_context *worker, weft__scope scope, uint32_t turn)
+{
+    weft_job_pool *pool = worker->pool;
+    /* relaxed: hints, which a worker sees at one of its next turns. What the owner waits for may be
+     * background work, or come after it. */
+    bool is_there = turn == BACKGROUND_TURN
+                        ? at_load_rlx(&pool->x_is_awaited) != 0 && sees_background(worker, scope)
+                        : at_load_rlx(&pool->x_injected[WEFT_JOB_CRITICAL]) != WEFT__JOB_NONE ||
+                              at_load_rlx(&pool->x_injected[WEFT_JOB_NORMAL]) != WEFT__JOB_NONE;
+    if (!is_there) return false;
+    if (weft__pool_has_others(pool)) give_next(worker);
+    if (turn == BACKGROUND_TURN) return run_background(worker, scope);
+    return run_injected(worker, WEFT_JOB_CRITICAL) || run_injected(worker, WEFT_JOB_NORMAL);
 }
 
 bool weft__worker_run_one(weft_job_context *worker, weft__scope scope)
@@ -202,16 +234,14 @@ bool weft__worker_run_one(weft_job_context *worker, weft__scope scope)
     WEFT_ASSERT(worker->depth == 0);
     if (scope == WEFT__SCOPE_LOOPS)
         return run_loop(worker, WEFT_JOB_CRITICAL) || run_loop(worker, WEFT_JOB_NORMAL);
+    uint32_t turn = ++worker->pick % FAIRNESS_TURNS;
+    bool is_turn = turn == 0 || turn == BACKGROUND_TURN;
+    if (__builtin_expect(is_turn, 0) && run_in_turn(worker, scope, turn)) return true;
     uint32_t next = worker->next_job;
     if (next != WEFT__JOB_NONE) {
         worker->next_job = WEFT__JOB_NONE;
         return run_slot(worker, next);
     }
-    uint32_t turn = ++worker->pick % FAIRNESS_TURNS;
-    if (turn == 0 &&
-        (run_injected(worker, WEFT_JOB_CRITICAL) || run_injected(worker, WEFT_JOB_NORMAL)))
-        return true;
-    if (turn == BACKGROUND_TURN && run_awaited_background(worker, scope)) return true;
     if (run_own(worker, WEFT_JOB_CRITICAL) || run_loop(worker, WEFT_JOB_CRITICAL)) return true;
     if (run_own(worker, WEFT_JOB_NORMAL) || run_loop(worker, WEFT_JOB_NORMAL)) return true;
     if (run_injected(worker, WEFT_JOB_CRITICAL) || run_injected(worker, WEFT_JOB_NORMAL))
@@ -259,12 +289,7 @@ bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope)
         if (worker->head.index == 0 && weft__child_is_hosted_any(&other->children)) continue;
         if (weft__child_has_items_any(&other->children)) return true;
     }
-    if (scope == WEFT__SCOPE_WAIT && weft__pool_has_others(pool)) return false; /* P9 */
-    if (weft__loop_has_room(&pool->loops, WEFT_JOB_BACKGROUND, worker->head.index)) return true;
-    /* an old count costs nothing: who ends a background job looks for another itself */
-    bool is_limited = scope == WEFT__SCOPE_WORKER &&
-                      at_load_sc(&pool->x_background) >= pool->background_limit; /* P4 */
-    return !is_limited && has_background(worker);
+    return sees_background(worker, scope);
 }
 
 /* ---- serving */
@@ -311,11 +336,6 @@ void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_o
             end_search(worker); /* what it was woken for may be others' */
         spin = (weft__spin){0};
     }
-    if (worker->next_job != WEFT__JOB_NONE) {
-        uint32_t next = worker->next_job;
-        worker->next_job = WEFT__JOB_NONE;
-        weft__worker_push_job(worker, next);
-        weft__worker_notify(worker);
-    }
+    give_next(worker);
     end_search(worker);
 }
