@@ -217,11 +217,13 @@ def build_test(tree, entry, copy, test):
     libraries = [os.path.join(tree.top, p) for p in ("tests/libweft_test_support.a", "libweft_testable.a")]
     if test.startswith(("tests/screen/", "tests/tools/")):
         libraries.insert(0, os.path.join(tree.top, "tools/libweft_commands.a"))
+    packages = ["-lmicrohttpd"] if test.startswith("tests/inspect/") else []
     plain = os.path.join(tree.top, "tests/libweft_test_plain.a")
     binary = os.path.join(copy, "program")
     with open(os.path.join(tree.source, test)) as file:
         runner = ["-lcriterion"] if "<criterion/" in file.read() else [plain, *libraries]
-    out = run(["cc", *LINKER, "-o", binary, *objects, *libraries, *runner, "-lm", "-lpthread"])
+    out = run(["cc", *LINKER, "-o", binary, *objects, *libraries, *runner, *packages, "-lm",
+               "-lpthread"])
     return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
 
 

@@ -141,6 +141,10 @@ pattern=' -O[0-9]'
 pattern=' -O3'
 [ "$(options -DCMAKE_C_FLAGS=-O1)" = 0 ] || { echo "FAILED: the host's -O1 was overridden"; exit 1; }
 
+step "all of weft with shared libraries alone can be configured"
+cmake -G Ninja -S "$source" -B "$work/top" -DBUILD_SHARED_LIBS=ON -DCMAKE_C_COMPILER="$cc" \
+    >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+
 if [ -d "$libdir/.debug" ]; then
     step "debug information lies apart"
     # has FILE: how many of its parts hold debug information.

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -282,23 +283,61 @@ PLAIN_TEST(a_page_pauses_and_steps_the_world)
     CHECK_OK(weft_world_destroy(world));
 }
 
+/* A refused start: the code, and the text that the world has of it. */
+static void refuse(const weft_inspect_desc *desc, weft_result code, const char *text)
+{
+    weft_inspect *other = inspect;
+    const uint64_t number = weft_world_error(world)->number;
+    CHECK_RESULT(weft_inspect_start(world, desc, &other), code);
+    CHECK(other == NULL);
+    CHECK(weft_world_error(world)->number > number);
+    CHECK_RESULT(weft_world_error(world)->code, code);
+    CHECK(strstr(weft_world_error(world)->text, text) != NULL);
+}
+
+static void refuse_in_step(weft_slice *slice, void *user)
+{
+    (void)slice;
+    refuse(user, WEFT_WRONG_PHASE, "between steps");
+}
+
+static void start_without_descriptors(void)
+{
+    struct rlimit limit, none;
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    none = limit;
+    none.rlim_cur = 0;
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    refuse(&(weft_inspect_desc){.port = WEFT_INSPECT_ANY_PORT}, WEFT_IO, "no socket");
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+static void start_in_a_step(void)
+{
+    weft_inspect_desc options = {.port = WEFT_INSPECT_ANY_PORT};
+    weft_system_desc desc = {
+        .name = "starts", .run = refuse_in_step, .user = &options, .flags = WEFT_SYSTEM_EXCLUSIVE};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    CHECK_OK(weft_world_step(world, 0.01f));
+}
+
 PLAIN_TEST(what_cannot_be_started_says_why_and_leaves_nothing)
 {
     weft_inspect *other;
     unsigned port;
     begin(true);
     CHECK(sscanf(weft_inspect_url(inspect), "http://127.0.0.1:%u/", &port) == 1);
-    CHECK_RESULT(weft_inspect_start(world, &(weft_inspect_desc){.port = port}, &other),
-                 WEFT_ALREADY_EXISTS);
-    CHECK(other == NULL);
+    refuse(&(weft_inspect_desc){.port = port}, WEFT_ALREADY_EXISTS, "the port is taken: give");
     CHECK_OK(weft_inspect_start(world, &(weft_inspect_desc){.port = port, .takes_next_port = true},
                                 &other));
     CHECK(strcmp(weft_inspect_url(other), weft_inspect_url(inspect)) != 0);
     weft_inspect_stop(other);
-    CHECK_RESULT(weft_inspect_start(world, &(weft_inspect_desc){.port = 70000}, &other),
-                 WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_inspect_start(world, &(weft_inspect_desc){.token = "short"}, &other),
-                 WEFT_INVALID_ARGUMENT);
+    refuse(&(weft_inspect_desc){.port = 70000}, WEFT_INVALID_ARGUMENT, "port: one from");
+    refuse(&(weft_inspect_desc){.token = "short"}, WEFT_INVALID_ARGUMENT, "token: 32");
+    CHECK_RESULT(weft_inspect_start(world, NULL, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(weft_world_error(world)->text, "out is NULL") != NULL);
+    start_without_descriptors();
+    start_in_a_step();
     CHECK_RESULT(weft_inspect_start(NULL, NULL, &other), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_inspect_pump(NULL, 0), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_inspect_all("27760,read"), WEFT_INVALID_ARGUMENT);

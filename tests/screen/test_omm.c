@@ -20,6 +20,10 @@
 #define ISS_CSV                                                                                    \
     "\"ISS \"\"(ZARYA)\"\"\",1998-067A,2008-09-20T12:25:40.104192,15.72125391,.0006703,51.6416,"   \
     "247.4627,130.5360,325.0288,0,U,25544,292,56353,-.11606E-4,-.2182E-4,0\r\n"
+/* The last field in quotes, and no end of the line. */
+#define ISS_QUOTED                                                                                 \
+    "ISS,1998-067A,2008-09-20T12:25:40.104192,15.72125391,.0006703,51.6416,247.4627,130.5360,"     \
+    "325.0288,0,U,25544,292,56353,-.11606E-4,-.2182E-4,\"0\""
 #define ISS_JSON                                                                                   \
     "{\"OBJECT_NAME\":\"ISS (ZARYA)\",\"CCSDS_OMM_VERS\":[2,{\"a\":\"}\"}],\"NORAD_CAT_ID\":"      \
     "\"25544\",\"EPOCH\":\"2008-09-20T12:25:40.104192\",\"MEAN_MOTION\":15.72125391,"              \
@@ -92,6 +96,8 @@ static void check_is_iss(const char *text, const char *name)
 Test(omm, csv_and_json_give_the_elements_of_the_two_lines)
 {
     check_is_iss(HEADER ISS_CSV, "ISS \"(ZARYA)\"");
+    check_is_iss(HEADER ISS_QUOTED, "ISS");
+    check_is_iss(HEADER ISS_QUOTED "\n", "ISS");
     check_is_iss("[" ISS_JSON "]", "ISS (ZARYA)");
     check_is_iss("\n " ISS_JSON "\n", "ISS (ZARYA)");
 }
@@ -125,6 +131,10 @@ Test(omm, a_bad_record_is_told_with_its_line_and_the_others_stay)
 Test(omm, files_that_end_early_or_are_something_else_are_told)
 {
     struct log log;
+    expect(HEADER ISS_CSV "X,\"1", 1, 1, &log);
+    CHECK_TEXT(log.reason, "CSV: the file ends within quotes");
+    expect(HEADER ISS_CSV "X,\"1\"\"", 1, 1, &log);
+    CHECK_TEXT(log.reason, "CSV: the file ends within quotes");
     expect("[" ISS_JSON ",{\"NORAD_CAT_ID\":7", 1, 1, &log);
     CHECK(strstr(log.reason, "the file ends") != NULL);
     expect("[1,2]", 0, 1, &log);

@@ -191,17 +191,19 @@ static int csv_field(struct omm *o, char text[text_bytes])
     uint32_t length = 0;
     int c = next(o);
     const int is_quoted = c == '"';
+    int is_closed = 0;
     if (is_quoted) c = next(o);
     for (; c != EOF; c = next(o)) {
         if (is_quoted && c == '"') {
             c = next(o);
-            if (c != '"') break;
+            is_closed = c != '"';
+            if (is_closed) break;
         } else if (!is_quoted && (c == ',' || c == '\n')) {
             break;
         }
         if (c != '\r' && length < text_bytes - 1) text[length++] = (char)(c == 0 ? 1 : c);
     }
-    if (is_quoted && c == EOF) problem(o, "CSV: the file ends within quotes");
+    if (is_quoted && !is_closed) problem(o, "CSV: the file ends within quotes");
     while (is_quoted && c != ',' && c != '\n' && c != EOF) {
         if (c != ' ' && c != '\r') problem(o, "CSV: '%c' behind the quote that ends a field", c);
         c = next(o);

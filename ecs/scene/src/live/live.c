@@ -169,6 +169,7 @@ void weft_live_stop(weft_live *live)
     weft__live_edits_free(live);
     WEFT__LIST_FREE(memory, &live->scratch);
     WEFT__LIST_FREE(memory, &live->baker_scratch);
+    WEFT__LIST_FREE(memory, &live->items);
     weft__places_free(&live->places, memory);
     weft__free(memory, WEFT__MEMORY_OTHER, live->numbers, live->number_count, 4, 16);
     weft_scene_destroy(live->scene);

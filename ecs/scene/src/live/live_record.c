@@ -9,19 +9,11 @@
 
 #include <string.h>
 
-/* A component of the image that is made. `at` is in the scratch memory. */
-typedef struct item {
-    uint32_t type, count;
-    bool is_disabled;
-    size_t at, bytes;
-} item;
-
-/* One image. On the stack. */
+/* One image, whose components are live->items. On the stack. */
 typedef struct imaging {
     weft_live *live;
     const weft__tree *tree;
-    uint32_t node, number, count;
-    item items[WEFT__LIVE_COMPONENTS];
+    uint32_t node, number;
     char name[WEFT__FILL_NAME_BYTES];
     size_t used;
     bool is_refused;
@@ -124,24 +116,34 @@ uint64_t weft__live_signature(const weft_live *live, uint32_t index)
 
 /* ---- values ---- */
 
+static weft__live_item *item_of(const weft_live *live, uint32_t type)
+{
+    weft__live_item *items = live->items.at;
+    uint32_t i = 0;
+    while (i < live->items.count && items[i].type != type) i++;
+    return i < live->items.count ? &items[i] : NULL;
+}
+
 /* Room for a value of a type; NULL: memory, or images do not have it. */
 static char *value_put(imaging *m, uint32_t type, uint32_t count, size_t bytes)
 {
     weft_live *live = m->live;
     if (type == WEFT__NONE || live->types[type].is_skipped || m->is_refused) return NULL;
-    uint32_t i = 0;
-    while (i < m->count && m->items[i].type != type) i++;
+    weft__live_item *item = item_of(live, type);
+    if (item == NULL && live->items.count < WEFT__LIVE_COMPONENTS) {
+        item = WEFT__LIST_ADD(&live->memory, &live->items);
+        if (item != NULL) *item = (weft__live_item){.type = type};
+    }
     m->is_refused =
-        i == WEFT__LIVE_COMPONENTS || bytes >= UINT32_MAX - m->used - 16 ||
+        item == NULL || bytes >= UINT32_MAX - m->used - 16 ||
         !weft__list_room(&live->memory, (void **)&live->baker_scratch.at, &live->baker_scratch.room,
                          (uint32_t)(m->used + bytes + 16), 1);
     if (m->is_refused) return NULL;
-    if (i == m->count) m->items[m->count++] = (item){.type = type};
-    m->items[i].count = count;
-    m->items[i].bytes = bytes;
-    m->items[i].at = m->used;
+    item->count = count;
+    item->bytes = bytes;
+    item->at = m->used;
     m->used += (bytes + 15) & ~(size_t)15;
-    return live->baker_scratch.at + m->items[i].at;
+    return live->baker_scratch.at + item->at;
 }
 
 static void value_copy(imaging *m, uint32_t type, const void *value, size_t bytes)
@@ -201,9 +203,8 @@ static void place_set(imaging *m, const weft__step *step)
 
 static void disable(imaging *m, const weft__step *step)
 {
-    uint32_t type = m->live->numbers[step->component - 1];
-    for (uint32_t i = 0; i < m->count; i++)
-        if (m->items[i].type == type) m->items[i].is_disabled = true;
+    weft__live_item *item = item_of(m->live, m->live->numbers[step->component - 1]);
+    if (item != NULL) item->is_disabled = true;
 }
 
 static void steps_take(imaging *m)
@@ -270,47 +271,45 @@ static void tree_take(imaging *m)
 /* ---- images ---- */
 
 /* Ascending types. */
-static void items_sort(imaging *m)
+static void items_sort(weft_live *live)
 {
-    for (uint32_t i = 1; i < m->count; i++) {
-        item next = m->items[i];
+    weft__live_item *items = live->items.at;
+    for (uint32_t i = 1; i < live->items.count; i++) {
+        weft__live_item next = items[i];
         uint32_t at = i;
-        for (; at > 0 && m->items[at - 1].type > next.type; at--) m->items[at] = m->items[at - 1];
-        m->items[at] = next;
+        for (; at > 0 && items[at - 1].type > next.type; at--) items[at] = items[at - 1];
+        items[at] = next;
     }
-}
-
-static bool has_type(const imaging *m, uint32_t type)
-{
-    uint32_t i = 0;
-    while (i < m->count && m->items[i].type != type) i++;
-    return i < m->count;
 }
 
 weft__live_image *weft__live_record_image(weft_live *live, uint32_t node, uint32_t number)
 {
     imaging m = {.live = live, .tree = &live->scene->tree, .node = node, .number = number};
+    live->items.count = 0;
     steps_take(&m);
     tree_take(&m);
     if (m.is_refused) return NULL;
-    items_sort(&m);
-    size_t head = sizeof(weft__live_image) + m.count * sizeof(weft__live_value);
+    items_sort(live);
+    const uint32_t count = live->items.count;
+    size_t head = sizeof(weft__live_image) + count * sizeof(weft__live_value);
     size_t bytes = head + m.used + strlen(m.name) + 1;
     weft__live_image *image = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, 1, bytes, 16);
     if (image == NULL) return NULL;
-    *image = (weft__live_image){.block_bytes = bytes, .value_count = m.count};
+    *image = (weft__live_image){.block_bytes = bytes, .value_count = count};
     image->values = (weft__live_value *)(void *)(image + 1);
     char *values = (char *)image + head;
     if (m.used != 0) memcpy(values, live->baker_scratch.at, m.used);
-    bool is_moving = has_type(&m, live->local);
-    for (uint32_t i = 0; i < m.count; i++)
+    bool is_moving = item_of(live, live->local) != NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__live_item *item = &live->items.at[i];
         image->values[i] =
-            (weft__live_value){.type = m.items[i].type,
-                               .count = m.items[i].count,
-                               .is_disabled = m.items[i].is_disabled,
-                               .is_computed = is_moving && m.items[i].type == live->placed,
-                               .at = values + m.items[i].at,
-                               .bytes = m.items[i].bytes};
+            (weft__live_value){.type = item->type,
+                               .count = item->count,
+                               .is_disabled = item->is_disabled,
+                               .is_computed = is_moving && item->type == live->placed,
+                               .at = values + item->at,
+                               .bytes = item->bytes};
+    }
     image->name = strcpy(values + m.used, m.name);
     return image;
 }

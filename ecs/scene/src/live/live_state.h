@@ -30,6 +30,13 @@ typedef struct weft__live_value {
     size_t bytes;
 } weft__live_value;
 
+/* A component of the image that is made. `at` is in baker_scratch, which moves. */
+typedef struct weft__live_item {
+    uint32_t type, count;
+    bool is_disabled;
+    size_t at, bytes;
+} weft__live_item;
+
 /* What documents say of an entity. One block of memory. Owner: a change, then the slot. */
 typedef struct weft__live_image {
     size_t block_bytes;
@@ -118,7 +125,8 @@ struct weft_live {
     bool is_torn; /* memory ended in the last bake: everything is compared by the next */
     weft__places places;
     WEFT__LIST(char) baker_scratch; /* values of the image that is made */
-    int watch, quit;                /* descriptors */
+    WEFT__LIST(weft__live_item) items;
+    int watch, quit; /* descriptors */
     pthread_t thread;
     bool has_thread;
     /* guarded by lock */

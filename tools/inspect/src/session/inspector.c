@@ -5,6 +5,7 @@
  * the world. */
 #include "answer.h"
 #include "clockwork.h"
+#include "error.h"
 #include "log.h"
 #include "server.h"
 #include "system_log.h"
@@ -245,7 +246,7 @@ static weft_result start_server(weft_inspect *inspect, const weft_inspect_desc *
     return WEFT_OK;
 }
 
-/* `why` is for a log: the world's error has no place for texts of other libraries. */
+/* `why` is set when it fails: a static text. */
 static weft_result start(weft_world *world, const weft_inspect_desc *desc, weft_inspect **out,
                          const char **why)
 {
@@ -262,7 +263,8 @@ static weft_result start(weft_world *world, const weft_inspect_desc *desc, weft_
         inspect->hook.asks = weft__mailbox_word(inspect->mailbox);
         result = weft_world_hook_add(world, &inspect->hook);
         if (result != WEFT_OK) weft__server_stop(inspect->server);
-        *why = "the world takes no hook now: start it between steps";
+        *why = result == WEFT_OUT_OF_MEMORY ? "no memory"
+                                            : "the world takes no hook now: start it between steps";
     }
     if (result != WEFT_OK) {
         free(inspect);
@@ -275,14 +277,15 @@ static weft_result start(weft_world *world, const weft_inspect_desc *desc, weft_
 weft_result weft_inspect_start(weft_world *world, const weft_inspect_desc *desc, weft_inspect **out)
 {
     static const weft_inspect_desc defaults;
-    const char *why;
-    if (out == NULL) return WEFT_INVALID_ARGUMENT;
-    *out = NULL;
+    const char *why = "out is NULL: give a place for the inspector";
+    if (out != NULL) *out = NULL;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (desc == NULL) desc = &defaults;
-    weft_result result = start(world, desc, out, &why);
-    if (result != WEFT_OK) weft__log(&desc->log, WEFT_LOG_WARNING, "weft_inspect_start: %s", why);
-    return result;
+    weft_result result = out == NULL ? WEFT_INVALID_ARGUMENT : start(world, desc, out, &why);
+    if (result == WEFT_OK) return WEFT_OK;
+    weft__log(&desc->log, WEFT_LOG_WARNING, "weft_inspect_start: %s", why);
+    return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "weft_inspect_start: %s",
+                       why);
 }
 
 void weft_inspect_stop(weft_inspect *inspect)
