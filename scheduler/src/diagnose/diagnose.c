@@ -439,7 +439,7 @@ static void compare_all(weft__scheduler *scheduler, weft__far_write *writes, uin
     }
 }
 
-static void watch_calls(const weft__scheduler *scheduler)
+void weft__diagnose_watch(const weft__scheduler *scheduler)
 {
     weft__front(scheduler->world)->watch = (weft__world_watch){keep_refusal, keep_use, keep_write};
 }
@@ -449,14 +449,13 @@ const weft__observing *weft__diagnose_observe(const weft__observing *observing)
     doing *self = mine();
     const weft__observing *before = self->observing;
     self->observing = observing;
-    if (observing != NULL) watch_calls(observing->scheduler);
     return before;
 }
 
 void weft__diagnose_begin(weft__scheduler *scheduler)
 {
     mine()->stepping = scheduler;
-    watch_calls(scheduler);
+    weft__diagnose_watch(scheduler);
 }
 
 void weft__diagnose_end(weft__scheduler *scheduler)
