@@ -94,7 +94,7 @@ WEFT_API weft_result weft_shard_create(weft_world *world, const weft_shard_desc 
                                        weft_shard **out);
 
 /* Destroys the shard; its systems, ghosts and stubs leave the world. Not collective. NULL is
- * ignored. */
+ * ignored. Not in a hook of the world: weft_shard_step uses the shard behind its hooks. */
 WEFT_API void weft_shard_destroy(weft_shard *shard);
 
 /* What a shard is. */
