@@ -357,8 +357,8 @@ static int renew(weft_job_context *job, void *argument)
     const weft_job_desc next = {.fn = renew, .argument = self};
     if (at_load_acq(&self->all->has_last_run) != 0) return 0;
     if (at_add_ar(&self->all->renewals, (uint64_t)1) >= MOST_RENEWALS) return 0;
-    if (!self->continues) return weft_job_submit(job, &next, NULL);
-    return weft_job_then(job, self->running, &next, &self->running);
+    if (!self->continues) return (int)weft_job_submit(job, &next, NULL);
+    return (int)weft_job_then(job, self->running, &next, &self->running);
 }
 
 /* On each number of workers: normal jobs that never end do not keep `last` from running, which the
