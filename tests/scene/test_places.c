@@ -59,14 +59,15 @@ static matrix place(const float position[3], const float rotation[4], const floa
     matrix out = {0};
     out.at[3][3] = 1;
     for (int k = 0; k < 3; k++) {
-        double v[3] = {0}, t[3], q[3] = {rotation[0], rotation[1], rotation[2]}, w = rotation[3];
-        v[k] = scale[k];
+        double v[3] = {0}, t[3], q[3] = {0}, w = (double)rotation[3];
+        for (int i = 0; i < 3; i++) q[i] = (double)rotation[i];
+        v[k] = (double)scale[k];
         for (int i = 0; i < 3; i++)
             t[i] = 2 * (q[(i + 1) % 3] * v[(i + 2) % 3] - q[(i + 2) % 3] * v[(i + 1) % 3]);
         for (int i = 0; i < 3; i++)
             out.at[i][k] =
                 v[i] + w * t[i] + q[(i + 1) % 3] * t[(i + 2) % 3] - q[(i + 2) % 3] * t[(i + 1) % 3];
-        out.at[k][3] = position[k];
+        out.at[k][3] = (double)position[k];
     }
     return out;
 }
