@@ -14,6 +14,7 @@ import tempfile
 import run_bugs
 
 run_bugs.LAYERS.insert(0, "scheduler/shard")
+TRIES = 3  # which rank has which sector is decided by measured times: a busy machine may hide a bug once
 
 
 def link_words(tree):
@@ -50,7 +51,10 @@ def check(tree, entry):
         if reason:
             return False, reason
         script = os.path.join(tree.source, "tests/shard/run_shard.py")
-        out = run_bugs.run([sys.executable, script, mode, copy, "--quick"])
+        for _ in range(TRIES):
+            out = run_bugs.run([sys.executable, script, mode, copy, "--quick"])
+            if out.returncode != 0:
+                break
     last = (out.stdout.strip().splitlines() or [""])[-1]
     return out.returncode != 0, last[:100] if out.returncode != 0 else "NOT CAUGHT by " + mode
 
