@@ -346,8 +346,10 @@ void weft__rows_retire(weft_world *world, const weft__chunk *chunk, const uint32
                        uint32_t first, uint32_t count)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0, last = UINT32_MAX; i < count; i++) { /* neighbours share blocks */
         uint32_t index = entities[rows != NULL ? rows[i] : first + i].index;
+        if (index / WEFT__BLOCK_SLOTS == last) continue;
+        last = index / WEFT__BLOCK_SLOTS;
         weft__entity_block *block =
             weft__directory_block(&world->directory, index ^ world->directory.tag_bits);
         at_store_rlx(&block->x_had_deaths, 1u); /* relaxed: idle */
