@@ -17,6 +17,10 @@
 #include "sgp4.h"
 #include "sgp4_block.h"
 
+#if defined(__OPTIMIZE__) && !defined(__NO_MATH_ERRNO__)
+#error "the kernels need -fno-math-errno and -fno-trapping-math after all other options"
+#endif
+
 /* Between the stages. `kepler_step` is the last correction of the eccentric anomaly, `s` and `c`
  * the sine and cosine of the anomaly before it; `is_open` is 1 while another correction is
  * needed. */
