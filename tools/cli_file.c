@@ -77,10 +77,11 @@ static int place_of(weft_cli_file *f, const char *folder, const char *name)
     return 0;
 }
 
-/* A .part that another program put there is overwritten only when it is a plain file. */
+/* A .part that another program put there is overwritten only when it is a plain file. It gets the
+ * permissions of the file whose place it takes. */
 static FILE *open_part(const weft_cli_file *f)
 {
-    struct stat status;
+    struct stat status, old;
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     const int file = open(f->part, flags, 0666);
     if (file < 0) return NULL;
@@ -89,7 +90,23 @@ static FILE *open_part(const weft_cli_file *f)
         errno = EEXIST;
         return NULL;
     }
-    return fdopen(file, "w");
+    FILE *stream = stat(f->path, &old) != 0 || fchmod(file, old.st_mode & 07777) == 0
+                       ? fdopen(file, "w")
+                       : NULL;
+    if (stream != NULL) return stream;
+    const int reason = errno;
+    unlink(f->part);
+    close(file);
+    errno = reason;
+    return NULL;
+}
+
+static bool is_synced(FILE *stream)
+{
+    int status;
+    do status = fsync(fileno(stream));
+    while (status != 0 && errno == EINTR);
+    return status == 0;
 }
 
 int weft_cli_file_begin(weft_cli_file *f, const char *command, const char *folder, const char *name)
@@ -107,8 +124,8 @@ int weft_cli_file_begin(weft_cli_file *f, const char *command, const char *folde
 
 int weft_cli_file_end(weft_cli_file *f)
 {
-    const bool is_written = !ferror(f->stream) && fflush(f->stream) == 0 &&
-                            (f->is_stream || fsync(fileno(f->stream)) == 0);
+    const bool is_written =
+        !ferror(f->stream) && fflush(f->stream) == 0 && (f->is_stream || is_synced(f->stream));
     const int reason = errno;
     bool is_done = fclose(f->stream) == 0 && is_written;
     if (!is_written) errno = reason;
@@ -119,6 +136,14 @@ int weft_cli_file_end(weft_cli_file *f)
     }
     if (!f->is_stream) unwatch_stops();
     return is_done ? 0 : -1;
+}
+
+void weft_cli_file_drop(weft_cli_file *f)
+{
+    fclose(f->stream);
+    if (f->is_stream) return;
+    unlink(f->part);
+    unwatch_stops();
 }
 
 int weft_cli_file_probe(const char *command, const char *folder, const char *name)

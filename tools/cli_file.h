@@ -29,6 +29,8 @@ int weft_cli_file_begin(weft_cli_file *file, const char *command, const char *fo
 /* Completes it, or, when something could not be written, removes it: returns 0, or -1 after saying
  * what is wrong. */
 int weft_cli_file_end(weft_cli_file *file);
+/* Removes it instead; the file that was there stays. */
+void weft_cli_file_drop(weft_cli_file *file);
 
 /* Makes the folder if it is missing and tries whether FOLDER/NAME can be written, before the work
  * is done; leaves nothing. Returns 0, or -1 after saying on stderr what is wrong. */

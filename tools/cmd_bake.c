@@ -164,8 +164,9 @@ static void print_escaped(FILE *file, const char *path)
 static int write_depend(const struct options *o, const weft_scene *scene)
 {
     if (weft_cli_file_apart("bake", o->depend, o->out) != 0) return WEFT_CLI_USAGE;
-    FILE *file = fopen(o->depend, "w");
-    if (file == NULL) return weft_cli_fail("bake", "--depend %s: %s", o->depend, strerror(errno));
+    weft_cli_file out;
+    if (weft_cli_file_begin(&out, "bake", NULL, o->depend) != 0) return WEFT_CLI_FAILED;
+    FILE *file = out.stream;
     print_escaped(file, o->out);
     fputs(o->types == NULL ? ":" : ": ", file);
     if (o->types != NULL) print_escaped(file, o->types);
@@ -179,9 +180,7 @@ static int write_depend(const struct options *o, const weft_scene *scene)
         print_escaped(file, path);
         fputs(":\n", file);
     }
-    const bool is_written = ferror(file) == 0;
-    if (fclose(file) == 0 && is_written) return WEFT_CLI_OK;
-    return weft_cli_fail("bake", "--depend %s: %s", o->depend, strerror(errno));
+    return weft_cli_file_end(&out) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
 }
 
 /* ---- reports ---- */

@@ -35,26 +35,14 @@ static int write_text(weft_world *world, FILE *file, const char *name)
     return weft_cli_fail("dump", "%s: %s", name, strerror(errno));
 }
 
-/* To a file beside `out`, which takes its place when it is complete. */
 static int write_file(weft_world *world, const char *out)
 {
-    char beside[4096];
-    int length = snprintf(beside, sizeof beside, "%s.XXXXXX", out);
-    int descriptor = length < (int)sizeof beside ? mkstemp(beside) : -1;
-    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (file == NULL) {
-        if (descriptor >= 0) close(descriptor);
-        return weft_cli_fail("dump", "%s: %s", out, strerror(errno));
-    }
-    int code = fchmod(descriptor, 0644) == 0
-                   ? write_text(world, file, out)
-                   : weft_cli_fail("dump", "%s: %s", out, strerror(errno));
-    if (fclose(file) != 0 && code == WEFT_CLI_OK)
-        code = weft_cli_fail("dump", "%s: %s", out, strerror(errno));
-    if (code == WEFT_CLI_OK && rename(beside, out) != 0)
-        code = weft_cli_fail("dump", "%s: %s", out, strerror(errno));
-    if (code != WEFT_CLI_OK) unlink(beside);
-    return code;
+    weft_cli_file file;
+    if (weft_cli_file_begin(&file, "dump", NULL, out) != 0) return WEFT_CLI_FAILED;
+    if (write_text(world, file.stream, out) == WEFT_CLI_OK)
+        return weft_cli_file_end(&file) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+    weft_cli_file_drop(&file);
+    return WEFT_CLI_FAILED;
 }
 
 /* World file to text. `out`: a path, or NULL for stdout. */

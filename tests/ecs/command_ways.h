@@ -320,7 +320,7 @@ static inline void way_close(way *w)
 
 static inline weft_archetype archetype_of(way *w, uint32_t set)
 {
-    weft_component list[KINDS];
+    weft_component list[KINDS] = {{0, 0}};
     uint32_t count = 0;
     for (uint32_t kind = 0; kind < KINDS; kind++)
         if ((set >> kind & 1) != 0) list[count++] = w->of[kind];

@@ -142,15 +142,16 @@ static void bed_end(bed *b)
     test_memory_fini(&b->scene_memory);
 }
 
-/* Everything but caches (archetypes, objects of chunks) and versions of ids that are free. */
+/* Everything but caches (archetypes, objects of chunks). */
 typedef struct look {
-    uint64_t content;
+    uint64_t content, layout;
     weft_world_stats stats;
 } look;
 
 static look bed_look(bed *b)
 {
-    look l = {.content = weft_world_hash(b->world, WEFT_HASH_CONTENT)};
+    look l = {.content = weft_world_hash(b->world, WEFT_HASH_CONTENT),
+              .layout = weft_world_hash(b->world, WEFT_HASH_LAYOUT)};
     weft_world_stats_get(b->world, &l.stats, sizeof l.stats);
     return l;
 }
@@ -159,11 +160,13 @@ static void look_check(bed *b, const look *was)
 {
     look now = bed_look(b);
     CHECK_U64(now.content, was->content);
+    CHECK_U64(now.layout, was->layout);
     CHECK_U64(now.stats.entities, was->stats.entities);
     CHECK_U64(now.stats.slices, was->stats.slices);
     CHECK_U64(now.stats.component_types, was->stats.component_types);
     CHECK_U64(now.stats.bytes_buffers, was->stats.bytes_buffers);
     CHECK(weft_entity_find(b->world, "d").version == 0);
+    CHECK_U64(weft_entity_search(b->world, "", NULL, 0), 1); /* "mine" */
     CHECK_OK(weft_world_validate(b->world));
 }
 

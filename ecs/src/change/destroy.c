@@ -5,12 +5,15 @@
 #include "destroy.h"
 
 #include "batch.h"
+#include "directory_check.h"
 #include "entity_tag.h"
 #include "entity_value.h"
 #include "error.h"
 #include "linked_group.h"
+#include "name_table.h"
 #include "row_move.h"
 #include "sparse.h"
+#include "unmake.h"
 
 /* Rows end for good, whatever cleanup components they have. */
 weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
@@ -127,6 +130,17 @@ static weft_result destroy_all(weft_world *world, const weft_entity *entities, u
 }
 
 /* ---- entities ---- */
+
+void weft__entity_unmake(weft_world *world, weft_entity entity)
+{
+    const weft__name_key none = {.text = ""};
+    uint32_t row, index = entity.index ^ world->directory.tag_bits;
+    weft__chunk *chunk = weft__living_chunk(world, entity, &row);
+    if (chunk == NULL) return;
+    weft__name_set(world, entity, &none); /* cannot fail */
+    weft__rows_die(world, chunk, NULL, row, 1);
+    weft__directory_force(&world->directory, index, entity.version - 1, 0);
+}
 
 static __attribute__((noinline)) weft_result destroy_generally(weft_world *world,
                                                                weft_entity entity)

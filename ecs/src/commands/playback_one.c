@@ -51,11 +51,18 @@ static weft_result play_elements(weft_world *world, weft_entity entity,
                                  const weft__command *command)
 {
     weft_component component = weft__component(world, command->subject);
-    weft_result result = weft_entity_add(world, entity, component);
+    const weft__type *type = world->types.at[command->subject];
+    const bool is_new = !weft_entity_has(world, entity, component);
+    weft_buffer room = {NULL, 0, type->desc.buffer_capacity}; /* before the entity changes */
+    const uint64_t *payload = weft__command_payload(command);
+    weft_result result = WEFT_OK;
+    if (is_new) result = weft__buffer_reserve(&world->memory, type, &room, (uint32_t)payload[0]);
+    if (result == WEFT_OK) result = weft_entity_add(world, entity, component);
+    weft_buffer *buffer = result == WEFT_OK ? weft_entity_write(world, entity, component) : NULL;
+    if (buffer != NULL && is_new) *buffer = room;
+    if (buffer == NULL && is_new) weft__buffer_reserve(&world->memory, type, &room, 0);
     if (result != WEFT_OK) return result;
-    weft_buffer *buffer = weft_entity_write(world, entity, component);
-    if (buffer == NULL) return world->error->code;
-    return weft__playback_elements(world, command, buffer);
+    return buffer == NULL ? world->error->code : weft__playback_elements(world, command, buffer);
 }
 
 static weft_result play_query(weft_world *world, const weft__command *command)

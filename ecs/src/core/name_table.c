@@ -279,9 +279,9 @@ static void entry_set(struct weft__names *names, weft_entity entity, const weft_
 
 weft_result weft__name_set(weft_world *world, weft_entity entity, const weft__name_key *key)
 {
-    if (key->text[0] == '\0' && (world->names == NULL || world->names->capacity == 0))
-        return WEFT_OK;
-    if (weft__names_reserve(world, 1, 0) != WEFT_OK) return WEFT_OUT_OF_MEMORY;
+    const bool is_removal = key->text[0] == '\0';
+    if (is_removal && weft__name_last(world, entity)[0] == '\0') return WEFT_OK;
+    if (!is_removal && weft__names_reserve(world, 1, 0) != WEFT_OK) return WEFT_OUT_OF_MEMORY;
     kept_forget(world);
     entry_set(world->names, entity, key);
     return WEFT_OK;

@@ -297,8 +297,9 @@ weft_entity weft_query_entity(const weft_world *world, weft_query query, uint64_
 
 weft_entity weft_query_single(weft_world *world, weft_query query)
 {
+    weft__row_walk walk;
     weft_entity found[2] = {{0, 0}, {0, 0}};
-    if (world == NULL || weft__query_find_checked(world, query) == NULL) return found[0];
+    if (!walk_begin(&walk, world, query)) return found[0];
     uint64_t rows = weft_query_entities(world, query, found, 2);
     if (rows == 1) return found[0];
     weft__error(world, rows == 0 ? WEFT_NOT_FOUND : WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY,

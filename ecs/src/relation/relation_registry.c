@@ -132,11 +132,6 @@ static weft_component depth_create(weft_world *world, const weft__type *type)
 static weft_result relation_add(weft_world *world, const weft__type *type,
                                 const weft_relation_desc *desc)
 {
-    weft_component depth = WEFT__NO_COMPONENT;
-    if (desc->by_depth) {
-        depth = depth_create(world, type);
-        if (depth.id == 0) return world->error->code;
-    }
     weft__relations *relations = relations_obtain(world);
     weft__relation *relation = NULL;
     if (relations != NULL && relations_reserve(relations))
@@ -147,7 +142,11 @@ static weft_result relation_add(weft_world *world, const weft__type *type,
     relation->offset = type->entity_offsets[0];
     relation->desc = *desc;
     relation->desc.is_acyclic = desc->is_acyclic || desc->by_depth;
-    relation->depth = depth;
+    if (desc->by_depth) relation->depth = depth_create(world, type);
+    if (desc->by_depth && relation->depth.id == 0) {
+        weft__free(&world->memory, WEFT__MEMORY_OTHER, relation, 1, sizeof *relation, 64);
+        return world->error->code;
+    }
     relations->at[relations->count++] = relation;
     return WEFT_OK;
 }

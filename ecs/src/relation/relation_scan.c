@@ -536,7 +536,7 @@ void weft__relation_renew(weft__relation *relation, const weft__renewal *renewal
 
 void weft__relation_seal(weft__relation *relation)
 {
-    if (relation->has_hot) remember(relation, true);
+    if (relation->has_hot && !relation->is_broken) remember(relation, true); /* else not whole */
 }
 
 static void gone_free(weft__relation *relation)

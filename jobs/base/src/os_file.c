@@ -27,20 +27,18 @@ static weft_result result_of_errno(void)
     return errno == ENOMEM ? WEFT_OUT_OF_MEMORY : WEFT_IO;
 }
 
+/* The result of a call, made again while a signal interrupts it. */
+#define AGAIN(call)                                                                                \
+    __extension__({                                                                                \
+        long done_;                                                                                \
+        do done_ = (long)(call);                                                                   \
+        while (done_ < 0 && errno == EINTR);                                                       \
+        done_;                                                                                     \
+    })
+
 static int open_again(const char *path, int flags)
 {
-    int descriptor;
-    do descriptor = open(path, flags | O_CLOEXEC, 0666);
-    while (descriptor < 0 && errno == EINTR);
-    return descriptor;
-}
-
-static int sync_again(int descriptor)
-{
-    int status;
-    do status = fsync(descriptor);
-    while (status != 0 && errno == EINTR);
-    return status;
+    return (int)AGAIN(open(path, flags | O_CLOEXEC, 0666));
 }
 
 /* Closes after a failure, whose errno stays; `reason` replaces it unless it is negative. */
@@ -92,7 +90,7 @@ static weft_result keep_mode_real(void *user, weft__os_file file, const char *pl
     if (stat(place, &old) != 0) return result_of_errno();
     if (fstat((int)file.handle, &new) != 0) return WEFT_IO;
     if ((old.st_mode & 07777) == (new.st_mode & 07777)) return WEFT_OK;
-    return fchmod((int)file.handle, old.st_mode & 07777) == 0 ? WEFT_OK : WEFT_IO;
+    return AGAIN(fchmod((int)file.handle, old.st_mode & 07777)) == 0 ? WEFT_OK : WEFT_IO;
 }
 
 static weft_result open_read_real(void *user, const char *path, weft__os_file *out, uint64_t *bytes)
@@ -122,22 +120,28 @@ static bool is_still_at(int descriptor, const char *path)
 static weft_result open_write_real(void *user, const char *path, weft__os_file *out)
 {
     (void)user;
-    int descriptor = open_again(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK);
+    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+    int descriptor = open_again(path, flags | O_EXCL), reason = -1;
+    const bool is_made = descriptor >= 0;
+    if (!is_made && errno == EEXIST) descriptor = open_again(path, flags);
     if (descriptor < 0) return errno == ENOMEM ? WEFT_OUT_OF_MEMORY : WEFT_IO;
     struct stat status;
     weft_result result = WEFT_OK;
-    int reason = -1;
     if (fstat(descriptor, &status) != 0) {
         result = WEFT_IO;
     } else if (!S_ISREG(status.st_mode)) {
         result = WEFT_IO;
         reason = 0;
-    } else if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 || !is_still_at(descriptor, path)) {
+    } else if (AGAIN(flock(descriptor, LOCK_EX | LOCK_NB)) != 0) {
+        result = errno == EWOULDBLOCK ? WEFT_BUSY : WEFT_IO;
+    } else if (!is_still_at(descriptor, path)) {
         result = WEFT_BUSY;
-    } else if (ftruncate(descriptor, 0) != 0) {
+    } else if (AGAIN(ftruncate(descriptor, 0)) != 0) {
         result = WEFT_IO;
     }
     if (result != WEFT_OK) {
+        if (reason < 0) reason = errno;
+        if (is_made && result == WEFT_IO) unlink(path);
         close_failed(descriptor, reason);
         return result;
     }
@@ -152,8 +156,7 @@ static weft_result read_real(void *user, weft__os_file file, void *to, size_t by
     char *next = to;
     while (bytes != 0) {
         size_t wanted = bytes < TRANSFER_BYTES_MAX ? bytes : TRANSFER_BYTES_MAX;
-        ssize_t count = pread((int)file.handle, next, wanted, (off_t)offset);
-        if (count < 0 && errno == EINTR) continue;
+        ssize_t count = AGAIN(pread((int)file.handle, next, wanted, (off_t)offset));
         if (count == 0) errno = 0; /* the file ends */
         if (count <= 0) return WEFT_IO;
         next += count, offset += (uint64_t)count, bytes -= (size_t)count;
@@ -167,8 +170,7 @@ static weft_result write_real(void *user, weft__os_file file, const void *from, 
     const char *next = from;
     while (bytes != 0) {
         size_t wanted = bytes < TRANSFER_BYTES_MAX ? bytes : TRANSFER_BYTES_MAX;
-        ssize_t count = write((int)file.handle, next, wanted);
-        if (count < 0 && errno == EINTR) continue;
+        ssize_t count = AGAIN(write((int)file.handle, next, wanted));
         if (count <= 0) return WEFT_IO;
         next += count, bytes -= (size_t)count;
     }
@@ -178,7 +180,7 @@ static weft_result write_real(void *user, weft__os_file file, const void *from, 
 static weft_result sync_real(void *user, weft__os_file file)
 {
     (void)user;
-    return sync_again((int)file.handle) == 0 ? WEFT_OK : WEFT_IO;
+    return AGAIN(fsync((int)file.handle)) == 0 ? WEFT_OK : WEFT_IO;
 }
 
 static weft_result close_real(void *user, weft__os_file file)
@@ -222,7 +224,7 @@ static weft_result sync_directory_real(void *user, const char *path)
     }
     int descriptor = open_again(directory, O_RDONLY | O_DIRECTORY);
     if (descriptor < 0) return WEFT_IO;
-    weft_result result = sync_again(descriptor) == 0 ? WEFT_OK : WEFT_IO;
+    weft_result result = AGAIN(fsync(descriptor)) == 0 ? WEFT_OK : WEFT_IO;
     close_failed(descriptor, -1);
     return result;
 }

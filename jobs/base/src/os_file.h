@@ -63,6 +63,6 @@ struct weft__os_files {
 };
 
 /* The file table of a seam; never NULL. */
-const weft__os_files *weft__os_files_of(const weft_os *os);
+WEFT__DOOR const weft__os_files *weft__os_files_of(const weft_os *os);
 
 #endif

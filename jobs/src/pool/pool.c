@@ -249,12 +249,6 @@ static const char *trace_file_of_environment(void)
     return path == NULL ? "" : path;
 }
 
-static void close_trace(weft_job_pool *pool, bool is_ours)
-{
-    if (pool->trace_file != NULL) weft__trace_file_close(pool->trace_file, is_ours);
-    pool->trace_file = NULL;
-}
-
 /* A trace that only the environment asks for must not make the program fail. */
 static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *desc,
                               bool is_by_environment)
@@ -301,7 +295,7 @@ weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool *
     if (result == WEFT_OK) result = open_trace(pool, &full, is_by_environment);
     if (result == WEFT_OK) result = start_threads(pool);
     if (result != WEFT_OK) {
-        close_trace(pool, false);
+        if (pool->trace_file != NULL) weft__trace_file_leave(pool->trace_file, true);
         free_pool(pool);
         return result;
     }
@@ -319,7 +313,10 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
     if (result != WEFT_OK) return result;
     bool is_forked = weft__pool_is_forked(pool);
     if (!is_forked) stop_threads(pool);
-    close_trace(pool, !is_forked);
+    if (pool->trace_file != NULL && is_forked)
+        weft__trace_file_leave(pool->trace_file, false);
+    else if (pool->trace_file != NULL)
+        weft__trace_file_close(pool->trace_file);
     weft__graph_free_all(pool);
     free_pool(pool);
     return WEFT_OK;

@@ -170,6 +170,7 @@ static weft_result open_files(weft__trace_file *file, const char *path, weft__fi
                                     file->window.last_ns);
     if (result == WEFT_OK) return WEFT_OK;
     open_failed(file, result, file->spool.parts[0].path, problem);
+    file->files->remove(file->files->user, file->path);
     file->files->close(file->files->user, file->out.file);
     return result;
 }
@@ -358,21 +359,24 @@ static void write_file(weft__trace_file *file)
         result = closed;
         file->out.reason = errno;
     }
-    weft__trace_spool_close(&file->spool, result == WEFT_OK);
+    weft__trace_spool_close(&file->spool, true); /* only this file could have read it */
     if (result == WEFT_OK)
         report_cut(file);
     else
         report_incomplete(file, result);
 }
 
-void weft__trace_file_close(weft__trace_file *file, bool is_ours)
+void weft__trace_file_close(weft__trace_file *file)
 {
-    if (is_ours) {
-        weft__trace_file_drain(file);
-        write_file(file);
-    } else {
-        file->files->close(file->files->user, file->out.file);
-        weft__trace_spool_close(&file->spool, false);
-    }
+    weft__trace_file_drain(file);
+    write_file(file);
+    free_file(file);
+}
+
+void weft__trace_file_leave(weft__trace_file *file, bool is_removed)
+{
+    if (is_removed) file->files->remove(file->files->user, file->path);
+    file->files->close(file->files->user, file->out.file);
+    weft__trace_spool_close(&file->spool, is_removed);
     free_file(file);
 }

@@ -52,9 +52,10 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
 void weft__trace_file_drain(weft__trace_file *file);
 /* The owner, or a guest, wrote an event to its ring: drains when that is half full. */
 void weft__trace_file_count(weft__trace_file *file, weft__trace_ring *ring);
-/* Writes the file, workers stopped, and frees it; `is_ours` false (a forked child, a failed
- * create): only frees. */
-void weft__trace_file_close(weft__trace_file *file, bool is_ours);
+/* Writes the file, workers stopped, and frees it. */
+void weft__trace_file_close(weft__trace_file *file);
+/* Frees it unwritten, in a forked child; `is_removed` (a failed create): nothing of it stays. */
+void weft__trace_file_leave(weft__trace_file *file, bool is_removed);
 /* Whether the file wants the cost of each slice (.slices). Threads: any. */
 bool weft__trace_file_is_detailed(const weft__trace_file *file);
 

@@ -98,9 +98,9 @@ typedef struct weft_live_report {
 
 /* Bakes the documents, fills the world with their entities, and follows them from then on. The
  * components that documents may use are those of the world now. Mistakes in the documents are no
- * error: what they concern comes when they are mended. A start that fails leaves none of its
- * entities in the world (their ids are used up, Parent and InstanceOf stay registered). Threads:
- * owner, between steps; for all functions below: owner, world idle. Errors: INVALID_ARGUMENT,
+ * error: what they concern comes when they are mended. A start that fails leaves the
+ * world as it was, ids included (but Parent and InstanceOf stay registered). Threads: owner,
+ * between steps; for all functions below: owner, world idle. Errors: INVALID_ARGUMENT,
  * WRONG_PHASE, THREAD_FAILED, LIMIT, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_live_start(weft_world *world, const weft_live_desc *desc,
                                      weft_live **out);

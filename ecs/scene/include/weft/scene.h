@@ -281,8 +281,8 @@ WEFT_API const char *weft_scene_file(const weft_scene *scene, uint32_t index);
 
 /* Makes the entities of the scene in a world: the schema's, or another one, whose types are
  * found by name. Errors: INVALID_ARGUMENT, NOT_FOUND (the world lacks a type: weft_world_error
- * names it), TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY, WRONG_PHASE (the world has no new entity
- * then). Cost: some 100 ns an entity. Threads: owner. */
+ * names it), TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY, WRONG_PHASE (the world is as it was
+ * then, ids included). Cost: some 100 ns an entity. Threads: owner. */
 WEFT_API weft_result weft_scene_fill(weft_scene *scene, weft_world *world);
 
 /* What the last bake did. `out_bytes`: sizeof *out. Threads: owner. */

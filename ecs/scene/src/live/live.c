@@ -16,6 +16,7 @@
 #include "live_watch.h"
 #include "scene_state.h"
 #include "sized.h"
+#include "unmake.h"
 
 #include <string.h>
 
@@ -106,7 +107,7 @@ static weft_result begin(weft_live *live, weft_world *world, const weft_live_des
 static void take_back(weft_live *live)
 {
     for (uint32_t i = live->slots.count; i-- > 0;)
-        if (live->slots.at[i].key != 0) weft__live_entity_undo(live, live->slots.at[i].entity);
+        if (live->slots.at[i].key != 0) weft__entity_unmake(live->world, live->slots.at[i].entity);
     for (uint32_t i = 0; i < live->blobs.count; i++)
         if (live->blobs.at[i].ref.id != 0)
             weft_blob_release(weft_world_blobs(live->world), live->blobs.at[i].ref);

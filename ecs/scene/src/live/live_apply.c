@@ -9,6 +9,7 @@
 #include "live_image.h"
 #include "live_slots.h"
 #include "live_told.h"
+#include "unmake.h"
 
 #include <string.h>
 
@@ -370,15 +371,6 @@ static weft_result entity_make(weft_live *live, const weft__live_image *image, w
     return out->version == 0 ? weft_world_error(live->world)->code : WEFT_OK;
 }
 
-void weft__live_entity_undo(weft_live *live, weft_entity entity)
-{
-    for (uint32_t t = 0; t < live->type_count; t++)
-        if ((live->types[t].desc->flags & WEFT_CLEANUP) != 0 &&
-            weft_entity_has(live->world, entity, live->types[t].component))
-            weft_entity_remove(live->world, entity, live->types[t].component);
-    weft_entity_destroy(live->world, entity);
-}
-
 static weft_result object_come(weft_live *live, const weft__live_change *change)
 {
     weft_entity entity;
@@ -387,7 +379,7 @@ static weft_result object_come(weft_live *live, const weft__live_change *change)
     weft_result result = entity_make(live, change->image, &entity);
     if (result != WEFT_OK) return result;
     if (weft__live_slot_add(live, change->key, entity, change->path) == NULL) {
-        weft__live_entity_undo(live, entity);
+        weft__entity_unmake(live->world, entity);
         return WEFT_OUT_OF_MEMORY;
     }
     live->report.added++;

@@ -13,7 +13,4 @@
  * NULL. Counts in live->report. */
 weft_result weft__live_go_on(weft_live *live, uint64_t deadline);
 
-/* Destroys an entity that was never told of, with the components that would keep its residue. */
-void weft__live_entity_undo(weft_live *live, weft_entity entity);
-
 #endif

@@ -5,6 +5,7 @@
  * bytes that were there, if it holds those that were written. See live_edit.h. */
 #include "live_edit.h"
 
+#include "error.h"
 #include "file_problem.h"
 #include "file_replace.h"
 #include "hash.h"
@@ -26,7 +27,17 @@ typedef struct editing {
     const char *path; /* of the file */
     char *text;
     size_t bytes;
+    weft__file_problem problem; /* why it could not be read or written */
 } editing;
+
+/* The result of a call; the world's error says why it failed. */
+static weft_result told(const editing *e, weft_result result, const char *call)
+{
+    if (result == WEFT_OK) return WEFT_OK;
+    const char *why = e->problem.text[0] != '\0' ? e->problem.text : weft_result_text(result);
+    return weft__error(e->live->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", call,
+                       why);
+}
 
 /* ---- files ---- */
 
@@ -34,12 +45,14 @@ static weft_result text_read(editing *e)
 {
     weft__file_source source;
     weft_result result = weft__file_open(weft__os_default(), e->path, &source);
+    e->problem = source.problem;
     if (result != WEFT_OK) return result;
     e->bytes = source.bytes;
     e->text = source.bytes > FILE_BYTES_MOST
                   ? NULL
                   : weft__alloc(&e->live->memory, WEFT__MEMORY_OTHER, e->bytes + 1, 1, 16);
     result = e->text == NULL ? WEFT_OUT_OF_MEMORY : weft__file_read(&source, e->text, e->bytes, 0);
+    e->problem = source.problem;
     weft__file_close(&source);
     return result;
 }
@@ -51,12 +64,12 @@ static void text_free(editing *e)
 
 /* The text with `count` bytes in the place of a part of it goes to the file, whole or not at
  * all. */
-static weft_result text_write(const editing *e, span part, const char *bytes, size_t count)
+static weft_result text_write(editing *e, span part, const char *bytes, size_t count)
 {
     const weft__file_piece pieces[3] = {{e->text, (size_t)(part.at - e->text)},
                                         {bytes, count},
                                         {part.end, (size_t)(e->text + e->bytes - part.end)}};
-    return weft__file_replace(weft__os_default(), e->path, pieces, 3, NULL);
+    return weft__file_replace(weft__os_default(), e->path, pieces, 3, &e->problem);
 }
 
 /* ---- places in a document ---- */
@@ -147,23 +160,24 @@ typedef struct splice {
     const char *text, *added;
 } splice;
 
-static bool splice_find(span object, const char *field, const char *json, weft__pile *pile,
-                        splice *out)
+static weft_result splice_find(span object, const char *field, const char *json, weft__pile *pile,
+                               splice *out)
 {
     span value;
     size_t bytes = strcspn(field, ".");
     while (member_find(object, field, bytes, &value)) {
         *out = (splice){value, json, NULL};
-        if (field[bytes] == '\0') return true;
-        if (!is_object(value)) return false;
+        if (field[bytes] == '\0') return WEFT_OK;
+        if (!is_object(value)) return WEFT_INVALID_ARGUMENT;
         object = value;
         field += bytes + 1;
         bytes = strcspn(field, ".");
     }
     out->added = field;
     size_t room = strlen(json) + 2 * strlen(field) + 64, depth = 0, at = 0;
+    if (bytes == 0) return WEFT_INVALID_ARGUMENT;
     char *made = weft__pile_take(pile, room + 8 * strlen(field));
-    if (made == NULL || bytes == 0) return false;
+    if (made == NULL) return WEFT_OUT_OF_MEMORY;
     for (;; field += bytes + 1, bytes = strcspn(field, ".")) {
         at += (size_t)snprintf(made + at, room - at, "%s\"%.*s\": ", depth == 0 ? "" : "{",
                                (int)bytes, field);
@@ -180,7 +194,7 @@ static bool splice_find(span object, const char *field, const char *json, weft__
     if (!is_empty) memcpy(made + at, ", ", 3);
     out->part = (span){object.at + 1, object.at + 1};
     out->text = made;
-    return true;
+    return WEFT_OK;
 }
 
 static void edit_free(weft_live *live, const weft__live_edit *edit)
@@ -252,8 +266,7 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
     span object;
     splice made;
     if (result == WEFT_OK && !object_find(&e, path, &object)) result = WEFT_NOT_FOUND;
-    if (result == WEFT_OK && !splice_find(object, field, json, &pile, &made))
-        result = WEFT_INVALID_ARGUMENT;
+    if (result == WEFT_OK) result = splice_find(object, field, json, &pile, &made);
     if (result == WEFT_OK) result = edit_keep(&e, path, field, &made);
     if (result == WEFT_OK) {
         result = text_write(&e, made.part, made.text, strlen(made.text));
@@ -261,7 +274,7 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
     }
     weft__pile_free(&pile);
     text_free(&e);
-    return result;
+    return told(&e, result, "weft_live_edit");
 }
 
 weft_result weft_live_undo(weft_live *live)
@@ -279,5 +292,5 @@ weft_result weft_live_undo(weft_live *live)
         live->edits.count--;
         edit_free(live, &edit);
     }
-    return result;
+    return told(&e, result, "weft_live_undo");
 }

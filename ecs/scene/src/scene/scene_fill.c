@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* scene_fill.c: records become entities of a world: first all entities, then their values. A
- * fill that fails destroys what it made. See fill_entities.h and fill_values.h. */
+ * fill that fails takes back what it made. See fill_entities.h and fill_values.h. */
 #include "fill_values.h"
 
 #include "error.h"
+#include "unmake.h"
 
 #include <string.h>
 
@@ -35,20 +36,10 @@ static bool begin(weft__fill *f)
     return true;
 }
 
-/* The world as it was: entities in the order in which they came, the last one first, with
- * nothing of theirs that would stay, and blobs. */
+/* The world as it was: entities in the order in which they came, the last one first, and blobs. */
 static void take_back(weft__fill *f)
 {
-    for (uint32_t i = f->entities.count; i-- > 0;) {
-        weft_entity entity = f->entities.at[i];
-        for (uint32_t id = 0; id < f->map_count; id++) {
-            const weft_component_desc *desc = f->scene->schema.components.at[id].desc;
-            if (f->map[id].id != 0 && (desc->flags & WEFT_CLEANUP) != 0 &&
-                weft_entity_has(f->world, entity, f->map[id]))
-                weft_entity_remove(f->world, entity, f->map[id]);
-        }
-        weft_entity_destroy(f->world, entity);
-    }
+    for (uint32_t i = f->entities.count; i-- > 0;) weft__entity_unmake(f->world, f->entities.at[i]);
     for (uint32_t i = 0; i < f->copies.count; i++) weft_blob_release(f->blobs, f->copies.at[i].to);
 }
 

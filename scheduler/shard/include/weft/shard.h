@@ -213,8 +213,9 @@ WEFT_API weft_result weft_shard_hash(weft_shard *shard, uint64_t out[2]);
 /* Writes all sharded entities, the tick, the seed and the counters of sectors to one file on a
  * file system that all ranks see, a section for each sector; collective. The same state gives
  * the same bytes for any number of ranks. It is written under "PATH.partial" and renamed when it
- * is whole and on disk: a run that dies leaves the earlier file. Not written: private entities,
- * resources. Errors: UNSUPPORTED (as weft_shard_sync), IO (the text has the reason: no space;
+ * is whole and on disk: a run that dies leaves the earlier file, and a part that the next save
+ * takes over. Only regular files are replaced, and what a symbolic link leads to. Not written:
+ * private entities, resources. Errors: UNSUPPORTED (as weft_shard_sync), IO (the text has the reason: no space;
  * the earlier file is there), OUT_OF_MEMORY. */
 WEFT_API weft_result weft_shard_save(weft_shard *shard, const char *path);
 

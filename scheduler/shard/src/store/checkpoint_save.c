@@ -13,6 +13,7 @@
 
 #include "checkpoint_format.h"
 #include "hash.h"
+#include "os_file.h"
 #include "ranks_error.h"
 #include "sector_move.h"
 #include "sector_rows.h"
@@ -21,18 +22,33 @@
 /* Memory of one save. */
 typedef struct saving {
     weft_shard *shard;
+    const weft__os_files *files;
     const char *path;
-    char partial[PATH_MAX];
+    char place[PATH_MAX]; /* of the file that is replaced: behind a symbolic link */
+    char partial[PATH_MAX + 16];
     weft__checkpoint_sector *table; /* [sectors] */
     weft__bytes front;              /* head, components, table: rank 0 */
     weft__bytes sections;           /* of this rank, by sector */
     int file;
 } saving;
 
-static weft_result io_failed(const saving *s, const char *what)
+static weft_result io_failed(const saving *s, const char *what, const char *path)
 {
     return weft__ranks_fail(WEFT_IO, "%s %s on rank %u: %s; the earlier checkpoint is as it was",
-                            what, s->partial, s->shard->map.rank, strerror(errno));
+                            what, path, s->shard->map.rank, strerror(errno));
+}
+
+/* Anything but a regular file would be lost, not replaced. */
+static weft_result find_place(saving *s)
+{
+    weft__os_kind kind;
+    s->files = weft__os_files_of(weft__os_default());
+    if (s->files->locate(s->files->user, s->path, s->place, sizeof s->place, &kind) != WEFT_OK)
+        return io_failed(s, "writing", s->path);
+    if (kind != WEFT__OS_NOTHING && kind != WEFT__OS_REGULAR_FILE)
+        return weft__ranks_fail(WEFT_IO, "%s is not a regular file: name another path", s->path);
+    (void)snprintf(s->partial, sizeof s->partial, "%s.partial", s->place);
+    return WEFT_OK;
 }
 
 /* ---- what is written ---- */
@@ -111,7 +127,7 @@ static weft_result write_at(saving *s, const void *bytes, uint64_t count, uint64
         const size_t piece = count < (1u << 30) ? (size_t)count : (size_t)(1u << 30);
         const ssize_t done = pwrite(s->file, from, piece, (off_t)offset);
         if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return io_failed(s, "writing");
+        if (done <= 0) return io_failed(s, "writing", s->partial);
         from += done;
         offset += (uint64_t)done;
         count -= (uint64_t)done;
@@ -139,8 +155,9 @@ static weft_result write_sections(saving *s)
 
 static weft_result open_partial(saving *s, int flags)
 {
-    s->file = open(s->partial, O_WRONLY | O_CLOEXEC | flags, 0666);
-    return s->file >= 0 ? WEFT_OK : io_failed(s, "opening");
+    do s->file = open(s->partial, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    while (s->file < 0 && errno == EINTR);
+    return s->file >= 0 ? WEFT_OK : io_failed(s, "opening", s->partial);
 }
 
 static weft_result write_file(saving *s)
@@ -153,34 +170,33 @@ static weft_result write_file(saving *s)
     if (!is_first) result = open_partial(s, 0);
     if (result == WEFT_OK && is_first) result = write_at(s, s->front.at, s->front.count, 0);
     if (result == WEFT_OK) result = write_sections(s);
-    if (result == WEFT_OK && fsync(s->file) != 0) result = io_failed(s, "syncing");
+    if (result == WEFT_OK && s->files->sync(s->files->user, (weft__os_file){s->file}) != WEFT_OK)
+        result = io_failed(s, "syncing", s->partial);
     return weft_ranks_agree(result);
 }
 
-/* Makes a rename durable. */
-static weft_result sync_folder(saving *s)
+/* Rank 0: the new file takes the place of the earlier one. */
+static weft_result put_in_place(saving *s)
 {
-    char folder[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", s->path);
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL)
-        (void)snprintf(folder, sizeof folder, ".");
-    else
-        slash[slash == folder] = '\0';
-    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0) return io_failed(s, "opening the folder of");
-    const int failed = fsync(file);
-    close(file);
-    return failed == 0 ? WEFT_OK : io_failed(s, "syncing the folder of");
+    const weft__os_files *files = s->files;
+    if (files->rename(files->user, s->partial, s->place) != WEFT_OK) {
+        const weft_result result = io_failed(s, "renaming", s->partial);
+        files->remove(files->user, s->partial);
+        return result;
+    }
+    if (files->sync_directory(files->user, s->place) == WEFT_OK) return WEFT_OK;
+    return weft__ranks_fail(WEFT_IO,
+                            "syncing the folder of %s: %s; the new checkpoint is in place, "
+                            "perhaps not durably: save again",
+                            s->place, strerror(errno));
 }
 
 static weft_result save(saving *s)
 {
     const bool is_first = s->shard->map.rank == 0;
-    if (snprintf(s->partial, sizeof s->partial, "%s.partial", s->path) >= (int)sizeof s->partial)
-        return weft__ranks_fail(WEFT_INVALID_ARGUMENT, "the path is longer than %d", PATH_MAX);
-    s->table = calloc(s->shard->map.count, sizeof *s->table);
-    weft_result result = s->table != NULL ? make_sections(s) : weft__ranks_no_memory();
+    weft_result result = find_place(s);
+    if (result == WEFT_OK) s->table = calloc(s->shard->map.count, sizeof *s->table);
+    if (result == WEFT_OK) result = s->table != NULL ? make_sections(s) : weft__ranks_no_memory();
     result = weft_ranks_agree(result);
     if (result != WEFT_OK) return result;
     result = weft__transport_sum((uint64_t *)s->table,
@@ -189,10 +205,8 @@ static weft_result save(saving *s)
     result = weft_ranks_agree(result);
     if (result == WEFT_OK) result = write_file(s);
     if (s->file >= 0) close(s->file);
-    if (is_first && result == WEFT_OK && rename(s->partial, s->path) != 0)
-        result = io_failed(s, "renaming");
-    if (is_first && result != WEFT_OK) (void)unlink(s->partial);
-    if (is_first && result == WEFT_OK) result = sync_folder(s);
+    if (is_first && result != WEFT_OK && s->file >= 0) (void)unlink(s->partial);
+    if (is_first && result == WEFT_OK) result = put_in_place(s);
     return weft_ranks_agree(result);
 }
 

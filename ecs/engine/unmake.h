@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* unmake.h: entities that a call made and takes back because it fails. */
+#ifndef WEFT_UNMAKE_H
+#define WEFT_UNMAKE_H
+
+#include <weft/entity.h>
+
+#include "door.h"
+
+/* Ends an entity that only the caller knows, as if it had never been: its row with all components,
+ * its name; its id comes again, with the same version. Those made last are unmade first. Cannot
+ * fail. Owner, world idle. */
+WEFT__DOOR void weft__entity_unmake(weft_world *world, weft_entity entity);
+
+#endif
