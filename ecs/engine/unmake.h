@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* unmake.h: entities that a call made and takes back because it fails. */
+/* unmake.h: entities that a call made and takes back because it fails.
+ *
+ * Destroying one uses its id up: its version is for its handles. Where no handle was given out, the
+ * world can be as it was, ids included. The layers above make entities one by one, and need it. */
 #ifndef WEFT_UNMAKE_H
 #define WEFT_UNMAKE_H
 

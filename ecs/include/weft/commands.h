@@ -38,9 +38,9 @@ WEFT_API void weft_recorder_destroy(weft_recorder *recorder);
 
 /* Plays all commands and empties the recorder, which can be used again. Errors: the first one; its
  * text names the command, its entity and what to do. A command that fails drops those after it
- * (ids of entities that they were to create are used up); calls that were refused while recording are reported after the others were played. WRONG_PHASE
- * (also for recorders of systems, which the step plays) plays and drops nothing. Threads: owner,
- * world idle. */
+ * (ids of entities that they were to create are used up); calls that were refused while
+ * recording are reported after the others were played. WRONG_PHASE (also for recorders of
+ * systems, which the step plays) plays and drops nothing. Threads: owner, world idle. */
 WEFT_API weft_result weft_recorder_play(weft_recorder *recorder);
 
 /* ---- create ---- */

@@ -215,8 +215,8 @@ WEFT_API weft_result weft_shard_hash(weft_shard *shard, uint64_t out[2]);
  * the same bytes for any number of ranks. It is written under "PATH.partial" and renamed when it
  * is whole and on disk: a run that dies leaves the earlier file, and a part that the next save
  * takes over. Only regular files are replaced, and what a symbolic link leads to. Not written:
- * private entities, resources. Errors: UNSUPPORTED (as weft_shard_sync), IO (the text has the reason: no space;
- * the earlier file is there), OUT_OF_MEMORY. */
+ * private entities, resources. Errors: UNSUPPORTED (as weft_shard_sync), IO (the text has the
+ * reason: no space; the earlier file is there), OUT_OF_MEMORY. */
 WEFT_API weft_result weft_shard_save(weft_shard *shard, const char *path);
 
 /* Reads a checkpoint on any number of ranks, into a shard without entities; collective. Components
