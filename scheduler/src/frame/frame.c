@@ -386,6 +386,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
         .has_ranges = system->range != NULL,
         .has_background = (system->flags & WEFT_SYSTEM_BACKGROUND) != 0};
     weft_result result = make_entries(scheduler, &stage);
+    if (result != WEFT_OK) weft__stage_entries_free(scheduler, &stage);
     if (result != WEFT_OK) return result;
     scheduler->pass++;
     scheduler->passes_left = 0;
