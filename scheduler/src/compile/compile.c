@@ -144,6 +144,7 @@ static weft_result compile(weft__scheduler *scheduler)
         .node_count = scheduler->ordered_count,
         .barriers = scheduler->barriers,
         .barrier_count = scheduler->barrier_count,
+        .gate_count = scheduler->gate_count,
         .component_limit = weft__type_count(scheduler->world) + 1,
         .without_fusion = scheduler->options.without_fusion,
         .shuffle_seed = scheduler->options.shuffle_seed,

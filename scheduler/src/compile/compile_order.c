@@ -4,7 +4,9 @@
  * Systems and the begin and end of every group are nodes of a graph; before/after names are its
  * edges. Orders that come from groups decide who is first when two systems collide, or when the
  * schedule cannot see what both do; an order between two systems by name is kept in any case.
- * What is kept without a collision is a barrier (see staging.c). A name that is not there yet
+ * What is kept without a collision is a barrier (see staging.c). Many systems before many others
+ * have theirs to and from a gate, which is no system: the number of barriers does not grow with
+ * the square of that of systems. A name that is not there yet
  * orders nothing: the schedule is compiled again when it comes. Of the order that comes out,
  * systems that a sync point need not delay are moved in front of it. */
 #include "compile_order.h"
@@ -193,10 +195,13 @@ static bool is_unseen(const weft__system *system)
  * arena of the plan. */
 typedef struct barrier_search {
     weft__scheduler *scheduler;
-    uint32_t *first, *next; /* [node + 1] into `next`: the nodes behind each node */
-    uint32_t *open;         /* [node]: a stack of those to look behind */
-    uint32_t *seen_for;     /* [node]: the system that it was reached from, + 1 */
-    uint32_t count;         /* barriers so far; kept when scheduler->barriers has room */
+    uint32_t *first, *next; /* [node + 1] into `next`: the nodes before each node */
+    uint32_t *open;         /* [node]: a stack of those to look before */
+    uint32_t *seen_for;     /* [node]: the node that it was reached from, + 1 */
+    uint32_t *gates;        /* [node]: its gate; 0: not looked for; WEFT__NONE: there is none */
+    bool *has_unseen;       /* [group] */
+    uint32_t gate_count;
+    uint32_t count; /* barriers so far; kept when scheduler->barriers has room */
 } barrier_search;
 
 static const weft__system *system_at(const barrier_search *s, uint32_t node)
@@ -204,32 +209,46 @@ static const weft__system *system_at(const barrier_search *s, uint32_t node)
     return node < s->scheduler->order_graph.system_limit ? s->scheduler->systems[node] : NULL;
 }
 
-static void add_barrier(barrier_search *s, const weft__system *before, const weft__system *after)
+static void add_barrier(barrier_search *s, uint32_t before, uint32_t after)
 {
     if (s->scheduler->barriers != NULL)
-        s->scheduler->barriers[s->count] = (weft__order_edge){before->position, after->position};
+        s->scheduler->barriers[s->count] = (weft__order_edge){before, after};
     s->count++;
 }
 
-/* From a system to the unseen ones that any way leads to, but not beyond them. */
-static void add_ways(barrier_search *s, const weft__system *from)
+/* From the end of a group to its begin, while the group holds an unseen system: ways lead through
+ * that. */
+static bool is_detour(const barrier_search *s, uint32_t node, uint32_t before)
 {
-    const uint32_t source = weft__system_slot(from);
+    uint32_t limit = s->scheduler->order_graph.system_limit;
+    return before >= limit && node == before + 1 && (before - limit) % 2 == 0 &&
+           s->has_unseen[(before - limit) / 2];
+}
+
+/* The gate of a node: all unseen systems on any way to it, but not those before them, have a
+ * barrier to it. */
+static uint32_t gate_of(barrier_search *s, uint32_t node)
+{
+    if (s->gates[node] != 0) return s->gates[node];
+    const uint32_t gate = s->scheduler->ordered_count + s->gate_count, count = s->count;
     uint32_t open = 0;
-    s->open[open++] = source;
+    s->open[open++] = node;
     while (open != 0) {
-        uint32_t node = s->open[--open];
-        for (uint32_t i = s->first[node]; i < s->first[node + 1]; i++) {
+        const uint32_t at = s->open[--open];
+        for (uint32_t i = s->first[at]; i < s->first[at + 1]; i++) {
             const uint32_t reached = s->next[i];
             const weft__system *system = system_at(s, reached);
-            if (s->seen_for[reached] == source + 1) continue;
-            s->seen_for[reached] = source + 1;
+            if (s->seen_for[reached] == node + 1 || is_detour(s, at, reached)) continue;
+            s->seen_for[reached] = node + 1;
             if (system != NULL && is_unseen(system))
-                add_barrier(s, from, system);
+                add_barrier(s, system->position, gate);
             else
                 s->open[open++] = reached;
         }
     }
+    s->gates[node] = s->count == count ? WEFT__NONE : gate;
+    if (s->count != count) s->gate_count++;
+    return s->gates[node];
 }
 
 /* Orders by name between systems, and ways from one unseen system to another. */
@@ -237,15 +256,16 @@ static void add_barriers(barrier_search *s)
 {
     const weft__order_graph *graph = &s->scheduler->order_graph;
     memset(s->seen_for, 0, graph->node_count * sizeof s->seen_for[0]);
-    s->count = 0;
+    memset(s->gates, 0, graph->node_count * sizeof s->gates[0]);
+    s->count = s->gate_count = 0;
     for (uint32_t node = 0; node < graph->system_limit; node++) {
-        const weft__system *from = s->scheduler->systems[node];
-        if (from == NULL) continue;
-        const bool has_ways = is_unseen(from);
-        if (has_ways) add_ways(s, from);
+        const weft__system *to = s->scheduler->systems[node];
         for (uint32_t i = s->first[node]; i < s->first[node + 1]; i++) {
-            const weft__system *to = system_at(s, s->next[i]);
-            if (to != NULL && !(has_ways && is_unseen(to))) add_barrier(s, from, to);
+            const weft__system *from = system_at(s, s->next[i]);
+            if (from != NULL) add_barrier(s, from->position, to->position);
+            if (!is_unseen(to) || (from != NULL && is_unseen(from))) continue;
+            const uint32_t gate = gate_of(s, s->next[i]);
+            if (gate != WEFT__NONE) add_barrier(s, gate, to->position);
         }
     }
 }
@@ -255,7 +275,7 @@ bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t befor
     return weft__order_edges_have(scheduler->barriers, scheduler->barrier_count, before, after);
 }
 
-/* The edges by where they begin. */
+/* The edges by where they end, and which groups hold unseen systems. */
 static bool list_edges(barrier_search *s)
 {
     const weft__order_graph *graph = &s->scheduler->order_graph;
@@ -265,11 +285,18 @@ static bool list_edges(barrier_search *s)
     s->next = weft__arena_take(memory, arena, (graph->edge_count + 1) * sizeof s->next[0]);
     s->open = weft__arena_take(memory, arena, (graph->node_count + 1) * sizeof s->open[0]);
     s->seen_for = weft__arena_take(memory, arena, (graph->node_count + 1) * sizeof s->open[0]);
-    if (s->first == NULL || s->next == NULL || s->open == NULL || s->seen_for == NULL) return false;
-    for (uint32_t i = 0; i < graph->edge_count; i++) s->first[graph->edges[i].before + 2]++;
+    s->gates = weft__arena_take(memory, arena, (graph->node_count + 1) * sizeof s->gates[0]);
+    s->has_unseen = weft__arena_take(memory, arena, graph->node_count + 1);
+    if (s->first == NULL || s->next == NULL || s->open == NULL || s->seen_for == NULL ||
+        s->gates == NULL || s->has_unseen == NULL)
+        return false;
+    for (uint32_t i = 0; i < graph->edge_count; i++) s->first[graph->edges[i].after + 2]++;
     for (uint32_t i = 0; i < graph->node_count; i++) s->first[i + 2] += s->first[i + 1];
     for (uint32_t i = 0; i < graph->edge_count; i++)
-        s->next[s->first[graph->edges[i].before + 1]++] = graph->edges[i].after;
+        s->next[s->first[graph->edges[i].after + 1]++] = graph->edges[i].before;
+    for (uint32_t i = 0; i < s->scheduler->ordered_count; i++)
+        if (is_unseen(s->scheduler->ordered[i]))
+            s->has_unseen[s->scheduler->ordered[i]->group] = true;
     return true;
 }
 
@@ -277,7 +304,7 @@ weft_result weft__schedule_barriers(weft__scheduler *scheduler)
 {
     barrier_search search = {.scheduler = scheduler};
     scheduler->barriers = NULL;
-    scheduler->barrier_count = 0;
+    scheduler->barrier_count = scheduler->gate_count = 0;
     if (!list_edges(&search)) return weft__error_memory(scheduler->world, "the schedule");
     add_barriers(&search); /* only counts */
     scheduler->barriers = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
@@ -285,6 +312,7 @@ weft_result weft__schedule_barriers(weft__scheduler *scheduler)
     if (scheduler->barriers == NULL) return weft__error_memory(scheduler->world, "the schedule");
     add_barriers(&search);
     scheduler->barrier_count = search.count;
+    scheduler->gate_count = search.gate_count;
     if (search.count > 1)
         qsort(scheduler->barriers, search.count, sizeof scheduler->barriers[0], compare_barriers);
     return WEFT_OK;

@@ -17,6 +17,7 @@
 #include "registry.h"
 
 #define SYSTEMS_MOST 4096u /* the sets of bits grow with the square */
+#define EDGES_MOST 64u     /* of a task: above that its stages are run one after the other */
 
 /* One access item of a system that was looked at. */
 typedef struct placed_item {
@@ -94,6 +95,39 @@ static void list_systems(drawing *d)
         }
 }
 
+static bool is_in_segment(const drawing *d, const weft__system *system)
+{
+    return system->stage >= d->segment->first_stage && system->stage < d->segment->end_stage;
+}
+
+/* Barriers count as collisions. Those to gates are the last ones: what leads to a gate is known
+ * before what it leads to. */
+static void add_barriers(drawing *d)
+{
+    const weft__scheduler *scheduler = d->scheduler;
+    const uint32_t systems = scheduler->ordered_count;
+    size_t words = (size_t)scheduler->gate_count * d->words;
+    uint64_t *gates = take(d, &d->arena, words, sizeof gates[0]);
+    if (d->is_failed) return;
+    for (uint32_t i = scheduler->barrier_count; i-- > 0;) {
+        const weft__order_edge edge = scheduler->barriers[i];
+        uint64_t *before;
+        if (edge.after >= systems)
+            before = row_of(d, gates, edge.after - systems);
+        else if (is_in_segment(d, scheduler->ordered[edge.after]))
+            before = row_of(d, d->before, scheduler->ordered[edge.after]->number);
+        else
+            continue;
+        if (edge.before < systems) {
+            const weft__system *first = scheduler->ordered[edge.before];
+            if (is_in_segment(d, first)) set_bit(before, first->number);
+            continue;
+        }
+        const uint64_t *gate = row_of(d, gates, edge.before - systems);
+        for (uint32_t w = 0; w < d->words; w++) before[w] |= gate[w];
+    }
+}
+
 static void find_collisions(drawing *d)
 {
     const weft__scheduler *scheduler = d->scheduler;
@@ -117,12 +151,7 @@ static void find_collisions(drawing *d)
             heads[item->component] = placed_count++;
         }
     }
-    for (uint32_t i = 0; i < scheduler->barrier_count; i++) {
-        const weft__system *first = scheduler->ordered[scheduler->barriers[i].before];
-        const weft__system *second = scheduler->ordered[scheduler->barriers[i].after];
-        if (first->stage >= d->segment->first_stage && second->stage < d->segment->end_stage)
-            set_bit(row_of(d, d->before, second->number), first->number);
-    }
+    add_barriers(d);
 }
 
 /* ---- tasks ---- */
@@ -297,7 +326,7 @@ static void reduce(drawing *d)
     plan->reach_words = words;
     plan->reach = take(d, &plan->arena, (size_t)plan->task_count * words, sizeof plan->reach[0]);
     if (d->is_failed) return;
-    for (uint32_t t = 0; t < plan->task_count; t++) {
+    for (uint32_t t = 0; t < plan->task_count && !d->is_failed; t++) {
         uint64_t *waits = row_of(d, d->waits, t), *reach = plan->reach + (size_t)t * words;
         for (uint32_t p = t; p-- > 0;) {
             if (!has_bit(waits, p)) continue;
@@ -310,6 +339,7 @@ static void reduce(drawing *d)
             set_bit(reach, p);
             plan->edge_count++;
         }
+        if (plan->edge_count > EDGES_MOST * plan->task_count) d->is_failed = true;
     }
 }
 

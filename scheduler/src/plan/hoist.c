@@ -21,6 +21,7 @@ typedef struct hoisting {
     component_use *uses;  /* [component] */
     uint32_t *segment_of; /* [node] */
     uint32_t *recorders;  /* those placed */
+    uint32_t *gates;      /* [gate] 1 + the last segment of what leads to it; 0: not known */
     uint32_t recorder_count;
     uint32_t barrier; /* the first that may end at the node being placed */
     uint32_t current; /* the last segment so far */
@@ -46,6 +47,16 @@ static uint32_t touched_at(const weft__staging_node *node, uint32_t i, bool *is_
     return node->access.items[i].component;
 }
 
+/* The segment of a node, or the last one of those that lead to a gate. */
+static uint32_t segment_after(const hoisting *h, uint32_t before)
+{
+    const weft__staging_input *input = h->input;
+    if (before < input->node_count) return h->segment_of[before];
+    return weft__order_gate_value(input->barriers, input->barrier_count, before, h->segment_of,
+                                  &h->gates[before - input->node_count]) -
+           1;
+}
+
 /* The first segment in which a node may be. */
 static uint32_t first_allowed(hoisting *h, uint32_t node)
 {
@@ -60,7 +71,7 @@ static uint32_t first_allowed(hoisting *h, uint32_t node)
     }
     for (; h->barrier < input->barrier_count && input->barriers[h->barrier].after == node;
          h->barrier++)
-        first = largest(first, h->segment_of[input->barriers[h->barrier].before]);
+        first = largest(first, segment_after(h, input->barriers[h->barrier].before));
     for (uint32_t i = h->recorder_count; i-- > 0;) {
         uint32_t after = h->segment_of[h->recorders[i]] + 1;
         if (after <= first) break; /* recorders stay in order: all others are before it */
@@ -142,15 +153,17 @@ weft_result weft__staging_hoist(const weft__staging_input *input, weft__memory *
         recorders += input->nodes[i].effects != WEFT_RECORDS_NOTHING;
     }
     if (recorders == 0) return WEFT_OK;
-    size_t components = (size_t)input->component_limit + 1, words = 3 * (size_t)nodes + 1;
+    size_t components = (size_t)input->component_limit + 1;
+    size_t words = 3 * (size_t)nodes + input->gate_count + 1;
     hoisting h = {.input = input};
     h.uses = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, components, sizeof h.uses[0], 8);
     h.segment_of = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, words, sizeof(uint32_t), 8);
     bool is_made = h.uses != NULL && h.segment_of != NULL;
     if (is_made) {
         h.recorders = h.segment_of + nodes;
+        h.gates = h.recorders + nodes;
         for (uint32_t i = 0; i < nodes; i++) place(&h, i);
-        list_by_segment(&h, h.recorders + nodes, order);
+        list_by_segment(&h, h.gates + input->gate_count, order);
     }
     weft__free(memory, WEFT__MEMORY_SYSTEMS, h.uses, components, sizeof h.uses[0], 8);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, h.segment_of, words, sizeof(uint32_t), 8);

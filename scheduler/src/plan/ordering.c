@@ -27,8 +27,21 @@ bool weft__order_edges_have(const weft__order_edge *edges, uint32_t count, uint3
 {
     uint32_t i = weft__order_edges_of(edges, count, after);
     for (; i < count && edges[i].after == after; i++)
-        if (edges[i].before == before) return true;
+        if (edges[i].before == before ||
+            (edges[i].before > after &&
+             weft__order_edges_have(edges, count, before, edges[i].before)))
+            return true;
     return false;
+}
+
+uint32_t weft__order_gate_value(const weft__order_edge *edges, uint32_t count, uint32_t gate,
+                                const uint32_t *values, uint32_t *known)
+{
+    if (*known != 0) return *known;
+    uint32_t i = weft__order_edges_of(edges, count, gate);
+    for (; i < count && edges[i].after == gate; i++)
+        if (values[edges[i].before] >= *known) *known = values[edges[i].before] + 1;
+    return *known;
 }
 
 /* Scratch of one sort; lives on the caller's stack, arrays on the heap. */

@@ -113,6 +113,7 @@ typedef struct planning {
     uint32_t placed_count;
     uint32_t item_count;
     uint32_t *order; /* nodes of the segment in the order in which they are placed */
+    uint32_t *gates; /* [gate] the first stage behind it; 0: not known */
     uint64_t random;
 } planning;
 
@@ -132,7 +133,8 @@ static bool planning_init(planning *p)
     for (uint32_t i = 0; i < nodes; i++) p->item_count += p->input->nodes[i].access.count;
     p->heads = scratch(p->memory, p->input->component_limit, sizeof(uint32_t));
     p->placed = scratch(p->memory, p->item_count, sizeof(placed_item));
-    p->order = scratch(p->memory, nodes, sizeof(uint32_t));
+    p->order = scratch(p->memory, nodes + p->input->gate_count, sizeof(uint32_t));
+    p->gates = scratch(p->memory, p->input->gate_count, sizeof(uint32_t));
     weft__staging *plan = p->plan;
     plan->node_count = nodes;
     plan->stage_of = scratch(p->memory, nodes, sizeof(uint32_t));
@@ -141,7 +143,7 @@ static bool planning_init(planning *p)
     plan->stage_nodes = scratch(p->memory, nodes, sizeof(uint32_t));
     plan->is_sync = scratch(p->memory, nodes + 1, 1);
     plan->syncs = scratch(p->memory, nodes + 1, sizeof(weft__sync_point));
-    return p->heads && p->placed && p->order && plan->stage_of && plan->join_stage &&
+    return p->heads && p->placed && p->order && p->gates && plan->stage_of && plan->join_stage &&
            plan->stage_first && plan->stage_nodes && plan->is_sync && plan->syncs;
 }
 
@@ -149,7 +151,8 @@ static void planning_fini(planning *p)
 {
     unscratch(p->memory, p->heads, p->input->component_limit, sizeof(uint32_t));
     unscratch(p->memory, p->placed, p->item_count, sizeof(placed_item));
-    unscratch(p->memory, p->order, p->input->node_count, sizeof(uint32_t));
+    unscratch(p->memory, p->order, p->input->node_count + p->input->gate_count, sizeof(uint32_t));
+    unscratch(p->memory, p->gates, p->input->gate_count, sizeof(uint32_t));
 }
 
 void weft__staging_free(weft__staging *plan, weft__memory *memory)
@@ -235,6 +238,12 @@ static uint32_t stage_after_barriers(const planning *p, uint32_t first, uint32_t
     for (; i < input->barrier_count && input->barriers[i].after == node; i++) {
         const weft__order_edge *edge = &input->barriers[i];
         if (edge->before < first) continue;
+        if (edge->before >= input->node_count) {
+            uint32_t *known = &p->gates[edge->before - input->node_count];
+            stage = largest(stage, weft__order_gate_value(input->barriers, input->barrier_count,
+                                                          edge->before, p->plan->stage_of, known));
+            continue;
+        }
         bool is_near = weft__staging_conflict(&input->nodes[edge->before], &input->nodes[node],
                                               NULL) == WEFT__CONFLICT_NEAR;
         uint32_t other = p->plan->stage_of[edge->before];
@@ -261,13 +270,22 @@ static void forget_placed(planning *p)
     p->placed_count = 0;
 }
 
+/* The number of a node, or of a gate, in the graph of the segment [first, end). UINT32_MAX: it is
+ * of another segment. */
+static uint32_t number_in(const planning *p, uint32_t node, uint32_t first, uint32_t end)
+{
+    if (node >= p->input->node_count) return node - p->input->node_count + end - first;
+    return node >= first && node < end ? node - first : UINT32_MAX;
+}
+
 /* A random order of the segment that respects every conflict and explicit order. */
 static weft_result shuffle_segment(planning *p, uint32_t first, uint32_t end)
 {
-    uint32_t count = end - first, edge_count = 0, cycle_length = 0;
+    uint32_t count = end - first, edge_count = 0, cycle_length = 0, placed = 0;
+    uint32_t all = count + p->input->gate_count;
     size_t edge_limit = (size_t)count * (count - 1) / 2 + p->input->barrier_count;
     weft__order_edge *edges = scratch(p->memory, edge_limit, sizeof(weft__order_edge));
-    uint32_t *ranks = scratch(p->memory, count, sizeof(uint32_t));
+    uint32_t *ranks = scratch(p->memory, all, sizeof(uint32_t));
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (edges != NULL && ranks != NULL) {
         for (uint32_t b = first; b < end; b++)
@@ -276,18 +294,20 @@ static weft_result shuffle_segment(planning *p, uint32_t first, uint32_t end)
                     WEFT__CONFLICT_NONE)
                     edges[edge_count++] = (weft__order_edge){a - first, b - first};
         for (uint32_t i = 0; i < p->input->barrier_count; i++) {
-            weft__order_edge edge = p->input->barriers[i];
-            if (edge.before >= first && edge.after < end)
-                edges[edge_count++] = (weft__order_edge){edge.before - first, edge.after - first};
+            uint32_t before = number_in(p, p->input->barriers[i].before, first, end);
+            uint32_t after = number_in(p, p->input->barriers[i].after, first, end);
+            if (before != UINT32_MAX && after != UINT32_MAX)
+                edges[edge_count++] = (weft__order_edge){before, after};
         }
         p->random = hash_word(p->random, first) | 1;
-        weft__ordering graph = {count, ranks, edges, edge_count, p->random};
+        weft__ordering graph = {all, ranks, edges, edge_count, p->random};
         result = weft__ordering_sort(&graph, p->memory, p->order, &cycle_length);
         WEFT_ASSERT(result != WEFT_CYCLE);
-        for (uint32_t i = 0; i < count; i++) p->order[i] += first;
+        for (uint32_t i = 0; i < all; i++)
+            if (p->order[i] < count) p->order[placed++] = p->order[i] + first;
     }
     unscratch(p->memory, edges, edge_limit, sizeof(weft__order_edge));
-    unscratch(p->memory, ranks, count, sizeof(uint32_t));
+    unscratch(p->memory, ranks, all, sizeof(uint32_t));
     return result;
 }
 

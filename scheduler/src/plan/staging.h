@@ -60,8 +60,10 @@ typedef struct weft__staging_input {
     uint32_t node_count;
     const weft__order_edge
         *barriers; /* explicit orders between nodes (positions), sorted by `after`;
-                      `before` < `after` */
+                      `before` < `after`. Or to and from gates, numbered from node_count on:
+                      all nodes that lead to a gate are before all that it leads to */
     uint32_t barrier_count;
+    uint32_t gate_count;
     uint32_t component_limit; /* component ids are below it */
     bool without_fusion;
     uint64_t shuffle_seed;

@@ -320,9 +320,10 @@ struct weft__scheduler {
     weft__system **stage_systems;
     uint32_t ordered_count;
     weft__staging staging;
-    weft__staging_node *nodes; /* [position]; kept for explain and export */
-    weft__order_edge *barriers;
+    weft__staging_node *nodes;  /* [position]; kept for explain and export */
+    weft__order_edge *barriers; /* as in weft__staging_input */
     uint32_t barrier_count;
+    uint32_t gate_count;
     weft__order_graph order_graph;
     weft__stage *stages;
     uint32_t stage_count; /* stages[stage_count] is the end of the frame */
