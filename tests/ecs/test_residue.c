@@ -372,6 +372,34 @@ Test(residue, its_name_is_free_and_its_children_are_orphans)
         }
 }
 
+/* Targets of a relation that is declared when they are residues. */
+Test(residue, a_relation_declared_later_has_no_residue_as_target)
+{
+    static const weft_field target = {"target", WEFT_FIELD_ENTITY, 0, 1};
+    const weft_component_desc desc = {
+        .name = "link", .size = 8, .alignment = 4, .fields = &target, .field_count = 1};
+    for (int by = 0; by < WAY_COUNT; by++)
+        for (uint32_t count = FEW; count <= MANY; count += MANY - FEW) {
+            bed b = bed_open(count);
+            weft_world *w = b.f.world;
+            weft_component link = weft_component_create(w, &desc);
+            weft_entity sources[MANY + 1],
+                other = weft_entity_create(w, WEFT_ARCHETYPE(w, b.f.tag));
+            CHECK_OK(weft_entity_create_many(w, WEFT_ARCHETYPE(w, link), count + 1, sources));
+            for (uint32_t i = 0; i <= count; i++)
+                CHECK_OK(weft_entity_set(w, sources[i], link, i < count ? &b.e[i] : &other, 8));
+            destroy_all(&b, (way)by);
+            CHECK_OK(weft_relation_declare(w, &(weft_relation_desc){.component = link}));
+            CHECK_OK(weft_relation_settle(w));
+            for (uint32_t i = 0; i <= count; i++) {
+                const weft_entity *now = weft_entity_read(w, sources[i], link);
+                CHECK_U64(now->version, i < count ? 0 : other.version);
+            }
+            residues_check(&b);
+            storage_close(&b.f);
+        }
+}
+
 /* A snapshot brings the life back, and takes it. */
 Test(residue, restored_snapshots_say_who_is_dead)
 {

@@ -77,9 +77,9 @@ static const uint32_t *override_since(const weft__source *source)
 }
 
 /* Decides the chunk-level filters of the entry the source has come to. */
-static void judge_entry(weft__source *source, const weft__query *query)
+static inline void judge_entry(weft__source *source, const weft__query *query,
+                               const weft__flat_entry *entry)
 {
-    const weft__flat_entry *entry = &query->flat.entries[source->entry];
     source->verdict =
         source->filter == NULL || entry->chunk == NULL
             ? WEFT__FILTER_PASS
@@ -122,7 +122,21 @@ void weft__source_begin(weft__source *source, uint32_t begin, uint32_t end)
     source->end = end;
     if (begin == end) return;
     source->entry = begin == 0 ? 0 : weft__query_flat_find(query, begin);
-    judge_entry(source, query);
+    judge_entry(source, query, &query->flat.entries[source->entry]);
+}
+
+/* Comes to the next entry; with a filter, to the next one that it does not reject as a whole. */
+static const weft__flat_entry *next_entry(weft__source *source, const weft__query *query,
+                                          const weft__flat_entry *entry)
+{
+    do {
+        entry++;
+        if (source->filter == NULL) break;
+        judge_entry(source, query, entry);
+    } while (source->verdict == WEFT__FILTER_SKIP && entry[1].first_slice < source->end);
+    source->entry = (uint32_t)(entry - query->flat.entries);
+    source->position = entry->first_slice;
+    return entry;
 }
 
 /* Narrows a run to the slices that the filter lets pass; false: none of them, the source moved. */
@@ -223,11 +237,7 @@ static inline bool next_run(weft__source *source, weft_slice *slice)
     const weft__query *query = source->context->query;
     while (source->position < source->end) {
         const weft__flat_entry *entry = &query->flat.entries[source->entry];
-        if (source->position >= entry[1].first_slice) {
-            entry++;
-            source->entry++;
-            if (source->filter != NULL) judge_entry(source, query);
-        }
+        if (source->position >= entry[1].first_slice) entry = next_entry(source, query, entry);
         uint32_t end = entry[1].first_slice < source->end ? entry[1].first_slice : source->end;
         slice_run run = {.begin = source->position - entry->first_slice,
                          .end = end - entry->first_slice};

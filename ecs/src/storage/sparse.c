@@ -346,9 +346,11 @@ void weft__rows_retire(weft_world *world, const weft__chunk *chunk, const uint32
                        uint32_t first, uint32_t count)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t i = 0, last = UINT32_MAX; i < count; i++) { /* neighbours share blocks */
+    /* only relations ask which blocks had deaths, and new ones look at all their targets */
+    bool is_asked = world->front.extensions[WEFT__EXTENSION_RELATIONS].data != NULL;
+    for (uint32_t i = is_asked ? 0 : count, last = UINT32_MAX; i < count; i++) {
         uint32_t index = entities[rows != NULL ? rows[i] : first + i].index;
-        if (index / WEFT__BLOCK_SLOTS == last) continue;
+        if (index / WEFT__BLOCK_SLOTS == last) continue; /* neighbours share blocks */
         last = index / WEFT__BLOCK_SLOTS;
         weft__entity_block *block =
             weft__directory_block(&world->directory, index ^ world->directory.tag_bits);
