@@ -220,10 +220,11 @@ def build_test(tree, entry, copy, test):
     packages = ["-lmicrohttpd"] if test.startswith("tests/inspect/") else []
     plain = os.path.join(tree.top, "tests/libweft_test_plain.a")
     binary = os.path.join(copy, "program")
+    sanitizers = re.findall(r"-fsanitize=\S+", tree.commands[os.path.join(tree.source, test)])
     with open(os.path.join(tree.source, test)) as file:
         runner = ["-lcriterion"] if "<criterion/" in file.read() else [plain, *libraries]
-    out = run(["cc", *LINKER, "-o", binary, *objects, *libraries, *runner, *packages, "-lm",
-               "-lpthread"])
+    out = run(["cc", *LINKER, *sanitizers, "-o", binary, *objects, *libraries, *runner, *packages,
+               "-lm", "-lpthread"])
     return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
 
 

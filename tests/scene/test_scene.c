@@ -540,6 +540,31 @@ PLAIN_TEST(a_baker_s_reference_that_leads_nowhere_is_told_where_it_stands)
 
 /* ---- files ---- */
 
+/* What the library asks, on file systems whose clock ticks slowly: old ones, of old systems. */
+static bool is_slow;
+
+static void slow_down(struct stat *state)
+{
+    const long tick_ns = 50000000;
+    if (!is_slow) return;
+    state->st_mtim.tv_nsec -= state->st_mtim.tv_nsec % tick_ns;
+    state->st_ctim.tv_nsec -= state->st_ctim.tv_nsec % tick_ns;
+}
+
+int stat(const char *restrict path, struct stat *restrict state)
+{
+    int result = fstatat(AT_FDCWD, path, state, 0);
+    slow_down(state);
+    return result;
+}
+
+int fstat(int file, struct stat *state)
+{
+    int result = fstatat(file, "", state, AT_EMPTY_PATH);
+    slow_down(state);
+    return result;
+}
+
 static void file_put(const char *path, uint32_t number, bool has_old_time)
 {
     char text[128];
@@ -555,12 +580,11 @@ static void file_put(const char *path, uint32_t number, bool has_old_time)
     close(file);
 }
 
-PLAIN_TEST(a_file_is_read_again_though_its_size_and_time_are_as_before)
+static void write_often(void)
 {
     cast c;
     weft_scene *scene;
-    char path[64];
-    snprintf(path, sizeof path, "scene-%d.weft", (int)getpid());
+    const char *path = "scene.weft";
     weft_world *world = cast_world(1, &c);
     CHECK_OK(weft_scene_create(world, NULL, &scene));
     for (uint32_t i = 0; i < 200; i++) { /* faster than clocks of file systems tick */
@@ -578,4 +602,13 @@ PLAIN_TEST(a_file_is_read_again_though_its_size_and_time_are_as_before)
     unlink(path);
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));
+}
+
+PLAIN_TEST(a_file_is_read_again_though_its_size_and_time_are_as_before)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        is_slow = turn == 1;
+        write_often();
+    }
+    is_slow = false;
 }
