@@ -58,7 +58,7 @@ static inline stage stage_make_in(const weft_world_desc *desc)
                                                                        .field_count = 1});
     s.section = weft_component_section(s.world);
     CHECK(s.section.id != 0 && s.children.id != 0);
-    snprintf(s.path, sizeof s.path, "stream-%d-%u.wss", (int)getpid(), made++);
+    snprintf(s.path, sizeof s.path, "stream-%u.wss", made++);
     return s;
 }
 

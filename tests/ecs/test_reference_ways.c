@@ -293,8 +293,7 @@ static verdict by_section(uint32_t kind)
     side from, to;
     side_open(&from, 1);
     side_open(&to, 2);
-    char path[64];
-    snprintf(path, sizeof path, "references-%d.wss", (int)getpid());
+    const char *path = "references.wss";
     weft_entity host = bare(&from), target = bare(&from);
     give(&from, kind, host, target);
     CHECK_OK(weft_entity_set_name(from.world, host, "host"));

@@ -35,7 +35,9 @@ static void *map_watched(void *user, size_t bytes, size_t alignment)
     return real->map(real->user, bytes, alignment);
 }
 
-static void file_make(char path[64])
+static const char path[] = "room.wss";
+
+static void file_make(void)
 {
     weft_world *world;
     weft_entity *e = malloc(ROWS * sizeof *e);
@@ -47,7 +49,6 @@ static void file_make(char path[64])
         CHECK_OK(weft_entity_create_many(world, archetype, ROWS, e));
         CHECK_OK(weft_entity_set_shared_many(world, e, ROWS, section, &own));
     }
-    snprintf(path, 64, "stream-room-%d.wss", (int)getpid());
     CHECK_OK(weft_sections_save(world, path, NULL));
     CHECK_OK(weft_world_destroy(world));
     free(e);
@@ -55,10 +56,9 @@ static void file_make(char path[64])
 
 PLAIN_TEST(the_owner_maps_nothing_while_threads_read)
 {
-    char path[64];
     weft_world *world;
     weft_stream *stream;
-    file_make(path);
+    file_make();
     watching_os os = {.table = *weft__os_default(), .owner = pthread_self()};
     os.table.user = &os;
     os.table.map = map_watched;
@@ -79,5 +79,4 @@ PLAIN_TEST(the_owner_maps_nothing_while_threads_read)
     os.world = NULL;
     weft_stream_close(stream);
     CHECK_OK(weft_world_destroy(world));
-    unlink(path);
 }

@@ -2,6 +2,7 @@
 /* test_trace_file.c: a trace file when memory or the file system refuses; formats are checked by
  * tests/trace. */
 #include "check.h"
+#include "folder.h"
 #include "memory_fault.h"
 
 #include <weft/jobs.h>
@@ -33,16 +34,14 @@ static weft_result run(test_memory *memory, const char *path)
 
 Test(trace_file, every_refused_allocation_leaves_nothing_behind)
 {
-    char path[64], spool[80];
     test_memory memory;
     test_memory_init(&memory);
-    snprintf(path, sizeof path, "trace_file_test_%d.pftrace", (int)getpid());
-    snprintf(spool, sizeof spool, "%s.raw", path);
+    test_folder_enter();
     uint64_t k = 1, created = 0;
     for (;; k++) {
         test_memory_fail(&memory, k, false);
         uint64_t failures = memory.failures;
-        weft_result result = run(&memory, path);
+        weft_result result = run(&memory, "a.pftrace");
         CHECK(result == WEFT_OK || result == WEFT_OUT_OF_MEMORY);
         created += result == WEFT_OK;
         CHECK_U64(memory.live_blocks, 0);
@@ -51,8 +50,7 @@ Test(trace_file, every_refused_allocation_leaves_nothing_behind)
     CHECK(k > 300); /* each name is one allocation */
     CHECK(created > 300);
     test_memory_fini(&memory);
-    unlink(path);
-    unlink(spool);
+    test_folder_leave();
 }
 
 Test(trace_file, a_bad_name_or_place_is_an_error_and_an_empty_name_is_no_trace)
@@ -76,17 +74,18 @@ static weft_result create(const char *path, char *text, uint32_t bytes)
 
 Test(trace_file, a_file_that_cannot_be_written_is_named_with_the_reason)
 {
-    char text[300] = "?", path[64], few[8];
+    const char *path = "fifo.pftrace";
+    char text[300] = "?", few[8];
     CHECK_RESULT(create("no_such_folder/trace.pftrace", text, sizeof text), WEFT_IO);
     CHECK(strstr(text, "\"no_such_folder/trace.pftrace\": No such file or directory") != NULL);
-    snprintf(path, sizeof path, "trace_file_test_%d.pftrace", (int)getpid());
+    test_folder_enter();
     CHECK(mkfifo(path, 0600) == 0);
     CHECK_RESULT(create(path, text, sizeof text), WEFT_IO);
     CHECK(strstr(text, path) != NULL && strstr(text, "a FIFO") != NULL);
     CHECK_RESULT(create(path, few, sizeof few), WEFT_IO);
     CHECK_U64(strlen(few), sizeof few - 1);
     CHECK_RESULT(create(path, NULL, 0), WEFT_IO);
-    unlink(path);
+    test_folder_leave();
     CHECK_RESULT(create("trace.txt", text, sizeof text), WEFT_INVALID_ARGUMENT);
     CHECK(strstr(text, ".pftrace") != NULL);
 }

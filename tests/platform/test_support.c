@@ -2,13 +2,41 @@
 /* test_support.c: the test helpers themselves: a check that cannot fail would prove nothing.
  */
 #include "check.h"
+#include "folder.h"
 #include "memory_fault.h"
 #include "os_fault.h"
 #include "random.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+Test(support, a_folder_goes_with_all_in_it_and_not_by_a_child)
+{
+    char before[256], inside[256], now[256];
+    CHECK(getcwd(before, sizeof before) != NULL);
+    test_folder_enter();
+    CHECK(getcwd(inside, sizeof inside) != NULL && strcmp(before, inside) != 0);
+    CHECK(mkdir("deep", 0777) == 0);
+    FILE *file = fopen("deep/file", "w");
+    CHECK(file != NULL && fclose(file) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        test_folder_leave();
+        _exit(access("deep/file", F_OK) != 0);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    test_folder_leave();
+    CHECK(getcwd(now, sizeof now) != NULL);
+    CHECK_TEXT(now, before);
+    CHECK(access(inside, F_OK) != 0);
+}
 
 Test(support, unequal_values_abort, .signal = SIGABRT)
 {

@@ -480,7 +480,7 @@ PLAIN_TEST(random_scripts_of_edits_and_writes_end_as_the_model_says)
 
 /* ---- files, the thread, ways of saving ---- */
 
-static char file_path[64];
+static const char file_path[] = "live.weft";
 
 static void file_put(const char *path, const char *text, size_t bytes, int flags)
 {
@@ -493,7 +493,6 @@ static void file_put(const char *path, const char *text, size_t bytes, int flags
 static weft_live *file_live(stage *s, const char *text)
 {
     memset(s, 0, sizeof *s);
-    snprintf(file_path, sizeof file_path, "live-%d.weft", (int)getpid());
     file_put(file_path, text, strlen(text), O_TRUNC);
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &s->world));
     CHECK_OK(weft_transform_create(s->world, NULL, &s->cast.transform));

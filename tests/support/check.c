@@ -5,6 +5,8 @@
  */
 #include "check.h"
 
+#include "folder.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +26,7 @@ static _Noreturn void stop(void)
         fprintf(stderr, "  repeat with: WEFT_TEST_SEED=0x%" PRIx64 "\n", noted_seed);
     }
     fflush(stderr);
+    test_folder_leave();
     abort();
 }
 

@@ -6,6 +6,8 @@
  */
 #include "plain.h"
 
+#include "folder.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +31,7 @@ static bool is_wanted(const test_plain *test, int argc, char **argv)
 int main(int argc, char **argv)
 {
     int count = 0;
+    test_folder_enter();
     for (const test_plain *test = first; test; test = test->next) {
         if (!is_wanted(test, argc, argv)) continue;
         printf("%s\n", test->name);
