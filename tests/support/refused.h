@@ -7,8 +7,6 @@
  * what can be seen of it. Refused are, one after the other, calls of the memory hook, mappings and
  * threads of the operating system. The table that is printed says how many refusals each function
  * had with each kind of component; 0: it allocates nothing there; -: the kind does not go with it.
- * tests/platform/refused.py checks that the tables of all beds name every public function that
- * allocates.
  *
  * WEFT_DEEP in the environment: also with all allocations from the k-th on refused, and with all
  * kinds in builds with checks.

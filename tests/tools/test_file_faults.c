@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_file_faults.c: every writer of files, of the library and of the command line, whose k-th
  * system call fails, is interrupted, cut short or never comes back: see file_faults.h. Checkpoints
- * of shards: tests/shard/shard_refused.c.
+ * of shards are not among them.
  */
 #include "file_faults.h"
 #include "plain.h"
