@@ -297,10 +297,9 @@ static inline void queries_make(way *w)
     CHECK(w->numbered.id != 0);
 }
 
-static inline void way_open(way *w, const char *name, uint32_t workers)
+/* Registers all kinds in the world of a way. */
+static inline void kinds_make(way *w)
 {
-    *w = (way){.name = name};
-    CHECK_OK(weft_world_create(&(weft_world_desc){.name = name, .workers = workers}, &w->world));
     for (uint32_t kind = 0; kind < PARENT; kind++) w->of[kind] = component_make(w, kind);
     CHECK_OK(weft_relation_declare(w->world, &(weft_relation_desc){.component = w->of[LIKES]}));
     w->of[PARENT] = weft_component_parent(w->world);
@@ -309,6 +308,13 @@ static inline void way_open(way *w, const char *name, uint32_t workers)
     w->of[INACTIVE] = weft_component_inactive(w->world);
     w->instance_of = weft_component_instance_of(w->world);
     for (uint32_t kind = 0; kind < KINDS; kind++) CHECK(w->of[kind].id != 0);
+}
+
+static inline void way_open(way *w, const char *name, uint32_t workers)
+{
+    *w = (way){.name = name};
+    CHECK_OK(weft_world_create(&(weft_world_desc){.name = name, .workers = workers}, &w->world));
+    kinds_make(w);
     queries_make(w);
 }
 

@@ -80,16 +80,9 @@ static void world_make(bed *b, const refused_place *place)
                             .without_huge_pages = true,
                             .entity_tag = WEFT_WITHOUT_ENTITY_TAG};
     CHECK_OK(weft_world_create(&desc, &w->world));
-    for (uint32_t kind = 0; kind < PARENT; kind++) w->of[kind] = component_make(w, kind);
-    CHECK_OK(weft_relation_declare(w->world, &(weft_relation_desc){.component = w->of[LIKES]}));
-    w->of[PARENT] = weft_component_parent(w->world);
-    w->of[GROUP] = weft_component_linked_group(w->world);
-    w->of[PREFAB] = weft_component_prefab(w->world);
-    w->of[INACTIVE] = weft_component_inactive(w->world);
-    w->instance_of = weft_component_instance_of(w->world);
+    kinds_make(w);
     b->marks = weft_component_create_plain(w->world, "marks", 4, 4, WEFT_ENABLEABLE);
     b->scores = weft_component_create_plain(w->world, "scores", 4, 4, WEFT_BUFFER | WEFT_RESOURCE);
-    for (uint32_t kind = 0; kind < KINDS; kind++) CHECK(w->of[kind].id != 0);
     CHECK(b->marks.id != 0 && b->scores.id != 0);
     CHECK_OK(weft_world_create(&desc, &b->other));
     CHECK(weft_component_create_plain(b->other, "scores", 4, 4, WEFT_BUFFER | WEFT_RESOURCE).id !=
@@ -498,37 +491,33 @@ static weft_result do_component_typed(void *open)
     return code_of(b->w.world, errors);
 }
 
-/* A part of it stays registered, and is found by the next call. */
+/* Components that a world makes when they are asked for. A part of Parent stays registered, and is
+ * found by the next call. */
+static weft_result built_in(bed *b, weft_component (*ask)(weft_world *))
+{
+    const uint64_t errors = weft_world_error(b->other)->number;
+    (void)ask(b->other);
+    return code_of(b->other, errors);
+}
+
 static weft_result do_parent(void *open)
 {
-    bed *b = open;
-    const uint64_t errors = weft_world_error(b->other)->number;
-    (void)weft_component_parent(b->other);
-    return code_of(b->other, errors);
+    return built_in(open, weft_component_parent);
 }
 
 static weft_result do_instance_of(void *open)
 {
-    bed *b = open;
-    const uint64_t errors = weft_world_error(b->other)->number;
-    (void)weft_component_instance_of(b->other);
-    return code_of(b->other, errors);
+    return built_in(open, weft_component_instance_of);
 }
 
 static weft_result do_section(void *open)
 {
-    bed *b = open;
-    const uint64_t errors = weft_world_error(b->other)->number;
-    (void)weft_component_section(b->other);
-    return code_of(b->other, errors);
+    return built_in(open, weft_component_section);
 }
 
 static weft_result do_section_request(void *open)
 {
-    bed *b = open;
-    const uint64_t errors = weft_world_error(b->other)->number;
-    (void)weft_component_section_request(b->other);
-    return code_of(b->other, errors);
+    return built_in(open, weft_component_section_request);
 }
 
 static weft_result do_declare(void *open)
