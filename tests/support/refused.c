@@ -258,13 +258,13 @@ static uint32_t sweep(stage *s, source from)
 
 /* ---- the table ---- */
 
-/* Every day some kinds of each function: half of them in release builds. */
-static bool is_due(uint32_t function, uint32_t kind)
+/* Every day some kinds of each function: half of them in release builds; of small beds all. */
+static bool is_due(const refused_bed *bed, uint32_t function, uint32_t kind)
 {
 #if WEFT_IS_CHECKED
-    return refused_is_deep() || (function + kind) % 8 == 0;
+    return bed->is_small || refused_is_deep() || (function + kind) % 8 == 0;
 #else
-    return refused_is_deep() || (function + kind) % 2 == 0;
+    return bed->is_small || refused_is_deep() || (function + kind) % 2 == 0;
 #endif
 }
 
@@ -300,7 +300,7 @@ static uint64_t sweep_function(stage *s, uint32_t number, uint32_t workers)
         char *cell = row + strlen(row);
         const size_t room = sizeof row - strlen(row);
         s->place.kind = k;
-        if (has_kinds && !is_due(number, k)) {
+        if (has_kinds && !is_due(s->bed, number, k)) {
             snprintf(cell, room, "    ");
             continue;
         }

@@ -78,6 +78,7 @@ typedef struct refused_bed {
     uint32_t function_count;
     const char *const *kinds; /* NULL: the bed has no kinds */
     uint32_t kind_count;
+    bool is_small; /* all kinds every day */
 } refused_bed;
 
 /* Sweeps all functions of a bed, prints the table, ends the test when there was a fault; how many
