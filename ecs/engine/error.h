@@ -51,11 +51,32 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component);
 
+/* Checked builds: whether another thread is in the world and no phase says so: between the systems
+ * of its step, in its playback. Such a call gets BUSY without a text; a step reports it, unless
+ * `what` is NULL. */
+bool weft__is_held(const weft_world *world, const char *what);
+
+/* Whether weft__idle would be WEFT_OK: for ways that leave it to others to say why not. */
+static inline bool weft__is_idle(const weft_world *world)
+{
+    bool is_held = WEFT_IS_CHECKED && weft__is_held(world, NULL);
+    return __builtin_expect(weft__front(world)->busy == 0 && !is_held, 1);
+}
+
 /* WEFT_OK when structure may change now. */
 static inline weft_result weft__idle(const weft_world *world, const char *what)
 {
+    if (WEFT_IS_CHECKED && weft__is_held(world, what)) return WEFT_BUSY;
     return __builtin_expect(weft__front(world)->busy == 0, 1) ? WEFT_OK
                                                               : weft__error_busy(world, what);
+}
+
+/* WEFT_OK when the owner may write values: while it iterates, too. */
+static inline weft_result weft__may_write(const weft_world *world, const char *what)
+{
+    if (WEFT_IS_CHECKED && weft__is_held(world, what)) return WEFT_BUSY;
+    bool may = (weft__front(world)->busy & WEFT__BUSY_WRITING) == 0;
+    return __builtin_expect(may, 1) ? WEFT_OK : weft__error_busy(world, what);
 }
 
 /* WEFT_OK when no step is going on either: an exclusive system may change structure, but neither
@@ -63,6 +84,7 @@ static inline weft_result weft__idle(const weft_world *world, const char *what)
 static inline weft_result weft__between_steps(const weft_world *world, const char *what)
 {
     const weft__world_front *front = weft__front(world);
+    if (WEFT_IS_CHECKED && weft__is_held(world, what)) return WEFT_BUSY;
     return __builtin_expect((front->busy | front->frame) == 0, 1) ? WEFT_OK
                                                                   : weft__error_step(world, what);
 }

@@ -139,7 +139,7 @@ typedef struct weft__pin {
 } weft__pin;
 
 /* Who is told of calls while systems run: part of the world, set by the scheduler of checked
- * builds, else NULL. Any thread. */
+ * builds when it is made, else NULL. Any thread. */
 typedef struct weft__world_watch {
     /* A refused call; true: it keeps the report, and the world's error stays the owner's. */
     bool (*refusal)(const weft_world *world, const char *what);
@@ -201,8 +201,10 @@ typedef struct weft__world_front {
     struct weft__queries *queries; /* query_registry.h */
     weft_world_hook *hooks;        /* called by the step, each once */
     weft_world_hook *hook_next;    /* behind the one that is called; moves on when it is removed */
+    weft_world_hook *hook_new;     /* the first that was added while hooks are called, or NULL */
     uint64_t hooks_ns;             /* how long they took since the world was created */
     bool is_told;                  /* hooks are called, or the world ends: it cannot step */
+    bool is_ending;                /* weft_world_destroy ends what is on it */
 } weft__world_front;
 
 /* Threads: any; what may be changed, the struct says. */
@@ -231,11 +233,12 @@ static inline weft_component weft__component(const weft_world *world, uint32_t i
     return (weft_component){id, id == 0 ? 0 : weft__front(world)->number};
 }
 
-/* A value is used through the world: checked builds ask whether a system may. Any thread. */
+/* A value is used through the world: checked builds ask whether a system may. Any thread, also one
+ * that reads beside a step: it looks at nothing that the step writes. */
 static inline void weft__note_use(const weft_world *world, const char *what,
                                   weft_component component, weft_access access)
 {
-    if (!WEFT_IS_CHECKED || (weft__front(world)->busy & WEFT__BUSY_STEPPING) == 0) return;
+    if (!WEFT_IS_CHECKED) return;
     if (weft__front(world)->watch.use != NULL)
         weft__front(world)->watch.use(world, what, component.id, access);
 }

@@ -287,6 +287,7 @@ def main():
         only = arguments[at + 1]
         del arguments[at:at + 2]
     tree = Tree(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
+    os.environ["WEFT_SOURCE_DIR"] = tree.source  # for tests that read the sources, as under ctest
     entries = [e for path in arguments[2:] for e in parse(path) if only in (None, e["name"])]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return report(entries, pool.map(lambda e: check(tree, e), entries))

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* test_step_calls.c: every public call that changes a world, its queries or its schedule, made
- * by a system while a step is going on: on the owner, and on another worker. Each must be
- * refused (WRONG_PHASE, or null where there is no result) and leave the world as it was. Calls
- * that only look, or that belong to the caller's own rows, buffers, blobs and recorders, are not
- * in the table. */
+ * against its rule (docs/reference/threads.md, which this program reads): by a system on the owner
+ * and on another worker, by a thread that runs no system, while a query is iterated, in an
+ * exclusive system, in a hook. Each must be refused (WRONG_PHASE or BUSY, or null where there is no
+ * result) and leave the world as it was. Calls that only look, or that belong to the caller's own
+ * rows, buffers, blobs and recorders, are not in the table. */
 #include "invariant.h"
 #include "systems_bed.h"
 
 #include <weft/observer.h>
+#include <weft/state_log.h>
 #include <weft/transform.h>
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* What the calls need; made before the step. */
 typedef struct room {
@@ -32,6 +36,8 @@ typedef struct room {
     uint32_t value;
     uint64_t wide;
     weft_world *second;
+    weft_world_hook hook, added; /* `added` is one of the world, which calls nothing */
+    weft_stream *stream, *opened;
 } room;
 
 static room r;
@@ -76,16 +82,50 @@ static bool is_cursor_empty(weft_query query)
     return !has_rows;
 }
 
-#define WRONG(...) ((__VA_ARGS__) == WEFT_WRONG_PHASE)
-#define REPORT(...) ((__VA_ARGS__), strstr(text, "a step is going on") != NULL)
+/* Where calls are made. */
+typedef enum place { IN_SYSTEM, BY_STRANGER, ITERATING, IN_EXCLUSIVE, IN_HOOK } place;
+
+static place where;
+
+static bool is_refusal(weft_result result)
+{
+    return result == WEFT_WRONG_PHASE || (where == BY_STRANGER && result == WEFT_BUSY);
+}
+
+static bool is_no_report(size_t length)
+{
+    return length != 0 && strstr(text, "a step is going on") != NULL;
+}
+
+/* Checked builds give systems memory that stands in: what is written there is not in the world. */
+static bool is_no_value(void *value)
+{
+    if (value == NULL) return !WEFT_IS_CHECKED || where == BY_STRANGER;
+    *(uint32_t *)value ^= 99;
+    return WEFT_IS_CHECKED;
+}
+
+#define WRONG(...) is_refusal((__VA_ARGS__))
+#define REPORT(...) is_no_report((__VA_ARGS__))
 #define NO_ID(...) ((__VA_ARGS__).id == 0)
 #define IS_EMPTY(...) ((__VA_ARGS__).archetype.id == 0)
-#define NO_VALUE(...) (((__VA_ARGS__) != NULL) == WEFT_IS_CHECKED) /* memory that stands in */
+#define NO_VALUE(...) is_no_value(__VA_ARGS__)
 
 /* X(name, is refused); `e`: a live entity. */
 #define CALLS(X)                                                                                   \
     X(weft_world_destroy, WRONG(weft_world_destroy(t.world)))                                      \
     X(weft_world_blobs, weft_world_blobs(t.world) == NULL)                                         \
+    X(weft_world_hook_add, WRONG(weft_world_hook_add(t.world, &r.hook)))                           \
+    X(weft_world_hook_remove, WRONG(weft_world_hook_remove(t.world, &r.added)))                    \
+    X(weft_world_moment, weft_world_moment(t.world) == 0)                                          \
+    X(weft_sections_save, WRONG(weft_sections_save(t.world, "step_calls.weft", NULL)))             \
+    X(weft_stream_open, WRONG(weft_stream_open(t.world, "step_calls.wss", NULL, &r.opened)))       \
+    X(weft_stream_close, (weft_stream_close(r.stream), true))                                      \
+    X(weft_stream_load, WRONG(weft_stream_load(r.stream, 0, 0)))                                   \
+    X(weft_stream_unload, WRONG(weft_stream_unload(r.stream, 0)))                                  \
+    X(weft_stream_near, WRONG(weft_stream_near(r.stream, (const float[3]){0, 0, 0}, 1, 2)))        \
+    X(weft_stream_step, WRONG(weft_stream_step(t.world, 0)))                                       \
+    X(weft_stream_wait, WRONG(weft_stream_wait(t.world)))                                          \
     X(weft_world_validate, WRONG(weft_world_validate(t.world)))                                    \
     X(weft_world_hash, weft_world_hash(t.world, WEFT_HASH_LAYOUT) == 0)                            \
     X(weft_world_compact, weft_world_compact(t.world, UINT64_MAX) == 0)                            \
@@ -195,10 +235,16 @@ static bool is_cursor_empty(weft_query query)
       REPORT(weft_schedule_explain(t.world, r.other, r.other, text, sizeof text)))                 \
     X(weft_schedule_ambiguities, REPORT(weft_schedule_ambiguities(t.world, text, sizeof text)))    \
     X(weft_schedule_sync_points, REPORT(weft_schedule_sync_points(t.world, text, sizeof text)))    \
+    X(weft_schedule_chain, REPORT(weft_schedule_chain(t.world, text, sizeof text)))                \
+    X(weft_schedule_counters, REPORT(weft_schedule_counters(t.world, text, sizeof text)))          \
+    X(weft_state_log_begin,                                                                        \
+      WRONG(weft_state_log_begin(t.world, &(weft_state_log_desc){.writer = writer})))              \
+    X(weft_state_log_end, WRONG(weft_state_log_end(t.world)))                                      \
     X(weft_schedule_dot, REPORT(weft_schedule_dot(t.world, text, sizeof text)))                    \
     X(weft_schedule_json, REPORT(weft_schedule_json(t.world, text, sizeof text)))                  \
     X(weft_snapshot_take, WRONG(weft_snapshot_take(t.world, NULL, &r.taken)))                      \
-    X(weft_snapshot_restore, WRONG(weft_snapshot_restore(t.world, r.snapshot)))
+    X(weft_snapshot_restore, WRONG(weft_snapshot_restore(t.world, r.snapshot)))                    \
+    X(weft_snapshot_destroy, (weft_snapshot_destroy(r.snapshot), true))
 
 #define DEFINE(name, ...)                                                                          \
     static bool call_##name(weft_entity e)                                                         \
@@ -215,15 +261,103 @@ static const struct {
 } calls[] = {CALLS(ENTRY)};
 enum { CALL_COUNT = sizeof calls / sizeof calls[0] };
 
-/* ---- the system ---- */
+/* ---- the rules ---- */
+
+static char rules[64 * 1024]; /* threads.md */
+
+static void read_rules(void)
+{
+    const char *root = getenv("WEFT_SOURCE_DIR");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/docs/reference/threads.md", root == NULL ? "." : root);
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    size_t length = fread(rules, 1, sizeof rules - 1, file);
+    CHECK(length > 0 && length < sizeof rules - 1);
+    rules[length] = 0;
+    fclose(file);
+}
+
+/* The rule of a function, which is not ended; NULL: it has none. */
+static const char *rule_of(const char *name)
+{
+    char quoted[128];
+    snprintf(quoted, sizeof quoted, "`%s`", name);
+    const char *at = strstr(rules, quoted);
+    while (at > rules && at[-1] != '\n') at--;
+    return at == NULL ? NULL : at + strlen("| ");
+}
+
+static bool has_rule(const char *rule, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(rule, name, length) == 0 && strncmp(rule + length, " |", 2) == 0;
+}
+
+static bool must_refuse(const char *name)
+{
+    char function[128];
+    snprintf(function, sizeof function, "%s", name);
+    const char *rule = rule_of(function);
+    if (rule == NULL) { /* weft_world_transfer_to, _from */
+        *strrchr(function, '_') = 0;
+        rule = rule_of(function);
+    }
+    if (rule == NULL) CHECK_TEXT(name, "a function of threads.md");
+    if (has_rule(rule, "owner, outside of hooks")) return true;
+    if (has_rule(rule, "owner, between steps")) return where <= IN_EXCLUSIVE;
+    if (has_rule(rule, "owner, world idle")) return where <= ITERATING;
+    if (has_rule(rule, "owner")) return where <= BY_STRANGER;
+    CHECK(has_rule(rule, "owner or system")); /* weft_indexed_open, of a query never used */
+    return where == IN_SYSTEM;
+}
+
+/* Functions of other libraries, whose tests refuse them. */
+static const char *const elsewhere[] = {
+    "weft_scene_create",  "weft_scene_destroy", "weft_scene_gltf_register",
+    "weft_live_start",    "weft_live_stop",     "weft_live_apply",
+    "weft_inspect_start", "weft_inspect_stop",  "weft_inspect_pump"};
+
+static bool is_in_table(const char *name, size_t length)
+{
+    for (uint32_t i = 0; i < CALL_COUNT; i++)
+        if (strncmp(calls[i].name, name, length) == 0 &&
+            (calls[i].name[length] == 0 || strcmp(calls[i].name + length, "_to") == 0))
+            return true;
+    for (uint32_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
+        if (strncmp(elsewhere[i], name, length) == 0 && elsewhere[i][length] == 0) return true;
+    return false;
+}
+
+PLAIN_TEST(every_function_with_a_rule_of_phases_is_in_the_table)
+{
+    uint32_t count = 0;
+    read_rules();
+    for (const char *line = strstr(rules, "\n| owner, "); line != NULL;
+         line = strstr(line + 1, "\n| owner, ")) {
+        const char *end = strchr(line + 1, '\n');
+        for (const char *at = strchr(line + 1, '`'); at != NULL && at < end;) {
+            size_t length = strcspn(at + 1, "`");
+            char name[128];
+            snprintf(name, sizeof name, "%.*s", (int)length, at + 1);
+            if (!is_in_table(name, length)) CHECK_TEXT(name, "in the table");
+            count++;
+            at = strchr(at + length + 2, '`');
+        }
+    }
+    CHECK(count > 80);
+}
+
+/* ---- the calls ---- */
 
 static bool refused[CALL_COUNT];
 static bool wants_worker; /* the calls are made by another worker, while the owner waits */
-static weft_a32 x_done;
+static weft_a32 x_done, x_began;
 
 static void make_calls(void)
 {
-    for (uint32_t i = 0; i < CALL_COUNT; i++) refused[i] = calls[i].is_refused(t.rows[0]);
+    for (uint32_t i = 0; i < CALL_COUNT; i++)
+        refused[i] = !must_refuse(calls[i].name) || calls[i].is_refused(t.rows[0]);
     at_store_rel(&x_done, 1); /* read by the owner, who waits for it */
 }
 
@@ -253,8 +387,21 @@ static void open_relations(void)
     CHECK(r.holder.id != 0 && r.observer.id != 0);
 }
 
+static void open_stream(void)
+{
+    weft_world *source;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &source));
+    CHECK(weft_component_create_plain(source, "a", 4, 4, 0).id != 0);
+    CHECK(weft_component_section(source).id != 0);
+    CHECK_OK(weft_sections_save(source, "step_calls.wss", NULL));
+    CHECK_OK(weft_world_destroy(source));
+    CHECK_OK(weft_stream_open(t.world, "step_calls.wss", NULL, &r.stream));
+    remove("step_calls.wss");
+}
+
 static void open_room(void)
 {
+    read_rules();
     begin(2);
     r_switch = weft_component_create_plain(t.world, "switch", 4, 4, WEFT_ENABLEABLE);
     r = (room){.archetype = weft_archetype_create(t.world, &t.a, 1)};
@@ -276,6 +423,8 @@ static void open_room(void)
     CHECK_OK(weft_recorder_add(r.recorder, t.rows[0], t.tag));
     CHECK_OK(weft_snapshot_take(t.world, NULL, &r.snapshot));
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &r.second));
+    CHECK_OK(weft_world_hook_add(t.world, &r.added));
+    open_stream();
     CHECK_OK(weft_schedule_compile(t.world));
 }
 
@@ -284,7 +433,11 @@ static void close_room(void)
     CHECK_OK(weft_recorder_play(r.recorder)); /* it is still there, with what was recorded */
     CHECK(weft_entity_has(t.world, t.rows[0], t.tag));
     weft_recorder_destroy(r.recorder);
+    CHECK_OK(weft_snapshot_restore(t.world, r.snapshot)); /* so is it */
     weft_snapshot_destroy(r.snapshot);
+    CHECK_U64(weft_stream_list(t.world, NULL, 0), 1);
+    weft_stream_close(r.stream);
+    CHECK_OK(weft_world_hook_remove(t.world, &r.added));
     CHECK_OK(weft_world_destroy(r.second));
     end();
 }
@@ -294,8 +447,10 @@ static void check_table(void)
     uint32_t accepted = 0;
     for (uint32_t i = 0; i < CALL_COUNT; i++) {
         if (refused[i]) continue;
+        static const char *const places[] = {"a system", "a stranger", "a loop",
+                                             "an exclusive system", "a hook"};
         fprintf(stderr, "%s: accepted by %s\n", calls[i].name,
-                wants_worker ? "another worker" : "the owner");
+                wants_worker ? "another worker" : places[where]);
         accepted++;
     }
     CHECK_U64(accepted, 0);
@@ -309,13 +464,14 @@ static void call_in_a_step(uint32_t flags, bool on_worker)
                              .over = {.kind = WEFT_OVER_COUNT, .count = flags == 0 ? 2 : 1},
                              .flags = flags});
     wants_worker = on_worker;
+    where = (flags & WEFT_SYSTEM_EXCLUSIVE) != 0 ? IN_EXCLUSIVE : IN_SYSTEM;
     at_init(&x_done, 0);
     uint64_t before = weft_world_hash(t.world, WEFT_HASH_LAYOUT);
     for (uint32_t step = 0; step < 1000 && at_load_acq(&x_done) == 0; step++)
         weft_world_step(t.world, 0); /* checked builds report the calls */
     CHECK(at_load_acq(&x_done) == 1);
-    CHECK_U64(weft_world_hash(t.world, WEFT_HASH_LAYOUT), before);
     check_table();
+    CHECK_U64(weft_world_hash(t.world, WEFT_HASH_LAYOUT), before);
     CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "caller")));
     CHECK_OK(weft_world_step(t.world, 0));
     close_room();
@@ -334,6 +490,93 @@ PLAIN_TEST(calls_that_change_a_world_are_refused_in_jobs_of_the_owner)
 PLAIN_TEST(calls_that_change_a_world_are_refused_in_jobs_of_other_workers)
 {
     call_in_a_step(0, true);
+}
+
+PLAIN_TEST(calls_between_steps_are_refused_in_an_exclusive_system)
+{
+    call_in_a_step(WEFT_SYSTEM_EXCLUSIVE, false);
+}
+
+static void lets_a_stranger_call(weft_slice *slice, void *user)
+{
+    (void)slice, (void)user;
+    at_store_rel(&x_began, 1); /* the stranger's acquire: systems run */
+    while (at_load_acq(&x_done) == 0) sched_yield();
+}
+
+static void *stranger(void *unused)
+{
+    while (at_load_acq(&x_began) == 0) sched_yield();
+    make_calls();
+    return unused;
+}
+
+static void let_a_stranger_call(uint32_t flags)
+{
+    pthread_t thread;
+    open_room();
+    make(&(weft_system_desc){.name = "caller",
+                             .run = lets_a_stranger_call,
+                             .over = {.kind = WEFT_OVER_COUNT, .count = 1},
+                             .flags = flags});
+    where = BY_STRANGER;
+    wants_worker = false;
+    at_init(&x_done, 0);
+    at_init(&x_began, 0);
+    uint64_t before = weft_world_hash(t.world, WEFT_HASH_LAYOUT);
+    CHECK(pthread_create(&thread, NULL, stranger, NULL) == 0);
+    CHECK_RESULT(weft_world_step(t.world, 0), WEFT_IS_CHECKED ? WEFT_WRONG_PHASE : WEFT_OK);
+    if (WEFT_IS_CHECKED) check_error(WEFT_WRONG_PHASE, "by a thread that runs none of its systems");
+    CHECK(pthread_join(thread, NULL) == 0);
+    check_table();
+    CHECK_U64(weft_world_hash(t.world, WEFT_HASH_LAYOUT), before);
+    CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "caller")));
+    close_room();
+}
+
+PLAIN_TEST(calls_of_a_thread_that_runs_no_system_are_refused_while_one_runs)
+{
+    let_a_stranger_call(WEFT_SYSTEM_MAIN_THREAD);
+}
+
+/* No phase says that a step goes on, but the thread that is in the world. */
+PLAIN_TEST(calls_of_another_thread_are_refused_in_an_exclusive_system_of_checked_builds)
+{
+    if (WEFT_IS_CHECKED) let_a_stranger_call(WEFT_SYSTEM_EXCLUSIVE);
+}
+
+PLAIN_TEST(calls_on_an_idle_world_are_refused_while_a_query_is_iterated)
+{
+    open_room();
+    where = ITERATING;
+    wants_worker = false;
+    uint64_t before = weft_world_hash(t.world, WEFT_HASH_LAYOUT);
+    weft_cursor cursor = weft_query_begin(t.world, r.query);
+    CHECK(weft_query_next(&cursor));
+    make_calls();
+    weft_query_end(&cursor);
+    check_table();
+    CHECK_U64(weft_world_hash(t.world, WEFT_HASH_LAYOUT), before);
+    close_room();
+}
+
+static void call_in_hook(weft_world *world, void *user)
+{
+    (void)world, (void)user;
+    make_calls();
+}
+
+PLAIN_TEST(calls_outside_of_hooks_are_refused_in_a_hook)
+{
+    weft_world_hook hook = {.stepped = call_in_hook};
+    open_room();
+    where = IN_HOOK;
+    wants_worker = false;
+    CHECK_OK(weft_world_hook_add(t.world, &hook));
+    CHECK_OK(weft_world_step(t.world, 0));
+    check_table();
+    CHECK_OK(weft_world_hook_remove(t.world, &hook));
+    close_room();
 }
 
 /* ---- what the refusals say, and what to do instead ---- */

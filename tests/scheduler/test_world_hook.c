@@ -69,6 +69,96 @@ PLAIN_TEST(a_hook_may_remove_itself_and_the_next_one_is_called)
     CHECK(first.ends == 0 && second.ends == 1);
 }
 
+/* A hook that takes itself away and adds itself again in each call. */
+typedef struct returning {
+    weft_world_hook hook;
+    uint32_t calls;
+} returning;
+
+static void returns(weft_world *world, void *user)
+{
+    returning *self = user;
+    CHECK(++self->calls < 1000); /* goes on */
+    CHECK_OK(weft_world_hook_remove(world, &self->hook));
+    CHECK_OK(weft_world_hook_add(world, &self->hook));
+}
+
+PLAIN_TEST(a_hook_that_a_hook_adds_is_called_from_the_next_step_on)
+{
+    for (uint32_t count = 1; count <= 3; count++) {
+        seen last = {0};
+        returning hooks[3];
+        weft_world_hook other = {stepped, ended, &last};
+        weft_world *world = world_of_one();
+        for (uint32_t i = 0; i < count; i++) {
+            hooks[i] = (returning){.hook = {.stepped = returns, .user = &hooks[i]}};
+            CHECK_OK(weft_world_hook_add(world, &hooks[i].hook));
+        }
+        CHECK_OK(weft_world_hook_add(world, &other));
+        for (uint32_t step = 1; step <= 5; step++) {
+            CHECK_OK(weft_world_step(world, 0));
+            for (uint32_t i = 0; i < count; i++) CHECK_U64(hooks[i].calls, step);
+            CHECK_U64(last.steps, step);
+        }
+        CHECK_OK(weft_world_destroy(world));
+    }
+}
+
+static weft_world_hook brought; /* what a hook adds, and the next one takes away again */
+static weft_world_hook stays;   /* added by a third */
+
+static void brings(weft_world *world, void *user)
+{
+    (void)user;
+    CHECK_OK(weft_world_hook_add(world, &brought));
+}
+
+static void takes(weft_world *world, void *user)
+{
+    (void)user;
+    CHECK_OK(weft_world_hook_remove(world, &brought));
+}
+
+static void brings_one_that_stays(weft_world *world, void *user)
+{
+    uint32_t *steps = user;
+    if ((*steps)++ == 0) CHECK_OK(weft_world_hook_add(world, &stays));
+}
+
+PLAIN_TEST(a_hook_that_came_and_went_in_one_step_ends_no_list)
+{
+    seen s = {0}, between = {0}, last = {0};
+    uint32_t steps = 0;
+    brought = (weft_world_hook){stepped, ended, &s};
+    stays = (weft_world_hook){stepped, ended, &last};
+    weft_world_hook a = {.stepped = brings}, b = {.stepped = takes};
+    weft_world_hook c = {.stepped = brings_one_that_stays, .user = &steps};
+    weft_world_hook d = {stepped, ended, &between}; /* behind it comes the one that stays */
+    weft_world *world = world_of_one();
+    CHECK_OK(weft_world_hook_add(world, &a));
+    CHECK_OK(weft_world_hook_add(world, &b));
+    CHECK_OK(weft_world_hook_add(world, &c));
+    CHECK_OK(weft_world_hook_add(world, &d));
+    for (uint32_t step = 1; step <= 3; step++) {
+        CHECK_OK(weft_world_step(world, 0));
+        CHECK(s.steps == 0 && steps == step && last.steps == step - 1); /* from the next step on */
+    }
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static void returns_at_the_end(weft_world *world, void *user)
+{
+    CHECK_RESULT(weft_world_hook_add(world, user), WEFT_WRONG_PHASE);
+}
+
+PLAIN_TEST(a_hook_is_not_added_to_a_world_that_ends)
+{
+    weft_world *world = world_of_one();
+    weft_world_hook hook = {.ended = returns_at_the_end, .user = &hook};
+    CHECK_OK(weft_world_hook_add(world, &hook));
+    CHECK_OK(weft_world_destroy(world));
+}
+
 PLAIN_TEST(a_hook_may_remove_any_other_and_those_behind_are_called)
 {
     for (uint32_t removed = 0; removed < 4; removed++) {

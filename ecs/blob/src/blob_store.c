@@ -10,8 +10,7 @@
  *     (the generation in the word proves that it is this block)
  * S3  release: CAS references - 1 -> last release: CAS to 0, which frees: every reader is over
  *     before its own release, so before the memory goes
- * S4  unlock: exchange of x_lock -> lock: CAS or exchange of x_lock
- * S5  number_return: release of the number's first count -> number_take: CAS of it
+ * S4  number_return: release of the number's first count -> number_take: CAS of it
  *
  * A CAS from 0 references never succeeds, so a blob on its way out is not found again: an insert of
  * equal content meanwhile makes a new blob. Who brought the count to 0 is the only one that unlinks
@@ -37,22 +36,6 @@
 #define STORE_SHIFT 16
 #define COUNT_MASK ((1u << STORE_SHIFT) - 1)
 #define PAGE_BYTES ((size_t)4096)
-
-static void lock(weft_blob_store *store)
-{
-    uint32_t state = 0;
-    if (at_cas_ar(&store->x_lock, &state, 1)) return; /* S4 */
-    while (at_xchg_ar(&store->x_lock, 2) != 0) {      /* S4 */
-        store->os->futex_wait(store->os->user, &store->x_lock, 2);
-    }
-}
-
-static void unlock(weft_blob_store *store)
-{
-    if (at_xchg_ar(&store->x_lock, 0) == 2) { /* S4 */
-        store->os->futex_wake(store->os->user, &store->x_lock, 1);
-    }
-}
 
 /* Segment number and place of a slot index: segment s starts at FIRST * (2^s - 1). */
 static uint32_t segment_of(uint32_t index, uint32_t *place)
@@ -237,7 +220,7 @@ weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *bl
         result = files->protect(files->user, block->memory, block->reserved_bytes, false);
         if (result != WEFT_OK) return result;
     }
-    lock(store);
+    weft__lock_lock(&store->lock);
     uint32_t index = share_locked(store, block->memory);
     if (index != BLOB_NO_SLOT) {
         store->stats.shared_count++;
@@ -252,7 +235,7 @@ weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *bl
             at_load_rlx(&slot_at(store, index)->x_state); /* rlx: we hold a reference */
         out->id = STATE(GENERATION(state), index);
     }
-    unlock(store);
+    weft__lock_unlock(&store->lock);
     return result;
 }
 
@@ -295,7 +278,7 @@ static bool number_take(weft_blob_store *store)
         uint32_t number = at_add_rlx(&x_asked, 1) % UINT16_MAX + 1;
         uint32_t counts = at_load_rlx(counts_of(number)); /* rlx: the CAS decides */
         if (counts == NUMBER_TAKEN) continue;
-        if (!at_cas_ar(counts_of(number), &counts, NUMBER_TAKEN)) continue; /* S5 */
+        if (!at_cas_ar(counts_of(number), &counts, NUMBER_TAKEN)) continue; /* S4 */
         store->number = number;
         store->first_count = store->count_end = counts + 1;
         return true;
@@ -306,7 +289,7 @@ static bool number_take(weft_blob_store *store)
 static void number_return(const weft_blob_store *store)
 {
     if (store->count_end > COUNT_MASK) return;
-    at_store_rel(counts_of(store->number), store->count_end - 1); /* S5 */
+    at_store_rel(counts_of(store->number), store->count_end - 1); /* S4 */
 }
 
 /* ---- public ---- */
@@ -322,6 +305,7 @@ weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own,
     if (memory == NULL) store->own_memory = copy;
     store->memory = memory != NULL ? memory : &store->own_memory;
     store->os = os != NULL ? os : weft__os_default();
+    weft__lock_init(&store->lock, store->os);
     store->protects = protection == WEFT_BLOB_PROTECT_ALWAYS ||
                       (protection == WEFT_BLOB_PROTECT_CHECKED && WEFT_IS_CHECKED);
     store->free_first = BLOB_NO_SLOT;
@@ -372,35 +356,35 @@ weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_st
                                       size_t out_bytes)
 {
     if (store == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
-    lock(store);
+    weft__lock_lock(&store->lock);
     weft__sized_fill(out, out_bytes, &store->stats, sizeof store->stats);
-    unlock(store);
+    weft__lock_unlock(&store->lock);
     return WEFT_OK;
 }
 
 weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out, size_t out_bytes)
 {
     if (store == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
-    lock(store);
+    weft__lock_lock(&store->lock);
     weft__sized_fill(out, out_bytes, &store->report, sizeof store->report);
-    unlock(store);
+    weft__lock_unlock(&store->lock);
     return WEFT_OK;
 }
 
 void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *report)
 {
-    lock(store);
+    weft__lock_lock(&store->lock);
     store->report.failed_check = report->failed_check;
     store->report.failed_offset = report->failed_offset;
-    unlock(store);
+    weft__lock_unlock(&store->lock);
 }
 
 void weft__blob_store_note_file(weft_blob_store *store, const weft__file_problem *problem)
 {
-    lock(store);
+    weft__lock_lock(&store->lock);
     static_assert(sizeof store->report.failed_file == sizeof problem->text, "copied whole");
     memcpy(store->report.failed_file, problem->text, sizeof problem->text);
-    unlock(store);
+    weft__lock_unlock(&store->lock);
 }
 
 weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref)
@@ -422,9 +406,9 @@ weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref)
         }
     }
     if (REFERENCES(state) != 1) return WEFT_OK;
-    lock(store);
+    weft__lock_lock(&store->lock);
     remove_locked(store, (uint32_t)ref.id, GENERATION(state));
-    unlock(store);
+    weft__lock_unlock(&store->lock);
     return WEFT_OK;
 }
 

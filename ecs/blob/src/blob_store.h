@@ -8,6 +8,7 @@
 
 #include "file_problem.h"
 #include "heap.h"
+#include "lock.h"
 #include "os_file.h"
 
 /* Slots come in segments of 64, 128, 256, ...: they never move, so weft_blob_read needs no lock. */
@@ -50,7 +51,7 @@ struct weft_blob_store {
     uint32_t first_count; /* of its slots */
     bool protects;
     /* shared atomic */
-    weft_a32 x_lock;                     /* 0 free, 1 held, 2 held and waited for */
+    weft__lock lock;                     /* lock.h; guards which blobs exist */
     weft_aptr x_segments[BLOB_SEGMENTS]; /* blob_slot[BLOB_SEGMENT_FIRST << i], NULL until needed */
     /* guarded by the lock */
     uint32_t count_end;  /* no slot had this count, or a later one */

@@ -12,8 +12,8 @@
  * more elements move to the heap. With RESOURCE it is one such value of the world. weft_buffers
  * stands for the column, since only the world knows the distance between rows: weft_slice_write and
  * weft_slice_read give NULL for such a term (checked builds report it). It holds type, access and
- * rows, so that nothing else can be changed through it. Threads: those that may access the rows:
- * the slice's, or the owner. */
+ * rows, so that nothing else can be changed through it. Threads: owner or system, unless a function
+ * says otherwise. */
 #ifndef WEFT_BUFFERS_H
 #define WEFT_BUFFERS_H
 
@@ -23,7 +23,9 @@
 extern "C" {
 #endif
 
-/* ---- open ---- */
+/* ---- open ----
+ *
+ * Threads: callback, unless a function says otherwise. */
 
 /* The buffers of some rows. {0}: none. Valid until the slice ends or structure changes; growing
  * and trimming are no structural changes. Of a resource: until the slice ends, outside systems
@@ -67,7 +69,8 @@ WEFT_API weft_buffers weft_slice_write_entity_buffer(const weft_slice *slice, we
 WEFT_API weft_buffers weft_entity_read_buffer(weft_world *world, weft_entity entity,
                                               weft_component component);
 
-/* As weft_entity_read_buffer, for writing: stamps the change version of the slice. */
+/* As weft_entity_read_buffer, for writing: stamps the change version of the slice. Threads: owner.
+ */
 WEFT_API weft_buffers weft_entity_write_buffer(weft_world *world, weft_entity entity,
                                                weft_component component);
 
@@ -86,7 +89,8 @@ WEFT_API weft_buffers weft_slice_write_resource_buffer(const weft_slice *slice,
  * TYPE_MISMATCH (no RESOURCE, no BUFFER). Threads: owner. */
 WEFT_API weft_buffers weft_resource_read_buffer(weft_world *world, weft_component component);
 
-/* As weft_resource_read_buffer, for writing. Errors: also WRONG_PHASE (systems run). */
+/* As weft_resource_read_buffer, for writing. Errors: also WRONG_PHASE (systems run). Threads:
+ * owner. */
 WEFT_API weft_buffers weft_resource_write_buffer(weft_world *world, weft_component component);
 
 /* ---- read and write elements ---- */

@@ -7,7 +7,8 @@
  * weft_recorder_create makes a recorder and weft_recorder_play plays it. Values are copied when
  * recorded; the recorder destructs those of commands that are skipped or dropped. SHARED values
  * with a release hook that no entity took are released, equal ones once; if memory for that is
- * refused, one may stay unreleased. Threads: the thread that runs the slice, or owns the recorder.
+ * refused, one may stay unreleased. Threads: holder, unless a function says otherwise; of a
+ * slice's recorder the thread that has the slice.
  *
  * Errors: recording refuses what is wrong whatever the entities are: OUT_OF_MEMORY, BAD_HANDLE,
  * TYPE_MISMATCH, INVALID_ARGUMENT, STALE_ENTITY (a null handle, a deferred one of another
@@ -29,7 +30,7 @@ extern "C" {
 
 /* Creates a recorder for use outside systems. The caller owns *out and destroys it before the
  * world. Any thread may record, one at a time, also while the owner uses the world. Errors:
- * INVALID_ARGUMENT, OUT_OF_MEMORY, WRONG_PHASE (systems run). Threads: owner, no systems run. */
+ * INVALID_ARGUMENT, OUT_OF_MEMORY, WRONG_PHASE (systems run). Threads: owner. */
 WEFT_API weft_result weft_recorder_create(weft_world *world, weft_recorder **out);
 
 /* Destroys a recorder and drops its unplayed commands. Ignored: NULL, recorders of systems, and

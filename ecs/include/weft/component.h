@@ -120,8 +120,8 @@ WEFT_API weft_component weft_component_create(weft_world *world, const weft_comp
 /* Shorthand: a tag. */
 #define WEFT_TAG(world, name) weft_component_create_plain((world), #name, 0, 1, 0)
 
-/* Registers a type by name, size, alignment and flags only. Errors, Threads: as
- * weft_component_create. */
+/* Registers a type by name, size, alignment and flags only. Errors: as
+ * weft_component_create. Threads: owner, world idle. */
 WEFT_API weft_component weft_component_create_plain(weft_world *world, const char *name,
                                                     size_t size, size_t alignment, uint32_t flags);
 
@@ -138,16 +138,16 @@ WEFT_API weft_component weft_component_create_typed(weft_world *world, const cha
 WEFT_API weft_component weft_component_find(const weft_world *world, const char *name);
 
 /* The description of a type, valid while the world lives; NULL for a bad handle. Threads: any while
- * no type is being registered. */
+ * unchanged. */
 WEFT_API const weft_component_desc *weft_component_info(const weft_world *world,
                                                         weft_component component);
 
-/* The description that the component was registered with; NULL: none, or a bad handle. Threads: as
- * weft_component_info. */
+/* The description that the component was registered with; NULL: none, or a bad handle. Threads: any
+ * while unchanged. */
 WEFT_API const weft_type *weft_component_type(const weft_world *world, weft_component component);
 
 /* A hash of name, size, alignment, kind, buffer capacity and fields: equal in every run and build.
- * 0 for a bad handle. Threads: as weft_component_info. */
+ * 0 for a bad handle. Threads: any while unchanged. */
 WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component component);
 
 /* Checks a value of a described component (a BUFFER: one element) against the ranges of its fields
@@ -185,8 +185,7 @@ typedef struct weft_buffer {
     uint32_t capacity; /* elements that fit before it grows */
 } weft_buffer;
 
-/* The elements of a buffer. Valid until it grows or its row moves. Threads: those that may
- * access the column. */
+/* The elements of a buffer. Valid until it grows or its row moves. Threads: owner or system. */
 static inline const void *weft_buffer_read(const weft_buffer *buffer)
 {
     return buffer->heap != NULL ? buffer->heap : (const void *)(buffer + 1);

@@ -125,14 +125,13 @@ WEFT_API weft_result weft_entity_destroy_many(weft_world *world, const weft_enti
 /* ---- questions ---- */
 
 /* Whether the entity exists and was not destroyed: false for a residue. Threads: any while
- * structure does not change. */
+ * unchanged. */
 WEFT_API bool weft_entity_is_alive(const weft_world *world, weft_entity entity);
 
-/* The archetype, of a residue, too; null where nothing is left. Threads: as
- * weft_entity_is_alive. */
+/* The archetype, of a residue, too; null where nothing is left. Threads: any while unchanged. */
 WEFT_API weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity);
 
-/* Whether the entity, or its residue, has the component. Threads: as weft_entity_is_alive. */
+/* Whether the entity, or its residue, has the component. Threads: any while unchanged. */
 WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
                               weft_component component);
 
@@ -147,19 +146,19 @@ WEFT_API const void *weft_entity_read(const weft_world *world, weft_entity entit
                                       weft_component component);
 
 /* As weft_entity_read, for writing: stamps the change version of the slice. NULL also while
- * systems run (WRONG_PHASE). Checked builds find a write behind the value only while a loop
- * over its chunk is open (docs/guide/queries.md, "Checked builds"), and never a write through the
- * pointer after structure changed. */
+ * systems run (WRONG_PHASE). Threads: owner. Checked builds find a write behind the value only
+ * while a loop over its chunk is open (docs/guide/queries.md, "Checked builds"), and never a write
+ * through the pointer after structure changed. */
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
 
 /* The change version of the slice that holds the value: the weft_world_change_version in which the
  * slice was last written. 0 when the entity is dead or lacks the component (weft_world_error says
- * which). Threads: as weft_entity_read. */
+ * which). Threads: owner. */
 WEFT_API uint32_t weft_entity_change_version(const weft_world *world, weft_entity entity,
                                              weft_component component);
 
-/* Writes a value of `size` bytes and adds the component when absent. The old value is destructed. A
- * component that is present may be set while iterating. Errors: TYPE_MISMATCH (wrong size, or a
+/* Writes a value of `size` bytes and adds the component when absent. The old value is destructed.
+ * Threads: owner; where the component is absent world idle. Errors: TYPE_MISMATCH (wrong size, or a
  * BUFFER, SHARED, CHUNK or RESOURCE component: the text names the call that sets it). */
 WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
                                      weft_component component, const void *value, size_t size);
@@ -167,7 +166,7 @@ WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
 /* Writes the values of one component of `count` entities and adds it where absent: entities[i]
  * gets the `size` bytes at values + i * size. An entity listed twice keeps its last value. All
  * or none; rows that move do so together. `values` may be NULL for a tag. Errors: as
- * weft_entity_set. */
+ * weft_entity_set. Threads: owner; where the component is absent world idle. */
 WEFT_API weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
                                           uint32_t count, weft_component component,
                                           const void *values, size_t size);
@@ -193,8 +192,8 @@ WEFT_API weft_result weft_entity_set_as(weft_world *world, weft_entity entity,
 /* Copies the values of one component of many entities to `out` (count x size bytes). On an error
  * `out` is filled up to the entity that caused it. Errors: STALE_ENTITY, NOT_FOUND (the entity
  * lacks the component), TYPE_MISMATCH (no plain values: tag, BUFFER, SHARED, CHUNK, RESOURCE).
- * Threads: as weft_entity_read. Cost: overlaps cache misses; several times faster than single
- * reads in random order. */
+ * Threads: owner. Cost: overlaps cache misses; several times faster than single reads in random
+ * order. */
 WEFT_API weft_result weft_entity_read_many(const weft_world *world, const weft_entity *entities,
                                            uint32_t count, weft_component component, void *out);
 
@@ -239,12 +238,12 @@ WEFT_API weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_ent
 
 /* Sets the enable bit of a component; not a structural change. Errors: TYPE_MISMATCH (not
  * ENABLEABLE), NOT_FOUND (absent; the command weft_recorder_enable is skipped then). Threads:
- * owner, also while iterating; systems use weft_slice_enable. */
+ * owner; systems use weft_slice_enable. */
 WEFT_API weft_result weft_entity_enable(weft_world *world, weft_entity entity,
                                         weft_component component, bool enabled);
 
-/* Whether the component is enabled: false when dead, absent or disabled. Threads: as
- * weft_entity_is_alive. */
+/* Whether the component is enabled: false when dead, absent or disabled. Threads: any while
+ * unchanged. */
 WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity,
                                      weft_component component);
 
@@ -252,12 +251,12 @@ WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity
 
 /* Names an entity: the text is copied, up to 63 bytes are kept; NULL and "" remove the name.
  * Several entities may have the same name; instances get the names of their originals. Error
- * texts show the name beside the handle. Snapshots put names back, hashes leave them out. Systems
- * use weft_recorder_set_name. */
+ * texts show the name beside the handle. Snapshots put names back, hashes leave them out. Threads:
+ * owner; systems use weft_recorder_set_name. */
 WEFT_API weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name);
 
 /* As weft_entity_set_name, for a name that no other living entity has. Errors: ALREADY_EXISTS
- * (weft_error.entity has the name). Cost: as weft_entity_find. */
+ * (weft_error.entity has the name). Threads: owner. Cost: as weft_entity_find. */
 WEFT_API weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity,
                                                  const char *name);
 
@@ -284,7 +283,7 @@ WEFT_API weft_result weft_entity_set_shared_many(weft_world *world, const weft_e
                                                  const void *value);
 
 /* The shared value of an entity: all zero when it was never set; NULL when dead or absent. Valid
- * while an entity, filter or recorder uses the value. Threads: as weft_entity_is_alive. */
+ * while an entity, filter or recorder uses the value. Threads: any while unchanged. */
 WEFT_API const void *weft_entity_read_shared(const weft_world *world, weft_entity entity,
                                              weft_component component);
 

@@ -61,7 +61,7 @@ typedef struct weft_finder {
 WEFT_API weft_finder weft_finder_open(weft_world *world, weft_component component);
 
 /* As weft_finder_open, inside a system for a component of its `lookups` (checked builds report
- * others), or in a loop of the owner. Threads: that of the slice. Cost: O(1). */
+ * others), or in a loop of the owner. Threads: callback. Cost: O(1). */
 WEFT_API weft_finder weft_slice_finder(const weft_slice *slice, weft_component component);
 
 /* Private: the look-up without tables; cold, so that a loop keeps its registers. Threads:
@@ -95,8 +95,8 @@ WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const
 }
 
 /* The value of an entity for reading; NULL when it, or its residue, has none. Valid until the next
- * structural change. Threads: any while structure does not change. Cost: five loads, two of which
- * may miss the cache, and 15 other instructions. */
+ * structural change. Threads: any while unchanged. Cost: five loads, two of which may miss the
+ * cache, and 15 other instructions. */
 static inline const void *weft_finder_read(const weft_finder *finder, weft_entity entity)
 {
     if (__builtin_expect(!WEFT_FINDER_IS_CALL && finder->blocks != NULL, 1)) {
@@ -116,7 +116,7 @@ typedef struct weft_finder_tables {
 
 /* The beginning of every world: what weft_entity_read, which is compiled into programs, needs of
  * it. Read only. Part of the ABI: its layout changes with the minor version only. Threads: any
- * while structure does not change. */
+ * while unchanged. */
 typedef struct __attribute__((may_alias)) weft_world_head {
     uint32_t number;           /* in the handles of the world */
     uint32_t busy;             /* private */

@@ -61,9 +61,10 @@ WEFT_API weft_result weft_gather_begin(weft_world *world, weft_query query,
 WEFT_API weft_result weft_gather_wait(const weft_gather *gather);
 
 /* The copy, and how many values it has. The values may be changed in place. Valid until
- * weft_gather_end. Threads: owner, and jobs that come after gather->job. Errors, with *values NULL
- * and *count 0: BAD_HANDLE, WRONG_PHASE (the job has not ended: weft_gather_wait, or a job after
- * it), CANCELLED. Errors in a job do not become the world's last error. */
+ * weft_gather_end. Threads: any while unchanged; in jobs after gather->job. Errors, with *values
+ * NULL and *count 0:
+ * BAD_HANDLE, WRONG_PHASE (the job has not ended: weft_gather_wait, or a job after it), CANCELLED.
+ * Errors in a job do not become the world's last error. */
 WEFT_API weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_t *count);
 
 /* Writes the values back to the rows they came from, on the pool, and stamps the change versions

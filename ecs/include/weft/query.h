@@ -60,7 +60,7 @@ typedef struct weft_query_desc {
     bool stamps_asked;
 } weft_query_desc;
 
-/* Makes a query, also while iterating. Null on failure: BAD_HANDLE, INVALID_ARGUMENT
+/* Makes a query. Threads: owner. Null on failure: BAD_HANDLE, INVALID_ARGUMENT
  * (contradicting terms, WRITE of a SHARED component, a RESOURCE, DISABLED where enable bits do
  * not count), LIMIT (64 alternatives; 2^32 handles), OUT_OF_MEMORY, WRONG_PHASE (systems run).
  * A destroyed handle never names another query. Cost: O(archetypes that can match). */
@@ -133,8 +133,8 @@ WEFT_API weft_result weft_query_filter_reset(weft_world *world, weft_query query
 /* ---- questions and copies ----
  *
  * Filters and enable bits count. A bad query has no rows and sets the world's error. Threads:
- * owner; while systems run, too, if the query was used before the step. Cost: O(chunks) without
- * filters and enable bits, else O(slices); copies: O(rows). */
+ * owner or system; in a system the query was used before the step, or is one of its `queries`.
+ * Cost: O(chunks) without filters and enable bits, else O(slices); copies: O(rows). */
 
 /* The number of rows that the query selects. */
 WEFT_API uint64_t weft_query_count(const weft_world *world, weft_query query);
@@ -161,7 +161,7 @@ WEFT_API uint64_t weft_query_read_values(const weft_world *world, weft_query que
                                          weft_component component, void *out, uint64_t capacity);
 
 /* Writes `count` values to the selected rows in query order; the old values are destructed. Values
- * for rows that lack an optional component are skipped. Allowed while iterating. Errors:
+ * for rows that lack an optional component are skipped. Threads: owner. Errors:
  * INVALID_ARGUMENT (the count differs, or the query does not name the component), TYPE_MISMATCH
  * (no plain values), WRONG_PHASE. */
 WEFT_API weft_result weft_query_write_values(weft_world *world, weft_query query,
@@ -180,7 +180,8 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
  *
  *   weft_cursor c = weft_query_begin(world, query);
  *   while (weft_query_next(&c)) { Position *p = weft_slice_write(&c.slice, 0); ... }
- * Structural changes are refused until the loop ends; leave it early with weft_query_end.
+ * Structural changes are refused until the loop ends; leave it early with weft_query_end. Unless a
+ * function says otherwise: Threads: owner.
  *
  * Checked builds find writes outside of the slice and its WRITE columns, undo them and make the
  * first one of the call the world's error (UNDECLARED_ACCESS). docs/guide/queries.md, "Checked
@@ -218,14 +219,16 @@ WEFT_API void weft_query_end(weft_cursor *cursor);
  * BUSY (another thread is in the world), LIMIT (256 guests in the pool), OUT_OF_MEMORY, FORKED
  * (the pool is the parent process's); in checked builds UNDECLARED_ACCESS (a write outside of its
  * rows, or through a pointer for reading or from an earlier call; a column that the query does
- * not have) and TYPE_MISMATCH. Cost: a loop too small to gain runs on the calling thread. */
+ * not have) and TYPE_MISMATCH. Threads: owner, world
+ * idle. Cost: a loop too small to gain runs on the calling thread. */
 WEFT_API weft_result weft_query_each_parallel(weft_world *world, weft_query query,
                                               void (*run)(weft_slice *slice, void *user),
                                               void *user);
 
 /* ---- access by index ----
  *
- * A query as one array of rows. Filters count, enable bits do not. */
+ * A query as one array of rows. Filters count, enable bits do not. Unless a function says
+ * otherwise: Threads: holder. */
 
 /* Open access to the elements of one term. */
 typedef struct weft_indexed {
@@ -246,7 +249,8 @@ typedef struct weft_indexed {
  * structural change: checked builds give NULL then. A system may use it for a component of its
  * `lookups` or of a query in `queries`. Opening a WRITE term stamps all its slices. Errors:
  * BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY, WRONG_PHASE (a gather is open and the
- * term writes; in a system: structure changed since the query was last used). */
+ * term writes; in a system: structure changed since the query was last used). Threads: owner or
+ * system. */
 WEFT_API weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term,
                                        weft_indexed *out);
 
@@ -260,9 +264,9 @@ WEFT_API const void *weft_indexed_seek(weft_indexed *indexed, uint64_t i);
 /* Private: reports writing through a term that is declared WEFT_READ; returns NULL. */
 WEFT_API __attribute__((cold)) void *weft_indexed_refuse(const weft_indexed *indexed);
 
-/* Element i for reading; NULL when i >= count or the term's component is absent there. Threads: one
- * per weft_indexed; copies of an open one may be used by other threads as long as only the
- * original is closed. Cost: O(1) in sequence, else O(log chunks). */
+/* Element i for reading; NULL when i >= count or the term's component is absent there. Threads:
+ * holder; copies of an open one may be used by other threads as long as only the original is
+ * closed. Cost: O(1) in sequence, else O(log chunks). */
 static inline const void *weft_indexed_read(weft_indexed *indexed, uint64_t i)
 {
     if (i - indexed->span_begin < indexed->span_end - indexed->span_begin)
@@ -278,8 +282,8 @@ static inline void *weft_indexed_write(weft_indexed *indexed, uint64_t i)
     return (void *)(uintptr_t)weft_indexed_read(indexed, i);
 }
 
-/* The entity of element i. Null when i >= count, or when the structure changed. Threads: as
- * weft_indexed_read. Cost: as a seek. */
+/* The entity of element i. Null when i >= count, or when the structure changed. Threads: holder.
+ * Cost: as a seek. */
 WEFT_API weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i);
 
 /* ---- changes of all rows ----

@@ -66,39 +66,39 @@ typedef struct weft_target {
 
 /* The component Parent (value: weft_target): children are destroyed with their parent, cycles are
  * refused, systems may run by depth. Registered and declared by the first call. Null on failure:
- * errors of weft_component_create and weft_relation_declare. Threads: owner, world idle until it
- * exists. */
+ * errors of weft_component_create and weft_relation_declare. Threads: owner; until it exists world
+ * idle. */
 WEFT_API weft_component weft_component_parent(weft_world *world);
 
 /* The component InstanceOf (value: weft_target): the prefab that an instance was made from; null
  * once that is dead. Once it is registered, weft_entity_instantiate gives it to the roots of
  * copies of prefabs; weft_relation_sources of a prefab are its instances. Otherwise as
- * weft_component_parent. Threads: owner, world idle until it exists. */
+ * weft_component_parent. Threads: owner; until it exists world idle. */
 WEFT_API weft_component weft_component_instance_of(weft_world *world);
 
 /* ---- questions ---- */
 
 /* The sources of a target, ascending by the index of their handles, as of the last time that the
  * relation was settled. NULL and *count 0 when there are none, and for a bad handle; NULL without
- * `count`. The array belongs to the world and is valid until the next settling. Threads: any while
- * systems run, else owner. Cost: O(1). */
+ * `count`. The array belongs to the world and is valid until the next settling. Threads: owner or
+ * system. Cost: O(1). */
 WEFT_API const weft_entity *weft_relation_sources(const weft_world *world, weft_component relation,
                                                   weft_entity target, uint32_t *count);
 
 /* The target in the field of a source, now; null when it has none or lacks the component. Threads:
- * owner, and systems that declare a look-up of the component. Cost: a look-up. */
+ * owner or system. Cost: a look-up. */
 WEFT_API weft_entity weft_relation_target(const weft_world *world, weft_entity source,
                                           weft_component relation);
 
 /* The depth of an entity in a relation by depth: 0 without a target, else one more than that of its
  * target, as of the last settling; sources that got the component by weft_relation_set_many have
- * one more than their target at once. Threads: as weft_relation_target. Cost: a look-up. */
+ * one more than their target at once. Threads: owner or system. Cost: a look-up. */
 WEFT_API uint32_t weft_relation_depth(const weft_world *world, weft_component relation,
                                       weft_entity entity);
 
 /* The SHARED component (uint32_t) that holds the depth of the sources of a relation by depth:
  * for filters; only settling and weft_relation_set_many change it. Entities that never had a
- * target lack it. Null for another component. Threads: any while no relation is declared. */
+ * target lack it. Null for another component. Threads: any while unchanged. */
 WEFT_API weft_component weft_relation_depth_component(const weft_world *world,
                                                       weft_component relation);
 

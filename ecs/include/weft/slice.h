@@ -3,7 +3,7 @@
  *
  * Public. The library fills a weft_slice; its fields are read only. Use the inline functions: they
  * cost a load, and checked builds verify term and access. Pointers are valid until the callback
- * returns or the cursor advances. Threads: the thread that was given the slice. */
+ * returns or the cursor advances. Threads: callback (the thread that was given the slice). */
 #ifndef WEFT_SLICE_H
 #define WEFT_SLICE_H
 

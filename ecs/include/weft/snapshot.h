@@ -3,7 +3,7 @@
  *
  * Public. A snapshot shares what did not change with the one before it: one per frame costs what
  * the frame changed. To keep a world longer than the process: world_file.h. Threads: owner,
- * world idle and between steps. */
+ * between steps, unless a function says otherwise. */
 #ifndef WEFT_SNAPSHOT_H
 #define WEFT_SNAPSHOT_H
 
@@ -48,20 +48,22 @@ WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *
  * them. */
 WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);
 
-/* Frees a snapshot. NULL is ignored. */
+/* Frees a snapshot. Ignored: NULL, and calls while systems run (WRONG_PHASE in the world's error).
+ * Threads: owner. */
 WEFT_API void weft_snapshot_destroy(weft_snapshot *snapshot);
 
 /* ---- what lives beside a world ---- */
 
-/* Marks the state that the world has now: a number from 1 on, never given twice. For what keeps
+/* Marks the state that the world has now: a number from 1 on, never given twice; 0 while systems
+ * run (WRONG_PHASE). For what keeps
  * handles of entities beside the world: it takes one after each change of what it knows, and asks
- * weft_world_has_moment before it uses what it knows. Cost: O(1). */
+ * weft_world_has_moment before it uses what it knows. Threads: owner. Cost: O(1). */
 WEFT_API uint64_t weft_world_moment(weft_world *world);
 
 /* Whether a moment is in the past of the world: false once a snapshot that was taken before it
- * put the world back, true again once one that was taken after it does. Cost: O(1), and a
- * look at 16 bytes for each restore that undid moments; each later snapshot keeps these bytes,
- * too. */
+ * put the world back, true again once one that was taken after it does. Threads: owner. Cost: O(1),
+ * and a look at 16 bytes for each restore that undid moments; each later snapshot keeps these
+ * bytes, too. */
 WEFT_API bool weft_world_has_moment(const weft_world *world, uint64_t moment);
 
 #ifdef __cplusplus

@@ -51,9 +51,9 @@ typedef struct weft_section_request {
 } weft_section_request;
 
 /* The component Section, registered when it is new. Null: OUT_OF_MEMORY, LIMIT, WRONG_PHASE.
- * Threads: owner, world idle. */
+ * Threads: owner; until it exists world idle. */
 WEFT_API weft_component weft_component_section(weft_world *world);
-/* The component SectionRequest. Threads: as weft_component_section. */
+/* The component SectionRequest. Threads: owner; until it exists world idle. */
 WEFT_API weft_component weft_component_section_request(weft_world *world);
 
 /* ---- section files ---- */
@@ -150,14 +150,14 @@ WEFT_API weft_result weft_stream_near(weft_stream *stream, const float at[3], fl
 
 /* Goes on with all streams of the world, for about `budget_ns`: publishes sections that were read,
  * takes others out, begins to read. At least one piece of work is done by each call; 0: no bound.
- * Threads: owner, world idle (also: an exclusive system). Errors: WRONG_PHASE, OUT_OF_MEMORY,
- * LIMIT (what could not be begun is tried again by the next call). What happened to a section, IO
- * and CORRUPT among it, weft_stream_section says. Cost: O(chunks and entity blocks) of what comes
- * or leaves, O(sections that are asked for). Entities that were created, destroyed or moved since
- * their section came cost some 5 ns each when it leaves. */
+ * Threads: owner, world idle. Errors: WRONG_PHASE, OUT_OF_MEMORY, LIMIT (what could not be begun is
+ * tried again by the next call). What happened to a section, IO and CORRUPT among it,
+ * weft_stream_section says. Cost: O(chunks and entity blocks) of what comes or leaves, O(sections
+ * that are asked for). Entities that were created, destroyed or moved since their section came cost
+ * some 5 ns each when it leaves. */
 WEFT_API weft_result weft_stream_step(weft_world *world, uint64_t budget_ns);
-/* Steps until everything that is asked for is there, and everything else has left. Threads, Errors:
- * as weft_stream_step. */
+/* Steps until everything that is asked for is there, and everything else has left. Errors: as
+ * weft_stream_step. Threads: owner, world idle. */
 WEFT_API weft_result weft_stream_wait(weft_world *world);
 
 /* What a section is. */
@@ -203,7 +203,7 @@ typedef struct weft_stream_stats {
 WEFT_API void weft_stream_stats_get(weft_world *world, weft_stream_stats *out, size_t out_bytes);
 
 /* The values of a component of rows that were read, in `filled`; NULL: they have none. Threads:
- * that of `filled`. */
+ * callback. */
 WEFT_API void *weft_stream_column(const weft_stream_rows *rows, weft_component component);
 
 #ifdef __cplusplus

@@ -54,12 +54,13 @@ typedef struct weft_transfer_report {
  * moves is handed over without a copy, unless one of them has recorders of the program, which other
  * threads may use meanwhile.
  *
- * `desc` and `report` may be NULL; `report_bytes`: sizeof *report. Threads: owner of both.
+ * `desc` and `report` may be NULL; `report_bytes`: sizeof *report. Threads: owner, world
+ * idle; of both worlds.
  * Errors (both worlds keep their entities; the text is in weft_world_error(to); types and
  * archetypes made in `to` stay): INVALID_ARGUMENT (the same world twice, tracked_count without
- * tracked), WRONG_PHASE, BAD_HANDLE, TYPE_MISMATCH (a type of that name is different there),
- * BUSY (a value with a shared_release hook would be in both worlds: entities, filters or
- * snapshots of the source still use it), LIMIT, OUT_OF_MEMORY. Cost: O(rows moved + metadata). */
+ * tracked), WRONG_PHASE, BAD_HANDLE, TYPE_MISMATCH (a type of that name is different there), BUSY
+ * (a value with a shared_release hook would be in both worlds: entities, filters or snapshots of
+ * the source still use it), LIMIT, OUT_OF_MEMORY. Cost: O(rows moved + metadata). */
 WEFT_API weft_result weft_world_transfer(weft_world *to, weft_world *from,
                                          const weft_transfer_desc *desc,
                                          weft_transfer_report *report, size_t report_bytes);

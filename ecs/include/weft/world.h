@@ -4,7 +4,7 @@
  * Public. A world owns entities, components, archetypes, chunks, queries, shared values and
  * systems, and its job pool unless one is lent to it. Several worlds may share a pool.
  *
- * Threads: the calling thread owns the world during the call, one thread at a time. A world may
+ * A thread in a call *owns* the world, one thread at a time. A world may
  * pass from thread to thread when the hand-over synchronises. A second thread in a world is
  * refused (BUSY, WRONG_PHASE): always in checked builds, in others unless both enter at the same
  * moment. Several threads may step different worlds over one pool at the same time: a thread
@@ -123,11 +123,11 @@ typedef struct weft_world_desc {
 WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world **out);
 
 /* Destroys the world and everything in it, with destruct hooks; joins its own pool. NULL is
- * ignored. Threads: owner, outside of jobs of its own pool. Errors, and then the world lives on
- * as it was, and weft_world_error has the text: WRONG_PHASE while the world steps or is
- * iterated, in its hooks, or inside a job of its own pool; BUSY: snapshots, recorders, gathers,
- * streams, live links, scenes or shards are on it, or its own pool has pending jobs, guests or
- * other worlds. The text names them and the calls that end them. */
+ * ignored. Threads: owner, outside of hooks. Errors, and then the world lives on as it was, and
+ * weft_world_error has the text: WRONG_PHASE while the world steps or is iterated, in its hooks, or
+ * inside a job of its own pool; BUSY: snapshots, recorders, gathers, streams, live links, scenes or
+ * shards are on it, or its own pool has pending jobs, guests or other worlds. The text names them
+ * and the calls that end them. */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
 /* The pool of the world, which owns it unless it was lent: weft_job_pool_destroy is BUSY then.
@@ -137,7 +137,7 @@ WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 /* The blob store of the world (<weft/blob.h>), created on first use with the world's memory hook
  * and destroyed with the world, after the last destruct hook. NULL, with an error text, when memory
  * is exhausted, for LIMIT (weft_blob_store_create), and when the first use is in a system. Threads:
- * owner, the first time; the store may be used by any thread. */
+ * owner; the store may be used by any thread. */
 WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
 
 /* ---- errors ---- */
@@ -189,19 +189,19 @@ typedef struct weft_world_hook {
     struct weft_world_hook *next; /* private */
 } weft_world_hook;
 
-/* Adds a hook, behind those that there are. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY,
- * WRONG_PHASE. Threads: owner, between steps. Cost of a hook: a call in each step, or with `asks`
- * some loads. */
+/* Adds a hook, behind those that there are; one that a hook adds is called from the next step on.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, WRONG_PHASE (also: the world is being destroyed).
+ * Threads: owner, between steps. Cost of a hook: a call in each step, or with `asks` some loads. */
 WEFT_API weft_result weft_world_hook_add(weft_world *world, weft_world_hook *hook);
 /* Takes a hook away, which is not called again; in a hook: any, also that one. Errors: NOT_FOUND,
- * INVALID_ARGUMENT. Threads: owner, world idle. */
+ * INVALID_ARGUMENT, WRONG_PHASE (it stays). Threads: owner, world idle. */
 WEFT_API weft_result weft_world_hook_remove(weft_world *world, weft_world_hook *hook);
 /* The first hook of this name, in the order in which they were added; NULL: there is none. Threads:
- * owner, world idle. */
+ * owner. */
 WEFT_API const weft_world_hook *weft_world_hook_find(const weft_world *world, const char *name);
 /* `created` is called at the end of every weft_world_create of this process from now on, on its
  * thread; NULL: nothing is. For tools that look at worlds without the help of a program. Threads:
- * setup, while no world is created. */
+ * setup. */
 WEFT_API void weft_world_watch_created(void (*created)(weft_world *world));
 
 /* ---- checks and hashes ---- */
@@ -270,8 +270,8 @@ WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
 /* Sets every described ENTITY field that leads to a dead entity to null: in values, buffers
  * (linked groups, too), chunk values and resources; not in SHARED values, which cannot change in
  * place. Only slices in which a field was cleared count as changed. `cleared` may be NULL.
- * Threads: owner. Errors: INVALID_ARGUMENT, WRONG_PHASE. Cost: O(values of types with such
- * fields), a look-up each. */
+ * Threads: owner, world idle. Errors: INVALID_ARGUMENT, WRONG_PHASE. Cost: O(values of types with
+ * such fields), a look-up each. */
 WEFT_API weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared);
 
 /* ---- change versions ---- */

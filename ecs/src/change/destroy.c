@@ -168,7 +168,7 @@ static __attribute__((noinline)) weft_result destroy_generally(weft_world *world
 static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *world,
                                                                  weft_entity entity)
 {
-    if (__builtin_expect(world == NULL || world->front.busy != 0, 0)) return false;
+    if (__builtin_expect(world == NULL, 0) || !weft__is_idle(world)) return false;
     if (__builtin_expect(world->types.sparse != NULL, 0)) return false;
     uint32_t index = entity.index ^ world->directory.tag_bits;
     weft__entity_block *block = weft__directory_block(&world->directory, index);

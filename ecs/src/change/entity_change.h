@@ -6,6 +6,7 @@
 #define WEFT_ENTITY_CHANGE_H
 
 #include "archetype_state.h"
+#include "error.h"
 #include "world_state.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ static inline uint64_t weft__change_key(weft_component component)
 static inline __attribute__((always_inline)) weft__chunk *
 weft__changed_chunk(const weft_world *world, uint64_t entity, weft_a64 **x_slot, uint64_t *slot)
 {
-    if (__builtin_expect(world->front.busy != 0, 0)) return NULL;
+    if (!weft__is_idle(world)) return NULL;
     *x_slot = weft__directory_slot(&world->directory, (uint32_t)entity);
     if (__builtin_expect(*x_slot == NULL, 0)) return NULL;
     *slot = at_load_rlx(*x_slot); /* relaxed: idle */

@@ -10,8 +10,8 @@ weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_compo
                                bool enabled)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if ((world->front.busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0)
-        return weft__error_busy(world, "weft_entity_enable");
+    weft_result result = weft__may_write(world, "weft_entity_enable");
+    if (result != WEFT_OK) return result;
     uint32_t row = 0;
     weft__chunk *chunk = weft__living_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);

@@ -69,8 +69,8 @@ static __attribute__((noinline)) weft_result set_generally(weft_world *world, we
     const weft__type *type = world->types.at[component.id];
     weft_result result = value_check(world, type, value, size, "weft_entity_set");
     if (result == WEFT_OK) result = weft__values_check(world, type, value, 1);
+    if (result == WEFT_OK) result = weft__may_write(world, "weft_entity_set");
     if (result != WEFT_OK) return result;
-    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
     if (type->sparse != NULL) return weft__sparse_set(world, entity, type, value);
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
@@ -192,8 +192,8 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
         return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
     weft_result result = value_check(world, type, count == 0 ? what : values, size, what);
     if (result == WEFT_OK) result = weft__values_check(world, type, values, count);
+    if (result == WEFT_OK) result = weft__may_write(world, what);
     if (result != WEFT_OK) return result;
-    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, what);
     if (type->sparse != NULL) return weft__sparse_set_many(world, entities, count, type, values);
     result = all_have(world, entities, count, component, what);
     weft__directory_prefetch_first(&world->directory, entities, count);

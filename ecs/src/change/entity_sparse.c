@@ -49,8 +49,8 @@ static bool next_row_ready(weft_world *world, const weft__sparse *sparse)
 static __attribute__((noinline)) weft_result add_slowly(weft_world *world, weft_entity entity,
                                                         const weft__sparse *sparse)
 {
-    if (world->front.busy != 0) return weft__idle(world, "weft_entity_add");
-    weft_result result = entity_check(world, entity);
+    weft_result result = weft__idle(world, "weft_entity_add");
+    if (result == WEFT_OK) result = entity_check(world, entity);
     if (result != WEFT_OK) return result;
     if (!weft__sparse_has(sparse->type, entity) && next_row_ready(world, sparse))
         return weft__sparse_entity_add(world, entity, sparse);
@@ -61,7 +61,8 @@ static __attribute__((noinline)) weft_result add_slowly(weft_world *world, weft_
 static __attribute__((noinline)) weft_result remove_slowly(weft_world *world, weft_entity entity,
                                                            const weft__sparse *sparse)
 {
-    if (world->front.busy != 0) return weft__idle(world, "weft_entity_remove");
+    weft_result result = weft__idle(world, "weft_entity_remove");
+    if (result != WEFT_OK) return result;
     if (weft__sparse_remove(world, sparse->type, entity)) return WEFT_OK;
     return entity_check_removal(world, entity);
 }
@@ -70,7 +71,7 @@ weft_result weft__sparse_entity_add(weft_world *world, weft_entity handle,
                                     const weft__sparse *sparse)
 {
     uint64_t entity = weft__entity_bits(handle);
-    if (__builtin_expect(world->front.busy != 0 || world->archetypes.has_residues, 0))
+    if (!weft__is_idle(world) || __builtin_expect(world->archetypes.has_residues, 0))
         return add_slowly(world, handle, sparse);
     if (__builtin_expect(!weft__sparse_is_alive(world, entity), 0))
         return add_slowly(world, handle, sparse);
@@ -104,7 +105,7 @@ weft_result weft__sparse_entity_remove(weft_world *world, weft_entity handle,
     weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
     uint32_t location = weft__sparse_location(x_slot, entity);
     weft__chunk *tail = sparse->tuple->room;
-    if (__builtin_expect(location == 0 || tail == NULL || world->front.busy != 0, 0))
+    if (__builtin_expect(location == 0 || tail == NULL, 0) || !weft__is_idle(world))
         return remove_slowly(world, handle, sparse);
     uint32_t last = tail->count - 1;
     if (__builtin_expect(last == 0, 0)) return remove_slowly(world, handle, sparse);
@@ -132,7 +133,8 @@ weft_result weft__sparse_entity_remove(weft_world *world, weft_entity handle,
 static __attribute__((noinline)) weft_result
 set_slowly(weft_world *world, weft_entity entity, const weft__sparse *sparse, const void *value)
 {
-    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
+    weft_result result = weft__may_write(world, "weft_entity_set");
+    if (result != WEFT_OK) return result;
     if (world->front.busy == 0 && entity_check(world, entity) == WEFT_OK &&
         !weft__sparse_has(sparse->type, entity) && next_row_ready(world, sparse))
         return weft__sparse_entity_set(world, entity, sparse, value);
@@ -157,7 +159,7 @@ weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle,
     uint64_t entity = weft__entity_bits(handle);
     weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
     size_t bytes = sparse->value_bytes;
-    if (__builtin_expect(world->front.busy != 0 || x_slot == NULL, 0) || sparse->is_special ||
+    if (!weft__is_idle(world) || __builtin_expect(x_slot == NULL, 0) || sparse->is_special ||
         bytes == 0)
         return set_slowly(world, handle, sparse, value);
     uint64_t slot = at_load_rlx(x_slot); /* relaxed: idle */

@@ -356,13 +356,12 @@ weft_result weft_recorder_play(weft_recorder *commands)
         return weft__error(
             world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
             "weft_recorder_play: the step plays the recorders of systems: call weft_world_step");
-    weft_result result = weft__idle(world, "weft_recorder_play");
-    if (result != WEFT_OK) return result;
-    result = weft__host_begin(world, "weft_recorder_play");
+    weft_result result = weft__host_begin(world, "weft_recorder_play");
     if (result != WEFT_OK) return result;
     weft__playback_desc desc = {
         .world = world, .job = world->front.host.context, .recorders = &commands, .count = 1};
-    result = weft__playback_run(&desc, NULL);
+    result = weft__idle(world, "weft_recorder_play");
+    if (result == WEFT_OK) result = weft__playback_run(&desc, NULL);
     weft__host_end(world);
     return result;
 }

@@ -5,6 +5,7 @@
  * of which the loop hands one on.
  */
 #include "error.h"
+#include "atomic.h"
 #include "entity_tag.h"
 #include "name_table.h"
 #include "world_state.h"
@@ -154,6 +155,16 @@ static bool is_kept(const weft_world *world, const char *what)
            world->front.watch.refusal(world, what);
 }
 
+bool weft__is_held(const weft_world *world, const char *what)
+{
+    /* relaxed: only that another thread is named counts */
+    uint64_t host = at_load_rlx(&world->front.host.x_thread);
+    if (host == 0 || host == weft__thread_self() || world->front.busy != 0) return false;
+    bool is_step = world->front.frame != WEFT__FRAME_NONE && world->front.watch.refusal != NULL;
+    if (is_step && what != NULL) world->front.watch.refusal(world, what);
+    return true;
+}
+
 weft_result weft__error_busy(const weft_world *world, const char *what)
 {
     bool is_stepping = (world->front.busy & WEFT__BUSY_STEPPING) != 0;
@@ -180,6 +191,7 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
 
 weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice)
 {
+    if (WEFT_IS_CHECKED && weft__is_held(world, what)) return WEFT_BUSY;
     if (__builtin_expect((world->front.busy & WEFT__BUSY_STEPPING) == 0, 1)) return WEFT_OK;
     if (is_kept(world, what)) return WEFT_WRONG_PHASE;
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,

@@ -18,6 +18,13 @@ static bool come_in(weft_world *world, uint64_t self)
     return true;
 }
 
+/* Another thread is in the world. A job of its pool is a system of it, which gets a text. */
+static weft_result refuse(const weft_world *world, const char *what)
+{
+    bool is_system = weft__pool_is_in_job(world->front.host.pool) && world->front.busy != 0;
+    return is_system ? weft__error_busy(world, what) : WEFT_BUSY;
+}
+
 weft_result weft__host_begin_any(weft_world *world, const char *what)
 {
     uint64_t self = weft__thread_self();
@@ -25,7 +32,7 @@ weft_result weft__host_begin_any(weft_world *world, const char *what)
         world->front.host.depth++;
         return WEFT_OK;
     }
-    if (!come_in(world, self)) return WEFT_BUSY;
+    if (!come_in(world, self)) return refuse(world, what);
     weft_job_context *owner = world->front.host.owner;
     if (__builtin_expect(weft__context_is_owners(owner, self), 1)) {
         world->front.host.context = owner;

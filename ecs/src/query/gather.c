@@ -364,10 +364,10 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
 {
     if (out != NULL) *out = (weft_gather){0};
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = check_phase(world);
-    if (result == WEFT_OK) result = weft__host_begin(world, "weft_gather_begin");
+    weft_result result = weft__host_begin(world, "weft_gather_begin");
     if (result != WEFT_OK) return result;
-    result = begin(world, query, desc, out);
+    result = check_phase(world);
+    if (result == WEFT_OK) result = begin(world, query, desc, out);
     weft__host_end(world);
     return result;
 }

@@ -393,10 +393,8 @@ weft_query weft_query_create(weft_world *world, const weft_query_desc *desc)
                              "desc is NULL: an empty description matches everything");
         return null;
     }
-    if ((world->front.busy & WEFT__BUSY_STEPPING) != 0) {
-        weft__error_busy(world, "weft_query_create");
-        return null;
-    }
+    const char *advice = "make queries before the step";
+    if (weft__refuse_systems(world, "weft_query_create", advice) != WEFT_OK) return null;
     weft__query *query = query_from(world, desc);
     if (query == NULL) return null;
     uint32_t index = handle_reserve(world);

@@ -190,10 +190,10 @@ static weft_result take_strays(weft_world *world)
                        weft__type_name(world, first.component), weft__stray_text(first.kind));
 }
 
-weft_result weft_query_each_parallel(weft_world *world, weft_query query,
-                                     void (*run)(weft_slice *slice, void *user), void *user)
+/* The calling thread is the world's host. */
+static weft_result each(weft_world *world, weft_query query,
+                        void (*run)(weft_slice *slice, void *user), void *user)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (run == NULL)
         return weft__error_argument(world, "weft_query_each_parallel",
                                     "run is NULL: give a function");
@@ -218,13 +218,10 @@ weft_result weft_query_each_parallel(weft_world *world, weft_query query,
                               .cost = each_cost(handle, run),
                               .name = "weft_query_each_parallel"};
     int code = 0;
-    result = weft__host_begin(world, "weft_query_each_parallel");
-    if (result != WEFT_OK) return result;
     if (WEFT_IS_CHECKED) reserve_copies(world, handle->query);
     world->front.busy |= WEFT__BUSY_STEPPING;
     result = weft_job_for(world->front.host.context, &desc, &code);
     world->front.busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
-    weft__host_end(world);
     weft_result mistake = take_errors(world);
     if (WEFT_IS_CHECKED && result == WEFT_OK) {
         weft_result stray = take_strays(world);
@@ -235,4 +232,15 @@ weft_result weft_query_each_parallel(weft_world *world, weft_query query,
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_query_each_parallel: the loop could not run on the pool: %s",
                        weft_result_text(result));
+}
+
+weft_result weft_query_each_parallel(weft_world *world, weft_query query,
+                                     void (*run)(weft_slice *slice, void *user), void *user)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__host_begin(world, "weft_query_each_parallel");
+    if (result != WEFT_OK) return result;
+    result = each(world, query, run, user);
+    weft__host_end(world);
+    return result;
 }

@@ -237,8 +237,8 @@ weft_result weft_query_write_values(weft_world *world, weft_query query, weft_co
     weft__row_walk walk;
     weft_result result;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if ((world->front.busy & WEFT__BUSY_WRITING) != 0)
-        return weft__error_busy(world, "weft_query_write_values");
+    result = weft__may_write(world, "weft_query_write_values");
+    if (result != WEFT_OK) return result;
     if (!walk_begin(&walk, world, query)) return world->error->code;
     uint32_t term = weft__query_copied_term(world, walk.handle->query, component,
                                             "weft_query_write_values", &result);

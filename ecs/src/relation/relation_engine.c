@@ -233,12 +233,13 @@ uint32_t weft__relation_level(weft_component component, const weft__chunk *chunk
 weft_result weft_relation_settle(weft_world *world)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, "weft_relation_settle");
-    if (result != WEFT_OK || !weft__relations_any(world)) return result;
-    result = weft__host_begin(world, "weft_relation_settle");
+    weft_result result = weft__host_begin(world, "weft_relation_settle");
     if (result != WEFT_OK) return result;
-    result = weft__relations_settle_all(world, world->front.host.context, true);
+    result = weft__idle(world, "weft_relation_settle");
+    if (result == WEFT_OK && weft__relations_any(world)) {
+        result = weft__relations_settle_all(world, world->front.host.context, true);
+        weft__version_advance(world); /* what was seen is spent */
+    }
     weft__host_end(world);
-    weft__version_advance(world); /* what was seen is spent */
     return result;
 }

@@ -422,6 +422,8 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
 {
     if (snapshot == NULL) return;
     weft_world *world = snapshot->world;
+    const char *advice = "destroy the snapshot when the step has returned";
+    if (weft__refuse_systems(world, "weft_snapshot_destroy", advice) != WEFT_OK) return;
     weft__memory *memory = &world->memory;
     unlist(snapshot);
     weft__timeline_drop(world->front.extensions[WEFT__EXTENSION_SNAPSHOTS].data,

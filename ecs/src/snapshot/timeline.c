@@ -4,6 +4,7 @@
  * ever has as many as it has snapshots. Owner only. */
 #include "timeline.h"
 
+#include "error.h"
 #include "snapshot_state.h"
 
 #include <string.h>
@@ -124,7 +125,10 @@ bool weft__past_has(const weft__past *past, uint64_t moment)
 
 uint64_t weft_world_moment(weft_world *world)
 {
-    return world == NULL ? 0 : ++world->front.moments;
+    const char *advice = "mark the state between steps";
+    if (world == NULL || weft__refuse_systems(world, "weft_world_moment", advice) != WEFT_OK)
+        return 0;
+    return ++world->front.moments;
 }
 
 bool weft_world_has_moment(const weft_world *world, uint64_t moment)

@@ -87,10 +87,8 @@ const void *weft_entity_read(const weft_world *world, weft_entity entity, weft_c
 void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
 {
     if (world == NULL) return NULL;
-    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) {
-        weft__error_busy(world, "weft_entity_write");
+    if (weft__may_write(world, "weft_entity_write") != WEFT_OK)
         return weft__stand_in_refused(world, component.id);
-    }
     uint32_t row;
     const weft__chunk *chunk = weft__holder_chunk(world, entity, component, &row);
     const weft__type_slot *slot = chunk == NULL ? NULL : weft__slot_find(world, chunk, component);

@@ -5,6 +5,7 @@
 #ifndef WEFT_READY_ROWS_H
 #define WEFT_READY_ROWS_H
 
+#include "error.h"
 #include "format.h"
 #include "row_move.h"
 #include "world_state.h"
@@ -14,7 +15,7 @@
 /* Entities may be created, and the handle is one. */
 static inline bool weft__may_create(const weft_world *world, weft_archetype handle)
 {
-    return __builtin_expect(world != NULL && world->front.busy == 0, 1) &&
+    return __builtin_expect(world != NULL, 1) && weft__is_idle(world) &&
            __builtin_expect(weft__archetype_is(world, handle), 1);
 }
 

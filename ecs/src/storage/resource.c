@@ -24,10 +24,8 @@ void *weft_resource_write(weft_world *world, weft_component component)
 {
     const weft__type *type = resource_at(world, component);
     if (type == NULL) return NULL;
-    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) {
-        weft__error_busy(world, "weft_resource_write");
+    if (weft__may_write(world, "weft_resource_write") != WEFT_OK)
         return weft__stand_in_refused(world, component.id);
-    }
     return type->resource;
 }
 

@@ -227,9 +227,17 @@ uint32_t weft_stream_section_count(const weft_stream *stream)
     return stream == NULL ? 0 : stream->front.header.section_count;
 }
 
+static weft_result refuse_systems(const weft_stream *stream, const char *what)
+{
+    return weft__refuse_systems(stream->world, what,
+                                "set the component SectionRequest, or do it between steps");
+}
+
 static weft_result section_check(const weft_stream *stream, uint32_t section, const char *what)
 {
     if (stream == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = refuse_systems(stream, what);
+    if (result != WEFT_OK) return result;
     if (section < stream->front.header.section_count) return WEFT_OK;
     return weft__error(stream->world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: section %u of %s, which has %u", what, section, stream->path,
@@ -275,6 +283,8 @@ static float distance_squared(const weft__front_section *section, const float at
 weft_result weft_stream_near(weft_stream *stream, const float at[3], float load, float unload)
 {
     if (stream == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = refuse_systems(stream, "weft_stream_near");
+    if (result != WEFT_OK) return result;
     if (at == NULL || !(load >= 0) || !(unload >= load))
         return weft__error_argument(stream->world, "weft_stream_near",
                                     "at is NULL, or not 0 <= load <= unload: set them");

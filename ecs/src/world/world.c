@@ -287,7 +287,7 @@ weft_result weft_world_destroy(weft_world *world)
     result = is_in_job ? WEFT_WRONG_PHASE : holders_check(world);
     if (result == WEFT_OK && world->front.host.owns_pool) result = pool_check_end(world);
     if (result != WEFT_OK) return result;
-    world->front.is_told = true;
+    world->front.is_told = world->front.is_ending = true;
     weft__world_ended(world);
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
         weft__extension *extension = &world->front.extensions[i];

@@ -47,7 +47,7 @@ typedef struct weft_grid_desc {
  * O(cells): 4 bytes a cell. */
 WEFT_API weft_result weft_grid_create(const weft_grid_desc *desc, weft_grid **out);
 
-/* Frees the grid. NULL is ignored. Threads: any, while no other call on it runs. */
+/* Frees the grid. NULL is ignored. Threads: holder. */
 WEFT_API void weft_grid_destroy(weft_grid *grid);
 
 /* ---- points ---- */
@@ -67,16 +67,15 @@ typedef struct weft_grid_points {
  * to the nearest cell, along a periodic axis to the cell it comes to when it is wrapped; a NaN
  * counts as the least. `job` (the owner's context, a job's, a guest's, weft_slice_job) shares
  * the work with workers; NULL: this thread alone. The result is the same. Errors:
- * INVALID_ARGUMENT; OUT_OF_MEMORY: the grid is empty then; those of weft_job_for. Threads: one
- * at a time per grid. Cost: O(count + cells), about 10 ns a point; 10 to 50 bytes a point are
- * kept. */
+ * INVALID_ARGUMENT; OUT_OF_MEMORY: the grid is empty then; those of weft_job_for. Threads: holder.
+ * Cost: O(count + cells), about 10 ns a point; 10 to 50 bytes a point are kept. */
 WEFT_API weft_result weft_grid_build(weft_grid *grid, weft_job_context *job,
                                      const weft_grid_points *points);
 
 /* Copies values of points into the order of places: out[k] = the value of points[k], `bytes`
  * bytes each, read every `stride` bytes. Neighbours then lie together in memory, which makes
  * passes over them several times faster. `out` has room for count * bytes and does not overlap
- * `values`. Errors: INVALID_ARGUMENT; those of weft_job_for. Threads: one at a time per grid. */
+ * `values`. Errors: INVALID_ARGUMENT; those of weft_job_for. Threads: holder. */
 WEFT_API weft_result weft_grid_gather(weft_grid *grid, weft_job_context *job, const void *values,
                                       size_t stride, size_t bytes, void *out);
 
@@ -91,7 +90,7 @@ typedef struct weft_grid_view {
     double cell_size[3];
 } weft_grid_view;
 
-/* Fills in `out`; `bytes` is sizeof *out. Threads: any, while the grid is not built. */
+/* Fills in `out`; `bytes` is sizeof *out. Threads: any while unchanged. */
 WEFT_API void weft_grid_view_get(const weft_grid *grid, weft_grid_view *out, size_t bytes);
 
 /* The cell that a position (`dimensions` numbers) belongs to. Threads: any. */
@@ -113,13 +112,13 @@ typedef struct weft_grid_run {
 /* Lists the runs of a cell and of those beside it, by z, y, x; empty ones are left out. Each
  * pair of points is met from both sides, and each point meets itself (shift 0). Along a periodic
  * axis of one or two cells a point is met once for each image of it. Returns the number of runs;
- * 0 for a cell that does not exist. Threads: any, while the grid is not built. Cost: 20 ns. */
+ * 0 for a cell that does not exist. Threads: any while unchanged. Cost: 20 ns. */
 WEFT_API uint32_t weft_grid_runs(const weft_grid *grid, uint32_t cell,
                                  weft_grid_run runs[WEFT_GRID_MAX_RUNS]);
 
 /* The same for half of the neighbours, so that each pair is met once: the cells beside this one
  * that come after it in the order of z, y, x. Pairs within the cell are left to the caller: each
- * place with those after it. Threads: any, while the grid is not built. */
+ * place with those after it. Threads: any while unchanged. */
 WEFT_API uint32_t weft_grid_runs_half(const weft_grid *grid, uint32_t cell,
                                       weft_grid_run runs[WEFT_GRID_MAX_RUNS]);
 

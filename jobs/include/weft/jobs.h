@@ -15,11 +15,9 @@
  *   weft_job_graph_run   a fixed graph, compiled once, run every frame without allocation
  *   weft_job_submit      a job with a handle, dependencies, continuations, class, cancellation
  *
- * Words in the `Threads:` lines: setup (owner, no job running), owner (the creating thread, outside
- * of jobs), job (inside a job, with that job's context), guest (inside the pool, with its context),
- * any. No function aborts; functions that return no error ignore NULL (weft_job_child: a NULL fn,
- * too). After creation nothing allocates except weft_job_graph_create, weft_job_pool_enter when
- * more guests are inside than ever before, and the writing of a trace file. */
+ * No function aborts; functions that return no error ignore NULL (weft_job_child: a NULL fn, too).
+ * After creation nothing allocates except weft_job_graph_create, weft_job_pool_enter when more
+ * guests are inside than ever before, and the writing of a trace file. */
 #ifndef WEFT_JOBS_H
 #define WEFT_JOBS_H
 
@@ -130,10 +128,10 @@ WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_j
  * weft_job_pool_error says which). A submitted job is pending, also when its guest has left, until
  * weft_job_is_done is true, shortly after its function returns; after weft_job_wait_all none
  * is. In a forked child it frees what is the child's and returns OK.
- * NULL is ignored. Threads: owner. */
+ * NULL is ignored. Threads: pool owner. */
 WEFT_API weft_result weft_job_pool_destroy(weft_job_pool *pool);
 /* Why weft_job_pool_destroy last returned BUSY, with the names of the worlds, and what to do; ""
- * when it never did. Valid until the next BUSY. Threads: owner. */
+ * when it never did. Valid until the next BUSY. Threads: pool owner. */
 WEFT_API const char *weft_job_pool_error(const weft_job_pool *pool);
 /* The owner's context, until the pool is destroyed. Threads: any; only the owner may use it. */
 WEFT_API weft_job_context *weft_job_pool_owner(weft_job_pool *pool);
@@ -168,12 +166,13 @@ WEFT_API weft_result weft_job_worker_recall(weft_job_pool *pool, uint32_t worker
 WEFT_API weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out);
 /* Joins the guest's children and ends its context; does nothing for the owner's context. Jobs
  * that the guest submitted stay, for the workers and for the owner that waits. Errors:
- * INVALID_ARGUMENT, WRONG_PHASE (inside a job). Threads: guest. */
+ * INVALID_ARGUMENT, WRONG_PHASE (inside a job). Threads: context. */
 WEFT_API weft_result weft_job_pool_leave(weft_job_context *guest);
-/* The index of the worker that has this context, 0..N-1. Two threads with the same index never
- * work on one loop, graph or tree of children at the same time. Threads: owner, job, guest (0). */
+/* The index of the worker that has this context, 0..N-1. A guest has 0. Two threads
+ * with the same index never work on one loop, graph or tree of children at the same time. Threads:
+ * context. */
 WEFT_API uint32_t weft_job_worker_index(const weft_job_context *job);
-/* The pool of a context. Threads: owner, job, guest. */
+/* The pool of a context. Threads: context. */
 WEFT_API weft_job_pool *weft_job_context_pool(const weft_job_context *job);
 
 /* ---- loops ---- */
@@ -203,19 +202,18 @@ typedef struct weft_job_for_desc {
  * exactly once; which worker gets it depends on timing. Errors: INVALID_ARGUMENT, FORKED;
  * JOB_FAILED: a part returned non-zero, no further parts were begun, *code (may be NULL) is the
  * code of the failed part with the lowest begin of those that ran; CANCELLED: the surrounding
- * job was cancelled. Threads: owner, job, guest. While it waits for parts taken by others it
- * runs only parts of this loop. */
+ * job was cancelled. Threads: context. While it waits for parts taken by others it runs only parts
+ * of this loop. */
 WEFT_API weft_result weft_job_for(weft_job_context *job, const weft_job_for_desc *desc, int *code);
 
 /* ---- children ---- */
 
 /* Starts fn(job', argument) as a child of the running job (or of the owner). It runs at the latest
  * in weft_job_children_wait, which the end of the job implies. `argument` must live until then.
- * When child_capacity is reached it runs in place, at once. Threads: owner, job, guest. Cost:
- * about 5 ns. */
+ * When child_capacity is reached it runs in place, at once. Threads: context. Cost: about 5 ns. */
 WEFT_API void weft_job_child(weft_job_context *job, weft_job_fn fn, void *argument);
 /* Runs and waits for all children started so far; helps only them. Returns 0 or the code of the
- * earliest started child that failed. Threads: owner, job, guest. */
+ * earliest started child that failed. Threads: context. */
 WEFT_API int weft_job_children_wait(weft_job_context *job);
 
 /* ---- jobs with handles ---- */
@@ -237,42 +235,42 @@ typedef struct weft_job_desc {
  * was cancelled is cancelled. A job with a handle that failed or was cancelled keeps its slot
  * until that was collected by weft_job_wait, weft_job_result or weft_job_wait_all. Errors
  * (nothing is submitted, *out stays as it is): INVALID_ARGUMENT, BAD_HANDLE (a predecessor was
- * never issued), POOL_FULL (slots or edges), FORKED. Threads: owner, job, guest. Cost: with its
- * run about 5 ns for a normal job without handle, name and predecessors, unless hooks or traces
- * are on; else about 20 ns. */
+ * never issued), POOL_FULL (slots or edges), FORKED. Threads: context. Cost: with its run about 5
+ * ns for a normal job without handle, name and predecessors, unless hooks or traces are on; else
+ * about 20 ns. */
 WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc *desc,
                                      weft_job_handle *out);
 /* As weft_job_submit, from any thread, without a context; slightly slower. Threads: any. */
 WEFT_API weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc,
                                      weft_job_handle *out);
 /* Submits `desc` to run after `predecessor` (added to desc->after): a continuation, usually run in
- * place by the worker that ended the predecessor. Errors: as submit. Threads: owner, job, guest. */
+ * place by the worker that ended the predecessor. Errors: as submit. Threads: context. */
 WEFT_API weft_result weft_job_then(weft_job_context *job, weft_job_handle predecessor,
                                    const weft_job_desc *desc, weft_job_handle *out);
 /* Submits a loop as a job; `job` gives predecessors, class and flags (fn and argument are ignored).
- * Everything is copied. Errors: as submit. Threads: owner, job, guest. */
+ * Everything is copied. Errors: as submit. Threads: context. */
 WEFT_API weft_result weft_job_for_submit(weft_job_context *context, const weft_job_for_desc *loop,
                                          const weft_job_desc *job, weft_job_handle *out);
 /* Adds a predecessor to a held job; a predecessor that has ended, or is ending, counts as met.
  * Errors: BAD_HANDLE, WRONG_PHASE (not held), CYCLE (after itself; longer circles of held jobs
- * are not found: they never start), POOL_FULL (edges), FORKED. Threads: owner, job, guest; one
- * thread at a time for one held job. */
+ * are not found: they never start), POOL_FULL (edges), FORKED. Threads: context; one thread at a
+ * time for one held job. */
 WEFT_API weft_result weft_job_depend(weft_job_context *job, weft_job_handle held,
                                      weft_job_handle predecessor);
 /* Lets a held job start once its predecessors are done. Errors: BAD_HANDLE, WRONG_PHASE (not held),
- * FORKED. Threads: owner, job, guest. */
+ * FORKED. Threads: context. */
 WEFT_API weft_result weft_job_release(weft_job_context *job, weft_job_handle held);
 /* Runs other jobs until the job has ended (background ones only when no other thread could);
  * sleeps when there are none. Meanwhile every 61st look of a worker for work begins with background
  * jobs: normal ones that renew themselves do not keep the caller waiting for ever.
  * OK; JOB_FAILED with its code in *code (may be NULL); CANCELLED; BAD_HANDLE (never issued);
  * WOULD_NEST inside a job (use weft_job_then, children or loops there); WRONG_THREAD; WRONG_PHASE
- * (a held job that was not released); FORKED. Threads: owner. */
+ * (a held job that was not released); FORKED. Threads: pool owner. */
 WEFT_API weft_result weft_job_wait(weft_job_context *job, weft_job_handle handle, int *code);
 /* Waits until no job is pending (held jobs are cancelled), background ones too. Returns one failure
  * that was not collected before and forgets the others: the first of jobs without a handle
  * (JOB_FAILED), else that of any job with one (JOB_FAILED or CANCELLED). Errors: WOULD_NEST,
- * WRONG_THREAD, FORKED. Threads: owner. */
+ * WRONG_THREAD, FORKED. Threads: pool owner. */
 WEFT_API weft_result weft_job_wait_all(weft_job_context *job, int *code);
 /* True when the job has ended (also for null); false for a handle that was never issued.
  * Threads: any. */
@@ -286,8 +284,8 @@ WEFT_API weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle
  * return value decides; if it fails, the jobs after it are cancelled too. Errors: BAD_HANDLE.
  * Threads: any. */
 WEFT_API weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle);
-/* Whether the running job (children and loop parts: the job they belong to) was asked to stop.
- * Threads: owner and guest (always false), job. */
+/* Whether the running job (children and loop parts: the job they belong to) was asked to stop;
+ * false for the owner and guests. Threads: context. */
 WEFT_API bool weft_job_is_cancelled(const weft_job_context *job);
 
 /* ---- graphs ---- */
@@ -315,24 +313,24 @@ typedef struct weft_job_graph_desc {
 
 /* Compiles a graph. Errors: INVALID_ARGUMENT (no nodes, a node number out of range, fn NULL),
  * CYCLE, OUT_OF_MEMORY, LIMIT (more than 2^20 nodes or 2^26 edges). Cost O(nodes + edges), with
- * costs O(nodes log nodes + edges). Threads: owner, guest. */
+ * costs O(nodes log nodes + edges). Threads: any. */
 WEFT_API weft_result weft_job_graph_create(weft_job_pool *pool, const weft_job_graph_desc *desc,
                                            weft_job_graph **out);
-/* Destroys a graph. NULL is ignored. Errors: BUSY (it runs). Threads: owner, guest. */
+/* Destroys a graph. NULL is ignored. Errors: BUSY (it runs). Threads: holder. */
 WEFT_API weft_result weft_job_graph_destroy(weft_job_graph *graph);
 /* Runs every node once, each after its predecessors, and returns when all are done; the caller
  * takes part. No allocation. JOB_FAILED: the code of the failed node with the lowest number; the
  * nodes after a failed one, directly or not, are skipped. Also BUSY (already running), CANCELLED,
- * FORKED. Threads: owner, job, guest; one run at a time. */
+ * FORKED. Threads: context; one run at a time. */
 WEFT_API weft_result weft_job_graph_run(weft_job_context *job, weft_job_graph *graph, int *code);
 
 /* ---- frames, statistics, traces ---- */
 
 /* A hint that work is coming: wakes as many workers as the last frame used and keeps idle ones
- * looking for work (frame_spin_ns) until weft_job_frame_end. Threads: owner. */
+ * looking for work (frame_spin_ns) until weft_job_frame_end. Threads: pool owner. */
 WEFT_API void weft_job_frame_begin(weft_job_pool *pool);
 /* Ends the frame: spin_ns counts again, and a worker that has looked for longer sleeps at once.
- * Threads: owner. */
+ * Threads: pool owner. */
 WEFT_API void weft_job_frame_end(weft_job_pool *pool);
 /* Counts of a pool, summed over all workers since creation. */
 typedef struct weft_job_stats {
@@ -388,13 +386,13 @@ typedef struct weft_job_event {
 /* Takes up to `capacity` events of one worker out of its ring, oldest first; returns how many.
  * `worker`: 0..N-1, or N and more for guests, by the numbers that the first threads to enter got.
  * *dropped (may be NULL) is the number lost since creation because the ring was full. Nothing
- * when the pool writes a trace file: the events go there. Threads: any, one reader per worker at
- * a time; the worker may be running. */
+ * when the pool writes a trace file: the events go there. Threads: holder; of a worker's
+ * events one reader at a time, while the worker may run. */
 WEFT_API uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
                                       uint32_t capacity, uint64_t *dropped);
 /* Whether events go into the rings of a pool. Threads: any. Cost while paused: 2 ns an event. */
 WEFT_API void weft_job_trace_enable(weft_job_pool *pool, bool is_enabled);
-/* Puts a MARK event into the ring of the worker or guest. Threads: owner, job, guest. */
+/* Puts a MARK event into the ring of the worker or guest. Threads: context. */
 WEFT_API void weft_job_trace_mark(weft_job_context *job, const char *name, uint32_t value);
 
 #ifdef __cplusplus

@@ -90,7 +90,7 @@ WEFT_API weft_result weft_observer_destroy(weft_world *world, weft_observer obse
  * Errors: CYCLE (of rounds, see above: the text names who recorded; or of relations, which does not
  * keep observers from running), the first error of a command (the rest of that round's commands is
  * dropped), OUT_OF_MEMORY (what was found is told by the next run), WRONG_PHASE, BUSY. Threads:
- * owner, world idle. Cost: O(chunks that have an observed component + rows of those whose rows
+ * owner, between steps. Cost: O(chunks that have an observed component + rows of those whose rows
  * came, went or were written). */
 WEFT_API weft_result weft_observers_run(weft_world *world);
 

@@ -2,9 +2,9 @@
 /* schedule.h: the schedule: options, what it is and why, mistakes, statistics.
  *
  * Public. A step compiles the schedule when systems or archetypes have changed, and reuses it
- * otherwise. Threads: owner, world idle. Functions that write text write at most `capacity` bytes
- * with a NUL and return the length of the whole text, like snprintf; `text` may be NULL with
- * capacity 0. */
+ * otherwise. Threads: owner, between steps, unless a function says otherwise. Functions that write
+ * text write at most `capacity` bytes with a NUL and return the length of the whole text, like
+ * snprintf; `text` may be NULL with capacity 0. */
 #ifndef WEFT_SCHEDULE_H
 #define WEFT_SCHEDULE_H
 
@@ -35,7 +35,7 @@ typedef struct weft_schedule_desc {
 WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *desc);
 
 /* The options of the schedule as they are; all zero before a system or option was set. `out_bytes`:
- * sizeof *out. */
+ * sizeof *out. Threads: owner. */
 WEFT_API void weft_schedule_get(const weft_world *world, weft_schedule_desc *out, size_t out_bytes);
 
 /* Compiles the schedule now instead of in the next step. Errors: CYCLE (with its path),
@@ -94,7 +94,7 @@ WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacit
  * what systems did against their declarations, one of a kind, by order of effect. Each text
  * names system, slice, row if there is one, component, and what to do. The first one is the
  * error of the step, unless the step had an earlier error. Writes up to `capacity`, returns how
- * many there are; 0 in unchecked builds. */
+ * many there are; 0 in unchecked builds. Threads: owner. */
 WEFT_API uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out,
                                          uint32_t capacity);
 
@@ -118,7 +118,7 @@ typedef struct weft_frame_stats {
 } weft_frame_stats;
 
 /* Counts and times of the steps. `out_bytes`: sizeof *out. All zero when the world has no
- * systems. */
+ * systems. Threads: owner. */
 WEFT_API void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out,
                                    size_t out_bytes);
 
@@ -148,7 +148,7 @@ typedef struct weft_system_counters {
 /* Events of a system. `out_bytes`: sizeof *out. Errors: BAD_HANDLE. Without counters, `calls`
  * and `available` are 0; a library built with WEFT_COUNTERS=OFF has none. Cost: a system call
  * per slice, or about 60 ns where the processor's registers may be read
- * (docs/guide/profiling.md). */
+ * (docs/guide/profiling.md). Threads: owner. */
 WEFT_API weft_result weft_system_counters_get(const weft_world *world, weft_system system,
                                               weft_system_counters *out, size_t out_bytes);
 

@@ -28,11 +28,11 @@ typedef struct weft_state_log_desc {
 } weft_state_log_desc;
 
 /* From the next step on the world writes a log. Steps run system after system in slices as
- * before, each a few times slower. Threads: owner, world idle. Errors: INVALID_ARGUMENT (no
+ * before, each a few times slower. Threads: owner, between steps. Errors: INVALID_ARGUMENT (no
  * writer), WRONG_PHASE, BUSY (a log is being written), OUT_OF_MEMORY. */
 WEFT_API weft_result weft_state_log_begin(weft_world *world, const weft_state_log_desc *desc);
 
-/* Ends it. Threads: owner, world idle. Returns what went wrong while it was written: what the
+/* Ends it. Threads: owner, between steps. Returns what went wrong while it was written: what the
  * writer returned, or OUT_OF_MEMORY; a log ends at its first failure, steps go on. Nothing
  * without a log. */
 WEFT_API weft_result weft_state_log_end(weft_world *world);

@@ -6,7 +6,8 @@
  * archetype matches both and one writes a component that the other touches, or when their
  * lookups or resources collide. Conflicting systems run in the order of their registration,
  * unless another order is declared. Systems that touch only their own rows are fused: each slice
- * runs all of them back to back. Threads: owner, world idle, unless said otherwise. */
+ * runs all of them back to back. Threads: owner, between steps, unless a function says
+ * otherwise. */
 #ifndef WEFT_SYSTEM_H
 #define WEFT_SYSTEM_H
 
@@ -171,13 +172,12 @@ WEFT_API weft_system weft_system_create(weft_world *world, const weft_system_des
  * weft_system_create). */
 WEFT_API weft_result weft_system_destroy(weft_world *world, weft_system system);
 
-/* The system of this name, or null. Threads: any, while no system is created or destroyed. Cost:
- * O(systems). */
+/* The system of this name, or null. Threads: any while unchanged. Cost: O(systems). */
 WEFT_API weft_system weft_system_find(const weft_world *world, const char *name);
 
 /* Enables or disables a system. A disabled one is skipped; the schedule stays as it is. An
- * exclusive system without terms may call it: the change counts from the next step on. Errors:
- * BAD_HANDLE, WRONG_PHASE. */
+ * exclusive system without terms may call it: the change counts from the next step on. Threads:
+ * owner, world idle. Errors: BAD_HANDLE, WRONG_PHASE. */
 WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, bool enabled);
 
 /* ---- timers ---- */
@@ -188,12 +188,13 @@ WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, b
  * time. In a group with a period the system runs with the first tick at which they have passed.
  * Time does not pass while the system or its group is disabled. If the run condition returns
  * false, it is asked again in the next step, tick or not. Snapshots hold the time left. An
- * exclusive system without terms may call it: the time counts from the next step on. Errors:
- * BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds negative or not finite), WRONG_PHASE. */
+ * exclusive system without terms may call it: the time counts from the next step on.
+ * Threads: owner, world idle. Errors: BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds
+ * negative or not finite), WRONG_PHASE. */
 WEFT_API weft_result weft_timer_set(weft_world *world, weft_system system, double seconds);
 
 /* Stops the timer: the system does not run. Does nothing if no timer is set. Errors: as
- * weft_timer_set. */
+ * weft_timer_set. Threads: owner, world idle. */
 WEFT_API weft_result weft_timer_stop(weft_world *world, weft_system system);
 
 /* Seconds that are left of the timer; 0: the system waits for a tick of its group, or for its run
@@ -228,7 +229,7 @@ WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *de
 /* Enables or disables a group. Its order and rate stay; while it is disabled, no time passes for
  * its rates and timers. An exclusive system without terms may call it: the change counts from
  * the next step on. Errors: NOT_FOUND (no system and no weft_group_set has named the group),
- * INVALID_ARGUMENT, WRONG_PHASE. */
+ * INVALID_ARGUMENT, WRONG_PHASE. Threads: owner, world idle. */
 WEFT_API weft_result weft_group_enable(weft_world *world, const char *name, bool enabled);
 
 /* ---- the step ---- */
@@ -242,7 +243,7 @@ WEFT_API weft_result weft_group_enable(weft_world *world, const char *name, bool
  * system (weft_schedule_mistakes); OUT_OF_MEMORY for lists of new chunks (the systems from there on
  * did not run); FORKED (systems that need the pool of the parent process do not run); CYCLE (a
  * relation's fields had a cycle, which was cut: relation.h).
- * Threads: owner. Cost: no allocation after warm-up. */
+ * Threads: owner, outside of hooks. Cost: no allocation after warm-up. */
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
 
 /* Runs one system now, outside the schedule, and plays back its commands, even if it is
@@ -260,7 +261,7 @@ WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, floa
  * report it. They also report rows that other slices of the system may be writing, and loops left
  * without weft_query_end. When memory for a loop is exhausted it has no rows, and the step
  * returns OUT_OF_MEMORY.
- * Outside systems this is weft_query_begin. Threads: that of the slice. */
+ * Outside systems this is weft_query_begin. Threads: callback. */
 WEFT_API weft_cursor weft_slice_query(const weft_slice *slice, weft_query query);
 
 /* The context of the worker that runs the slice, in a system with WEFT_SYSTEM_JOBS: for
@@ -273,7 +274,7 @@ WEFT_API weft_cursor weft_slice_query(const weft_slice *slice, weft_query query)
  * counts to inner jobs by argument; each may write only rows that no other inner job touches. Let
  * inner jobs store results by row or part and record commands in the callback, so that their order
  * does not depend on timing. NULL outside systems and after the callback; NULL without the flag,
- * which checked builds report. Threads: that of the slice. Cost: 2 ns per callback. */
+ * which checked builds report. Threads: callback. Cost: 2 ns per callback. */
 WEFT_API weft_job_context *weft_slice_job(const weft_slice *slice);
 
 /* ---- time ---- */
@@ -286,21 +287,20 @@ typedef struct weft_frame {
 } weft_frame;
 
 /* The step that runs, or the last one. Worlds without systems count their steps, too. Refused steps
- * and weft_system_run do not count. Snapshots restore it. Threads: any while systems run
- * (weft_slice_world), else owner. */
+ * and weft_system_run do not count. Snapshots restore it. Threads: owner or system. */
 WEFT_API weft_frame weft_world_frame(const weft_world *world);
 
 /* As weft_world_frame, as the system of the slice sees it. At a fixed rate `dt` is its period
  * and `time` is that of its tick: behind the world's time by the time left over
  * (weft_world_alpha) and by the ticks still to come in this step. For slices of queries that the
- * owner or a system iterates, it is that of the world. Threads: that of the slice. */
+ * owner or a system iterates, it is that of the world. Threads: callback. */
 WEFT_API weft_frame weft_slice_frame(const weft_slice *slice);
 
 /* The position of the time between two ticks of a fixed rate, in [0, 1): for interpolation by a
  * system that draws every step. `name`: a system or group with a period. A system without a
  * period has that of its group; a system hides a group of the same name. 0 without a rate, and
- * for an unknown name (NOT_FOUND, set outside systems). Threads: any while systems run
- * (weft_slice_world), else owner. Cost: O(systems). */
+ * for an unknown name (NOT_FOUND, set outside systems). Threads: owner or system. Cost: O(systems).
+ */
 WEFT_API float weft_world_alpha(const weft_world *world, const char *name);
 
 /* ---- statistics ---- */
@@ -320,7 +320,8 @@ typedef struct weft_system_stats {
     bool is_fused;     /* runs together with others */
 } weft_system_stats;
 
-/* Counts and times of a system. `out_bytes`: sizeof *out. Errors: BAD_HANDLE, INVALID_ARGUMENT. */
+/* Counts and times of a system. `out_bytes`: sizeof *out. Errors: BAD_HANDLE, INVALID_ARGUMENT.
+ * Threads: owner. */
 WEFT_API weft_result weft_system_stats_get(const weft_world *world, weft_system system,
                                            weft_system_stats *out, size_t out_bytes);
 

@@ -45,7 +45,7 @@ typedef struct weft_transform {
     weft_system system;   /* "transforms" */
 } weft_transform;
 
-/* The transform that changes nothing. */
+/* The transform that changes nothing. Threads: any. */
 static inline weft_local_transform weft_local_transform_none(void)
 {
     weft_local_transform none = {{0, 0, 0}, 1, {0, 0, 0, 1}};

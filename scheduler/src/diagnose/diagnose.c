@@ -455,7 +455,6 @@ const weft__observing *weft__diagnose_observe(const weft__observing *observing)
 void weft__diagnose_begin(weft__scheduler *scheduler)
 {
     mine()->stepping = scheduler;
-    weft__diagnose_watch(scheduler);
 }
 
 void weft__diagnose_end(weft__scheduler *scheduler)
@@ -502,8 +501,8 @@ static void report_stranger(weft__scheduler *scheduler)
     weft__scheduler_fail(scheduler,
                          weft__error(scheduler->world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY,
                                      WEFT__NO_COMPONENT,
-                                     "%s was called while systems run, by a thread that runs none "
-                                     "of them: call it on the owner, between steps",
+                                     "%s was called during the step, by a thread that runs none of "
+                                     "its systems: call it on the owner, between steps",
                                      function));
     weft__mistake_list(scheduler);
 }

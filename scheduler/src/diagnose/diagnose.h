@@ -35,8 +35,8 @@ typedef struct weft__observing {
 const weft__observing *weft__diagnose_observe(const weft__observing *observing);
 /* A look-up for writing. Its worker only. */
 void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_component component);
-/* The owner, before observers or systems run: calls of the world that they may not make are
- * seen. */
+/* The owner, when the scheduler is made: calls of the world that systems and observers may not make
+ * are seen. */
 void weft__diagnose_watch(const weft__scheduler *scheduler);
 /* The owner, around the stages of a pass. */
 void weft__diagnose_begin(weft__scheduler *scheduler);

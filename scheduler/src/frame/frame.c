@@ -337,7 +337,6 @@ static inline weft_result step(weft_world *world, float dt)
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_of(world);
     if (scheduler != NULL) result = weft__schedule_prepare(scheduler);
-    if (scheduler != NULL && result == WEFT_OK) result = weft__host_begin(world, "weft_world_step");
     if (result != WEFT_OK) return result;
     clock_advance(world, dt);
     weft__versions_check(world);
@@ -351,9 +350,7 @@ static inline weft_result step(weft_world *world, float dt)
     scheduler->stats.frames++;
     if (scheduler->options.is_measured)
         scheduler->stats.frame_ns = weft__scheduler_now(scheduler) - begin;
-    result = end_step(scheduler, result);
-    weft__host_end(world);
-    return result;
+    return end_step(scheduler, result);
 }
 
 static void call_hooks(weft_world *world)
@@ -367,11 +364,14 @@ static void call_hooks(weft_world *world)
 weft_result weft_world_step(weft_world *world, float dt)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__host_begin(world, "weft_world_step");
+    if (result != WEFT_OK) return result;
     uint64_t steps = weft__front(world)->clock.steps;
-    weft_result result = step(world, dt);
+    result = step(world, dt);
     if (__builtin_expect(weft__world_is_asked(world), 0) &&
         weft__front(world)->clock.steps != steps) /* it was not refused */
         call_hooks(world);
+    weft__host_end(world);
     return result;
 }
 
@@ -410,9 +410,8 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     return result;
 }
 
-weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
+static weft_result run_system(weft_world *world, weft_system handle, float dt)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__between_steps(world, "weft_system_run");
     if (result != WEFT_OK) return result;
     result = check_dt(world, "weft_system_run", dt);
@@ -423,12 +422,19 @@ weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
     weft_result cycle;
     result = settle_relations(world, &cycle);
     if (result == WEFT_OK) result = weft__schedule_prepare(scheduler);
-    if (result == WEFT_OK) result = weft__host_begin(world, "weft_system_run");
     if (result != WEFT_OK) return result;
     weft__versions_check(world);
     begin_step(scheduler);
     weft__scheduler_fail(scheduler, cycle);
-    result = end_step(scheduler, run_alone(scheduler, system, dt));
+    return end_step(scheduler, run_alone(scheduler, system, dt));
+}
+
+weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__host_begin(world, "weft_system_run");
+    if (result != WEFT_OK) return result;
+    result = run_system(world, handle, dt);
     weft__host_end(world);
     return result;
 }

@@ -250,20 +250,25 @@ weft_result weft_observer_destroy(weft_world *world, weft_observer handle)
     return WEFT_OK;
 }
 
-weft_result weft_observers_run(weft_world *world)
+static weft_result run_observers(weft_world *world)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__between_steps(world, "weft_observers_run");
-    if (result == WEFT_OK) result = weft__idle(world, "weft_observers_run");
     if (result == WEFT_OK) result = weft_relation_settle(world);
     if (result != WEFT_OK && result != WEFT_CYCLE) return result; /* a cycle was cut */
     weft__scheduler *scheduler = weft__scheduler_of(world);
     if (scheduler == NULL || scheduler->observers == NULL) return result;
-    weft_result begun = weft__host_begin(world, "weft_observers_run");
-    if (begun != WEFT_OK) return begun;
     weft_result played = weft__observers_play(scheduler);
-    weft__host_end(world);
     weft_result refused = WEFT_IS_CHECKED ? weft__violations_tell(scheduler) : WEFT_OK;
     if (played == WEFT_OK) played = refused;
     return result == WEFT_OK ? played : result;
+}
+
+weft_result weft_observers_run(weft_world *world)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__host_begin(world, "weft_observers_run");
+    if (result != WEFT_OK) return result;
+    result = run_observers(world);
+    weft__host_end(world);
+    return result;
 }

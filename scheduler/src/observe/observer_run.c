@@ -135,7 +135,6 @@ static void call_round(weft__scheduler *scheduler, const weft__observer **first)
     weft__world_front *front = weft__front(scheduler->world);
     uint32_t busy = front->busy;
     front->busy = WEFT__BUSY_OBSERVERS;
-    if (WEFT_IS_CHECKED) weft__diagnose_watch(scheduler);
     *first = NULL;
     for (uint32_t i = 0; i < observers->count; i++) {
         calling c = {scheduler, observers->at[i], noticed_of(observers->at[i]), i};

@@ -24,7 +24,7 @@ weft__scheduler *weft__report_open(weft_world *world, weft__text *t, const char 
     *problem = WEFT__NO_SYSTEMS;
     if (scheduler == NULL) return NULL;
     /* the error of a job is kept for the end of the step, if it is kept at all */
-    *problem = "a step is going on: call it when weft_world_step has returned";
+    *problem = "a step is going on, or a query is iterated: call it when that has ended";
     if (weft__between_steps(world, "the report of the schedule") != WEFT_OK) return NULL;
     if (weft__schedule_prepare(scheduler) == WEFT_OK) return scheduler;
     *problem = weft_world_error(world)->text;

@@ -104,6 +104,7 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
                                   .runs_visit = weft__runs_visit,
                                   .runs_take = weft__runs_take,
                                   .renew = weft__run_state_renew};
+            if (WEFT_IS_CHECKED) weft__diagnose_watch(scheduler);
             weft__hash_log_obey(scheduler);
             return scheduler;
         }

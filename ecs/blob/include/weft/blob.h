@@ -7,7 +7,8 @@
  * (weft_blob_type) lists the fields that are references: the builder refuses others, and
  * untrusted bytes are checked against it before use. Blobs live in a store, which counts
  * references and keeps one copy of equal content; components hold a weft_blob_ref. Examples:
- * docs/guide/blobs.md.
+ * docs/guide/blobs.md. Unless a function says otherwise: Threads: any; who reads a blob has a
+ * reference to it.
  *
  * Code compiled with WEFT_CHECKED checks bounds, whatever the library was compiled with. */
 #ifndef WEFT_BLOB_H
@@ -233,7 +234,7 @@ WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
                                             weft_blob_store **out);
 
 /* Frees the store and every blob in it, referenced or not. Builders must be gone. NULL is ignored.
- * Threads: owner. */
+ * Threads: holder. */
 WEFT_API void weft_blob_store_destroy(weft_blob_store *store);
 
 /* Counts of a store. `out_bytes`: sizeof *out. Threads: any. */
@@ -246,8 +247,8 @@ WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob
 WEFT_API weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out,
                                           size_t out_bytes);
 
-/* Adds a reference. Errors: BAD_HANDLE (stale), LIMIT (2^32 - 1 references). Threads: any that
- * holds a reference. */
+/* Adds a reference. Errors: BAD_HANDLE (stale), LIMIT (2^32 - 1 references). The caller has
+ * one. Threads: any. */
 WEFT_API weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref);
 
 /* Gives a reference back; the last one frees the blob (unmaps its file). Readers must hold a
@@ -261,7 +262,7 @@ WEFT_API const void *weft_blob_read(const weft_blob_store *store, weft_blob_ref 
                                     const weft_blob_type *type);
 
 /* Size, hashes and references of a blob. `out_bytes`: sizeof *out. Errors: BAD_HANDLE (stale).
- * Threads: any that holds a reference. */
+ * Threads: any. */
 WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref,
                                         weft_blob_info *out, size_t out_bytes);
 
@@ -283,17 +284,17 @@ WEFT_API weft_result weft_blob_builder_create(weft_blob_store *store,
                                               const weft_blob_type *root_type,
                                               uint64_t capacity_bytes, weft_blob_builder **out);
 
-/* Frees the builder; a finished blob stays. NULL is ignored. Threads: one at a time. */
+/* Frees the builder; a finished blob stays. NULL is ignored. Threads: holder. */
 WEFT_API void weft_blob_builder_destroy(weft_blob_builder *builder);
 
-/* The root struct, zeroed; NULL after finish. Threads: one at a time. */
+/* The root struct, zeroed; NULL after finish. Threads: holder. */
 WEFT_API void *weft_blob_builder_root(weft_blob_builder *builder);
 
-/* The error kept so far. Threads: one at a time. */
+/* The error kept so far. Threads: holder. */
 WEFT_API weft_result weft_blob_builder_error(const weft_blob_builder *builder);
 
 /* The first error as a sentence that says what to do; "" without one. Static text, never NULL.
- * Threads: one at a time. */
+ * Threads: holder. */
 WEFT_API const char *weft_blob_builder_error_text(const weft_blob_builder *builder);
 
 /* Gives an array field `count` elements, zeroed, and returns them: the handle through which nested
@@ -301,26 +302,26 @@ WEFT_API const char *weft_blob_builder_error_text(const weft_blob_builder *build
  * memory of this builder, at an array field of its type: copies on the stack and reaching through
  * an unfinished field are refused. NULL on error: INVALID_ARGUMENT, ALREADY_EXISTS (given before),
  * LIMIT (2^62 bytes, depth 256), OUT_OF_MEMORY. count 0 is fine: it leaves the array empty, and the
- * result may not be dereferenced. Threads: one at a time. */
+ * result may not be dereferenced. Threads: holder. */
 WEFT_API void *weft_blob_builder_array(weft_blob_builder *builder, weft_blob_array *array,
                                        uint64_t count);
 
 /* As weft_blob_builder_array, filled with a copy of `values` (plain data only): the fastest form.
- * Threads: one at a time. */
+ * Threads: holder. */
 WEFT_API weft_result weft_blob_builder_copy(weft_blob_builder *builder, weft_blob_array *array,
                                             const void *values, uint64_t count);
 
 /* Sets a string field to a copy of UTF-8 text of any length. INVALID_ARGUMENT also when it is not
- * UTF-8. Threads: one at a time. */
+ * UTF-8. Threads: holder. */
 WEFT_API weft_result weft_blob_builder_string(weft_blob_builder *builder, weft_blob_string *string,
                                               const char *text, uint64_t bytes);
 
-/* Makes a zeroed object, sets the pointer field to it, and returns it. Threads: one at a time. */
+/* Makes a zeroed object, sets the pointer field to it, and returns it. Threads: holder. */
 WEFT_API void *weft_blob_builder_object(weft_blob_builder *builder, weft_blob_pointer *pointer);
 
 /* Sets a pointer field to a target in this blob: itself, the root, an element or a member of the
  * right type; NULL makes it null. Pointers may share a target. A later call replaces the target.
- * Threads: one at a time. */
+ * Threads: holder. */
 WEFT_API weft_result weft_blob_builder_point(weft_blob_builder *builder, weft_blob_pointer *pointer,
                                              const void *target);
 
@@ -329,7 +330,7 @@ WEFT_API weft_result weft_blob_builder_point(weft_blob_builder *builder, weft_bl
  * addresses; padding is zero unless you wrote it. INVALID_ARGUMENT also when a reference holds
  * what the caller wrote there (weft_blob_report_get says which check, and where). On failure
  * nothing changes and it can be called again, unless an error was kept. Cost: the bytes once
- * (hash), twice without capacity, and every reference once. Threads: one at a time. */
+ * (hash), twice without capacity, and every reference once. Threads: holder. */
 WEFT_API weft_result weft_blob_builder_finish(weft_blob_builder *builder, weft_blob_ref *out);
 
 /* Typed building: `array` and `pointer` are addresses of WEFT_BLOB_ARRAY and WEFT_BLOB_POINTER
@@ -363,7 +364,7 @@ typedef enum weft_blob_load_mode {
  * refused with IO. A symbolic link stays; the file it leads to is replaced (IO when it leads
  * nowhere). weft_blob_info_get gives the bytes for other destinations; weft_blob_adopt reads
  * them. Errors: INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path now);
- * weft_blob_report_get says why. Threads: any that holds a reference. */
+ * weft_blob_report_get says why. Threads: any. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
 
 /* What is loaded, and how. `type` is required; zero means default for the others. */

@@ -100,18 +100,18 @@ typedef struct weft_live_report {
  * components that documents may use are those of the world now. Mistakes in the documents are no
  * error: what they concern comes when they are mended. A start that fails leaves the
  * world as it was, ids included (but Parent and InstanceOf stay registered). Threads: owner,
- * between steps; for all functions below: owner, world idle. Errors: INVALID_ARGUMENT,
- * WRONG_PHASE, THREAD_FAILED, LIMIT, OUT_OF_MEMORY. */
+ * between steps. Errors: INVALID_ARGUMENT, WRONG_PHASE, THREAD_FAILED, LIMIT, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_live_start(weft_world *world, const weft_live_desc *desc,
                                      weft_live **out);
-/* Ends the link; entities stay. Before the world is destroyed. NULL is ignored. Threads: owner. */
+/* Ends the link; entities stay. Before the world is destroyed. Ignored: NULL, and calls while
+ * the world is not idle (WRONG_PHASE in its error). Threads: owner, world idle. */
 WEFT_API void weft_live_stop(weft_live *live);
 
 /* Applies what is known to have changed, for about `budget_ns` (0: no bound); the rest comes with
  * the next call. At least one object is done by each. `report` may be NULL; `report_bytes`: sizeof
- * *report. Threads: owner. Errors: WRONG_PHASE, LIMIT, OUT_OF_MEMORY (goes on with the next call),
- * UNSUPPORTED (a snapshot from before the last change of the link was restored: nothing is applied
- * until a later one is). Cost: 10 ns when nothing has changed. */
+ * *report. Threads: owner, world idle. Errors: WRONG_PHASE, LIMIT, OUT_OF_MEMORY (goes on with the
+ * next call), UNSUPPORTED (a snapshot from before the last change of the link was restored: nothing
+ * is applied until a later one is). Cost: 10 ns when nothing has changed. */
 WEFT_API weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_report *report,
                                      size_t report_bytes);
 /* Looks at the files now, and bakes what has changed; weft_live_apply applies it. With
@@ -132,7 +132,7 @@ WEFT_API const char *weft_live_path(const weft_live *live, weft_entity entity);
 /* ---- for tools ---- */
 
 /* The live links of a world, in order of their start, up to `capacity`; returns how many there are.
- * Threads: owner of the world. Cost: O(links of the process). */
+ * Threads: owner. Cost: O(links of the process). */
 WEFT_API uint32_t weft_live_list(const weft_world *world, weft_live **out, uint32_t capacity);
 /* A document that the link follows, as weft_live_desc.paths named it; NULL beyond the last.
  * Threads: owner. */

@@ -79,20 +79,20 @@ typedef struct weft_source_desc {
 } weft_source_desc;
 
 /* Adds an object; its number, from 0, or UINT32_MAX after an error, which the file keeps: the
- * caller may go on or return. Threads: that of `open`. */
+ * caller may go on or return. Threads: callback. */
 WEFT_API uint32_t weft_source_add(weft_source *out, const weft_source_object *object);
-/* Gives an object a property: a JSON value, in the text of the file. Threads: that of `open`. */
+/* Gives an object a property: a JSON value, in the text of the file. Threads: callback. */
 WEFT_API void weft_source_property(weft_source *out, uint32_t object, const char *name,
                                    size_t name_bytes, const char *json, size_t json_bytes);
 /* Memory that lives as long as the objects of the file, aligned to 16; NULL: OUT_OF_MEMORY, which
- * the file keeps. Threads: that of `open`. */
+ * the file keeps. Threads: callback. */
 WEFT_API void *weft_source_memory(weft_source *out, size_t bytes);
 /* Another file that this one is made of, relative to it ("Fox.bin"): its bytes, which live as
  * long as the objects; a change of it opens this file again. Errors: NOT_FOUND, IO, LIMIT,
- * OUT_OF_MEMORY: not reported unless by the source. Threads: that of `open`. */
+ * OUT_OF_MEMORY: not reported unless by the source. Threads: callback. */
 WEFT_API weft_result weft_source_file(weft_source *out, const char *path, weft_text *bytes);
 /* Says what is wrong at `at`, a place in the file (NULL: the file as a whole). `text` is one
- * sentence. Threads: that of `open`. */
+ * sentence. Threads: callback. */
 WEFT_API void weft_source_error(weft_source *out, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -122,67 +122,66 @@ typedef struct weft_baker_desc {
 } weft_baker_desc;
 
 /* The name of an object; its path from the root of the scene: "ship/dock". Valid while the baker
- * runs; "" when memory is refused, which the bake keeps. Threads: the baker's. */
+ * runs; "" when memory is refused, which the bake keeps. Threads: callback. */
 WEFT_API const char *weft_bake_name_of(weft_bake *bake, const weft_object *object);
 WEFT_API const char *weft_bake_path_of(weft_bake *bake, const weft_object *object);
 /* `data` of the strongest layer of an object that a source of this kind added; NULL: none.
- * Threads: the baker's. */
+ * Threads: callback. */
 WEFT_API const void *weft_bake_data(weft_bake *bake, const weft_object *object, const char *kind);
 
 /* Reads a property of an object as a described value, weakest layer first: `value` begins as
  * type->initial or zero, and each layer changes the fields that it names. *is_there (may be NULL):
  * whether any layer has it. Errors: INVALID_ARGUMENT (what is wrong is reported), OUT_OF_MEMORY.
- * Threads: the baker's. Cost: as weft_value_read. */
+ * Threads: callback. Cost: as weft_value_read. */
 WEFT_API weft_result weft_bake_read(weft_bake *bake, const weft_object *object,
                                     const char *property, const weft_type *type, void *value,
                                     bool *is_there);
 /* The texts of a property, weakest layer first, up to `capacity`; returns how many there are.
- * Threads: the baker's. */
+ * Threads: callback. */
 WEFT_API uint32_t weft_bake_property(weft_bake *bake, const weft_object *object,
                                      const char *property, weft_property *out, uint32_t capacity);
 /* The value of the strongest layer of an object that has one, for example the lines of a record.
- * Empty: none. Threads: the baker's. */
+ * Empty: none. Threads: callback. */
 WEFT_API weft_text weft_bake_bytes(weft_bake *bake, const weft_object *object);
 /* Another object by its path: from the object that is baked ("../hull", "dock"), or from the root
- * ("/ship"). NULL: there is none, which is a dependency, too. Threads: the baker's. */
+ * ("/ship"). NULL: there is none, which is a dependency, too. Threads: callback. */
 WEFT_API const weft_object *weft_bake_object(weft_bake *bake, const char *path);
 /* The children of an object, in order: NULL gives the first, then the one behind `previous`. NULL:
- * no more. Threads: the baker's. */
+ * no more. Threads: callback. */
 WEFT_API const weft_object *weft_bake_child(weft_bake *bake, const weft_object *object,
                                             const weft_object *previous);
 /* A file beside the document of the object. Its bytes live while the baker runs. Errors: NOT_FOUND
- * (a dependency, too), IO, LIMIT, OUT_OF_MEMORY. Threads: the baker's. */
+ * (a dependency, too), IO, LIMIT, OUT_OF_MEMORY. Threads: callback. */
 WEFT_API weft_result weft_bake_file(weft_bake *bake, const char *path, weft_text *bytes);
 
 /* Entities of this object: NULL: its own; else one more, by a name that is unique in the object.
  * The handles below stand for entities that do not exist yet: they may be put into described
- * ENTITY fields. A null handle: OUT_OF_MEMORY, which the bake keeps. Threads: the baker's. */
+ * ENTITY fields. A null handle: OUT_OF_MEMORY, which the bake keeps. Threads: callback. */
 WEFT_API weft_entity weft_bake_entity(weft_bake *bake, const char *name);
-/* The own entity of another object, by path; it must exist: else it is an error. Threads: the
- * baker's. */
+/* The own entity of another object, by path; it must exist: else it is an error. Threads: callback.
+ */
 WEFT_API weft_entity weft_bake_entity_of(weft_bake *bake, const char *path);
 /* The root of a prefab: "#gun" of this document, "parts#shell" of one that it uses. It is baked
- * into the scene once, with the tag Prefab and a LinkedGroup. Threads: the baker's. */
+ * into the scene once, with the tag Prefab and a LinkedGroup. Threads: callback. */
 WEFT_API weft_entity weft_bake_prefab(weft_bake *bake, const char *reference);
 
-/* The component of the scene's schema with this name; null: there is none. Threads: the baker's. */
+/* The component of the scene's schema with this name; null: there is none. Threads: callback. */
 WEFT_API weft_component weft_bake_component(const weft_bake *bake, const char *name);
 
 /* Gives an entity of this object a component with a value (SHARED, SPARSE, too); tags have size
  * 0. ENTITY fields: handles of above, or null; BLOB fields: references of weft_bake_blob. Two
  * bakers that give the same component to one entity are an error. Errors, kept by the bake:
- * INVALID_ARGUMENT, BAD_HANDLE, TYPE_MISMATCH, ALREADY_EXISTS, OUT_OF_MEMORY. Threads: the
- * baker's. */
+ * INVALID_ARGUMENT, BAD_HANDLE, TYPE_MISMATCH, ALREADY_EXISTS, OUT_OF_MEMORY. Threads: callback. */
 WEFT_API weft_result weft_bake_set(weft_bake *bake, weft_entity entity, weft_component component,
                                    const void *value, size_t size);
-/* The same for a BUFFER: `count` elements of `size` bytes. Threads: the baker's. */
+/* The same for a BUFFER: `count` elements of `size` bytes. Threads: callback. */
 WEFT_API weft_result weft_bake_buffer(weft_bake *bake, weft_entity entity, weft_component component,
                                       const void *elements, uint32_t count, size_t size);
-/* Disables an ENABLEABLE component that the entity was given. Threads: the baker's. */
+/* Disables an ENABLEABLE component that the entity was given. Threads: callback. */
 WEFT_API weft_result weft_bake_disable(weft_bake *bake, weft_entity entity,
                                        weft_component component);
 /* Names an entity (weft_entity_set_name); NULL: no name. Objects of documents and glTF nodes have
- * their own name without it. Threads: the baker's. */
+ * their own name without it. Threads: callback. */
 WEFT_API weft_result weft_bake_name(weft_bake *bake, weft_entity entity, const char *name);
 /* How an entity is placed. */
 typedef enum weft_transform_usage {
@@ -199,7 +198,7 @@ typedef enum weft_transform_usage {
  * quaternion x, y, z, w. NULL: no move, no rotation, scale 1. A static entity below a dynamic
  * one is dynamic; its unequal scales become a LocalStretch (transform.h). Errors:
  * INVALID_ARGUMENT (not finite; no unit quaternion; DYNAMIC with unequal scales), UNSUPPORTED
- * (the world lacks weft_transform_create). Threads: the baker's. */
+ * (the world lacks weft_transform_create). Threads: callback. */
 WEFT_API weft_result weft_bake_transform(weft_bake *bake, weft_entity entity,
                                          const float position[3], const float rotation[4],
                                          const float scale[3], weft_transform_usage usage);
@@ -207,12 +206,12 @@ WEFT_API weft_result weft_bake_transform(weft_bake *bake, weft_entity entity,
 /* The store that blobs of this scene are built in. Threads: any. */
 WEFT_API weft_blob_store *weft_bake_blobs(weft_bake *bake);
 /* Takes over a reference of weft_bake_blobs, for BLOB fields of this object: equal content is in
- * the scene once. `type` outlives the scene. Threads: the baker's. */
+ * the scene once. `type` outlives the scene. Threads: callback. */
 WEFT_API weft_result weft_bake_blob(weft_bake *bake, weft_blob_ref blob,
                                     const weft_blob_type *type);
 
 /* Reports what is wrong, with the place of `at`: of a property, a text of a layer; NULL: of the
- * object. Fails the object. Threads: the baker's. */
+ * object. Fails the object. Threads: callback. */
 WEFT_API void weft_bake_error(weft_bake *bake, const weft_object *object, const char *at,
                               const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -243,11 +242,11 @@ typedef struct weft_scene_desc {
 /* Creates a scene whose bakers may use the components of `schema`: those registered now. The
  * world cannot be destroyed before the scene (BUSY); the components Parent and InstanceOf are
  * registered with it. Objects are baked on its pool. Errors: INVALID_ARGUMENT (also: a name
- * twice), OUT_OF_MEMORY, WRONG_PHASE. Threads: owner of the world, between steps; for all
- * functions below: world idle. */
+ * twice), OUT_OF_MEMORY, WRONG_PHASE. Threads: owner, between steps. */
 WEFT_API weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc,
                                        weft_scene **out);
-/* NULL is ignored. Threads: owner. */
+/* Ignored: NULL, and calls while the schema's world is not idle (WRONG_PHASE in its error).
+ * Threads: owner, world idle. */
 WEFT_API void weft_scene_destroy(weft_scene *scene);
 
 /* What the last bake did. */

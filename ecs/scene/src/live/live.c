@@ -155,7 +155,7 @@ void weft_live_stop(weft_live *live)
 {
     if (live == NULL) return;
     weft__memory *memory = &live->memory;
-    (void)weft_world_hook_remove(live->world, &live->hook);
+    if (weft_world_hook_remove(live->world, &live->hook) == WEFT_WRONG_PHASE) return;
     weft__live_list_remove(live);
     weft__live_watch_stop(live);
     sets_free(live);

@@ -121,7 +121,7 @@ void weft_scene_destroy(weft_scene *scene)
 {
     if (scene == NULL) return;
     weft__memory *memory = &scene->memory;
-    (void)weft_world_hook_remove(scene->schema.world, &scene->hook);
+    if (weft_world_hook_remove(scene->schema.world, &scene->hook) == WEFT_WRONG_PHASE) return;
     free_records(scene);
     weft__tree_free(&scene->tree);
     weft__files_free(&scene->files);

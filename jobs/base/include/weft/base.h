@@ -118,6 +118,32 @@ typedef struct weft_log {
  * descriptors means the real one; tests inject faults here. */
 typedef struct weft_os weft_os;
 
+/* ---- threads ----
+ *
+ * Each function follows one of these rules. Its comment names it ("Threads: any."), else the
+ * heading above it, else the beginning of its header. docs/reference/threads.md lists the functions
+ * of each rule, and what a call against it gives.
+ *
+ *   any: each thread, at any time, also beside other calls of the same object.
+ *   any while unchanged: each thread, while no call changes what it reads: of a world its structure
+ *       and descriptions (systems that run change values only), of a grid or a shard the object.
+ *   setup: before a second thread uses the library.
+ *   owner: the thread that has the world, or the object that belongs to one, outside of its
+ *       systems. One at a time; a hand-over to another thread must synchronise.
+ *   owner, world idle: as owner, while no system runs, no query is iterated and no gather is open.
+ *       An exclusive system and a hook of the world may call it.
+ *   owner, between steps: as owner, world idle, but not in an exclusive system. A hook may call it.
+ *   owner, outside of hooks: as owner, between steps, but not in a hook of the world.
+ *   owner or system: the owner, and while systems run those that declare what it reads.
+ *   callback: the thread that was given the argument by a callback of the library (a slice in a
+ *       system, a source, a baker), or by the owner's loop, until that ends.
+ *   holder: the one thread that has the object now (a recorder, a builder, a grid), whatever its
+ *       world does. A hand-over to another thread must synchronise.
+ *   pool owner: the thread that created the pool, outside of jobs.
+ *   context: the thread that the context belongs to: of the pool's owner, a job or a guest.
+ *   ranks: the thread that called weft_ranks_start, which owns the world of a shard; the world is
+ *       idle. */
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,7 +10,7 @@
  * The method is Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As
  * Easy as 1, 2, 3; SC 2011). Not for cryptography.
  *
- * Threads: any, each with generators of its own. Nothing here fails. */
+ * Threads: any: nothing is shared. Nothing here fails. */
 #ifndef WEFT_RANDOM_H
 #define WEFT_RANDOM_H
 

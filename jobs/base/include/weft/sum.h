@@ -10,7 +10,7 @@
  * Superaccumulators, 2015): the sum is one long fixed-point number in parts of 32 bits, each in a
  * word of 64, so that carries wait.
  *
- * Threads: any, each with sums of its own. */
+ * Threads: holder (the thread that has the sum). */
 #ifndef WEFT_SUM_H
 #define WEFT_SUM_H
 

@@ -11,7 +11,7 @@
  *     weft_ranks_stop();
  *
  * Calls marked *collective* are made by all ranks in the same order; each waits for the others.
- * Threads: the thread that called weft_ranks_start (MPI_THREAD_FUNNELED). */
+ * Threads: ranks, unless a function says otherwise (MPI_THREAD_FUNNELED). */
 #ifndef WEFT_RANKS_H
 #define WEFT_RANKS_H
 

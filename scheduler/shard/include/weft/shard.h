@@ -27,10 +27,9 @@
  * draws random numbers by gid and weft_shard_tick, and changes only its own row or records commands
  * on it. docs/guide/shards.md is the guide.
  *
- * Threads: the owner of the world, which is the thread of weft_ranks_start, world idle, unless said
- * otherwise. Calls marked *collective* are made by all ranks in the same order. Errors: a call that
- * fails returns a code, weft_ranks_error says what to do; every collective call fails on all ranks
- * when it fails on one. */
+ * Threads: ranks, unless a function says otherwise. Calls marked *collective* are made by all ranks
+ * in the same order. Errors: a call that fails returns a code, weft_ranks_error says what to do;
+ * every collective call fails on all ranks when it fails on one. */
 #ifndef WEFT_SHARD_H
 #define WEFT_SHARD_H
 
@@ -94,7 +93,8 @@ WEFT_API weft_result weft_shard_create(weft_world *world, const weft_shard_desc 
                                        weft_shard **out);
 
 /* Destroys the shard; its systems, ghosts and stubs leave the world. Not collective. NULL is
- * ignored. Not in a hook of the world: weft_shard_step uses the shard behind its hooks. */
+ * ignored. Refused, with the text of weft_ranks_error, in a step and in a hook of the world:
+ * weft_shard_step uses the shard behind its hooks. */
 WEFT_API void weft_shard_destroy(weft_shard *shard);
 
 /* What a shard is. */
@@ -105,7 +105,7 @@ typedef struct weft_shard_info {
     uint64_t seed;
 } weft_shard_info;
 
-/* What a shard is; `bytes`: sizeof *out. Threads: any while the shard is not stepped. */
+/* What a shard is; `bytes`: sizeof *out. Threads: any while unchanged. */
 WEFT_API void weft_shard_info_get(const weft_shard *shard, weft_shard_info *out, size_t bytes);
 
 /* ---- sectors ---- */
@@ -113,11 +113,11 @@ WEFT_API void weft_shard_info_get(const weft_shard *shard, weft_shard_info *out,
 /* The sector of a value of the key component. Threads: any. */
 WEFT_API uint32_t weft_shard_sector_of(const weft_shard *shard, const void *key);
 
-/* The rank that has the sector now. Threads: any while the shard is not stepped. */
+/* The rank that has the sector now. Threads: any while unchanged. */
 WEFT_API uint32_t weft_shard_rank_of(const weft_shard *shard, uint32_t sector);
 
 /* Whether this rank has the sector of a value of the key component. When all ranks go through the
- * same list and create what is theirs, each entity exists once. Threads: as weft_shard_rank_of. */
+ * same list and create what is theirs, each entity exists once. Threads: any while unchanged. */
 WEFT_API bool weft_shard_is_mine(const weft_shard *shard, const void *key);
 
 /* The sectors near one, itself included, by number; 0 for a bad one. `*out` stays valid while the
@@ -139,8 +139,8 @@ typedef struct weft_shard_rows {
 } weft_shard_rows;
 
 /* Fills in the rows of a sector, without ENTITY fields translated. False, with no rows, where the
- * sector is neither here nor near. Valid until the next exchange. Threads: systems of
- * weft_shard_system_create while they run, else owner. Cost: O(1). */
+ * sector is neither here nor near. Valid until the next exchange. Threads: owner or system. Cost:
+ * O(1). */
 WEFT_API bool weft_shard_rows_get(const weft_shard *shard, uint32_t sector, weft_shard_rows *out);
 
 /* The place of a gid among rows; rows->count when it is not there. Threads: any. Cost: O(log
@@ -159,16 +159,15 @@ WEFT_API uint32_t weft_shard_rows_find(const weft_shard_rows *rows, uint64_t gid
  * and for one that writes a halo component. */
 WEFT_API weft_result weft_shard_system_create(weft_shard *shard, const weft_system_desc *desc);
 
-/* The sector of the rows of a slice, in a system of weft_shard_system_create. Threads: that of the
- * slice. */
+/* The sector of the rows of a slice, in a system of weft_shard_system_create. Threads: callback. */
 WEFT_API uint32_t weft_shard_slice_sector(const weft_shard *shard, const weft_slice *slice);
 
 /* weft_world_step with exchanges of ghosts where systems need them, then weft_shard_sync, then,
  * when it is due, weft_shard_balance; collective. Errors: those of the three, on all ranks. */
 WEFT_API weft_result weft_shard_step(weft_shard *shard, float dt);
 
-/* The number of steps done, also before a restart: the tick of <weft/random.h>. Threads: any while
- * systems run, else owner. */
+/* The number of steps done, also before a restart: the tick of <weft/random.h>. Threads: owner or
+ * system. */
 WEFT_API uint64_t weft_shard_tick(const weft_shard *shard);
 
 /* Gives gids to entities that are new (ShardGid 0; instances have no ShardGid until it is added,
@@ -195,7 +194,7 @@ WEFT_API weft_result weft_shard_balance(weft_shard *shard, bool *moved);
 
 /* ---- entities ---- */
 
-/* The gid of an entity: 0 when it has none or is new. Threads: as weft_entity_read. */
+/* The gid of an entity: 0 when it has none or is new. Threads: owner. */
 WEFT_API uint64_t weft_shard_gid(const weft_shard *shard, weft_entity entity);
 
 /* The entity of this world that has the gid: one that lives here, else a ghost or a stub; null with

@@ -211,6 +211,13 @@ static void end_query(weft_shard *shard, weft_query query, bool ends_entities)
 void weft_shard_destroy(weft_shard *shard)
 {
     if (shard == NULL) return;
+    const weft__world_front *front = weft__front(shard->world);
+    if (front->is_told || (front->busy | front->frame) != 0) {
+        (void)weft__ranks_fail(WEFT_WRONG_PHASE,
+                               "weft_shard_destroy: a step of the world goes on, or calls its "
+                               "hooks: destroy the shard when weft_shard_step has returned");
+        return;
+    }
     weft__front(shard->world)->pins[WEFT__PIN_SHARD].moment = 0;
     weft__plan_free(shard);
     while (shard->systems != NULL) {

@@ -103,7 +103,7 @@ WEFT_API void weft_inspect_sections(weft_inspect *inspect, const weft_inspect_so
 /* For an option --inspect[=VALUE]: as if WEFT_INSPECT=VALUE were in the environment: every world
  * that the process makes from now on is inspected, and its URL written to stderr. VALUE is NULL or
  * "" (the default port), "PORT", "write" or "PORT,write". Several worlds at a time take the next
- * ports. Errors: INVALID_ARGUMENT (another value). Threads: setup, before other threads. */
+ * ports. Errors: INVALID_ARGUMENT (another value). Threads: setup. */
 WEFT_API weft_result weft_inspect_all(const char *value);
 
 #ifdef __cplusplus

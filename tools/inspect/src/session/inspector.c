@@ -291,8 +291,8 @@ weft_result weft_inspect_start(weft_world *world, const weft_inspect_desc *desc,
 void weft_inspect_stop(weft_inspect *inspect)
 {
     if (inspect == NULL) return;
+    if (weft_world_hook_remove(inspect->session.world, &inspect->hook) == WEFT_WRONG_PHASE) return;
     measure(&inspect->session, false);
-    weft_world_hook_remove(inspect->session.world, &inspect->hook);
     end(inspect);
 }
 
