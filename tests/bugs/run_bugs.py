@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""run_bugs.py SOURCE_DIR BUILD_DIR CATALOGUE.bugs ... [--only NAME]: seeds bugs and demands that the
-check named in the catalogue catches each.
+"""run_bugs.py SOURCE_DIR BUILD_DIR CATALOGUE.bugs ... [--only NAME] [--of FILE,...]: seeds bugs and demands that the
+check named in the catalogue catches each. --of: those that lie in one of the files, or that one of them (a test) must
+catch. run_bugs.py SOURCE_DIR --places CATALOGUE.bugs ...: whether each entry has its place; compiles nothing.
 
 Every entry is applied to a copy of the file; what depends on it is compiled again, quickly (-O1).
 `caught PROGRAM SCENARIO`: with hooked atomics, linked with the explorer's other objects; the scenario
 must fail. `caught test FILE`: as the build compiles it, linked with the objects of that test
-(tests/<layer>/test_*.c); the test must fail or die. An entry whose old text is not found
-exactly once is stale and fails loudly. Two at a time.
+(tests/<layer>/test_*.c); the test must fail or die. Two at a time.
+
+Where an entry belongs: its old text occurs exactly once in its file. When the file is gone, or the text is not in it, the
+code has moved: the entry belongs to the one file of the layer (of all layers, if there is none) that has every old text,
+each exactly once; a note says which. Anything else is stale and fails loudly.
 """
 import concurrent.futures
 import json
@@ -24,8 +28,11 @@ LIMIT_SECONDS = 240  # only ends what hangs; a hang is not a catch
 FLAGS = ["-std=gnu17", "-O1", "-w", "-fsanitize=thread", "-D_GNU_SOURCE", "-DWEFT_CHECKED=1",
          "-DWEFT_ATOMICS_HOOKED=1", "-include", "assert.h"]
 QUICK = ["-O1", "-g0", "-w"]  # of a test: after the words of the build
-LINKER = ["-fuse-ld=lld"] if shutil.which("ld.lld") else []
+LINKER = ["-fuse-ld=lld", "-Wl,-S"] if shutil.which("ld.lld") else []
 LAYERS = ["jobs/base", "jobs", "ecs/blob", "ecs/scene", "ecs", "scheduler"]
+TOPS = ["jobs", "ecs", "scheduler", "tools"]  # where code may move to
+FUNCTION = re.compile(r"^[A-Za-z_][^\n;{}#]*?\b(?!__attribute__)(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.M | re.S)  # at the left margin
+MACRO = re.compile(r"^#define (\w+)(?:.*\\\n)*.*$", re.M)
 SPACE = r"\s*(?:/\*[^*]*\*/\s*)*"  # comments after a line of the old text do not count
 
 
@@ -63,7 +70,7 @@ class Tree:
 
     def __init__(self, source, build):
         self.source, self.top, self.build = source, build, os.path.join(build, "tests", "explore")
-        self.commands, self.unchanged, self.lock = {}, {}, threading.Lock()
+        self.commands, self.unchanged, self.asked, self.texts, self.lock = {}, {}, {}, {}, threading.Lock()
         path = os.path.join(build, "compile_commands.json")
         if os.path.exists(path):
             with open(path) as file:
@@ -96,11 +103,38 @@ def private_folders(top):
     return found
 
 
-def users_of(header, sources, source_dir, function=None):
-    """The sources that see a header, directly or through others; of one function: those that name it, or see another
+def functions_changed(entry, text):
+    """The functions of a header in which the hunks lie, and what else of the header uses them: functions and macros. None: a
+    hunk lies outside of functions, or something else uses them, so that all that see the header have to be compiled."""
+    bodies = [(found[1], found.start(2), found.end(2)) for found in FUNCTION.finditer(text)]
+    names, outside, end = set(), [], 0
+    for old, _ in entry["hunks"]:
+        found = pattern(old).search(text)
+        inside = [name for name, start, stop in bodies if start <= found.start() and found.end() <= stop]
+        if not inside:
+            return None
+        names.add(inside[0])
+    for _, start, stop in bodies:
+        outside.append(text[end:start])
+        end = stop
+    outside = "".join([*outside, text[end:]])
+    macros = [(found[1], found[0]) for found in MACRO.finditer(outside)]
+    users = [(name, text[start:stop]) for name, start, stop in bodies] + macros
+    while True:
+        named = re.compile(r"\b(?:%s)\b" % "|".join(sorted(names)))
+        more = {name for name, body in users if named.search(body)} - names
+        if not more:
+            break
+        names |= more
+    rest = re.sub(r"/\*.*?\*/", "", MACRO.sub("", outside), flags=re.S)
+    return None if re.search(named.pattern + r"(?!\s*\()", rest) else names
+
+
+def users_of(header, sources, source_dir, functions=None):
+    """The sources that see a header, directly or through others; of some functions: those that name one, or see another
     header that does."""
     seen, wanted = {}, os.path.basename(header)
-    named = function and re.compile(r"\b%s\b" % function)
+    named = functions and re.compile(r"\b(?:%s)\b" % "|".join(sorted(functions)))
     private = {name: os.path.join(folder, name) for folder in private_folders(source_dir)
                for name in os.listdir(folder)}
 
@@ -119,16 +153,73 @@ def users_of(header, sources, source_dir, function=None):
     return [s for s in sources if sees(s)]
 
 
+def sources_of(tree, tops):
+    """The sources below folders of the tree, and their texts: read once."""
+    with tree.lock:
+        for top in tops:
+            if top not in tree.texts:
+                tree.texts[top] = {}
+                for folder, _, files in os.walk(os.path.join(tree.source, top)):
+                    for path in (os.path.join(folder, f) for f in files if f.endswith((".c", ".h"))):
+                        with open(path) as file:
+                            tree.texts[top][os.path.relpath(path, tree.source)] = file.read()
+    return {name: text for top in tops for name, text in tree.texts[top].items()}
+
+
+def text_of(tree, entry):
+    return sources_of(tree, [entry["file"].split("/")[0]])[entry["file"]]
+
+
+def occurrences(entry, text):
+    return [len(pattern(old).findall(text)) for old, _ in entry["hunks"]]
+
+
+def find_place(tree, entry):
+    """Puts the file that the entry belongs to into it, and into `moved` where it was; a reason when it is stale, else ""."""
+    named, top = entry["file"], entry["file"].split("/")[0]
+    text = sources_of(tree, [top]).get(named)
+    counts = occurrences(entry, text) if text is not None else []
+    if counts and set(counts) == {1}:
+        return ""
+    if text is None or 0 in counts:
+        for tops in ([top], [other for other in TOPS if other != top]):
+            found = {name: seen for name, text in sources_of(tree, tops).items()
+                     if all(seen := occurrences(entry, text))}
+            if found:
+                break
+        if [set(seen) for seen in found.values()] == [{1}]:
+            entry["moved"], entry["file"] = named, next(iter(found))
+            return ""
+        return "stale: not in %s, and in %s" % (named, " and ".join(sorted(found)) + " not once" if found else "no other file")
+    at = next(i for i, count in enumerate(counts) if count != 1)
+    return "stale: occurs %d times in %s: %s" % (counts[at], named, entry["hunks"][at][0][0])
+
+
 def seeded_text(tree, entry):
     """The text of the file with the bug in it; None and a reason when the entry is stale."""
-    with open(os.path.join(tree.source, entry["file"])) as file:
-        text = file.read()
+    reason = find_place(tree, entry)
+    if reason:
+        return None, reason
+    text = text_of(tree, entry)
     for old, new in entry["hunks"]:
-        found = pattern(old).findall(text)
-        if len(found) != 1:
-            return None, "stale: occurs %d times in %s: %s" % (len(found), entry["file"], old[0])
-        text = pattern(old).sub(lambda _: "\n".join(new), text)
+        text = pattern(old).sub(lambda _, new=new: "\n".join(new), text)
     return text, ""
+
+
+def places(tree, entries):
+    """Prints the entries that are stale, and those whose code has moved; the exit status."""
+    stale = 0
+    for entry in entries:
+        reason = find_place(tree, entry)
+        stale += bool(reason)
+        if reason or "moved" in entry:
+            print("%s: %s: %s" % (entry["place"], entry["name"], reason or moved_note(entry)))
+    print("%d seeded bugs, %d stale" % (len(entries), stale))
+    return 1 if stale or not entries else 0
+
+
+def moved_note(entry):
+    return "moved from %s to %s: name that file" % (entry["moved"], entry["file"]) if "moved" in entry else ""
 
 
 def copy_sources(tree, entry, text, copy):
@@ -147,7 +238,8 @@ def copy_sources(tree, entry, text, copy):
 
 def changed_sources(tree, entry, sources):
     if entry["file"].endswith(".h"):
-        return users_of(entry["file"], sources, tree.source, entry.get("users"))
+        functions = [entry["users"]] if "users" in entry else functions_changed(entry, text_of(tree, entry))
+        return users_of(entry["file"], sources, tree.source, functions)
     return [os.path.join(tree.source, entry["file"])]
 
 
@@ -221,16 +313,22 @@ def build_test(tree, entry, copy, test):
     plain = os.path.join(tree.top, "tests/libweft_test_plain.a")
     binary = os.path.join(copy, "program")
     sanitizers = re.findall(r"-fsanitize=\S+", tree.commands[os.path.join(tree.source, test)])
-    with open(os.path.join(tree.source, test)) as file:
-        runner = ["-lcriterion"] if "<criterion/" in file.read() else [plain, *libraries]
+    runner = ["-lcriterion"] if is_criterion(tree, test) else [plain, *libraries]
     out = run(["cc", *LINKER, *sanitizers, "-o", binary, *objects, *libraries, *runner, *packages,
                "-lm", "-lpthread"])
     return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
 
 
+def is_criterion(tree, test):
+    with open(os.path.join(tree.source, test)) as file:
+        return "<criterion/" in file.read()
+
+
 def passes_unchanged(tree, test):
     """Whether the test that the build made, without a bug, passes: asked once for each."""
     with tree.lock:
+        mine = tree.asked.setdefault(test, threading.Lock())
+    with mine:
         if test not in tree.unchanged:
             program = os.path.join(tree.top, os.path.splitext(test)[0])
             tree.unchanged[test] = os.path.exists(program) and run([program]).returncode == 0
@@ -253,7 +351,8 @@ def check(tree, entry):
         if binary is None:
             return False, reason
         try:
-            out = run([binary] if is_test else [binary, "--brief", "--first", wanted])
+            first = ["--fail-fast"] if is_test and is_criterion(tree, wanted) else []
+            out = run([binary, *first] if is_test else [binary, "--brief", "--first", wanted])
         except subprocess.TimeoutExpired:
             return False, "hangs without a failure"
     if is_test:
@@ -268,27 +367,45 @@ def check(tree, entry):
     return True, "%5.2f s  %s: %s" % (time.time() - start, wanted, note[:90])
 
 
+def concerns(tree, entry, files):
+    """Whether an entry lies in one of the files, or must be caught by one of them."""
+    find_place(tree, entry)
+    return entry["file"] in files or entry["caught"].split()[-1] in files
+
+
 def report(entries, results):
     """Prints a line for each (caught, note) as it comes, then the sum; the exit status."""
     failed = 0
     for entry, (good, note) in zip(entries, results):
         failed += not good
         print("%-8s %-36s %s" % ("caught" if good else "FAILED", entry["name"], note))
+        if "moved" in entry:
+            print("         note: %s" % moved_note(entry))
         sys.stdout.flush()
     print("%d seeded bugs, %d caught" % (len(entries), len(entries) - failed))
     return 1 if failed or not entries else 0
 
 
+def option(arguments, name):
+    """The value behind an option, which is taken out; None without it."""
+    if name not in arguments:
+        return None
+    at = arguments.index(name)
+    value = arguments[at + 1]
+    del arguments[at:at + 2]
+    return value
+
+
 def main():
     arguments = sys.argv[1:]
-    only = None
-    if "--only" in arguments:
-        at = arguments.index("--only")
-        only = arguments[at + 1]
-        del arguments[at:at + 2]
+    only, files = option(arguments, "--only"), option(arguments, "--of")
     tree = Tree(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
     os.environ["WEFT_SOURCE_DIR"] = tree.source  # for tests that read the sources, as under ctest
     entries = [e for path in arguments[2:] for e in parse(path) if only in (None, e["name"])]
+    if arguments[1] == "--places":
+        return places(tree, entries)
+    if files is not None:
+        entries = [e for e in entries if concerns(tree, e, files.split(","))]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return report(entries, pool.map(lambda e: check(tree, e), entries))
 
