@@ -312,7 +312,7 @@ def build_test(tree, entry, copy, test):
     packages = ["-lmicrohttpd"] if test.startswith("tests/inspect/") else []
     plain = os.path.join(tree.top, "tests/libweft_test_plain.a")
     binary = os.path.join(copy, "program")
-    sanitizers = re.findall(r"-fsanitize=\S+", tree.commands[os.path.join(tree.source, test)])
+    sanitizers = re.findall(r"-fsanitize=\S+", tree.commands.get(os.path.join(tree.source, test), ""))
     runner = ["-lcriterion"] if is_criterion(tree, test) else [plain, *libraries]
     out = run(["cc", *LINKER, *sanitizers, "-o", binary, *objects, *libraries, *runner, *packages,
                "-lm", "-lpthread"])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""self_test.py CC: the runner of the seeded bugs on a tree of its own: an entry is found where its file says, follows code that
+"""bugs_self_test.py CC: the runner of the seeded bugs on a tree of its own: an entry is found where its file says, follows code that
 moved to another file, and is stale when the code is gone, or in two places; a moved one is caught as before."""
 import contextlib
 import io
