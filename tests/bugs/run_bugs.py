@@ -297,7 +297,8 @@ def build_test(tree, entry, copy, test):
     sources = [s for s in tree.commands if os.path.relpath(s, tree.source).startswith(places)]
     sources.append(os.path.join(tree.source, test))
     objects = []
-    for number, source in enumerate(changed_sources(tree, entry, sources)):
+    changed = changed_sources(tree, entry, sources)
+    for number, source in enumerate(changed):
         objects.append(os.path.join(copy, "%d.o" % number))
         out = run(command_in(tree, entry, copy, source, objects[-1]))
         if out.returncode != 0:
@@ -305,7 +306,8 @@ def build_test(tree, entry, copy, test):
     name = os.path.splitext(os.path.basename(test))[0]
     own = os.path.join(tree.top, "tests", "CMakeFiles", name + ".dir")
     for folder, _, files in os.walk(own):
-        objects += [os.path.join(folder, f) for f in files if f.endswith(".o")]
+        objects += [os.path.join(folder, f) for f in files if f.endswith(".o")
+                    and not any(source.endswith("/" + f[:-2]) for source in changed)]
     libraries = [os.path.join(tree.top, p) for p in ("tests/libweft_test_support.a", "libweft_testable.a")]
     if test.startswith(("tests/screen/", "tests/tools/")):
         libraries.insert(0, os.path.join(tree.top, "tools/libweft_commands.a"))
