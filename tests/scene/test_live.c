@@ -556,6 +556,11 @@ PLAIN_TEST(all_ways_in_which_editors_save_are_seen)
     end(&s);
 }
 
+static void text_put(const char *text)
+{
+    file_put(file_path, text, strlen(text), O_TRUNC);
+}
+
 static void file_is(const char *text)
 {
     char now[512] = {0};
@@ -591,9 +596,98 @@ PLAIN_TEST(edits_write_one_value_and_undo_takes_it_back)
     end(&s);
 }
 
-static void text_put(const char *text)
+/* An edit or undo failed with a text of its own, in which this is said. */
+static void refusal_check(const stage *s, weft_result result, weft_result as, const char *what)
 {
-    file_put(file_path, text, strlen(text), O_TRUNC);
+    const weft_error *error = weft_world_error(s->world);
+    CHECK_RESULT(result, as);
+    CHECK_RESULT(error->code, as);
+    if (strstr(error->text, what) == NULL) CHECK_TEXT(error->text, what);
+    weft_world_error_clear(s->world);
+}
+
+PLAIN_TEST(edits_write_the_value_alone)
+{
+    static const char line[] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 2}}}}";
+    static const struct {
+        const char *json, *kept; /* NULL: refused */
+    } cases[] = {
+        {"4", "4"},
+        {" 4", "4"},
+        {"\t4\r\n", "4"},
+        {" \"3 rad/s\" ", "\"3 rad/s\""},
+        {"4 // four", NULL},
+        {"4 /* four */", NULL},
+        {"// c\n 4", NULL},
+        {"/**/4", NULL},
+        {"4, 5", NULL},
+        {"4}", NULL},
+        {"4 5", NULL},
+        {"\xef\xbb\xbf"
+         "4",
+         NULL},
+        {"", NULL},
+        {" ", NULL},
+        {"]", NULL},
+        {"}", NULL},
+        {"four", NULL},
+        {"\"four", NULL},
+        {"{\"speed\": 4", NULL},
+    };
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof cases[0]); i++) {
+        stage s;
+        char then[160];
+        const char *json = cases[i / 2].json, *kept = cases[i / 2].kept;
+        const char *field = i % 2 == 0 ? "Spin.speed" : "Shield.strength";
+        if (i % 2 != 0 && json[0] == ' ' && json[1] == '"') continue; /* has no unit */
+        file_live(&s, line);
+        weft_result result = weft_live_edit(s.live, "a", field, json);
+        if (kept == NULL) {
+            refusal_check(&s, result, WEFT_INVALID_ARGUMENT, "`json`");
+            file_is(line);
+        } else {
+            CHECK_OK(result);
+            snprintf(then, sizeof then,
+                     i % 2 == 0 ? "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": %s}}}}"
+                                : "{\"weft\": 1, \"objects\": {\"a\": {\"Shield\": {\"strength\": "
+                                  "%s}, \"Spin\": {\"speed\": 2}}}}",
+                     kept);
+            file_is(then);
+            CHECK_OK(weft_live_undo(s.live));
+            file_is(line);
+        }
+        refusal_check(&s, weft_live_undo(s.live), WEFT_NOT_FOUND, "no edit is left");
+        unlink(file_path);
+        end(&s);
+    }
+}
+
+PLAIN_TEST(edits_that_cannot_be_say_why)
+{
+    stage s;
+    file_live(&s, plain_text);
+    refusal_check(&s, weft_live_edit(s.live, NULL, "Spin.speed", "1"), WEFT_INVALID_ARGUMENT,
+                  "NULL");
+    refusal_check(&s, weft_live_edit(s.live, "a", NULL, "1"), WEFT_INVALID_ARGUMENT, "NULL");
+    refusal_check(&s, weft_live_edit(s.live, "a", "Spin.speed", NULL), WEFT_INVALID_ARGUMENT,
+                  "NULL");
+    refusal_check(&s, weft_live_edit(s.live, "a", "", "1"), WEFT_INVALID_ARGUMENT, "name");
+    refusal_check(&s, weft_live_edit(s.live, "a", ".speed", "1"), WEFT_INVALID_ARGUMENT, "name");
+    refusal_check(&s, weft_live_edit(s.live, "a", "Spin.", "1"), WEFT_INVALID_ARGUMENT,
+                  "path of fields");
+    refusal_check(&s, weft_live_edit(s.live, "a", "Spin.speed.x", "1"), WEFT_INVALID_ARGUMENT,
+                  "Spin.speed is no object");
+    refusal_check(&s, weft_live_edit(s.live, "b", "Spin.speed", "1"), WEFT_NOT_FOUND,
+                  "live.weft has no object \"b\"");
+    refusal_check(&s, weft_live_edit(s.live, "", "Spin.speed", "1"), WEFT_NOT_FOUND,
+                  "no object \"\"");
+    text_put("{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": ");
+    refusal_check(&s, weft_live_edit(s.live, "a", "Spin.speed", "1"), WEFT_NOT_FOUND, "is no JSON");
+    unlink(file_path);
+    refusal_check(&s, weft_live_edit(s.live, "a", "Spin.speed", "1"), WEFT_NOT_FOUND, "live.weft");
+    CHECK_RESULT(weft_live_edit(NULL, "a", "Spin.speed", "1"), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_live_undo(NULL), WEFT_INVALID_ARGUMENT);
+    end(&s);
 }
 
 PLAIN_TEST(undo_changes_the_object_that_the_edit_has_changed_or_nothing)
@@ -635,7 +729,16 @@ PLAIN_TEST(undo_changes_the_object_that_the_edit_has_changed_or_nothing)
         text_put(cases[i].meanwhile);
         CHECK_RESULT(weft_live_undo(s.live), cases[i].after == NULL ? WEFT_BUSY : WEFT_OK);
         file_is(cases[i].after == NULL ? cases[i].meanwhile : cases[i].after);
-        CHECK_RESULT(weft_live_undo(s.live), WEFT_NOT_FOUND);
+        if (cases[i].after == NULL) { /* the edit is not forgotten */
+            refusal_check(&s, weft_live_undo(s.live), WEFT_BUSY, "the edit stays");
+            text_put(cases[i].before);
+            CHECK_OK(weft_live_edit(s.live, "a", cases[i].field, cases[i].value));
+            CHECK_OK(weft_live_undo(s.live));
+            CHECK_RESULT(weft_live_undo(s.live), WEFT_BUSY);
+            file_is(cases[i].before);
+        } else {
+            CHECK_RESULT(weft_live_undo(s.live), WEFT_NOT_FOUND);
+        }
         unlink(file_path);
         end(&s);
     }

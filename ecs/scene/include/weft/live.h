@@ -147,17 +147,18 @@ WEFT_API size_t weft_live_explain(weft_live *live, const char *path, bool is_jso
 
 /* ---- writing back ---- */
 
-/* Writes a value into the document that an object stands in: the text `json` takes the place of
- * the value of `field` ("Orbit.drag", "transform.position"; a component alone: its whole value),
- * which is added when the object has none. All else of the file stays as it is, byte for byte.
- * The world follows as after any edit. Threads: owner. Errors: NOT_FOUND (no object of a
- * document, no file), INVALID_ARGUMENT (`json` is no JSON value, or the place cannot hold it),
- * IO, OUT_OF_MEMORY. */
+/* Writes a value into the document that an object stands in: `json`, one value without a comment
+ * around it, takes the place of the value of `field` ("Orbit.drag", "transform.position[1]"; a
+ * component alone: its whole value), which is added when the object has none; elements are
+ * replaced, not added. All else of the file stays as it is, byte for byte. The world follows as
+ * after any edit. Threads: owner. Errors: NOT_FOUND (no object of a document, no file),
+ * INVALID_ARGUMENT (`json` is no JSON value, or the place cannot hold it), IO, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
                                     const char *json);
 /* Takes the last edit back that was not taken back: the bytes that were there return, wherever the
- * field of that object stands by then. Errors: NOT_FOUND (none is left), BUSY (the object no longer
- * says what the edit wrote; the edit is forgotten), IO, OUT_OF_MEMORY. Threads: owner. */
+ * field of that object stands by then. After a failure the edit is still the last one. Errors:
+ * NOT_FOUND (none is left; no file), BUSY (the object does not say what the edit wrote), IO,
+ * OUT_OF_MEMORY. Threads: owner. */
 WEFT_API weft_result weft_live_undo(weft_live *live);
 
 #ifdef __cplusplus

@@ -11,7 +11,9 @@
 #include "hash.h"
 #include "json_pull.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FILE_BYTES_MOST (UINT64_C(1) << 30)
@@ -27,8 +29,18 @@ typedef struct editing {
     const char *path; /* of the file */
     char *text;
     size_t bytes;
-    weft__file_problem problem; /* why it could not be read or written */
+    weft__file_problem problem; /* why it failed; "": the result says it */
 } editing;
+
+__attribute__((format(printf, 3, 4))) static weft_result refuse(editing *e, weft_result result,
+                                                                const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(e->problem.text, sizeof e->problem.text, format, arguments);
+    va_end(arguments);
+    return result;
+}
 
 /* The result of a call; the world's error says why it failed. */
 static weft_result told(const editing *e, weft_result result, const char *call)
@@ -62,12 +74,11 @@ static void text_free(editing *e)
     weft__free(&e->live->memory, WEFT__MEMORY_OTHER, e->text, e->bytes + 1, 1, 16);
 }
 
-/* The text with `count` bytes in the place of a part of it goes to the file, whole or not at
- * all. */
-static weft_result text_write(editing *e, span part, const char *bytes, size_t count)
+/* The text with another one in the place of a part of it goes to the file, whole or not at all. */
+static weft_result text_write(editing *e, span part, span text)
 {
     const weft__file_piece pieces[3] = {{e->text, (size_t)(part.at - e->text)},
-                                        {bytes, count},
+                                        {text.at, (size_t)(text.end - text.at)},
                                         {part.end, (size_t)(e->text + e->bytes - part.end)}};
     return weft__file_replace(weft__os_default(), e->path, pieces, 3, &e->problem);
 }
@@ -80,7 +91,7 @@ static bool value_span(weft__json *json, span *out)
     weft__json_token token = weft__json_next(json);
     out->at = token.kind == WEFT__JSON_STRING ? token.at - 1 : token.at;
     if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END ||
-        !weft__json_skip(json, &token))
+        token.kind == WEFT__JSON_ARRAY_END || !weft__json_skip(json, &token))
         return false;
     out->end = json->at;
     return true;
@@ -98,8 +109,19 @@ static bool member_find(span object, const char *name, size_t bytes, span *out)
         if (token.kind != WEFT__JSON_NAME) return false;
         size_t length = weft__json_string(&token, text, sizeof text);
         if (!value_span(&json, out)) return false;
-        if (length == bytes && memcmp(text, name, bytes) == 0) return true;
+        if (length == bytes && bytes <= sizeof text && memcmp(text, name, bytes) == 0) return true;
     }
+}
+
+/* An element of an array. */
+static bool element_find(span array, size_t index, span *out)
+{
+    weft__json json;
+    weft__json_open(&json, array.at, (size_t)(array.end - array.at));
+    if (weft__json_next(&json).kind != WEFT__JSON_ARRAY) return false;
+    while (value_span(&json, out))
+        if (index-- == 0) return true;
+    return false;
 }
 
 static bool is_object(span value)
@@ -107,21 +129,54 @@ static bool is_object(span value)
     return value.at < value.end && *value.at == '{';
 }
 
+/* A step of a path of fields: "Orbit", ".drag", "[2]". A value. */
+typedef struct step {
+    const char *name;
+    size_t bytes; /* of the name; 0: an element */
+    size_t index;
+} step;
+
+/* Reads the step that *at begins with, and passes by it; false: it is none. */
+static bool step_read(const char **at, step *out)
+{
+    const char *begin = *at + (**at == '.');
+    char *end;
+    *out = (step){.name = begin, .bytes = strcspn(begin, ".[")};
+    *at = begin + out->bytes;
+    if (out->bytes != 0 || *begin != '[') return out->bytes != 0;
+    out->index = strtoul(begin + 1, &end, 10);
+    *at = end + (*end == ']');
+    return begin[1] >= '0' && begin[1] <= '9' && *end == ']' && strchr(".[", end[1]) != NULL;
+}
+
+static bool step_find(span value, const step *s, span *out)
+{
+    return s->bytes != 0 ? member_find(value, s->name, s->bytes, out)
+                         : element_find(value, s->index, out);
+}
+
 /* The object of a path, in the document. */
-static bool object_find(const editing *e, const char *path, span *out)
+static weft_result object_find(editing *e, const char *path, span *out)
 {
     weft__json json;
-    const char *group = "objects";
+    const char *group = "objects", *rest = path;
     weft__json_open(&json, e->text, e->bytes);
-    if (!value_span(&json, out)) return false;
-    while (*path != '\0') {
-        size_t bytes = strcspn(path, "/");
-        if (!member_find(*out, group, strlen(group), out) || !member_find(*out, path, bytes, out))
-            return false;
-        path += bytes + (path[bytes] == '/' ? 1 : 0);
+    if (!value_span(&json, out))
+        return refuse(e, WEFT_NOT_FOUND, "%s is no JSON (%s): mend it first", e->path,
+                      json.problem == NULL ? "it is empty" : json.problem);
+    bool is_there = *path != '\0';
+    while (*rest != '\0' && is_there) {
+        size_t bytes = strcspn(rest, "/");
+        is_there =
+            member_find(*out, group, strlen(group), out) && member_find(*out, rest, bytes, out);
+        rest += bytes + (rest[bytes] == '/' ? 1 : 0);
         group = "children";
     }
-    return is_object(*out);
+    if (is_there && is_object(*out)) return WEFT_OK;
+    return refuse(e, WEFT_NOT_FOUND,
+                  "%s has no object \"%s\": look at the path; what comes from a prefab or a "
+                  "catalogue is edited where it stands",
+                  e->path, path);
 }
 
 /* The file and the path in it: with several roots paths begin with the name of one. */
@@ -145,56 +200,78 @@ static bool file_find(editing *e, const char **path)
 
 /* ---- edits ---- */
 
-static bool is_value(const char *json)
+/* The one value of a text, without the blanks around it. */
+static weft_result value_of(editing *e, const char *json, span *out)
 {
+    static const char blanks[] = " \t\r\n";
     weft__json parser;
-    span whole;
-    weft__json_open(&parser, json, strlen(json));
-    return value_span(&parser, &whole) && weft__json_next(&parser).kind == WEFT__JSON_END;
+    const char *begin = json + strspn(json, blanks);
+    weft__json_open(&parser, begin, strlen(begin));
+    if (!value_span(&parser, out))
+        return refuse(e, WEFT_INVALID_ARGUMENT, "`json` is no value: %s",
+                      parser.problem == NULL ? "give one" : parser.problem);
+    if (out->at == begin && out->end[strspn(out->end, blanks)] == '\0') return WEFT_OK;
+    return refuse(e, WEFT_INVALID_ARGUMENT,
+                  "`json` has a comment or more text beside its value: give the value alone");
 }
 
 /* What is written in the place of what, and the part of `field` that is added with it (NULL: none):
  * the value, or members around it that are missing. */
 typedef struct splice {
-    span part;
-    const char *text, *added;
+    span part, text;
+    const char *added;
 } splice;
 
-static weft_result splice_find(span object, const char *field, const char *json, weft__pile *pile,
-                               splice *out)
+/* The members that `field` names, within each other, and the value in the innermost; a comma behind
+ * them, if more follows. */
+static weft_result members_make(editing *e, const char *field, span value, bool has_more,
+                                weft__pile *pile, span *out)
 {
-    span value;
-    size_t bytes = strcspn(field, ".");
-    while (member_find(object, field, bytes, &value)) {
-        *out = (splice){value, json, NULL};
-        if (field[bytes] == '\0') return WEFT_OK;
-        if (!is_object(value)) return WEFT_INVALID_ARGUMENT;
-        object = value;
-        field += bytes + 1;
-        bytes = strcspn(field, ".");
-    }
-    out->added = field;
-    size_t room = strlen(json) + 2 * strlen(field) + 64, depth = 0, at = 0;
-    if (bytes == 0) return WEFT_INVALID_ARGUMENT;
-    char *made = weft__pile_take(pile, room + 8 * strlen(field));
+    const size_t value_bytes = (size_t)(value.end - value.at);
+    char *made = weft__pile_take(pile, value_bytes + 8 * strlen(field) + 8);
+    size_t at = 0, depth = 0;
     if (made == NULL) return WEFT_OUT_OF_MEMORY;
-    for (;; field += bytes + 1, bytes = strcspn(field, ".")) {
-        at += (size_t)snprintf(made + at, room - at, "%s\"%.*s\": ", depth == 0 ? "" : "{",
-                               (int)bytes, field);
-        if (field[bytes] == '\0') break;
-        depth++;
+    for (step s; *field != '\0'; depth++) {
+        if (!step_read(&field, &s))
+            return refuse(e, WEFT_INVALID_ARGUMENT,
+                          "no path of fields at \"%s\": write it as \"Orbit.drag[2]\"", s.name);
+        if (s.bytes == 0)
+            return refuse(e, WEFT_INVALID_ARGUMENT,
+                          "the document has no element %zu there: write the whole array", s.index);
+        if (depth != 0) made[at++] = '{';
+        made[at++] = '"';
+        memcpy(made + at, s.name, s.bytes);
+        memcpy(made + at + s.bytes, "\": ", 3);
+        at += s.bytes + 3;
     }
-    at += (size_t)snprintf(made + at, room - at, "%s", json);
-    while (depth-- != 0) made[at++] = '}';
-    weft__json parser;
-    weft__json_open(&parser, object.at, (size_t)(object.end - object.at));
-    weft__json_next(&parser);
-    bool is_empty = weft__json_next(&parser).kind == WEFT__JSON_OBJECT_END;
-    made[at] = '\0';
-    if (!is_empty) memcpy(made + at, ", ", 3);
-    out->part = (span){object.at + 1, object.at + 1};
-    out->text = made;
+    memcpy(made + at, value.at, value_bytes);
+    at += value_bytes;
+    while (depth-- > 1) made[at++] = '}';
+    if (has_more) memcpy(made + at, ", ", 2);
+    *out = (span){made, made + at + (has_more ? 2 : 0)};
     return WEFT_OK;
+}
+
+static weft_result splice_find(editing *e, span object, const char *field, span value,
+                               weft__pile *pile, splice *out)
+{
+    const char *rest = field, *next = field;
+    weft__json parser;
+    step s;
+    for (span found; step_read(&next, &s) && step_find(object, &s, &found); rest = next) {
+        *out = (splice){found, value, NULL};
+        if (*next == '\0') return WEFT_OK;
+        object = found;
+    }
+    weft__json_open(&parser, object.at, (size_t)(object.end - object.at));
+    bool is_parent = weft__json_next(&parser).kind == WEFT__JSON_OBJECT;
+    bool has_more = is_parent && weft__json_next(&parser).kind != WEFT__JSON_OBJECT_END;
+    *out = (splice){.part = {object.at + 1, object.at + 1}, .added = rest};
+    weft_result result = members_make(e, rest, value, has_more, pile, &out->text);
+    if (result != WEFT_OK || is_parent) return result;
+    return refuse(e, WEFT_INVALID_ARGUMENT,
+                  "%.*s is no object in the document: nothing is below it", (int)(rest - field),
+                  field);
 }
 
 static void edit_free(weft_live *live, const weft__live_edit *edit)
@@ -207,12 +284,13 @@ static weft_result edit_keep(const editing *e, const char *object, const char *f
                              const splice *made)
 {
     weft_live *live = e->live;
-    const size_t old_bytes = (size_t)(made->part.end - made->part.at), new = strlen(made->text);
+    const size_t old_bytes = (size_t)(made->part.end - made->part.at);
+    const size_t new = (size_t)(made->text.end - made->text.at);
     const size_t lengths[] = {strlen(e->path) + 1, strlen(object) + 1, strlen(field) + 1};
     weft__live_edit edit = {.old_bytes = old_bytes,
                             .new_bytes = new,
                             .block_bytes = lengths[0] + lengths[1] + lengths[2] + old_bytes,
-                            .new_hash = hash_bytes(HASH_K0, made->text, new)};
+                            .new_hash = hash_bytes(HASH_K0, made->text.at, new)};
     edit.path = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, edit.block_bytes, 1, 16);
     weft__live_edit *added = edit.path == NULL ? NULL : WEFT__LIST_ADD(&live->memory, &live->edits);
     if (added == NULL) {
@@ -230,15 +308,13 @@ static weft_result edit_keep(const editing *e, const char *object, const char *f
 }
 
 /* Where the text of an edit is now; false: that object does not have it, or says something else. */
-static bool edit_find(const editing *e, const weft__live_edit *edit, span *part)
+static bool edit_find(editing *e, const weft__live_edit *edit, span *part)
 {
     span value;
-    if (!object_find(e, edit->object, &value)) return false;
-    for (const char *field = edit->field; field != edit->added && field != NULL;) {
-        size_t bytes = strcspn(field, ".");
-        if (!member_find(value, field, bytes, &value)) return false;
-        field = field[bytes] == '\0' ? NULL : field + bytes + 1;
-    }
+    step s;
+    if (object_find(e, edit->object, &value) != WEFT_OK) return false;
+    for (const char *at = edit->field; at != edit->added && *at != '\0';)
+        if (!step_read(&at, &s) || !step_find(value, &s, &value)) return false;
     *part = value;
     if (edit->added != NULL) { /* behind the brace */
         if (!is_object(value) || (size_t)(value.end - value.at) <= edit->new_bytes) return false;
@@ -256,20 +332,28 @@ void weft__live_edits_free(weft_live *live)
 
 weft_result weft_live_edit(weft_live *live, const char *path, const char *field, const char *json)
 {
-    if (live == NULL || path == NULL || field == NULL || field[0] == '\0' || json == NULL)
-        return WEFT_INVALID_ARGUMENT;
-    if (!is_value(json)) return WEFT_INVALID_ARGUMENT;
+    if (live == NULL) return WEFT_INVALID_ARGUMENT;
     editing e = {.live = live};
-    if (!file_find(&e, &path)) return WEFT_NOT_FOUND;
-    weft_result result = text_read(&e);
     weft__pile pile = {.memory = &live->memory};
-    span object;
+    span value = {0}, object = {0};
     splice made;
-    if (result == WEFT_OK && !object_find(&e, path, &object)) result = WEFT_NOT_FOUND;
-    if (result == WEFT_OK) result = splice_find(object, field, json, &pile, &made);
+    bool is_given = path != NULL && field != NULL && json != NULL && strchr(".[", field[0]) == NULL;
+    weft_result result =
+        is_given ? value_of(&e, json, &value)
+                 : refuse(&e, WEFT_INVALID_ARGUMENT,
+                          "an argument is NULL, or `field` does not begin with a name: give an "
+                          "object, \"Orbit.drag\" and a value");
+    if (result == WEFT_OK && !file_find(&e, &path))
+        result = refuse(&e, WEFT_NOT_FOUND,
+                        "no document is named as \"%s\" begins: with several documents a path "
+                        "has the name of its one in front",
+                        path);
+    if (result == WEFT_OK) result = text_read(&e);
+    if (result == WEFT_OK) result = object_find(&e, path, &object);
+    if (result == WEFT_OK) result = splice_find(&e, object, field, value, &pile, &made);
     if (result == WEFT_OK) result = edit_keep(&e, path, field, &made);
     if (result == WEFT_OK) {
-        result = text_write(&e, made.part, made.text, strlen(made.text));
+        result = text_write(&e, made.part, made.text);
         if (result != WEFT_OK) edit_free(live, &live->edits.at[--live->edits.count]);
     }
     weft__pile_free(&pile);
@@ -280,15 +364,23 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
 weft_result weft_live_undo(weft_live *live)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
-    if (live->edits.count == 0) return WEFT_NOT_FOUND;
+    editing e = {.live = live};
+    if (live->edits.count == 0)
+        return told(&e, refuse(&e, WEFT_NOT_FOUND, "no edit is left to take back"),
+                    "weft_live_undo");
     const weft__live_edit edit = live->edits.at[live->edits.count - 1];
-    editing e = {.live = live, .path = edit.path};
+    e.path = edit.path;
     weft_result result = text_read(&e);
-    span part;
-    if (result == WEFT_OK && !edit_find(&e, &edit, &part)) result = WEFT_BUSY;
-    if (result == WEFT_OK) result = text_write(&e, part, edit.old_text, edit.old_bytes);
+    span part = {0};
+    if (result == WEFT_OK && !edit_find(&e, &edit, &part))
+        result = refuse(&e, WEFT_BUSY,
+                        "%s of \"%s\" in %s does not say what the edit wrote: the edit stays the "
+                        "last one, and is taken back when it says that again",
+                        edit.field, edit.object, edit.path);
+    const span old = {edit.old_text, edit.old_text + edit.old_bytes};
+    if (result == WEFT_OK) result = text_write(&e, part, old);
     text_free(&e);
-    if (result == WEFT_OK || result == WEFT_BUSY) {
+    if (result == WEFT_OK) {
         live->edits.count--;
         edit_free(live, &edit);
     }
