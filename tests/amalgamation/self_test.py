@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""self_test.py CC: tools/amalgamate on a small tree in which everything clashes that can clash, and on
-trees that must be refused. The program that is built from the tree prints what its parts say."""
+"""self_test.py CC [RUNNER ...]: tools/amalgamate on a small tree in which everything clashes that can clash,
+and on trees that must be refused. The program that is built from the tree prints what its parts say. CC may
+have options; RUNNER starts programs of another machine."""
 import os
 import subprocess
 import sys
@@ -73,7 +74,7 @@ def expect(what, got, wanted):
 
 
 def main():
-    cc = sys.argv[1]
+    cc, runner = sys.argv[1].split(), sys.argv[2:]
     good = {"jobs/base/include/weft/base.h": BASE_H, JOBS + "shared.h": SHARED_H,
             JOBS + "one.c": part("one", 10, "weft_one"), JOBS + "two.c": part("two", 20, "weft_two"),
             SCENE + "apart.c": "#error libweft-scene is not a part\n"}
@@ -84,10 +85,10 @@ def main():
         done = amalgamate(root)
         expect("a good tree", (done.returncode, done.stderr), (0, ""))
         tree(root + "/out", {"main.c": main_c})
-        program = [cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "main.c", "weft.c", "-o", "main"]
+        program = cc + ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "main.c", "weft.c", "-o", "main"]
         built = subprocess.run(program, cwd=root + "/out", capture_output=True, text=True)
         expect("its build", built.stderr, "")
-        printed = subprocess.run(["./main"], cwd=root + "/out", capture_output=True, text=True).stdout
+        printed = subprocess.run(runner + ["./main"], cwd=root + "/out", capture_output=True, text=True).stdout
         # find(1) + GREEN + strlen + grow(0)
         expect("its program", printed, f"{11 + 11 + 10 + 100} {21 + 21 + 10 + 1}\n")
         with open(root + "/out/weft.c", encoding="utf-8") as file:

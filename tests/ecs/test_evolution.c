@@ -334,6 +334,53 @@ PLAIN_TEST(integers_become_floats_exactly_and_whole_floats_integers)
     done(&l);
 }
 
+static void fill_nan(void *value, uint32_t row)
+{
+    const uint64_t payload = UINT64_C(0xfff8000012345678) + row;
+    const uint32_t small = 0xffc12345u;
+    memcpy(value, &payload, sizeof payload);
+    memcpy((char *)value + 8, &small, sizeof small);
+}
+
+/* Processors keep more or less of the bits when they convert: riscv64 nothing. */
+PLAIN_TEST(not_a_number_becomes_the_usual_one_on_every_machine)
+{
+    typedef struct Old {
+        double narrowed;
+        float widened, kept;
+    } Old;
+    typedef struct New {
+        float narrowed, kept;
+        double widened;
+    } New;
+    static const weft_field old_nan_fields[] = {WEFT_FIELD(Old, narrowed), WEFT_FIELD(Old, widened),
+                                                WEFT_FIELD(Old, kept)};
+    static const weft_field new_fields[] = {WEFT_FIELD(New, narrowed), WEFT_FIELD(New, kept),
+                                            WEFT_FIELD(New, widened)};
+    static const weft_type from = {.name = "Odd",
+                                   .size = sizeof(Old),
+                                   .alignment = _Alignof(Old),
+                                   .fields = old_nan_fields,
+                                   .field_count = 3};
+    static const weft_type to = {.name = "Odd",
+                                 .size = sizeof(New),
+                                 .alignment = _Alignof(New),
+                                 .fields = new_fields,
+                                 .field_count = 3};
+    loaded l;
+    load_new(&l, &(weft_component_desc){.type = &to},
+             save_old(&(weft_component_desc){.type = &from}, fill_nan), (weft_load_desc){0});
+    CHECK_OK(l.result);
+    const char *value = value_of(&l, 7);
+    uint32_t narrowed;
+    uint64_t widened;
+    memcpy(&narrowed, value + offsetof(New, narrowed), sizeof narrowed);
+    memcpy(&widened, value + offsetof(New, widened), sizeof widened);
+    CHECK_U64(narrowed, 0x7fc00000u);
+    CHECK_U64(widened, UINT64_C(0x7ff8000000000000));
+    done(&l);
+}
+
 PLAIN_TEST(arrays_may_be_longer_or_shorter)
 {
     typedef struct Long {

@@ -214,6 +214,7 @@ template <class T> constexpr weft_field_kind weft_kind_of_number()
            : std::is_same<T, weft_entity>::value      ? WEFT_FIELD_ENTITY
            : std::is_same<T, weft_blob_ref>::value    ? WEFT_FIELD_BLOB
            : std::is_same<T, weft_blob_string>::value ? WEFT_FIELD_BLOB_STRING
+           : std::is_same<T, char>::value             ? WEFT_FIELD_I8 // as in C, signed or not
            : !std::is_integral<T>::value              ? WEFT_FIELD_BYTES
            : std::is_signed<T>::value                 ? (sizeof(T) == 1   ? WEFT_FIELD_I8
                                                          : sizeof(T) == 2 ? WEFT_FIELD_I16

@@ -325,6 +325,7 @@ static bool integer_store(weft_field_kind kind, number n, char *to)
 static bool real_store(weft_field_kind kind, number n, char *to)
 {
     double real = n.is_real ? n.real : n.is_negative ? (double)(int64_t)n.bits : (double)n.bits;
+    if (isnan(real)) real = (double)NAN; /* what a processor keeps of its bits differs */
     float small = (float)real;
     bool is_small = kind == WEFT_FIELD_F32;
     if (n.is_real && is_small && isfinite(real) && !isfinite(small)) return false;

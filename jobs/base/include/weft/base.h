@@ -8,6 +8,11 @@
 #ifndef WEFT_BASE_H
 #define WEFT_BASE_H
 
+/* In front of all other headers, which may fail first. */
+#if __SIZEOF_POINTER__ != 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "weft needs a 64-bit little-endian machine: x86-64, arm64, riscv64 or ppc64el"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

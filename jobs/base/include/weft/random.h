@@ -107,14 +107,16 @@ static inline uint32_t weft_random_below(weft_random *random, uint32_t limit)
 }
 
 /* Normal with mean 0 and variance 1 (Marsaglia's polar method, 1964). Needs libm: equal on machines
- * with the same C library. Takes four numbers or more. */
+ * whose logarithm is the same, with any options of the compiler. Takes four numbers or more. */
 static inline double weft_random_normal(weft_random *random)
 {
     double x, square;
     do {
         x = 2 * weft_random_double(random) - 1;
         const double y = 2 * weft_random_double(random) - 1;
-        square = x * x + y * y;
+        double squares[2] = {x * x, y * y};
+        __asm__("" : "+m"(squares)); /* rounded: a fused multiply-add gives another sum */
+        square = squares[0] + squares[1];
     } while (square >= 1 || square == 0);
     return x * sqrt(-2 * log(square) / square);
 }
