@@ -6,7 +6,6 @@
 #define WEFT_TESTS_CRITERION_H
 
 #include <assert.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
