@@ -11,11 +11,18 @@
 
 #include "cli.h"
 
-#include <execinfo.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__ /* musl has no backtrace */
+#include <execinfo.h>
+#define SAY_FRAMES(frames) backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO)
+#define LOAD_BACKTRACE(frames) ((void)backtrace(frames, 1))
+#else
+#define SAY_FRAMES(frames) ((void)(frames), say("not known\n"))
+#define LOAD_BACKTRACE(frames) ((void)(frames))
+#endif
 
 enum { COMMAND_BYTES = 256, LINE_BYTES = 320, FRAMES = 64 };
 
@@ -115,7 +122,7 @@ static void say_stack(int number)
         : number == SIGILL ? "SIGILL (no such instruction, or a trap)"
                            : "SIGABRT (abort, an assertion)");
     say("; stack of the thread:\n");
-    backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
+    SAY_FRAMES(frames);
     say("names of addresses in parentheses: addr2line -fpe weft ADDRESS\n");
 }
 
@@ -143,7 +150,7 @@ static void install(void)
     void *frame;
     if (is_installed) return;
     is_installed = true;
-    backtrace(&frame, 1);
+    LOAD_BACKTRACE(&frame);
     for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) sigaction(asked[i], &stop, NULL);
     if (__sanitizer_set_death_callback) {
         __sanitizer_set_death_callback(say_last_words);

@@ -345,27 +345,27 @@ static void fill_nan(void *value, uint32_t row)
 /* Processors keep more or less of the bits when they convert: riscv64 nothing. */
 PLAIN_TEST(not_a_number_becomes_the_usual_one_on_every_machine)
 {
-    typedef struct Old {
+    typedef struct OldReal {
         double narrowed;
         float widened, kept;
-    } Old;
-    typedef struct New {
+    } OldReal;
+    typedef struct NewReal {
         float narrowed, kept;
         double widened;
-    } New;
-    static const weft_field old_nan_fields[] = {WEFT_FIELD(Old, narrowed), WEFT_FIELD(Old, widened),
-                                                WEFT_FIELD(Old, kept)};
-    static const weft_field new_fields[] = {WEFT_FIELD(New, narrowed), WEFT_FIELD(New, kept),
-                                            WEFT_FIELD(New, widened)};
+    } NewReal;
+    static const weft_field from_fields[] = {
+        WEFT_FIELD(OldReal, narrowed), WEFT_FIELD(OldReal, widened), WEFT_FIELD(OldReal, kept)};
+    static const weft_field to_fields[] = {WEFT_FIELD(NewReal, narrowed), WEFT_FIELD(NewReal, kept),
+                                           WEFT_FIELD(NewReal, widened)};
     static const weft_type from = {.name = "Odd",
-                                   .size = sizeof(Old),
-                                   .alignment = _Alignof(Old),
-                                   .fields = old_nan_fields,
+                                   .size = sizeof(OldReal),
+                                   .alignment = _Alignof(OldReal),
+                                   .fields = from_fields,
                                    .field_count = 3};
     static const weft_type to = {.name = "Odd",
-                                 .size = sizeof(New),
-                                 .alignment = _Alignof(New),
-                                 .fields = new_fields,
+                                 .size = sizeof(NewReal),
+                                 .alignment = _Alignof(NewReal),
+                                 .fields = to_fields,
                                  .field_count = 3};
     loaded l;
     load_new(&l, &(weft_component_desc){.type = &to},
@@ -374,8 +374,8 @@ PLAIN_TEST(not_a_number_becomes_the_usual_one_on_every_machine)
     const char *value = value_of(&l, 7);
     uint32_t narrowed;
     uint64_t widened;
-    memcpy(&narrowed, value + offsetof(New, narrowed), sizeof narrowed);
-    memcpy(&widened, value + offsetof(New, widened), sizeof widened);
+    memcpy(&narrowed, value + offsetof(NewReal, narrowed), sizeof narrowed);
+    memcpy(&widened, value + offsetof(NewReal, widened), sizeof widened);
     CHECK_U64(narrowed, 0x7fc00000u);
     CHECK_U64(widened, UINT64_C(0x7ff8000000000000));
     done(&l);

@@ -4,10 +4,8 @@
  *
  * What the kernel says of such a machine: mappings begin at multiples of a page; munmap, mprotect
  * and madvise refuse other addresses and go to the end of the last page; mapped files begin at
- * whole pages, too. What was refused is counted: the program ends with 99 then, since weft should
- * ask for nothing of the kind. Calls of the C library inside itself do not come by here. */
-#include <errno.h>
-#include <stdarg.h>
+ * whole pages, too. A call that would be refused aborts, since weft should ask for nothing of the
+ * kind. Calls of the C library inside itself do not come by here. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,25 +15,15 @@
 
 enum { PAGE = 65536 };
 
-static int refused;
-
-__attribute__((destructor)) static void tell(void)
-{
-    if (refused == 0) return;
-    fprintf(stderr, "large_pages: %d calls that 64 KiB pages refuse\n", refused);
-    _exit(99);
-}
-
 static size_t whole(size_t bytes)
 {
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static int refuse(void)
+_Noreturn static void refuse(const char *call)
 {
-    __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
-    errno = EINVAL;
-    return -1;
+    fprintf(stderr, "large_pages: %s refused, for pages of 64 KiB\n", call);
+    abort();
 }
 
 static void *map(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
@@ -46,8 +34,7 @@ static void *map(void *at, size_t bytes, int protection, int flags, int file, of
 void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
 {
     if ((uintptr_t)offset % PAGE != 0 || ((flags & MAP_FIXED) && (uintptr_t)at % PAGE != 0)) {
-        refuse();
-        return MAP_FAILED;
+        refuse("mmap");
     }
     if (flags & MAP_FIXED) return map(at, bytes, protection, flags, file, offset);
     char *room = map(NULL, whole(bytes) + PAGE, PROT_NONE,
@@ -64,19 +51,19 @@ void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t of
 
 int munmap(void *at, size_t bytes)
 {
-    if ((uintptr_t)at % PAGE != 0 || bytes == 0) return refuse();
+    if ((uintptr_t)at % PAGE != 0 || bytes == 0) refuse("munmap");
     return (int)syscall(SYS_munmap, at, whole(bytes));
 }
 
 int mprotect(void *at, size_t bytes, int protection)
 {
-    if ((uintptr_t)at % PAGE != 0) return refuse();
+    if ((uintptr_t)at % PAGE != 0) refuse("mprotect");
     return (int)syscall(SYS_mprotect, at, whole(bytes), protection);
 }
 
 int madvise(void *at, size_t bytes, int advice)
 {
-    if ((uintptr_t)at % PAGE != 0) return refuse();
+    if ((uintptr_t)at % PAGE != 0) refuse("madvise");
     return (int)syscall(SYS_madvise, at, whole(bytes), advice);
 }
 

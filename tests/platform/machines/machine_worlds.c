@@ -29,10 +29,13 @@ typedef struct Body {
     weft_entity friend;
 } Body;
 
-static const weft_field body_fields[] = {
-    WEFT_FIELD_WITH(Body, position, .unit = "km"), WEFT_FIELD(Body, mass), WEFT_FIELD(Body, mark),
-    WEFT_FIELD(Body, sign), WEFT_FIELD(Body, is_heavy), WEFT_FIELD(Body, small),
-    WEFT_FIELD(Body, friend)};
+static const weft_field body_fields[] = {WEFT_FIELD_WITH(Body, position, .unit = "km"),
+                                         WEFT_FIELD(Body, mass),
+                                         WEFT_FIELD(Body, mark),
+                                         WEFT_FIELD(Body, sign),
+                                         WEFT_FIELD(Body, is_heavy),
+                                         WEFT_FIELD(Body, small),
+                                         WEFT_FIELD(Body, friend)};
 static const weft_type body_type = WEFT_TYPE(Body, body_fields);
 
 typedef struct Velocity {

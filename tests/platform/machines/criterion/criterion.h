@@ -36,7 +36,9 @@ _Noreturn void criterion_fail(const char *file, int line, const char *text);
     static void run_##suite##_##name(void);                                                        \
     CRITERION_ENTRY(suite##_##name, suite, #name, run_##suite##_##name, __VA_ARGS__)               \
     static void run_##suite##_##name(void)
-#define TestSuite(suite, ...) CRITERION_ENTRY(suite, suite, NULL, NULL, __VA_ARGS__) static_assert(1, "")
-#define cr_assert(condition) ((condition) ? (void)0 : criterion_fail(__FILE__, __LINE__, #condition))
+#define TestSuite(suite, ...)                                                                      \
+    CRITERION_ENTRY(suite, suite, NULL, NULL, __VA_ARGS__) static_assert(1, "")
+#define cr_assert(condition)                                                                       \
+    ((condition) ? (void)0 : criterion_fail(__FILE__, __LINE__, #condition))
 
 #endif

@@ -43,8 +43,7 @@ static bool passes(const criterion_entry *test)
     }
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child) return false;
-    if (test->with.signal != 0)
-        return WIFSIGNALED(status) && WTERMSIG(status) == test->with.signal;
+    if (test->with.signal != 0) return WIFSIGNALED(status) && WTERMSIG(status) == test->with.signal;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
