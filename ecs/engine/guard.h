@@ -10,6 +10,10 @@
  * is found when its place is looked at again). Under AddressSanitizer a closed copy is poisoned
  * instead, so that the access itself is reported.
  *
+ * The callback gets its slice as a copy, too, with a context of its own, so that a pointer to the
+ * slice and a copy of it are known once the call has ended (weft__slice_is_here). Slices of a
+ * worker are given again as late as can be, after WEFT__GUARD_SLICES calls.
+ *
  * A buffer that may only be read has its elements copied as well. Entity handles are copied as a
  * column for reading, and resources for reading when they are asked for. What is not copied: values
  * of chunks, shared values, values of look-ups, and what there is no room for.
@@ -20,7 +24,7 @@
 #define WEFT_GUARD_H
 
 #include "chunk_state.h"
-#include "query_state.h"
+#include "slice_ops.h"
 
 /* What was found. */
 typedef enum weft__stray_kind {
@@ -66,6 +70,15 @@ typedef struct weft__guard_part {
 } weft__guard_part;
 
 #define WEFT__GUARD_PARTS 1024u
+#define WEFT__GUARD_SLICES 509u /* a prime: a slice kept for a number of steps meets another one */
+
+/* What a callback has as its slice. Owner: its guard, for ever. */
+typedef struct weft__given_slice {
+    weft_slice_context context;       /* slice.context points here */
+    const weft_slice_context *origin; /* of the dispatcher, while the call runs */
+    uint32_t owner;                   /* as of strays */
+    weft_slice slice;                 /* chunk NULL: the call has ended */
+} weft__given_slice;
 
 /* The ring of a worker: places are used again as late as can be. Parts [first, end) are in it, from
  * old to new; part number n is parts[n % WEFT__GUARD_PARTS]. Owner: weft__guards. Always:
@@ -76,6 +89,8 @@ typedef struct weft__guard {
     size_t next; /* offset of the next part */
     uint64_t first, end;
     weft__guard_part *parts;
+    weft__given_slice *given; /* [WEFT__GUARD_SLICES] */
+    uint32_t given_next;
     weft__stray *strays; /* found and not yet reported, one of a kind */
     uint32_t stray_count, stray_capacity;
     weft__memory *memory;
@@ -91,11 +106,8 @@ typedef struct weft__guards {
 
 /* The copies of one call; on the stack of who calls. */
 typedef struct weft__guard_frame {
-    uint64_t first; /* part; all from it on are closed with the frame */
-    /* of the slice before it was opened */
-    void *const *columns;
-    const weft_entity *entities;
-    uint32_t calls;
+    uint64_t first;    /* part; all from it on are closed with the frame */
+    weft_slice *slice; /* that the callback has */
 } weft__guard_frame;
 
 /* What a term's column is handed out as. */
@@ -115,13 +127,19 @@ void weft__guards_free(weft_world *world);
 /* The guard of a worker, or NULL. */
 weft__guard *weft__guard_of(const weft_world *world, uint32_t worker);
 
-/* Points slice->columns and slice->entities to copies. `modes` [term], NULL: as the terms were
- * declared. `owner`: who is named by strays. `guard` may be NULL. */
+/* frame->slice is for the callback: `slice` with copies of its columns and entities; without memory
+ * `slice` itself. `modes` [term], NULL: as the terms were declared. `owner`: who is named by
+ * strays. `guard` may be NULL. */
 void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *modes, uint32_t owner,
                       weft__guard_frame *frame);
-/* Compares, writes back, and points them to what they are copies of. Frames of a worker are closed
- * in the reverse order. */
-void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_frame *frame);
+/* Compares, writes back, and ends the slice. Frames of a worker are closed in the reverse order. */
+void weft__guard_close(weft__guard *guard, const weft__guard_frame *frame);
+/* The context that the dispatcher gave to a slice whose call runs. */
+static inline const weft_slice_context *weft__slice_origin(const weft_slice *slice)
+{
+    if (!WEFT_IS_CHECKED || (slice->calls & WEFT__SLICE_GIVEN) == 0) return slice->context;
+    return ((const weft__given_slice *)slice->context)->origin;
+}
 /* A copy of a resource for reading, closed with the innermost open frame; the resource itself where
  * there is no room. Its worker, inside the call for `slice`. `guard` may be NULL. */
 void *weft__guard_value(weft__guard *guard, const weft__type *type, uint32_t owner,

@@ -68,10 +68,11 @@ typedef struct weft__query_loop {
     struct weft__query_loop *next;      /* all of the pool */
     struct weft__query_loops *pool;
     weft_slice_context context;
-    void *watch;   /* checked builds: owner_loop.c; NULL: unwatched */
-    bool is_plain; /* no filter, no mask: cursors count views, and `source` does not count */
-    bool is_begun; /* `source` has begun its range */
-    void **owned;  /* columns of a query with more terms; NULL: `columns` */
+    void *watch;      /* checked builds: owner_loop.c; NULL: unwatched */
+    weft_slice shown; /* checked builds: by the cursor or a copy of it; all 0: none */
+    bool is_plain;    /* no filter, no mask: cursors count views, and `source` does not count */
+    bool is_begun;    /* `source` has begun its range */
+    void **owned;     /* columns of a query with more terms; NULL: `columns` */
     uint32_t owned_count;
     void *columns[WEFT_INLINE_TERMS];
     weft__source source;

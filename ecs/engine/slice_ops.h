@@ -25,11 +25,26 @@ static inline uint32_t weft__query_calls(const weft__query *query)
 }
 
 /* What checked builds keep in weft_slice.calls, above its bits: whether `entities` is a copy
- * (guard.h), and behind the shift which row of the chunk is the first one; of a slice whose
- * callback has returned (chunk NULL), how many rows it had. Not with WEFT_SLICE_ROWS. */
+ * (guard.h), who knows whether the slice still is (weft__slice_is_here), and behind the shift which
+ * row of the chunk is the first one; of a slice whose callback has returned (chunk NULL), how many
+ * rows it had. Not with WEFT_SLICE_ROWS. */
 #define WEFT__SLICE_COPIED (UINT32_C(1) << 4)
+#define WEFT__SLICE_GIVEN (UINT32_C(1) << 5) /* its context is a weft__given_slice */
+#define WEFT__SLICE_SHOWN (UINT32_C(1) << 6) /* its context is of a weft__query_loop */
 #define WEFT__SLICE_ROW_SHIFT 8
 static_assert(WEFT__CHUNK_ROWS_MAX < UINT32_MAX >> WEFT__SLICE_ROW_SHIFT, "rows fit");
+
+/* Checked builds: whether the callback of the slice runs, or its cursor still shows it. A copy is
+ * as good as what it is a copy of: nothing differs. Else nothing of it may be used but its context,
+ * which may be another's by now, and there ops and world. */
+bool weft__slice_is_known(const weft_slice *slice);
+static inline bool weft__slice_is_here(const weft_slice *slice)
+{
+    return slice->chunk != NULL && (!WEFT_IS_CHECKED || weft__slice_is_known(slice));
+}
+#define WEFT__SLICE_GONE                                                                           \
+    "used a slice whose callback has returned or whose cursor has gone on: use slices inside the " \
+    "callback, and until the next weft_query_next"
 
 /* The row of its chunk that is the first of a slice. */
 static inline uint32_t weft__slice_first_row(const weft_slice *slice)

@@ -69,6 +69,35 @@ static void told(bed *b, const char *expected)
     b->text[0] = '\0';
 }
 
+static weft_recorder *kept_recorder;
+
+static void keep_recorder(const weft_observation *o, void *user)
+{
+    kept_recorder = o->commands;
+    CHECK_OK(weft_recorder_add(kept_recorder, o->entities[0], *(const weft_component *)user));
+}
+
+Test(observer, a_recorder_that_an_observer_kept_is_refused_in_checked_builds)
+{
+    bed b = bed_open(1);
+    weft_observer_desc desc = {.name = "keeper",
+                               .on = WEFT_ON_ADDED,
+                               .component = b.value,
+                               .run = keep_recorder,
+                               .user = &b.tag};
+    CHECK(weft_observer_create(b.world, &desc).id != 0);
+    weft_entity made = weft_entity_create(b.world, weft_archetype_create(b.world, &b.value, 1));
+    CHECK_OK(weft_observers_run(b.world));
+    CHECK(weft_entity_has(b.world, made, b.tag));
+    if (WEFT_IS_CHECKED) {
+        CHECK_RESULT(weft_recorder_remove(kept_recorder, made, b.tag), WEFT_WRONG_PHASE);
+        CHECK_RESULT(weft_world_step(b.world, 0), WEFT_WRONG_PHASE);
+        CHECK(strstr(weft_world_error(b.world)->text, "after the callback") != NULL);
+        CHECK(weft_entity_has(b.world, made, b.tag));
+    }
+    bed_close(&b);
+}
+
 Test(observer, each_event_is_told_once_with_the_values_as_they_were)
 {
     bed b = bed_open(1);

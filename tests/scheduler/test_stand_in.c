@@ -15,6 +15,7 @@
 #define IS_POISONED(address) false
 #endif
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,6 +320,64 @@ static void keep(weft_slice *slice, void *user)
     kept = slice;
 }
 
+/* What can be asked of a slice; false: there is no such way. */
+static bool use(const weft_slice *s, uint32_t way)
+{
+    const uint32_t rows = s->count;
+    switch (way) {
+    case 0:
+        fill(weft_slice_write(s, 0), rows * 4);
+        break;
+    case 1:
+        fill(WEFT_WRITE_COLUMN(s, 0, float), rows * 4);
+        break;
+    case 2:
+        fill(weft_slice_read_row(s, 0, 2), 4);
+        break;
+    case 3:
+        fill(weft_slice_write_chunk(s, 3), 4);
+        break;
+    case 4:
+        fill(weft_slice_write_resource(s, score), 16);
+        break;
+    case 5:
+        fill(weft_slice_write_entity(s, plain, b), 8);
+        break;
+    case 6:
+        fill(weft_slice_read_shared(s, 2), 4);
+        break;
+    case 7:
+        weft_slice_write_buffers(s, 4);
+        break;
+    case 8:
+        weft_slice_enable(s, 0, 0, false);
+        break;
+    case 9:
+        CHECK(weft_slice_changed_since(s, 0, 1));
+        break;
+    case 10:
+        weft_slice_finder(s, b);
+        break;
+    case 11:
+        CHECK(weft_slice_recorder(s) == NULL);
+        break;
+    case 12: {
+        weft_cursor cursor = weft_slice_query(s, others);
+        CHECK(!weft_query_next(&cursor));
+        break;
+    }
+    case 13:
+        fill(weft_slice_read_resource(s, score), 16);
+        break;
+    case 14:
+        fill(weft_slice_read_entity(s, plain, b), 8);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
 PLAIN_TEST(a_slice_kept_past_its_callback_gives_memory_for_all_its_rows)
 {
     for (uint32_t way = 0; way < 7 && WEFT_IS_CHECKED; way++) {
@@ -337,14 +396,148 @@ PLAIN_TEST(a_slice_kept_past_its_callback_gives_memory_for_all_its_rows)
             CHECK(!weft_entity_is_alive(world, weft_slice_entities(kept)[100]));
         if (way == 0) fill(weft_slice_write(kept, 0), 500 * 4);
         if (way == 1) fill(WEFT_WRITE_COLUMN(kept, 0, float), 500 * 4);
-        if (way == 2) fill(weft_slice_read_row(kept, 0, 2), 4);
-        if (way == 3) fill(weft_slice_write_chunk(kept, 3), 4);
-        if (way == 4) fill(weft_slice_write_resource(kept, score), 16);
-        if (way == 5) fill(weft_slice_write_entity(kept, plain, b), 8);
-        if (way == 6) fill(weft_slice_read_shared(kept, 2), 4);
+        CHECK(use(kept, way));
         CHECK_RESULT(weft_world_step(world, 0), WEFT_UNDECLARED_ACCESS);
         CHECK(strstr(weft_world_error(world)->text, "callback ha") != NULL);
+        CHECK(strstr(weft_world_error(world)->text, "'keeper'") != NULL);
         CHECK_U64(hash_of(), before);
+        end();
+    }
+}
+
+/* How a slice is kept and used: by address or as a copy, by callbacks of the same kind. */
+typedef struct keeping {
+    uint32_t way;
+    bool is_copy;
+    bool is_declared; /* a slice of a declared query: its cursor is gone, only a copy is left */
+    weft_slice copy;
+} keeping;
+
+static void keep_either(weft_slice *slice, void *user)
+{
+    keeping *k = user;
+    kept = k->is_copy ? &k->copy : slice;
+    k->copy = *slice;
+    if (!k->is_declared) return;
+    weft_cursor cursor = weft_slice_query(slice, others);
+    CHECK(weft_query_next(&cursor));
+    k->copy = cursor.slice;
+    weft_query_end(&cursor);
+}
+
+static void use_late(weft_slice *slice, void *user)
+{
+    const keeping *k = user;
+    (void)slice;
+    use(kept, k->way);
+}
+
+/* The kinds of callback that keep and use. */
+static void kind_of(uint32_t kind, weft_system_desc *desc, keeping *k)
+{
+    weft_system_desc rows = {.over.rows.terms = ALL_TERMS,
+                             .resources = {{score, WEFT_WRITE}},
+                             .lookups = {{b, WEFT_WRITE}},
+                             .queries = {others},
+                             .effects = WEFT_RECORDS_ANY,
+                             .flags = WEFT_SYSTEM_SERIAL};
+    *desc = rows;
+    if (kind == 1) desc->over = (weft_system_over){.kind = WEFT_OVER_COUNT, .count = 1};
+    if (kind == 2) desc->flags = WEFT_SYSTEM_MAIN_THREAD;
+    if (kind == 3) desc->flags = WEFT_SYSTEM_EXCLUSIVE;
+    if (kind == 4) k->is_declared = k->is_copy = true;
+}
+
+PLAIN_TEST(a_kept_slice_and_a_kept_copy_are_named_in_a_later_callback)
+{
+    for (uint32_t run = 0; run < 5 * 2 * 15 && WEFT_IS_CHECKED; run++) {
+        keeping k = {.way = run % 15, .is_copy = run / 15 % 2 == 1};
+        weft_system_desc desc;
+        begin(1 + run % 2);
+        kind_of(run / 30, &desc, &k);
+        desc.name = "keeper";
+        desc.run = keep_either;
+        desc.user = &k;
+        CHECK(weft_system_create(world, &desc).id != 0);
+        desc.name = "late";
+        desc.run = use_late;
+        CHECK(weft_system_create(world, &desc).id != 0);
+        uint64_t before = hash_of();
+        weft_result result = weft_world_step(world, 0);
+        if (result != WEFT_UNDECLARED_ACCESS) printf("run %u\n", run);
+        CHECK_RESULT(result, WEFT_UNDECLARED_ACCESS);
+        CHECK(strstr(weft_world_error(world)->text, "'late'") != NULL);
+        CHECK(strstr(weft_world_error(world)->text, "callback ha") != NULL);
+        CHECK_U64(hash_of(), before);
+        end();
+    }
+}
+
+static void use_copy_now(weft_slice *slice, void *user)
+{
+    const weft_slice copy = *slice;
+    (void)user;
+    CHECK(weft_slice_write(&copy, 0) == weft_slice_write(slice, 0));
+    CHECK(weft_slice_read_shared(&copy, 2) == weft_slice_read_shared(slice, 2));
+    CHECK(weft_slice_read_resource(&copy, score) == weft_slice_read_resource(slice, score));
+    CHECK(weft_slice_recorder(&copy) == weft_slice_recorder(slice));
+    CHECK(weft_slice_read_entity(&copy, plain, b) != NULL);
+}
+
+PLAIN_TEST(a_copy_of_a_slice_is_as_good_as_the_slice_while_its_callback_runs)
+{
+    begin(2);
+    weft_system_desc desc;
+    kind_of(0, &desc, NULL);
+    desc.name = "copies";
+    desc.run = use_copy_now;
+    CHECK(weft_system_create(world, &desc).id != 0);
+    for (uint32_t i = 0; i < 600; i++) CHECK_OK(weft_world_step(world, 0));
+    end();
+}
+
+static void keep_in_loop(weft_slice *slice, void *user)
+{
+    keeping *k = user;
+    if (kept != NULL) fill(weft_slice_write(kept, 0), kept->count * 4);
+    k->copy = *slice;
+    kept = k->is_copy ? &k->copy : slice;
+}
+
+PLAIN_TEST(slices_kept_in_loops_of_the_owner_are_named)
+{
+    for (uint32_t run = 0; run < 2 && WEFT_IS_CHECKED; run++) { /* on the pool */
+        begin(1);
+        keeping k = {.is_copy = run == 1};
+        weft_query query = weft_query_create(world, &(weft_query_desc){.terms = {{a, WEFT_WRITE}}});
+        kept = NULL;
+        CHECK_RESULT(weft_query_each_parallel(world, query, keep_in_loop, &k),
+                     WEFT_UNDECLARED_ACCESS);
+        CHECK(strstr(weft_world_error(world)->text, "callback ha") != NULL);
+        fill(weft_slice_write(kept, 0), 4); /* after the loop */
+        CHECK_RESULT(weft_world_error(world)->code, WEFT_UNDECLARED_ACCESS);
+        end();
+    }
+    for (uint32_t run = 0; run < 4 && WEFT_IS_CHECKED; run++) { /* by a cursor */
+        begin(1);
+        CHECK_OK(weft_entity_remove(world, entities[0], tag)); /* another chunk */
+        weft_component gate = weft_component_create_plain(world, "gate", 0, 1, WEFT_ENABLEABLE);
+        for (uint32_t i = 0; i < ROWS; i++) CHECK_OK(weft_entity_add(world, entities[i], gate));
+        CHECK_OK(weft_entity_enable(world, entities[1], gate, false));
+        weft_query_desc desc = {.terms = {{a, WEFT_WRITE}, {run / 2 == 1 ? gate : b}}};
+        weft_query query = weft_query_create(world, &desc);
+        weft_cursor cursor = weft_query_begin(world, query);
+        CHECK(weft_query_next(&cursor));
+        weft_slice copy = cursor.slice;
+        CHECK(weft_slice_write(&copy, 0) == weft_slice_write(&cursor.slice, 0));
+        if (run % 2 == 0) CHECK(weft_query_next(&cursor));
+        if (run % 2 == 1) weft_query_end(&cursor);
+        uint64_t before = hash_of();
+        fill(weft_slice_write(&copy, 0), copy.count * 4);
+        CHECK_RESULT(weft_world_error(world)->code, WEFT_UNDECLARED_ACCESS);
+        CHECK(strstr(weft_world_error(world)->text, "cursor has gone on") != NULL);
+        CHECK_U64(hash_of(), before);
+        weft_query_end(&cursor);
         end();
     }
 }

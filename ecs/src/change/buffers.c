@@ -72,10 +72,9 @@ static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_acc
 static bool may_open(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft__query *query = weft__slice_query(slice);
-    if (term >= slice->term_count) return false;
+    if (term >= slice->term_count || !weft__slice_is_here(slice)) return false;
     uint8_t declared = query->terms[term].access;
-    return query->terms[term].is_buffer && slice->chunk != NULL &&
-           (declared == WEFT_WRITE || declared == (uint8_t)access);
+    return query->terms[term].is_buffer && (declared == WEFT_WRITE || declared == (uint8_t)access);
 }
 
 /* In place of buffers that may not be opened: empty ones in checked builds, else none. */
@@ -83,7 +82,7 @@ static weft_buffers stand_in(const weft_slice *slice, uint32_t term)
 {
     weft_world *world = weft_slice_world(slice);
     const weft__query *query = weft__slice_query(slice);
-    bool has_term = query != NULL && term < query->term_count;
+    bool has_term = weft__slice_is_here(slice) && query != NULL && term < query->term_count;
     const weft__type *type = world->types.at[has_term ? query->terms[term].component : 1];
     uint32_t rows = weft__slice_row_count(slice);
     if (!WEFT_IS_CHECKED) return (weft_buffers){0};

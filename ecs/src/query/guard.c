@@ -316,13 +316,30 @@ static uint32_t first_of_column(const weft_slice *slice, const uint8_t *modes, u
     return first;
 }
 
+/* The next slice that no call has. */
+static weft_slice *give(weft__guard *guard, const weft_slice *slice, uint32_t owner)
+{
+    weft__given_slice *given;
+    do {
+        given = &guard->given[guard->given_next];
+        guard->given_next = (guard->given_next + 1) % WEFT__GUARD_SLICES;
+    } while (given->slice.chunk != NULL);
+    given->origin = slice->context;
+    given->context = *given->origin;
+    given->owner = owner;
+    given->slice = *slice;
+    given->slice.context = &given->context;
+    given->slice.calls |= WEFT__SLICE_GIVEN;
+    return &given->slice;
+}
+
 void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *modes, uint32_t owner,
                       weft__guard_frame *frame)
 {
-    *frame = (weft__guard_frame){
-        .columns = slice->columns, .entities = slice->entities, .calls = slice->calls};
+    frame->slice = slice;
     if (guard == NULL || guard->ring == NULL) return;
     frame->first = guard->end;
+    frame->slice = slice = give(guard, slice, owner);
     if (slice->term_count == 0 || slice->count == 0) return;
     weft__guard_part *list = take(guard, slice->term_count * sizeof(void *), sizeof(void *));
     if (list == NULL) return;
@@ -394,11 +411,20 @@ static bool was_written(const weft__guard_part *part, uint32_t *row)
     return *row != rows;
 }
 
-void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_frame *frame)
+/* A pointer to it that is kept sees neither rows nor the entities that they were. */
+static void end_slice(const weft__guard *guard, weft_slice *slice)
 {
-    slice->columns = frame->columns;
-    slice->entities = frame->entities;
-    slice->calls = frame->calls;
+    static void *const nothing[WEFT_INLINE_TERMS * 4];
+    slice->columns = nothing;
+    slice->entities = slice->count == 0 ? NULL : guard->handles;
+    slice->chunk = NULL;
+    slice->calls = WEFT_SLICE_CHECKED | WEFT__SLICE_GIVEN | slice->count << WEFT__SLICE_ROW_SHIFT;
+    slice->count = 0;
+    if (slice->term_count > WEFT_INLINE_TERMS * 4) slice->term_count = 0;
+}
+
+void weft__guard_close(weft__guard *guard, const weft__guard_frame *frame)
+{
     if (guard == NULL || guard->ring == NULL) return;
     for (uint64_t i = frame->first; i < guard->end; i++) {
         weft__guard_part *part = part_at(guard, i);
@@ -414,6 +440,7 @@ void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_
                      part->has_rows ? row : WEFT__STRAY_NO_ROW);
     }
     for (uint64_t i = frame->first; i < guard->end; i++) part_close(guard, part_at(guard, i));
+    end_slice(guard, frame->slice);
 }
 
 void weft__guard_sweep(weft__guard *guard)
@@ -455,8 +482,11 @@ static void ring_grow(weft__guard *guard, size_t size)
     if (guard->parts == NULL)
         guard->parts = weft__alloc(guard->memory, WEFT__MEMORY_SYSTEMS, WEFT__GUARD_PARTS,
                                    sizeof *guard->parts, ALIGNMENT);
+    if (guard->given == NULL)
+        guard->given = weft__alloc_zeroed(guard->memory, WEFT__MEMORY_SYSTEMS, WEFT__GUARD_SLICES,
+                                          sizeof *guard->given, ALIGNMENT);
     char *ring = weft__alloc(guard->memory, WEFT__MEMORY_SYSTEMS, size, 1, ALIGNMENT);
-    if (guard->parts == NULL || ring == NULL) {
+    if (guard->parts == NULL || guard->given == NULL || ring == NULL) {
         weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, ring, size, 1, ALIGNMENT);
         return;
     }
@@ -508,6 +538,8 @@ void weft__guards_free(weft_world *world)
         }
         weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->parts, WEFT__GUARD_PARTS,
                    sizeof *guard->parts, ALIGNMENT);
+        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->given, WEFT__GUARD_SLICES,
+                   sizeof *guard->given, ALIGNMENT);
         weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->strays, guard->stray_capacity,
                    sizeof *guard->strays, 8);
     }

@@ -258,6 +258,7 @@ void weft__owner_loop_open(weft__query_loop *loop)
 void weft__owner_loop_enter(weft_cursor *cursor)
 {
     watched *at = watched_of(cursor);
+    ((weft__query_loop *)cursor->loop)->shown = cursor->slice;
     if (at == NULL) return;
     weft_world *world = context_of(cursor)->world;
     weft__owner_loops *loops = world->owner_loops;

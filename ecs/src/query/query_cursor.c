@@ -333,6 +333,7 @@ static void loop_end(weft__query_loop *loop)
                    sizeof(void *), WEFT__QUERY_ALIGNMENT);
         loop->owned = NULL;
     }
+    if (WEFT_IS_CHECKED) loop->shown = (weft_slice){0};
     loop->ticket++;
     loop->next_free = pool->free;
     pool->free = loop;
@@ -396,7 +397,7 @@ static inline void show(weft_cursor *cursor, const weft__query *query, weft__que
     cursor->slice.enabled = NULL;
     cursor->slice.worker = 0;
     cursor->slice.dt = 0;
-    cursor->slice.calls = weft__query_calls(query);
+    cursor->slice.calls = weft__query_calls(query) | (WEFT_IS_CHECKED ? WEFT__SLICE_SHOWN : 0);
     cursor->slice.context = &loop->context;
     cursor->view = loop->is_plain ? query->flat.views : NULL;
     cursor->view_end = loop->is_plain ? query->flat.views + query->flat.count : NULL;

@@ -30,9 +30,12 @@ static void call(const each_loop *loop, weft_slice *slice)
     weft__guard *guard =
         WEFT_IS_CHECKED ? weft__guard_of(loop->context.world, slice->worker) : NULL;
     weft__guard_frame frame;
-    if (WEFT_IS_CHECKED) weft__guard_open(guard, slice, NULL, 0, &frame);
+    if (WEFT_IS_CHECKED) {
+        weft__guard_open(guard, slice, NULL, 0, &frame);
+        slice = frame.slice;
+    }
     loop->run(slice, loop->user);
-    if (WEFT_IS_CHECKED) weft__guard_close(guard, slice, &frame);
+    if (WEFT_IS_CHECKED) weft__guard_close(guard, &frame);
 }
 
 /* The bytes from one slice of a run to the next in each column; 0 where there is none. */
@@ -116,7 +119,7 @@ static void reserve_copies(weft_world *world, const weft__query *query)
                               weft__match_places(query, entry->match), query->term_count);
         if (bytes > most) most = bytes;
     }
-    if (most != 0) weft__guards_reserve(world, most);
+    weft__guards_reserve(world, most);
 }
 
 /* ---- mistakes ---- */

@@ -28,9 +28,10 @@ static const weft__chunk *chunk_of(const weft_slice *slice)
 
 /* ---- answers to mistakes ---- */
 
-/* The component of a term; WEFT__NONE: there is no such term. */
+/* The component of a term; WEFT__NONE: there is no such term, or no such slice any more. */
 static uint32_t component_of(const weft_slice *slice, uint32_t term)
 {
+    if (!weft__slice_is_here(slice)) return WEFT__NONE;
     const weft__query *query = weft__slice_query(slice);
     bool has_term = query != NULL && term < query->term_count;
     return has_term ? query->terms[term].component : WEFT__NONE;
@@ -49,14 +50,31 @@ static void *no_value(const weft_slice *slice, uint32_t term)
     return weft__stand_in_values(context_of(slice)->world, component_of(slice, term), 1);
 }
 
+static void *no_value_of(const weft_slice *slice, weft_component component)
+{
+    return weft__stand_in_values(context_of(slice)->world, component.id, 1);
+}
+
+/* False, and reported, in checked builds: the slice is no more. */
+static bool is_here(const weft_slice *slice, weft_access access)
+{
+    if (!WEFT_IS_CHECKED || weft__slice_is_here(slice)) return true;
+    ops_of(slice)->report(slice, WEFT__NONE, access);
+    return false;
+}
+
+/* False, and reported: there is no such term. */
+static bool has_term(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    if (term < slice->term_count && weft__slice_is_here(slice)) return true;
+    ops_of(slice)->report(slice, term, access);
+    return false;
+}
+
 /* Where a term is in the chunk; NULL (and a report) when there is no such term. */
 static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_access access)
 {
-    if (term >= slice->term_count || slice->chunk == NULL) {
-        ops_of(slice)->report(slice, term, access);
-        return NULL;
-    }
-    return (const weft__place *)slice->places + term;
+    return has_term(slice, term, access) ? (const weft__place *)slice->places + term : NULL;
 }
 
 /* ---- columns that are asked for by a call ---- */
@@ -65,10 +83,7 @@ static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_
  * column is for weft_slice_write_buffers. */
 static bool check_term(const weft_slice *slice, uint32_t term, weft_access access)
 {
-    if (term >= slice->term_count || slice->chunk == NULL) {
-        ops_of(slice)->report(slice, term, access);
-        return false;
-    }
+    if (!has_term(slice, term, access)) return false;
     const weft__query_term *asked = &weft__slice_query(slice)->terms[term];
     if (asked->access == WEFT_NO_ACCESS || asked->is_buffer ||
         (access == WEFT_WRITE && asked->access != WEFT_WRITE))
@@ -128,11 +143,11 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
 static const weft__query_term *row_term(const weft_slice *slice, uint32_t term, uint32_t row,
                                         weft_access access)
 {
-    bool is_new = (slice->calls & WEFT_SLICE_ROWS) != 0;
-    if (is_new || term >= slice->term_count || slice->chunk == NULL) {
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
         ops_of(slice)->report(slice, term, access);
         return NULL;
     }
+    if (!has_term(slice, term, access)) return NULL;
     if (row >= slice->count) {
         ops_of(slice)->report_row(slice, term, row, access);
         return NULL;
@@ -276,16 +291,19 @@ void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, boo
 const void *weft_slice_read_entity(const weft_slice *slice, weft_entity entity,
                                    weft_component component)
 {
+    if (!is_here(slice, WEFT_READ)) return no_value_of(slice, component);
     return ops_of(slice)->get(slice, entity, component);
 }
 
 void *weft_slice_write_entity(const weft_slice *slice, weft_entity entity, weft_component component)
 {
+    if (!is_here(slice, WEFT_WRITE)) return no_value_of(slice, component);
     return ops_of(slice)->get_write(slice, entity, component);
 }
 
 static void *slice_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
+    if (!is_here(slice, access)) return no_value_of(slice, component);
     return ops_of(slice)->resource(slice, component, access);
 }
 
@@ -303,6 +321,7 @@ weft_finder weft_slice_finder(const weft_slice *slice, weft_component component)
 {
     const weft_slice_context *context = slice->context;
     const weft__slice_ops *ops = context->ops;
+    is_here(slice, WEFT_READ); /* reported, it goes on */
     if (weft__type_at(context->world, component) == NULL || !ops->may_find(slice, component))
         return (weft_finder){0};
     return weft__finder_make(context->world, component);
@@ -310,7 +329,7 @@ weft_finder weft_slice_finder(const weft_slice *slice, weft_component component)
 
 weft_recorder *weft_slice_recorder(const weft_slice *slice)
 {
-    return ops_of(slice)->commands(slice);
+    return is_here(slice, WEFT_NO_ACCESS) ? ops_of(slice)->commands(slice) : NULL;
 }
 
 weft_world *weft_slice_world(const weft_slice *slice)

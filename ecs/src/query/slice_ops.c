@@ -6,6 +6,8 @@
 #include "archetype_state.h"
 #include "entity_value.h"
 #include "error.h"
+#include "guard.h"
+#include "query_cursor.h"
 
 #include <string.h>
 
@@ -42,6 +44,21 @@ void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp)
     weft_a32 *x_versions = weft__chunk_versions(chunk, place->type);
     for (uint32_t s = row >> shift; s <= (row + slice->count - 1) >> shift; s++)
         weft__stamp(&x_versions[s], stamp);
+}
+
+/* ---- slices that are kept ---- */
+
+bool weft__slice_is_known(const weft_slice *slice)
+{
+    const weft_slice *shown = slice;
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0) return true; /* their recorder knows */
+    if ((slice->calls & WEFT__SLICE_GIVEN) != 0)
+        shown = &((const weft__given_slice *)slice->context)->slice;
+    if ((slice->calls & WEFT__SLICE_SHOWN) != 0)
+        shown = &((const weft__query_loop *)(const void *)((const char *)slice->context -
+                                                           offsetof(weft__query_loop, context)))
+                     ->shown;
+    return slice == shown || memcmp(slice, shown, sizeof *slice) == 0;
 }
 
 /* ---- slices of the owner's cursors ---- */
@@ -116,6 +133,11 @@ const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_ac
 
 static void owner_report(const weft_slice *slice, uint32_t term, weft_access access)
 {
+    if (!weft__slice_is_here(slice)) {
+        weft__error(context_of(slice)->world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
+                    WEFT__NO_COMPONENT, "a loop over a query " WEFT__SLICE_GONE);
+        return;
+    }
     const weft__query *query = weft__slice_query(slice);
     uint32_t component = term < query->term_count ? query->terms[term].component : 0;
     weft__error(context_of(slice)->world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,

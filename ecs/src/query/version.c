@@ -81,7 +81,8 @@ static uint32_t newest_in(const weft_slice *slice, uint32_t term)
 /* False, and reported in checked builds: there is no such term, or it may not be asked for. */
 static bool may_ask(const weft_slice *slice, uint32_t term)
 {
-    if (term < slice->term_count && slice->chunk != NULL) return ops_of(slice)->asks(slice, term);
+    if (term < slice->term_count && weft__slice_is_here(slice))
+        return ops_of(slice)->asks(slice, term);
     ops_of(slice)->report(slice, term, WEFT_READ);
     return false;
 }
@@ -103,7 +104,8 @@ bool weft_slice_order_changed_since(const weft_slice *slice, uint32_t version)
 {
     const weft__chunk *chunk = slice->chunk;
     bool is_new = (slice->calls & WEFT_SLICE_ROWS) != 0; /* rows that a recorder gave */
-    return version == 0 || chunk == NULL || is_new || is_newer(chunk->order_version, version);
+    return version == 0 || !weft__slice_is_here(slice) || is_new ||
+           is_newer(chunk->order_version, version);
 }
 
 uint32_t weft_slice_since(const weft_slice *slice)

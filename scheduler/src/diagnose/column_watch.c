@@ -9,6 +9,7 @@
 
 #include "diagnose.h"
 #include "mistakes.h"
+#include "registry.h"
 
 /* ---- what is copied ---- */
 
@@ -103,7 +104,7 @@ void weft__watch_reserve(weft__scheduler *scheduler, const weft__stage *stage)
     size_t background = most_bytes(stage->background_entries, stage->background_entry_count);
     size_t most = loop > owner ? loop : owner;
     if (background > most) most = background;
-    if (most != 0) weft__guards_reserve(scheduler->world, most);
+    weft__guards_reserve(scheduler->world, most);
 }
 
 /* ---- a call ---- */
@@ -114,12 +115,13 @@ static weft__guard *guard_of(const weft__system *system, const weft_slice *slice
     return weft__guard_of(system->context.world, slice->worker);
 }
 
-void weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice)
+weft_slice *weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice)
 {
-    watch->before = weft__diagnose_enter(slice);
     watch->loops = weft__loops_open(&system->scheduler->workers[slice->worker].loops);
     weft__guard_open(guard_of(system, slice), slice, system->guard_modes, system->handle,
                      &watch->frame);
+    watch->before = weft__diagnose_enter(watch->frame.slice);
+    return watch->frame.slice;
 }
 
 /* The system writes it as well, or reaches it through the whole world: it is not copied. Nor for a
@@ -131,23 +133,20 @@ void *weft__watch_resource(const weft__system *system, const weft_slice *slice,
     for (uint32_t i = 0; i < system->lists.resource_count; i++)
         if (system->lists.resources[i].component == type->id)
             is_other = is_other || system->lists.resources[i].access == WEFT_WRITE;
-    if (is_other || weft__diagnose_current() != slice) return type->resource;
+    const weft_slice *current = weft__diagnose_current();
+    if (is_other || current == NULL || current->context != slice->context) return type->resource;
     return weft__guard_value(guard_of(system, slice), type, system->handle, slice);
 }
 
-void weft__watch_end(const weft__watch *watch, const weft__system *system, weft_slice *slice)
+void weft__watch_end(const weft__watch *watch, const weft__system *system)
 {
+    const weft_slice *slice = watch->frame.slice;
     if (weft__loops_open(&system->scheduler->workers[slice->worker].loops) > watch->loops)
         weft__violate_in(slice, 0, WEFT_NO_ACCESS,
                          "left a loop of weft_slice_query before its end: call weft_query_end");
-    weft__guard_close(guard_of(system, slice), slice, &watch->frame);
+    if (!system->passes) system->scheduler->workers[slice->worker].commands.is_closed = true;
+    weft__guard_close(guard_of(system, slice), &watch->frame);
     weft__diagnose_enter(watch->before);
-}
-
-const weft_entity *weft__watch_handles(const weft__system *system, const weft_slice *slice)
-{
-    const weft__guard *guard = guard_of(system, slice);
-    return guard == NULL ? NULL : guard->handles;
 }
 
 /* ---- the report ---- */
@@ -158,6 +157,26 @@ static uint32_t position_of(const weft__scheduler *scheduler, uint32_t handle)
     for (uint32_t i = 0; i < scheduler->ordered_count; i++)
         if (scheduler->ordered[i]->handle == handle) return i;
     return WEFT__NONE;
+}
+
+void weft__watch_gone(const weft_slice *slice, weft_access access)
+{
+    const weft_slice_context *context = slice->context;
+    weft__scheduler *scheduler = weft__scheduler_of(context->world);
+    const weft_slice *current = weft__diagnose_current();
+    if (current != NULL && current->context != NULL &&
+        weft__slice_system(current)->scheduler == scheduler) {
+        weft__violate_in(current, 0, access, WEFT__SLICE_GONE);
+        return;
+    }
+    bool is_given = (slice->calls & WEFT__SLICE_GIVEN) != 0;
+    uint32_t owner = is_given ? ((const weft__given_slice *)context)->owner : 0;
+    weft__violate(&scheduler->workers[slice->worker],
+                  &(weft__violation){.code = WEFT_UNDECLARED_ACCESS,
+                                     .position = position_of(scheduler, owner),
+                                     .slice = slice->index,
+                                     .access = access,
+                                     .what = WEFT__SLICE_GONE});
 }
 
 static void keep_stray(weft__scheduler *scheduler, const weft__stray *stray)

@@ -21,13 +21,15 @@ void weft__watch_fini(weft__system *system);
 /* Room for the copies of all slices of a stage whose entries were just made. Owner, no system runs
  * but background ones. */
 void weft__watch_reserve(weft__scheduler *scheduler, const weft__stage *stage);
-void weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice);
-void weft__watch_end(const weft__watch *watch, const weft__system *system, weft_slice *slice);
+/* The slice for the callback. */
+weft_slice *weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice);
+void weft__watch_end(const weft__watch *watch, const weft__system *system);
+/* A slice is used that is no more (weft__slice_is_here): the mistake of the callback that this
+ * thread runs, else of the one that the slice was given to. */
+void weft__watch_gone(const weft_slice *slice, weft_access access);
 /* The resource of a type that the system reads, inside its call: a copy, like its columns. */
 void *weft__watch_resource(const weft__system *system, const weft_slice *slice,
                            const weft__type *type);
-/* The handles that the slice had in the call, after it: a closed copy. NULL: it had none. */
-const weft_entity *weft__watch_handles(const weft__system *system, const weft_slice *slice);
 /* Keeps what the copies found as violations. Owner, no system runs. */
 void weft__watch_report(weft__scheduler *scheduler);
 

@@ -35,11 +35,6 @@ static doing *mine(void)
 #endif
 }
 
-static const weft__system *system_of(const weft_slice *slice)
-{
-    return (const weft__system *)slice->context;
-}
-
 /* ---- calls on the world ---- */
 
 const weft_slice *weft__diagnose_enter(const weft_slice *slice)
@@ -79,12 +74,13 @@ static bool keep_refusal(const weft_world *world, const char *what)
         return false;
     }
     const weft_slice *current = mine()->slice;
-    if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler) {
+    if (current == NULL || current->context == NULL ||
+        weft__slice_system(current)->scheduler != scheduler) {
         if (mine()->stepping == scheduler) return false;
         at_xchg_ar(&scheduler->x_stranger, (uintptr_t)what); /* G1 */
         return true;
     }
-    const weft__system *system = system_of(current);
+    const weft__system *system = weft__slice_system(current);
     weft__violation violation = {.code = WEFT_WRONG_PHASE,
                                  .position = system->position,
                                  .slice = current->index,
@@ -123,9 +119,10 @@ static void keep_use(const weft_world *world, const char *what, uint32_t compone
 {
     weft__scheduler *scheduler = weft__scheduler_of(world);
     const weft_slice *current = mine()->slice;
-    if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler)
+    if (current == NULL || current->context == NULL ||
+        weft__slice_system(current)->scheduler != scheduler)
         return;
-    const weft__system *system = system_of(current);
+    const weft__system *system = weft__slice_system(current);
     if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) return;
     if (declares(system, component, access)) return;
     const char *problem =
@@ -148,10 +145,11 @@ static void keep_write(const weft_world *world, const char *what, uint32_t compo
 {
     const weft__scheduler *scheduler = weft__scheduler_of(world);
     const weft_slice *current = mine()->slice;
-    if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler)
+    if (current == NULL || current->context == NULL ||
+        weft__slice_system(current)->scheduler != scheduler)
         return;
     weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
-                                 .position = system_of(current)->position,
+                                 .position = weft__slice_system(current)->position,
                                  .slice = current->index,
                                  .component = component,
                                  .access = WEFT_WRITE,
@@ -354,7 +352,7 @@ static bool is_of_lower_level(const weft__system *system, const weft__chunk *chu
 void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint32_t row,
                          weft_component component, weft_access access)
 {
-    const weft__system *system = system_of(slice);
+    const weft__system *system = weft__slice_system(slice);
     const weft__query *query = system->context.query;
     if (query == NULL || weft__system_is_serial(system)) return;
     if (slice->chunk == chunk) { /* its own row is its own business */
@@ -386,7 +384,7 @@ void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint
 
 void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_component component)
 {
-    const weft__system *system = system_of(slice);
+    const weft__system *system = weft__slice_system(slice);
     weft__scheduler *scheduler = system->scheduler;
     weft__worker *worker = &scheduler->workers[slice->worker];
     if (weft__system_is_serial(system)) return;

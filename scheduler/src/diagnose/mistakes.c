@@ -57,7 +57,7 @@ void weft__violate(weft__worker *worker, const weft__violation *found)
 /* A violation of the system of a slice, in it. */
 static void violate_slice(const weft_slice *slice, weft__violation violation)
 {
-    const weft__system *system = (const weft__system *)slice->context;
+    const weft__system *system = weft__slice_system(slice);
     violation.position = system->position;
     violation.slice = slice->index;
     weft__violate(&system->scheduler->workers[slice->worker], &violation);

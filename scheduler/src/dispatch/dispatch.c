@@ -40,26 +40,10 @@ __attribute__((noinline)) void weft__system_call(const weft__system *system, wef
     weft__running_begin(&running, system->name);
     weft__fire_system(slice->worker, system->name, system->stage, slice->count);
     weft__watch watch;
-    if (WEFT_IS_CHECKED) weft__watch_begin(&watch, system, slice);
+    if (WEFT_IS_CHECKED) slice = weft__watch_begin(&watch, system, slice);
     system->run(slice, system->user);
     weft__running_end(&running);
-    if (WEFT_IS_CHECKED) weft__watch_end(&watch, system, slice);
-}
-
-/* After the callback a slice must not be used: checked builds see it by the missing chunk. Its
- * handles are those of no entity. */
-static inline void poison(weft_slice *slice)
-{
-    static void *const nothing[WEFT_INLINE_TERMS * 4];
-    if (!WEFT_IS_CHECKED) return;
-    const weft__system *system = (const weft__system *)slice->context;
-    if (!system->passes) system->scheduler->workers[slice->worker].commands.is_closed = true;
-    slice->columns = nothing;
-    slice->entities = slice->count == 0 ? NULL : weft__watch_handles(system, slice);
-    slice->chunk = NULL;
-    slice->calls = WEFT_SLICE_CHECKED | slice->count << WEFT__SLICE_ROW_SHIFT;
-    slice->count = 0;
-    if (slice->term_count > WEFT_INLINE_TERMS * 4) slice->term_count = 0;
+    if (WEFT_IS_CHECKED) weft__watch_end(&watch, system);
 }
 
 static __attribute__((noinline)) void call_followed(const weft__worker *worker,
@@ -84,7 +68,6 @@ static inline void call(const weft__scheduler *scheduler, const weft__worker *wo
         call_followed(worker, system, slice);
     else
         weft__system_call(system, slice);
-    poison(slice);
 }
 
 /* ---- rows of one system ---- */

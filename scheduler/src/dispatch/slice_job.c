@@ -6,6 +6,7 @@
  * Other systems pay nothing. */
 #include "slice_job.h"
 
+#include "column_watch.h"
 #include "mistakes.h"
 #include "registry.h"
 #include "slice_ops_system.h"
@@ -27,11 +28,6 @@ static int call_body(weft_job_context *job, void *argument)
     return 0;
 }
 
-static const weft__system *system_of(const weft_slice *slice)
-{
-    return (const weft__system *)slice->context; /* its context is its first field */
-}
-
 /* Work that another worker did for the system, beside the time that dispatch_time.c takes. */
 static void add_time(void *user, uint32_t worker, uint64_t ns)
 {
@@ -44,7 +40,7 @@ static void add_time(void *user, uint32_t worker, uint64_t ns)
 
 void weft__slice_job_run(weft_slice *slice, void *user)
 {
-    slice_call call = {system_of(slice), slice, user};
+    slice_call call = {weft__slice_system(slice), slice, user};
     const weft__system *system = call.system;
     weft_job_context *job = weft__host_worker(system->context.world, slice->worker);
     bool is_timed = system->scheduler->is_timed && (system->flags & WEFT_SYSTEM_BACKGROUND) == 0;
@@ -57,8 +53,12 @@ void weft__slice_job_run(weft_slice *slice, void *user)
 weft_job_context *weft_slice_job(const weft_slice *slice)
 {
     const weft_slice_context *context = slice->context;
-    if (context->ops != &weft__slice_ops_system || slice->chunk == NULL) return NULL;
-    const weft__system *system = system_of(slice);
+    if (context->ops != &weft__slice_ops_system) return NULL;
+    if (!weft__slice_is_here(slice)) {
+        weft__watch_gone(slice, WEFT_NO_ACCESS);
+        return NULL;
+    }
+    const weft__system *system = weft__slice_system(slice);
     if ((system->flags & WEFT_SYSTEM_JOBS) != 0)
         return weft__host_worker(context->world, slice->worker);
     weft__violate_in(slice, WEFT__NONE, WEFT_NO_ACCESS,

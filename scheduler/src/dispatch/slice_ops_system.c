@@ -9,11 +9,6 @@
 #include "diagnose.h"
 #include "mistakes.h"
 
-static const weft__system *system_of(const weft_slice *slice)
-{
-    return (const weft__system *)slice->context;
-}
-
 static bool is_granted(const weft__grant *grants, uint32_t count, uint32_t component,
                        weft_access access)
 {
@@ -37,24 +32,13 @@ static const char *refusal(const weft__grant *grants, uint32_t count, uint32_t c
  * builds, else NULL. */
 static void *no_value(const weft_slice *slice, weft_component component)
 {
-    return weft__stand_in_values(system_of(slice)->context.world, component.id, 1);
-}
-
-/* False, and reported: the callback of the slice has returned. */
-static bool is_here(const weft_slice *slice, weft_component component, weft_access access)
-{
-    if (slice->chunk != NULL) return true;
-    weft__violate_in(
-        slice, component.id, access,
-        "is asked of a slice whose callback has returned: use slices inside the callback only");
-    return false;
+    return weft__stand_in_values(weft__slice_system(slice)->context.world, component.id, 1);
 }
 
 static bool may_look_up(const weft_slice *slice, weft_component component, weft_access access)
 {
-    const weft__system *system = system_of(slice);
+    const weft__system *system = weft__slice_system(slice);
     if (!WEFT_IS_CHECKED) return true;
-    if (!is_here(slice, component, access)) return false;
     if (weft__type_find(system->context.world, component) == NULL) {
         weft__violate_in(slice, 0, access,
                          "a component is looked up that is null or of another world: check the "
@@ -92,8 +76,8 @@ static void watch_look(const weft_slice *slice, weft_entity entity, weft_compone
                        weft_access access)
 {
     uint32_t row;
-    const weft_world *world = system_of(slice)->context.world;
-    const weft__query *query = system_of(slice)->context.query;
+    const weft_world *world = weft__slice_system(slice)->context.world;
+    const weft__query *query = weft__slice_system(slice)->context.query;
     bool is_of_sparse = query != NULL && query->is_of_sparse_rows;
     const weft__chunk *chunk = is_of_sparse
                                    ? weft__entity_sparse_row(world, entity, component, &row)
@@ -106,7 +90,7 @@ static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_c
 {
     uint32_t row;
     const weft__type_slot *slot;
-    const weft_world *world = system_of(slice)->context.world;
+    const weft_world *world = weft__slice_system(slice)->context.world;
     if (!may_look_up(slice, component, WEFT_READ)) return no_value(slice, component);
     const void *value = /* checked builds want to know where it is */
         WEFT_IS_CHECKED ? NULL
@@ -122,7 +106,7 @@ static void *slice_get_write(const weft_slice *slice, weft_entity entity, weft_c
 {
     uint32_t row;
     const weft__type_slot *slot;
-    const weft__system *system = system_of(slice);
+    const weft__system *system = weft__slice_system(slice);
     if (!may_look_up(slice, component, WEFT_WRITE)) return no_value(slice, component);
     const weft__chunk *chunk = find_value(system->context.world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
@@ -157,7 +141,7 @@ static const char *resource_problem(const weft__system *system, const weft__type
 
 static void *slice_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
-    const weft__system *system = system_of(slice);
+    const weft__system *system = weft__slice_system(slice);
     const weft__type *type = weft__type_find(system->context.world, component);
     if (!WEFT_IS_CHECKED) /* its version was stamped before the stage */
         return type == NULL ? NULL : type->resource;
@@ -166,13 +150,12 @@ static void *slice_resource(const weft_slice *slice, weft_component component, w
         weft__violate_in(slice, type == NULL ? 0 : type->id, access, problem);
         return no_value(slice, component);
     }
-    if (!is_here(slice, component, access)) return no_value(slice, component);
     return access == WEFT_WRITE ? type->resource : weft__watch_resource(system, slice, type);
 }
 
 static weft_recorder *slice_commands(const weft_slice *slice)
 {
-    const weft__system *system = system_of(slice);
+    const weft__system *system = weft__slice_system(slice);
     weft__worker *worker = &system->scheduler->workers[slice->worker];
     if (__builtin_expect(system->passes, 0)) { /* commands may be being played */
         if (worker->refused == NULL || system->position < worker->refused->position)
@@ -186,14 +169,11 @@ static weft_recorder *slice_commands(const weft_slice *slice)
 
 static void slice_report(const weft_slice *slice, uint32_t term, weft_access access)
 {
-    const weft__system *system = system_of(slice);
-    const weft__query *query = system->context.query;
-    if (slice->chunk == NULL) {
-        weft__violate_in(
-            slice, 0, access,
-            "used a slice after its callback had returned: use slices inside the callback only");
+    if (!weft__slice_is_here(slice)) {
+        weft__watch_gone(slice, access);
         return;
     }
+    const weft__query *query = weft__slice_system(slice)->context.query;
     bool has_term = query != NULL && term < query->term_count;
     weft__violate_in(
         slice, has_term ? query->terms[term].component : 0, access,
@@ -219,7 +199,7 @@ static void slice_mistype(const weft_slice *slice, uint32_t term, weft_access ac
  * then each is stamped when its system comes to it. */
 static bool slice_asks(const weft_slice *slice, uint32_t term)
 {
-    const weft__system *system = system_of(slice);
+    const weft__system *system = weft__slice_system(slice);
     const weft__query_term *asked = &weft__slice_query(slice)->terms[term];
     bool is_declared = (system->flags & WEFT_SYSTEM_ASKS_CHANGES) != 0;
     if (is_declared && asked->access != WEFT_NO_ACCESS) return true;

@@ -6,16 +6,12 @@
  * Their access is far: no other system writes meanwhile what they read. Slices of the same
  * system may: what its own query writes must not be read through a declared one unless slices run
  * one after the other, which checked builds find by the archetypes both match. */
+#include "column_watch.h"
 #include "diagnose.h"
 #include "mistakes.h"
 #include "slice_ops_system.h"
 
 #include "ecs_engine.h"
-
-static const weft__system *system_of(const weft_slice *slice)
-{
-    return (const weft__system *)slice->context;
-}
 
 /* ---- what slices of a declared query can reach ---- */
 
@@ -76,6 +72,10 @@ static weft_recorder *nested_commands(const weft_slice *slice)
 /* The slice of the system stands behind that of its cursor. */
 static void nested_report(const weft_slice *slice, uint32_t term, weft_access access)
 {
+    if (!weft__slice_is_here(slice)) {
+        weft__watch_gone(slice, access);
+        return;
+    }
     const weft__query *query = weft__slice_query(slice);
     const weft_slice *own = weft__diagnose_current();
     if (own == NULL || own->context == NULL) return;
@@ -141,8 +141,9 @@ static uint32_t common_write(const weft__query *own, const weft__query *declared
 
 static void check_rows(const weft_slice *slice, const weft__query *declared)
 {
-    const weft__query *own = slice->context == NULL ? NULL : system_of(slice)->context.query;
-    if (own == NULL || weft__system_is_serial(system_of(slice))) return;
+    const weft__query *own =
+        slice->context == NULL ? NULL : weft__slice_system(slice)->context.query;
+    if (own == NULL || weft__system_is_serial(weft__slice_system(slice))) return;
     const weft_world *world = own->world;
     for (uint32_t i = 0; i < own->match_count; i++)
         for (uint32_t k = 0; k < declared->match_count; k++) {
@@ -185,8 +186,12 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
         ((const weft__slice_ops *)own->ops)->report(slice, WEFT__NONE, WEFT_READ);
         return cursor;
     }
+    if (WEFT_IS_CHECKED && !weft__slice_is_here(slice)) {
+        ((const weft__slice_ops *)own->ops)->report(slice, WEFT__NONE, WEFT_READ);
+        return cursor;
+    }
     if (own->ops != &weft__slice_ops_system) return weft_query_begin(own->world, name);
-    const weft__system *system = system_of(slice);
+    const weft__system *system = weft__slice_system(slice);
     if (!is_declared(system, name)) {
         if (WEFT_IS_CHECKED)
             weft__violate_in(slice, 0, WEFT_READ,

@@ -28,7 +28,8 @@ weft_frame weft_slice_frame(const weft_slice *slice)
     const weft_slice_context *context = slice->context;
     weft_frame frame = weft_world_frame(context->world);
     if (context->ops != &weft__slice_ops_system) return frame;
-    const weft__system *system = (const weft__system *)context;
+    if (!weft__slice_is_here(slice)) return frame;
+    const weft__system *system = weft__slice_system(slice);
     const weft__scheduler *scheduler = system->scheduler;
     frame.dt = system->dt;
     if (scheduler->passes_left == 0) return frame; /* alone, outside its rate */

@@ -55,7 +55,10 @@ static void call(const calling *c, uint32_t worker, uint32_t number, uint32_t be
     const weft__observing observing = {c->scheduler, c->observer->name, worker, number};
     const weft__observing *before = WEFT_IS_CHECKED ? weft__diagnose_observe(&observing) : NULL;
     c->observer->desc.run(&observation, c->observer->desc.user);
-    if (WEFT_IS_CHECKED) weft__diagnose_observe(before);
+    if (!WEFT_IS_CHECKED) return;
+    weft__diagnose_observe(before);
+    weft__recorder_key(commands, UINT64_MAX); /* what is recorded late is of no observer */
+    commands->is_closed = true;
 }
 
 static int call_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)

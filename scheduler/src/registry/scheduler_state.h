@@ -376,4 +376,10 @@ struct weft__scheduler {
     struct weft__system_list *system_list; /* system_list.c; NULL: nothing was written */
 };
 
+/* The system of a slice whose callback runs: its context is the first field of it. */
+static inline const weft__system *weft__slice_system(const weft_slice *slice)
+{
+    return (const weft__system *)weft__slice_origin(slice);
+}
+
 #endif
