@@ -3,6 +3,7 @@
  */
 #include "cli.h"
 #include "cli_ranks.h"
+#include "endurance.h"
 #include "inspect_option.h"
 #include "stress_runner.h"
 
@@ -55,17 +56,18 @@ static int run_names(weft_stress_config *config, char **names, int count, uint64
     return WEFT_CLI_OK;
 }
 
-/* The scenario over ranks is in weft-shards; it stands alone. */
-static bool is_of_ranks(int argc, char **argv)
+/* Scenarios that stand alone: over ranks, in weft-shards; by the clock, in endurance. */
+static bool names(int argc, char **argv, const char *scenario)
 {
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "shard") == 0) return true;
+        if (strcmp(argv[i], scenario) == 0) return true;
     return false;
 }
 
 static int run_stress(int argc, char **argv)
 {
-    if (is_of_ranks(argc, argv)) return weft_cli_ranks_start(argv);
+    if (names(argc, argv, "shard")) return weft_cli_ranks_start(argv);
+    if (names(argc, argv, "endurance")) return endurance_command(argc, argv);
     uint64_t seed = fresh_seed(), workers = weft_cli_cpu_count(), rounds = 0, from = 0, until = 1;
     const char *replay = NULL;
     double seconds = 10;
@@ -97,6 +99,7 @@ static int run_stress(int argc, char **argv)
         .summary = "Drives the engine hard and checks it.",
         .options = options,
         .notes = "`weft stress shard` runs over the ranks of mpirun, alone; see its --help.\n"
+                 "`weft stress endurance` lives for hours, alone; see its --help.\n"
                  "The same scenario and seed print the same world hash for every\n"
                  "--workers and --seconds: it covers a fixed number of rounds.\n"
                  "A failure, a crash and Ctrl-C print the command that repeats it. A result that\n"
