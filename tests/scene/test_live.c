@@ -690,6 +690,210 @@ PLAIN_TEST(edits_that_cannot_be_say_why)
     end(&s);
 }
 
+static weft_result doubled_bake(weft_bake *bake, const weft_object *object, void *user)
+{
+    Shield shield = {0};
+    (void)user;
+    weft_result result = weft_bake_read(bake, object, "doubled", &shield_type, &shield, NULL);
+    if (result == WEFT_OK && shield.strength < 0)
+        weft_bake_error(bake, object, NULL, "nothing is doubled below 0");
+    shield.strength *= 2;
+    weft_component component = weft_bake_component(bake, "Shield");
+    return result == WEFT_OK ? weft_bake_set(bake, weft_bake_entity(bake, NULL), component, &shield,
+                                             sizeof shield)
+                             : result;
+}
+
+/* A link with a baker that has a property of its own. */
+static void baker_live(stage *s, const char *text)
+{
+    static const weft_baker_desc baker = {
+        .name = "doubler", .property = "doubled", .bake = doubled_bake};
+    memset(s, 0, sizeof *s);
+    text_put(text);
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &s->world));
+    s->cast = cast_register(s->world);
+    s->scene = (weft_scene_desc){.bakers = &baker, .baker_count = 1};
+    const weft_live_desc desc = {.scene = &s->scene,
+                                 .paths = (const char *[]){file_path},
+                                 .path_count = 1,
+                                 .without_thread = true};
+    CHECK_OK(weft_live_start(s->world, &desc, &s->live));
+}
+
+static const char places_text[] =
+    "{\"weft\": 1, \"prefabs\": {\"p\": {\"Shield\": {\"strength\": 4}, \"children\": {\"q\": "
+    "{}}}},\n"
+    "\"objects\": {\"a\": {\"Spin\": {\"speed\": 2, \"axis\": [0, 1, 0]},\n"
+    "\"Links\": [{\"to\": \"/b\"}, {\"weight\": 3}], \"transform\": {\"position\": [1, 2, 3]}},\n"
+    "\"b\": {\"prefab\": \"#p\"}, \"c\": {\"Spin\": {\"speed\": 1000, \"axis\": [0, 1, 0]}}}}";
+
+static const struct {
+    const char *path, *field, *json, *why; /* why NULL: taken */
+} place_cases[] = {
+    {"a", "Spin.speed", "\"90 deg/s\"", NULL},
+    {"a", "Spin.speed", "\"fast\"", "a.Spin.speed: no number"},
+    {"a", "Spin.speed", "\"3 kg\"", "kg"},
+    {"a", "Spin.speed", "101", "range"},
+    {"a", "Spin.speed", "[1]", "a.Spin.speed"},
+    {"a", "Spin.spede", "1", "speed"},
+    {"a", "Spin.speed.x", "1", "nothing is below it"},
+    {"a", "Spin", "{\"speed\": 7}", NULL},
+    {"a", "Spin", "null", NULL},
+    {"a", "Spin", "7", "a.Spin"},
+    {"a", "Spni.speed", "1", "Spin"},
+    {"a", "Nope.x", "1", "no component"},
+    {"a", "Nope", "{}", "no component"},
+    {"a", "Spin.axis", "[1, 0, 0]", NULL},
+    {"a", "Spin.axis", "[1, 0, 0, 0]", "Spin.axis"},
+    {"a", "Spin.axis[1]", "0.5", NULL},
+    {"a", "Spin.axis[1]", "\"x\"", "Spin.axis[1]"},
+    {"a", "Spin.axis[3]", "1", "no element 3"},
+    {"a", "Spin.axis[-1]", "1", "path of fields"},
+    {"a", "Spin.axis[1", "1", "path of fields"},
+    {"a", "Spin.axis[1]x", "1", "path of fields"},
+    {"a", "Spin.speed[0]", "1", "no element 0"},
+    {"b", "Spin.axis[1]", "1", "no element 1"},
+    {"b", "Spin.axis", "[1, 2, 3]", NULL},
+    {"b", "Shield.strength", "8", NULL},
+    {"a", "Links[1].weight", "4", NULL},
+    {"a", "Links[0].weight", "4", NULL},
+    {"a", "Links[0].nope", "4", "no field \"nope\" in Link"},
+    {"a", "Links[0]", "{\"to\": \"/a\"}", NULL},
+    {"a", "Links[0].to", "\"/absent\"", "no object has this path"},
+    {"a", "Links[2].weight", "4", "no element 2"},
+    {"a", "Links.weight", "4", "nothing is below it"},
+    {"a", "Links", "[]", NULL},
+    {"a", "Links", "{}", "buffer"},
+    {"a", "Alive", "true", NULL},
+    {"a", "Alive", "5", "tag"},
+    {
+        "a",
+        "Alive.x",
+        "5",
+        "tag",
+    },
+    {"a", "Opaque", "{}", "not described"},
+    {"a", "Team.number", "5", NULL},
+    {"a", "Team.number", "-5", "Team.number"},
+    {"a", "transform.position[2]", "\"3 km\"", NULL},
+    {"a", "transform.position", "[1, 2]", "position"},
+    {"a", "transform.rotation", "[0, 0, 0, 0]", "rotation"},
+    {"a", "static", "\"x\"", "a.static"},
+    {"a", "name", "\"hull\"", NULL},
+    {"a", "name", "7", "name"},
+    {"b", "disabled", "[\"Shield\"]", NULL},
+    {"a", "disabled", "[\"Shield\"]", "a: "},
+    {"a", "disabled", "\"Shield\"", "names of components"},
+    {"a", "doubled.strength", "5", NULL},
+    {"a", "doubled.strength", "\"x\"", "doubled.strength"},
+    {"a", "doubled.strength", "-5", "nothing is doubled below 0"},
+    {"a", "baker", "\"absent\"", "absent"},
+    {"a", "prefab", "\"#p\"", NULL},
+    {"a", "prefab", "\"#nothing\"", "no object of this name"},
+    {"b", "without", "[\"q\"]", NULL},
+    {"b", "without", "[\"r\"]", "\"r\""},
+    {"a", "children.b", "{}", "has objects"},
+    {"a", "with", "{}", "has objects"},
+    {"a", "Spin\": {}, \"Team.number", "1", "path of fields"},
+    {"c", "Spin.axis", "[1, 0, 0]", "c.Spin.speed"}, /* its component has a mistake */
+    {"c", "Spin.axis[0]", "1", "c.Spin.speed"},
+    {"c", "Spin.nope", "1", "c.Spin"},
+    {"c", "Team.number", "1", NULL}, /* another one has */
+    {"c", "Spin.speed", "10", NULL},
+    {"c", "Spin.speed", "200", "range"},
+};
+
+PLAIN_TEST(edits_are_taken_where_the_bakers_take_them)
+{
+    for (size_t i = 0; i < sizeof place_cases / sizeof place_cases[0]; i++) {
+        stage s;
+        baker_live(&s, places_text);
+        uint64_t before = weft_world_hash(s.world, WEFT_HASH_CONTENT);
+        weft_result result =
+            weft_live_edit(s.live, place_cases[i].path, place_cases[i].field, place_cases[i].json);
+        if (place_cases[i].why != NULL) {
+            refusal_check(&s, result, WEFT_INVALID_ARGUMENT, place_cases[i].why);
+            file_is(places_text);
+            CHECK_RESULT(weft_live_undo(s.live), WEFT_NOT_FOUND);
+        } else {
+            if (result != WEFT_OK)
+                CHECK_TEXT(weft_world_error(s.world)->text, place_cases[i].field);
+            CHECK_OK(weft_live_refresh(s.live));
+            CHECK_OK(weft_live_apply(s.live, 0, NULL, 0));
+            bool mends = strcmp(place_cases[i].path, "c") == 0 &&
+                         strcmp(place_cases[i].field, "Spin.speed") == 0;
+            CHECK_U64(weft_live_error(s.live, 0) == NULL, mends);
+            CHECK_OK(weft_live_undo(s.live));
+            file_is(places_text);
+        }
+        CHECK_OK(weft_live_refresh(s.live));
+        CHECK_OK(weft_live_apply(s.live, 0, NULL, 0));
+        CHECK(weft_live_error(s.live, 0) != NULL && weft_live_error(s.live, 1) == NULL);
+        if (place_cases[i].why != NULL)
+            CHECK_U64(weft_world_hash(s.world, WEFT_HASH_CONTENT), before);
+        unlink(file_path);
+        end(&s);
+    }
+}
+
+PLAIN_TEST(edits_of_one_of_several_documents_are_tried_in_it)
+{
+    static const char *const paths[] = {"live.one.weft", "live.weft", "live.two.weft"};
+    static const char text[] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 2}}}}";
+    static const char then[] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 7}}}}";
+    static const char *const objects[] = {"live.one/a", "live/a", "live.two/a"};
+    for (uint32_t edited = 0; edited < 3; edited++) {
+        stage s;
+        memset(&s, 0, sizeof s);
+        for (uint32_t i = 0; i < 3; i++) file_put(paths[i], text, strlen(text), O_TRUNC);
+        CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &s.world));
+        s.cast = cast_register(s.world);
+        const weft_live_desc desc = {.paths = paths, .path_count = 3};
+        CHECK_OK(weft_live_start(s.world, &desc, &s.live));
+        CHECK_RESULT(weft_live_edit(s.live, objects[edited], "Spin.sped", "7"),
+                     WEFT_INVALID_ARGUMENT);
+        CHECK(strstr(weft_world_error(s.world)->text, paths[edited]) != NULL);
+        CHECK_OK(weft_live_edit(s.live, objects[edited], "Spin.speed", "7"));
+        for (uint32_t i = 0; i < 3; i++) {
+            char now[128] = {0};
+            int file = open(paths[i], O_RDONLY);
+            CHECK(file >= 0 && read(file, now, sizeof now - 1) > 0);
+            close(file);
+            CHECK_TEXT(now, i == edited ? then : text);
+        }
+        refusal_check(&s, weft_live_edit(s.live, "live.", "Spin.speed", "7"), WEFT_NOT_FOUND,
+                      "no document");
+        refusal_check(&s, weft_live_edit(s.live, "live.three/a", "Spin.speed", "7"), WEFT_NOT_FOUND,
+                      "no document");
+        while (spin_of(&s, objects[edited])->speed != 7) {
+            CHECK_OK(weft_live_apply(s.live, 0, NULL, 0));
+            poll(NULL, 0, 1);
+        }
+        for (uint32_t i = 0; i < 3; i++) unlink(paths[i]);
+        end(&s);
+    }
+}
+
+PLAIN_TEST(edits_before_the_bake_of_the_last_one_are_tried_on_its_text)
+{
+    stage s;
+    baker_live(&s, "{\"weft\": 1, \"objects\": {\"a\": {}}}");
+    text_put("{\"weft\": 1, \"objects\": {\"n\": {\"Spin\": {}}, \"a\": {}}}");
+    CHECK_OK(weft_live_edit(s.live, "n", "Spin.speed", "3")); /* the link has not seen it */
+    refusal_check(&s, weft_live_edit(s.live, "n", "Spin.speed", "300"), WEFT_INVALID_ARGUMENT,
+                  "range");
+    file_is("{\"weft\": 1, \"objects\": {\"n\": {\"Spin\": {\"speed\": 3}}, \"a\": {}}}");
+    text_put("{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {}, \"Spin\": {}}}}");
+    refusal_check(&s, weft_live_edit(s.live, "a", "Spin.speed", "3"), WEFT_INVALID_ARGUMENT,
+                  "stands twice");
+    text_put("{\"weft\": 2, \"objects\": {\"a\": {}}}");
+    refusal_check(&s, weft_live_edit(s.live, "a", "Spin.speed", "3"), WEFT_INVALID_ARGUMENT,
+                  "version");
+    unlink(file_path);
+    end(&s);
+}
+
 PLAIN_TEST(undo_changes_the_object_that_the_edit_has_changed_or_nothing)
 {
 #define HEAD "{\"weft\": 1, \"objects\": {\n"

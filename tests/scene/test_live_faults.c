@@ -224,6 +224,62 @@ PLAIN_TEST(a_start_or_a_fill_that_is_refused_memory_leaves_the_world_as_it_was)
 static const char before[] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 2}}}}\n";
 static const char after[] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 43}}}}\n";
 
+static void file_is(const char *path, const char *text)
+{
+    char now[256] = {0};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(file >= 0 && read(file, now, sizeof now - 1) >= 0);
+    close(file);
+    CHECK_TEXT(now, text);
+}
+
+/* An edit and its undo, with the k-th allocation of each refused, then again without. Returns
+ * whether something was refused. */
+static bool edit_refuse(const char *path, uint64_t k)
+{
+    cast c;
+    weft_live *live;
+    test_memory memory;
+    bool is_refused = false;
+    weft_world *world = cast_world(1, &c);
+    test_memory_init(&memory);
+    const weft_scene_desc scene = {.allocator = test_memory_hook(&memory)};
+    const weft_live_desc desc = {
+        .scene = &scene, .paths = &path, .path_count = 1, .without_thread = true};
+    CHECK_OK(weft_live_start(world, &desc, &live));
+    for (uint32_t turn = 0; turn < 4; turn++) {
+        uint64_t failures = memory.failures;
+        test_memory_fail(&memory, turn % 2 == 0 ? k : 0, false);
+        weft_result result =
+            turn < 2 ? weft_live_edit(live, "a", "Spin.speed", "43") : weft_live_undo(live);
+        bool was_refused = memory.failures != failures;
+        test_memory_fail(&memory, 0, false);
+        CHECK_RESULT(result, was_refused ? WEFT_OUT_OF_MEMORY : WEFT_OK);
+        if (was_refused) CHECK(strstr(weft_world_error(world)->text, "memory") != NULL);
+        file_is(path, turn < 2 ? (was_refused ? before : after) : was_refused ? after : before);
+        is_refused |= was_refused;
+        turn += turn % 2 == 0 && !was_refused; /* it is done */
+    }
+    CHECK_RESULT(weft_live_undo(live), WEFT_NOT_FOUND);
+    weft_live_stop(live);
+    CHECK_OK(weft_world_destroy(world));
+    test_memory_fini(&memory);
+    return is_refused;
+}
+
+PLAIN_TEST(an_edit_or_an_undo_that_is_refused_memory_leaves_the_text)
+{
+    const char *path = "live-refused.weft";
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    CHECK(file >= 0 && write(file, before, sizeof before - 1) == sizeof before - 1);
+    close(file);
+    uint64_t k = 1;
+    while (edit_refuse(path, k)) k++;
+    printf("edit: %u refused\n", (unsigned)k - 1);
+    CHECK(k > 10);
+    unlink(path);
+}
+
 /* Edits without end; a byte for each. */
 static void edit_always(const char *path, int tell)
 {

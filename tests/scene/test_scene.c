@@ -404,6 +404,8 @@ PLAIN_TEST(mistakes_are_told_with_their_places)
                   "a.weft:1:34: a: the name is taken");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Alive\": 1}}}",
                   "a.weft:1:40: a: a tag has no value");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Alive\": {\"x\": 1}}}}",
+                  "a.weft:1:40: a: a tag has no value");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"disabled\": [\"Alive\"]}}}",
                   "a.weft:1:25: a: \"Alive\" cannot be disabled");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"baker\": \"x\"}}}",

@@ -68,7 +68,7 @@ typedef struct weft_live_conflict {
 } weft_live_conflict;
 
 /* Describes a live link. Zero means default. Everything is copied but what pointers in `scene`
- * point to; its bakers run on threads of the library. */
+ * point to; its bakers run on threads of the library, and in weft_live_edit. */
 typedef struct weft_live_desc {
     const weft_scene_desc *scene; /* bakers, sources; NULL: none */
     const char *const *paths;     /* as weft_scene_bake */
@@ -150,9 +150,12 @@ WEFT_API size_t weft_live_explain(weft_live *live, const char *path, bool is_jso
 /* Writes a value into the document that an object stands in: `json`, one value without a comment
  * around it, takes the place of the value of `field` ("Orbit.drag", "transform.position[1]"; a
  * component alone: its whole value), which is added when the object has none; elements are
- * replaced, not added. All else of the file stays as it is, byte for byte. The world follows as
- * after any edit. Threads: owner. Errors: NOT_FOUND (no object of a document, no file),
- * INVALID_ARGUMENT (`json` is no JSON value, or the place cannot hold it), IO, OUT_OF_MEMORY. */
+ * replaced, not added. All else of the file stays as it is, byte for byte. The bakers try the
+ * object first: what would be a mistake in this property, or the object's first one, is refused,
+ * and weft_world_error says what is wrong. The world follows as after any edit. Waits while
+ * the link bakes. Threads: owner. Errors: NOT_FOUND (no object of a document, no file),
+ * INVALID_ARGUMENT (`json` is no JSON value, or the place does not take it), IO, OUT_OF_MEMORY.
+ * Cost: as the bake that follows. */
 WEFT_API weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
                                     const char *json);
 /* Takes the last edit back that was not taken back: the bytes that were there return, wherever the

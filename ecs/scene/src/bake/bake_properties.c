@@ -114,7 +114,9 @@ static bool bake_tag(weft_bake *bake, weft_entity entity, const weft__schema_com
     weft__json_open(&json, last->json, last->json_bytes);
     weft__json_token token = weft__json_next(&json);
     if (token.kind == WEFT__JSON_FALSE || token.kind == WEFT__JSON_NULL) return true;
-    if (token.kind != WEFT__JSON_TRUE && token.kind != WEFT__JSON_OBJECT) {
+    bool is_empty =
+        token.kind == WEFT__JSON_OBJECT && weft__json_next(&json).kind == WEFT__JSON_OBJECT_END;
+    if (token.kind != WEFT__JSON_TRUE && !is_empty) {
         weft_bake_error(bake, NULL, last->json, "a tag has no value: write true or false");
         return false;
     }

@@ -279,6 +279,51 @@ const weft__scene_file *weft__files_bytes(weft__files *files, const char *path)
     return open_path(files, path, NULL);
 }
 
+/* ---- on top of others ---- */
+
+static weft__scene_file *text_open(weft__files *files, const char *path, const weft_text *text)
+{
+    const weft_source_desc *source = find_source(files, path);
+    weft__scene_file *file = make(files, path, hash_string(path));
+    if (file == NULL) return NULL;
+    char *bytes = files->memory->hook.allocate(files->memory->hook.user, text->count + 1, 16);
+    if (bytes != NULL) {
+        memcpy(bytes, text->bytes, text->count);
+        file->text = (weft_text){bytes, text->count, file->path};
+        file->source = source == NULL ? &weft__source_text : source;
+        if (weft__source_open(files, file)) return file;
+    }
+    free_file(files, file);
+    return NULL;
+}
+
+bool weft__files_stack(weft__files *files, const weft__files *below, const char *path,
+                       const weft_text *text)
+{
+    char whole[WEFT__PATH_BYTES];
+    if (!weft__path_join(NULL, path, strlen(path), whole) ||
+        !weft__files_init(files, below->memory, below->desc))
+        return false;
+    files->first = below->first;
+    files->bake = below->bake;
+    weft__scene_file *file = text_open(files, whole, text);
+    if (file == NULL) {
+        weft__files_unstack(files, below);
+        return false;
+    }
+    file->next = files->first;
+    files->first = file;
+    return true;
+}
+
+void weft__files_unstack(weft__files *files, const weft__files *below)
+{
+    weft__scene_file **end = &files->first;
+    while (*end != below->first) end = &(*end)->next;
+    *end = NULL;
+    weft__files_free(files);
+}
+
 /* ---- staleness ---- */
 
 /* The file as it is now: its stamp; 0: there is none. */

@@ -101,6 +101,12 @@ void weft__files_free(weft__files *files);
 /* Frees the files that the bake does not need, or, after a failure, those that it made. */
 void weft__files_sweep(weft__files *files, bool is_failed);
 
+/* Files on top of those of a bake, which they find and leave as they are: the first one is a path
+ * with another text. Not before the other ones change, or end. False: memory was refused. */
+bool weft__files_stack(weft__files *files, const weft__files *below, const char *path,
+                       const weft_text *text);
+void weft__files_unstack(weft__files *files, const weft__files *below);
+
 /* The file of a path, opened if it is new or has changed; one with is_missing when it cannot be
  * read. NULL: memory was refused. */
 weft__scene_file *weft__files_open(weft__files *files, const char *path);

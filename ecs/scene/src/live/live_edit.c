@@ -10,6 +10,7 @@
 #include "file_replace.h"
 #include "hash.h"
 #include "json_pull.h"
+#include "scene_trial.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -143,7 +144,8 @@ static bool step_read(const char **at, step *out)
     char *end;
     *out = (step){.name = begin, .bytes = strcspn(begin, ".[")};
     *at = begin + out->bytes;
-    if (out->bytes != 0 || *begin != '[') return out->bytes != 0;
+    if (out->bytes != 0 || *begin != '[')
+        return out->bytes != 0 && strcspn(begin, "\"\\") >= out->bytes;
     out->index = strtoul(begin + 1, &end, 10);
     *at = end + (*end == ']');
     return begin[1] >= '0' && begin[1] <= '9' && *end == ']' && strchr(".[", end[1]) != NULL;
@@ -189,8 +191,9 @@ static bool file_find(editing *e, const char **path)
     for (uint32_t i = 0; i < live->desc.path_count; i++) {
         const char *slash = strrchr(live->paths[i], '/');
         const char *name = slash == NULL ? live->paths[i] : slash + 1;
-        if (strncmp(name, *path, bytes) != 0 || (name[bytes] != '.' && name[bytes] != '\0'))
-            continue;
+        const char *dot = strrchr(name, '.');
+        size_t stem = dot == NULL || dot == name ? strlen(name) : (size_t)(dot - name);
+        if (stem != bytes || memcmp(name, *path, bytes) != 0) continue;
         e->path = live->paths[i];
         *path += bytes + ((*path)[bytes] == '/' ? 1 : 0);
         return true;
@@ -219,6 +222,7 @@ static weft_result value_of(editing *e, const char *json, span *out)
  * the value, or members around it that are missing. */
 typedef struct splice {
     span part, text;
+    span property; /* of the object: `part` is in it */
     const char *added;
 } splice;
 
@@ -258,20 +262,59 @@ static weft_result splice_find(editing *e, span object, const char *field, span 
     const char *rest = field, *next = field;
     weft__json parser;
     step s;
+    size_t bytes = strcspn(field, ".[");
+    if ((bytes == 8 && memcmp(field, "children", 8) == 0) ||
+        (bytes == 4 && memcmp(field, "with", 4) == 0))
+        return refuse(e, WEFT_INVALID_ARGUMENT,
+                      "\"%.*s\" has objects, not a value: give the path of the object, or write "
+                      "the document",
+                      (int)bytes, field);
+    *out = (splice){.property = {object.at + 1, object.at + 1}};
     for (span found; step_read(&next, &s) && step_find(object, &s, &found); rest = next) {
-        *out = (splice){found, value, NULL};
+        if (rest == field) out->property = found;
+        out->part = found;
+        out->text = value;
         if (*next == '\0') return WEFT_OK;
         object = found;
     }
     weft__json_open(&parser, object.at, (size_t)(object.end - object.at));
     bool is_parent = weft__json_next(&parser).kind == WEFT__JSON_OBJECT;
     bool has_more = is_parent && weft__json_next(&parser).kind != WEFT__JSON_OBJECT_END;
-    *out = (splice){.part = {object.at + 1, object.at + 1}, .added = rest};
+    out->part = (span){object.at + 1, object.at + 1};
+    out->added = rest;
     weft_result result = members_make(e, rest, value, has_more, pile, &out->text);
     if (result != WEFT_OK || is_parent) return result;
     return refuse(e, WEFT_INVALID_ARGUMENT,
                   "%.*s is no object in the document: nothing is below it", (int)(rest - field),
                   field);
+}
+
+/* What the bakers say of the object (its path in the scene) in the text as it would be. */
+static weft_result splice_try(editing *e, const char *object, const splice *made, weft__pile *pile)
+{
+    weft_live *live = e->live;
+    const size_t before = (size_t)(made->part.at - e->text);
+    const size_t behind = (size_t)(e->text + e->bytes - made->part.end);
+    const size_t middle = (size_t)(made->text.end - made->text.at);
+    char *text = weft__pile_take(pile, before + middle + behind);
+    if (text == NULL) return WEFT_OUT_OF_MEMORY;
+    memcpy(text, e->text, before);
+    memcpy(text + before, made->text.at, middle);
+    memcpy(text + before + middle, made->part.end, behind);
+    const weft__trial trial = {.paths = (const char *const *)live->paths,
+                               .path_count = live->desc.path_count,
+                               .file = e->path,
+                               .object = object,
+                               .text = text,
+                               .bytes = before + middle + behind,
+                               .begin = (size_t)(made->property.at - e->text),
+                               .end =
+                                   before + middle + (size_t)(made->property.end - made->part.end)};
+    pthread_mutex_lock(&live->lock); /* the scene bakes with it */
+    weft_result result =
+        weft__scene_try(live->scene, &trial, e->problem.text, sizeof e->problem.text);
+    pthread_mutex_unlock(&live->lock);
+    return result;
 }
 
 static void edit_free(weft_live *live, const weft__live_edit *edit)
@@ -334,9 +377,10 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
     editing e = {.live = live};
+    const char *object_path = path;
     weft__pile pile = {.memory = &live->memory};
     span value = {0}, object = {0};
-    splice made;
+    splice made = {0};
     bool is_given = path != NULL && field != NULL && json != NULL && strchr(".[", field[0]) == NULL;
     weft_result result =
         is_given ? value_of(&e, json, &value)
@@ -351,6 +395,7 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
     if (result == WEFT_OK) result = text_read(&e);
     if (result == WEFT_OK) result = object_find(&e, path, &object);
     if (result == WEFT_OK) result = splice_find(&e, object, field, value, &pile, &made);
+    if (result == WEFT_OK) result = splice_try(&e, object_path, &made, &pile);
     if (result == WEFT_OK) result = edit_keep(&e, path, field, &made);
     if (result == WEFT_OK) {
         result = text_write(&e, made.part, made.text);
