@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "cli_ranks.h"
 #include "endurance.h"
+#include "everything_stress.h"
 #include "inspect_option.h"
 #include "stress_runner.h"
 
@@ -64,6 +65,29 @@ static bool names(int argc, char **argv, const char *scenario)
     return false;
 }
 
+/* "everything" alone: what was drawn is printed, too. */
+static int run_everything(weft_stress_config *config, char **name, uint64_t until, bool is_shrink,
+                          bool are_cells)
+{
+    if (is_shrink)
+        return weft_stress_shrink(config->seed, config->from,
+                                  config->rounds == 0 ? 1 : config->rounds);
+    int result = run_names(config, name, 1, until);
+    if (are_cells || !config->is_json) weft_stress_cells(config->is_json, are_cells);
+    return result;
+}
+
+static const char notes[] =
+    "`weft stress shard` runs over the ranks of mpirun, alone; see its --help.\n"
+    "`weft stress endurance` lives for hours, alone; see its --help.\n"
+    "The same scenario and seed print the same world hash for every\n"
+    "--workers and --seconds: it covers a fixed number of rounds.\n"
+    "A failure, a crash and Ctrl-C print the command that repeats it. A result that\n"
+    "depends on the order of execution is told with step, system, entity and values;\n"
+    "which worker ran which slice goes to a file for --replay.\n"
+    "Each round is checked: invariants, exact counts, hashes, and that\n"
+    "the process stays within twice its first memory and 512 MiB.";
+
 static int run_stress(int argc, char **argv)
 {
     if (names(argc, argv, "shard")) return weft_cli_ranks_start(argv);
@@ -73,6 +97,7 @@ static int run_stress(int argc, char **argv)
     double seconds = 10;
     const char *inspect = NULL;
     bool is_list = false, is_json = false, with_faults = false;
+    bool is_shrink = false, are_cells = false;
     const weft_cli_option options[] = {
         {"seed", "S", "decides what every round does (default: from the clock)", WEFT_CLI_COUNT,
          &seed, 0, 0},
@@ -88,28 +113,22 @@ static int run_stress(int argc, char **argv)
          0},
         {"faults", NULL, "inject refused memory, late workers, forced steals", WEFT_CLI_FLAG,
          &with_faults, 0, 0},
+        {"shrink", NULL, "everything: print the first failing round as a short C program",
+         WEFT_CLI_FLAG, &is_shrink, 0, 0},
+        {"cells", NULL, "everything: list what was not drawn", WEFT_CLI_FLAG, &are_cells, 0, 0},
         {"list", NULL, "name and summary of every scenario", WEFT_CLI_FLAG, &is_list, 0, 0},
         {"inspect", WEFT_INSPECT_OPTION, &inspect, 0, 0},
         {"json", NULL, "one JSON object per line", WEFT_CLI_FLAG, &is_json, 0, 0},
         {0},
     };
-    const weft_cli_usage usage = {
-        .command = "stress",
-        .arguments = "NAME ...|all",
-        .summary = "Drives the engine hard and checks it.",
-        .options = options,
-        .notes = "`weft stress shard` runs over the ranks of mpirun, alone; see its --help.\n"
-                 "`weft stress endurance` lives for hours, alone; see its --help.\n"
-                 "The same scenario and seed print the same world hash for every\n"
-                 "--workers and --seconds: it covers a fixed number of rounds.\n"
-                 "A failure, a crash and Ctrl-C print the command that repeats it. A result that\n"
-                 "depends on the order of execution is told with step, system, entity and values;\n"
-                 "which worker ran which slice goes to a file for --replay.\n"
-                 "Each round is checked: invariants, exact counts, hashes, and that\n"
-                 "the process stays within twice its first memory and 512 MiB.",
-        .examples = "weft stress determinism --seconds 60\n"
-                    "weft stress all --seed 7 --workers 8 --faults\n"
-                    "weft stress playback --rounds 100 --until-fail 50"};
+    const weft_cli_usage usage = {.command = "stress",
+                                  .arguments = "NAME ...|all",
+                                  .summary = "Drives the engine hard and checks it.",
+                                  .options = options,
+                                  .notes = notes,
+                                  .examples = "weft stress determinism --seconds 60\n"
+                                              "weft stress all --seed 7 --workers 8 --faults\n"
+                                              "weft stress playback --rounds 100 --until-fail 50"};
     int first;
     int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status == WEFT_CLI_CONTINUE) status = weft_cli_inspect("stress", inspect);
@@ -131,6 +150,10 @@ static int run_stress(int argc, char **argv)
         .with_faults = with_faults,
         .is_json = is_json,
     };
+    if (argc - first == 1 && strcmp(argv[first], "everything") == 0)
+        return run_everything(&config, argv + first, until, is_shrink, are_cells);
+    if (is_shrink || are_cells)
+        return weft_cli_misuse("stress", "--shrink and --cells are for 'everything' alone");
     return run_names(&config, argv + first, argc - first, until);
 }
 

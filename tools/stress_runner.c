@@ -119,6 +119,11 @@ void weft_stress_refuse_memory(weft_stress *stress, bool is_allowed)
     if (stress->faults) weft_stress_faults_refuse(stress->faults, stress->seed, is_allowed);
 }
 
+uint64_t weft_stress_seed_of(uint64_t seed, uint32_t round)
+{
+    return mix(seed, round);
+}
+
 /* The process may grow to twice what the hashed rounds needed and some slack (what a sanitizer or
  * an allocator keeps for itself): more is a leak. */
 static void check_memory(weft_stress *stress, uint64_t *bytes_first, bool is_hashed,
@@ -150,7 +155,7 @@ static void run_rounds(const weft_stress_config *config, const weft_stress_scena
         const double elapsed = seconds_now() - start;
         if (is_enough(config, done, hashed, elapsed)) break;
         stress->round = config->from + done;
-        stress->seed = mix(config->seed, stress->round);
+        stress->seed = weft_stress_seed_of(config->seed, stress->round);
         weft_stress_watch(config, scenario, stress->round);
         const uint64_t world = scenario->round(stress, state);
         weft_stress_refuse_memory(stress, false);

@@ -29,6 +29,8 @@ static inline bool weft_stress_is_round_alone(const weft_stress_scenario *scenar
 
 /* NULL when there is no scenario of that name; *near gets the nearest name or NULL. */
 const weft_stress_scenario *weft_stress_find(const char *name, const char **near);
+/* The seed of a round. */
+uint64_t weft_stress_seed_of(uint64_t seed, uint32_t round);
 /* Number of scenarios, and the one at `index` in the order of --list. */
 uint32_t weft_stress_count(void);
 const weft_stress_scenario *weft_stress_at(uint32_t index);

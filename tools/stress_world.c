@@ -8,7 +8,7 @@
  *
  * systems: a random set of systems over random archetypes: order, fusion and stages.
  *
- * everything: all of it in one world.
+ * world: all of it in one world.
  *
  * What a row does follows from its own Seed component, which every step stirs, never from the
  * worker: so the world hash, layout included, is the same for every number of workers. After
@@ -315,9 +315,9 @@ static void *schedule_create(weft_stress *stress)
     return NULL;
 }
 
-/* everything */
+/* world */
 
-static void *everything_create(weft_stress *stress)
+static void *whole_create(weft_stress *stress)
 {
     world_state *s = commands_create(stress);
     if (!s || add_systems(stress, s)) return s;
@@ -325,7 +325,7 @@ static void *everything_create(weft_stress *stress)
     return NULL;
 }
 
-static uint64_t everything_round(weft_stress *stress, void *state)
+static uint64_t whole_round(weft_stress *stress, void *state)
 {
     world_state *s = state;
     const uint64_t stepped = step_round(stress, s);
@@ -341,7 +341,7 @@ const weft_stress_scenario weft_stress_scenarios_world[] = {
      destroy_state, 0, false},
     {"systems", "random systems over random archetypes", schedule_create, step_round, destroy_state,
      0, false},
-    {"everything", "churn, commands, schedule and compaction in one world", everything_create,
-     everything_round, destroy_state, 0, false},
+    {"world", "churn, commands, schedule and compaction in one world", whole_create, whole_round,
+     destroy_state, 0, false},
     {0},
 };

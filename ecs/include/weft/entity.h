@@ -210,7 +210,7 @@ WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
 
 /* What weft_entity_change_many adds and removes; zero means nothing. A component in both lists is
- * removed. */
+ * removed, and brings nothing that it requires. */
 typedef struct weft_change_desc {
     const weft_component *add; /* zeroed values for entities that lack them */
     uint32_t add_count;

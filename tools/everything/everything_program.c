@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* everything_program.c: the C program that a script becomes when e->out is set: what operations
+ * say stands in main, one block a call; here are the texts of values and lists, and what stands
+ * around. */
+#include "everything_program.h"
+#include "everything.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void everything_says(everything *e, const char *format, ...)
+{
+    va_list list;
+    if (e->out == NULL) return;
+    fputs("        ", e->out);
+    va_start(list, format);
+    vfprintf(e->out, format, list);
+    va_end(list);
+    fputc('\n', e->out);
+    fflush(e->out);
+}
+
+static uint32_t word_at(const uint8_t *bytes)
+{
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* One value without the braces' type: "{e[3], 7}". Returns its length. */
+static size_t one_text(uint32_t kind, const uint8_t *bytes, char *out, size_t room)
+{
+    const model_kind *of = &kinds_of_model()[kind];
+    uint64_t links[MODEL_LINKS] = {0};
+    for (uint32_t k = 0; k < of->link_count; k++)
+        memcpy(&links[k], bytes + of->links[k], sizeof links[k]);
+    switch (kind_shape_of(kind)) {
+    case SHAPE_BARE:
+        break;
+    case SHAPE_WORD:
+        return (size_t)snprintf(out, room, "%u", word_at(bytes));
+    case SHAPE_WIDE:
+        return (size_t)snprintf(out, room, "{{%u, %u}}", word_at(bytes), word_at(bytes + 4));
+    case SHAPE_LINE:
+    case SHAPE_LARGE:
+        return (size_t)snprintf(out, room, "%s_of(%u)", kind_c_type(kind), word_at(bytes));
+    case SHAPE_OWNING:
+        return (size_t)snprintf(out, room, "{0x51a7e, %u}", word_at(bytes + 4));
+    case SHAPE_LINKED:
+        return (size_t)snprintf(out, room, "{e[%llu], %u}", (unsigned long long)links[0],
+                                word_at(bytes + 8));
+    case SHAPE_TWIN:
+        return (size_t)snprintf(out, room, "{%u, e[%llu], e[%llu]}", word_at(bytes),
+                                (unsigned long long)links[0], (unsigned long long)links[1]);
+    case SHAPE_TARGET:
+        return (size_t)snprintf(out, room, "e[%llu]", (unsigned long long)links[0]);
+    }
+    return 0;
+}
+
+const char *everything_c_value(everything *e, uint32_t kind, const void *bytes, uint32_t count)
+{
+    enum { ONE_BYTES = 96 };
+    if (e->out == NULL) return "";
+    if (bytes == NULL || kinds_of_model()[kind].size == 0 || count == 0) return "NULL";
+    size_t room = 64 + (size_t)count * ONE_BYTES, at = 0;
+    char *text = model_memory(&e->here->m, room);
+    at = (size_t)snprintf(text, room, "(%s[]){", kind_c_type(kind));
+    for (uint32_t i = 0; i < count; i++) {
+        if (i != 0) at += (size_t)snprintf(text + at, room - at, ", ");
+        at += one_text(kind, (const uint8_t *)bytes + (size_t)i * kinds_of_model()[kind].size,
+                       text + at, room - at);
+    }
+    snprintf(text + at, room - at, "}");
+    return text;
+}
+
+const char *everything_c_set(everything *e, uint64_t set)
+{
+    if (e->out == NULL) return "";
+    size_t room = 32 * KINDS, at = 0;
+    char *text = model_memory(&e->here->m, room);
+    for (uint32_t kind = 0; kind < KINDS; kind++)
+        if ((set >> kind & 1) != 0)
+            at += (size_t)snprintf(text + at, room - at, "%sof[%s]", at == 0 ? "" : ", ",
+                                   kinds_of_model()[kind].name);
+    return text;
+}
+
+const char *everything_c_archetype(everything *e, uint64_t set)
+{
+    if (e->out == NULL) return "";
+    if (set == 0) return "weft_archetype_create(world, NULL, 0)";
+    size_t room = 32 * KINDS + 64;
+    char *text = model_memory(&e->here->m, room);
+    snprintf(text, room, "WEFT_ARCHETYPE(world, %s)", everything_c_set(e, set));
+    return text;
+}
+
+const char *everything_c_entity(everything *e, uint32_t number)
+{
+    if (e->out == NULL) return "";
+    if (number == EVERYTHING_FOREIGN) return "foreign()";
+    char *text = model_memory(&e->here->m, 32);
+    snprintf(text, 32, "e[%u]", number);
+    return text;
+}
+
+void everything_says_list(everything *e, const char *name, const uint32_t *numbers, uint32_t count)
+{
+    if (e->out == NULL) return;
+    fprintf(e->out, "        weft_entity %s[%u];\n", name, count + 1);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        end = i + 1;
+        if (numbers[i] == EVERYTHING_FOREIGN) {
+            fprintf(e->out, "        %s[%u] = foreign();\n", name, i);
+            continue;
+        }
+        while (end < count && numbers[end] == numbers[i] + (end - i)) end++;
+        if (end == i + 1)
+            fprintf(e->out, "        %s[%u] = e[%u];\n", name, i, numbers[i]);
+        else
+            fprintf(e->out, "        for (uint32_t i = 0; i < %u; i++) %s[%u + i] = e[%u + i];\n",
+                    end - i, name, i, numbers[i]);
+    }
+    fflush(e->out);
+}
+
+void everything_program_begin(FILE *out, uint64_t seed, const char *failure, const char *text)
+{
+    fprintf(out, "/* weft stress everything, seed %#llx: %s\n * %s\n *\n", (unsigned long long)seed,
+            failure, text);
+    fputs(" * cc -std=gnu17 this.c -lweft && ./a.out */\n"
+          "#include <weft/weft.h>\n\n"
+          "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
+          "/* Ends the program where an answer differs. */\n"
+          "#define CHECK(is_so) \\\n"
+          "    do { \\\n"
+          "        if (!(is_so)) printf(\"line %d: is false: %s\\n\", __LINE__, #is_so), exit(1); "
+          "\\\n"
+          "    } while (0)\n"
+          "#define IS(expected, call) is(expected, call, __LINE__, #call)\n"
+          "\nstatic weft_world *world;\n\n",
+          out);
+    fputs("static void is(weft_result expected, weft_result result, int line, const char *call)\n"
+          "{\n"
+          "    if (result == expected) return;\n"
+          "    printf(\"line %d: %s: is %s, should be %s\\n%s\\n\", line, call,\n"
+          "           weft_result_name(result), weft_result_name(expected),\n"
+          "           world == NULL ? \"\" : weft_world_error(world)->text);\n"
+          "    exit(1);\n"
+          "}\n\n",
+          out);
+    kinds_print(out);
+}
+
+void everything_program_main(FILE *out, uint32_t entity_count)
+{
+    fprintf(out, "static weft_entity e[%u];\nstatic weft_query q[%d];\n\n", entity_count + 1,
+            EVERYTHING_QUERIES);
+    fputs("static weft_entity foreign(void)\n{\n"
+          "    weft_entity entity = {e[1].index >> 28 << 28 ^ 9u << 28, 1};\n"
+          "    return entity;\n}\n\n"
+          "static uint64_t entity_count(weft_world *of_world)\n{\n"
+          "    weft_world_stats stats;\n"
+          "    weft_world_stats_get(of_world, &stats, sizeof stats);\n"
+          "    return stats.entities;\n}\n\n"
+          "static uint32_t LENGTH(weft_entity entity, weft_component component)\n{\n"
+          "    const weft_buffer *buffer = weft_entity_read(world, entity, component);\n"
+          "    return buffer == NULL ? UINT32_MAX : buffer->count;\n}\n\n"
+          "static const void *ELEMENTS(weft_world *of_world, weft_entity entity,\n"
+          "                            weft_component component)\n{\n"
+          "    const weft_buffer *buffer = weft_entity_read(of_world, entity, component);\n"
+          "    return buffer == NULL ? NULL : weft_buffer_read(buffer);\n}\n\n"
+          "static const void *RESOURCE(weft_world *of_world, weft_entity none,\n"
+          "                            weft_component component)\n{\n"
+          "    const weft_component_desc *desc = weft_component_info(of_world, component);\n"
+          "    const void *value = weft_resource_read(of_world, component);\n"
+          "    (void)none;\n"
+          "    return desc->flags & WEFT_BUFFER ? weft_buffer_read(value) : value;\n}\n\n"
+          "static const linked *LINKED_AT(weft_entity entity, weft_component component, "
+          "uint32_t i)\n{\n"
+          "    return (const linked *)ELEMENTS(world, entity, component) + i;\n}\n\n",
+          out);
+}

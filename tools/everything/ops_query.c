@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_query.c: queries: made, asked, filtered, iterated, and changes of all rows that one
+ * selects. What a query selects is a set; its order is checked where it is promised: archetype
+ * after archetype. */
+#include "everything.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *name_of(uint32_t kind)
+{
+    return kinds_of_model()[kind].name;
+}
+
+/* ---- make ---- */
+
+static const char *const match_names[] = {"WEFT_ALL",     "WEFT_ANY",     "WEFT_NONE",
+                                          "WEFT_ABSENT",  "WEFT_PRESENT", "WEFT_OPTIONAL",
+                                          "WEFT_DISABLED"};
+static const char *const access_names[] = {"WEFT_READ", "WEFT_WRITE", "WEFT_NO_ACCESS"};
+
+/* What a term does with its component: writes columns and buffers now and then. */
+static weft_access access_of(const model_term *term, uint64_t drawn)
+{
+    if (term->match == MODEL_NONE || term->match == MODEL_ABSENT) return WEFT_NO_ACCESS;
+    bool can_write = kind_has_value(term->kind) || kind_is_buffer(term->kind) ||
+                     kind_is_switch(term->kind) || kind_is_chunk(term->kind);
+    return can_write && drawn % 3 != 0 ? WEFT_WRITE : WEFT_READ;
+}
+
+/* Mostly one term has to be there; others as it comes. */
+static void terms_draw(everything_query *q, const everything_call *c)
+{
+    model_query *asks = &q->asks;
+    for (uint64_t left = c->value; left != 0 && asks->term_count < 4; left &= left - 1) {
+        uint32_t kind = (uint32_t)__builtin_ctzll(left);
+        uint64_t drawn = everything_mix(c->b, kind);
+        model_term *term = &asks->terms[asks->term_count];
+        *term = (model_term){.kind = kind};
+        if (drawn % 3 != 0) term->match = (model_match)(drawn / 3 % 7);
+        if (term->match == MODEL_DISABLED && (!kind_is_switch(kind) || asks->ignores_enabled))
+            term->match = MODEL_PRESENT;
+        if (c->a % 8 == 7) term->alternative = drawn >> 20 & 1;
+        q->access[asks->term_count++] = access_of(term, drawn >> 32);
+    }
+}
+
+static void query_says(everything *e, const everything_query *q, uint32_t slot)
+{
+    const model_query *asks = &q->asks;
+    everything_says(e, "q[%u] = weft_query_create(world, &(weft_query_desc){.terms = {", slot);
+    for (uint32_t i = 0; i < asks->term_count; i++)
+        everything_says(e, "    {of[%s], %s, %s, %u},", name_of(asks->terms[i].kind),
+                        access_names[q->access[i]], match_names[asks->terms[i].match],
+                        asks->terms[i].alternative);
+    everything_says(e,
+                    "    }, .with_prefabs = %d, .with_inactive = %d, .ignores_enabled = %d, "
+                    ".stamps_asked = %d});",
+                    asks->with_prefabs, asks->with_inactive, asks->ignores_enabled,
+                    q->stamps_asked);
+    everything_says(e, "CHECK(q[%u].id != 0);", slot);
+}
+
+static void query_drop(everything *e, uint32_t slot)
+{
+    everything_query *q = &e->queries[slot];
+    if (q->query.id == 0) return;
+    everything_says(e, "IS(WEFT_OK, weft_query_destroy(world, q[%u]));", slot);
+    weft_result result = weft_query_destroy(e->here->world, q->query);
+    *q = (everything_query){0};
+    everything_result(e, "weft_query_destroy", result, WEFT_OK);
+}
+
+static void run_make(everything *e, const everything_call *c)
+{
+    uint32_t slot = c->a / 8 % EVERYTHING_QUERIES;
+    everything_query *q = &e->queries[slot];
+    query_drop(e, slot);
+    q->asks.with_prefabs = c->b % 4 == 1;
+    q->asks.with_inactive = c->b % 8 < 2;
+    q->asks.ignores_enabled = c->b % 16 == 5;
+    q->stamps_asked = c->b % 32 < 5;
+    terms_draw(q, c);
+    query_says(e, q, slot);
+    weft_query_desc desc = {.with_prefabs = q->asks.with_prefabs,
+                            .with_inactive = q->asks.with_inactive,
+                            .ignores_enabled = q->asks.ignores_enabled,
+                            .stamps_asked = q->stamps_asked};
+    for (uint32_t i = 0; i < q->asks.term_count; i++)
+        desc.terms[i] =
+            (weft_term){e->here->of[q->asks.terms[i].kind], q->access[i],
+                        (weft_match)q->asks.terms[i].match, q->asks.terms[i].alternative};
+    q->query = weft_query_create(e->here->world, &desc);
+    if (q->query.id == 0)
+        everything_fails(e, "weft_query_create", "%s", weft_world_error(e->here->world)->text);
+}
+
+/* ---- what a call works on ---- */
+
+/* A query, and the entities that the model says it selects. Owner: one call. */
+typedef struct selection {
+    everything_query *q;
+    uint32_t slot, count;
+    uint32_t *numbers; /* ascending */
+    uint32_t driver; /* the term whose SPARSE component has the rows: in no order; or term_count */
+} selection;
+
+/* All terms are SPARSE: the first that has to be there; else the count of terms. */
+static uint32_t driver_of(const model_query *asks)
+{
+    uint32_t driver = asks->term_count;
+    for (uint32_t t = asks->term_count; t-- > 0;) {
+        const model_term *term = &asks->terms[t];
+        if (!kind_is_sparse(term->kind) || term->alternative != asks->terms[0].alternative)
+            return asks->term_count;
+        if (term->match == MODEL_ALL || term->match == MODEL_PRESENT) driver = t;
+    }
+    return driver;
+}
+
+static bool is_of_sparse_rows(const selection *s)
+{
+    return s->driver != s->q->asks.term_count;
+}
+
+static bool selection_of(everything *e, const everything_call *c, selection *s)
+{
+    *s = (selection){.slot = c->a % EVERYTHING_QUERIES};
+    for (uint32_t i = 0; i < EVERYTHING_QUERIES && e->queries[s->slot].query.id == 0; i++)
+        s->slot = (s->slot + 1) % EVERYTHING_QUERIES;
+    s->q = &e->queries[s->slot];
+    if (s->q->query.id == 0) return false;
+    s->driver = driver_of(&s->q->asks);
+    s->numbers = model_memory(&e->here->m, e->here->m.count * sizeof *s->numbers);
+    s->count = model_selected(&e->here->m, &s->q->asks, s->numbers);
+    return true;
+}
+
+/* Whether these are the entities of the selection, each once. */
+static bool is_selection(everything *e, const selection *s, const weft_entity *entities,
+                         uint64_t count, const char *what)
+{
+    if (count != s->count) {
+        everything_says(e, "CHECK(weft_query_count(world, q[%u]) == %u);", s->slot, s->count);
+        return everything_equal(e, what, count, s->count);
+    }
+    bool *found = model_memory(&e->here->m, e->here->m.count * sizeof *found);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t n = everything_number(e->here, entities[i]);
+        if (n < e->here->m.count && !found[n] && model_selects(&e->here->m, &s->q->asks, n)) {
+            found[n] = true;
+            continue;
+        }
+        if (n < e->here->m.count)
+            everything_says(e, "CHECK(weft_query_matches(world, q[%u], e[%u]) == %d);", s->slot, n,
+                            model_selects(&e->here->m, &s->q->asks, n));
+        everything_fails(e, what, "row %u is entity %u, which is not selected or there twice", i,
+                         n);
+        return false;
+    }
+    return true;
+}
+
+/* All that it selects, in query order. NULL: it failed. */
+static weft_entity *entities_of(everything *e, const selection *s)
+{
+    weft_entity *out = model_memory(&e->here->m, (s->count + 1) * sizeof *out);
+    uint64_t count = weft_query_entities(e->here->world, s->q->query, out, s->count);
+    return is_selection(e, s, out, count, "weft_query_entities") ? out : NULL;
+}
+
+/* ---- ask ---- */
+
+/* Archetype after archetype, as weft_archetype_at and weft_query_archetypes list them. */
+static void order_check(everything *e, const selection *s, const weft_entity *entities)
+{
+    weft_world *world = e->here->world;
+    uint32_t count = weft_query_archetypes(world, s->q->query, NULL, 0), at = 0;
+    weft_archetype *list = model_memory(&e->here->m, (count + 1) * sizeof *list);
+    weft_query_archetypes(world, s->q->query, list, count);
+    for (uint32_t i = 0; i < s->count && !is_of_sparse_rows(s); i++) {
+        weft_archetype archetype = weft_entity_archetype(world, entities[i]);
+        while (at < count && list[at].id != archetype.id) at++;
+        if (at == count) {
+            everything_fails(e, "order of archetypes", "row %u of q[%u]", i, s->slot);
+            return;
+        }
+    }
+}
+
+static void run_ask(everything *e, const everything_call *c)
+{
+    selection s;
+    if (!selection_of(e, c, &s)) return;
+    weft_world *world = e->here->world;
+    uint32_t n = everything_pick(e, c->b);
+    bool matches = n != EVERYTHING_FOREIGN && model_selects(&e->here->m, &s.q->asks, n);
+    everything_says(e, "CHECK(weft_query_count(world, q[%u]) == %u);", s.slot, s.count);
+    everything_equal(e, "weft_query_count", weft_query_count(world, s.q->query), s.count);
+    everything_says(e, "CHECK(weft_query_is_empty(world, q[%u]) == %d);", s.slot, s.count == 0);
+    everything_equal(e, "weft_query_is_empty", weft_query_is_empty(world, s.q->query),
+                     s.count == 0);
+    everything_says(e, "CHECK(weft_query_matches(world, q[%u], %s) == %d);", s.slot,
+                    everything_c_entity(e, n), matches);
+    everything_equal(e, "weft_query_matches",
+                     weft_query_matches(world, s.q->query, everything_handle(e->here, n)), matches);
+    weft_entity *entities = everything_has_failed(e) ? NULL : entities_of(e, &s);
+    if (entities == NULL) return;
+    order_check(e, &s, entities);
+    weft_entity single = weft_query_single(world, s.q->query);
+    everything_equal(e, "weft_query_single", everything_number(e->here, single),
+                     s.count == 1 ? s.numbers[0] : 0);
+    uint64_t index = s.count == 0 ? 0 : c->b % (s.count + 1);
+    weft_entity one = weft_query_entity(world, s.q->query, index);
+    bool is_same =
+        index < s.count ? weft_entity_equal(one, entities[index]) : weft_entity_is_null(one);
+    everything_equal(e, "weft_query_entity", is_same, true);
+}
+
+static void run_info(everything *e, const everything_call *c)
+{
+    selection s;
+    weft_query list[EVERYTHING_QUERIES];
+    weft_term terms[MODEL_TERMS];
+    weft_query_info info;
+    uint32_t expected = 0, same = 0;
+    if (!selection_of(e, c, &s)) return;
+    for (uint32_t i = 0; i < EVERYTHING_QUERIES; i++) expected += e->queries[i].query.id != 0;
+    uint32_t count = weft_query_list(e->here->world, list, EVERYTHING_QUERIES);
+    if (count < expected) everything_equal(e, "weft_query_list", count, expected);
+    for (uint32_t i = 0; i < count && i < EVERYTHING_QUERIES; i++)
+        same += list[i].id == s.q->query.id;
+    if (count <= EVERYTHING_QUERIES) everything_equal(e, "weft_query_list has it", same, 1);
+    count = weft_query_terms(e->here->world, s.q->query, terms, MODEL_TERMS);
+    everything_equal(e, "weft_query_terms", count, s.q->asks.term_count);
+    for (uint32_t i = 0; i < count && i < MODEL_TERMS; i++)
+        everything_equal(e, "weft_query_terms: component", terms[i].component.id,
+                         e->here->of[s.q->asks.terms[i].kind].id);
+    weft_result result = weft_query_info_get(e->here->world, s.q->query, &info, sizeof info);
+    everything_result(e, "weft_query_info_get", result, WEFT_OK);
+    everything_equal(e, "weft_query_info: ignores_enabled", info.ignores_enabled,
+                     s.q->asks.ignores_enabled);
+    if (info.rows < s.count) everything_equal(e, "weft_query_info: rows", info.rows, s.count);
+}
+
+/* ---- filters ---- */
+
+static bool is_filtered(const model_term *term)
+{
+    return kind_is_shared(term->kind) && term->match != MODEL_ABSENT;
+}
+
+static void run_filter(everything *e, const everything_call *c)
+{
+    selection s;
+    if (!selection_of(e, c, &s)) return;
+    model_query *asks = &s.q->asks;
+    weft_world *world = e->here->world;
+    uint32_t t = 0;
+    while (t < asks->term_count && !is_filtered(&asks->terms[t])) t++;
+    everything_says(e, "IS(WEFT_OK, weft_query_filter_reset(world, q[%u]));", s.slot);
+    asks->shared_count = 0;
+    if (!everything_result(e, "weft_query_filter_reset", weft_query_filter_reset(world, s.q->query),
+                           WEFT_OK))
+        return;
+    if (t == asks->term_count || c->b % 4 == 0) return;
+    static const weft_filter_op ops[] = {WEFT_FILTER_EQUAL, WEFT_FILTER_NOT_EQUAL,
+                                         WEFT_FILTER_ONE_OF};
+    weft_filter_op op = ops[c->b / 4 % 3];
+    asks->shared_kind = asks->terms[t].kind;
+    asks->shared_count = op == WEFT_FILTER_ONE_OF ? 1 + c->b / 12 % 3 : 1;
+    asks->is_not = op == WEFT_FILTER_NOT_EQUAL;
+    asks->shared =
+        everything_value(e, asks->shared_kind, c->value, c->b & 0xffff, asks->shared_count);
+    if (c->value % 7 == 0)
+        asks->shared = model_memory(&e->here->m,
+                                    asks->shared_count * e->here->m.kinds[asks->shared_kind].size);
+    const void *values =
+        everything_weft_value(e, e->here, asks->shared_kind, asks->shared, asks->shared_count);
+    everything_says(e, "IS(WEFT_OK, weft_query_filter_shared(world, q[%u], of[%s], %d, %s, %u));",
+                    s.slot, name_of(asks->shared_kind), (int)op,
+                    everything_c_value(e, asks->shared_kind, asks->shared, asks->shared_count),
+                    asks->shared_count);
+    everything_result(e, "weft_query_filter_shared",
+                      weft_query_filter_shared(world, s.q->query, e->here->of[asks->shared_kind],
+                                               op, values, asks->shared_count),
+                      WEFT_OK);
+}
+
+/* A filter on changes selects at least what was written, and nothing whose archetype was left
+ * alone. */
+static void run_changed(everything *e, const everything_call *c)
+{
+    selection s;
+    if (!selection_of(e, c, &s) || s.q->asks.term_count == 0) return;
+    weft_world *world = e->here->world;
+    model *m = &e->here->m;
+    uint32_t kind = s.q->asks.terms[c->b % s.q->asks.term_count].kind;
+    uint32_t now = weft_world_change_version(world), since = now - 1 - c->b / 16 % 8;
+    if (since == 0 || since > now || !e->here->knows_stamps) return;
+    everything_says(e, "IS(WEFT_OK, weft_query_filter_changed(world, q[%u], of[%s], %u));", s.slot,
+                    name_of(kind), since);
+    weft_result result = weft_query_filter_changed(world, s.q->query, e->here->of[kind], since);
+    if (!everything_result(e, "weft_query_filter_changed", result, WEFT_OK)) return;
+    weft_entity *out = model_memory(m, (s.count + 1) * sizeof *out);
+    uint64_t count = weft_query_entities(world, s.q->query, out, s.count);
+    bool *is_there = model_memory(m, m->count * sizeof *is_there);
+    for (uint64_t i = 0; i < count && i < s.count; i++) {
+        uint32_t n = everything_number(e->here, out[i]);
+        if (n < m->count) is_there[n] = true;
+    }
+    for (uint32_t i = 0; i < s.count && !everything_has_failed(e); i++) {
+        uint32_t n = s.numbers[i];
+        const model_value *value = model_read(m, n, kind);
+        bool was_written = value != NULL && value->written > since;
+        bool may = kind_is_sparse(kind) || is_of_sparse_rows(&s) ||
+                   model_stamp_of(m, m->entities[n].set) > since;
+        if (was_written != is_there[n] && (was_written || !may)) {
+            everything_says(e, "CHECK(weft_query_matches(world, q[%u], e[%u]) == %d);", s.slot, n,
+                            was_written);
+            everything_fails(e, was_written ? "a change is missed" : "a change that was none",
+                             "entity %u, %s, since %u", n, name_of(kind), since);
+        }
+    }
+    /* the filter on shared values goes, too */
+    s.q->asks.shared_count = 0;
+    everything_says(e, "IS(WEFT_OK, weft_query_filter_reset(world, q[%u]));", s.slot);
+    everything_result(e, "weft_query_filter_reset", weft_query_filter_reset(world, s.q->query),
+                      WEFT_OK);
+}
+
+/* ---- copies ---- */
+
+/* A term with plain values that is not one of ABSENT; of SPARSE ones only the driver; the count:
+ * none. */
+static uint32_t value_term(const selection *s, uint32_t from)
+{
+    const model_query *asks = &s->q->asks;
+    for (uint32_t i = 0; i < asks->term_count; i++) {
+        uint32_t t = (from + i) % asks->term_count;
+        const model_term *term = &asks->terms[t];
+        if (kind_is_sparse(term->kind) && t != s->driver) continue;
+        if (kind_has_value(term->kind) && term->match != MODEL_ABSENT) return t;
+    }
+    return asks->term_count;
+}
+
+static const char *const copy_ways[] = {"read", "write", "gather", "scatter", NULL};
+
+/* Compares values in query order with those of the model; absent ones are zero. */
+static void values_check(everything *e, uint32_t kind, const weft_entity *entities,
+                         const uint8_t *values, uint32_t count, const char *what)
+{
+    const model *m = &e->here->m;
+    uint32_t size = m->kinds[kind].size;
+    uint8_t *zero = model_memory(&e->here->m, size);
+    for (uint32_t i = 0; i < count; i++) {
+        const model_value *value = model_read(m, everything_number(e->here, entities[i]), kind);
+        const uint8_t *expected =
+            everything_weft_value(e, e->here, kind, value == NULL ? zero : value->bytes, 1);
+        if (memcmp(values + (size_t)i * size, expected, size) == 0) continue;
+        everything_fails(e, what, "%s of row %u, entity %u", name_of(kind), i,
+                         everything_number(e->here, entities[i]));
+        return;
+    }
+}
+
+static void run_copy_with_job(everything *e, const everything_call *c, const selection *s,
+                              uint32_t kind, const weft_entity *entities)
+{
+    weft_gather gather;
+    void *values;
+    uint64_t count;
+    weft_gather_desc desc = {.component = e->here->of[kind]};
+    everything_says(e,
+                    "weft_gather g; void *values; uint64_t count;\n        IS(WEFT_OK, "
+                    "weft_gather_begin(world, q[%u], &(weft_gather_desc){.component = of[%s]}, "
+                    "&g));",
+                    s->slot, name_of(kind));
+    everything_says(e, "IS(WEFT_OK, weft_gather_wait(&g));\n        IS(WEFT_OK, "
+                       "weft_gather_values(&g, &values, &count));");
+    weft_result result = weft_gather_begin(e->here->world, s->q->query, &desc, &gather);
+    if (!everything_result(e, "weft_gather_begin", result, WEFT_OK)) return;
+    everything_result(e, "weft_gather_wait", weft_gather_wait(&gather), WEFT_OK);
+    everything_result(e, "weft_gather_values", weft_gather_values(&gather, &values, &count),
+                      WEFT_OK);
+    everything_equal(e, "weft_gather_values: count", count, s->count);
+    if (!everything_has_failed(e))
+        values_check(e, kind, entities, values, s->count, "weft_gather_values");
+    bool is_back = c->way == 3 && s->count != 0 && !everything_has_failed(e) &&
+                   !model_is(&e->here->m, kind, MODEL_SIGNED);
+    if (is_back) {
+        const uint8_t *bytes = everything_value(e, kind, c->value, c->b & 0xffff, s->count);
+        memcpy(values, everything_weft_value(e, e->here, kind, bytes, s->count),
+               (size_t)s->count * e->here->m.kinds[kind].size);
+        for (uint32_t i = 0; i < s->count; i++) {
+            uint32_t n = everything_number(e->here, entities[i]);
+            if (model_has(&e->here->m, n, kind))
+                model_set(&e->here->m, n, kind, bytes + i * (size_t)e->here->m.kinds[kind].size, 1);
+        }
+        everything_says(e,
+                        "memcpy(values, %s, count * %u);\n        IS(WEFT_OK, "
+                        "weft_gather_scatter(&g));",
+                        everything_c_value(e, kind, bytes, s->count), e->here->m.kinds[kind].size);
+        everything_result(e, "weft_gather_scatter", weft_gather_scatter(&gather), WEFT_OK);
+    }
+    everything_says(e, "IS(WEFT_OK, weft_gather_end(&g));");
+    everything_result(e, "weft_gather_end", weft_gather_end(&gather), WEFT_OK);
+}
+
+static void run_copy(everything *e, const everything_call *c)
+{
+    selection s;
+    if (!selection_of(e, c, &s)) return;
+    uint32_t t = value_term(&s, c->b);
+    if (t == s.q->asks.term_count) return;
+    uint32_t kind = s.q->asks.terms[t].kind, size = e->here->m.kinds[kind].size;
+    const weft_entity *entities = entities_of(e, &s);
+    if (entities == NULL) return;
+    if (c->way >= 2) {
+        run_copy_with_job(e, c, &s, kind, entities);
+        return;
+    }
+    if (c->way == 0) {
+        uint8_t *values = model_memory(&e->here->m, (size_t)(s.count + 1) * size);
+        uint64_t count =
+            weft_query_read_values(e->here->world, s.q->query, e->here->of[kind], values, s.count);
+        everything_says(e, "CHECK(weft_query_read_values(world, q[%u], of[%s], NULL, 0) == %u);",
+                        s.slot, name_of(kind), s.count);
+        if (everything_equal(e, "weft_query_read_values", count, s.count))
+            values_check(e, kind, entities, values, s.count, "weft_query_read_values");
+        return;
+    }
+    const uint8_t *bytes = everything_value(e, kind, c->value, c->b & 0xffff, s.count);
+    const void *values = everything_weft_value(e, e->here, kind, bytes, s.count);
+    for (uint32_t i = 0; i < s.count; i++) {
+        uint32_t n = everything_number(e->here, entities[i]);
+        if (!model_has(&e->here->m, n, kind)) continue;
+        model_set(&e->here->m, n, kind, bytes + (size_t)i * size, 1);
+        kind_own(kind, &e->x_owned, 1);
+    }
+    everything_says(e, "IS(WEFT_OK, weft_query_write_values(world, q[%u], of[%s], %s, %u));",
+                    s.slot, name_of(kind), everything_c_value(e, kind, bytes, s.count), s.count);
+    everything_result(
+        e, "weft_query_write_values",
+        weft_query_write_values(e->here->world, s.q->query, e->here->of[kind], values, s.count),
+        WEFT_OK);
+}
+
+/* ---- changes of all rows ---- */
+
+static const char *const change_ways[] = {"add", "remove", "set", "set_shared", "enable", NULL};
+enum { ADD, REMOVE, SET, SET_SHARED, ENABLE };
+
+/* A kind that the way takes, from the one drawn on; KINDS: none. */
+static uint32_t kind_for(const everything_call *c)
+{
+    for (uint32_t i = 0; i < KINDS; i++) {
+        uint32_t kind = (c->kind + i) % KINDS;
+        if (!kind_is_any(kind)) continue;
+        if (c->way == ADD || c->way == REMOVE) return kind;
+        if (c->way == SET && kind_is_set(kind)) return kind;
+        if (c->way == SET_SHARED && kind_is_shared(kind)) return kind;
+        if (c->way == ENABLE && kind_is_switch(kind)) return kind;
+    }
+    return KINDS;
+}
+
+static void model_change_all(everything *e, const everything_call *c, const selection *s,
+                             uint32_t kind, const uint8_t *bytes)
+{
+    model *m = &e->here->m;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t n = s->numbers[i];
+        if (c->way == ADD) model_change(m, n, KIND_BIT(kind), 0);
+        if (c->way == REMOVE) model_change(m, n, 0, KIND_BIT(kind));
+        if (c->way == ENABLE && model_has(m, n, kind)) model_enable(m, n, kind, c->value % 2 != 0);
+        if (c->way != SET && c->way != SET_SHARED) continue;
+        if (model_set(m, n, kind, bytes, 1) == MODEL_OK) kind_own(kind, &e->x_owned, 1);
+    }
+}
+
+static weft_result weft_change_all(everything *e, const everything_call *c, weft_query query,
+                                   uint32_t kind, const void *value)
+{
+    weft_world *world = e->here->world;
+    weft_component component = e->here->of[kind];
+    switch (c->way) {
+    case ADD:
+        return weft_query_add(world, query, component);
+    case REMOVE:
+        return weft_query_remove(world, query, component);
+    case SET:
+        return weft_query_set(world, query, component, value, e->here->m.kinds[kind].size);
+    case SET_SHARED:
+        return weft_query_set_shared(world, query, component, value);
+    default:
+        return weft_query_enable(world, query, component, c->value % 2 != 0);
+    }
+}
+
+static void run_change(everything *e, const everything_call *c)
+{
+    selection s;
+    uint32_t kind = kind_for(c);
+    if (kind == KINDS || !selection_of(e, c, &s)) return;
+    const uint8_t *bytes = everything_value(e, kind, c->value, c->b & 0xffff, 1);
+    const void *value = everything_weft_value(e, e->here, kind, bytes, 1);
+    const char *text = everything_c_value(e, kind, bytes, 1), *name = name_of(kind);
+    if (c->way == SET && model_is(&e->here->m, kind, MODEL_SIGNED)) return;
+    model_change_all(e, c, &s, kind, bytes);
+    if (c->way == ADD || c->way == REMOVE)
+        everything_says(e, "IS(WEFT_OK, weft_query_%s(world, q[%u], of[%s]));", change_ways[c->way],
+                        s.slot, name);
+    if (c->way == SET)
+        everything_says(e, "IS(WEFT_OK, weft_query_set(world, q[%u], of[%s], %s, %u));", s.slot,
+                        name, text, e->here->m.kinds[kind].size);
+    if (c->way == SET_SHARED)
+        everything_says(e, "IS(WEFT_OK, weft_query_set_shared(world, q[%u], of[%s], %s));", s.slot,
+                        name, text);
+    if (c->way == ENABLE)
+        everything_says(e, "IS(WEFT_OK, weft_query_enable(world, q[%u], of[%s], %d));", s.slot,
+                        name, (int)(c->value % 2));
+    weft_result result = weft_change_all(e, c, s.q->query, kind, value);
+    static const char *const whats[] = {"weft_query_add", "weft_query_remove", "weft_query_set",
+                                        "weft_query_set_shared", "weft_query_enable"};
+    everything_result(e, whats[c->way], result, WEFT_OK);
+}
+
+static void run_destroy_entities(everything *e, const everything_call *c)
+{
+    selection s;
+    if (!selection_of(e, c, &s) || (s.count > 64 && c->b % 4 != 0)) return;
+    for (uint32_t i = 0; i < s.count; i++) model_destroy_alone(&e->here->m, s.numbers[i]);
+    everything_says(e, "IS(WEFT_OK, weft_query_destroy_entities(world, q[%u]));", s.slot);
+    everything_result(e, "weft_query_destroy_entities",
+                      weft_query_destroy_entities(e->here->world, s.q->query), WEFT_OK);
+}
+
+/* ---- look-ups ---- */
+
+static void run_finder(everything *e, const everything_call *c)
+{
+    uint32_t first = everything_pick(e, c->a);
+    weft_finder finder = weft_finder_open(e->here->world, e->here->of[c->kind]);
+    everything_says(e, "weft_finder finder = weft_finder_open(world, of[%s]);", name_of(c->kind));
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t n = i == 0 ? first : everything_pick(e, c->b + i);
+        bool has = model_read(&e->here->m, n, c->kind) != NULL;
+        weft_entity entity = everything_handle(e->here, n);
+        const void *found = weft_finder_read(&finder, entity);
+        everything_says(e, "CHECK((weft_finder_read(&finder, %s) != NULL) == %d);",
+                        everything_c_entity(e, n), has);
+        const void *read = weft_entity_read(e->here->world, entity, e->here->of[c->kind]);
+        everything_equal(e, "weft_finder_read", found != NULL, has);
+        everything_equal(e, "weft_finder_read and weft_entity_read", found == read, true);
+    }
+}
+
+const everything_op everything_ops_query[] = {
+    {.name = "query_make",
+     .functions = "weft_query_create weft_query_destroy",
+     .weight = 10,
+     .draws = DRAWS_SET,
+     .run = run_make},
+    {.name = "query_ask",
+     .functions = "weft_query_count weft_query_is_empty weft_query_matches weft_query_entities "
+                  "weft_query_entity weft_query_single weft_query_archetypes",
+     .weight = 8,
+     .run = run_ask},
+    {.name = "query_info",
+     .functions = "weft_query_list weft_query_terms weft_query_info_get",
+     .weight = 1,
+     .run = run_info},
+    {.name = "query_filter",
+     .functions = "weft_query_filter_shared weft_query_filter_reset",
+     .weight = 5,
+     .run = run_filter},
+    {.name = "query_changed",
+     .functions = "weft_query_filter_changed weft_query_filter_reset weft_query_entities",
+     .weight = 4,
+     .run = run_changed},
+    {.name = "query_copy",
+     .functions = "weft_query_read_values weft_query_write_values weft_gather_begin "
+                  "weft_gather_wait weft_gather_values weft_gather_scatter weft_gather_end",
+     .weight = 5,
+     .ways = copy_ways,
+     .run = run_copy},
+    {.name = "query_change",
+     .functions = "weft_query_add weft_query_remove weft_query_set weft_query_set_shared "
+                  "weft_query_enable",
+     .weight = 6,
+     .draws = DRAWS_KIND,
+     .ways = change_ways,
+     .run = run_change},
+    {.name = "query_destroy_entities",
+     .functions = "weft_query_destroy_entities",
+     .weight = 1,
+     .run = run_destroy_entities},
+    {.name = "finder",
+     .functions = "weft_finder_open weft_finder_read",
+     .weight = 2,
+     .draws = DRAWS_KIND,
+     .takes = kind_has_value,
+     .run = run_finder},
+    {0},
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* thresholds.c: the sizes at which the sources of the library change their way, by the names of
+ * their constants; tests/everything/thresholds.py finds each of them in its file, with this
+ * value. Chunks' capacities are asked of the world (ops_entity.c, "fill a chunk"). */
+#include "everything.h"
+
+typedef struct threshold {
+    const char *name, *file;
+    uint32_t value;
+} threshold;
+
+/* clang-format off */
+static const threshold thresholds[] = {
+    {"WEFT__FOLD_LEAST", "ecs/src/commands/fold_state.h", 48},
+    {"WEFT__FOLD_STATES", "ecs/src/commands/fold_state.h", 16},
+    {"WEFT__FOLD_WIDTH", "ecs/src/commands/fold_state.h", 16},
+    {"WEFT__FOLD_VALUES", "ecs/src/commands/fold_state.h", 16},
+    {"WEFT__FOLD_TASK_ROWS", "ecs/src/commands/fold_state.h", 4096},
+    {"WEFT__FOLD_BLOCK_ROWS", "ecs/src/commands/fold_state.h", 8192},
+    {"FIRST_TRANSITIONS", "ecs/src/commands/fold_transitions.c", 256},
+    {"KNOWN_TYPES", "ecs/src/commands/fold_values.c", 4},
+    {"BLOCK_ROWS", "ecs/src/commands/fold_values.c", 64},
+    {"FREE_BATCH", "ecs/src/commands/fold_move.c", 256},
+    {"DEAD_FEW", "ecs/src/commands/fold_move.c", 8192},
+    {"RUN_MOST", "ecs/src/commands/playback_runs.c", 1024},
+    {"VALUES_MOST", "ecs/src/commands/playback_runs.c", 64},
+    {"SOURCES_MOST", "ecs/src/commands/playback_instances.c", 16},
+    {"MEMBERS_MOST", "ecs/src/commands/playback_instances.c", 64},
+    {"WEFT__MERGE_MOST", "ecs/src/commands/playback.c", 64},
+    {"CHANGED_MOST", "ecs/src/commands/playback_reach.c", 64},
+    {"WEFT__BATCH_SHORT", "ecs/src/change/batch.h", 2048},
+    {"WEFT__BATCH_FEW", "ecs/src/change/batch.h", 32},
+    {"PIECE_ROWS", "ecs/src/change/instantiate.c", 2048},
+    {"WEFT__BLOCK_SLOTS", "ecs/src/memory/directory.h", 4096},
+    {"GROUP", "ecs/src/memory/directory.c", 32},
+    {"RUN_SHORT", "ecs/src/memory/directory_take.h", 8},
+    {"WEFT__EDGE_COUNTING_FROM", "ecs/src/relation/edge_order.h", 256},
+    {"RUN", "ecs/src/relation/edge_order.c", 12},
+    {"TASK_ROWS", "ecs/src/relation/relation_scan.c", 8192},
+    {"WEFT__READY_ROWS", "ecs/src/storage/ready_rows.h", 16},
+    {"NEAR_ROWS", "ecs/src/storage/move.c", 32},
+    {"PAIRS", "ecs/src/storage/structure.c", 64},
+    {"RUN_LONG", "ecs/src/storage/structure.c", 16},
+    {"HOLES_FEW", "ecs/src/storage/structure.c", 16},
+    {"TRIM_FROM", "ecs/src/storage/archetype_order.c", 64},
+    {"PLANS_PER_BUCKET", "ecs/src/storage/move_plan.c", 8},
+    {"GATHER_BATCH", "ecs/src/storage/entity_read_many.c", 32},
+    {"PLACES", "ecs/src/storage/given_values.c", 8192},
+    {"WEFT__SPARSE_NEAR", "ecs/src/core/world_state.h", 8},
+    {"RARE", "ecs/src/query/query_rare.c", 16},
+    {"BLOCK", "ecs/src/query/filter.c", 8},
+    {"DEAD_IN_LINE", "ecs/src/io/world_text_write.c", 64},
+    {"BLOCKS_WITHOUT_MENTION", "ecs/src/io/world_file_rows.c", 512},
+    {"WEFT__PAYLOAD_WORDS_MOST", "ecs/engine/recorder.h", 252},
+    {"WEFT__BUFFER_INLINE_BYTES", "ecs/engine/component_type.h", 128},
+    {"WEFT__OBSERVER_BATCH", "scheduler/src/observe/observer_run.h", 4096},
+};
+/* clang-format on */
+
+enum { THRESHOLDS = sizeof thresholds / sizeof thresholds[0] };
+
+/* Uniform in the number of bits. */
+static uint32_t log_uniform(uint64_t drawn, uint32_t most)
+{
+    uint32_t bits = 33 - (uint32_t)__builtin_clz(most | 1);
+    uint32_t size = (uint32_t)(drawn >> 32) & ((1u << (drawn % bits)) - 1);
+    return size < most ? size : most;
+}
+
+/* One of four beside a threshold, two small, one anything: a script has many sizes, and shall be
+ * done in milliseconds. */
+uint32_t everything_size(uint64_t drawn, uint32_t most)
+{
+    uint64_t inner = everything_mix(drawn, 1);
+    if (drawn % 4 != 0)
+        return drawn % 4 == 1 ? log_uniform(inner, most) : log_uniform(inner, most < 8 ? most : 8);
+    const threshold *t = &thresholds[inner % THRESHOLDS];
+    uint32_t size = t->value - 1 + (uint32_t)(inner >> 32) % 3;
+    return size <= most ? size : log_uniform(inner >> 8, most);
+}
