@@ -21,8 +21,8 @@
  * The content of the world is compared by the driver: touched entities every few calls, all at the
  * end, and where an operation asks for it (everything_compare).
  *
- * Then take its functions out of exceptions.txt. Owner: one thread, but everything_fails, which
- * systems on workers may call. */
+ * Then take its functions out of tests/everything/exceptions.txt. Owner: one thread, but
+ * everything_fails, which systems on workers may call. */
 #ifndef WEFT_TOOLS_EVERYTHING_H
 #define WEFT_TOOLS_EVERYTHING_H
 

@@ -359,8 +359,9 @@ model_result model_change(model *m, uint32_t n, uint64_t add, uint64_t remove)
     if (result == MODEL_OK) result = model_may_remove(m, n);
     if (result != MODEL_OK) return result;
     uint64_t set = m->entities[n].set;
+    bool has_prefab_asked = ((add | remove) & set_of(m, MODEL_PREFAB)) != 0;
     add = model_with_needs(m, add & ~remove & ~set);
-    set_change(m, n, (set | add) & ~remove, ((add | remove) & set_of(m, MODEL_PREFAB)) != 0);
+    set_change(m, n, (set | add) & ~remove, has_prefab_asked);
     return MODEL_OK;
 }
 
