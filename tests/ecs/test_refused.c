@@ -1219,13 +1219,15 @@ static refused_bed bed_of(const char *name, const refused_function *list, size_t
                          .functions = list,
                          .function_count = (uint32_t)count,
                          .kinds = kind_names,
-                         .kind_count = KINDS};
+                         .kind_count = KINDS,
+                         .fewest = 100};
 }
 
 PLAIN_TEST(refused_calls_leave_everything_as_before)
 {
-    const refused_bed swept = bed_of("a world", functions, sizeof functions / sizeof functions[0]);
-    CHECK(refused_sweep(&swept) > 1000);
+    refused_bed swept = bed_of("a world", functions, sizeof functions / sizeof functions[0]);
+    swept.fewest = 1000;
+    refused_sweep(&swept);
 }
 
 PLAIN_TEST(refused_calls_of_a_new_world_leave_everything_as_before)
@@ -1233,9 +1235,9 @@ PLAIN_TEST(refused_calls_of_a_new_world_leave_everything_as_before)
     refused_bed swept =
         bed_of("two worlds", other_functions, sizeof other_functions / sizeof other_functions[0]);
     swept.world = bed_other;
-    CHECK(refused_sweep(&swept) > 100);
+    refused_sweep(&swept);
     swept.open = movable_open;
     swept.functions = transfers;
     swept.function_count = 2;
-    CHECK(refused_sweep(&swept) > 100);
+    refused_sweep(&swept);
 }

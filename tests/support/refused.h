@@ -9,7 +9,7 @@
  * had with each kind of component; 0: it allocates nothing there; -: the kind does not go with it.
  *
  * WEFT_DEEP in the environment: also with all allocations from the k-th on refused, and with all
- * kinds in builds with checks.
+ * kinds in builds with checks. Under ThreadSanitizer: one in seven refusals of what has workers.
  */
 #ifndef WEFT_TESTS_REFUSED_H
 #define WEFT_TESTS_REFUSED_H
@@ -78,12 +78,12 @@ typedef struct refused_bed {
     uint32_t function_count;
     const char *const *kinds; /* NULL: the bed has no kinds */
     uint32_t kind_count;
-    bool is_small; /* all kinds every day */
+    uint32_t fewest; /* refusals that a sweep has at least */
+    bool is_small;   /* all kinds every day */
 } refused_bed;
 
-/* Sweeps all functions of a bed, prints the table, ends the test when there was a fault; how many
- * calls were refused something. */
-uint64_t refused_sweep(const refused_bed *bed);
+/* Sweeps all functions of a bed, prints the table, and ends the test when there was a fault. */
+void refused_sweep(const refused_bed *bed);
 
 /* Whether the environment has WEFT_DEEP. */
 bool refused_is_deep(void);
