@@ -14,6 +14,10 @@
  *   frame_background  a background system, which is joined before the stage that needs its values
  *   frame_overlap  a graph of systems that are not fused, of the owner's, of one ordered by name
  *   frame_newer_stamp two writers of one version: the newer one stays
+ *   frame_recorder    another thread records while the owner registers components, makes
+ *                     archetypes and queries, creates, destroys and steps; it also records with
+ *                     what the owner made meanwhile, if that was handed over in time
+ *   frame_unordered   the same, with rows that get ids at once
  *
  * Too many steps to be exhaustive: PCT and random switches. Under `c11` every plain access of the
  * engine and of the systems is checked for data races as well. */
@@ -389,7 +393,7 @@ static void run_frames(uint64_t hashes[FRAMES])
 /* Statistics that nothing depends on. */
 static void ignore_statistics(void)
 {
-    for (uint32_t i = 0; i < WORKERS; i++)
+    for (uint32_t i = 0; i < f.pool->worker_count; i++)
         explore_ignore(&f.pool->workers[i].stats, sizeof f.pool->workers[i].stats);
     explore_ignore(f.pool->alive, sizeof *f.pool->alive);
     explore_ignore(&f.world->moved.x_rows, sizeof f.world->moved.x_rows);
@@ -479,9 +483,134 @@ static void newer_stamp(void)
     EXPLORE_CHECK(at_plain(&version) == 7, "version %u", at_plain(&version));
 }
 
+/* ---- a second thread that records ---- */
+
+/* What the owner hands over while the other thread records. */
+typedef struct handed_over {
+    weft_component component;
+    weft_archetype archetype;
+} handed_over;
+
+static weft_recorder *recorder;
+static handed_over late;
+static weft_a32 has_late; /* 1: `late` may be read */
+static bool is_unordered, took_late;
+
+static void record_rows(weft_archetype archetype, uint32_t count)
+{
+    weft_slice rows;
+    weft_result result =
+        is_unordered ? weft_recorder_create_rows_unordered(recorder, archetype, count, &rows)
+                     : weft_recorder_create_rows(recorder, archetype, count, &rows);
+    EXPLORE_CHECK(result == WEFT_OK && rows.count == count, "rows: %s", weft_result_name(result));
+    for (uint32_t i = 0; i < count; i++) ((uint32_t *)rows.columns[0])[i] = mix(count, i);
+}
+
+static void record_beside(void *unused)
+{
+    (void)unused;
+    const uint32_t value = 11;
+    const link there = {f.lone, 1, 0};
+    weft_entity made = weft_recorder_create_entity(recorder, f.born);
+    weft_recorder_set(recorder, made, f.link, &there, sizeof there);
+    record_rows(f.spawned, 2);
+    took_late = at_load_acq(&has_late) != 0; /* hand_over */
+    if (took_late) {
+        weft_recorder_set(recorder, f.lone, late.component, &value, sizeof value);
+        record_rows(late.archetype, 1);
+    }
+    weft_recorder_add(recorder, f.lone, f.mark);
+}
+
+/* The owner beside it. The new entries are the ones that make both lists grow. */
+static void own_beside(void)
+{
+    late.component = weft_component_create_plain(f.world, "late", 4, 4, 0);
+    late.archetype = weft_archetype_create(f.world, (weft_component[]){f.value, late.component}, 2);
+    at_store_rel(&has_late, 1u); /* record_beside */
+    const weft_query_desc lone = {.terms = {{late.component, WEFT_READ, WEFT_NONE, 0}}};
+    weft_query query = weft_query_create(f.world, &lone);
+    weft_entity other = weft_entity_create(f.world, f.spawned);
+    EXPLORE_CHECK(late.archetype.id != 0 && query.id != 0 && other.version != 0, "nothing made");
+    EXPLORE_CHECK(weft_world_step(f.world, 0.5f) == WEFT_OK, "%s", weft_world_error(f.world)->text);
+    EXPLORE_CHECK(weft_entity_destroy(f.world, other) == WEFT_OK, "not destroyed");
+    weft_query_destroy(f.world, query);
+}
+
+static void add_recorder(void)
+{
+    add(&(weft_system_desc){.name = "spawn",
+                            .run = spawn,
+                            .effects = WEFT_RECORDS_CREATE,
+                            .over = {.kind = WEFT_OVER_COUNT, .count = 1}});
+    f.lone = weft_entity_create(f.world, f.born);
+    for (uint32_t i = 0; f.world->types.count + 1 < f.world->types.known.capacity; i++) {
+        const char name[] = {'f', (char)('a' + i), 0};
+        weft_component filler = weft_component_create_plain(f.world, name, 0, 1, 0);
+        if (f.world->archetypes.id_count < f.world->archetypes.known.capacity)
+            weft_archetype_create(f.world, &filler, 1);
+    }
+    EXPLORE_CHECK(weft_recorder_create(f.world, &recorder) == WEFT_OK, "no recorder");
+    at_init(&has_late, 0);
+}
+
+/* Plays what was recorded; the hash of the world. */
+static uint64_t play_recorded(void)
+{
+    EXPLORE_CHECK(weft_recorder_play(recorder) == WEFT_OK, "%s", weft_world_error(f.world)->text);
+    weft_recorder_destroy(recorder);
+    return weft_world_hash(f.world, is_unordered ? WEFT_HASH_CONTENT : WEFT_HASH_LAYOUT);
+}
+
+static uint64_t recorded_alone(bool with_late)
+{
+    make_world(add_recorder, 1);
+    if (!with_late) record_beside(NULL);
+    own_beside();
+    if (with_late) record_beside(NULL);
+    EXPLORE_CHECK(took_late == with_late, "not handed over");
+    const uint64_t hash = play_recorded();
+    end_world();
+    return hash;
+}
+
+static void check_recorder(bool with_ids)
+{
+    static uint64_t alone[2]; /* [took_late]; each is worked out once */
+    is_unordered = with_ids;
+    make_world(add_recorder, 2);
+    ignore_statistics();
+    explore_thread(record_beside, NULL);
+    explore_begin();
+    own_beside();
+    explore_join_all();
+    explore_end();
+    const uint64_t hash = play_recorded();
+    const bool took = took_late;
+    end_world();
+    if (with_ids) return; /* which ids depends on timing */
+    if (alone[took] == 0) alone[took] = recorded_alone(took);
+    EXPLORE_CHECK(hash == alone[took], "the hash differs from that of one thread");
+}
+
+static void beside_recorder(void)
+{
+    check_recorder(false);
+}
+
+static void beside_unordered(void)
+{
+    check_recorder(true);
+}
+
 #define MOST(runs)                                                                                 \
     PLAN_ALL_DEEP(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_TSO, 4, runs, 200000),                       \
         PLAN_PCT(EXPLORE_C11, 4, runs, 200000), PLAN_RANDOM(EXPLORE_TSO, runs, 200000)
+
+/* Two threads, of which one makes some 60 steps: all schedules of few preemptions. */
+#define BESIDE                                                                                     \
+    PLAN_ALL(EXPLORE_TSO, 1, 1), PLAN_ALL_DEEP(EXPLORE_SC, 2, 0),                                  \
+        PLAN_ALL_DEEP(EXPLORE_C11, 1, 1), PLAN_PCT(EXPLORE_C11, 4, 500, 50000)
 
 const explore_scenario explore_scenarios[] = {
     {"frame_births", births, {MOST(500)}, NULL},
@@ -492,6 +621,8 @@ const explore_scenario explore_scenarios[] = {
     {"frame_background", background, {MOST(500)}, NULL},
     {"frame_overlap", overlap, {MOST(500)}, NULL},
     {"frame_instances", instances, {MOST(500)}, NULL},
+    {"frame_recorder", beside_recorder, {BESIDE}, NULL},
+    {"frame_unordered", beside_unordered, {BESIDE}, NULL},
     {"frame_newer_stamp", newer_stamp, {PLAN_ALL(EXPLORE_SC, 3, 0)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
