@@ -58,6 +58,7 @@ static void unused(weft_bench *bench)
                                                                           .data = &data});
         if (r.raw > 0) weft_bench_value(bench, "cost", "ns", 1, r.median - r.raw);
     }
+    weft_inspect_stop(inspect);
     weft_world_destroy(data.world);
     weft_world_destroy(data.plain);
 }
@@ -260,6 +261,7 @@ static void open_windows(weft_bench *bench)
         weft_bench_fail(bench, "no inspector");
     else
         measure_open(bench, world, inspect);
+    weft_inspect_stop(inspect);
     weft_world_destroy(world);
     weft_job_pool_destroy(pool);
 }

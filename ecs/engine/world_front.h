@@ -168,6 +168,7 @@ typedef enum weft__holder {
     WEFT__HOLDER_RECORDERS,
     WEFT__HOLDER_GATHERS,
     WEFT__HOLDER_STREAMS,
+    WEFT__HOLDER_INDEXED,
     WEFT__HOLDER_COUNT
 } weft__holder;
 
@@ -191,9 +192,9 @@ typedef struct weft__world_front {
     uint64_t structure_version;    /* +1 on every change of a row count, chunk list or tuple */
     weft__host host;               /* host.h */
     weft__clock clock;
-    uint64_t moments;                     /* given out so far: weft_world_moment */
-    weft__pin pins[WEFT__PIN_COUNT];      /* changed by those that they are of */
-    uint32_t holders[WEFT__HOLDER_COUNT]; /* changed by the owner */
+    uint64_t moments;                       /* given out so far: weft_world_moment */
+    weft__pin pins[WEFT__PIN_COUNT];        /* changed by those that they are of */
+    weft_a32 x_holders[WEFT__HOLDER_COUNT]; /* changed by the owner, INDEXED by systems, too */
     weft__world_watch watch;
     weft__extension extensions[WEFT__EXTENSION_COUNT];
     weft__kept_run *runs; /* [run_count] loaded, for systems and groups that are not there yet */
@@ -211,6 +212,17 @@ typedef struct weft__world_front {
 static inline weft__world_front *weft__front(const weft_world *world)
 {
     return (weft__world_front *)(uintptr_t)world;
+}
+
+/* One more, or with -1 one less, that has to end before the world. relaxed: it is read by the owner
+ * while no system runs. */
+static inline void weft__hold(const weft_world *world, weft__holder kind, int more)
+{
+    at_add_rlx(&weft__front(world)->x_holders[kind], (uint32_t)more); /* relaxed: above */
+}
+static inline uint32_t weft__held(const weft_world *world, weft__holder kind)
+{
+    return at_load_rlx(&weft__front(world)->x_holders[kind]); /* relaxed: above */
 }
 
 /* Later writes get a newer version. Owner. */

@@ -169,7 +169,8 @@ PLAIN_TEST(a_page_changes_values_and_systems)
     CHECK_F64((double)value->speed, 1.5707963, 1e-6);
     CHECK_OK(weft_system_info_get(world, weft_system_find(world, "turn"), &info, sizeof info));
     CHECK(!info.is_enabled);
-    CHECK_OK(weft_world_destroy(world)); /* stops the inspector */
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
 }
 
 /* Opens a stream and reads until its reply has `part`. */
@@ -352,7 +353,10 @@ PLAIN_TEST(inspectors_come_and_go_with_their_worlds)
     for (int i = 0; i < 20; i++) {
         begin(true);
         CHECK_OK(weft_world_step(world, 0.01f));
-        if (i % 2 == 0) weft_inspect_stop(inspect);
+        CHECK_RESULT(weft_world_destroy(world), WEFT_BUSY);
+        CHECK(strstr(weft_world_error(world)->text, "inspector (weft_inspect_stop)") != NULL);
+        CHECK_OK(weft_world_step(world, 0.01f));
+        weft_inspect_stop(inspect);
         CHECK_OK(weft_world_destroy(world));
     }
 }

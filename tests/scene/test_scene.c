@@ -75,6 +75,8 @@ PLAIN_TEST(properties_named_like_components_bake_themselves)
     CHECK_F64((double)spawner->every, 0.5, 1e-7);
     CHECK_U64(stats_of(scene).entities, 2);
     CHECK_OK(weft_world_validate(world));
+    CHECK_RESULT(weft_world_destroy(world), WEFT_BUSY);
+    CHECK(strstr(weft_world_error(world)->text, "scene (weft_scene_destroy)") != NULL);
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));
 }

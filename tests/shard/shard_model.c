@@ -513,6 +513,9 @@ int main(int argc, char **argv)
     if (options.dumps) dump_rows();
     if (!options.leaks) check_restore();
     check_sides();
+    if (weft_world_destroy(model.world) != WEFT_BUSY ||
+        strstr(weft_world_error(model.world)->text, "shard (weft_shard_destroy)") == NULL)
+        return 2;
     weft_shard_destroy(model.shard);
     if (weft_world_destroy(model.world) != WEFT_OK) return 2;
     stop_ranks();

@@ -251,6 +251,7 @@ weft_result weft_blob_builder_create(weft_blob_store *store, const weft_blob_typ
     if (b == NULL) return WEFT_OUT_OF_MEMORY;
     *b = (weft_blob_builder){0};
     b->store = store;
+    weft__blob_store_built(store, 1);
     b->type = root_type;
     b->end = WEFT_BLOB_HEADER_BYTES;
     weft_result result = weft__blob_plan_init(&b->plan, root_type);
@@ -275,6 +276,7 @@ void weft_blob_builder_destroy(weft_blob_builder *b)
     vector_free(b, &b->extents, sizeof(weft__blob_extent));
     vector_free(b, &b->pointers, sizeof(pointer_patch));
     vector_free(b, &b->known, sizeof(weft__blob_hash_block));
+    weft__blob_store_built(b->store, -1);
     weft__free(b->store->memory, WEFT__MEMORY_BLOBS, b, 1, sizeof *b, 8);
 }
 

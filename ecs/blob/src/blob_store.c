@@ -352,6 +352,13 @@ void weft_blob_store_destroy(weft_blob_store *store)
     weft__free(memory, WEFT__MEMORY_BLOBS, store, 1, sizeof *store, _Alignof(weft_blob_store));
 }
 
+void weft__blob_store_built(weft_blob_store *store, int more)
+{
+    weft__lock_lock(&store->lock);
+    store->stats.builders += (uint32_t)more;
+    weft__lock_unlock(&store->lock);
+}
+
 weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out,
                                       size_t out_bytes)
 {

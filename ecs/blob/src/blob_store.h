@@ -67,6 +67,9 @@ struct weft_blob_store {
 weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own, const weft_os *os,
                                   uint32_t protection, weft_blob_store **out);
 
+/* One more builder of the store, or with -1 one less. */
+void weft__blob_store_built(weft_blob_store *store, int more);
+
 /* A block of `bytes` bytes, not zeroed, for a blob that will be protected if the store does so. */
 weft_result weft__blob_block_create(weft_blob_store *store, size_t bytes, weft__blob_block *out);
 void weft__blob_block_destroy(weft_blob_store *store, weft__blob_block *block);

@@ -125,9 +125,9 @@ WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world *
 /* Destroys the world and everything in it, with destruct hooks; joins its own pool. NULL is
  * ignored. Threads: owner, outside of hooks. Errors, and then the world lives on as it was, and
  * weft_world_error has the text: WRONG_PHASE while the world steps or is iterated, in its hooks, or
- * inside a job of its own pool; BUSY: snapshots, recorders, gathers, streams, live links, scenes or
- * shards are on it, or its own pool has pending jobs, guests or other worlds. The text names them
- * and the calls that end them. */
+ * inside a job of its own pool; BUSY: snapshots, recorders, gathers, indexed accesses, streams,
+ * blob builders, live links, scenes, shards or inspectors are on it, or its own pool has pending
+ * jobs, guests or other worlds. The text names them and the calls that end them. */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
 /* The pool of the world, which owns it unless it was lent: weft_job_pool_destroy is BUSY then.

@@ -260,7 +260,7 @@ weft_result weft_recorder_create(weft_world *world, weft_recorder **out)
     *out = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof **out, 64);
     if (*out == NULL) return weft__error_memory(world, "weft_recorder_create");
     weft__recorder_init(*out, world, 0, 0);
-    world->front.holders[WEFT__HOLDER_RECORDERS]++;
+    weft__hold(world, WEFT__HOLDER_RECORDERS, 1);
     return WEFT_OK;
 }
 
@@ -271,6 +271,6 @@ void weft_recorder_destroy(weft_recorder *commands)
     const char *advice = "destroy it when the step is over";
     if (weft__refuse_systems(world, "weft_recorder_destroy", advice) != WEFT_OK) return;
     weft__recorder_fini(commands);
-    world->front.holders[WEFT__HOLDER_RECORDERS]--;
+    weft__hold(world, WEFT__HOLDER_RECORDERS, -1);
     weft__free(&world->memory, WEFT__MEMORY_COMMANDS, commands, 1, sizeof *commands, 64);
 }

@@ -46,8 +46,8 @@ static weft_result part_count(weft__transfer *t, const weft__change_part *part, 
 /* A recorder may take memory of either world on another thread meanwhile. */
 static bool may_hand_over(const weft__transfer *t)
 {
-    return t->shares_memory && t->from->front.holders[WEFT__HOLDER_RECORDERS] == 0 &&
-           t->to->front.holders[WEFT__HOLDER_RECORDERS] == 0;
+    return t->shares_memory && weft__held(t->from, WEFT__HOLDER_RECORDERS) == 0 &&
+           weft__held(t->to, WEFT__HOLDER_RECORDERS) == 0;
 }
 
 weft_result weft__transfer_memory_take(weft__transfer *t)

@@ -354,7 +354,7 @@ static weft_result begin(weft_world *world, weft_query query, const weft_gather_
     g->next = world->front.queries->gathers;
     world->front.queries->gathers = g;
     world->front.busy += WEFT__BUSY_GATHER;
-    world->front.holders[WEFT__HOLDER_GATHERS]++;
+    weft__hold(world, WEFT__HOLDER_GATHERS, 1);
     *out = (weft_gather){.job = g->job, .state = g};
     return WEFT_OK;
 }
@@ -496,7 +496,7 @@ weft_result weft_gather_end(weft_gather *gather)
     while (*link != g) link = &(*link)->next;
     *link = g->next;
     g->world->front.busy -= WEFT__BUSY_GATHER;
-    g->world->front.holders[WEFT__HOLDER_GATHERS]--;
+    weft__hold(g->world, WEFT__HOLDER_GATHERS, -1);
     state_free(g);
     *gather = (weft_gather){0};
     return WEFT_OK;

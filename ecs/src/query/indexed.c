@@ -188,14 +188,17 @@ weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term
                                 world->types.at[handle->query->terms[term].component]->value_bytes,
                             .span_position = UINT64_MAX}; /* the first span is the next one */
     result = open_table(&indexed, handle);
-    if (result == WEFT_OK) *out = indexed;
-    return result;
+    if (result != WEFT_OK) return result;
+    weft__hold(world, WEFT__HOLDER_INDEXED, 1);
+    *out = indexed;
+    return WEFT_OK;
 }
 
 void weft_indexed_close(weft_indexed *indexed)
 {
     if (indexed == NULL || indexed->spans == NULL) return;
     table_free(indexed->world, indexed->spans);
+    weft__hold(indexed->world, WEFT__HOLDER_INDEXED, -1);
     *indexed = (weft_indexed){0};
 }
 

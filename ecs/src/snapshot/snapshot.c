@@ -290,7 +290,7 @@ static void unlist(weft_snapshot *snapshot)
     while (*link != NULL && *link != snapshot) link = &(*link)->next;
     if (*link != snapshot) return; /* it was not handed out */
     *link = snapshot->next;
-    snapshot->world->front.holders[WEFT__HOLDER_SNAPSHOTS]--;
+    weft__hold(snapshot->world, WEFT__HOLDER_SNAPSHOTS, -1);
 }
 
 static bool copy_world(taking *t)
@@ -362,7 +362,7 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     snapshot->version = world->front.version;
     snapshot->next = timelines->snapshots;
     timelines->snapshots = snapshot;
-    world->front.holders[WEFT__HOLDER_SNAPSHOTS]++;
+    weft__hold(world, WEFT__HOLDER_SNAPSHOTS, 1);
     *out = snapshot;
     return WEFT_OK;
 }

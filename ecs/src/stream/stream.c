@@ -173,7 +173,7 @@ weft_result weft_stream_open(weft_world *world, const char *path, const weft_str
     while (*end != NULL) end = &(*end)->next;
     *end = stream;
     *out = stream;
-    world->front.holders[WEFT__HOLDER_STREAMS]++;
+    weft__hold(world, WEFT__HOLDER_STREAMS, 1);
     return WEFT_OK;
 }
 
@@ -202,7 +202,7 @@ void weft_stream_close(weft_stream *stream)
     weft_stream **link = &streams->first;
     while (*link != stream) link = &(*link)->next;
     *link = stream->next;
-    stream->world->front.holders[WEFT__HOLDER_STREAMS]--;
+    weft__hold(stream->world, WEFT__HOLDER_STREAMS, -1);
     stream_free(stream);
 }
 

@@ -245,12 +245,20 @@ static weft_result holders_check(const weft_world *world)
         {"recorders", "weft_recorder_destroy"},
         {"gathers", "weft_gather_end"},
         {"streams", "weft_stream_close"},
+        {"indexed accesses", "weft_indexed_close"},
     };
-    char list[sizeof world->error->text - 100] = "", item[64];
+    char list[sizeof world->error->text - 60] = "", item[64];
     for (uint32_t i = 0; i < WEFT__HOLDER_COUNT; i++) {
-        uint32_t count = world->front.holders[i];
+        uint32_t count = weft__held(world, i);
         snprintf(item, sizeof item, "%s: %u (%s)", words[i][0], count, words[i][1]);
         if (count != 0) list_add(list, sizeof list, item);
+    }
+    weft_blob_store_stats blobs;
+    if (weft_blob_store_stats_get(world->blobs, &blobs, sizeof blobs) == WEFT_OK &&
+        blobs.builders != 0) {
+        snprintf(item, sizeof item, "blob builders: %u (weft_blob_builder_destroy)",
+                 blobs.builders);
+        list_add(list, sizeof list, item);
     }
     for (const weft_world_hook *hook = world->front.hooks; hook != NULL; hook = hook->next)
         if (hook->holds != NULL) list_add(list, sizeof list, hook->holds);
@@ -278,7 +286,7 @@ weft_result weft_world_destroy(weft_world *world)
 {
     if (world == NULL) return WEFT_OK;
     /* gathers alone are no phase: the text counts them among the others */
-    bool only_gathers = world->front.holders[WEFT__HOLDER_GATHERS] != 0 &&
+    bool only_gathers = weft__held(world, WEFT__HOLDER_GATHERS) != 0 &&
                         (world->front.busy & ~(uint32_t)WEFT__BUSY_GATHERS) == 0;
     weft_result result = only_gathers ? WEFT_OK : weft__outside_hooks(world, "weft_world_destroy");
     if (result != WEFT_OK) return result;

@@ -207,6 +207,7 @@ typedef struct weft_blob_store_desc {
 typedef struct weft_blob_store_stats {
     uint64_t blob_count, block_bytes; /* alive now */
     uint64_t shared_count;            /* insertions that found equal content already there */
+    uint32_t builders;                /* not destroyed yet */
 } weft_blob_store_stats;
 
 /* Why a type could not be built, or a blob not be saved. */

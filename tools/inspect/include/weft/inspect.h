@@ -51,10 +51,10 @@ typedef struct weft_inspect_desc {
 
 /* Begins to serve. The world may have a pool of its own or a lent one; for the Timeline window
  * the pool needs traces (weft_job_pool_desc.trace_capacity, which may be paused; WEFT_INSPECT in
- * the environment gives every pool some). `desc` may be NULL. Destroying the world stops the
- * inspector. Errors: INVALID_ARGUMENT (the port, the token), ALREADY_EXISTS (the port is taken),
- * IO (sockets), THREAD_FAILED, OUT_OF_MEMORY, WRONG_PHASE: weft_world_error says what to do.
- * Threads: owner, world idle. */
+ * the environment gives every pool some). `desc` may be NULL. Until it is stopped
+ * weft_world_destroy is BUSY. Errors: INVALID_ARGUMENT (the port, the token), ALREADY_EXISTS (the
+ * port is taken), IO (sockets), THREAD_FAILED, OUT_OF_MEMORY, WRONG_PHASE: weft_world_error says
+ * what to do. Threads: owner, world idle. */
 WEFT_API weft_result weft_inspect_start(weft_world *world, const weft_inspect_desc *desc,
                                         weft_inspect **out);
 

@@ -201,7 +201,7 @@ static void end(weft_inspect *inspect)
     free(inspect);
 }
 
-/* The world is destroyed: a handle that the program holds is not used again. */
+/* The world is destroyed: no program has a handle. */
 static void ended(weft_world *world, void *user)
 {
     (void)world;
@@ -282,7 +282,10 @@ weft_result weft_inspect_start(weft_world *world, const weft_inspect_desc *desc,
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (desc == NULL) desc = &defaults;
     weft_result result = out == NULL ? WEFT_INVALID_ARGUMENT : start(world, desc, out, &why);
-    if (result == WEFT_OK) return WEFT_OK;
+    if (result == WEFT_OK) { /* others end with their world */
+        (*out)->hook.holds = "inspector (weft_inspect_stop)";
+        return WEFT_OK;
+    }
     weft__log(&desc->log, WEFT_LOG_WARNING, "weft_inspect_start: %s", why);
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "weft_inspect_start: %s",
                        why);
