@@ -8,6 +8,7 @@
 #include <weft/live.h>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -231,6 +232,49 @@ PLAIN_TEST(what_the_run_destroyed_or_removed_stays_so_unless_the_file_is_taken)
         if (takes) CHECK_F64((double)spin_of(&s, "a")->speed, 5, 0);
         end(&s);
     }
+}
+
+static void edit_speed(stage *s, const char *path, uint32_t speed)
+{
+    char text[128];
+    snprintf(text, sizeof text, "{\"weft\": 1, \"objects\": {\"%s\": {\"Spin\": {\"speed\": %u}}}}",
+             path, speed);
+    edit(s, text);
+}
+
+/* More often than the tables of an object have places. */
+PLAIN_TEST(an_object_that_the_run_destroys_comes_back_for_ever)
+{
+    stage s;
+    begin(&s, two, WEFT_LIVE_TAKE);
+    for (uint32_t i = 0; i < 600; i++) {
+        CHECK_OK(weft_entity_destroy(s.world, weft_live_entity(s.live, "a")));
+        edit_speed(&s, "a", 1 + i % 9);
+        CHECK_F64((double)spin_of(&s, "a")->speed, 1 + i % 9, 0);
+    }
+    end(&s);
+}
+
+/* 0 under AddressSanitizer. */
+static size_t bytes_in_use(void)
+{
+    const struct mallinfo2 heap = mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+}
+
+PLAIN_TEST(objects_that_are_gone_leave_no_memory)
+{
+    stage s;
+    char path[16];
+    size_t before = 0;
+    begin(&s, two, WEFT_LIVE_KEEP);
+    for (uint32_t i = 0; i < 4000; i++) {
+        if (i == 500) before = bytes_in_use();
+        snprintf(path, sizeof path, "n%u", i);
+        edit_speed(&s, path, 1);
+    }
+    CHECK(bytes_in_use() < before + 20000); /* slots of 3,500 objects: 140 KB and more */
+    end(&s);
 }
 
 PLAIN_TEST(an_edited_prefab_reaches_instances_of_the_run)

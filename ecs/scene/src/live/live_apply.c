@@ -392,7 +392,10 @@ static weft_result object_dead(applying *a, weft__live_slot *slot)
     if (!is_taken(a, WEFT_LIVE_DESTROYED, WEFT__NONE, NULL)) return WEFT_OK;
     weft_result result = entity_make(a->live, a->file, &a->entity);
     if (result != WEFT_OK) return result;
-    weft__live_slot_move(a->live, slot, a->entity);
+    if (!weft__live_slot_move(a->live, slot->key, a->entity)) {
+        weft__entity_unmake(a->live->world, a->entity);
+        return WEFT_OUT_OF_MEMORY;
+    }
     a->base = NULL;
     for (uint32_t i = 0; i < a->file->value_count && a->result == WEFT_OK; i++)
         component_set(a, &a->file->values[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* live_slots.c: what the owner knows of entities of documents, by key and by entity: two tables of
- * numbers with open addressing. A slot of an object that is gone has key 0 until the tables are
- * made again. See live_slots.h. */
+ * numbers with open addressing, at most half full. A slot of an object that is gone, or got another
+ * entity, has key 0 until the tables are made again. See live_slots.h. */
 #include "live_slots.h"
 
 #include "hash.h"
@@ -38,9 +38,12 @@ void weft__live_slots_free(weft_live *live)
     live->table_room = 0;
 }
 
-/* Tables of a size, without slots that are gone. */
-static bool tables_make(weft_live *live, uint32_t room)
+/* Tables without slots that are gone, a quarter full at most. */
+static bool tables_make(weft_live *live)
 {
+    uint32_t room = 256, kept = 0;
+    for (uint32_t i = 0; i < live->slots.count; i++) kept += live->slots.at[i].key != 0;
+    while (room < 4 * (kept + 1)) room *= 2;
     uint32_t *keys = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, room, 4, 16);
     uint32_t *entities = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, room, 4, 16);
     if (keys == NULL || entities == NULL) {
@@ -54,7 +57,7 @@ static bool tables_make(weft_live *live, uint32_t room)
     live->by_key = keys;
     live->by_entity = entities;
     live->table_room = room;
-    uint32_t kept = 0;
+    kept = 0;
     for (uint32_t i = 0; i < live->slots.count; i++)
         if (live->slots.at[i].key != 0) live->slots.at[kept++] = live->slots.at[i];
     live->slots.count = kept;
@@ -62,15 +65,19 @@ static bool tables_make(weft_live *live, uint32_t room)
     return true;
 }
 
+/* A place for a slot, in no table yet; other slots may have other places afterwards. */
+static weft__live_slot *slot_place(weft_live *live)
+{
+    if (2 * (live->slots.count + 1) >= live->table_room && !tables_make(live)) return NULL;
+    return WEFT__LIST_ADD(&live->memory, &live->slots);
+}
+
 weft__live_slot *weft__live_slot_add(weft_live *live, uint64_t key, weft_entity entity,
                                      const char *path)
 {
-    if (2 * (live->slots.count + 1) >= live->table_room &&
-        !tables_make(live, live->table_room == 0 ? 256 : 2 * live->table_room))
-        return NULL;
     size_t bytes = strlen(path) + 1;
     char *copy = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, bytes, 1, 16);
-    weft__live_slot *slot = copy == NULL ? NULL : WEFT__LIST_ADD(&live->memory, &live->slots);
+    weft__live_slot *slot = copy == NULL ? NULL : slot_place(live);
     if (slot == NULL) {
         weft__free(&live->memory, WEFT__MEMORY_OTHER, copy, bytes, 1, 16);
         return NULL;
@@ -87,12 +94,16 @@ void weft__live_slot_remove(weft_live *live, weft__live_slot *slot)
     *slot = (weft__live_slot){.entity = slot->entity}; /* the tables pass over it */
 }
 
-void weft__live_slot_move(weft_live *live, weft__live_slot *slot, weft_entity entity)
+bool weft__live_slot_move(weft_live *live, uint64_t key, weft_entity entity)
 {
-    slot->entity = entity;
-    uint32_t mask = live->table_room - 1, at = place_of_entity(entity);
-    while (live->by_entity[at & mask] != WEFT__NONE) at++;
-    live->by_entity[at & mask] = (uint32_t)(slot - live->slots.at);
+    weft__live_slot *made = slot_place(live);
+    if (made == NULL) return false;
+    weft__live_slot *slot = weft__live_slot_of(live, key);
+    *made = *slot;
+    made->entity = entity;
+    *slot = (weft__live_slot){.entity = slot->entity};
+    enter(live, live->slots.count - 1);
+    return true;
 }
 
 weft__live_slot *weft__live_slot_of(const weft_live *live, uint64_t key)

@@ -17,8 +17,8 @@ weft__live_slot *weft__live_slot_add(weft_live *live, uint64_t key, weft_entity 
                                      const char *path);
 /* The object is gone; its base is freed. */
 void weft__live_slot_remove(weft_live *live, weft__live_slot *slot);
-/* The object has another entity. */
-void weft__live_slot_move(weft_live *live, weft__live_slot *slot, weft_entity entity);
+/* The object has another entity; slots are at other addresses. False: memory. */
+bool weft__live_slot_move(weft_live *live, uint64_t key, weft_entity entity);
 /* The tables. */
 void weft__live_slots_free(weft_live *live);
 
