@@ -6,6 +6,7 @@
 #include "plain.h"
 
 #include <arpa/inet.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -344,6 +345,52 @@ PLAIN_TEST(what_cannot_be_started_says_why_and_leaves_nothing)
     CHECK_RESULT(weft_inspect_all("27760,read"), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_inspect_all("99999"), WEFT_INVALID_ARGUMENT);
     weft_inspect_stop(NULL);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static int page; /* its stream stays open */
+
+static void *open_systems(void *url)
+{
+    page = open_stream(url, "\"stream\":");
+    ask_for(url, "{\"do\":\"systems\"}", "HTTP/1.1 200");
+    return NULL;
+}
+
+/* `count` systems of new names, 40 at a time, each for a step. */
+static void systems_pass(uint32_t count)
+{
+    weft_system systems[40];
+    char name[32];
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "passing %u", i);
+        const weft_system_desc desc = {
+            .name = name, .run = turn, .over.rows.terms = {{spin, WEFT_WRITE}}};
+        systems[i % 40] = weft_system_create(world, &desc);
+        CHECK(systems[i % 40].id != 0);
+        if (i % 40 != 39) continue;
+        CHECK_OK(weft_world_step(world, 0.01f));
+        for (uint32_t k = 0; k < 40; k++) CHECK_OK(weft_system_destroy(world, systems[k]));
+    }
+}
+
+/* 0 under AddressSanitizer. */
+static size_t bytes_in_use(void)
+{
+    const struct mallinfo2 heap = mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+}
+
+PLAIN_TEST(systems_that_are_gone_leave_no_times)
+{
+    begin(true);
+    step_beside(open_systems, 1);
+    systems_pass(200);
+    const size_t before = bytes_in_use();
+    systems_pass(2000);
+    CHECK(bytes_in_use() < before + 200000); /* times of 2,000 systems: 1.1 MB */
+    close(page);
     weft_inspect_stop(inspect);
     CHECK_OK(weft_world_destroy(world));
 }

@@ -12,10 +12,23 @@ struct weft__system_log {
     uint32_t count, capacity;
 };
 
-static weft__system_times *times_of(struct weft__system_log *log, weft_system system)
+/* Times of systems that were destroyed make room. */
+static void times_drop(struct weft__system_log *log, const weft_world *world)
+{
+    uint32_t kept = 1;
+    weft_system_stats stats;
+    for (uint32_t i = 1; i < log->count; i++)
+        if (weft_system_stats_get(world, log->items[i].system, &stats, sizeof stats) == WEFT_OK)
+            log->items[kept++] = log->items[i];
+    log->count = kept;
+}
+
+static weft__system_times *times_of(struct weft__system_log *log, const weft_world *world,
+                                    weft_system system)
 {
     for (uint32_t i = 0; i < log->count; i++)
         if (log->items[i].system.id == system.id) return &log->items[i];
+    if (log->count == log->capacity && log->count > 0) times_drop(log, world);
     if (log->count == log->capacity) {
         uint32_t capacity = 2 * log->capacity + 32;
         weft__system_times *grown = realloc(log->items, capacity * sizeof *grown);
@@ -43,12 +56,12 @@ void weft__system_log_take(weft__session *session)
     struct weft__system_log *log = session->system_log;
     if (log == NULL) return;
     weft_frame_stats_get(session->world, &frame, sizeof frame);
-    weft__system_times *frames = times_of(log, (weft_system){0});
+    weft__system_times *frames = times_of(log, session->world, (weft_system){0});
     if (frames != NULL && frame.frame_ns != 0) add_time(frames, frame.frame_ns);
     uint32_t count = weft_system_list(session->world, list, 256);
     for (uint32_t i = 0; i < count && i < 256; i++) {
         weft_system_stats stats;
-        weft__system_times *times = times_of(log, list[i]);
+        weft__system_times *times = times_of(log, session->world, list[i]);
         if (times == NULL ||
             weft_system_stats_get(session->world, list[i], &stats, sizeof stats) != WEFT_OK ||
             stats.runs == times->runs)
