@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-#define FIRST_BYTES ((size_t)2048)
+#define FIRST_BYTES ((size_t)1024)
 #define MOST_BYTES ((size_t)32768)
 
 static_assert(sizeof(weft__line_slab) <= WEFT__LINE, "the head of a slab is a line");
