@@ -520,6 +520,54 @@ PLAIN_TEST(lockstep_shows_a_section_exactly_so_many_steps_later)
     stage_end(&from);
 }
 
+/* After a wait what is asked for is there and all else has left, section 0 last. */
+PLAIN_TEST(a_wait_ends_when_the_rest_has_left)
+{
+    for (uint32_t way = 0; way < 16; way++) {
+        const uint32_t lockstep = way % 4, workers = 1 + way / 4 % 2;
+        stage from = file_make(), to = stage_make(workers);
+        weft_component asks = weft_component_section_request(to.world);
+        weft_stream *stream =
+            stream_open(&to, &from, &(weft_stream_desc){.lockstep = lockstep, .threads = workers});
+        weft_stream *beside =
+            way < 8 ? NULL : stream_open(&to, &from, &(weft_stream_desc){.lockstep = 3 - lockstep});
+        for (uint32_t round = 0; round < 3; round++) {
+            CHECK_OK(weft_stream_load(stream, 1, 0));
+            if (beside != NULL) CHECK_OK(weft_stream_load(beside, 2, 0));
+            CHECK_OK(weft_stream_wait(to.world));
+            CHECK_U64(state_of(stream, 0), WEFT_SECTION_LOADED);
+            CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED);
+            CHECK_U64(state_of(stream, 2), WEFT_SECTION_ABSENT);
+            for (uint32_t i = 0; i < round; i++) CHECK_OK(weft_stream_step(to.world, 0));
+            CHECK_OK(weft_stream_load(stream, 2, 0));
+            CHECK_OK(weft_stream_unload(stream, 1));
+            CHECK_OK(weft_stream_wait(to.world));
+            CHECK_U64(state_of(stream, 1), WEFT_SECTION_ABSENT);
+            CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
+            weft_section_request request = {weft_stream_number(stream), 2, 0};
+            weft_entity e = weft_entity_create(to.world, weft_archetype_create(to.world, &asks, 1));
+            CHECK_OK(weft_entity_set(to.world, e, asks, &request, sizeof request));
+            CHECK_OK(weft_stream_unload(stream, 2));
+            CHECK_OK(weft_stream_wait(to.world));
+            CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
+            CHECK_OK(weft_entity_destroy(to.world, e));
+            if (beside != NULL) CHECK_OK(weft_stream_unload(beside, 2));
+            CHECK_OK(weft_stream_wait(to.world));
+            for (uint32_t i = 0; i < 3; i++) {
+                CHECK_U64(state_of(stream, i), WEFT_SECTION_ABSENT);
+                if (beside != NULL) CHECK_U64(state_of(beside, i), WEFT_SECTION_ABSENT);
+            }
+            CHECK_U64(entities_of(to.world), 0);
+            weft_stream_stats stats;
+            weft_stream_stats_get(to.world, &stats, sizeof stats);
+            CHECK_U64(stats.under_way + stats.waiting + stats.bytes, 0);
+            world_check(to.world);
+        }
+        stage_end(&to);
+        stage_end(&from);
+    }
+}
+
 PLAIN_TEST(a_memory_bound_keeps_the_sections_that_were_let_go_last)
 {
     stage from = file_make(), to = stage_make(1);

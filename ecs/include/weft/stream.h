@@ -106,8 +106,10 @@ typedef struct weft_stream_desc {
     void *user;
     /* Threads that read, of all streams of the world: 1..16; the first stream decides. 0: 1. */
     uint32_t threads;
-    /* Sections are visible, and gone, exactly as many calls of weft_stream_step after the request,
-     * which wait where they must: runs can be repeated. 0: as soon as they are read. */
+    /* Sections are visible, and gone, exactly as many calls of weft_stream_step after the first one
+     * that sees the request, which wait where they must: runs can be repeated. Section 0 comes
+     * before another one is read, and goes as many calls after the last other one. 0: as soon as
+     * they are read. */
     uint32_t lockstep;
     /* Rows of all sections take at most so much memory. With a bound, sections that are no longer
      * asked for stay until another needs the room: those that were let go first leave first. 0: no

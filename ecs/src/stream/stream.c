@@ -333,12 +333,11 @@ weft_result weft_stream_wait(weft_world *world)
     weft_result result = weft__idle(world, "weft_stream_wait");
     weft__streams *streams = weft__streams_of(world);
     while (result == WEFT_OK && streams != NULL) {
-        uint32_t did = 0, under_way;
+        uint32_t did = 0;
         streams->step++;
         result = weft__streams_go_on(streams, 0, &did);
-        under_way = weft__streams_under_way(streams);
-        if (did != 0) continue;
-        if (under_way == 0) break;
+        if (did != 0 || weft__streams_have_leaving(streams)) continue;
+        if (weft__streams_under_way(streams) == 0) break;
         weft__streams_wait(streams);
     }
     return result;

@@ -219,11 +219,24 @@ static void section_leave(stepping *step, weft_stream *stream, uint32_t section)
     step->did++;
 }
 
+/* Sections are kept until another one needs their room. */
+static bool has_kept(const weft_stream *stream)
+{
+    return stream->desc.bytes_max != 0 && !stream->is_closing;
+}
+
+bool weft__streams_have_leaving(const weft__streams *streams)
+{
+    for (const weft_stream *stream = streams->first; stream != NULL; stream = stream->next)
+        for (uint32_t i = 0; i < stream->front.header.section_count && !has_kept(stream); i++)
+            if (may_leave(stream, i)) return true;
+    return false;
+}
+
 /* Sections that are not kept for later. Section 0 goes last. */
 static void sections_leave(stepping *step, weft_stream *stream)
 {
-    bool is_kept = stream->desc.bytes_max != 0 && !stream->is_closing;
-    for (uint32_t i = stream->front.header.section_count; i-- > 0 && !is_kept;) {
+    for (uint32_t i = stream->front.header.section_count; i-- > 0 && !has_kept(stream);) {
         if (!may_leave(stream, i) || !is_due_to_leave(stream, i)) continue;
         if (is_late(step) && !(stream->desc.lockstep != 0 && step->result == WEFT_OK)) return;
         section_leave(step, stream, i);

@@ -13,6 +13,8 @@
 weft_result weft__streams_go_on(weft__streams *streams, uint64_t deadline, uint32_t *did);
 /* Sections that the crew has. */
 uint32_t weft__streams_under_way(const weft__streams *streams);
+/* Whether a section leaves when it is due: under lockstep, by further steps. */
+bool weft__streams_have_leaving(const weft__streams *streams);
 /* Waits until the crew has ended at least one job more, or has none. */
 void weft__streams_wait(weft__streams *streams);
 
