@@ -49,7 +49,7 @@ def public(root):
 def called(root):
     """What code calls, and what each operation says that it does."""
     calls, said = set(), {}
-    for path in sorted(glob.glob(os.path.join(root, "tools/everything/*.c"))):
+    for path in sorted(glob.glob(os.path.join(root, "tools/everything/*.[ch]"))):
         text = without_comments(read(path))
         code = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
         calls |= set(re.findall(r"\b(weft_\w+)\s*\(", code))

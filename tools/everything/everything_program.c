@@ -4,6 +4,7 @@
  * around. */
 #include "everything_program.h"
 #include "everything.h"
+#include "walk.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -152,6 +153,7 @@ void everything_program_begin(FILE *out, uint64_t seed, const char *failure, con
           "}\n\n",
           out);
     kinds_print(out);
+    walk_print_rows(out);
 }
 
 void everything_program_main(FILE *out, uint32_t entity_count)

@@ -149,7 +149,7 @@ bool kind_is_not(uint32_t kind)
 
 /* ---- registration ---- */
 
-static void own_construct(void *values, uint32_t count, void *user)
+void kind_construct(void *values, uint32_t count, void *user)
 {
     owning *of = values;
     for (uint32_t i = 0; i < count; i++) of[i].sign = MODEL_SIGN;
@@ -234,8 +234,8 @@ static weft_component component_make(weft_world *world, weft_a64 *x_owned, uint3
     if (kind_shapes[kind] == SHAPE_TWIN) desc.fields = twin_fields, desc.field_count = 3;
     if (is(kind, MODEL_BUFFER)) desc.buffer_capacity = 2;
     if (is(kind, MODEL_SIGNED))
-        desc.hooks = (weft_component_hooks){own_construct, own_destruct, own_copy,
-                                            x_owned,       own_save,     own_load};
+        desc.hooks = (weft_component_hooks){kind_construct, own_destruct, own_copy,
+                                            x_owned,        own_save,     own_load};
     if (kind == OWNED_SHARE) desc.shared_release = share_release;
     if (kind == NARROW) desc.chunk_row_limit = NARROW_ROWS;
     return weft_component_create(world, &desc);

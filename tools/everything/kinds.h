@@ -108,6 +108,8 @@ bool kind_is_not(uint32_t kind); /* none: for operations that need no kind */
 
 /* Registers all kinds in a world; *x_owned counts living values with hooks. False: one failed. */
 bool kinds_register(weft_world *world, weft_a64 *x_owned, weft_component of[MODEL_KINDS]);
+/* Constructs values with hooks: `user` is the count that kinds_register was given. */
+void kind_construct(void *values, uint32_t count, void *user);
 /* Values with hooks begin or end in the hands of a caller. */
 void kind_own(uint32_t kind, weft_a64 *x_owned, int64_t count);
 /* Prints the types, hooks and `static void kinds_register(void)` of the C program. */

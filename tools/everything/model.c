@@ -185,7 +185,7 @@ uint32_t model_stamp_of(const model *m, uint64_t set)
     return 0;
 }
 
-static void stamp(model *m, uint64_t set)
+void model_note_rows(model *m, uint64_t set)
 {
     set = model_rows(m, set);
     uint32_t i = 0;
@@ -199,7 +199,7 @@ static void stamp(model *m, uint64_t set)
 
 static void note(model *m, uint32_t n)
 {
-    stamp(m, m->entities[n].set);
+    model_note_rows(m, m->entities[n].set);
     if (m->entities[n].is_touched) return;
     m->touched = grown(m, m->touched, m->touched_count, &m->touched_room, sizeof *m->touched);
     m->touched[m->touched_count++] = n;
@@ -277,7 +277,7 @@ static void set_become(model *m, uint32_t n, uint64_t set)
         value->next = entity->values;
         entity->values = value;
     }
-    stamp(m, set);
+    model_note_rows(m, set);
 }
 
 /* ---- create and destroy ---- */

@@ -177,6 +177,8 @@ model_result model_enable(model *m, uint32_t n, uint32_t kind, bool enabled);
 model_result model_set_name(model *m, uint32_t n, const char *name, bool is_unique);
 /* The living entities with this name, ascending; returns how many. */
 uint32_t model_named(const model *m, const char *name, uint32_t *out, uint32_t most);
+/* Something changed among the entities with these rows. */
+void model_note_rows(model *m, uint64_t set);
 /* Notes a write without a new value: write access that was opened. */
 void model_touch(model *m, uint32_t n, uint64_t kinds);
 
@@ -225,6 +227,9 @@ typedef struct model_query {
 
 /* Whether it selects the entity, or its residue. */
 bool model_selects(const model *m, const model_query *query, uint32_t n);
+/* A query with write access visits its archetypes, whatever filters and bits say: these count as
+ * changed (model_stamp_of). */
+void model_visit(model *m, const model_query *query);
 /* The entities that it selects, ascending; returns how many. */
 uint32_t model_selected(const model *m, const model_query *query, uint32_t *out);
 

@@ -62,6 +62,33 @@ static bool is_hidden(const model *m, const model_query *query, uint32_t n)
     return false;
 }
 
+/* As is_alternative_met for the archetype alone: bits and SPARSE kinds may say either. */
+static bool is_alternative_near(const model *m, const model_query *query, uint32_t n,
+                                uint32_t alternative)
+{
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const model_term *term = &query->terms[i];
+        bool has = model_has(m, n, term->kind);
+        if (term->alternative != alternative || model_is(m, term->kind, MODEL_SPARSE)) continue;
+        if (has ? term->match == MODEL_ABSENT
+                : term->match == MODEL_ALL || term->match == MODEL_PRESENT ||
+                      term->match == MODEL_DISABLED)
+            return false;
+    }
+    return true;
+}
+
+void model_visit(model *m, const model_query *query)
+{
+    for (uint32_t n = 1; n < m->count; n++) {
+        bool is_near = query->term_count == 0;
+        if (m->entities[n].life != MODEL_ALIVE && m->entities[n].life != MODEL_RESIDUE) continue;
+        for (uint32_t i = 0; i < query->term_count && !is_near; i++)
+            is_near = is_alternative_near(m, query, n, query->terms[i].alternative);
+        if (is_near) model_note_rows(m, m->entities[n].set);
+    }
+}
+
 static bool is_value_met(const model *m, const model_query *query, uint32_t n)
 {
     if (query->shared_count == 0) return true;

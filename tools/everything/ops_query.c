@@ -3,6 +3,7 @@
  * selects. What a query selects is a set; its order is checked where it is promised: archetype
  * after archetype. */
 #include "everything.h"
+#include "selection.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,80 +96,6 @@ static void run_make(everything *e, const everything_call *c)
         everything_fails(e, "weft_query_create", "%s", weft_world_error(e->here->world)->text);
 }
 
-/* ---- what a call works on ---- */
-
-/* A query, and the entities that the model says it selects. Owner: one call. */
-typedef struct selection {
-    everything_query *q;
-    uint32_t slot, count;
-    uint32_t *numbers; /* ascending */
-    uint32_t driver; /* the term whose SPARSE component has the rows: in no order; or term_count */
-} selection;
-
-/* All terms are SPARSE: the first that has to be there; else the count of terms. */
-static uint32_t driver_of(const model_query *asks)
-{
-    uint32_t driver = asks->term_count;
-    for (uint32_t t = asks->term_count; t-- > 0;) {
-        const model_term *term = &asks->terms[t];
-        if (!kind_is_sparse(term->kind) || term->alternative != asks->terms[0].alternative)
-            return asks->term_count;
-        if (term->match == MODEL_ALL || term->match == MODEL_PRESENT) driver = t;
-    }
-    return driver;
-}
-
-static bool is_of_sparse_rows(const selection *s)
-{
-    return s->driver != s->q->asks.term_count;
-}
-
-static bool selection_of(everything *e, const everything_call *c, selection *s)
-{
-    *s = (selection){.slot = c->a % EVERYTHING_QUERIES};
-    for (uint32_t i = 0; i < EVERYTHING_QUERIES && e->queries[s->slot].query.id == 0; i++)
-        s->slot = (s->slot + 1) % EVERYTHING_QUERIES;
-    s->q = &e->queries[s->slot];
-    if (s->q->query.id == 0) return false;
-    s->driver = driver_of(&s->q->asks);
-    s->numbers = model_memory(&e->here->m, e->here->m.count * sizeof *s->numbers);
-    s->count = model_selected(&e->here->m, &s->q->asks, s->numbers);
-    return true;
-}
-
-/* Whether these are the entities of the selection, each once. */
-static bool is_selection(everything *e, const selection *s, const weft_entity *entities,
-                         uint64_t count, const char *what)
-{
-    if (count != s->count) {
-        everything_says(e, "CHECK(weft_query_count(world, q[%u]) == %u);", s->slot, s->count);
-        return everything_equal(e, what, count, s->count);
-    }
-    bool *found = model_memory(&e->here->m, e->here->m.count * sizeof *found);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t n = everything_number(e->here, entities[i]);
-        if (n < e->here->m.count && !found[n] && model_selects(&e->here->m, &s->q->asks, n)) {
-            found[n] = true;
-            continue;
-        }
-        if (n < e->here->m.count)
-            everything_says(e, "CHECK(weft_query_matches(world, q[%u], e[%u]) == %d);", s->slot, n,
-                            model_selects(&e->here->m, &s->q->asks, n));
-        everything_fails(e, what, "row %u is entity %u, which is not selected or there twice", i,
-                         n);
-        return false;
-    }
-    return true;
-}
-
-/* All that it selects, in query order. NULL: it failed. */
-static weft_entity *entities_of(everything *e, const selection *s)
-{
-    weft_entity *out = model_memory(&e->here->m, (s->count + 1) * sizeof *out);
-    uint64_t count = weft_query_entities(e->here->world, s->q->query, out, s->count);
-    return is_selection(e, s, out, count, "weft_query_entities") ? out : NULL;
-}
-
 /* ---- ask ---- */
 
 /* Archetype after archetype, as weft_archetype_at and weft_query_archetypes list them. */
@@ -178,7 +105,7 @@ static void order_check(everything *e, const selection *s, const weft_entity *en
     uint32_t count = weft_query_archetypes(world, s->q->query, NULL, 0), at = 0;
     weft_archetype *list = model_memory(&e->here->m, (count + 1) * sizeof *list);
     weft_query_archetypes(world, s->q->query, list, count);
-    for (uint32_t i = 0; i < s->count && !is_of_sparse_rows(s); i++) {
+    for (uint32_t i = 0; i < s->count && !selection_is_of_sparse_rows(s); i++) {
         weft_archetype archetype = weft_entity_archetype(world, entities[i]);
         while (at < count && list[at].id != archetype.id) at++;
         if (at == count) {
@@ -204,7 +131,7 @@ static void run_ask(everything *e, const everything_call *c)
                     everything_c_entity(e, n), matches);
     everything_equal(e, "weft_query_matches",
                      weft_query_matches(world, s.q->query, everything_handle(e->here, n)), matches);
-    weft_entity *entities = everything_has_failed(e) ? NULL : entities_of(e, &s);
+    weft_entity *entities = everything_has_failed(e) ? NULL : selection_entities(e, &s);
     if (entities == NULL) return;
     order_check(e, &s, entities);
     weft_entity single = weft_query_single(world, s.q->query);
@@ -313,7 +240,7 @@ static void run_changed(everything *e, const everything_call *c)
         uint32_t n = s.numbers[i];
         const model_value *value = model_read(m, n, kind);
         bool was_written = value != NULL && value->written > since;
-        bool may = kind_is_sparse(kind) || is_of_sparse_rows(&s) ||
+        bool may = kind_is_sparse(kind) || selection_is_of_sparse_rows(&s) ||
                    model_stamp_of(m, m->entities[n].set) > since;
         if (was_written != is_there[n] && (was_written || !may)) {
             everything_says(e, "CHECK(weft_query_matches(world, q[%u], e[%u]) == %d);", s.slot, n,
@@ -415,7 +342,7 @@ static void run_copy(everything *e, const everything_call *c)
     uint32_t t = value_term(&s, c->b);
     if (t == s.q->asks.term_count) return;
     uint32_t kind = s.q->asks.terms[t].kind, size = e->here->m.kinds[kind].size;
-    const weft_entity *entities = entities_of(e, &s);
+    const weft_entity *entities = selection_entities(e, &s);
     if (entities == NULL) return;
     if (c->way >= 2) {
         run_copy_with_job(e, c, &s, kind, entities);
