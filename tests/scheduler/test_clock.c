@@ -273,6 +273,31 @@ PLAIN_TEST(a_timer_in_a_group_with_a_rate_counts_what_has_passed_of_the_tick)
     end();
 }
 
+PLAIN_TEST(a_timer_of_0_waits_for_a_tick_in_a_group_with_a_rate_however_it_got_it)
+{
+    runs r = {0};
+    begin(1);
+    for (uint32_t way = 0; way < 3; way++) { /* the rate was there, after a rest, comes later */
+        CHECK_OK(weft_group_set(t.world,
+                                &(weft_group_desc){.name = "fixed", .period = way == 2 ? 0 : 1}));
+        weft_system system = timer("x", &r, "fixed");
+        if (way == 1) step(0.25f);
+        CHECK_OK(weft_timer_set(t.world, system, 0));
+        if (way == 2)
+            CHECK_OK(weft_group_set(t.world, &(weft_group_desc){.name = "fixed", .period = 1}));
+        CHECK_F64(weft_timer_left(t.world, system), 0, 0);
+        step(0.5f);
+        CHECK_U64(r.count, way);
+        CHECK_F64(weft_timer_left(t.world, system), 0, 0);
+        step(0.5f);
+        CHECK_U64(r.count, way + 1);
+        CHECK_F64((double)r.frames[way].dt, 1, 0);
+        CHECK(weft_timer_left(t.world, system) < 0);
+        CHECK_OK(weft_system_destroy(t.world, system));
+    }
+    end();
+}
+
 PLAIN_TEST(a_timer_that_its_condition_put_off_does_not_wait_for_a_tick)
 {
     runs r = {0};
@@ -351,8 +376,8 @@ enum { TIMERS = 6, UNIT = 64, CATCH_UP = 8 };
 typedef struct model {
     runs runs[TIMERS];
     weft_system systems[TIMERS];
-    bool is_set[TIMERS], is_next[TIMERS]; /* is_next: set to 0 */
-    int64_t left[TIMERS];                 /* not above 0: waits for a tick */
+    bool is_set[TIMERS];
+    int64_t left[TIMERS]; /* not above 0: waits for a tick */
     bool is_enabled[TIMERS];
     uint32_t expected[TIMERS];
     bool is_running[2]; /* groups: every step, fixed */
@@ -365,7 +390,7 @@ static const char *const groups[] = {"free", "fixed"};
 
 static void model_run(model *m, uint32_t i, int64_t time)
 {
-    m->is_set[i] = m->is_next[i] = false;
+    m->is_set[i] = false;
     m->expected[i]++;
     m->tick_time[i] = (uint64_t)time;
 }
@@ -374,15 +399,11 @@ static void model_run(model *m, uint32_t i, int64_t time)
 static void model_ticks(model *m, uint32_t i, int64_t ticks, int64_t rest_before)
 {
     for (int64_t tick = 1; tick <= ticks; tick++) {
-        const bool is_due = m->is_next[i] || tick * m->period - rest_before >= m->left[i];
-        if (!is_due) continue;
+        if (tick * m->period - rest_before < m->left[i]) continue;
         model_run(m, i, m->now - m->rest - (ticks - tick) * m->period);
         return;
     }
-    if (m->is_next[i])
-        model_run(m, i, m->now - m->rest);
-    else
-        m->left[i] -= ticks * m->period + m->rest - rest_before;
+    m->left[i] -= ticks * m->period + m->rest - rest_before;
 }
 
 static void model_step(model *m, int64_t units)
@@ -424,7 +445,6 @@ static void change(model *m, test_random *random)
     case 1:
         m->left[i] = (int64_t)test_random_below(random, test_random_below(random, 4) ? 200 : 2);
         m->is_set[i] = true;
-        m->is_next[i] = m->left[i] == 0;
         CHECK_OK(weft_timer_set(t.world, m->systems[i], (double)m->left[i] / UNIT));
         break;
     case 2:

@@ -141,6 +141,93 @@ PLAIN_TEST(destroys_in_a_row_leave_what_single_ones_leave)
     CHECK_OK(weft_world_destroy(b.world));
 }
 
+/* ---- handles of what is created ---- */
+
+enum { FREE = 3, MADE = 10000, IN_PLACE = 20000, BIRTHS_MOST = 400 };
+
+static uint32_t births; /* of these every tenth is an instance */
+static weft_archetype archetype;
+static weft_entity found[IN_PLACE + 2];
+
+/* Each creation behind a destruction, which would give it its index in calls. */
+static void record_births(weft_recorder *r, bed *b)
+{
+    for (uint32_t i = 0; i < births; i++) {
+        const uint32_t number = MADE + i;
+        CHECK_OK(weft_recorder_destroy_entity(r, b->rows[100 + i]));
+        weft_entity made = i % 10 == 9 ? weft_recorder_instantiate(r, b->rows[5])
+                                       : weft_recorder_create_entity(r, archetype);
+        CHECK_OK(weft_recorder_set(r, made, b->a, &number, sizeof number));
+        if (i != births / 2) continue;
+        weft_slice rows;
+        CHECK_OK(weft_recorder_create_rows(r, archetype, 2, &rows));
+        CHECK_U64(weft_slice_count(&rows), 2);
+        for (uint32_t k = 0; k < 2; k++) WEFT_WRITE_COLUMN(&rows, 0, uint32_t)[k] = IN_PLACE + k;
+    }
+    weft_recorder_instantiate(r, b->rows[20]); /* dead: its place stays free */
+}
+
+/* The entity with a value, and how many have it. */
+static uint32_t find_all(const bed *b, uint32_t value)
+{
+    uint32_t count = 0;
+    weft_query all = weft_query_create(b->world, &(weft_query_desc){.terms = {{b->a}}});
+    weft_cursor cursor = weft_query_begin(b->world, all);
+    while (weft_query_next(&cursor))
+        for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++) {
+            uint32_t at = ((const uint32_t *)weft_slice_read(&cursor.slice, 0))[i];
+            found[at] = weft_slice_entities(&cursor.slice)[i];
+            count += at == value;
+        }
+    return count;
+}
+
+/* The index of an entity: that of the first one of the world is 0. */
+static uint32_t index_of(const bed *b, weft_entity entity)
+{
+    return entity.index ^ b->rows[0].index;
+}
+
+PLAIN_TEST(what_commands_create_gets_the_lowest_free_indices_before_any_is_destroyed)
+{
+    static bed b;
+    for (births = 4; births <= BIRTHS_MOST; births += BIRTHS_MOST - 4) {
+        bed_open(&b, record_births);
+        archetype = WEFT_ARCHETYPE(b.world, b.a);
+        weft_component group = weft_component_linked_group(b.world);
+        const weft_entity members[] = {b.rows[5], b.rows[6]};
+        CHECK_OK(weft_entity_add(b.world, b.rows[5], group));
+        weft_buffers list = weft_entity_write_buffer(b.world, b.rows[5], group);
+        CHECK_OK(weft_buffers_append(&list, 0, members, 2));
+        for (uint32_t i = 0; i < FREE; i++) CHECK_OK(weft_entity_destroy(b.world, b.rows[20 + i]));
+        CHECK_U64(step(&b), 1);
+        CHECK_U64(find_all(&b, 6), 1 + births / 10); /* with the copies of the member */
+        for (uint32_t i = 0; i < births; i++) {      /* in order of effect, instances too */
+            const weft_entity made = found[MADE + i];
+            CHECK_U64(index_of(&b, made), i < FREE ? 20 + i : ROWS + i - FREE);
+            CHECK_U64(made.version, i < FREE ? 3 : 1);
+        }
+        for (uint32_t i = 0; i < 2; i++) /* behind the one for the copy that was not made */
+            CHECK_U64(index_of(&b, found[IN_PLACE + i]), ROWS + births - FREE + 1 + i);
+        weft_entity next = weft_entity_create(b.world, archetype);
+        CHECK(index_of(&b, next) < ROWS); /* of one that was destroyed */
+        CHECK_OK(weft_world_destroy(b.world));
+    }
+}
+
+PLAIN_TEST(what_calls_create_gets_the_lowest_free_index_of_the_moment)
+{
+    static bed b;
+    bed_open(&b, record_births);
+    for (uint32_t i = 0; i < 10; i++) {
+        CHECK_OK(weft_entity_destroy(b.world, b.rows[100 + i]));
+        weft_entity made = weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.a));
+        CHECK_U64(index_of(&b, made), 100 + i);
+        CHECK_U64(made.version, 3);
+    }
+    CHECK_OK(weft_world_destroy(b.world));
+}
+
 /* ---- systems of one stage ---- */
 
 enum { RECORDING = 3, SLICED_ROWS = 5000 };
@@ -171,7 +258,7 @@ PLAIN_TEST(commands_of_fused_systems_are_played_system_by_system)
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
     weft_component ground = weft_component_create_plain(world, "ground", 4, 4, 0);
     weft_component seed = weft_component_create_plain(world, "seed", 4, 4, 0);
-    weft_archetype archetype = weft_archetype_create(world, &seed, 1);
+    archetype = weft_archetype_create(world, &seed, 1);
     CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, &ground, 1), SLICED_ROWS,
                                      NULL));
     for (uint32_t i = 0; i < RECORDING; i++) {

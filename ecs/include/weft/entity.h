@@ -82,8 +82,8 @@ typedef struct weft_values {
 #endif
 
 /* Creates an entity with zeroed components; null on failure (weft_world_error; for a null archetype
- * the error that made it null). It gets the lowest free index: handles depend on the history of the
- * world only. */
+ * the error that made it null). It gets the lowest index that is free now (of commands: when they
+ * are played, docs/guide/commands.md): handles depend on the history of the world only. */
 WEFT_API weft_entity weft_entity_create(weft_world *world, weft_archetype archetype);
 
 /* Creates `count` entities with zeroed components, all or none. `out` (count handles) may be NULL.

@@ -184,10 +184,10 @@ WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, b
 
 /* Sets the timer of a TIMER system. The system runs once, in the first step at which at least
  * `seconds` have passed: the dt of the steps since the call, that step's included, to within 1 ns
- * (0: the next step). Then it waits for the next call. Setting a timer that runs replaces its
- * time. In a group with a period the system runs with the first tick at which they have passed.
- * Time does not pass while the system or its group is disabled. If the run condition returns
- * false, it is asked again in the next step, tick or not. Snapshots hold the time left. An
+ * (0: the next step). In a group with a period it waits for the first tick at which they have
+ * passed (0: the next tick). Then it waits for the next call. Setting a timer that runs replaces
+ * its time. Time does not pass while the system or its group is disabled. If the run condition
+ * returns false, it is asked again in the next step, tick or not. Snapshots hold the time left. An
  * exclusive system without terms may call it: the time counts from the next step on.
  * Threads: owner, world idle. Errors: BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds
  * negative or not finite), WRONG_PHASE. */

@@ -25,7 +25,7 @@ static uint32_t timer_tick(double *timer, uint32_t ticks, double period)
     if (*timer < 0) return 0;
     for (uint32_t tick = 1; tick <= ticks; tick++) {
         *timer -= period;
-        if (*timer > 1e-9) continue; /* 60 steps of 1/60 s are one second */
+        if (*timer > WEFT__TIMER_SLACK) continue; /* 60 steps of 1/60 s are one second */
         *timer = 0;
         return tick;
     }
@@ -37,7 +37,7 @@ static void timer_hold(weft__system *system, const weft__group *group)
 {
     if (system->timer <= 0 || group->period <= 0) return;
     system->timer += group->elapsed - group->elapsed_before;
-    if (system->timer < 1e-9) system->timer = 1e-9; /* runs out with the next tick */
+    if (system->timer < WEFT__TIMER_SLACK) system->timer = WEFT__TIMER_SLACK;
 }
 
 /* The number of the pass that a timer's system runs in, counted from the last one; 0: none. */
@@ -45,7 +45,7 @@ static uint32_t timer_due(weft__system *system, const weft__group *group, double
 {
     if (!system->is_enabled) timer_hold(system, group);
     if (!system->is_enabled || group->is_disabled) return 0;
-    /* set to 0, or put off by its condition: the next step, whether its group ticks or not */
+    /* put off by its condition: the next step, whether its group ticks or not */
     if (system->timer == 0) return group->due > 1 ? group->due : 1;
     uint32_t tick =
         timer_tick(&system->timer, group->due, group->period > 0 ? (double)group->period : dt);

@@ -18,6 +18,7 @@
 #include "staging.h"
 
 #define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */
+#define WEFT__TIMER_SLACK 1e-9 /* seconds: it runs out with the next tick */
 
 typedef struct weft__scheduler weft__scheduler;
 
@@ -76,7 +77,7 @@ typedef struct weft__system {
     uint32_t due; /* runs in this step */
     double elapsed;
     double timer; /* TIMER: seconds until it runs, and what has passed of the group's tick;
-                     0: the next step; negative: not set */
+                     0: put off by its condition, to the next step; negative: not set */
     float dt;     /* of this pass */
     uint32_t version_offset;
     uint32_t filter_version; /* of the filter the runs were made with */

@@ -31,7 +31,8 @@ static weft_result timer_change(weft_world *world, weft_system handle, double se
     if (result != WEFT_OK) return result;
     weft__system *system = timer_at(world, handle, what);
     if (system == NULL) return weft_world_error(world)->code;
-    system->timer = seconds > 0 ? seconds + rest_of(system) : seconds;
+    system->timer = seconds < 0 ? seconds : seconds + rest_of(system);
+    if (system->timer == 0) system->timer = WEFT__TIMER_SLACK;
     return WEFT_OK;
 }
 
@@ -55,5 +56,5 @@ double weft_timer_left(const weft_world *world, weft_system handle)
     const weft__system *system = world == NULL ? NULL : timer_at(world, handle, "weft_timer_left");
     if (system == NULL || system->timer < 0) return -1;
     double left = system->timer - rest_of(system);
-    return left > 0 ? left : 0; /* 0: it waits for its tick, or for its condition */
+    return left > WEFT__TIMER_SLACK ? left : 0; /* 0: it waits for its tick, or for its condition */
 }
