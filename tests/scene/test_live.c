@@ -640,6 +640,22 @@ PLAIN_TEST(edits_write_one_value_and_undo_takes_it_back)
     end(&s);
 }
 
+PLAIN_TEST(the_last_1024_edits_are_taken_back)
+{
+    stage s;
+    char value[16];
+    file_live(&s, plain_text);
+    for (int i = 0; i < 1030; i++) {
+        snprintf(value, sizeof value, "%d", i % 90);
+        CHECK_OK(weft_live_edit(s.live, "a", "Spin.speed", value));
+    }
+    for (int i = 0; i < 1024; i++) CHECK_OK(weft_live_undo(s.live));
+    CHECK_RESULT(weft_live_undo(s.live), WEFT_NOT_FOUND);
+    speed_await(&s, 5);
+    unlink(file_path);
+    end(&s);
+}
+
 /* An edit or undo failed with a text of its own, in which this is said. */
 static void refusal_check(const stage *s, weft_result result, weft_result as, const char *what)
 {

@@ -159,9 +159,9 @@ WEFT_API size_t weft_live_explain(weft_live *live, const char *path, bool is_jso
 WEFT_API weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
                                     const char *json);
 /* Takes the last edit back that was not taken back: the bytes that were there return, wherever the
- * field of that object stands by then. After a failure the edit is still the last one. Errors:
- * NOT_FOUND (none is left; no file), BUSY (the object does not say what the edit wrote), IO,
- * OUT_OF_MEMORY. Threads: owner. */
+ * field of that object stands by then. After a failure the edit is still the last one. The last
+ * 1,024 edits are known. Errors: NOT_FOUND (none is left; no file), BUSY (the object does not say
+ * what the edit wrote), IO, OUT_OF_MEMORY. Threads: owner. */
 WEFT_API weft_result weft_live_undo(weft_live *live);
 
 #ifdef __cplusplus

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define FILE_BYTES_MOST (UINT64_C(1) << 30)
+#define EDITS_KEPT 1024 /* for undo */
 
 /* A part of a text. A value. */
 typedef struct span {
@@ -322,7 +323,7 @@ static void edit_free(weft_live *live, const weft__live_edit *edit)
     weft__free(&live->memory, WEFT__MEMORY_OTHER, edit->path, edit->block_bytes, 1, 16);
 }
 
-/* Remembers what an edit of a field of an object replaces. */
+/* Remembers what an edit of a field of an object replaces; the oldest makes room. */
 static weft_result edit_keep(const editing *e, const char *object, const char *field,
                              const splice *made)
 {
@@ -335,6 +336,10 @@ static weft_result edit_keep(const editing *e, const char *object, const char *f
                             .block_bytes = lengths[0] + lengths[1] + lengths[2] + old_bytes,
                             .new_hash = hash_bytes(HASH_K0, made->text.at, new)};
     edit.path = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, edit.block_bytes, 1, 16);
+    if (edit.path != NULL && live->edits.count == EDITS_KEPT) {
+        edit_free(live, &live->edits.at[0]);
+        memmove(live->edits.at, live->edits.at + 1, --live->edits.count * sizeof edit);
+    }
     weft__live_edit *added = edit.path == NULL ? NULL : WEFT__LIST_ADD(&live->memory, &live->edits);
     if (added == NULL) {
         edit_free(live, &edit);
