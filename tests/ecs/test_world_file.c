@@ -221,6 +221,30 @@ PLAIN_TEST(shared_values_are_loaded_once_with_exact_references)
     close_side(&a);
 }
 
+/* Chunks that were full have room without their large component; residues that were only that
+ * end. */
+PLAIN_TEST(what_is_left_out_may_leave_full_chunks_with_room_and_residues_with_nothing)
+{
+    weft_world *a = new_world();
+    weft_component large = weft_component_create_plain(a, "Large", 4000, 4, 0);
+    weft_component left = weft_component_create_plain(a, "Left", 4, 4, WEFT_CLEANUP);
+    for (int i = 0; i < 50; i++) CHECK(weft_entity_create(a, WEFT_ARCHETYPE(a, large)).version);
+    weft_entity dead = weft_entity_create(a, WEFT_ARCHETYPE(a, left));
+    CHECK_OK(weft_entity_destroy(a, dead));
+    weft_component list[] = {large, left};
+    weft_world_bytes bytes;
+    CHECK_OK(weft_world_save_memory(a, &bytes, &(weft_save_desc){list, 2}));
+    weft_world *b = new_world();
+    CHECK_OK(weft_world_load_memory(b, bytes.bytes, bytes.count, NULL));
+    CHECK_U64(entities_of(b), 50);
+    CHECK_OK(weft_world_validate(b));
+    weft_entity next = weft_entity_create(b, weft_archetype_create(b, NULL, 0));
+    CHECK_U64(weft_entity_index(next), weft_entity_index(dead)); /* its index is free */
+    weft_world_bytes_free(a, &bytes);
+    CHECK_OK(weft_world_destroy(b));
+    CHECK_OK(weft_world_destroy(a));
+}
+
 /* ---- hooks ---- */
 
 static weft_component register_text(weft_world *world, const char *name, uint32_t flags,

@@ -306,10 +306,13 @@ static weft_job_pool *lent_pool(void)
 bool everything_open(everything *e, everything_place *p, const char *c_name)
 {
     static const uint32_t tags[] = {0, WEFT_WITHOUT_ENTITY_TAG, 3, 0};
+    static const uint32_t later_tags[] = {5, WEFT_WITHOUT_ENTITY_TAG, 3, 14, 3};
     uint64_t drawn = everything_mix(e->seed, 7);
     weft_world_desc desc = {.workers = e->workers, .without_huge_pages = true, .trace_file = ""};
     desc.entity_tag = tags[drawn % 4];
-    bool is_lent = e->workers == 2 && (drawn & 64) != 0;
+    if (e->opened != 0) desc.entity_tag = later_tags[(drawn >> 8) % 4 + e->opened % 2];
+    bool is_lent = (e->workers == 2 && (drawn & 64) != 0) || e->opened != 0;
+    e->opened++;
     if (is_lent) desc.pool = lent_pool();
     *p = (everything_place){.c_name = c_name, .knows_stamps = true};
     model_open(&p->m, kinds_of_model(), KINDS);
@@ -327,7 +330,7 @@ bool everything_open(everything *e, everything_place *p, const char *c_name)
         everything_fails(e, "kinds_register", "%s", weft_world_error(p->world)->text);
         return false;
     }
-    p->handle_tag = desc.entity_tag == 3 ? UINT32_C(3) << WEFT_ENTITY_TAG_SHIFT : 0;
+    p->handle_tag = desc.entity_tag % 16 << WEFT_ENTITY_TAG_SHIFT;
     return true;
 }
 
@@ -342,6 +345,27 @@ void everything_close(everything *e, everything_place *p)
     }
     model_close(&p->m);
     *p = (everything_place){0};
+}
+
+void everything_replace(everything *e, everything_place *by)
+{
+    everything_snapshots_drop(e);
+    everything_place old = *e->here;
+    old.c_name = "old";
+    *e->here = *by;
+    *by = old;
+    everything_queries_make(e);
+    if (!everything_has_failed(e)) everything_close(e, by);
+}
+
+void everything_relearn(everything *e, everything_place *p, const weft_entity *handles,
+                        uint32_t count)
+{
+    p->handles = NULL;
+    p->numbers = NULL;
+    p->handle_room = p->number_room = p->number_count = 0;
+    for (uint32_t n = 1; n < count; n++)
+        if (!weft_entity_is_null(handles[n])) everything_learn(e, p, n, handles[n]);
 }
 
 /* ---- deferred handles ---- */

@@ -72,6 +72,7 @@ const everything_op *everything_op_at(uint32_t index);
 
 enum {
     EVERYTHING_PLACES = 4,
+    EVERYTHING_SNAPSHOTS = 3,
     EVERYTHING_QUERIES = 8,
     EVERYTHING_MOST = 20000,
     EVERYTHING_CALLS = 200
@@ -102,11 +103,23 @@ typedef struct everything_query {
     bool stamps_asked;
 } everything_query;
 
+/* A snapshot of the world, and what the model was then. */
+typedef struct everything_snapshot {
+    weft_snapshot *snapshot; /* NULL: none */
+    model m;
+    weft_entity *handles; /* [m.count]; memory of m */
+    bool knows_stamps;
+    uint64_t moment;
+    uint64_t hashes[2];
+} everything_snapshot;
+
 struct everything {
     uint64_t seed;
     everything_place *here; /* the world of the script */
     everything_place places[EVERYTHING_PLACES];
     everything_query queries[EVERYTHING_QUERIES];
+    everything_snapshot snapshots[EVERYTHING_SNAPSHOTS];
+    uint32_t opened; /* worlds */
     uint32_t workers;
     uint32_t call;     /* position in the script */
     bool is_close;     /* compares all after each call */
@@ -199,6 +212,15 @@ bool everything_compare(everything *e, everything_place *p);
  * False: failed, and said so. */
 bool everything_open(everything *e, everything_place *p, const char *c_name);
 void everything_close(everything *e, everything_place *p);
+/* Another world takes the place of that of the script, which has what this one had (files), or may
+ * have (transfer): snapshots end, queries are made in it. */
+void everything_replace(everything *e, everything_place *by);
+void everything_snapshots_drop(everything *e);
+/* Makes all queries in the world of the script, which is new. */
+void everything_queries_make(everything *e);
+/* The handles that entities of the model have, from a list by number; null ones are unknown. */
+void everything_relearn(everything *e, everything_place *p, const weft_entity *handles,
+                        uint32_t count);
 
 /* ---- deferred handles ----
  *

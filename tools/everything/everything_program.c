@@ -160,6 +160,27 @@ void everything_program_main(FILE *out, uint32_t entity_count)
 {
     fprintf(out, "static weft_entity e[%u];\nstatic weft_query q[%d];\n\n", entity_count + 1,
             EVERYTHING_QUERIES);
+    fprintf(out,
+            "static weft_entity kept[%d][sizeof e / sizeof *e];\n"
+            "static weft_snapshot *snapshots[%d];\n"
+            "static char *stream;\nstatic size_t taken, given;\n\n",
+            EVERYTHING_SNAPSHOTS, EVERYTHING_SNAPSHOTS);
+    fputs("static void tag_all(uint32_t tag)\n{\n"
+          "    for (size_t i = 0; i < sizeof e / sizeof *e; i++)\n"
+          "        if (e[i].version != 0) e[i].index = weft_entity_index(e[i]) | tag;\n}\n\n"
+          "static weft_result take(void *user, const void *bytes, size_t count)\n{\n"
+          "    (void)user;\n"
+          "    stream = realloc(stream, taken + count);\n"
+          "    memcpy(stream + taken, bytes, count);\n"
+          "    taken += count;\n"
+          "    return WEFT_OK;\n}\n\n"
+          "static weft_result give(void *user, void *to, size_t capacity, size_t *count)\n{\n"
+          "    (void)user;\n"
+          "    *count = capacity < taken - given ? capacity : taken - given;\n"
+          "    memcpy(to, stream + given, *count);\n"
+          "    given += *count;\n"
+          "    return WEFT_OK;\n}\n\n",
+          out);
     fputs("static weft_entity foreign(void)\n{\n"
           "    weft_entity entity = {e[1].index >> 28 << 28 ^ 9u << 28, 1};\n"
           "    return entity;\n}\n\n"

@@ -238,6 +238,7 @@ static void world_end(everything *e, uint64_t *hash)
     if (!everything_has_failed(e))
         *hash = weft_world_hash(p->world, WEFT_HASH_LAYOUT) * 3 +
                 weft_world_hash(p->world, WEFT_HASH_CONTENT);
+    everything_snapshots_drop(e);
     for (uint32_t i = 0; i < EVERYTHING_PLACES; i++)
         if (e->places[i].world != NULL && !everything_has_failed(e))
             everything_close(e, &e->places[i]);
@@ -260,7 +261,7 @@ bool everything_run(everything *e, const everything_call *script, uint32_t count
         call_run(e, &script[e->call]);
         if (everything_has_failed(e)) break;
     }
-    e->numbers = e->here->m.count;
+    if (e->here->m.count > e->numbers) e->numbers = e->here->m.count;
     world_end(e, hash);
     return !everything_has_failed(e);
 }

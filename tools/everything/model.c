@@ -71,8 +71,13 @@ static model_value *value_copy(model *m, const model_value *from)
 
 void model_copy(model *to, const model *from)
 {
+    model_copy_into(to, from, NULL);
+}
+
+void model_copy_into(model *to, const model *from, model_block *blocks)
+{
     *to = *from;
-    to->blocks = NULL;
+    to->blocks = blocks;
     to->touched = NULL;
     to->touched_count = to->touched_room = 0;
     to->room = from->count;
@@ -317,6 +322,43 @@ model_result model_destroy(model *m, uint32_t n)
     return MODEL_OK;
 }
 
+/* ---- carried ---- */
+
+void model_lose(model *m, uint32_t n, uint64_t without)
+{
+    model_entity *entity = &m->entities[n];
+    set_become(m, n, entity->set & ~without);
+    if (entity->life != MODEL_RESIDUE || entity->set != 0) return;
+    entity->life = MODEL_DEAD;
+    m->residues--;
+}
+
+void model_arrive(model *to, uint32_t n, const model_entity *from)
+{
+    while (to->count <= n) {
+        to->entities = grown(to, to->entities, to->count, &to->room, sizeof *to->entities);
+        to->entities[to->count++] = (model_entity){.life = MODEL_DEAD};
+    }
+    model_entity *entity = &to->entities[n];
+    *entity = *from;
+    entity->is_touched = false;
+    if (entity->name != NULL) entity->name = strcpy(model_memory(to, MODEL_NAME), from->name);
+    for (model_value **at = &entity->values; *at != NULL; at = &(*at)->next)
+        *at = value_copy(to, *at);
+    if (entity->life == MODEL_ALIVE) to->living++;
+    if (entity->life == MODEL_RESIDUE) to->residues++;
+    model_touch(to, n, ~UINT64_C(0));
+}
+
+void model_leave(model *from, uint32_t n)
+{
+    model_entity *entity = &from->entities[n];
+    note(from, n);
+    if (entity->life == MODEL_ALIVE) from->living--;
+    if (entity->life == MODEL_RESIDUE) from->residues--;
+    *entity = (model_entity){.life = MODEL_DEAD, .is_touched = entity->is_touched};
+}
+
 /* ---- add and remove ---- */
 
 static bool is_residue(const model *m, uint32_t n)
@@ -415,9 +457,17 @@ static model_result value_begin(model *m, uint32_t n, uint32_t kind, model_value
     return MODEL_OK;
 }
 
+/* Nothing is written then: a row with this shared value stays where it is. */
+static bool has_shared(const model *m, uint32_t n, uint32_t kind, const void *bytes)
+{
+    const model_value *value = model_is(m, kind, MODEL_SHARED) ? model_read(m, n, kind) : NULL;
+    return value != NULL && bytes != NULL && memcmp(value->bytes, bytes, m->kinds[kind].size) == 0;
+}
+
 model_result model_set(model *m, uint32_t n, uint32_t kind, const void *bytes, uint32_t count)
 {
     model_value *value = NULL;
+    if (has_shared(m, n, kind, bytes)) return MODEL_OK;
     model_result result = value_begin(m, n, kind, &value);
     if (result != MODEL_OK || value == NULL) return result;
     value->count = 0;

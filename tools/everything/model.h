@@ -119,6 +119,8 @@ void model_open(model *m, const model_kind *kinds, uint32_t kind_count);
 void model_close(model *m);
 /* A model of its own with the same content. */
 void model_copy(model *to, const model *from);
+/* The same, with an arena that there is. */
+void model_copy_into(model *to, const model *from, model_block *blocks);
 /* Memory until model_close. */
 void *model_memory(model *m, size_t bytes);
 
@@ -195,6 +197,24 @@ model_value *model_resource(model *m, uint32_t kind);
 uint64_t model_clear_references(model *m);
 /* Relations: dead targets, cycles, depths. CYCLE: some were cut. */
 model_result model_settle(model *m);
+
+/* ---- carried worlds (model_carriers.c) ---- */
+
+/* The content of another; what was taken from the arena of this one stays. */
+void model_become(model *m, const model *from);
+/* All that there is was written now; or only moved. */
+void model_renew(model *m);
+void model_stir(model *m);
+/* No entity and no resource has these kinds any more. */
+void model_without(model *m, uint64_t without);
+/* Moves entities to another model, where renamed[number] is their number, 0 for those that do not
+ * move: references to these become null. Returns how many did. */
+uint64_t model_move(model *to, model *from, const uint32_t *numbers, uint32_t count,
+                    const uint32_t *renamed);
+/* Steps of these: one entity loses kinds, comes with its values, or goes without a residue. */
+void model_lose(model *m, uint32_t n, uint64_t without);
+void model_arrive(model *to, uint32_t n, const model_entity *from);
+void model_leave(model *from, uint32_t n);
 
 /* ---- queries ---- */
 

@@ -72,16 +72,10 @@ static void query_drop(everything *e, uint32_t slot)
     everything_result(e, "weft_query_destroy", result, WEFT_OK);
 }
 
-static void run_make(everything *e, const everything_call *c)
+/* Makes what a slot asks for. */
+static void query_make(everything *e, uint32_t slot)
 {
-    uint32_t slot = c->a / 8 % EVERYTHING_QUERIES;
     everything_query *q = &e->queries[slot];
-    query_drop(e, slot);
-    q->asks.with_prefabs = c->b % 4 == 1;
-    q->asks.with_inactive = c->b % 8 < 2;
-    q->asks.ignores_enabled = c->b % 16 == 5;
-    q->stamps_asked = c->b % 32 < 5;
-    terms_draw(q, c);
     query_says(e, q, slot);
     weft_query_desc desc = {.with_prefabs = q->asks.with_prefabs,
                             .with_inactive = q->asks.with_inactive,
@@ -94,6 +88,28 @@ static void run_make(everything *e, const everything_call *c)
     q->query = weft_query_create(e->here->world, &desc);
     if (q->query.id == 0)
         everything_fails(e, "weft_query_create", "%s", weft_world_error(e->here->world)->text);
+}
+
+static void run_make(everything *e, const everything_call *c)
+{
+    uint32_t slot = c->a / 8 % EVERYTHING_QUERIES;
+    everything_query *q = &e->queries[slot];
+    query_drop(e, slot);
+    q->asks.with_prefabs = c->b % 4 == 1;
+    q->asks.with_inactive = c->b % 8 < 2;
+    q->asks.ignores_enabled = c->b % 16 == 5;
+    q->stamps_asked = c->b % 32 < 5;
+    terms_draw(q, c);
+    query_make(e, slot);
+}
+
+void everything_queries_make(everything *e)
+{
+    for (uint32_t slot = 0; slot < EVERYTHING_QUERIES; slot++) {
+        if (e->queries[slot].query.id == 0) continue;
+        e->queries[slot].asks.shared_count = 0;
+        query_make(e, slot);
+    }
 }
 
 /* ---- ask ---- */
@@ -222,7 +238,9 @@ static void run_changed(everything *e, const everything_call *c)
     if (!selection_of(e, c, &s) || s.q->asks.term_count == 0) return;
     weft_world *world = e->here->world;
     model *m = &e->here->m;
-    uint32_t kind = s.q->asks.terms[c->b % s.q->asks.term_count].kind;
+    const model_term *term = &s.q->asks.terms[c->b % s.q->asks.term_count];
+    uint32_t kind = term->kind;
+    if (term->match == MODEL_NONE || term->match == MODEL_ABSENT) return; /* no rows have it */
     uint32_t now = weft_world_change_version(world), since = now - 1 - c->b / 16 % 8;
     if (since == 0 || since > now || !e->here->knows_stamps) return;
     everything_says(e, "IS(WEFT_OK, weft_query_filter_changed(world, q[%u], of[%s], %u));", s.slot,

@@ -26,7 +26,8 @@ extern "C" {
 
 /* What is saved. Zero means default. */
 typedef struct weft_save_desc {
-    const weft_component *without; /* components that are left out: loaded entities lack them */
+    /* Components that are left out: loaded entities lack them, and residues with no others end. */
+    const weft_component *without;
     uint32_t without_count;
 } weft_save_desc;
 

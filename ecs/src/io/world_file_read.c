@@ -606,8 +606,10 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     if (r.result == WEFT_OK)
         world->front.clock =
             (weft__clock){.steps = r.header.steps, .time = r.header.time, .dt = r.header.dt};
-    if (r.result == WEFT_OK) weft__run_list_give(&r.runs);
-    if (r.result != WEFT_OK) {
+    if (r.result == WEFT_OK) {
+        weft__run_list_give(&r.runs);
+        weft__world_end_spent(world);
+    } else {
         weft__world_wipe(world);
         weft__archetypes_arrange(world, &before); /* they have been there: cannot fail */
     }

@@ -10,6 +10,7 @@
 #include "archetype.h"
 #include "bits.h"
 #include "chunk.h"
+#include "destroy.h"
 #include "entity_value.h"
 #include "error.h"
 #include "format.h"
@@ -334,7 +335,8 @@ static bool chunk_read(weft__world_reader *r, const shape *s)
            parts_read(r, s, chunk);
 }
 
-/* Chunks with room, of the last `chunks` of an archetype. */
+/* Chunks with room, of the last `chunks` of an archetype. Those that the list lacks were full of
+ * rows that had more components (weft_save_desc.without). */
 static bool rooms_read(weft__world_reader *r, const weft__archetype *archetype, uint32_t chunks)
 {
     weft__chunk **list = archetype->chunks + (archetype->chunk_count - chunks);
@@ -343,13 +345,14 @@ static bool rooms_read(weft__world_reader *r, const weft__archetype *archetype, 
         with_room += list[i]->has_room ? 1 : 0;
         weft__chunk_room_remove(list[i]);
     }
-    bool is_right = r->result == WEFT_OK && count == with_room;
+    bool is_right = r->result == WEFT_OK && count <= with_room;
     for (uint32_t i = 0; i < count && is_right; i++) {
         uint32_t position = weft__world_reader_u32(r);
         is_right = r->result == WEFT_OK && position < chunks && !list[position]->has_room;
         if (is_right) weft__chunk_room_update(list[position]);
         is_right = is_right && list[position]->has_room;
     }
+    for (uint32_t i = 0; i < chunks && is_right; i++) weft__chunk_room_update(list[i]);
     return is_right ||
            weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a wrong list of chunks with room");
 }
@@ -492,6 +495,15 @@ weft_result weft__world_check_new(weft_world *world, const char *what)
                        "%s: entities were created in world \"%s\" before: load into a new world, "
                        "then weft_world_transfer into this one",
                        what, world->desc.name);
+}
+
+void weft__world_end_spent(weft_world *world)
+{
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        weft__chunk *chunk = world->chunks.at[id];
+        if (chunk != NULL && weft__archetype_is_spent(world, chunk->archetype))
+            weft__rows_die(world, chunk, NULL, 0, chunk->count);
+    }
 }
 
 void weft__world_wipe(weft_world *world)

@@ -12,6 +12,8 @@ bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, we
 /* Archetypes with their chunks and rows, then indices that are dead. On failure what was made is
  * still there: weft__world_wipe. */
 void weft__world_reader_rows(weft__world_reader *r);
+/* Residues of which all was left out (weft_save_desc.without) end. */
+void weft__world_end_spent(weft_world *world);
 /* Empties the world, which was new. */
 void weft__world_wipe(weft_world *world);
 /* WRONG_PHASE, with the error set, when an entity was ever created in the world. */

@@ -634,6 +634,7 @@ weft_result weft_world_read_json(weft_world *world, const weft_text *text,
     if (result == WEFT_OK) {
         world->front.clock = t.clock;
         weft__run_list_give(&t.runs);
+        weft__world_end_spent(world);
     } else {
         wipe(world);
     }
