@@ -493,6 +493,11 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
     static const weft_field latin[] = {{"caf\xe9", WEFT_FIELD_I32}};
     static const weft_constant spaced[] = {{"a b", 1}};
     static const weft_constant rung[] = {{"a\ab", 1}};
+    static const weft_constant equal[] = {{"a", 1}, {"a", 2}};
+    static const weft_type spaced_type = {"W", 4, 4, NULL, 0, spaced, 1};
+    static const weft_type absent_type = {"W", 4, 4, NULL, 0, NULL, 1};
+    static const weft_field spaced_field[] = {{"a", WEFT_FIELD_ENUM, .type = &spaced_type}};
+    static const weft_field absent_field[] = {{"a", WEFT_FIELD_BITS, .type = &absent_type}};
     endless.fields = endless_fields;
     const bad_type types[] = {
         {endless, "within itself"},
@@ -513,6 +518,10 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
         {{"T", 4, 4, latin, 1}, "not UTF-8"},
         {{"T", 4, 4, NULL, 0, spaced, 1}, "without blanks"},
         {{"T", 4, 4, NULL, 0, rung, 1}, "of UTF-8"},
+        {{"T", 4, 4, NULL, 0, equal, 2}, "two constants"},
+        {{"T", 4, 4, spaced_field, 1}, "without blanks"},
+        {{"T", 4, 4, absent_field, 1}, "constants is NULL"},
+        {{"caf\xe9", 4, 4, kind, 1}, "of UTF-8"},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         char text[200];

@@ -12,6 +12,7 @@
 #include "blob_validate.h"
 #include "check.h"
 #include "fuzz.h"
+#include "utf8.h"
 
 enum { NODES_MAX = 64, WEIGHTS_MAX = 40000 };
 
@@ -135,7 +136,7 @@ static void op_name(program *p, model_node *node)
     weft_result result = weft_blob_builder_string(p->builder, &node->built->name, name, bytes);
     if (bytes == 0) {
         CHECK_OK(result);
-    } else if (!weft__blob_text_is_utf8(name, bytes)) {
+    } else if (weft__utf8_span(name, bytes) != bytes) {
         p->expected = WEFT_INVALID_ARGUMENT;
     } else if (node->name_bytes != 0) {
         p->expected = WEFT_ALREADY_EXISTS;

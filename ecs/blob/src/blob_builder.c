@@ -16,6 +16,7 @@
 #include "blob_validate.h"
 #include "hash_lanes.h"
 #include "invariant.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -352,7 +353,7 @@ weft_result weft_blob_builder_string(weft_blob_builder *b, weft_blob_string *str
     if (b == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = find_field(b, string, WEFT_BLOB_KIND_STRING, &where);
     if (result != WEFT_OK || bytes == 0) return result;
-    if (text == NULL || bytes > BLOB_BYTES_MAX || !weft__blob_text_is_utf8(text, bytes)) {
+    if (text == NULL || bytes > BLOB_BYTES_MAX || weft__utf8_span(text, bytes) != bytes) {
         return keep_error(b, WEFT_INVALID_ARGUMENT,
                           "the text is NULL or not UTF-8: keep other bytes in an array");
     }

@@ -175,29 +175,6 @@ bool weft__blob_target_fits(const weft__blob_element *element, const weft__blob_
     return element_contains(element, delta % element->bytes, field->type);
 }
 
-/* How many bytes of ASCII `p` starts with, in steps of 8. */
-static uint64_t ascii_run(const unsigned char *p, uint64_t left)
-{
-    uint64_t done = 0, word;
-    for (; left - done >= 8; done += 8) {
-        memcpy(&word, p + done, 8);
-        if ((word & UINT64_C(0x8080808080808080)) != 0) break;
-    }
-    return done;
-}
-
-bool weft__blob_text_is_utf8(const char *text, uint64_t bytes)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    for (uint64_t done = ascii_run(p, bytes); done < bytes;
-         done += ascii_run(p + done, bytes - done)) {
-        uint64_t length = weft__utf8_sequence(p + done, bytes - done);
-        if (length == 0) return false;
-        done += length;
-    }
-    return true;
-}
-
 uint64_t weft__blob_extent_find(const weft__blob_extent *extents, uint64_t count, uint64_t position,
                                 uint64_t *hint)
 {

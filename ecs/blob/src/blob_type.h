@@ -20,7 +20,6 @@ const weft_blob_field *weft__blob_field_at(const weft__blob_element *element, ui
 /* Whether a pointer `field` may point `delta` bytes into an extent of these elements. */
 bool weft__blob_target_fits(const weft__blob_element *element, const weft__blob_extent *extent,
                             uint64_t delta, const weft_blob_field *field);
-bool weft__blob_text_is_utf8(const char *text, uint64_t bytes);
 /* Index of the extent with the highest position <= `position`; 0 when there is none. `hint` is
  * where the last search ended: its neighbour is found without a search. */
 uint64_t weft__blob_extent_find(const weft__blob_extent *extents, uint64_t count, uint64_t position,

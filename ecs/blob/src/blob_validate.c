@@ -13,6 +13,7 @@
 #include "blob_type.h"
 #include "hash_lanes.h"
 #include "sized.h"
+#include "utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -208,7 +209,7 @@ static weft_result check_string(checker *c, const weft_blob_field *field, uint64
     const uint64_t target = target_of(at, value->offset);
     const char *text = c->block + target;
     if (text[bytes] != '\0') return refuse_at(c, "string without NUL", at);
-    return weft__blob_text_is_utf8(text, bytes) ? WEFT_OK : refuse_at(c, "UTF-8", target);
+    return weft__utf8_span(text, bytes) == bytes ? WEFT_OK : refuse_at(c, "UTF-8", target);
 }
 
 static weft_result check_pointer(checker *c, const weft_blob_field *field, uint64_t at,

@@ -137,7 +137,8 @@ WEFT_API weft_result weft_recorder_set_shared(weft_recorder *recorder, weft_enti
 WEFT_API weft_result weft_recorder_enable(weft_recorder *recorder, weft_entity entity,
                                           weft_component component, bool enabled);
 
-/* Records weft_entity_set_name: NULL and "" remove the name. */
+/* Records weft_entity_set_name: NULL and "" remove the name. Errors: INVALID_ARGUMENT (it is not
+ * UTF-8). */
 WEFT_API weft_result weft_recorder_set_name(weft_recorder *recorder, weft_entity entity,
                                             const char *name);
 

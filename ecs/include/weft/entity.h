@@ -249,10 +249,11 @@ WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity
 
 /* ---- names ---- */
 
-/* Names an entity: the text is copied, up to 63 bytes are kept; NULL and "" remove the name.
- * Several entities may have the same name; instances get the names of their originals. Error
- * texts show the name beside the handle. Snapshots put names back, hashes leave them out. Threads:
- * owner; systems use weft_recorder_set_name. */
+/* Names an entity: the text, UTF-8, is copied, up to 63 bytes of whole characters are kept; NULL
+ * and "" remove the name. Several entities may have the same name; instances get the names of their
+ * originals. Error texts show the name beside the handle. Snapshots put names back, hashes leave
+ * them out. Threads: owner; systems use weft_recorder_set_name. Errors: INVALID_ARGUMENT (not
+ * UTF-8), STALE_ENTITY, WRONG_PHASE, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name);
 
 /* As weft_entity_set_name, for a name that no other living entity has. Errors: ALREADY_EXISTS

@@ -86,13 +86,13 @@ typedef struct weft_field {
 
 /* A named value of an ENUM or of BITS. */
 typedef struct weft_constant {
-    const char *name; /* no '|', blank or quote, no digit first */
+    const char *name; /* UTF-8, unique in the type; no '|', blank or quote, no digit first */
     int64_t value;
 } weft_constant;
 
 /* A struct (fields), or an integer with names (constants). */
 struct weft_type {
-    const char *name;
+    const char *name; /* 1..255 bytes of UTF-8 */
     size_t size, alignment;
     const weft_field *fields; /* of a struct, in any order */
     uint32_t field_count;

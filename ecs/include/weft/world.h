@@ -98,7 +98,7 @@ typedef struct weft_query {
 
 /* Describes a world. Zero means default. Everything is copied. */
 typedef struct weft_world_desc {
-    const char *name;    /* for traces and errors; default "world" */
+    const char *name;    /* for traces and errors, UTF-8; default "world" */
     uint32_t workers;    /* threads including the owner; 0 = the cores this process may use */
     weft_job_pool *pool; /* a pool to borrow, which must outlive the world (destroying it earlier
                             is BUSY); NULL = the world creates its own, with `workers` */

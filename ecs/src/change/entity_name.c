@@ -4,6 +4,7 @@
  * Owner only; while systems run, names are set by command. */
 #include "error.h"
 #include "name_table.h"
+#include "utf8.h"
 
 weft_entity weft_entity_find(const weft_world *world, const char *name)
 {
@@ -16,12 +17,16 @@ weft_entity weft_entity_find(const weft_world *world, const char *name)
     return found;
 }
 
-static weft_result check_phase(const weft_world *world, const char *what)
+static weft_result check(const weft_world *world, weft_entity entity, const char *name,
+                         const char *what)
 {
     weft_result result =
         weft__refuse_systems(world, what, "record a command (weft_recorder_set_name)");
-    if (result != WEFT_OK || (world->front.busy & WEFT__BUSY_WRITING) == 0) return result;
-    return weft__error_busy(world, what);
+    if (result != WEFT_OK) return result;
+    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__error_busy(world, what);
+    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
+    if (name == NULL || name[0] == '\0' || weft__name_fits(name, SIZE_MAX)) return WEFT_OK;
+    return weft__error_argument(world, what, "the name is not UTF-8: texts cannot hold it");
 }
 
 static weft_result name_set(weft_world *world, weft_entity entity, const weft__name_key *key,
@@ -34,9 +39,8 @@ static weft_result name_set(weft_world *world, weft_entity entity, const weft__n
 weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = check_phase(world, "weft_entity_set_name");
+    weft_result result = check(world, entity, name, "weft_entity_set_name");
     if (result != WEFT_OK) return result;
-    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
     weft__name_key key = weft__name_key_of(name); /* a copy: `name` may be one that is kept here */
     return name_set(world, entity, &key, "weft_entity_set_name");
 }
@@ -45,9 +49,8 @@ weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity, c
 {
     const char *what = "weft_entity_set_name_unique";
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = check_phase(world, what);
+    weft_result result = check(world, entity, name, what);
     if (result != WEFT_OK) return result;
-    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
     weft__name_key key = weft__name_key_of(name);
     weft_entity other = weft__name_find(world, &key, entity);
     if (other.version == 0) return name_set(world, entity, &key, what);

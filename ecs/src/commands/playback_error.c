@@ -67,6 +67,7 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
         if (op == WEFT__COMMAND_ROWS)
             return "a shared component has no value, or the archetype lacks it: give both, or "
                    "leave it out";
+        if (op == WEFT__COMMAND_SET_NAME) return "the name is not UTF-8: texts cannot hold it";
         return "the value is NULL: give its address; or the component has is_checked, and "
                "weft_component_check refuses the value";
     case WEFT_UNDECLARED_ACCESS:

@@ -7,6 +7,7 @@
 #include "name_table.h"
 #include "recorder.h"
 #include "row_move.h"
+#include "utf8.h"
 
 #include <string.h>
 #include <weft/value.h>
@@ -283,8 +284,10 @@ weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, 
     if (weft__recorder_check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
     weft_result result = target_check(commands, entity);
     if (result != WEFT_OK) return weft__recorder_fail(commands, result, op, entity, 0);
-    /* one byte more than is kept tells playback that the text was cut */
-    size_t length = name == NULL ? 0 : strnlen(name, WEFT__NAME_BYTES);
+    size_t length = name == NULL ? 0 : strlen(name);
+    if (length != 0 && !weft__name_fits(name, length))
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, op, entity, 0);
+    if (length != 0) length = weft__utf8_cut(name, length, WEFT__NAME_BYTES - 1);
     weft__command *command = weft__recorder_append(commands, op, name == NULL ? 0 : length + 1);
     if (command == NULL) return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, 0);
     command->entity = entity;

@@ -16,6 +16,7 @@
 #include "load_refusal.h"
 #include "name_table.h"
 #include "relation_registry.h"
+#include "utf8.h"
 #include "world_file_evolve.h"
 #include "world_file_rows.h"
 #include "world_file_write.h"
@@ -502,7 +503,8 @@ static void names_read(weft__world_reader *r, bool is_applied)
         text_read(r, name, 1);
         if (!weft__directory_find(&r->world->directory, entity, &location))
             weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name of a dead entity");
-        if (is_applied && weft__entity_lives(r->world, entity))
+        /* names of older versions that are not UTF-8 are left out */
+        if (is_applied && weft__entity_lives(r->world, entity) && weft__name_fits(name, 255))
             weft_entity_set_name(r->world, entity, name);
     }
 }

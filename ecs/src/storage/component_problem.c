@@ -5,6 +5,7 @@
 
 #include "bits.h"
 #include "field.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -130,10 +131,8 @@ static const char *required_problem(const weft_world *world, const weft_componen
 const char *weft__component_problem(const weft_world *world, const weft_component_desc *desc)
 {
     if (desc == NULL) return "the description is NULL";
-    if (desc->name == NULL || desc->name[0] == '\0' || strlen(desc->name) > 255)
-        return "the name must have 1 to 255 bytes";
-    if (!weft__is_utf8(desc->name, strlen(desc->name)))
-        return "the name must be UTF-8: texts cannot hold it";
+    if (!weft__name_fits(desc->name, 255))
+        return "the name must have 1 to 255 bytes of UTF-8: texts cannot hold another one";
     const char *problem = kind_problem(desc->flags);
     if (problem == NULL) problem = size_problem(desc);
     if (problem == NULL) problem = fields_problem(desc);

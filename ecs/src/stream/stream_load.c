@@ -13,6 +13,7 @@
 #include "stream_leave.h"
 #include "structure.h"
 #include "tuple.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -277,7 +278,8 @@ static void names_give(weft_world *world, const weft__load *load)
         weft__in_get(&in, name, bytes);
         weft_entity entity = weft__lent_handle(
             &world->directory, &load->blocks[row / WEFT__BLOCK_SLOTS], row % WEFT__BLOCK_SLOTS);
-        weft_entity_set_name(world, entity, name); /* one without memory has no name */
+        if (weft__name_fits(name, 255))                /* it may be one of an older version */
+            weft_entity_set_name(world, entity, name); /* one without memory has no name */
     }
 }
 

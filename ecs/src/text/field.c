@@ -156,22 +156,11 @@ double weft__field_number(const weft_field *field, const void *at)
 
 /* ---- names ---- */
 
-bool weft__is_utf8(const char *at, size_t length)
-{
-    for (size_t i = 0; i < length;) {
-        uint64_t bytes = weft__utf8_sequence((const unsigned char *)at + i, length - i);
-        if (bytes == 0) return false;
-        i += bytes;
-    }
-    return true;
-}
-
 bool weft__name_is_plain(const char *name)
 {
-    size_t length = strlen(name);
     for (const char *c = name; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20 || *c == '"' || *c == '\\' || *c == 0x7f) return false;
-    return length <= 255 && weft__is_utf8(name, length);
+    return name[0] == '\0' || weft__name_fits(name, 255);
 }
 
 static bool has_name(const weft_field *field, const char *name, size_t length)
@@ -253,6 +242,22 @@ static bool is_integer_size(size_t size)
 }
 
 /* What is wrong with a field by itself; NULL: nothing. */
+static const char *constants_problem(const weft_type *type)
+{
+    if (type->constant_count != 0 && type->constants == NULL)
+        return "constant_count is not 0, but constants is NULL: set both";
+    for (uint32_t i = 0; i < type->constant_count; i++) {
+        const char *name = type->constants[i].name;
+        if (!weft__name_fits(name, 255) || !weft__name_is_plain(name) ||
+            strpbrk(name, "| ") != NULL || (name[0] >= '0' && name[0] <= '9') || name[0] == '-')
+            return "a constant needs a name of UTF-8, 1 to 255 bytes without blanks, quotes and "
+                   "'|', no digit first";
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(type->constants[k].name, name) == 0) return "two constants have one name";
+    }
+    return NULL;
+}
+
 static const char *field_problem(const weft_type *type, const weft_field *field)
 {
     if ((uint32_t)field->kind >= sizeof number_bytes)
@@ -277,7 +282,7 @@ static const char *field_problem(const weft_type *type, const weft_field *field)
         return "an unknown unit: use those of docs/guide/types.md, as in \"km\", \"kg m/s^2\"";
     if (!(field->least <= field->most))
         return "`least` is above `most`, or one is no number: exchange or set them";
-    return NULL;
+    return is_named_integer ? constants_problem(field->type) : NULL;
 }
 
 static const char *name_problem(const weft_type *type, uint32_t index)
@@ -294,28 +299,15 @@ static const char *name_problem(const weft_type *type, uint32_t index)
     return NULL;
 }
 
-static const char *constants_problem(const weft_type *type)
-{
-    if (type->constant_count != 0 && type->constants == NULL)
-        return "constant_count is not 0, but constants is NULL: set both";
-    for (uint32_t i = 0; i < type->constant_count; i++) {
-        const char *name = type->constants[i].name;
-        if (name == NULL || name[0] == '\0' || !weft__name_is_plain(name) ||
-            strpbrk(name, "| ") != NULL || (name[0] >= '0' && name[0] <= '9') || name[0] == '-')
-            return "a constant needs a name of UTF-8, 1 to 255 bytes without blanks, quotes and "
-                   "'|', no digit first";
-    }
-    return NULL;
-}
-
 static weft_result check_type(checking *c, const weft_type *type, uint32_t depth)
 {
     if (type == NULL) return refuse(c, WEFT_INVALID_ARGUMENT, NULL, NULL, "the type is NULL");
     if (depth > WEFT_TYPE_DEPTH)
         return refuse(c, WEFT_LIMIT, type, NULL,
                       "more than 8 types within each other, or a type within itself");
-    if (type->name == NULL || type->name[0] == '\0' || strlen(type->name) > 255)
-        return refuse(c, WEFT_INVALID_ARGUMENT, type, NULL, "give it a name of 1 to 255 bytes");
+    if (!weft__name_fits(type->name, 255))
+        return refuse(c, WEFT_INVALID_ARGUMENT, type, NULL,
+                      "give it a name of 1 to 255 bytes of UTF-8");
     if (type->size > UINT32_MAX || type->alignment > 64 ||
         (type->alignment != 0 && !bits_is_power_of_two(type->alignment)))
         return refuse(c, WEFT_INVALID_ARGUMENT, type, NULL,

@@ -36,8 +36,6 @@ void weft__integer_store(void *at, size_t bytes, uint64_t bits);
 /* The same, by the sign of the kind. */
 double weft__field_number(const weft_field *field, const void *at);
 
-/* Whether bytes are UTF-8. */
-bool weft__is_utf8(const char *at, size_t length);
 /* Whether a name can stand between quotes as it is: UTF-8 of at most 255 bytes without quotes,
  * backslashes and control characters. */
 bool weft__name_is_plain(const char *name);

@@ -5,6 +5,7 @@
 #include "field.h"
 #include "number.h"
 #include "text.h"
+#include "utf8.h"
 #include "value_word.h"
 
 #include <weft/value.h>
@@ -150,7 +151,7 @@ static void write_bits(writing *w, const weft_field *field, const void *at)
 static void write_text(writing *w, const char *at, size_t size)
 {
     size_t length = strnlen(at, size);
-    bool is_text = weft__is_utf8(at, length);
+    bool is_text = weft__utf8_span(at, length) == length;
     for (size_t i = length; i < size; i++) is_text = is_text && at[i] == '\0';
     if (is_text) {
         write_quoted(w, at, at + length);

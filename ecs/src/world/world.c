@@ -21,6 +21,7 @@
 #include "query_each.h"
 #include "query_registry.h"
 #include "sized.h"
+#include "utf8.h"
 #include "world_hook.h"
 
 #include <stdio.h>
@@ -39,7 +40,8 @@ static bool is_possible(const weft_world_desc *desc)
     return desc->entity_tag <= WEFT_WITHOUT_ENTITY_TAG &&
            desc->entity_block_limit <= WEFT__BLOCK_LIMIT &&
            desc->megachunk_limit <= WEFT__MEGACHUNK_LIMIT &&
-           desc->component_limit <= COMPONENT_LIMIT - BUILT_IN_COMPONENTS && desc->workers <= 256;
+           desc->component_limit <= COMPONENT_LIMIT - BUILT_IN_COMPONENTS && desc->workers <= 256 &&
+           (desc->name == NULL || desc->name[0] == '\0' || weft__name_fits(desc->name, SIZE_MAX));
 }
 
 /* Numbers of worlds: 1..2^31 - 1, then from the beginning. */

@@ -29,6 +29,35 @@ uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left)
     return 0;
 }
 
+/* Bytes below 0x80 at the begin, eight at a time. */
+static uint64_t ascii_run(const char *text, uint64_t bytes)
+{
+    uint64_t done = 0, word;
+    for (; bytes - done >= 8; done += 8) {
+        memcpy(&word, text + done, 8);
+        if ((word & UINT64_C(0x8080808080808080)) != 0) break;
+    }
+    return done;
+}
+
+uint64_t weft__utf8_span(const char *text, uint64_t bytes)
+{
+    uint64_t done = ascii_run(text, bytes);
+    while (done < bytes) {
+        uint64_t length = weft__utf8_sequence((const unsigned char *)text + done, bytes - done);
+        if (length == 0) break;
+        done += length;
+        done += ascii_run(text + done, bytes - done);
+    }
+    return done;
+}
+
+bool weft__name_fits(const char *name, size_t most)
+{
+    size_t bytes = name == NULL ? 0 : strlen(name);
+    return bytes != 0 && bytes <= most && weft__utf8_span(name, bytes) == bytes;
+}
+
 size_t weft__utf8_cut(const char *text, size_t bytes, size_t most)
 {
     if (bytes <= most) return bytes;

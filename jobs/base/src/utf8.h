@@ -4,6 +4,7 @@
 #ifndef WEFT_UTF8_H
 #define WEFT_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,12 @@ enum { WEFT__JSON_PIECE_BYTES = 8 };
 /* Bytes of the sequence that `p` begins with, or 0 when it is none. `left`: bytes at `p`, at least
  * 1. */
 WEFT__DOOR uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left);
+
+/* How many bytes at the begin of a text are UTF-8: `bytes`, if all are. */
+WEFT__DOOR uint64_t weft__utf8_span(const char *text, uint64_t bytes);
+/* Whether a text can be a name: 1 to `most` bytes of UTF-8. NULL cannot. All names that come in by
+ * calls keep to it, so that texts that hold them are read back to the same. */
+WEFT__DOOR bool weft__name_fits(const char *name, size_t most);
 
 /* The bytes of a text of `bytes` that are kept where `most` fit: none but whole characters. */
 WEFT__DOOR size_t weft__utf8_cut(const char *text, size_t bytes, size_t most);

@@ -57,7 +57,7 @@ typedef struct weft_observation {
 
 /* Describes an observer. Zero means default. Everything is copied. */
 typedef struct weft_observer_desc {
-    const char *name; /* 1..63 bytes, unique among the observers of the world */
+    const char *name; /* 1..63 bytes of UTF-8, unique among the observers of the world */
     uint32_t on;      /* weft_observer_event */
     /* Not RESOURCE, SHARED, BUFFER, CHUNK or SPARSE; of REMOVED, DESTROYED and CHANGED no destruct
      * hook, for their values are copied aside as bytes. */

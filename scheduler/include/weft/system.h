@@ -104,7 +104,7 @@ typedef struct weft_system_over {
 
 /* Describes a system. Zero means default. Everything is copied. */
 typedef struct weft_system_desc {
-    const char *name; /* 1..63 bytes, unique in the world; hides a group of the same name */
+    const char *name; /* 1..63 bytes of UTF-8, unique in the world; hides a group of that name */
     void (*run)(weft_slice *slice, void *user); /* called for each slice or index */
     void *user;                                 /* the caller's; must outlive the system */
     weft_system_over over;                      /* what it runs over */
@@ -210,7 +210,7 @@ WEFT_API double weft_timer_left(const weft_world *world, weft_system system);
  * two systems by name always holds). A group exists once it is named; weft_group_set gives it an
  * order and a rate, or disables it. A system with a period of its own keeps it. */
 typedef struct weft_group_desc {
-    const char *name;
+    const char *name; /* 1..63 bytes of UTF-8 */
     const char *before[WEFT_SYSTEM_ORDER];
     const char *after[WEFT_SYSTEM_ORDER];
     const char *const *more_before;

@@ -8,6 +8,7 @@
 #include "observer_run.h"
 #include "registry.h"
 #include "scheduler.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -75,9 +76,8 @@ static weft_result component_check(const weft_world *world, const weft_observer_
 static weft_result desc_check(const weft_world *world, const weft_observer_desc *desc)
 {
     if (desc == NULL) return weft__error_argument(world, WHAT, "the description is NULL");
-    size_t length = desc->name == NULL ? 0 : strlen(desc->name);
-    if (length == 0 || length >= WEFT__NAME_LIMIT)
-        return weft__error_argument(world, WHAT, "the name must have 1 to 63 bytes");
+    if (!weft__name_fits(desc->name, WEFT__NAME_LIMIT - 1))
+        return weft__error_argument(world, WHAT, "the name must have 1 to 63 bytes of UTF-8");
     if (desc->run == NULL) return weft__error_argument(world, WHAT, "run is NULL: give a function");
     if (desc->on < WEFT_ON_ADDED || desc->on > WEFT_ON_DESTROYED)
         return weft__error_argument(world, WHAT, "`on` is no weft_observer_event: say what to see");

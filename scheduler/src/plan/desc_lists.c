@@ -3,6 +3,7 @@
  * checked by system.c; the copies are one block, so that a system has one allocation more, and
  * none when its lists are empty. */
 #include "desc_lists.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -23,12 +24,11 @@ static weft_result names_check(const weft_world *world, const char *what, weft__
     weft_result result = weft__given_check(world, what, list);
     for (uint32_t i = 0; i < list->count && result == WEFT_OK; i++) {
         const char *name = *(const char *const *)weft__given_at(list, i);
-        size_t length = strlen(name);
         bool is_more = i >= list->few_count;
-        if (length == 0 || length >= WEFT__NAME_LIMIT)
+        if (!weft__name_fits(name, WEFT__NAME_LIMIT - 1))
             result =
                 weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                            "%s: %s%s[%u]: names must have 1..63 bytes", what,
+                            "%s: %s%s[%u]: names must have 1..63 bytes of UTF-8", what,
                             is_more ? "more_" : "", list->name, is_more ? i - list->few_count : i);
     }
     return result;

@@ -81,14 +81,6 @@ void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result)
 
 /* ---- making room ---- */
 
-bool weft__name_copy(char *to, const char *from)
-{
-    size_t length = strlen(from);
-    if (length == 0 || length >= WEFT__NAME_LIMIT) return false;
-    memcpy(to, from, length + 1);
-    return true;
-}
-
 uint32_t weft__group_obtain(weft__scheduler *scheduler, const char *name)
 {
     uint32_t found = weft__group_named(scheduler, name);
@@ -104,7 +96,7 @@ uint32_t weft__group_obtain(weft__scheduler *scheduler, const char *name)
     }
     weft__group *group = &scheduler->groups[scheduler->group_count];
     memset(group, 0, sizeof *group);
-    weft__name_copy(group->name, name);
+    memcpy(group->name, name, strlen(name) + 1);
     return scheduler->group_count++;
 }
 

@@ -45,8 +45,6 @@ static inline bool weft__segment_ran_as_graph(const weft__scheduler *scheduler,
 /* Keeps the world's error as that of the step, if it is the first one. */
 void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result);
 
-/* Copies a name of 1..63 bytes; false: it is shorter or longer. */
-bool weft__name_copy(char *to, const char *from);
 /* The index of the group, made when there is none of this name; WEFT__NONE: out of memory. */
 uint32_t weft__group_obtain(weft__scheduler *scheduler, const char *name);
 /* A slot for a system, free until scheduler->systems[slot] is set. Errors: LIMIT, OUT_OF_MEMORY. */

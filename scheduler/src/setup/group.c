@@ -5,6 +5,7 @@
 #include "registry.h"
 #include "run_state.h"
 #include "scheduler.h"
+#include "utf8.h"
 
 #include <float.h>
 #include <string.h>
@@ -25,9 +26,9 @@ static void timers_begin_again(const weft__scheduler *scheduler, uint32_t group)
 weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (desc == NULL || desc->name == NULL || desc->name[0] == 0 ||
-        strlen(desc->name) >= WEFT__NAME_LIMIT)
-        return weft__error_argument(world, "weft_group_set", "the name must have 1..63 bytes");
+    if (desc == NULL || !weft__name_fits(desc->name, WEFT__NAME_LIMIT - 1))
+        return weft__error_argument(world, "weft_group_set",
+                                    "the name must have 1..63 bytes of UTF-8");
     if (!(desc->period >= 0 && desc->period <= FLT_MAX))
         return weft__error_argument(world, "weft_group_set",
                                     "the period must be finite, not negative");
@@ -36,7 +37,7 @@ weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
     weft__scheduler *scheduler = weft__scheduler_obtain(world);
     if (scheduler == NULL) return WEFT_OUT_OF_MEMORY;
     weft__group changed = {.period = desc->period, .is_disabled = desc->is_disabled};
-    weft__name_copy(changed.name, desc->name);
+    memcpy(changed.name, desc->name, strlen(desc->name) + 1);
     weft__lists_given lists;
     result = weft__lists_check_group(world, "weft_group_set", desc, &lists);
     if (result != WEFT_OK) return result;

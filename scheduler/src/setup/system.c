@@ -12,6 +12,7 @@
 #include "slice_job.h"
 #include "slice_ops_system.h"
 #include "system_free.h"
+#include "utf8.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -83,8 +84,9 @@ static const char *problem_of(const weft_system_desc *desc)
     const uint32_t on_owner = WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE;
     bool has_rows = has_terms(desc) || desc->over.kind == WEFT_OVER_QUERY;
     if (desc->run == NULL) return "run is NULL";
-    if (desc->name == NULL || desc->name[0] == 0 || strlen(desc->name) >= WEFT__NAME_LIMIT)
-        return "the name must have 1..63 bytes";
+    if (!weft__name_fits(desc->name, WEFT__NAME_LIMIT - 1) ||
+        (desc->group != NULL && !weft__name_fits(desc->group, WEFT__NAME_LIMIT - 1)))
+        return "names must have 1..63 bytes of UTF-8";
     if (!(desc->period >= 0 && desc->period <= FLT_MAX))
         return "the period must be finite and not negative";
     if ((desc->flags & ~all) != 0) return "flags has unknown bits: use those of weft_system_flags";
@@ -244,11 +246,9 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
                                const weft_system_desc *desc, const weft__lists_given *lists)
 {
     weft_world *world = scheduler->world;
-    const weft_component none = WEFT__NO_COMPONENT;
     system->scheduler = scheduler;
     const char *group = desc->group == NULL ? "default" : desc->group;
-    if (!weft__name_copy(system->name, desc->name) || strlen(group) >= WEFT__NAME_LIMIT || !*group)
-        return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "names must have 1..63 bytes");
+    memcpy(system->name, desc->name, strlen(desc->name) + 1);
     system->group = weft__group_obtain(scheduler, group);
     if (system->group == WEFT__NONE ||
         weft__lists_copy(scheduler->world, lists, &system->lists) != WEFT_OK)

@@ -55,7 +55,7 @@ typedef struct weft_property {
 
 /* An object of a file. Zero means absent. Copied; texts that point into the file stay there. */
 typedef struct weft_source_object {
-    const char *name; /* unique below its parent; no '/' and '#', not "" */
+    const char *name; /* UTF-8, unique below its parent; no '/' and '#', not "" */
     size_t name_bytes;
     uint32_t parent;   /* number of an earlier object, or WEFT_SOURCE_ROOT */
     const char *value; /* what bakers read as weft_bake_bytes: in the file, or in `memory` of it */
@@ -81,7 +81,8 @@ typedef struct weft_source_desc {
 /* Adds an object; its number, from 0, or UINT32_MAX after an error, which the file keeps: the
  * caller may go on or return. Threads: callback. */
 WEFT_API uint32_t weft_source_add(weft_source *out, const weft_source_object *object);
-/* Gives an object a property: a JSON value, in the text of the file. Threads: callback. */
+/* Gives an object a property: a JSON value, in the text of the file; its name is UTF-8. Threads:
+ * callback. */
 WEFT_API void weft_source_property(weft_source *out, uint32_t object, const char *name,
                                    size_t name_bytes, const char *json, size_t json_bytes);
 /* Memory that lives as long as the objects of the file, aligned to 16; NULL: OUT_OF_MEMORY, which
@@ -180,8 +181,8 @@ WEFT_API weft_result weft_bake_buffer(weft_bake *bake, weft_entity entity, weft_
 /* Disables an ENABLEABLE component that the entity was given. Threads: callback. */
 WEFT_API weft_result weft_bake_disable(weft_bake *bake, weft_entity entity,
                                        weft_component component);
-/* Names an entity (weft_entity_set_name); NULL: no name. Objects of documents and glTF nodes have
- * their own name without it. Threads: callback. */
+/* Names an entity (weft_entity_set_name; UTF-8); NULL: no name. Objects of documents and glTF nodes
+ * have their own name without it. Threads: callback. */
 WEFT_API weft_result weft_bake_name(weft_bake *bake, weft_entity entity, const char *name);
 /* How an entity is placed. */
 typedef enum weft_transform_usage {

@@ -5,6 +5,7 @@
 #include "bake_write.h"
 
 #include "hash.h"
+#include "utf8.h"
 
 #include <weft/transform.h>
 
@@ -345,6 +346,10 @@ weft_result weft_bake_name(weft_bake *bake, weft_entity entity, const char *name
     uint32_t number = own_number(bake, entity);
     size_t bytes = name == NULL ? 0 : strlen(name);
     if (number == WEFT__NONE) return WEFT_INVALID_ARGUMENT;
+    if (bytes != 0 && !weft__name_fits(name, bytes)) {
+        weft_bake_error(bake, NULL, NULL, "the name of an entity is not UTF-8");
+        return WEFT_INVALID_ARGUMENT;
+    }
     char *at =
         add_step(bake, (weft__step){.kind = WEFT__STEP_NAME, .entity = number, .bytes = bytes + 1});
     if (at != NULL && bytes != 0) memcpy(at, name, bytes);

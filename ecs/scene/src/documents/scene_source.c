@@ -73,7 +73,9 @@ uint32_t weft__source_add(weft_source *out, const weft_source_object *object, we
 static bool is_name(const weft_source_object *object)
 {
     if (object->name == NULL || object->name_bytes == 0 || object->name_bytes > 255) return false;
-    if (object->name[0] == '.') return false;
+    if (object->name[0] == '.' ||
+        weft__utf8_span(object->name, object->name_bytes) != object->name_bytes)
+        return false;
     for (size_t i = 0; i < object->name_bytes; i++) {
         char c = object->name[i];
         if (c == '/' || c == '#' || (unsigned char)c < 0x20) return false;
@@ -86,7 +88,7 @@ uint32_t weft_source_add(weft_source *out, const weft_source_object *object)
     const char *at = object->value;
     if (is_name(object)) return weft__source_add(out, object, WEFT__CHILD, at);
     weft_source_error(out, at,
-                      "an object needs a name of 1 to 255 bytes, without '/' and '#', and "
+                      "an object needs a name of 1 to 255 bytes of UTF-8, without '/' and '#', and "
                       "without a dot in front");
     return WEFT__NONE;
 }
@@ -96,6 +98,10 @@ void weft_source_property(weft_source *out, uint32_t object, const char *name, s
 {
     weft__scene_file *file = out->file;
     if (object >= file->objects.count || name_bytes > UINT32_MAX / 2) return;
+    if (weft__utf8_span(name, name_bytes) != name_bytes) {
+        weft_source_error(out, json, "the name of a property is not UTF-8");
+        return;
+    }
     uint32_t index = file->properties.count;
     weft__property *added = WEFT__LIST_ADD(out->files->memory, &file->properties);
     if (added == NULL) {
@@ -176,24 +182,12 @@ static void finish(weft__scene_file *file)
     }
 }
 
-static bool is_utf8(const weft_text *text, size_t *place)
-{
-    const unsigned char *at = (const unsigned char *)text->bytes, *end = at + text->count;
-    while (at < end) {
-        uint64_t bytes = *at < 0x80 ? 1 : weft__utf8_sequence(at, (uint64_t)(end - at));
-        if (bytes == 0) break;
-        at += bytes;
-    }
-    *place = (size_t)(at - (const unsigned char *)text->bytes);
-    return at == end;
-}
-
 bool weft__source_open(weft__files *files, weft__scene_file *file)
 {
     weft_source out = {.files = files, .file = file};
-    size_t place;
-    if (file->source == &weft__source_text && !is_utf8(&file->text, &place)) {
-        weft_source_error(&out, file->text.bytes + place, "not UTF-8: save the file as UTF-8");
+    uint64_t good = weft__utf8_span(file->text.bytes, file->text.count);
+    if (file->source == &weft__source_text && good != file->text.count) {
+        weft_source_error(&out, file->text.bytes + good, "not UTF-8: save the file as UTF-8");
         return !out.is_refused;
     }
     weft_result result = file->source->open(&out, &file->text, file->source->user);

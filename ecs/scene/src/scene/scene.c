@@ -5,6 +5,7 @@
 
 #include "hash.h"
 #include "sized.h"
+#include "utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,8 @@ static bool is_possible(const weft_scene_desc *desc)
         desc->source_count > 1024)
         return false;
     for (uint32_t i = 0; i < desc->baker_count; i++) {
-        if (desc->bakers[i].name == NULL || desc->bakers[i].bake == NULL) return false;
+        if (!weft__name_fits(desc->bakers[i].name, SIZE_MAX) || desc->bakers[i].bake == NULL)
+            return false;
         for (uint32_t k = 0; k < i; k++)
             if (strcmp(desc->bakers[i].name, desc->bakers[k].name) == 0) return false;
     }
