@@ -13,11 +13,8 @@
  * Which command of which recorder comes first, what a system records, who helps whom: nothing that
  * depends on timing is hashed.
  */
-#include "stress.h"
+#include "stress_host.h"
 
-#include <weft/weft.h>
-
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,261 +22,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "atomic.h"
 #include "hash.h"
-
-enum { HOSTS = 4, PHASES = 3, ACTIONS = 10, ROWS = 700, ROWS_MOST = 8 * ROWS, JOBS = 24 };
-enum { FIXED = 1000, ITEMS = 3000, HANG_SECONDS = 120 };
-
-/* What a world should hold: values in no order. Owner: that of its world. */
-typedef struct numbers {
-    uint32_t at[ROWS_MOST];
-    uint32_t count;
-} numbers;
-
-/* A world of the round. Owner: one host in each phase; recorders[h] and recorded[h]: host h. */
-typedef struct place {
-    weft_world *world;
-    weft_component value;
-    weft_archetype archetype;
-    weft_query all;
-    weft_world_hook hook;
-    uint64_t steps, told; /* done; seen by the hook */
-    uint64_t sum;         /* of the last step, by a system of the main thread */
-    uint64_t scratch[4];  /* of the system with jobs */
-    weft_recorder *recorders[HOSTS];
-    numbers recorded[HOSTS];
-    numbers model;
-} place;
-
-/* A job that a host injected. `ran` is written by the job, the rest by the host. */
-typedef struct outside_job {
-    uint32_t ran;
-    bool may_be_cancelled;
-    weft_job_handle handle;
-} outside_job;
-
-/* A host thread. Owner: itself; x_doing and x_last are read by others. */
-typedef struct host {
-    struct round *round;
-    uint32_t number;
-    uint64_t script; /* one draw an action */
-    uint64_t random; /* what an action draws from */
-    uint32_t phase;
-    place *owned;    /* in this phase */
-    place *recorded; /* whose recorder it holds */
-    outside_job jobs[JOBS];
-    uint32_t job_count;
-    uint32_t asks;     /* of a lent thread */
-    weft_aptr x_doing; /* name of its action */
-    weft_a64 x_went;   /* actions so far */
-    weft_a64 x_last;   /* handle of its last job, for the owner of the pool */
-    pthread_t thread;
-} host;
-
-/* One round. Owner: its first host, the thread of the runner; constant but for x_. */
-typedef struct round {
-    weft_stress *stress;
-    weft_job_pool *pool;
-    weft_blob_store *blobs;
-    uint32_t host_count, workers;
-    bool is_host_driven, is_unordered; /* recorders' rows get ids at once: no snapshots then */
-    place places[HOSTS];
-    host hosts[HOSTS];
-    /* the world that readers look at: no structural change */
-    place fixed;
-    weft_component tag, shared;
-    weft_finder finder;
-    weft_system fixed_system;
-    weft_entity living[FIXED], dead[4];
-    pthread_barrier_t barrier;
-    weft_a32 x_waiting; /* hosts at the end of the phase: lent threads come back */
-    /* the watchdog */
-    pthread_mutex_t lock;
-    pthread_cond_t ends;
-    bool is_over;
-} round;
-
-#define EXPECT(h, ...)                                                                             \
-    ((__VA_ARGS__) ? (void)0                                                                       \
-                   : weft_stress_error((h)->round->stress, "host %u, %s: false: %s", (h)->number,  \
-                                       (const char *)at_plain(&(h)->x_doing), #__VA_ARGS__))
-#define EXPECT_OK(h, ...) expect_result(h, __VA_ARGS__, #__VA_ARGS__)
-
-static bool expect_result(host *h, weft_result result, const char *what)
-{
-    if (result == WEFT_OK) return true;
-    weft_stress_error(h->round->stress, "host %u, %s: %s: %s", h->number,
-                      (const char *)at_plain(&h->x_doing), weft_result_name(result), what);
-    return false;
-}
-
-static uint32_t below(host *h, uint32_t bound)
-{
-    return (uint32_t)((weft_stress_random(&h->random) >> 33) % bound);
-}
-
-/* ---- worlds and their models ---- */
-
-static uint64_t mix(uint32_t value)
-{
-    uint64_t state = value;
-    return weft_stress_random(&state);
-}
-
-static uint32_t next_value(uint32_t value)
-{
-    return value * 1664525u + 1013904223u;
-}
-
-static void numbers_add(numbers *n, uint32_t value)
-{
-    if (n->count < ROWS_MOST) n->at[n->count++] = value;
-}
-
-static uint64_t numbers_sum(const numbers *n)
-{
-    uint64_t sum = n->count;
-    for (uint32_t i = 0; i < n->count; i++) sum += mix(n->at[i]);
-    return sum;
-}
-
-/* Of 64 rows one dies and one, as long as there is room, has a child. */
-static bool dies(uint32_t value)
-{
-    return value >> 26 == 0;
-}
-
-static bool has_child(const place *p, uint32_t value)
-{
-    return value >> 26 == 1 && p->model.count < ROWS_MOST / 2;
-}
-
-static void grow(weft_slice *slice, void *user)
-{
-    const place *p = user;
-    uint32_t *values = weft_slice_write(slice, 0);
-    weft_recorder *commands = weft_slice_recorder(slice);
-    const weft_entity *entities = weft_slice_entities(slice);
-    for (uint32_t i = 0; i < slice->count; i++) {
-        values[i] = next_value(values[i]);
-        if (dies(values[i])) weft_recorder_destroy_entity(commands, entities[i]);
-        if (!has_child(p, values[i])) continue;
-        const uint32_t child = ~values[i];
-        weft_entity made = weft_recorder_create_entity(commands, p->archetype);
-        weft_recorder_set(commands, made, p->value, &child, sizeof child);
-    }
-}
-
-static void model_grow(place *p)
-{
-    numbers *n = &p->model;
-    uint32_t children[ROWS_MOST], child_count = 0, kept = 0;
-    for (uint32_t i = 0; i < n->count; i++) {
-        const uint32_t value = next_value(n->at[i]);
-        if (has_child(p, value)) children[child_count++] = ~value;
-        if (!dies(value)) n->at[kept++] = value;
-    }
-    n->count = kept;
-    for (uint32_t i = 0; i < child_count; i++) numbers_add(n, children[i]);
-}
-
-static void add_up(weft_slice *slice, void *user)
-{
-    place *p = user;
-    const uint32_t *values = weft_slice_read(slice, 0);
-    for (uint32_t i = 0; i < slice->count; i++) p->sum += mix(values[i]) + 1;
-}
-
-static int count_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
-{
-    (void)job;
-    for (uint32_t i = begin; i < end; i++) ((uint8_t *)argument)[i]++;
-    return 0;
-}
-
-static void run_jobs_inside(weft_slice *slice, void *user)
-{
-    place *p = user;
-    uint8_t cells[500] = {0};
-    const weft_job_for_desc loop = {.fn = count_part, .argument = cells, .count = sizeof cells};
-    weft_job_for(weft_slice_job(slice), &loop, NULL);
-    for (uint32_t i = 0; i < sizeof cells; i++) p->scratch[slice->index] += cells[i];
-}
-
-static void told(weft_world *world, void *user)
-{
-    place *p = user;
-    p->told = weft_world_frame(world).number;
-}
-
-static bool make_systems(place *p)
-{
-    const weft_term rows = {p->value, WEFT_READ, WEFT_ALL, 0};
-    weft_system_desc desc = {.name = "grow", .run = grow, .user = p, .effects = WEFT_RECORDS_ANY};
-    desc.over.rows.terms[0] = (weft_term){p->value, WEFT_WRITE, WEFT_ALL, 0};
-    bool are_made = weft_system_create(p->world, &desc).id != 0;
-    desc = (weft_system_desc){
-        .name = "add up", .run = add_up, .user = p, .flags = WEFT_SYSTEM_MAIN_THREAD};
-    desc.over.rows.terms[0] = rows;
-    are_made &= weft_system_create(p->world, &desc).id != 0;
-    desc = (weft_system_desc){.name = "jobs",
-                              .run = run_jobs_inside,
-                              .user = p,
-                              .flags = WEFT_SYSTEM_JOBS,
-                              .over = {.kind = WEFT_OVER_COUNT, .count = 4}};
-    return are_made && weft_system_create(p->world, &desc).id != 0;
-}
-
-static weft_world_desc world_desc(const round *r)
-{
-    return (weft_world_desc){
-        .pool = r->pool, .allocator = r->stress->allocator, .os = r->stress->os};
-}
-
-/* Makes `count` rows of the values that follow from `seed`. */
-static void place_open(host *h, place *p, uint32_t count, uint64_t seed)
-{
-    weft_world_desc desc = world_desc(h->round);
-    if (!EXPECT_OK(h, weft_world_create(&desc, &p->world))) return;
-    p->value = weft_component_create_plain(p->world, "value", 4, 4, 0);
-    p->archetype = weft_archetype_create(p->world, &p->value, 1);
-    p->all = weft_query_create(p->world,
-                               &(weft_query_desc){.terms = {{p->value, WEFT_WRITE, WEFT_ALL, 0}}});
-    p->hook = (weft_world_hook){.stepped = told, .user = p};
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t value = (uint32_t)weft_stress_random(&seed);
-        weft_entity entity = weft_entity_create(p->world, p->archetype);
-        EXPECT_OK(h, weft_entity_set(p->world, entity, p->value, &value, sizeof value));
-        numbers_add(&p->model, value);
-    }
-}
-
-static uint64_t place_sum(host *h, const place *p)
-{
-    static const uint32_t most = ROWS_MOST;
-    uint32_t *values = malloc(most * sizeof *values);
-    uint64_t sum = 0;
-    if (values == NULL) return 0;
-    const uint64_t count = weft_query_read_values(p->world, p->all, p->value, values, most);
-    EXPECT(h, count <= most);
-    for (uint64_t i = 0; i < count && i < most; i++) sum += mix(values[i]);
-    free(values);
-    return sum + count;
-}
 
 /* ---- actions on the own world ---- */
 
 static void act_step(host *h)
 {
     place *p = h->owned;
-    for (uint32_t i = 1 + below(h, 3); i > 0; i--) {
+    for (uint32_t i = 1 + weft_stress_below(h, 3); i > 0; i--) {
         p->sum = 0;
         memset(p->scratch, 0, sizeof p->scratch);
-        const float dt = (float)below(h, 2);
+        const float dt = (float)weft_stress_below(h, 2);
         EXPECT_OK(h, weft_world_step(p->world, dt));
-        model_grow(p);
-        EXPECT(h, p->sum == numbers_sum(&p->model));
+        weft_stress_model_step(p);
+        EXPECT(h, p->sum == weft_stress_sum(&p->model));
         EXPECT(h, p->told == ++p->steps);
         for (uint32_t k = 0; k < 4; k++) EXPECT(h, p->scratch[k] == 500);
     }
@@ -314,14 +70,13 @@ static void act_gather(host *h)
     place *p = h->owned;
     weft_gather gather;
     void *values;
-    uint64_t count, sum = 0;
+    uint64_t count;
     if (!EXPECT_OK(h, weft_gather_begin(p->world, p->all,
                                         &(weft_gather_desc){.component = p->value}, &gather)))
         return;
     EXPECT_OK(h, weft_gather_wait(&gather));
     if (EXPECT_OK(h, weft_gather_values(&gather, &values, &count)))
-        for (uint64_t i = 0; i < count; i++) sum += mix(((uint32_t *)values)[i]) + 1;
-    EXPECT(h, sum == numbers_sum(&p->model));
+        EXPECT(h, weft_stress_sum_of(values, count) == weft_stress_sum(&p->model));
     EXPECT_OK(h, weft_gather_end(&gather));
 }
 
@@ -351,12 +106,12 @@ static void check_copy(host *h, const weft_world_bytes *bytes, const char *path)
 {
     place *copy = calloc(1, sizeof *copy);
     if (copy == NULL) return;
-    place_open(h, copy, 0, 0);
+    weft_stress_open(h, copy, 0, 0);
     weft_result result = bytes != NULL
                              ? weft_world_load_memory(copy->world, bytes->bytes, bytes->count, NULL)
                              : weft_world_load(copy->world, path, NULL);
     EXPECT_OK(h, result);
-    EXPECT(h, place_sum(h, copy) == numbers_sum(&h->owned->model));
+    EXPECT(h, weft_stress_held(h, copy) == weft_stress_sum(&h->owned->model));
     EXPECT_OK(h, weft_world_destroy(copy->world));
     free(copy);
 }
@@ -385,14 +140,14 @@ static void act_record(host *h)
     place *p = h->recorded;
     weft_recorder *recorder = p->recorders[h->number];
     numbers *recorded = &p->recorded[h->number];
-    const uint32_t count = 1 + below(h, 20);
+    const uint32_t count = 1 + weft_stress_below(h, 20);
     if (recorded->count + count > ROWS / 4) return;
-    if (below(h, 2) == 0) {
+    if (weft_stress_below(h, 2) == 0) {
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t value = (uint32_t)weft_stress_random(&h->random);
             weft_entity made = weft_recorder_create_entity(recorder, p->archetype);
             EXPECT_OK(h, weft_recorder_set(recorder, made, p->value, &value, sizeof value));
-            numbers_add(recorded, value);
+            weft_stress_add(recorded, value);
         }
         return;
     }
@@ -405,7 +160,7 @@ static void act_record(host *h)
         if (!EXPECT_OK(h, result)) return;
         uint32_t *values = weft_slice_write(&rows, 0);
         for (uint32_t i = 0; i < rows.count; i++)
-            numbers_add(recorded, values[i] = (uint32_t)weft_stress_random(&h->random));
+            weft_stress_add(recorded, values[i] = (uint32_t)weft_stress_random(&h->random));
         left -= rows.count;
     }
 }
@@ -417,14 +172,21 @@ static void play_all(host *h)
     for (uint32_t i = 0; i < h->round->host_count; i++) {
         EXPECT_OK(h, weft_recorder_play(p->recorders[i]));
         for (uint32_t k = 0; k < p->recorded[i].count; k++)
-            numbers_add(&p->model, p->recorded[i].at[k]);
+            weft_stress_add(&p->model, p->recorded[i].at[k]);
         p->recorded[i].count = 0;
     }
-    EXPECT(h, place_sum(h, p) == numbers_sum(&p->model));
+    EXPECT(h, weft_stress_held(h, p) == weft_stress_sum(&p->model));
     EXPECT_OK(h, weft_world_validate(p->world));
 }
 
 /* ---- jobs ---- */
+
+static int count_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    for (uint32_t i = begin; i < end; i++) ((uint8_t *)argument)[i]++;
+    return 0;
+}
 
 static int run_outside(weft_job_context *job, void *argument)
 {
@@ -435,21 +197,22 @@ static int run_outside(weft_job_context *job, void *argument)
 
 static void act_inject(host *h)
 {
-    for (uint32_t left = 1 + below(h, 4); left > 0 && h->job_count < JOBS; left--) {
+    for (uint32_t left = 1 + weft_stress_below(h, 4); left > 0 && h->job_count < JOBS; left--) {
         outside_job *self = &h->jobs[h->job_count];
-        const outside_job *before = h->job_count > 0 ? &h->jobs[below(h, h->job_count)] : NULL;
+        const outside_job *before =
+            h->job_count > 0 ? &h->jobs[weft_stress_below(h, h->job_count)] : NULL;
         weft_job_desc desc = {.fn = run_outside,
                               .argument = &self->ran,
-                              .class_ = (weft_job_class)below(h, WEFT_JOB_CLASS_COUNT)};
+                              .class_ = (weft_job_class)weft_stress_below(h, WEFT_JOB_CLASS_COUNT)};
         *self = (outside_job){0};
-        if (before != NULL && below(h, 2) == 0) {
+        if (before != NULL && weft_stress_below(h, 2) == 0) {
             desc.after = &before->handle;
             desc.after_count = 1;
             self->may_be_cancelled = before->may_be_cancelled;
         }
         if (!EXPECT_OK(h, weft_job_inject(h->round->pool, &desc, &self->handle))) return;
         h->job_count++;
-        if (below(h, 4) == 0) {
+        if (weft_stress_below(h, 4) == 0) {
             self->may_be_cancelled = true;
             EXPECT_OK(h, weft_job_cancel(h->round->pool, self->handle));
         }
@@ -462,7 +225,7 @@ static void act_inject(host *h)
 static void act_wait(host *h)
 {
     if (h->number != 0) return;
-    host *other = &h->round->hosts[below(h, h->round->host_count)];
+    host *other = &h->round->hosts[weft_stress_below(h, h->round->host_count)];
     const uint64_t last = at_load_acq(&other->x_last);
     const weft_job_handle handle = {(uint32_t)last, (uint32_t)(last >> 32)};
     const weft_result result = weft_job_wait(weft_job_pool_owner(h->round->pool), handle, NULL);
@@ -537,18 +300,18 @@ static void act_lend(host *h)
     round *r = h->round;
     if (!r->is_host_driven || h->number >= r->workers) return;
     if (h->number == 0) {
-        const uint32_t worker = 1 + below(h, r->workers - 1);
+        const uint32_t worker = 1 + weft_stress_below(h, r->workers - 1);
         const weft_result result = weft_job_worker_recall(r->pool, worker);
         EXPECT(h, result == WEFT_OK || result == WEFT_NOT_FOUND);
         return;
     }
-    h->asks = 1 + below(h, 20);
+    h->asks = 1 + weft_stress_below(h, 20);
     EXPECT_OK(h, weft_job_worker_run(r->pool, h->number, is_enough, h));
 }
 
 static void act_pool(host *h)
 {
-    const weft_job_pool_desc desc = {.worker_count = 1 + below(h, 2),
+    const weft_job_pool_desc desc = {.worker_count = 1 + weft_stress_below(h, 2),
                                      .allocator = h->round->stress->allocator,
                                      .os = h->round->stress->os,
                                      .spin_ns = 1000};
@@ -578,7 +341,7 @@ static const weft_blob_type listing_type = WEFT_BLOB_TYPE(listing, listing_field
 static void act_blob(host *h)
 {
     weft_blob_store *blobs = h->round->blobs;
-    const uint32_t first = below(h, 4), count = 1 + first * 3;
+    const uint32_t first = weft_stress_below(h, 4), count = 1 + first * 3;
     weft_blob_builder *builder;
     weft_blob_ref ref;
     weft_blob_store_stats stats;
@@ -605,7 +368,8 @@ static void act_value(host *h)
                                         {.name = "y", .kind = WEFT_FIELD_I32, .offset = 4}};
     static const weft_type type = {
         .name = "pair", .size = 8, .alignment = 4, .fields = fields, .field_count = 2};
-    const int32_t value[2] = {(int32_t)below(h, 1000), -(int32_t)below(h, 1000)};
+    const int32_t value[2] = {(int32_t)weft_stress_below(h, 1000),
+                              -(int32_t)weft_stress_below(h, 1000)};
     int32_t back[2] = {0};
     char text[100];
     const size_t length = weft_value_write(NULL, &type, value, text, sizeof text);
@@ -619,7 +383,8 @@ static void act_figures(host *h)
 {
     weft_job_stats stats;
     weft_job_stats_get(h->round->pool, &stats, sizeof stats);
-    weft_job_worker_stats_get(h->round->pool, below(h, h->round->workers), &stats, sizeof stats);
+    weft_job_worker_stats_get(h->round->pool, weft_stress_below(h, h->round->workers), &stats,
+                              sizeof stats);
     weft_job_pool_wake(h->round->pool);
     EXPECT(h, weft_job_pool_worker_count(h->round->pool) == h->round->workers);
 }
@@ -629,11 +394,11 @@ static void act_world(host *h)
 {
     place *p = calloc(1, sizeof *p);
     if (p == NULL) return;
-    place_open(h, p, 1 + below(h, 50), weft_stress_random(&h->random));
-    EXPECT(h, make_systems(p));
+    weft_stress_open(h, p, 1 + weft_stress_below(h, 50), weft_stress_random(&h->random));
+    EXPECT(h, weft_stress_systems(p));
     EXPECT_OK(h, weft_world_step(p->world, 0));
-    model_grow(p);
-    EXPECT(h, place_sum(h, p) == numbers_sum(&p->model));
+    weft_stress_model_step(p);
+    EXPECT(h, weft_stress_held(h, p) == weft_stress_sum(&p->model));
     EXPECT_OK(h, weft_world_destroy(p->world));
     free(p);
 }
@@ -654,7 +419,7 @@ static void act_fixed(host *h)
         EXPECT_OK(h, weft_world_step(r->fixed.world, 0));
         return;
     }
-    for (uint32_t i = below(h, 7); i < FIXED; i += 7) {
+    for (uint32_t i = weft_stress_below(h, 7); i < FIXED; i += 7) {
         const weft_entity entity = r->living[i];
         EXPECT(h, weft_entity_is_alive(world, entity));
         EXPECT(h, weft_entity_has(world, entity, r->tag) == (i % 2 == 0));
@@ -677,13 +442,31 @@ static const struct {
     const char *name;
     void (*run)(host *h);
 } actions[] = {
-    {"step", act_step},         {"each_parallel", act_each}, {"loop", act_loop},
-    {"gather", act_gather},     {"snapshot", act_snapshot},  {"save", act_save},
-    {"file", act_file},         {"record", act_record},      {"record more", act_record},
-    {"inject", act_inject},     {"wait", act_wait},          {"guest", act_guest},
-    {"lend", act_lend},         {"pool", act_pool},          {"blob", act_blob},
-    {"value", act_value},       {"figures", act_figures},    {"world", act_world},
-    {"fixed world", act_fixed}, {"fixed again", act_fixed},
+    {"step", act_step},
+    {"each_parallel", act_each},
+    {"loop", act_loop},
+    {"gather", act_gather},
+    {"snapshot", act_snapshot},
+    {"save", act_save},
+    {"file", act_file},
+    {"record", act_record},
+    {"record more", act_record},
+    {"inject", act_inject},
+    {"wait", act_wait},
+    {"guest", act_guest},
+    {"lend", act_lend},
+    {"pool", act_pool},
+    {"blob", act_blob},
+    {"value", act_value},
+    {"figures", act_figures},
+    {"world", act_world},
+    {"fixed world", act_fixed},
+    {"fixed again", act_fixed},
+    {"contend", weft_stress_contend},
+    {"contend more", weft_stress_contend},
+    {"intrude", weft_stress_intrude},
+    {"intrude more", weft_stress_intrude},
+    {"misuse", weft_stress_misuse},
 };
 enum { ACTION_COUNT = sizeof actions / sizeof actions[0] };
 
@@ -713,10 +496,10 @@ static void run_phase(host *h)
     meet(h, "waits for others to begin");
     for (uint32_t i = 0; i < ACTIONS && !weft_stress_has_errors(); i++) {
         h->random = weft_stress_random(&h->script);
-        const uint32_t action = below(h, ACTION_COUNT);
+        const uint32_t action = weft_stress_below(h, ACTION_COUNT);
         doing(h, actions[action].name);
         actions[action].run(h);
-        EXPECT(h, place_sum(h, h->owned) == numbers_sum(&h->owned->model));
+        EXPECT(h, weft_stress_held(h, h->owned) == weft_stress_sum(&h->owned->model));
     }
     at_add_rlx(&r->x_waiting, 1u); /* relaxed: the wake-up orders it */
     weft_job_pool_wake(r->pool);
@@ -725,6 +508,7 @@ static void run_phase(host *h)
         doing(h, "waits for all jobs");
         const weft_result result = weft_job_wait_all(weft_job_pool_owner(r->pool), NULL);
         EXPECT(h, result == WEFT_OK || result == WEFT_CANCELLED);
+        weft_stress_against_check(h);
     }
     meet(h, "waits for the jobs");
     check_jobs(h);
@@ -783,7 +567,7 @@ static void open_fixed(host *h)
     round *r = h->round;
     place *p = &r->fixed;
     const uint32_t value = 77;
-    place_open(h, p, 0, 0);
+    weft_stress_open(h, p, 0, 0);
     r->tag = weft_component_create_plain(p->world, "tag", 0, 1, 0);
     r->shared = weft_component_create_plain(p->world, "shared", 4, 4, WEFT_SHARED);
     const weft_component set[] = {p->value, r->tag, r->shared};
@@ -823,14 +607,15 @@ static bool open_round(round *r, uint64_t *random)
     EXPECT_OK(first, weft_blob_store_create(&store, &r->blobs));
     for (uint32_t i = 0; i < r->host_count; i++) {
         place *p = &r->places[i];
-        place_open(first, p, 1 + (uint32_t)(weft_stress_random(random) % ROWS),
-                   weft_stress_random(random));
-        EXPECT(first, make_systems(p));
+        weft_stress_open(first, p, 1 + (uint32_t)(weft_stress_random(random) % ROWS),
+                         weft_stress_random(random));
+        EXPECT(first, weft_stress_systems(p));
         EXPECT_OK(first, weft_world_hook_add(p->world, &p->hook));
         for (uint32_t k = 0; k < r->host_count; k++)
             EXPECT_OK(first, weft_recorder_create(p->world, &p->recorders[k]));
     }
     open_fixed(first);
+    weft_stress_against_open(r);
     return !weft_stress_has_errors();
 }
 
@@ -842,11 +627,12 @@ static uint64_t close_round(round *r)
         place *p = &r->places[i];
         first->owned = p;
         play_all(first);
-        hash = hash_word(hash, numbers_sum(&p->model));
+        hash = hash_word(hash, weft_stress_sum(&p->model));
         for (uint32_t k = 0; k < r->host_count; k++) weft_recorder_destroy(p->recorders[k]);
         EXPECT_OK(first, weft_world_destroy(p->world));
     }
     EXPECT_OK(first, weft_world_destroy(r->fixed.world));
+    weft_stress_against_close(r);
     weft_blob_store_destroy(r->blobs);
     EXPECT_OK(first, weft_job_pool_destroy(r->pool));
     return hash;

@@ -51,9 +51,9 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component);
 
-/* Checked builds: whether another thread is in the world and no phase says so: between the systems
- * of its step, in its playback. Such a call gets BUSY without a text; a step reports it, unless
- * `what` is NULL. */
+/* Checked builds: whether another thread is in the world, and the caller is neither a callback of
+ * its loop nor told apart by what watches systems and observers. Such a call gets BUSY without a
+ * text; a step reports it, unless `what` is NULL. */
 bool weft__is_held(const weft_world *world, const char *what);
 
 /* Whether weft__idle would be WEFT_OK: for ways that leave it to others to say why not. */

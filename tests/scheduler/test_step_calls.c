@@ -244,6 +244,28 @@ PLAIN_TEST(calls_of_another_thread_are_refused_in_an_exclusive_system_of_checked
     if (WEFT_IS_CHECKED) let_a_stranger_call(WEFT_SYSTEM_EXCLUSIVE);
 }
 
+/* Neither: a callback of the owner's loop waits for it, on a worker or on the owner. */
+PLAIN_TEST(calls_of_another_thread_are_refused_in_a_loop_of_checked_builds)
+{
+    pthread_t thread;
+    if (!WEFT_IS_CHECKED) return;
+    open_room();
+    scratch.place = CALLS_BY_STRANGER;
+    wants_worker = false;
+    at_init(&x_done, 0);
+    at_init(&x_began, 0);
+    uint64_t before = weft_world_hash(t.world, WEFT_HASH_LAYOUT);
+    uint64_t errors = weft_world_error(t.world)->number;
+    CHECK(pthread_create(&thread, NULL, stranger, NULL) == 0);
+    CHECK_OK(weft_query_each_parallel(t.world, t.all, lets_a_stranger_call, NULL));
+    CHECK(pthread_join(thread, NULL) == 0);
+    check_table();
+    CHECK_U64(weft_world_error(t.world)->number, errors); /* the record is the owner's */
+    CHECK_OK(weft_world_step(t.world, 0));                /* it was no mistake of a step */
+    CHECK_U64(weft_world_hash(t.world, WEFT_HASH_LAYOUT), before);
+    close_room();
+}
+
 PLAIN_TEST(calls_on_an_idle_world_are_refused_while_a_query_is_iterated)
 {
     open_room();

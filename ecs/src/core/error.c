@@ -159,9 +159,12 @@ bool weft__is_held(const weft_world *world, const char *what)
 {
     /* relaxed: only that another thread is named counts */
     uint64_t host = at_load_rlx(&world->front.host.x_thread);
-    if (host == 0 || host == weft__thread_self() || world->front.busy != 0) return false;
-    bool is_step = world->front.frame != WEFT__FRAME_NONE && world->front.watch.refusal != NULL;
-    if (is_step && what != NULL) world->front.watch.refusal(world, what);
+    if (host == 0 || host == weft__thread_self() || weft__error_is_diverted(world)) return false;
+    bool is_step = world->front.frame != WEFT__FRAME_NONE;
+    uint32_t watched = WEFT__BUSY_OBSERVERS | (is_step ? WEFT__BUSY_STEPPING : 0);
+    if ((world->front.busy & watched) != 0) return false;
+    if (is_step && what != NULL && world->front.watch.refusal != NULL)
+        world->front.watch.refusal(world, what);
     return true;
 }
 
