@@ -178,6 +178,9 @@ def find_place(tree, entry):
     """Puts the file that the entry belongs to into it, and into `moved` where it was; a reason when it is stale, else ""."""
     named, top = entry["file"], entry["file"].split("/")[0]
     text = sources_of(tree, [top]).get(named)
+    if text is None and os.path.isfile(os.path.join(tree.source, named)):  # a script
+        with open(os.path.join(tree.source, named)) as file:
+            text = file.read()
     counts = occurrences(entry, text) if text is not None else []
     if counts and set(counts) == {1}:
         return ""
