@@ -86,7 +86,7 @@ def check(root, texts, page):
             wrong.append(f"{PAGE}: {row}: {len(cells)} cells, not 5")
             continue
         tests = re.findall(r"`([\w./]+)`", cells[2])
-        named = [t for t in tests if any(os.path.exists(os.path.join(root, p)) for p in (t, f"tests/{t}", f"tests/{t}.c"))]
+        named = [t for t in tests if any(os.path.exists(os.path.join(root, p)) for p in (t, "tests/" + t, "tests/" + t + ".c"))]
         wrong += [f"{PAGE}: {row}: {t} does not exist" for t in tests if t not in named]
         if not named and not cells[4]:
             wrong.append(f"{PAGE}: {row}: no test, and nothing is said to be missing")
