@@ -3,10 +3,11 @@
  * mean of each tenth of the run is within 5 % of the mean of the second one, or within a slack.
  *
  * Figures are taken between epochs, when no guest and no request of the stream is there, so that
- * they mean the same each time. The slacks: 4 descriptors, for the page has one or two sockets,
- * each with its other end in this process; 2 MiB of chunks, two megachunks, which stay while one
- * chunk is in them; 64 KiB of lists, which grow by doubling. A count that is drawn may be four
- * standard deviations away. */
+ * they mean the same each time. For the same reason malloc first gives back the pages that hold
+ * nothing: how many it keeps depends on the order in which guests came and went. The slacks: 4
+ * descriptors, for the page has one or two sockets, each with its other end in this process; 2 MiB
+ * of chunks, two megachunks, which stay while one chunk is in them; 64 KiB of lists, which grow by
+ * doubling. A count that is drawn may be four standard deviations away. */
 #include "endurance.h"
 
 #include "json.h"
@@ -74,6 +75,7 @@ void endurance_tenth_end(endurance_table *table)
 static void measure_process(endurance_table *t, uint32_t *at)
 {
 #if defined(__GLIBC__)
+    malloc_trim(0);
     const struct mallinfo2 heap = mallinfo2();
     put(t, at, "KiB in use by malloc", (double)(heap.uordblks + heap.hblkhd) / 1024, 0);
 #endif
