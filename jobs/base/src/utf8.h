@@ -14,7 +14,7 @@ enum { WEFT__JSON_PIECE_BYTES = 8 };
 
 /* Bytes of the sequence that `p` begins with, or 0 when it is none. `left`: bytes at `p`, at least
  * 1. */
-WEFT__DOOR uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left);
+uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left);
 
 /* How many bytes at the begin of a text are UTF-8: `bytes`, if all are. */
 WEFT__DOOR uint64_t weft__utf8_span(const char *text, uint64_t bytes);
