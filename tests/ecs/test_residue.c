@@ -146,6 +146,23 @@ Test(residue, one_with_several_cleanup_components_ends_with_the_last)
     storage_close(&b.f);
 }
 
+Test(residue, what_is_added_and_removed_at_once_is_not_asked_of_one)
+{
+    bed b = bed_open(FEW);
+    weft_component sparse = weft_component_create_plain(b.f.world, "sparse", 4, 4, WEFT_SPARSE);
+    const weft_component added[] = {b.f.position, sparse};
+    destroy_all(&b, WAY_MANY);
+    for (uint32_t i = 0; i < 2; i++) {
+        const weft_change_desc change = {
+            .add = &added[i], .add_count = 1, .remove = &added[i], .remove_count = 1};
+        CHECK_OK(weft_entity_change_many(b.f.world, b.e, FEW, &change));
+        const weft_change_desc addition = {.add = &added[i], .add_count = 1};
+        CHECK_RESULT(weft_entity_change_many(b.f.world, b.e, FEW, &addition), WEFT_STALE_ENTITY);
+    }
+    residues_check(&b);
+    storage_close(&b.f);
+}
+
 /* ---- what it accepts ---- */
 
 /* What is done to a residue. The first two go on; the others are refused as on a dead entity. */

@@ -827,12 +827,7 @@ static const struct {
     {"a", "Links", "{}", "buffer"},
     {"a", "Alive", "true", NULL},
     {"a", "Alive", "5", "tag"},
-    {
-        "a",
-        "Alive.x",
-        "5",
-        "tag",
-    },
+    {"a", "Alive.x", "5", "tag"},
     {"a", "Opaque", "{}", "not described"},
     {"a", "Team.number", "5", NULL},
     {"a", "Team.number", "-5", "Team.number"},

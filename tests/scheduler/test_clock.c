@@ -68,6 +68,21 @@ PLAIN_TEST(a_world_without_systems_counts_its_steps)
     CHECK_OK(weft_world_destroy(world));
 }
 
+PLAIN_TEST(the_time_of_a_group_passes_before_it_has_systems)
+{
+    weft_world *world;
+    runs late = {0};
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    CHECK_OK(weft_group_set(world, &(weft_group_desc){.name = "fixed", .period = 0.5f}));
+    CHECK_OK(weft_world_step(world, 0.25f));
+    CHECK_F64((double)weft_world_alpha(world, "fixed"), 0.5, 0);
+    weft_system_create(
+        world, &(weft_system_desc){.name = "late", .run = note, .user = &late, .group = "fixed"});
+    CHECK_OK(weft_world_step(world, 0.25f));
+    CHECK_U64(late.count, 1);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 /* Three ticks of a quarter in a step of 0.875 s, each at its own time. */
 static void ticks_have_times(void)
 {
@@ -316,6 +331,23 @@ PLAIN_TEST(a_timer_that_its_condition_put_off_does_not_wait_for_a_tick)
     step(0.25f);
     CHECK_U64(r.count, 1);
     step(3);
+    CHECK_U64(r.count, 1);
+    end();
+}
+
+PLAIN_TEST(a_timer_that_its_condition_put_off_does_not_wait_for_a_tick_of_another_rate)
+{
+    runs r = {0};
+    begin(1);
+    weft_system system = make(SYSTEM_OF(note, .user = &r, .flags = WEFT_SYSTEM_TIMER,
+                                        .run_if = ask_flag, .group = "fixed"));
+    CHECK_OK(weft_timer_set(t.world, system, 0.5));
+    step(1);
+    CHECK_U64(r.count, 0);
+    CHECK_OK(weft_group_set(t.world, &(weft_group_desc){.name = "fixed", .period = 1}));
+    CHECK_F64(weft_timer_left(t.world, system), 0, 0);
+    r.frames[63].number = 1;
+    step(0.25f);
     CHECK_U64(r.count, 1);
     end();
 }

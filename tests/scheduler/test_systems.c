@@ -541,3 +541,49 @@ PLAIN_TEST(a_resource_is_written_before_it_is_read_and_readers_run_together)
 {
     on_workers(resources);
 }
+
+/* ---- what is hidden ---- */
+
+static void count_rows(weft_slice *s, void *user)
+{
+    at_add_rlx((weft_a64 *)user, weft_slice_count(s)); /* relaxed: a count */
+}
+
+static weft_component hiding;
+
+static void hide(weft_slice *s, void *user)
+{
+    bool *is_shown = user;
+    weft_recorder *commands = weft_slice_recorder(s);
+    CHECK_OK(*is_shown ? weft_recorder_remove(commands, t.rows[0], hiding)
+                       : weft_recorder_add(commands, t.rows[0], hiding));
+}
+
+static void hidden_rows(void)
+{
+    const weft_component tags[] = {weft_component_prefab(t.world),
+                                   weft_component_inactive(t.world)};
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_a64 x_rows = {0};
+        bool is_shown = false;
+        hiding = tags[i];
+        make(SYSTEM_OF(hide, .user = &is_shown, .effects = WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE,
+                       .records = {hiding}));
+        make(&(weft_system_desc){.name = "y",
+                                 .run = count_rows,
+                                 .user = &x_rows,
+                                 .over.rows.terms = {{t.b, WEFT_READ, 0, 0}}});
+        CHECK_OK(weft_world_step(t.world, 0));
+        CHECK_U64(at_plain(&x_rows), ROWS - 1);
+        is_shown = true;
+        CHECK_OK(weft_world_step(t.world, 0));
+        CHECK_U64(at_plain(&x_rows), 2 * ROWS - 1);
+        CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "x")));
+        CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "y")));
+    }
+}
+
+PLAIN_TEST(what_hides_an_entity_is_played_before_systems_that_leave_hidden_ones_out)
+{
+    on_workers(hidden_rows);
+}

@@ -101,8 +101,8 @@ static void cargo_says(everything *e, const cargo *g, const char *result, bool i
     static const char *const saves[] = {
         "weft_world_save_memory(old, &bytes, &without)",
         "weft_world_save_stream(old, &(weft_writer){take, NULL}, &without)",
-        "weft_world_write_json(old, &(weft_writer){take, NULL}, &(weft_world_text_desc){"
-        ".without = without.without, .without_count = without.without_count})",
+        ("weft_world_write_json(old, &(weft_writer){take, NULL}, &(weft_world_text_desc){"
+         ".without = without.without, .without_count = without.without_count})"),
         "weft_world_save(old, \"this.world\", &without)"};
     static const char *const loads[] = {
         "weft_world_load_memory(world, bytes.bytes, bytes.count, NULL)",

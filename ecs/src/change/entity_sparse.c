@@ -277,9 +277,12 @@ weft_result weft__sparse_changes_prepare(weft_world *world, const weft_entity *e
                                          uint32_t count, const uint32_t *add, uint32_t add_count,
                                          weft__sparse_changes *changes)
 {
+    bool is_added = false;
+    for (uint32_t i = 0; i < add_count; i++)
+        is_added = is_added || !is_listed(changes->remove, changes->remove_count, add[i]);
     changes->additions = NULL;
     changes->add_count = add_count;
-    weft_result result = entities_check(world, entities, count, add_count != 0);
+    weft_result result = entities_check(world, entities, count, is_added);
     if (result != WEFT_OK || add_count == 0) return result;
     changes->additions =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, add_count,

@@ -241,7 +241,7 @@ static bool is_integer_size(size_t size)
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* What is wrong with a field by itself; NULL: nothing. */
+/* What is wrong with the constants of a type; NULL: nothing. */
 static const char *constants_problem(const weft_type *type)
 {
     if (type->constant_count != 0 && type->constants == NULL)
@@ -258,6 +258,7 @@ static const char *constants_problem(const weft_type *type)
     return NULL;
 }
 
+/* What is wrong with a field by itself; NULL: nothing. */
 static const char *field_problem(const weft_type *type, const weft_field *field)
 {
     if ((uint32_t)field->kind >= sizeof number_bytes)

@@ -11,7 +11,8 @@
  * One run has rounds: all observers are called, in their order, with what changed; what they record
  * is played; then what that changed is the next round. If there is news after 8 rounds, the run
  * ends with WEFT_CYCLE, and that news is not told. Batches list entities in the order of storage,
- * which is the same for any number of workers. Prefabs are not observed.
+ * which is the same for any number of workers. Prefabs are not observed: an entity that becomes one
+ * is told as REMOVED, without a component as DESTROYED, and one that is no prefab any more as new.
  *
  *   static void died(const weft_observation *o, void *user)
  *   {

@@ -27,10 +27,12 @@ static void find_conditions(weft__scheduler *scheduler)
         const weft__system *system = scheduler->ordered[i];
         const weft__group *group = &scheduler->groups[system->group];
         if (system->run_if != NULL || system->period > 0 || !system->is_enabled ||
-            group->is_disabled || group->period > 0 || weft__system_is_timer(system))
+            group->is_disabled || weft__system_is_timer(system))
             scheduler->has_conditions = true;
         if (system->query.id != 0 && !system->owns_query) scheduler->has_filters = true;
     }
+    for (uint32_t i = 0; i < scheduler->group_count; i++) /* its time passes without systems, too */
+        if (scheduler->groups[i].period > 0) scheduler->has_conditions = true;
 }
 
 /* Grows an array that every worker has, all or none: fresh arrays first, then the exchange. */

@@ -98,10 +98,10 @@ static void add_query(sets *s, weft__access_set *access, const weft__query *quer
     for (uint32_t i = 0; i < overriding; i++) add_item(s, access, ids[i], flags, match);
 }
 
-/* Terms, and components that may take over what they write. */
+/* Terms, components that may take over what they write, and two tags that hide entities. */
 static uint32_t query_item_limit(const weft__query *query)
 {
-    return query->term_count + weft__query_overriding(query, NULL, 0);
+    return query->term_count + weft__query_overriding(query, NULL, 0) + 2;
 }
 
 static void add_filter(sets *s, weft__access_set *access, const weft__query_handle *handle,
@@ -176,6 +176,8 @@ static int compare_ids(const void *left, const void *right)
 static void mention_query(const weft__query *query, uint32_t *out, uint32_t *count)
 {
     for (uint32_t i = 0; i < query->term_count; i++) out[(*count)++] = query->terms[i].component;
+    if (!query->with_prefabs) out[(*count)++] = weft_component_prefab(query->world).id;
+    if (!query->with_inactive) out[(*count)++] = weft_component_inactive(query->world).id;
     uint32_t overriding = weft__query_overriding(query, NULL, 0);
     weft__query_overriding(query, out + *count, overriding);
     *count += overriding;

@@ -17,7 +17,8 @@ static void timers_begin_again(const weft__scheduler *scheduler, uint32_t group)
     double passed = old->period > 0 ? old->elapsed : 0;
     for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
         weft__system *system = scheduler->systems[i];
-        if (system == NULL || system->group != group || system->timer < 0) continue;
+        if (system == NULL || system->group != group) continue;
+        if (system->timer <= 0) continue; /* not set, or put off: asked again, tick or not */
         system->timer -= passed;
         if (system->timer < WEFT__TIMER_SLACK) system->timer = WEFT__TIMER_SLACK;
     }

@@ -146,7 +146,7 @@ def include_options():
         folders += [f"{layer}/include", f"{layer}/engine"]
         folders += sorted({os.path.dirname(os.path.relpath(path, SOURCE)) for path in
                            glob.glob(f"{SOURCE}/{layer}/src/**/*.h", recursive=True)})
-    folders += ["tools", "tools/everything", "tests/support"]
+    folders += ["tools", "tools/everything", "tools/endurance", "tests/support"]
     return [f"-I{SOURCE}/{folder}" for folder in folders if os.path.isdir(f"{SOURCE}/{folder}")]
 
 
@@ -268,7 +268,15 @@ def stress_program(build):
     sources = stress_sources()
     text = "".join(read(path) for path in sources)
     scenarios = sorted(set(re.findall(r"^const weft_stress_scenario (weft_stress_scenarios_\w+)\[\] = ", text, re.M)))
-    sources += [table(build, "stress_table.c", "stress.h", "weft_stress_scenario", "weft_stress_table", scenarios),
+    operations = [os.path.basename(path)[:-2] for path in sorted(glob.glob(f"{SOURCE}/tools/everything/ops_*.c"))]
+    # Not there: endurance, which measures a process by the hour, and the text of programs that --shrink prints.
+    write(f"{build.folder}/endurance.c", '#include "endurance.h"\nconst unsigned char walk_rows_text[1];\n'
+          "const unsigned walk_rows_text_bytes = 0;\n"
+          "int endurance_command(int count, char **words)\n{\n    return count + words[0][0];\n}\n")
+    sources += [f"{build.folder}/endurance.c",
+                table(build, "everything_table.c", "everything_table.h", "everything_op", "everything_table",
+                      [f"everything_{name}" for name in operations]),
+                table(build, "stress_table.c", "stress.h", "weft_stress_scenario", "weft_stress_table", scenarios),
                 table(build, "cli_table.c", "cli.h", "weft_cli_command", "weft_cli_table", ["weft_cli_commands_stress"])]
     words = [f'-DWEFT_CLI_{name}="{name.lower()}"' for name in ("VERSION", "WITH", "WITHOUT")]
     return build.link(build.inner(sources, words), "weft")
@@ -281,7 +289,7 @@ def stress_lines(build, seeds):
     plans = [["determinism", "--rounds", "1"], ["relations", "--rounds", "1"], ["playback", "--rounds", "1"],
              ["scheduler", "--rounds", "1"], ["jobs", "--rounds", "2"], ["churn", "--rounds", "2"],
              ["commands", "--rounds", "2"], ["systems", "--rounds", "2"],
-             ["everything", "--rounds", str(seeds if os.path.isdir(f"{SOURCE}/tools/everything") else 2)]]
+             ["everything", "--rounds", str(seeds)]]
     lines = []
     for plan in plans:
         if plan[0] not in listed:
