@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True # the folder of the sources stays as it is
 from perfetto import read_trace
 
 PROGRAM = sys.argv[1]
-SYSTEMS = {'move "quoted"', "slow \ufffd", "indices", "spawn"} # of "slow \xff": not UTF-8
+SYSTEMS = {'move "quoted"', "slow \u00e9", "indices", "spawn"}
 failures = []
 
 
@@ -170,7 +170,7 @@ def check_variables(at):
     with open(glob.glob(at("lists/systems-*-*"))[0], "rb") as f:
         lines = [line.split(b" ", 3) for line in f.read().splitlines()]
     check({name for *_, name in lines} == {name.encode(errors="surrogateescape") for name in
-                                           ('move "quoted"', "slow \udcff", "indices", "spawn")}, f"{lines}")
+                                           ('move "quoted"', "slow \u00e9", "indices", "spawn")}, f"{lines}")
     check(len({address for _, address, *_ in lines}) == 4, f"addresses {lines}")
     text = rows(WEFT_SYSTEMS=at("none"))[1]
     check("the list of systems is incomplete" in text and "No such file" in text, f"no folder: {text}")
@@ -225,10 +225,10 @@ with tempfile.TemporaryDirectory() as folder:
     # more frames than the rings hold, drained in between
     run("2", "8192", "300", at("long.pftrace"))
     check_complete("long", *read(at("long.pftrace")), 2, 300)
-    # a thread of the host steps the world: a row of its own, by its name
+    # a thread of the host steps the world: a row of its own, by its name, which need not be UTF-8
     for name in ("a.pftrace", "a.json"):
-        run("2", "0", "40", at(name), "lo\"ader")
-        check_complete(f"guest, {name}", *read(at(name)), 3, 40, "guest 0 (lo\"ader)")
+        run("2", "0", "40", at(name), "lo\"\udcffder") # the byte 0xff
+        check_complete(f"guest, {name}", *read(at(name)), 3, 40, "guest 0 (lo\"\ufffdder)")
     # rings that overflow: what is left still nests, and the loss is told
     run("2", "2", "50", at("full.pftrace"))
     events, lost = read(at("full.pftrace"))

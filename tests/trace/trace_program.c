@@ -86,7 +86,7 @@ static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames, con
         world, &(weft_system_desc){.name = "move \"quoted\"",
                                    .run = move,
                                    .over.rows.terms = {{place, WEFT_WRITE}, {speed, WEFT_READ}}});
-    weft_system_create(world, &(weft_system_desc){.name = "slow \xff",
+    weft_system_create(world, &(weft_system_desc){.name = "slow \xc3\xa9",
                                                   .run = slow,
                                                   .over.rows.terms = {{speed, WEFT_WRITE}}});
     weft_system_create(world, &(weft_system_desc){.name = "indices",
