@@ -156,6 +156,7 @@ typedef struct endurance_table {
     uint32_t tenths;  /* with samples, that are complete */
     uint32_t samples; /* of the tenth that is under way */
     uint32_t all;     /* samples in the tenths that are complete */
+    uint32_t fewest;  /* samples in one of them */
 } endurance_table;
 
 /* Takes the figures. The first tenth that has samples is the one that the others are compared

@@ -68,6 +68,7 @@ void endurance_tenth_end(endurance_table *table)
         f->sum = f->squares = 0;
     }
     table->all += table->samples;
+    if (table->tenths == 0 || table->samples < table->fewest) table->fewest = table->samples;
     table->samples = 0;
     table->tenths++;
 }
@@ -128,13 +129,13 @@ void endurance_measure(const endurance *e, endurance_table *table)
 }
 
 /* The farthest that the mean of a tenth may be from that of the first one with samples. What is
- * drawn: four standard deviations of the difference of two such means. */
+ * drawn: four standard deviations of the difference of two such means, of the fewest samples. */
 static double bound(const endurance_table *table, const endurance_figure *f)
 {
     double slack = f->slack;
     if (f->is_drawn && table->all > table->tenths) {
         const double variance = f->spread / (table->all - table->tenths);
-        slack += 4 * sqrt(2 * variance * table->tenths / table->all);
+        slack += 4 * sqrt(2 * variance / table->fewest);
     }
     return fmax(slack, PART * f->means[0]);
 }
