@@ -2,6 +2,7 @@
 /* everything.c: what operations of everything.h use: arguments, handles and numbers, values on both
  * sides, failures, worlds, deferred handles. */
 #include "everything.h"
+#include "systems.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -354,6 +355,7 @@ void everything_replace(everything *e, everything_place *by)
     old.c_name = "old";
     *e->here = *by;
     *by = old;
+    systems_after_load(e);
     everything_queries_make(e);
     if (!everything_has_failed(e)) everything_close(e, by);
 }

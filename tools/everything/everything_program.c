@@ -4,6 +4,7 @@
  * around. */
 #include "everything_program.h"
 #include "everything.h"
+#include "systems.h"
 #include "walk.h"
 
 #include <stdarg.h>
@@ -132,7 +133,7 @@ void everything_program_begin(FILE *out, uint64_t seed, const char *failure, con
     fprintf(out, "/* weft stress everything, seed %#llx: %s\n * %s\n *\n", (unsigned long long)seed,
             failure, text);
     fputs(" * cc -std=gnu17 this.c -lweft && ./a.out */\n"
-          "#include <weft/weft.h>\n\n"
+          "#include <weft/observer.h>\n#include <weft/weft.h>\n\n"
           "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
           "/* Ends the program where an answer differs. */\n"
           "#define CHECK(is_so) \\\n"
@@ -154,6 +155,8 @@ void everything_program_begin(FILE *out, uint64_t seed, const char *failure, con
           out);
     kinds_print(out);
     walk_print_rows(out);
+    systems_print(out);
+    observers_print(out);
 }
 
 void everything_program_main(FILE *out, uint32_t entity_count)

@@ -397,7 +397,7 @@ static void set_change(model *m, uint32_t n, uint64_t set, bool has_prefab_asked
 
 model_result model_change(model *m, uint32_t n, uint64_t add, uint64_t remove)
 {
-    model_result result = model_may_add(m, n, add);
+    model_result result = model_may_add(m, n, add & ~remove);
     if (result == MODEL_OK) result = model_may_remove(m, n);
     if (result != MODEL_OK) return result;
     uint64_t set = m->entities[n].set;
@@ -467,7 +467,7 @@ static bool has_shared(const model *m, uint32_t n, uint32_t kind, const void *by
 model_result model_set(model *m, uint32_t n, uint32_t kind, const void *bytes, uint32_t count)
 {
     model_value *value = NULL;
-    if (has_shared(m, n, kind, bytes)) return MODEL_OK;
+    if (has_shared(m, n, kind, bytes)) return model_may_add(m, n, UINT64_C(1) << kind);
     model_result result = value_begin(m, n, kind, &value);
     if (result != MODEL_OK || value == NULL) return result;
     value->count = 0;

@@ -85,6 +85,19 @@ typedef struct model_stamp {
     uint32_t version;
 } model_stamp;
 
+/* Time: the step, and how far rates and timers are. A rate of 0 has every step. */
+enum { MODEL_SYSTEMS = 8, MODEL_GROUPS = 3 };
+typedef struct model_clock {
+    uint64_t steps;
+    double time;                      /* seconds: all steps */
+    uint32_t ids[MODEL_SYSTEMS];      /* whose the numbers below are; 0: none */
+    double rests[MODEL_SYSTEMS];      /* since the last tick of a system's own rate */
+    double group_rests[MODEL_GROUPS]; /* of its group's */
+    double timers[MODEL_SYSTEMS];     /* seconds left; negative: has run out */
+    bool is_set[MODEL_SYSTEMS];       /* the timer is */
+    bool is_late[MODEL_SYSTEMS];      /* the next step, whether there is a tick or not */
+} model_clock;
+
 typedef struct model_block model_block; /* of the arena */
 
 typedef struct model {
@@ -99,6 +112,7 @@ typedef struct model {
     uint32_t touched_count, touched_room;
     model_stamp *stamps;
     uint32_t stamp_count, stamp_room;
+    model_clock clock;
     model_block *blocks;
 } model;
 
@@ -197,6 +211,17 @@ model_value *model_resource(model *m, uint32_t kind);
 uint64_t model_clear_references(model *m);
 /* Relations: dead targets, cycles, depths. CYCLE: some were cut. */
 model_result model_settle(model *m);
+/* Whether settling would cut a cycle. */
+bool model_has_cycle(const model *m);
+
+/* ---- time ---- */
+
+/* Time passes for a rate: how many ticks there are; the rest is dropped behind the eighth. */
+uint32_t model_ticks(double *rest, double dt, double period);
+/* Time passes for a timer, in a group with `ticks` ticks of `period` (0: none, each step) whose
+ * last one was `rest` ago: in which pass, counted from the last, its system runs; 0: in none. */
+uint32_t model_timer(model_clock *clock, uint32_t system, double dt, double period, uint32_t ticks,
+                     double rest);
 
 /* ---- carried worlds (model_carriers.c) ---- */
 

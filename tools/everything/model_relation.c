@@ -90,12 +90,24 @@ static uint32_t depth_of(const model *m, uint32_t n, uint32_t kind)
     return depth;
 }
 
+bool model_has_cycle(const model *m)
+{
+    for (uint32_t kind = 0; kind < m->kind_count; kind++)
+        for (uint32_t n = 1; n < m->count && model_is(m, kind, MODEL_ACYCLIC); n++)
+            if (depth_of(m, n, kind) >= m->count) return true;
+    return false;
+}
+
 static void depths_set(model *m, uint32_t kind)
 {
     for (uint32_t n = 1; n < m->count; n++) {
         if (!model_is_alive(m, n)) continue;
         uint32_t depth = depth_of(m, n, kind), old = 0;
         const model_value *value = model_read(m, n, kind + 1);
+        if (value != NULL && !model_has(m, n, kind)) {
+            model_change(m, n, 0, UINT64_C(2) << kind);
+            continue;
+        }
         if (value == NULL && depth == 0) continue;
         if (value != NULL) memcpy(&old, value->bytes, sizeof old);
         if (value == NULL || old != depth) model_set(m, n, kind + 1, &depth, 1);

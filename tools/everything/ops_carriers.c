@@ -5,6 +5,7 @@
  * A loaded world is compared with the model and by its hashes; then it, or the one that was saved,
  * goes on: the other is destroyed. */
 #include "everything.h"
+#include "systems.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +302,7 @@ static void snapshot_restore(everything *e, uint32_t slot)
     if (!everything_result(e, "weft_snapshot_restore", result, WEFT_OK)) return;
     if (p->m.count > e->numbers) e->numbers = p->m.count;
     model_become(&p->m, &s->m);
+    systems_after_restore(e);
     p->knows_stamps = s->knows_stamps;
     everything_relearn(e, p, s->handles, s->m.count);
     if (everything_has_failed(e) || !everything_compare(e, p)) return;

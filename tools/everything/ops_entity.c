@@ -229,7 +229,7 @@ static void run_change_many(everything *e, const everything_call *c)
     uint64_t remove = 0, add = c->way == 1 ? 0 : c->value;
     if (c->way != 0 && c->size != 0 && numbers[0] < m->count)
         remove = m->entities[numbers[0]].set & everything_mix(c->value, c->b) & ~KIND_BIT(DEPTH);
-    model_result may = many_may(e, numbers, c->size, add);
+    model_result may = many_may(e, numbers, c->size, add & ~remove);
     for (uint32_t i = 0; i < c->size && may == MODEL_OK; i++)
         model_change(m, numbers[i], add, remove);
     weft_result expected = everything_result_of(may);

@@ -15,76 +15,28 @@ static const char *name_of(uint32_t kind)
 
 /* ---- make ---- */
 
-static const char *const match_names[] = {"WEFT_ALL",     "WEFT_ANY",     "WEFT_NONE",
-                                          "WEFT_ABSENT",  "WEFT_PRESENT", "WEFT_OPTIONAL",
-                                          "WEFT_DISABLED"};
-static const char *const access_names[] = {"WEFT_READ", "WEFT_WRITE", "WEFT_NO_ACCESS"};
-
-/* What a term does with its component: writes columns and buffers now and then. */
-static weft_access access_of(const model_term *term, uint64_t drawn)
-{
-    if (term->match == MODEL_NONE || term->match == MODEL_ABSENT) return WEFT_NO_ACCESS;
-    bool can_write = kind_has_value(term->kind) || kind_is_buffer(term->kind) ||
-                     kind_is_switch(term->kind) || kind_is_chunk(term->kind);
-    return can_write && drawn % 3 != 0 ? WEFT_WRITE : WEFT_READ;
-}
-
-/* Mostly one term has to be there; others as it comes. */
-static void terms_draw(everything_query *q, const everything_call *c)
-{
-    model_query *asks = &q->asks;
-    for (uint64_t left = c->value; left != 0 && asks->term_count < 4; left &= left - 1) {
-        uint32_t kind = (uint32_t)__builtin_ctzll(left);
-        uint64_t drawn = everything_mix(c->b, kind);
-        model_term *term = &asks->terms[asks->term_count];
-        *term = (model_term){.kind = kind};
-        if (drawn % 3 != 0) term->match = (model_match)(drawn / 3 % 7);
-        if (term->match == MODEL_DISABLED && (!kind_is_switch(kind) || asks->ignores_enabled))
-            term->match = MODEL_PRESENT;
-        if (c->a % 8 == 7) term->alternative = drawn >> 20 & 1;
-        q->access[asks->term_count++] = access_of(term, drawn >> 32);
-    }
-}
-
-static void query_says(everything *e, const everything_query *q, uint32_t slot)
-{
-    const model_query *asks = &q->asks;
-    everything_says(e, "q[%u] = weft_query_create(world, &(weft_query_desc){.terms = {", slot);
-    for (uint32_t i = 0; i < asks->term_count; i++)
-        everything_says(e, "    {of[%s], %s, %s, %u},", name_of(asks->terms[i].kind),
-                        access_names[q->access[i]], match_names[asks->terms[i].match],
-                        asks->terms[i].alternative);
-    everything_says(e,
-                    "    }, .with_prefabs = %d, .with_inactive = %d, .ignores_enabled = %d, "
-                    ".stamps_asked = %d});",
-                    asks->with_prefabs, asks->with_inactive, asks->ignores_enabled,
-                    q->stamps_asked);
-    everything_says(e, "CHECK(q[%u].id != 0);", slot);
-}
-
-static void query_drop(everything *e, uint32_t slot)
+/* False: a system uses it. */
+static bool query_drop(everything *e, uint32_t slot)
 {
     everything_query *q = &e->queries[slot];
-    if (q->query.id == 0) return;
-    everything_says(e, "IS(WEFT_OK, weft_query_destroy(world, q[%u]));", slot);
+    if (q->query.id == 0) return true;
+    weft_result expected = q->systems == 0 ? WEFT_OK : WEFT_BUSY;
+    everything_says(e, "IS(%s, weft_query_destroy(world, q[%u]));", weft_result_name(expected),
+                    slot);
     weft_result result = weft_query_destroy(e->here->world, q->query);
-    *q = (everything_query){0};
-    everything_result(e, "weft_query_destroy", result, WEFT_OK);
+    if (expected == WEFT_OK) *q = (everything_query){0};
+    return everything_result(e, "weft_query_destroy", result, expected) && expected == WEFT_OK;
 }
 
 /* Makes what a slot asks for. */
 static void query_make(everything *e, uint32_t slot)
 {
     everything_query *q = &e->queries[slot];
-    query_says(e, q, slot);
-    weft_query_desc desc = {.with_prefabs = q->asks.with_prefabs,
-                            .with_inactive = q->asks.with_inactive,
-                            .ignores_enabled = q->asks.ignores_enabled,
-                            .stamps_asked = q->stamps_asked};
-    for (uint32_t i = 0; i < q->asks.term_count; i++)
-        desc.terms[i] =
-            (weft_term){e->here->of[q->asks.terms[i].kind], q->access[i],
-                        (weft_match)q->asks.terms[i].match, q->asks.terms[i].alternative};
+    everything_says(e, "q[%u] = weft_query_create(world, &(weft_query_desc)", slot);
+    selection_says(e, q);
+    everything_says(e, ");");
+    everything_says(e, "CHECK(q[%u].id != 0);", slot);
+    weft_query_desc desc = selection_desc(e, q);
     q->query = weft_query_create(e->here->world, &desc);
     if (q->query.id == 0)
         everything_fails(e, "weft_query_create", "%s", weft_world_error(e->here->world)->text);
@@ -94,12 +46,8 @@ static void run_make(everything *e, const everything_call *c)
 {
     uint32_t slot = c->a / 8 % EVERYTHING_QUERIES;
     everything_query *q = &e->queries[slot];
-    query_drop(e, slot);
-    q->asks.with_prefabs = c->b % 4 == 1;
-    q->asks.with_inactive = c->b % 8 < 2;
-    q->asks.ignores_enabled = c->b % 16 == 5;
-    q->stamps_asked = c->b % 32 < 5;
-    terms_draw(q, c);
+    if (!query_drop(e, slot)) return;
+    selection_draw(q, c->value, c->a, c->b);
     query_make(e, slot);
 }
 
@@ -240,13 +188,15 @@ static void run_changed(everything *e, const everything_call *c)
     model *m = &e->here->m;
     const model_term *term = &s.q->asks.terms[c->b % s.q->asks.term_count];
     uint32_t kind = term->kind;
-    if (term->match == MODEL_NONE || term->match == MODEL_ABSENT) return; /* no rows have it */
+    if (term->match == MODEL_NONE) return; /* rows have it disabled, or not */
+    weft_result expected = term->match == MODEL_ABSENT ? WEFT_INVALID_ARGUMENT : WEFT_OK;
     uint32_t now = weft_world_change_version(world), since = now - 1 - c->b / 16 % 8;
     if (since == 0 || since > now || !e->here->knows_stamps) return;
-    everything_says(e, "IS(WEFT_OK, weft_query_filter_changed(world, q[%u], of[%s], %u));", s.slot,
-                    name_of(kind), since);
+    everything_says(e, "IS(%s, weft_query_filter_changed(world, q[%u], of[%s], %u));",
+                    weft_result_name(expected), s.slot, name_of(kind), since);
     weft_result result = weft_query_filter_changed(world, s.q->query, e->here->of[kind], since);
-    if (!everything_result(e, "weft_query_filter_changed", result, WEFT_OK)) return;
+    if (!everything_result(e, "weft_query_filter_changed", result, expected)) return;
+    if (expected != WEFT_OK) return;
     weft_entity *out = model_memory(m, (s.count + 1) * sizeof *out);
     uint64_t count = weft_query_entities(world, s.q->query, out, s.count);
     bool *is_there = model_memory(m, m->count * sizeof *is_there);

@@ -59,3 +59,73 @@ weft_entity *selection_entities(everything *e, const selection *s)
     uint64_t count = weft_query_entities(e->here->world, s->q->query, out, s->count);
     return selection_check(e, s, out, count, "weft_query_entities") ? out : NULL;
 }
+
+/* ---- drawing ---- */
+
+static const char *const match_names[] = {"WEFT_ALL",     "WEFT_ANY",     "WEFT_NONE",
+                                          "WEFT_ABSENT",  "WEFT_PRESENT", "WEFT_OPTIONAL",
+                                          "WEFT_DISABLED"};
+static const char *const access_names[] = {"WEFT_READ", "WEFT_WRITE", "WEFT_NO_ACCESS"};
+
+/* What a term does with its component: writes columns and buffers now and then. */
+static weft_access access_of(const model_term *term, uint64_t drawn)
+{
+    if (term->match == MODEL_NONE || term->match == MODEL_ABSENT) return WEFT_NO_ACCESS;
+    bool can_write = kind_has_value(term->kind) || kind_is_buffer(term->kind) ||
+                     kind_is_switch(term->kind) || kind_is_chunk(term->kind);
+    return can_write && drawn % 3 != 0 ? WEFT_WRITE : WEFT_READ;
+}
+
+/* Mostly one term has to be there; others as it comes. */
+static void terms_draw(everything_query *q, uint64_t set, uint32_t a, uint32_t b)
+{
+    model_query *asks = &q->asks;
+    for (uint64_t left = set; left != 0 && asks->term_count < 4; left &= left - 1) {
+        uint32_t kind = (uint32_t)__builtin_ctzll(left);
+        uint64_t drawn = everything_mix(b, kind);
+        model_term *term = &asks->terms[asks->term_count];
+        *term = (model_term){.kind = kind};
+        if (drawn % 3 != 0) term->match = (model_match)(drawn / 3 % 7);
+        if (term->match == MODEL_DISABLED && (!kind_is_switch(kind) || asks->ignores_enabled))
+            term->match = MODEL_PRESENT;
+        if (a % 8 == 7) term->alternative = drawn >> 20 & 1;
+        q->access[asks->term_count++] = access_of(term, drawn >> 32);
+    }
+}
+
+void selection_draw(everything_query *q, uint64_t set, uint32_t a, uint32_t b)
+{
+    q->asks.with_prefabs = b % 4 == 1;
+    q->asks.with_inactive = b % 8 < 2;
+    q->asks.ignores_enabled = b % 16 == 5;
+    q->stamps_asked = b % 32 < 5;
+    terms_draw(q, set, a, b);
+}
+
+weft_query_desc selection_desc(const everything *e, const everything_query *q)
+{
+    weft_query_desc desc = {.with_prefabs = q->asks.with_prefabs,
+                            .with_inactive = q->asks.with_inactive,
+                            .ignores_enabled = q->asks.ignores_enabled,
+                            .stamps_asked = q->stamps_asked};
+    for (uint32_t i = 0; i < q->asks.term_count; i++)
+        desc.terms[i] =
+            (weft_term){e->here->of[q->asks.terms[i].kind], q->access[i],
+                        (weft_match)q->asks.terms[i].match, q->asks.terms[i].alternative};
+    return desc;
+}
+
+void selection_says(everything *e, const everything_query *q)
+{
+    const model_query *asks = &q->asks;
+    everything_says(e, "    {.terms = {");
+    for (uint32_t i = 0; i < asks->term_count; i++)
+        everything_says(e, "        {of[%s], %s, %s, %u},",
+                        kinds_of_model()[asks->terms[i].kind].name, access_names[q->access[i]],
+                        match_names[asks->terms[i].match], asks->terms[i].alternative);
+    everything_says(e,
+                    "    }, .with_prefabs = %d, .with_inactive = %d, .ignores_enabled = %d, "
+                    ".stamps_asked = %d}",
+                    asks->with_prefabs, asks->with_inactive, asks->ignores_enabled,
+                    q->stamps_asked);
+}

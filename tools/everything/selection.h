@@ -28,4 +28,10 @@ bool selection_check(everything *e, const selection *s, const weft_entity *entit
 /* All of them in query order, by weft_query_entities; in memory of the model. NULL: it failed. */
 weft_entity *selection_entities(everything *e, const selection *s);
 
+/* Draws a query of at most four of these kinds into an empty one. */
+void selection_draw(everything_query *q, uint64_t set, uint32_t a, uint32_t b);
+/* What weft is asked for it, and the same as C: "{.terms = ...}". */
+weft_query_desc selection_desc(const everything *e, const everything_query *q);
+void selection_says(everything *e, const everything_query *q);
+
 #endif

@@ -122,7 +122,8 @@ static void record_draw(walk_plan *p, uint64_t drawn)
     p->w.record_component = e->here->of[kind];
     p->w.record_bytes = kinds_of_model()[kind].size;
     p->w.record_is_signed = model_is(&e->here->m, kind, MODEL_SIGNED);
-    p->record_bytes = everything_value(e, kind, drawn >> 24, (uint32_t)(drawn >> 40), 1);
+    const uint32_t null = UINT32_MAX << 26; /* a handle that is kept outlives restored worlds */
+    p->record_bytes = everything_value(e, kind, drawn >> 24, null, 1);
     p->w.record_value = everything_weft_value(e, e->here, kind, p->record_bytes, 1);
 }
 
@@ -165,8 +166,7 @@ static uint32_t model_sum(const walk_plan *p, uint32_t n)
 {
     model *m = &p->e->here->m;
     uint32_t sum = p->w.delta;
-    if ((p->w.resource_flags & WALK_READS) != 0)
-        sum += walk_word(WALK_WORD, model_resource(m, SOLE)->bytes);
+    if ((p->w.resource_flags & WALK_READS) != 0) sum += walk_get(model_resource(m, SOLE)->bytes, 0);
     for (uint32_t t = 0; t < p->w.term_count; t++) {
         const walk_term *term = &p->w.terms[t];
         uint32_t word = 0;
@@ -242,7 +242,7 @@ static void model_row(const walk_plan *p, uint32_t n, uint32_t sum)
         walk_add(WALK_WORD, model_resource(m, SOLE)->bytes, sum);
 }
 
-static void model_record(const walk_plan *p, uint32_t n, uint32_t sum)
+void walk_model_record(const walk_plan *p, uint32_t n, uint32_t sum)
 {
     model *m = &p->e->here->m;
     uint32_t kind = p->record_kind;
@@ -296,7 +296,7 @@ void walk_model(walk_plan *p, const uint32_t *numbers, uint32_t count)
             sums[i] = model_look_up(p, numbers[i], model_sum(p, numbers[i]));
             model_row(p, numbers[i], sums[i]);
         }
-    for (uint32_t i = 0; i < count; i++) model_record(p, numbers[i], sums[i]);
+    for (uint32_t i = 0; i < count; i++) walk_model_record(p, numbers[i], sums[i]);
     walk_model_visit(p);
 }
 
@@ -307,11 +307,16 @@ void walk_says(walk_plan *p, const char *type, const char *name)
     everything *e = p->e;
     const walk *w = &p->w;
     if (e->out == NULL) return;
+    if (w->record != WALK_RECORDS_NOTHING && w->record_bytes != 0) {
+        everything_says(e, "static _Alignas(64) char recorded[%u];", w->record_bytes);
+        everything_says(e, "memcpy(recorded, %s, %u);",
+                        everything_c_value(e, p->record_kind, p->record_bytes, 1), w->record_bytes);
+    }
     everything_says(e, "%s%s = (walk){", type, name);
-    everything_says(e, "    .term_count = %u, .terms = {{0}", w->term_count);
+    everything_says(e, "    .term_count = %u, .terms = {", w->term_count);
     for (uint32_t t = 0; t < w->term_count; t++)
-        everything_says(e, "        %s{%u, %u, %u} /* %s */", t == 0 ? "" : ", ", w->terms[t].shape,
-                        w->terms[t].flags, w->terms[t].bytes, kinds_of_model()[p->kinds[t]].name);
+        everything_says(e, "        {%u, %u, %u}, /* %s */", w->terms[t].shape, w->terms[t].flags,
+                        w->terms[t].bytes, kinds_of_model()[p->kinds[t]].name);
     everything_says(e, "    }, .style = %u, .delta = %u, .link_term = %u,", w->style, w->delta,
                     w->link_term);
     if (w->link_term != w->term_count)
@@ -325,7 +330,7 @@ void walk_says(walk_plan *p, const char *type, const char *name)
                         ".record_component = of[%s], .record_value = %s,",
                         w->record, w->record_bytes, w->record_is_signed,
                         kinds_of_model()[p->record_kind].name,
-                        everything_c_value(e, p->record_kind, p->record_bytes, 1));
+                        w->record_bytes != 0 ? "recorded" : "NULL");
     everything_says(e, "    .count = rows_count, .wrong = row_wrong, .own = own_construct};");
 }
 

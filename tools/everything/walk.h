@@ -37,6 +37,8 @@ void walk_draw(everything *e, walk_plan *p, const everything_query *q, uint64_t 
                uint32_t may);
 /* The model does it to these entities; commands take effect behind the last row. */
 void walk_model(walk_plan *p, const uint32_t *numbers, uint32_t count);
+/* What an entity with this sum has recorded takes effect. */
+void walk_model_record(const walk_plan *p, uint32_t n, uint32_t sum);
 /* Archetypes that the query visits count as changed where it writes. */
 void walk_model_visit(const walk_plan *p);
 /* Whether a walk writes values of a kind, of its rows or of others. */

@@ -113,7 +113,7 @@ typedef struct walk_term {
     uint32_t shape, flags, bytes;
 } walk_term;
 
-typedef enum walk_style { WALK_RUNS, WALK_WALKS, WALK_ROWS } walk_style;
+typedef enum walk_style { WALK_RUNS, WALK_WALKS, WALK_ROWS, WALK_JOBS } walk_style;
 
 /* What is recorded for a row, if anything. */
 typedef enum walk_record {
@@ -144,6 +144,13 @@ typedef struct walk {
     bool record_is_signed; /* `own` constructs each value */
     weft_component record_component;
     const void *record_value;
+    /* Without rows: for whom something is recorded, or done at once; index by index. */
+    const weft_entity *targets;
+    uint32_t target_count;
+    /* Of a system: what it is told, and whether it asks for changes. */
+    bool is_of_system, is_due, asks_changes;
+    float dt;
+    uint32_t asked; /* how often is_due was: owner only */
     /* The rows that were visited go to seen[slice->first + row]; NULL: to nowhere. */
     weft_entity *seen;
     uint64_t seen_room;
@@ -352,6 +359,51 @@ static inline void walk_row(const walk_slice_state *s, uint32_t row)
     if (slice->first + row < w->seen_room) w->seen[slice->first + row] = self;
 }
 
+/* Rows of a slice for jobs inside a callback: columns only. */
+typedef struct walk_run {
+    const walk_slice_state *slice;
+    uint32_t first;
+} walk_run;
+
+static inline int walk_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const walk_run *run = argument;
+    (void)job;
+    for (uint32_t i = begin; i < end; i++) walk_row(run->slice, run->first + i);
+    return 0;
+}
+
+static inline uint32_t walk_jobs(const walk_slice_state *s)
+{
+    weft_job_context *job = weft_slice_job(s->slice);
+    uint32_t rows = 0;
+    walk_is(s->w, job != NULL, "weft_slice_job");
+    for (uint32_t begin = 0, end = 0; weft_slice_next_run(s->slice, &begin, &end);) {
+        walk_run run = {s, begin};
+        weft_job_for_desc desc = {
+            .fn = walk_part, .argument = &run, .count = end - begin, .grain = 16};
+        walk_is(s->w, weft_job_for(job, &desc, NULL) == WEFT_OK, "weft_job_for");
+        rows += end - begin;
+    }
+    return rows;
+}
+
+/* What a system may ask of its slice. */
+static inline void walk_ask(const walk_slice_state *s)
+{
+    const walk *w = s->w;
+    walk_is(w, weft_slice_dt(s->slice) == w->dt, "weft_slice_dt");
+    walk_is(w, weft_slice_frame(s->slice).dt == w->dt, "weft_slice_frame");
+    walk_is(w, weft_slice_worker(s->slice) < 64, "weft_slice_worker");
+    for (uint32_t t = 0; t < w->term_count && w->asks_changes; t++) {
+        if (s->columns[t] == NULL) continue;
+        uint32_t version = weft_slice_change_version(s->slice, t);
+        walk_is(w, weft_slice_changed_since(s->slice, t, 0), "weft_slice_changed_since");
+        walk_is(w, version != 0, "weft_slice_change_version");
+    }
+    walk_is(w, weft_slice_order_changed_since(s->slice, 0), "weft_slice_order_changed_since");
+}
+
 /* For systems, weft_query_each_parallel and loops. */
 static inline void walk_slice(weft_slice *slice, void *user)
 {
@@ -359,7 +411,10 @@ static inline void walk_slice(weft_slice *slice, void *user)
     const walk *w = s.w;
     uint32_t rows = 0;
     walk_open(&s);
-    if (w->style == WALK_RUNS) {
+    if (w->is_of_system) walk_ask(&s);
+    if (w->style == WALK_JOBS) {
+        rows = walk_jobs(&s);
+    } else if (w->style == WALK_RUNS) {
         for (uint32_t begin = 0, end = 0; weft_slice_next_run(slice, &begin, &end);)
             for (uint32_t row = begin; row < end; row++, rows++) walk_row(&s, row);
     } else {
@@ -367,6 +422,74 @@ static inline void walk_slice(weft_slice *slice, void *user)
         for (; weft_slice_next_row(slice, &at); rows++) walk_row(&s, (uint32_t)at.row);
     }
     w->count(w->user, rows);
+}
+
+/* ---- systems ---- */
+
+static inline bool walk_is_due(weft_world *world, void *user)
+{
+    walk *w = user;
+    (void)world;
+    w->asked++;
+    return w->is_due;
+}
+
+static inline uint32_t walk_range(weft_world *world, void *user)
+{
+    const walk *w = user;
+    (void)world;
+    return w->target_count;
+}
+
+/* For systems over indices: reads of one target, and records. */
+static inline void walk_index(weft_slice *slice, void *user)
+{
+    walk_slice_state s = {.w = user, .slice = slice};
+    const walk *w = s.w;
+    weft_entity target = w->targets[slice->index];
+    uint32_t sum = w->delta + slice->index;
+    walk_is(w, slice->index < w->target_count, "slice->index");
+    if (w->lookup_flags & WALK_BUFFER) {
+        weft_buffers b = weft_slice_read_entity_buffer(slice, target, w->lookup);
+        sum += weft_buffers_length(&b, 0);
+    } else if (w->lookup_flags != 0) {
+        sum += walk_word(w->lookup_shape, weft_slice_read_entity(slice, target, w->lookup));
+    }
+    walk_row_record(&s, target, sum);
+    w->count(w->user, 1);
+}
+
+/* For EXCLUSIVE systems without terms: at once what others record. */
+static inline void walk_at_once(weft_slice *slice, void *user)
+{
+    const walk *w = user;
+    weft_world *world = weft_slice_world(slice);
+    for (uint32_t i = 0; i < w->target_count; i++) {
+        weft_entity target = w->targets[i];
+        if (!walk_records(w->delta + i)) continue;
+        switch (w->record) {
+        case WALK_RECORDS_DESTROY:
+            weft_entity_destroy(world, target);
+            break;
+        case WALK_RECORDS_ADD:
+            weft_entity_add(world, target, w->record_component);
+            break;
+        case WALK_RECORDS_REMOVE:
+            weft_entity_remove(world, target, w->record_component);
+            break;
+        case WALK_RECORDS_SHARED:
+            weft_entity_set_shared(world, target, w->record_component, w->record_value);
+            break;
+        case WALK_RECORDS_ENABLE:
+            weft_entity_enable(world, target, w->record_component, (w->delta + i) % 2 != 0);
+            break;
+        default:
+            break;
+        }
+    }
+    /* what changes at once makes no sync point */
+    walk_is(w, weft_relation_settle(world) == WEFT_OK, "weft_relation_settle");
+    w->count(w->user, 1);
 }
 
 /* For systems without rows: a resource. */
@@ -379,6 +502,7 @@ static inline void walk_once(weft_slice *slice, void *user)
         walk_is(w, weft_slice_read_resource(slice, w->resource) != NULL,
                 "weft_slice_read_resource");
     walk_is(w, weft_slice_count(slice) == 0, "rows of a system without terms");
+    walk_is(w, weft_slice_dt(slice) == w->dt, "weft_slice_dt");
     w->count(w->user, 1);
 }
 

@@ -79,9 +79,10 @@ typedef struct weft_observer {
 } weft_observer;
 
 /* Registers an observer. It sees what changes from now on, and what has changed since the last run
- * where another one observes the same component. Null on failure: INVALID_ARGUMENT, BAD_HANDLE,
- * TYPE_MISMATCH, ALREADY_EXISTS, NOT_FOUND (`before`), OUT_OF_MEMORY, WRONG_PHASE. Threads: owner,
- * between steps. Cost: O(entities with the component). */
+ * where another one observes the same component. Old values are then those of now, and zero of an
+ * entity that has none now, if it is the first of the component to see old values. Null on failure:
+ * INVALID_ARGUMENT, BAD_HANDLE, TYPE_MISMATCH, ALREADY_EXISTS, NOT_FOUND (`before`), OUT_OF_MEMORY,
+ * WRONG_PHASE. Threads: owner, between steps. Cost: O(entities with the component). */
 WEFT_API weft_observer weft_observer_create(weft_world *world, const weft_observer_desc *desc);
 
 /* Removes an observer. Errors: BAD_HANDLE, WRONG_PHASE. Threads: owner, between steps. */
