@@ -41,7 +41,8 @@ uint32_t everything_pick(const everything *e, uint32_t a)
 uint32_t everything_linked(const everything *e, uint32_t b)
 {
     uint32_t n = everything_pick(e, b);
-    return n == EVERYTHING_FOREIGN ? 0 : n;
+    bool is_known = n != EVERYTHING_FOREIGN && everything_handle(e->here, n).version != 0;
+    return is_known ? n : 0; /* the dead of a world that was left have no handle here */
 }
 
 uint32_t everything_room(const everything *e, uint32_t count)
