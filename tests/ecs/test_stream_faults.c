@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_stream_faults.c: what a process, a disk and an allocator do to section files and streams: a
- * save that ends at any file operation leaves the old file or the new one; refused memory loses
- * nothing and leaves nothing behind. */
+/* test_stream_faults.c: what a process and a disk do to section files: a save that ends at any file
+ * operation leaves the old file or the new one. Refused memory: test_refused_streams.c. */
 #include "stream_fixture.h"
 
-#include "memory_fault.h"
 #include "os_file.h"
 
 #include <signal.h>
@@ -157,59 +155,4 @@ PLAIN_TEST(a_process_killed_at_any_operation_of_a_save_leaves_the_old_file_or_th
     }
     CHECK(old != 0 && new != 0);
     CHECK(access("faults.wss.new0", F_OK) != 0);
-}
-
-/* ---- memory ---- */
-
-/* Everything that streams do, until it has worked; the first refusal is told or tried again. */
-static void stream_use(const stage *from, weft_world *world)
-{
-    weft_stream *stream;
-    weft_result result;
-    while ((result = weft_stream_open(world, from->path, NULL, &stream)) != WEFT_OK)
-        CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
-    for (uint32_t section = 1; section <= 2; section++) {
-        do {
-            CHECK_OK(weft_stream_load(stream, section, 0));
-            result = weft_stream_wait(world);
-            CHECK(result == WEFT_OK || result == WEFT_OUT_OF_MEMORY);
-            if (state_of(stream, section) != WEFT_SECTION_FAILED) continue;
-            weft_section_info info;
-            CHECK_OK(weft_stream_section(stream, section, &info, sizeof info));
-            CHECK_RESULT(info.result, WEFT_OUT_OF_MEMORY);
-        } while (state_of(stream, section) != WEFT_SECTION_LOADED);
-    }
-    CHECK_U64(entities_of(world), 300);
-    CHECK_OK(weft_stream_unload(stream, 1));
-    while ((result = weft_stream_wait(world)) != WEFT_OK) CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
-    CHECK_U64(entities_of(world), 200);
-    world_check(world);
-    weft_stream_close(stream);
-    CHECK_U64(entities_of(world), 0);
-}
-
-PLAIN_TEST(refused_memory_loses_nothing_and_leaves_nothing_behind)
-{
-    stage from = stage_make(1);
-    weft_entity e[200];
-    section_fill(&from, 1, 100, e);
-    section_fill(&from, 2, 200, e);
-    CHECK_OK(weft_sections_save(from.world, from.path, NULL));
-    bool was_refused = true;
-    uint32_t refusals = 0;
-    for (uint64_t at = 1; was_refused; at++) {
-        test_memory memory;
-        test_memory_init(&memory);
-        weft_allocator hook = test_memory_hook(&memory);
-        stage to = stage_make_in(&(weft_world_desc){.workers = 1, .allocator = hook});
-        test_memory_fail(&memory, at, false);
-        stream_use(&from, to.world);
-        was_refused = memory.failures != 0;
-        refusals += was_refused;
-        test_memory_fail(&memory, 0, false);
-        stage_end(&to);
-        test_memory_fini(&memory);
-    }
-    CHECK(refusals > 30);
-    stage_end(&from);
 }

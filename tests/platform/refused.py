@@ -90,13 +90,16 @@ def reached(bodies, cut):
 
 
 def nets(root, within):
-    """{function: file}, and the functions that are named and that nothing in the file calls."""
-    found, empty = {}, []
+    """{function: file}, and the functions that are named and that nothing in the file calls, not by a macro either."""
+    found, empty, macros = {}, [], {}
+    for path in glob.glob(f"{root}/*/include/weft/*.h") + glob.glob(f"{root}/*/*/include/weft/*.h"):
+        macros.update(re.findall(r"^#define (WEFT_\w+)\(((?:\\\n|.)*)", code_of(path), re.M))
     for pattern in NETS:
         for path in sorted(glob.glob(os.path.join(root, pattern))):
             text = read(path)
             fixtures = [os.path.join(os.path.dirname(path), name) for name in re.findall(r'#include "(\w+\.h)"', text)]
             code = "".join(code_of(each) for each in [path, *fixtures] if os.path.exists(each))
+            code += "".join(macros.get(word, "") for word in set(re.findall(r"\bWEFT_\w+", code)))
             file = os.path.relpath(path, root)
             names = re.findall(r'^ *\{(?:\.name = )?"(weft_\w+)', text, re.M)
             for name in names + within.get(file, []):

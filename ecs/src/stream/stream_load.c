@@ -7,6 +7,7 @@
 #include "column_map.h"
 #include "error.h"
 #include "format.h"
+#include "name_table.h"
 #include "private_chunk.h"
 #include "section_fill.h"
 #include "stream_late.h"
@@ -236,8 +237,9 @@ weft_result weft__load_begin(weft_stream *stream, uint32_t section, uint64_t due
 static weft_result links_reserve(weft__load *load)
 {
     weft_world *world = load->stream->world;
-    uint32_t count = load->loaded.chunk_count;
+    uint32_t count = load->loaded.chunk_count, names = load->loaded.name_count;
     weft_result result = weft__chunk_ids_reserve(world, count);
+    if (result == WEFT_OK && names != 0) result = weft__names_reserve(world, names, names);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
         result = weft__archetype_enter(world, load->chunks[i]->archetype);
     for (uint32_t i = 0; i < count; i++) load->chunks[i]->archetype->arriving++;
@@ -247,7 +249,8 @@ static weft_result links_reserve(weft__load *load)
             result = WEFT_OUT_OF_MEMORY;
         archetype->arriving = 0;
     }
-    return result == WEFT_OK ? WEFT_OK : weft__error_limit(world, result, "chunks of a section");
+    return result == WEFT_OK ? WEFT_OK
+                             : weft__error_limit(world, result, "chunks or names of a section");
 }
 
 static void chunk_publish(weft__load *load, uint32_t piece)
@@ -279,7 +282,7 @@ static void names_give(weft_world *world, const weft__load *load)
         weft_entity entity = weft__lent_handle(
             &world->directory, &load->blocks[row / WEFT__BLOCK_SLOTS], row % WEFT__BLOCK_SLOTS);
         if (weft__name_fits(name, 255))                /* it may be one of an older version */
-            weft_entity_set_name(world, entity, name); /* one without memory has no name */
+            weft_entity_set_name(world, entity, name); /* there is room */
     }
 }
 
