@@ -6,7 +6,7 @@
 #include "refused.h"
 #include "stream_fixture.h"
 
-enum { ROWS = 40 };
+enum { ROWS = 14 };
 
 /* How a stream is opened, and what is in its file. */
 typedef enum sort { PLAIN, LOCKSTEP, BOUNDED, THREADS, NAMES, BLOBS, SORTS } sort;
@@ -333,7 +333,7 @@ static refused_bed bed_of(const char *name, void *(*open)(const refused_place *i
                          .function_count = (uint32_t)count,
                          .kinds = sort_names,
                          .kind_count = SORTS,
-                         .fewest = 30};
+                         .fewest = 10};
 }
 
 PLAIN_TEST(refused_streams_are_not_open)

@@ -5,6 +5,7 @@
 
 #include "plain.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -429,6 +430,30 @@ PLAIN_TEST(numbers_are_the_shortest_that_read_back)
         CHECK_TEXT(write_value(&Sat_type, &sat), wanted);
         CHECK_OK(read_value(&Sat_type, &again, wanted, NULL));
         CHECK(again.drag[0] == sat.drag[0]);
+    }
+}
+
+/* At the middle of two doubles, or of two floats, with noughts behind it, and a one behind these;
+ * with an exponent; with many noughts before it. */
+PLAIN_TEST(numbers_of_any_length_are_rounded_once)
+{
+    static const char double_middle[] = "1.00000000000000011102230246251565404236316680908203125";
+    static const char float_middle[] = "1.000000059604644775390625";
+    static char text[20000];
+    for (int noughts = 0; noughts < 3000; noughts += 271) {
+        for (int way = 0; way < 4; way++) {
+            const bool is_more = way % 2 != 0, is_far = way / 2 != 0;
+            Sat again = {0};
+            int length = snprintf(text, sizeof text, "{\"mean_motion\": %s%0*d%s, ", double_middle,
+                                  noughts + 1, is_more, is_far ? "e0" : "");
+            snprintf(text + length, sizeof text - (size_t)length,
+                     "\"drag\": [-%s%0*d, 0.%0*d1e%d, 1%0*d.5e-%d]}", float_middle, noughts + 1,
+                     is_more, noughts + 1, 0, noughts + 2, noughts + 1, 0, noughts + 1);
+            CHECK_OK(read_value(&Sat_type, &again, text, NULL));
+            CHECK(again.mean_motion == (is_more ? 1 + DBL_EPSILON : 1));
+            CHECK(again.drag[0] == (is_more ? -1 - FLT_EPSILON : -1));
+            CHECK(again.drag[1] == 1 && again.drag[2] >= 1 && again.drag[2] < 1.1f);
+        }
     }
 }
 

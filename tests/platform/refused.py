@@ -24,7 +24,7 @@ LIST = "tests/platform/refused.txt"
 TAKES = re.compile(r"hook\.allocate\(|below\.allocate\(|->map\(|thread_start\(|files->open_write\(|MHD_start_daemon\(|"
                    r"\b(?:malloc|calloc|realloc|posix_memalign|strdup|fopen|open_memstream)\(")
 BLOCK = re.compile(r"^(?!#|typedef|struct|enum|union|extern \"|\s|\}|/)([^\n;{]*(?:\n[^\n;{}]+)*?)"
-                   r"(?:\n?\{\n(.*?)^\}|\s*= *\{?(.*?)\};)", re.S | re.M)
+                   r"(?:\n?\{\n(.*?)^\}|\s*=([^;]*);)", re.S | re.M)
 PUBLIC = re.compile(r"^(?:WEFT_API|static inline|WEFT_FINDER_INLINE|extern inline)[^;{]*?\b(weft_\w+[a-z0-9])\s*\(", re.M)
 
 
@@ -129,6 +129,7 @@ def problems(root):
     taking = {key[2] for key in reached(bodies, cut)} & public.keys()
     found += [f"{public[name]}: {name} may take memory or write a file: neither in a net ({', '.join(NETS)}) nor in {LIST}"
               for name in sorted(taking - in_net.keys() - reasons.keys())]
+    found += [f"{LIST}: {name} has no body that this script sees" for name in sorted(public.keys() - {key[2] for key in bodies})]
     for name, reason in reasons.items():
         if not reason or name not in taking or name in in_net:
             found.append(f"{LIST}: {name}: " + ("says no reason" if not reason else "is in a net: take it out" if name in in_net else

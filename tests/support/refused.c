@@ -21,10 +21,10 @@ enum { IS_SAMPLE = false, STRIDE = 1 };
 #endif
 
 /* What refuses. */
-typedef enum source { HEAP, HEAP_FROM_THEN_ON, MAPPINGS, THREADS, SOURCES } source;
+typedef enum source { HEAP, HEAP_FROM_THEN_ON, MAPPINGS, THREADS, LIBC, SOURCES } source;
 
 static const char *const source_names[SOURCES] = {
-    "allocation", "allocation and all after it: number", "mapping", "thread"};
+    "allocation", "allocation and all after it: number", "mapping", "thread", "malloc"};
 
 /* One bed that is open, and what refuses there. */
 typedef struct stage {
@@ -179,15 +179,19 @@ static void arm(stage *s)
         test_memory_fail(&s->memory, s->at, s->source == HEAP_FROM_THEN_ON);
     if (s->source == MAPPINGS) test_os_fail_map(&s->os, s->at);
     if (s->source == THREADS) test_os_fail_thread(&s->os, s->at);
+    if (s->source == LIBC) s->bed->libc->fail(s->at);
 }
 
 /* Nothing is refused any more; whether something was. */
 static bool disarm(stage *s)
 {
-    const bool was_refused = s->source <= HEAP_FROM_THEN_ON ? s->memory.failures != 0
-                             : s->source == MAPPINGS
-                                 ? at_load_rlx(&s->os.x_fail_map_at) == 0     /* rlx: alone */
-                                 : at_load_rlx(&s->os.x_fail_thread_at) == 0; /* rlx: alone */
+    bool was_refused = s->memory.failures != 0;
+    if (s->source == MAPPINGS)
+        was_refused = at_load_rlx(&s->os.x_fail_map_at) == 0; /* rlx: alone */
+    if (s->source == THREADS)
+        was_refused = at_load_rlx(&s->os.x_fail_thread_at) == 0; /* rlx: alone */
+    if (s->source == LIBC) was_refused = s->bed->libc->has_failed();
+    if (s->bed->libc != NULL) s->bed->libc->fail(0);
     test_memory_fail(&s->memory, 0, false);
     test_os_fail_map(&s->os, 0);
     test_os_fail_thread(&s->os, 0);
@@ -268,14 +272,12 @@ static uint32_t sweep(stage *s, source from)
 
 /* ---- the table ---- */
 
-/* Every day some kinds of each function: half of them in release builds; of small beds all. */
+/* Every day some kinds of each function: half of them; of many kinds an eighth in builds with
+ * checks. Of small beds all. */
 static bool is_due(const refused_bed *bed, uint32_t function, uint32_t kind)
 {
-#if WEFT_IS_CHECKED
-    return bed->is_small || refused_is_deep() || (function + kind) % 8 == 0;
-#else
-    return bed->is_small || refused_is_deep() || (function + kind) % 2 == 0;
-#endif
+    const uint32_t one_of = WEFT_IS_CHECKED && bed->kind_count > 8 ? 8 : 2;
+    return bed->is_small || refused_is_deep() || (function + kind) % one_of == 0;
 }
 
 static uint32_t sweep_all(stage *s, uint32_t workers)
@@ -284,6 +286,7 @@ static uint32_t sweep_all(stage *s, uint32_t workers)
     s->place.workers = workers;
     for (source from = HEAP; from < SOURCES; from++) {
         if (from == HEAP_FROM_THEN_ON && !refused_is_deep()) continue;
+        if (from == LIBC && s->bed->libc == NULL) continue;
         const uint32_t count = sweep(s, from);
         if (count == NOT_APPLICABLE) return NOT_APPLICABLE;
         total += count;

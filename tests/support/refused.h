@@ -5,8 +5,9 @@
  *
  * A test opens a *bed*, in which each of its functions has something to do, and says by a *look*
  * what can be seen of it. Refused are, one after the other, calls of the memory hook, mappings and
- * threads of the operating system. The table that is printed says how many refusals each function
- * had with each kind of component; 0: it allocates nothing there; -: the kind does not go with it.
+ * threads of the operating system, and for beds that say so calls of malloc. The table that is
+ * printed says how many refusals each function had with each kind of component; 0: it allocates
+ * nothing there; -: the kind does not go with it.
  *
  * WEFT_DEEP in the environment: also with all allocations from the k-th on refused, and with all
  * kinds in builds with checks. Under ThreadSanitizer: one in seven refusals of what has workers.
@@ -14,6 +15,7 @@
 #ifndef WEFT_TESTS_REFUSED_H
 #define WEFT_TESTS_REFUSED_H
 
+#include "libc_fault.h"
 #include "memory_fault.h"
 #include "os_fault.h"
 
@@ -78,8 +80,9 @@ typedef struct refused_bed {
     uint32_t function_count;
     const char *const *kinds; /* NULL: the bed has no kinds */
     uint32_t kind_count;
-    uint32_t fewest; /* refusals that a sweep has at least */
-    bool is_small;   /* all kinds every day */
+    const test_libc *libc; /* also refused: memory that does not come from the hook; or NULL */
+    uint32_t fewest;       /* refusals that a sweep has at least */
+    bool is_small;         /* all kinds every day */
 } refused_bed;
 
 /* Sweeps all functions of a bed, prints the table, and ends the test when there was a fault. */

@@ -66,23 +66,50 @@ static const char *read_exponent(reading *r, const char *at, const char *end)
     return at;
 }
 
-/* The C library reads what is not exact; digits beyond 800 change no double. */
+/* No double or float needs more significant digits to be rounded right: the rest only says whether
+ * the number is a little more. */
+enum { DIGITS = 800, NUMBER_MOST = 1024 };
+
+/* A text that rounds as the unsigned decimal number at `at` does. */
+static void shorten(const char *at, const char *end, char text[NUMBER_MOST])
+{
+    reading r = {.power = 0};
+    size_t length = 0;
+    bool is_fraction = false;
+    for (; at < end && (is_digit(*at) || *at == '.'); at++) {
+        if (*at == '.') {
+            is_fraction = true;
+        } else if (length < DIGITS) {
+            if (length != 0 || *at != '0') text[length++] = *at;
+            r.power -= is_fraction;
+        } else {
+            r.is_cut = r.is_cut || *at != '0';
+            r.power += !is_fraction;
+        }
+    }
+    if (at < end) read_exponent(&r, at, end);
+    if (r.is_cut) text[length++] = '1';
+    if (length == 0) text[length++] = '0';
+    snprintf(text + length, NUMBER_MOST - length, "e%d", (int)(r.power - r.is_cut));
+}
+
+/* The C library reads what is not exact. */
+static void text_of(const char *at, const char *end, char text[NUMBER_MOST])
+{
+    const size_t length = (size_t)(end - at);
+    if (length >= NUMBER_MOST) {
+        shorten(at, end, text);
+        return;
+    }
+    memcpy(text, at, length);
+    text[length] = '\0';
+}
+
 static double read_slowly(const char *at, const char *end)
 {
-    char text[1024];
-    size_t length = (size_t)(end - at);
-    if (length < sizeof text) {
-        memcpy(text, at, length);
-        text[length] = '\0';
-        return strtod_l(text, NULL, c_locale());
-    }
-    char *copy = malloc(length + 1);
-    if (copy == NULL) return (double)NAN;
-    memcpy(copy, at, length);
-    copy[length] = '\0';
-    double value = strtod_l(copy, NULL, c_locale());
-    free(copy);
-    return value;
+    char text[NUMBER_MOST];
+    text_of(at, end, text);
+    return strtod_l(text, NULL, c_locale());
 }
 
 static const char *parse_hexadecimal(const char *at, const char *end, weft__number *out)
@@ -144,12 +171,11 @@ float weft__number_float(const weft__number *number, const char *at, const char 
     double magnitude = fabs(number->value);
     bool is_normal = magnitude >= 1.2e-38 && magnitude <= 3.4e38;
     if ((is_normal && !is_between) || number->value == 0) return (float)number->value;
-    char text[1024];
-    size_t length = (size_t)(end - at);
-    if (length >= sizeof text) return (float)number->value;
-    memcpy(text, at, length);
-    text[length] = '\0';
-    return strtof_l(text, NULL, c_locale());
+    char text[NUMBER_MOST];
+    const bool has_sign = *at == '-' || *at == '+';
+    text_of(at + has_sign, end, text);
+    const float value = strtof_l(text, NULL, c_locale());
+    return number->is_negative ? -value : value;
 }
 
 /* ---- writing ---- */
