@@ -174,8 +174,8 @@ typedef struct weft_gltf_components {
 } weft_gltf_components;
 
 /* Registers the components, or finds them when they are. Call it before weft_scene_create, and in
- * other worlds before weft_scene_fill. Errors: INVALID_ARGUMENT (also: one of the names is taken
- * by another type). Threads: owner, world idle. */
+ * other worlds before weft_scene_fill. Errors: those of weft_component_create; types that were
+ * registered before one failed stay. Threads: owner, world idle. */
 WEFT_API weft_result weft_scene_gltf_register(weft_world *world, weft_gltf_components *out);
 
 /* ---- source and baker ---- */

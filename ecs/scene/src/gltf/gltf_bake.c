@@ -32,7 +32,7 @@ weft_result weft_scene_gltf_register(weft_world *world, weft_gltf_components *ou
             world, &(weft_component_desc){.type = &animation_type, .flags = WEFT_BUFFER})};
     bool are_all =
         out->mesh.id != 0 && out->skin.id != 0 && out->joint.id != 0 && out->animation.id != 0;
-    return are_all ? WEFT_OK : WEFT_INVALID_ARGUMENT;
+    return are_all ? WEFT_OK : weft_world_error(world)->code;
 }
 
 /* ---- the baker ---- */

@@ -243,6 +243,8 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
     live->report = (weft_live_report){0};
+    const weft_error *error = weft_world_error(live->world);
+    const uint64_t errors = error->number;
     weft_result result = is_undone(live) ? WEFT_UNSUPPORTED : WEFT_OK;
     bool is_due = live->current != NULL || at_load_acq(&live->x_waiting) != 0; /* LL1 */
     if (result == WEFT_OK && is_due) {
@@ -253,15 +255,21 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
         live->report.pending = live->current->changes.count - (live->phase == 1 ? live->next : 0);
     live->report.errors = is_undone(live) ? 1 : live->told == NULL ? 0 : live->told->errors.count;
     if (report != NULL) weft__sized_fill(report, report_bytes, &live->report, sizeof live->report);
+    if (result != WEFT_OK && (error->number == errors || error->code != result))
+        weft__error(live->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "weft_live_apply: %s",
+                    is_undone(live) ? weft_live_error(live, 0) : weft_result_text(result));
     return result;
 }
 
 weft_result weft_live_refresh(weft_live *live)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
-    if (live->has_thread) return WEFT_UNSUPPORTED;
+    if (live->has_thread)
+        return weft__error(live->world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_live_refresh: the thread of the link looks: without_thread");
     bool is_due = live->is_torn || weft_scene_is_stale(live->scene);
-    return is_due ? weft__live_bake(live, weft__live_now()) : WEFT_OK;
+    weft_result result = is_due ? weft__live_bake(live, weft__live_now()) : WEFT_OK;
+    return result == WEFT_OK ? result : weft__error_memory(live->world, "weft_live_refresh");
 }
 
 /* ---- questions ---- */

@@ -45,19 +45,25 @@ static bool world_read(applying *a, uint32_t type, weft__live_value *value)
     return false;
 }
 
-/* A normalized field becomes one of the world, at `to`. */
-static void field_bring(weft_live *live, const weft_field *field, char *to, const char *from)
+/* A normalized field becomes one of the world, at `to`; or nothing is written, and a->result says
+ * why. */
+static void field_bring(applying *a, const weft_field *field, char *to, const char *from)
 {
     size_t many = field->count == 0 ? 1 : field->count;
-    for (size_t i = 0; i < many; i++, to += 8, from += 8) {
-        uint64_t key;
+    uint64_t key;
+    weft_blob_ref ref;
+    for (size_t i = 0; i < many && field->kind == WEFT_FIELD_BLOB && a->result == WEFT_OK; i++) {
+        memcpy(&key, from + i * 8, sizeof key);
+        a->result = weft__live_blob_obtain(a->live, key, &ref); /* it stays obtained */
+    }
+    for (size_t i = 0; i < many && a->result == WEFT_OK; i++, to += 8, from += 8) {
         memcpy(&key, from, sizeof key);
         if (field->kind == WEFT_FIELD_ENTITY) {
-            const weft__live_slot *slot = key == 0 ? NULL : weft__live_slot_of(live, key);
+            const weft__live_slot *slot = key == 0 ? NULL : weft__live_slot_of(a->live, key);
             weft_entity target = slot == NULL ? (weft_entity){0} : slot->entity;
             memcpy(to, &target, sizeof target);
         } else {
-            weft_blob_ref ref = weft__live_blob_obtain(live, key);
+            a->result = weft__live_blob_obtain(a->live, key, &ref);
             memcpy(to, &ref, sizeof ref);
         }
     }
@@ -68,15 +74,15 @@ static bool is_reference(const weft_field *field)
     return field->kind == WEFT_FIELD_ENTITY || field->kind == WEFT_FIELD_BLOB;
 }
 
-/* Normalized values in place become those of the world. */
-static void values_bring(weft_live *live, uint32_t type, char *values, uint32_t count)
+/* Normalized values in place become those of the world; or a->result says why not. */
+static void values_bring(applying *a, uint32_t type, char *values, uint32_t count)
 {
-    const weft_component_desc *desc = live->types[type].desc;
+    const weft_component_desc *desc = a->live->types[type].desc;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t f = 0; f < desc->field_count; f++)
             if (is_reference(&desc->fields[f])) {
                 char *at = values + i * desc->size + desc->fields[f].offset;
-                field_bring(live, &desc->fields[f], at, at);
+                field_bring(a, &desc->fields[f], at, at);
             }
 }
 
@@ -87,7 +93,7 @@ static void done(applying *a, weft_result result)
     a->live->report.values++;
 }
 
-/* Gives the entity the whole component of the file. */
+/* Gives the entity the whole component of the file. What fails may be half done. */
 static void component_set(applying *a, const weft__live_value *value)
 {
     weft_live *live = a->live;
@@ -102,22 +108,32 @@ static void component_set(applying *a, const weft__live_value *value)
     }
     char *bytes = live->scratch.at;
     if (value->bytes != 0) memcpy(bytes, value->at, value->bytes);
-    values_bring(live, value->type, bytes, value->count);
-    if (!weft_entity_has(world, a->entity, component))
+    values_bring(a, value->type, bytes, value->count);
+    if (a->result != WEFT_OK) return;
+    if ((desc->flags & WEFT_SHARED) != 0) {
+        result = weft_entity_set_shared(world, a->entity, component, bytes);
+    } else if ((desc->flags & (WEFT_BUFFER | WEFT_CHUNK)) == 0 && value->bytes != 0) {
+        result = weft_entity_set(world, a->entity, component, bytes, desc->size);
+    } else {
         result = weft_entity_add(world, a->entity, component);
+    }
     if (result == WEFT_OK && (desc->flags & WEFT_BUFFER) != 0) {
         weft_buffers buffer = weft_entity_write_buffer(world, a->entity, component);
         result = weft_buffers_resize(&buffer, 0, 0);
         if (result == WEFT_OK && value->bytes != 0)
             result = weft_buffers_append(&buffer, 0, bytes, value->count);
-    } else if (result == WEFT_OK && (desc->flags & WEFT_SHARED) != 0) {
-        result = weft_entity_set_shared(world, a->entity, component, bytes);
-    } else if (result == WEFT_OK && value->bytes != 0 && (desc->flags & WEFT_CHUNK) == 0) {
-        result = weft_entity_set(world, a->entity, component, bytes, desc->size);
     }
     if (result == WEFT_OK && (desc->flags & WEFT_ENABLEABLE) != 0)
         result = weft_entity_enable(world, a->entity, component, !value->is_disabled);
+    live->half_of = result == WEFT_OK ? (weft_entity){0} : a->entity;
+    live->half_type = value->type;
     done(a, result);
+}
+
+/* Whether the last call gave a part of this component only: what is there is not the run's. */
+static bool is_half(const applying *a, uint32_t type)
+{
+    return type == a->live->half_type && weft_entity_equal(a->entity, a->live->half_of);
 }
 
 /* ---- conflicts ---- */
@@ -170,11 +186,13 @@ static void fields_apply(applying *a, const weft__live_value *base, const weft__
             continue;
         if (value == NULL)
             value = weft_entity_write(live->world, a->entity, a->components[file->type]);
-        if (value == NULL) continue;
-        if (is_reference(field))
-            field_bring(live, field, value + at, file->at + at);
+        if (value == NULL)
+            a->result = weft_world_error(live->world)->code;
+        else if (is_reference(field))
+            field_bring(a, field, value + at, file->at + at);
         else
             memcpy(value + at, file->at + at, bytes);
+        if (a->result != WEFT_OK) return;
         done(a, WEFT_OK);
     }
 }
@@ -202,6 +220,10 @@ static void component_change(applying *a, const weft__live_value *base,
         if (base->is_computed) component_set(a, file);
         return;
     }
+    if (is_half(a, file->type)) {
+        component_set(a, file);
+        return;
+    }
     if (is_equal(base, file)) return;
     if (!world_read(a, file->type, &now)) {
         if (a->result == WEFT_OK && is_taken(a, WEFT_LIVE_REMOVED, file->type, NULL))
@@ -222,8 +244,9 @@ static void component_change(applying *a, const weft__live_value *base,
 static void component_add(applying *a, const weft__live_value *file)
 {
     weft__live_value now;
-    if (world_read(a, file->type, &now) && (file->is_computed || is_equal(&now, file) ||
-                                            !is_taken(a, WEFT_LIVE_ADDED, file->type, NULL)))
+    if (!is_half(a, file->type) && world_read(a, file->type, &now) &&
+        (file->is_computed || is_equal(&now, file) ||
+         !is_taken(a, WEFT_LIVE_ADDED, file->type, NULL)))
         return;
     if (a->result == WEFT_OK) component_set(a, file);
 }
@@ -328,7 +351,8 @@ static void prefab_follow(applying *a)
     bool is_prefab = live->prefab != WEFT__NONE && live->instance_of != WEFT__NONE &&
                      live->linked_group != WEFT__NONE && a->base != NULL &&
                      weft__live_image_find(a->file, live->prefab) != NULL;
-    if (!is_prefab || weft_relation_settle(live->world) != WEFT_OK) return;
+    if (is_prefab) a->result = weft_relation_settle(live->world);
+    if (!is_prefab || a->result != WEFT_OK) return;
     weft_entity root = a->entity;
     uint32_t number = 0;
     while (weft__live_image_find(a->file, live->linked_group) == NULL && number == 0) {
@@ -386,20 +410,20 @@ static weft_result object_come(weft_live *live, const weft__live_change *change)
     return WEFT_OK;
 }
 
-/* The entity was destroyed by the run. */
-static weft_result object_dead(applying *a, weft__live_slot *slot)
+/* The entity was destroyed by the run: another one comes, as if it were the first. */
+static void object_dead(applying *a, uint64_t key)
 {
-    if (!is_taken(a, WEFT_LIVE_DESTROYED, WEFT__NONE, NULL)) return WEFT_OK;
-    weft_result result = entity_make(a->live, a->file, &a->entity);
-    if (result != WEFT_OK) return result;
-    if (!weft__live_slot_move(a->live, slot->key, a->entity)) {
+    if (!is_taken(a, WEFT_LIVE_DESTROYED, WEFT__NONE, NULL)) return;
+    a->result = entity_make(a->live, a->file, &a->entity);
+    if (a->result != WEFT_OK) return;
+    if (!weft__live_slot_move(a->live, key, a->entity)) {
         weft__entity_unmake(a->live->world, a->entity);
-        return WEFT_OUT_OF_MEMORY;
+        a->result = WEFT_OUT_OF_MEMORY;
+        return;
     }
-    a->base = NULL;
-    for (uint32_t i = 0; i < a->file->value_count && a->result == WEFT_OK; i++)
-        component_set(a, &a->file->values[i]);
-    return a->result;
+    weft__live_slot *slot = weft__live_slot_of(a->live, key);
+    weft__live_image_free(a->live, slot->base);
+    a->base = slot->base = NULL;
 }
 
 static weft_result object_change(weft_live *live, const weft_component *components,
@@ -414,20 +438,20 @@ static weft_result object_change(weft_live *live, const weft_component *componen
                   .entity = slot->entity,
                   .base = slot->base,
                   .file = change->image};
-    bool is_new = slot->base == NULL;
-    if (!weft_entity_is_alive(live->world, slot->entity)) {
-        a.result = object_dead(&a, slot);
-    } else if (is_new) {
+    const bool was_dead = !weft_entity_is_alive(live->world, slot->entity);
+    if (was_dead) object_dead(&a, change->key);
+    const bool is_new = a.base == NULL, is_there = weft_entity_is_alive(live->world, a.entity);
+    if (is_there && is_new) {
         for (uint32_t i = 0; i < a.file->value_count && a.result == WEFT_OK; i++)
             component_set(&a, &a.file->values[i]);
         if (a.result == WEFT_OK && a.file->name[0] != '\0')
             done(&a, weft_entity_set_name(live->world, a.entity, a.file->name));
-    } else {
+    } else if (is_there) {
         image_apply(&a);
         if (a.result == WEFT_OK) prefab_follow(&a);
     }
     if (a.result != WEFT_OK) return a.result;
-    live->report.changed += a.is_changed && !is_new ? 1 : 0;
+    live->report.changed += a.is_changed && (!is_new || was_dead) ? 1 : 0;
     slot = weft__live_slot_of(live, change->key);
     weft__live_image_free(live, slot->base);
     slot->base = change->image;

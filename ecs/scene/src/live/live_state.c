@@ -72,18 +72,20 @@ bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_ty
     return is_kept;
 }
 
-weft_blob_ref weft__live_blob_obtain(weft_live *live, uint64_t content)
+weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_ref *out)
 {
-    weft_blob_ref ref = {0};
-    weft_blob_store *store = content == 0 ? NULL : weft_world_blobs(live->world);
-    if (store == NULL) return ref;
+    *out = (weft_blob_ref){0};
+    if (content == 0) return WEFT_OK;
+    weft_blob_store *store = weft_world_blobs(live->world);
+    if (store == NULL) return weft_world_error(live->world)->code;
+    weft_result result = WEFT_OK;
     pthread_mutex_lock(&live->lock);
     weft__live_blob *blob = blob_find(live, content);
     if (blob != NULL && blob->ref.id == 0) {
         const weft_blob_load_desc desc = {.type = blob->type};
-        weft_blob_adopt(store, blob->bytes, blob->count, &desc, &blob->ref);
+        result = weft_blob_adopt(store, blob->bytes, blob->count, &desc, &blob->ref);
     }
-    if (blob != NULL) ref = blob->ref;
+    if (blob != NULL) *out = blob->ref;
     pthread_mutex_unlock(&live->lock);
-    return ref;
+    return result;
 }

@@ -140,6 +140,8 @@ struct weft_live {
     uint32_t table_room;
     weft__live_set *current; /* being applied */
     uint32_t phase, next;    /* where it is */
+    weft_entity half_of;     /* memory ended while it was given the component `half_type` */
+    uint32_t half_type;      /* ... which the next call gives again, without a question */
     weft__live_set *told;    /* whose errors weft_live_error tells */
     WEFT__LIST(weft__live_edit) edits;
     WEFT__LIST(char) scratch;                  /* for weft__live_read of the followed world */
@@ -156,8 +158,8 @@ void weft__live_set_free(weft_live *live, weft__live_set *set);
 uint64_t weft__live_content(weft_blob_store *store, weft_blob_ref ref);
 /* Keeps the bytes of a blob of the scene. False: memory. The baker. */
 bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_type *type);
-/* Its reference in the store of the world; null: there is none. Owner. */
-weft_blob_ref weft__live_blob_obtain(weft_live *live, uint64_t content);
+/* Its reference in the store of the world, kept by the link; null: there is none. Owner. */
+weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_ref *out);
 uint64_t weft__live_now(void);
 /* Bytes of one value of a type: of a BUFFER one element. */
 static inline size_t weft__live_size(const weft_live *live, uint32_t type)

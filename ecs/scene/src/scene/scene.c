@@ -3,6 +3,7 @@
  * scene_state.h. */
 #include "scene_state.h"
 
+#include "error.h"
 #include "hash.h"
 #include "sized.h"
 #include "utf8.h"
@@ -12,7 +13,6 @@
 
 /* ---- begin and end ---- */
 
-/* NULL, or what is wrong. */
 static bool is_possible(const weft_scene_desc *desc)
 {
     if ((desc->bakers == NULL && desc->baker_count != 0) ||
@@ -92,24 +92,28 @@ weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, w
     if (out == NULL) return WEFT_INVALID_ARGUMENT;
     *out = NULL;
     if (desc == NULL) desc = &plain;
-    if (schema == NULL || !is_possible(desc)) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__memory_init(&memory, &desc->allocator);
-    if (result != WEFT_OK) return result;
+    if (schema == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result =
+        is_possible(desc) ? weft__memory_init(&memory, &desc->allocator) : WEFT_INVALID_ARGUMENT;
+    if (result != WEFT_OK)
+        return weft__error(schema, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_scene_create: give each baker and source a function and a name of "
+                           "its own, and the allocator both functions");
     weft_scene *scene = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *scene, 64);
-    if (scene == NULL) return WEFT_OUT_OF_MEMORY;
+    if (scene == NULL) return weft__error_memory(schema, "weft_scene_create");
     weft__memory_init(&scene->memory, &desc->allocator);
     weft__blocks_init(&scene->blocks, &scene->memory.hook);
     if (!weft__files_init(&scene->files, &scene->memory, &scene->desc)) {
         weft__blocks_end(&scene->blocks, &scene->memory.hook);
         weft__free(&memory, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
-        return WEFT_OUT_OF_MEMORY;
+        return weft__error_memory(schema, "weft_scene_create");
     }
     result = begin(scene, schema, desc);
     if (result == WEFT_OK)
         *out = scene;
     else
         weft_scene_destroy(scene);
-    return result;
+    return result == WEFT_OUT_OF_MEMORY ? weft__error_memory(schema, "weft_scene_create") : result;
 }
 
 static void free_records(weft_scene *scene)

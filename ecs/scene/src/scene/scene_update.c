@@ -7,6 +7,7 @@
 
 #include "tree_expand.h"
 
+#include "error.h"
 #include "hash.h"
 
 #include <stdio.h>
@@ -527,6 +528,6 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
     WEFT__LIST_FREE(&scene->memory, &u.problems);
     WEFT__LIST_FREE(&scene->memory, &u.removed_paths);
     weft__pile_free(&u.removed);
-    if (!is_done) return WEFT_OUT_OF_MEMORY;
+    if (!is_done) return weft__error_memory(scene->schema.world, "weft_scene_bake");
     return scene->problems.count == 0 ? WEFT_OK : WEFT_INVALID_ARGUMENT;
 }
