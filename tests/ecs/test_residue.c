@@ -182,6 +182,7 @@ typedef enum deed {
     DEED_INSTANTIATE,
     DEED_COUNT,
     /* calls only */
+    DEED_MANY_REMOVE, /* absent: goes on */
     DEED_MANY_ADD,
     DEED_MANY_SET,
     DEED_MANY_SHARED,
@@ -248,6 +249,9 @@ static weft_result deed_call(const accepting *a, deed d, weft_entity e, uint64_t
         return weft_entity_add(w, e, a->list);
     case DEED_INSTANTIATE:
         return weft_entity_instantiate(w, e, 1, NULL);
+    case DEED_MANY_REMOVE:
+        return weft_entity_change_many(w, &e, 1,
+                                       &(weft_change_desc){.remove = &a->tag, .remove_count = 1});
     case DEED_MANY_ADD:
         return weft_entity_change_many(w, &e, 1,
                                        &(weft_change_desc){.add = &a->tag, .add_count = 1});
@@ -302,8 +306,8 @@ Test(residue, calls_on_one_are_refused_as_on_a_dead_entity_but_those_that_give_b
         destroy_all(&a.b, WAY_MANY);
         for (uint64_t i = 0; i < FEW; i++) {
             weft_result result = deed_call(&a, (deed)d, a.b.e[i], i);
-            CHECK_RESULT(result,
-                         d <= DEED_REMOVE_ABSENT || d == DEED_COUNT ? WEFT_OK : WEFT_STALE_ENTITY);
+            bool goes_on = d <= DEED_REMOVE_ABSENT || d == DEED_COUNT || d == DEED_MANY_REMOVE;
+            CHECK_RESULT(result, goes_on ? WEFT_OK : WEFT_STALE_ENTITY);
             if (result != WEFT_OK)
                 CHECK(strstr(weft_world_error(a.b.f.world)->text, "residue") != NULL);
         }
@@ -363,6 +367,150 @@ Test(residue, changes_of_a_query_leave_them_out)
               !weft_entity_has(w, a.b.e[i], a.shared));
     residues_check(&a.b);
     storage_close(&a.b.f);
+}
+
+/* ---- what is read of it ---- */
+
+/* The kinds of components that go with CLEANUP. */
+enum { KIND_PLAIN, KIND_TAG, KIND_BUFFER, KIND_SHARED, KIND_CHUNK, KIND_COUNT };
+
+/* What the calls that read say of a component of an entity. */
+typedef struct answers {
+    bool has, is_enabled, is_found, is_matched;
+    uint32_t version, elements;
+    uint64_t value, shared;
+    weft_result many, place;
+} answers;
+
+static answers ask(const bed *b, weft_entity e, weft_component component, weft_query query)
+{
+    weft_world *w = b->f.world;
+    answers got = {.has = weft_entity_has(w, e, component),
+                   .is_enabled = weft_entity_is_enabled(w, e, component),
+                   .version = weft_entity_change_version(w, e, component),
+                   .is_matched = weft_query_matches(w, query, e)};
+    weft_finder finder = weft_finder_open(w, component);
+    const uint64_t *value = weft_entity_read(w, e, component);
+    const uint64_t *shared = weft_entity_read_shared(w, e, component);
+    weft_buffers list = weft_entity_read_buffer(w, e, component);
+    weft_entity_place place;
+    if (value != NULL) got.value = *value;
+    if (shared != NULL) got.shared = *shared;
+    got.elements = list.count == 0 ? 0 : 1 + weft_buffers_length(&list, 0);
+    got.is_found = weft_finder_read(&finder, e) != NULL;
+    got.many = weft_entity_read_many(w, &e, 1, component, &(uint64_t){0});
+    got.place = weft_entity_place_get(w, e, &place, sizeof place);
+    return got;
+}
+
+static weft_component component_of(const bed *b, uint32_t kind)
+{
+    static const uint32_t flags[] = {0, 0, WEFT_BUFFER, WEFT_SHARED, WEFT_CHUNK};
+    uint32_t bytes = kind == KIND_TAG ? 0 : 8;
+    return weft_component_create_plain(b->f.world, "kept", bytes, bytes == 0 ? 1 : 8,
+                                       flags[kind] | WEFT_CLEANUP);
+}
+
+static void give(const bed *b, uint32_t kind, weft_component kept, weft_entity e, uint64_t value)
+{
+    weft_world *w = b->f.world;
+    if (kind == KIND_SHARED)
+        CHECK_OK(weft_entity_set_shared(w, e, kept, &value));
+    else if (kind == KIND_PLAIN)
+        CHECK_OK(weft_entity_set(w, e, kept, &value, 8));
+    else if (kind == KIND_BUFFER)
+        CHECK_OK(test_buffer_append(w, kept, e, &value, 1));
+}
+
+static void answers_check(const answers *got, const answers *wanted)
+{
+    CHECK(got->has == wanted->has && got->is_enabled == wanted->is_enabled);
+    CHECK(got->is_found == wanted->is_found && got->is_matched == wanted->is_matched);
+    CHECK(got->version == 0 ? wanted->version == 0 : wanted->version != 0);
+    CHECK_U64(got->elements, wanted->elements);
+    CHECK_U64(got->value, wanted->value);
+    CHECK_U64(got->shared, wanted->shared);
+    CHECK_RESULT(got->many, wanted->many);
+    CHECK_RESULT(got->place, wanted->place);
+}
+
+Test(residue, what_it_has_reads_and_changes_as_of_a_living_entity)
+{
+    for (uint32_t run = 0; run < KIND_COUNT * WAY_COUNT; run++) {
+        const uint32_t kind = run / WAY_COUNT;
+        bed b = bed_open(FEW);
+        weft_world *w = b.f.world;
+        weft_component kept = component_of(&b, kind);
+        weft_query query = weft_query_create(w, &(weft_query_desc){.terms = {{kept}}});
+        for (uint32_t i = 0; i < FEW; i++) CHECK_OK(weft_entity_add(w, b.e[i], kept));
+        give(&b, kind, kept, b.e[1], 7);
+        const answers living = ask(&b, b.e[1], kept, query);
+        CHECK(living.has && living.is_enabled && living.is_matched && living.version != 0);
+        destroy_all(&b, run % WAY_COUNT);
+        answers left = ask(&b, b.e[1], kept, query);
+        answers_check(&left, &living);
+        const answers none = {.many = WEFT_STALE_ENTITY};
+        left = ask(&b, b.e[1], b.f.position, b.positions); /* it had this, too */
+        CHECK(left.many != WEFT_OK);
+        left.many = WEFT_STALE_ENTITY;
+        answers_check(&left, &none);
+        give(&b, kind, kept, b.e[2], 9); /* by calls; by commands: below */
+        left = ask(&b, b.e[2], kept, query);
+        CHECK_U64(left.value + left.shared, kind == KIND_PLAIN || kind == KIND_SHARED ? 9 : 0);
+        CHECK_U64(left.elements, kind == KIND_BUFFER ? 2 : 0);
+        residues_check(&b);
+        remove_all(&b, kept);
+        left = ask(&b, b.e[1], kept, query);
+        CHECK(!left.has && !left.is_enabled && left.version == 0);
+        remove_all(&b, b.handle);
+        all_dead(&b);
+        storage_close(&b.f);
+    }
+}
+
+static void give_by_command(weft_recorder *r, uint32_t kind, weft_component kept, weft_entity e,
+                            uint64_t value)
+{
+    if (kind == KIND_PLAIN) CHECK_OK(weft_recorder_set(r, e, kept, &value, 8));
+    if (kind == KIND_SHARED) CHECK_OK(weft_recorder_set_shared(r, e, kept, &value));
+    if (kind == KIND_BUFFER) CHECK_OK(weft_recorder_append(r, e, kept, &value, 1));
+    if (kind == KIND_BUFFER) CHECK_OK(weft_recorder_set_buffer(r, e, kept, &value, 1));
+}
+
+/* Destroyed before the commands, or by them; few, or so many that they are folded. */
+Test(residue, commands_on_what_it_has_take_effect)
+{
+    for (uint32_t run = 0; run < KIND_COUNT * 4; run++) {
+        const uint32_t kind = run / 4;
+        bed b = bed_open((run & 1) != 0 ? MANY : FEW);
+        weft_world *w = b.f.world;
+        weft_recorder *r;
+        weft_component kept = component_of(&b, kind);
+        weft_query query = weft_query_create(w, &(weft_query_desc){.terms = {{kept}}});
+        for (uint32_t i = 0; i < b.count; i++) CHECK_OK(weft_entity_add(w, b.e[i], kept));
+        if ((run & 2) == 0) destroy_all(&b, WAY_SINGLE);
+        CHECK_OK(weft_recorder_create(w, &r));
+        for (uint32_t i = 0; i < b.count && (run & 2) != 0; i++)
+            CHECK_OK(weft_recorder_destroy_entity(r, b.e[i]));
+        for (uint64_t i = 0; i < b.count; i++) give_by_command(r, kind, kept, b.e[i], i + 1);
+        CHECK_OK(weft_recorder_play(r));
+        for (uint64_t i = 0; i < b.count; i++) {
+            const answers got = ask(&b, b.e[i], kept, query);
+            const bool is_valued = kind == KIND_PLAIN || kind == KIND_SHARED;
+            CHECK(got.has && got.is_enabled && got.version != 0);
+            CHECK_U64(got.value + got.shared, is_valued ? i + 1 : 0);
+            CHECK_U64(got.elements, kind == KIND_BUFFER ? 2 : 0);
+        }
+        residues_check(&b);
+        for (uint32_t i = 0; i < b.count; i++) {
+            CHECK_OK(weft_recorder_remove(r, b.e[i], b.handle));
+            CHECK_OK(weft_recorder_remove(r, b.e[i], kept));
+        }
+        CHECK_OK(weft_recorder_play(r));
+        all_dead(&b);
+        weft_recorder_destroy(r);
+        storage_close(&b.f);
+    }
 }
 
 /* ---- when it is dead ---- */

@@ -13,10 +13,11 @@
  *
  * An entity is dead from the moment that it is destroyed: weft_entity_is_alive says so, its name is
  * free, relations count it as dead, observers are told. One with CLEANUP components leaves a
- * *residue*, which has only these: by the old handle they can be read, set and removed, queries
- * find them, and the handle ends when the last is removed. Whatever else is asked of a residue is
- * refused as for any dead entity: STALE_ENTITY by calls, skipped and counted as commands, left out
- * by changes of a query. */
+ * *residue*, which has only these. By the old handle they are read as of a living entity (also
+ * shared values, buffers, change versions; weft_entity_is_enabled is true), set and removed;
+ * queries find them, and the handle ends when the last is removed. To remove what it lacks is no
+ * error. Whatever else is asked of a residue is refused as for any dead entity: STALE_ENTITY by
+ * calls, skipped and counted as commands, left out by changes of a query. */
 #ifndef WEFT_ENTITY_H
 #define WEFT_ENTITY_H
 
@@ -152,8 +153,8 @@ WEFT_API const void *weft_entity_read(const weft_world *world, weft_entity entit
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
 
 /* The change version of the slice that holds the value: the weft_world_change_version in which the
- * slice was last written. 0 when the entity is dead or lacks the component (weft_world_error says
- * which). Threads: owner. */
+ * slice was last written. 0 when the entity, or its residue, lacks the component (weft_world_error
+ * says why). Threads: owner. */
 WEFT_API uint32_t weft_entity_change_version(const weft_world *world, weft_entity entity,
                                              weft_component component);
 
@@ -242,7 +243,7 @@ WEFT_API weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_ent
 WEFT_API weft_result weft_entity_enable(weft_world *world, weft_entity entity,
                                         weft_component component, bool enabled);
 
-/* Whether the component is enabled: false when dead, absent or disabled. Threads: any while
+/* Whether the entity, or its residue, has the component and it is not disabled. Threads: any while
  * unchanged. */
 WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity,
                                      weft_component component);
@@ -283,8 +284,9 @@ WEFT_API weft_result weft_entity_set_shared_many(weft_world *world, const weft_e
                                                  uint32_t count, weft_component component,
                                                  const void *value);
 
-/* The shared value of an entity: all zero when it was never set; NULL when dead or absent. Valid
- * while an entity, filter or recorder uses the value. Threads: any while unchanged. */
+/* The shared value of an entity: all zero when it was never set; NULL when it, or its residue,
+ * lacks the component. Valid while an entity, filter or recorder uses the value. Threads: any while
+ * unchanged. */
 WEFT_API const void *weft_entity_read_shared(const weft_world *world, weft_entity entity,
                                              weft_component component);
 

@@ -260,7 +260,8 @@ WEFT_API uint32_t weft_slice_since(const weft_slice *slice);
  * Inside systems: other entities and resources, as the system declares them. */
 
 /* The value of another entity, for reading. In a system the component must be one of its `lookups`.
- * NULL when dead or absent; checked builds never answer a mistake with it. Cost: three loads. */
+ * NULL when the entity, or its residue, lacks it; checked builds never answer a mistake with it.
+ * Cost: three loads. */
 WEFT_API const void *weft_slice_read_entity(const weft_slice *slice, weft_entity entity,
                                             weft_component component);
 
