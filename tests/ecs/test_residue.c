@@ -513,6 +513,23 @@ Test(residue, commands_on_what_it_has_take_effect)
     }
 }
 
+Test(residue, queries_select_it_by_what_it_has)
+{
+    bed b = bed_open(FEW);
+    weft_world *w = b.f.world;
+    weft_query all = weft_query_create(w, &(weft_query_desc){0});
+    weft_query without =
+        weft_query_create(w, &(weft_query_desc){.terms = {{b.f.tag, 0, WEFT_NONE, 0}}});
+    CHECK(weft_entity_create(w, WEFT_ARCHETYPE(w, b.f.position)).version != 0);
+    CHECK_OK(weft_entity_destroy(w, b.e[0]));
+    CHECK_U64(weft_query_count(w, all), FEW + 1);
+    CHECK_U64(weft_query_count(w, without), FEW + 1);
+    CHECK_U64(weft_query_count(w, b.positions), FEW);
+    CHECK_OK(weft_entity_remove(w, b.e[0], b.handle));
+    CHECK_U64(weft_query_count(w, all), FEW);
+    storage_close(&b.f);
+}
+
 /* ---- when it is dead ---- */
 
 Test(residue, its_name_is_free_and_its_children_are_orphans)

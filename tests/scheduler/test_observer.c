@@ -69,6 +69,27 @@ static void told(bed *b, const char *expected)
     b->text[0] = '\0';
 }
 
+Test(observer, a_cleanup_component_is_told_when_the_residue_loses_it)
+{
+    bed b = bed_open(1);
+    weft_component kept = weft_component_create_plain(b.world, "kept", 4, 4, WEFT_CLEANUP);
+    listener l[] = {{&b, "any"}, {&b, "value"}, {&b, "kept"}, {&b, "removed"}};
+    listen(&l[0], WEFT_ON_DESTROYED, (weft_component){0});
+    listen(&l[1], WEFT_ON_DESTROYED, b.value);
+    listen(&l[2], WEFT_ON_DESTROYED, kept);
+    listen(&l[3], WEFT_ON_REMOVED, kept);
+    weft_entity e = weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value, kept));
+    CHECK_OK(weft_entity_set(b.world, e, kept, &(uint32_t){7}, 4));
+    told(&b, "");
+    CHECK_OK(weft_entity_destroy(b.world, e));
+    told(&b, "any:1 value:1 ");
+    CHECK_OK(weft_entity_remove(b.world, e, kept));
+    told(&b, "kept:1 removed:1 ");
+    CHECK_U64(b.last, 7);
+    told(&b, "");
+    bed_close(&b);
+}
+
 static weft_recorder *kept_recorder;
 
 static void keep_recorder(const weft_observation *o, void *user)

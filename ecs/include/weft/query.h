@@ -40,7 +40,9 @@ typedef struct weft_term {
 /* Terms inside a weft_query_desc; more_terms has no limit. */
 #define WEFT_INLINE_TERMS 12
 
-/* Describes a query. Zero means default. Everything is copied. */
+/* Describes a query. Zero means default. Everything is copied. Without terms it selects every
+ * entity. Residues (entity.h) are selected like others, by what they have: a query without terms,
+ * or whose terms all say NONE, ABSENT or OPTIONAL, counts them, too. */
 typedef struct weft_query_desc {
     weft_term terms[WEFT_INLINE_TERMS]; /* up to the first null component */
     const weft_term *more_terms;        /* continued here */

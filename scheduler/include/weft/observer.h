@@ -38,7 +38,9 @@ typedef enum weft_observer_event {
     WEFT_ON_REMOVED,   /* had it, and has not; dead entities, too */
     WEFT_ON_CHANGED,   /* had and has it, with other bytes */
     WEFT_ON_CREATED,   /* ADDED, and the entity is new. Without a component: any entity */
-    WEFT_ON_DESTROYED, /* REMOVED, and the entity is dead. Without a component: any entity */
+    /* REMOVED, and the entity is dead: of a CLEANUP component when the residue loses it, which is
+     * later than the destruction. Without a component: any entity, when it is destroyed */
+    WEFT_ON_DESTROYED,
 } weft_observer_event;
 
 /* What an observer gets. Valid during the call. */
