@@ -45,6 +45,8 @@ Test(trace_file, every_refused_allocation_leaves_nothing_behind)
         CHECK(result == WEFT_OK || result == WEFT_OUT_OF_MEMORY);
         created += result == WEFT_OK;
         CHECK_U64(memory.live_blocks, 0);
+        CHECK((unlink("a.pftrace") == 0) == (result == WEFT_OK)); /* nor a file */
+        CHECK(access("a.pftrace.raw", F_OK) != 0);
         if (memory.failures == failures) break; /* k is beyond the last allocation */
     }
     CHECK(k > 300); /* each name is one allocation */

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -136,6 +137,16 @@ def faults(folder, quick):
         with open(path, "rb") as file:
             same("the earlier checkpoint is there", True, before == file.read())
         same("nothing is left over", ["point"], os.listdir(place))
+        link, pipe = os.path.join(place, "link"), os.path.join(place, "pipe")
+        os.symlink("point", link)
+        run(folder, 2, *SMALL, "--save", link, "--at", 10)
+        same("a symbolic link stays, and leads to the checkpoint", whole if os.path.islink(link) else None,
+             hash_of(run(folder, 2, "--steps", 10, "--load", path)))
+        os.mkfifo(pipe)
+        text = run(folder, 2, *SMALL, "--save", pipe, "--at", 10, fails=True)
+        same("a pipe is not replaced", (True, True),
+             ("is not a regular file" in text, stat.S_ISFIFO(os.stat(pipe).st_mode)))
+        same("nothing more is left over", ["link", "pipe", "point"], sorted(os.listdir(place)))
         text = run(folder, 3, *SMALL, "--component", fails=True)
         same("other components on one rank", True, "differs from rank 0" in text)
         text = run(folder, 2, *SMALL, "--endless", fails=True)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cli_file.c: which files a command would write over: by device and number, not by spelling.
- */
+/* test_cli_file.c: which files a command would write over: by device and number, not by spelling;
+ * what stays of a file that is replaced: links to it, its permissions; what is no plain file. */
 #include "cli_file.h"
 
 #include "check.h"
@@ -44,4 +44,45 @@ Test(cli_file, a_file_is_another_one_or_refused_whatever_its_path)
     CHECK(weft_cli_file_apart("test", "other", "-") == 0);
     CHECK(system("rm -r made.part in other soft hard deep") == 0 && chdir("/") == 0 &&
           rmdir(folder) == 0);
+}
+
+/* Writes a file, and keeps the new one or not. */
+static void replace(const char *path, const char *text, bool is_kept)
+{
+    weft_cli_file f;
+    CHECK(weft_cli_file_begin(&f, "test", NULL, path) == 0);
+    CHECK(fputs(text, f.stream) >= 0);
+    if (is_kept) CHECK(weft_cli_file_end(&f) == 0);
+    if (!is_kept) weft_cli_file_drop(&f);
+}
+
+static void check_text(const char *path, const char *text)
+{
+    char found[16] = "";
+    FILE *file = fopen(path, "re");
+    CHECK(file != NULL && fgets(found, sizeof found, file) != NULL);
+    CHECK_TEXT(found, text);
+    fclose(file);
+}
+
+Test(cli_file, a_file_that_is_replaced_keeps_its_links_and_permissions)
+{
+    char folder[] = "/tmp/weft_test_cli_file_XXXXXX";
+    struct stat found;
+    CHECK(mkdtemp(folder) != NULL && chdir(folder) == 0);
+    replace("file", "first", true);
+    CHECK(symlink("file", "soft") == 0 && chmod("file", 0600) == 0);
+    replace("soft", "second", true);
+    CHECK(lstat("soft", &found) == 0 && S_ISLNK(found.st_mode));
+    CHECK(stat("file", &found) == 0 && (found.st_mode & 07777) == 0600);
+    check_text("file", "second");
+    replace("soft", "third", false);
+    check_text("file", "second");
+    CHECK(access("file.part", F_OK) != 0 && access("soft.part", F_OK) != 0);
+    replace("/dev/null", "fourth", true);
+    CHECK(stat("/dev/null", &found) == 0 && S_ISCHR(found.st_mode));
+    CHECK(symlink("file", "new.part") == 0); /* of another program */
+    CHECK(weft_cli_file_begin(&(weft_cli_file){0}, "test", NULL, "new") == -1);
+    check_text("file", "second");
+    CHECK(system("rm file soft new.part") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
 }
