@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pool.c: creation, destruction, errors, forks, lent threads and statistics of pools. */
 #include "check.h"
+#include "folder.h"
 #include "fork.h"
 #include "memory_fault.h"
 #include "os_fault.h"
@@ -88,11 +89,14 @@ Test(pool, every_refused_thread_and_mapping_is_reported)
     test_os os;
     weft_job_pool *pool;
     test_os_init(&os);
-    const weft_job_pool_desc desc = {.worker_count = 4, .spin_ns = 1000, .os = &os.table};
+    test_folder_enter();
+    const weft_job_pool_desc desc = {
+        .worker_count = 4, .spin_ns = 1000, .os = &os.table, .trace_file = "a.json"};
     for (uint64_t at = 1; at <= 3; at++) {
         test_os_fail_thread(&os, at);
         CHECK_RESULT(weft_job_pool_create(&desc, &pool), WEFT_THREAD_FAILED);
         CHECK_POINTER(pool, NULL);
+        CHECK(access("a.json", F_OK) != 0 && access("a.json.raw", F_OK) != 0);
     }
     test_os_fail_thread(&os, 0);
     test_os_fail_map(&os, 1);
@@ -101,6 +105,7 @@ Test(pool, every_refused_thread_and_mapping_is_reported)
     CHECK_OK(weft_job_pool_create(&desc, &pool));
     CHECK_OK(weft_job_pool_destroy(pool));
     CHECK_U64(at_load_acq(&os.x_maps), at_load_acq(&os.x_unmaps));
+    test_folder_leave();
 }
 
 Test(pool, sleepers_that_wake_for_no_reason_do_no_harm)

@@ -4,6 +4,7 @@
 #include "cli_file.h"
 
 #include "check.h"
+#include "folder.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -67,9 +68,9 @@ static void check_text(const char *path, const char *text)
 
 Test(cli_file, a_file_that_is_replaced_keeps_its_links_and_permissions)
 {
-    char folder[] = "/tmp/weft_test_cli_file_XXXXXX";
     struct stat found;
-    CHECK(mkdtemp(folder) != NULL && chdir(folder) == 0);
+    char bytes[8];
+    test_folder_enter();
     replace("file", "first", true);
     CHECK(symlink("file", "soft") == 0 && chmod("file", 0600) == 0);
     replace("soft", "second", true);
@@ -79,10 +80,13 @@ Test(cli_file, a_file_that_is_replaced_keeps_its_links_and_permissions)
     replace("soft", "third", false);
     check_text("file", "second");
     CHECK(access("file.part", F_OK) != 0 && access("soft.part", F_OK) != 0);
-    replace("/dev/null", "fourth", true);
-    CHECK(stat("/dev/null", &found) == 0 && S_ISCHR(found.st_mode));
+    CHECK(mkfifo("pipe", 0600) == 0); /* no device of the machine: a mistake would replace it */
+    const int reader = open("pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    replace("pipe", "fourth", true);
+    CHECK(lstat("pipe", &found) == 0 && S_ISFIFO(found.st_mode));
+    CHECK(reader >= 0 && read(reader, bytes, sizeof bytes) == 6 && close(reader) == 0);
     CHECK(symlink("file", "new.part") == 0); /* of another program */
     CHECK(weft_cli_file_begin(&(weft_cli_file){0}, "test", NULL, "new") == -1);
     check_text("file", "second");
-    CHECK(system("rm file soft new.part") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
+    test_folder_leave();
 }
