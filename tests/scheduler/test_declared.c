@@ -191,6 +191,24 @@ PLAIN_TEST(a_recorder_used_after_its_callback_is_named)
     end();
 }
 
+PLAIN_TEST(what_is_recorded_for_a_system_that_has_gone_is_played)
+{
+    begin();
+    const weft_system_desc desc = {.name = "keeper",
+                                   .run = keep_recorder,
+                                   .flags = WEFT_SYSTEM_SERIAL,
+                                   .effects = WEFT_RECORDS_ANY,
+                                   .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
+    const weft_system system = weft_system_create(world, &desc);
+    CHECK_OK(weft_world_step(world, 0));
+    CHECK_OK(weft_system_destroy(world, system));
+    const weft_result result = WEFT_IS_CHECKED ? WEFT_WRONG_PHASE : WEFT_OK;
+    CHECK_RESULT(weft_recorder_destroy_entity(kept, first), result);
+    CHECK_RESULT(weft_world_step(world, 0), result);
+    CHECK(weft_entity_is_alive(world, first) == WEFT_IS_CHECKED);
+    end();
+}
+
 static weft_slice *kept_slice;
 
 static void keep_slice(weft_slice *s, void *user)

@@ -119,6 +119,44 @@ Test(observer, a_recorder_that_an_observer_kept_is_refused_in_checked_builds)
     bed_close(&b);
 }
 
+static void count_slice(weft_slice *s, void *user)
+{
+    *(uint32_t *)user += s->count;
+}
+
+/* Release builds take it. Its key is that of no system: there is none at all, then another one. */
+Test(observer, what_is_recorded_after_an_observer_is_played_and_counted_for_no_system)
+{
+    bed b = bed_open(1);
+    uint32_t seen = 0;
+    weft_system_stats stats;
+    const weft_observer_desc desc = {.name = "keeper",
+                                     .on = WEFT_ON_ADDED,
+                                     .component = b.value,
+                                     .run = keep_recorder,
+                                     .user = &b.tag};
+    CHECK(weft_observer_create(b.world, &desc).id != 0);
+    weft_entity made = weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
+    CHECK_OK(weft_observers_run(b.world));
+    if (!WEFT_IS_CHECKED) {
+        CHECK_OK(weft_recorder_remove(kept_recorder, made, b.tag));
+        CHECK_OK(weft_world_step(b.world, 0));
+        CHECK(!weft_entity_has(b.world, made, b.tag));
+        const weft_system_desc other = {.name = "other",
+                                        .run = count_slice,
+                                        .user = &seen,
+                                        .over.rows.terms = {{b.value, WEFT_READ, 0, 0}}};
+        const weft_system system = weft_system_create(b.world, &other);
+        CHECK_OK(weft_recorder_add(kept_recorder, made, b.tag));
+        CHECK_OK(weft_world_step(b.world, 0));
+        CHECK(weft_entity_has(b.world, made, b.tag));
+        weft_system_stats_get(b.world, system, &stats, sizeof stats);
+        CHECK_U64(stats.commands, 0);
+        CHECK_U64(seen, 1);
+    }
+    bed_close(&b);
+}
+
 Test(observer, each_event_is_told_once_with_the_values_as_they_were)
 {
     bed b = bed_open(1);

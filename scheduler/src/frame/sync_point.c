@@ -41,7 +41,9 @@ static void tally_commands(weft__scheduler *scheduler)
         if (WEFT_IS_CHECKED) weft__recorder_seal(commands);
         for (uint32_t k = 0; k < commands->segment_count; k++) {
             const weft__command_segment *segment = &commands->segments[k];
-            const weft__system *system = scheduler->ordered[segment->key >> 32];
+            const uint32_t position = (uint32_t)(segment->key >> 32);
+            if (position >= scheduler->ordered_count) continue; /* by a recorder that was kept */
+            const weft__system *system = scheduler->ordered[position];
             weft__system_tally *tally = &scheduler->workers[i].tallies[weft__system_slot(system)];
             if (tally->frame != scheduler->pass)
                 *tally = (weft__system_tally){.frame = scheduler->pass};

@@ -55,9 +55,9 @@ static void call(const calling *c, uint32_t worker, uint32_t number, uint32_t be
     const weft__observing observing = {c->scheduler, c->observer->name, worker, number};
     const weft__observing *before = WEFT_IS_CHECKED ? weft__diagnose_observe(&observing) : NULL;
     c->observer->desc.run(&observation, c->observer->desc.user);
+    weft__recorder_key(commands, UINT64_MAX); /* what comes late is of no observer or system */
     if (!WEFT_IS_CHECKED) return;
     weft__diagnose_observe(before);
-    weft__recorder_key(commands, UINT64_MAX); /* what is recorded late is of no observer */
     commands->is_closed = true;
 }
 
