@@ -232,6 +232,41 @@ PLAIN_TEST(the_owner_enters_as_itself)
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
+static weft_a32 x_entered[2]; /* by worker */
+
+/* Whichever worker runs it. */
+static int enter_in_job(weft_job_context *job, void *argument)
+{
+    weft_job_pool *pool = argument;
+    weft_job_context *guest;
+    CHECK_RESULT(weft_job_pool_leave(job), WEFT_WRONG_PHASE);
+    CHECK_OK(weft_job_pool_enter(pool, &guest));
+    CHECK(guest != job && guest != weft_job_pool_owner(pool));
+    CHECK_OK(weft_job_pool_leave(guest));
+    CHECK_RESULT(weft_job_pool_leave(job), WEFT_WRONG_PHASE);
+    at_add_ar(&x_entered[weft_job_worker_index(job)], 1u);
+    return 0;
+}
+
+PLAIN_TEST(inside_a_job_every_worker_enters_as_a_guest)
+{
+    weft_job_pool *pool = open_pool(2);
+    weft_job_context *owner = weft_job_pool_owner(pool);
+    const weft_job_desc desc = {.fn = enter_in_job, .argument = pool};
+    weft_job_handle handle;
+    while (at_load_acq(&x_entered[0]) == 0) { /* the owner runs what lies on top */
+        CHECK_OK(weft_job_submit(owner, &desc, &handle));
+        CHECK_OK(weft_job_wait(owner, handle, NULL));
+    }
+    while (at_load_acq(&x_entered[1]) == 0) { /* the owner does not help */
+        CHECK_OK(weft_job_submit(owner, &desc, &handle));
+        while (!weft_job_is_done(pool, handle)) sched_yield();
+    }
+    CHECK_OK(weft_job_wait_all(owner, NULL));
+    CHECK_OK(weft_job_pool_leave(owner));
+    CHECK_OK(weft_job_pool_destroy(pool));
+}
+
 /* A thread that marks what it runs in the trace. Owner: the test. */
 typedef struct marker {
     weft_job_pool *pool;

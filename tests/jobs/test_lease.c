@@ -97,10 +97,51 @@ PLAIN_TEST(any_thread_takes_a_sleeping_lent_thread_back)
         come_back(&both[0]);
         CHECK(pthread_join(other, NULL) == 0);
         CHECK_RESULT(weft_job_worker_recall(pool, 1), WEFT_NOT_FOUND);
-        CHECK_RESULT(weft_job_worker_run(pool, 2, NULL, NULL), WEFT_BUSY); /* it stayed */
+        lender more = {.pool = pool, .worker = 2}; /* the second stayed */
+        CHECK(pthread_create(&more.thread, NULL, lend, &more) == 0);
+        CHECK(pthread_join(more.thread, NULL) == 0);
+        CHECK_RESULT(more.result, WEFT_BUSY);
         CHECK_OK(weft_job_worker_recall(pool, 2));
         come_back(&both[1]);
     }
+    CHECK_OK(weft_job_pool_destroy(pool));
+}
+
+static bool at_once(void *user)
+{
+    (void)user;
+    return true;
+}
+
+static int lend_again(weft_job_context *job, void *argument)
+{
+    weft_job_pool *pool = weft_job_context_pool(job);
+    return weft_job_worker_run(pool, 2, at_once, NULL) == WEFT_WRONG_THREAD &&
+                   weft_job_worker_index(job) == *(const uint32_t *)argument
+               ? 0
+               : 1;
+}
+
+PLAIN_TEST(a_thread_is_one_worker)
+{
+    weft_job_pool *pool = open_pool(3);
+    weft_job_context *owner = weft_job_pool_owner(pool);
+    uint32_t worker = 0;
+    int code = 0;
+    weft_job_handle handle;
+    const weft_job_desc desc = {.fn = lend_again, .argument = &worker};
+    CHECK_RESULT(weft_job_worker_run(pool, 1, at_once, NULL), WEFT_WRONG_THREAD);
+    CHECK_OK(weft_job_submit(owner, &desc, &handle));
+    CHECK_OK(weft_job_wait(owner, handle, NULL));
+    lender self = {.pool = pool, .worker = 1};
+    lend_asleep(&self);
+    worker = 1;
+    CHECK_OK(weft_job_inject(pool, &desc, &handle));
+    weft_result result;
+    while ((result = weft_job_result(pool, handle, &code)) == WEFT_BUSY) sched_yield();
+    CHECK_OK(result);
+    CHECK_OK(weft_job_worker_recall(pool, 1));
+    come_back(&self);
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 

@@ -145,7 +145,8 @@ WEFT_API uint32_t weft_job_pool_worker_count(const weft_job_pool *pool);
  * for lent threads to come back. `until` is asked between jobs, before sleeping, and
  * when weft_job_pool_wake wakes the sleeper; a job that has begun ends first. Jobs that the thread
  * had taken but not begun go to other workers, or wait for them. Errors: INVALID_ARGUMENT,
- * WRONG_PHASE (not host-driven), BUSY (that worker is taken), FORKED. Threads: any. */
+ * WRONG_PHASE (not host-driven), WRONG_THREAD (the owner's, or one that is lent to this pool),
+ * BUSY (that worker is taken), FORKED. Threads: any. */
 WEFT_API weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t worker,
                                          bool (*until)(void *user), void *user);
 /* Wakes the workers that sleep: lent threads ask `until` again, and see what the caller wrote
@@ -160,13 +161,15 @@ WEFT_API weft_result weft_job_worker_recall(weft_job_pool *pool, uint32_t worker
  * for weft_job_for, _child, _children_wait, _graph_run, _submit, _then, _for_submit, _depend and
  * _release. Workers 1..N-1 help with its loops and graphs; children it runs itself. Its worker
  * index is 0: worker 0 takes no part in what a guest began. It has room for 64 unjoined
- * children; more run at once, in place. The owner's thread gets the owner's context. Worlds do
- * this internally. Errors, *out is NULL: INVALID_ARGUMENT, LIMIT (256 guests are inside),
- * OUT_OF_MEMORY, FORKED. Threads: any. Cost: entering and leaving about 20 ns. */
+ * children; more run at once, in place. The owner's thread gets the owner's context, but a guest's
+ * inside a job, as workers do. Worlds do this internally. Errors, *out is NULL: INVALID_ARGUMENT,
+ * LIMIT (256 guests are inside), OUT_OF_MEMORY, FORKED. Threads: any. Cost: entering and leaving
+ * about 20 ns. */
 WEFT_API weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out);
 /* Joins the guest's children and ends its context; does nothing for the owner's context. Jobs
  * that the guest submitted stay, for the workers and for the owner that waits. Errors:
- * INVALID_ARGUMENT, WRONG_PHASE (inside a job). Threads: context. */
+ * INVALID_ARGUMENT, WRONG_PHASE (a job's context, or inside a loop of the guest). Threads: context.
+ */
 WEFT_API weft_result weft_job_pool_leave(weft_job_context *guest);
 /* The index of the worker that has this context, 0..N-1. A guest has 0. Two threads
  * with the same index never work on one loop, graph or tree of children at the same time. Threads:

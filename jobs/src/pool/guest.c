@@ -114,8 +114,9 @@ weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out)
     if (out != NULL) *out = NULL;
     if (pool == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__pool_is_forked(pool)) return WEFT_FORKED;
-    if (pool->workers[0].head.thread == weft__thread_self()) {
-        *out = &pool->workers[0];
+    weft_job_context *owner = &pool->workers[0];
+    if (owner->head.thread == weft__thread_self() && owner->depth == 0) {
+        *out = owner;
         return WEFT_OK;
     }
     bool is_traced = weft__trace_capacity(&pool->workers[0].trace) != 0;
@@ -140,8 +141,8 @@ weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out)
 weft_result weft_job_pool_leave(weft_job_context *context)
 {
     if (context == NULL) return WEFT_INVALID_ARGUMENT;
-    if (context->guest == 0) return context->head.index == 0 ? WEFT_OK : WEFT_WRONG_PHASE;
     if (context->depth != 0) return WEFT_WRONG_PHASE;
+    if (context->guest == 0) return WEFT_OK; /* the owner's */
     weft_job_children_wait(context);
     give_number(&context->pool->guests, context->guest - 1);
     return WEFT_OK;

@@ -2,6 +2,7 @@
 /* lease.c: threads that the host lends to a pool as workers, until they are taken back (edges P6,
  * P8, P9 of pool_state.h). */
 #include "park.h"
+#include "pool_check.h"
 #include "pool_state.h"
 #include "worker.h"
 
@@ -30,12 +31,19 @@ static void stop_serving(weft_job_context *worker)
     if (weft__wake_one(&pool->wake, 0)) weft__worker_count_wake(worker, 0);
 }
 
+/* One thread is one worker: what tells whether it is inside a job goes by the thread. */
+static bool is_worker(const weft_job_pool *pool)
+{
+    return pool->workers[0].head.thread == weft__thread_self() || weft__pool_is_in_job(pool);
+}
+
 weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t index, bool (*until)(void *user),
                                 void *user)
 {
     if (pool == NULL || index == 0 || index >= pool->worker_count) return WEFT_INVALID_ARGUMENT;
     if (weft__pool_is_forked(pool)) return WEFT_FORKED;
     if (!pool->is_host_driven) return WEFT_WRONG_PHASE;
+    if (is_worker(pool)) return WEFT_WRONG_THREAD;
     weft_job_context *worker = &pool->workers[index];
     uint32_t state = WEFT__LEASE_NONE;
     if (!at_cas_ar(&worker->x_lease, &state, WEFT__LEASE_RUNS)) return WEFT_BUSY; /* P8 */
