@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* everything.c: what operations of everything.h use: arguments, handles and numbers, values on both
- * sides, failures, worlds, deferred handles. */
+ * sides, failures, worlds. */
 #include "everything.h"
 #include "systems.h"
 
@@ -87,6 +87,10 @@ weft_entity everything_handle(const everything_place *p, uint32_t number)
     if (number == EVERYTHING_FOREIGN) {
         weft_entity foreign = {p->handle_tag ^ (UINT32_C(9) << WEFT_ENTITY_TAG_SHIFT), 1};
         return foreign;
+    }
+    if (number >= EVERYTHING_DEFERRED) {
+        number -= EVERYTHING_DEFERRED;
+        return number < p->deferred_count ? p->deferred[number] : (weft_entity){0};
     }
     return number < p->m.count && number < p->handle_room ? p->handles[number] : (weft_entity){0};
 }
@@ -338,6 +342,7 @@ bool everything_open(everything *e, everything_place *p, const char *c_name)
 
 void everything_close(everything *e, everything_place *p)
 {
+    everything_commands_drop(e, p);
     if (p->world != NULL) {
         everything_says(e, "IS(WEFT_OK, weft_world_destroy(%s));", p->c_name);
         weft_result result = weft_world_destroy(p->world);
@@ -369,60 +374,4 @@ void everything_relearn(everything *e, everything_place *p, const weft_entity *h
     p->handle_room = p->number_room = p->number_count = 0;
     for (uint32_t n = 1; n < count; n++)
         if (!weft_entity_is_null(handles[n])) everything_learn(e, p, n, handles[n]);
-}
-
-/* ---- deferred handles ---- */
-
-/* An element of the registrar's buffer. */
-typedef struct deferred_entry {
-    weft_entity handle;
-    uint32_t number;
-} deferred_entry;
-
-void everything_defer_begin(everything *e)
-{
-    static const weft_field fields[] = {{"handle", WEFT_FIELD_ENTITY, 0, 0}};
-    everything_place *p = e->here;
-    weft_component_desc desc = {.name = "REGISTRAR",
-                                .size = sizeof(deferred_entry),
-                                .alignment = 4,
-                                .flags = WEFT_BUFFER,
-                                .fields = fields,
-                                .field_count = 1};
-    everything_says(e, "weft_component registry = weft_component_create(world, "
-                       "&(weft_component_desc){.name = \"REGISTRAR\", .size = sizeof(linked), "
-                       ".alignment = 4, .flags = WEFT_BUFFER, .fields = linked_fields, "
-                       ".field_count = 1});");
-    everything_says(e, "weft_entity registrar = weft_entity_create(world, "
-                       "WEFT_ARCHETYPE(world, registry));");
-    p->registry = weft_component_create(p->world, &desc);
-    p->registrar = weft_entity_create(p->world, weft_archetype_create(p->world, &p->registry, 1));
-    if (weft_entity_is_null(p->registrar))
-        everything_fails(e, "the registrar", "%s", weft_world_error(p->world)->text);
-}
-
-void everything_defer(everything *e, weft_recorder *recorder, uint32_t number, weft_entity deferred)
-{
-    deferred_entry entry = {deferred, number};
-    weft_result result =
-        weft_recorder_append(recorder, e->here->registrar, e->here->registry, &entry, 1);
-    if (result != WEFT_OK)
-        everything_fails(e, "weft_recorder_append to the registrar", "%s",
-                         weft_result_name(result));
-}
-
-void everything_learn_deferred(everything *e)
-{
-    everything_place *p = e->here;
-    weft_buffers kept = weft_entity_read_buffer(p->world, p->registrar, p->registry);
-    const deferred_entry *entries = weft_buffers_read(&kept, 0);
-    everything_says(e, "for (uint32_t i = 0; i < LENGTH(registrar, registry); i++)\n"
-                       "        e[LINKED_AT(registrar, registry, i)->value] = "
-                       "LINKED_AT(registrar, registry, i)->other;");
-    for (uint32_t i = 0; i < weft_buffers_length(&kept, 0); i++)
-        everything_learn(e, p, entries[i].number, entries[i].handle);
-    everything_says(e, "IS(WEFT_OK, weft_entity_destroy(world, registrar));");
-    weft_result result = weft_entity_destroy(p->world, p->registrar);
-    p->registrar = (weft_entity){0};
-    everything_result(e, "destroying the registrar", result, WEFT_OK);
 }

@@ -78,6 +78,7 @@ enum {
     EVERYTHING_CALLS = 200
 };
 #define EVERYTHING_FOREIGN MODEL_NOBODY /* the number of an entity of another world */
+#define EVERYTHING_DEFERRED (UINT32_C(1) << 30)
 
 /* A world, its model, and who is who. */
 typedef struct everything_place {
@@ -88,11 +89,13 @@ typedef struct everything_place {
     uint32_t handle_room;
     uint32_t *numbers; /* hash of handles */
     uint32_t number_room, number_count;
-    bool knows_stamps;     /* change versions are those that the model saw: not after a load */
-    uint32_t handle_tag;   /* top bits of its handles */
-    const char *c_name;    /* of the world in the C program: "world" */
-    weft_entity registrar; /* keeps deferred handles until playback (everything_defer); or null */
-    weft_component registry;
+    bool knows_stamps;   /* change versions are those that the model saw: not after a load */
+    uint32_t handle_tag; /* top bits of its handles */
+    const char *c_name;  /* of the world in the C program: "world" */
+    struct everything_commands *commands; /* ops_command.c; NULL: none yet */
+    weft_entity *deferred;                /* handles that its recorder gave */
+    uint32_t deferred_count;
+    bool has_rows; /* its recorder has: weft_world_validate calls them CORRUPT */
 } everything_place;
 
 /* A query of both worlds. */
@@ -227,17 +230,13 @@ void everything_queries_make(everything *e);
 void everything_relearn(everything *e, everything_place *p, const weft_entity *handles,
                         uint32_t count);
 
-/* ---- deferred handles ----
+/* ---- commands (ops_command.c) ----
  *
- * Entities made by commands: the model numbers them when they are recorded, weft gives handles at
- * playback. everything_defer_begin makes the registrar, an entity beside those of the model;
- * everything_defer records that it keeps a handle (any thread, in systems too); after playback
- * everything_learn_deferred learns them, and destroys it. In the C program: the variables
- * `registrar` and `registry`. */
-void everything_defer_begin(everything *e);
-void everything_defer(everything *e, weft_recorder *recorder, uint32_t number,
-                      weft_entity deferred);
-void everything_learn_deferred(everything *e);
+ * Entities that a recorder makes have *deferred* numbers until it is played: EVERYTHING_DEFERRED
+ * and up, "d[0]" in the C program, by which everything_handle finds the deferred handle. */
+
+/* Destroys the recorder of a world with all that it recorded. */
+void everything_commands_drop(everything *e, everything_place *p);
 
 /* ---- runs ---- */
 

@@ -29,11 +29,20 @@ static uint32_t word_at(const uint8_t *bytes)
     return word;
 }
 
+/* "e[7]"; of a deferred one "d[7]". */
+static int entity_text(uint64_t number, char *out, size_t room)
+{
+    bool is_deferred = number >= EVERYTHING_DEFERRED;
+    return snprintf(out, room, "%c[%llu]", is_deferred ? 'd' : 'e',
+                    (unsigned long long)(is_deferred ? number - EVERYTHING_DEFERRED : number));
+}
+
 /* One value without the braces' type: "{e[3], 7}". Returns its length. */
 static size_t one_text(uint32_t kind, const uint8_t *bytes, char *out, size_t room)
 {
     const model_kind *of = &kinds_of_model()[kind];
     uint64_t links[MODEL_LINKS] = {0};
+    char texts[MODEL_LINKS][24];
     for (uint32_t k = 0; k < of->link_count; k++)
         memcpy(&links[k], bytes + of->links[k], sizeof links[k]);
     switch (kind_shape_of(kind)) {
@@ -49,13 +58,14 @@ static size_t one_text(uint32_t kind, const uint8_t *bytes, char *out, size_t ro
     case SHAPE_OWNING:
         return (size_t)snprintf(out, room, "{0x51a7e, %u}", word_at(bytes + 4));
     case SHAPE_LINKED:
-        return (size_t)snprintf(out, room, "{e[%llu], %u}", (unsigned long long)links[0],
-                                word_at(bytes + 8));
+        entity_text(links[0], texts[0], sizeof texts[0]);
+        return (size_t)snprintf(out, room, "{%s, %u}", texts[0], word_at(bytes + 8));
     case SHAPE_TWIN:
-        return (size_t)snprintf(out, room, "{%u, e[%llu], e[%llu]}", word_at(bytes),
-                                (unsigned long long)links[0], (unsigned long long)links[1]);
+        entity_text(links[0], texts[0], sizeof texts[0]);
+        entity_text(links[1], texts[1], sizeof texts[1]);
+        return (size_t)snprintf(out, room, "{%u, %s, %s}", word_at(bytes), texts[0], texts[1]);
     case SHAPE_TARGET:
-        return (size_t)snprintf(out, room, "e[%llu]", (unsigned long long)links[0]);
+        return (size_t)entity_text(links[0], out, room);
     }
     return 0;
 }
@@ -104,7 +114,7 @@ const char *everything_c_entity(everything *e, uint32_t number)
     if (e->out == NULL) return "";
     if (number == EVERYTHING_FOREIGN) return "foreign()";
     char *text = model_memory(&e->here->m, 32);
-    snprintf(text, 32, "e[%u]", number);
+    entity_text(number, text, 32);
     return text;
 }
 
@@ -161,8 +171,10 @@ void everything_program_begin(FILE *out, uint64_t seed, const char *failure, con
 
 void everything_program_main(FILE *out, uint32_t entity_count)
 {
-    fprintf(out, "static weft_entity e[%u];\nstatic weft_query q[%d];\n\n", entity_count + 1,
-            EVERYTHING_QUERIES);
+    fprintf(out,
+            "static weft_entity e[%u], d[4096];\nstatic weft_query q[%d];\n"
+            "static weft_recorder *recorder;\n\n",
+            entity_count + 1, EVERYTHING_QUERIES);
     fprintf(out,
             "static weft_entity kept[%d][sizeof e / sizeof *e];\n"
             "static weft_snapshot *snapshots[%d];\n"

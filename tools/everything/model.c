@@ -287,10 +287,17 @@ static void set_become(model *m, uint32_t n, uint64_t set)
 
 /* ---- create and destroy ---- */
 
-uint32_t model_create(model *m, uint64_t set)
+uint32_t model_reserve(model *m)
 {
     m->entities = grown(m, m->entities, m->count, &m->room, sizeof *m->entities);
-    uint32_t n = m->count++;
+    m->entities[m->count] = (model_entity){.life = MODEL_NEVER};
+    return m->count++;
+}
+
+uint32_t model_create(model *m, uint64_t set)
+{
+    uint32_t n = m->reserved != 0 ? m->reserved : model_reserve(m);
+    m->reserved = 0;
     m->entities[n] = (model_entity){.life = MODEL_ALIVE};
     m->living++;
     set_become(m, n, model_with_needs(m, set));

@@ -105,6 +105,7 @@ typedef struct model {
     uint32_t kind_count;
     uint32_t version;     /* the version that writes are stamped with: set by the caller */
     uint32_t count, room; /* of `entities`; [0] is null */
+    uint32_t reserved;    /* the number of the next new entity, by model_reserve; 0: count */
     model_entity *entities;
     uint32_t living, residues;
     model_value *resources[MODEL_KINDS];
@@ -170,6 +171,8 @@ uint32_t model_stamp_of(const model *m, uint64_t set);
 
 /* The number of a new one. */
 uint32_t model_create(model *m, uint64_t set);
+/* A number for an entity that comes later, when m->reserved is set to it. */
+uint32_t model_reserve(model *m);
 model_result model_destroy(model *m, uint32_t n);
 /* Only this one, without its group: destruction by queries. */
 void model_destroy_alone(model *m, uint32_t n);

@@ -142,6 +142,7 @@ static void run_transfer(everything *e, const everything_call *c)
     uint32_t slot;
     moving x = moving_begin(&here->m, here->m.count);
     everything_snapshots_drop(e); /* they hold shared values */
+    everything_commands_drop(e, here);
     weft_query query = moving_select(e, c, &x, &slot);
     if (query.id != 0 && everything_room(e, x.count) < x.count) return;
     weft_result expected = is_busy(e, &x) ? WEFT_BUSY : WEFT_OK;
