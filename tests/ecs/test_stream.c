@@ -303,6 +303,80 @@ PLAIN_TEST(a_snapshot_from_before_a_section_came_or_left_is_refused)
     stage_end(&from);
 }
 
+/* Requests by calls are the stream's: a restore leaves them as they are. Those of entities are the
+ * world's. */
+PLAIN_TEST(a_restore_leaves_requests_by_calls_and_puts_back_those_of_entities)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_component asks = weft_component_section_request(to.world);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    weft_snapshot *without, *with;
+    CHECK_OK(weft_snapshot_take(to.world, NULL, &without));
+    /* asked for after the snapshot: it still is */
+    CHECK_OK(weft_stream_load(stream, 1, 0));
+    CHECK_OK(weft_snapshot_restore(to.world, without));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED);
+    /* let go and not yet gone: it still is let go */
+    CHECK_OK(weft_snapshot_take(to.world, NULL, &with));
+    CHECK_OK(weft_stream_unload(stream, 1));
+    CHECK_OK(weft_snapshot_restore(to.world, with));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED);
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(entities_of(to.world), 0);
+    weft_snapshot_destroy(with);
+    weft_snapshot_destroy(without);
+    /* by an entity that is put back: asked for, or no longer */
+    CHECK_OK(weft_snapshot_take(to.world, NULL, &without));
+    weft_section_request request = {weft_stream_number(stream), 2, 0};
+    weft_entity e = weft_entity_create(to.world, weft_archetype_create(to.world, &asks, 1));
+    CHECK_OK(weft_entity_set(to.world, e, asks, &request, sizeof request));
+    CHECK_OK(weft_snapshot_take(to.world, NULL, &with));
+    CHECK_OK(weft_snapshot_restore(to.world, without));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 2), WEFT_SECTION_ABSENT);
+    CHECK_OK(weft_snapshot_restore(to.world, with)); /* nothing came */
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
+    CHECK_RESULT(weft_snapshot_restore(to.world, without), WEFT_UNSUPPORTED);
+    weft_snapshot_destroy(with);
+    weft_snapshot_destroy(without);
+    stage_end(&to);
+    stage_end(&from);
+}
+
+/* Steps of streams go on counting: what a request waits for under lockstep is not made longer. */
+PLAIN_TEST(a_restore_under_lockstep_counts_no_step_again)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, &(weft_stream_desc){.lockstep = 4});
+    weft_snapshot *snapshot;
+    CHECK_OK(weft_stream_load(stream, 1, 0));
+    CHECK_OK(weft_snapshot_take(to.world, NULL, &snapshot)); /* no step has seen it */
+    CHECK_OK(weft_stream_step(to.world, 0));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_READING);
+    CHECK_RESULT(weft_snapshot_restore(to.world, snapshot), WEFT_BUSY);
+    weft_snapshot *other;
+    CHECK_RESULT(weft_snapshot_take(to.world, NULL, &other), WEFT_BUSY);
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_RESULT(weft_snapshot_restore(to.world, snapshot), WEFT_UNSUPPORTED);
+    weft_snapshot_destroy(snapshot);
+    CHECK_OK(weft_stream_unload(stream, 1));
+    CHECK_OK(weft_stream_step(to.world, 0));
+    CHECK_OK(weft_snapshot_take(to.world, NULL, &snapshot));
+    for (int step = 0; step < 3; step++) {
+        CHECK_OK(weft_stream_step(to.world, 0));
+        CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED);
+        CHECK_OK(weft_snapshot_restore(to.world, snapshot));
+    }
+    CHECK_OK(weft_stream_step(to.world, 0));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_LEAVING);
+    CHECK_OK(weft_stream_wait(to.world));
+    weft_snapshot_destroy(snapshot);
+    stage_end(&to);
+    stage_end(&from);
+}
+
 /* Handles of entities that ended. */
 typedef struct graves {
     weft_entity at[64];

@@ -21,10 +21,10 @@ typedef struct weft_snapshot weft_snapshot;
 /* Takes a snapshot. With `previous` (of the same world, may be NULL) only slices that changed
  * since are copied, the rest is shared with it; either may be destroyed first. The caller owns
  * *out and destroys it before the world. Values are copied by their copy hooks. Errors, with
- * *out NULL: INVALID_ARGUMENT, WRONG_PHASE, UNSUPPORTED (a type in use has a destruct hook and
- * no copy hook: the text names it), OUT_OF_MEMORY. Cost: O(metadata + bytes of the slices that
- * changed since `previous`); metadata are a version per type and slice, a word per 64 indices,
- * and the indices that are dead. */
+ * *out NULL: INVALID_ARGUMENT, WRONG_PHASE, BUSY (sections of streams come or leave), UNSUPPORTED
+ * (a type in use has a destruct hook and no copy hook: the text names it), OUT_OF_MEMORY. Cost:
+ * O(metadata + bytes of the slices that changed since `previous`); metadata are a version per type
+ * and slice, a word per 64 indices, and the indices that are dead. */
 WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                         weft_snapshot **out);
 
@@ -34,18 +34,19 @@ WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *
  * Part of a snapshot: values, ids, the order of archetypes, chunks and rows, the number and time
  * of the step (weft_world_frame), what systems have seen as changed, the state of rates and
  * timers, names of entities. Systems younger than the snapshot start again, with no timer set. Not
- * part of it: component types, handles of archetypes, systems, queries, recorders. Archetypes
- * made later keep their handles, but come last and match queries only once they are used or
- * requested again; after a change of the order the next step compiles the schedule.
+ * part of it: component types, handles of archetypes, systems, queries, recorders, requests to
+ * streams by calls (stream.h). Archetypes made later keep their handles, but come last and match
+ * queries only once they are used or requested again; after a change of the order the next step
+ * compiles the schedule.
  *
  * Errors: INVALID_ARGUMENT, WRONG_PHASE (also while a recorder has rows of
- * weft_recorder_create_rows_unordered that were not played), LIMIT (megachunk_limit: no memory for
- * chunks that are made again; destroy entities, or allow more), UNSUPPORTED (since it was taken
- * sections of streams came or left, or a shard stepped), OUT_OF_MEMORY, with the world as it
- * was. A thread that asks for such rows meanwhile waits. Cost: O(metadata + bytes of the slices
- * that differ); in chunks where rows came, went or moved handles are compared, too. A slice
- * counts as different when it was written after the two states parted, on the way to either of
- * them. */
+ * weft_recorder_create_rows_unordered that were not played), BUSY (sections of streams come or
+ * leave), LIMIT (megachunk_limit: no memory for chunks that are made again; destroy entities, or
+ * allow more), UNSUPPORTED (since it was taken sections of streams came or left, or a shard
+ * stepped), OUT_OF_MEMORY, with the world as it was. A thread that asks for such rows meanwhile
+ * waits. Cost: O(metadata + bytes of the slices that differ); in chunks where rows came, went or
+ * moved handles are compared, too. A slice counts as different when it was written after the two
+ * states parted, on the way to either of them. */
 WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);
 
 /* Frees a snapshot. Ignored: NULL, and calls while systems run (WRONG_PHASE in the world's error).

@@ -21,7 +21,9 @@
  *
  * While a section is being read or taken away (weft_stream_stats.under_way), worlds cannot be
  * saved, snapshots not be made or restored, and transfers not be done (BUSY): weft_stream_wait
- * ends what is under way. The guide is docs/guide/streaming.md. */
+ * ends what is under way. A request that no step has begun yet is no hindrance. A restore keeps
+ * what weft_stream_load and weft_stream_unload asked for last, and puts back entities with
+ * SectionRequest; lockstep goes on counting. The guide is docs/guide/streaming.md. */
 #ifndef WEFT_STREAM_H
 #define WEFT_STREAM_H
 
