@@ -12,6 +12,14 @@
 
 enum { MAX_CELLS = 1 << 28 };
 
+/* The greatest integer that is not above `value`, without libm; beyond 2^53 the value itself. */
+static double whole_below(double value)
+{
+    if (!(value > -0x1p53 && value < 0x1p53)) return value;
+    const double whole = (double)(int64_t)value;
+    return whole > value ? whole - 1 : whole;
+}
+
 static bool is_axis_right(const weft_grid_desc *desc, uint32_t axis)
 {
     const double side = desc->most[axis] - desc->least[axis];
@@ -34,7 +42,7 @@ static bool lay_axis(weft_grid *grid, const weft_grid_desc *desc, uint32_t axis)
 {
     const double least = desc->least[axis], most = desc->most[axis], side = most - least;
     const double lost = (side + fabs(least) + fabs(most)) * 0x1p-50;
-    const double cells = weft__grid_floor(side / (desc->reach * (1 + 1e-9) + lost));
+    const double cells = whole_below(side / (desc->reach * (1 + 1e-9) + lost));
     if (cells > MAX_CELLS) return false;
     grid->cells[axis] = cells < 1 ? 1 : (uint32_t)cells;
     grid->cell_size[axis] = side / grid->cells[axis];
@@ -117,12 +125,25 @@ void weft_grid_view_get(const weft_grid *grid, weft_grid_view *out, size_t bytes
     weft__sized_fill(out, bytes, &view, sizeof view);
 }
 
+/* The cell of a coordinate along an axis. */
+static uint32_t cell_along(const weft__grid_axis *axis, double coordinate)
+{
+    double at = (coordinate - axis->least) * axis->per_cell;
+    if (at >= 0 && at < axis->cells) return (uint32_t)at;
+    const uint32_t last = (uint32_t)axis->cells - 1;
+    if (!axis->is_periodic) return at >= axis->cells ? last : 0;
+    if (coordinate >= axis->least && coordinate < axis->most) return last; /* rounded up */
+    at -= axis->cells * whole_below(at / axis->cells);
+    if (!(at > -1 && at <= axis->cells)) return 0; /* NaN, infinite, beyond what doubles tell */
+    return at >= 0 && at < axis->cells ? (uint32_t)at : last; /* rounded: just below the border */
+}
+
 uint32_t weft_grid_cell_at(const weft_grid *grid, const double *position)
 {
     uint32_t cell = 0;
     if (!grid || !position) return 0;
     for (int axis = (int)grid->dimensions - 1; axis >= 0; axis--)
-        cell = cell * grid->cells[axis] + weft__grid_cell_along(&grid->axes[axis], position[axis]);
+        cell = cell * grid->cells[axis] + cell_along(&grid->axes[axis], position[axis]);
     return cell;
 }
 

@@ -50,8 +50,21 @@ static double coordinate(const unsigned char *position, bool is_double, int axis
     return (double)value;
 }
 
-/* Constant arguments make four loops of this one. The axes are a copy that no store can change. */
-__attribute__((always_inline)) static inline void
+/* A coordinate in cells, and whether these are there. NaN is in none. */
+static inline double along(const weft__grid_axis *axis, double coordinate)
+{
+    return (coordinate - axis->least) * axis->per_cell;
+}
+
+static inline bool is_inside(const weft__grid_axis *axis, double at)
+{
+    return at >= 0 && at < axis->cells;
+}
+
+/* Numbers points up to the first that is in no cell; returns its number, or `end`. Constant
+ * arguments make four loops of this one. The axes are a copy that no store can change; a call for
+ * the points outside would take the registers that they are in. */
+__attribute__((always_inline)) static inline uint32_t
 number_points(const build *b, uint32_t begin, uint32_t end, bool is_double, bool is_flat)
 {
     const weft__grid_axis x = b->grid->axes[0], y = b->grid->axes[1], z = b->grid->axes[2];
@@ -59,10 +72,33 @@ number_points(const build *b, uint32_t begin, uint32_t end, bool is_double, bool
     uint32_t *cell_of = b->grid->cell_of;
     for (uint32_t i = begin; i < end; i++) {
         const unsigned char *position = b->positions + i * b->stride;
-        uint32_t cell = weft__grid_cell_along(&x, coordinate(position, is_double, 0));
-        cell += row * weft__grid_cell_along(&y, coordinate(position, is_double, 1));
-        if (!is_flat) cell += layer * weft__grid_cell_along(&z, coordinate(position, is_double, 2));
-        cell_of[i] = cell;
+        const double at_x = along(&x, coordinate(position, is_double, 0));
+        const double at_y = along(&y, coordinate(position, is_double, 1));
+        const double at_z = is_flat ? 0 : along(&z, coordinate(position, is_double, 2));
+        if (!is_inside(&x, at_x) || !is_inside(&y, at_y)) return i;
+        if (!is_flat && !is_inside(&z, at_z)) return i;
+        cell_of[i] = (uint32_t)at_x + row * (uint32_t)at_y + layer * (uint32_t)at_z;
+    }
+    return end;
+}
+
+static void number_outside(const build *b, uint32_t i)
+{
+    double position[3];
+    for (uint32_t axis = 0; axis < b->grid->dimensions; axis++)
+        position[axis] = coordinate(b->positions + i * b->stride, b->is_double, (int)axis);
+    b->grid->cell_of[i] = weft_grid_cell_at(b->grid, position);
+}
+
+static void number_any(const build *b, uint32_t begin, uint32_t end)
+{
+    const bool is_double = b->is_double, is_flat = b->grid->dimensions == 2;
+    for (uint32_t i = begin; i < end; i++) {
+        if (is_double && is_flat) i = number_points(b, i, end, true, true);
+        if (is_double && !is_flat) i = number_points(b, i, end, true, false);
+        if (!is_double && is_flat) i = number_points(b, i, end, false, true);
+        if (!is_double && !is_flat) i = number_points(b, i, end, false, false);
+        if (i < end) number_outside(b, i);
     }
 }
 
@@ -71,15 +107,6 @@ static void count_ranges(const build *b, uint32_t block, uint32_t begin, uint32_
     uint32_t *counts = b->grid->range_end[block];
     memset(counts, 0, sizeof b->grid->range_end[block]);
     for (uint32_t i = begin; i < end; i++) counts[b->grid->cell_of[i] >> b->grid->range_shift]++;
-}
-
-static void number_any(const build *b, uint32_t begin, uint32_t end)
-{
-    const bool is_flat = b->grid->dimensions == 2;
-    if (b->is_double && is_flat) number_points(b, begin, end, true, true);
-    if (b->is_double && !is_flat) number_points(b, begin, end, true, false);
-    if (!b->is_double && is_flat) number_points(b, begin, end, false, true);
-    if (!b->is_double && !is_flat) number_points(b, begin, end, false, false);
 }
 
 static int number(weft_job_context *job, void *argument, uint32_t first, uint32_t last)

@@ -50,25 +50,4 @@ struct weft_grid {
     weft_job_cost costs[6]; /* of the loops: number, spread, sort, gather, halves: number, put */
 };
 
-/* The greatest integer that is not above `value`, without libm; beyond 2^53 the value itself. */
-static inline double weft__grid_floor(double value)
-{
-    if (!(value > -0x1p53 && value < 0x1p53)) return value;
-    const double whole = (double)(int64_t)value;
-    return whole > value ? whole - 1 : whole;
-}
-
-/* The cell of a coordinate along an axis. */
-static inline uint32_t weft__grid_cell_along(const weft__grid_axis *axis, double coordinate)
-{
-    double at = (coordinate - axis->least) * axis->per_cell;
-    if (at >= 0 && at < axis->cells) return (uint32_t)at;
-    const uint32_t last = (uint32_t)axis->cells - 1;
-    if (!axis->is_periodic) return at >= axis->cells ? last : 0;
-    if (coordinate >= axis->least && coordinate < axis->most) return last; /* rounded up */
-    at -= axis->cells * weft__grid_floor(at / axis->cells);
-    if (!(at > -1 && at <= axis->cells)) return 0; /* NaN, infinite, beyond what doubles tell */
-    return at >= 0 && at < axis->cells ? (uint32_t)at : last; /* rounded: just below the border */
-}
-
 #endif
