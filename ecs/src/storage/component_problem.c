@@ -20,14 +20,14 @@ static uint64_t field_total(const weft_field *field)
 }
 
 /* Files and texts hold fields by their names: paths like "hull.plates[2].mass" where they are
- * nested. Those of a `type`, which was checked, differ. */
+ * nested. Those of a `type`, which was checked, are plain and differ, but paths may be long. */
 static const char *field_name_problem(const weft_component_desc *desc, uint32_t index)
 {
     const char *name = desc->fields[index].name;
     if (name == NULL) return "a field has no name: give it one";
     if (name[0] == '\0' && desc->field_count != 1)
         return "a field has no name, which only a sole field may have: give it one";
-    if (!weft__name_is_plain(name))
+    if (desc->type == NULL ? !weft__name_is_plain(name, "\"\\") : strlen(name) > 255)
         return "the name of a field, with those of the structs around it, is longer than 255 bytes "
                "or not UTF-8, or has a quote, a backslash or a control character: change it";
     for (uint32_t i = 0; i < index && desc->type == NULL && index < WEFT_TYPE_FIELDS; i++)

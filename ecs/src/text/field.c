@@ -156,11 +156,12 @@ double weft__field_number(const weft_field *field, const void *at)
 
 /* ---- names ---- */
 
-bool weft__name_is_plain(const char *name)
+bool weft__name_is_plain(const char *name, const char *without)
 {
-    for (const char *c = name; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == '"' || *c == '\\' || *c == 0x7f) return false;
-    return name[0] == '\0' || weft__name_fits(name, 255);
+    const char *c = name;
+    while ((unsigned char)*c >= 0x20 && *c != 0x7f) c++;
+    return *c == '\0' && strpbrk(name, without) == NULL &&
+           (name[0] == '\0' || weft__name_fits(name, 255));
 }
 
 static bool has_name(const weft_field *field, const char *name, size_t length)
@@ -248,8 +249,8 @@ static const char *constants_problem(const weft_type *type)
         return "constant_count is not 0, but constants is NULL: set both";
     for (uint32_t i = 0; i < type->constant_count; i++) {
         const char *name = type->constants[i].name;
-        if (!weft__name_fits(name, 255) || !weft__name_is_plain(name) ||
-            strpbrk(name, "| ") != NULL || (name[0] >= '0' && name[0] <= '9') || name[0] == '-')
+        if (name == NULL || name[0] == '\0' || !weft__name_is_plain(name, "| \"\\") ||
+            (name[0] >= '0' && name[0] <= '9') || name[0] == '-')
             return "a constant needs a name of UTF-8, 1 to 255 bytes without blanks, quotes and "
                    "'|', no digit first";
         for (uint32_t k = 0; k < i; k++)
@@ -290,7 +291,7 @@ static const char *name_problem(const weft_type *type, uint32_t index)
 {
     const char *name = type->fields[index].name;
     if (name == NULL) return "give it a name";
-    if (!weft__name_is_plain(name) || strpbrk(name, ".[]") != NULL)
+    if (!weft__name_is_plain(name, ".[]\"\\"))
         return "its name is longer than 255 bytes or not UTF-8, or has one of . [ ] \" \\ or a "
                "control character";
     if (name[0] == '\0' && type->field_count != 1)

@@ -36,9 +36,9 @@ void weft__integer_store(void *at, size_t bytes, uint64_t bits);
 /* The same, by the sign of the kind. */
 double weft__field_number(const weft_field *field, const void *at);
 
-/* Whether a name can stand between quotes as it is: UTF-8 of at most 255 bytes without quotes,
- * backslashes and control characters. */
-bool weft__name_is_plain(const char *name);
+/* Whether a name is UTF-8 of at most 255 bytes without control characters, and without those in
+ * `without`: it can stand between quotes as it is when these are a quote and a backslash. */
+bool weft__name_is_plain(const char *name, const char *without);
 
 /* The position of a field by its name; UINT32_MAX: there is none. `hint`: looked at first. */
 uint32_t weft__field_find(const weft_type *type, const char *name, size_t length, uint32_t hint);
