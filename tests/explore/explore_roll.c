@@ -33,11 +33,13 @@ static void look_up(void *argument)
 {
     uint32_t known = 0, first = (uint32_t)(uintptr_t)argument;
     for (uint32_t i = first; i < THINGS; i++) {
-        uint32_t *const *list = weft__roll_list(&roll, i);
-        if (list == NULL) continue;
-        EXPLORE_CHECK(*list[i] == i + 1, "entry %u leads to %u", i, *list[i]);
-        for (uint32_t k = known; k < i; k++)
-            EXPLORE_CHECK(*list[k] == k + 1, "entry %u, before it, leads to %u", k, *list[k]);
+        const uint32_t *thing = weft__roll_at(&roll, i), *before;
+        if (thing == NULL) continue;
+        EXPLORE_CHECK(*thing == i + 1, "entry %u leads to %u", i, *thing);
+        for (uint32_t k = known; k < i; k++) {
+            before = weft__roll_at(&roll, k);
+            EXPLORE_CHECK(before == &things[k], "entry %u, before it, is another", k);
+        }
         known = i;
     }
 }

@@ -22,8 +22,10 @@ static size_t slack_of(const weft__type *type)
 /* ---- what is checked while recording ---- */
 
 /* A deferred handle must be of this recorder, this round and, in systems, this slice: another
- * slice's handle would be right or wrong depending on which worker ran it. */
-static bool is_deferred_here(const weft_recorder *commands, weft_entity entity)
+ * slice's handle would be right or wrong depending on which worker ran it. Not inlined: GCC would
+ * split every handle in vector registers. */
+static __attribute__((noinline)) bool is_deferred_here(const weft_recorder *commands,
+                                                       weft_entity entity)
 {
     if (entity.version != commands->epoch || commands->open == NULL) return false;
     if ((entity.index & WEFT__ROW_HANDLE) != 0) {

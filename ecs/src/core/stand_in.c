@@ -87,11 +87,10 @@ void *weft__stand_in_values(const weft_world *world, uint32_t component, uint32_
     const weft__roll *known = &world->types.known; /* the owner may register others meanwhile */
     size_t bytes = 0, most = 0;
     if (!WEFT_IS_CHECKED) return NULL;
-    const uint32_t end = at_load_acq(&known->x_end); /* R1 */
-    weft__type *const *types = end != 0 ? weft__roll_list(known, end - 1) : NULL;
-    if (component < end) bytes = bytes_of(types[component]); /* [0]: NULL */
-    for (uint32_t i = 1; i < end && bytes == 0; i++)
-        most = bytes_of(types[i]) > most ? bytes_of(types[i]) : most;
+    bytes = bytes_of(weft__roll_at(known, component)); /* [0]: NULL */
+    const weft__type *type;
+    for (uint32_t i = 1; bytes == 0 && (type = weft__roll_at(known, i)) != NULL; i++)
+        most = bytes_of(type) > most ? bytes_of(type) : most;
     if (bytes == 0) bytes = most;
     return weft__stand_in_bytes(world, bytes * (rows == 0 ? 1 : rows));
 }

@@ -228,9 +228,8 @@ struct weft_world {
 /* The type of a handle; NULL: there is none. Any thread, also while the owner registers others. */
 static inline const weft__type *weft__type_at(const weft_world *world, weft_component component)
 {
-    weft__type *const *list = weft__roll_list(&world->types.known, component.id);
-    bool is_known = component.world == world->front.number && list != NULL;
-    return is_known ? list[component.id] : NULL; /* [0] is NULL */
+    bool is_ours = component.world == world->front.number;
+    return is_ours ? weft__roll_at(&world->types.known, component.id) : NULL; /* [0] is NULL */
 }
 
 /* The tag of cleanup residues: put on and taken off by destruction only. */

@@ -38,11 +38,12 @@ static inline void weft__roll_publish(weft__roll *roll, uint32_t end)
     at_store_rel(&roll->x_end, end); /* R1 */
 }
 
-/* A list that has entry `index`; NULL: there is none. Any thread. */
-static inline void *weft__roll_list(const weft__roll *roll, uint32_t index)
+/* Entry `index`; NULL: there is none. Any thread. */
+static inline void *weft__roll_at(const weft__roll *roll, uint32_t index)
 {
     if (index >= at_load_acq(&roll->x_end)) return NULL; /* R1 */
-    return at_load_acq(&roll->x_list);                   /* R2 */
+    void *const *list = at_load_acq(&roll->x_list);      /* R2 */
+    return list[index];
 }
 
 #endif

@@ -51,9 +51,8 @@ void weft__archetypes_fini(weft_world *world);
 static inline weft__archetype *weft__archetype_for_rows(const weft_world *world,
                                                         weft_archetype handle)
 {
-    weft__archetype *const *list = weft__roll_list(&world->archetypes.known, handle.id - 1);
-    if (handle.world != world->front.number || list == NULL) return NULL;
-    weft__archetype *archetype = list[handle.id - 1];
+    if (handle.world != world->front.number) return NULL;
+    weft__archetype *archetype = weft__roll_at(&world->archetypes.known, handle.id - 1);
     bool is_usable = archetype != NULL && (archetype->flags & WEFT__IS_RESIDUE) == 0;
     return is_usable ? archetype : NULL;
 }
