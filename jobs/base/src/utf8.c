@@ -29,7 +29,7 @@ uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left)
     return 0;
 }
 
-/* Bytes below 0x80 at the begin, eight at a time. */
+/* Bytes below 0x80 at the begin, eight at a time and then one by one. */
 static uint64_t ascii_run(const char *text, uint64_t bytes)
 {
     uint64_t done = 0, word;
@@ -37,6 +37,7 @@ static uint64_t ascii_run(const char *text, uint64_t bytes)
         memcpy(&word, text + done, 8);
         if ((word & UINT64_C(0x8080808080808080)) != 0) break;
     }
+    while (done < bytes && (unsigned char)text[done] < 0x80) done++;
     return done;
 }
 

@@ -73,14 +73,14 @@ uint32_t weft__source_add(weft_source *out, const weft_source_object *object, we
 static bool is_name(const weft_source_object *object)
 {
     if (object->name == NULL || object->name_bytes == 0 || object->name_bytes > 255) return false;
-    if (object->name[0] == '.' ||
-        weft__utf8_span(object->name, object->name_bytes) != object->name_bytes)
-        return false;
+    if (object->name[0] == '.') return false;
+    unsigned char all = 0; /* bytes */
     for (size_t i = 0; i < object->name_bytes; i++) {
-        char c = object->name[i];
-        if (c == '/' || c == '#' || (unsigned char)c < 0x20) return false;
+        unsigned char c = (unsigned char)object->name[i];
+        if (c == '/' || c == '#' || c < 0x20) return false;
+        all |= c;
     }
-    return true;
+    return all < 0x80 || weft__utf8_span(object->name, object->name_bytes) == object->name_bytes;
 }
 
 uint32_t weft_source_add(weft_source *out, const weft_source_object *object)
@@ -185,8 +185,9 @@ static void finish(weft__scene_file *file)
 bool weft__source_open(weft__files *files, weft__scene_file *file)
 {
     weft_source out = {.files = files, .file = file};
-    uint64_t good = weft__utf8_span(file->text.bytes, file->text.count);
-    if (file->source == &weft__source_text && good != file->text.count) {
+    bool is_text = file->source == &weft__source_text;
+    uint64_t good = is_text ? weft__utf8_span(file->text.bytes, file->text.count) : 0;
+    if (is_text && good != file->text.count) {
         weft_source_error(&out, file->text.bytes + good, "not UTF-8: save the file as UTF-8");
         return !out.is_refused;
     }

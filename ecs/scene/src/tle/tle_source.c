@@ -13,9 +13,10 @@ enum { LINE_BYTES = 69, NUMBER_AT = 2, NUMBER_BYTES = 5, EPOCH_AT = 18, EPOCH_BY
 /* A record that is right. A value. */
 typedef struct record {
     const char *name, *value; /* the catalogue number; the lines */
+    const char *first;        /* of them, line 1 */
     uint32_t name_bytes, value_bytes;
-    uint64_t number, epoch; /* to be compared: the characters of the name; yyyyddd and 8 decimals */
-    uint32_t order;         /* in the file */
+    uint64_t number; /* to be compared: the characters of the name */
+    uint32_t order;  /* in the file */
 } record;
 
 /* A line without its end and the blanks before it. */
@@ -134,24 +135,26 @@ static void take_first(reading *r, const line *l)
         r->name = l->at;
 }
 
-/* The catalogue number of a line, without blanks and zeros in front and blanks behind. */
-static const char *number_of(const char *at, uint32_t *bytes)
+/* The catalogue number of a line, without blanks and zeros in front and blanks behind: where it is,
+ * how long, and its characters as a number, to be compared. */
+static uint64_t number_of(const char *from, const char **at, uint32_t *bytes)
 {
-    const char *number = at + NUMBER_AT, *end = number + NUMBER_BYTES;
+    const char *number = from + NUMBER_AT, *end = number + NUMBER_BYTES;
+    uint64_t key = 0;
     while (end > number && end[-1] == ' ') end--;
     while (end - number > 1 && (*number == ' ' || *number == '0')) number++;
+    *at = number;
     *bytes = (uint32_t)(end - number);
-    return number;
+    while (number < end) key = key << 8 | (unsigned char)*number++;
+    return key;
 }
 
-/* Its characters as a number, to be compared. */
-static uint64_t key_of(const char *at)
+static bool have_one_number(const char *first, const char *second)
 {
-    uint64_t key = 0;
+    const char *at;
     uint32_t bytes;
-    const char *number = number_of(at, &bytes);
-    for (uint32_t i = 0; i < bytes; i++) key = key << 8 | (unsigned char)number[i];
-    return key;
+    return memcmp(first + NUMBER_AT, second + NUMBER_AT, NUMBER_BYTES) == 0 ||
+           number_of(first, &at, &bytes) == number_of(second, &at, &bytes);
 }
 
 /* Of a line 1: "yyddd.dddddddd"; years from 57 on are of the last century. */
@@ -170,14 +173,13 @@ static void add_record(reading *r, const line *second)
 {
     record made = {.value = r->name,
                    .value_bytes = (uint32_t)(second->at + LINE_BYTES - r->name),
-                   .epoch = epoch_of(r->first.at),
+                   .first = r->first.at,
                    .order = r->records.count};
-    made.name = number_of(r->first.at, &made.name_bytes);
+    made.number = number_of(r->first.at, &made.name, &made.name_bytes);
     if (made.name_bytes == 0) {
         weft_source_error(r->out, r->first.at + NUMBER_AT, "the catalogue number is missing");
         return;
     }
-    made.number = key_of(r->first.at);
     if (made.order != 0 && r->records.at[made.order - 1].number >= made.number)
         r->is_sorted = false;
     record *kept = WEFT__LIST_ADD(r->out->files->memory, &r->records);
@@ -189,7 +191,8 @@ static int by_set(const void *a, const void *b)
 {
     const record *left = a, *right = b;
     if (left->number != right->number) return left->number < right->number ? -1 : 1;
-    if (left->epoch != right->epoch) return left->epoch < right->epoch ? -1 : 1;
+    const uint64_t before = epoch_of(left->first), after = epoch_of(right->first);
+    if (before != after) return before < after ? -1 : 1;
     return left->order < right->order ? -1 : 1;
 }
 
@@ -232,7 +235,7 @@ static void take_second(reading *r, const line *l)
     if (r->first.at == NULL && !r->is_bad)
         weft_source_error(r->out, l->at, "this line 2 has no line 1 before it");
     bool is_good = r->first.at != NULL && check(r, l);
-    if (is_good && key_of(l->at) != key_of(r->first.at)) {
+    if (is_good && !have_one_number(r->first.at, l->at)) {
         weft_source_error(r->out, l->at + NUMBER_AT,
                           "catalogue number \"%.5s\" differs from \"%.5s\" on line 1",
                           l->at + NUMBER_AT, r->first.at + NUMBER_AT);

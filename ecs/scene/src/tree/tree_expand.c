@@ -114,8 +114,8 @@ static bool decode(expansion *e, weft__json_token *word)
 }
 
 /* A string property; false: it is absent, or no string, which is said. */
-static bool read_word(expansion *e, uint32_t node, const weft__file_object *object,
-                      const char *name, weft__json_token *word, const char **at)
+static inline bool read_word(expansion *e, uint32_t node, const weft__file_object *object,
+                             const char *name, weft__json_token *word, const char **at)
 {
     const weft__property *property = weft__object_property(object, name);
     if (property == NULL) return false;
