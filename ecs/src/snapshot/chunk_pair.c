@@ -39,7 +39,6 @@ bool weft__slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice)
 bool weft__chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type)
 {
     uint32_t count = pair->saved->slice_count;
-    if (!pair->is_comparable) return false;
     const weft_a32 *x_versions = weft__chunk_versions(pair->chunk, type);
     bool is_same =
         memcmp(x_versions, weft__saved_versions(pair, type), count * sizeof x_versions[0]) == 0;

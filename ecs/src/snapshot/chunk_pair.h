@@ -38,12 +38,13 @@ static inline const weft_a32 *weft__saved_versions(const weft__chunk_pair *pair,
     const char *versions = (const char *)pair->saved->side + offset;
     return (const weft_a32 *)(const void *)versions + (size_t)type * chunk->layout->slice_count;
 }
-/* Whether the values of a type in a slice with the same rows are the same. */
+/* Whether the values of a type in a slice with the same rows are the same. The pair is comparable;
+ * one that has the same rows is. */
 static inline bool weft__slice_has_same_values(const weft__chunk_pair *pair, uint32_t type,
                                                uint32_t slice)
 {
     uint32_t version = at_plain(&weft__chunk_versions(pair->chunk, type)[slice]);
-    return pair->is_comparable && at_plain(&weft__saved_versions(pair, type)[slice]) == version &&
+    return at_plain(&weft__saved_versions(pair, type)[slice]) == version &&
            weft__version_is_before(version, pair->common);
 }
 /* The same of all slices of a chunk with the same rows. */

@@ -103,7 +103,7 @@ static bool is_shared(const weft__chunk_pair *pair, const weft__snapshot_chunk *
     if (old == NULL) return false;
     if (column == 0) return weft__slice_has_same_rows(pair, slice);
     if (pair->has_same_rows) return weft__slice_has_same_values(pair, type, slice);
-    return slice < old->slice_count &&
+    return pair->is_comparable && slice < old->slice_count &&
            saved->columns[0]->blocks[slice] == old->columns[0]->blocks[slice] &&
            weft__slice_has_same_values(pair, type, slice);
 }

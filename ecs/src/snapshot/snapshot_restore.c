@@ -165,7 +165,8 @@ static void chunk_visit(restoring *r, uint32_t number, void (*visit)(restoring *
             visit(r, (placing){chunk, column, s, saved->columns[column]->blocks[s], false});
         for (uint32_t type = 0; type < archetype->type_count && has_rows; type++) {
             uint32_t column = archetype->types[type].column;
-            if (column != 0 && !weft__slice_has_same_values(&pair, type, s))
+            if (column == 0) continue;
+            if (!pair.is_comparable || !weft__slice_has_same_values(&pair, type, s))
                 visit(r, (placing){chunk, column, s, saved->columns[column]->blocks[s], true});
         }
     }
