@@ -79,6 +79,14 @@ static inline weft_result weft__may_write(const weft_world *world, const char *w
     return __builtin_expect(may, 1) ? WEFT_OK : weft__error_busy(world, what);
 }
 
+/* Whether weft__may_write would be WEFT_OK. */
+static inline bool weft__is_writable(const weft_world *world)
+{
+    bool is_held = WEFT_IS_CHECKED && weft__is_held(world, NULL);
+    bool may = (weft__front(world)->busy & WEFT__BUSY_WRITING) == 0;
+    return __builtin_expect(may && !is_held, 1);
+}
+
 /* WEFT_OK when no step is going on either: an exclusive system may change structure, but neither
  * systems nor the schedule, and it must not end the world. */
 static inline weft_result weft__between_steps(const weft_world *world, const char *what)

@@ -107,15 +107,6 @@ static __attribute__((noinline)) weft_result set_in_row(weft_world *world, weft_
                                                         weft_component component, const void *value,
                                                         size_t size)
 {
-    const weft__type *type = weft__type_at(world, component);
-    if (WEFT_IS_CHECKED || __builtin_expect(type == NULL || value == NULL, 0))
-        return set_otherwise(world, entity, component, value, size);
-    if (size != type->plain_bytes || size == 0)
-        return type->sparse != NULL && size == type->value_bytes
-                   ? weft__sparse_entity_set(world, entity, type->sparse, value)
-                   : set_otherwise(world, entity, component, value, size);
-    if (__builtin_expect((world->front.busy & WEFT__BUSY_WRITING) != 0, 0))
-        return set_otherwise(world, entity, component, value, size);
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     const weft__type_slot *slot =
@@ -126,8 +117,23 @@ static __attribute__((noinline)) weft_result set_in_row(weft_world *world, weft_
     return weft__value_put(weft__chunk_value(chunk, slot->column, row), value, size);
 }
 
-/* Calls come last, so that no registers are saved: a value that goes with its row, as the last one
- * did, or any other. */
+/* By the kind of the component. Calls come last here and below, so that no registers are saved. */
+static __attribute__((noinline)) weft_result set_by_kind(weft_world *world, weft_entity entity,
+                                                         weft_component component,
+                                                         const void *value, size_t size)
+{
+    const weft__type *type = weft__type_at(world, component);
+    if (WEFT_IS_CHECKED || __builtin_expect(type == NULL || value == NULL, 0))
+        return set_otherwise(world, entity, component, value, size);
+    if (type->sparse != NULL && size == type->value_bytes && size != 0)
+        return weft__sparse_entity_set(world, entity, type->sparse, value);
+    if (size != type->plain_bytes || size == 0 ||
+        __builtin_expect((world->front.busy & WEFT__BUSY_WRITING) != 0, 0))
+        return set_otherwise(world, entity, component, value, size);
+    return set_in_row(world, entity, component, value, size);
+}
+
+/* A value that goes with its row, as the last one did, or any other. */
 static inline __attribute__((always_inline)) weft_result
 set(weft_world *world, weft_entity entity, weft_component component, const void *value, size_t size)
 {
@@ -141,7 +147,7 @@ set(weft_world *world, weft_entity entity, weft_component component, const void 
         if (__builtin_expect(from != NULL, 1) && weft__quick_leads(&world->quick, from))
             return weft__row_leave(world, x_slot, slot, value);
     }
-    return set_in_row(world, entity, component, value, size);
+    return set_by_kind(world, entity, component, value, size);
 }
 
 weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,

@@ -84,19 +84,26 @@ const void *weft_entity_read(const weft_world *world, weft_entity entity, weft_c
     return weft_entity_read_slowly(world, entity, component);
 }
 
-void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
+/* What a write gets that has no place, and why. */
+static __attribute__((noinline, cold)) void *
+write_refused(const weft_world *world, weft_entity entity, weft_component component)
 {
-    if (world == NULL) return NULL;
     if (weft__may_write(world, "weft_entity_write") != WEFT_OK)
         return weft__stand_in_refused(world, component.id);
+    no_value(world, entity, component);
+    return NULL;
+}
+
+void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
+{
     uint32_t row;
-    const weft__chunk *chunk = weft__holder_chunk(world, entity, component, &row);
+    const weft__chunk *chunk = NULL;
+    if (world == NULL) return NULL;
+    if (weft__is_writable(world)) chunk = weft__holder_chunk(world, entity, component, &row);
     const weft__type_slot *slot = chunk == NULL ? NULL : weft__slot_find(world, chunk, component);
     void *value = slot == NULL ? NULL : weft__slot_value(chunk, row, slot);
-    if (value == NULL)
-        no_value(world, entity, component);
-    else
-        weft__slot_stamp(world, chunk, row, slot);
-    if (WEFT_IS_CHECKED && value != NULL) weft__given_values_note(world, chunk, row, component.id);
+    if (value == NULL) return write_refused(world, entity, component);
+    weft__slot_stamp(world, chunk, row, slot);
+    if (WEFT_IS_CHECKED) weft__given_values_note(world, chunk, row, component.id);
     return value;
 }
