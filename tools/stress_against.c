@@ -8,20 +8,16 @@
  * owner may make, and go; the system ends when they have gone. Through the door because a call that
  * is refused reads plain memory of the step (docs/design/concurrency.md, "Threads of the host").
  *
- * Door, in one word: bit 31 is open, below it the strangers inside.
- *   AG1  system: release of the open bit             ->  stranger: CAS that counts it in
- *   AG2  stranger: release of the count less one     ->  system: acquire of the count 0
- */
+ * The door is a mutex and a condition. A system opens it if strangers wait, and goes on when they
+ * have gone; a stranger waits as long as a host is left that may step. */
 #include "stress_host.h"
 
 #include "step_calls.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { OPEN = INT32_MIN, WAITS = 300, TRIES = 2000, CALLS_MOST = 12, CONTENDED = 6 };
-enum { AGAINST_ROWS = 600 };
+enum { CALLS_MOST = 12, CONTENDED = 6, AGAINST_ROWS = 600 };
 
 /* The world. Owner: the host that is in it; constant but for x_ and `runs`. */
 typedef struct against {
@@ -32,31 +28,60 @@ typedef struct against {
     weft_system touch;
     weft_recorder *recorder; /* played empty */
     weft_world_hook hook;
-    uint32_t runs;      /* of the door's systems: which of them opens it. Written by who steps */
-    weft_a32 x_door;    /* see above */
-    weft_a32 x_wanting; /* strangers that wait at the door */
-    weft_a32 x_called;  /* forbidden calls since the last check */
-    weft_a32 x_raised;  /* times that each value was raised by one, as accepted calls did */
+    uint32_t runs; /* of the door's systems: which of them opens it. Written by who steps */
+    /* the door; guarded by `lock` */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_open;
+    uint32_t waiting, inside; /* strangers */
+    uint32_t away;            /* hosts that step no more, or not for long */
+    weft_a32 x_called;        /* forbidden calls since the last check */
+    weft_a32 x_raised;        /* times that each value was raised by one, as accepted calls did */
     calls_scratch scratches[HOSTS];
 } against;
 
 /* ---- the door ---- */
 
-/* Lets strangers in for a while. */
 static void open_door(against *a)
 {
-    if (at_load_rlx(&a->x_wanting) == 0) return; /* relaxed: a hint */
-    at_store_rel(&a->x_door, (uint32_t)OPEN);    /* AG1 */
-    for (uint32_t i = 0; i < WAITS && at_load_rlx(&a->x_door) == (uint32_t)OPEN; i++)
-        sched_yield(); /* relaxed: only that a stranger came */
-    at_and_ar(&a->x_door, ~(uint32_t)OPEN);
-    while (at_load_acq(&a->x_door) != 0) sched_yield(); /* AG2 */
+    pthread_mutex_lock(&a->lock);
+    a->is_open = a->waiting != 0;
+    if (a->is_open) pthread_cond_broadcast(&a->changed);
+    while (a->waiting + a->inside != 0 && a->is_open) pthread_cond_wait(&a->changed, &a->lock);
+    a->is_open = false;
+    pthread_mutex_unlock(&a->lock);
 }
 
-static bool come_in(against *a)
+/* False: the door stays shut. */
+static bool come_in(against *a, uint32_t hosts)
 {
-    uint32_t door = at_load_rlx(&a->x_door); /* relaxed: the CAS decides */
-    return (door & (uint32_t)OPEN) != 0 && at_cas_ar(&a->x_door, &door, door + 1); /* AG1 */
+    pthread_mutex_lock(&a->lock);
+    a->waiting++;
+    pthread_cond_broadcast(&a->changed); /* others may be the last that could step */
+    while (!a->is_open && a->waiting + a->away < hosts) pthread_cond_wait(&a->changed, &a->lock);
+    a->waiting--;
+    const bool is_inside = a->is_open;
+    a->inside += is_inside;
+    pthread_mutex_unlock(&a->lock);
+    return is_inside;
+}
+
+static void go(against *a)
+{
+    pthread_mutex_lock(&a->lock);
+    a->inside--;
+    pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+void weft_stress_against_away(host *h, bool is_away)
+{
+    against *a = h->round->against;
+    if (a == NULL) return;
+    pthread_mutex_lock(&a->lock);
+    a->away += is_away ? 1u : UINT32_MAX;
+    pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&a->lock);
 }
 
 static void make_calls(against *a, host *h, calls_place from)
@@ -147,7 +172,10 @@ void weft_stress_against_open(round *r)
 {
     if (!WEFT_IS_CHECKED) return;
     against *a = calloc(1, sizeof *a);
-    bool is_open = a != NULL && make_world(a, r);
+    if (a == NULL) return;
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->changed, NULL);
+    bool is_open = make_world(a, r);
     for (uint32_t i = 0; i < r->host_count && is_open; i++)
         is_open =
             weft_world_create(&(weft_world_desc){.workers = 1}, &a->scratches[i].second) == WEFT_OK;
@@ -166,6 +194,8 @@ void weft_stress_against_close(round *r)
     EXPECT_OK(first, weft_world_destroy(world));
     for (uint32_t i = 0; i < r->host_count; i++)
         EXPECT_OK(first, weft_world_destroy(a->scratches[i].second));
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
     free(a);
 }
 
@@ -211,15 +241,9 @@ void weft_stress_intrude(host *h)
 {
     against *a = h->round->against;
     if (a == NULL) return;
-    at_add_rlx(&a->x_wanting, 1u); /* relaxed: a hint */
-    for (uint32_t i = 0; i < TRIES; i++) {
-        sched_yield();
-        if (!come_in(a)) continue;
-        make_calls(a, h, CALLS_BY_STRANGER);
-        at_sub_ar(&a->x_door, 1u); /* AG2 */
-        break;
-    }
-    at_sub_ar(&a->x_wanting, 1u); /* any order: a hint */
+    if (!come_in(a, h->round->host_count)) return;
+    make_calls(a, h, CALLS_BY_STRANGER);
+    go(a);
 }
 
 void weft_stress_against_check(host *h)

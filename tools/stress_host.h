@@ -8,12 +8,15 @@
 
 #include <weft/weft.h>
 
+#include <weft/grid.h>
+
 #include <pthread.h>
 
 #include "atomic.h"
 
 enum { HOSTS = 4, PHASES = 3, ACTIONS = 10, ROWS = 700, ROWS_MOST = 8 * ROWS, JOBS = 24 };
-enum { FIXED = 1000, ITEMS = 3000, HANG_SECONDS = 120, MADE = 24 };
+enum { FIXED = 1000, ITEMS = 3000, HANG_SECONDS = 120 };
+enum { MADE = 24, CELLS = 300, POINTS = 500 };
 
 /* What a world should hold: values in no order. Owner: that of its world. */
 typedef struct numbers {
@@ -33,6 +36,8 @@ typedef struct place {
     uint64_t scratch[4];  /* of the system with jobs */
     weft_recorder *recorders[HOSTS];
     numbers recorded[HOSTS];
+    weft_archetype kinds[MADE]; /* made while others record, with `value`; below x_kinds */
+    weft_a32 x_kinds;
     numbers model;
 } place;
 
@@ -54,10 +59,12 @@ typedef struct host {
     place *recorded; /* whose recorder it holds */
     outside_job jobs[JOBS];
     uint32_t job_count;
-    uint32_t asks;     /* of a lent thread */
-    weft_aptr x_doing; /* name of its action */
-    weft_a64 x_went;   /* actions so far */
-    weft_a64 x_last;   /* handle of its last job, for the owner of the pool */
+    uint8_t cells[CELLS]; /* of a loop that runs as a job ... */
+    bool has_loop;        /* ... since it was submitted */
+    uint32_t asks;        /* of a lent thread */
+    weft_aptr x_doing;    /* name of its action */
+    weft_a64 x_went;      /* actions so far */
+    weft_a64 x_last;      /* handle of its last job, for the owner of the pool */
     pthread_t thread;
 } host;
 
@@ -77,6 +84,7 @@ typedef struct round {
     weft_system fixed_system;
     weft_entity living[FIXED], dead[4];
     struct against *against; /* NULL: not checked */
+    weft_grid *grid;         /* of POINTS points, built before the hosts begin */
     pthread_barrier_t barrier;
     weft_a32 x_waiting; /* hosts at the end of the phase: lent threads come back */
     /* the watchdog */
@@ -119,6 +127,8 @@ void weft_stress_against_close(round *r);
 void weft_stress_contend(host *h);
 /* While systems of that world run, calls that only its owner may make are refused. */
 void weft_stress_intrude(host *h);
+/* The host does not step for a while: it lends its thread, or waits for the end of the phase. */
+void weft_stress_against_away(host *h, bool is_away);
 /* Between phases: the world is whole, and has what the calls that were accepted did. */
 void weft_stress_against_check(host *h);
 /* What a pool refuses to threads that do not own it. */

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* stress_threads.c: `weft stress threads`: two to four host threads that do at once whatever the
- * rules of docs/reference/threads.md allow.
+ * rules of docs/reference/threads.md allow, and in checked builds what they forbid.
  *
  * A round has phases. In each, a host owns one of the worlds on the pool and holds a recorder of
- * another; it draws actions: steps, loops, snapshots, files, jobs from outside and as a guest, lent
- * threads, small worlds and pools, blobs of one store, values as text, and look-ups in a world that
+ * another; it draws actions: steps, loops, snapshots, files, streams, scenes, new components while
+ * others record, jobs from outside and as a guest, lent threads, small worlds and pools, blobs of
+ * one store, values as text, programs of `weft stress everything`, and look-ups in a world that
  * another host steps without changing its structure. Between phases worlds and recorders are handed
  * over by a barrier. Every world has a model, an array of numbers, that its owner changes as the
- * world should change; sums are compared after each action. A watchdog ends a round in which no
- * thread goes on, and says what each was doing.
+ * world should change (stress_host.c); sums are compared after each action. What the rules forbid:
+ * stress_against.c. A watchdog ends a round in which no thread goes on, and says what each was
+ * doing.
  *
- * Which command of which recorder comes first, what a system records, who helps whom: nothing that
- * depends on timing is hashed.
+ * Which command of which recorder comes first, what a system records, which thread helps: nothing
+ * that depends on timing is hashed.
  */
 #include "stress_host.h"
+
+#include "everything.h"
+
+#include <weft/grid.h>
+#include <weft/scene.h>
+#include <weft/state_log.h>
 
 #include <sched.h>
 #include <stdio.h>
@@ -25,6 +33,12 @@
 #include "hash.h"
 
 /* ---- actions on the own world ---- */
+
+/* Of rows that others recorded, with a component that came meanwhile. */
+static void count_rows(weft_slice *slice, void *user)
+{
+    (void)weft_slice_count(slice), (void)user;
+}
 
 static void act_step(host *h)
 {
@@ -133,6 +147,151 @@ static void act_file(host *h)
     remove(path);
 }
 
+/* ---- what only the owner of a world may do, beside others who record for it ---- */
+
+/* Kinds, archetypes, queries and systems that come while other hosts record: these use the
+ * archetypes as they are published. */
+static void act_describe(host *h)
+{
+    place *p = h->owned;
+    char name[16];
+    const uint32_t made = at_load_rlx(&p->x_kinds); /* relaxed: the owner's own */
+    if (made == MADE) return;
+    snprintf(name, sizeof name, "made %u", made);
+    const weft_component more = weft_component_create_plain(p->world, name, 4, 4, 0);
+    const weft_term reads = {more, WEFT_READ, WEFT_ALL, 0};
+    const weft_query query = weft_query_create(p->world, &(weft_query_desc){.terms = {reads}});
+    weft_system_desc desc = {.name = name, .run = count_rows, .user = p};
+    desc.over.rows.terms[0] = reads;
+    const weft_system system = weft_system_create(p->world, &desc);
+    p->kinds[made] = WEFT_ARCHETYPE(p->world, p->value, more);
+    EXPECT(h, more.id != 0 && query.id != 0 && system.id != 0 && p->kinds[made].id != 0);
+    at_store_rel(&p->x_kinds, made + 1); /* act_record */
+    if (made % 4 != 0) EXPECT_OK(h, weft_system_destroy(p->world, system));
+    if (made % 4 != 1) EXPECT_OK(h, weft_query_destroy(p->world, query));
+}
+
+/* Rows go to a world beside it and come back. */
+static void act_transfer(host *h)
+{
+    place *other = calloc(1, sizeof *other);
+    if (other == NULL || h->round->is_unordered) {
+        free(other);
+        return;
+    }
+    weft_stress_open(h, other, 0, 0);
+    EXPECT_OK(h, weft_world_transfer(other->world, h->owned->world, NULL, NULL, 0));
+    EXPECT(h, weft_stress_held(h, other) == weft_stress_sum(&h->owned->model));
+    EXPECT_OK(h, weft_world_transfer(h->owned->world, other->world, NULL, NULL, 0));
+    EXPECT_OK(h, weft_world_destroy(other->world));
+    free(other);
+}
+
+/* Its rows as a section, which the threads of a stream read into a world beside it. */
+static void act_stream(host *h)
+{
+    char path[100];
+    place *other = calloc(1, sizeof *other);
+    weft_stream *stream;
+    const weft_stream_desc desc = {.threads = 1 + weft_stress_below(h, 3)};
+    if (other == NULL) return;
+    snprintf(path, sizeof path, "/tmp/weft-threads-%ld-%u.wss", (long)getpid(), h->number);
+    weft_stress_open(h, other, 0, 0);
+    for (uint32_t i = 0; i < at_load_rlx(&h->owned->x_kinds); i++) { /* relaxed: its own */
+        char name[16];
+        snprintf(name, sizeof name, "made %u", i);
+        EXPECT(h, weft_component_create_plain(other->world, name, 4, 4, 0).id != 0);
+    }
+    EXPECT(h, weft_component_section(other->world).id != 0);
+    if (EXPECT_OK(h, weft_sections_save(h->owned->world, path, NULL)) &&
+        EXPECT_OK(h, weft_stream_open(other->world, path, &desc, &stream))) {
+        EXPECT_OK(h, weft_stream_load(stream, 0, 1));
+        EXPECT_OK(h, weft_stream_wait(other->world));
+        EXPECT(h, weft_stress_held(h, other) == weft_stress_sum(&h->owned->model));
+        EXPECT_OK(h, weft_stream_unload(stream, 0));
+        EXPECT_OK(h, weft_stream_step(other->world, 0));
+        weft_stream_close(stream);
+    }
+    remove(path);
+    EXPECT_OK(h, weft_world_destroy(other->world));
+    free(other);
+}
+
+static weft_result count_bytes(void *user, const void *bytes, size_t count)
+{
+    (void)bytes;
+    *(size_t *)user += count;
+    return WEFT_OK;
+}
+
+/* Texts about the world and its schedule, and a log of a step. */
+static void act_report(host *h)
+{
+    weft_world *world = h->owned->world;
+    char text[2000];
+    size_t bytes = 0;
+    weft_world_stats stats;
+    weft_frame_stats frame;
+    const weft_writer writer = {.write = count_bytes, .user = &bytes};
+    const weft_system grow = weft_system_find(world, "grow");
+    EXPECT_OK(h, weft_state_log_begin(world, &(weft_state_log_desc){.writer = writer}));
+    act_step(h);
+    EXPECT_OK(h, weft_state_log_end(world));
+    EXPECT_OK(h, weft_world_write_json(world, &writer, NULL));
+    EXPECT(h, bytes != 0);
+    EXPECT(h, weft_schedule_explain(world, grow, grow, text, sizeof text) != 0);
+    EXPECT(h, weft_schedule_json(world, text, sizeof text) != 0);
+    EXPECT(h, weft_schedule_dot(world, text, sizeof text) != 0);
+    EXPECT(h, weft_schedule_sync_points(world, text, sizeof text) != 0);
+    weft_world_stats_get(world, &stats, sizeof stats);
+    weft_frame_stats_get(world, &frame, sizeof frame);
+    EXPECT(h, stats.entities >= h->owned->model.count);
+    EXPECT(h, weft_system_enable(world, grow, true) == WEFT_OK);
+}
+
+static weft_result read_document(const char *path, uint64_t known, uint64_t *stamp, weft_text *out,
+                                 const weft_allocator *allocator, void *user)
+{
+    static const char text[] = "{\"weft\": 1, \"objects\": {\"a\": {\"heat\": {\"at\": 1}}, "
+                               "\"b\": {\"heat\": {\"at\": 2}}, \"c\": {\"heat\": {\"at\": 3}}}}";
+    (void)path, (void)known, (void)user;
+    char *bytes = allocator->allocate == NULL
+                      ? malloc(sizeof text)
+                      : allocator->allocate(allocator->user, sizeof text, 1);
+    if (bytes == NULL) return WEFT_OUT_OF_MEMORY;
+    memcpy(bytes, text, sizeof text);
+    *out = (weft_text){.bytes = bytes, .count = sizeof text - 1};
+    *stamp = 0;
+    return WEFT_OK;
+}
+
+/* A scene, baked on the pool. */
+static void act_scene(host *h)
+{
+    static const weft_field field = {.name = "at", .kind = WEFT_FIELD_U32};
+    static const weft_type type = {
+        .name = "heat", .size = 4, .alignment = 4, .fields = &field, .field_count = 1};
+    static const char *const paths[] = {"level.weft"};
+    const weft_world_desc world_desc = {.pool = h->round->pool};
+    const weft_scene_desc desc = {.read = read_document};
+    const weft_component_desc heat = {.name = "heat", .type = &type};
+    weft_world *world;
+    weft_scene *scene;
+    if (!EXPECT_OK(h, weft_world_create(&world_desc, &world))) return;
+    const weft_component component = weft_component_create(world, &heat);
+    if (EXPECT_OK(h, weft_scene_create(world, &desc, &scene))) {
+        EXPECT_OK(h, weft_scene_bake(scene, paths, 1));
+        EXPECT_OK(h, weft_scene_fill(scene, world));
+        uint32_t values[4] = {0};
+        const weft_term reads = {component, WEFT_READ, WEFT_ALL, 0};
+        const weft_query all = weft_query_create(world, &(weft_query_desc){.terms = {reads}});
+        EXPECT(h, weft_query_read_values(world, all, component, values, 4) == 3);
+        EXPECT(h, values[0] + values[1] + values[2] == 6);
+        weft_scene_destroy(scene);
+    }
+    EXPECT_OK(h, weft_world_destroy(world));
+}
+
 /* ---- a recorder of another's world ---- */
 
 static void act_record(host *h)
@@ -142,10 +301,13 @@ static void act_record(host *h)
     numbers *recorded = &p->recorded[h->number];
     const uint32_t count = 1 + weft_stress_below(h, 20);
     if (recorded->count + count > ROWS / 4) return;
+    const uint32_t kinds = at_load_acq(&p->x_kinds); /* act_describe */
+    const uint32_t kind = weft_stress_below(h, MADE);
+    const weft_archetype archetype = kind < kinds ? p->kinds[kind] : p->archetype;
     if (weft_stress_below(h, 2) == 0) {
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t value = (uint32_t)weft_stress_random(&h->random);
-            weft_entity made = weft_recorder_create_entity(recorder, p->archetype);
+            weft_entity made = weft_recorder_create_entity(recorder, archetype);
             EXPECT_OK(h, weft_recorder_set(recorder, made, p->value, &value, sizeof value));
             weft_stress_add(recorded, value);
         }
@@ -155,8 +317,8 @@ static void act_record(host *h)
         weft_slice rows = {0};
         weft_result result =
             h->round->is_unordered
-                ? weft_recorder_create_rows_unordered(recorder, p->archetype, left, &rows)
-                : weft_recorder_create_rows(recorder, p->archetype, left, &rows);
+                ? weft_recorder_create_rows_unordered(recorder, archetype, left, &rows)
+                : weft_recorder_create_rows(recorder, archetype, left, &rows);
         if (!EXPECT_OK(h, result)) return;
         uint32_t *values = weft_slice_write(&rows, 0);
         for (uint32_t i = 0; i < rows.count; i++)
@@ -241,6 +403,9 @@ static void check_jobs(host *h)
         EXPECT(h, weft_job_is_done(h->round->pool, job->handle));
         EXPECT(h, job->ran == 1 || (job->ran == 0 && job->may_be_cancelled));
     }
+    for (uint32_t i = 0; i < CELLS; i++) EXPECT(h, h->cells[i] == h->has_loop);
+    memset(h->cells, 0, sizeof h->cells);
+    h->has_loop = false;
     h->job_count = 0;
     at_store_rel(&h->x_last, (uint64_t)0);
 }
@@ -287,6 +452,40 @@ static void act_guest(host *h)
     free(cells);
 }
 
+/* Jobs that are submitted in a context: one that is held until another has ended, one behind it, a
+ * loop. They outlive the guest. */
+static void act_submit(host *h)
+{
+    weft_job_pool *pool = h->round->pool;
+    weft_job_context *context;
+    weft_job_handle handles[3];
+    if (h->job_count + 3 > JOBS || !EXPECT_OK(h, weft_job_pool_enter(pool, &context))) return;
+    EXPECT(h, weft_job_context_pool(context) == pool && weft_job_worker_index(context) == 0);
+    EXPECT(h, !weft_job_is_cancelled(context));
+    weft_job_trace_enable(pool, weft_stress_below(h, 2) == 0);
+    weft_job_trace_mark(context, "submits", h->number);
+    outside_job *jobs = &h->jobs[h->job_count]; /* held, before it, behind it */
+    memset(jobs, 0, 3 * sizeof *jobs);
+    weft_job_desc desc = {.fn = run_outside, .argument = &jobs[0].ran, .is_held = true};
+    EXPECT_OK(h, weft_job_submit(context, &desc, &handles[0]));
+    desc = (weft_job_desc){.fn = run_outside, .argument = &jobs[1].ran};
+    EXPECT_OK(h, weft_job_submit(context, &desc, &handles[1]));
+    EXPECT_OK(h, weft_job_depend(context, handles[0], handles[1]));
+    desc = (weft_job_desc){.fn = run_outside, .argument = &jobs[2].ran};
+    EXPECT_OK(h, weft_job_then(context, handles[0], &desc, &handles[2]));
+    EXPECT_OK(h, weft_job_release(context, handles[0]));
+    for (uint32_t i = 0; i < 3; i++) h->jobs[h->job_count++].handle = handles[i];
+    if (!h->has_loop) {
+        const weft_job_for_desc loop = {.fn = count_part, .argument = h->cells, .count = CELLS};
+        h->has_loop = weft_job_for_submit(context, &loop, NULL, NULL) == WEFT_OK;
+        EXPECT(h, h->has_loop);
+    }
+    EXPECT_OK(h, weft_job_pool_leave(context));
+    int code;
+    const weft_result result = weft_job_result(pool, handles[1], &code);
+    EXPECT(h, result == WEFT_OK || result == WEFT_BUSY);
+}
+
 static bool is_enough(void *user)
 {
     host *h = user;
@@ -306,7 +505,9 @@ static void act_lend(host *h)
         return;
     }
     h->asks = 1 + weft_stress_below(h, 20);
+    weft_stress_against_away(h, true);
     EXPECT_OK(h, weft_job_worker_run(r->pool, h->number, is_enough, h));
+    weft_stress_against_away(h, false);
 }
 
 static void act_pool(host *h)
@@ -379,6 +580,19 @@ static void act_value(host *h)
     EXPECT(h, memcmp(value, back, sizeof value) == 0);
 }
 
+/* The same points each time. */
+static bool build_grid(host *h, weft_grid **grid)
+{
+    static const weft_grid_desc desc = {.most = {10, 10, 10}, .reach = 1};
+    float at[POINTS][3];
+    uint64_t random = h->round->stress->seed;
+    for (uint32_t i = 0; i < POINTS * 3; i++)
+        at[i / 3][i % 3] = (float)(weft_stress_random(&random) % 10000) / 1000;
+    const weft_grid_points points = {.positions = at, .stride = sizeof at[0], .count = POINTS};
+    if (!EXPECT_OK(h, weft_grid_create(&desc, grid))) return false;
+    return EXPECT_OK(h, weft_grid_build(*grid, NULL, &points));
+}
+
 static void act_figures(host *h)
 {
     weft_job_stats stats;
@@ -386,7 +600,31 @@ static void act_figures(host *h)
     weft_job_worker_stats_get(h->round->pool, weft_stress_below(h, h->round->workers), &stats,
                               sizeof stats);
     weft_job_pool_wake(h->round->pool);
+    if (h->number == 0) { /* the owner of the pool */
+        weft_job_frame_begin(h->round->pool);
+        EXPECT(h, weft_job_pool_error(h->round->pool) != NULL);
+        weft_job_frame_end(h->round->pool);
+    }
     EXPECT(h, weft_job_pool_worker_count(h->round->pool) == h->round->workers);
+}
+
+/* Neighbours by the grid of the round, and by one of the host's own. */
+static void act_grid(host *h)
+{
+    const round *r = h->round;
+    weft_grid_view shared, own;
+    weft_grid_run runs[WEFT_GRID_MAX_RUNS];
+    weft_grid *grid;
+    weft_grid_view_get(r->grid, &shared, sizeof shared);
+    EXPECT(h, shared.count == POINTS);
+    for (uint32_t cell = weft_stress_below(h, 4); cell < shared.cell_count; cell += 4) {
+        EXPECT(h, weft_grid_runs(r->grid, cell, runs) <= WEFT_GRID_MAX_RUNS);
+        EXPECT(h, weft_grid_runs_half(r->grid, cell, runs) <= WEFT_GRID_MAX_RUNS);
+    }
+    if (!build_grid(h, &grid)) return;
+    weft_grid_view_get(grid, &own, sizeof own);
+    EXPECT(h, memcmp(own.points, shared.points, POINTS * sizeof *own.points) == 0);
+    weft_grid_destroy(grid);
 }
 
 /* A world beside the others, on the pool or with one of its own. */
@@ -436,6 +674,25 @@ static void act_fixed(host *h)
     EXPECT(h, weft_world_pool(world) == r->pool);
 }
 
+/* A random program over the whole surface (everything.h), of a world on the pool or on its own. */
+static void act_everything(host *h)
+{
+    static const size_t bytes = EVERYTHING_CALLS * sizeof(everything_call);
+    everything *e = calloc(1, sizeof *e);
+    everything_call *script = malloc(bytes);
+    uint64_t hash;
+    if (e != NULL && script != NULL) {
+        e->seed = weft_stress_random(&h->random);
+        e->is_one_of_many = true;
+        if (weft_stress_below(h, 3) != 0) e->pool = h->round->pool;
+        if (!everything_run(e, script, everything_draw(e->seed, script), &hash))
+            weft_stress_error(h->round->stress, "host %u: seed 0x%llx: %s: %s", h->number,
+                              (unsigned long long)e->seed, e->failure, e->text);
+    }
+    free(script);
+    free(e);
+}
+
 /* ---- hosts ---- */
 
 static const struct {
@@ -467,6 +724,15 @@ static const struct {
     {"intrude", weft_stress_intrude},
     {"intrude more", weft_stress_intrude},
     {"misuse", weft_stress_misuse},
+    {"everything", act_everything},
+    {"describe", act_describe},
+    {"describe more", act_describe},
+    {"transfer", act_transfer},
+    {"stream", act_stream},
+    {"report", act_report},
+    {"scene", act_scene},
+    {"submit", act_submit},
+    {"grid", act_grid},
 };
 enum { ACTION_COUNT = sizeof actions / sizeof actions[0] };
 
@@ -503,7 +769,9 @@ static void run_phase(host *h)
     }
     at_add_rlx(&r->x_waiting, 1u); /* relaxed: the wake-up orders it */
     weft_job_pool_wake(r->pool);
+    weft_stress_against_away(h, true);
     meet(h, "waits for others to end");
+    weft_stress_against_away(h, false);
     if (h->number == 0) {
         doing(h, "waits for all jobs");
         const weft_result result = weft_job_wait_all(weft_job_pool_owner(r->pool), NULL);
@@ -615,6 +883,7 @@ static bool open_round(round *r, uint64_t *random)
             EXPECT_OK(first, weft_recorder_create(p->world, &p->recorders[k]));
     }
     open_fixed(first);
+    if (!build_grid(first, &r->grid)) return false;
     weft_stress_against_open(r);
     return !weft_stress_has_errors();
 }
@@ -633,6 +902,7 @@ static uint64_t close_round(round *r)
     }
     EXPECT_OK(first, weft_world_destroy(r->fixed.world));
     weft_stress_against_close(r);
+    weft_grid_destroy(r->grid);
     weft_blob_store_destroy(r->blobs);
     EXPECT_OK(first, weft_job_pool_destroy(r->pool));
     return hash;
@@ -665,7 +935,7 @@ static uint64_t threads_round(weft_stress *stress, void *state)
     uint64_t random = stress->seed, hash = 0;
     round *r = calloc(1, sizeof *r);
     (void)state;
-    if (r == NULL) return 0;
+    if (r == NULL || everything_op_at(0) == NULL || kinds_of_model() == NULL) return 0;
     r->stress = stress;
     r->workers = stress->workers;
     r->host_count = 2 + (uint32_t)(weft_stress_random(&random) % (HOSTS - 1));

@@ -319,7 +319,7 @@ bool everything_open(everything *e, everything_place *p, const char *c_name)
     if (e->opened != 0) desc.entity_tag = later_tags[(drawn >> 8) % 4 + e->opened % 2];
     bool is_lent = (e->workers == 2 && (drawn & 64) != 0) || e->opened != 0;
     e->opened++;
-    if (is_lent) desc.pool = lent_pool();
+    desc.pool = is_lent && !e->is_one_of_many ? lent_pool() : e->pool;
     *p = (everything_place){.c_name = c_name, .knows_stamps = true};
     model_open(&p->m, kinds_of_model(), KINDS);
     everything_says(e,

@@ -125,14 +125,16 @@ struct everything {
     everything_snapshot snapshots[EVERYTHING_SNAPSHOTS];
     uint32_t opened; /* worlds */
     uint32_t workers;
-    uint32_t call;     /* position in the script */
-    bool is_close;     /* compares all after each call */
-    weft_a64 x_owned;  /* values with hooks that live */
-    FILE *out;         /* the C program: statements of main; NULL: none is printed */
-    FILE *before;      /* and what stands before main */
-    uint32_t numbers;  /* entities that the program has */
-    weft_a32 x_failed; /* calls of everything_fails; the first writes: */
-    char failure[128]; /* its class: the same fault has the same */
+    weft_job_pool *pool; /* of its worlds; NULL: each has its own, or that of all scripts */
+    bool is_one_of_many; /* other threads run scripts, too: nothing is counted */
+    uint32_t call;       /* position in the script */
+    bool is_close;       /* compares all after each call */
+    weft_a64 x_owned;    /* values with hooks that live */
+    FILE *out;           /* the C program: statements of main; NULL: none is printed */
+    FILE *before;        /* and what stands before main */
+    uint32_t numbers;    /* entities that the program has */
+    weft_a32 x_failed;   /* calls of everything_fails; the first writes: */
+    char failure[128];   /* its class: the same fault has the same */
     char text[512];
     const everything_op *running;
     struct everything_systems *systems;     /* ops_system.c; NULL: none yet */

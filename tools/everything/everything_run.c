@@ -217,7 +217,7 @@ static void call_run(everything *e, const everything_call *c)
     const everything_op *op = everything_op_at(c->op);
     e->running = op;
     p->m.version = weft_world_change_version(p->world);
-    count(op, c);
+    if (!e->is_one_of_many) count(op, c);
     if (e->out != NULL) fprintf(e->out, "    { /* %u: %s */\n", e->call, op->name);
     op->run(e, c);
     stamps_raise(&e->here->m, e->here->m.version, weft_world_change_version(e->here->world));

@@ -211,7 +211,7 @@ static void run_carry(everything *e, const everything_call *c)
     cargo g = {.way = c->way, .without = c->a % 4 == 0 ? c->value : released}; /* without hooks */
     if (c->way == AS_FILE && c->a % 8 < 6) g.way = IN_MEMORY; /* a file is synced: slow */
     const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* no disk waits */
-    snprintf(g.path, sizeof g.path, "%s/weft-everything-%ld", folder, (long)getpid());
+    snprintf(g.path, sizeof g.path, "%s/weft-everything-%ld-%p", folder, (long)getpid(), (void *)e);
     if (c->way == AS_TEXT || (kinds_in_use(m) & released) != 0) g.without |= released;
     if (c->a % 4 != 0 && (kinds_in_use(m) & released) == 0 && c->way != AS_TEXT) g.without = 0;
     g.without_count = everything_components(e->here, g.without, g.list);
