@@ -141,7 +141,7 @@ static void stepped(weft_world *world, void *user)
     a->runs++;
 }
 
-static bool make_world(against *a, round *r)
+static bool make_world(against *a, host_round *r)
 {
     const weft_world_desc desc = {
         .pool = r->pool, .allocator = r->stress->allocator, .os = r->stress->os};
@@ -168,7 +168,7 @@ static bool make_world(against *a, round *r)
            calls_room_open(&a->room, world, a->path);
 }
 
-void weft_stress_against_open(round *r)
+void weft_stress_against_open(host_round *r)
 {
     if (!WEFT_IS_CHECKED) return;
     against *a = calloc(1, sizeof *a);
@@ -183,7 +183,7 @@ void weft_stress_against_open(round *r)
     r->against = a;
 }
 
-void weft_stress_against_close(round *r)
+void weft_stress_against_close(host_round *r)
 {
     against *a = r->against;
     if (a == NULL) return;

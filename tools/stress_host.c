@@ -136,7 +136,7 @@ bool weft_stress_systems(place *p)
     return are_made && weft_system_create(p->world, &desc).id != 0;
 }
 
-static weft_world_desc world_desc(const round *r)
+static weft_world_desc world_desc(const host_round *r)
 {
     return (weft_world_desc){
         .pool = r->pool, .allocator = r->stress->allocator, .os = r->stress->os};
@@ -150,6 +150,13 @@ void weft_stress_open(host *h, place *p, uint32_t count, uint64_t seed)
     p->archetype = weft_archetype_create(p->world, &p->value, 1);
     p->all = weft_query_create(p->world,
                                &(weft_query_desc){.terms = {{p->value, WEFT_WRITE, WEFT_ALL, 0}}});
+    p->mark = weft_component_create_plain(p->world, "mark", 0, 1, 0);
+    p->lit = weft_component_create_plain(p->world, "lit", 4, 4, WEFT_ENABLEABLE);
+    p->group = weft_component_create_plain(p->world, "group", 4, 4, WEFT_SHARED);
+    p->list = weft_component_create_plain(p->world, "list", 4, 4, WEFT_BUFFER);
+    const weft_component no_row = weft_component_create_plain(p->world, "no row", 0, 1, 0);
+    p->none = weft_query_create(p->world, &(weft_query_desc){.terms = {{p->value, 0, WEFT_ALL, 0},
+                                                                       {no_row, 0, WEFT_ALL, 0}}});
     p->hook = (weft_world_hook){.stepped = told, .user = p};
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t value = (uint32_t)weft_stress_random(&seed);

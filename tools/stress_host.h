@@ -28,8 +28,9 @@ typedef struct numbers {
 typedef struct place {
     weft_world *world;
     weft_component value;
+    weft_component mark, lit, group, list; /* a tag, ENABLEABLE, SHARED, BUFFER: by commands only */
     weft_archetype archetype;
-    weft_query all;
+    weft_query all, none;
     weft_world_hook hook;
     uint64_t steps, told; /* done; seen by the hook */
     uint64_t sum;         /* of the last step, by a system of the main thread */
@@ -50,7 +51,7 @@ typedef struct outside_job {
 
 /* A host thread. Owner: itself; x_doing and x_last are read by others. */
 typedef struct host {
-    struct round *round;
+    struct host_round *round;
     uint32_t number;
     uint64_t script; /* one draw an action */
     uint64_t random; /* what an action draws from */
@@ -69,7 +70,7 @@ typedef struct host {
 } host;
 
 /* One round. Owner: its first host, the thread of the runner; constant but for x_. */
-typedef struct round {
+typedef struct host_round {
     weft_stress *stress;
     weft_job_pool *pool;
     weft_blob_store *blobs;
@@ -91,7 +92,7 @@ typedef struct round {
     pthread_mutex_t lock;
     pthread_cond_t ends;
     bool is_over;
-} round;
+} host_round;
 
 #define EXPECT(h, ...)                                                                             \
     ((__VA_ARGS__) ? (void)0                                                                       \
@@ -118,11 +119,27 @@ void weft_stress_model_step(place *p);
 /* The sum of what the world holds: weft_stress_sum of its model. */
 uint64_t weft_stress_held(host *h, const place *p);
 
+/* ---- what any thread may do (stress_any.c) ---- */
+
+void weft_stress_blob(host *h);
+void weft_stress_value(host *h);
+void weft_stress_number(host *h);
+/* The same points each time. */
+bool weft_stress_grid_build(host *h, weft_grid **grid);
+void weft_stress_grid(host *h);
+
+/* ---- small worlds, and questions (stress_owner.c) ---- */
+
+void weft_stress_scene(host *h);
+void weft_stress_live(host *h);
+void weft_stress_relate(host *h);
+void weft_stress_ask(host *h);
+
 /* ---- a world that is called against the rules (stress_against.c) ---- */
 
 /* Checked builds only; others open nothing, and the actions do nothing. */
-void weft_stress_against_open(round *r);
-void weft_stress_against_close(round *r);
+void weft_stress_against_open(host_round *r);
+void weft_stress_against_close(host_round *r);
 /* Hosts step the world and run loops over it as they come: who finds another in it gets BUSY. */
 void weft_stress_contend(host *h);
 /* While systems of that world run, calls that only its owner may make are refused. */

@@ -3,14 +3,14 @@
  * rules of docs/reference/threads.md allow, and in checked builds what they forbid.
  *
  * A round has phases. In each, a host owns one of the worlds on the pool and holds a recorder of
- * another; it draws actions: steps, loops, snapshots, files, streams, scenes, new components while
- * others record, jobs from outside and as a guest, lent threads, small worlds and pools, blobs of
- * one store, values as text, programs of `weft stress everything`, and look-ups in a world that
- * another host steps without changing its structure. Between phases worlds and recorders are handed
- * over by a barrier. Every world has a model, an array of numbers, that its owner changes as the
- * world should change (stress_host.c); sums are compared after each action. What the rules forbid:
- * stress_against.c. A watchdog ends a round in which no thread goes on, and says what each was
- * doing.
+ * another; it draws actions: steps, loops, snapshots, files, streams, new components while others
+ * record, jobs from outside and as a guest, lent threads, small worlds and pools, programs of `weft
+ * stress everything`, look-ups in a world that another host steps without changing its structure,
+ * and those of stress_owner.c and stress_any.c. Between phases worlds and recorders are handed over
+ * by a barrier. Every world has a model, an array of numbers, that its owner changes as the world
+ * should change (stress_host.c); sums are compared after each action. What the rules forbid:
+ * stress_against.c. A watchdog ends a round in which no host goes on, from the first world that is
+ * made to the last one that ends, and says what each was doing.
  *
  * Which command of which recorder comes first, what a system records, which thread helps: nothing
  * that depends on timing is hashed.
@@ -19,8 +19,6 @@
 
 #include "everything.h"
 
-#include <weft/grid.h>
-#include <weft/scene.h>
 #include <weft/state_log.h>
 
 #include <sched.h>
@@ -37,7 +35,7 @@
 /* Of rows that others recorded, with a component that came meanwhile. */
 static void count_rows(weft_slice *slice, void *user)
 {
-    (void)weft_slice_count(slice), (void)user;
+    (void)weft_slice_count(slice), (void)weft_slice_since(slice), (void)user;
 }
 
 static void act_step(host *h)
@@ -203,10 +201,18 @@ static void act_stream(host *h)
         EXPECT(h, weft_component_create_plain(other->world, name, 4, 4, 0).id != 0);
     }
     EXPECT(h, weft_component_section(other->world).id != 0);
+    EXPECT(h, weft_component_section_request(other->world).id != 0);
     if (EXPECT_OK(h, weft_sections_save(h->owned->world, path, NULL)) &&
         EXPECT_OK(h, weft_stream_open(other->world, path, &desc, &stream))) {
+        weft_stream_stats stats;
+        weft_section_info info;
+        EXPECT(h, weft_stream_number(stream) != UINT32_MAX);
+        EXPECT(h, weft_stream_section_count(stream) == 1);
         EXPECT_OK(h, weft_stream_load(stream, 0, 1));
         EXPECT_OK(h, weft_stream_wait(other->world));
+        weft_stream_stats_get(other->world, &stats, sizeof stats);
+        EXPECT(h, stats.under_way == 0);
+        EXPECT_OK(h, weft_stream_section(stream, 0, &info, sizeof info));
         EXPECT(h, weft_stress_held(h, other) == weft_stress_sum(&h->owned->model));
         EXPECT_OK(h, weft_stream_unload(stream, 0));
         EXPECT_OK(h, weft_stream_step(other->world, 0));
@@ -249,50 +255,48 @@ static void act_report(host *h)
     EXPECT(h, weft_system_enable(world, grow, true) == WEFT_OK);
 }
 
-static weft_result read_document(const char *path, uint64_t known, uint64_t *stamp, weft_text *out,
-                                 const weft_allocator *allocator, void *user)
-{
-    static const char text[] = "{\"weft\": 1, \"objects\": {\"a\": {\"heat\": {\"at\": 1}}, "
-                               "\"b\": {\"heat\": {\"at\": 2}}, \"c\": {\"heat\": {\"at\": 3}}}}";
-    (void)path, (void)known, (void)user;
-    char *bytes = allocator->allocate == NULL
-                      ? malloc(sizeof text)
-                      : allocator->allocate(allocator->user, sizeof text, 1);
-    if (bytes == NULL) return WEFT_OUT_OF_MEMORY;
-    memcpy(bytes, text, sizeof text);
-    *out = (weft_text){.bytes = bytes, .count = sizeof text - 1};
-    *stamp = 0;
-    return WEFT_OK;
-}
-
-/* A scene, baked on the pool. */
-static void act_scene(host *h)
-{
-    static const weft_field field = {.name = "at", .kind = WEFT_FIELD_U32};
-    static const weft_type type = {
-        .name = "heat", .size = 4, .alignment = 4, .fields = &field, .field_count = 1};
-    static const char *const paths[] = {"level.weft"};
-    const weft_world_desc world_desc = {.pool = h->round->pool};
-    const weft_scene_desc desc = {.read = read_document};
-    const weft_component_desc heat = {.name = "heat", .type = &type};
-    weft_world *world;
-    weft_scene *scene;
-    if (!EXPECT_OK(h, weft_world_create(&world_desc, &world))) return;
-    const weft_component component = weft_component_create(world, &heat);
-    if (EXPECT_OK(h, weft_scene_create(world, &desc, &scene))) {
-        EXPECT_OK(h, weft_scene_bake(scene, paths, 1));
-        EXPECT_OK(h, weft_scene_fill(scene, world));
-        uint32_t values[4] = {0};
-        const weft_term reads = {component, WEFT_READ, WEFT_ALL, 0};
-        const weft_query all = weft_query_create(world, &(weft_query_desc){.terms = {reads}});
-        EXPECT(h, weft_query_read_values(world, all, component, values, 4) == 3);
-        EXPECT(h, values[0] + values[1] + values[2] == 6);
-        weft_scene_destroy(scene);
-    }
-    EXPECT_OK(h, weft_world_destroy(world));
-}
-
 /* ---- a recorder of another's world ---- */
+
+/* Changes no number. */
+static void record_wide(host *h)
+{
+    const place *p = h->recorded;
+    weft_recorder *recorder = p->recorders[h->number];
+    const uint32_t value = weft_stress_below(h, 3);
+    switch (weft_stress_below(h, 5)) {
+    case 0:
+        EXPECT_OK(h, weft_recorder_query_add(recorder, p->all, p->mark));
+        break;
+    case 1:
+        EXPECT_OK(h, weft_recorder_query_remove(recorder, p->all, p->mark));
+        break;
+    case 2:
+        EXPECT_OK(h, weft_recorder_query_set_shared(recorder, p->all, p->group, &value));
+        break;
+    case 3:
+        EXPECT_OK(h, weft_recorder_query_add(recorder, p->all, p->lit));
+        EXPECT_OK(h, weft_recorder_query_enable(recorder, p->all, p->lit, value == 0));
+        break;
+    default:
+        EXPECT_OK(h, weft_recorder_query_destroy_entities(recorder, p->none));
+        break;
+    }
+}
+
+/* Some get a name, some a list. */
+static void record_more(host *h, weft_entity made)
+{
+    const place *p = h->recorded;
+    weft_recorder *recorder = p->recorders[h->number];
+    const uint32_t list[] = {1, 2, h->number};
+    char name[32];
+    snprintf(name, sizeof name, "%u %u %u", h->number, h->phase, p->recorded[h->number].count);
+    EXPECT(h, made.version != 0);
+    if (weft_stress_below(h, 2) == 0)
+        EXPECT_OK(h, weft_recorder_set_name(recorder, made, name));
+    else
+        EXPECT_OK(h, weft_recorder_set_buffer(recorder, made, p->list, list, 3));
+}
 
 static void act_record(host *h)
 {
@@ -310,16 +314,24 @@ static void act_record(host *h)
             weft_entity made = weft_recorder_create_entity(recorder, archetype);
             EXPECT_OK(h, weft_recorder_set(recorder, made, p->value, &value, sizeof value));
             weft_stress_add(recorded, value);
+            if (i == 0) record_more(h, made);
         }
+        record_wide(h);
         return;
     }
     for (uint32_t left = count; left > 0;) { /* a call may give fewer rows */
         weft_slice rows = {0};
-        weft_result result =
-            h->round->is_unordered
-                ? weft_recorder_create_rows_unordered(recorder, archetype, left, &rows)
-                : weft_recorder_create_rows(recorder, archetype, left, &rows);
+        const weft_rows_desc desc = {
+            .archetype = archetype, .count = left, .is_unordered = h->round->is_unordered};
+        weft_result result;
+        if (left % 2 == 0)
+            result = weft_recorder_create_rows_with(recorder, &desc, &rows);
+        else if (desc.is_unordered)
+            result = weft_recorder_create_rows_unordered(recorder, archetype, left, &rows);
+        else
+            result = weft_recorder_create_rows(recorder, archetype, left, &rows);
         if (!EXPECT_OK(h, result)) return;
+        record_more(h, weft_recorder_row_entity(recorder, &rows, rows.count - 1));
         uint32_t *values = weft_slice_write(&rows, 0);
         for (uint32_t i = 0; i < rows.count; i++)
             weft_stress_add(recorded, values[i] = (uint32_t)weft_stress_random(&h->random));
@@ -496,7 +508,7 @@ static bool is_enough(void *user)
  * the pool takes lent threads back. */
 static void act_lend(host *h)
 {
-    round *r = h->round;
+    host_round *r = h->round;
     if (!r->is_host_driven || h->number >= r->workers) return;
     if (h->number == 0) {
         const uint32_t worker = 1 + weft_stress_below(h, r->workers - 1);
@@ -530,69 +542,6 @@ static void act_pool(host *h)
 
 /* ---- what any thread may do ---- */
 
-typedef struct listing {
-    WEFT_BLOB_ARRAY(uint32_t) items;
-} listing;
-
-static const weft_blob_type item_type = WEFT_BLOB_TYPE_PLAIN(uint32_t);
-static const weft_blob_field listing_fields[] = {WEFT_BLOB_FIELD_ARRAY(listing, items, &item_type)};
-static const weft_blob_type listing_type = WEFT_BLOB_TYPE(listing, listing_fields);
-
-/* Blobs of few contents: hosts share, free and make again the same ones. */
-static void act_blob(host *h)
-{
-    weft_blob_store *blobs = h->round->blobs;
-    const uint32_t first = weft_stress_below(h, 4), count = 1 + first * 3;
-    weft_blob_builder *builder;
-    weft_blob_ref ref;
-    weft_blob_store_stats stats;
-    if (!EXPECT_OK(h, weft_blob_builder_create(blobs, &listing_type, 0, &builder))) return;
-    listing *root = weft_blob_builder_root(builder);
-    uint32_t *items = WEFT_BLOB_BUILD_ARRAY(builder, &root->items, count);
-    for (uint32_t i = 0; i < count; i++) items[i] = first + i;
-    const bool is_made = EXPECT_OK(h, weft_blob_builder_finish(builder, &ref));
-    weft_blob_builder_destroy(builder);
-    if (!is_made) return;
-    EXPECT_OK(h, weft_blob_acquire(blobs, ref));
-    EXPECT_OK(h, weft_blob_release(blobs, ref));
-    EXPECT_OK(h, weft_blob_store_stats_get(blobs, &stats, sizeof stats));
-    const listing *seen = weft_blob_read(blobs, ref, &listing_type);
-    EXPECT(h, seen != NULL && seen->items.untyped.count == count);
-    for (uint32_t i = 0; seen != NULL && i < count; i++)
-        EXPECT(h, *WEFT_BLOB_AT(&seen->items, i) == first + i);
-    EXPECT_OK(h, weft_blob_release(blobs, ref));
-}
-
-static void act_value(host *h)
-{
-    static const weft_field fields[] = {{.name = "x", .kind = WEFT_FIELD_I32},
-                                        {.name = "y", .kind = WEFT_FIELD_I32, .offset = 4}};
-    static const weft_type type = {
-        .name = "pair", .size = 8, .alignment = 4, .fields = fields, .field_count = 2};
-    const int32_t value[2] = {(int32_t)weft_stress_below(h, 1000),
-                              -(int32_t)weft_stress_below(h, 1000)};
-    int32_t back[2] = {0};
-    char text[100];
-    const size_t length = weft_value_write(NULL, &type, value, text, sizeof text);
-    const weft_text read = {.bytes = text, .count = length};
-    EXPECT(h, length < sizeof text);
-    EXPECT_OK(h, weft_value_read(NULL, &read, &type, back, NULL));
-    EXPECT(h, memcmp(value, back, sizeof value) == 0);
-}
-
-/* The same points each time. */
-static bool build_grid(host *h, weft_grid **grid)
-{
-    static const weft_grid_desc desc = {.most = {10, 10, 10}, .reach = 1};
-    float at[POINTS][3];
-    uint64_t random = h->round->stress->seed;
-    for (uint32_t i = 0; i < POINTS * 3; i++)
-        at[i / 3][i % 3] = (float)(weft_stress_random(&random) % 10000) / 1000;
-    const weft_grid_points points = {.positions = at, .stride = sizeof at[0], .count = POINTS};
-    if (!EXPECT_OK(h, weft_grid_create(&desc, grid))) return false;
-    return EXPECT_OK(h, weft_grid_build(*grid, NULL, &points));
-}
-
 static void act_figures(host *h)
 {
     weft_job_stats stats;
@@ -606,25 +555,6 @@ static void act_figures(host *h)
         weft_job_frame_end(h->round->pool);
     }
     EXPECT(h, weft_job_pool_worker_count(h->round->pool) == h->round->workers);
-}
-
-/* Neighbours by the grid of the round, and by one of the host's own. */
-static void act_grid(host *h)
-{
-    const round *r = h->round;
-    weft_grid_view shared, own;
-    weft_grid_run runs[WEFT_GRID_MAX_RUNS];
-    weft_grid *grid;
-    weft_grid_view_get(r->grid, &shared, sizeof shared);
-    EXPECT(h, shared.count == POINTS);
-    for (uint32_t cell = weft_stress_below(h, 4); cell < shared.cell_count; cell += 4) {
-        EXPECT(h, weft_grid_runs(r->grid, cell, runs) <= WEFT_GRID_MAX_RUNS);
-        EXPECT(h, weft_grid_runs_half(r->grid, cell, runs) <= WEFT_GRID_MAX_RUNS);
-    }
-    if (!build_grid(h, &grid)) return;
-    weft_grid_view_get(grid, &own, sizeof own);
-    EXPECT(h, memcmp(own.points, shared.points, POINTS * sizeof *own.points) == 0);
-    weft_grid_destroy(grid);
 }
 
 /* A world beside the others, on the pool or with one of its own. */
@@ -651,7 +581,7 @@ static void touch(weft_slice *slice, void *user)
 /* One host steps the world whose structure stays, the others look at it. */
 static void act_fixed(host *h)
 {
-    round *r = h->round;
+    host_round *r = h->round;
     const weft_world *world = r->fixed.world;
     if (h->number == h->phase % r->host_count) {
         EXPECT_OK(h, weft_world_step(r->fixed.world, 0));
@@ -713,8 +643,9 @@ static const struct {
     {"guest", act_guest},
     {"lend", act_lend},
     {"pool", act_pool},
-    {"blob", act_blob},
-    {"value", act_value},
+    {"blob", weft_stress_blob},
+    {"value", weft_stress_value},
+    {"number", weft_stress_number},
     {"figures", act_figures},
     {"world", act_world},
     {"fixed world", act_fixed},
@@ -730,9 +661,12 @@ static const struct {
     {"transfer", act_transfer},
     {"stream", act_stream},
     {"report", act_report},
-    {"scene", act_scene},
+    {"scene", weft_stress_scene},
+    {"live", weft_stress_live},
+    {"relate", weft_stress_relate},
+    {"ask", weft_stress_ask},
     {"submit", act_submit},
-    {"grid", act_grid},
+    {"grid", weft_stress_grid},
 };
 enum { ACTION_COUNT = sizeof actions / sizeof actions[0] };
 
@@ -750,7 +684,7 @@ static void meet(host *h, const char *what)
 
 static void run_phase(host *h)
 {
-    round *r = h->round;
+    host_round *r = h->round;
     h->owned = &r->places[(h->number + h->phase) % r->host_count];
     /* of three hosts and more not the one that will play it */
     const uint32_t away = r->host_count > 2 ? 2 : 1;
@@ -793,7 +727,7 @@ static void *run_host(void *argument)
 
 /* ---- the watchdog ---- */
 
-static uint64_t went(round *r)
+static uint64_t went(host_round *r)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < r->host_count; i++)
@@ -801,7 +735,7 @@ static uint64_t went(round *r)
     return sum;
 }
 
-static void tell_hang(round *r)
+static void tell_hang(host_round *r)
 {
     fprintf(stderr, "weft stress: round %u: no host goes on for %d s:\n", r->stress->round,
             HANG_SECONDS);
@@ -813,7 +747,7 @@ static void tell_hang(round *r)
 
 static void *watch(void *argument)
 {
-    round *r = argument;
+    host_round *r = argument;
     uint64_t last = UINT64_MAX;
     pthread_mutex_lock(&r->lock);
     while (!r->is_over) {
@@ -832,7 +766,7 @@ static void *watch(void *argument)
 
 static void open_fixed(host *h)
 {
-    round *r = h->round;
+    host_round *r = h->round;
     place *p = &r->fixed;
     const uint32_t value = 77;
     weft_stress_open(h, p, 0, 0);
@@ -856,7 +790,7 @@ static void open_fixed(host *h)
     EXPECT_OK(h, weft_world_step(p->world, 0));
 }
 
-static bool open_round(round *r, uint64_t *random)
+static bool open_round(host_round *r, uint64_t *random)
 {
     const weft_job_pool_desc desc = {.worker_count = r->stress->workers,
                                      .is_host_driven = r->is_host_driven,
@@ -864,11 +798,6 @@ static bool open_round(round *r, uint64_t *random)
                                      .spin_ns = 1000,
                                      .allocator = r->stress->allocator,
                                      .os = r->stress->os};
-    for (uint32_t i = 0; i < r->host_count; i++) {
-        host *h = &r->hosts[i];
-        *h = (host){.round = r, .number = i, .script = weft_stress_random(random)};
-        at_init(&h->x_doing, (void *)(uintptr_t) "begins");
-    }
     host *first = &r->hosts[0];
     if (!EXPECT_OK(first, weft_job_pool_create(&desc, &r->pool))) return false;
     const weft_blob_store_desc store = {.allocator = r->stress->allocator, .os = r->stress->os};
@@ -883,23 +812,25 @@ static bool open_round(round *r, uint64_t *random)
             EXPECT_OK(first, weft_recorder_create(p->world, &p->recorders[k]));
     }
     open_fixed(first);
-    if (!build_grid(first, &r->grid)) return false;
+    if (!weft_stress_grid_build(first, &r->grid)) return false;
     weft_stress_against_open(r);
     return !weft_stress_has_errors();
 }
 
-static uint64_t close_round(round *r)
+static uint64_t close_round(host_round *r)
 {
     host *first = &r->hosts[0];
     uint64_t hash = hash_word(r->stress->seed, r->host_count);
     for (uint32_t i = 0; i < r->host_count; i++) {
         place *p = &r->places[i];
         first->owned = p;
+        doing(first, "ends a world");
         play_all(first);
         hash = hash_word(hash, weft_stress_sum(&p->model));
         for (uint32_t k = 0; k < r->host_count; k++) weft_recorder_destroy(p->recorders[k]);
         EXPECT_OK(first, weft_world_destroy(p->world));
     }
+    doing(first, "ends what was shared");
     EXPECT_OK(first, weft_world_destroy(r->fixed.world));
     weft_stress_against_close(r);
     weft_grid_destroy(r->grid);
@@ -908,18 +839,34 @@ static uint64_t close_round(round *r)
     return hash;
 }
 
-static void run_hosts(round *r)
+static void run_hosts(host_round *r)
 {
-    pthread_t watchdog;
+    bool is_started = true;
     pthread_barrier_init(&r->barrier, NULL, r->host_count);
-    pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->ends, NULL);
-    bool is_started = pthread_create(&watchdog, NULL, watch, r) == 0;
     for (uint32_t i = 1; i < r->host_count && is_started; i++)
         is_started = pthread_create(&r->hosts[i].thread, NULL, run_host, &r->hosts[i]) == 0;
     if (!is_started) abort(); /* no threads: nothing can be tested */
     run_host(&r->hosts[0]);
     for (uint32_t i = 1; i < r->host_count; i++) pthread_join(r->hosts[i].thread, NULL);
+    pthread_barrier_destroy(&r->barrier);
+}
+
+/* The watchdog looks on from the first world that is made to the last one that ends. */
+static uint64_t run_watched(host_round *r, uint64_t *random)
+{
+    pthread_t watchdog;
+    uint64_t hash = 0;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->ends, NULL);
+    for (uint32_t i = 0; i < r->host_count; i++) {
+        r->hosts[i] = (host){.round = r, .number = i, .script = weft_stress_random(random)};
+        at_init(&r->hosts[i].x_doing, (void *)(uintptr_t) "begins");
+    }
+    if (pthread_create(&watchdog, NULL, watch, r) != 0) abort();
+    if (open_round(r, random)) {
+        run_hosts(r);
+        hash = close_round(r);
+    }
     pthread_mutex_lock(&r->lock);
     r->is_over = true;
     pthread_cond_signal(&r->ends);
@@ -927,13 +874,13 @@ static void run_hosts(round *r)
     pthread_join(watchdog, NULL);
     pthread_cond_destroy(&r->ends);
     pthread_mutex_destroy(&r->lock);
-    pthread_barrier_destroy(&r->barrier);
+    return hash;
 }
 
 static uint64_t threads_round(weft_stress *stress, void *state)
 {
-    uint64_t random = stress->seed, hash = 0;
-    round *r = calloc(1, sizeof *r);
+    uint64_t random = stress->seed;
+    host_round *r = calloc(1, sizeof *r);
     (void)state;
     if (r == NULL || everything_op_at(0) == NULL || kinds_of_model() == NULL) return 0;
     r->stress = stress;
@@ -941,10 +888,7 @@ static uint64_t threads_round(weft_stress *stress, void *state)
     r->host_count = 2 + (uint32_t)(weft_stress_random(&random) % (HOSTS - 1));
     r->is_host_driven = weft_stress_random(&random) % 2 == 0 && r->workers > 1;
     r->is_unordered = weft_stress_random(&random) % 2 == 0;
-    if (open_round(r, &random)) {
-        run_hosts(r);
-        hash = close_round(r);
-    }
+    const uint64_t hash = run_watched(r, &random);
     free(r);
     return hash;
 }
