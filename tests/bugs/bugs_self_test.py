@@ -115,7 +115,23 @@ def caught():
               and run_bugs.concerns(tree, entries[0], ["tests/ecs/test_limit.c"]), files)
 
 
+def shares():
+    """Each entry has its turn with one of N commits in a row; what concerns a changed file runs with every one."""
+    names = [f"bug_{i}" for i in range(200)]
+    text = "".join(BUGS.split("\n\n", maxsplit=1)[0].replace("limit_is_one_more", name) + "\n\n" for name in names)
+    with tempfile.TemporaryDirectory() as folder:
+        tree = tree_of(folder, {"ecs/src/core/limit.c": LIMIT, "some.bugs": text})
+        entries = run_bugs.parse(os.path.join(folder, "some.bugs"))
+        turns = [[e["name"] for e in run_bugs.share_of(tree, entries, 3, commit, [])] for commit in ("fe", "ff", "100")]
+        check("each has one turn", sorted(sum(turns, [])) == sorted(names), turns)
+        check("about a third", all(40 < len(turn) < 95 for turn in turns), [len(turn) for turn in turns])
+        changed = run_bugs.share_of(tree, entries, 3, "fe", ["docs/x.md", "ecs/src/core/limit.c"])
+        check("a file that changed", changed == entries, len(changed))
+        check("no commit: all", run_bugs.share_now(tree, entries, 3) == entries)
+
+
 search()
+shares()
 caught()
 print(*wrong, sep="\n")
 print(f"{len(wrong)} failed")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""run_bugs.py SOURCE_DIR BUILD_DIR CATALOGUE.bugs ... [--only NAME] [--of FILE,...]: seeds bugs and demands that the
-check named in the catalogue catches each. --of: those that lie in one of the files, or that one of them (a test) must
-catch. run_bugs.py SOURCE_DIR --places CATALOGUE.bugs ...: whether each entry has its place; compiles nothing.
+"""run_bugs.py SOURCE_DIR BUILD_DIR CATALOGUE.bugs ... [--only NAME] [--of FILE,...] [--share N]: seeds bugs and
+demands that the check named in the catalogue catches each. --of: those that lie in one of the files, or that one of them (a test) must
+catch. --share: one in N, another share for another commit, and all that concern files of the last ten commits; all with WEFT_DEEP in the
+environment, and where there is no commit. run_bugs.py SOURCE_DIR --places CATALOGUE.bugs ...: whether each entry has its place; compiles nothing.
 
 Every entry is applied to a copy of the file; what depends on it is compiled again, quickly (-O1).
 `caught PROGRAM SCENARIO`: with hooked atomics, linked with the explorer's other objects; the scenario
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 
 LIMIT_SECONDS = 240  # only ends what hangs; a hang is not a catch
 FLAGS = ["-std=gnu17", "-O1", "-w", "-fsanitize=thread", "-D_GNU_SOURCE", "-DWEFT_CHECKED=1",
@@ -378,6 +380,33 @@ def concerns(tree, entry, files):
     return entry["file"] in files or entry["caught"].split()[-1] in files
 
 
+def git(source, *words):
+    """The output of a git command in the sources; None where it fails."""
+    done = subprocess.run(["git", "-C", source, *words], capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+def share_of(tree, entries, parts, commit, changed):
+    """The entries whose turn it is with this commit, and those that concern changed files."""
+    turn = int(commit, 16) % parts
+    return [e for e in entries if zlib.crc32(e["name"].encode()) % parts == turn or concerns(tree, e, changed)]
+
+
+def share_now(tree, entries, parts):
+    """As share_of, of the commit of the sources."""
+    try:
+        commit = git(tree.source, "rev-parse", "HEAD")
+        changed = git(tree.source, "log", "-10", "--name-only", "--format=")
+    except OSError:
+        commit = None
+    if os.environ.get("WEFT_DEEP") or commit is None or changed is None:
+        return entries
+    kept = share_of(tree, entries, parts, commit, changed.split())
+    print("%d of %d: one in %d by the commit, and those of files changed of late; all with WEFT_DEEP=1" %
+          (len(kept), len(entries), parts))
+    return kept
+
+
 def report(entries, results):
     """Prints a line for each (caught, note) as it comes, then the sum; the exit status."""
     failed = 0
@@ -403,7 +432,7 @@ def option(arguments, name):
 
 def main():
     arguments = sys.argv[1:]
-    only, files = option(arguments, "--only"), option(arguments, "--of")
+    only, files, parts = (option(arguments, name) for name in ("--only", "--of", "--share"))
     tree = Tree(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
     os.environ["WEFT_SOURCE_DIR"] = tree.source  # for tests that read the sources, as under ctest
     entries = [e for path in arguments[2:] for e in parse(path) if only in (None, e["name"])]
@@ -411,6 +440,8 @@ def main():
         return places(tree, entries)
     if files is not None:
         entries = [e for e in entries if concerns(tree, e, files.split(","))]
+    if parts is not None:
+        entries = share_now(tree, entries, int(parts))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return report(entries, pool.map(lambda e: check(tree, e), entries))
 
