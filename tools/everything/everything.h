@@ -104,7 +104,7 @@ typedef struct everything_query {
     model_query asks;
     weft_access access[MODEL_TERMS];
     bool stamps_asked;
-    uint32_t systems; /* that run over it */
+    uint32_t systems, recorders; /* that run over it, or record commands for it */
 } everything_query;
 
 /* A snapshot of the world, and what the model was then. */
@@ -137,8 +137,9 @@ struct everything {
     char failure[128];   /* its class: the same fault has the same */
     char text[512];
     const everything_op *running;
-    struct everything_systems *systems;     /* ops_system.c; NULL: none yet */
-    uint32_t systems_made;                  /* in all worlds */
+    struct everything_systems *systems; /* ops_system.c; NULL: none yet */
+    uint32_t systems_made;              /* in all worlds */
+    bool is_over; /* there is an entity whose handle cannot be known: the script ends */
     double kept_rests[MODEL_GROUPS];        /* of groups of a saved world, until they get a rate */
     struct everything_observers *observers; /* ops_observer.c; NULL: none yet */
 };

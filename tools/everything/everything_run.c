@@ -221,7 +221,7 @@ static void call_run(everything *e, const everything_call *c)
     if (e->out != NULL) fprintf(e->out, "    { /* %u: %s */\n", e->call, op->name);
     op->run(e, c);
     stamps_raise(&e->here->m, e->here->m.version, weft_world_change_version(e->here->world));
-    if (everything_has_failed(e)) return;
+    if (everything_has_failed(e) || e->is_over) return;
     if (e->is_close)
         everything_compare(e, e->here);
     else if (e->call % COMPARED == 0)
@@ -234,7 +234,7 @@ static void world_end(everything *e, uint64_t *hash)
     everything_place *p = e->here;
     e->running = NULL;
     if (e->out != NULL && !everything_has_failed(e)) fputs("    {\n", e->out);
-    if (!everything_has_failed(e)) everything_compare(e, p);
+    if (!everything_has_failed(e) && !e->is_over) everything_compare(e, p);
     if (!everything_has_failed(e))
         *hash = weft_world_hash(p->world, WEFT_HASH_LAYOUT) * 3 +
                 weft_world_hash(p->world, WEFT_HASH_CONTENT);
@@ -257,7 +257,9 @@ bool everything_run(everything *e, const everything_call *script, uint32_t count
     if (e->out != NULL) fputs("    {\n", e->out);
     bool is_open = everything_open(e, e->here, "world");
     if (e->out != NULL) fputs("    }\n", e->out);
-    for (e->call = 0; is_open && e->call < count_of_calls && !everything_has_failed(e); e->call++) {
+    for (e->call = 0;
+         is_open && e->call < count_of_calls && !e->is_over && !everything_has_failed(e);
+         e->call++) {
         call_run(e, &script[e->call]);
         if (everything_has_failed(e)) break;
     }

@@ -20,6 +20,7 @@ static bool query_drop(everything *e, uint32_t slot)
 {
     everything_query *q = &e->queries[slot];
     if (q->query.id == 0) return true;
+    if (q->recorders != 0) return false; /* what they record would be refused */
     weft_result expected = q->systems == 0 ? WEFT_OK : WEFT_BUSY;
     everything_says(e, "IS(%s, weft_query_destroy(world, q[%u]));", weft_result_name(expected),
                     slot);

@@ -256,9 +256,20 @@ static void (*run_of(uint32_t way))(weft_slice *, void *)
 
 static uint32_t effects_of(const walk *w)
 {
-    static const uint32_t effects[] = {WEFT_RECORDS_NOTHING, WEFT_RECORDS_DESTROY, WEFT_RECORDS_ADD,
-                                       WEFT_RECORDS_REMOVE,  WEFT_RECORDS_ADD,     WEFT_RECORDS_ADD,
-                                       WEFT_RECORDS_ADD,     WEFT_RECORDS_ADD};
+    const uint32_t made = WEFT_RECORDS_CREATE | WEFT_RECORDS_ADD; /* it is named */
+    const uint32_t effects[WALK_RECORDS] = {WEFT_RECORDS_NOTHING,
+                                            WEFT_RECORDS_DESTROY,
+                                            WEFT_RECORDS_ADD,
+                                            WEFT_RECORDS_REMOVE,
+                                            WEFT_RECORDS_ADD,
+                                            WEFT_RECORDS_ADD,
+                                            WEFT_RECORDS_ADD,
+                                            WEFT_RECORDS_ADD,
+                                            WEFT_RECORDS_ADD,
+                                            WEFT_RECORDS_ADD,
+                                            WEFT_RECORDS_REMOVE,
+                                            made,
+                                            made};
     return effects[w->record];
 }
 
@@ -333,6 +344,9 @@ static void desc_access(everything *e, const system_slot *slot, weft_system_desc
     if (!is_exact || p->w.record == WALK_RECORDS_DESTROY) return;
     desc->records[0] = p->w.record_component;
     everything_says(e, "desc.records[0] = of[%s];", name_of(p->record_kind));
+    if (p->w.record < WALK_RECORDS_CREATE) return;
+    desc->records[1] = p->w.made_link;
+    everything_says(e, "desc.records[1] = of[LINK];");
 }
 
 /* Its rank: behind its group, or before some of it, which it names. */
@@ -382,6 +396,7 @@ static void run_make(everything *e, const everything_call *c)
     while (at < SYSTEMS && all->slots[at].is_used) at++;
     if (at == SYSTEMS || !slot_draw(e, &all->slots[at], c)) return;
     system_slot *slot = &all->slots[at];
+    slot->p->w.serial = e->systems_made;
     snprintf(slot->name, sizeof slot->name, "s%u", e->systems_made++);
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "w[%u]", at);
@@ -402,6 +417,7 @@ static void run_make(everything *e, const everything_call *c)
     slot->system = weft_system_create(e->here->world, &desc);
     slot->is_used = true;
     if (slot->way == QUERY) e->queries[slot->query].systems++;
+    if (slot->p->record_slot < EVERYTHING_QUERIES) e->queries[slot->p->record_slot].recorders++;
     model_clock *clock = &e->here->m.clock;
     clock->ids[at] = slot->id = e->systems_made;
     clock->rests[at] = 0;
@@ -432,6 +448,7 @@ static void run_drop(everything *e, const everything_call *c)
     all->count--;
     slot->is_used = false;
     if (slot->way == QUERY) e->queries[slot->query].systems--;
+    if (slot->p->record_slot < EVERYTHING_QUERIES) e->queries[slot->p->record_slot].recorders--;
     everything_says(e, "IS(WEFT_OK, weft_system_destroy(world, s[%u]));", at);
     everything_result(e, "weft_system_destroy", weft_system_destroy(e->here->world, slot->system),
                       WEFT_OK);
@@ -516,6 +533,13 @@ static void due_decide(everything *e, float dt)
     }
 }
 
+/* What walk_at_once does. */
+static bool does_at_once(uint32_t record)
+{
+    return record <= WALK_RECORDS_REMOVE || record == WALK_RECORDS_SHARED ||
+           record == WALK_RECORDS_ENABLE;
+}
+
 /* One run over indices, or at once. */
 static void model_indices(everything *e, system_slot *slot)
 {
@@ -535,8 +559,8 @@ static void model_indices(everything *e, system_slot *slot)
     }
     bool is_at_once = slot->way == AT_ONCE;
     for (uint32_t i = 0; i < count; i++)
-        if (!is_at_once || (p->w.record != WALK_RECORDS_SET && p->w.record != WALK_RECORDS_APPEND))
-            walk_model_record(p, numbers[i], sums[i]);
+        if (!is_at_once || does_at_once(p->w.record)) walk_model_record(p, numbers[i], sums[i]);
+    if (!is_at_once) walk_model_end(p);
     slot->last_rows = is_at_once ? 1 : count;
 }
 
@@ -607,6 +631,19 @@ static void counts_check(everything *e)
     }
 }
 
+/* Handles of what systems made: where one was made by another that is gone, the script ends. */
+static void made_learn(everything *e)
+{
+    uint32_t left = 1, before = 0;
+    while (left != before && left != 0) {
+        before = left;
+        left = 0;
+        for (uint32_t i = 0; i < SYSTEMS; i++)
+            if (e->systems->slots[i].is_used) left += walk_learn(e->systems->slots[i].p);
+    }
+    if (left != 0) e->is_over = true;
+}
+
 /* Whether a relation says what becomes of one entity when another dies. */
 static bool has_edges(const model *m)
 {
@@ -666,6 +703,8 @@ static void run_step(everything *e, const everything_call *c)
     everything_says(e, "IS(WEFT_OK, weft_world_step(world, (float)%.9g));", (double)dt);
     weft_result result = weft_world_step(e->here->world, dt);
     if (!everything_result(e, "weft_world_step", result, WEFT_OK)) return;
+    made_learn(e);
+    if (e->is_over) return;
     counts_check(e);
     observers_after_step(e);
     weft_frame frame = weft_world_frame(e->here->world);
@@ -687,6 +726,8 @@ static void run_alone(everything *e, const everything_call *c)
     everything_says(e, "IS(WEFT_OK, weft_system_run(world, s[%u], (float)%.9g));", at, (double)dt);
     everything_result(e, "weft_system_run", weft_system_run(e->here->world, slot->system, dt),
                       WEFT_OK);
+    made_learn(e);
+    if (e->is_over) return;
     counts_check(e);
     observers_after_step(e);
 }
@@ -712,7 +753,8 @@ void systems_after_load(everything *e)
     for (uint32_t g = 0; g < GROUPS && e->systems != NULL; g++)
         if (e->systems->periods[g] > 0) e->kept_rests[g] = clock->group_rests[g];
     *clock = (model_clock){.steps = clock->steps, .time = clock->time};
-    for (uint32_t i = 0; i < EVERYTHING_QUERIES; i++) e->queries[i].systems = 0;
+    for (uint32_t i = 0; i < EVERYTHING_QUERIES; i++)
+        e->queries[i].systems = e->queries[i].recorders = 0;
     e->systems = NULL;
     e->observers = NULL;
 }

@@ -103,16 +103,55 @@ static bool is_recorded(uint32_t record, uint32_t kind)
     case WALK_RECORDS_ENABLE:
         return kind_is_switch(kind);
     case WALK_RECORDS_APPEND:
+    case WALK_RECORDS_SET_BUFFER:
         return kind_is_buffer(kind);
+    case WALK_RECORDS_CREATE:
+    case WALK_RECORDS_ROWS:
+        return kind_is_of_rows(kind) && kind != PREFAB && kinds_of_model()[kind].needs == 0 &&
+               (kinds_of_model()[kind].flags & MODEL_CLEANUP) == 0;
     default:
         return true;
     }
 }
 
+/* A query of which only commands change what it selects: they take effect later than they are
+ * recorded. */
+static uint32_t query_draw(const everything *e, uint64_t drawn)
+{
+    for (uint32_t i = 0; i < EVERYTHING_QUERIES; i++) {
+        uint32_t slot = (uint32_t)(drawn + i) % EVERYTHING_QUERIES;
+        const model_query *asks = &e->queries[slot].asks;
+        bool has_bits = false;
+        for (uint32_t t = 0; t < asks->term_count; t++)
+            has_bits = has_bits || kind_is_switch(asks->terms[t].kind);
+        if (e->queries[slot].query.id != 0 && !has_bits) return slot;
+    }
+    return EVERYTHING_QUERIES;
+}
+
+/* The archetype of new entities: LINK, and the kind that was drawn. */
+static void made_draw(walk_plan *p)
+{
+    everything *e = p->e;
+    weft_component list[2] = {e->here->of[LINK], e->here->of[p->record_kind]};
+    p->made_set = KIND_BIT(LINK) | KIND_BIT(p->record_kind);
+    p->w.made = weft_archetype_create(e->here->world, list, p->record_kind == LINK ? 1 : 2);
+    p->w.made_link = list[0];
+    weft_archetype_components(e->here->world, p->w.made, list, 2);
+    p->w.made_term = list[0].id == p->w.made_link.id ? 0 : 1;
+}
+
 static void record_draw(walk_plan *p, uint64_t drawn)
 {
     everything *e = p->e;
-    uint32_t record = (uint32_t)(drawn % (WALK_RECORDS_APPEND + 1)), kind = PLAIN;
+    uint32_t record = (uint32_t)(drawn % WALK_RECORDS), kind = PLAIN;
+    if (record == WALK_RECORDS_QUERY_ADD || record == WALK_RECORDS_QUERY_REMOVE) {
+        p->record_slot = query_draw(e, drawn >> 16);
+        if (p->record_slot == EVERYTHING_QUERIES)
+            record = WALK_RECORDS_ADD;
+        else
+            p->w.record_query = e->queries[p->record_slot].query;
+    }
     for (uint32_t i = 0; i < KINDS; i++) {
         kind = (uint32_t)(drawn / 16 + i) % KINDS;
         if (is_recorded(record, kind)) break;
@@ -125,6 +164,7 @@ static void record_draw(walk_plan *p, uint64_t drawn)
     const uint32_t null = UINT32_MAX << 26; /* a handle that is kept outlives restored worlds */
     p->record_bytes = everything_value(e, kind, drawn >> 24, null, 1);
     p->w.record_value = everything_weft_value(e, e->here, kind, p->record_bytes, 1);
+    if (record >= WALK_RECORDS_CREATE) made_draw(p);
 }
 
 void walk_draw(everything *e, walk_plan *p, const everything_query *q, uint64_t drawn, uint32_t may)
@@ -132,7 +172,8 @@ void walk_draw(everything *e, walk_plan *p, const everything_query *q, uint64_t 
     const model_query *asks = &q->asks;
     uint32_t driver = selection_driver(asks);
     bool is_sure = true;
-    *p = (walk_plan){.e = e, .asks = *asks, .stamps_asked = q->stamps_asked};
+    *p = (walk_plan){
+        .e = e, .asks = *asks, .stamps_asked = q->stamps_asked, .record_slot = EVERYTHING_QUERIES};
     p->is_by_depth = (may & WALK_BY_DEPTH) != 0;
     for (uint32_t t = 0; t < asks->term_count; t++)
         is_sure = is_sure && asks->terms[t].alternative == asks->terms[0].alternative;
@@ -242,11 +283,45 @@ static void model_row(const walk_plan *p, uint32_t n, uint32_t sum)
         walk_add(WALK_WORD, model_resource(m, SOLE)->bytes, sum);
 }
 
-void walk_model_record(const walk_plan *p, uint32_t n, uint32_t sum)
+static void model_make(walk_plan *p, uint32_t self, uint32_t sum)
+{
+    model *m = &p->e->here->m;
+    uint32_t count = p->w.record == WALK_RECORDS_CREATE ? 1 : WALK_MADE_ROWS;
+    for (uint32_t i = 0; i < count; i++) {
+        if (p->made_count == p->made_room) {
+            walk_made_entry *old = p->made;
+            p->made_room = 2 * p->made_room + 16;
+            p->made = model_memory(m, p->made_room * sizeof *p->made);
+            if (old != NULL) memcpy(p->made, old, p->made_count * sizeof *old);
+        }
+        uint32_t n = model_create(m, p->made_set), value = sum % 1000;
+        uint64_t other = self;
+        model_value *link = model_read(m, n, LINK);
+        memcpy(link->bytes, &other, sizeof other);
+        memcpy(link->bytes + sizeof other, &value, sizeof value);
+        p->made[p->made_count++] = (walk_made_entry){self, i, n};
+    }
+}
+
+void walk_model_end(walk_plan *p)
+{
+    model *m = &p->e->here->m;
+    if (!p->is_query_recorded) return;
+    p->is_query_recorded = false;
+    uint32_t *numbers = model_memory(m, m->count * sizeof *numbers);
+    uint32_t count = model_selected(m, &p->e->queries[p->record_slot].asks, numbers);
+    uint64_t bit = KIND_BIT(p->record_kind);
+    bool adds = p->w.record == WALK_RECORDS_QUERY_ADD;
+    for (uint32_t i = 0; i < count; i++)
+        model_change(m, numbers[i], adds ? bit : 0, adds ? 0 : bit);
+}
+
+void walk_model_record(walk_plan *p, uint32_t n, uint32_t sum)
 {
     model *m = &p->e->here->m;
     uint32_t kind = p->record_kind;
-    if (!walk_records(sum)) return;
+    if (p->w.record >= WALK_RECORDS_CREATE && walk_makes(sum)) model_make(p, n, sum);
+    if (p->w.record >= WALK_RECORDS_CREATE || !walk_records(sum)) return;
     switch (p->w.record) {
     case WALK_RECORDS_NOTHING:
         return;
@@ -264,6 +339,10 @@ void walk_model_record(const walk_plan *p, uint32_t n, uint32_t sum)
         return;
     case WALK_RECORDS_APPEND:
         model_append(m, n, kind, p->record_bytes, 1);
+        return;
+    case WALK_RECORDS_QUERY_ADD:
+    case WALK_RECORDS_QUERY_REMOVE:
+        p->is_query_recorded = true;
         return;
     default:
         model_set(m, n, kind, p->record_bytes, 1);
@@ -297,7 +376,80 @@ void walk_model(walk_plan *p, const uint32_t *numbers, uint32_t count)
             model_row(p, numbers[i], sums[i]);
         }
     for (uint32_t i = 0; i < count; i++) walk_model_record(p, numbers[i], sums[i]);
+    walk_model_end(p);
     walk_model_visit(p);
+}
+
+/* ---- what was made ---- */
+
+/* The run that made an entity, by its name. */
+static uint32_t since_of(const everything *e, weft_entity entity)
+{
+    const char *name = weft_entity_name(e->here->world, entity), *last = strrchr(name, ' ');
+    return last == NULL ? 0 : (uint32_t)strtoul(last + 1, NULL, 10);
+}
+
+/* Entities with no number that an entry's row made, by run; returns how many. */
+static uint32_t made_find(const everything *e, const walk_plan *p, const walk_made_entry *entry,
+                          weft_entity *out, uint32_t most)
+{
+    char part[WALK_NAME];
+    weft_entity self = everything_handle(e->here, entry->self), found[64];
+    uint32_t count = 0;
+    snprintf(part, sizeof part, "made %u %u.%u %u ", p->w.serial, self.index, self.version,
+             entry->i);
+    uint32_t all = weft_entity_search(e->here->world, part, found, 64);
+    for (uint32_t i = 0; i < all && i < 64 && count < most; i++) {
+        if (everything_number(e->here, found[i]) != EVERYTHING_FOREIGN) continue;
+        uint32_t at = count++;
+        for (; at > 0 && since_of(e, out[at - 1]) > since_of(e, found[i]); at--)
+            out[at] = out[at - 1];
+        out[at] = found[i];
+    }
+    return count;
+}
+
+/* All that one row made as its i-th, in all runs. */
+static void made_learn(everything *e, walk_plan *p, uint32_t first)
+{
+    enum { RUNS_MOST = 16 };
+    walk_made_entry one = p->made[first];
+    weft_entity found[RUNS_MOST];
+    uint32_t count = made_find(e, p, &one, found, RUNS_MOST), at = 0;
+    for (uint32_t k = first; k < p->made_count; k++) {
+        walk_made_entry *entry = &p->made[k];
+        if (entry->self != one.self || entry->i != one.i || entry->number == 0) continue;
+        uint32_t n = entry->number;
+        entry->number = 0;
+        if (!model_is_alive(&e->here->m, n)) continue;
+        if (at == count) {
+            everything_fails(e, "what a system made", "entity %u is not there", n);
+            return;
+        }
+        everything_says(e, "weft_entity_search(world, \"%s\", &e[%u], 1);",
+                        weft_entity_name(e->here->world, found[at]), n);
+        everything_says(e, "IS(WEFT_OK, weft_entity_set_name(world, e[%u], NULL));", n);
+        everything_learn(e, e->here, n, found[at]);
+        weft_result result = weft_entity_set_name(e->here->world, found[at++], NULL);
+        everything_result(e, "weft_entity_set_name of none", result, WEFT_OK);
+    }
+    everything_equal(e, "what a system made: how many", count, at);
+}
+
+uint32_t walk_learn(walk_plan *p)
+{
+    everything *e = p->e;
+    uint32_t left = 0;
+    for (uint32_t k = 0; k < p->made_count && !everything_has_failed(e); k++) {
+        const walk_made_entry *entry = &p->made[k];
+        if (entry->number == 0) continue;
+        if (!weft_entity_is_null(everything_handle(e->here, entry->self)))
+            made_learn(e, p, k);
+        else if (model_is_alive(&e->here->m, entry->number))
+            left++;
+    }
+    if (left == 0) p->made_count = 0;
+    return left;
 }
 
 /* ---- saying C ---- */
@@ -331,6 +483,11 @@ void walk_says(walk_plan *p, const char *type, const char *name)
                         w->record, w->record_bytes, w->record_is_signed,
                         kinds_of_model()[p->record_kind].name,
                         w->record_bytes != 0 ? "recorded" : "NULL");
+    if (p->record_slot != EVERYTHING_QUERIES)
+        everything_says(e, "    .record_query = q[%u],", p->record_slot);
+    if (w->record >= WALK_RECORDS_CREATE)
+        everything_says(e, "    .serial = %u, .made_term = %u, .made_link = of[LINK], .made = %s,",
+                        w->serial, w->made_term, everything_c_archetype(e, p->made_set));
     everything_says(e, "    .count = rows_count, .wrong = row_wrong, .own = own_construct};");
 }
 

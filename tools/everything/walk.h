@@ -20,6 +20,11 @@ typedef enum walk_may {
     WALK_BY_DEPTH = 1 << 5,  /* by PARENT: it may look up what it writes */
 } walk_may;
 
+/* A new entity: which one of those that `self` made in one run. */
+typedef struct walk_made_entry {
+    uint32_t self, i, number;
+} walk_made_entry;
+
 /* A walk in words of the model. */
 typedef struct walk_plan {
     walk w;
@@ -28,6 +33,11 @@ typedef struct walk_plan {
     uint32_t kinds[WALK_TERMS];
     uint32_t lookup_kind, record_kind;
     const uint8_t *record_bytes; /* of the model */
+    uint32_t record_slot;        /* of the query of commands; EVERYTHING_QUERIES: none */
+    bool is_query_recorded;
+    uint64_t made_set;
+    struct walk_made_entry *made; /* new entities whose handles are not known */
+    uint32_t made_count, made_room;
     bool is_by_depth, stamps_asked;
     weft_a64 x_rows; /* that the callback was given */
 } walk_plan;
@@ -37,8 +47,12 @@ void walk_draw(everything *e, walk_plan *p, const everything_query *q, uint64_t 
                uint32_t may);
 /* The model does it to these entities; commands take effect behind the last row. */
 void walk_model(walk_plan *p, const uint32_t *numbers, uint32_t count);
-/* What an entity with this sum has recorded takes effect. */
-void walk_model_record(const walk_plan *p, uint32_t n, uint32_t sum);
+/* What an entity with this sum has recorded takes effect; behind the last one: walk_model_end. */
+void walk_model_record(walk_plan *p, uint32_t n, uint32_t sum);
+void walk_model_end(walk_plan *p);
+/* After a step: handles of what the walk made. How many are still not known; they may be when those
+ * of another walk are. */
+uint32_t walk_learn(walk_plan *p);
 /* Archetypes that the query visits count as changed where it writes. */
 void walk_model_visit(const walk_plan *p);
 /* Whether a walk writes values of a kind, of its rows or of others. */

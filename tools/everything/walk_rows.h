@@ -12,9 +12,10 @@
 
 #include <weft/weft.h>
 
+#include <stdio.h>
 #include <string.h>
 
-enum { WALK_TERMS = 8 };
+enum { WALK_TERMS = 8, WALK_MADE_ROWS = 2, WALK_NAME = 64 };
 
 /* ---- values ---- */
 
@@ -125,7 +126,19 @@ typedef enum walk_record {
     WALK_RECORDS_SHARED,
     WALK_RECORDS_ENABLE,
     WALK_RECORDS_APPEND,
+    WALK_RECORDS_SET_BUFFER,
+    WALK_RECORDS_QUERY_ADD, /* to all rows of a query, as soon as one row records it */
+    WALK_RECORDS_QUERY_REMOVE,
+    WALK_RECORDS_CREATE, /* an entity that leads to that of the row, by an archetype with LINK */
+    WALK_RECORDS_ROWS,   /* WALK_MADE_ROWS of them, filled in place */
+    WALK_RECORDS,
 } walk_record;
+
+/* What LINK holds. */
+typedef struct walk_link {
+    weft_entity other;
+    uint32_t value;
+} walk_link;
 
 typedef struct walk {
     walk_term terms[WALK_TERMS];
@@ -144,6 +157,12 @@ typedef struct walk {
     bool record_is_signed; /* `own` constructs each value */
     weft_component record_component;
     const void *record_value;
+    weft_query record_query;
+    /* New entities have the name "made SERIAL INDEX.VERSION I SINCE" of the row that makes them:
+     * by it their handles are found. */
+    uint32_t serial, made_term;
+    weft_archetype made;
+    weft_component made_link;
     /* Without rows: for whom something is recorded, or done at once; index by index. */
     const weft_entity *targets;
     uint32_t target_count;
@@ -164,6 +183,11 @@ typedef struct walk {
 static inline bool walk_records(uint32_t sum)
 {
     return sum % 3 == 0;
+}
+
+static inline bool walk_makes(uint32_t sum)
+{
+    return sum % 29 == 0;
 }
 
 /* ---- one slice ---- */
@@ -266,7 +290,12 @@ static inline uint32_t walk_look_up(const walk_slice_state *s, uint32_t row, uin
         if (value != NULL) walk_add(w->lookup_shape, value, sum);
         return sum;
     }
-    return sum + walk_word(w->lookup_shape, weft_slice_read_entity(s->slice, target, w->lookup));
+    const void *value = weft_slice_read_entity(s->slice, target, w->lookup);
+    if (w->style == WALK_ROWS) {
+        weft_finder finder = weft_slice_finder(s->slice, w->lookup);
+        walk_is(w, weft_finder_read(&finder, target) == value, "weft_slice_finder");
+    }
+    return sum + walk_word(w->lookup_shape, value);
 }
 
 enum { WALK_ELEMENT_BYTES = 64, WALK_LENGTH_MOST = 40 };
@@ -293,15 +322,58 @@ static inline void walk_buffer(const walk_slice_state *s, uint32_t t, uint32_t r
         walk_change(term->shape, weft_buffers_write(b, row), sum, NULL);
 }
 
+static inline void walk_made(const walk_slice_state *s, weft_entity made, weft_entity self,
+                             uint32_t i)
+{
+    char name[WALK_NAME];
+    snprintf(name, sizeof name, "made %u %u.%u %u %u", s->w->serial, self.index, self.version, i,
+             weft_slice_since(s->slice));
+    weft_result result = weft_recorder_set_name(weft_slice_recorder(s->slice), made, name);
+    walk_is(s->w, result == WEFT_OK, "weft_recorder_set_name");
+}
+
+/* New entities. */
+static inline void walk_row_make(const walk_slice_state *s, weft_entity self, uint32_t sum)
+{
+    const walk *w = s->w;
+    weft_recorder *recorder = weft_slice_recorder(s->slice);
+    walk_link link = {self, sum % 1000};
+    if (w->record == WALK_RECORDS_CREATE) {
+        weft_entity made = weft_recorder_create_entity(recorder, w->made);
+        walk_is(w, weft_recorder_set(recorder, made, w->made_link, &link, sizeof link) == WEFT_OK,
+                "weft_recorder_set of a new one");
+        walk_made(s, made, self, 0);
+        return;
+    }
+    for (uint32_t i = 0; i < WALK_MADE_ROWS;) {
+        weft_slice rows;
+        weft_rows_desc desc = {
+            .archetype = w->made, .count = WALK_MADE_ROWS - i, .is_unordered = sum % 2 != 0};
+        weft_result result = weft_recorder_create_rows_with(recorder, &desc, &rows);
+        walk_is(w, result == WEFT_OK && rows.count != 0, "weft_recorder_create_rows_with");
+        if (result != WEFT_OK) return;
+        walk_link *links = weft_slice_write(&rows, w->made_term);
+        for (uint32_t row = 0; row < rows.count; row++, i++) {
+            links[row] = link;
+            walk_made(s, weft_recorder_row_entity(recorder, &rows, row), self, i);
+        }
+    }
+}
+
 static inline void walk_row_record(const walk_slice_state *s, weft_entity entity, uint32_t sum)
 {
     const walk *w = s->w;
     weft_component component = w->record_component;
     const void *value = w->record_value;
     char owned[8];
-    if (w->record == WALK_RECORDS_NOTHING || !walk_records(sum)) return;
-    if (w->record_is_signed &&
-        (w->record == WALK_RECORDS_SET || w->record == WALK_RECORDS_APPEND)) {
+    if (w->record == WALK_RECORDS_NOTHING) return;
+    if (w->record >= WALK_RECORDS_CREATE) {
+        if (walk_makes(sum)) walk_row_make(s, entity, sum);
+        return;
+    }
+    if (!walk_records(sum)) return;
+    if (w->record_is_signed && (w->record == WALK_RECORDS_SET || w->record == WALK_RECORDS_APPEND ||
+                                w->record == WALK_RECORDS_SET_BUFFER)) {
         w->own(owned, 1, w->own_user);
         walk_put(owned, 1, walk_get(value, 1));
         value = owned;
@@ -326,6 +398,15 @@ static inline void walk_row_record(const walk_slice_state *s, weft_entity entity
         break;
     case WALK_RECORDS_ENABLE:
         result = weft_recorder_enable(recorder, entity, component, sum % 2 != 0);
+        break;
+    case WALK_RECORDS_SET_BUFFER:
+        result = weft_recorder_set_buffer(recorder, entity, component, value, 1);
+        break;
+    case WALK_RECORDS_QUERY_ADD:
+        result = weft_recorder_query_add(recorder, w->record_query, component);
+        break;
+    case WALK_RECORDS_QUERY_REMOVE:
+        result = weft_recorder_query_remove(recorder, w->record_query, component);
         break;
     default:
         result = weft_recorder_append(recorder, entity, component, value, 1);
