@@ -112,6 +112,33 @@ static void run_jobs_inside(weft_slice *slice, void *user)
     for (uint32_t i = 0; i < sizeof cells; i++) p->scratch[slice->index] += cells[i];
 }
 
+/* One line a step, of what it finds: look-ups of what a loop of its own reads. */
+static void write_note(weft_slice *slice, void *user)
+{
+    const place *p = user;
+    uint32_t found = 0;
+    const weft_finder finder = weft_slice_finder(slice, p->value);
+    weft_cursor cursor = weft_slice_query(slice, p->all_read);
+    while (weft_query_next(&cursor)) {
+        const uint32_t *values = weft_slice_read(&cursor.slice, 0);
+        const weft_entity *entities = weft_slice_entities(&cursor.slice);
+        for (uint32_t i = 0; i < cursor.slice.count; i += 5)
+            found += weft_finder_read(&finder, entities[i]) == &values[i];
+    }
+    const weft_buffers notes = weft_slice_write_resource_buffer(slice, p->notes);
+    if (weft_buffers_length(&notes, 0) == 100) weft_buffers_resize(&notes, 0, 0);
+    weft_buffers_append(&notes, 0, &found, 1);
+}
+
+static void read_note(weft_slice *slice, void *user)
+{
+    place *p = user;
+    const weft_buffers notes = weft_slice_read_resource_buffer(slice, p->notes);
+    const uint32_t length = weft_buffers_length(&notes, 0);
+    const uint32_t *found = weft_buffers_read(&notes, 0);
+    p->found = length == 0 ? UINT32_MAX : found[length - 1];
+}
+
 static void told(weft_world *world, void *user)
 {
     place *p = user;
@@ -133,6 +160,16 @@ bool weft_stress_systems(place *p)
                               .user = p,
                               .flags = WEFT_SYSTEM_JOBS,
                               .over = {.kind = WEFT_OVER_COUNT, .count = 4}};
+    are_made &= weft_system_create(p->world, &desc).id != 0;
+    desc = (weft_system_desc){.name = "write note",
+                              .run = write_note,
+                              .user = p,
+                              .lookups = {{p->value, WEFT_READ}},
+                              .queries = {p->all_read},
+                              .resources = {{p->notes, WEFT_WRITE}}};
+    are_made &= weft_system_create(p->world, &desc).id != 0;
+    desc = (weft_system_desc){
+        .name = "read note", .run = read_note, .user = p, .resources = {{p->notes, WEFT_READ}}};
     return are_made && weft_system_create(p->world, &desc).id != 0;
 }
 
@@ -154,6 +191,9 @@ void weft_stress_open(host *h, place *p, uint32_t count, uint64_t seed)
     p->lit = weft_component_create_plain(p->world, "lit", 4, 4, WEFT_ENABLEABLE);
     p->group = weft_component_create_plain(p->world, "group", 4, 4, WEFT_SHARED);
     p->list = weft_component_create_plain(p->world, "list", 4, 4, WEFT_BUFFER);
+    p->notes = weft_component_create_plain(p->world, "notes", 4, 4, WEFT_BUFFER | WEFT_RESOURCE);
+    p->all_read = weft_query_create(
+        p->world, &(weft_query_desc){.terms = {{p->value, WEFT_READ, WEFT_ALL, 0}}});
     const weft_component no_row = weft_component_create_plain(p->world, "no row", 0, 1, 0);
     p->none = weft_query_create(p->world, &(weft_query_desc){.terms = {{p->value, 0, WEFT_ALL, 0},
                                                                        {no_row, 0, WEFT_ALL, 0}}});

@@ -30,11 +30,13 @@ typedef struct place {
     weft_component value;
     weft_component mark, lit, group, list; /* a tag, ENABLEABLE, SHARED, BUFFER: by commands only */
     weft_archetype archetype;
-    weft_query all, none;
+    weft_component notes; /* a resource with a buffer */
+    weft_query all, all_read, none;
     weft_world_hook hook;
     uint64_t steps, told; /* done; seen by the hook */
     uint64_t sum;         /* of the last step, by a system of the main thread */
     uint64_t scratch[4];  /* of the system with jobs */
+    uint32_t found;       /* every fifth row of a chunk's slices, as the last note says */
     weft_recorder *recorders[HOSTS];
     numbers recorded[HOSTS];
     weft_archetype kinds[MADE]; /* made while others record, with `value`; below x_kinds */

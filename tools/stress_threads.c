@@ -50,6 +50,7 @@ static void act_step(host *h)
         EXPECT(h, p->sum == weft_stress_sum(&p->model));
         EXPECT(h, p->told == ++p->steps);
         for (uint32_t k = 0; k < 4; k++) EXPECT(h, p->scratch[k] == 500);
+        EXPECT(h, p->found != UINT32_MAX && p->found >= p->model.count / 5);
     }
 }
 
