@@ -146,8 +146,8 @@ WEFT_API weft_result weft_stream_load(weft_stream *stream, uint32_t section, flo
 WEFT_API weft_result weft_stream_unload(weft_stream *stream, uint32_t section);
 /* Asks for all sections whose bounds are nearer to `at` than `load`, the nearest first, and takes
  * the requests back for those that are farther than `unload` (at least `load`). Sections without
- * bounds are near, but for section 0, which comes with others. Threads: owner. Errors:
- * INVALID_ARGUMENT (also: a place that is not finite; nothing is asked for then). Cost:
+ * bounds are near, but for section 0 where there are others: it comes with them. Threads: owner.
+ * Errors: INVALID_ARGUMENT (also: a place that is not finite; nothing is asked for then). Cost:
  * O(sections). */
 WEFT_API weft_result weft_stream_near(weft_stream *stream, const float at[3], float load,
                                       float unload);
