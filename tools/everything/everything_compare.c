@@ -98,7 +98,7 @@ static bool value_agrees(pair *x, uint32_t kind)
 
 static bool bit_agrees(pair *x, uint32_t kind)
 {
-    if (!kind_is_switch(kind)) return true;
+    if (!kind_is_switch(kind) && !kind_is_sparse(kind)) return true;
     bool expected = model_is_enabled(&x->p->m, x->n, kind);
     bool actual = weft_entity_is_enabled(x->p->world, x->handle, x->p->of[kind]);
     if (actual == expected) return true;

@@ -218,6 +218,15 @@ void everything_program_main(FILE *out, uint32_t entity_count)
           "    return desc->flags & WEFT_BUFFER ? weft_buffer_read(value) : value;\n}\n\n"
           "static const linked *LINKED_AT(weft_entity entity, weft_component component, "
           "uint32_t i)\n{\n"
-          "    return (const linked *)ELEMENTS(world, entity, component) + i;\n}\n\n",
+          "    return (const linked *)ELEMENTS(world, entity, component) + i;\n}\n\n"
+          "static weft_entity registrar_find(uint32_t count)\n{\n"
+          "    weft_query all = weft_query_create(world, &(weft_query_desc){.terms = "
+          "{{of[LINKS]}}});\n"
+          "    for (uint64_t i = weft_query_count(world, all); i-- != 0;) {\n"
+          "        weft_entity one = weft_query_entity(world, all, i);\n"
+          "        uint32_t k = 0, length = LENGTH(one, of[LINKS]);\n"
+          "        while (k < length && LINKED_AT(one, of[LINKS], k)->value == k) k++;\n"
+          "        if (k == count && length == count) return weft_query_destroy(world, all), one;\n"
+          "    }\n    exit(1);\n}\n\n",
           out);
 }

@@ -62,6 +62,8 @@ typedef enum kind_shape {
     X(SPARSE_TAG, BARE, MODEL_SPARSE)                                                      \
     X(NEEDY, WORD, 0)                                                                      \
     X(NEEDIER, BARE, 0)                                                                    \
+    X(TAKER, WORD, MODEL_SWITCH)                                                           \
+    X(TAKER_TAG, BARE, 0)                                                                  \
     X(SINGLE, WORD, MODEL_NOT_COPIED)                                                      \
     X(HIDDEN, WIDE, MODEL_NOT_HASHED)                                                      \
     X(NARROW, WORD, 0)                                                                     \

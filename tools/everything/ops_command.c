@@ -5,7 +5,7 @@
  * The model keeps a list of the commands and does them one after the other when they are played;
  * rows come before the first command. Entities that have no handle yet are known by *deferred*
  * numbers (everything.h), as targets and in values. Which handles they get is told by the
- * registrar: the last entity of the recorder, whose LINKS lead to all of them; it has a name. */
+ * registrar: the last entity of the recorder, whose LINKS lead to all of them. */
 #include "selection.h"
 
 #include <string.h>
@@ -19,7 +19,6 @@ static const char *const command_ways[] = {"add",    "remove",     "set",   "set
                                            "append", "set_buffer", "mixed", NULL};
 static const char *const query_ways[] = {"add", "remove", "set_shared", "enable", "destroy", NULL};
 static const char *const names[] = {"", "a", "bee", "a name that a command gives"};
-static const char registrar_name[] = "registrar";
 
 /* An element of LINKS. */
 typedef struct linked_element {
@@ -289,6 +288,8 @@ static void run_command(everything *e, const everything_call *c)
                                   ADD, REMOVE, SET, DESTROY,    NAME,   SET};
     if (commands_of(e) == NULL) return;
     uint32_t few = c->b % 4 == 0 ? 3 : c->size + 1; /* many commands for few entities, too */
+    bool is_folded =
+        c->b / 4 % 2 == 0; /* lists with names and SPARSE kinds are played one by one */
     const uint32_t *numbers = everything_many(e, c->a, c->b, c->size + 3);
     for (uint32_t i = 0; i < c->size && !everything_has_failed(e); i++) {
         uint64_t drawn = everything_mix(c->value, i);
@@ -297,6 +298,8 @@ static void run_command(everything *e, const everything_call *c)
         if (c->way == MIXED) {
             x.way = mix[drawn % sizeof mix];
             x.kind = c->kind + (uint32_t)(drawn >> 8) % 5;
+            if (is_folded && x.way == NAME) x.way = REMOVE;
+            while (is_folded && kind_is_sparse(x.kind % KINDS)) x.kind++;
         }
         command_draw(e, &x, drawn >> 12);
         if (!record(e, &x)) return;
@@ -720,16 +723,31 @@ static bool registrar_record(everything *e)
                     "for (uint32_t i = 0; i < %u; i++) IS(WEFT_OK, "
                     "weft_recorder_append(recorder, registrar, of[LINKS], &(linked){d[i], i}, 1));",
                     count);
-    everything_says(e, "IS(WEFT_OK, weft_recorder_set_name(recorder, registrar, \"%s\"));",
-                    registrar_name);
     everything_equal(e, "bytes of LINKS", size, sizeof *elements);
     return everything_result(
-               e, "the registrar's handles",
-               weft_recorder_append(k->recorder, registrar, e->here->of[LINKS], elements, count),
-               WEFT_OK) &&
-           everything_result(e, "the registrar's name",
-                             weft_recorder_set_name(k->recorder, registrar, registrar_name),
-                             WEFT_OK);
+        e, "the registrar's handles",
+        weft_recorder_append(k->recorder, registrar, e->here->of[LINKS], elements, count), WEFT_OK);
+}
+
+/* The one entity that has no number and LINKS with all deferred numbers, in their order. */
+static weft_entity registrar_find(everything *e)
+{
+    everything_place *p = e->here;
+    weft_query_desc desc = {.terms = {{p->of[LINKS], WEFT_READ, WEFT_ALL, 0}}};
+    weft_query query = weft_query_create(p->world, &desc);
+    uint64_t count = weft_query_count(p->world, query);
+    weft_entity *list = model_memory(&p->m, (count + 1) * sizeof *list), found = {0};
+    weft_query_entities(p->world, query, list, count);
+    for (uint64_t i = 0; i < count; i++) {
+        weft_buffers links = weft_entity_read_buffer(p->world, list[i], p->of[LINKS]);
+        const linked_element *elements = weft_buffers_read(&links, 0);
+        uint32_t length = weft_buffers_length(&links, 0), k = 0;
+        if (everything_number(p, list[i]) != EVERYTHING_FOREIGN) continue;
+        while (k < length && elements[k].value == k) k++;
+        if (length == p->commands->deferred && k == length) found = list[i];
+    }
+    everything_result(e, "the registrar's query", weft_query_destroy(p->world, query), WEFT_OK);
+    return found;
 }
 
 /* After playback: handles are known, and the registrar goes. */
@@ -737,10 +755,10 @@ static void registrar_learn(everything *e)
 {
     everything_place *p = e->here;
     const commands *k = p->commands;
-    weft_entity registrar = weft_entity_find(p->world, registrar_name);
+    weft_entity registrar = registrar_find(e);
     weft_buffers kept = weft_entity_read_buffer(p->world, registrar, p->of[LINKS]);
     const linked_element *elements = weft_buffers_read(&kept, 0);
-    everything_says(e, "registrar = weft_entity_find(world, \"%s\");", registrar_name);
+    everything_says(e, "registrar = registrar_find(%u);", k->deferred);
     if (!everything_equal(e, "handles that the registrar has", weft_buffers_length(&kept, 0),
                           k->deferred))
         return;

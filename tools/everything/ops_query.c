@@ -319,6 +319,7 @@ static void run_copy(everything *e, const everything_call *c)
     }
     if (c->way == 0) {
         uint8_t *values = model_memory(&e->here->m, (size_t)(s.count + 1) * size);
+        memset(values, 0xa5, (size_t)(s.count + 1) * size); /* absent ones must become zero */
         uint64_t count =
             weft_query_read_values(e->here->world, s.q->query, e->here->of[kind], values, s.count);
         everything_says(e, "CHECK(weft_query_read_values(world, q[%u], of[%s], NULL, 0) == %u);",

@@ -76,9 +76,18 @@ static weft_access access_of(const model_term *term, uint64_t drawn)
     return can_write && drawn % 3 != 0 ? WEFT_WRITE : WEFT_READ;
 }
 
+static uint64_t sparse_kinds(void)
+{
+    uint64_t set = 0;
+    for (uint32_t kind = 0; kind < KINDS; kind++)
+        if (kind_is_sparse(kind)) set |= KIND_BIT(kind);
+    return set;
+}
+
 /* Mostly one term has to be there; others as it comes. */
 static void terms_draw(everything_query *q, uint64_t set, uint32_t a, uint32_t b)
 {
+    if (b >> 8 & 1 && (set & sparse_kinds()) != 0) set &= sparse_kinds(); /* rows of SPARSE kinds */
     model_query *asks = &q->asks;
     for (uint64_t left = set; left != 0 && asks->term_count < 4; left &= left - 1) {
         uint32_t kind = (uint32_t)__builtin_ctzll(left);
@@ -89,7 +98,8 @@ static void terms_draw(everything_query *q, uint64_t set, uint32_t a, uint32_t b
         if (term->match == MODEL_DISABLED && (!kind_is_switch(kind) || asks->ignores_enabled))
             term->match = MODEL_PRESENT;
         if (a % 8 == 7) term->alternative = drawn >> 20 & 1;
-        q->access[asks->term_count++] = access_of(term, drawn >> 32);
+        q->access[asks->term_count] = access_of(term, drawn >> 32);
+        term->is_written = q->access[asks->term_count++] == WEFT_WRITE;
     }
 }
 
@@ -99,6 +109,7 @@ void selection_draw(everything_query *q, uint64_t set, uint32_t a, uint32_t b)
     q->asks.with_inactive = b % 8 < 2;
     q->asks.ignores_enabled = b % 16 == 5;
     q->stamps_asked = b % 32 < 5;
+    q->asks.filters_groups = b / 32 % 4 == 0;
     terms_draw(q, set, a, b);
 }
 
@@ -107,6 +118,7 @@ weft_query_desc selection_desc(const everything *e, const everything_query *q)
     weft_query_desc desc = {.with_prefabs = q->asks.with_prefabs,
                             .with_inactive = q->asks.with_inactive,
                             .ignores_enabled = q->asks.ignores_enabled,
+                            .filters_write_groups = q->asks.filters_groups,
                             .stamps_asked = q->stamps_asked};
     for (uint32_t i = 0; i < q->asks.term_count; i++)
         desc.terms[i] =
@@ -125,7 +137,7 @@ void selection_says(everything *e, const everything_query *q)
                         match_names[asks->terms[i].match], asks->terms[i].alternative);
     everything_says(e,
                     "    }, .with_prefabs = %d, .with_inactive = %d, .ignores_enabled = %d, "
-                    ".stamps_asked = %d}",
+                    ".filters_write_groups = %d, .stamps_asked = %d}",
                     asks->with_prefabs, asks->with_inactive, asks->ignores_enabled,
-                    q->stamps_asked);
+                    asks->filters_groups, q->stamps_asked);
 }
