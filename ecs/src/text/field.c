@@ -159,9 +159,10 @@ double weft__field_number(const weft_field *field, const void *at)
 bool weft__name_is_plain(const char *name, const char *without)
 {
     const char *c = name;
-    while ((unsigned char)*c >= 0x20 && *c != 0x7f) c++;
-    return *c == '\0' && strpbrk(name, without) == NULL &&
-           (name[0] == '\0' || weft__name_fits(name, 255));
+    unsigned char all = 0; /* bytes */
+    for (; (unsigned char)*c >= 0x20 && *c != 0x7f; c++) all |= (unsigned char)*c;
+    if (*c != '\0' || strpbrk(name, without) != NULL) return false;
+    return all < 0x80 ? c - name <= 255 : weft__name_fits(name, 255);
 }
 
 static bool has_name(const weft_field *field, const char *name, size_t length)
