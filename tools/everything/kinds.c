@@ -209,6 +209,7 @@ void kind_own(uint32_t kind, weft_a64 *x_owned, int64_t count)
 
 static const weft_field linked_fields[] = {{"other", WEFT_FIELD_ENTITY, 0, 0},
                                            {"value", WEFT_FIELD_U32, offsetof(linked, value), 0}};
+static const weft_field nameless_fields[] = {{"", WEFT_FIELD_U32, 0, 0}};
 static const weft_field twin_fields[] = {{"value", WEFT_FIELD_U32, 0, 0},
                                          {"one", WEFT_FIELD_ENTITY, offsetof(twin, one), 0},
                                          {"two", WEFT_FIELD_ENTITY, offsetof(twin, two), 0}};
@@ -242,6 +243,7 @@ static weft_component component_make(weft_world *world, weft_a64 *x_owned, uint3
     if (kind_shapes[kind] == SHAPE_LINKED) desc.fields = linked_fields, desc.field_count = 2;
     if (kind_shapes[kind] == SHAPE_TARGET) desc.fields = linked_fields, desc.field_count = 1;
     if (kind_shapes[kind] == SHAPE_TWIN) desc.fields = twin_fields, desc.field_count = 3;
+    if (kind == SINGLE) desc.fields = nameless_fields, desc.field_count = 1;
     if (is(kind, MODEL_BUFFER)) desc.buffer_capacity = 2;
     if (is(kind, MODEL_SIGNED))
         desc.hooks = (weft_component_hooks){kind_construct, own_destruct, own_copy,
@@ -329,6 +331,7 @@ static const char program_types[] =
     "static void share_release(void *value, void *user)\n{\n    (void)value, (void)user;\n}\n\n"
     "static const weft_field linked_fields[] = {{\"other\", WEFT_FIELD_ENTITY, 0, 0},\n"
     "                                           {\"value\", WEFT_FIELD_U32, 8, 0}};\n"
+    "static const weft_field nameless_fields[] = {{\"\", WEFT_FIELD_U32, 0, 0}};\n"
     "static const weft_field twin_fields[] = {{\"value\", WEFT_FIELD_U32, 0, 0},\n"
     "                                         {\"one\", WEFT_FIELD_ENTITY, 4, 0},\n"
     "                                         {\"two\", WEFT_FIELD_ENTITY, 12, 0}};\n\n";
@@ -369,6 +372,7 @@ static void kind_print(FILE *out, uint32_t kind)
     if (shape == SHAPE_LINKED) fprintf(out, ", .fields = linked_fields, .field_count = 2");
     if (shape == SHAPE_TARGET) fprintf(out, ", .fields = linked_fields, .field_count = 1");
     if (shape == SHAPE_TWIN) fprintf(out, ", .fields = twin_fields, .field_count = 3");
+    if (kind == SINGLE) fprintf(out, ", .fields = nameless_fields, .field_count = 1");
     if (is(kind, MODEL_BUFFER)) fprintf(out, ", .buffer_capacity = 2");
     if (is(kind, MODEL_SIGNED))
         fprintf(out,

@@ -142,6 +142,24 @@ static bool is_filtered(const model_term *term)
     return kind_is_shared(term->kind) && term->match != MODEL_ABSENT;
 }
 
+/* Values that entities have, those of young ones first. */
+static void shared_of_living(everything *e, model_query *asks, uint32_t a)
+{
+    const model *m = &e->here->m;
+    size_t size = m->kinds[asks->shared_kind].size;
+    uint8_t *values = model_memory(&e->here->m, asks->shared_count * size);
+    memcpy(values, asks->shared, asks->shared_count * size);
+    uint32_t found = 0;
+    for (uint32_t n = m->count - 1 - a % 4 % m->count; n > 0 && found < asks->shared_count; n--) {
+        const model_value *value = model_read(m, n, asks->shared_kind);
+        bool is_new = value != NULL;
+        for (uint32_t i = 0; i < found && is_new; i++)
+            is_new = memcmp(values + i * size, value->bytes, size) != 0;
+        if (is_new) memcpy(values + found++ * size, value->bytes, size);
+    }
+    asks->shared = values;
+}
+
 static void run_filter(everything *e, const everything_call *c)
 {
     selection s;
@@ -167,6 +185,7 @@ static void run_filter(everything *e, const everything_call *c)
     if (c->value % 7 == 0)
         asks->shared = model_memory(&e->here->m,
                                     asks->shared_count * e->here->m.kinds[asks->shared_kind].size);
+    if (c->value % 2 == 0) shared_of_living(e, asks, c->a);
     const void *values =
         everything_weft_value(e, e->here, asks->shared_kind, asks->shared, asks->shared_count);
     everything_says(e, "IS(WEFT_OK, weft_query_filter_shared(world, q[%u], of[%s], %d, %s, %u));",
@@ -349,11 +368,14 @@ static void run_copy(everything *e, const everything_call *c)
 static const char *const change_ways[] = {"add", "remove", "set", "set_shared", "enable", NULL};
 enum { ADD, REMOVE, SET, SET_SHARED, ENABLE };
 
-/* A kind that the way takes, from the one drawn on; KINDS: none. */
-static uint32_t kind_for(const everything_call *c)
+/* A kind that the way takes, from the one drawn on, or from one of the query; KINDS: none. */
+static uint32_t kind_for(const everything_call *c, const model_query *asks)
 {
+    uint32_t from = c->kind;
+    if (c->b % 2 == 0 && asks->term_count != 0)
+        from = asks->terms[c->b / 2 % asks->term_count].kind;
     for (uint32_t i = 0; i < KINDS; i++) {
-        uint32_t kind = (c->kind + i) % KINDS;
+        uint32_t kind = (from + i) % KINDS;
         if (!kind_is_any(kind)) continue;
         if (c->way == ADD || c->way == REMOVE) return kind;
         if (c->way == SET && kind_is_set(kind)) return kind;
@@ -399,8 +421,9 @@ static weft_result weft_change_all(everything *e, const everything_call *c, weft
 static void run_change(everything *e, const everything_call *c)
 {
     selection s;
-    uint32_t kind = kind_for(c);
-    if (kind == KINDS || !selection_of(e, c, &s)) return;
+    if (!selection_of(e, c, &s)) return;
+    uint32_t kind = kind_for(c, &s.q->asks);
+    if (kind == KINDS) return;
     const uint8_t *bytes = everything_value(e, kind, c->value, c->b & 0xffff, 1);
     const void *value = everything_weft_value(e, e->here, kind, bytes, 1);
     const char *text = everything_c_value(e, kind, bytes, 1), *name = name_of(kind);

@@ -72,6 +72,65 @@ static uint32_t known(const everything *e, uint32_t n)
     return is_null ? 0 : n;
 }
 
+/* A source whose index a dead target has, which some entity still leads to: the new target. */
+static void successor_pick(const everything *e, uint32_t kind, uint32_t *source, uint32_t *target)
+{
+    const model *m = &e->here->m;
+    for (uint32_t n = 1; n < m->count; n++) {
+        uint32_t gone = target_of(m, n, kind);
+        weft_entity handle = everything_handle(e->here, gone);
+        if (gone == 0 || model_is_alive(m, gone) || weft_entity_is_null(handle)) continue;
+        for (uint32_t k = gone + 1; k < m->count; k++) {
+            weft_entity other = everything_handle(e->here, k);
+            if (!model_is_alive(m, k) || other.index != handle.index) continue;
+            *source = k;
+            *target = n;
+            return;
+        }
+    }
+}
+
+/* Each below the one before. */
+static void run_chain(everything *e, const everything_call *c)
+{
+    model *m = &e->here->m;
+    const uint32_t *list = everything_many(e, c->a, 0, c->size % 48 + 1);
+    for (uint32_t i = 1; i < c->size % 48 && !everything_has_failed(e); i++) {
+        model_result may = set_check(m, c->kind, &list[i], 1, list[i - 1]);
+        if (may == MODEL_OK) model_relate(m, c->kind, list[i], list[i - 1], false);
+        weft_result expected = everything_result_of(may), result;
+        everything_says(e, "IS(%s, weft_relation_set(world, %s, of[%s], %s));",
+                        weft_result_name(expected), everything_c_entity(e, list[i]),
+                        name_of(c->kind), everything_c_entity(e, list[i - 1]));
+        result = weft_relation_set(e->here->world, everything_handle(e->here, list[i]),
+                                   e->here->of[c->kind], everything_handle(e->here, list[i - 1]));
+        everything_result(e, "weft_relation_set of a chain", result, expected);
+    }
+}
+
+/* A whole level loses its depth: settling gives it back. */
+static void run_level(everything *e, const everything_call *c)
+{
+    model *m = &e->here->m;
+    uint32_t *list = model_memory(m, m->count * sizeof *list), count = 0;
+    uint32_t level = 1 + c->a % 3, depth;
+    for (uint32_t n = 1; n < m->count; n++) {
+        const model_value *value = model_is_alive(m, n) ? model_read(m, n, DEPTH) : NULL;
+        if (value != NULL) memcpy(&depth, value->bytes, sizeof depth);
+        if (value != NULL && depth == level && target_of(m, n, PARENT) != 0) list[count++] = n;
+    }
+    for (uint32_t i = 0; i < count; i++) model_change(m, list[i], 0, KIND_BIT(DEPTH));
+    everything_says_list(e, "list", list, count);
+    everything_says(e,
+                    "IS(WEFT_OK, weft_entity_change_many(world, list, %u, &(weft_change_desc){"
+                    ".remove = &of[DEPTH], .remove_count = 1}));",
+                    count);
+    weft_result result = weft_entity_change_many(
+        e->here->world, everything_handles(e, list, count), count,
+        &(weft_change_desc){.remove = &e->here->of[DEPTH], .remove_count = 1});
+    everything_result(e, "removing DEPTH", result, WEFT_OK);
+}
+
 static void run_set(everything *e, const everything_call *c)
 {
     model *m = &e->here->m;
@@ -79,6 +138,7 @@ static void run_set(everything *e, const everything_call *c)
     uint32_t one = everything_pick(e, c->a), count = is_many ? c->size : 1;
     uint32_t *sources = is_many ? everything_many(e, c->a, c->b, count) : &one;
     uint32_t target = c->way == 1 ? 0 : known(e, everything_pick(e, c->b));
+    if (c->way == 0 && c->value / 32 % 3 == 0) successor_pick(e, c->kind, &one, &target);
     uint32_t kind = c->value % 32 == 0 ? LINK : c->kind;
     model_result may = set_check(m, kind, sources, count, target);
     for (uint32_t i = 0; i < count && may == MODEL_OK; i++)
@@ -212,6 +272,16 @@ const everything_op everything_ops_relation[] = {
      .takes = kind_is_relation,
      .ways = set_ways,
      .run = run_set},
+    {.name = "relation_chain",
+     .functions = "weft_relation_set",
+     .weight = 2,
+     .draws = DRAWS_KIND | DRAWS_SIZE,
+     .takes = kind_is_relation,
+     .run = run_chain},
+    {.name = "relation_level",
+     .functions = "weft_entity_change_many",
+     .weight = 1,
+     .run = run_level},
     {.name = "relation_settle",
      .functions = "weft_relation_settle weft_relation_sources weft_relation_stats_get",
      .weight = 3,

@@ -111,6 +111,7 @@ static void run_group(everything *e, const everything_call *c)
         group_set(e, group, periods[c->value % 8]);
         return;
     }
+    if (c->value % 4 == 1 && all->periods[group] <= 0) group_set(e, group, periods[4 + c->b % 4]);
     all->is_off[group] = c->value % 2 != 0;
     everything_says(e, "IS(WEFT_OK, weft_group_enable(world, \"%s\", %d));", group_names[group],
                     !all->is_off[group]);
@@ -214,8 +215,9 @@ static void index_walk_draw(everything *e, system_slot *slot, const everything_c
     slot->p->w.targets = targets;
     slot->p->w.target_count = count;
     if (slot->way == AT_ONCE) return;
+    uint32_t from = walk_lookup_kind(e, drawn >> 8);
     for (uint32_t i = 0; i < KINDS && (drawn >> 52) % 2 == 0; i++) {
-        uint32_t kind = (uint32_t)((drawn >> 20) + i) % KINDS;
+        uint32_t kind = (from + i) % KINDS;
         if (!kind_has_value(kind) && !kind_is_buffer(kind)) continue;
         slot->p->lookup_kind = kind;
         slot->p->w.lookup = e->here->of[kind];
@@ -677,11 +679,24 @@ static bool world_can_step(everything *e)
     return !model_has_cycle(&e->here->m) && !is_ambiguous(e);
 }
 
+/* A third of a second now and then, where nothing is counted in periods. */
+static float time_draw(const everything *e, uint64_t drawn)
+{
+    const everything_systems *all = e->systems;
+    bool is_counted = drawn / 8 % 4 != 0;
+    for (uint32_t i = 0; i < SYSTEMS; i++)
+        is_counted = is_counted ||
+                     (all->slots[i].is_used &&
+                      (all->slots[i].period > 0 || (all->slots[i].flags & WEFT_SYSTEM_TIMER) != 0));
+    for (uint32_t g = 0; g < GROUPS; g++) is_counted = is_counted || all->periods[g] > 0;
+    return is_counted ? seconds_of(times[drawn % 8]) : 1.0f / 3;
+}
+
 static void run_step(everything *e, const everything_call *c)
 {
     everything_systems *all = systems_of(e);
     model_clock *clock = &e->here->m.clock;
-    float dt = seconds_of(times[c->value % 8]);
+    float dt = time_draw(e, c->value);
     if (!world_can_step(e)) return;
     model_settle(&e->here->m);
     condition_tell(e, c->value >> 8);
@@ -739,7 +754,11 @@ void systems_after_restore(everything *e)
     model_clock *clock = &e->here->m.clock;
     if (e->systems == NULL) return;
     for (uint32_t i = 0; i < SYSTEMS; i++) {
-        const system_slot *slot = &e->systems->slots[i];
+        system_slot *slot = &e->systems->slots[i];
+        if (slot->is_used && slot->numbers != NULL && slot->p->w.record >= WALK_RECORDS_CREATE) {
+            slot->p->w.record = WALK_RECORDS_NOTHING; /* targets may have no number any more */
+            everything_says(e, "w[%u].record = 0;", i);
+        }
         if (!slot->is_used || clock->ids[i] == slot->id) continue;
         clock->ids[i] = slot->id;
         clock->rests[i] = 0;

@@ -62,6 +62,16 @@ static bool walk_names(const walk_plan *p, uint32_t kind)
     return false;
 }
 
+uint32_t walk_lookup_kind(const everything *e, uint64_t drawn)
+{
+    uint32_t n = everything_pick_living(e, (uint32_t)(drawn >> 8)), from = (uint32_t)drawn % KINDS;
+    for (uint32_t i = 0; i < KINDS && n != 0 && drawn >> 40 & 3; i++) {
+        uint32_t kind = (from + i) % KINDS;
+        if (kind_has_value(kind) && model_has(&e->here->m, n, kind)) return kind;
+    }
+    return from;
+}
+
 /* A link of the rows, and a component of whom it leads to. */
 static void look_up_draw(walk_plan *p, uint64_t drawn, uint32_t may)
 {
@@ -75,8 +85,9 @@ static void look_up_draw(walk_plan *p, uint64_t drawn, uint32_t may)
     }
     if (link == p->w.term_count || drawn % 4 == 0) return;
     bool is_written = (may & WALK_MAY_ADD) != 0 && (drawn & 64) != 0;
+    uint32_t from = walk_lookup_kind(p->e, drawn / 128);
     for (uint32_t i = 0; i < KINDS; i++) {
-        uint32_t kind = (uint32_t)(drawn / 128 + i) % KINDS;
+        uint32_t kind = (from + i) % KINDS;
         bool is_buffer = kind_is_buffer(kind) && !is_written;
         if (!kind_has_value(kind) && !is_buffer) continue;
         if (kind_is_relation(kind) && is_written) continue;

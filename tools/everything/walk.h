@@ -42,6 +42,8 @@ typedef struct walk_plan {
     weft_a64 x_rows; /* that the callback was given */
 } walk_plan;
 
+/* A kind to look up: mostly one that a living entity has. */
+uint32_t walk_lookup_kind(const everything *e, uint64_t drawn);
 /* Draws one for a query; at most `terms` of it are written. */
 void walk_draw(everything *e, walk_plan *p, const everything_query *q, uint64_t drawn,
                uint32_t may);
