@@ -62,6 +62,7 @@ struct everything_commands {
     uint32_t numbers[DEFERRED_MOST]; /* of the model, when they are played */
     uint32_t deferred;
     bool has_groups, has_instances;
+    bool is_folded; /* every other list: names, SPARSE kinds, queries and copies are played alone */
     weft_result refused; /* of the first call that was */
 };
 typedef struct everything_commands commands;
@@ -80,6 +81,7 @@ static void commands_empty(everything_place *p)
     k->first = NULL;
     k->end = &k->first;
     k->has_groups = k->has_instances = false;
+    k->is_folded = !k->is_folded;
     k->refused = WEFT_OK;
     p->deferred = NULL;
     p->deferred_count = 0;
@@ -148,6 +150,8 @@ static uint8_t *value_draw(everything *e, uint32_t kind, uint64_t drawn, uint32_
 static bool takes(const everything *e, uint32_t way, uint32_t kind)
 {
     if (!kind_is_any(kind)) return false;
+    bool is_folded = e->here->commands->is_folded;
+    if (is_folded && (kind_is_sparse(kind) || kind == GROUP || kind == PREFAB)) return false;
     if (kind == GROUP && e->here->commands->has_instances) return false;
     switch (way) {
     case SET:
@@ -286,20 +290,20 @@ static void run_command(everything *e, const everything_call *c)
 {
     static const uint8_t mix[] = {ADD, REMOVE, SET, SET_SHARED, ENABLE, APPEND, SET_BUFFER,
                                   ADD, REMOVE, SET, DESTROY,    NAME,   SET};
+    static const uint8_t narrow[] = {ADD, REMOVE, ENABLE, SET_SHARED};
     if (commands_of(e) == NULL) return;
-    uint32_t few = c->b % 4 == 0 ? 3 : c->size + 1; /* many commands for few entities, too */
-    bool is_folded =
-        c->b / 4 % 2 == 0; /* lists with names and SPARSE kinds are played one by one */
+    uint32_t few = c->b % 3 == 0 ? 3 : c->size + 1; /* many commands for few entities, too */
+    bool is_folded = e->here->commands->is_folded;
+    bool is_narrow = c->b % 3 == 0; /* two kinds of few entities come and go */
     const uint32_t *numbers = everything_many(e, c->a, c->b, c->size + 3);
     for (uint32_t i = 0; i < c->size && !everything_has_failed(e); i++) {
         uint64_t drawn = everything_mix(c->value, i);
         command x = {.way = c->way, .kind = c->kind};
         x.target = target_draw(e, numbers[i % few], drawn >> 40);
         if (c->way == MIXED) {
-            x.way = mix[drawn % sizeof mix];
-            x.kind = c->kind + (uint32_t)(drawn >> 8) % 5;
+            x.way = is_narrow ? narrow[drawn % sizeof narrow] : mix[drawn % sizeof mix];
+            x.kind = c->kind + (uint32_t)(drawn >> 8) % (is_narrow ? 2 : 5);
             if (is_folded && x.way == NAME) x.way = REMOVE;
-            while (is_folded && kind_is_sparse(x.kind % KINDS)) x.kind++;
         }
         command_draw(e, &x, drawn >> 12);
         if (!record(e, &x)) return;
@@ -319,7 +323,7 @@ static void run_destroy(everything *e, const everything_call *c)
 
 static void run_name(everything *e, const everything_call *c)
 {
-    if (commands_of(e) == NULL) return;
+    if (commands_of(e) == NULL || e->here->commands->is_folded) return;
     command x = {.way = NAME, .kind = PLAIN};
     x.target = target_draw(e, everything_pick(e, c->a), c->b);
     x.name = names[c->value % 4];
@@ -329,7 +333,7 @@ static void run_name(everything *e, const everything_call *c)
 static void run_query(everything *e, const everything_call *c)
 {
     selection s;
-    if (!selection_of(e, c, &s) || commands_of(e) == NULL) return;
+    if (!selection_of(e, c, &s) || commands_of(e) == NULL || e->here->commands->is_folded) return;
     if (c->way == Q_DESTROY - QUERY_FIRST && c->b % 4 != 0 && s.count > 64) return;
     command x = {.way = QUERY_FIRST + c->way, .kind = c->kind};
     command_draw(e, &x, c->value);
@@ -343,7 +347,7 @@ static void run_query(everything *e, const everything_call *c)
 static void run_instantiate(everything *e, const everything_call *c)
 {
     commands *k = commands_of(e);
-    if (k == NULL || k->has_groups)
+    if (k == NULL || k->is_folded || k->has_groups)
         return; /* only copies of one: the rest of a group has no handle */
     uint32_t source = target_draw(e, everything_pick(e, c->a), c->b);
     if (source < e->here->m.count && model_has(&e->here->m, source, GROUP)) return;

@@ -9,6 +9,7 @@
 #include "walk.h"
 
 #include <stdlib.h>
+#include <weft/state_log.h>
 
 enum { SYSTEMS = MODEL_SYSTEMS, GROUPS = MODEL_GROUPS, TARGETS = 600, NAME_BYTES = 16 };
 enum { ROWS, QUERY, ONCE, COUNT, RANGE, AT_ONCE };
@@ -728,6 +729,37 @@ static void run_step(everything *e, const everything_call *c)
         everything_fails(e, "weft_frame: time", "is %.9f, should be %.9f", frame.time, clock->time);
 }
 
+static weft_result log_take(void *user, const void *bytes, size_t count)
+{
+    size_t *taken = user;
+    (void)bytes;
+    *taken += count;
+    return WEFT_OK;
+}
+
+/* A step that is logged does the same. */
+static void run_logged(everything *e, const everything_call *c)
+{
+    weft_world *world = e->here->world;
+    size_t taken = 0;
+    weft_state_log_desc desc = {.writer = {log_take, &taken}};
+    uint64_t now = weft_world_frame(world).number;
+    if (c->b % 2 == 0) desc.rows_first = now, desc.rows_last = now + 1;
+    everything_says(e,
+                    "taken = 0;\n        IS(WEFT_OK, weft_state_log_begin(world, "
+                    "&(weft_state_log_desc){.writer = {take, NULL}, .rows_first = %u, "
+                    ".rows_last = %u}));",
+                    (uint32_t)desc.rows_first, (uint32_t)desc.rows_last);
+    weft_result result = weft_state_log_begin(world, &desc);
+    if (!everything_result(e, "weft_state_log_begin", result, WEFT_OK)) return;
+    run_step(e, c);
+    if (everything_has_failed(e)) return;
+    everything_says(e, "IS(WEFT_OK, weft_state_log_end(world));");
+    everything_result(e, "weft_state_log_end", weft_state_log_end(world), WEFT_OK);
+    if (weft_world_frame(world).number != now)
+        everything_equal(e, "the state log has text", taken != 0, true);
+}
+
 static void run_alone(everything *e, const everything_call *c)
 {
     uint32_t at;
@@ -755,8 +787,9 @@ void systems_after_restore(everything *e)
     if (e->systems == NULL) return;
     for (uint32_t i = 0; i < SYSTEMS; i++) {
         system_slot *slot = &e->systems->slots[i];
-        if (slot->is_used && slot->numbers != NULL && slot->p->w.record >= WALK_RECORDS_CREATE) {
-            slot->p->w.record = WALK_RECORDS_NOTHING; /* targets may have no number any more */
+        if (slot->is_used && slot->numbers != NULL) {
+            /* targets may be gone, or made again later with the same handles */
+            slot->p->w.record = WALK_RECORDS_NOTHING;
             everything_says(e, "w[%u].record = 0;", i);
         }
         if (!slot->is_used || clock->ids[i] == slot->id) continue;
@@ -861,6 +894,10 @@ const everything_op everything_ops_system[] = {
      .functions = "weft_world_step weft_world_frame weft_system_stats_get",
      .weight = 10,
      .run = run_step},
+    {.name = "step_logged",
+     .functions = "weft_state_log_begin weft_state_log_end weft_world_step",
+     .weight = 1,
+     .run = run_logged},
     {.name = "system_run", .functions = "weft_system_run", .weight = 3, .run = run_alone},
     {.name = "timer",
      .functions = "weft_timer_set weft_timer_stop weft_timer_left",
