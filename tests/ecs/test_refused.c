@@ -4,6 +4,8 @@
  * refused.h. */
 #include "command_ways.h"
 #include "refused.h"
+#include "version_renewal.h"
+#include "world_state.h"
 
 #include <weft/gather.h>
 
@@ -17,7 +19,8 @@ enum {
     WITH_KIND = 10,
     ONE = 40,
     BIG_BYTES = 2400,
-    UNSAVED = 5
+    UNSAVED = 5,
+    COMMANDS = 300 /* their values make the table of shared values grow */
 };
 
 /* A world in which every function has something to do. Entities by number from 1 on: 1 to 3 are a
@@ -804,7 +807,103 @@ static weft_result do_query_destroy(void *open)
     return weft_query_destroy_entities(b->w.world, b->kinds);
 }
 
+/* ---- look-ups and versions ---- */
+
+/* Single look-ups; after as many as there are chunks a table is made for them. */
+typedef enum look_up { READ, READ_SLOWLY, READ_BUFFER, WRITE_BUFFER, READ_MANY } look_up;
+
+/* Whether the look-up finds entity 5's value, or buffer. */
+static bool look_up_one(bed *b, uint32_t of_many)
+{
+    static unsigned char values[ENTITIES][BIG_BYTES];
+    weft_entity many[ENTITIES];
+    weft_world *world = b->w.world;
+    const weft_entity entity = b->w.entities[5];
+    const weft_component component = b->w.of[b->kind];
+    switch ((look_up)refused_how()) {
+    case READ:
+        return weft_entity_read(world, entity, component) != NULL;
+    case READ_SLOWLY:
+        return weft_entity_read_slowly(world, entity, component) != NULL;
+    case READ_BUFFER:
+        return weft_entity_read_buffer(world, entity, component).count != 0;
+    case WRITE_BUFFER:
+        return weft_entity_write_buffer(world, entity, component).count != 0;
+    case READ_MANY:
+        for (uint32_t i = 0; i < of_many; i++) many[i] = entity;
+        return weft_entity_read_many(world, many, of_many, component, values) == WEFT_OK;
+    }
+    return false;
+}
+
+static weft_result do_look_up(void *open)
+{
+    bed *b = open;
+    b->errors = weft_world_error(b->w.world)->number;
+    for (uint32_t i = 0; i < 4 * ENTITIES; i++)
+        if (!look_up_one(b, 1 + i % ENTITIES)) return said(b);
+    return said(b);
+}
+
+/* A world whose versions are near the end of what is kept, with a filter that is older. */
+static void *aged_open(const refused_place *place)
+{
+    bed *b = bed_open(place);
+    const uint32_t since = weft_world_advance_change_version(b->w.world);
+    CHECK_OK(weft_query_filter_changed(b->w.world, b->query, b->w.of[NUMBER], since));
+    CHECK_U64(weft_query_count(b->w.world, b->query), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        b->w.world->front.version += WEFT__VERSION_RENEWAL;
+        CHECK(weft_world_advance_change_version(b->w.world) != 0);
+    }
+    b->w.world->front.version += WEFT__VERSION_RENEWAL;
+    return b;
+}
+
+/* Versions that have no memory to be renewed are renewed by the next call. */
+static weft_result do_advance(void *open)
+{
+    bed *b = open;
+    b->errors = weft_world_error(b->w.world)->number;
+    for (uint32_t i = 0; i < 2; i++) CHECK(weft_world_advance_change_version(b->w.world) != 0);
+    CHECK(b->w.world->front.version - b->w.world->front.renewed < WEFT__VERSION_RENEWAL);
+    CHECK_U64(weft_query_count(b->w.world, b->query), 0);
+    CHECK(weft_entity_write(b->w.world, b->w.entities[ONE], b->w.of[NUMBER]) != NULL);
+    CHECK(weft_query_count(b->w.world, b->query) != 0);
+    return said(b);
+}
+
 /* ---- recorders ---- */
+
+/* A recorder with a command for each of several entities, whose values refer to one that it
+ * creates. */
+static void *recorded_open(const refused_place *place)
+{
+    bed *b = bed_open(place);
+    const command made = command_of(b, WEFT__COMMAND_CREATE, ENTITIES + 1);
+    command c = {
+        .op = WEFT__COMMAND_ADD, .kind = (uint8_t)b->kind, .other = ENTITIES + 1, .value = 9};
+    if (has_value(b->kind)) c.op = WEFT__COMMAND_SET;
+    if (is_kind(b->kind, WEFT_SHARED)) c.op = WEFT__COMMAND_SET_SHARED;
+    if (is_kind(b->kind, WEFT_BUFFER)) c.op = WEFT__COMMAND_APPEND;
+    CHECK_OK(record(&b->w, b->recorder, &made));
+    for (uint32_t i = 0; i < COMMANDS; i++) {
+        c.target = ONE + i % 8;
+        c.other = 1 + i % (ENTITIES + 1);
+        c.value = 9 + i;
+        (void)record(&b->w, b->recorder, &c); /* some kinds go with no command */
+    }
+    b->errors = weft_world_error(b->w.world)->number;
+    return b;
+}
+
+static weft_result do_recorder_destroy(void *open)
+{
+    bed *b = open;
+    weft_recorder_destroy(b->recorder);
+    b->recorder = NULL;
+    return said(b);
+}
 
 static weft_result do_recorder(void *open)
 {
@@ -1082,6 +1181,81 @@ static weft_result do_transfer_some(void *open)
                                0);
 }
 
+/* ---- whole worlds ---- */
+
+/* Whose pool a world has. */
+typedef enum sort { LENT, OWN, TRACED, SORTS } sort;
+
+static const char *const sort_names[] = {"lent", "own", "traced"};
+
+typedef struct whole {
+    const refused_place *place;
+    weft_world *world;
+    char path[64];
+} whole;
+
+static void *nothing_open(const refused_place *place)
+{
+    static whole made;
+    made = (whole){.place = place};
+    snprintf(made.path, sizeof made.path, "refused-%d.json", (int)getpid());
+    return &made;
+}
+
+static void ignore(void *user, weft_log_level level, const char *text)
+{
+    (void)user, (void)level, (void)text;
+}
+
+static weft_result do_world_create(void *open)
+{
+    whole *b = open;
+    const sort kind = (sort)b->place->kind;
+    const weft_world_desc desc = {.pool = kind == LENT ? b->place->pool : NULL,
+                                  .workers = kind == LENT ? 0 : b->place->workers,
+                                  .trace_file = kind == TRACED ? b->path : NULL,
+                                  .allocator = b->place->heap,
+                                  .os = b->place->os,
+                                  .without_huge_pages = true,
+                                  .log = {ignore, NULL}};
+    const weft_result result = weft_world_create(&desc, &b->world);
+    CHECK(result == WEFT_OK || b->world == NULL);
+    return result;
+}
+
+static void *whole_open(const refused_place *place)
+{
+    whole *b = nothing_open(place);
+    CHECK_OK(do_world_create(b));
+    const weft_component mass = weft_component_create_plain(b->world, "mass", 4, 4, 0);
+    CHECK(weft_entity_create(b->world, WEFT_ARCHETYPE(b->world, mass)).version != 0);
+    return b;
+}
+
+static weft_result do_world_destroy(void *open)
+{
+    whole *b = open;
+    const weft_result result = weft_world_destroy(b->world);
+    if (result == WEFT_OK) b->world = NULL;
+    return result;
+}
+
+static void whole_close(void *open)
+{
+    whole *b = open;
+    CHECK_OK(weft_world_destroy(b->world));
+    unlink(b->path);
+}
+
+static void whole_look(void *open, refused_look *out)
+{
+    const whole *b = open;
+    const test_memory *memory = b->place->heap.user;
+    refused_see(out, "world", b->world != NULL);
+    refused_see_soft(out, "blocks", memory->live_blocks);
+    if (b->world != NULL) refused_see_world(out, b->world);
+}
+
 /* ---- the table ---- */
 
 static const refused_function functions[] = {
@@ -1140,6 +1314,11 @@ static const refused_function functions[] = {
     {"weft_indexed_open", do_indexed, 0, 0},
     {"weft_gather_begin", do_gather, REFUSED_WORKERS, 0},
     {"weft_finder_open", do_finder, REFUSED_KINDS | REFUSED_LESS, 0},
+    {"weft_entity_read", do_look_up, REFUSED_KINDS, READ},
+    {"weft_entity_read_slowly", do_look_up, REFUSED_KINDS, READ_SLOWLY},
+    {"weft_entity_read_buffer", do_look_up, REFUSED_KINDS, READ_BUFFER},
+    {"weft_entity_write_buffer", do_look_up, REFUSED_KINDS, WRITE_BUFFER},
+    {"weft_entity_read_many", do_look_up, REFUSED_KINDS, READ_MANY},
     {"weft_query_add", do_query_add, REFUSED_KINDS, 0},
     {"weft_query_remove", do_query_remove, REFUSED_KINDS, 0},
     {"weft_query_set", do_query_set, REFUSED_KINDS, 0},
@@ -1209,6 +1388,22 @@ static const refused_function transfers[] = {
     {"weft_world_transfer some", do_transfer_some, REFUSED_KINDS | REFUSED_TYPES, 0},
 };
 
+static const refused_function on_recorders[] = {
+    {"weft_recorder_destroy", do_recorder_destroy, REFUSED_KINDS, 0},
+};
+
+static const refused_function on_old_worlds[] = {
+    {"weft_world_advance_change_version", do_advance, 0, 0},
+};
+
+static const refused_function on_nothing[] = {
+    {"weft_world_create", do_world_create, REFUSED_KINDS | REFUSED_WORKERS, 0},
+};
+
+static const refused_function on_worlds[] = {
+    {"weft_world_destroy", do_world_destroy, REFUSED_KINDS | REFUSED_LESS | REFUSED_WORKERS, 0},
+};
+
 static refused_bed bed_of(const char *name, const refused_function *list, size_t count)
 {
     return (refused_bed){.name = name,
@@ -1239,5 +1434,38 @@ PLAIN_TEST(refused_calls_of_a_new_world_leave_everything_as_before)
     swept.open = movable_open;
     swept.functions = transfers;
     swept.function_count = 2;
+    refused_sweep(&swept);
+}
+
+PLAIN_TEST(refused_calls_of_recorders_and_old_worlds_lose_nothing)
+{
+    refused_bed swept = bed_of("a recorder with commands", on_recorders, 1);
+    swept.open = recorded_open;
+    swept.is_small = true;
+    swept.fewest = 0;
+    refused_sweep(&swept);
+    swept = bed_of("an old world", on_old_worlds, 1);
+    swept.open = aged_open;
+    swept.fewest = 1;
+    refused_sweep(&swept);
+}
+
+PLAIN_TEST(refused_worlds_are_not_there)
+{
+    refused_bed swept = {.name = "nothing",
+                         .open = nothing_open,
+                         .close = whole_close,
+                         .look = whole_look,
+                         .functions = on_nothing,
+                         .function_count = 1,
+                         .kinds = sort_names,
+                         .kind_count = SORTS,
+                         .fewest = 10,
+                         .is_small = true};
+    refused_sweep(&swept);
+    swept.name = "a whole world";
+    swept.open = whole_open;
+    swept.functions = on_worlds;
+    swept.fewest = 4;
     refused_sweep(&swept);
 }

@@ -40,7 +40,7 @@ typedef struct refused_look {
         const char *name;
         uint64_t value;
         bool is_soft;  /* may be otherwise where a call did with less memory than it asked for */
-        bool is_cache; /* one more or fewer is the same: a unit that is kept for the next chunk */
+        bool is_cache; /* fewer is the same, or one more: units that are kept for next chunks */
     } words[REFUSED_WORDS];
 } refused_look;
 

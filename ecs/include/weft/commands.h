@@ -33,8 +33,9 @@ extern "C" {
  * INVALID_ARGUMENT, OUT_OF_MEMORY, WRONG_PHASE (systems run). Threads: owner. */
 WEFT_API weft_result weft_recorder_create(weft_world *world, weft_recorder **out);
 
-/* Destroys a recorder and drops its unplayed commands. Ignored: NULL, recorders of systems, and
- * calls while systems run (WRONG_PHASE in the world's error). Threads: owner. */
+/* Destroys a recorder and drops its unplayed commands. Ignored: NULL, recorders of systems, calls
+ * while systems run (WRONG_PHASE in the world's error). Without memory the `shared_release` of
+ * their values is not called. Threads: owner. */
 WEFT_API void weft_recorder_destroy(weft_recorder *recorder);
 
 /* Plays all commands and empties the recorder, which can be used again. Errors: the first one; its
