@@ -39,7 +39,7 @@ weft_result weft__error_listed(const weft_world *world, const char *what, const 
 /* WEFT_OK when all entries are components of the world; else weft__error_listed of the first. */
 weft_result weft__check_listed(const weft_world *world, const char *what, const char *list,
                                const weft_component *components, uint32_t count);
-weft_result weft__error_busy(const weft_world *world, const char *what);
+WEFT__DOOR weft_result weft__error_busy(const weft_world *world, const char *what);
 weft_result weft__error_step(const weft_world *world, const char *what);
 /* OK while no systems run; else WRONG_PHASE, and `advice` says what to do instead. For calls that
  * an open cursor or gather does not mind. */

@@ -87,6 +87,8 @@ uint32_t weft__loops_open(const weft__query_loops *pool);
 /* Ends the loops that were left without weft_query_end. */
 void weft__loops_end(weft__query_loops *pool);
 void weft__loops_free(weft__query_loops *pool);
+/* Ends the loops of weft_query_begin that a callback left open. False: there was none. */
+bool weft__owner_loops_end(weft_world *world);
 
 /* ---- columns, for callers that cut runs by themselves ---- */
 

@@ -82,9 +82,10 @@ enum {
     WEFT__BUSY_OBSERVERS = 1 << 19,     /* observers are called: the world is only read */
     WEFT__BUSY_GATHER = 1 << 20,        /* one open gather: the world is only read */
     WEFT__BUSY_GATHERS = 511 << 20,     /* they are counted */
-    WEFT__BUSY_CURSORS = (1 << 19) - 1, /* the low bits count open cursors */
+    WEFT__BUSY_CALLBACK = 1 << 18,      /* one is called that may at most read the world */
+    WEFT__BUSY_CURSORS = (1 << 18) - 1, /* the low bits count open cursors */
     WEFT__BUSY_WRITING = WEFT__BUSY_STEPPING | WEFT__BUSY_PLAYBACK | WEFT__BUSY_OBSERVERS |
-                         WEFT__BUSY_GATHERS, /* the owner may not write values */
+                         WEFT__BUSY_GATHERS | WEFT__BUSY_CALLBACK, /* no values are written */
 };
 
 /* What a step is doing, beside `busy`: some of its calls back may change structure. */
@@ -223,6 +224,21 @@ static inline void weft__hold(const weft_world *world, weft__holder kind, int mo
 static inline uint32_t weft__held(const weft_world *world, weft__holder kind)
 {
     return at_load_rlx(&weft__front(world)->x_holders[kind]); /* relaxed: above */
+}
+
+/* Around a callback that may not use the world: what changes or ends it is refused. Owner, outside
+ * of steps; such callbacks are not called in each other. */
+static inline void weft__callback_begin(const weft_world *world)
+{
+    weft__front(world)->busy |= WEFT__BUSY_CALLBACK;
+}
+static inline void weft__callback_end(const weft_world *world)
+{
+    weft__front(world)->busy &= ~(uint32_t)WEFT__BUSY_CALLBACK;
+}
+static inline bool weft__callback_runs(const weft_world *world)
+{
+    return (weft__front(world)->busy & WEFT__BUSY_CALLBACK) != 0;
 }
 
 /* Later writes get a newer version. Owner. */

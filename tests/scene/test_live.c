@@ -23,7 +23,7 @@ typedef struct stage {
     uint32_t told;
     weft_live_conflict last;
     char last_text[128];
-    bool takes;
+    bool takes, meddles;
 } stage;
 
 static void told(const weft_live_conflict *conflict, void *user)
@@ -34,6 +34,17 @@ static void told(const weft_live_conflict *conflict, void *user)
     snprintf(s->last_text, sizeof s->last_text, "%s.%s.%s", conflict->path,
              conflict->component == NULL ? "" : conflict->component,
              conflict->field == NULL ? "" : conflict->field);
+    if (!s->meddles) return;
+    const weft_result wrong = WEFT_WRONG_PHASE;
+    CHECK_RESULT(weft_world_destroy(s->world), wrong);
+    CHECK_RESULT(weft_entity_destroy(s->world, conflict->entity), wrong);
+    CHECK_RESULT(weft_world_step(s->world, 0), wrong);
+    CHECK_RESULT(weft_live_apply(s->live, 0, NULL, 0), wrong);
+    CHECK_RESULT(weft_live_refresh(s->live), wrong);
+    CHECK_RESULT(weft_live_edit(s->live, "a", "Spin.speed", "9"), wrong);
+    CHECK_RESULT(weft_live_undo(s->live), wrong);
+    weft_live_stop(s->live); /* ignored */
+    CHECK_RESULT(weft_world_error(s->world)->code, wrong);
 }
 
 static bool asked(const weft_live_conflict *conflict, void *user)
@@ -125,6 +136,7 @@ PLAIN_TEST(a_field_that_both_changed_is_a_conflict)
         stage s;
         begin(&s, two, policy == 3 ? WEFT_LIVE_ASK : (weft_live_policy)policy);
         s.takes = policy == 3;
+        s.meddles = true;
         spin_write(&s, "a", 9);
         weft_live_report report = edit(
             &s, "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 5, \"axis\": [1, 0, "

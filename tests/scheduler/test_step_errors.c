@@ -4,6 +4,9 @@
 #include "invariant.h"
 #include "systems_bed.h"
 
+#include <weft/gather.h>
+#include <weft/observer.h>
+
 /* ---- calls back while a step is going on ---- */
 
 static uint32_t call;
@@ -94,6 +97,149 @@ static void calls_back(void)
 PLAIN_TEST(exclusive_systems_and_conditions_can_neither_step_nor_change_systems_nor_end_the_world)
 {
     on_workers(calls_back);
+}
+
+/* ---- what callbacks of a step leave open, or write ---- */
+
+static weft_query writing;
+static weft_cursor left[2];
+static weft_result gathered;
+
+/* A loop that reads and one that writes; conditions only get the first. */
+static void leave_loops(weft_world *world)
+{
+    left[0] = weft_query_begin(world, t.all);
+    left[1] = weft_query_begin(world, writing);
+    CHECK(weft_query_next(&left[0]));
+    weft_gather gather;
+    gathered = weft_gather_begin(world, t.all, &(weft_gather_desc){.component = t.a}, &gather);
+}
+
+static void leave_in_system(weft_slice *s, void *user)
+{
+    (void)user;
+    leave_loops(weft_slice_world(s));
+}
+
+static bool leave_in_condition(weft_world *world, void *user)
+{
+    (void)user;
+    leave_loops(world);
+    return true;
+}
+
+static uint32_t leave_in_range(weft_world *world, void *user)
+{
+    (void)user;
+    leave_loops(world);
+    return 1;
+}
+
+static void leave_in_observer(const weft_observation *o, void *user)
+{
+    (void)user;
+    leave_loops(o->world);
+}
+
+/* The step names what left a loop open; ended late, it takes no protection from another one. */
+static void check_left(const char *whose)
+{
+    CHECK_RESULT(weft_world_step(t.world, 0), WEFT_WRONG_PHASE);
+    check_error(WEFT_WRONG_PHASE, whose);
+    check_error(WEFT_WRONG_PHASE, "left a loop of weft_query_begin open");
+    CHECK_RESULT(gathered, WEFT_WRONG_PHASE);
+    weft_cursor open = weft_query_begin(t.world, t.all);
+    CHECK(weft_query_next(&open) && !weft_query_next(&left[0]));
+    for (uint32_t i = 0; i < 2; i++) weft_query_end(&left[i]);
+    CHECK_RESULT(weft_entity_destroy(t.world, t.rows[0]), WEFT_WRONG_PHASE);
+    check_error(WEFT_WRONG_PHASE, "end the loop");
+    weft_query_end(&open);
+    CHECK_OK(weft_entity_add(t.world, t.rows[0], t.tag));
+    CHECK_OK(weft_entity_remove(t.world, t.rows[0], t.tag));
+    weft_system system = weft_system_find(t.world, "x");
+    if (system.id != 0) CHECK_OK(weft_system_destroy(t.world, system));
+    CHECK_OK(weft_world_step(t.world, 0));
+}
+
+static void leaves_loops(void)
+{
+    writing = weft_query_create(t.world, &(weft_query_desc){.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+    make(SYSTEM_OF(leave_in_system, .flags = WEFT_SYSTEM_EXCLUSIVE));
+    check_left("system x");
+    make(SYSTEM(.run_if = leave_in_condition));
+    check_left("run_if of system x");
+    make(SYSTEM(.over = {.kind = WEFT_OVER_RANGE, .range = leave_in_range}));
+    check_left("range of system x");
+    weft_observer_desc observer = {
+        .name = "o", .on = WEFT_ON_ADDED, .component = t.tag, .run = leave_in_observer};
+    CHECK(weft_observer_create(t.world, &observer).id != 0);
+    CHECK_OK(weft_entity_add(t.world, t.rows[7], t.tag));
+    check_left("observer o");
+}
+
+PLAIN_TEST(a_loop_that_a_callback_of_a_step_leaves_open_is_named_and_ended)
+{
+    on_workers(leaves_loops);
+}
+
+static weft_component buffer;
+static uint32_t asked;
+
+/* It may read: each call that would change the world is refused. */
+static void write_all(weft_world *world)
+{
+    weft_entity e = t.rows[1];
+    const uint32_t nine = 9;
+    weft_indexed indexed;
+    asked++;
+    CHECK_RESULT(weft_entity_set(world, e, t.a, &nine, 4), WEFT_WRONG_PHASE);
+    check_error(WEFT_WRONG_PHASE, "it may read the world, not change it");
+    uint32_t *value = weft_entity_write(world, e, t.a);
+    if (value != NULL) *value = 9; /* checked builds: memory that stands in */
+    CHECK(WEFT_IS_CHECKED || value == NULL);
+    value = weft_resource_write(world, t.resource);
+    if (value != NULL) *value = 9;
+    weft_buffers list = weft_entity_write_buffer(world, e, buffer);
+    CHECK(weft_buffers_append(&list, 0, &nine, 1) != WEFT_OK);
+    CHECK_RESULT(weft_entity_set_name(world, e, "nine"), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_indexed_open(world, writing, 0, &indexed), WEFT_WRONG_PHASE);
+    CHECK_U64(*(const uint32_t *)weft_entity_read(world, e, t.a), 0);
+    weft_cursor cursor = weft_query_begin(world, writing);
+    CHECK(!weft_query_next(&cursor));
+    CHECK_U64(weft_query_count(world, t.all), ROWS);
+}
+
+static bool write_in_condition(weft_world *world, void *user)
+{
+    (void)user;
+    write_all(world);
+    return true;
+}
+
+static uint32_t write_in_range(weft_world *world, void *user)
+{
+    (void)user;
+    write_all(world);
+    return 1;
+}
+
+static void conditions_write(void)
+{
+    buffer = weft_component_create_plain(t.world, "buffer", 4, 4, WEFT_BUFFER);
+    writing = weft_query_create(t.world, &(weft_query_desc){.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+    CHECK_OK(weft_entity_add(t.world, t.rows[1], buffer));
+    asked = 0;
+    make(SYSTEM(.run_if = write_in_condition,
+                .over = {.kind = WEFT_OVER_RANGE, .range = write_in_range}));
+    const uint64_t hash = weft_world_hash(t.world, WEFT_HASH_CONTENT);
+    CHECK_OK(weft_world_step(t.world, 0));
+    CHECK_U64(asked, 2);
+    CHECK_U64(weft_world_hash(t.world, WEFT_HASH_CONTENT), hash);
+}
+
+PLAIN_TEST(conditions_and_sizes_of_ranges_only_read_the_world)
+{
+    on_workers(conditions_write);
 }
 
 static void switch_off(weft_slice *s, void *user)

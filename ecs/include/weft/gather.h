@@ -48,9 +48,9 @@ typedef struct weft_gather {
  * before it returns; out->job is null then, which counts as done. Rows are in query order. On
  * failure `out` is not open. Threads: owner. Errors: BAD_HANDLE, INVALID_ARGUMENT (not a
  * component of the query; too little memory: the text says how much is needed), TYPE_MISMATCH
- * (tag, shared, buffer, chunk value), WRONG_PHASE (the world is stepped or iterated), BUSY
- * (another thread is in the world), LIMIT (511 are open, 256 guests are in the pool),
- * OUT_OF_MEMORY, POOL_FULL, FORKED. */
+ * (tag, shared, buffer, chunk value), WRONG_PHASE (the world is stepped, also by an
+ * EXCLUSIVE system, or iterated), BUSY (another thread is in the world), LIMIT (511 are open,
+ * 256 guests are in the pool), OUT_OF_MEMORY, POOL_FULL, FORKED. */
 WEFT_API weft_result weft_gather_begin(weft_world *world, weft_query query,
                                        const weft_gather_desc *desc, weft_gather *out);
 

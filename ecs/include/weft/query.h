@@ -182,8 +182,9 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
  *
  *   weft_cursor c = weft_query_begin(world, query);
  *   while (weft_query_next(&c)) { Position *p = weft_slice_write(&c.slice, 0); ... }
- * Structural changes are refused until the loop ends; leave it early with weft_query_end. Unless a
- * function says otherwise: Threads: owner.
+ * Structural changes are refused until the loop ends; leave it early with weft_query_end. One that
+ * a callback of a step leaves open ends with it, and the step is WRONG_PHASE. Unless a function
+ * says otherwise: Threads: owner.
  *
  * Checked builds find writes outside of the slice and its WRITE columns, undo them and make the
  * first one of the call the world's error (UNDECLARED_ACCESS). docs/guide/queries.md, "Checked

@@ -11,7 +11,10 @@
  * too. A loaded world has the same weft_world_hash as the saved one; handles get its own entity
  * tag. From then on the same operations have the same results in both, also in layout and in the
  * order of queries; archetypes made before loading come last once they are used or created
- * again. Files are untrusted: every byte is checked before use, except what values mean. */
+ * again. Files are untrusted: every byte is checked before use, except what values mean.
+ *
+ * Callbacks may not use the world: in them, and in hooks that save and load values, calls that
+ * change or end it are WRONG_PHASE. */
 #ifndef WEFT_WORLD_FILE_H
 #define WEFT_WORLD_FILE_H
 

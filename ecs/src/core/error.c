@@ -180,12 +180,15 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
     if (is_stepping)
         why = "systems are running: record a command (weft_slice_recorder)";
     else if (world->front.frame == WEFT__FRAME_ASKS)
-        why = "a run condition or a range is running: it may read, not change structure: let a "
+        why = "a run condition or a range is running: it may read the world, not change it: let a "
               "system do it";
     else if (is_observing)
         why = "observers are running: record a command (weft_observation.commands), or wait until "
               "the "
               "step or weft_observers_run has returned";
+    else if ((world->front.busy & WEFT__BUSY_CALLBACK) != 0)
+        why = "a callback is running that may not use the world: do it when the call that it "
+              "belongs to has returned";
     else if ((world->front.busy & WEFT__BUSY_GATHERS) != 0)
         why = "a gather is open, and the world is read-only until weft_gather_end: call it first";
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,

@@ -97,7 +97,8 @@ void *weft__stand_in_values(const weft_world *world, uint32_t component, uint32_
 
 void *weft__stand_in_refused(const weft_world *world, uint32_t component)
 {
-    const uint32_t callbacks = (uint32_t)(WEFT__BUSY_STEPPING | WEFT__BUSY_OBSERVERS);
+    const uint32_t callbacks =
+        (uint32_t)(WEFT__BUSY_STEPPING | WEFT__BUSY_OBSERVERS | WEFT__BUSY_CALLBACK);
     bool is_callback = (world->front.busy & callbacks) != 0;
     return is_callback ? weft__stand_in_values(world, component, 1) : NULL;
 }

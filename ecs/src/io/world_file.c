@@ -33,7 +33,11 @@ static weft_result save(weft_world *world, bool is_given, const weft_save_desc *
                                     "count is not 0: set them");
     weft_result result = weft__between_steps(world, what); /* in one, timers are on their way */
     if (result == WEFT_OK) result = weft__lent_refuse(world, what);
-    return result == WEFT_OK ? weft__world_write(world, desc, out) : result;
+    if (result != WEFT_OK) return result;
+    weft__callback_begin(world); /* save hooks */
+    result = weft__world_write(world, desc, out);
+    weft__callback_end(world);
+    return result;
 }
 
 /* The reason of the system, and what to do about files of another kind. */
@@ -74,11 +78,13 @@ weft_result weft_world_save_stream(weft_world *world, const weft_writer *writer,
     weft_result result = save(world, is_given, desc, "weft_world_save_stream", &bytes);
     if (result != WEFT_OK) return result;
     size_t at = 0;
+    weft__callback_begin(world);
     while (at < bytes.count && result == WEFT_OK) {
         size_t left = bytes.count - at, count = left < PIECE_BYTES ? left : PIECE_BYTES;
         result = writer->write(writer->user, bytes.bytes + at, count);
         if (result == WEFT_OK) at += count;
     }
+    weft__callback_end(world);
     if (result != WEFT_OK)
         weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "weft_world_save_stream: the writer returned %s after %zu of %zu bytes",
@@ -241,7 +247,9 @@ static weft_result stream_read(stream *s, uint64_t end)
         if (s->count == s->capacity && !stream_grow(s, doubled)) return WEFT_OUT_OF_MEMORY;
         size_t room = s->capacity - s->count;
         size_t wanted = end - s->count < room ? (size_t)(end - s->count) : room;
+        weft__callback_begin(s->world);
         weft_result result = s->reader->read(s->reader->user, s->bytes + s->count, wanted, &got);
+        weft__callback_end(s->world);
         if (result != WEFT_OK) {
             stream_note(s, WEFT_LOAD_SOURCE, 0);
             return weft__error(s->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,

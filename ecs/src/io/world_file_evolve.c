@@ -29,6 +29,7 @@ bool weft__world_reader_convert(weft__world_reader *r, const weft__type *type, c
     size_t count = evolution->to_bytes == 0 ? 1 : bytes / evolution->to_bytes;
     const char *from = weft__world_reader_take(r, count * evolution->from_bytes);
     char text[400];
+    weft__callback_begin(r->world); /* migrate */
     for (size_t i = 0; i < count && from != NULL; i++) {
         if (weft__evolution_apply(evolution, from + i * evolution->from_bytes,
                                   value + i * evolution->to_bytes, text))
@@ -36,6 +37,7 @@ bool weft__world_reader_convert(weft__world_reader *r, const weft__type *type, c
         weft__world_reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, type->desc.name, text);
         break;
     }
+    weft__callback_end(r->world);
     if (r->result != WEFT_OK && bytes != 0) memset(value, 0, bytes);
     return r->result == WEFT_OK;
 }
@@ -52,7 +54,9 @@ bool weft__world_reader_evolve(weft__world_reader *r, const weft__type *type,
     }
     char text[400];
     weft__evolution_ends ends = {desc, &type->desc, hash};
+    weft__callback_begin(r->world); /* changed */
     bool is_made = weft__evolution_init(memory, r->desc, &ends, evolution, text);
+    weft__callback_end(r->world);
     r->is_reshaped = r->is_reshaped || desc->size != type->desc.size ||
                      desc->alignment != type->desc.alignment ||
                      desc->buffer_capacity != type->desc.buffer_capacity;

@@ -180,7 +180,10 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
         uint32_t count = weft__world_reader_u32(r);
         const char *from = weft__world_reader_take(r, count);
         if (from == NULL) return false;
-        if (!type->desc.hooks.load(value, from, count, type->desc.hooks.user))
+        weft__callback_begin(r->world);
+        bool is_loaded = type->desc.hooks.load(value, from, count, type->desc.hooks.user);
+        weft__callback_end(r->world);
+        if (!is_loaded)
             return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED,
                                            "a value that its load hook refuses");
         weft__tags_flip(&r->world->directory, type, value,

@@ -112,7 +112,10 @@ static bool read_hooked(weft__world_text *t, const weft__type *type, char *value
         return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
     const weft_component_hooks *hooks = &type->desc.hooks;
     bool is_read = count == 0 || weft__word_bytes(&t->reading, token, bytes, count);
-    if (is_read && !hooks->load(value, bytes, count, hooks->user))
+    weft__callback_begin(t->world);
+    bool is_loaded = is_read && hooks->load(value, bytes, count, hooks->user);
+    weft__callback_end(t->world);
+    if (is_read && !is_loaded)
         is_read = weft__reading_fail(&t->reading, token->at, "the load hook of \"%s\" refuses it",
                                      type->desc.name);
     weft__free(memory, CATEGORY, bytes, count + 1, 1, 16);

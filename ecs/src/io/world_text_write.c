@@ -488,11 +488,13 @@ weft_result weft_world_write_json(weft_world *world, const weft_writer *writer,
     w.capacity = 2 * PIECE_BYTES;
     w.bytes = weft__alloc(&world->memory, CATEGORY, w.capacity, 1, 1);
     w.is_left_out = weft__alloc_zeroed(&world->memory, CATEGORY, (size_t)w.type_count + 1, 1, 1);
+    weft__callback_begin(world);
     if (w.bytes == NULL || w.is_left_out == NULL)
         w.result = weft__error_memory(world, what);
     else
         w.result = choose(&w, desc);
     if (w.result == WEFT_OK) put_all(&w);
+    weft__callback_end(world);
     weft__free(&world->memory, CATEGORY, w.bytes, w.bytes == NULL ? 0 : w.capacity, 1, 1);
     weft__free(&world->memory, CATEGORY, w.is_left_out, (size_t)w.type_count + 1, 1, 1);
     return w.result;

@@ -324,6 +324,8 @@ static weft_result check_phase(const weft_world *world)
 {
     if ((world->front.busy & ~(uint32_t)WEFT__BUSY_GATHERS) != 0)
         return weft__error_busy(world, "weft_gather_begin");
+    if (world->front.frame != WEFT__FRAME_NONE) /* an exclusive system: it would outlast it */
+        return weft__error_step(world, "weft_gather_begin");
     if ((world->front.busy & WEFT__BUSY_GATHERS) != WEFT__BUSY_GATHERS) return WEFT_OK;
     return weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_gather_begin: %u gathers are open: end some (weft_gather_end)",

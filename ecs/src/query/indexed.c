@@ -178,7 +178,7 @@ weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term
     weft_result result = check_term(world, handle->query, term);
     if (result != WEFT_OK) return result;
     if (handle->query->terms[term].access == WEFT_WRITE &&
-        (world->front.busy & WEFT__BUSY_GATHERS) != 0)
+        (world->front.busy & WEFT__BUSY_WRITING & ~(uint32_t)WEFT__BUSY_STEPPING) != 0)
         return weft__error_busy(world, "weft_indexed_open");
     result = weft__query_ready(world, handle->query);
     if (result != WEFT_OK) return result;

@@ -555,3 +555,14 @@ void weft_query_end(weft_cursor *cursor)
     WEFT_ASSERT((world->front.busy & WEFT__BUSY_CURSORS) != 0);
     world->front.busy--;
 }
+
+bool weft__owner_loops_end(weft_world *world)
+{
+    if (__builtin_expect((world->front.busy & WEFT__BUSY_CURSORS) == 0, 1)) return false;
+    weft__query_loop *loop = world->front.queries->loops.all;
+    for (; loop != NULL; loop = loop->next) {
+        weft_cursor cursor = {.loop = loop, .ticket = loop->ticket};
+        if ((loop->ticket & 1) != 0) weft_query_end(&cursor);
+    }
+    return true;
+}

@@ -97,7 +97,7 @@ typedef struct weft_system_over {
         weft_query query;     /* the rows of an existing query, with its filters */
         uint32_t count;       /* indices, not 0 */
         /* Returns the number of indices; called in each run, on the owner, when the systems before
-         * it have run. It may read the world (queries, too), not change it. */
+         * it have run. It may read the world (queries, too); what changes it is WRONG_PHASE. */
         uint32_t (*range)(weft_world *world, void *user);
     };
 } weft_system_over;
@@ -141,7 +141,8 @@ typedef struct weft_system_desc {
     uint32_t more_after_count;
     const char *group; /* the group it belongs to; NULL = "default" */
     /* The system runs only if this returns true. Called once in each step in which the system is
-     * due, on the owner, before the first stage. It may read the world, not change it. */
+     * due, on the owner, before the first stage. It may read the world; what changes it is
+     * WRONG_PHASE. */
     bool (*run_if)(weft_world *world, void *user);
     /* A fixed rate, in seconds: the system runs once for each period that passed, with dt =
      * period, at most 8 times a step (the rest is dropped). 0: every step, or the rate of the

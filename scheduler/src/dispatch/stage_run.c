@@ -169,27 +169,30 @@ void weft__stage_run_main(weft__scheduler *scheduler, weft__stage *stage, uint32
         if (may_change) weft__front(world)->busy = 0;
         weft__dispatch(&scheduler->workers[0], stage->main_entries, stage->main_entry_count,
                        entry->first_item, entry[1].first_item);
-        if (may_change) weft__front(world)->busy = WEFT__BUSY_STEPPING;
+        if (!may_change) continue;
+        weft__left_loops_end(scheduler, "system", system->name);
+        weft__front(world)->busy = WEFT__BUSY_STEPPING;
     }
 }
 
 /* ---- ranges and resources ---- */
 
 /* Like a run condition, it looks at the world. */
-static uint32_t ask_size(const weft__scheduler *scheduler, const weft__system *system)
+static uint32_t ask_size(weft__scheduler *scheduler, const weft__system *system)
 {
     weft_world *world = scheduler->world;
     uint32_t busy = weft__front(world)->busy;
     weft__front(world)->frame = WEFT__FRAME_ASKS;
-    weft__front(world)->busy = 1;
+    weft__front(world)->busy = WEFT__BUSY_CALLBACK;
     uint32_t size = system->range(world, system->user);
+    weft__left_loops_end(scheduler, "range of system", system->name);
     weft__front(world)->busy = busy;
     weft__front(world)->frame = WEFT__FRAME_RUNS;
     return size;
 }
 
 /* Sizes are read before the entry they end at is renumbered. */
-static void ask_ranges(const weft__scheduler *scheduler, weft__entry *entries, uint32_t count)
+static void ask_ranges(weft__scheduler *scheduler, weft__entry *entries, uint32_t count)
 {
     uint32_t items = 0, begin = entries[0].first_item;
     for (uint32_t i = 0; i < count; i++) {

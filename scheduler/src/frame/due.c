@@ -6,6 +6,8 @@
  * `due` of them; a timer's system in the one pass whose tick sees the timer run out. */
 #include "due.h"
 
+#include "registry.h"
+
 static uint32_t runs_due(double *elapsed, double dt, double period)
 {
     *elapsed += dt;
@@ -52,14 +54,15 @@ static uint32_t timer_due(weft__system *system, const weft__group *group, double
     return tick == 0 ? 0 : group->due - tick + 1;
 }
 
-/* Conditions look at the world: as if the owner iterated a query. */
-static uint32_t ask(const weft__scheduler *scheduler, const weft__system *system, uint32_t due)
+/* Conditions look at the world. */
+static uint32_t ask(weft__scheduler *scheduler, const weft__system *system, uint32_t due)
 {
     weft_world *world = scheduler->world;
     if (due == 0 || system->run_if == NULL) return due;
     weft__front(world)->frame = WEFT__FRAME_ASKS;
-    weft__front(world)->busy = 1;
+    weft__front(world)->busy = WEFT__BUSY_CALLBACK;
     bool runs = system->run_if(world, system->user);
+    weft__left_loops_end(scheduler, "run_if of system", system->name);
     weft__front(world)->busy = 0;
     weft__front(world)->frame = WEFT__FRAME_RUNS;
     return runs ? due : 0;

@@ -131,9 +131,11 @@ static uint64_t recorded(const weft__scheduler *scheduler)
     return count;
 }
 
-/* Calls all observers; *first: the first that recorded, or NULL. */
-static void call_round(weft__scheduler *scheduler, const weft__observer **first)
+/* Calls all observers; *first: the first that recorded, or NULL. The error of one that left a loop
+ * open. */
+static weft_result call_round(weft__scheduler *scheduler, const weft__observer **first)
 {
+    weft_result result = WEFT_OK;
     weft__observers *observers = scheduler->observers;
     weft__world_front *front = weft__front(scheduler->world);
     uint32_t busy = front->busy;
@@ -143,9 +145,12 @@ static void call_round(weft__scheduler *scheduler, const weft__observer **first)
         calling c = {scheduler, observers->at[i], noticed_of(observers->at[i]), i};
         if (c.noticed->count == 0) continue;
         call_all(&c);
+        weft_result left = weft__left_loops_end(scheduler, "observer", c.observer->name);
+        if (result == WEFT_OK) result = left;
         if (*first == NULL && recorded(scheduler) != 0) *first = observers->at[i];
     }
     front->busy = busy;
+    return result;
 }
 
 static void told(const weft__observers *observers)
@@ -201,16 +206,18 @@ weft_result weft__observers_play(weft__scheduler *scheduler)
     for (uint32_t i = 0; scheduler->is_restored && i < observers->watch_count; i++)
         observers->watches[i]->is_suspect = true;
     scheduler->is_restored = false;
+    weft_result left = WEFT_OK;
     for (uint32_t round = 0;; round++) {
         bool is_news;
         weft_result result = scan(scheduler, &is_news);
         if (result != WEFT_OK) return result;
         bool is_over = round == WEFT__OBSERVER_ROUNDS;
-        if (is_news && !is_over) call_round(scheduler, &chain[round]);
+        if (is_news && !is_over) result = call_round(scheduler, &chain[round]);
+        if (left == WEFT_OK) left = result;
         told(observers);
-        if (!is_news) return WEFT_OK;
+        if (!is_news) return left;
         if (is_over) return cycle_error(scheduler, chain);
-        if (chain[round] == NULL) return WEFT_OK; /* nothing was recorded: nothing changes */
+        if (chain[round] == NULL) return left; /* nothing was recorded: nothing changes */
         result = play(scheduler);
         if (result != WEFT_OK) return result;
     }

@@ -79,6 +79,18 @@ void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result)
         scheduler->error = *weft_world_error(scheduler->world);
 }
 
+weft_result weft__left_loops_end(weft__scheduler *scheduler, const char *whose, const char *name)
+{
+    if (!weft__owner_loops_end(scheduler->world)) return WEFT_OK;
+    weft_result result =
+        weft__error(scheduler->world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "%s %s left a loop of weft_query_begin open, which was ended: call "
+                    "weft_query_end before it returns",
+                    whose, name);
+    weft__scheduler_fail(scheduler, result);
+    return result;
+}
+
 /* ---- making room ---- */
 
 uint32_t weft__group_obtain(weft__scheduler *scheduler, const char *name)

@@ -45,6 +45,9 @@ static inline bool weft__segment_ran_as_graph(const weft__scheduler *scheduler,
 /* Keeps the world's error as that of the step, if it is the first one. */
 void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result);
 
+/* Ends the loops of weft_query_begin that a callback left open, which is its WRONG_PHASE. */
+weft_result weft__left_loops_end(weft__scheduler *scheduler, const char *whose, const char *name);
+
 /* The index of the group, made when there is none of this name; WEFT__NONE: out of memory. */
 uint32_t weft__group_obtain(weft__scheduler *scheduler, const char *name);
 /* A slot for a system, free until scheduler->systems[slot] is set. Errors: LIMIT, OUT_OF_MEMORY. */

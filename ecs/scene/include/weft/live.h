@@ -76,7 +76,7 @@ typedef struct weft_live_desc {
     weft_live_policy policy;
     bool (*ask)(const weft_live_conflict *conflict, void *user); /* ASK: true: take the file's */
     void (*conflict)(const weft_live_conflict *conflict, void *user); /* told each; may be NULL */
-    void *user;
+    void *user; /* both may read the world: what changes it, and calls of the link, WRONG_PHASE */
     uint32_t debounce_ms; /* quiet time after a change, before files are read; 0: none */
     /* No thread watches: weft_live_refresh looks. For file systems that do not tell of changes. */
     bool without_thread;

@@ -242,6 +242,7 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
                             size_t report_bytes)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, "weft_live_apply");
     live->report = (weft_live_report){0};
     const weft_error *error = weft_world_error(live->world);
     const uint64_t errors = error->number;
@@ -264,6 +265,7 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
 weft_result weft_live_refresh(weft_live *live)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, "weft_live_refresh");
     if (live->has_thread)
         return weft__error(live->world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_live_refresh: the thread of the link looks: without_thread");

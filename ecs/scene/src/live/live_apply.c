@@ -4,6 +4,7 @@
  * is turned into handles and references of the world. See live_apply.h. */
 #include "live_apply.h"
 
+#include "error.h"
 #include "field.h"
 #include "hash.h"
 #include "live_image.h"
@@ -150,11 +151,13 @@ static bool is_taken(applying *a, weft_live_conflict_kind kind, uint32_t type, c
                                    .field = field,
                                    .entity = a->entity};
     conflict.is_taken = live->desc.policy == WEFT_LIVE_TAKE;
+    weft__callback_begin(live->world);
     if (live->desc.policy == WEFT_LIVE_ASK && live->desc.ask != NULL)
         conflict.is_taken = live->desc.ask(&conflict, live->desc.user);
     live->report.conflicts++;
     weft__live_conflict_keep(live, &conflict);
     if (live->desc.conflict != NULL) live->desc.conflict(&conflict, live->desc.user);
+    weft__callback_end(live->world);
     return conflict.is_taken;
 }
 

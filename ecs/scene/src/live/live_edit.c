@@ -381,6 +381,7 @@ void weft__live_edits_free(weft_live *live)
 weft_result weft_live_edit(weft_live *live, const char *path, const char *field, const char *json)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, "weft_live_edit");
     editing e = {.live = live};
     const char *object_path = path;
     weft__pile pile = {.memory = &live->memory};
@@ -414,6 +415,7 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
 weft_result weft_live_undo(weft_live *live)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, "weft_live_undo");
     editing e = {.live = live};
     if (live->edits.count == 0)
         return told(&e, refuse(&e, WEFT_NOT_FOUND, "no edit is left to take back"),

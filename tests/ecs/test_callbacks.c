@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* test_callbacks.c: callbacks of saves and loads that use the world all the same: what would change
+ * or end it is refused, and the call that they belong to goes on. */
+#include "plain.h"
+
+#include <weft/weft.h>
+#include <weft/world_text.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Owner: one test. */
+typedef struct bed {
+    weft_world *world;
+    weft_component mass;
+    weft_entity first;
+    uint32_t calls;
+    char *bytes;
+    size_t count, at;
+} bed;
+
+typedef struct Mass {
+    float g, h;
+} Mass;
+static const weft_field fields[] = {WEFT_FIELD(Mass, g), WEFT_FIELD(Mass, h)};
+static const weft_type whole = WEFT_TYPE(Mass, fields);
+static const weft_type half = {
+    .name = "Mass", .size = 4, .alignment = 4, .fields = fields, .field_count = 1};
+
+static bed of;
+
+/* A callback calls each kind of call once. */
+static void meddle(void)
+{
+    weft_world_bytes bytes;
+    const Mass mass = {1, 2};
+    weft_world *world = of.world;
+    const weft_archetype none = weft_archetype_create(world, NULL, 0);
+    if (of.calls++ != 0) return;
+    CHECK_RESULT(weft_world_destroy(world), WEFT_WRONG_PHASE);
+    CHECK(strstr(weft_world_error(world)->text, "may not use the world") != NULL);
+    CHECK_RESULT(weft_world_step(world, 0), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_world_save_memory(world, &bytes, NULL), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_world_load_memory(world, of.bytes, of.count, NULL), WEFT_WRONG_PHASE);
+    CHECK(weft_entity_create(world, none).version == 0);
+    CHECK(weft_entity_set(world, of.first, of.mass, &mass, sizeof mass) != WEFT_OK);
+    CHECK(weft_entity_destroy(world, of.first) != WEFT_OK);
+}
+
+static weft_result take(void *user, const void *bytes, size_t count)
+{
+    (void)user;
+    meddle();
+    of.bytes = realloc(of.bytes, of.count + count);
+    memcpy(of.bytes + of.count, bytes, count);
+    of.count += count;
+    return WEFT_OK;
+}
+
+static weft_result give(void *user, void *to, size_t capacity, size_t *count)
+{
+    (void)user;
+    meddle();
+    *count = of.count - of.at < capacity ? of.count - of.at : capacity;
+    memcpy(to, of.bytes + of.at, *count);
+    of.at += *count;
+    return WEFT_OK;
+}
+
+static void changed(const weft_load_change *change, void *user)
+{
+    (void)change;
+    (void)user;
+    meddle();
+}
+
+static const char *migrate(void *to, const void *from, size_t bytes, void *user)
+{
+    (void)to;
+    (void)from;
+    (void)bytes;
+    (void)user;
+    meddle();
+    return NULL;
+}
+
+static size_t save_hook(const void *value, void *out, size_t capacity, void *user)
+{
+    (void)user;
+    meddle();
+    if (capacity >= sizeof(Mass)) memcpy(out, value, sizeof(Mass));
+    return sizeof(Mass);
+}
+
+static bool load_hook(void *value, const void *bytes, size_t count, void *user)
+{
+    (void)user;
+    meddle();
+    memcpy(value, bytes, sizeof(Mass));
+    return count == sizeof(Mass);
+}
+
+static void construct(void *values, uint32_t count, void *user)
+{
+    (void)values;
+    (void)count;
+    (void)user;
+}
+
+static void begin(const weft_type *type, bool is_hooked)
+{
+    static const weft_component_hooks hooks = {
+        .construct = construct, .save = save_hook, .load = load_hook};
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &of.world));
+    weft_component_desc desc = {.name = "Mass", .size = 8, .alignment = 4, .hooks = hooks};
+    if (!is_hooked) desc = (weft_component_desc){.type = type};
+    of.mass = weft_component_create(of.world, &desc);
+    of.calls = 0;
+    of.at = 0;
+}
+
+static void fill(void)
+{
+    weft_entity rows[100];
+    CHECK_OK(weft_entity_create_many(of.world, WEFT_ARCHETYPE(of.world, of.mass), 100, rows));
+    of.first = rows[0];
+    of.count = 0;
+}
+
+static void end(uint32_t rows)
+{
+    CHECK(of.calls != 0);
+    weft_query all = weft_query_create(of.world, &(weft_query_desc){.terms = {{of.mass}}});
+    CHECK_U64(weft_query_count(of.world, all), rows);
+    CHECK_OK(weft_world_validate(of.world));
+    CHECK_OK(weft_world_destroy(of.world));
+}
+
+PLAIN_TEST(writers_and_readers_cannot_change_the_world)
+{
+    begin(&whole, false);
+    fill();
+    CHECK_OK(weft_world_write_json(of.world, &(weft_writer){take, NULL}, NULL));
+    end(100);
+    begin(&whole, false);
+    fill();
+    CHECK_OK(weft_world_save_stream(of.world, &(weft_writer){take, NULL}, NULL));
+    end(100);
+    begin(&whole, false);
+    CHECK_OK(weft_world_load_stream(of.world, &(weft_reader){give, NULL}, NULL));
+    end(100);
+    free(of.bytes);
+    of = (bed){0};
+}
+
+PLAIN_TEST(what_a_load_tells_of_changes_and_migrates_cannot_change_the_world)
+{
+    const weft_load_migration migration = {.type = "Mass", .migrate = migrate};
+    begin(&whole, false);
+    fill();
+    CHECK_OK(weft_world_save_stream(of.world, &(weft_writer){take, NULL}, NULL));
+    end(100);
+    begin(&half, false);
+    CHECK_OK(weft_world_load_memory(of.world, of.bytes, of.count,
+                                    &(weft_load_desc){.changed = changed}));
+    end(100);
+    begin(&half, false);
+    CHECK_OK(
+        weft_world_load_memory(of.world, of.bytes, of.count,
+                               &(weft_load_desc){.migrations = &migration, .migration_count = 1}));
+    end(100);
+    free(of.bytes);
+    of = (bed){0};
+}
+
+PLAIN_TEST(hooks_that_save_and_load_values_cannot_change_the_world)
+{
+    begin(NULL, true);
+    fill();
+    CHECK_OK(weft_world_save_stream(of.world, &(weft_writer){take, NULL}, NULL));
+    end(100);
+    begin(NULL, true);
+    CHECK_OK(weft_world_load_memory(of.world, of.bytes, of.count, NULL));
+    end(100);
+    begin(NULL, true);
+    fill();
+    CHECK_OK(weft_world_write_json(of.world, &(weft_writer){take, NULL}, NULL));
+    end(100);
+    begin(NULL, true);
+    CHECK_OK(weft_world_read_json(of.world, &(weft_text){of.bytes, of.count, NULL}, NULL, NULL));
+    end(100);
+    free(of.bytes);
+    of = (bed){0};
+}
