@@ -138,11 +138,13 @@ static uint64_t set_read(const pair *x)
     weft_archetype archetype = weft_entity_archetype(x->p->world, x->handle);
     uint32_t count = weft_archetype_components(x->p->world, archetype, list, KINDS + 2);
     uint64_t set = 0;
-    for (uint32_t kind = 0; kind < KINDS; kind++) {
-        bool has = kind_is_sparse(kind) && weft_entity_has(x->p->world, x->handle, x->p->of[kind]);
-        for (uint32_t i = 0; i < count && !has; i++) has = list[i].id == x->p->of[kind].id;
-        if (has) set |= KIND_BIT(kind);
+    for (uint32_t i = 0, kind = 0; i < count; i++) { /* mostly in the order of the kinds */
+        uint32_t tries = 0;
+        for (; tries < KINDS && x->p->of[kind].id != list[i].id; tries++) kind = (kind + 1) % KINDS;
+        if (tries < KINDS) set |= KIND_BIT(kind);
     }
+    for (uint32_t kind = SPARSE; kind <= SPARSE_TAG; kind++)
+        if (weft_entity_has(x->p->world, x->handle, x->p->of[kind])) set |= KIND_BIT(kind);
     return set;
 }
 

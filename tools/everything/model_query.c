@@ -74,13 +74,14 @@ static bool is_taken(const model *m, const model_query *query, uint32_t n, uint3
 
 static bool is_hidden(const model *m, const model_query *query, uint32_t n)
 {
-    for (uint32_t kind = 0; kind < m->kind_count; kind++) {
+    for (uint64_t left = m->entities[n].set; left != 0; left &= left - 1) {
+        uint32_t kind = (uint32_t)__builtin_ctzll(left);
         bool is_prefab = model_is(m, kind, MODEL_PREFAB);
         if (!is_prefab && !model_is(m, kind, MODEL_INACTIVE)) continue;
         bool is_named = is_prefab ? query->with_prefabs : query->with_inactive;
         for (uint32_t i = 0; i < query->term_count; i++)
             is_named = is_named || query->terms[i].kind == kind;
-        if (!is_named && model_has(m, n, kind)) return true;
+        if (!is_named) return true;
     }
     return false;
 }
