@@ -108,11 +108,11 @@ static weft_result gathered;
 /* A loop that reads and one that writes; conditions only get the first. */
 static void leave_loops(weft_world *world)
 {
+    weft_gather gather;
+    gathered = weft_gather_begin(world, t.all, &(weft_gather_desc){.component = t.a}, &gather);
     left[0] = weft_query_begin(world, t.all);
     left[1] = weft_query_begin(world, writing);
     CHECK(weft_query_next(&left[0]));
-    weft_gather gather;
-    gathered = weft_gather_begin(world, t.all, &(weft_gather_desc){.component = t.a}, &gather);
 }
 
 static void leave_in_system(weft_slice *s, void *user)
