@@ -434,6 +434,9 @@ PLAIN_TEST(values_of_hooks_are_bytes)
 /* ---- refusals ---- */
 
 #define ENTITY(rest) "{\"entity\": \"0:1\", \"name\": \"kept?\"}\n{\"entity\": " rest
+#define RESOURCE(rest)                                                                             \
+    "{\"type\": \"R\", \"size\": 4, \"alignment\": 4, \"flags\": [\"resource\"], \"fields\": "     \
+    "[{\"name\": \"g\", \"kind\": \"f32\"}]}\n{\"resource\": \"R\", \"value\": " rest
 static const struct {
     const char *text, *message;
     uint32_t line;
@@ -467,6 +470,13 @@ static const struct {
     {ENTITY("\"1:1\", \"parent\": \"0:1\"}"), "an entity has \"name\"", 2},
     {ENTITY("\"1:1\""), "", 2},
     {"{\"resource\": \"Value\", \"value\": 1}", "\"Value\" is no resource", 1},
+    {RESOURCE("{\"g\": \"abc\"}}"), "R.g: no number: write", 2},
+    {RESOURCE("{\"g\": \"abc\"}"), "R.g: no number: write", 2},
+    {RESOURCE("{\"g\": \"abc\"\n{\"entity\": \"0:1\"}"), "R.g: no number: write", 2},
+    {RESOURCE("{\"entity\": \"3:1\"}\n{\"entity\": \"0:1\"}"), "no field \"entity\" in R", 2},
+    {RESOURCE("{\"g\": 1}\n{\"entity\": \"0:1\"}"), "", 3},
+    {"{\"type\": \"T\", \"flags\": [\"resource\"]}\n{\"resource\": \"T\", \"value\": yes}",
+     "a word needs quotes", 2},
     {"{\"type\": \"New\", \"size\": 3000000000, \"flags\": [\"resource\"]}", "larger than the text",
      1},
     {"{\"type\": \"New\", \"size\": 4, \"flags\": [\"fast\"]}", "no kind of components", 1},

@@ -463,16 +463,19 @@ static bool read_resource(weft__world_text *t)
                weft__reading_fail(&t->reading, token.at - 1, "a resource has a \"value\" only");
     weft_component component = weft__component(t->world, type->id);
     token = weft__world_text_next(t);
+    if (token.kind == WEFT__JSON_ERROR) return false;
+    bool is_read;
     if ((type->desc.flags & WEFT_BUFFER) != 0) {
         weft_buffers buffers = weft_resource_write_buffer(t->world, component);
         if (buffers.count != 0) weft_buffers_resize(&buffers, 0, 0);
-        if (!read_elements(t, type, &buffers, &token)) return false;
-    } else if (type->desc.size == 0 ? token.kind != WEFT__JSON_TRUE
-                                    : !read_one(t, type, type->resource, &token)) {
-        return type->desc.size != 0 ||
-               weft__reading_fail(&t->reading, token.at, "a tag has no value: write true");
+        is_read = read_elements(t, type, &buffers, &token);
+    } else if (type->desc.size != 0) {
+        is_read = read_one(t, type, type->resource, &token);
+    } else {
+        is_read = token.kind == WEFT__JSON_TRUE ||
+                  weft__reading_fail(&t->reading, token.at, "a tag has no value: write true");
     }
-    return weft__world_text_open(t, WEFT__JSON_OBJECT_END, "the end of the resource, }");
+    return is_read && weft__world_text_open(t, WEFT__JSON_OBJECT_END, "the end of the resource, }");
 }
 
 /* How far the rate or the timer of a system or group is. */
