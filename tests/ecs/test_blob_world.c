@@ -7,6 +7,8 @@
 
 #include <weft/ecs.h>
 
+#include <string.h>
+
 typedef struct Model {
     weft_blob_ref scene;
 } Model;
@@ -39,6 +41,37 @@ PLAIN_TEST(a_world_makes_its_blob_store_when_it_is_asked_for)
     CHECK(stats_of(world).bytes_blobs != 0);
     CHECK_OK(weft_world_destroy(world));
     test_memory_fini(&memory);
+}
+
+static void expect_busy(weft_blob_store *store, const char *words)
+{
+    weft_blob_report report;
+    CHECK_RESULT(weft_blob_store_destroy(store), WEFT_BUSY);
+    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
+    CHECK(strstr(report.failed_check, words) != NULL);
+}
+
+PLAIN_TEST(a_store_with_builders_or_of_a_world_is_not_destroyed)
+{
+    test_memory memory;
+    weft_world *world = open_world(&memory);
+    weft_blob_store *store = weft_world_blobs(world);
+    weft_blob_ref ref;
+    expect_busy(store, "weft_world_destroy");
+    CHECK_POINTER(weft_world_blobs(world), store);
+    CHECK_OK(blob_build_scene(store, 1, 0, &ref));
+    CHECK_OK(weft_world_destroy(world));
+    test_memory_fini(&memory);
+
+    weft_blob_builder *builder;
+    CHECK_OK(weft_blob_store_create(NULL, &store));
+    CHECK_OK(weft_blob_builder_create(store, &scene_type, 0, &builder));
+    expect_busy(store, "weft_blob_builder_destroy");
+    CHECK_OK(weft_blob_builder_finish(builder, &ref));
+    expect_busy(store, "weft_blob_builder_destroy");
+    weft_blob_builder_destroy(builder);
+    CHECK_OK(weft_blob_store_destroy(store));
+    CHECK_OK(weft_blob_store_destroy(NULL));
 }
 
 PLAIN_TEST(the_memory_of_blobs_is_counted_in_the_world)

@@ -314,7 +314,7 @@ weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own,
         weft__alloc(store->memory, WEFT__MEMORY_BLOBS, BUCKETS_FIRST, sizeof *store->buckets, 8);
     if (store->buckets == NULL || !number_take(store)) {
         weft_result result = store->buckets == NULL ? WEFT_OUT_OF_MEMORY : WEFT_LIMIT;
-        weft_blob_store_destroy(store);
+        weft__blob_store_free(store);
         return result;
     }
     memset(store->buckets, 0xff, BUCKETS_FIRST * sizeof *store->buckets);
@@ -334,7 +334,22 @@ weft_result weft_blob_store_create(const weft_blob_store_desc *desc, weft_blob_s
     return weft__blob_store_make(NULL, &memory, desc->os, desc->protection, out);
 }
 
-void weft_blob_store_destroy(weft_blob_store *store)
+weft_result weft_blob_store_destroy(weft_blob_store *store)
+{
+    if (store == NULL) return WEFT_OK;
+    const char *holder = NULL;
+    if (store->memory != &store->own_memory)
+        holder = "store: it is of a world, which destroys it: call weft_world_destroy";
+    else if (store->stats.builders != 0)
+        holder = "store: it has builders: call weft_blob_builder_destroy for each before";
+    if (holder == NULL)
+        weft__blob_store_free(store);
+    else
+        weft__blob_store_note(store, &(weft_blob_report){.failed_check = holder});
+    return holder == NULL ? WEFT_OK : WEFT_BUSY;
+}
+
+void weft__blob_store_free(weft_blob_store *store)
 {
     if (store == NULL) return;
     for (uint32_t i = 0; i < store->slot_count; i++) {

@@ -67,6 +67,9 @@ struct weft_blob_store {
 weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own, const weft_os *os,
                                   uint32_t protection, weft_blob_store **out);
 
+/* Frees a store without builders. */
+void weft__blob_store_free(weft_blob_store *store);
+
 /* One more builder of the store, or with -1 one less. */
 void weft__blob_store_built(weft_blob_store *store, int more);
 

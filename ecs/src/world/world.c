@@ -191,7 +191,7 @@ static void storage_fini(weft_world *world)
     weft__units_fini(&world->units);
     weft__directory_fini(&world->directory);
     weft__entity_tag_release(world->desc.entity_tag);
-    weft_blob_store_destroy(world->blobs); /* last: destructors of components may release blobs */
+    weft__blob_store_free(world->blobs); /* last: destructors of components may release blobs */
 }
 
 weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)

@@ -210,9 +210,9 @@ typedef struct weft_blob_store_stats {
     uint32_t builders;                /* not destroyed yet */
 } weft_blob_store_stats;
 
-/* Why a type could not be built, or a blob not be saved. */
+/* Why a type could not be built, a blob not be saved, or a store not be destroyed. */
 typedef struct weft_blob_report {
-    const char *failed_check; /* of a builder; static text, or NULL */
+    const char *failed_check; /* of a builder or store; static text, or NULL */
     uint64_t failed_offset;   /* bytes from the start of the blob; of the struct when failed_check
                                  begins with "type:" */
     char failed_file[384];    /* of weft_blob_save: operation, path, the system's reason; or "" */
@@ -234,16 +234,17 @@ typedef struct weft_blob_info {
 WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
                                             weft_blob_store **out);
 
-/* Frees the store and every blob in it, referenced or not. Builders must be gone. NULL is ignored.
- * Threads: holder. */
-WEFT_API void weft_blob_store_destroy(weft_blob_store *store);
+/* Frees the store and every blob in it, referenced or not. NULL is fine. BUSY, and nothing happens,
+ * while it has builders, and for the store of a world (weft_world_blobs), which ends with the
+ * world; weft_blob_report_get says which. Threads: holder. */
+WEFT_API weft_result weft_blob_store_destroy(weft_blob_store *store);
 
 /* Counts of a store. `out_bytes`: sizeof *out. Threads: any. */
 WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out,
                                                size_t out_bytes);
 
-/* Why a builder of the store last refused a type or a blob, and why weft_blob_save last failed, in
- * any thread. Loads have a report of their own (weft_blob_load_desc). `out_bytes`: sizeof *out.
+/* Why a builder of the store last refused a type or a blob, why weft_blob_save last failed, and why
+ * the store was BUSY, in any thread. Loads have a report of their own (weft_blob_load_desc). `out_bytes`: sizeof *out.
  * Threads: any. */
 WEFT_API weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out,
                                           size_t out_bytes);
