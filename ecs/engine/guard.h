@@ -7,7 +7,7 @@
  * first row and behind the last), copies that may only be read are compared with their column
  * (writes through a pointer that lost its const), the others are written back, and the copy is
  * filled with the pattern (a pointer that was kept reads nonsense, and what is written through it
- * is found when its place is looked at again). Under AddressSanitizer a closed copy is poisoned
+ * is found when its place is looked at again), headers of buffers with zeros (they are empty). Under AddressSanitizer a closed copy is poisoned
  * instead, so that the access itself is reported.
  *
  * The callback gets its slice as a copy, too, with a context of its own, so that a pointer to the
@@ -64,6 +64,7 @@ typedef struct weft__guard_part {
     uint32_t element_bytes; /* read-only buffers: of one element; else 0 */
     uint32_t owner;
     uint32_t slice;
+    unsigned char fill; /* of the values, once it is closed: PATTERN; headers of buffers: 0 */
     bool is_open;
     bool is_written;
     bool has_rows; /* a column; else elements of buffers, or the pointers to columns */
@@ -77,6 +78,7 @@ typedef struct weft__given_slice {
     weft_slice_context context;       /* slice.context points here */
     const weft_slice_context *origin; /* of the dispatcher, while the call runs */
     uint32_t owner;                   /* as of strays */
+    uint32_t number;                  /* another one with each call that begins or ends */
     weft_slice slice;                 /* chunk NULL: the call has ended */
 } weft__given_slice;
 

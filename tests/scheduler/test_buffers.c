@@ -224,3 +224,80 @@ PLAIN_TEST(buffers_of_other_entities_are_reached_as_declared)
     CHECK_U64(weft_buffers_length(&one, 0), 1);
     end();
 }
+
+/* ---- checked builds: buffers that are kept ---- */
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define IS_POISONED(at) (__asan_address_is_poisoned(at) != 0)
+#else
+#define IS_POISONED(at) false
+#endif
+
+typedef weft_buffers (*opener)(const weft_slice *slice);
+
+static weft_buffers kept;
+
+static weft_buffers open_rows(const weft_slice *slice)
+{
+    return weft_slice_write_buffers(slice, 0);
+}
+
+static weft_buffers open_entity(const weft_slice *slice)
+{
+    return weft_slice_write_entity_buffer(slice, listed[9], items);
+}
+
+static void keep(weft_slice *slice, void *user)
+{
+    kept = (*(const opener *)user)(slice);
+    CHECK_OK(weft_buffers_append(&kept, 0, &(item){0}, 1));
+}
+
+static void use_kept(weft_slice *slice, void *user)
+{
+    (void)slice, (void)user;
+    CHECK_RESULT(weft_buffers_append(&kept, 0, &(item){1, 1, 1}, 1), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_buffers_resize(&kept, 0, 9), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_buffers_reserve(&kept, 0, 9), WEFT_WRONG_PHASE);
+}
+
+static void look_at_kept(weft_slice *slice, void *user)
+{
+    (void)slice, (void)user;
+    if (IS_POISONED(kept.rows)) return;
+    CHECK_U64(weft_buffers_length(&kept, 0), 0);
+    CHECK(weft_buffers_read(&kept, 0) != NULL);
+    *(item *)weft_buffers_write(&kept, 0) = (item){1, 1, 1};
+}
+
+/* A system opens what the next one uses. */
+static void expect_kept(opener open, void (*use)(weft_slice *, void *), const char *words)
+{
+    lists_begin(1);
+    make(&(weft_system_desc){.name = "keeper",
+                             .run = keep,
+                             .user = &open,
+                             .over.rows.terms = {{items, WEFT_WRITE, 0, 0}},
+                             .lookups = {{open == open_entity ? items : t.a, WEFT_WRITE}},
+                             .flags = WEFT_SYSTEM_SERIAL});
+    make(&(weft_system_desc){.name = "user", .run = use});
+    weft_result result = weft_world_step(t.world, 0);
+    bool is_named = use == use_kept || !IS_POISONED(kept.rows);
+    CHECK_RESULT(result, is_named ? WEFT_UNDECLARED_ACCESS : WEFT_OK);
+    CHECK(!is_named || strstr(weft_world_error(t.world)->text, words) != NULL);
+    for (uint32_t i = 0; i < 100; i++) {
+        weft_buffers one = weft_entity_read_buffer(t.world, listed[i], items);
+        const item *of = weft_buffers_read(&one, 0);
+        for (uint32_t k = 0; k < weft_buffers_length(&one, 0); k++) CHECK_U64(of[k].number, 0);
+    }
+    end();
+}
+
+PLAIN_TEST(buffers_kept_past_their_callback_are_named_and_harmless)
+{
+    if (!WEFT_IS_CHECKED) return;
+    expect_kept(open_rows, use_kept, "'user', slice 0 (write): used a slice, or buffers of it");
+    expect_kept(open_entity, use_kept, "'user', slice 0 (write): used a slice, or buffers of it");
+    expect_kept(open_rows, look_at_kept, "component items (write): was written through a pointer");
+}

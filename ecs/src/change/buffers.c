@@ -4,12 +4,15 @@
 #include "archetype_state.h"
 #include "buffer.h"
 #include "error.h"
+#include "guard.h"
 #include "slice_ops.h"
 #include "world_state.h"
 
 /* In place of a version of the structure. */
 #define NO_STRUCTURE UINT64_MAX            /* a resource: it stays where it is */
 #define ROWS_STRUCTURE (UINT64_C(1) << 63) /* rows of a recorder, and the slice's context */
+/* Checked builds: what a callback opened, and the context of its slice, a weft__given_slice. */
+#define GIVEN_STRUCTURE (UINT64_C(1) << 62)
 
 #define STAND_IN_BYTES ((size_t)65536) /* at least, in place of the elements of a row */
 
@@ -22,6 +25,25 @@ static const weft__new_row_ops *row_ops(const weft_slice *rows)
 {
     const weft_slice_context *context = rows->context;
     return ((const weft__slice_ops *)context->ops)->new_rows;
+}
+
+/* The context of the slice that opened them, when it says whether they still are. */
+static const void *context_of(const weft_buffers *buffers)
+{
+    return (const void *)(uintptr_t)(buffers->structure & ~(ROWS_STRUCTURE | GIVEN_STRUCTURE));
+}
+
+/* Not moved since it was opened; of rows of a recorder: not played; of a callback: it runs. */
+static bool is_in_place(const weft_buffers *buffers)
+{
+    if (buffers->structure < GIVEN_STRUCTURE)
+        return buffers->structure == buffers->world->front.structure_version;
+    if (buffers->structure == NO_STRUCTURE) return true;
+    const void *context = context_of(buffers);
+    if (buffers->structure < ROWS_STRUCTURE)
+        return ((const weft__given_slice *)context)->number == buffers->calls;
+    weft_slice rows = {.calls = buffers->calls, .context = context};
+    return row_ops(&rows)->are_here(&rows);
 }
 
 /* Buffers that stay where they are, until `structure` is set. Memory that stands in for a value is
@@ -44,6 +66,16 @@ static weft_buffers make(weft_world *world, const weft__type *type, void *rows, 
 {
     weft_buffers buffers = make_still(world, type, rows, count, access);
     buffers.structure = world->front.structure_version;
+    return buffers;
+}
+
+/* Checked builds: ends with the callback of the slice. */
+static weft_buffers bind(weft_buffers buffers, const weft_slice *slice)
+{
+    if (!WEFT_IS_CHECKED || (slice->calls & WEFT__SLICE_GIVEN) == 0 || buffers.count == 0)
+        return buffers;
+    buffers.structure = GIVEN_STRUCTURE | (uint64_t)(uintptr_t)slice->context;
+    buffers.calls = ((const weft__given_slice *)slice->context)->number;
     return buffers;
 }
 
@@ -107,7 +139,7 @@ static weft_buffers slice_buffers(const weft_slice *slice, uint32_t term, weft_a
     const weft__type *type = chunk->archetype->types[place->type].type;
     if (access == WEFT_WRITE && (slice->calls & WEFT_SLICE_STAMPS) != 0)
         weft__slice_stamp(slice, term, context->stamp);
-    return make(context->world, type, slice->columns[term], slice->count, access);
+    return bind(make(context->world, type, slice->columns[term], slice->count, access), slice);
 }
 
 weft_buffers weft_slice_read_buffers(const weft_slice *slice, uint32_t term)
@@ -137,7 +169,7 @@ static weft_buffers slice_buffer_of(const weft_slice *slice, weft_entity entity,
     void *value = access == WEFT_WRITE
                       ? weft_slice_write_entity(slice, entity, component)
                       : (void *)(uintptr_t)weft_slice_read_entity(slice, entity, component);
-    return value == NULL ? none : make(world, type, value, 1, access);
+    return value == NULL ? none : bind(make(world, type, value, 1, access), slice);
 }
 
 weft_buffers weft_slice_read_entity_buffer(const weft_slice *slice, weft_entity entity,
@@ -202,7 +234,7 @@ static weft_buffers slice_resource(const weft_slice *slice, weft_component compo
     void *value = access == WEFT_WRITE
                       ? weft_slice_write_resource(slice, component)
                       : (void *)(uintptr_t)weft_slice_read_resource(slice, component);
-    return of_resource(world, component, value, access);
+    return bind(of_resource(world, component, value, access), slice);
 }
 
 weft_buffers weft_slice_read_resource_buffer(const weft_slice *slice, weft_component component)
@@ -282,20 +314,10 @@ void *weft_buffers_refuse(const weft_buffers *buffers, uint32_t row)
 {
     refuse(buffers, row, "weft_buffers_write");
     if (!WEFT_IS_CHECKED || buffers->world == NULL) return NULL; /* {0}: dead or absent */
-    size_t bytes =
-        ((const weft__type *)buffers->type)->desc.size * weft_buffers_length(buffers, row);
+    size_t bytes = is_in_place(buffers) ? ((const weft__type *)buffers->type)->desc.size *
+                                              weft_buffers_length(buffers, row)
+                                        : 0;
     return weft__stand_in_bytes(buffers->world, bytes < STAND_IN_BYTES ? STAND_IN_BYTES : bytes);
-}
-
-/* Not moved since it was opened; of rows of a recorder: not played. */
-static bool is_in_place(const weft_buffers *buffers)
-{
-    if (buffers->structure < ROWS_STRUCTURE)
-        return buffers->structure == buffers->world->front.structure_version;
-    if (buffers->structure == NO_STRUCTURE) return true;
-    const void *context = (const void *)(uintptr_t)(buffers->structure & ~ROWS_STRUCTURE);
-    weft_slice rows = {.calls = buffers->calls, .context = context};
-    return row_ops(&rows)->are_here(&rows);
 }
 
 /* The header of a row that may be changed now. */
@@ -305,6 +327,14 @@ static weft_buffer *open_row(const weft_buffers *buffers, uint32_t row, const ch
     *result = WEFT_INVALID_ARGUMENT;
     if (buffers == NULL || row >= buffers->writable_count) {
         if (buffers != NULL) *result = refuse(buffers, row, what);
+        return NULL;
+    }
+    bool is_kept = buffers->structure >= GIVEN_STRUCTURE && buffers->structure < ROWS_STRUCTURE;
+    if (is_kept && !is_in_place(buffers)) {
+        const weft_slice_context *context = context_of(buffers);
+        weft_slice late = {.context = context, .calls = WEFT__SLICE_GIVEN};
+        ((const weft__slice_ops *)context->ops)->report(&late, 0, WEFT_WRITE);
+        *result = WEFT_WRONG_PHASE;
         return NULL;
     }
     if (!is_in_place(buffers)) {

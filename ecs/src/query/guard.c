@@ -22,13 +22,13 @@
 
 /* ---- the pattern ---- */
 
-/* The first byte that is not the pattern, or `bytes`. */
-static size_t first_odd(const char *at, size_t bytes)
+/* The first byte that is not `fill`, or `bytes`. */
+static size_t first_odd(const char *at, size_t bytes, unsigned char fill)
 {
     if (bytes == 0) return 0;
-    if ((unsigned char)at[0] == PATTERN && memcmp(at, at + 1, bytes - 1) == 0) return bytes;
+    if ((unsigned char)at[0] == fill && memcmp(at, at + 1, bytes - 1) == 0) return bytes;
     size_t i = 0;
-    while ((unsigned char)at[i] == PATTERN) i++;
+    while ((unsigned char)at[i] == fill) i++;
     return i;
 }
 
@@ -113,11 +113,11 @@ static size_t part_size(const weft__guard_part *part)
 static void part_look(weft__guard *guard, weft__guard_part *part)
 {
     if (HAS_POISON) return; /* the access was reported */
-    size_t odd = first_odd(part->values, part->bytes);
+    size_t odd = first_odd(part->values, part->bytes, part->fill);
     if (odd == part->bytes) return;
     stray_at(guard, part, WEFT__STRAY_LATE,
              part->has_rows ? (uint32_t)(odd / part->row_bytes) : WEFT__STRAY_NO_ROW);
-    memset(part->values, PATTERN, part->bytes);
+    memset(part->values, part->fill, part->bytes);
 }
 
 /* Gives up the oldest part; false: it is open. */
@@ -161,6 +161,7 @@ static weft__guard_part *take(weft__guard *guard, size_t bytes, uint32_t row_byt
                                .values = guard->ring + at + margin,
                                .bytes = bytes,
                                .row_bytes = row_bytes,
+                               .fill = PATTERN,
                                .is_open = true};
     memset(part->begin, PATTERN, margin);
     memset(part->values + bytes, PATTERN, (size_t)(part->end - part->values) - bytes);
@@ -172,11 +173,12 @@ static void part_close(weft__guard *guard, weft__guard_part *part)
 {
     size_t front = (size_t)(part->values - part->begin);
     char *behind = part->values + part->bytes;
-    if (first_odd(part->begin, front) != front)
+    size_t back = (size_t)(part->end - behind);
+    if (first_odd(part->begin, front, PATTERN) != front)
         stray_at(guard, part, WEFT__STRAY_BEFORE, WEFT__STRAY_NO_ROW);
-    if (first_odd(behind, (size_t)(part->end - behind)) != (size_t)(part->end - behind))
+    if (first_odd(behind, back, PATTERN) != back)
         stray_at(guard, part, WEFT__STRAY_BEHIND, WEFT__STRAY_NO_ROW);
-    memset(part->values, PATTERN, part->bytes);
+    memset(part->values, part->fill, part->bytes);
     ASAN_POISON_MEMORY_REGION(part->begin, part_size(part));
     part->is_open = false;
     part->real = NULL;
@@ -279,8 +281,9 @@ static weft__guard_part *copy_column(weft__guard *guard, const weft_slice *slice
     part->is_written = is_written;
     part->has_rows = true;
     memcpy(part->values, part->real, bytes);
-    if (is_written || (type->desc.flags & WEFT_BUFFER) == 0) return part;
-    part->element_bytes = (uint32_t)type->desc.size;
+    if ((type->desc.flags & WEFT_BUFFER) == 0) return part;
+    part->fill = 0;
+    if (!is_written) part->element_bytes = (uint32_t)type->desc.size;
     return part;
 }
 
@@ -327,6 +330,7 @@ static weft_slice *give(weft__guard *guard, const weft_slice *slice, uint32_t ow
     given->origin = slice->context;
     given->context = *given->origin;
     given->owner = owner;
+    given->number++;
     given->slice = *slice;
     given->slice.context = &given->context;
     given->slice.calls |= WEFT__SLICE_GIVEN;
@@ -391,6 +395,7 @@ void *weft__guard_value(weft__guard *guard, const weft__type *type, uint32_t own
     part->slice = slice->index;
     memcpy(part->values, part->real, bytes);
     if ((type->desc.flags & WEFT_BUFFER) != 0) {
+        part->fill = 0;
         part->element_bytes = (uint32_t)type->desc.size;
         buffers_open(guard, part, 1);
     }
@@ -418,6 +423,7 @@ static void end_slice(const weft__guard *guard, weft_slice *slice)
     slice->columns = nothing;
     slice->entities = slice->count == 0 ? NULL : guard->handles;
     slice->chunk = NULL;
+    ((weft__given_slice *)(uintptr_t)slice->context)->number++;
     slice->calls = WEFT_SLICE_CHECKED | WEFT__SLICE_GIVEN | slice->count << WEFT__SLICE_ROW_SHIFT;
     slice->count = 0;
     if (slice->term_count > WEFT_INLINE_TERMS * 4) slice->term_count = 0;
