@@ -7,8 +7,8 @@
  * first row and behind the last), copies that may only be read are compared with their column
  * (writes through a pointer that lost its const), the others are written back, and the copy is
  * filled with the pattern (a pointer that was kept reads nonsense, and what is written through it
- * is found when its place is looked at again), headers of buffers with zeros (they are empty). Under AddressSanitizer a closed copy is poisoned
- * instead, so that the access itself is reported.
+ * is found when its place is looked at again), headers of buffers with zeros (they are empty).
+ * Under AddressSanitizer a closed copy is poisoned instead, so that the access itself is reported.
  *
  * The callback gets its slice as a copy, too, with a context of its own, so that a pointer to the
  * slice and a copy of it are known once the call has ended (weft__slice_is_here). Slices of a

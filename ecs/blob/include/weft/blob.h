@@ -244,8 +244,8 @@ WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob
                                                size_t out_bytes);
 
 /* Why a builder of the store last refused a type or a blob, why weft_blob_save last failed, and why
- * the store was BUSY, in any thread. Loads have a report of their own (weft_blob_load_desc). `out_bytes`: sizeof *out.
- * Threads: any. */
+ * the store was BUSY, in any thread. Loads have a report of their own (weft_blob_load_desc).
+ * `out_bytes`: sizeof *out. Threads: any. */
 WEFT_API weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out,
                                           size_t out_bytes);
 
