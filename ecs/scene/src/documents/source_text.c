@@ -29,6 +29,14 @@ static bool fail(reading *r, const weft__json_token *token, const char *what)
     return false;
 }
 
+/* Whether a member stands here for the first time: bit `member` of *seen. */
+static bool is_first(reading *r, const weft__json_token *name, uint32_t member, uint32_t *seen)
+{
+    if ((*seen >> member & 1) != 0) return fail(r, name, "this name stands twice: remove one");
+    *seen |= 1u << member;
+    return true;
+}
+
 /* The characters of a name or string: in the text, or in the memory of the file. */
 static bool characters(reading *r, const weft__json_token *token, const char **out, uint32_t *bytes)
 {
@@ -107,15 +115,16 @@ static bool read_object(reading *r, uint32_t parent, weft__role role, const weft
     uint32_t object = weft__source_add(r->out, &added, role, name->at - 1);
     if (object == WEFT__NONE) return false;
     weft__json_token token = next(r);
+    uint32_t seen = 0;
     if (token.kind != WEFT__JSON_OBJECT) return fail(r, &token, "an object should be here: {...}");
     for (;;) {
         token = next(r);
         bool is_read;
         if (token.kind != WEFT__JSON_NAME) return token.kind == WEFT__JSON_OBJECT_END;
         if (weft__json_is(&token, "children"))
-            is_read = read_objects(r, object, WEFT__CHILD);
+            is_read = is_first(r, &token, 0, &seen) && read_objects(r, object, WEFT__CHILD);
         else if (weft__json_is(&token, "with"))
-            is_read = read_objects(r, object, WEFT__WITH);
+            is_read = is_first(r, &token, 1, &seen) && read_objects(r, object, WEFT__WITH);
         else
             is_read = read_property(r, object, &token);
         if (!is_read) return false;
@@ -166,20 +175,25 @@ static bool read_uses(reading *r)
     }
 }
 
-static bool read_member(reading *r, const weft__json_token *name, bool *has_version)
+static bool read_member(reading *r, const weft__json_token *name, uint32_t *seen)
 {
-    if (weft__json_is(name, "weft")) return *has_version = true, read_version(r);
-    if (weft__json_is(name, "use")) return read_uses(r);
-    if (weft__json_is(name, "prefabs")) return read_objects(r, WEFT_SOURCE_ROOT, WEFT__PREFAB);
-    if (weft__json_is(name, "objects")) return read_objects(r, WEFT_SOURCE_ROOT, WEFT__CHILD);
-    return fail(r, name, "a document has the members \"weft\", \"use\", \"prefabs\", \"objects\"");
+    static const char *const members[] = {"weft", "use", "prefabs", "objects"};
+    uint32_t member = 0;
+    while (member < 4 && !weft__json_is(name, members[member])) member++;
+    if (member == 4)
+        return fail(r, name,
+                    "a document has the members \"weft\", \"use\", \"prefabs\", \"objects\"");
+    if (!is_first(r, name, member, seen)) return false;
+    if (member == 0) return read_version(r);
+    if (member == 1) return read_uses(r);
+    return read_objects(r, WEFT_SOURCE_ROOT, member == 2 ? WEFT__PREFAB : WEFT__CHILD);
 }
 
 static weft_result open_text(weft_source *out, const weft_text *file, void *user)
 {
     (void)user;
     reading r = {.out = out};
-    bool has_version = false;
+    uint32_t seen = 0;
     weft__json_open(&r.json, file->bytes, file->count);
     weft__json_token token = next(&r);
     if (token.kind != WEFT__JSON_OBJECT) {
@@ -190,10 +204,10 @@ static weft_result open_text(weft_source *out, const weft_text *file, void *user
     for (;;) {
         token = next(&r);
         if (token.kind != WEFT__JSON_NAME) break;
-        if (!read_member(&r, &token, &has_version)) return WEFT_INVALID_ARGUMENT;
+        if (!read_member(&r, &token, &seen)) return WEFT_INVALID_ARGUMENT;
     }
     if (token.kind == WEFT__JSON_OBJECT_END) token = next(&r);
-    if (token.kind == WEFT__JSON_END && !has_version)
+    if (token.kind == WEFT__JSON_END && (seen & 1) == 0)
         weft_source_error(out, begin, "the version of the format is missing: {\"weft\": 1, ...}");
     return token.kind == WEFT__JSON_END ? WEFT_OK : WEFT_INVALID_ARGUMENT;
 }
