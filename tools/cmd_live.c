@@ -228,22 +228,23 @@ static int show_run(struct show *show, const char *scene, double seconds)
     const char *error = weft_live_error(show->live, 0);
     if (error != NULL)
         snprintf(note_next(show), NOTE_BYTES, "%.*s", (int)strcspn(error, "\n"), error);
-    for (uint32_t frame = 0; seconds == 0 || frame < 60 * seconds; frame++) {
+    bool is_last = false;
+    for (uint32_t frame = 0; !is_last; frame++) {
         weft_live_report report = {0};
         if (weft_live_apply(show->live, 1000000, &report, sizeof report) != WEFT_OK ||
             weft_world_step(show->world, 1 / 60.0f) != WEFT_OK)
             return weft_cli_fail("live", "%s", weft_world_error(show->world)->text);
         report_note(show, &report);
-        const bool is_last = seconds != 0 && frame + 1 >= 60 * seconds;
+        is_last = frame + 1 >= 60 * seconds;
         if (is_last || (show->is_terminal && frame % 6 == 0)) show_print(show, scene);
-        if (sigtimedwait(&ends, NULL, &pause) >= 0) break;
+        if (!is_last && sigtimedwait(&ends, NULL, &pause) >= 0) break;
     }
-    return WEFT_CLI_OK;
+    return weft_live_error(show->live, 0) == NULL ? WEFT_CLI_OK : WEFT_CLI_FAILED;
 }
 
 static int run_live(int argc, char **argv)
 {
-    double seconds = 0;
+    double seconds = HUGE_VAL;
     bool is_json = false;
     const char *inspect = NULL;
     const weft_cli_option options[] = {
@@ -260,7 +261,8 @@ static int run_live(int argc, char **argv)
         "Runs a scene in the terminal while its documents are edited.",
         options,
         "Objects may have \"transform\" and {\"Turn\": {\"speed\": \"10 deg/s\"}}; satellites of\n"
-        "catalogues (.tle) are counted. See docs/guide/live.md.",
+        "catalogues (.tle) are counted. Status 1: the documents had mistakes at the end.\n"
+        "See docs/guide/live.md.",
         "weft live level.weft\nweft live level.weft active.tle --seconds 10 --json\n"
         "weft live level.weft --inspect=write"};
     int first;

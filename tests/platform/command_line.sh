@@ -89,7 +89,10 @@ expect 1 'has entities' bake "$work/level.weft" --types "$work/a.json"
 expect 1 'no object "lump"' bake "$work/level.weft" --types "$work/types.json" --explain lump
 expect 0 '^1 files, 3 objects: 3 baked' bake "$work/level.weft" --types "$work/types.json" -o "$work/level.world"
 expect 2 'none.weft: No such file' live "$work/none.weft" --seconds 1
-expect 0 'level.weft: [0-9]* entities; edit it' live "$work/level.weft" --seconds 0.02
+printf '{"weft": 1, "objects": {"lamp": {}}}\n' >"$work/lamp.weft"
+expect 0 'lamp.weft: [0-9]* entities; edit it' live "$work/lamp.weft" --seconds 0.02
+expect 0 'lamp.weft: [0-9]* entities; edit it' live "$work/lamp.weft" --seconds 0
+expect 1 'level.weft: [0-9]* entities; edit it' live "$work/level.weft" --seconds 0.02
 expect 2 'needs --out' bake "$work/level.weft" --types "$work/types.json" --depend "$work/level.d"
 expect 0 'wrote' bake "$work/level.weft" --types "$work/types.json" -o "$work/level.world" --depend "$work/level.d"
 grep -q "^$work/level.world: $work/types.json" "$work/level.d" && grep -q "^$work/level.weft:\$" "$work/level.d" ||

@@ -82,12 +82,13 @@ typedef struct weft_rows_desc {
  *
  * `rows` may be used for columns, weft_slice_write_buffers, weft_slice_enable,
  * weft_slice_read_shared and weft_slice_recorder; all rows count as changed, with version 0. Any
- * other use gives NULL or does nothing, and playback reports UNDECLARED_ACCESS, for another C
- * type TYPE_MISMATCH (checked builds). After playback every function that takes `rows`, and
- * growing buffers that were opened from it, does the same, and the next playback of the recorder
- * reports STALE_ENTITY. Not found are pointers kept past playback: columns, rows->entities,
- * elements of buffers; nor is any use after the recorder was destroyed. A refused call leaves
- * nothing behind, except that an unordered one of a system may use up versions of free indices.
+ * other use gives NULL (checked builds: memory that stands in) or does nothing, and playback
+ * reports UNDECLARED_ACCESS, for another C type TYPE_MISMATCH (checked builds). After playback
+ * every function that takes `rows`, and growing buffers that were opened from it, does the same,
+ * and the next playback of the recorder reports STALE_ENTITY. Not found are pointers kept past
+ * playback: columns, rows->entities, elements of buffers; nor is any use after the recorder was
+ * destroyed. A refused call leaves nothing behind, except that an unordered one of a system may
+ * use up versions of free indices.
  * Rows that were not played are in no file, hash or snapshot; a snapshot is not restored, and no
  * world loaded, while a recorder of weft_recorder_create has unordered ones. Errors:
  * BAD_HANDLE, TYPE_MISMATCH (not SHARED), INVALID_ARGUMENT (NULL, 0, a component that the

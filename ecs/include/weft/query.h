@@ -257,7 +257,8 @@ typedef struct weft_indexed {
 WEFT_API weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term,
                                        weft_indexed *out);
 
-/* Closes the access and frees its tables. A closed one and NULL are ignored. */
+/* Closes the access and frees its tables, of copies of it, too: close one of them. A closed one and
+ * NULL are ignored. */
 WEFT_API void weft_indexed_close(weft_indexed *indexed);
 
 /* Private: moves the cached span so that it contains `i` (O(log chunks)); NULL when out of range

@@ -10,8 +10,9 @@
  *   - for hierarchies: no cycles, and a depth by which systems run level after level.
  *
  * All of it is brought up to date ("settled") when a step begins, at its sync points, and by
- * weft_relation_settle. Between those it is as it was. Only slices whose change versions are new
- * are looked at. A world without relations pays nothing.
+ * weft_relation_settle. Between those it is as it was: after a snapshot was restored, too, and
+ * empty after a load. Only slices whose change versions are new are looked at. A world without
+ * relations pays nothing.
  *
  * Arguments stand in the order source, relation, target, as in "wheel, parent, car"; questions
  * about what settling found out (sources, depth) name the relation first.

@@ -29,15 +29,16 @@ WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *
                                         weft_snapshot **out);
 
 /* Puts the world back, as often as wanted: the same ids and layout, and the same future: the same
- * calls lead to the same world, whatever happened in between.
+ * calls lead to the same world, whatever happened in between to what is part of it.
  *
  * Part of a snapshot: values, ids, the order of archetypes, chunks and rows, the number and time
  * of the step (weft_world_frame), what systems have seen as changed, the state of rates and
  * timers, names of entities. Systems younger than the snapshot start again, with no timer set. Not
- * part of it: component types, handles of archetypes, systems, queries, recorders, requests to
- * streams by calls (stream.h). Archetypes made later keep their handles, but come last and match
- * queries only once they are used or requested again; after a change of the order the next step
- * compiles the schedule.
+ * part of it: component types, handles of archetypes, systems and groups and whether they are
+ * enabled, queries, recorders, requests to streams by calls (stream.h). What settling finds
+ * (relation.h: sources, depths) is that of the last settle until the next one. Archetypes
+ * made later keep their handles, but come last and match queries only once they are used or
+ * requested again; after a change of the order the next step compiles the schedule.
  *
  * Errors: INVALID_ARGUMENT, WRONG_PHASE (also while a recorder has rows of
  * weft_recorder_create_rows_unordered that were not played), BUSY (sections of streams come or

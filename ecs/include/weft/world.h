@@ -214,11 +214,13 @@ WEFT_API weft_result weft_world_validate(weft_world *world);
 /* What a hash covers. Both are equal for any number of workers. */
 typedef enum weft_hash_kind {
     WEFT_HASH_LAYOUT,  /* ids, versions, order of chunks and rows, bytes */
-    WEFT_HASH_CONTENT, /* ids and component values only: independent of where rows are stored */
+    WEFT_HASH_CONTENT, /* ids and component values only: independent of where rows are stored, so
+                          without values of CHUNK components, which depend on it */
 } weft_hash_kind;
 
 /* A hash of the state of the world. Padding bytes inside components count: zero your structs.
- * Values of WEFT_NOT_HASHED components do not count. 0 when the world is not idle (WRONG_PHASE).
+ * Values of WEFT_NOT_HASHED components do not count. 0 when the world is not idle (WRONG_PHASE);
+ * also the CONTENT of a world without entities and hashed resources.
  * Threads: owner, world idle. Cost: O(bytes). */
 WEFT_API uint64_t weft_world_hash(weft_world *world, weft_hash_kind kind);
 

@@ -60,10 +60,12 @@ WEFT_API weft_result weft_world_write_json(weft_world *world, const weft_writer 
  * are declared; a text of version 1, or without {"weft": ...}, says Parent and InstanceOf only,
  * by their names. Systems and groups go on as after weft_world_load. A relation to an entity
  * that is not in the text does at the next settle what it does when its target dies. The value
- * of a CHUNK component is that of the last entity in the chunk. `desc` and `error` may be NULL.
- * Threads: owner, between steps. Errors (the world has no entity then; types and resources
- * stay): INVALID_ARGUMENT (`error` says where and what; the world's error has its text),
- * WRONG_PHASE, TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY. Cost: some 6 ns a byte. */
+ * of a CHUNK component is that of the last entity in the chunk. Of two lines about one resource,
+ * system or group the later one counts; the name of the world and the number of entities are for
+ * people. `desc` and `error` may be NULL. Threads: owner, between steps. Errors (the world has no
+ * entity then; types and resources stay): INVALID_ARGUMENT (`error` says where and what; the
+ * world's error has its text), WRONG_PHASE, TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY. Cost: some 6 ns
+ * a byte. */
 WEFT_API weft_result weft_world_read_json(weft_world *world, const weft_text *text,
                                           const weft_world_text_desc *desc,
                                           weft_value_error *error);

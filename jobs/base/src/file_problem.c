@@ -51,7 +51,7 @@ weft_result weft__file_failed(weft__file_problem *problem, weft_result result,
     if (problem == NULL) return result;
     const char *why =
         reason != 0 ? reason_text(reason, buffer, sizeof buffer) : weft_result_text(result);
-    if (result == WEFT_BUSY) why = "16 other writers replace it now: try again";
+    if (result == WEFT_BUSY) why = "others write it now: try again later, or name another file";
     if (result == WEFT_INVALID_ARGUMENT && reason == 0) why = "the path is empty";
     snprintf(problem->text, sizeof problem->text, "cannot %s \"%.200s\": %s", operation, path, why);
     return result;

@@ -6,7 +6,7 @@
  * counts (immediate calls, commands, writes of systems, restored snapshots), what was done and
  * undone in between does not, and a world without observers pays nothing. They run
  *   - at each sync point of a step, after commands were played and relations settled;
- *   - at the end of the step, which is one;
+ *   - at the end of the step, which is one, and of weft_system_run;
  *   - in weft_observers_run.
  * One run has rounds: all observers are called, in their order, with what changed; what they record
  * is played; then what that changed is the next round. If there is news after 8 rounds, the run

@@ -248,8 +248,9 @@ WEFT_API weft_result weft_group_enable(weft_world *world, const char *name, bool
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
 
 /* Runs one system now, outside the schedule, and plays back its commands, even if it is
- * disabled, not due, or its condition would return false. A system with a period gets the period
- * as dt. Errors: as weft_world_step, and BAD_HANDLE. */
+ * disabled, not due, or its condition would return false. Before it relations are settled, after
+ * it they are again, and observers run. A system with a period gets the period as dt. Errors:
+ * as weft_world_step, and BAD_HANDLE. */
 WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, float dt);
 
 /* ---- inside systems ---- */

@@ -110,9 +110,10 @@ static weft_result report_violation(weft__scheduler *scheduler, const weft__viol
 {
     const weft_world *world = scheduler->world;
     const char *action = violation->access == WEFT_WRITE ? " (write)" : " (read)";
-    const char *name = violation->position == WEFT__NONE
-                           ? "(destroyed)"
-                           : scheduler->ordered[violation->position]->name;
+    const char *unknown =
+        violation->phase == WEFT__VIOLATION_STRAYED ? "(destroyed)" : "(not known)";
+    const char *name =
+        violation->position == WEFT__NONE ? unknown : scheduler->ordered[violation->position]->name;
     if (violation->observer != NULL)
         return weft__error(world, violation->code, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "observer '%s': %s%s", violation->observer, violation->function,

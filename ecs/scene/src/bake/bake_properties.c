@@ -242,7 +242,7 @@ static void bake_property(weft_bake *bake, weft_entity entity, const weft__file_
                         (int)(property->name_bytes < 64 ? property->name_bytes : 64),
                         property->name, like == NULL ? "" : "did you mean \"",
                         like == NULL ? "register it before the scene is made (weft bake: describe "
-                                       "it in --types)"
+                                       "it in --types; weft live has its own only)"
                                      : like,
                         like == NULL ? "" : "\"?");
         return;
