@@ -425,7 +425,7 @@ PLAIN_TEST(mistakes_are_told_with_their_places)
     check_mistake("{\"weft\": 1, \"objects\": {}, \"objects\": {}}",
                   "a.weft:1:28: document: this name stands twice");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"children\": {}, \"children\": {}}}}",
-                  "a.weft:1:46: document: this name stands twice");
+                  "a.weft:1:47: document: this name stands twice");
     check_mistake("{\"weft\": 1, \"objects\": {\"a/b\": {}}}",
                   "a.weft:1:25: document: an object needs");
     check_mistake("{\"weft\": 1, \"objects\": {\"\xff\": {}}}", "a.weft:1:26: document: not UTF-8");

@@ -241,8 +241,8 @@ static void bake_property(weft_bake *bake, weft_entity entity, const weft__file_
                         "no component and no baker has the name \"%.*s\": %s%s%s",
                         (int)(property->name_bytes < 64 ? property->name_bytes : 64),
                         property->name, like == NULL ? "" : "did you mean \"",
-                        like == NULL ? "register it before the scene is made (weft bake: describe "
-                                       "it in --types; weft live has its own only)"
+                        like == NULL ? "register it before the scene is made (weft bake: by "
+                                       "--types; weft live: impossible)"
                                      : like,
                         like == NULL ? "" : "\"?");
         return;
