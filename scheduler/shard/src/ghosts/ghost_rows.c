@@ -87,8 +87,8 @@ static bool count_need(apply_pass *pass)
 static bool count_have(apply_pass *pass)
 {
     const weft_shard *shard = pass->shard;
-    bool is_done = true;
-    weft_cursor cursor = weft_query_begin(shard->world, shard->ghost_query);
+    weft_cursor cursor;
+    bool is_done = weft__loop_begin(shard, shard->ghost_query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         const uint32_t sector = slice_sector(&cursor.slice), count = cursor.slice.count;
         const bool is_mine = weft__sector_is_mine(shard, sector); /* it moved here */
@@ -177,8 +177,8 @@ static void fill_rows(const weft_shard *shard, const weft_slice *slice, uint32_t
 static bool fill_ghosts(apply_pass *pass)
 {
     const weft_shard *shard = pass->shard;
-    bool is_done = true;
-    weft_cursor cursor = weft_query_begin(shard->world, shard->ghost_query);
+    weft_cursor cursor;
+    bool is_done = weft__loop_begin(shard, shard->ghost_query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         const uint32_t sector = slice_sector(&cursor.slice);
         if (!is_changed(shard, sector)) continue;

@@ -43,8 +43,8 @@ static bool collect_runs(key_pass *pass, uint64_t *rows)
     const weft_shard *shard = pass->shard;
     weft__mover_list *list = pass->list;
     const uint32_t since = shard->keys_version;
-    bool is_done = true;
-    weft_cursor cursor = weft_query_begin(shard->world, shard->key_query);
+    weft_cursor cursor;
+    bool is_done = weft__loop_begin(shard, shard->key_query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         const weft_slice *slice = &cursor.slice;
         if (since != 0 && !weft_slice_changed_since(slice, 2, since) &&

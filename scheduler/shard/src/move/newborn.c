@@ -27,7 +27,7 @@ typedef struct naming {
     name_request *requests; /* that this rank answers */
     uint64_t capacity;
     uint32_t count;
-    weft__bytes *out; /* [rank] */
+    weft__bytes *out, *answers; /* [rank]; before gids are given: those would be lost */
     weft__round asked, answered;
 } naming;
 
@@ -88,7 +88,8 @@ static weft_result hash_group(naming *n, uint32_t begin, uint32_t end)
 static weft_result prepare(naming *n)
 {
     n->out = calloc(n->shard->map.ranks, sizeof *n->out);
-    if (n->out == NULL) return weft__ranks_no_memory();
+    n->answers = calloc(n->shard->map.ranks, sizeof *n->answers);
+    if (n->out == NULL || n->answers == NULL) return weft__ranks_no_memory();
     weft_result result = WEFT_OK;
     for (uint32_t begin = 0, end; begin < n->list->count && result == WEFT_OK; begin = end) {
         end = weft__movers_alike(n->list, begin, n->list->count);
@@ -155,8 +156,7 @@ static weft_result take_gid(naming *n, const name_request *request)
 static weft_result answer(naming *n)
 {
     const uint32_t ranks = n->shard->map.ranks, rank = n->shard->map.rank;
-    weft__bytes *out = calloc(ranks, sizeof *out);
-    if (out == NULL) return weft__ranks_no_memory();
+    weft__bytes *out = n->answers;
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < n->count && result == WEFT_OK; i++)
         if (n->requests[i].rank != rank &&
@@ -178,8 +178,6 @@ static weft_result answer(naming *n)
             result = take_gid(n, &request);
         }
     }
-    for (uint32_t other = 0; other < ranks; other++) weft__bytes_free(&out[other]);
-    free(out);
     return result;
 }
 
@@ -206,7 +204,10 @@ weft_result weft__newborn_name(weft_shard *shard, weft__mover_list *list, weft_r
     result = name_all(&n, result);
     for (uint32_t rank = 0; n.out != NULL && rank < shard->map.ranks; rank++)
         weft__bytes_free(&n.out[rank]);
+    for (uint32_t rank = 0; n.answers != NULL && rank < shard->map.ranks; rank++)
+        weft__bytes_free(&n.answers[rank]);
     free(n.out);
+    free(n.answers);
     free(n.requests);
     weft__round_free(&n.asked);
     weft__round_free(&n.answered);

@@ -114,30 +114,30 @@ static weft_result arrive(weft_shard *shard, moving *m)
 
 /* ---- all of it ---- */
 
-/* The memory of syncs; NULL: it is refused. */
-static moving *moving_of(weft_shard *shard)
+bool weft__moving_make(weft_shard *shard)
 {
-    if (shard->moving == NULL) {
-        moving *made = calloc(1, sizeof *made);
-        if (made != NULL) made->out = calloc(shard->map.ranks, sizeof *made->out);
-        if (made != NULL && made->out == NULL) {
-            free(made);
-            made = NULL;
-        }
-        shard->moving = made;
-    }
-    return shard->moving;
+    moving *m = shard->moving = calloc(1, sizeof *m);
+    if (m != NULL) m->out = calloc(shard->map.ranks, sizeof *m->out);
+    return m != NULL && m->out != NULL;
+}
+
+/* Frees what grows with the rows that move. */
+static void moving_shrink(const weft_shard *shard, moving *m)
+{
+    for (uint32_t rank = 0; m->out != NULL && rank < shard->map.ranks; rank++)
+        weft__bytes_free(&m->out[rank]);
+    free(m->blocks);
+    weft__movers_free(&m->list);
+    weft__round_free(&m->round);
+    *m = (moving){.out = m->out};
 }
 
 void weft__moving_free(weft_shard *shard)
 {
     moving *m = shard->moving;
     if (m == NULL) return;
-    for (uint32_t rank = 0; rank < shard->map.ranks; rank++) weft__bytes_free(&m->out[rank]);
+    moving_shrink(shard, m);
     free(m->out);
-    free(m->blocks);
-    weft__movers_free(&m->list);
-    weft__round_free(&m->round);
     free(m);
     shard->moving = NULL;
 }
@@ -159,13 +159,12 @@ static weft_result sync(weft_shard *shard, moving *m, weft_result result)
 
 weft_result weft__rows_sync(weft_shard *shard, weft_result result)
 {
-    moving *m = moving_of(shard);
-    if (m == NULL) weft__transport_abort(1); /* without it the others would wait */
+    moving *m = shard->moving;
     result = sync(shard, m, result);
     weft__shard_pin(shard);
     /* the first sync, in which all rows are new, needs far more memory than later ones */
     if (m->list.pair_capacity > KEPT_PAIRS && m->list.count < m->list.pair_capacity / 64)
-        weft__moving_free(shard);
+        moving_shrink(shard, m);
     if (result == WEFT_OK) shard->keys_version = weft_world_advance_change_version(shard->world);
     return result;
 }

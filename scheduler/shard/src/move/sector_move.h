@@ -10,6 +10,8 @@
 /* Collective. `result`: what this rank has met so far; nothing moves where one rank has an
  * error. */
 weft_result weft__rows_sync(weft_shard *shard, weft_result result);
+/* The memory of syncs, as long as the shard. False: it was refused. */
+bool weft__moving_make(weft_shard *shard);
 void weft__moving_free(weft_shard *shard);
 
 #endif

@@ -117,10 +117,12 @@ static weft_result mark_component(sweep_marks *marks, const weft__row_component 
                                   .ignores_enabled = true};
     const weft_query query = weft_query_create(shard->world, &desc);
     if (query.id == 0) return failed(shard, WEFT_OUT_OF_MEMORY, "references cannot be visited");
-    weft_cursor cursor = weft_query_begin(shard->world, query);
+    weft_cursor cursor;
+    const bool is_begun = weft__loop_begin(shard, query, &cursor);
     while (weft_query_next(&cursor)) mark_column(marks, type, &cursor.slice);
     weft_query_end(&cursor);
-    return weft_query_destroy(shard->world, query);
+    (void)weft_query_destroy(shard->world, query);
+    return is_begun ? WEFT_OK : weft__ranks_no_memory();
 }
 
 static weft_result mark_all(sweep_marks *marks)

@@ -7,11 +7,27 @@
 
 #include "ranks_error.h"
 
+/* Two words for each rank and two of each, of the exchange that runs; as long as the run: a rank
+ * without memory must not keep the others waiting. */
+static uint64_t *pairs;
+
+bool weft__mail_begin(void)
+{
+    pairs = calloc(weft__transport_count() * UINT64_C(4), sizeof *pairs);
+    return pairs != NULL;
+}
+
+void weft__mail_end(void)
+{
+    free(pairs);
+    pairs = NULL;
+}
+
 /* The result of all ranks, from the second words of their pairs. */
-static weft_result worst_of(const uint64_t *pairs, uint32_t ranks, weft_result result)
+static weft_result worst_of(const uint64_t *in, uint32_t ranks, weft_result result)
 {
     for (uint32_t rank = 0; rank < ranks && result == WEFT_OK; rank++) {
-        const weft_result other = (weft_result)pairs[2 * rank + 1];
+        const weft_result other = (weft_result)in[2 * rank + 1];
         if (other != WEFT_OK)
             return weft__ranks_fail(other, "rank %u failed (%s): its own text says why", rank,
                                     weft_result_name(other));
@@ -19,15 +35,14 @@ static weft_result worst_of(const uint64_t *pairs, uint32_t ranks, weft_result r
     return result;
 }
 
-static weft_result deliver(const weft__bytes *out, const uint64_t *pairs, weft__round *round,
-                           int tag)
+static weft_result deliver(const weft__bytes *out, const uint64_t *in, weft__round *round, int tag)
 {
     const uint32_t ranks = weft__transport_count(), mine = weft__transport_rank();
     weft__round_open(round, tag);
     weft_result result = round->failed;
     for (uint32_t rank = 0; rank < ranks && result == WEFT_OK; rank++) {
         if (rank == mine) continue;
-        if (pairs[2 * rank] != 0) result = weft__round_expect(round, rank);
+        if (in[2 * rank] != 0) result = weft__round_expect(round, rank);
         if (out[rank].count != 0 && result == WEFT_OK)
             result = weft__round_send(round, rank, &out[rank]);
     }
@@ -38,8 +53,6 @@ weft_result weft__mail_exchange(const weft__bytes *out, weft__round *round, int 
                                 weft_result result)
 {
     const uint32_t ranks = weft__transport_count();
-    uint64_t *pairs = calloc(ranks * UINT64_C(4), sizeof *pairs);
-    if (pairs == NULL) weft__transport_abort(1); /* without it the others would wait */
     for (uint32_t rank = 0; rank < ranks; rank++) {
         pairs[2 * rank] = out != NULL ? out[rank].count : 0;
         pairs[2 * rank + 1] = (uint64_t)result;
@@ -48,7 +61,5 @@ weft_result weft__mail_exchange(const weft__bytes *out, weft__round *round, int 
     const weft_result sent = weft__transport_all_to_all(pairs, in, 2);
     if (result == WEFT_OK) result = sent;
     if (sent == WEFT_OK) result = worst_of(in, ranks, result);
-    if (result == WEFT_OK) result = deliver(out, in, round, tag);
-    free(pairs);
-    return result;
+    return result == WEFT_OK ? deliver(out, in, round, tag) : result;
 }

@@ -8,6 +8,10 @@
 
 #include "transport.h"
 
+/* The memory of exchanges, between start and stop of the ranks. False: it was refused. */
+bool weft__mail_begin(void);
+void weft__mail_end(void);
+
 /* Sends out[rank] to each rank that it is not empty for (never to this one), and waits for what the
  * others send, which is then in the letters of the round. `out` may be NULL where `result` is an
  * error. Collective. Errors: `result`, that of another rank, OUT_OF_MEMORY, IO. */

@@ -2,10 +2,10 @@
 /* ranks.c: starting a run of equal programs, totals, bytes of all ranks. Messages are those of
  * transport.h; nothing here knows MPI. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <weft/ranks.h>
 
 #include "hash.h"
+#include "mail.h"
 #include "ranks_error.h"
 #include "transport.h"
 
@@ -24,13 +24,12 @@ static uint64_t program_hash(void)
 {
     uint64_t hash = hash_start(WEFT_VERSION, 0);
     FILE *file = fopen("/proc/self/exe", "rb");
-    unsigned char *block = malloc(UINT64_C(1) << 16);
+    unsigned char block[1 << 14];
     size_t count = 0;
-    while (file != NULL && block != NULL && (count = fread(block, 1, 1 << 16, file)) != 0)
+    while (file != NULL && (count = fread(block, 1, sizeof block, file)) != 0)
         hash = hash_part(hash, block, count);
-    const bool is_whole = file != NULL && block != NULL && !ferror(file);
+    const bool is_whole = file != NULL && !ferror(file);
     if (file != NULL) fclose(file);
-    free(block);
     return is_whole ? hash_end(hash) : 0;
 }
 
@@ -38,12 +37,11 @@ static uint64_t program_hash(void)
 static weft_result compare_programs(void)
 {
     const uint64_t mine = program_hash();
-    uint64_t first = mine, lowest[2] = {0, 0};
+    uint64_t first = mine, lowest[3] = {0, mine == 0, !weft__mail_begin()};
     weft_result result = weft__transport_broadcast(&first, sizeof first);
     if (result != WEFT_OK) return result;
     if (mine != first) lowest[0] = UINT32_MAX - weft__transport_rank();
-    lowest[1] = mine == 0;
-    result = weft__transport_max(lowest, 2);
+    result = weft__transport_max(lowest, 3);
     if (result != WEFT_OK) return result;
     if (lowest[0] != 0)
         return weft__ranks_fail(WEFT_UNSUPPORTED,
@@ -53,7 +51,7 @@ static weft_result compare_programs(void)
     if (lowest[1] != 0)
         return weft__ranks_fail(WEFT_UNSUPPORTED, "/proc/self/exe cannot be read: the programs of "
                                                   "the ranks cannot be compared; mount /proc");
-    return WEFT_OK;
+    return lowest[2] != 0 ? weft__ranks_no_memory() : WEFT_OK;
 }
 
 weft_result weft_ranks_start(int *argc, char ***argv)
@@ -67,6 +65,7 @@ weft_result weft_ranks_start(int *argc, char ***argv)
     if (result != WEFT_OK) {
         refused.rank = weft__transport_rank();
         refused.count = weft__transport_count();
+        weft__mail_end();
         weft__transport_stop();
     }
     return result;
@@ -75,6 +74,7 @@ weft_result weft_ranks_start(int *argc, char ***argv)
 void weft_ranks_stop(void)
 {
     refused.count = 0;
+    weft__mail_end();
     weft__transport_stop();
 }
 

@@ -106,9 +106,9 @@ static void note_run(const weft_shard *shard, const weft_slice *slice, pack_run 
 
 static bool collect_runs(weft_shard *shard, pack_walk *walk)
 {
-    bool is_done = true;
     walk->run_count = 0;
-    weft_cursor cursor = weft_query_begin(shard->world, shard->rows_query);
+    weft_cursor cursor;
+    bool is_done = weft__loop_begin(shard, shard->rows_query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         uint32_t stored;
         memcpy(&stored, weft_slice_read_shared(&cursor.slice, 1), sizeof stored);
@@ -256,10 +256,10 @@ static int update_sectors(weft_job_context *job, void *user, uint32_t begin, uin
 
 static bool make_walk(weft_shard *shard)
 {
-    if (shard->walk != NULL) return true;
-    shard->walk = calloc(1, sizeof *shard->walk);
+    if (shard->walk == NULL) shard->walk = calloc(1, sizeof *shard->walk);
     if (shard->walk == NULL) return false;
-    shard->walk->begin = calloc(shard->map.count + UINT64_C(1), sizeof *shard->walk->begin);
+    if (shard->walk->begin == NULL)
+        shard->walk->begin = calloc(shard->map.count + UINT64_C(1), sizeof *shard->walk->begin);
     return shard->walk->begin != NULL;
 }
 

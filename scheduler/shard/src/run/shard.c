@@ -29,6 +29,7 @@ static weft_result register_components(weft_shard *shard)
     shard->has_references = weft__world_has_references(shard);
     shard->sector = weft_component_create_plain(world, "ShardSector", sizeof(uint32_t),
                                                 _Alignof(uint32_t), WEFT_SHARED);
+    if (shard->sector.id == 0) return failed(shard, "ShardSector");
     const weft_component_desc gid = {.name = "ShardGid",
                                      .size = sizeof(uint64_t),
                                      .flags = WEFT_NOT_COPIED |
@@ -40,7 +41,7 @@ static weft_result register_components(weft_shard *shard)
         weft_component_create_plain(world, "ShardGhost", sizeof(uint64_t), _Alignof(uint64_t), 0);
     shard->stub =
         weft_component_create_plain(world, "ShardStub", sizeof(uint64_t), _Alignof(uint64_t), 0);
-    if (shard->sector.id == 0 || shard->gid.id == 0 || shard->ghost.id == 0 || shard->stub.id == 0)
+    if (shard->gid.id == 0 || shard->ghost.id == 0 || shard->stub.id == 0)
         return failed(shard, "the components of shards cannot be registered");
     shard->stub_archetype = weft_archetype_create(world, &shard->stub, 1);
     return shard->stub_archetype.id != 0 ? WEFT_OK : failed(shard, "stubs");
@@ -158,7 +159,8 @@ static weft_result make_tables(weft_shard *shard)
     shard->packs = calloc(sectors, sizeof *shard->packs);
     shard->counters = calloc(sectors, sizeof *shard->counters);
     shard->costs = calloc(sectors * shard->cost_workers, sizeof *shard->costs);
-    if (shard->packs == NULL || shard->counters == NULL || shard->costs == NULL)
+    if (!weft__moving_make(shard) || shard->packs == NULL || shard->counters == NULL ||
+        shard->costs == NULL)
         return weft__ranks_no_memory();
     return WEFT_OK;
 }

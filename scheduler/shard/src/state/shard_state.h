@@ -112,6 +112,15 @@ static inline void weft__shard_pin(const weft_shard *shard)
                     "checkpoint (weft_shard_load), or restore a snapshot that was taken since"};
 }
 
+/* Begins a loop of the owner. False: memory was refused, and a loop would look empty. */
+static inline bool weft__loop_begin(const weft_shard *shard, weft_query query, weft_cursor *out)
+{
+    const weft_error *error = weft_world_error(shard->world);
+    const uint64_t errors = error->number;
+    *out = weft_query_begin(shard->world, query);
+    return error->number == errors;
+}
+
 static inline bool weft__sector_is_mine(const weft_shard *shard, uint32_t sector)
 {
     return (shard->map.visibility[sector] & WEFT__SECTOR_MINE) != 0;

@@ -197,15 +197,25 @@ static weft_result cut_sectors(loading *l)
     uint64_t *costs = malloc(count * sizeof *costs);
     uint32_t *rank_of = malloc(count * sizeof *rank_of);
     const bool has_memory = costs != NULL && rank_of != NULL;
+    /* all ranks or none: they know the same cut */
+    const weft_result result = weft_ranks_agree(has_memory ? WEFT_OK : weft__ranks_no_memory());
     for (uint32_t i = 0; i < count && has_memory; i++) costs[i] = l->table[i].bytes;
-    if (has_memory) {
+    if (result == WEFT_OK) {
         weft__sector_cut(&l->shard->map, costs, rank_of);
         weft__sector_map_set(&l->shard->map, rank_of);
         weft__packs_forget_sent(l->shard);
     }
     free(costs);
     free(rank_of);
-    return has_memory ? WEFT_OK : weft__ranks_no_memory();
+    return result;
+}
+
+/* All of them came by this load, which has failed. */
+static void rows_end(weft_shard *shard)
+{
+    (void)weft_query_destroy_entities(shard->world, shard->rows_query);
+    (void)weft_query_destroy_entities(shard->world, shard->stub_query);
+    if (shard->has_references) (void)weft_query_remove(shard->world, shard->dead_query, shard->gid);
 }
 
 static weft_result load(loading *l)
@@ -217,16 +227,20 @@ static weft_result load(loading *l)
                                                          "checkpoint into a new world");
     if (result == WEFT_OK) result = read_all(l);
     result = weft_ranks_agree(result);
-    if (result == WEFT_OK) result = weft_ranks_agree(cut_sectors(l));
+    if (result == WEFT_OK) result = cut_sectors(l);
     if (result == WEFT_OK) result = weft_ranks_agree(read_mine(l));
     if (result != WEFT_OK) return result;
-    result = weft__arrivals_place(shard, l->blocks, l->block_count);
+    result = weft_ranks_agree(weft__arrivals_place(shard, l->blocks, l->block_count));
+    if (result != WEFT_OK) {
+        rows_end(shard);
+        return result;
+    }
     shard->seed = l->head.seed;
     shard->tick = l->head.tick;
     for (uint32_t i = 0; i < shard->map.count; i++)
         shard->counters[i] = weft__sector_is_mine(shard, i) ? l->table[i].counter : 0;
     shard->keys_version = 0;
-    return weft_ranks_agree(result);
+    return WEFT_OK;
 }
 
 weft_result weft_shard_load(weft_shard *shard, const char *path)

@@ -59,8 +59,8 @@ bool weft__gid_table_put(weft_shard *shard, uint64_t gid, weft_entity entity)
 /* Adds the entities of a query whose first term has gids. */
 static bool put_all(weft_shard *shard, weft_query query)
 {
-    bool is_done = true;
-    weft_cursor cursor = weft_query_begin(shard->world, query);
+    weft_cursor cursor;
+    bool is_done = weft__loop_begin(shard, query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         const uint64_t *gids = weft_slice_read(&cursor.slice, 0);
         for (uint32_t i = 0; i < cursor.slice.count && is_done; i++)

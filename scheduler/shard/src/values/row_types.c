@@ -86,6 +86,8 @@ static weft_result watch_sparse(weft_shard *shard)
 weft_result weft__sparse_refuse(weft_shard *shard)
 {
     weft_result result = watch_sparse(shard);
+    const weft_error *error = weft_world_error(shard->world);
+    const uint64_t errors = error->number;
     for (uint32_t i = 0; i < shard->sparse_count && result == WEFT_OK; i++)
         if (weft_query_count(shard->world, shard->sparse[i].query) != 0)
             result = weft__ranks_fail(
@@ -93,7 +95,7 @@ weft_result weft__sparse_refuse(weft_shard *shard)
                 "component %s of a sharded entity cannot travel: it is SPARSE; keep it on private "
                 "entities, or register it without WEFT_SPARSE",
                 weft_component_info(shard->world, shard->sparse[i].component)->name);
-    return result;
+    return result == WEFT_OK && error->number != errors ? weft__ranks_no_memory() : result;
 }
 
 void weft__sparse_free(weft_shard *shard)
