@@ -1014,3 +1014,49 @@ PLAIN_TEST(undo_changes_the_object_that_the_edit_has_changed_or_nothing)
         end(&s);
     }
 }
+
+/* Half of the objects stay, the others have new names. */
+static void crowd_text(char *text, size_t bytes, uint32_t round)
+{
+    enum { CROWD = 100 };
+    size_t at =
+        (size_t)snprintf(text, bytes,
+                         "{\"weft\": 1, \"prefabs\": {\"top\": {\"Spin\": {\"speed\": 1}}}, "
+                         "\"objects\": {");
+    for (uint32_t i = 0; i < CROWD; i++)
+        at += (size_t)snprintf(text + at, bytes - at, "%s\"%u\": {\"prefab\": \"#top\"}",
+                               i == 0 ? "" : ", ", i < CROWD / 2 ? i : round * CROWD + i);
+    snprintf(text + at, bytes - at, "}}");
+}
+
+/* Entities leave in one order, so those that come next have the same ids. */
+PLAIN_TEST(ids_do_not_depend_on_the_folder_of_the_documents)
+{
+    enum { FOLDERS = 60, ROUNDS = 8 };
+    static char text[8192];
+    uint64_t first[ROUNDS];
+    for (uint32_t f = 0; f < FOLDERS; f++) {
+        stage s;
+        char path[32];
+        begin(&s, two, WEFT_LIVE_KEEP);
+        weft_live_stop(s.live);
+        snprintf(path, sizeof path, "folder %u/a.weft", f);
+        crowd_text(text, sizeof text, 0);
+        shelf_put(&s.files, path, text);
+        const weft_live_desc desc = {.scene = &s.scene,
+                                     .paths = (const char *[]){path},
+                                     .path_count = 1,
+                                     .without_thread = true};
+        CHECK_OK(weft_live_start(s.world, &desc, &s.live));
+        for (uint32_t r = 0; r < ROUNDS; r++) {
+            crowd_text(text, sizeof text, r + 1);
+            shelf_put(&s.files, path, text);
+            CHECK_OK(weft_live_refresh(s.live));
+            CHECK_OK(weft_live_apply(s.live, 0, NULL, 0));
+            const uint64_t hash = weft_world_hash(s.world, WEFT_HASH_LAYOUT);
+            if (f == 0) first[r] = hash;
+            CHECK_U64(hash, first[r]);
+        }
+        end(&s);
+    }
+}

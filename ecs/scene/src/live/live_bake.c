@@ -51,32 +51,37 @@ typedef struct baking {
 
 /* ---- what was known ---- */
 
-static bool known_grow(weft_live *live)
+/* Where the number of an entity is in the table, or belongs. */
+static uint32_t *known_place(const weft_live *live, uint64_t key)
 {
-    if (2 * (live->known_count + 1) < live->known_room) return true;
-    uint32_t room = live->known_room == 0 ? 256 : 2 * live->known_room;
-    weft__live_known *grown =
-        weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, room, sizeof *grown, 16);
-    if (grown == NULL) return false;
-    for (uint32_t i = 0; i < live->known_room; i++) {
-        if (live->known[i].key == 0) continue;
-        uint32_t at = (uint32_t)(live->known[i].key >> 7);
-        while (grown[at & (room - 1)].key != 0) at++;
-        grown[at & (room - 1)] = live->known[i];
-    }
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, live->known, live->known_room, sizeof *grown, 16);
-    live->known = grown;
-    live->known_room = room;
-    return true;
+    uint32_t mask = live->known_room - 1, at = (uint32_t)(key >> 7);
+    while (live->known_at[at & mask] != WEFT__NONE &&
+           live->known.at[live->known_at[at & mask]].key != key)
+        at++;
+    return &live->known_at[at & mask];
 }
 
-static weft__live_known *known_of(weft_live *live, uint64_t key)
+static void known_enter(const weft_live *live)
 {
-    uint32_t at = (uint32_t)(key >> 7);
-    while (live->known[at & (live->known_room - 1)].key != 0 &&
-           live->known[at & (live->known_room - 1)].key != key)
-        at++;
-    return &live->known[at & (live->known_room - 1)];
+    memset(live->known_at, 0xff, (size_t)live->known_room * 4);
+    for (uint32_t i = 0; i < live->known.count; i++) *known_place(live, live->known.at[i].key) = i;
+}
+
+/* Room for one more. */
+static bool known_grow(weft_live *live)
+{
+    if (!weft__list_room(&live->memory, (void **)&live->known.at, &live->known.room,
+                         live->known.count + 1, sizeof *live->known.at))
+        return false;
+    if (2 * (live->known.count + 1) < live->known_room) return true;
+    uint32_t room = live->known_room == 0 ? 256 : 2 * live->known_room;
+    uint32_t *grown = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, room, 4, 16);
+    if (grown == NULL) return false;
+    weft__free(&live->memory, WEFT__MEMORY_OTHER, live->known_at, live->known_room, 4, 16);
+    live->known_at = grown;
+    live->known_room = room;
+    known_enter(live);
+    return true;
 }
 
 /* ---- the set ---- */
@@ -110,8 +115,9 @@ static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t 
     const weft__node *node = &live->scene->tree.nodes.at[index];
     if (!known_grow(live)) return false;
     uint64_t key = weft__live_key(node->path, number);
-    weft__live_known *known = known_of(live, key);
-    bool is_new = known->key == 0;
+    uint32_t *place = known_place(live, key);
+    bool is_new = *place == WEFT__NONE;
+    weft__live_known *known = &live->known.at[is_new ? live->known.count : *place];
     b->seen++;
     if (!is_new && node->is_kept && !live->is_torn && known->signature == signature) {
         known->bake = live->bake;
@@ -125,7 +131,7 @@ static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t 
         weft__live_image_free(live, change.image);
         return false;
     }
-    live->known_count += is_new ? 1 : 0;
+    if (is_new) *place = live->known.count++;
     *known = (weft__live_known){key, signature, live->bake};
     return true;
 }
@@ -162,27 +168,22 @@ static bool entities_compare(baking *b)
     return true;
 }
 
-/* Entities of the last bake that this one does not have. The table is made again without them. */
+/* Entities of the last bake that this one does not have: in the order in which they came, not in
+ * that of their keys, some of which follow from where the documents are. */
 static bool removed_list(baking *b)
 {
     weft_live *live = b->live;
-    if (b->seen == live->known_count) return true;
-    weft__live_known *all = live->known,
-                     *kept = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, live->known_room,
-                                                sizeof *kept, 16);
-    if (kept == NULL) return false;
-    for (uint32_t i = 0; i < live->known_room; i++) {
-        if (all[i].key == 0 || all[i].bake == live->bake) continue;
+    const weft__live_known *all = live->known.at;
+    if (b->seen == live->known.count) return true;
+    for (uint32_t i = 0; i < live->known.count; i++) {
         weft__live_change change = {.kind = WEFT__LIVE_REMOVED, .key = all[i].key, .path = ""};
-        if (change_add(b, &change)) continue;
-        weft__free(&live->memory, WEFT__MEMORY_OTHER, kept, live->known_room, sizeof *kept, 16);
-        return false;
+        if (all[i].bake != live->bake && !change_add(b, &change)) return false;
     }
-    live->known = kept;
-    live->known_count = b->seen;
-    for (uint32_t i = 0; i < live->known_room; i++)
-        if (all[i].key != 0 && all[i].bake == live->bake) *known_of(live, all[i].key) = all[i];
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, all, live->known_room, sizeof *all, 16);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < live->known.count; i++)
+        if (all[i].bake == live->bake) live->known.at[kept++] = all[i];
+    live->known.count = kept;
+    known_enter(live);
     return true;
 }
 

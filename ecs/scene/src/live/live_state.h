@@ -79,7 +79,7 @@ typedef struct weft__live_set {
 
 /* What the baker knows of an entity of the last bake. Owner: the baker. */
 typedef struct weft__live_known {
-    uint64_t key, signature, bake; /* key 0: free */
+    uint64_t key, signature, bake;
 } weft__live_known;
 
 /* What the owner knows of it. Owner: the link. Always: in both tables. */
@@ -119,8 +119,9 @@ struct weft_live {
     /* the baker's: the thread, or the owner without one */
     weft_world *schema;
     weft_scene *scene;
-    weft__live_known *known; /* open addressing */
-    uint32_t known_room, known_count;
+    WEFT__LIST(weft__live_known) known; /* in the order in which they came */
+    uint32_t *known_at; /* by key, open addressing: number of a known one; WEFT__NONE: free */
+    uint32_t known_room;
     uint64_t bake;
     bool is_torn; /* memory ended in the last bake: everything is compared by the next */
     weft__places places;
