@@ -88,7 +88,7 @@ static bool count_have(apply_pass *pass)
 {
     const weft_shard *shard = pass->shard;
     weft_cursor cursor;
-    bool is_done = weft__loop_begin(shard, shard->ghost_query, &cursor);
+    bool is_done = weft__shard_loop_begin(shard, shard->ghost_query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         const uint32_t sector = slice_sector(&cursor.slice), count = cursor.slice.count;
         const bool is_mine = weft__sector_is_mine(shard, sector); /* it moved here */
@@ -178,7 +178,7 @@ static bool fill_ghosts(apply_pass *pass)
 {
     const weft_shard *shard = pass->shard;
     weft_cursor cursor;
-    bool is_done = weft__loop_begin(shard, shard->ghost_query, &cursor);
+    bool is_done = weft__shard_loop_begin(shard, shard->ghost_query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         const uint32_t sector = slice_sector(&cursor.slice);
         if (!is_changed(shard, sector)) continue;

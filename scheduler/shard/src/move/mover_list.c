@@ -44,7 +44,7 @@ static bool collect_runs(key_pass *pass, uint64_t *rows)
     weft__mover_list *list = pass->list;
     const uint32_t since = shard->keys_version;
     weft_cursor cursor;
-    bool is_done = weft__loop_begin(shard, shard->key_query, &cursor);
+    bool is_done = weft__shard_loop_begin(shard, shard->key_query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         const weft_slice *slice = &cursor.slice;
         if (since != 0 && !weft_slice_changed_since(slice, 2, since) &&

@@ -118,7 +118,7 @@ static weft_result mark_component(sweep_marks *marks, const weft__row_component 
     const weft_query query = weft_query_create(shard->world, &desc);
     if (query.id == 0) return failed(shard, WEFT_OUT_OF_MEMORY, "references cannot be visited");
     weft_cursor cursor;
-    const bool is_begun = weft__loop_begin(shard, query, &cursor);
+    const bool is_begun = weft__shard_loop_begin(shard, query, &cursor);
     while (weft_query_next(&cursor)) mark_column(marks, type, &cursor.slice);
     weft_query_end(&cursor);
     (void)weft_query_destroy(shard->world, query);

@@ -108,7 +108,7 @@ static bool collect_runs(weft_shard *shard, pack_walk *walk)
 {
     walk->run_count = 0;
     weft_cursor cursor;
-    bool is_done = weft__loop_begin(shard, shard->rows_query, &cursor);
+    bool is_done = weft__shard_loop_begin(shard, shard->rows_query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         uint32_t stored;
         memcpy(&stored, weft_slice_read_shared(&cursor.slice, 1), sizeof stored);

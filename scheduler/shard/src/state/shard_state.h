@@ -113,7 +113,8 @@ static inline void weft__shard_pin(const weft_shard *shard)
 }
 
 /* Begins a loop of the owner. False: memory was refused, and a loop would look empty. */
-static inline bool weft__loop_begin(const weft_shard *shard, weft_query query, weft_cursor *out)
+static inline bool weft__shard_loop_begin(const weft_shard *shard, weft_query query,
+                                          weft_cursor *out)
 {
     const weft_error *error = weft_world_error(shard->world);
     const uint64_t errors = error->number;

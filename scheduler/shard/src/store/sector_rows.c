@@ -34,7 +34,7 @@ weft_result weft__sector_rows_collect(const weft_shard *shard, weft__sector_rows
     weft_archetype last = {0};
     uint64_t order = 0;
     weft_cursor cursor;
-    const bool is_begun = weft__loop_begin(shard, shard->rows_query, &cursor);
+    const bool is_begun = weft__shard_loop_begin(shard, shard->rows_query, &cursor);
     weft_result result = is_begun ? WEFT_OK : weft__ranks_no_memory();
     while (result == WEFT_OK && weft_query_next(&cursor)) {
         const weft_slice *slice = &cursor.slice;

@@ -60,7 +60,7 @@ bool weft__gid_table_put(weft_shard *shard, uint64_t gid, weft_entity entity)
 static bool put_all(weft_shard *shard, weft_query query)
 {
     weft_cursor cursor;
-    bool is_done = weft__loop_begin(shard, query, &cursor);
+    bool is_done = weft__shard_loop_begin(shard, query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         const uint64_t *gids = weft_slice_read(&cursor.slice, 0);
         for (uint32_t i = 0; i < cursor.slice.count && is_done; i++)
