@@ -44,8 +44,7 @@ static inline bool weft__slice_is_here(const weft_slice *slice)
 }
 #define WEFT__SLICE_GONE                                                                           \
     "used a slice, or buffers of it, whose callback has returned or whose cursor has gone on: "    \
-    "use "                                                                                         \
-    "slices inside the callback, and until the next weft_query_next"
+    "use slices inside the callback, and until the next weft_query_next"
 
 /* The row of its chunk that is the first of a slice. */
 static inline uint32_t weft__slice_first_row(const weft_slice *slice)

@@ -1404,68 +1404,48 @@ static const refused_function on_worlds[] = {
     {"weft_world_destroy", do_world_destroy, REFUSED_KINDS | REFUSED_LESS | REFUSED_WORKERS, 0},
 };
 
-static refused_bed bed_of(const char *name, const refused_function *list, size_t count)
-{
-    return (refused_bed){.name = name,
-                         .open = bed_open,
-                         .close = bed_close,
-                         .look = bed_look,
-                         .world = bed_world,
-                         .functions = list,
-                         .function_count = (uint32_t)count,
-                         .kinds = kind_names,
-                         .kind_count = KINDS,
-                         .fewest = 100};
-}
+static const refused_bed bed_of_worlds = {.close = bed_close,
+                                          .look = bed_look,
+                                          .world = bed_world,
+                                          .kinds = kind_names,
+                                          .kind_count = KINDS,
+                                          .fewest = 100};
 
 PLAIN_TEST(refused_calls_leave_everything_as_before)
 {
-    refused_bed swept = bed_of("a world", functions, sizeof functions / sizeof functions[0]);
+    refused_bed swept = bed_of_worlds;
     swept.fewest = 1000;
-    refused_sweep(&swept);
+    refused_sweep_of(&swept, "a world", bed_open, REFUSED_LIST(functions));
 }
 
 PLAIN_TEST(refused_calls_of_a_new_world_leave_everything_as_before)
 {
-    refused_bed swept =
-        bed_of("two worlds", other_functions, sizeof other_functions / sizeof other_functions[0]);
+    refused_bed swept = bed_of_worlds;
     swept.world = bed_other;
-    refused_sweep(&swept);
-    swept.open = movable_open;
-    swept.functions = transfers;
-    swept.function_count = 2;
-    refused_sweep(&swept);
+    refused_sweep_of(&swept, "two worlds", bed_open, REFUSED_LIST(other_functions));
+    refused_sweep_of(&swept, "two worlds", movable_open, REFUSED_LIST(transfers));
 }
 
 PLAIN_TEST(refused_calls_of_recorders_and_old_worlds_lose_nothing)
 {
-    refused_bed swept = bed_of("a recorder with commands", on_recorders, 1);
-    swept.open = recorded_open;
+    refused_bed swept = bed_of_worlds;
     swept.is_small = true;
     swept.fewest = 0;
-    refused_sweep(&swept);
-    swept = bed_of("an old world", on_old_worlds, 1);
-    swept.open = aged_open;
+    refused_sweep_of(&swept, "a recorder with commands", recorded_open, REFUSED_LIST(on_recorders));
+    swept.is_small = false;
     swept.fewest = 1;
-    refused_sweep(&swept);
+    refused_sweep_of(&swept, "an old world", aged_open, REFUSED_LIST(on_old_worlds));
 }
 
 PLAIN_TEST(refused_worlds_are_not_there)
 {
-    refused_bed swept = {.name = "nothing",
-                         .open = nothing_open,
-                         .close = whole_close,
+    refused_bed swept = {.close = whole_close,
                          .look = whole_look,
-                         .functions = on_nothing,
-                         .function_count = 1,
                          .kinds = sort_names,
                          .kind_count = SORTS,
                          .fewest = 10,
                          .is_small = true};
-    refused_sweep(&swept);
-    swept.name = "a whole world";
-    swept.open = whole_open;
-    swept.functions = on_worlds;
+    refused_sweep_of(&swept, "nothing", nothing_open, REFUSED_LIST(on_nothing));
     swept.fewest = 4;
-    refused_sweep(&swept);
+    refused_sweep_of(&swept, "a whole world", whole_open, REFUSED_LIST(on_worlds));
 }

@@ -183,31 +183,22 @@ static const refused_function loads[] = {
     {"weft_blob_load", do_load, REFUSED_KINDS, 0},
 };
 
-static refused_bed bed_of(const char *name, const refused_function *list, size_t count)
-{
-    return (refused_bed){.name = name,
-                         .open = bed_open,
-                         .close = bed_close,
-                         .look = bed_look,
-                         .functions = list,
-                         .function_count = (uint32_t)count,
-                         .kinds = sort_names,
-                         .kind_count = SORTS,
-                         .is_small = true};
-}
+static const refused_bed bed_of_stores = {.close = bed_close,
+                                          .look = bed_look,
+                                          .kinds = sort_names,
+                                          .kind_count = SORTS,
+                                          .fewest = 100,
+                                          .is_small = true};
 
 PLAIN_TEST(refused_builders_leave_the_store_as_before)
 {
-    refused_bed swept = bed_of("a store", functions, sizeof functions / sizeof functions[0]);
-    swept.fewest = 100;
-    refused_sweep(&swept);
+    refused_sweep_of(&bed_of_stores, "a store", bed_open, REFUSED_LIST(functions));
 }
 
 PLAIN_TEST(refused_loads_leave_the_store_as_before)
 {
-    refused_bed swept = bed_of("a store", loads, sizeof loads / sizeof loads[0]);
-    swept.open = loading_open;
+    refused_bed swept = bed_of_stores;
     swept.kinds = mode_names;
     swept.fewest = 6;
-    refused_sweep(&swept);
+    refused_sweep_of(&swept, "a store", loading_open, REFUSED_LIST(loads));
 }

@@ -321,37 +321,27 @@ static const refused_function on_loaded[] = {
     {"weft_stream_close loaded", do_close, REFUSED_KINDS, 0},
 };
 
-static refused_bed bed_of(const char *name, void *(*open)(const refused_place *in),
-                          const refused_function *list, size_t count)
-{
-    return (refused_bed){.name = name,
-                         .open = open,
-                         .close = bed_close,
-                         .look = bed_look,
-                         .world = bed_world,
-                         .functions = list,
-                         .function_count = (uint32_t)count,
-                         .kinds = sort_names,
-                         .kind_count = SORTS,
-                         .fewest = 10};
-}
+static const refused_bed bed_of_streams = {.close = bed_close,
+                                           .look = bed_look,
+                                           .world = bed_world,
+                                           .kinds = sort_names,
+                                           .kind_count = SORTS,
+                                           .fewest = 10};
 
 PLAIN_TEST(refused_streams_are_not_open)
 {
-    const refused_bed swept = bed_of("a world", bed_open, on_worlds, 1);
-    refused_sweep(&swept);
+    refused_sweep_of(&bed_of_streams, "a world", bed_open, REFUSED_LIST(on_worlds));
 }
 
 PLAIN_TEST(refused_sections_come_later)
 {
-    const refused_bed swept = bed_of("a stream", stream_opened, on_streams, 3);
-    refused_sweep(&swept);
+    refused_sweep_of(&bed_of_streams, "a stream", stream_opened, REFUSED_LIST(on_streams));
 }
 
 PLAIN_TEST(refused_sections_leave_later)
 {
-    const refused_bed swept = bed_of("a stream with sections", sections_loaded, on_loaded, 2);
-    refused_sweep(&swept);
+    refused_sweep_of(&bed_of_streams, "a stream with sections", sections_loaded,
+                     REFUSED_LIST(on_loaded));
 }
 
 PLAIN_TEST(files_of_these_tests_go)

@@ -248,38 +248,27 @@ static const refused_function on_grids[] = {
     {"weft_grid_build", do_build, REFUSED_KINDS | REFUSED_WORKERS, 0},
 };
 
-static refused_bed bed_of(const char *name, void *(*open)(const refused_place *place),
-                          const refused_function *list, size_t count)
-{
-    return (refused_bed){.name = name,
-                         .open = open,
-                         .close = bed_close,
-                         .look = bed_look,
-                         .functions = list,
-                         .function_count = (uint32_t)count,
-                         .kinds = sort_names,
-                         .kind_count = SORTS,
-                         .fewest = 10,
-                         .is_small = true};
-}
+static const refused_bed bed_of_pools = {.close = bed_close,
+                                         .look = bed_look,
+                                         .kinds = sort_names,
+                                         .kind_count = SORTS,
+                                         .fewest = 10,
+                                         .is_small = true};
 
 PLAIN_TEST(refused_pools_leave_nothing)
 {
-    const refused_bed swept = bed_of("nothing", bed_open, on_nothing, 1);
-    refused_sweep(&swept);
+    refused_sweep_of(&bed_of_pools, "nothing", bed_open, REFUSED_LIST(on_nothing));
 }
 
 PLAIN_TEST(refused_calls_on_pools_leave_them_as_before)
 {
-    const refused_bed swept =
-        bed_of("a pool", pool_open, on_pools, sizeof on_pools / sizeof on_pools[0]);
-    refused_sweep(&swept);
+    refused_sweep_of(&bed_of_pools, "a pool", pool_open, REFUSED_LIST(on_pools));
 }
 
 PLAIN_TEST(refused_grids_are_empty)
 {
-    refused_bed swept = bed_of("a grid", grid_open, on_grids, sizeof on_grids / sizeof on_grids[0]);
+    refused_bed swept = bed_of_pools;
     swept.kinds = box_names;
     swept.kind_count = 4;
-    refused_sweep(&swept);
+    refused_sweep_of(&swept, "a grid", grid_open, REFUSED_LIST(on_grids));
 }

@@ -14,6 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A component with a blob, which a baker of the test builds. */
+typedef struct Bits {
+    WEFT_BLOB_ARRAY(uint32_t) numbers;
+} Bits;
+static const weft_blob_field bits_fields[] = {WEFT_BLOB_FIELD_ARRAY(Bits, numbers, NULL)};
+static const weft_blob_type bits_type = WEFT_BLOB_TYPE(Bits, bits_fields);
+typedef struct Mesh {
+    weft_blob_ref bits;
+} Mesh;
+static const weft_field mesh_fields[] = {WEFT_FIELD(Mesh, bits)};
+static const weft_type mesh_type = WEFT_TYPE(Mesh, mesh_fields);
+
 /* Files by name; the text is borrowed. */
 typedef struct shelf {
     struct {

@@ -59,18 +59,6 @@ static const char other_parts[] =
     "{\"number\": 4}, \"Shield\": {\"strength\": 2}, \"disabled\": [\"Shield\"]}}}, \"cart\": "
     "{\"children\": {\"left\": {\"prefab\": \"#wheel\"}}}}}";
 
-typedef struct Bits {
-    WEFT_BLOB_ARRAY(uint32_t) numbers;
-} Bits;
-static const weft_blob_field bits_fields[] = {WEFT_BLOB_FIELD_ARRAY(Bits, numbers, NULL)};
-static const weft_blob_type bits_type = WEFT_BLOB_TYPE(Bits, bits_fields);
-typedef struct Mesh {
-    weft_blob_ref bits;
-} Mesh;
-static const weft_field mesh_fields[] = {WEFT_FIELD(Mesh, bits)};
-static const weft_type mesh_type = {
-    .name = "Mesh", .size = 8, .alignment = 8, .fields = mesh_fields, .field_count = 1};
-
 /* Owner: one run. */
 typedef struct bed {
     sort sort;
@@ -513,44 +501,39 @@ static const refused_function on_edited[] = {
     {"weft_live_undo", do_undo, 0, 0},
 };
 
-static void sweep(const char *name, void *(*open)(const refused_place *place),
-                  const refused_function *list, size_t count)
-{
-    const refused_bed swept = {.name = name,
-                               .open = open,
-                               .close = bed_close,
-                               .look = bed_look,
-                               .world = bed_world,
-                               .functions = list,
-                               .function_count = (uint32_t)count,
-                               .kinds = sort_names,
-                               .kind_count = SORTS,
-                               .fewest = list == on_links ? 0 : 1,
-                               .is_small = true};
-    refused_sweep(&swept);
-}
+static const refused_bed bed_of_scenes = {.close = bed_close,
+                                          .look = bed_look,
+                                          .world = bed_world,
+                                          .kinds = sort_names,
+                                          .kind_count = SORTS,
+                                          .fewest = 1,
+                                          .is_small = true};
 
 PLAIN_TEST(refused_scenes_and_links_are_not_there)
 {
-    sweep("a world", bed_open, on_worlds, 3);
+    refused_sweep_of(&bed_of_scenes, "a world", bed_open, REFUSED_LIST(on_worlds));
 }
 
 PLAIN_TEST(refused_bakes_leave_the_scene_as_before)
 {
-    sweep("a scene", scene_opened, on_scenes, 1);
-    sweep("a baked scene", scene_baked, on_baked, 2);
-    sweep("a baked scene, changed files", scene_changed, on_changed, 2);
+    refused_sweep_of(&bed_of_scenes, "a scene", scene_opened, REFUSED_LIST(on_scenes));
+    refused_sweep_of(&bed_of_scenes, "a baked scene", scene_baked, REFUSED_LIST(on_baked));
+    refused_sweep_of(&bed_of_scenes, "a baked scene, changed files", scene_changed,
+                     REFUSED_LIST(on_changed));
 }
 
 PLAIN_TEST(refused_links_follow_later)
 {
-    sweep("a link", live_opened, on_links, 2);
-    sweep("a link, changed files", live_stale, on_stale, 1);
-    sweep("a link with news", live_refreshed, on_refreshed, 1);
+    refused_bed swept = bed_of_scenes;
+    swept.fewest = 0; /* of calls on a link without news */
+    refused_sweep_of(&swept, "a link", live_opened, REFUSED_LIST(on_links));
+    refused_sweep_of(&bed_of_scenes, "a link, changed files", live_stale, REFUSED_LIST(on_stale));
+    refused_sweep_of(&bed_of_scenes, "a link with news", live_refreshed,
+                     REFUSED_LIST(on_refreshed));
 }
 
 PLAIN_TEST(refused_edits_leave_the_text_as_before)
 {
-    sweep("a link of a file", live_written, on_written, 1);
-    sweep("a link with an edit", live_edited, on_edited, 1);
+    refused_sweep_of(&bed_of_scenes, "a link of a file", live_written, REFUSED_LIST(on_written));
+    refused_sweep_of(&bed_of_scenes, "a link with an edit", live_edited, REFUSED_LIST(on_edited));
 }

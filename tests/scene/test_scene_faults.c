@@ -18,17 +18,6 @@ static const char after[] =
 
 /* ---- a baker with a blob, another object and a file ---- */
 
-typedef struct Bits {
-    WEFT_BLOB_ARRAY(uint32_t) numbers;
-} Bits;
-static const weft_blob_field bits_fields[] = {WEFT_BLOB_FIELD_ARRAY(Bits, numbers, NULL)};
-static const weft_blob_type bits_type = WEFT_BLOB_TYPE(Bits, bits_fields);
-typedef struct Mesh {
-    weft_blob_ref bits;
-} Mesh;
-static const weft_field mesh_fields[] = {WEFT_FIELD(Mesh, bits)};
-static const weft_type mesh_type = WEFT_TYPE(Mesh, mesh_fields);
-
 static weft_result bake_bits(weft_bake *bake, const weft_object *object, void *user)
 {
     const weft_component *mesh = user;

@@ -566,47 +566,33 @@ static const refused_function on_observed[] = {
     {"weft_observer_destroy", do_observer_destroy, REFUSED_KINDS, 0},
 };
 
-static refused_bed bed_of(const char *name, void *(*open)(const refused_place *place),
-                          const refused_function *list, size_t count)
-{
-    return (refused_bed){.name = name,
-                         .open = open,
-                         .close = bed_close,
-                         .look = bed_look,
-                         .world = bed_world,
-                         .functions = list,
-                         .function_count = (uint32_t)count,
-                         .kinds = sort_names,
-                         .kind_count = SORTS,
-                         .fewest = 50,
-                         .is_small = list != on_systems};
-}
+static const refused_bed bed_of_systems = {.close = bed_close,
+                                           .look = bed_look,
+                                           .world = bed_world,
+                                           .kinds = sort_names,
+                                           .kind_count = SORTS,
+                                           .fewest = 50,
+                                           .is_small = true};
 
 PLAIN_TEST(refused_registrations_leave_everything_as_before)
 {
-    const refused_bed swept =
-        bed_of("a world", bed_open, on_types, sizeof on_types / sizeof on_types[0]);
-    refused_sweep(&swept);
+    refused_sweep_of(&bed_of_systems, "a world", bed_open, REFUSED_LIST(on_types));
 }
 
 PLAIN_TEST(refused_steps_leave_a_world_that_goes_on)
 {
-    refused_bed swept = bed_of("a world with systems", tested_open, on_systems,
-                               sizeof on_systems / sizeof on_systems[0]);
+    refused_bed swept = bed_of_systems;
     swept.fewest = 300;
-    refused_sweep(&swept);
+    swept.is_small = false;
+    refused_sweep_of(&swept, "a world with systems", tested_open, REFUSED_LIST(on_systems));
 }
 
 PLAIN_TEST(refused_observers_tell_later)
 {
-    refused_bed swept = bed_of("a world", bed_open, on_observers, 1);
+    refused_bed swept = bed_of_systems;
     swept.kinds = event_names;
     swept.kind_count = 6;
     swept.fewest = 10;
-    refused_sweep(&swept);
-    swept.name = "a world with an observer";
-    swept.open = observed_open;
-    swept.functions = on_observed;
-    swept.function_count = 3;
-    refused_sweep(&swept);
+    refused_sweep_of(&swept, "a world", bed_open, REFUSED_LIST(on_observers));
+    refused_sweep_of(&swept, "a world with an observer", observed_open, REFUSED_LIST(on_observed));
 }

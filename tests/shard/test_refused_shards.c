@@ -317,37 +317,33 @@ static weft_world *bed_world(void *open)
 static void sweep(const char *name, void *(*open)(const refused_place *place),
                   const refused_function *list, size_t count)
 {
-    CHECK(weft_ranks_start(NULL, NULL) == WEFT_OK);
-    const refused_bed swept = {.name = name,
-                               .open = open,
-                               .close = bed_close,
+    const refused_bed swept = {.close = bed_close,
                                .look = bed_look,
                                .world = bed_world,
-                               .functions = list,
-                               .function_count = (uint32_t)count,
                                .libc = test_libc_faults(),
                                .fewest = 10};
-    refused_sweep(&swept);
+    CHECK(weft_ranks_start(NULL, NULL) == WEFT_OK);
+    refused_sweep_of(&swept, name, open, list, count);
     weft_ranks_stop();
 }
 
 PLAIN_TEST(refused_shards_are_not_there)
 {
-    sweep("a world", world_open, on_worlds, sizeof on_worlds / sizeof on_worlds[0]);
+    sweep("a world", world_open, REFUSED_LIST(on_worlds));
 }
 
 PLAIN_TEST(refused_calls_on_shards_leave_them_as_before)
 {
-    sweep("a shard", full_open, on_shards, sizeof on_shards / sizeof on_shards[0]);
+    sweep("a shard", full_open, REFUSED_LIST(on_shards));
 }
 
 PLAIN_TEST(refused_rows_get_their_sectors_by_the_next_sync)
 {
-    sweep("a shard with news", changed_open, on_changed, 1);
-    sweep("a shard with a system", stepping_open, on_steps, 1);
+    sweep("a shard with news", changed_open, REFUSED_LIST(on_changed));
+    sweep("a shard with a system", stepping_open, REFUSED_LIST(on_steps));
 }
 
 PLAIN_TEST(refused_checkpoints_are_not_loaded)
 {
-    sweep("a shard and a file", saved_open, on_files, 1);
+    sweep("a shard and a file", saved_open, REFUSED_LIST(on_files));
 }

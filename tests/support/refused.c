@@ -369,3 +369,15 @@ void refused_sweep(const refused_bed *bed)
     CHECK_U64(faults, 0);
     CHECK(total + refusals_left >= bed->fewest || IS_SAMPLE);
 }
+
+void refused_sweep_of(const refused_bed *bed, const char *name,
+                      void *(*open)(const refused_place *place), const refused_function *functions,
+                      size_t count)
+{
+    refused_bed swept = *bed;
+    swept.name = name;
+    swept.open = open;
+    swept.functions = functions;
+    swept.function_count = (uint32_t)count;
+    refused_sweep(&swept);
+}

@@ -89,6 +89,12 @@ typedef struct refused_bed {
 
 /* Sweeps all functions of a bed, prints the table, and ends the test when there was a fault. */
 void refused_sweep(const refused_bed *bed);
+/* The same of a bed that is called `name`, opened by `open`, and has these functions. */
+void refused_sweep_of(const refused_bed *bed, const char *name,
+                      void *(*open)(const refused_place *place), const refused_function *functions,
+                      size_t count);
+/* A list of functions and its count, for the call. */
+#define REFUSED_LIST(list) (list), sizeof(list) / sizeof(list)[0]
 
 /* Whether the environment has WEFT_DEEP. */
 bool refused_is_deep(void);
