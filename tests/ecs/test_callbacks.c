@@ -6,6 +6,7 @@
 #include <weft/weft.h>
 #include <weft/world_text.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,40 @@ PLAIN_TEST(what_a_load_tells_of_changes_and_migrates_cannot_change_the_world)
     end(100);
     free(of.bytes);
     of = (bed){0};
+}
+
+static const char *read_blob(const char *word, size_t length, weft_blob_ref *out, void *user)
+{
+    (void)word;
+    (void)length;
+    (void)user;
+    meddle();
+    *out = (weft_blob_ref){0};
+    return NULL;
+}
+
+static const char *check(const void *value)
+{
+    (void)value;
+    meddle();
+    return NULL;
+}
+
+PLAIN_TEST(what_reads_and_checks_values_of_text_cannot_change_the_world)
+{
+    static const char line[] = "{\"entity\": \"0:1\", \"components\": {\"Mass\": {\"mesh\": %s}}}";
+    char text[100];
+    static const weft_field mesh = {.name = "mesh", .kind = WEFT_FIELD_BLOB};
+    weft_type type = {.name = "Mass", .size = 8, .alignment = 8, .fields = &mesh, .field_count = 1};
+    const weft_value_io io = {.read_blob = read_blob};
+    for (int with_check = 0; with_check < 2; with_check++) {
+        type.check = with_check ? check : NULL;
+        snprintf(text, sizeof text, line, with_check ? "null" : "\"x\"");
+        begin(&type, false);
+        CHECK_OK(weft_world_read_json(of.world, &(weft_text){text, strlen(text), NULL},
+                                      &(weft_world_text_desc){.io = &io}, NULL));
+        end(1);
+    }
 }
 
 PLAIN_TEST(hooks_that_save_and_load_values_cannot_change_the_world)

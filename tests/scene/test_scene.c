@@ -410,6 +410,11 @@ PLAIN_TEST(mistakes_are_told_with_their_places)
                   "a.weft:1:40: a: a tag has no value");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"disabled\": [\"Alive\"]}}}",
                   "a.weft:1:25: a: \"Alive\" cannot be disabled");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Shield\": {}, \"disabled\": [\"Shield\", "
+                  "\"Shield\"]}}}",
+                  "a.weft:1:25: a: \"Shield\" is disabled twice: remove one");
+    check_mistake("{\"weft\": 1, \"use\": {\"b\": \"b.weft\", \"b\": \"c.weft\"}, \"objects\": {}}",
+                  "a.weft:1:36: document: this name stands twice");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"baker\": \"x\"}}}",
                   "a.weft:1:40: a: no baker \"x\" is registered");
     check_mistake("{\"weft\": 1, \"use\": {\"b\": \"b.weft\"}, \"objects\": {\"a\": {\"prefab\": "

@@ -33,8 +33,8 @@ extern "C" {
 typedef struct weft_world_text_desc {
     const weft_component *without; /* written: components that are left out */
     uint32_t without_count;
-    /* Optional: `write_blob`, `read_blob` and `user` say how BLOB fields look; the rest is not
-     * used. Default: written as content hash; none but null is read. */
+    /* Optional: `write_blob`, `read_blob` and `user` say how BLOB fields look, and may not use the
+     * world; the rest is not used. Default: written as content hash; none but null is read. */
     const weft_value_io *io;
 } weft_world_text_desc;
 

@@ -112,13 +112,22 @@ static bool read_hooked(weft__world_text *t, const weft__type *type, char *value
         return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
     const weft_component_hooks *hooks = &type->desc.hooks;
     bool is_read = count == 0 || weft__word_bytes(&t->reading, token, bytes, count);
-    weft__callback_begin(t->world);
     bool is_loaded = is_read && hooks->load(value, bytes, count, hooks->user);
-    weft__callback_end(t->world);
     if (is_read && !is_loaded)
         is_read = weft__reading_fail(&t->reading, token->at, "the load hook of \"%s\" refuses it",
                                      type->desc.name);
     weft__free(memory, CATEGORY, bytes, count + 1, 1, 16);
+    return is_read;
+}
+
+static bool read_described(weft__world_text *t, const weft__type *type, char *value,
+                           const weft__json_token *token)
+{
+    weft_type described = weft__world_text_type(type);
+    if (described.initial != NULL) memcpy(value, described.initial, described.size);
+    t->reading.trail = (weft__trail){.root = &described};
+    bool is_read = weft__reading_value(&t->reading, &described, value, token);
+    t->reading.trail = (weft__trail){.root = &weft__world_text_root};
     return is_read;
 }
 
@@ -127,12 +136,10 @@ static bool read_one(weft__world_text *t, const weft__type *type, char *value,
                      const weft__json_token *token)
 {
     if (token->kind == WEFT__JSON_ERROR) return false;
-    if (weft__type_is_hooked(type)) return read_hooked(t, type, value, token);
-    weft_type described = weft__world_text_type(type);
-    if (described.initial != NULL) memcpy(value, described.initial, described.size);
-    t->reading.trail = (weft__trail){.root = &described};
-    bool is_read = weft__reading_value(&t->reading, &described, value, token);
-    t->reading.trail = (weft__trail){.root = &weft__world_text_root};
+    weft__callback_begin(t->world); /* load, read_blob, weft_type.check */
+    bool is_read = weft__type_is_hooked(type) ? read_hooked(t, type, value, token)
+                                              : read_described(t, type, value, token);
+    weft__callback_end(t->world);
     return is_read;
 }
 
@@ -311,21 +318,20 @@ static bool scan(weft__world_text *t, entity_line *line)
     line->at = token.at;
     if (token.kind == WEFT__JSON_ERROR || !weft__word_entity(&t->reading, &token, &line->handle))
         return false;
-    for (;;) {
+    for (weft__reading_names seen = {.count = 0};;) {
         token = weft__world_text_next(t);
         bool is_read;
         if (token.kind == WEFT__JSON_OBJECT_END) return true;
-        if (token.kind != WEFT__JSON_NAME) return false;
+        if (!weft__reading_name(&t->reading, &token, &seen)) return false;
         if (weft__json_is(&token, "name"))
             is_read = weft__world_text_string(t, line->name, sizeof line->name, "a name");
-        else if (weft__json_is(&token, "components") && !line->has_components)
+        else if (weft__json_is(&token, "components"))
             is_read = scan_components(t, line);
-        else if (weft__json_is(&token, "disabled") && !line->has_disabled)
+        else if (weft__json_is(&token, "disabled"))
             is_read = scan_disabled(t, line);
         else
             is_read = weft__reading_fail(&t->reading, token.at - 1,
-                                         "an entity has \"name\", \"components\" and \"disabled\", "
-                                         "each once");
+                                         "an entity has \"name\", \"components\" and \"disabled\"");
         if (!is_read) return false;
     }
 }
@@ -389,12 +395,15 @@ static bool read_disabled(weft__world_text *t, const entity_line *line)
         if (token.kind != WEFT__JSON_STRING) return token.kind == WEFT__JSON_ARRAY_END;
         const weft__type *type = weft__world_text_find(t, &token);
         if (type == NULL) return false;
-        if ((type->desc.flags & WEFT_ENABLEABLE) == 0 ||
-            weft_entity_enable(t->world, line->handle, weft__component(t->world, type->id),
-                               false) != WEFT_OK)
+        weft_component component = weft__component(t->world, type->id);
+        bool can_be = (type->desc.flags & WEFT_ENABLEABLE) != 0 &&
+                      weft_entity_has(t->world, line->handle, component);
+        if (!can_be || !weft_entity_is_enabled(t->world, line->handle, component))
             return weft__reading_fail(&t->reading, token.at,
-                                      "the entity has no \"%s\" that can be disabled",
+                                      can_be ? "\"%s\" stands here twice: remove one"
+                                             : "the entity has no \"%s\" that can be disabled",
                                       type->desc.name);
+        weft_entity_enable(t->world, line->handle, component, false);
     }
 }
 
@@ -484,10 +493,10 @@ static bool read_run(weft__world_text *t, bool is_group)
     weft__kept_run run = {.is_group = is_group, .timer = -1};
     const char *at = t->reading.json.at, *problem;
     if (!weft__world_text_string(t, run.name, sizeof run.name, "a name")) return false;
-    for (;;) {
+    for (weft__reading_names seen = {.count = 0};;) {
         weft__json_token token = weft__world_text_next(t);
         if (token.kind == WEFT__JSON_OBJECT_END) break;
-        if (token.kind != WEFT__JSON_NAME) return false;
+        if (!weft__reading_name(&t->reading, &token, &seen)) return false;
         bool is_timer = weft__json_is(&token, "timer");
         if (!is_timer && !weft__json_is(&token, "elapsed"))
             return weft__reading_fail(&t->reading, token.at - 1,
@@ -515,11 +524,11 @@ static bool read_header(weft__world_text *t)
                                   "to %u",
                                   version, WEFT__WORLD_TEXT_VERSION);
     t->version = version;
-    for (;;) {
+    for (weft__reading_names seen = {.count = 0};;) {
         token = weft__world_text_next(t);
         bool is_read;
         if (token.kind == WEFT__JSON_OBJECT_END) break;
-        if (token.kind != WEFT__JSON_NAME) return false;
+        if (!weft__reading_name(&t->reading, &token, &seen)) return false;
         if (weft__json_is(&token, "steps"))
             is_read = weft__world_text_number(t, WEFT_FIELD_U64, &clock->steps);
         else if (weft__json_is(&token, "time"))

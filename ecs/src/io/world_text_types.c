@@ -322,10 +322,11 @@ bool weft__world_text_read_type(weft__world_text *t)
     line.desc.name = line.name;
     if (!weft__world_text_string(t, line.name, sizeof line.name, "the name of a component"))
         return false;
-    for (;;) {
+    for (weft__reading_names seen = {.count = 0};;) {
         weft__json_token token = weft__world_text_next(t);
         if (token.kind == WEFT__JSON_OBJECT_END) break;
-        if (token.kind != WEFT__JSON_NAME || !read_member(t, &line, &token)) return false;
+        if (!weft__reading_name(&t->reading, &token, &seen) || !read_member(t, &line, &token))
+            return false;
     }
     weft__json end = t->reading.json;
     bool is_known = weft_component_find(t->world, line.name).id != 0 ||

@@ -223,12 +223,12 @@ static bool read_field(builder *b, weft_field *field)
 {
     *field = (weft_field){.name = ""};
     if (!open(b, WEFT__JSON_OBJECT, "a field")) return false;
-    for (;;) {
+    for (weft__reading_names seen = {.count = 0};;) {
         weft__json_token name = next(b);
         bool is_read = false;
         uint32_t kind = 0;
         if (name.kind == WEFT__JSON_OBJECT_END) return true;
-        if (name.kind != WEFT__JSON_NAME) return false;
+        if (!weft__reading_name(b->r, &name, &seen)) return false;
         if (weft__json_is(&name, "name"))
             is_read = read_string(b, &field->name);
         else if (weft__json_is(&name, "kind"))
@@ -273,11 +273,11 @@ static bool read_constant(builder *b, weft_constant *constant)
 {
     *constant = (weft_constant){.name = ""};
     if (!open(b, WEFT__JSON_OBJECT, "a constant")) return false;
-    for (;;) {
+    for (weft__reading_names seen = {.count = 0};;) {
         weft__json_token name = next(b);
         bool is_read = false;
         if (name.kind == WEFT__JSON_OBJECT_END) return true;
-        if (name.kind != WEFT__JSON_NAME) return false;
+        if (!weft__reading_name(b->r, &name, &seen)) return false;
         if (weft__json_is(&name, "name"))
             is_read = read_string(b, &constant->name);
         else if (weft__json_is(&name, "value"))
@@ -319,11 +319,11 @@ static bool read_type(builder *b, weft_type *type)
 {
     uint64_t number = 0;
     *type = (weft_type){.name = ""};
-    for (;;) {
+    for (weft__reading_names seen = {.count = 0};;) {
         weft__json_token name = next(b);
         bool is_read = false;
         if (name.kind == WEFT__JSON_OBJECT_END) return true;
-        if (name.kind != WEFT__JSON_NAME) return false;
+        if (!weft__reading_name(b->r, &name, &seen)) return false;
         if (weft__json_is(&name, "name")) {
             is_read = read_string(b, &type->name);
         } else if (weft__json_is(&name, "size")) {

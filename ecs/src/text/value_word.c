@@ -24,6 +24,18 @@ bool weft__reading_fail(weft__reading *r, const char *at, const char *format, ..
     return false;
 }
 
+bool weft__reading_name(weft__reading *r, const weft__json_token *token, weft__reading_names *seen)
+{
+    if (token->kind != WEFT__JSON_NAME) return false;
+    const int bytes = (int)(token->end - token->at);
+    for (uint32_t i = 0; i < seen->count; i++)
+        if (strncmp(seen->at[i], token->at, (size_t)bytes + 1) == 0) /* with the quote behind it */
+            return weft__reading_fail(r, token->at - 1, "\"%.*s\" stands here twice: remove one",
+                                      bytes, token->at);
+    if (seen->count < 16) seen->at[seen->count++] = token->at;
+    return true;
+}
+
 static bool is_plain_string(const weft__json_token *token)
 {
     return token->kind == WEFT__JSON_STRING && !token->has_escapes;

@@ -24,6 +24,14 @@ typedef struct weft__reading {
 __attribute__((format(printf, 3, 4))) bool weft__reading_fail(weft__reading *r, const char *at,
                                                               const char *format, ...);
 
+/* The names of an object so far. On the stack of who reads its members, which are few. */
+typedef struct weft__reading_names {
+    const char *at[16];
+    uint32_t count;
+} weft__reading_names;
+/* Whether `token` is the name of a member, for the first time; the second is a mistake. */
+bool weft__reading_name(weft__reading *r, const weft__json_token *token, weft__reading_names *seen);
+
 bool weft__word_bool(weft__reading *r, const weft__json_token *token, void *at);
 bool weft__word_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
                        void *at);

@@ -178,7 +178,7 @@ WEFT_API weft_result weft_bake_set(weft_bake *bake, weft_entity entity, weft_com
 /* The same for a BUFFER: `count` elements of `size` bytes. Threads: callback. */
 WEFT_API weft_result weft_bake_buffer(weft_bake *bake, weft_entity entity, weft_component component,
                                       const void *elements, uint32_t count, size_t size);
-/* Disables an ENABLEABLE component that the entity was given. Threads: callback. */
+/* Disables an ENABLEABLE component that the entity was given, once. Threads: callback. */
 WEFT_API weft_result weft_bake_disable(weft_bake *bake, weft_entity entity,
                                        weft_component component);
 /* Names an entity (weft_entity_set_name; UTF-8); NULL: no name. Objects of documents and glTF nodes

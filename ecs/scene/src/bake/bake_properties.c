@@ -187,8 +187,8 @@ static bool bake_component(weft_bake *bake, weft_entity entity, const weft__sche
     if (desc->size == 0) return bake_tag(bake, entity, known, last);
     if (known->type == NULL) {
         weft_bake_error(bake, NULL, last->json,
-                        "%s is not described: register it with weft_component_desc.type, or "
-                        "write a baker",
+                        "%s is not described: register it with weft_component_desc.type (weft "
+                        "bake: a \"description\" in its line of --types), or write a baker",
                         desc->name);
         return false;
     }

@@ -336,6 +336,11 @@ weft_result weft_bake_disable(weft_bake *bake, weft_entity entity, weft_componen
                         known == NULL ? "?" : known->desc->name);
         return WEFT_INVALID_ARGUMENT;
     }
+    if (find_step(bake, WEFT__STEP_DISABLE, number, component.id) != NULL) {
+        weft_bake_error(bake, NULL, NULL, "\"%s\" is disabled twice: remove one",
+                        known->desc->name);
+        return WEFT_ALREADY_EXISTS;
+    }
     add_step(bake,
              (weft__step){.kind = WEFT__STEP_DISABLE, .entity = number, .component = component.id});
     return bake->result;

@@ -152,6 +152,8 @@ static bool read_use(reading *r, const weft__json_token *name)
         return fail(r, &token, "the path of a file should be here: \"parts.weft\"");
     if (!characters(r, name, &use.alias, &use.alias_bytes) || !characters(r, &token, &path, &bytes))
         return false;
+    if (weft__file_use(r->out->file, use.alias, use.alias_bytes) != NULL)
+        return fail(r, name, "this name stands twice: remove one");
     if (!weft__path_join(r->out->file->path, path, bytes, whole))
         return fail(r, &token, "no path: it is empty or has more than 4,095 bytes");
     use.path = weft__pile_text(&r->out->file->arena, whole, strlen(whole));

@@ -391,7 +391,8 @@ static void unite(update *u)
 static const char *why_missing(weft_result result)
 {
     if (result == WEFT_NOT_FOUND) return "there is no such file: create it, or correct the name";
-    if (result == WEFT_IO) return "it is a directory, or the disk refused: name a readable file";
+    if (result == WEFT_IO)
+        return "it is a directory or a pipe, or the disk refused: name a readable file";
     return weft_result_text(result);
 }
 
