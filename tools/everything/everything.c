@@ -309,6 +309,25 @@ static weft_job_pool *lent_pool(void)
     return pool;
 }
 
+static weft_world *created; /* by the last weft_world_create of the process */
+
+static void created_note(weft_world *world)
+{
+    created = world;
+}
+
+/* Others create worlds meanwhile where there are many. */
+static weft_result world_create(everything *e, const weft_world_desc *desc, weft_world **out)
+{
+    if (e->is_one_of_many) return weft_world_create(desc, out);
+    created = NULL;
+    weft_world_watch_created(created_note);
+    weft_result result = weft_world_create(desc, out);
+    weft_world_watch_created(NULL);
+    if (result == WEFT_OK) everything_equal(e, "weft_world_watch_created", created == *out, true);
+    return result;
+}
+
 bool everything_open(everything *e, everything_place *p, const char *c_name)
 {
     static const uint32_t tags[] = {0, WEFT_WITHOUT_ENTITY_TAG, 3, 0};
@@ -327,7 +346,7 @@ bool everything_open(everything *e, everything_place *p, const char *c_name)
                     ".without_huge_pages = true, .trace_file = \"\", .entity_tag = %u}, &%s));",
                     e->workers, desc.entity_tag, c_name);
     everything_says(e, "kinds_register(%s);", c_name);
-    weft_result result = weft_world_create(&desc, &p->world);
+    weft_result result = world_create(e, &desc, &p->world);
     if (result != WEFT_OK) {
         everything_fails(e, "weft_world_create", "%s", weft_result_name(result));
         return false;

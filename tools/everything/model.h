@@ -97,6 +97,8 @@ typedef struct model_clock {
     double timers[MODEL_SYSTEMS];     /* seconds left; negative: has run out */
     bool is_set[MODEL_SYSTEMS];       /* the timer is */
     bool is_late[MODEL_SYSTEMS];      /* the next step, whether there is a tick or not */
+    uint32_t ran_from[MODEL_SYSTEMS]; /* versions between which a system ran last; 0: never */
+    uint32_t ran_to[MODEL_SYSTEMS];
 } model_clock;
 
 typedef struct model_block model_block; /* of the arena */

@@ -180,6 +180,69 @@ static void run_component(everything *e, const everything_call *c)
                      weft_component_create_typed(world, "PLAIN", 4, 4, 0).id, component.id);
 }
 
+/* An entity with it is in a loaded world, too, with the fields by their names. */
+static void described_carry(everything *e, weft_world *world, weft_component component,
+                            uint32_t value)
+{
+    weft_world_bytes bytes = {0};
+    weft_world *loaded = NULL;
+    const char *name = weft_component_info(world, component)->name;
+    weft_entity entity = weft_entity_create(world, weft_archetype_create(world, &component, 1));
+    weft_result result = weft_entity_set(world, entity, component, &value, sizeof value);
+    everything_result(e, "weft_entity_set of what is described", result, WEFT_OK);
+    result = weft_world_save_memory(world, &bytes, NULL);
+    if (!everything_result(e, "saving what is described", result, WEFT_OK)) return;
+    const weft_world_desc desc = {.workers = 1,
+                                  .without_huge_pages = true,
+                                  .trace_file = "",
+                                  .entity_tag = WEFT_WITHOUT_ENTITY_TAG};
+    result = weft_world_create(&desc, &loaded);
+    if (everything_result(e, "weft_world_create", result, WEFT_OK)) {
+        result = weft_world_load_memory(loaded, bytes.bytes, bytes.count, NULL);
+        everything_result(e, "loading what is described", result, WEFT_OK);
+        const uint32_t *read =
+            weft_entity_read(loaded, (weft_entity){weft_entity_index(entity), entity.version},
+                             weft_component_find(loaded, name));
+        everything_equal(e, "a value that is described", read == NULL ? ~value : *read, value);
+        everything_result(e, "weft_world_destroy", weft_world_destroy(loaded), WEFT_OK);
+    }
+    weft_world_bytes_free(world, &bytes);
+}
+
+/* Paths of described fields have at most 255 bytes: a component with a longer one is refused, with
+ * another one a saved world is loaded. */
+static void run_described(everything *e, const everything_call *c)
+{
+    enum { PATH_MOST = 255 };
+    everything_place *there = &e->places[1];
+    char outer[PATH_MOST + 1] = "", inner[PATH_MOST + 1] = "", name[16];
+    uint32_t length = c->way == 0 ? PATH_MOST - 2 + c->b % 4 : 3 + c->b % 300;
+    uint32_t left = 1 + c->a % (length < PATH_MOST + 1 ? length - 2 : PATH_MOST - 1);
+    uint32_t right = length - 1 - left > PATH_MOST ? PATH_MOST : length - 1 - left;
+    FILE *out = e->out;
+    memset(outer, 'o', left);
+    memset(inner, 'i', right);
+    const weft_field leaf = {.name = inner, .kind = WEFT_FIELD_U32};
+    const weft_type in = {
+        .name = "In", .size = 4, .alignment = 4, .fields = &leaf, .field_count = 1};
+    const weft_field field = {.name = outer, .kind = WEFT_FIELD_STRUCT, .type = &in};
+    const weft_type type = {
+        .name = "Out", .size = 4, .alignment = 4, .fields = &field, .field_count = 1};
+    snprintf(name, sizeof name, "D%u", c->b % 100);
+    everything_says(e, "/* a component was described with a path of %u and %u bytes */", left,
+                    right);
+    e->out = NULL;
+    if (everything_open(e, there, "there")) {
+        bool is_long = left + 1 + right > PATH_MOST;
+        weft_component made = weft_component_create(
+            there->world, &(weft_component_desc){.name = name, .type = &type});
+        everything_equal(e, "a component with a path is declared", made.id == 0, is_long);
+        if (made.id != 0 && !is_long) described_carry(e, there->world, made, (uint32_t)c->value);
+        if (!everything_has_failed(e)) everything_close(e, there);
+    }
+    e->out = out;
+}
+
 /* ---- archetypes ---- */
 
 /* Living entities, or residues, with the same rows. */
@@ -239,6 +302,8 @@ static void run_world(everything *e, const everything_call *c)
     uint32_t steps = 0;
     (void)c;
     everything_equal(e, "weft_world_pool", weft_world_pool(world) != NULL, true);
+    everything_equal(e, "weft_world_head_of", weft_world_head_of(world)->number,
+                     e->here->of[PLAIN].world);
     everything_equal(e, "weft_world_blobs",
                      weft_world_blobs(world) != NULL &&
                          weft_world_blobs(world) == weft_world_blobs(world),
@@ -335,6 +400,7 @@ static void run_order(everything *e, const everything_call *c)
 }
 
 static const char *const order_ways[] = {"all", "none", NULL};
+static const char *const described_ways[] = {"near the most", "any", NULL};
 
 const everything_op everything_ops_ask[] = {
     {.name = "entity_write",
@@ -370,6 +436,11 @@ const everything_op everything_ops_ask[] = {
      .weight = 2,
      .draws = DRAWS_KIND,
      .run = run_component},
+    {.name = "described",
+     .functions = "weft_component_create weft_world_save_memory weft_world_load_memory",
+     .weight = 1,
+     .ways = described_ways,
+     .run = run_described},
     {.name = "archetype",
      .functions = "weft_entity_place_get weft_archetype_stats_get weft_archetype_occupancy "
                   "weft_archetype_at weft_world_stats_get",
@@ -377,7 +448,7 @@ const everything_op everything_ops_ask[] = {
      .run = run_archetype},
     {.name = "world",
      .functions = "weft_world_pool weft_world_blobs weft_world_error_clear weft_world_hook_add "
-                  "weft_world_hook_find weft_world_hook_remove",
+                  "weft_world_hook_find weft_world_hook_remove weft_world_head_of",
      .weight = 1,
      .run = run_world},
     {.name = "schedule_text",

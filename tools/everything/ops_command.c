@@ -310,6 +310,62 @@ static void run_command(everything *e, const everything_call *c)
     }
 }
 
+/* ---- lists that are folded ---- */
+
+enum { FOLDED_LEAST = 64, FOLDED_KINDS = 3, FOLDED_ROWS = 64 };
+static const char *const fold_ways[] = {"few", "rows", "shared", NULL};
+
+static bool is_zero(const uint8_t *bytes, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++)
+        if (bytes[i] != 0) return false;
+    return true;
+}
+
+/* A living entity with a shared value that is not the default, and its kind; 0: there is none. */
+static uint32_t shared_pick(const everything *e, uint32_t a, uint32_t *kind)
+{
+    const model *m = &e->here->m;
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t n = (a + i) % m->count;
+        const model_value *value = model_is_alive(m, n) ? m->entities[n].values : NULL;
+        for (; value != NULL; value = value->next) {
+            if (!kind_is_shared(value->kind) || is_zero(value->bytes, m->kinds[value->kind].size))
+                continue;
+            *kind = value->kind;
+            return n;
+        }
+    }
+    return 0;
+}
+
+/* Few kinds come and go, of a few entities many times, or of many that stand together: so that rows
+ * of a chunk go through many states of it. */
+static void run_fold(everything *e, const everything_call *c)
+{
+    static const uint8_t ways[] = {ADD, REMOVE, ADD, REMOVE, SET_SHARED, ENABLE};
+    commands *k = commands_of(e);
+    const model *m = &e->here->m;
+    if (k == NULL) return;
+    if (k->count == 0 && k->deferred == 0 && k->first == NULL) k->is_folded = true;
+    if (!k->is_folded) return;
+    uint32_t kinds[FOLDED_KINDS] = {c->kind, c->kind + 1 + c->b % 5, c->kind + 7 + c->b / 8 % 9};
+    uint32_t targets[FOLDED_ROWS], count = 0, most = c->way == 1 ? FOLDED_ROWS : 1 + c->b / 128 % 3;
+    uint32_t first = c->way == 2 ? shared_pick(e, c->a & 0xffff, &kinds[0]) : 0;
+    if (first == 0) first = everything_pick_living(e, c->a & 0xffffff);
+    for (uint32_t n = first; n != 0 && n < m->count && count < most; n++)
+        if (model_is_alive(m, n) && m->entities[n].set == m->entities[first].set)
+            targets[count++] = n;
+    for (uint32_t i = 0; i < FOLDED_LEAST + c->size && count != 0; i++) {
+        uint64_t drawn = everything_mix(c->value, i);
+        command x = {.way = ways[drawn % (c->way == 1 ? 4 : sizeof ways)],
+                     .kind = kinds[drawn / 8 % FOLDED_KINDS],
+                     .target = targets[drawn / 32 % count]};
+        command_draw(e, &x, drawn >> 12);
+        if (!record(e, &x)) return;
+    }
+}
+
 static void run_destroy(everything *e, const everything_call *c)
 {
     if (commands_of(e) == NULL) return;
@@ -818,6 +874,14 @@ const everything_op everything_ops_command[] = {
      .draws = DRAWS_KIND | DRAWS_SIZE,
      .ways = command_ways,
      .run = run_command},
+    {.name = "command_fold",
+     .functions = "weft_recorder_add weft_recorder_remove weft_recorder_set_shared "
+                  "weft_recorder_enable",
+     .weight = 3,
+     .draws = DRAWS_KIND | DRAWS_SIZE,
+     .ways = fold_ways,
+     .most = 300,
+     .run = run_fold},
     {.name = "command_destroy",
      .functions = "weft_recorder_destroy_entity",
      .weight = 2,

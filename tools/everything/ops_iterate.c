@@ -189,7 +189,8 @@ const everything_op everything_ops_iterate[] = {
                   "weft_slice_next_run weft_slice_next_row weft_slice_enable "
                   "weft_slice_read_shared weft_slice_read_chunk weft_slice_write_chunk "
                   "weft_slice_read_buffers weft_slice_write_buffers weft_slice_read_entity "
-                  "weft_slice_write_entity weft_slice_read_entity_buffer weft_slice_entities",
+                  "weft_slice_write_entity weft_slice_read_entity_buffer "
+                  "weft_slice_write_entity_buffer weft_slice_entities",
      .weight = 8,
      .ways = loop_ways,
      .run = run_loop},

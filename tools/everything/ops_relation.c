@@ -108,18 +108,61 @@ static void run_chain(everything *e, const everything_call *c)
     }
 }
 
-/* A whole level loses its depth: settling gives it back. */
+/* By a query of its rows, so that whole chunks move as they are. */
+static void level_query(everything *e, const everything_call *c, uint32_t level)
+{
+    weft_world *world = e->here->world;
+    weft_component depth = e->here->of[DEPTH];
+    uint32_t other = (uint32_t)(c->value % 5);
+    weft_query_desc desc = {
+        .terms = {{depth, WEFT_READ, WEFT_ALL, 0}}, .with_prefabs = true, .with_inactive = true};
+    everything_says(e, "weft_query level = weft_query_create(world, &(weft_query_desc){.terms = "
+                       "{{of[DEPTH]}}, .with_prefabs = true, .with_inactive = true});");
+    everything_says(e,
+                    "IS(WEFT_OK, weft_query_filter_shared(world, level, of[DEPTH], "
+                    "WEFT_FILTER_EQUAL, &(uint32_t){%u}, 1));",
+                    level);
+    weft_query query = weft_query_create(world, &desc);
+    weft_result result =
+        weft_query_filter_shared(world, query, depth, WEFT_FILTER_EQUAL, &level, 1);
+    if (!everything_result(e, "a level's filter", result, WEFT_OK)) return;
+    if (c->way == 1) {
+        everything_says(e, "IS(WEFT_OK, weft_query_remove(world, level, of[DEPTH]));");
+        result = weft_query_remove(world, query, depth);
+    } else {
+        everything_says(e,
+                        "IS(WEFT_OK, weft_query_set_shared(world, level, of[DEPTH], "
+                        "&(uint32_t){%u}));",
+                        other);
+        result = weft_query_set_shared(world, query, depth, &other);
+    }
+    everything_result(e, "the depth of a level", result, WEFT_OK);
+    everything_says(e, "IS(WEFT_OK, weft_query_destroy(world, level));");
+    everything_result(e, "weft_query_destroy", weft_query_destroy(world, query), WEFT_OK);
+}
+
+/* A whole level loses its depth, or gets another: settling gives it back. */
 static void run_level(everything *e, const everything_call *c)
 {
     model *m = &e->here->m;
     uint32_t *list = model_memory(m, m->count * sizeof *list), count = 0;
-    uint32_t level = 1 + c->a % 3, depth;
+    uint32_t level = 1 + c->a % 3, depth, other = (uint32_t)(c->value % 5);
     for (uint32_t n = 1; n < m->count; n++) {
         const model_value *value = model_is_alive(m, n) ? model_read(m, n, DEPTH) : NULL;
         if (value != NULL) memcpy(&depth, value->bytes, sizeof depth);
-        if (value != NULL && depth == level && target_of(m, n, PARENT) != 0) list[count++] = n;
+        bool is_of_it = value != NULL && depth == level;
+        if (is_of_it && (c->way != 0 || target_of(m, n, PARENT) != 0)) list[count++] = n;
     }
-    for (uint32_t i = 0; i < count; i++) model_change(m, list[i], 0, KIND_BIT(DEPTH));
+    for (uint32_t i = 0; i < count; i++) {
+        if (c->way == 2)
+            model_set(m, list[i], DEPTH, &other, 1);
+        else
+            model_change(m, list[i], 0, KIND_BIT(DEPTH));
+    }
+    if (c->way != 0) {
+        level_query(e, c, level);
+        return;
+    }
     everything_says_list(e, "list", list, count);
     everything_says(e,
                     "IS(WEFT_OK, weft_entity_change_many(world, list, %u, &(weft_change_desc){"
@@ -263,6 +306,7 @@ static void run_ask(everything *e, const everything_call *c)
 }
 
 static const char *const set_ways[] = {"set", "clear", "many", NULL};
+static const char *const level_ways[] = {"many", "query remove", "query set_shared", NULL};
 
 const everything_op everything_ops_relation[] = {
     {.name = "relation_set",
@@ -279,8 +323,9 @@ const everything_op everything_ops_relation[] = {
      .takes = kind_is_relation,
      .run = run_chain},
     {.name = "relation_level",
-     .functions = "weft_entity_change_many",
-     .weight = 1,
+     .functions = "weft_entity_change_many weft_query_remove weft_query_set_shared",
+     .weight = 2,
+     .ways = level_ways,
      .run = run_level},
     {.name = "relation_settle",
      .functions = "weft_relation_settle weft_relation_sources weft_relation_stats_get",

@@ -6,6 +6,7 @@
  * a section file cannot hold is left out. The C program says only that it was done. */
 #include "everything.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -238,7 +239,7 @@ static void round_run(streaming *s, uint64_t drawn)
     everything *e = s->e;
     uint32_t section = (uint32_t)(drawn >> 8) % s->count;
     weft_result result = WEFT_OK;
-    const float at[3] = {0};
+    float at[3] = {0};
     switch (drawn % 8) {
     case 0:
     case 1:
@@ -246,6 +247,12 @@ static void round_run(streaming *s, uint64_t drawn)
         s->asked &= ~KIND_BIT(section);
         break;
     case 2:
+        at[drawn >> 24 & 1] = drawn >> 25 & 1 ? -INFINITY : NAN;
+        everything_result(e, "weft_stream_near of a place that is none",
+                          weft_stream_near(s->stream, at, 1, 2), WEFT_INVALID_ARGUMENT);
+        everything_result(e, "weft_stream_load of no priority",
+                          weft_stream_load(s->stream, section, NAN), WEFT_INVALID_ARGUMENT);
+        memset(at, 0, sizeof at);
         result = weft_stream_near(s->stream, at, 1, 2);
         /* none has bounds: all are near; section 0 comes with others, if there are any */
         s->asked |= s->count == 1 ? 1 : (KIND_BIT(s->count) - 1) & ~UINT64_C(1);

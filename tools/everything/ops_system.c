@@ -12,10 +12,10 @@
 #include <weft/state_log.h>
 
 enum { SYSTEMS = MODEL_SYSTEMS, GROUPS = MODEL_GROUPS, TARGETS = 600, NAME_BYTES = 16 };
-enum { ROWS, QUERY, ONCE, COUNT, RANGE, AT_ONCE };
+enum { ROWS, QUERY, ONCE, COUNT, RANGE, AT_ONCE, INSIDE };
 
-static const char *const system_ways[] = {"rows",  "query",   "once", "count",
-                                          "range", "at once", NULL};
+static const char *const system_ways[] = {"rows",  "query",   "once",   "count",
+                                          "range", "at once", "inside", NULL};
 static const char *const group_names[GROUPS] = {"early", "default", "late"};
 /* In 1/64 s. */
 static const uint32_t periods[] = {0, 0, 0, 0, 2, 4, 6, 16};
@@ -26,7 +26,7 @@ typedef struct system_slot {
     weft_system system;
     walk_plan *p;
     everything_query own; /* ROWS: its terms */
-    uint32_t way, query;  /* QUERY: its slot */
+    uint32_t way, query;  /* QUERY, INSIDE: its slot */
     uint32_t id;          /* not 0: never again */
     uint32_t group, flags;
     uint32_t *numbers; /* of targets, when it was made */
@@ -123,6 +123,11 @@ static void run_group(everything *e, const everything_call *c)
 
 /* ---- make ---- */
 
+static bool uses_query(const system_slot *slot)
+{
+    return slot->way == QUERY || slot->way == INSIDE;
+}
+
 /* Flags that go with what the system runs over. */
 static uint32_t flags_draw(const system_slot *slot, uint64_t drawn)
 {
@@ -216,7 +221,8 @@ static void index_walk_draw(everything *e, system_slot *slot, const everything_c
     slot->p->w.targets = targets;
     slot->p->w.target_count = count;
     if (slot->way == AT_ONCE) return;
-    uint32_t from = walk_lookup_kind(e, drawn >> 8);
+    uint32_t near = everything_pick_living(e, (uint32_t)(drawn >> 16));
+    uint32_t from = walk_lookup_kind(e, near, drawn >> 8);
     for (uint32_t i = 0; i < KINDS && (drawn >> 52) % 2 == 0; i++) {
         uint32_t kind = (from + i) % KINDS;
         if (!kind_has_value(kind) && !kind_is_buffer(kind)) continue;
@@ -232,8 +238,15 @@ static void once_walk_draw(everything *e, system_slot *slot, const everything_ca
 {
     everything_query none = {0};
     walk_draw(e, slot->p, &none, everything_mix(c->value, c->b), 0);
-    slot->p->w.resource = e->here->of[SOLE];
-    slot->p->w.resource_flags = c->b % 2 == 0 ? WALK_READS : WALK_WRITES;
+    walk_draw_resource(slot->p, c->b / 2 % 2 != 0, c->b % 2 == 0 ? WALK_READS : WALK_WRITES);
+}
+
+static void inside_walk_draw(everything *e, system_slot *slot, const everything_call *c)
+{
+    const everything_query *q = &e->queries[slot->query];
+    walk_draw(e, slot->p, q, everything_mix(c->value, c->b), WALK_MAY_CHUNK);
+    slot->p->w.has_others = true;
+    slot->p->w.others = q->query;
 }
 
 static void walk_of(everything *e, system_slot *slot, const everything_call *c)
@@ -243,6 +256,8 @@ static void walk_of(everything *e, system_slot *slot, const everything_call *c)
         rows_walk_draw(e, slot, c);
     else if (slot->way == ONCE)
         once_walk_draw(e, slot, c);
+    else if (slot->way == INSIDE)
+        inside_walk_draw(e, slot, c);
     else
         index_walk_draw(e, slot, c);
     slot->p->w.is_of_system = true;
@@ -252,7 +267,7 @@ static void walk_of(everything *e, system_slot *slot, const everything_call *c)
 static void (*run_of(uint32_t way))(weft_slice *, void *)
 {
     return way == ROWS || way == QUERY    ? walk_slice
-           : way == ONCE                  ? walk_once
+           : way == ONCE || way == INSIDE ? walk_once
            : way == COUNT || way == RANGE ? walk_index
                                           : walk_at_once;
 }
@@ -280,9 +295,10 @@ static uint32_t effects_of(const walk *w)
 static weft_system_desc system_desc(everything *e, const system_slot *slot, uint32_t at)
 {
     static const char *const overs[] = {"WEFT_OVER_ROWS",  "WEFT_OVER_QUERY", "WEFT_OVER_ROWS",
-                                        "WEFT_OVER_COUNT", "WEFT_OVER_RANGE", "WEFT_OVER_ROWS"};
-    static const char *const runs[] = {"walk_slice", "walk_slice", "walk_once",
-                                       "walk_index", "walk_index", "walk_at_once"};
+                                        "WEFT_OVER_COUNT", "WEFT_OVER_RANGE", "WEFT_OVER_ROWS",
+                                        "WEFT_OVER_ROWS"};
+    static const char *const runs[] = {"walk_slice", "walk_slice",   "walk_once", "walk_index",
+                                       "walk_index", "walk_at_once", "walk_once"};
     const walk *w = &slot->p->w;
     weft_system_desc desc = {.name = slot->name,
                              .run = run_of(slot->way),
@@ -312,6 +328,11 @@ static weft_system_desc system_desc(everything *e, const system_slot *slot, uint
         desc.over.kind = WEFT_OVER_RANGE;
         desc.over.range = walk_range;
         everything_says(e, "desc.over.range = walk_range;");
+    } else if (slot->way == INSIDE) {
+        desc.queries[0] = w->others;
+        everything_says(e, "desc.queries[0] = q[%u];", slot->query);
+        everything_says(e, "w[%u].others = q[%u];\n        w[%u].has_others = true;", at,
+                        slot->query, at);
     }
     if (slot->has_condition) {
         desc.run_if = walk_is_due;
@@ -334,8 +355,8 @@ static void desc_access(everything *e, const system_slot *slot, weft_system_desc
     if (p->w.resource_flags != 0) {
         bool is_written = (p->w.resource_flags & WALK_WRITES) != 0;
         desc->resources[0] = (weft_lookup){p->w.resource, is_written ? WEFT_WRITE : WEFT_READ};
-        everything_says(e, "desc.resources[0] = (weft_lookup){of[SOLE], %s};",
-                        is_written ? "WEFT_WRITE" : "WEFT_READ");
+        everything_says(e, "desc.resources[0] = (weft_lookup){of[%s], %s};",
+                        name_of(p->resource_kind), is_written ? "WEFT_WRITE" : "WEFT_READ");
     }
     if (p->is_by_depth) {
         desc->by_depth = e->here->of[PARENT];
@@ -373,7 +394,7 @@ static bool slot_draw(everything *e, system_slot *slot, const everything_call *c
 {
     uint64_t drawn = everything_mix(c->value, c->a);
     *slot = (system_slot){.way = c->way, .is_enabled = true};
-    if (slot->way == QUERY) {
+    if (slot->way == QUERY || slot->way == INSIDE) {
         selection s;
         if (!selection_of(e, c, &s)) return false;
         slot->query = s.slot;
@@ -419,12 +440,13 @@ static void run_make(everything *e, const everything_call *c)
     everything_says(e, "IS(WEFT_OK, s[%u].id != 0 ? WEFT_OK : weft_world_error(world)->code);", at);
     slot->system = weft_system_create(e->here->world, &desc);
     slot->is_used = true;
-    if (slot->way == QUERY) e->queries[slot->query].systems++;
+    if (uses_query(slot)) e->queries[slot->query].systems++;
     if (slot->p->record_slot < EVERYTHING_QUERIES) e->queries[slot->p->record_slot].recorders++;
     model_clock *clock = &e->here->m.clock;
     clock->ids[at] = slot->id = e->systems_made;
     clock->rests[at] = 0;
     clock->is_set[at] = clock->is_late[at] = false;
+    clock->ran_from[at] = clock->ran_to[at] = 0;
     if (slot->system.id == 0)
         everything_fails(e, "weft_system_create", "%s", weft_world_error(e->here->world)->text);
 }
@@ -450,7 +472,7 @@ static void run_drop(everything *e, const everything_call *c)
     memmove(all->order + rank, all->order + rank + 1, (all->count - rank - 1) * sizeof *all->order);
     all->count--;
     slot->is_used = false;
-    if (slot->way == QUERY) e->queries[slot->query].systems--;
+    if (uses_query(slot)) e->queries[slot->query].systems--;
     if (slot->p->record_slot < EVERYTHING_QUERIES) e->queries[slot->p->record_slot].recorders--;
     everything_says(e, "IS(WEFT_OK, weft_system_destroy(world, s[%u]));", at);
     everything_result(e, "weft_system_destroy", weft_system_destroy(e->here->world, slot->system),
@@ -569,24 +591,37 @@ static void model_indices(everything *e, system_slot *slot)
 
 static void model_once(everything *e, system_slot *slot)
 {
-    if ((slot->p->w.resource_flags & WALK_WRITES) != 0)
-        walk_change(WALK_WORD, model_resource(&e->here->m, SOLE)->bytes, slot->p->w.delta, NULL);
+    const walk *w = &slot->p->w;
     slot->last_rows = 1;
+    if ((w->resource_flags & WALK_WRITES) == 0) return;
+    model *m = &e->here->m;
+    model_value *value = model_resource(m, slot->p->resource_kind);
+    if (slot->p->resource_kind == SOLE) {
+        walk_change(WALK_WORD, value->bytes, w->delta, NULL);
+        return;
+    }
+    const walk_link element = {{0, 0}, w->delta};
+    uint8_t *now = model_memory(m, (value->count + 1) * sizeof element);
+    if (value->count != 0) memcpy(now, value->bytes, value->count * sizeof element);
+    bool is_longer = w->delta % 3 != 0 && value->count < WALK_LENGTH_MOST;
+    if (is_longer) memcpy(now + value->count * sizeof element, &element, sizeof element);
+    value->count = value->room = is_longer ? value->count + 1 : value->count / 2;
+    value->bytes = now;
 }
 
 static void model_query_rows(everything *e, system_slot *slot)
 {
     model *m = &e->here->m;
     uint32_t *numbers = model_memory(m, m->count * sizeof *numbers);
-    const model_query *asks = slot->way == QUERY ? &e->queries[slot->query].asks : &slot->own.asks;
+    const model_query *asks = uses_query(slot) ? &e->queries[slot->query].asks : &slot->own.asks;
     uint32_t count = model_selected(m, asks, numbers);
     walk_model(slot->p, numbers, count);
-    slot->last_rows = count;
+    slot->last_rows = count + (slot->way == INSIDE);
 }
 
 static void model_system(everything *e, system_slot *slot)
 {
-    if (slot->way == ROWS || slot->way == QUERY)
+    if (slot->way == ROWS || uses_query(slot))
         model_query_rows(e, slot);
     else if (slot->way == ONCE)
         model_once(e, slot);
@@ -601,8 +636,24 @@ static void model_system(everything *e, system_slot *slot)
 static void dt_tell(everything *e, system_slot *slot, uint32_t at, float dt)
 {
     float period = slot->period > 0 ? slot->period : e->systems->periods[slot->group];
-    slot->p->w.dt = period > 0 ? period : dt;
-    everything_says(e, "w[%u].dt = (float)%.9g;", at, (double)slot->p->w.dt);
+    const model_clock *clock = &e->here->m.clock;
+    walk *w = &slot->p->w;
+    w->dt = period > 0 ? period : dt;
+    w->since_least = clock->ran_from[at];
+    w->since_most = clock->ran_to[at];
+    w->since_now = weft_world_change_version(e->here->world);
+    everything_says(e, "w[%u].dt = (float)%.9g;", at, (double)w->dt);
+    everything_says(e,
+                    "w[%u].since_least = %u;\n        w[%u].since_most = %u;\n        "
+                    "w[%u].since_now = %u;",
+                    at, w->since_least, at, w->since_most, at, w->since_now);
+}
+
+/* It ran between the version that it was told and that of now. */
+static void ran_note(everything *e, const system_slot *slot, uint32_t at)
+{
+    e->here->m.clock.ran_from[at] = slot->p->w.since_now;
+    e->here->m.clock.ran_to[at] = weft_world_change_version(e->here->world);
 }
 
 static void condition_tell(everything *e, uint64_t drawn)
@@ -719,6 +770,8 @@ static void run_step(everything *e, const everything_call *c)
     everything_says(e, "IS(WEFT_OK, weft_world_step(world, (float)%.9g));", (double)dt);
     weft_result result = weft_world_step(e->here->world, dt);
     if (!everything_result(e, "weft_world_step", result, WEFT_OK)) return;
+    for (uint32_t i = 0; i < SYSTEMS; i++)
+        if (all->slots[i].is_used && all->slots[i].due != 0) ran_note(e, &all->slots[i], i);
     made_learn(e);
     if (e->is_over) return;
     counts_check(e);
@@ -773,6 +826,7 @@ static void run_alone(everything *e, const everything_call *c)
     everything_says(e, "IS(WEFT_OK, weft_system_run(world, s[%u], (float)%.9g));", at, (double)dt);
     everything_result(e, "weft_system_run", weft_system_run(e->here->world, slot->system, dt),
                       WEFT_OK);
+    ran_note(e, slot, at);
     made_learn(e);
     if (e->is_over) return;
     counts_check(e);
@@ -796,6 +850,7 @@ void systems_after_restore(everything *e)
         clock->ids[i] = slot->id;
         clock->rests[i] = 0;
         clock->is_set[i] = clock->is_late[i] = false;
+        clock->ran_from[i] = clock->ran_to[i] = 0;
     }
 }
 
@@ -883,7 +938,8 @@ const everything_op everything_ops_system[] = {
                   "weft_slice_read_resource weft_slice_write_resource weft_slice_frame "
                   "weft_slice_dt weft_slice_worker weft_slice_job weft_slice_world "
                   "weft_slice_changed_since weft_slice_order_changed_since "
-                  "weft_slice_change_version",
+                  "weft_slice_change_version weft_slice_since weft_slice_query "
+                  "weft_slice_read_resource_buffer weft_slice_write_resource_buffer",
      .weight = 6,
      .draws = DRAWS_SET | DRAWS_SIZE,
      .ways = system_ways,

@@ -131,6 +131,34 @@ static char *text_of(everything *e, const weft_value_io *io, const sample *value
     return text;
 }
 
+/* A text that is wrong in one place is refused, and leaves the value as it was; one that is only
+ * near what is wrong is read. */
+static void wrong_try(everything *e, const weft_value_io *io, const sample *value, uint64_t drawn)
+{
+    static const char *const words[] = {
+        "{\"flag\": %u}",   "{\"flug\": %u}",           "{\"u16\": 65%03u}",
+        "{\"i32\": 1%03u}", "{\"f32\": [1, 2, 3, %u]}", "{\"kind\": \"%u\"}",
+        "{\"other\": %u}",  "{\"text\": \"of %010u\"}", "{\"parts\": [{\"is_on\": %u}, {}]}"};
+    char text[64];
+    uint32_t way = (uint32_t)(drawn % 9), number = (uint32_t)(drawn >> 8) % 1000;
+    if (drawn >> 40 & 1) number %= 4;
+    bool is_right = way == 0 || way == 8 ? number < 2
+                    : way == 2           ? number <= 535
+                    : way == 3           ? number == 0
+                    : way == 4           ? true
+                                         : false;
+    snprintf(text, sizeof text, words[way], number);
+    sample back = *value;
+    weft_value_error error = {0};
+    const weft_text as_text = {.bytes = text, .count = strlen(text)};
+    weft_result result = weft_value_read(io, &as_text, &sample_type, &back, &error);
+    if (result != (is_right ? WEFT_OK : WEFT_INVALID_ARGUMENT))
+        everything_fails(e, "weft_value_read of what is wrong", "%s: %s", text,
+                         weft_result_name(result));
+    if (!is_right) everything_equal(e, "a value that was refused", is_same(value, &back), true);
+    if (is_right && way == 0) everything_equal(e, "a bool of 0 or 1", back.flag, number);
+}
+
 static void run_text(everything *e, const everything_call *c)
 {
     sample value, back;
@@ -149,6 +177,8 @@ static void run_text(everything *e, const everything_call *c)
     everything_equal(e, "a value that was text", is_same(&value, &back), true);
     everything_result(e, "weft_value_check", weft_value_check(&sample_type, &value, &error),
                       WEFT_OK);
+    for (uint32_t i = 0; i < 3 && !everything_has_failed(e); i++)
+        wrong_try(e, &io, &value, everything_mix(c->value, c->b + i));
     value.i32 = 1001;
     everything_result(e, "weft_value_check of too much",
                       weft_value_check(&sample_type, &value, &error), WEFT_INVALID_ARGUMENT);
@@ -218,6 +248,117 @@ static void run_paths(everything *e, const everything_call *c)
                       WEFT_OK);
 }
 
+/* ---- types of blobs ---- */
+
+typedef struct leaf {
+    WEFT_BLOB_ARRAY(float) heights;
+    uint64_t number;
+} leaf;
+
+typedef struct tree {
+    weft_blob_string name;
+    WEFT_BLOB_ARRAY(leaf) leaves;
+    leaf own; /* a struct inside */
+    WEFT_BLOB_POINTER(struct tree) next;
+} tree;
+
+static const weft_field height_fields[] = {{"", WEFT_FIELD_F32, 0, 0}};
+static const weft_type height_type = {
+    .name = "height", .size = 4, .alignment = 4, .fields = height_fields, .field_count = 1};
+static const weft_field leaf_fields[] = {
+    WEFT_FIELD_OF(leaf, heights, WEFT_FIELD_BLOB_ARRAY, &height_type),
+    {.name = "number", .kind = WEFT_FIELD_U64, .offset = offsetof(leaf, number)}};
+static const weft_type leaf_type = WEFT_TYPE(leaf, leaf_fields);
+static const weft_type tree_type;
+static const weft_field tree_fields[] = {
+    {.name = "name", .kind = WEFT_FIELD_BLOB_STRING, .offset = offsetof(tree, name)},
+    WEFT_FIELD_OF(tree, leaves, WEFT_FIELD_BLOB_ARRAY, &leaf_type),
+    WEFT_FIELD_OF(tree, own, WEFT_FIELD_STRUCT, &leaf_type),
+    WEFT_FIELD_OF(tree, next, WEFT_FIELD_BLOB_POINTER, &tree_type)};
+static const weft_type tree_type = WEFT_TYPE(tree, tree_fields);
+
+static const weft_blob_field leaf_references[] = {WEFT_BLOB_FIELD_ARRAY(leaf, heights, NULL)};
+static const weft_blob_type leaf_blob = WEFT_BLOB_TYPE(leaf, leaf_references);
+static const weft_blob_type tree_blob;
+static const weft_blob_field tree_references[] = {WEFT_BLOB_FIELD_STRING(tree, name),
+                                                  WEFT_BLOB_FIELD_ARRAY(tree, leaves, &leaf_blob),
+                                                  WEFT_BLOB_FIELD_ARRAY(tree, own.heights, NULL),
+                                                  WEFT_BLOB_FIELD_POINTER(tree, next, &tree_blob)};
+static const weft_blob_type tree_blob = WEFT_BLOB_TYPE(tree, tree_references);
+
+/* References of a type that was derived are those that were written by hand. */
+static bool is_blob_type(const weft_blob_type *is, const weft_blob_type *should, uint32_t depth)
+{
+    bool is_so = is->bytes == should->bytes && is->alignment == should->alignment &&
+                 is->field_count == should->field_count;
+    for (uint32_t i = 0; is_so && i < is->field_count; i++) {
+        const weft_blob_field *a = &is->fields[i], *b = &should->fields[i];
+        is_so = a->offset == b->offset && a->kind == b->kind && a->bytes == b->bytes &&
+                a->alignment == b->alignment;
+        if (b->type != NULL && depth != 0)
+            is_so = is_so && a->type != NULL && is_blob_type(a->type, b->type, depth - 1);
+    }
+    return is_so;
+}
+
+/* A blob by one type has the bytes of the same blob by the other. */
+static uint64_t tree_build(everything *e, const weft_blob_type *type, uint64_t drawn)
+{
+    weft_blob_store *store = weft_world_blobs(e->here->world);
+    weft_blob_builder *builder = NULL;
+    weft_blob_ref ref = {0};
+    weft_blob_info info = {0};
+    const float heights[] = {1, 2.5f, -3};
+    uint32_t count = (uint32_t)drawn % 5;
+    weft_result result = weft_blob_builder_create(store, type, 0, &builder);
+    if (!everything_result(e, "weft_blob_builder_create", result, WEFT_OK)) return 0;
+    tree *root = weft_blob_builder_root(builder);
+    root->own.number = drawn;
+    weft_blob_builder_string(builder, &root->name, "oak and ash", (drawn >> 8) % 12);
+    WEFT_BLOB_BUILD_COPY(builder, &root->own.heights, heights, (drawn >> 16) % 4);
+    leaf *leaves = WEFT_BLOB_BUILD_ARRAY(builder, &root->leaves, count);
+    for (uint32_t i = 0; i < count; i++) {
+        leaves[i].number = i;
+        WEFT_BLOB_BUILD_COPY(builder, &leaves[i].heights, heights, 1 + i % 3);
+    }
+    if (drawn >> 20 & 1) WEFT_BLOB_BUILD_POINT(builder, &root->next, root);
+    result = weft_blob_builder_finish(builder, &ref);
+    weft_blob_builder_destroy(builder);
+    if (!everything_result(e, "weft_blob_builder_finish", result, WEFT_OK)) return 0;
+    weft_blob_info_get(store, ref, &info, sizeof info);
+    const tree *read = weft_blob_read(store, ref, type);
+    everything_equal(e, "weft_blob_read", read != NULL, true);
+    if (read != NULL) {
+        everything_equal(e, "leaves of a blob", WEFT_BLOB_COUNT(&read->leaves), count);
+        for (uint32_t i = 0; i < count; i++)
+            everything_equal(e, "a leaf", WEFT_BLOB_AT(&read->leaves, i)->number, i);
+        everything_equal(e, "a pointer", WEFT_BLOB_TARGET(&read->next) == read, drawn >> 20 & 1);
+    }
+    uint64_t hash = info.block_bytes; /* of the bytes behind the head, which names the type */
+    for (uint64_t i = WEFT_BLOB_HEADER_BYTES; i < info.block_bytes; i++)
+        hash = everything_mix(hash, ((const uint8_t *)info.block)[i]);
+    everything_result(e, "weft_blob_release", weft_blob_release(store, ref), WEFT_OK);
+    return hash;
+}
+
+static void run_blob_type(everything *e, const everything_call *c)
+{
+    const weft_blob_type *type = NULL;
+    size_t bytes = weft_type_blob(&tree_type, NULL, 0, NULL);
+    char *memory = model_memory(&e->here->m, bytes + 8);
+    everything_equal(e, "weft_type_blob: bytes", bytes != 0, true);
+    everything_equal(e, "weft_type_blob of too little",
+                     weft_type_blob(&tree_type, memory, c->a % bytes, &type), bytes);
+    everything_equal(e, "weft_type_blob writes nothing then", type == NULL, true);
+    everything_equal(e, "weft_type_blob", weft_type_blob(&tree_type, memory, bytes, &type), bytes);
+    if (type == NULL || everything_has_failed(e)) return;
+    everything_equal(e, "a derived type", is_blob_type(type, &tree_blob, 3), true);
+    if (everything_has_failed(e)) return;
+    uint64_t drawn = everything_mix(c->value, c->b);
+    everything_equal(e, "the blob of a derived type", tree_build(e, type, drawn),
+                     tree_build(e, &tree_blob, drawn));
+}
+
 const everything_op everything_ops_value[] = {
     {.name = "value_text",
      .functions = "weft_value_write weft_value_read weft_value_check weft_value_initial",
@@ -228,5 +369,6 @@ const everything_op everything_ops_value[] = {
                   "weft_path_read weft_type_check",
      .weight = 1,
      .run = run_paths},
+    {.name = "blob_type", .functions = "weft_type_blob", .weight = 1, .run = run_blob_type},
     {0},
 };

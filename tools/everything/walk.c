@@ -62,14 +62,31 @@ static bool walk_names(const walk_plan *p, uint32_t kind)
     return false;
 }
 
-uint32_t walk_lookup_kind(const everything *e, uint64_t drawn)
+uint32_t walk_lookup_kind(const everything *e, uint32_t n, uint64_t drawn)
 {
-    uint32_t n = everything_pick_living(e, (uint32_t)(drawn >> 8)), from = (uint32_t)drawn % KINDS;
+    uint32_t from = drawn >> 42 & 1 ? SPARSE : (uint32_t)drawn % KINDS;
     for (uint32_t i = 0; i < KINDS && n != 0 && drawn >> 40 & 3; i++) {
         uint32_t kind = (from + i) % KINDS;
-        if (kind_has_value(kind) && model_has(&e->here->m, n, kind)) return kind;
+        bool is_value = kind_has_value(kind) || kind_is_buffer(kind);
+        if (is_value && model_has(&e->here->m, n, kind)) return kind;
     }
-    return from;
+    return (uint32_t)drawn % KINDS;
+}
+
+/* Whom one of the living leads to by a kind. */
+static uint32_t linked_pick(const everything *e, uint32_t kind, uint64_t drawn)
+{
+    const model *m = &e->here->m;
+    uint32_t first = everything_pick_living(e, (uint32_t)(drawn >> 8));
+    for (uint32_t i = 0; i < m->count; i++) {
+        const model_value *value = model_read(m, (first + i) % m->count, kind);
+        uint64_t target = 0;
+        if (value != NULL)
+            memcpy(&target, value->bytes + kinds_of_model()[kind].links[0], sizeof target);
+        if (target != 0 && target < m->count && model_is_alive(m, (uint32_t)target))
+            return (uint32_t)target;
+    }
+    return first;
 }
 
 /* A link of the rows, and a component of whom it leads to. */
@@ -85,19 +102,19 @@ static void look_up_draw(walk_plan *p, uint64_t drawn, uint32_t may)
     }
     if (link == p->w.term_count || drawn % 4 == 0) return;
     bool is_written = (may & WALK_MAY_ADD) != 0 && (drawn & 64) != 0;
-    uint32_t from = walk_lookup_kind(p->e, drawn / 128);
+    uint32_t near = linked_pick(p->e, p->kinds[link], drawn);
+    uint32_t from = walk_lookup_kind(p->e, near, drawn / 128);
     for (uint32_t i = 0; i < KINDS; i++) {
         uint32_t kind = (from + i) % KINDS;
-        bool is_buffer = kind_is_buffer(kind) && !is_written;
+        bool is_buffer = kind_is_buffer(kind);
         if (!kind_has_value(kind) && !is_buffer) continue;
         if (kind_is_relation(kind) && is_written) continue;
         if (is_written ? walk_names(p, kind) : walk_writes(p, kind) && !p->is_by_depth) continue;
         p->w.link_term = link;
         p->w.lookup = p->e->here->of[kind];
         p->w.lookup_shape = kind_shape_of(kind);
-        p->w.lookup_flags = is_buffer    ? WALK_READS | WALK_BUFFER
-                            : is_written ? WALK_WRITES
-                                         : WALK_READS;
+        p->w.lookup_flags =
+            (is_written ? WALK_WRITES : WALK_READS) | (is_buffer ? (uint32_t)WALK_BUFFER : 0);
         p->lookup_kind = kind;
         return;
     }
@@ -206,9 +223,16 @@ void walk_draw(everything *e, walk_plan *p, const everything_query *q, uint64_t 
     if ((may & WALK_MAY_LOOK_UP) != 0) look_up_draw(p, everything_mix(drawn, 1), may);
     if ((may & WALK_MAY_RECORD) != 0) record_draw(p, everything_mix(drawn, 2));
     if ((may & WALK_MAY_USE) == 0 || (drawn >> 32 & 3) != 0) return;
-    p->w.resource = e->here->of[SOLE];
-    p->w.resource_flags =
-        (may & WALK_MAY_ADD) != 0 && (drawn >> 34 & 1) != 0 ? WALK_WRITES : WALK_READS;
+    walk_draw_resource(p, drawn >> 34 & 1,
+                       (may & WALK_MAY_ADD) != 0 && (drawn >> 35 & 1) != 0 ? WALK_WRITES
+                                                                           : WALK_READS);
+}
+
+void walk_draw_resource(walk_plan *p, bool is_list, uint32_t flags)
+{
+    p->resource_kind = is_list ? SOLE_LIST : SOLE;
+    p->w.resource = p->e->here->of[p->resource_kind];
+    p->w.resource_flags = flags | (is_list ? (uint32_t)WALK_BUFFER : 0);
 }
 
 /* ---- the model ---- */
@@ -218,7 +242,10 @@ static uint32_t model_sum(const walk_plan *p, uint32_t n)
 {
     model *m = &p->e->here->m;
     uint32_t sum = p->w.delta;
-    if ((p->w.resource_flags & WALK_READS) != 0) sum += walk_get(model_resource(m, SOLE)->bytes, 0);
+    if ((p->w.resource_flags & WALK_READS) != 0) {
+        const model_value *resource = model_resource(m, p->resource_kind);
+        sum += p->resource_kind == SOLE ? walk_get(resource->bytes, 0) : resource->count;
+    }
     for (uint32_t t = 0; t < p->w.term_count; t++) {
         const walk_term *term = &p->w.terms[t];
         uint32_t word = 0;
@@ -244,10 +271,10 @@ static uint32_t model_look_up(const walk_plan *p, uint32_t n, uint32_t sum)
     memcpy(&target, link->bytes + kinds_of_model()[link->kind].links[0], sizeof target);
     model_value *value = target < m->count ? model_read(m, (uint32_t)target, p->lookup_kind) : NULL;
     if (value == NULL) return sum;
-    if ((p->w.lookup_flags & WALK_BUFFER) != 0) return sum + value->count;
+    bool is_buffer = (p->w.lookup_flags & WALK_BUFFER) != 0;
     if ((p->w.lookup_flags & WALK_WRITES) == 0)
-        return sum + walk_word(p->w.lookup_shape, value->bytes);
-    walk_add(p->w.lookup_shape, value->bytes, sum);
+        return sum + (is_buffer ? value->count : walk_word(p->w.lookup_shape, value->bytes));
+    if (!is_buffer || value->count != 0) walk_add(p->w.lookup_shape, value->bytes, sum);
     model_touch(m, (uint32_t)target, KIND_BIT(p->lookup_kind));
     return sum;
 }
@@ -290,8 +317,9 @@ static void model_row(const walk_plan *p, uint32_t n, uint32_t sum)
                         (term->flags & WALK_KEEPS) != 0 ? NULL : &self);
     }
     if (written != 0) model_touch(m, n, written);
-    if ((p->w.resource_flags & WALK_WRITES) != 0)
-        walk_add(WALK_WORD, model_resource(m, SOLE)->bytes, sum);
+    if ((p->w.resource_flags & WALK_WRITES) == 0) return;
+    model_value *resource = model_resource(m, p->resource_kind);
+    if (resource->count != 0) walk_add(kind_shape_of(p->resource_kind), resource->bytes, sum);
 }
 
 static void model_make(walk_plan *p, uint32_t self, uint32_t sum)
@@ -486,7 +514,8 @@ void walk_says(walk_plan *p, const char *type, const char *name)
         everything_says(e, "    .lookup_shape = %u, .lookup_flags = %u, .lookup = of[%s],",
                         w->lookup_shape, w->lookup_flags, kinds_of_model()[p->lookup_kind].name);
     if (w->resource_flags != 0)
-        everything_says(e, "    .resource_flags = %u, .resource = of[SOLE],", w->resource_flags);
+        everything_says(e, "    .resource_flags = %u, .resource = of[%s],", w->resource_flags,
+                        kinds_of_model()[p->resource_kind].name);
     if (w->record != WALK_RECORDS_NOTHING)
         everything_says(e,
                         "    .record = %u, .record_bytes = %u, .record_is_signed = %d, "

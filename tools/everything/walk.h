@@ -31,7 +31,7 @@ typedef struct walk_plan {
     everything *e;
     model_query asks;
     uint32_t kinds[WALK_TERMS];
-    uint32_t lookup_kind, record_kind;
+    uint32_t lookup_kind, record_kind, resource_kind;
     const uint8_t *record_bytes; /* of the model */
     uint32_t record_slot;        /* of the query of commands; EVERYTHING_QUERIES: none */
     bool is_query_recorded;
@@ -42,11 +42,13 @@ typedef struct walk_plan {
     weft_a64 x_rows; /* that the callback was given */
 } walk_plan;
 
-/* A kind to look up: mostly one that a living entity has. */
-uint32_t walk_lookup_kind(const everything *e, uint64_t drawn);
+/* A kind to look up: mostly one that entity n has, SPARSE ones first now and then. */
+uint32_t walk_lookup_kind(const everything *e, uint32_t n, uint64_t drawn);
 /* Draws one for a query; at most `terms` of it are written. */
 void walk_draw(everything *e, walk_plan *p, const everything_query *q, uint64_t drawn,
                uint32_t may);
+/* A resource that it reads or writes: WALK_READS or WALK_WRITES. */
+void walk_draw_resource(walk_plan *p, bool is_list, uint32_t flags);
 /* The model does it to these entities; commands take effect behind the last row. */
 void walk_model(walk_plan *p, const uint32_t *numbers, uint32_t count);
 /* What an entity with this sum has recorded takes effect; behind the last one: walk_model_end. */

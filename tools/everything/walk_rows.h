@@ -149,9 +149,12 @@ typedef struct walk {
      * term_count: none. */
     uint32_t link_term, lookup_shape, lookup_flags;
     weft_component lookup;
-    /* A resource (uint32_t): flags 0: none. */
+    /* A resource (uint32_t; with WALK_BUFFER a list of links): flags 0: none. */
     uint32_t resource_flags;
     weft_component resource;
+    /* Of a system without rows: a query that it iterates itself, by these terms. */
+    weft_query others;
+    bool has_others;
     /* One command a row, where the sum of the row says so. */
     uint32_t record, record_bytes;
     bool record_is_signed; /* `own` constructs each value */
@@ -169,7 +172,8 @@ typedef struct walk {
     /* Of a system: what it is told, and whether it asks for changes. */
     bool is_of_system, is_due, asks_changes;
     float dt;
-    uint32_t asked; /* how often is_due was: owner only */
+    uint32_t since_least, since_most, since_now; /* weft_slice_since: in this range, or from now */
+    uint32_t asked;                              /* how often is_due was: owner only */
     /* The rows that were visited go to seen[slice->first + row]; NULL: to nowhere. */
     weft_entity *seen;
     uint64_t seen_room;
@@ -207,6 +211,25 @@ static inline void walk_is(const walk *w, bool is_so, const char *what)
     if (!is_so) w->wrong(w->user, what);
 }
 
+static inline uint32_t walk_resource_read(const walk *w, const weft_slice *slice)
+{
+    if ((w->resource_flags & WALK_BUFFER) == 0)
+        return walk_get(weft_slice_read_resource(slice, w->resource), 0);
+    weft_buffers b = weft_slice_read_resource_buffer(slice, w->resource);
+    walk_is(w, b.count == 1, "weft_slice_read_resource_buffer");
+    return weft_buffers_length(&b, 0);
+}
+
+static inline void walk_resource_add(const walk *w, const weft_slice *slice, uint32_t sum)
+{
+    if ((w->resource_flags & WALK_BUFFER) == 0) {
+        walk_add(WALK_WORD, weft_slice_write_resource(slice, w->resource), sum);
+        return;
+    }
+    weft_buffers b = weft_slice_write_resource_buffer(slice, w->resource);
+    if (weft_buffers_length(&b, 0) != 0) walk_add(WALK_LINKED, weft_buffers_write(&b, 0), sum);
+}
+
 static inline void walk_open(walk_slice_state *s)
 {
     const walk *w = s->w;
@@ -228,8 +251,7 @@ static inline void walk_open(walk_slice_state *s)
             s->columns[t] = flags & WALK_WRITES ? weft_slice_write(s->slice, t)
                                                 : (void *)(uintptr_t)weft_slice_read(s->slice, t);
     }
-    if (w->resource_flags & WALK_READS)
-        s->resource = walk_get(weft_slice_read_resource(s->slice, w->resource), 0);
+    if (w->resource_flags & WALK_READS) s->resource = walk_resource_read(w, s->slice);
 }
 
 /* The plain value of a term in a row; NULL: none. */
@@ -281,6 +303,12 @@ static inline uint32_t walk_look_up(const walk_slice_state *s, uint32_t row, uin
     weft_entity target;
     if (link == NULL) return sum;
     memcpy(&target, link + (w->terms[w->link_term].shape == WALK_TWIN ? 4 : 0), sizeof target);
+    if ((w->lookup_flags & WALK_BUFFER) && (w->lookup_flags & WALK_WRITES)) {
+        weft_buffers b = weft_slice_write_entity_buffer(s->slice, target, w->lookup);
+        if (weft_buffers_length(&b, 0) != 0)
+            walk_add(w->lookup_shape, weft_buffers_write(&b, 0), sum);
+        return sum;
+    }
     if (w->lookup_flags & WALK_BUFFER) {
         weft_buffers b = weft_slice_read_entity_buffer(s->slice, target, w->lookup);
         return sum + weft_buffers_length(&b, 0);
@@ -432,8 +460,7 @@ static inline void walk_row(const walk_slice_state *s, uint32_t row)
         if (value != NULL)
             walk_change(term->shape, value, sum, term->flags & WALK_KEEPS ? NULL : &self);
     }
-    if (w->resource_flags & WALK_WRITES)
-        walk_add(WALK_WORD, weft_slice_write_resource(slice, w->resource), sum);
+    if (w->resource_flags & WALK_WRITES) walk_resource_add(w, slice, sum);
     walk_row_record(s, self, sum);
     if (w->seen == NULL) return;
     walk_is(w, slice->first + row < w->seen_room, "slice->first");
@@ -469,6 +496,13 @@ static inline uint32_t walk_jobs(const walk_slice_state *s)
     return rows;
 }
 
+static inline void walk_since(const walk *w, const weft_slice *slice)
+{
+    uint32_t since = weft_slice_since(slice);
+    bool is_last = since >= w->since_least && since <= w->since_most;
+    walk_is(w, is_last || (since >= w->since_now && since != 0), "weft_slice_since");
+}
+
 /* What a system may ask of its slice. */
 static inline void walk_ask(const walk_slice_state *s)
 {
@@ -476,6 +510,7 @@ static inline void walk_ask(const walk_slice_state *s)
     walk_is(w, weft_slice_dt(s->slice) == w->dt, "weft_slice_dt");
     walk_is(w, weft_slice_frame(s->slice).dt == w->dt, "weft_slice_frame");
     walk_is(w, weft_slice_worker(s->slice) < 64, "weft_slice_worker");
+    walk_since(w, s->slice);
     for (uint32_t t = 0; t < w->term_count && w->asks_changes; t++) {
         if (s->columns[t] == NULL) continue;
         uint32_t version = weft_slice_change_version(s->slice, t);
@@ -492,7 +527,7 @@ static inline void walk_slice(weft_slice *slice, void *user)
     const walk *w = s.w;
     uint32_t rows = 0;
     walk_open(&s);
-    if (w->is_of_system) walk_ask(&s);
+    if (w->is_of_system && !w->has_others) walk_ask(&s);
     if (w->style == WALK_JOBS) {
         rows = walk_jobs(&s);
     } else if (w->style == WALK_RUNS) {
@@ -573,16 +608,36 @@ static inline void walk_at_once(weft_slice *slice, void *user)
     w->count(w->user, 1);
 }
 
-/* For systems without rows: a resource. */
+/* A list of links becomes longer, or shorter by half. */
+static inline void walk_list_change(const walk *w, const weft_slice *slice)
+{
+    walk_link element = {{0, 0}, w->delta};
+    weft_buffers b = weft_slice_write_resource_buffer(slice, w->resource);
+    uint32_t length = weft_buffers_length(&b, 0);
+    walk_is(w, b.count == 1, "weft_slice_write_resource_buffer");
+    weft_result result = w->delta % 3 != 0 && length < WALK_LENGTH_MOST
+                             ? weft_buffers_append(&b, 0, &element, 1)
+                             : weft_buffers_resize(&b, 0, length / 2);
+    walk_is(w, result == WEFT_OK, "a change of a resource's buffer");
+}
+
+/* For systems without rows: a resource, or the rows of a query. */
 static inline void walk_once(weft_slice *slice, void *user)
 {
     const walk *w = user;
-    if (w->resource_flags & WALK_WRITES)
+    if ((w->resource_flags & WALK_WRITES) && (w->resource_flags & WALK_BUFFER))
+        walk_list_change(w, slice);
+    else if (w->resource_flags & WALK_WRITES)
         walk_change(WALK_WORD, weft_slice_write_resource(slice, w->resource), w->delta, NULL);
     else if (w->resource_flags & WALK_READS)
-        walk_is(w, weft_slice_read_resource(slice, w->resource) != NULL,
-                "weft_slice_read_resource");
+        walk_resource_read(w, slice);
+    if (w->has_others) {
+        weft_cursor cursor = weft_slice_query(slice, w->others);
+        while (weft_query_next(&cursor)) walk_slice(&cursor.slice, user);
+        weft_query_end(&cursor);
+    }
     walk_is(w, weft_slice_count(slice) == 0, "rows of a system without terms");
+    walk_since(w, slice);
     walk_is(w, weft_slice_dt(slice) == w->dt, "weft_slice_dt");
     w->count(w->user, 1);
 }
