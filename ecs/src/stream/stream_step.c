@@ -236,7 +236,8 @@ bool weft__streams_have_leaving(const weft__streams *streams)
 /* Sections that are not kept for later. Section 0 goes last. */
 static void sections_leave(stepping *step, weft_stream *stream)
 {
-    for (uint32_t i = stream->front.header.section_count; i-- > 0 && !has_kept(stream);) {
+    if (has_kept(stream)) return;
+    for (uint32_t i = stream->front.header.section_count; i-- > 0;) {
         if (!may_leave(stream, i) || !is_due_to_leave(stream, i)) continue;
         if (is_late(step) && !(stream->desc.lockstep != 0 && step->result == WEFT_OK)) return;
         section_leave(step, stream, i);
