@@ -127,7 +127,8 @@ def shares():
         check("about a third", all(40 < len(turn) < 95 for turn in turns), [len(turn) for turn in turns])
         changed = run_bugs.share_of(tree, entries, 3, "fe", ["docs/x.md", "ecs/src/core/limit.c"])
         check("a file that changed", changed == entries, len(changed))
-        check("no commit: all", run_bugs.share_now(tree, entries, 3) == entries)
+        with contextlib.redirect_stdout(io.StringIO()):
+            check("no commit: the day's", 40 < len(run_bugs.share_now(tree, entries, 3)) < 95)
 
 
 search()

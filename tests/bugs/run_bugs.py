@@ -382,7 +382,10 @@ def concerns(tree, entry, files):
 
 def git(source, *words):
     """The output of a git command in the sources; None where it fails."""
-    done = subprocess.run(["git", "-C", source, *words], capture_output=True, text=True)
+    try:
+        done = subprocess.run(["git", "-c", "safe.directory=*", "-C", source, *words], capture_output=True, text=True)
+    except OSError:
+        return None
     return done.stdout if done.returncode == 0 else None
 
 
@@ -393,15 +396,13 @@ def share_of(tree, entries, parts, commit, changed):
 
 
 def share_now(tree, entries, parts):
-    """As share_of, of the commit of the sources."""
-    try:
-        commit = git(tree.source, "rev-parse", "HEAD")
-        changed = git(tree.source, "log", "-10", "--name-only", "--format=")
-    except OSError:
-        commit = None
-    if os.environ.get("WEFT_DEEP") or commit is None or changed is None:
+    """As share_of, of the commit of the sources; without one, of the day."""
+    if os.environ.get("WEFT_DEEP"):
         return entries
-    kept = share_of(tree, entries, parts, commit, changed.split())
+    commit, changed = git(tree.source, "rev-parse", "HEAD"), git(tree.source, "log", "-10", "--name-only", "--format=")
+    if git(tree.source, "rev-parse", "--is-shallow-repository") != "false\n":
+        changed = None  # the first commit of a shallow clone seems to change every file
+    kept = share_of(tree, entries, parts, commit or time.strftime("%j"), (changed or "").split())
     print("%d of %d: one in %d by the commit, and those of files changed of late; all with WEFT_DEEP=1" %
           (len(kept), len(entries), parts))
     return kept
