@@ -210,6 +210,18 @@ static void targets_draw(everything *e, system_slot *slot, const everything_call
     slot->p->w.target_count = count;
 }
 
+/* One of its targets, rather one with SPARSE components; 0: there are none. */
+static uint32_t near_draw(const everything *e, const system_slot *slot, uint64_t drawn)
+{
+    uint32_t count = slot->p->w.target_count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t n = slot->numbers[(drawn + i) % count];
+        for (uint32_t kind = SPARSE; kind < SPARSE_TAG; kind++)
+            if (model_has(&e->here->m, n, kind)) return n;
+    }
+    return count == 0 ? 0 : slot->numbers[drawn % count];
+}
+
 static void index_walk_draw(everything *e, system_slot *slot, const everything_call *c)
 {
     uint64_t drawn = everything_mix(c->value, c->b);
@@ -221,15 +233,17 @@ static void index_walk_draw(everything *e, system_slot *slot, const everything_c
     slot->p->w.targets = targets;
     slot->p->w.target_count = count;
     if (slot->way == AT_ONCE) return;
-    uint32_t near = everything_pick_living(e, (uint32_t)(drawn >> 16));
-    uint32_t from = walk_lookup_kind(e, near, drawn >> 8);
-    for (uint32_t i = 0; i < KINDS && (drawn >> 52) % 2 == 0; i++) {
+    uint32_t from = walk_lookup_kind(e, near_draw(e, slot, drawn >> 16), drawn >> 8);
+    bool is_written = is_serial(slot->flags) && drawn >> 54 & 1;
+    for (uint32_t i = 0; i < KINDS && (drawn >> 52) % 4 != 0; i++) {
         uint32_t kind = (from + i) % KINDS;
         if (!kind_has_value(kind) && !kind_is_buffer(kind)) continue;
+        if (kind_is_relation(kind) && is_written) continue;
         slot->p->lookup_kind = kind;
         slot->p->w.lookup = e->here->of[kind];
         slot->p->w.lookup_shape = kind_shape_of(kind);
-        slot->p->w.lookup_flags = WALK_READS | (kind_is_buffer(kind) ? WALK_BUFFER : 0);
+        slot->p->w.lookup_flags = (is_written ? WALK_WRITES : WALK_READS) |
+                                  (kind_is_buffer(kind) ? (uint32_t)WALK_BUFFER : 0);
         return;
     }
 }
@@ -575,12 +589,8 @@ static void model_indices(everything *e, system_slot *slot)
     uint32_t *numbers = model_memory(m, (count + 1) * sizeof *numbers);
     for (uint32_t i = 0; i < count; i++) {
         numbers[i] = everything_number(e->here, p->w.targets[i]);
-        const model_value *value = model_read(m, numbers[i], p->lookup_kind);
         sums[i] = p->w.delta + i;
-        if (p->w.lookup_flags == 0 || value == NULL) continue;
-        sums[i] += (p->w.lookup_flags & WALK_BUFFER) != 0
-                       ? value->count
-                       : walk_word(p->w.lookup_shape, value->bytes);
+        if (p->w.lookup_flags != 0) sums[i] = walk_model_look(p, numbers[i], sums[i]);
     }
     bool is_at_once = slot->way == AT_ONCE;
     for (uint32_t i = 0; i < count; i++)

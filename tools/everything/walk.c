@@ -269,13 +269,19 @@ static uint32_t model_look_up(const walk_plan *p, uint32_t n, uint32_t sum)
     if (link == NULL) return sum;
     uint64_t target;
     memcpy(&target, link->bytes + kinds_of_model()[link->kind].links[0], sizeof target);
-    model_value *value = target < m->count ? model_read(m, (uint32_t)target, p->lookup_kind) : NULL;
+    return target < m->count ? walk_model_look(p, (uint32_t)target, sum) : sum;
+}
+
+uint32_t walk_model_look(const walk_plan *p, uint32_t target, uint32_t sum)
+{
+    model *m = &p->e->here->m;
+    model_value *value = model_read(m, target, p->lookup_kind);
     if (value == NULL) return sum;
     bool is_buffer = (p->w.lookup_flags & WALK_BUFFER) != 0;
     if ((p->w.lookup_flags & WALK_WRITES) == 0)
         return sum + (is_buffer ? value->count : walk_word(p->w.lookup_shape, value->bytes));
     if (!is_buffer || value->count != 0) walk_add(p->w.lookup_shape, value->bytes, sum);
-    model_touch(m, (uint32_t)target, KIND_BIT(p->lookup_kind));
+    model_touch(m, target, KIND_BIT(p->lookup_kind));
     return sum;
 }
 

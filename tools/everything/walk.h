@@ -49,6 +49,8 @@ void walk_draw(everything *e, walk_plan *p, const everything_query *q, uint64_t 
                uint32_t may);
 /* A resource that it reads or writes: WALK_READS or WALK_WRITES. */
 void walk_draw_resource(walk_plan *p, bool is_list, uint32_t flags);
+/* What a look-up gives for this entity is added to a sum, or the sum to it. */
+uint32_t walk_model_look(const walk_plan *p, uint32_t target, uint32_t sum);
 /* The model does it to these entities; commands take effect behind the last row. */
 void walk_model(walk_plan *p, const uint32_t *numbers, uint32_t count);
 /* What an entity with this sum has recorded takes effect; behind the last one: walk_model_end. */

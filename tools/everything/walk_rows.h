@@ -294,6 +294,19 @@ static inline uint32_t walk_sum(const walk_slice_state *s, uint32_t row)
     return sum;
 }
 
+static inline void walk_other_add(const walk *w, const weft_slice *slice, weft_entity target,
+                                  uint32_t sum)
+{
+    if (w->lookup_flags & WALK_BUFFER) {
+        weft_buffers b = weft_slice_write_entity_buffer(slice, target, w->lookup);
+        if (weft_buffers_length(&b, 0) != 0)
+            walk_add(w->lookup_shape, weft_buffers_write(&b, 0), sum);
+        return;
+    }
+    void *value = weft_slice_write_entity(slice, target, w->lookup);
+    if (value != NULL) walk_add(w->lookup_shape, value, sum);
+}
+
 /* Adds what the link of the row leads to, or adds to that. */
 static inline uint32_t walk_look_up(const walk_slice_state *s, uint32_t row, uint32_t sum)
 {
@@ -303,20 +316,13 @@ static inline uint32_t walk_look_up(const walk_slice_state *s, uint32_t row, uin
     weft_entity target;
     if (link == NULL) return sum;
     memcpy(&target, link + (w->terms[w->link_term].shape == WALK_TWIN ? 4 : 0), sizeof target);
-    if ((w->lookup_flags & WALK_BUFFER) && (w->lookup_flags & WALK_WRITES)) {
-        weft_buffers b = weft_slice_write_entity_buffer(s->slice, target, w->lookup);
-        if (weft_buffers_length(&b, 0) != 0)
-            walk_add(w->lookup_shape, weft_buffers_write(&b, 0), sum);
+    if (w->lookup_flags & WALK_WRITES) {
+        walk_other_add(w, s->slice, target, sum);
         return sum;
     }
     if (w->lookup_flags & WALK_BUFFER) {
         weft_buffers b = weft_slice_read_entity_buffer(s->slice, target, w->lookup);
         return sum + weft_buffers_length(&b, 0);
-    }
-    if (w->lookup_flags & WALK_WRITES) {
-        void *value = weft_slice_write_entity(s->slice, target, w->lookup);
-        if (value != NULL) walk_add(w->lookup_shape, value, sum);
-        return sum;
     }
     const void *value = weft_slice_read_entity(s->slice, target, w->lookup);
     if (w->style == WALK_ROWS) {
@@ -557,7 +563,7 @@ static inline uint32_t walk_range(weft_world *world, void *user)
     return w->target_count;
 }
 
-/* For systems over indices: reads of one target, and records. */
+/* For systems over indices: one target is read or written, and records. */
 static inline void walk_index(weft_slice *slice, void *user)
 {
     walk_slice_state s = {.w = user, .slice = slice};
@@ -565,7 +571,9 @@ static inline void walk_index(weft_slice *slice, void *user)
     weft_entity target = w->targets[slice->index];
     uint32_t sum = w->delta + slice->index;
     walk_is(w, slice->index < w->target_count, "slice->index");
-    if (w->lookup_flags & WALK_BUFFER) {
+    if (w->lookup_flags & WALK_WRITES) {
+        walk_other_add(w, slice, target, sum);
+    } else if (w->lookup_flags & WALK_BUFFER) {
         weft_buffers b = weft_slice_read_entity_buffer(slice, target, w->lookup);
         sum += weft_buffers_length(&b, 0);
     } else if (w->lookup_flags != 0) {
