@@ -179,8 +179,9 @@ static uint32_t kind_for(const everything *e, uint32_t way, uint32_t from)
 static void command_draw(everything *e, command *x, uint64_t drawn)
 {
     *x = (command){.way = x->way, .kind = kind_for(e, x->way, x->kind), .target = x->target};
-    x->count = x->way == APPEND || x->way == SET_BUFFER ? (uint32_t)(drawn >> 8) % 5 : 1;
-    if (drawn >> 16 % 64 == 0) x->count *= 11;
+    bool has_elements = x->way == APPEND || x->way == SET_BUFFER;
+    x->count = has_elements ? (uint32_t)(drawn >> 8) % 5 : 1;
+    if (has_elements && (drawn >> 16) % 64 == 0) x->count *= 11;
     x->enabled = drawn % 2 != 0;
     x->name = names[drawn % 4];
     if (x->way == ENABLE && drawn % 8 != 0)

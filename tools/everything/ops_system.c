@@ -142,7 +142,7 @@ static uint32_t flags_draw(const system_slot *slot, uint64_t drawn)
                                     WEFT_SYSTEM_EXCLUSIVE,
                                     WEFT_SYSTEM_BACKGROUND};
     flags |= hows[drawn % 8];
-    if (drawn >> 8 % 8 == 0) flags |= WEFT_SYSTEM_NOT_FUSED;
+    if ((drawn >> 8) % 8 == 0) flags |= WEFT_SYSTEM_NOT_FUSED;
     if ((drawn >> 12) % 8 == 0) flags |= WEFT_SYSTEM_WHOLE_CHUNKS;
     if ((drawn >> 16) % 8 == 0) flags |= WEFT_SYSTEM_ASKS_CHANGES;
     if ((drawn >> 20) % 6 == 0) flags |= WEFT_SYSTEM_TIMER;
