@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_edit.c: a live link on a document in a file: values are written into the document and taken
- * back, the run writes, removes and adds components meanwhile, and what an apply brings is worked
+ * back, the run writes, removes, adds and destroys meanwhile, and what an apply brings is worked
  * out field by field: base, file, world, and the policy.
  *
  * An edit that is refused leaves the file as it is; one that is taken back leaves the bytes that
- * were there. The C program says only that it was done. */
+ * were there. Others may have written the file: then nothing is taken back until it is as before.
+ * The C program says only that it was done. */
 #include "document.h"
 
 #include <stdlib.h>
@@ -12,14 +13,14 @@
 #include <unistd.h>
 #include <weft/live.h>
 
-enum { FILE_BYTES = 1 << 13, STEPS = 12, EDITS_MOST = STEPS };
-enum { FIELD_A, FIELD_B, FIELD_C, FIELDS };
+enum { FILE_BYTES = 1 << 13, STEPS = 12, EDITS_MOST = STEPS, PATH_BYTES = 64 };
+enum { FIELD_A, FIELD_B, FIELD_C, FIELDS, ENTITY };
 
 /* What an object is for the link. */
 typedef struct linked_object {
     document_tally base, file, world;
     bool has_b; /* the document says b */
-    bool has_world;
+    bool has_world, is_dead;
 } linked_object;
 
 /* The file before an edit. */
@@ -42,7 +43,10 @@ typedef struct editing {
     document_object tree[DOCUMENT_OBJECTS];
     linked_object objects[DOCUMENT_OBJECTS];
     edit edits[EDITS_MOST];
-    char path[64];
+    uint32_t values; /* that the last apply wrote */
+    char path[PATH_BYTES];
+    char other[PATH_BYTES + 8];                   /* a second document; "": none */
+    char paths[DOCUMENT_OBJECTS][2 * PATH_BYTES]; /* of the objects in the scene */
 } editing;
 
 static bool field_is_equal(uint32_t field, const document_tally *x, const document_tally *y)
@@ -61,7 +65,7 @@ static void field_copy(uint32_t field, document_tally *to, const document_tally 
 
 /* ---- the policy ---- */
 
-/* Of the object, and a field, FIELDS: of the whole component. */
+/* Of the object, and a field, FIELDS: of the whole component, ENTITY: of all of it. */
 static bool is_taken(const editing *d, uint32_t object, uint32_t field)
 {
     if (d->policy != WEFT_LIVE_ASK) return d->policy == WEFT_LIVE_TAKE;
@@ -73,10 +77,12 @@ static bool conflict_of(const editing *d, const weft_live_conflict *conflict, ui
                         uint32_t *field)
 {
     *object = 0;
-    while (*object < d->count && strcmp(d->tree[*object].path, conflict->path) != 0) ++*object;
+    while (*object < d->count && strcmp(d->paths[*object], conflict->path) != 0) ++*object;
     *field = conflict->field == NULL ? (uint32_t)FIELDS : (uint32_t)(conflict->field[0] - 'a');
-    return *object < d->count && *field <= FIELDS && conflict->component != NULL &&
-           strcmp(conflict->component, "tally") == 0 &&
+    if (conflict->component == NULL) *field = ENTITY;
+    if (*object == d->count) return false;
+    if (*field == ENTITY) return conflict->kind == WEFT_LIVE_DESTROYED;
+    return *field <= FIELDS && strcmp(conflict->component, "tally") == 0 &&
            conflict->kind == (*field == FIELDS ? WEFT_LIVE_REMOVED : WEFT_LIVE_FIELD);
 }
 
@@ -122,17 +128,37 @@ static void objects_write(const editing *d, document_text *out, int above)
     }
 }
 
+static bool text_write(editing *d, const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    bool is_written = file != NULL && fwrite(text, 1, strlen(text), file) == strlen(text);
+    if (file != NULL && fclose(file) != 0) is_written = false;
+    return everything_equal(d->e, "a document is written", is_written, true);
+}
+
 static bool file_write(editing *d)
 {
     document_text out = {.text = model_memory(&d->e->here->m, FILE_BYTES), .room = FILE_BYTES};
     document_write(&out, "{\"weft\": 1, \"objects\": {");
     objects_write(d, &out, -1);
     document_write(&out, "}}\n");
-    FILE *file = fopen(d->path, "wb");
-    bool is_written =
-        file != NULL && out.at < FILE_BYTES && fwrite(out.text, 1, out.at, file) == out.at;
-    if (file != NULL && fclose(file) != 0) is_written = false;
-    return everything_equal(d->e, "a document is written", is_written, true);
+    everything_equal(d->e, "a document has room", out.at < FILE_BYTES, true);
+    return text_write(d, d->path, out.text) &&
+           (d->other[0] == '\0' ||
+            text_write(d, d->other, "{\"weft\": 1, \"objects\": {\"o0\": {\"tally\": {}}}}"));
+}
+
+/* With several documents objects have the names of theirs in front. */
+static void paths_draw(editing *d)
+{
+    const char *name = strrchr(d->path, '/') + 1;
+    bool is_one = d->other[0] == '\0';
+    for (uint32_t i = 0; i < d->count; i++) {
+        char own[DOCUMENT_PATH];
+        memcpy(own, d->tree[i].path, sizeof own);
+        snprintf(d->paths[i], sizeof d->paths[i], "%.*s%s%s",
+                 is_one ? 0 : (int)(strlen(name) - strlen(".weft")), name, is_one ? "" : "/", own);
+    }
 }
 
 /* ---- edits ---- */
@@ -185,11 +211,13 @@ static change change_draw(const editing *d, uint32_t object, uint64_t r)
 static change wrong_draw(uint64_t r)
 {
     static const char *const fields[] = {"tally.none", "tally.a", "tally.a",    "tally.b[3]",
-                                         "tally.a[1]", "tally",   "tally.a..b", "tally.c"};
-    static const char *const values[] = {"1", "\"x\"", "{", "1", "1", "[1]", "1", "-1"};
+                                         "tally.a[1]", "tally",   "tally.a..b", "tally.c",
+                                         "tally.a",    "tally.a"};
+    static const char *const values[] = {"1",   "\"x\"", "{",  "1",           "1",
+                                         "[1]", "1",     "-1", "1 /* one */", "1, 2"};
     change c = {.expected = WEFT_INVALID_ARGUMENT};
-    snprintf(c.field, sizeof c.field, "%s", fields[r % 8]);
-    snprintf(c.json, sizeof c.json, "%s", values[r % 8]);
+    snprintf(c.field, sizeof c.field, "%s", fields[r % 10]);
+    snprintf(c.json, sizeof c.json, "%s", values[r % 10]);
     return c;
 }
 
@@ -201,7 +229,7 @@ static void edit_run(editing *d, uint64_t r)
     char *before = file_bytes(d);
     if (is_none) c.expected = WEFT_NOT_FOUND;
     weft_result result =
-        weft_live_edit(d->live, is_none ? "o0/none" : d->tree[object].path, c.field, c.json);
+        weft_live_edit(d->live, is_none ? "o0/none" : d->paths[object], c.field, c.json);
     if (result != c.expected) {
         everything_fails(d->e, "weft_live_edit", "%s of %s = %s: is %s, should be %s", c.field,
                          d->tree[object].path, c.json, weft_result_name(result),
@@ -219,6 +247,23 @@ static void edit_run(editing *d, uint64_t r)
     o->has_b = c.has_b;
 }
 
+/* Another program changes all digits of all tallies, or takes all objects away: no edit is taken
+ * back then. It puts the file back. */
+static void undo_refused(editing *d, bool has_objects)
+{
+    char *before = file_bytes(d), *bytes = file_bytes(d);
+    bool is_inside = false;
+    for (char *at = bytes; *at != '\0' && has_objects; at++) {
+        if (strncmp(at, "\"tally\": {", 10) == 0) is_inside = true;
+        if (*at == '}') is_inside = false;
+        if (is_inside && *at >= '0' && *at <= '9') *at = *at == '9' ? '0' : (char)(*at + 1);
+    }
+    if (!text_write(d, d->path, has_objects ? bytes : "{\"weft\": 1, \"objects\": {}}")) return;
+    everything_result(d->e, "weft_live_undo of what others wrote", weft_live_undo(d->live),
+                      d->edit_count == 0 ? WEFT_NOT_FOUND : WEFT_BUSY);
+    text_write(d, d->path, before);
+}
+
 static void undo_run(editing *d)
 {
     weft_result expected = d->edit_count == 0 ? WEFT_NOT_FOUND : WEFT_OK;
@@ -233,13 +278,27 @@ static void undo_run(editing *d)
 
 /* ---- the run ---- */
 
-/* Writes a field, or the component goes or comes. */
+static bool is_leaf(const editing *d, uint32_t object)
+{
+    for (uint32_t i = 0; i < d->count; i++)
+        if (d->tree[i].above == (int)object) return false;
+    return true;
+}
+
+/* Writes a field, or the component goes or comes, or the entity dies. */
 static void run_meddle(editing *d, uint64_t r)
 {
     uint32_t object = (uint32_t)(r >> 20) % d->count;
     linked_object *o = &d->objects[object];
     weft_world *world = d->there->world;
-    weft_entity entity = weft_live_entity(d->live, d->tree[object].path);
+    weft_entity entity = weft_live_entity(d->live, d->paths[object]);
+    if (o->is_dead) return;
+    if (r >> 40 & 1 && r >> 41 & 1 && is_leaf(d, object)) {
+        o->is_dead = true;
+        o->has_world = false;
+        everything_result(d->e, "weft_entity_destroy", weft_entity_destroy(world, entity), WEFT_OK);
+        return;
+    }
     if (r % 4 == 0 && o->has_world) {
         o->has_world = false;
         everything_result(d->e, "weft_entity_remove", weft_entity_remove(world, entity, d->tally),
@@ -265,7 +324,8 @@ static uint32_t model_apply(const editing *d, uint32_t object, linked_object *o)
     bool is_same = memcmp(&o->base, &o->file, sizeof o->base) == 0;
     if (!is_same && !o->has_world) {
         conflicts = 1;
-        o->has_world = is_taken(d, object, FIELDS);
+        o->has_world = is_taken(d, object, o->is_dead ? ENTITY : FIELDS);
+        if (o->has_world) o->is_dead = false;
         if (o->has_world) o->world = o->file;
     } else if (!is_same) {
         for (uint32_t f = 0; f < FIELDS; f++) {
@@ -284,8 +344,10 @@ static void objects_check(editing *d)
 {
     for (uint32_t i = 0; i < d->count && !everything_has_failed(d->e); i++) {
         const linked_object *o = &d->objects[i];
-        weft_entity entity = weft_live_entity(d->live, d->tree[i].path);
+        weft_entity entity = weft_live_entity(d->live, d->paths[i]);
         const document_tally *tally = weft_entity_read(d->there->world, entity, d->tally);
+        everything_equal(d->e, "an entity of a live link",
+                         weft_entity_is_alive(d->there->world, entity), !o->is_dead);
         if (!everything_equal(d->e, "a tally of a live link", tally != NULL, o->has_world)) return;
         if (tally == NULL || memcmp(tally, &o->world, sizeof *tally) == 0) continue;
         everything_fails(d->e, "a tally of a live link: value",
@@ -305,6 +367,7 @@ static void apply_run(editing *d)
     if (!everything_result(d->e, "weft_live_apply", result, WEFT_OK)) return;
     for (uint32_t i = 0; i < d->count; i++) conflicts += model_apply(d, i, &d->objects[i]);
     d->conflicts += conflicts;
+    d->values = report.values;
     everything_equal(d->e, "weft_live_report: conflicts", report.conflicts, conflicts);
     everything_equal(d->e, "weft_live_report: errors", report.errors, 0);
     everything_equal(d->e, "conflicts that are told", d->told, conflicts);
@@ -312,9 +375,34 @@ static void apply_run(editing *d)
     everything_equal(d->e, "weft_live_conflict_text", weft_live_conflict_text(d->live, 0) != NULL,
                      d->conflicts != 0);
     everything_equal(d->e, "weft_live_explain",
-                     weft_live_explain(d->live, d->tree[0].path, false, text, sizeof text) != 0,
-                     true);
+                     weft_live_explain(d->live, d->paths[0], false, text, sizeof text) != 0, true);
     objects_check(d);
+}
+
+/* To a moment before what the link has changed: it waits for one behind that. */
+static void undone_apply(editing *d)
+{
+    weft_world *world = d->there->world;
+    weft_snapshot *before = NULL, *behind = NULL;
+    weft_result result = weft_snapshot_take(world, NULL, &before);
+    if (!everything_result(d->e, "weft_snapshot_take", result, WEFT_OK)) return;
+    d->values = 0;
+    apply_run(d);
+    if (d->values != 0 && !everything_has_failed(d->e)) {
+        result = weft_snapshot_take(world, before, &behind);
+        everything_result(d->e, "weft_snapshot_take", result, WEFT_OK);
+        result = weft_snapshot_restore(world, before);
+        everything_result(d->e, "weft_snapshot_restore", result, WEFT_OK);
+        everything_result(d->e, "weft_live_apply of what was undone",
+                          weft_live_apply(d->live, 0, NULL, 0), WEFT_UNSUPPORTED);
+        result = weft_snapshot_restore(world, behind);
+        everything_result(d->e, "weft_snapshot_restore", result, WEFT_OK);
+        everything_result(d->e, "weft_live_apply of what is there again",
+                          weft_live_apply(d->live, 0, NULL, 0), WEFT_OK);
+        objects_check(d);
+        weft_snapshot_destroy(behind);
+    }
+    weft_snapshot_destroy(before);
 }
 
 static void steps_run(editing *d)
@@ -323,10 +411,14 @@ static void steps_run(editing *d)
         uint64_t r = everything_mix(d->drawn, 500 + i);
         switch (r % 8) {
         case 0:
-            apply_run(d);
+            if (r >> 40 & 1)
+                apply_run(d);
+            else
+                undone_apply(d);
             break;
         case 1:
-            undo_run(d);
+            if ((r >> 40) % 4 == 0) undo_refused(d, r >> 42 & 1);
+            if (!everything_has_failed(d->e)) undo_run(d);
             break;
         case 2:
         case 3:
@@ -341,9 +433,9 @@ static void steps_run(editing *d)
 
 static void link_run(editing *d)
 {
-    const char *const paths[] = {d->path};
+    const char *const paths[] = {d->path, d->other};
     const weft_live_desc desc = {.paths = paths,
-                                 .path_count = 1,
+                                 .path_count = d->other[0] == '\0' ? 1 : 2,
                                  .policy = d->policy,
                                  .ask = policy_ask,
                                  .conflict = conflict_told,
@@ -370,8 +462,11 @@ static void run_edit(everything *e, const everything_call *c)
         d->objects[i] = (linked_object){*tally, *tally, *tally, true, true};
     }
     const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* no disk waits */
-    snprintf(d->path, sizeof d->path, "%s/we-%ld-%lx.weft", folder, (long)getpid(),
+    snprintf(d->path, sizeof d->path, "%s/we.%ld-%lx.weft", folder, (long)getpid(),
              (unsigned long)(uintptr_t)e);
+    if (d->drawn >> 50 & 1)
+        snprintf(d->other, sizeof d->other, "%.*s.b.weft", (int)(strlen(d->path) - 5), d->path);
+    paths_draw(d);
     everything_says(e, "/* a live link followed a document that was edited */");
     e->out = NULL;
     if (everything_open(e, d->there, "there") && file_write(d)) {
@@ -379,6 +474,7 @@ static void run_edit(everything *e, const everything_call *c)
         link_run(d);
     }
     unlink(d->path);
+    if (d->other[0] != '\0') unlink(d->other);
     if (!everything_has_failed(e)) everything_close(e, d->there);
     e->out = out;
 }
