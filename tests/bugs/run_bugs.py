@@ -31,7 +31,7 @@ FLAGS = ["-std=gnu17", "-O1", "-w", "-fsanitize=thread", "-D_GNU_SOURCE", "-DWEF
          "-DWEFT_ATOMICS_HOOKED=1", "-include", "assert.h"]
 QUICK = ["-O1", "-g0", "-w"]  # of a test: after the words of the build
 LINKER = ["-fuse-ld=lld", "-Wl,-S"] if shutil.which("ld.lld") else []
-LAYERS = ["jobs/base", "jobs", "ecs/blob", "ecs/scene", "ecs", "scheduler"]
+LAYERS = ["jobs/base", "jobs", "ecs/blob", "ecs/scene", "ecs", "scheduler/shard", "scheduler"]
 TOPS = ["jobs", "ecs", "scheduler", "tools"]  # where code may move to
 FUNCTION = re.compile(r"^[A-Za-z_][^\n;{}#]*?\b(?!__attribute__)(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.M | re.S)  # at the left margin
 MACRO = re.compile(r"^#define (\w+)(?:.*\\\n)*.*$", re.M)
@@ -320,8 +320,10 @@ def build_test(tree, entry, copy, test):
     plain = os.path.join(tree.top, "tests/libweft_test_plain.a")
     binary = os.path.join(copy, "program")
     sanitizers = re.findall(r"-fsanitize=\S+", tree.commands.get(os.path.join(tree.source, test), ""))
+    with open(os.path.join(tree.source, test)) as file:
+        wraps = ["-Wl,--wrap=" + name for name in ("malloc", "calloc", "realloc")] if '"libc_fault.h"' in file.read() else []
     runner = ["-lcriterion"] if is_criterion(tree, test) else [plain, *libraries]
-    out = run(["cc", *LINKER, *sanitizers, "-o", binary, *objects, *libraries, *runner, *packages,
+    out = run(["cc", *LINKER, *sanitizers, *wraps, "-o", binary, *objects, *libraries, *runner, *packages,
                "-lm", "-lpthread"])
     return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Seeded bugs of shards, which only runs on several ranks show: run_shard_bugs.py SOURCE BUILD FILE.bugs [--only NAME]
 
-Entries are those of run_bugs.py, with `caught shard MODE`: shard_model is linked with the bug in it, and
-tests/shard/run_shard.py MODE must fail. It compares the program with itself on other numbers of ranks.
+Entries are those of run_bugs.py, with `caught shard MODE`: shard_model (for mode refused: shard_refused) is linked with
+the bug in it, and tests/shard/run_shard.py MODE must fail. It compares the program with itself on other numbers of
+ranks. `caught test FILE`: as in run_bugs.py.
 """
 import os
 import shlex
@@ -13,30 +14,30 @@ import tempfile
 
 import run_bugs
 
-run_bugs.LAYERS.insert(0, "scheduler/shard")
 TRIES = 3  # which rank has which sector is decided by measured times: a busy machine may hide a bug once
 
 
-def link_words(tree):
-    for line in subprocess.run(["ninja", "-C", tree.top, "-t", "commands", "shard_model"], capture_output=True,
+def link_words(tree, program):
+    for line in subprocess.run(["ninja", "-C", tree.top, "-t", "commands", program], capture_output=True,
                                text=True).stdout.splitlines():
-        if " -o tests/shard/shard_model " in line:
+        if f" -o tests/shard/{program} " in line:
             return shlex.split(line.split("&&")[1])
-    sys.exit("the build does not tell how shard_model is linked")
+    sys.exit(f"the build does not tell how {program} is linked")
 
 
-def build(tree, entry, copy):
+def build(tree, entry, copy, program):
     source = os.path.join(tree.source, entry["file"])
     changed = os.path.join(copy, "changed.o")
     words = run_bugs.command_in(tree, entry, copy, source, changed)
     out = run_bugs.run(words)
     if out.returncode != 0:
         return "does not compile: " + out.stderr[:500]
-    words = link_words(tree)
-    words[words.index("-o") + 1] = os.path.join(copy, "shard_model")
-    at = next(i for i, word in enumerate(words) if word.endswith("shard_model.c.o"))
+    own = "/" + os.path.basename(source) + ".o"  # where the sources are linked, and no library of them
+    words = [word for word in link_words(tree, program) if not word.endswith(own)]
+    words[words.index("-o") + 1] = os.path.join(copy, program)
+    at = next(i for i, word in enumerate(words) if word.endswith(".c.o"))
     out = subprocess.run(words[:at + 1] + [changed] + words[at + 1:], capture_output=True, text=True, cwd=tree.top)
-    os.symlink("shard_model", os.path.join(copy, "shard_model_one"))
+    os.symlink(program, os.path.join(copy, "shard_model_one"))
     return "" if out.returncode == 0 else "does not link: " + out.stderr[:500]
 
 
@@ -44,15 +45,17 @@ def check(tree, entry):
     text, reason = run_bugs.seeded_text(tree, entry)
     if text is None:
         return False, reason
-    mode = entry["caught"].split()[1]
+    runner, mode = entry["caught"].split()
+    if runner == "test":
+        return run_bugs.check(tree, entry)
     with tempfile.TemporaryDirectory() as copy:
         run_bugs.copy_sources(tree, entry, text, copy)
-        reason = build(tree, entry, copy)
+        reason = build(tree, entry, copy, "shard_refused" if mode == "refused" else "shard_model")
         if reason:
             return False, reason
         script = os.path.join(tree.source, "tests/shard/run_shard.py")
         for _ in range(TRIES):
-            out = run_bugs.run([sys.executable, script, mode, copy, "--quick"])
+            out = run_bugs.run([sys.executable, script, mode, copy, *([] if mode == "refused" else ["--quick"])])
             if out.returncode != 0:
                 break
     last = (out.stdout.strip().splitlines() or [""])[-1]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs shard_model under mpirun and compares hashes: run_shard.py MODE FOLDER [--quick].
 
-MODE: hashes, restart, static, faults, messages, figures, leaks; FOLDER has the programs. Messages stay on this
+MODE: hashes, restart, static, faults, refused, messages, figures, leaks; FOLDER has the programs. Messages stay on this
 machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
 """
 import json
@@ -29,13 +29,13 @@ class Failed(Exception):
     pass
 
 
-def run(folder, ranks, *arguments, program="shard_model", fails=False):
+def run(folder, ranks, *arguments, program="shard_model", fails=False, limit=300):
     """The lines that rank 0 prints; of a run that fails, all of its text."""
     command = ["mpirun", "-np", str(ranks), os.path.join(folder, program), *map(str, arguments)]
-    return finish(command, fails)
+    return finish(command, fails, limit)
 
 
-def finish(command, fails):
+def finish(command, fails, limit=300):
     """Each process writes what its sanitizer says to a file of its own: in one stream they mix. mpirun has a folder
     of its own: in a shared one, a run that ends removes what another is about to use."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
@@ -45,7 +45,7 @@ def finish(command, fails):
         os.mkdir(os.path.join(place, "mpi"))
         done = subprocess.run(command, env=dict(ENVIRONMENT, **options, TMPDIR=os.path.join(place, "mpi")),
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=300)
+                              timeout=limit)
         said = []
         for name in sorted(set(os.listdir(place)) - {"mpi"}):
             with open(os.path.join(place, name)) as file:
@@ -166,6 +166,15 @@ def faults(folder, quick):
              len(ranks) == len(set(ranks)) and set(ranks) <= {"0 of 2", "1 of 2"} and ranks != [])
 
 
+def refused(folder, quick):
+    """Memory refused on one rank: all end, with one error."""
+    deep = ((2, 1), (3, 1)) if os.environ.get("WEFT_DEEP") else None
+    for ranks, stride in deep or ([(2, 40)] if quick else [(3, 12)]):
+        text = run(folder, ranks, "--stride", stride, program="shard_refused", limit=3600 if deep else 600)
+        print(text, end="")
+        same(f"{ranks} ranks: many refusals", True, int(re.search(r"^(\d+) refusals$", text, re.M)[1]) > 300)
+
+
 def leaks(folder, quick):
     """The filter of finish lets through what PMIx leaks, and nothing of ours."""
     with open(os.path.join(folder, "shard_model"), "rb") as file:
@@ -216,7 +225,7 @@ def figures(folder, quick):
 
 
 def main():
-    modes = {f.__name__: f for f in (hashes, restart, static, faults, messages, figures, leaks)}
+    modes = {f.__name__: f for f in (hashes, restart, static, faults, refused, messages, figures, leaks)}
     try:
         modes[sys.argv[1]](sys.argv[2], "--quick" in sys.argv)
     except Failed as problem:

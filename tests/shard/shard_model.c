@@ -15,33 +15,7 @@
 #include <weft/random.h>
 #include <weft/shard.h>
 
-/* Open MPI 4.1 leaks some bytes when it starts, PMIx 32 bytes for each rank that is met, on a
- * thread of its own, and modules that MPI unloads at its end leave memory behind. So leaks are
- * looked for in between, without what MPI allocates in its start; run_shard.py knows PMIx. */
-#if defined(__SANITIZE_ADDRESS__) && defined(SHARD_WITH_MPI)
-int __lsan_do_recoverable_leak_check(void);
-void __lsan_disable(void);
-void __lsan_enable(void);
-
-static weft_result start_ranks(int *argc, char ***argv)
-{
-    __lsan_disable();
-    const weft_result result = weft_ranks_start(argc, argv);
-    __lsan_enable();
-    return result;
-}
-
-static void stop_ranks(void)
-{
-    (void)__lsan_do_recoverable_leak_check();
-    weft_ranks_stop();
-    fflush(NULL);
-    _Exit(0); /* without the check at the end */
-}
-#else
-#define start_ranks weft_ranks_start
-#define stop_ranks weft_ranks_stop
-#endif
+#include "ranks_leaks.h"
 
 typedef struct Position {
     float x, y;

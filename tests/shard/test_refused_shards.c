@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { POINTS = 60, NEWS = 12, CELLS = 4 };
@@ -225,17 +226,32 @@ static weft_result do_find(void *open)
     return WEFT_OK;
 }
 
+/* What a call of this bed gives is what it gave first, where nothing was refused. */
+static void check_same(uint64_t first[2], uint64_t value)
+{
+    if (first[refused_how()] == 0) first[refused_how()] = value;
+    CHECK_U64(value, first[refused_how()]);
+}
+
 static weft_result do_hash(void *open)
 {
     bed *b = open;
+    static uint64_t first[2];
     uint64_t hash[2];
-    return weft_shard_hash(b->shard, hash);
+    const weft_result result = weft_shard_hash(b->shard, hash);
+    if (result == WEFT_OK) check_same(first, hash[0]);
+    return result;
 }
 
 static weft_result do_save(void *open)
 {
     bed *b = open;
-    return weft_shard_save(b->shard, b->path);
+    static uint64_t first[2];
+    struct stat status;
+    const weft_result result = weft_shard_save(b->shard, b->path);
+    CHECK(stat(b->path, &status) == 0);
+    if (result == WEFT_OK) check_same(first, (uint64_t)status.st_size);
+    return result;
 }
 
 static weft_result do_load(void *open)
@@ -298,6 +314,8 @@ static const refused_function on_shards[] = {
 
 static const refused_function on_changed[] = {
     {"weft_shard_sync", do_sync, REFUSED_SILENT | REFUSED_LATER, 0},
+    {"weft_shard_hash", do_hash, REFUSED_SILENT | REFUSED_LATER, 1},
+    {"weft_shard_save", do_save, REFUSED_SILENT | REFUSED_LATER, 1},
 };
 
 static const refused_function on_steps[] = {

@@ -12,6 +12,7 @@
 #include "shard_clock.h"
 
 #define ROWS_FOLLOW (UINT64_C(1) << 16)
+#define HAS_FAILED (UINT64_C(1) << 17)
 
 /* A rank that is near, and the sectors that go there and come from there. Owner: the halo. */
 typedef struct halo_peer {
@@ -19,52 +20,61 @@ typedef struct halo_peer {
     uint32_t *sends, *receives; /* ascending */
     uint64_t send_capacity, receive_capacity;
     uint32_t send_count, receive_count;
+    bool is_out; /* it has said since the start that it failed */
     weft__bytes out;
 } halo_peer;
 
-/* Owner: the shard. Peers ascend by rank and go with the map of `epoch`. */
+/* The ranks that are near by a map. */
+typedef struct halo_peers {
+    halo_peer *list;
+    uint64_t capacity;
+    uint32_t count;
+} halo_peers;
+
+/* Owner: the shard. */
 typedef struct weft__halo {
-    halo_peer *peers;
-    uint64_t peer_capacity;
-    uint32_t peer_count;
-    uint32_t epoch;
+    halo_peers peers, next; /* by the map; by one that is prepared */
+    uint32_t exchanges;     /* since the start */
     bool is_open;
+    bool is_out;      /* this rank has said since the start that it failed: it exchanges no more */
+    uint64_t failure; /* the word that says it */
     weft__round round;
 } weft__halo;
 
 /* ---- who sees what ---- */
 
-static void free_peers(weft__halo *halo)
+static void free_peers(halo_peers *peers)
 {
-    for (uint32_t i = 0; i < halo->peer_count; i++) {
-        free(halo->peers[i].sends);
-        free(halo->peers[i].receives);
-        weft__bytes_free(&halo->peers[i].out);
+    for (uint32_t i = 0; i < peers->count; i++) {
+        free(peers->list[i].sends);
+        free(peers->list[i].receives);
+        weft__bytes_free(&peers->list[i].out);
     }
-    halo->peer_count = 0;
+    free(peers->list);
+    *peers = (halo_peers){0};
 }
 
 void weft__ghosts_free(weft_shard *shard)
 {
     weft__halo *halo = shard->ghosts;
     if (halo == NULL) return;
-    free_peers(halo);
-    free(halo->peers);
+    free_peers(&halo->peers);
+    free_peers(&halo->next);
     weft__round_free(&halo->round);
     free(halo);
     shard->ghosts = NULL;
 }
 
 /* The peer of a rank, made when it is new; NULL: memory is refused. */
-static halo_peer *peer_of(weft__halo *halo, uint32_t rank)
+static halo_peer *peer_of(halo_peers *peers, uint32_t rank)
 {
-    for (uint32_t i = 0; i < halo->peer_count; i++)
-        if (halo->peers[i].rank == rank) return &halo->peers[i];
-    if (!weft__array_grow(&halo->peers, &halo->peer_capacity, halo->peer_count + UINT64_C(1),
-                          sizeof *halo->peers))
+    for (uint32_t i = 0; i < peers->count; i++)
+        if (peers->list[i].rank == rank) return &peers->list[i];
+    if (!weft__array_grow(&peers->list, &peers->capacity, peers->count + UINT64_C(1),
+                          sizeof *peers->list))
         return NULL;
-    halo->peers[halo->peer_count] = (halo_peer){.rank = rank};
-    return &halo->peers[halo->peer_count++];
+    peers->list[peers->count] = (halo_peer){.rank = rank};
+    return &peers->list[peers->count++];
 }
 
 /* Adds a sector that is not the last one already: sectors come in ascending order. */
@@ -76,14 +86,14 @@ static bool add_sector(uint32_t **list, uint64_t *capacity, uint32_t *count, uin
     return true;
 }
 
-static bool add_pairs_of(weft_shard *shard, uint32_t sector)
+static bool add_pairs_of(weft_shard *shard, const uint32_t *rank_of, uint32_t sector)
 {
     const weft__sector_map *map = &shard->map;
-    const uint32_t rank = map->rank_of[sector];
+    const uint32_t rank = rank_of[sector];
     for (uint32_t k = map->near_begin[sector]; k < map->near_begin[sector + 1]; k++) {
-        const uint32_t other = map->rank_of[map->near[k]];
+        const uint32_t other = rank_of[map->near[k]];
         if (other == rank || (other != map->rank && rank != map->rank)) continue;
-        halo_peer *peer = peer_of(shard->ghosts, rank == map->rank ? other : rank);
+        halo_peer *peer = peer_of(&shard->ghosts->next, rank == map->rank ? other : rank);
         if (peer == NULL) return false;
         const bool is_done =
             rank == map->rank
@@ -95,20 +105,35 @@ static bool add_pairs_of(weft_shard *shard, uint32_t sector)
     return true;
 }
 
-/* Finds the peers again where the map has changed. */
-static bool update_peers(weft_shard *shard)
+bool weft__ghosts_prepare(weft_shard *shard, const uint32_t *rank_of)
 {
-    if (shard->ghosts == NULL) shard->ghosts = calloc(1, sizeof *shard->ghosts);
     weft__halo *halo = shard->ghosts;
-    if (halo == NULL) return false;
-    if (halo->epoch == shard->map.epoch) return true;
-    free_peers(halo);
-    for (uint32_t sector = 0; sector < shard->map.count; sector++) {
-        const uint8_t seen = shard->map.visibility[sector];
-        if ((seen & (WEFT__SECTOR_BORDER | WEFT__SECTOR_GHOST)) == 0) continue;
-        if (!add_pairs_of(shard, sector)) return false;
-    }
-    halo->epoch = shard->map.epoch;
+    free_peers(&halo->next);
+    for (uint32_t sector = 0; sector < shard->map.count; sector++)
+        if (!add_pairs_of(shard, rank_of, sector)) return false;
+    return weft__round_make(&halo->round, halo->next.count);
+}
+
+static void take_prepared(weft__halo *halo)
+{
+    free_peers(&halo->peers);
+    halo->peers = halo->next;
+    halo->next = (halo_peers){0};
+}
+
+void weft__ghosts_set_map(weft_shard *shard, const uint32_t *rank_of)
+{
+    take_prepared(shard->ghosts);
+    weft__sector_map_set(&shard->map, rank_of);
+    weft__packs_forget_sent(shard);
+    shard->keys_version = 0;
+}
+
+bool weft__ghosts_make(weft_shard *shard)
+{
+    shard->ghosts = calloc(1, sizeof *shard->ghosts);
+    if (shard->ghosts == NULL || !weft__ghosts_prepare(shard, shard->map.rank_of)) return false;
+    take_prepared(shard->ghosts);
     return true;
 }
 
@@ -134,35 +159,68 @@ static bool write_sector(weft_shard *shard, weft__bytes *out, uint32_t sector)
     return is_done;
 }
 
-static weft_result send_to(weft_shard *shard, halo_peer *peer)
+/* Messages to all. */
+static weft_result write_all(weft_shard *shard, const halo_peers *peers)
 {
-    peer->out.count = 0;
-    for (uint32_t i = 0; i < peer->send_count; i++)
-        if (!write_sector(shard, &peer->out, peer->sends[i])) return weft__ranks_no_memory();
-    shard->stats.messages++;
-    return weft__round_send(&shard->ghosts->round, peer->rank, &peer->out);
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < peers->count && result == WEFT_OK; i++) {
+        halo_peer *peer = &peers->list[i];
+        peer->out.count = 0;
+        for (uint32_t k = 0; k < peer->send_count && result == WEFT_OK; k++)
+            if (!write_sector(shard, &peer->out, peer->sends[k])) result = weft__ranks_no_memory();
+        if (result == WEFT_OK) result = weft__round_fits(peer->rank, &peer->out);
+    }
+    return result;
 }
 
-weft_result weft__ghosts_begin(weft_shard *shard)
+/* What the packs have is sent: from now on what changes. */
+static void forget_changes(weft_shard *shard)
 {
-    const uint64_t start = weft__shard_now();
-    weft_result result = weft__packs_update(shard);
-    if (result == WEFT_OK && !update_peers(shard)) result = weft__ranks_no_memory();
-    if (result != WEFT_OK) return result;
-    weft__halo *halo = shard->ghosts;
-    const uint64_t packed = weft__shard_now();
-    shard->stats.pack_ns += packed - start;
-    weft__round_open(&halo->round, WEFT__TAG_GHOSTS);
-    halo->is_open = true;
-    for (uint32_t i = 0; i < halo->peer_count && result == WEFT_OK; i++)
-        result = weft__round_expect(&halo->round, halo->peers[i].rank);
-    for (uint32_t i = 0; i < halo->peer_count && result == WEFT_OK; i++)
-        result = send_to(shard, &halo->peers[i]);
     for (uint32_t sector = 0; sector < shard->map.count; sector++) {
         if (!weft__sector_is_mine(shard, sector)) continue;
         shard->packs[sector].changed = 0;
         shard->packs[sector].rows_changed = false;
     }
+}
+
+/* Sends the messages, or that this rank has failed. */
+static void send_all(weft_shard *shard, weft__halo *halo, weft_result result)
+{
+    halo->failure = HAS_FAILED | (uint64_t)result << 32;
+    const weft__bytes failure = {.at = (unsigned char *)&halo->failure,
+                                 .count = sizeof halo->failure};
+    weft__round_open(&halo->round, WEFT__TAG_GHOSTS);
+    for (uint32_t i = 0; i < halo->peers.count; i++) {
+        const halo_peer *peer = &halo->peers.list[i];
+        if (peer->is_out) continue;
+        weft__round_expect(&halo->round, peer->rank);
+        weft__round_send(&halo->round, peer->rank, result == WEFT_OK ? &peer->out : &failure);
+        shard->stats.messages++;
+    }
+}
+
+void weft__ghosts_start(weft_shard *shard)
+{
+    weft__halo *halo = shard->ghosts;
+    halo->exchanges = 0;
+    halo->is_out = false;
+    for (uint32_t i = 0; i < halo->peers.count; i++) halo->peers.list[i].is_out = false;
+}
+
+weft_result weft__ghosts_begin(weft_shard *shard, weft_result result)
+{
+    weft__halo *halo = shard->ghosts;
+    if (halo->is_out) return result;
+    const uint64_t start = weft__shard_now();
+    if (result == WEFT_OK) result = weft__packs_update(shard);
+    const uint64_t packed = weft__shard_now();
+    shard->stats.pack_ns += packed - start;
+    if (result == WEFT_OK) result = write_all(shard, &halo->peers);
+    send_all(shard, halo, result);
+    if (result == WEFT_OK) forget_changes(shard);
+    halo->is_open = true;
+    halo->is_out = result != WEFT_OK;
+    halo->exchanges++;
     shard->stats.exchanges++;
     shard->stats.send_ns += weft__shard_now() - packed;
     return result;
@@ -170,7 +228,7 @@ weft_result weft__ghosts_begin(weft_shard *shard)
 
 void weft__ghosts_poll(weft_shard *shard)
 {
-    if (shard->ghosts != NULL && shard->ghosts->is_open) weft__round_poll(&shard->ghosts->round);
+    if (shard->ghosts->is_open) weft__round_poll(&shard->ghosts->round);
 }
 
 /* ---- receiving ---- */
@@ -217,18 +275,52 @@ static weft_result read_letter(weft_shard *shard, const halo_peer *peer, const w
     return result;
 }
 
-weft_result weft__ghosts_end(weft_shard *shard)
+/* The error of the rank that sent it; OK: it has sent its packs, or the letter is lost. */
+static weft_result failure_in(const weft__letter *letter)
+{
+    uint64_t word = 0;
+    if (letter->bytes.count == sizeof word) memcpy(&word, letter->bytes.at, sizeof word);
+    return (word & HAS_FAILED) != 0 ? (weft_result)(word >> 32) : WEFT_OK;
+}
+
+/* Notes who has failed; the first of the errors. */
+static weft_result read_failures(weft__halo *halo, weft_result result)
+{
+    const weft__letter *letter = halo->round.letters;
+    for (uint32_t i = 0; i < halo->peers.count; i++) {
+        halo_peer *peer = &halo->peers.list[i];
+        if (peer->is_out) continue;
+        const weft_result failure = failure_in(letter++);
+        peer->is_out = failure != WEFT_OK;
+        if (peer->is_out && result == WEFT_OK) result = weft__ranks_other(failure, peer->rank);
+    }
+    return result;
+}
+
+weft_result weft__ghosts_end(weft_shard *shard, weft_result result)
 {
     weft__halo *halo = shard->ghosts;
-    if (halo == NULL || !halo->is_open) return WEFT_OK;
+    if (!halo->is_open) return result;
     halo->is_open = false;
     const uint64_t start = weft__shard_now();
-    weft_result result = weft__round_wait(&halo->round);
+    const weft_result waited = weft__round_wait(&halo->round);
     const uint64_t arrived = weft__shard_now();
-    for (uint32_t i = 0; i < halo->peer_count && result == WEFT_OK; i++)
-        result = read_letter(shard, &halo->peers[i], &halo->round.letters[i]);
+    if (result == WEFT_OK) result = waited;
+    if (waited != WEFT_IO) result = read_failures(halo, result);
+    /* where all is well no peer is out, and letters are in the order of peers */
+    for (uint32_t i = 0; i < halo->peers.count && result == WEFT_OK; i++)
+        result = read_letter(shard, &halo->peers.list[i], &halo->round.letters[i]);
     if (result == WEFT_OK) result = weft__ghost_rows_apply(shard);
     shard->stats.wait_ns += arrived - start;
     shard->stats.apply_ns += weft__shard_now() - arrived;
     return result;
+}
+
+weft_result weft__ghosts_finish(weft_shard *shard, uint32_t planned, weft_result result)
+{
+    const weft__halo *halo = shard->ghosts;
+    result = weft__ghosts_end(shard, result);
+    if (result == WEFT_OK || halo->exchanges >= planned) return result;
+    result = weft__ghosts_begin(shard, result);
+    return weft__ghosts_end(shard, result);
 }

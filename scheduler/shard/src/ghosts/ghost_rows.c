@@ -127,11 +127,9 @@ static weft_result add_ghosts(apply_pass *pass, const ghost_kind *kind)
     const uint32_t count = kind->need - kind->have, stored = weft__sector_stored(kind->sector);
     if (!weft__array_grow(&pass->list, &pass->list_capacity, count, sizeof *pass->list))
         return weft__ranks_no_memory();
-    weft_result result = weft_entity_create_many(
-        shard->world, ghost_archetype(shard, kind->present), count, pass->list);
-    if (result == WEFT_OK)
-        result =
-            weft_entity_set_shared_many(shard->world, pass->list, count, shard->sector, &stored);
+    const weft_values sector = {shard->sector, &stored};
+    const weft_result result = weft_entity_create_filled(
+        shard->world, ghost_archetype(shard, kind->present), &sector, 1, count, pass->list);
     if (result != WEFT_OK)
         return weft__ranks_fail(result, "ghosts cannot be created: %s",
                                 weft_world_error(shard->world)->text);

@@ -170,7 +170,6 @@ static weft_result create_over_stubs(weft_shard *shard, const arriving *a)
     weft_entity *room = malloc(count * sizeof *room);
     if (room == NULL) return weft__ranks_no_memory();
     weft_result result = WEFT_OK;
-    memset(a->entities, 0, count * sizeof *a->entities);
     const uint32_t stubs = find_stubs(shard, a, room);
     if (stubs == 0) {
         result = create_runs(shard, a);
@@ -279,25 +278,16 @@ static weft_result place(weft_shard *shard, arriving *list, uint32_t count)
     return result;
 }
 
-weft_result weft__arrivals_place(weft_shard *shard, const weft__block *blocks, uint32_t count)
+weft_result weft__arrivals_place(weft_shard *shard, const weft__block *blocks, uint32_t count,
+                                 weft_entity *entities)
 {
-    uint64_t rows = 0;
-    for (uint32_t i = 0; i < count; i++) rows += blocks[i].count;
-    if (rows == 0) return WEFT_OK;
-    arriving *list = malloc(count * sizeof *list);
-    weft_entity *entities = malloc((size_t)rows * sizeof *entities);
-    weft_result result = WEFT_OUT_OF_MEMORY;
-    if (list == NULL || entities == NULL) {
-        (void)weft__ranks_no_memory();
-    } else {
-        rows = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            list[i] = (arriving){.block = &blocks[i], .entities = entities + rows};
-            rows += blocks[i].count;
-        }
-        result = place(shard, list, count);
+    arriving *list = malloc(count * sizeof *list + 1);
+    if (list == NULL) return weft__ranks_no_memory();
+    for (uint32_t i = 0; i < count; i++) {
+        list[i] = (arriving){.block = &blocks[i], .entities = entities};
+        entities += blocks[i].count;
     }
+    const weft_result result = count != 0 ? place(shard, list, count) : WEFT_OK;
     free(list);
-    free(entities);
     return result;
 }

@@ -11,8 +11,14 @@
 #include "mover_list.h"
 
 /* Gives gids to the new ones of the list: in the world and in the list. Collective. `result`: what
- * this rank has met so far; all ranks return the worst of all. Errors: UNSUPPORTED, OUT_OF_MEMORY,
- * LIMIT, IO. */
+ * this rank has met so far. Where a rank has an error, all ask nothing and return the same one. A
+ * rank that cannot answer says so to those that asked, which have its error then: not yet all.
+ * Errors: UNSUPPORTED, OUT_OF_MEMORY, LIMIT, IO. */
 weft_result weft__newborn_name(weft_shard *shard, weft__mover_list *list, weft_result result);
+/* The memory of namings, as long as the shard. False: it was refused. */
+bool weft__naming_make(weft_shard *shard);
+/* Gives back what grows with the rows that are new. */
+void weft__naming_shrink(weft_shard *shard);
+void weft__naming_free(weft_shard *shard);
 
 #endif

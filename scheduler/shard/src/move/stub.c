@@ -38,7 +38,8 @@ weft_result weft__stubs_leave(weft_shard *shard, const weft_entity *entities, co
         const weft_archetype archetype = weft_entity_archetype(shard->world, entities[begin]);
         for (end = begin + 1; end < count; end++)
             if (weft_entity_archetype(shard->world, entities[end]).id != archetype.id) break;
-        result = leave_alike(shard, entities + begin, end - begin, archetype);
+        if (archetype.id != shard->stub_archetype.id)
+            result = leave_alike(shard, entities + begin, end - begin, archetype);
     }
     if (result == WEFT_OK)
         result =

@@ -10,7 +10,7 @@
 
 #include "shard_state.h"
 
-/* Turns `count` rows into their stubs. */
+/* Turns `count` rows into their stubs. Called again after an error it does the rest. */
 weft_result weft__stubs_leave(weft_shard *shard, const weft_entity *entities, const uint64_t *gids,
                               uint32_t count);
 /* Turns stubs into rows of an archetype, zeroed. */

@@ -23,43 +23,41 @@ void weft__mail_end(void)
     pairs = NULL;
 }
 
-/* The result of all ranks, from the second words of their pairs. */
+/* The worst result of all ranks, from the second words of their pairs. */
 static weft_result worst_of(const uint64_t *in, uint32_t ranks, weft_result result)
 {
-    for (uint32_t rank = 0; rank < ranks && result == WEFT_OK; rank++) {
-        const weft_result other = (weft_result)in[2 * rank + 1];
-        if (other != WEFT_OK)
-            return weft__ranks_fail(other, "rank %u failed (%s): its own text says why", rank,
-                                    weft_result_name(other));
-    }
-    return result;
+    uint32_t worst = weft__transport_rank();
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        if (in[2 * rank + 1] > in[2 * worst + 1]) worst = rank;
+    const weft_result other = (weft_result)in[2 * worst + 1];
+    return other == result ? result : weft__ranks_other(other, worst);
 }
 
-static weft_result deliver(const weft__bytes *out, const uint64_t *in, weft__round *round, int tag)
+static weft_result deliver(const weft__bytes *out, const uint64_t *in, weft__round *round)
 {
     const uint32_t ranks = weft__transport_count(), mine = weft__transport_rank();
-    weft__round_open(round, tag);
-    weft_result result = round->failed;
-    for (uint32_t rank = 0; rank < ranks && result == WEFT_OK; rank++) {
+    for (uint32_t rank = 0; rank < ranks; rank++) {
         if (rank == mine) continue;
-        if (in[2 * rank] != 0) result = weft__round_expect(round, rank);
-        if (out[rank].count != 0 && result == WEFT_OK)
-            result = weft__round_send(round, rank, &out[rank]);
+        if (in[2 * rank] != 0) weft__round_expect(round, rank);
+        if (out[rank].count != 0) weft__round_send(round, rank, &out[rank]);
     }
-    return result == WEFT_OK ? weft__round_wait(round) : result;
+    return weft__round_wait(round) == WEFT_IO ? WEFT_IO : WEFT_OK;
 }
 
 weft_result weft__mail_exchange(const weft__bytes *out, weft__round *round, int tag,
                                 weft_result result)
 {
     const uint32_t ranks = weft__transport_count();
+    for (uint32_t rank = 0; rank < ranks && result == WEFT_OK; rank++)
+        result = weft__round_fits(rank, &out[rank]);
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        pairs[2 * rank] = out != NULL ? out[rank].count : 0;
+        pairs[2 * rank] = out[rank].count;
         pairs[2 * rank + 1] = (uint64_t)result;
     }
     uint64_t *in = pairs + ranks * UINT64_C(2);
+    weft__round_open(round, tag);
     const weft_result sent = weft__transport_all_to_all(pairs, in, 2);
-    if (result == WEFT_OK) result = sent;
-    if (sent == WEFT_OK) result = worst_of(in, ranks, result);
-    return result == WEFT_OK ? deliver(out, in, round, tag) : result;
+    if (sent != WEFT_OK) return sent;
+    result = worst_of(in, ranks, result);
+    return result == WEFT_OK ? deliver(out, in, round) : result;
 }

@@ -160,22 +160,25 @@ weft_result weft_ranks_gather(const void *bytes, uint64_t count, void **out, uin
     *out = NULL;
     *out_bytes = 0;
     weft__bytes own = {0};
-    weft_result result = weft_ranks_agree(pack_letter(&own, bytes, count));
+    weft__round round = {0};
+    const bool is_first = weft__transport_rank() == 0;
+    weft_result result = pack_letter(&own, bytes, count);
+    if (!weft__round_make(&round, is_first ? weft__transport_count() - 1 : 1))
+        result = weft__ranks_no_memory();
+    if (result == WEFT_OK) result = weft__round_fits(0, &own);
+    result = weft_ranks_agree(result);
     if (result == WEFT_OK) {
-        weft__round round = {0};
         weft__round_open(&round, TAG_GATHER);
-        if (weft__transport_rank() == 0) {
-            for (uint32_t rank = 1; rank < weft__transport_count(); rank++)
-                (void)weft__round_expect(&round, rank);
-        } else {
-            (void)weft__round_send(&round, 0, &own);
-        }
+        for (uint32_t rank = 1; rank < weft__transport_count() && is_first; rank++)
+            weft__round_expect(&round, rank);
+        if (!is_first) weft__round_send(&round, 0, &own);
         result = weft__round_wait(&round);
-        if (result == WEFT_OK && weft__transport_rank() == 0)
-            result = join_letters(&round, &own, out, out_bytes);
-        weft__round_free(&round);
+        if (result == WEFT_OK && is_first) result = join_letters(&round, &own, out, out_bytes);
         result = weft_ranks_agree(result);
     }
+    if (result != WEFT_OK) free(*out);
+    if (result != WEFT_OK) *out = NULL, *out_bytes = 0;
+    weft__round_free(&round);
     weft__bytes_free(&own);
     return result;
 }

@@ -17,12 +17,8 @@ weft_result weft__ranks_agree_on(weft_result result, uint64_t *word)
     const weft_result sent = weft__transport_max(most, 2);
     if (sent != WEFT_OK) return result != WEFT_OK ? result : sent;
     *word = most[1];
-    const uint64_t worst = most[0];
-    if (result == WEFT_OK && worst != 0)
-        return weft__ranks_fail((weft_result)(worst >> 32),
-                                "rank %u failed (%s): its own text says why", (uint32_t)worst,
-                                weft_result_name((weft_result)(worst >> 32)));
-    return result != WEFT_OK ? result : (weft_result)(worst >> 32);
+    const weft_result worst = (weft_result)(most[0] >> 32);
+    return worst == result ? result : weft__ranks_other(worst, (uint32_t)most[0]);
 }
 
 weft_result weft_ranks_agree(weft_result result)

@@ -26,6 +26,12 @@ weft_result weft__ranks_no_memory(void)
                             "memory was refused: use more ranks, or fewer rows");
 }
 
+weft_result weft__ranks_other(weft_result code, uint32_t rank)
+{
+    return weft__ranks_fail(code, "rank %u failed (%s): its own text says why", rank,
+                            weft_result_name(code));
+}
+
 const char *weft_ranks_error(void)
 {
     return text;

@@ -12,5 +12,7 @@ weft_result weft__ranks_fail(weft_result code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The text of memory that was refused; returns OUT_OF_MEMORY. */
 weft_result weft__ranks_no_memory(void);
+/* The text of an error that another rank has, which knows why; returns `code`. */
+weft_result weft__ranks_other(weft_result code, uint32_t rank);
 
 #endif

@@ -36,8 +36,12 @@ typedef struct weft__letter {
 } weft__letter;
 
 /* A round of messages: at most one to and one from each rank. Zero-initialise; used again and
- * again. Owner: one thread. Order: open, (send | expect)..., poll..., wait, (letters are read),
- * open. */
+ * again. Owner: one thread. Order: make, open, (send | expect)..., poll..., wait, (letters are
+ * read), open.
+ *
+ * A rank without memory must not keep the others waiting, nor leave its messages to a later round:
+ * what is made has room for all but the bytes that come. A letter for which there is no memory is
+ * received, lost and empty; the others are there. One word is never lost. */
 typedef struct weft__round {
     void *state; /* of the transport */
     weft__letter *letters;
@@ -46,15 +50,22 @@ typedef struct weft__round {
     weft_result failed; /* the first failure since open */
 } weft__round;
 
+/* Memory for messages to and from as many ranks, between rounds. False: it was refused. */
+bool weft__round_make(weft__round *round, uint32_t peers);
+/* Gives back the memory of letters. */
+void weft__round_shrink(weft__round *round);
 /* Begins a round. `tag`: rounds that are open at once have different ones. */
 void weft__round_open(weft__round *round, int tag);
-/* Sends bytes (a multiple of 8), which must stay until the end of wait. */
-weft_result weft__round_send(weft__round *round, uint32_t to, const weft__bytes *bytes);
+/* OK, or LIMIT with a text: a message to a rank that is too long to be sent. */
+weft_result weft__round_fits(uint32_t to, const weft__bytes *bytes);
+/* Sends bytes (a multiple of 8 that fits), which must stay until the end of wait. */
+void weft__round_send(weft__round *round, uint32_t to, const weft__bytes *bytes);
 /* Says that a message will come from this rank. */
-weft_result weft__round_expect(weft__round *round, uint32_t from);
+void weft__round_expect(weft__round *round, uint32_t from);
 /* Receives what is there; does not wait. */
 void weft__round_poll(weft__round *round);
-/* Returns when all is sent and all that is expected is here. */
+/* Returns when all is sent and all that is expected is here. Errors: OUT_OF_MEMORY (a letter is
+ * lost), IO (the run cannot go on). */
 weft_result weft__round_wait(weft__round *round);
 void weft__round_free(weft__round *round);
 

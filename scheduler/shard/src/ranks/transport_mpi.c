@@ -148,59 +148,85 @@ weft_result weft__transport_all_to_all(const uint64_t *out, uint64_t *in, uint32
 
 /* ---- messages ---- */
 
-void weft__round_open(weft__round *round, int tag)
+/* Room for a word in a letter. */
+static bool has_word(weft__letter *letter)
 {
-    round->letter_count = 0;
-    round->failed = WEFT_OK;
+    return weft__array_grow(&letter->bytes.at, &letter->bytes.capacity, 8, 1);
+}
+
+bool weft__round_make(weft__round *round, uint32_t peers)
+{
+    const uint64_t old = round->letter_capacity;
     if (round->state == NULL) round->state = calloc(1, sizeof(round_state));
     round_state *state = round->state;
-    if (state == NULL) {
-        round->failed = weft__ranks_no_memory();
-        return;
+    bool is_done =
+        state != NULL &&
+        weft__array_grow(&state->sends, &state->send_capacity, peers, sizeof *state->sends) &&
+        weft__array_grow(&state->receives, &state->receive_capacity, peers,
+                         sizeof *state->receives) &&
+        weft__array_grow(&round->letters, &round->letter_capacity, peers, sizeof *round->letters);
+    for (uint64_t i = old; i < round->letter_capacity; i++) round->letters[i] = (weft__letter){0};
+    for (uint32_t i = 0; i < peers && is_done; i++) is_done = has_word(&round->letters[i]);
+    return is_done;
+}
+
+void weft__round_shrink(weft__round *round)
+{
+    for (uint64_t i = 0; i < round->letter_capacity; i++) {
+        weft__bytes *bytes = &round->letters[i].bytes;
+        if (bytes->capacity == 0) continue;
+        unsigned char *less = realloc(bytes->at, 8);
+        if (less != NULL) *bytes = (weft__bytes){.at = less, .capacity = 8};
     }
-    state->send_count = 0;
+    round->letter_count = 0;
+}
+
+void weft__round_open(weft__round *round, int tag)
+{
+    round_state *state = round->state;
+    round->letter_count = state->send_count = 0;
+    round->failed = WEFT_OK;
     state->tag = tag;
 }
 
-static weft_result failed_in(weft__round *round, weft_result result)
+static void failed_in(weft__round *round, weft_result result)
 {
-    if (round->failed == WEFT_OK) round->failed = result;
-    return result;
+    if (round->failed == WEFT_OK || result == WEFT_IO) round->failed = result;
 }
 
-weft_result weft__round_send(weft__round *round, uint32_t to, const weft__bytes *bytes)
+weft_result weft__round_fits(uint32_t to, const weft__bytes *bytes)
+{
+    if (bytes->count / 8 <= INT32_MAX) return WEFT_OK;
+    return weft__ranks_fail(WEFT_LIMIT,
+                            "a message of %llu bytes to rank %u, at most 16 GiB: use more ranks",
+                            (unsigned long long)bytes->count, to);
+}
+
+void weft__round_send(weft__round *round, uint32_t to, const weft__bytes *bytes)
 {
     round_state *state = round->state;
-    if (round->failed != WEFT_OK) return round->failed;
-    if (bytes->count / 8 > INT32_MAX)
-        return failed_in(round, weft__ranks_fail(WEFT_LIMIT,
-                                                 "a message of %llu bytes to rank %u, at most 16 "
-                                                 "GiB: use more ranks",
-                                                 (unsigned long long)bytes->count, to));
-    if (!weft__array_grow(&state->sends, &state->send_capacity, state->send_count + UINT64_C(1),
-                          sizeof *state->sends))
-        return failed_in(round, weft__ranks_no_memory());
     const int code = MPI_Isend(bytes->at, (int)(bytes->count / 8), MPI_UINT64_T, (int)to,
                                state->tag, run.comm, &state->sends[state->send_count]);
     if (code == MPI_SUCCESS) state->send_count++;
-    return failed_in(round, checked(code, "a message"));
+    failed_in(round, checked(code, "a message"));
 }
 
-weft_result weft__round_expect(weft__round *round, uint32_t from)
+void weft__round_expect(weft__round *round, uint32_t from)
 {
     round_state *state = round->state;
-    if (round->failed != WEFT_OK) return round->failed;
-    const uint64_t old = round->letter_capacity, count = round->letter_count + UINT64_C(1);
-    if (!weft__array_grow(&round->letters, &round->letter_capacity, count, sizeof(weft__letter)) ||
-        !weft__array_grow(&state->receives, &state->receive_capacity, count, sizeof(MPI_Request)))
-        return failed_in(round, weft__ranks_no_memory());
-    for (uint64_t i = old; i < round->letter_capacity; i++) round->letters[i] = (weft__letter){0};
     weft__letter *letter = &round->letters[round->letter_count];
     letter->from = from;
     letter->is_here = false;
     letter->bytes.count = 0;
     state->receives[round->letter_count++] = MPI_REQUEST_NULL;
-    return WEFT_OK;
+}
+
+/* Receives nothing of a message, whose sender waits. */
+static weft_result lose(MPI_Message *message)
+{
+    uint64_t word;
+    (void)MPI_Mrecv(&word, 1, MPI_UINT64_T, message, MPI_STATUS_IGNORE); /* it says: truncated */
+    return weft__ranks_no_memory();
 }
 
 /* Begins to receive a message that came. */
@@ -218,8 +244,8 @@ static weft_result match(weft__letter *letter, MPI_Request *request, int tag)
         return checked(MPI_Mrecv(NULL, 0, MPI_UINT64_T, &message, &status), "a message");
     }
     letter->bytes.count = 0;
-    if (weft__bytes_add(&letter->bytes, (uint64_t)words * 8) == NULL)
-        return weft__ranks_no_memory();
+    letter->is_here = weft__bytes_add(&letter->bytes, (uint64_t)words * 8) == NULL;
+    if (letter->is_here) return lose(&message);
     return checked(MPI_Imrecv(letter->bytes.at, words, MPI_UINT64_T, &message, request),
                    "a message");
 }
@@ -229,7 +255,7 @@ static bool advance(weft__round *round)
 {
     round_state *state = round->state;
     bool is_done = true;
-    for (uint32_t i = 0; i < round->letter_count && round->failed == WEFT_OK; i++) {
+    for (uint32_t i = 0; i < round->letter_count && round->failed != WEFT_IO; i++) {
         weft__letter *letter = &round->letters[i];
         if (letter->is_here) continue;
         if (state->receives[i] == MPI_REQUEST_NULL) {
@@ -250,9 +276,9 @@ void weft__round_poll(weft__round *round)
 {
     round_state *state = round->state;
     int is_complete = 0;
-    if (round->failed != WEFT_OK) return;
+    if (round->failed == WEFT_IO) return;
     (void)advance(round);
-    if (state->send_count != 0 && round->failed == WEFT_OK)
+    if (state->send_count != 0 && round->failed != WEFT_IO)
         failed_in(round, checked(MPI_Testall((int)state->send_count, state->sends, &is_complete,
                                              MPI_STATUSES_IGNORE),
                                  "a message"));
@@ -261,13 +287,13 @@ void weft__round_poll(weft__round *round)
 weft_result weft__round_wait(weft__round *round)
 {
     round_state *state = round->state;
-    while (round->failed == WEFT_OK && !advance(round)) {
+    while (round->failed != WEFT_IO && !advance(round)) {
     }
-    if (round->failed == WEFT_OK && state->send_count != 0)
+    if (round->failed != WEFT_IO && state->send_count != 0)
         failed_in(round,
                   checked(MPI_Waitall((int)state->send_count, state->sends, MPI_STATUSES_IGNORE),
                           "a message"));
-    if (state != NULL) state->send_count = 0;
+    state->send_count = 0;
     return round->failed;
 }
 

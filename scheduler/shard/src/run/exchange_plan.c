@@ -36,14 +36,14 @@ static void begin_exchange(weft_slice *slice, void *user)
 {
     weft_shard *shard = user;
     (void)slice;
-    if (shard->step_result == WEFT_OK) shard->step_result = weft__ghosts_begin(shard);
+    shard->step_result = weft__ghosts_begin(shard, shard->step_result);
 }
 
 static void end_exchange(weft_slice *slice, void *user)
 {
     weft_shard *shard = user;
     (void)slice;
-    if (shard->step_result == WEFT_OK) shard->step_result = weft__ghosts_end(shard);
+    shard->step_result = weft__ghosts_end(shard, shard->step_result);
 }
 
 static bool is_exchange(const exchange_plan *plan, weft_system system)
@@ -215,6 +215,12 @@ static uint64_t systems_number(const weft_shard *shard, uint32_t *count)
             sum += (uint64_t)list[i].id * UINT64_C(0x9E3779B97F4A7C15);
     free(list);
     return sum | 1;
+}
+
+uint32_t weft__plan_exchanges(const weft_shard *shard)
+{
+    const uint32_t count = shard->plan != NULL ? shard->plan->count / 2 : 0;
+    return count == 0 && shard->systems != NULL ? 1 : count;
 }
 
 weft_result weft__plan_update(weft_shard *shard)

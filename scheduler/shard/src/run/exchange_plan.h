@@ -14,6 +14,8 @@
  * OUT_OF_MEMORY.
  */
 weft_result weft__plan_update(weft_shard *shard);
+/* How many exchanges a step has; 1 where there are some, and the plan could not be made. */
+uint32_t weft__plan_exchanges(const weft_shard *shard);
 void weft__plan_free(weft_shard *shard);
 
 #endif

@@ -36,13 +36,15 @@ static weft_result register_components(weft_shard *shard)
                                               (shard->has_references ? WEFT_CLEANUP : 0),
                                      .required = &shard->sector,
                                      .required_count = 1};
+    /* in this order, also by a call after a refused one: it is that of all ranks */
     shard->gid = weft_component_create(world, &gid);
+    if (shard->gid.id == 0) return failed(shard, "ShardGid");
     shard->ghost =
         weft_component_create_plain(world, "ShardGhost", sizeof(uint64_t), _Alignof(uint64_t), 0);
+    if (shard->ghost.id == 0) return failed(shard, "ShardGhost");
     shard->stub =
         weft_component_create_plain(world, "ShardStub", sizeof(uint64_t), _Alignof(uint64_t), 0);
-    if (shard->gid.id == 0 || shard->ghost.id == 0 || shard->stub.id == 0)
-        return failed(shard, "the components of shards cannot be registered");
+    if (shard->stub.id == 0) return failed(shard, "ShardStub");
     shard->stub_archetype = weft_archetype_create(world, &shard->stub, 1);
     return shard->stub_archetype.id != 0 ? WEFT_OK : failed(shard, "stubs");
 }
@@ -159,8 +161,8 @@ static weft_result make_tables(weft_shard *shard)
     shard->packs = calloc(sectors, sizeof *shard->packs);
     shard->counters = calloc(sectors, sizeof *shard->counters);
     shard->costs = calloc(sectors * shard->cost_workers, sizeof *shard->costs);
-    if (!weft__moving_make(shard) || shard->packs == NULL || shard->counters == NULL ||
-        shard->costs == NULL)
+    if (!weft__moving_make(shard) || !weft__ghosts_make(shard) || shard->packs == NULL ||
+        shard->counters == NULL || shard->costs == NULL)
         return weft__ranks_no_memory();
     return WEFT_OK;
 }
@@ -192,8 +194,8 @@ weft_result weft_shard_create(weft_world *world, const weft_shard_desc *desc, we
         return weft__ranks_fail(WEFT_WRONG_PHASE, "call weft_ranks_start before "
                                                   "weft_shard_create");
     weft_shard *shard = calloc(1, sizeof *shard);
-    if (shard == NULL) return weft__ranks_no_memory();
-    weft_result result = compare_ranks(shard, init(shard, world, desc));
+    weft_result result = shard != NULL ? init(shard, world, desc) : weft__ranks_no_memory();
+    result = compare_ranks(shard, result);
     if (result == WEFT_OK)
         *out = shard;
     else

@@ -25,11 +25,13 @@ weft_result weft_shard_sync(weft_shard *shard)
 
 weft_result weft_shard_exchange(weft_shard *shard)
 {
-    weft_result result = weft__ghosts_begin(shard);
-    if (result == WEFT_OK) result = weft__ghosts_end(shard);
+    weft__ghosts_start(shard);
+    weft_result result = weft__ghosts_begin(shard, weft__rows_settle(shard));
+    result = weft_ranks_agree(weft__ghosts_end(shard, result));
     weft__shard_pin(shard);
     (void)weft_world_advance_change_version(shard->world); /* later writes are changes */
-    return weft_ranks_agree(result);
+    if (result != WEFT_OK) weft__packs_forget_sent(shard); /* what others have is not known */
+    return result;
 }
 
 /* ---- balance ---- */
@@ -59,9 +61,7 @@ static weft_result move_sectors(weft_shard *shard, const uint32_t *rank_of)
     }
     weft_result result = weft__transport_sum(shard->counters, count);
     if (result != WEFT_OK) return result;
-    weft__sector_map_set(&shard->map, rank_of);
-    weft__packs_forget_sent(shard);
-    shard->keys_version = 0;
+    weft__ghosts_set_map(shard, rank_of);
     return weft__rows_sync(shard, WEFT_OK);
 }
 
@@ -75,6 +75,9 @@ static weft_result balance(weft_shard *shard, uint64_t *costs, uint32_t *rank_of
     if (now <= shard->balance_above) return WEFT_OK;
     weft__sector_cut(&shard->map, costs, rank_of);
     if (weft__sector_imbalance(&shard->map, costs, rank_of) >= now) return WEFT_OK;
+    const bool is_prepared = weft__ghosts_prepare(shard, rank_of);
+    result = weft_ranks_agree(is_prepared ? WEFT_OK : weft__ranks_no_memory());
+    if (result != WEFT_OK) return result;
     *moved = true;
     return move_sectors(shard, rank_of);
 }
@@ -100,14 +103,18 @@ weft_result weft_shard_balance(weft_shard *shard, bool *moved)
 /* The systems, with exchanges of ghosts between them. */
 static weft_result run_systems(weft_shard *shard, float dt)
 {
-    weft_result result = weft__plan_update(shard);
-    shard->step_result = result;
-    if (result != WEFT_OK) return result;
-    result = weft_world_step(shard->world, dt);
-    if (result != WEFT_OK)
-        result = weft__ranks_fail(result, "the step: %s", weft_world_error(shard->world)->text);
-    if (shard->step_result != WEFT_OK) result = shard->step_result;
-    return result == WEFT_OK ? weft__sparse_refuse(shard) : result;
+    weft__ghosts_start(shard);
+    shard->step_result = WEFT_OK;
+    weft_result result = weft__rows_settle(shard);
+    if (result == WEFT_OK) result = weft__plan_update(shard);
+    if (result == WEFT_OK) {
+        result = weft_world_step(shard->world, dt);
+        if (result != WEFT_OK)
+            result = weft__ranks_fail(result, "the step: %s", weft_world_error(shard->world)->text);
+        if (shard->step_result != WEFT_OK) result = shard->step_result;
+    }
+    if (result == WEFT_OK) result = weft__sparse_refuse(shard);
+    return weft__ghosts_finish(shard, weft__plan_exchanges(shard), result);
 }
 
 /* Time that is not the work of systems: waiting for ghosts, and hooks. */

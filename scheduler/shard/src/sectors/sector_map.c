@@ -347,7 +347,6 @@ void weft__sector_map_set(weft__sector_map *map, const uint32_t *rank_of)
             map->visibility[map->near[k]] |= WEFT__SECTOR_GHOST;
         }
     }
-    map->epoch++;
 }
 
 double weft__sector_imbalance(const weft__sector_map *map, const uint64_t *costs,

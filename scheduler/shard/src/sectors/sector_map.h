@@ -23,7 +23,6 @@ typedef struct weft__sector_map {
     /* owner only */
     uint32_t *rank_of;   /* [count] */
     uint8_t *visibility; /* [count]: WEFT__SECTOR_* */
-    uint32_t epoch;      /* +1 whenever rank_of changes */
 } weft__sector_map;
 
 /* What a sector is for this rank. */

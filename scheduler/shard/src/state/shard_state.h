@@ -75,10 +75,11 @@ struct weft_shard {
     /* ghosts: ghost_exchange.c */
     struct weft__halo *ghosts;
 
-    /* gids, movers: sector_move.c, gid_table.c */
+    /* gids, movers: sector_move.c, newborn.c, gid_table.c */
     uint64_t *counters;    /* [sector]: gids given away; of ours only */
     uint32_t keys_version; /* change version of the last look at keys */
     struct weft__moving *moving;
+    struct weft__naming *naming;
     struct weft__gid_table *table;
     weft_archetype stub_archetype;
     uint64_t stubs_after_sweep;

@@ -12,6 +12,7 @@
 
 #include "arrival.h"
 #include "checkpoint_format.h"
+#include "ghost_exchange.h"
 #include "hash.h"
 #include "ranks_error.h"
 #include "row_pack.h"
@@ -30,6 +31,8 @@ typedef struct loading {
     weft__block *blocks;
     uint64_t block_capacity;
     uint32_t block_count;
+    weft_entity *entities; /* of the rows of all blocks */
+    uint64_t row_count;
 } loading;
 
 static weft_result is_corrupt(const loading *l, const char *what)
@@ -167,6 +170,7 @@ static weft_result read_blocks(loading *l)
         weft_result result = weft__block_read(l->shard, &in, component_of, l, block);
         if (result != WEFT_OK) return result;
         l->block_count++;
+        l->row_count += block->count;
         for (uint32_t i = 0; i < block->count; i++)
             if (!weft__sector_is_mine(l->shard, block->sectors[i]))
                 return is_corrupt(l, "a row is in the section of another sector");
@@ -188,7 +192,10 @@ static weft_result read_mine(loading *l)
     weft_result result = WEFT_OK;
     for (uint32_t sector = 0; sector < l->shard->map.count && result == WEFT_OK; sector++)
         if (weft__sector_is_mine(l->shard, sector)) result = read_section(l, sector);
-    return result == WEFT_OK ? read_blocks(l) : result;
+    if (result == WEFT_OK) result = read_blocks(l);
+    if (result != WEFT_OK) return result;
+    l->entities = calloc(l->row_count + 1, sizeof *l->entities);
+    return l->entities != NULL ? WEFT_OK : weft__ranks_no_memory();
 }
 
 static weft_result cut_sectors(loading *l)
@@ -196,15 +203,15 @@ static weft_result cut_sectors(loading *l)
     const uint32_t count = l->shard->map.count;
     uint64_t *costs = malloc(count * sizeof *costs);
     uint32_t *rank_of = malloc(count * sizeof *rank_of);
-    const bool has_memory = costs != NULL && rank_of != NULL;
+    bool has_memory = costs != NULL && rank_of != NULL;
+    for (uint32_t i = 0; i < count && has_memory; i++) costs[i] = l->table[i].bytes;
+    if (has_memory) {
+        weft__sector_cut(&l->shard->map, costs, rank_of);
+        has_memory = weft__ghosts_prepare(l->shard, rank_of);
+    }
     /* all ranks or none: they know the same cut */
     const weft_result result = weft_ranks_agree(has_memory ? WEFT_OK : weft__ranks_no_memory());
-    for (uint32_t i = 0; i < count && has_memory; i++) costs[i] = l->table[i].bytes;
-    if (result == WEFT_OK) {
-        weft__sector_cut(&l->shard->map, costs, rank_of);
-        weft__sector_map_set(&l->shard->map, rank_of);
-        weft__packs_forget_sent(l->shard);
-    }
+    if (result == WEFT_OK) weft__ghosts_set_map(l->shard, rank_of);
     free(costs);
     free(rank_of);
     return result;
@@ -230,7 +237,8 @@ static weft_result load(loading *l)
     if (result == WEFT_OK) result = cut_sectors(l);
     if (result == WEFT_OK) result = weft_ranks_agree(read_mine(l));
     if (result != WEFT_OK) return result;
-    result = weft_ranks_agree(weft__arrivals_place(shard, l->blocks, l->block_count));
+    result = weft__arrivals_place(shard, l->blocks, l->block_count, l->entities);
+    result = weft_ranks_agree(result);
     if (result != WEFT_OK) {
         rows_end(shard);
         return result;
@@ -253,6 +261,7 @@ weft_result weft_shard_load(weft_shard *shard, const char *path)
     free(l.front);
     free(l.components);
     free(l.blocks);
+    free(l.entities);
     weft__bytes_free(&l.sections);
     return result;
 }
