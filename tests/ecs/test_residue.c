@@ -582,6 +582,47 @@ Test(residue, a_relation_declared_later_has_no_residue_as_target)
         }
 }
 
+/* Sources that lost their target in a relation by depth, which another relation destroys in the
+ * same settlement. */
+Test(residue, one_made_while_relations_settle_gets_no_depth)
+{
+    static const weft_field target = {"target", WEFT_FIELD_ENTITY, 0, 1};
+    for (int late = 0; late < 2; late++)
+        for (uint32_t count = FEW; count <= MANY; count += MANY - FEW) {
+            bed b = bed_open(count);
+            weft_world *w = b.f.world;
+            const char *names[] = {"up", "held"};
+            weft_component of[2];
+            weft_entity holder = weft_entity_create(w, WEFT_ARCHETYPE(w, b.f.tag)),
+                        above = weft_entity_create(w, WEFT_ARCHETYPE(w, b.f.tag));
+            for (int i = 0; i < 2; i++)
+                of[i] = weft_component_create(w, &(weft_component_desc){.name = names[i],
+                                                                        .size = 8,
+                                                                        .alignment = 4,
+                                                                        .fields = &target,
+                                                                        .field_count = 1});
+            for (int i = 0; i < 2; i++) {
+                bool is_up = (i == 0) != (late != 0);
+                CHECK_OK(weft_relation_declare(
+                    w, &(weft_relation_desc){.component = of[is_up ? 0 : 1],
+                                             .by_depth = is_up,
+                                             .on_target_death = is_up ? WEFT_ON_TARGET_CLEAR
+                                                                      : WEFT_ON_TARGET_DESTROY}));
+            }
+            for (uint32_t i = 0; i < count; i++) {
+                CHECK_OK(weft_relation_set(w, b.e[i], of[0], above));
+                CHECK_OK(weft_relation_set(w, b.e[i], of[1], holder));
+            }
+            CHECK_OK(weft_relation_settle(w));
+            for (uint32_t i = 0; i < count; i++)
+                CHECK_OK(weft_entity_set(w, b.e[i], of[0], &(weft_entity){0}, 8));
+            CHECK_OK(weft_entity_destroy(w, holder));
+            CHECK_OK(weft_relation_settle(w));
+            residues_check(&b);
+            storage_close(&b.f);
+        }
+}
+
 /* A snapshot brings the life back, and takes it. */
 Test(residue, restored_snapshots_say_who_is_dead)
 {

@@ -387,14 +387,17 @@ static weft_result lists_move(const depth_work *work)
     return result;
 }
 
-/* Sources without a target have depth 0. */
+/* Sources without a target have depth 0. One that another relation made a residue since is none. */
 static bool left_file(const depth_work *work)
 {
     const weft__relation *relation = work->relation;
-    weft_entity target;
     for (uint32_t i = 0; i < relation->left.count; i++) {
-        if (target_lives(work, relation->left.items[i], &target)) continue;
-        if (!lists_file(work, relation->left.items[i], 0)) return false;
+        weft_entity source = relation->left.items[i];
+        uint32_t row;
+        char *value;
+        if (weft__relation_row(relation, source, &row, &value) == NULL) continue;
+        if (weft_entity_is_alive(work->world, weft__relation_field(relation, value))) continue;
+        if (!lists_file(work, source, 0)) return false;
     }
     return true;
 }
