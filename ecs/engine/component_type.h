@@ -28,6 +28,7 @@ static inline void *weft__buffer_data(const weft_buffer *buffer)
  * every BUFFER; entity_offsets[i] + 8 <= desc.size. */
 typedef struct weft__type {
     weft_component_desc desc; /* pointers are the world's copies; alignment and capacity resolved */
+    const weft_world *world;
     uint32_t id;
     uint32_t value_bytes; /* bytes per row in a column, 0: no column (tag, shared, chunk, resource
                               that is no buffer). BUFFER: header + inline elements, padded */
@@ -72,6 +73,9 @@ void weft__type_destruct(weft__memory *memory, const weft__type *type, void *val
  * the copies made so far are destructed again. */
 weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, void *to,
                                  const void *from, uint32_t count);
+/* The hooks alone, over elements of buffers and over values in commands. */
+void weft__elements_construct(const weft__type *type, void *elements, uint32_t count);
+void weft__elements_destruct(const weft__type *type, void *elements, uint32_t count);
 /* Calls `visit` for every entity reference in `count` values, buffers' elements included, and
  * stores what it made of it. */
 void weft__type_entities(const weft__type *type, void *values, uint32_t count,

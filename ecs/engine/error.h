@@ -21,6 +21,11 @@ typedef struct weft__callback_error {
 /* Errors of `record->world` go to `record` while the calling thread is in callbacks of a loop;
  * NULL: they do no more. Returns what it replaces. */
 weft__callback_error *weft__error_divert(weft__callback_error *record);
+/* Checked builds: keeps what a thread that may not write the world's error has to say. Any. */
+__attribute__((format(printf, 2, 3))) void weft__mistake_keep(const weft_world *world,
+                                                              const char *format, ...);
+/* What was kept first becomes the world's error: WRONG_PHASE; OK: nothing was. Owner. */
+weft_result weft__mistake_report(const weft_world *world);
 /* Whether errors of the world are diverted on the calling thread. */
 bool weft__error_is_diverted(const weft_world *world);
 /* Sets the last error and returns `code`. Owner, and callbacks whose errors are diverted. */
@@ -103,6 +108,45 @@ static inline weft_result weft__outside_hooks(const weft_world *world, const cha
 {
     if (__builtin_expect(weft__front(world)->is_told, 0)) return weft__error_told(world, what);
     return weft__between_steps(world, what);
+}
+
+/* A hook of a component that runs: what would change, step or end its world is refused meanwhile.
+ * On the stack. */
+typedef struct weft__hook {
+    const weft_world *world; /* NULL: of none */
+    bool closes;             /* the world was open, and it is the thread of its pool's owner */
+    /* checked builds: errors of the thread, which are the mistakes of the hook */
+    weft__callback_error record, *before;
+} weft__hook;
+
+static inline void weft__hook_begin(weft__hook *hook, const weft_world *world)
+{
+    static const uint32_t slice = 0;
+    hook->world = world;
+    if (world == NULL) return;
+    const weft__world_front *front = weft__front(world);
+    /* others do not read `busy`, which the owner may write now */
+    const weft_job_context *owner = front->host.owner;
+    bool is_owner = owner == NULL || weft__context_is_owners(owner, weft__thread_self());
+    hook->closes = is_owner && (front->busy & (WEFT__BUSY_STEPPING | WEFT__BUSY_CALLBACK)) == 0;
+    if (hook->closes) weft__callback_begin(world);
+    if (!WEFT_IS_CHECKED) return;
+    hook->record = (weft__callback_error){.world = world, .current = &slice};
+    hook->before = weft__error_divert(&hook->record);
+}
+
+static inline void weft__hook_end(weft__hook *hook, const char *name, const char *component)
+{
+    if (hook->world == NULL) return;
+    if (hook->closes) weft__callback_end(hook->world);
+    if (!WEFT_IS_CHECKED) return;
+    weft__error_divert(hook->before);
+    if (hook->record.error.number == 0) return;
+    weft__mistake_keep(hook->world, "the %s hook of component \"%s\" used the world: %s", name,
+                       component, hook->record.error.text);
+    /* in a loop or step of the world, where that ends; relaxed: no other's value counts */
+    if (hook->closes && at_load_rlx(&weft__front(hook->world)->host.x_thread) == 0)
+        weft__mistake_report(hook->world);
 }
 
 /* An entity for error texts: index:version, and the name that this handle had last, if any. A

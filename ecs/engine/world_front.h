@@ -40,7 +40,6 @@ typedef enum weft__extension_slot {
     WEFT__EXTENSION_COMMANDS,
     WEFT__EXTENSION_SNAPSHOTS,
     WEFT__EXTENSION_RELATIONS, /* relation_engine.h */
-    WEFT__EXTENSION_OTHER,
     WEFT__EXTENSION_COUNT
 } weft__extension_slot;
 
@@ -78,14 +77,13 @@ typedef struct weft__extension {
 
 enum {
     WEFT__BUSY_STEPPING = 1 << 30,      /* systems run */
-    WEFT__BUSY_PLAYBACK = 1 << 29,      /* the scheduler changes structure in parallel */
     WEFT__BUSY_OBSERVERS = 1 << 19,     /* observers are called: the world is only read */
     WEFT__BUSY_GATHER = 1 << 20,        /* one open gather: the world is only read */
     WEFT__BUSY_GATHERS = 511 << 20,     /* they are counted */
     WEFT__BUSY_CALLBACK = 1 << 18,      /* one is called that may at most read the world */
     WEFT__BUSY_CURSORS = (1 << 18) - 1, /* the low bits count open cursors */
-    WEFT__BUSY_WRITING = WEFT__BUSY_STEPPING | WEFT__BUSY_PLAYBACK | WEFT__BUSY_OBSERVERS |
-                         WEFT__BUSY_GATHERS | WEFT__BUSY_CALLBACK, /* no values are written */
+    WEFT__BUSY_WRITING = WEFT__BUSY_STEPPING | WEFT__BUSY_OBSERVERS | WEFT__BUSY_GATHERS |
+                         WEFT__BUSY_CALLBACK, /* no values are written */
 };
 
 /* What a step is doing, beside `busy`: some of its calls back may change structure. */
@@ -154,7 +152,7 @@ typedef struct weft__world_watch {
  * != 0: context != NULL; x_thread is changed by the thread that it names. */
 typedef struct weft__host {
     weft_job_pool *pool;     /* constant after create */
-    weft_job_context *owner; /* constant after create: of the pool */
+    weft_job_context *owner; /* of the pool; NULL: the world ends */
     weft_job_context
         *context;            /* of the thread that runs loops for the world now (host.h); or NULL */
     uint32_t depth;          /* weft__host_begin calls inside the first */
@@ -226,8 +224,8 @@ static inline uint32_t weft__held(const weft_world *world, weft__holder kind)
     return at_load_rlx(&weft__front(world)->x_holders[kind]); /* relaxed: above */
 }
 
-/* Around a callback that may not use the world: what changes or ends it is refused. Owner, outside
- * of steps; such callbacks are not called in each other. */
+/* Around a callback that may not use the world: what changes or ends it is refused. Owner, where no
+ * systems run; such callbacks are not called in each other. */
 static inline void weft__callback_begin(const weft_world *world)
 {
     weft__front(world)->busy |= WEFT__BUSY_CALLBACK;

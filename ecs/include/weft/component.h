@@ -48,7 +48,9 @@ typedef enum weft_component_flags {
 
 /* Lifecycle functions of a type. They get arrays of `count` values (BUFFER: elements), are
  * called by any worker during playback, never at once for the same value, and must not touch the
- * world. */
+ * world: what would change, step or end it is refused (WRONG_PHASE or BUSY; unchecked builds do
+ * not see it on threads that neither own the pool nor run a playback). Checked builds name hook and
+ * call: the world's error, of the call that ran the hook or of the next playback or step. */
 typedef struct weft_component_hooks {
     /* Added values, already zeroed. */
     void (*construct)(void *values, uint32_t count, void *user);
@@ -85,7 +87,7 @@ typedef struct weft_component_desc {
     uint32_t field_count;
     weft_component_hooks hooks; /* optional; not for CHUNK; for SHARED `user` only */
     /* SHARED, both or none. Default: the described fields if there are any (padding is ignored,
-     * -0.0 equals 0.0), else all bytes. `user` is hooks.user. */
+     * -0.0 equals 0.0), else all bytes. `user` is hooks.user. None may touch the world. */
     uint64_t (*shared_hash)(const void *value, void *user);
     bool (*shared_equal)(const void *a, const void *b, void *user);
     void (*shared_release)(void *value, void *user); /* called when a value is no longer used */

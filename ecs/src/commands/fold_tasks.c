@@ -13,6 +13,7 @@ bool weft__playback_for(const weft__playback *playback, weft__playback_step step
 {
     if (count == 0) return true;
     if (playback->job == NULL || count == 1) return fn(NULL, argument, 0, count) == 0;
+    weft__callback_begin(playback->world); /* hooks run on any worker */
     weft_job_for_desc desc = {.fn = fn,
                               .argument = argument,
                               .count = count,
@@ -20,6 +21,7 @@ bool weft__playback_for(const weft__playback *playback, weft__playback_step step
                               .cost = weft__playback_cost(playback, step),
                               .name = "playback"};
     weft_result result = weft_job_for(playback->job, &desc, NULL);
+    weft__callback_end(playback->world);
     if (result == WEFT_OK || result == WEFT_JOB_FAILED) return result == WEFT_OK;
     return fn(NULL, argument, 0, count) == 0; /* the pool refused: nothing ran yet */
 }

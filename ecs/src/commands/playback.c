@@ -362,6 +362,7 @@ weft_result weft_recorder_play(weft_recorder *commands)
         .world = world, .job = world->front.host.context, .recorders = &commands, .count = 1};
     result = weft__idle(world, "weft_recorder_play");
     if (result == WEFT_OK) result = weft__playback_run(&desc, NULL);
+    weft_result mistake = WEFT_IS_CHECKED ? weft__mistake_report(world) : WEFT_OK;
     weft__host_end(world);
-    return result;
+    return result == WEFT_OK ? mistake : result;
 }

@@ -82,16 +82,14 @@ static void drop_private_chunks(weft_recorder *commands)
 /* Destructs values that no entity took. */
 static void drop_value(const weft__type *type, const weft__command *command)
 {
-    const weft_component_hooks *hooks = &type->desc.hooks;
-    if (hooks->destruct == NULL || (command->flags & WEFT__VALUE_IS_TAKEN) != 0) return;
+    if (type->desc.hooks.destruct == NULL || (command->flags & WEFT__VALUE_IS_TAKEN) != 0) return;
     uint64_t *payload = weft__command_payload(command);
     bool has_elements = weft__command_has_elements(command->op);
     uint32_t count = has_elements ? (uint32_t)payload[0] : 1;
     char *values = (char *)(payload + (has_elements ? 1 : 0));
     size_t step = bits_align_up((uintptr_t)values, type->desc.alignment) - (uintptr_t)values;
-    if (count == 0) return;
     if (step != 0) memmove(values + step, values, count * type->desc.size);
-    hooks->destruct(values + step, count, hooks->user);
+    weft__elements_destruct(type, values + step, count);
 }
 
 static void drop_values(const weft_recorder *commands)

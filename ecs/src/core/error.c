@@ -36,6 +36,30 @@ bool weft__error_is_diverted(const weft_world *world)
     return *diversion() != NULL && (*diversion())->world == world;
 }
 
+void weft__mistake_keep(const weft_world *world, const char *format, ...)
+{
+    weft_world *owner = (weft_world *)(uintptr_t)world;
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&owner->stand_in.lock);
+    if (owner->mistake.number++ == 0)
+        vsnprintf(owner->mistake.text, sizeof owner->mistake.text, format, arguments);
+    pthread_mutex_unlock(&owner->stand_in.lock);
+    va_end(arguments);
+}
+
+weft_result weft__mistake_report(const weft_world *world)
+{
+    weft_world *owner = (weft_world *)(uintptr_t)world;
+    pthread_mutex_lock(&owner->stand_in.lock);
+    const weft_error kept = owner->mistake;
+    owner->mistake.number = 0;
+    pthread_mutex_unlock(&owner->stand_in.lock);
+    return kept.number == 0 ? WEFT_OK
+                            : weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY,
+                                          WEFT__NO_COMPONENT, "%s", kept.text);
+}
+
 /* Where an error goes; NULL: one of an earlier slice is there. */
 static weft_error *place_of_error(const weft_world *world)
 {
@@ -157,9 +181,14 @@ static bool is_kept(const weft_world *world, const char *what)
 
 bool weft__is_held(const weft_world *world, const char *what)
 {
+    if (weft__error_is_diverted(world)) { /* by a callback that `busy` closes the world to, ... */
+        if (world->front.busy != 0) return false;
+        if (what != NULL) weft__error_busy(world, what); /* or a hook on a thread that does not */
+        return true;
+    }
     /* relaxed: only that another thread is named counts */
     uint64_t host = at_load_rlx(&world->front.host.x_thread);
-    if (host == 0 || host == weft__thread_self() || weft__error_is_diverted(world)) return false;
+    if (host == 0 || host == weft__thread_self()) return false;
     bool is_step = world->front.frame != WEFT__FRAME_NONE;
     uint32_t watched = WEFT__BUSY_OBSERVERS | (is_step ? WEFT__BUSY_STEPPING : 0);
     if ((world->front.busy & watched) != 0) return false;
@@ -186,7 +215,7 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
         why = "observers are running: record a command (weft_observation.commands), or wait until "
               "the "
               "step or weft_observers_run has returned";
-    else if ((world->front.busy & WEFT__BUSY_CALLBACK) != 0)
+    else if ((world->front.busy & WEFT__BUSY_CALLBACK) != 0 || world->front.busy == 0)
         why = "a callback is running that may not use the world: do it when the call that it "
               "belongs to has returned";
     else if ((world->front.busy & WEFT__BUSY_GATHERS) != 0)
@@ -207,8 +236,8 @@ weft_result weft__refuse_systems(const weft_world *world, const char *what, cons
 weft_result weft__error_step(const weft_world *world, const char *what)
 {
     bool is_between = world->front.frame == WEFT__FRAME_NONE;
-    if (is_between || (world->front.busy & (WEFT__BUSY_STEPPING | WEFT__BUSY_OBSERVERS)) != 0)
-        return weft__error_busy(world, what);
+    const uint32_t known = WEFT__BUSY_STEPPING | WEFT__BUSY_OBSERVERS | WEFT__BUSY_CALLBACK;
+    if (is_between || (world->front.busy & known) != 0) return weft__error_busy(world, what);
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: a step is going on (an exclusive system, a run condition or a range "
                        "called): do it when weft_world_step has returned",

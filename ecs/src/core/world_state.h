@@ -214,6 +214,7 @@ struct weft_world {
     struct weft__owner_loops *owner_loops; /* owner_loop.h; the same */
     weft__given_values *given_values;      /* given_values.h; the same */
     weft__stand_in stand_in;               /* the same */
+    weft_error mistake;                    /* the same; guarded by stand_in.lock; number 0: none */
     struct weft__callback_error
         *callback_errors;   /* [workers]; NULL until the first weft_query_each_parallel */
     weft_blob_store *blobs; /* NULL until asked for */

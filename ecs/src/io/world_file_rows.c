@@ -81,8 +81,7 @@ bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, we
     for (; buffer->count < count && type->desc.size != 0; buffer->count++) {
         char *element = (char *)weft__buffer_data(buffer) + buffer->count * type->desc.size;
         memset(element, 0, type->desc.size);
-        if (weft__type_is_hooked(type) && type->desc.hooks.construct != NULL)
-            type->desc.hooks.construct(element, 1, type->desc.hooks.user);
+        if (weft__type_is_hooked(type)) weft__elements_construct(type, element, 1);
         if (weft__world_reader_value(r, type, element, type->desc.size)) continue;
         buffer->count++; /* it is constructed */
         return false;

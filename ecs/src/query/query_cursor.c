@@ -310,9 +310,8 @@ static inline weft__query_handle *find_iterable(weft_world *world, weft_query na
     if (__builtin_expect(handle == NULL, 0)) return weft__query_find_checked(world, name);
     weft__query *query = handle->query;
     if (WEFT_IS_CHECKED && weft__is_held(world, "weft_query_begin")) return NULL;
-    const uint32_t never = (uint32_t)(WEFT__BUSY_STEPPING | WEFT__BUSY_PLAYBACK);
     if (__builtin_expect((world->front.busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0, 0) &&
-        (query->write_count != 0 || (world->front.busy & never) != 0)) {
+        (query->write_count != 0 || (world->front.busy & WEFT__BUSY_STEPPING) != 0)) {
         weft__error_busy(world, "weft_query_begin");
         return NULL;
     }

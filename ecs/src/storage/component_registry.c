@@ -169,6 +169,7 @@ static weft__type *type_make(weft_world *world, const weft_component_desc *desc,
                                           _Alignof(weft__type));
     if (type == NULL) return NULL;
     type->desc = *desc;
+    type->world = world;
     type->hash = hash;
     fields_copy(type, desc);
     sizes_resolve(type);

@@ -24,12 +24,6 @@ WEFT__DOOR uint32_t weft__field_count(const weft_field *field);
 
 /* The field that a type is, when it is one value without a name; else NULL. */
 const weft_field *weft__type_sole(const weft_type *type);
-
-static inline bool weft__field_is_integer(weft_field_kind kind)
-{
-    return (kind >= WEFT_FIELD_I8 && kind <= WEFT_FIELD_U64) || kind == WEFT_FIELD_ENUM ||
-           kind == WEFT_FIELD_BITS;
-}
 /* Bits of an integer of 1, 2, 4 or 8 bytes, as they stand. */
 uint64_t weft__integer_load(const void *at, size_t bytes);
 void weft__integer_store(void *at, size_t bytes, uint64_t bits);

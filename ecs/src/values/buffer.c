@@ -51,15 +51,12 @@ weft_result weft__buffer_resize(weft__memory *memory, const weft__type *type, we
 {
     weft_result result = grow(memory, type, buffer, count);
     if (result != WEFT_OK) return result;
-    const weft_component_hooks *hooks = &type->desc.hooks;
     uint32_t old = buffer->count;
-    if (count < old && hooks->destruct != NULL)
-        hooks->destruct(element_at(type, buffer, count), old - count, hooks->user);
+    if (count < old) weft__elements_destruct(type, element_at(type, buffer, count), old - count);
     buffer->count = count;
     if (count <= old || type->desc.size == 0) return WEFT_OK;
     memset(element_at(type, buffer, old), 0, (count - old) * type->desc.size);
-    if (hooks->construct != NULL)
-        hooks->construct(element_at(type, buffer, old), count - old, hooks->user);
+    weft__elements_construct(type, element_at(type, buffer, old), count - old);
     return WEFT_OK;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* component_type.c: what happens to arrays of component values: construction, destruction,
  * replication, and visits of entity references and of described BLOB fields, with lifecycle
- * hooks and dynamic buffers taken care of. Pure dispatch: touches no world. Threads: the owner
- * of the rows. */
+ * hooks and dynamic buffers taken care of. Pure dispatch. Threads: the owner of the rows. */
 #include "component_type.h"
+
+#include "error.h"
 
 #include <string.h>
 
@@ -12,11 +13,31 @@ static weft_buffer *buffer_at(void *values, const weft__type *type, uint32_t i)
     return (weft_buffer *)(void *)((char *)values + (size_t)i * type->value_bytes);
 }
 
+static void run(const weft__type *type, void (*hook)(void *, uint32_t, void *), const char *name,
+                void *values, uint32_t count)
+{
+    weft__hook running;
+    if (hook == NULL || count == 0) return;
+    weft__hook_begin(&running, type->world);
+    hook(values, count, type->desc.hooks.user);
+    weft__hook_end(&running, name, type->desc.name);
+}
+
+void weft__elements_construct(const weft__type *type, void *elements, uint32_t count)
+{
+    run(type, type->desc.hooks.construct, "construct", elements, count);
+}
+
+void weft__elements_destruct(const weft__type *type, void *elements, uint32_t count)
+{
+    run(type, type->desc.hooks.destruct, "destruct", elements, count);
+}
+
 void weft__type_construct_zeroed(const weft__type *type, void *values, uint32_t count)
 {
     if (!type->needs_construct) return;
     if ((type->desc.flags & WEFT_BUFFER) == 0) {
-        type->desc.hooks.construct(values, count, type->desc.hooks.user);
+        weft__elements_construct(type, values, count);
         return;
     }
     for (uint32_t i = 0; i < count; i++)
@@ -31,9 +52,7 @@ void weft__type_construct(const weft__type *type, void *values, uint32_t count)
 
 static void buffer_destruct(weft__memory *memory, const weft__type *type, weft_buffer *buffer)
 {
-    const weft_component_hooks *hooks = &type->desc.hooks;
-    if (hooks->destruct != NULL && buffer->count != 0)
-        hooks->destruct(weft__buffer_data(buffer), buffer->count, hooks->user);
+    weft__elements_destruct(type, weft__buffer_data(buffer), buffer->count);
     weft__free(memory, WEFT__MEMORY_BUFFERS, buffer->heap, buffer->capacity, type->desc.size, 16);
 }
 
@@ -41,7 +60,7 @@ void weft__type_destruct(weft__memory *memory, const weft__type *type, void *val
 {
     if (!type->needs_destruct) return;
     if ((type->desc.flags & WEFT_BUFFER) == 0) {
-        type->desc.hooks.destruct(values, count, type->desc.hooks.user);
+        weft__elements_destruct(type, values, count);
         return;
     }
     for (uint32_t i = 0; i < count; i++) buffer_destruct(memory, type, buffer_at(values, type, i));
@@ -50,11 +69,15 @@ void weft__type_destruct(weft__memory *memory, const weft__type *type, void *val
 static void elements_copy(const weft__type *type, void *to, const void *from, uint32_t count)
 {
     const weft_component_hooks *hooks = &type->desc.hooks;
+    weft__hook running;
     if (count == 0) return;
-    if (hooks->copy != NULL)
-        hooks->copy(to, from, count, hooks->user);
-    else
+    if (hooks->copy == NULL) {
         memcpy(to, from, count * type->desc.size);
+        return;
+    }
+    weft__hook_begin(&running, type->world);
+    hooks->copy(to, from, count, hooks->user);
+    weft__hook_end(&running, "copy", type->desc.name);
 }
 
 /* *blocks counts what was allocated, for weft__memory_count_blocks. */

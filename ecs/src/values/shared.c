@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bits.h"
+#include "error.h"
 #include "hash.h"
 #include "invariant.h"
 #include "value_order.h"
@@ -338,10 +339,13 @@ void weft__shared_acquire(weft__shared *shared, uint32_t component, uint32_t ind
 }
 
 /* Runs the release hook on a value whose bytes are this store's. */
-static void value_end(const weft__shared_type *type, shared_slot *slot)
+static void value_end(const weft__shared *shared, const weft__shared_type *type, shared_slot *slot)
 {
-    if (type->desc->shared_release != NULL && (slot->kept & SLOT_DISOWNED) == 0)
-        type->desc->shared_release(slot_value(type, slot), hook_user(type));
+    weft__hook running;
+    if (type->desc->shared_release == NULL || (slot->kept & SLOT_DISOWNED) != 0) return;
+    weft__hook_begin(&running, shared->world);
+    type->desc->shared_release(slot_value(type, slot), hook_user(type));
+    weft__hook_end(&running, "shared_release", type->desc->name);
 }
 
 void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count)
@@ -353,7 +357,7 @@ void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t ind
     slot->references -= count;
     if (slot->references != 0) return;
     table_remove(type, slot->hash, index);
-    value_end(type, slot);
+    value_end(shared, type, slot);
     slot->next_free = type->free_head;
     type->free_head = index;
     type->default_version = next_version(shared); /* asking for a value that went shows a change */
@@ -552,7 +556,8 @@ void weft__shared_fini(weft__shared *shared)
         weft__shared_type *type = shared->types[id];
         if (type == NULL) continue;
         for (uint32_t index = 1; index <= type->slot_count; index++)
-            if (slot_at(type, index)->references != 0) value_end(type, slot_at(type, index));
+            if (slot_at(type, index)->references != 0)
+                value_end(shared, type, slot_at(type, index));
         type_free(shared, type);
     }
     weft__free(shared->memory, WEFT__MEMORY_SHARED, shared->types, shared->type_capacity,

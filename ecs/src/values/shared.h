@@ -23,6 +23,7 @@ typedef struct weft__shared_type weft__shared_type;
  * tuples may be read from jobs meanwhile, because nothing is released then. */
 typedef struct weft__shared {
     weft__memory *memory;
+    const weft_world *world;   /* of hooks; NULL: none */
     weft__shared_type **types; /* [component id]: NULL unless SHARED */
     uint32_t type_capacity;
     uint32_t version; /* last order version given out; never 0 once used */

@@ -162,6 +162,7 @@ static weft_result storage_init(weft_world *world)
     weft__units_init(&world->units, &world->memory, os, desc->megachunk_limit,
                      !desc->without_huge_pages);
     weft__shared_init(&world->shared, &world->memory);
+    world->shared.world = world;
     weft__chunks_init(world);
     weft__stand_in_init(world);
     world->front.version = world->front.renewed = 1;
@@ -311,6 +312,7 @@ weft_result weft_world_destroy(weft_world *world)
         weft_job_pool_destroy(world->front.host.pool); /* pool_check_end took the world off it */
     else
         weft__pool_remove_user(world->front.host.pool, &world->front.host.tenancy);
+    world->front.host.owner = NULL;
     storage_fini(world);
     world_free(world);
     return WEFT_OK;

@@ -5,10 +5,7 @@
  * What is found is kept and reported by mistakes.c. Copies of columns, which find writes that no
  * call announces: column_watch.c. Look-ups for writing are listed per worker and compared when the
  * pass is over: two slices of a system that may run at once and ask for the same value are named,
- * whether or not they met this time. When a list cannot grow, the rest of the pass goes unwatched.
- *
- * Calls on the world from a thread that runs no system leave their name in `x_stranger`:
- *   G1  stranger: exchange of x_stranger  -> report: exchange of x_stranger */
+ * whether or not they met this time. When a list cannot grow, the rest of it goes unwatched. */
 #include "diagnose.h"
 
 #include "mistakes.h"
@@ -77,7 +74,10 @@ static bool keep_refusal(const weft_world *world, const char *what)
     if (current == NULL || current->context == NULL ||
         weft__slice_system(current)->scheduler != scheduler) {
         if (mine()->stepping == scheduler) return false;
-        at_xchg_ar(&scheduler->x_stranger, (uintptr_t)what); /* G1 */
+        weft__mistake_keep(world,
+                           "%s was called during the step, by a thread that runs none of its "
+                           "systems: call it on the owner, between steps",
+                           what);
         return true;
     }
     const weft__system *system = weft__slice_system(current);
@@ -491,22 +491,10 @@ void weft__diagnose_free(weft__scheduler *scheduler)
 
 /* ---- the report ---- */
 
-static void report_stranger(weft__scheduler *scheduler)
-{
-    /* G1 */
-    const char *function = (const char *)(uintptr_t)at_xchg_ar(&scheduler->x_stranger, 0);
-    if (function == NULL) return;
-    weft__scheduler_fail(scheduler,
-                         weft__error(scheduler->world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY,
-                                     WEFT__NO_COMPONENT,
-                                     "%s was called during the step, by a thread that runs none of "
-                                     "its systems: call it on the owner, between steps",
-                                     function));
-    weft__mistake_list(scheduler);
-}
-
 void weft__diagnose_report(weft__scheduler *scheduler)
 {
     weft__violations_report(scheduler);
-    report_stranger(scheduler);
+    weft_result mistake = weft__mistake_report(scheduler->world);
+    weft__scheduler_fail(scheduler, mistake);
+    if (mistake != WEFT_OK) weft__mistake_list(scheduler);
 }

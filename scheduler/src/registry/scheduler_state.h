@@ -289,7 +289,7 @@ typedef enum weft__counter_wish {
 typedef struct weft__counters weft__counters; /* counters_state.h */
 
 /* Owner: the world (its extension). Changed by the thread that owns the world; while a stage runs,
- * workers read it and write their own weft__worker and x_stranger.
+ * workers read it and write their own weft__worker.
  *   workers and recorders: [worker_count], constant; systems and generations: [system_capacity]
  *   system_count + retired_count <= system_capacity <= WEFT__SLOT_LIMIT
  *   !is_dirty: ordered_count == system_count == the sum of stages[].system_count
@@ -361,7 +361,6 @@ struct weft__scheduler {
     weft_error error;          /* the first one of this step */
     weft_error *mistakes;      /* checked builds: all that the last step found */
     uint32_t mistake_count, mistake_capacity;
-    weft_a64 x_stranger; /* name of a function called by a thread without a system: diagnose.c */
     weft_frame_stats stats;
     weft__counters *counters;            /* NULL: never counted */
     struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */

@@ -162,10 +162,5 @@ bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_ty
 /* Its reference in the store of the world, kept by the link; null: there is none. Owner. */
 weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_ref *out);
 uint64_t weft__live_now(void);
-/* Bytes of one value of a type: of a BUFFER one element. */
-static inline size_t weft__live_size(const weft_live *live, uint32_t type)
-{
-    return live->types[type].desc->size;
-}
 
 #endif
