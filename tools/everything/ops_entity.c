@@ -356,7 +356,9 @@ static void run_set_shared(everything *e, const everything_call *c)
 static void run_enable(everything *e, const everything_call *c)
 {
     uint32_t n = everything_pick(e, c->a);
-    bool enabled = c->value % 2 != 0;
+    bool enabled = c->value % 3 == 0;
+    for (uint32_t i = 1; i < 16 && !model_has(&e->here->m, n, c->kind); i++)
+        n = everything_pick(e, c->a + i * 7); /* mostly one that has it */
     weft_result expected = everything_result_of(model_enable(&e->here->m, n, c->kind, enabled));
     everything_says(e, "IS(%s, weft_entity_enable(world, %s, of[%s], %s));",
                     weft_result_name(expected), everything_c_entity(e, n), name_of(c->kind),

@@ -43,12 +43,33 @@ static void query_make(everything *e, uint32_t slot)
         everything_fails(e, "weft_query_create", "%s", weft_world_error(e->here->world)->text);
 }
 
+/* Kinds of an entity that has one with a bit: that one, and another. */
+static uint64_t switched_kinds(const everything *e, uint32_t a)
+{
+    const model *m = &e->here->m;
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t n = (a + i) % m->count;
+        uint64_t switches = 0, others = model_is_alive(m, n) ? m->entities[n].set : 0;
+        for (uint32_t kind = 0; kind < KINDS; kind++)
+            if (kind_is_switch(kind)) switches |= KIND_BIT(kind) & others;
+        if (switches == 0) continue;
+        others &= ~switches;
+        return (switches & -switches) | (others & -others);
+    }
+    return 0;
+}
+
 static void run_make(everything *e, const everything_call *c)
 {
     uint32_t slot = c->a / 8 % EVERYTHING_QUERIES;
     everything_query *q = &e->queries[slot];
+    uint64_t set = c->value;
     if (!query_drop(e, slot)) return;
-    selection_draw(q, c->value, c->a, c->b);
+    if (c->a / 64 % 4 == 0) { /* whose rows are chosen by bits */
+        uint64_t near = switched_kinds(e, c->b);
+        if (near != 0) set = near;
+    }
+    selection_draw(q, set, c->a, c->b);
     query_make(e, slot);
 }
 
@@ -418,11 +439,27 @@ static weft_result weft_change_all(everything *e, const everything_call *c, weft
     }
 }
 
+/* A query with a term on a kind that has bits, from `a` on, and the term; false: there is none. */
+static bool switched_query(const everything *e, uint32_t a, uint32_t *slot, uint32_t *kind)
+{
+    for (uint32_t i = 0; i < EVERYTHING_QUERIES; i++) {
+        const everything_query *q = &e->queries[ *slot = (a + i) % EVERYTHING_QUERIES];
+        for (uint32_t t = 0; q->query.id != 0 && t < q->asks.term_count; t++) {
+            *kind = q->asks.terms[t].kind;
+            if (kind_is_switch(*kind) && q->asks.terms[t].match != MODEL_ABSENT) return true;
+        }
+    }
+    return false;
+}
+
 static void run_change(everything *e, const everything_call *c)
 {
     selection s;
-    if (!selection_of(e, c, &s)) return;
-    uint32_t kind = kind_for(c, &s.q->asks);
+    everything_call call = *c;
+    uint32_t kind;
+    if (c->value % 3 == 0 && !switched_query(e, c->a, &call.a, &kind)) call.a = c->a;
+    if (!selection_of(e, &call, &s)) return;
+    kind = kind_for(c, &s.q->asks);
     if (kind == KINDS) return;
     const uint8_t *bytes = everything_value(e, kind, c->value, c->b & 0xffff, 1);
     const void *value = everything_weft_value(e, e->here, kind, bytes, 1);
@@ -445,6 +482,27 @@ static void run_change(everything *e, const everything_call *c)
     static const char *const whats[] = {"weft_query_add", "weft_query_remove", "weft_query_set",
                                         "weft_query_set_shared", "weft_query_enable"};
     everything_result(e, whats[c->way], result, WEFT_OK);
+}
+
+/* Every other one of the rows of a query is switched: chunks of which some rows are selected. */
+static void run_mask(everything *e, const everything_call *c)
+{
+    enum { ROWS_MOST = 48 };
+    selection s;
+    everything_call call = *c;
+    uint32_t kind;
+    if (!switched_query(e, c->a, &call.a, &kind) || !selection_of(e, &call, &s)) return;
+    bool enabled = c->b % 4 == 0;
+    for (uint32_t i = 0; i < s.count && i < ROWS_MOST; i++) {
+        uint32_t n = s.numbers[i];
+        if (everything_mix(c->value, n) % 3 != 0 || !model_has(&e->here->m, n, kind)) continue;
+        weft_result expected = everything_result_of(model_enable(&e->here->m, n, kind, enabled));
+        everything_says(e, "IS(%s, weft_entity_enable(world, e[%u], of[%s], %d));",
+                        weft_result_name(expected), n, name_of(kind), enabled);
+        weft_result result = weft_entity_enable(e->here->world, everything_handle(e->here, n),
+                                                e->here->of[kind], enabled);
+        if (!everything_result(e, "weft_entity_enable", result, expected)) return;
+    }
 }
 
 static void run_destroy_entities(everything *e, const everything_call *c)
@@ -513,6 +571,7 @@ const everything_op everything_ops_query[] = {
      .draws = DRAWS_KIND,
      .ways = change_ways,
      .run = run_change},
+    {.name = "query_mask", .functions = "weft_entity_enable", .weight = 3, .run = run_mask},
     {.name = "query_destroy_entities",
      .functions = "weft_query_destroy_entities",
      .weight = 1,

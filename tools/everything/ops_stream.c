@@ -293,7 +293,8 @@ static void run_stream(everything *e, const everything_call *c)
     e->out = NULL;
     s.has_names = c->b % 2 == 0;
     const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-    snprintf(s.path, sizeof s.path, "%s/weft-everything-%ld.wss", folder, (long)getpid());
+    snprintf(s.path, sizeof s.path, "%s/weft-everything-%ld-%p.wss", folder, (long)getpid(),
+             (void *)e);
     if (file_write(&s)) {
         model_copy(&s.full, m);
         model_without(&s.full, kinds_left_out());
