@@ -29,6 +29,7 @@ enum {
 typedef struct bed {
     way w;
     uint32_t kind;
+    const test_memory *memory;
     weft_world *other;            /* a new one */
     weft_component scores, marks; /* a BUFFER resource; switches of all bare ones */
     weft_archetype bare, full;
@@ -200,6 +201,7 @@ static void *bed_open(const refused_place *place)
     memset(b->w.entities, 0, (ENTITIES + 1) * sizeof b->w.entities[0]);
     memset((char *)b + sizeof b->w, 0, sizeof *b - sizeof b->w);
     b->kind = place->kind;
+    b->memory = place->heap.user;
     world_make(b, place);
     entities_make(b);
     bed_finish(b);
@@ -866,6 +868,7 @@ static weft_result do_advance(void *open)
     bed *b = open;
     b->errors = weft_world_error(b->w.world)->number;
     for (uint32_t i = 0; i < 2; i++) CHECK(weft_world_advance_change_version(b->w.world) != 0);
+    if (b->memory->fails_forever) return said(b); /* no call renews them */
     CHECK(b->w.world->front.version - b->w.world->front.renewed < WEFT__VERSION_RENEWAL);
     CHECK_U64(weft_query_count(b->w.world, b->query), 0);
     CHECK(weft_entity_write(b->w.world, b->w.entities[ONE], b->w.of[NUMBER]) != NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_file_faults.c: every writer of files, of the library and of the command line, whose k-th
  * system call fails, is interrupted, cut short or never comes back: see file_faults.h. Checkpoints
- * of shards are not among them.
+ * of shards: tests/shard/test_shard_file_faults.c.
  */
 #include "file_faults.h"
 #include "plain.h"

@@ -210,10 +210,14 @@ uint32_t weft__stream_open(weft__mailbox *mailbox, void *connection,
     pthread_mutex_lock(&mailbox->lock);
     weft__stream *found = mailbox->is_closed ? NULL : find_stream(mailbox, 0);
     if (found == NULL && !mailbox->is_closed) found = end_dead(mailbox, has_left);
-    if (found != NULL) {
+    if (found != NULL)
+        weft__wire_format(&found->sending, "event: open\ndata: {\"stream\":%u}\n\n",
+                          mailbox->last_number + 1);
+    if (found != NULL && found->sending.has_failed)
+        stream_clear(found);
+    else if (found != NULL) {
         number = found->number = ++mailbox->last_number;
         found->connection = connection;
-        weft__wire_format(&found->sending, "event: open\ndata: {\"stream\":%u}\n\n", number);
         want(mailbox, 1);
     }
     pthread_mutex_unlock(&mailbox->lock);
@@ -239,8 +243,12 @@ static void gather_events(weft__stream *stream)
         weft__wire_format(&stream->sending, "event: %u\ndata: ", i);
         weft__wire_raw(&stream->sending, event->bytes, event->count);
         weft__wire_raw(&stream->sending, "\n\n", 2);
-        weft__wire_clear(event);
     }
+    if (stream->sending.has_failed) { /* the events stay for the next time: at a beat */
+        stream->sending.count = 0;
+        return;
+    }
+    for (uint32_t i = 0; i < stream->watch_count; i++) weft__wire_clear(&stream->watches[i].event);
     if (stream->sending.count == 0 && stream->wants_beat)
         weft__wire_raw(&stream->sending, ":\n\n", 3);
     stream->wants_beat = false;
@@ -285,7 +293,7 @@ void weft__streams_beat(weft__mailbox *mailbox)
 }
 
 bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, const char *const *texts,
-                        const size_t *lengths, uint32_t count)
+                        const size_t *lengths, uint32_t count, bool *has_failed)
 {
     if (count > WEFT__WATCHES_MAX || number == 0) return false;
     pthread_mutex_lock(&mailbox->lock);
@@ -295,9 +303,10 @@ bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, const char *con
         weft__wire_clear(&watch->request);
         weft__wire_clear(&watch->event);
         weft__wire_raw(&watch->request, texts[i], lengths[i]);
+        *has_failed |= watch->request.has_failed;
         watch->hash = 0;
     }
-    if (found != NULL) found->watch_count = count;
+    if (found != NULL) found->watch_count = *has_failed ? 0 : count;
     pthread_mutex_unlock(&mailbox->lock);
     return found != NULL;
 }
@@ -314,7 +323,7 @@ bool weft__stream_watched(weft__mailbox *mailbox, uint32_t place, uint32_t index
                        stream->watches[index].request.count);
     *number = stream->number;
     pthread_mutex_unlock(&mailbox->lock);
-    return is_there;
+    return is_there && !request->has_failed;
 }
 
 void weft__stream_event(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t number,
@@ -325,9 +334,9 @@ void weft__stream_event(weft__mailbox *mailbox, uint32_t place, uint32_t index, 
     weft__stream *stream = &mailbox->streams[place];
     weft__watch *watch = &stream->watches[index];
     if (stream->number == number && index < stream->watch_count && watch->hash != hash) {
-        watch->hash = hash;
         weft__wire_clear(&watch->event);
         weft__wire_raw(&watch->event, answer->bytes, answer->count);
+        watch->hash = watch->event.has_failed ? 0 : hash; /* the next answer is another try */
         stream_wake(mailbox, stream);
     }
     pthread_mutex_unlock(&mailbox->lock);

@@ -116,9 +116,9 @@ long weft__stream_take(weft__mailbox *mailbox, uint32_t number, char *out, size_
 /* HTTP thread: a comment to every page, so that the death of one is noticed. */
 void weft__streams_beat(weft__mailbox *mailbox);
 /* Owner: what a page watches from now on: `count` requests; replaces all. False: no such stream, or
- * more than 16. */
+ * more than 16. *has_failed becomes true where memory was refused: it watches nothing. */
 bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, const char *const *texts,
-                        const size_t *lengths, uint32_t count);
+                        const size_t *lengths, uint32_t count, bool *has_failed);
 /* Owner: the request of watch `index` of the stream at `place`, copied to `request`; false:
  * none. */
 bool weft__stream_watched(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t *number,

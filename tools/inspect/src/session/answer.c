@@ -74,6 +74,7 @@ uint32_t weft__answer(weft__session *session, const char *text, size_t count, we
     weft__request request;
     const char *problem;
     uint32_t status;
+    const uint64_t errors = weft_world_error(session->world)->number;
     weft__wire_clear(out);
     weft__wire_open(out, NULL, '{');
     if (!weft__request_read(&request, text, count, &problem)) {
@@ -84,6 +85,9 @@ uint32_t weft__answer(weft__session *session, const char *text, size_t count, we
                            : table[found].window(session, &request, out);
     }
     weft__wire_close(out, '}');
+    /* a loop or a count whose memory was refused looks empty */
+    const weft_error *error = weft_world_error(session->world);
+    out->has_failed |= error->number != errors && error->code == WEFT_OUT_OF_MEMORY;
     return out->has_failed ? 503 : status;
 }
 
@@ -115,7 +119,7 @@ static uint32_t watch(weft__session *session, const weft__request *request, weft
     if (token.kind != WEFT__JSON_ARRAY_END)
         return weft__window_fail(out, 400, "\"what\" is a list of requests");
     uint32_t stream = (uint32_t)weft__request_count(request, "stream", 0, UINT32_MAX);
-    if (!weft__stream_watch(session->mailbox, stream, texts, lengths, count))
+    if (!weft__stream_watch(session->mailbox, stream, texts, lengths, count, &out->has_failed))
         return weft__window_fail(out, 404, "there is no stream %u: open /events", stream);
     session->has_new_watches = true;
     weft__wire_count(out, "watched", count);

@@ -68,6 +68,7 @@ void weft__wire_told(weft__wire *out, const char *name,
 {
     size_t length = write(NULL, 0, user);
     char *text = malloc(length + 3);
+    out->has_failed |= text == NULL;
     if (text == NULL || length == 0) {
         free(text);
         return;

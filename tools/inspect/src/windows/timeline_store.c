@@ -46,6 +46,16 @@ struct weft__timeline {
     weft__period frame;
 };
 
+static void drop(weft__timeline *t)
+{
+    for (uint32_t i = 0; t->lanes != NULL && i < t->lane_count; i++) free(t->lanes[i].spans);
+    free(t->lanes);
+    free(t->names);
+    free(t->slots);
+    free(t);
+}
+
+/* NULL: memory is refused. */
 static weft__timeline *make(uint32_t workers)
 {
     weft__timeline *t = calloc(1, sizeof *t);
@@ -53,25 +63,23 @@ static weft__timeline *make(uint32_t workers)
     t->lanes = calloc(workers, sizeof *t->lanes);
     t->names = calloc(NAMES, NAME_BYTES);
     t->slots = calloc(2 * NAMES, sizeof *t->slots);
-    t->lane_count = t->lanes == NULL || t->names == NULL || t->slots == NULL ? 0 : workers;
-    for (uint32_t i = 0; i < t->lane_count; i++) {
-        t->lanes[i].spans = malloc(SPANS * sizeof(span));
-        if (t->lanes[i].spans == NULL) t->lane_count = i;
-    }
     t->name_count = 1;
-    return t;
+    bool is_done = t->lanes != NULL && t->names != NULL && t->slots != NULL;
+    while (is_done && t->lane_count < workers) {
+        span *spans = t->lanes[t->lane_count].spans = malloc(SPANS * sizeof(span));
+        is_done = spans != NULL;
+        t->lane_count += is_done;
+    }
+    if (is_done) return t;
+    drop(t);
+    return NULL;
 }
 
 void weft__timeline_free(weft__session *session)
 {
     weft__timeline *t = session->timeline;
     session->timeline = NULL;
-    if (t == NULL) return;
-    for (uint32_t i = 0; t->lanes != NULL && i < t->lane_count; i++) free(t->lanes[i].spans);
-    free(t->lanes);
-    free(t->names);
-    free(t->slots);
-    free(t);
+    if (t != NULL) drop(t);
 }
 
 static uint16_t name_of(weft__timeline *t, const char *name)

@@ -80,6 +80,7 @@ void weft__wire_path(weft__wire *out, const char *name, const weft_type *type,
     char few[256];
     size_t length = weft_path_value_write(NULL, type, path, value, few, sizeof few);
     char *text = length < sizeof few ? few : malloc(length + 1);
+    out->has_failed |= text == NULL;
     if (text == NULL) return;
     if (text != few) weft_path_value_write(NULL, type, path, value, text, length + 1);
     weft__wire_text(out, name, text);

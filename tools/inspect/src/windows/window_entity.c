@@ -88,6 +88,7 @@ static void add_systems(const weft__session *session, weft_entity entity, weft__
 {
     weft_system *systems = calloc(SYSTEMS, sizeof *systems);
     uint32_t count = systems == NULL ? 0 : weft_system_list(session->world, systems, SYSTEMS);
+    out->has_failed |= systems == NULL;
     weft__wire_open(out, "systems", '[');
     for (uint32_t i = 0; i < count && i < SYSTEMS; i++) {
         weft_system_info info;

@@ -12,9 +12,10 @@
 
 enum { SYSTEMS_MAX = 1024, QUERIES_MAX = 512, ACCESS_MAX = 48 };
 
-static weft_system *take_systems(const weft__session *session, uint32_t *count)
+static weft_system *take_systems(const weft__session *session, uint32_t *count, weft__wire *out)
 {
     weft_system *list = calloc(SYSTEMS_MAX, sizeof *list);
+    out->has_failed |= list == NULL;
     *count = list == NULL ? 0 : weft_system_list(session->world, list, SYSTEMS_MAX);
     if (*count > SYSTEMS_MAX) *count = SYSTEMS_MAX;
     return list;
@@ -100,7 +101,7 @@ uint32_t weft__systems_window(weft__session *session, const weft__request *reque
     uint32_t count;
     (void)request;
     weft__session_need(session, WEFT__NEED_TIMES);
-    weft_system *list = take_systems(session, &count);
+    weft_system *list = take_systems(session, &count, out);
     add_frame(session, out);
     weft__wire_open(out, "systems", '[');
     for (uint32_t i = 0; i < count; i++) add_system(session, list[i], out);
@@ -116,7 +117,8 @@ uint32_t weft__schedule_window(weft__session *session, const weft__request *requ
     size_t length = weft_schedule_json(session->world, NULL, 0);
     char *text = malloc(length + 1);
     if (text == NULL) return weft__window_fail(out, 503, "no memory");
-    weft_schedule_json(session->world, text, length + 1);
+    /* else memory was refused for a part of one of the two */
+    out->has_failed |= weft_schedule_json(session->world, text, length + 1) != length;
     weft__wire_json(out, "schedule", text);
     free(text);
     return 200;
@@ -210,8 +212,9 @@ uint32_t weft__queries_window(weft__session *session, const weft__request *reque
     uint32_t system_count;
     (void)request;
     weft_query *list = calloc(QUERIES_MAX, sizeof *list);
-    weft_system *systems = take_systems(session, &system_count);
+    weft_system *systems = take_systems(session, &system_count, out);
     uint32_t total = list == NULL ? 0 : weft_query_list(session->world, list, QUERIES_MAX);
+    out->has_failed |= list == NULL;
     weft__wire_count(out, "total", total);
     weft__wire_open(out, "rows", '[');
     for (uint32_t i = 0; i < total && i < QUERIES_MAX; i++) {
