@@ -626,3 +626,36 @@ PLAIN_TEST(a_file_is_read_again_though_its_size_and_time_are_as_before)
     }
     is_slow = false;
 }
+
+/* Owner: the test below. */
+static struct {
+    weft_scene *scene;
+    weft_world *world;
+    uint32_t calls;
+} baking;
+
+static void uses_its_scene(uint32_t done, uint32_t total, void *user)
+{
+    (void)done;
+    (void)total;
+    (void)user;
+    baking.calls++;
+    CHECK_RESULT(weft_scene_bake(baking.scene, (const char *[]){"a.weft"}, 1), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_scene_fill(baking.scene, baking.world), WEFT_WRONG_PHASE);
+    weft_scene_destroy(baking.scene); /* ignored */
+}
+
+PLAIN_TEST(what_a_bake_calls_cannot_use_the_scene)
+{
+    cast c;
+    shelf files = {0};
+    baking.world = cast_world(1, &c);
+    const weft_scene_desc desc = {.read = shelf_read, .progress = uses_its_scene, .user = &files};
+    CHECK_OK(weft_scene_create(baking.world, &desc, &baking.scene));
+    shelf_put(&files, "a.weft", "{\"weft\": 1, \"objects\": {\"a\": {\"Alive\": true}}}");
+    CHECK_OK(weft_scene_bake(baking.scene, (const char *[]){"a.weft"}, 1));
+    CHECK(baking.calls != 0);
+    CHECK_OK(weft_scene_fill(baking.scene, baking.world));
+    weft_scene_destroy(baking.scene);
+    CHECK_OK(weft_world_destroy(baking.world));
+}

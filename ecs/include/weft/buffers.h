@@ -12,8 +12,10 @@
  * more elements move to the heap. With RESOURCE it is one such value of the world. weft_buffers
  * stands for the column, since only the world knows the distance between rows: weft_slice_write and
  * weft_slice_read give NULL for such a term (checked builds report it). It holds type, access and
- * rows, so that nothing else can be changed through it. Threads: owner or system, unless a function
- * says otherwise. */
+ * rows, so that nothing else can be changed through it. A pointer to elements that is kept past its
+ * callback is a mistake that checked builds tell when it is written through, until its place is
+ * used again, some callbacks later; reads are not told (AddressSanitizer tells both, as long).
+ * Threads: owner or system, unless a function says otherwise. */
 #ifndef WEFT_BUFFERS_H
 #define WEFT_BUFFERS_H
 

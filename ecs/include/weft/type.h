@@ -99,7 +99,8 @@ struct weft_type {
     const weft_constant *constants; /* of an ENUM or BITS; for BITS larger unions first */
     uint32_t constant_count;
     const void *initial; /* a value, for what a text or file leaves out; NULL: zero */
-    /* Returns NULL, or why the value cannot be: "a must be below b". Called by any thread. */
+    /* Returns NULL, or why the value cannot be: "a must be below b". Called by any thread; it must
+     * not touch a world. */
     const char *(*check)(const void *value);
 };
 

@@ -261,8 +261,9 @@ WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, floa
  *   while (weft_query_next(&c)) { const Position *p = weft_slice_read(&c.slice, 0); ... }
  * Call weft_query_end to leave early. A query that is not declared has no rows here; checked builds
  * report it. They also report rows that other slices of the system may be writing, and loops left
- * without weft_query_end. When memory for a loop is exhausted it has no rows, and the step
- * returns OUT_OF_MEMORY.
+ * without weft_query_end; writes through pointers for reading only where they are to the system's
+ * own rows: those of a loop, and of look-ups, are not copied. When memory for a loop is exhausted
+ * it has no rows, and the step returns OUT_OF_MEMORY.
  * Outside systems this is weft_query_begin. Threads: callback. */
 WEFT_API weft_cursor weft_slice_query(const weft_slice *slice, weft_query query);
 

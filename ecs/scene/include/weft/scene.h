@@ -232,7 +232,7 @@ typedef struct weft_scene_desc {
                         const weft_allocator *allocator, void *user);
     /* What a bake has done, some times a second of work: `done` of `total` objects of a round
      * (prefabs that others refer to make a round of their own). NULL: not wanted. The owner
-     * calls it; it must not use the scene. */
+     * calls it; it must not use the scene (bake and fill: WRONG_PHASE). */
     void (*progress)(uint32_t done, uint32_t total, void *user);
     void *user;               /* of `read` and `progress` */
     uint64_t file_bytes_max;  /* larger files are LIMIT; default 1 GiB */
@@ -246,7 +246,7 @@ typedef struct weft_scene_desc {
  * twice), OUT_OF_MEMORY, WRONG_PHASE. Threads: owner, between steps. */
 WEFT_API weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc,
                                        weft_scene **out);
-/* Ignored: NULL, and calls while the schema's world is not idle (WRONG_PHASE in its error).
+/* Ignored: NULL, calls while the schema's world is not idle (WRONG_PHASE in its error) or it bakes.
  * Threads: owner, world idle. */
 WEFT_API void weft_scene_destroy(weft_scene *scene);
 
@@ -266,7 +266,8 @@ typedef struct weft_scene_stats {
  * objects of a root of several have its name in front: "level/cube" of "level.weft". The first call
  * bakes everything. Errors: INVALID_ARGUMENT: there are mistakes, all of which weft_scene_error
  * tells; files and objects with mistakes keep what they were before. OUT_OF_MEMORY: the scene is as
- * before. Cost: bytes of changed files, objects, and bakers that run. Threads: owner. */
+ * before. WRONG_PHASE: a bake of it calls. Cost: bytes of changed files, objects, and bakers that
+ * run. Threads: owner. */
 WEFT_API weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_t count);
 
 /* Whether a file that the last bake read, or looked for in vain, may have changed since: time to

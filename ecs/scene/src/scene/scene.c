@@ -125,7 +125,7 @@ static void free_records(weft_scene *scene)
 
 void weft_scene_destroy(weft_scene *scene)
 {
-    if (scene == NULL) return;
+    if (scene == NULL || weft__scene_bakes(scene)) return;
     weft__memory *memory = &scene->memory;
     if (weft_world_hook_remove(scene->schema.world, &scene->hook) == WEFT_WRONG_PHASE) return;
     free_records(scene);

@@ -58,6 +58,7 @@ static void end(weft__fill *f)
 weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
 {
     if (scene == NULL || world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__scene_bakes(scene)) return WEFT_WRONG_PHASE;
     if (scene->tree.nodes.count == 0) return WEFT_OK; /* nothing was baked */
     weft__fill f = {.scene = scene, .memory = &scene->memory, .world = world};
     uint64_t errors = weft_world_error(world)->number;

@@ -43,4 +43,10 @@ struct weft_scene {
     uint64_t filled_moment;           /* of the schema's world; 0: another one was filled */
 };
 
+/* Whether a bake is going on, whose callbacks may not use the scene. */
+static inline bool weft__scene_bakes(const weft_scene *scene)
+{
+    return scene->workers != NULL && scene->workers[0].scene != NULL;
+}
+
 #endif

@@ -483,6 +483,7 @@ static double now(void)
 weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_t path_count)
 {
     if (scene == NULL || (paths == NULL && path_count != 0)) return WEFT_INVALID_ARGUMENT;
+    if (weft__scene_bakes(scene)) return WEFT_WRONG_PHASE;
     double begin = now();
     update u = {.scene = scene, .removed.memory = &scene->memory, .is_same_shape = true};
     scene->files.bake++;
