@@ -88,7 +88,8 @@ void weft__sparse_destroy(weft_world *world, weft__sparse *sparse)
 {
     const weft_os *os = world->desc.os;
     if (sparse == NULL) return;
-    for (uint64_t i = 0; sparse->block_count != 0; i++) {
+    uint32_t first = world->directory.tag_bits / WEFT__BLOCK_SLOTS; /* of indices in handles */
+    for (uint64_t i = first; sparse->block_count != 0; i++) {
         if (sparse->blocks[i] == NULL) continue;
         weft__free(&world->memory, WEFT__MEMORY_METADATA, sparse->blocks[i], 1,
                    sizeof *sparse->blocks[i], 64);
