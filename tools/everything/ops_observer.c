@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <weft/observer.h>
 
-enum { OBSERVERS = 4, TOLD_MOST = 1 << 12, ROUNDS = 8, NAME_BYTES = 16 };
+enum { OBSERVERS = 4, TOLD_MOST = 1 << 16, ROUNDS = 8, NAME_BYTES = 16 };
 
 /* An entity that a list has, or that an observer was told. */
 typedef struct entry {
