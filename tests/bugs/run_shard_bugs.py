@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Seeded bugs of shards, which only runs on several ranks show: run_shard_bugs.py SOURCE BUILD FILE.bugs [--only NAME]
+[--share N]
 
 Entries are those of run_bugs.py, with `caught shard MODE`: shard_model (for mode refused: shard_refused) is linked with
 the bug in it, and tests/shard/run_shard.py MODE must fail. It compares the program with itself on other numbers of
@@ -64,9 +65,11 @@ def check(tree, entry):
 
 def main():
     arguments = sys.argv[1:]
-    only = arguments[arguments.index("--only") + 1] if "--only" in arguments else None
+    only, parts = run_bugs.option(arguments, "--only"), run_bugs.option(arguments, "--share")
     tree = run_bugs.Tree(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
     entries = [e for e in run_bugs.parse(arguments[2]) if only in (None, e["name"])]
+    if parts is not None:
+        entries = run_bugs.share_now(tree, entries, int(parts))
     return run_bugs.report(entries, (check(tree, e) for e in entries))
 
 

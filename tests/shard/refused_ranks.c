@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { POINTS = 48, NEWS = 24, CELLS = 4, ALL_UP_TO = 8, HANG_SECONDS = 30 };
+enum { POINTS = 48, NEWS = 24, CELLS = 4, ALL_UP_TO = 8, HANG_SECONDS = 15 };
 
 typedef struct Place {
     float x, y;

@@ -31,7 +31,7 @@
  * in the same order. Errors: a call that fails returns a code, weft_ranks_error says what to do;
  * every collective call fails on all ranks, with one code, when it fails on one. Where memory was
  * refused no row is lost, and the same call again goes on; until one does, rows that moved may
- * be on two ranks. */
+ * be on two ranks, or on none. */
 #ifndef WEFT_SHARD_H
 #define WEFT_SHARD_H
 

@@ -25,8 +25,10 @@ weft_result weft_shard_sync(weft_shard *shard)
 
 weft_result weft_shard_exchange(weft_shard *shard)
 {
+    weft_result result = weft__rows_resume(shard);
+    if (result != WEFT_OK) return result;
     weft__ghosts_start(shard);
-    weft_result result = weft__ghosts_begin(shard, weft__rows_settle(shard));
+    result = weft__ghosts_begin(shard, WEFT_OK);
     result = weft_ranks_agree(weft__ghosts_end(shard, result));
     weft__shard_pin(shard);
     (void)weft_world_advance_change_version(shard->world); /* later writes are changes */
@@ -87,9 +89,11 @@ weft_result weft_shard_balance(weft_shard *shard, bool *moved)
     bool has_moved = false;
     if (moved != NULL) *moved = false;
     if (shard->map.ranks == 1) return WEFT_OK;
+    weft_result result = weft__rows_resume(shard);
+    if (result != WEFT_OK) return result;
     uint64_t *costs = calloc(shard->map.count, sizeof *costs);
     uint32_t *rank_of = calloc(shard->map.count, sizeof *rank_of);
-    weft_result result = costs != NULL && rank_of != NULL ? WEFT_OK : weft__ranks_no_memory();
+    result = costs != NULL && rank_of != NULL ? WEFT_OK : weft__ranks_no_memory();
     result = weft_ranks_agree(result);
     if (result == WEFT_OK) result = balance(shard, costs, rank_of, &has_moved);
     free(costs);
@@ -105,8 +109,7 @@ static weft_result run_systems(weft_shard *shard, float dt)
 {
     weft__ghosts_start(shard);
     shard->step_result = WEFT_OK;
-    weft_result result = weft__rows_settle(shard);
-    if (result == WEFT_OK) result = weft__plan_update(shard);
+    weft_result result = weft__plan_update(shard);
     if (result == WEFT_OK) {
         result = weft_world_step(shard->world, dt);
         if (result != WEFT_OK)
@@ -127,7 +130,9 @@ weft_result weft_shard_step(weft_shard *shard, float dt)
 {
     const uint64_t start = weft__shard_now(), idle = idle_ns(shard);
     shard->owner_thread = weft__os_thread_number();
-    weft_result result = run_systems(shard, dt);
+    weft_result result = weft__rows_resume(shard);
+    if (result != WEFT_OK) return result;
+    result = run_systems(shard, dt);
     const uint64_t done = weft__shard_now();
     shard->stats.work_ns += done - start - (idle_ns(shard) - idle);
     weft__figures_ask(shard);
