@@ -257,6 +257,7 @@ void weft__directory_foresee_owner(const weft__directory *directory, uint32_t co
     for (uint32_t i = directory->first_room; out != end; i++) {
         weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
         const uint32_t index_bits = placing_of(directory, i, 0).index_bits;
+        if (at_load_rlx(&block->x_count) == WEFT__BLOCK_SLOTS) continue; /* relaxed: idle; lent */
         for (uint32_t word = 0; word < WEFT__BLOCK_WORDS && out != end; word++)
             for (uint64_t free = word_free(block, word); free != 0 && out != end;
                  free &= free - 1) {
