@@ -63,8 +63,8 @@ def part(stem, limit, function):
     return head + grow + "static int write" + tail + body
 
 
-def amalgamate(root):
-    return subprocess.run([os.path.join(SOURCE, "tools/amalgamate"), "--root", root, root + "/out"],
+def amalgamate(root, out="/out"):
+    return subprocess.run([os.path.join(SOURCE, "tools/amalgamate"), "--root", root, root + out],
                           capture_output=True, text=True)
 
 
@@ -96,6 +96,10 @@ def main():
         for wanted in ("static int one_find(", "static int two_find(", '"find entry"', "#undef LIMIT", "one_write("):
             if wanted not in text:
                 sys.exit(f"FAILED: weft.c has no {wanted}")
+    with tempfile.TemporaryDirectory() as root:
+        tree(root, {**good, "jobs/base/include/" + "weft/weft.h": SHARED_H})
+        done = amalgamate(root, "/jobs/base/include/weft")
+        expect("a header as output", (done.returncode, "would be written over" in done.stderr), (2, True))
     with tempfile.TemporaryDirectory() as root:
         tree(root, {**good, JOBS + "one.c": '#include "absent.h"\n'})
         done = amalgamate(root)

@@ -145,11 +145,13 @@ def main():
                 source += "int weft_thing_more(void) { return 1; }\n"
             bed.build(HEADER.replace(old, new) if old else HEADER, source, soname)
             expect(name, bed.weft_abi("check"), status, text)
+        expect("a record over the library", bed.weft_abi("snapshot", record="thing.so"), 2, "would be written over")
+        expect("a record over a header", bed.weft_abi("snapshot", record="include/weft/thing.h"), 2, "would be written over")
         bed.build(HEADER, SOURCE, OLD)
         expect("no record", bed.weft_abi("check", record="absent.xz"), 2, "tools/weft-abi snapshot")
         os.mkdir(os.path.join(work, "empty"))
         expect("no abidiff", bed.weft_abi("check", path=os.path.join(work, "empty")), 77, "abigail-tools")
-    print(f"{len(CASES) + 3} cases, {failed} failed")
+    print(f"{len(CASES) + 5} cases, {failed} failed")
     return 1 if failed else 0
 
 

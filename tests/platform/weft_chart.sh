@@ -26,6 +26,14 @@ if command -v gnuplot >/dev/null 2>&1; then
     grep -q 'speed-up' a.svg && grep -q 'iter.move3' a.svg || fail "titles are missing"
     grep -q '^<rect .*fill="#ffffff"' a.svg && grep -q '\[fill="#ffffff"\] { fill: var(--ground)' a.svg ||
         fail "the ground stays white in the dark"
+    for out in run.svg link.svg; do
+        cp run.json run.svg
+        ln -sf run.svg link.svg
+        "$tool" -o $out run.svg 2>log
+        [ $? -eq 2 ] && grep -q 'which would be written over' log || { fail "writes over what it reads"; cat log; }
+        cmp -s run.json run.svg || fail "the run that was named as output has changed"
+    done
+    [ ! -e a.svg.part ] || fail "a part is left"
     echo '{"machine":{}}' >empty.json
     "$tool" -o b.svg empty.json 2>/dev/null
     [ $? -eq 2 ] || fail "nothing to draw must be status 2"

@@ -6,6 +6,7 @@ usage: check_tool.py FOLDER_OF_TOOLS
 """
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -214,7 +215,11 @@ def check_usage():
                  (["annotate"], "name a system"), (["flame", "move"], "after --"),
                  (["flame", "--hertz", "0"], "--hertz"), (["flame", "--stack-bytes", "9"], "--stack-bytes"),
                  (["flame", "-o", folder + "/none"], "no recording in"),
-                 (["probe", "none", "--", "true"], "there are: counts, sample, sleep, slices, steals")]
+                 (["probe", "none", "--", "true"], "there are: counts, sample, sleep, slices, steals"),
+                 (["probe", "-o", probes.RECIPES, "counts", "--", "true"], "which would be written over"),
+                 (["stat", "-o", folder, "--", folder + "/trace/game"], "is emptied for the recording")]
+        os.mkdir(folder + "/trace")
+        shutil.copy("/bin/true", folder + "/trace/game")
         for arguments, text in cases:
             done = run(*arguments)
             check(done.returncode == 2 and text in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")

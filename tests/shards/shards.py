@@ -158,9 +158,16 @@ def trace(merge, folder):
         sys.exit("times have changed")
     if b"rank 0" not in read(whole) or b"rank 1" not in read(whole):
         sys.exit("the ranks have no names")
+    merged = read(whole)
     broken = subprocess.run([merge, "-o", whole, WEFT], capture_output=True, text=True)
     if broken.returncode != 1 or "is no .pftrace" not in broken.stderr:
         sys.exit("a file that is no trace: %s" % broken)
+    if read(whole) != merged or os.path.exists(whole + ".part"):
+        sys.exit("a merge that failed changed its output")
+    before = read(parts[0])
+    over = subprocess.run([merge, "-o", parts[0], *parts], capture_output=True, text=True)
+    if over.returncode != 2 or "would be written over" not in over.stderr or read(parts[0]) != before:
+        sys.exit("it writes over what it reads: %s" % over)
 
 
 def inspect():

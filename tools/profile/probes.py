@@ -61,6 +61,8 @@ def run(folder, recipe, command):
     """Writes the recipe for this program into the folder and runs the program under it; the status of bpftrace."""
     if recipe not in names():
         raise Refused(f"there is no recipe '{recipe}'; there are: {', '.join(names())}")
+    if os.path.realpath(folder) == os.path.realpath(RECIPES):
+        raise Refused(f"{folder} holds the recipes, which would be written over: name another folder with -o")
     with open(os.path.join(RECIPES, recipe + ".bt"), encoding="utf-8") as f:
         text = f.read().replace("usdt:FILE:", f"usdt:{find_file(command[0])}:")
     os.makedirs(folder, exist_ok=True)
