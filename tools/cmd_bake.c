@@ -161,7 +161,7 @@ static void print_escaped(FILE *file, const char *path)
 
 /* What the output depends on, as a rule of make; and a rule for each file, so that one that is gone
  * makes no mistake. */
-static int write_depend(const struct options *o, const weft_scene *scene)
+static int write_depend(const struct options *o, const weft_scene *scene, uint32_t files)
 {
     if (weft_cli_file_apart("bake", o->depend, o->out) != 0) return WEFT_CLI_USAGE;
     weft_cli_file out;
@@ -170,14 +170,13 @@ static int write_depend(const struct options *o, const weft_scene *scene)
     print_escaped(file, o->out);
     fputs(o->types == NULL ? ":" : ": ", file);
     if (o->types != NULL) print_escaped(file, o->types);
-    const char *path;
-    for (uint32_t i = 0; (path = weft_scene_file(scene, i)) != NULL; i++) {
+    for (uint32_t i = 0; i < files; i++) {
         fputs(" \\\n  ", file);
-        print_escaped(file, path);
+        print_escaped(file, weft_scene_file(scene, i));
     }
     putc('\n', file);
-    for (uint32_t i = 0; (path = weft_scene_file(scene, i)) != NULL; i++) {
-        print_escaped(file, path);
+    for (uint32_t i = 0; i < files; i++) {
+        print_escaped(file, weft_scene_file(scene, i));
         fputs(":\n", file);
     }
     return weft_cli_file_end(&out) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
@@ -257,7 +256,7 @@ static int explain(const struct options *o, weft_scene *scene)
 
 /* ---- the job ---- */
 
-/* Neither output is a file that the bake has read. */
+/* Neither output is a file that the bake has read, or that a document names in "use". */
 static bool are_apart(const struct options *o, const weft_scene *scene)
 {
     const char *const outputs[] = {o->out, o->depend};
@@ -287,7 +286,8 @@ static int bake_once(const struct options *o, const struct types *types, weft_sc
     const bool is_written = o->out != NULL && *was_good;
     int code = !is_written || are_apart(o, scene) ? WEFT_CLI_OK : WEFT_CLI_USAGE;
     if (code == WEFT_CLI_OK && is_written) code = write_world(o, types, scene);
-    if (code == WEFT_CLI_OK && is_written && o->depend != NULL) code = write_depend(o, scene);
+    if (code == WEFT_CLI_OK && is_written && o->depend != NULL)
+        code = write_depend(o, scene, stats.files);
     if (code == WEFT_CLI_OK) print_stats(o, &stats, is_written);
     if (code == WEFT_CLI_OK && o->explain != NULL) code = explain(o, scene);
     return result == WEFT_OK ? code : WEFT_CLI_FAILED;

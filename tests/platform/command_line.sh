@@ -126,6 +126,9 @@ apart() {
 mkdir -p "$work/apart/deep"
 cp "$work/level.weft" "$work/types.json" "$work/a.world" "$work/apart"
 printf '{"weft": 1, "use": {"more": "level.weft"}, "objects": {"all": {"each": "more"}}}' >"$work/apart/top.weft"
+printf '{"weft": 1, "use": {"more": "level.weft", "no": "lonely.weft", "none": "none.weft"}, "objects": {"all": {"each": "more"}}}' \
+    >"$work/apart/user.weft"
+cp "$work/level.weft" "$work/apart/lonely.weft"
 (cd "$work/apart" && ln -s level.weft soft.world && ln level.weft hard.world)
 level=$work/apart/level.weft top=$work/apart/top.weft types=$work/apart/types.json
 apart "$top" bake "$top" --types "$types" -o "$top"
@@ -133,6 +136,11 @@ for out in "$level" "$work/apart/deep/../level.weft" "$work/apart/soft.world" "$
     apart "$level" bake "$top" --types "$types" -o "$out"
     apart "$level" bake "$top" --types "$types" -o "$work/apart/new.world" --depend "$out"
 done
+lonely=$work/apart/lonely.weft user=$work/apart/user.weft
+apart "$lonely" bake "$user" --types "$types" -o "$lonely"
+apart "$lonely" bake "$user" --types "$types" -o "$work/apart/new.world" --depend "$lonely"
+expect 0 'wrote' bake "$user" --types "$types" -o "$work/apart/new.world" --depend "$work/apart/new.d"
+grep -q level.weft "$work/apart/new.d" && ! grep -q lonely "$work/apart/new.d" || { failed=$((failed + 1)); echo 'FAILED: --depend of "use"'; }
 apart "$types" bake "$top" --types "$types" -o "$types"
 apart "$types" bake "$top" --types "$types" -o "$work/apart/new.world" --depend "$types"
 "$weft" bake "$top" --types "$types" -o "$work/apart/new.world" >"$work/out" || failed=$((failed + 1))

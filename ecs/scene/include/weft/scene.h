@@ -275,9 +275,11 @@ WEFT_API weft_result weft_scene_bake(weft_scene *scene, const char *const *paths
  * weft_scene_desc.read) a file. Threads: owner. */
 WEFT_API bool weft_scene_is_stale(weft_scene *scene);
 
-/* The files that the last bake read, documents and what bakers read: paths, NULL beyond the last.
- * Valid until the next bake. For build tools: what is baked is up to date while these are older
- * than it. Threads: owner. Cost: O(files). */
+/* The files of the last bake: paths, valid until the next one. The first weft_scene_stats.files are
+ * those that it read, documents and what bakers read: what is baked is up to date while these are
+ * older than it. Then come those that "use" of these documents names, needed or not, in part the
+ * same again: what a program writes is none of them. NULL beyond the last. Threads: owner. Cost:
+ * O(files). */
 WEFT_API const char *weft_scene_file(const weft_scene *scene, uint32_t index);
 
 /* Makes the entities of the scene in a world: the schema's, or another one, whose types are

@@ -192,12 +192,20 @@ bool weft_scene_is_stale(weft_scene *scene)
     return scene->baked != scene->files.bake || weft__files_are_stale(&scene->files);
 }
 
+static bool is_read(const weft_scene *scene, const weft__scene_file *file)
+{
+    return file->used == scene->files.bake && !file->is_fallback && !file->is_missing;
+}
+
 const char *weft_scene_file(const weft_scene *scene, uint32_t index)
 {
-    const weft__scene_file *file = scene == NULL ? NULL : scene->files.first;
-    for (; file != NULL; file = file->next) {
-        bool is_read = file->used == scene->files.bake && !file->is_fallback && !file->is_missing;
-        if (is_read && index-- == 0) return file->path;
+    const weft__scene_file *first = scene == NULL ? NULL : scene->files.first;
+    for (const weft__scene_file *f = first; f != NULL; f = f->next)
+        if (is_read(scene, f) && index-- == 0) return f->path;
+    for (const weft__scene_file *f = first; f != NULL; f = f->next) {
+        if (!is_read(scene, f)) continue;
+        if (index < f->uses.count) return f->uses.at[index].path;
+        index -= f->uses.count;
     }
     return NULL;
 }

@@ -452,7 +452,7 @@ static void count(update *u, weft_scene_stats *stats)
                                 .record_bytes = u->scene->stats.record_bytes,
                                 .errors = u->problems.count};
     for (const weft__scene_file *f = u->scene->files.first; f != NULL; f = f->next)
-        stats->files += f->used == u->scene->files.bake;
+        stats->files += f->used == u->scene->files.bake && !f->is_missing;
     for (uint32_t i = 0; i < u->jobs.count; i++) {
         count_record(stats, u->jobs.at[i].old, true);
         count_record(stats, u->jobs.at[i].made, false);
