@@ -4,6 +4,7 @@
 #include "storage_fixture.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +53,10 @@ Test(component, impossible_descriptions_are_refused_with_a_reason)
     weft_field twice[] = {{"a", WEFT_FIELD_ENTITY, 0, 2}, {"b", WEFT_FIELD_BLOB, 8, 1}};
     weft_field same[] = {{"a", WEFT_FIELD_I32, 0, 1}, {"a", WEFT_FIELD_I32, 4, 1}};
     weft_field nameless[] = {{"", WEFT_FIELD_I32, 0, 1}, {"b", WEFT_FIELD_I32, 4, 1}};
+    const weft_field no_least = {.name = "x", .kind = WEFT_FIELD_F32, .least = (double)NAN};
+    const weft_field no_most = {.name = "x", .kind = WEFT_FIELD_F32, .most = (double)NAN};
+    const weft_field inverted = {.name = "x", .kind = WEFT_FIELD_F32, .least = 2, .most = 1};
+    const weft_field unit = {.name = "x", .kind = WEFT_FIELD_F32, .unit = "parsnips"};
     weft_field quote = {"a \"b\"", WEFT_FIELD_I32, 0, 1};
     char long_name[257] = {0};
     memset(long_name, 'n', 256);
@@ -83,6 +88,10 @@ Test(component, impossible_descriptions_are_refused_with_a_reason)
         {.name = "nameless", .size = 8, .fields = nameless, .field_count = 2},
         {.name = "quote", .size = 4, .fields = &quote, .field_count = 1},
         {.name = "long", .size = 4, .fields = &long_field, .field_count = 1},
+        {.name = "no_least", .size = 4, .fields = &no_least, .field_count = 1},
+        {.name = "no_most", .size = 4, .fields = &no_most, .field_count = 1},
+        {.name = "inverted", .size = 4, .fields = &inverted, .field_count = 1},
+        {.name = "unit", .size = 4, .fields = &unit, .field_count = 1},
         {.name = "latin \xe9", .size = 4},
         {.name = "many", .size = 65536 * 8, .fields = many, .field_count = 70000},
     };

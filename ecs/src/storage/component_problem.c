@@ -46,6 +46,7 @@ static const char *fields_problem(const weft_component_desc *desc)
     for (uint32_t i = 0; i < desc->field_count; i++) {
         const weft_field *field = &desc->fields[i];
         const char *problem = field_name_problem(desc, i);
+        if (problem == NULL) problem = weft__field_range_problem(field);
         if (problem != NULL) return problem;
         if ((uint32_t)field->kind > WEFT_FIELD_BLOB)
             return "a field has an unknown kind: use one up to WEFT_FIELD_BLOB, or describe the "

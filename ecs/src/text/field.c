@@ -260,6 +260,17 @@ static const char *constants_problem(const weft_type *type)
     return NULL;
 }
 
+const char *weft__field_range_problem(const weft_field *field)
+{
+    const char *begin = field->unit;
+    weft__unit unit;
+    if (begin != NULL && !weft__unit_parse(begin, begin + strlen(begin), &unit, NULL))
+        return "an unknown unit: use those of docs/guide/types.md, as in \"km\", \"kg m/s^2\"";
+    if (!(field->least <= field->most))
+        return "`least` is above `most`, or one is no number: exchange or set them";
+    return NULL;
+}
+
 /* What is wrong with a field by itself; NULL: nothing. */
 static const char *field_problem(const weft_type *type, const weft_field *field)
 {
@@ -279,12 +290,8 @@ static const char *field_problem(const weft_type *type, const weft_field *field)
         return "`bytes` is not a multiple of the size of its elements: check its kind and type";
     if (field->offset > type->size || bytes > type->size - field->offset)
         return "it reaches beyond the type: check offset, count and bytes";
-    const char *begin = field->unit;
-    weft__unit unit;
-    if (begin != NULL && !weft__unit_parse(begin, begin + strlen(begin), &unit, NULL))
-        return "an unknown unit: use those of docs/guide/types.md, as in \"km\", \"kg m/s^2\"";
-    if (!(field->least <= field->most))
-        return "`least` is above `most`, or one is no number: exchange or set them";
+    const char *problem = weft__field_range_problem(field);
+    if (problem != NULL) return problem;
     return is_named_integer ? constants_problem(field->type) : NULL;
 }
 

@@ -22,6 +22,9 @@ WEFT__DOOR size_t weft__field_size(const weft_field *field);
 /* Elements: 1 for BYTES and TEXT. */
 WEFT__DOOR uint32_t weft__field_count(const weft_field *field);
 
+/* What is wrong with the unit and the range of a field; NULL: nothing. */
+const char *weft__field_range_problem(const weft_field *field);
+
 /* The field that a type is, when it is one value without a name; else NULL. */
 const weft_field *weft__type_sole(const weft_type *type);
 /* Bits of an integer of 1, 2, 4 or 8 bytes, as they stand. */
