@@ -330,6 +330,13 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
     CHECK_U64(weft_grid_runs(grid, 100000, runs), 0);
     const float strange[][2] = {{NAN, INFINITY}, {-INFINITY, NAN}, {1e30f, -1e30f}};
     CHECK_OK(weft_grid_build(grid, NULL, &(weft_grid_points){strange, 8, 3, false, NULL}));
+    weft_grid_view view;
+    weft_grid_view_get(grid, &view, sizeof view);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_U64(weft_grid_cell_at(grid, (double[]){(double)strange[i][0], (double)strange[i][1]}),
+                  view.cell_of[i]);
+    CHECK_U64(view.cell_of[0], view.cells[0] * (view.cells[1] - 1)); /* NaN, most */
+    CHECK_U64(view.cell_of[1], 0);                                   /* least, NaN */
     weft_grid_destroy(grid);
 }
 

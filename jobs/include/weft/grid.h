@@ -93,7 +93,8 @@ typedef struct weft_grid_view {
 /* Fills in `out`; `bytes` is sizeof *out. Threads: any while unchanged. */
 WEFT_API void weft_grid_view_get(const weft_grid *grid, weft_grid_view *out, size_t bytes);
 
-/* The cell that a position (`dimensions` numbers) belongs to. Threads: any. */
+/* The cell that weft_grid_build puts a position (`dimensions` numbers) into: outside, the nearest;
+ * a NaN counts as the least. Threads: any. */
 WEFT_API uint32_t weft_grid_cell_at(const weft_grid *grid, const double *position);
 
 /* ---- neighbours ---- */
