@@ -9,11 +9,9 @@
  */
 #include "bench_jobs.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,7 +44,7 @@ static void *sleep_loop(void *argument)
     for (;;) {
         at_store_rel(&s->x_asleep, 1u);
         while (at_load_acq(&s->x_word) == 0)
-            syscall(SYS_futex, &s->x_word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+            s->pool->os->futex_wait(s->pool->os->user, &s->x_word, 0);
         if (at_load_acq(&s->x_word) == 2) return NULL;
         at_store_rel(&s->x_word, 0u);
         at_store_rel(&s->x_stamped, 1u);
@@ -57,7 +55,7 @@ static void wake_bare(void *data)
 {
     sleeper *s = data;
     at_store_rel(&s->x_word, 1u);
-    syscall(SYS_futex, &s->x_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    s->pool->os->futex_wake(s->pool->os->user, &s->x_word, 1);
     while (at_load_acq(&s->x_stamped) == 0) at_stall();
     at_store_rel(&s->x_stamped, 0u);
 }
@@ -106,7 +104,7 @@ static void wake(weft_bench *bench)
                                                     .prepare = wake_prepare,
                                                     .data = &s});
         at_store_rel(&s.x_word, 2u);
-        syscall(SYS_futex, &s.x_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        s.pool->os->futex_wake(s.pool->os->user, &s.x_word, 1);
         pthread_join(s.thread, NULL);
     }
     weft_job_wait_all(b.owner, NULL);
