@@ -309,6 +309,25 @@ static uint32_t baked(weft_scene *scene, shelf *files, const char *name, const c
     return stats_of(scene).baked;
 }
 
+PLAIN_TEST(files_of_use_are_listed_behind_those_that_were_read)
+{
+    cast c;
+    shelf files = {0};
+    weft_world *world = cast_world(1, &c);
+    weft_scene *scene = scene_of(world, &files, NULL, 0);
+    shelf_put(&files, "b.weft", "{\"weft\": 1, \"objects\": {\"b\": {}}}");
+    shelf_put(&files, "a.weft",
+              "{\"weft\": 1, \"use\": {\"lonely\": \"lonely.weft\", \"b\": \"b.weft\"}, "
+              "\"objects\": {\"a\": {\"each\": \"b\"}}}");
+    CHECK_OK(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1));
+    static const char *const expected[] = {"b.weft", "a.weft", "lonely.weft", "b.weft"};
+    CHECK_U64(stats_of(scene).files, 2);
+    for (uint32_t i = 0; i < 4; i++) CHECK_TEXT(weft_scene_file(scene, i), expected[i]);
+    CHECK_POINTER(weft_scene_file(scene, 4), NULL);
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 PLAIN_TEST(what_a_baker_read_bakes_it_again)
 {
     cast c;
@@ -410,6 +429,12 @@ PLAIN_TEST(mistakes_are_told_with_their_places)
                   "a.weft:1:40: a: a tag has no value");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"disabled\": [\"Alive\"]}}}",
                   "a.weft:1:25: a: \"Alive\" cannot be disabled");
+    check_mistake(
+        "{\"weft\": 1, \"objects\": {\"a\": {\"Shield\": {}, \"disabled\": [\"Shiel\"]}}}",
+        "a.weft:1:58: a: no component and no baker has the name \"Shiel\": did you mean "
+        "\"Shield\"?");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"disabled\": [\"\\u0058yzzy\"]}}}",
+                  "a.weft:1:44: a: no component and no baker has the name \"Xyzzy\": register it");
     check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Shield\": {}, \"disabled\": [\"Shield\", "
                   "\"Shield\"]}}}",
                   "a.weft:1:25: a: \"Shield\" is disabled twice: remove one");
@@ -473,6 +498,33 @@ PLAIN_TEST(all_mistakes_of_a_pass_are_told_and_good_objects_stay)
 }
 
 /* ---- texts ---- */
+
+PLAIN_TEST(entities_of_a_fill_that_a_snapshot_put_back_are_none)
+{
+    cast c;
+    shelf files = {0};
+    weft_world *world = cast_world(1, &c);
+    weft_scene *scene = scene_of(world, &files, NULL, 0);
+    weft_snapshot *before, *after;
+    shelf_put(&files, "a.weft", "{\"weft\": 1, \"objects\": {\"a\": {}}}");
+    CHECK_OK(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1));
+    CHECK_OK(weft_snapshot_take(world, NULL, &before));
+    CHECK_OK(weft_scene_fill(scene, world));
+    const weft_entity filled = weft_scene_entity(scene, "a");
+    CHECK(weft_entity_is_alive(world, filled));
+    CHECK_OK(weft_snapshot_take(world, NULL, &after));
+    CHECK_OK(weft_snapshot_restore(world, before));
+    CHECK(weft_entity_is_null(weft_scene_entity(scene, "a")));
+    const weft_entity other = weft_entity_create(world, weft_archetype_create(world, NULL, 0));
+    CHECK_U64(other.index, filled.index); /* what the scene may not name */
+    CHECK(weft_entity_is_null(weft_scene_entity(scene, "a")));
+    CHECK_OK(weft_snapshot_restore(world, after));
+    CHECK_U64(weft_scene_entity(scene, "a").index, filled.index);
+    weft_snapshot_destroy(before);
+    weft_snapshot_destroy(after);
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
 
 PLAIN_TEST(a_fill_says_which_type_the_world_lacks)
 {

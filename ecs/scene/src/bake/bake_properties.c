@@ -77,6 +77,20 @@ static void bake_name(weft_bake *bake, weft_entity entity)
         weft_bake_name(bake, entity, name);
 }
 
+/* `like`: a word that it may be, where a component's name is not near; or NULL. */
+static void tell_unknown(weft_bake *bake, const char *at, const char *name, size_t bytes,
+                         const char *like)
+{
+    const char *near = weft__schema_like(bake->scene->schema, name, bytes);
+    if (near != NULL) like = near;
+    weft_bake_error(bake, NULL, at, "no component and no baker has the name \"%.*s\": %s%s%s",
+                    (int)(bytes < 64 ? bytes : 64), name, like == NULL ? "" : "did you mean \"",
+                    like == NULL ? "register it before the scene is made (weft bake: by --types; "
+                                   "weft live: impossible)"
+                                 : like,
+                    like == NULL ? "" : "\"?");
+}
+
 /* {"disabled": ["Shield"]}, of the strongest layer that has it. */
 static void bake_disabled(weft_bake *bake, weft_entity entity)
 {
@@ -97,7 +111,10 @@ static void bake_disabled(weft_bake *bake, weft_entity entity)
         size_t length = weft__json_string(&token, name, sizeof name);
         const weft__schema_component *known =
             length < sizeof name ? weft__schema_find(bake->scene->schema, name, length) : NULL;
-        weft_bake_disable(bake, entity, known == NULL ? (weft_component){0, 0} : known->component);
+        if (known == NULL)
+            tell_unknown(bake, token.at - 1, name, length, NULL);
+        else
+            weft_bake_disable(bake, entity, known->component);
     }
     if (!is_list || token.kind != WEFT__JSON_ARRAY_END)
         weft_bake_error(bake, NULL, found->json,
@@ -231,20 +248,10 @@ static void bake_property(weft_bake *bake, weft_entity entity, const weft__file_
     const weft__schema_component *known =
         weft__schema_find(bake->scene->schema, property->name, property->name_bytes);
     if (known == NULL) {
-        const char *like =
-            weft__schema_like(bake->scene->schema, property->name, property->name_bytes);
         static const char *const own[] = {"transform", "children", "prefab", "disabled"};
-        if (like == NULL)
-            like = weft__name_like(own, sizeof own[0], sizeof own / sizeof own[0], property->name,
-                                   property->name_bytes);
-        weft_bake_error(bake, NULL, property->json,
-                        "no component and no baker has the name \"%.*s\": %s%s%s",
-                        (int)(property->name_bytes < 64 ? property->name_bytes : 64),
-                        property->name, like == NULL ? "" : "did you mean \"",
-                        like == NULL ? "register it before the scene is made (weft bake: by "
-                                       "--types; weft live: impossible)"
-                                     : like,
-                        like == NULL ? "" : "\"?");
+        tell_unknown(bake, property->json, property->name, property->name_bytes,
+                     weft__name_like(own, sizeof own[0], sizeof own / sizeof own[0], property->name,
+                                     property->name_bytes));
         return;
     }
     bake_component(bake, entity, known, object, property, known->desc->name);

@@ -329,11 +329,17 @@ weft_result weft_bake_disable(weft_bake *bake, weft_entity entity, weft_componen
 {
     const weft__schema_component *known = weft__schema_of(bake->scene->schema, component);
     uint32_t number = own_number(bake, entity);
-    if (known == NULL || number == WEFT__NONE || (known->desc->flags & WEFT_ENABLEABLE) == 0 ||
+    if (known == NULL) {
+        weft_bake_error(bake, NULL, NULL,
+                        "a baker disables a component that the world of the scene did not have "
+                        "when the scene was created: register it before");
+        return WEFT_INVALID_ARGUMENT;
+    }
+    if (number == WEFT__NONE || (known->desc->flags & WEFT_ENABLEABLE) == 0 ||
         find_step(bake, WEFT__STEP_SET, number, component.id) == NULL) {
         weft_bake_error(bake, NULL, NULL,
                         "\"%s\" cannot be disabled: give it first; it must be ENABLEABLE",
-                        known == NULL ? "?" : known->desc->name);
+                        known->desc->name);
         return WEFT_INVALID_ARGUMENT;
     }
     if (find_step(bake, WEFT__STEP_DISABLE, number, component.id) != NULL) {
