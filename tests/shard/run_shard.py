@@ -85,6 +85,7 @@ def hashes(folder, quick):
     for ranks, workers in ((3, 2),) if quick else ((1, 2), (2, 1), (3, 2), (4, 1), (5, 2), (8, 1)):
         text = run(folder, ranks, *SMALL, "--workers", workers)
         same(f"{ranks} ranks x {workers}", one, hash_of(text))
+    same("1,100 systems before those that read ghosts", one, hash_of(run(folder, 3, *SMALL, "--idle", 1100)))
     moved = run(folder, 3, *SMALL, "--uneven", "--balance", 4)
     if figure_of(moved, "sectors") == 0:
         raise Failed(f"no sector moved: {moved}")

@@ -37,7 +37,7 @@ typedef struct Trail {
 static const weft_field friend_fields[] = {{.name = "who", .kind = WEFT_FIELD_ENTITY, .offset = 0}};
 
 static struct {
-    long steps, points, workers, at, balance, die;
+    long steps, points, workers, at, balance, die, idle;
     const char *load, *save;
     bool is_still, is_uneven, has_other, is_sparse, is_full, is_verbose, dumps, is_asked, leaks,
         is_endless;
@@ -201,8 +201,19 @@ static void create_points(void)
     }
 }
 
+static void rest(weft_slice *slice, void *user)
+{
+    (void)slice, (void)user;
+}
+
 static void create_systems(weft_archetype *children)
 {
+    for (long i = 0; i < options.idle; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "idle %ld", i);
+        if (weft_system_create(model.world, &(weft_system_desc){.name = name, .run = rest}).id == 0)
+            abort();
+    }
     *children = WEFT_ARCHETYPE(model.world, model.info.gid, model.position, model.velocity,
                                model.pull, model.friend, model.trail);
     const weft_system_desc mover = {
@@ -331,15 +342,16 @@ static void read_options(int argc, char **argv)
         const char **text;
         bool *flag;
     } list[] = {
-        {"--steps", .number = &options.steps},       {"--points", .number = &options.points},
-        {"--workers", .number = &options.workers},   {"--at", .number = &options.at},
-        {"--balance", .number = &options.balance},   {"--die", .number = &options.die},
-        {"--load", .text = &options.load},           {"--save", .text = &options.save},
-        {"--still", .flag = &options.is_still},      {"--uneven", .flag = &options.is_uneven},
-        {"--component", .flag = &options.has_other}, {"--sparse", .flag = &options.is_sparse},
-        {"--full", .flag = &options.is_full},        {"--verbose", .flag = &options.is_verbose},
-        {"--dump", .flag = &options.dumps},          {"--asked", .flag = &options.is_asked},
-        {"--leak", .flag = &options.leaks},          {"--endless", .flag = &options.is_endless}};
+        {"--steps", .number = &options.steps},      {"--points", .number = &options.points},
+        {"--workers", .number = &options.workers},  {"--at", .number = &options.at},
+        {"--balance", .number = &options.balance},  {"--die", .number = &options.die},
+        {"--idle", .number = &options.idle},        {"--load", .text = &options.load},
+        {"--save", .text = &options.save},          {"--still", .flag = &options.is_still},
+        {"--uneven", .flag = &options.is_uneven},   {"--component", .flag = &options.has_other},
+        {"--sparse", .flag = &options.is_sparse},   {"--full", .flag = &options.is_full},
+        {"--verbose", .flag = &options.is_verbose}, {"--dump", .flag = &options.dumps},
+        {"--asked", .flag = &options.is_asked},     {"--leak", .flag = &options.leaks},
+        {"--endless", .flag = &options.is_endless}};
     for (int i = 1; i < argc; i++)
         for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
             if (strcmp(argv[i], list[k].name) != 0) continue;
