@@ -38,6 +38,11 @@ WEFT__DOOR weft_result weft__error_memory(const weft_world *world, const char *w
 weft_result weft__error_residue_tag(const weft_world *world, const char *what);
 weft_result weft__error_stale(const weft_world *world, weft_entity entity);
 weft_result weft__error_component(const weft_world *world, weft_component component);
+/* A call `what` that cannot be made for this component. Of a system it is reported by the step of
+ * checked builds (any thread), else it is the world's error. `problem` is a literal and follows the
+ * name. */
+weft_result weft__error_use(const weft_world *world, weft_result code, const char *what,
+                            weft_component component, const char *problem);
 /* The same for entry `i` of a list. */
 weft_result weft__error_listed(const weft_world *world, const char *what, const char *list,
                                uint32_t i, weft_component component);

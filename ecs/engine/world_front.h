@@ -144,8 +144,9 @@ typedef struct weft__world_watch {
     bool (*refusal)(const weft_world *world, const char *what);
     /* Values read or written through the world. */
     void (*use)(const weft_world *world, const char *what, uint32_t component, weft_access access);
-    /* A refused change of a buffer that may only be read. */
-    void (*write)(const weft_world *world, const char *what, uint32_t component);
+    /* A call `what` that is refused for the component (0: no such one); `problem` stays. */
+    void (*mistake)(const weft_world *world, weft_result code, const char *what, uint32_t component,
+                    const char *problem);
 } weft__world_watch;
 
 /* The pool that the world runs on, and the thread that runs it. Owner: the world. Always: depth

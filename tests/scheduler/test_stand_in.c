@@ -191,6 +191,57 @@ static void no_buffer_look_up(weft_slice *s)
     CHECK(weft_buffers_append(&lists, 0, (uint32_t[]){1}, 1) != WEFT_OK);
     fill(weft_buffers_write(&lists, 0), 4);
 }
+/* What is no buffer: empty buffers that may be written to, and the mistake. */
+static void fill_none(weft_buffers none)
+{
+    CHECK_U64(none.count, 0);
+    CHECK(weft_buffers_append(&none, 0, (uint32_t[]){1}, 1) != WEFT_OK);
+    fill(weft_buffers_write(&none, 0), 4);
+}
+static void entity_buffer_of_plain(weft_slice *s)
+{
+    fill_none(weft_slice_read_entity_buffer(s, plain, b));
+}
+static void entity_buffer_of_null(weft_slice *s)
+{
+    fill_none(weft_slice_write_entity_buffer(s, plain, (weft_component){0, 0}));
+}
+static void resource_buffer_of_plain(weft_slice *s)
+{
+    fill_none(weft_slice_read_resource_buffer(s, score));
+}
+static void resource_buffer_of_null(weft_slice *s)
+{
+    fill_none(weft_slice_write_resource_buffer(s, (weft_component){0, 0}));
+}
+static void world_read_shared(weft_slice *s)
+{
+    fill(weft_entity_read_shared(weft_slice_world(s), plain, b), 8);
+}
+static void world_read_shared_of_null(weft_slice *s)
+{
+    fill(weft_entity_read_shared(weft_slice_world(s), plain, (weft_component){0, 0}), sizeof(Wide));
+}
+static void world_read_of_null(weft_slice *s)
+{
+    fill(weft_entity_read(weft_slice_world(s), plain, (weft_component){0, 0}), sizeof(Wide));
+}
+static void world_read_resource(weft_slice *s)
+{
+    fill(weft_resource_read(weft_slice_world(s), b), 8);
+}
+static void null_finder(weft_slice *s)
+{
+    weft_finder finder = weft_slice_finder(s, (weft_component){0, 0});
+    CHECK(weft_finder_read(&finder, plain) == NULL);
+}
+static void indexed_for_writing(weft_slice *s)
+{
+    weft_indexed indexed;
+    CHECK_OK(weft_indexed_open(weft_slice_world(s), others, 0, &indexed));
+    fill(weft_indexed_write(&indexed, 0), 8);
+    weft_indexed_close(&indexed);
+}
 static void handles(weft_slice *s)
 {
     fill(weft_slice_entities(s), s->count * sizeof(weft_entity));
@@ -233,6 +284,15 @@ static const mistake mistakes[] = {
     {buffer_for_writing, {"component list", "WEFT_WRITE"}, true},
     {buffers_of_plain, {"component a", "BUFFER"}, true},
     {no_buffer_look_up, {"component list", "lookups"}, false},
+    {entity_buffer_of_plain, {"component b"}, false},
+    {entity_buffer_of_null, {"looked up", "null"}, false},
+    {resource_buffer_of_plain, {"component score"}, false},
+    {resource_buffer_of_null, {"RESOURCE", "registered"}, false},
+    {world_read_shared, {"component b", "weft_entity_read_shared", "WEFT_SHARED"}, false},
+    {world_read_shared_of_null, {"weft_entity_read_shared", "WEFT_SHARED"}, false},
+    {world_read_of_null, {"weft_entity_read reads it"}, false},
+    {world_read_resource, {"component b", "weft_resource_read", "WEFT_RESOURCE"}, false},
+    {null_finder, {"looked up", "null"}, false},
     {handles, {"row 0", "entity handles are for reading"}, true},
 };
 #define MISTAKES (sizeof mistakes / sizeof mistakes[0])
@@ -286,6 +346,79 @@ PLAIN_TEST(a_mistake_of_a_system_gets_memory_and_is_named_by_the_step)
             expect_in_system(&mistakes[i], 1 + way / 3, true, flags);
             if (!mistakes[i].needs_rows) expect_in_system(&mistakes[i], 1 + way / 3, false, flags);
         }
+}
+
+/* Through a slice of a declared query. */
+static void nested_null_look_up(weft_slice *s)
+{
+    weft_cursor cursor = weft_slice_query(s, others);
+    CHECK(weft_query_next(&cursor));
+    null_look_up(&cursor.slice);
+    weft_query_end(&cursor);
+}
+
+PLAIN_TEST(what_is_declared_is_of_no_use_for_the_call)
+{
+    static const mistake of[] = {
+        {entity_buffer_of_plain, {"component b", "weft_slice_read_entity_buffer", "BUFFER"}, 0},
+        {resource_buffer_of_plain,
+         {"component score", "weft_slice_read_resource_buffer", "BUFFER"},
+         0},
+        {nested_null_look_up, {"looked up", "null"}, 0},
+        {indexed_for_writing, {"component b: weft_indexed_write", "query declares it"}, 0},
+    };
+    for (uint32_t i = 0; i < 8 && WEFT_IS_CHECKED; i++) {
+        begin(1 + i / 4);
+        weft_system_desc desc = {.name = "culprit",
+                                 .run = run,
+                                 .user = (void *)(uintptr_t)&of[i % 4],
+                                 .resources = {{score}},
+                                 .lookups = {{b}},
+                                 .queries = {others}};
+        CHECK(weft_system_create(world, &desc).id != 0);
+        uint64_t before = hash_of();
+        CHECK(weft_world_step(world, 0) != WEFT_OK);
+        expect_words(&of[i % 4]);
+        CHECK_U64(hash_of(), before);
+        end();
+    }
+}
+
+PLAIN_TEST(the_owner_gets_the_error_of_a_component_that_does_not_fit)
+{
+    begin(1);
+    weft_query query = weft_query_create(world, &(weft_query_desc){.terms = {{a, WEFT_WRITE}}});
+    weft_cursor cursor = weft_query_begin(world, query);
+    CHECK(weft_query_next(&cursor));
+    const weft_component wrong[] = {b, {0, 0}};
+    for (uint32_t i = 0; i < 2 * 6 && WEFT_IS_CHECKED; i++) {
+        weft_component which = wrong[i % 2];
+        uint64_t errors = weft_world_error(world)->number;
+        switch (i / 2) {
+        case 0:
+            fill_none(weft_slice_read_entity_buffer(&cursor.slice, plain, which));
+            break;
+        case 1:
+            fill_none(weft_slice_write_entity_buffer(&cursor.slice, plain, which));
+            break;
+        case 2:
+            fill_none(weft_slice_read_resource_buffer(&cursor.slice, which));
+            break;
+        case 3:
+            fill_none(weft_slice_write_resource_buffer(&cursor.slice, which));
+            break;
+        case 4:
+            CHECK(weft_entity_read_shared(world, plain, which) == NULL);
+            break;
+        default:
+            if (which.id != 0) continue; /* found, as declared */
+            weft_slice_finder(&cursor.slice, which);
+        }
+        CHECK(weft_world_error(world)->number > errors);
+    }
+    weft_query_end(&cursor);
+    CHECK(weft_entity_read_shared(world, plain, shared) == NULL); /* absent: no mistake */
+    end();
 }
 
 /* ---- loops of the owner ---- */

@@ -55,7 +55,8 @@ WEFT_API weft_buffers weft_slice_read_buffers(const weft_slice *slice, uint32_t 
 WEFT_API weft_buffers weft_slice_write_buffers(const weft_slice *slice, uint32_t term);
 
 /* The buffer of another entity, as one row, with the declaration that weft_slice_read_entity needs.
- * count 0 when the entity, or its residue, has none. */
+ * count 0 when the entity, or its residue, has none; checked builds report a component that is no
+ * BUFFER. */
 WEFT_API weft_buffers weft_slice_read_entity_buffer(const weft_slice *slice, weft_entity entity,
                                                     weft_component component);
 

@@ -285,8 +285,9 @@ WEFT_API weft_result weft_entity_set_shared_many(weft_world *world, const weft_e
                                                  const void *value);
 
 /* The shared value of an entity: all zero when it was never set; NULL when it, or its residue,
- * lacks the component. Valid while an entity, filter or recorder uses the value. Threads: any while
- * unchanged. */
+ * lacks the component. Checked builds name another kind of component (TYPE_MISMATCH, BAD_HANDLE):
+ * the step for a system, which gets memory that nothing reads; weft_world_error for the owner.
+ * Valid while an entity, filter or recorder uses the value. Threads: any while unchanged. */
 WEFT_API const void *weft_entity_read_shared(const weft_world *world, weft_entity entity,
                                              weft_component component);
 

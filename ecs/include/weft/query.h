@@ -265,7 +265,7 @@ WEFT_API void weft_indexed_close(weft_indexed *indexed);
  * or when the structure changed. */
 WEFT_API const void *weft_indexed_seek(weft_indexed *indexed, uint64_t i);
 
-/* Private: reports writing through a term that is declared WEFT_READ; returns NULL. */
+/* Private: reports writing through a term that is declared WEFT_READ. */
 WEFT_API __attribute__((cold)) void *weft_indexed_refuse(const weft_indexed *indexed);
 
 /* Element i for reading; NULL when i >= count or the term's component is absent there. Threads:
@@ -278,8 +278,9 @@ static inline const void *weft_indexed_read(weft_indexed *indexed, uint64_t i)
     return weft_indexed_seek(indexed, i);
 }
 
-/* As weft_indexed_read, for writing. NULL also for a term that is declared WEFT_READ
- * (UNDECLARED_ACCESS in the world's error; in systems checked builds report it). */
+/* As weft_indexed_read, for writing. A term that is declared WEFT_READ is UNDECLARED_ACCESS (the
+ * world's error; in systems checked builds report it), and gives NULL, in checked builds memory
+ * that nothing reads. */
 static inline void *weft_indexed_write(weft_indexed *indexed, uint64_t i)
 {
     if (__builtin_expect(!indexed->is_writable, 0)) return weft_indexed_refuse(indexed);

@@ -158,6 +158,20 @@ static const weft__type *buffer_type(const weft_world *world, weft_component com
     return type != NULL && (type->desc.flags & WEFT_BUFFER) != 0 ? type : NULL;
 }
 
+/* In place of the buffer of a component that is none, in checked builds; `value` is what the slice
+ * answered: memory that stands in when it has reported the component. */
+static weft_buffers no_buffer(const weft_slice *slice, weft_component component, const void *value,
+                              const char *what)
+{
+    weft_world *world = weft_slice_world(slice);
+    bool is_reported = value != NULL && weft__stand_in_holds(world, value);
+    if (!is_reported)
+        weft__error_use(world, WEFT_TYPE_MISMATCH, what, component,
+                        ": it is no BUFFER: open a component registered with WEFT_BUFFER");
+    const weft__type *type = weft__type_at(world, component);
+    return make(world, type == NULL ? world->types.at[1] : type, NULL, 0, WEFT_READ);
+}
+
 static weft_buffers slice_buffer_of(const weft_slice *slice, weft_entity entity,
                                     weft_component component, weft_access access)
 {
@@ -165,10 +179,14 @@ static weft_buffers slice_buffer_of(const weft_slice *slice, weft_entity entity,
     if (slice == NULL || slice->context == NULL) return none;
     weft_world *world = weft_slice_world(slice);
     const weft__type *type = buffer_type(world, component);
-    if (type == NULL) return none;
+    if (type == NULL && !WEFT_IS_CHECKED) return none;
     void *value = access == WEFT_WRITE
                       ? weft_slice_write_entity(slice, entity, component)
                       : (void *)(uintptr_t)weft_slice_read_entity(slice, entity, component);
+    if (type == NULL)
+        return no_buffer(slice, component, value,
+                         access == WEFT_WRITE ? "weft_slice_write_entity_buffer"
+                                              : "weft_slice_read_entity_buffer");
     return value == NULL ? none : bind(make(world, type, value, 1, access), slice);
 }
 
@@ -230,10 +248,15 @@ static weft_buffers slice_resource(const weft_slice *slice, weft_component compo
 {
     if (slice == NULL || slice->context == NULL) return (weft_buffers){0};
     weft_world *world = weft_slice_world(slice);
-    if (buffer_type(world, component) == NULL) return (weft_buffers){0};
+    const weft__type *type = buffer_type(world, component);
+    if (type == NULL && !WEFT_IS_CHECKED) return (weft_buffers){0};
     void *value = access == WEFT_WRITE
                       ? weft_slice_write_resource(slice, component)
                       : (void *)(uintptr_t)weft_slice_read_resource(slice, component);
+    if (type == NULL)
+        return no_buffer(slice, component, value,
+                         access == WEFT_WRITE ? "weft_slice_write_resource_buffer"
+                                              : "weft_slice_read_resource_buffer");
     return bind(of_resource(world, component, value, access), slice);
 }
 
@@ -304,8 +327,10 @@ static weft_result refuse(const weft_buffers *buffers, uint32_t row, const char 
                     "is not there (nothing changed): rows count from 0 to count - 1");
     const weft_world *world = buffers->world;
     const weft__type *type = buffers->type;
-    if ((world->front.busy & WEFT__BUSY_STEPPING) != 0 && world->front.watch.write != NULL)
-        world->front.watch.write(world, what, type->id);
+    if ((world->front.busy & WEFT__BUSY_STEPPING) != 0 && world->front.watch.mistake != NULL)
+        world->front.watch.mistake(world, WEFT_UNDECLARED_ACCESS, what, type->id,
+                                   " was given a buffer opened for reading (nothing was changed): "
+                                   "declare and open it with WEFT_WRITE");
     return tell(buffers, WEFT_UNDECLARED_ACCESS, what,
                 "was opened with WEFT_READ (nothing changed): open it with WEFT_WRITE");
 }

@@ -108,12 +108,21 @@ weft_result weft__entities_group(weft_world *world, const weft_entity *entities,
     return set_many(&change, entities, count, component, value);
 }
 
+/* Not SHARED: checked builds say so, but for threads beside the owner, which have no error. */
+static const void *read_refused(const weft_world *world, weft_component component)
+{
+    if (!WEFT_IS_CHECKED || weft__is_held(world, NULL)) return NULL;
+    weft__error_use(world, WEFT_TYPE_MISMATCH, "weft_entity_read_shared", component,
+                    ": it is not SHARED: register it with WEFT_SHARED");
+    return weft__stand_in_refused(world, component.id);
+}
+
 const void *weft_entity_read_shared(const weft_world *world, weft_entity entity,
                                     weft_component component)
 {
-    if (world == NULL ||
-        !weft__shared_has_type(&world->shared, weft__component_id(world, component)))
-        return NULL;
+    if (world == NULL) return NULL;
+    if (!weft__shared_has_type(&world->shared, weft__component_id(world, component)))
+        return read_refused(world, component);
     weft__chunk *chunk;
     uint32_t row = 0;
     uint32_t type = locate(world, entity, component, &chunk, &row);

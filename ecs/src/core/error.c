@@ -146,6 +146,20 @@ weft_result weft__error_component(const weft_world *world, weft_component compon
                        component.id, world->desc.name, why_bad(world, component));
 }
 
+weft_result weft__error_use(const weft_world *world, weft_result code, const char *what,
+                            weft_component component, const char *problem)
+{
+    uint32_t id = weft__component_id(world, component);
+    if ((world->front.busy & WEFT__BUSY_STEPPING) != 0 && !weft__error_is_diverted(world)) {
+        if (world->front.watch.mistake != NULL)
+            world->front.watch.mistake(world, code, what, id, problem);
+        return code;
+    }
+    if (weft__type_at(world, component) == NULL) return weft__error_component(world, component);
+    return weft__error(world, code, WEFT__NO_ENTITY, component, "%s: component \"%s\"%s", what,
+                       weft__type_name(world, id), problem);
+}
+
 weft_result weft__error_listed(const weft_world *world, const char *what, const char *list,
                                uint32_t i, weft_component component)
 {

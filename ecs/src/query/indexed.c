@@ -246,15 +246,11 @@ void *weft_indexed_refuse(const weft_indexed *indexed)
     const weft_world *world = indexed->world;
     if (world == NULL) return NULL; /* not open */
     const indexed_table *table = indexed->spans;
-    if ((world->front.busy & WEFT__BUSY_STEPPING) == 0)
-        weft__error(world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
+    weft__error_use(world, WEFT_UNDECLARED_ACCESS, "weft_indexed_write",
                     weft__component(world, table->component),
-                    "weft_indexed_write: component \"%s\" is declared WEFT_READ by the query: "
-                    "declare it WEFT_WRITE, or use weft_indexed_read",
-                    world->types.at[table->component]->desc.name);
-    else if (world->front.watch.write != NULL)
-        world->front.watch.write(world, "weft_indexed_write", table->component);
-    return NULL;
+                    ": the query declares it WEFT_READ: declare it WEFT_WRITE, or use "
+                    "weft_indexed_read");
+    return weft__stand_in_values(world, table->component, 1);
 }
 
 weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i)

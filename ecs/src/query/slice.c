@@ -322,7 +322,7 @@ weft_finder weft_slice_finder(const weft_slice *slice, weft_component component)
     const weft_slice_context *context = slice->context;
     const weft__slice_ops *ops = context->ops;
     is_here(slice, WEFT_READ); /* reported, it goes on */
-    if (weft__type_at(context->world, component) == NULL || !ops->may_find(slice, component))
+    if (!ops->may_find(slice, component) || weft__type_at(context->world, component) == NULL)
         return (weft_finder){0};
     return weft__finder_make(context->world, component);
 }

@@ -97,8 +97,10 @@ static void *owner_get_write(const weft_slice *slice, weft_entity entity, weft_c
 
 static bool owner_may_find(const weft_slice *slice, weft_component component)
 {
-    (void)slice, (void)component;
-    return true;
+    const weft_world *world = context_of(slice)->world;
+    if (weft__type_at(world, component) != NULL) return true;
+    weft__error_component(world, component);
+    return false;
 }
 
 static void *owner_resource(const weft_slice *slice, weft_component component, weft_access access)

@@ -36,14 +36,22 @@ bool weft_entity_has(const weft_world *world, weft_entity entity, weft_component
 
 /* ---- values ---- */
 
-/* Says why there is no value. */
-static weft_result no_value(const weft_world *world, weft_entity entity, weft_component component)
+/* Says why there is no value. NULL, or for a system that named no such component memory that stands
+ * in (its look-up is reported). */
+static void *no_value(const weft_world *world, weft_entity entity, weft_component component)
 {
     const weft__type *type = weft__type_at(world, component);
-    if (type == NULL) return weft__error_component(world, component);
+    if (type == NULL) {
+        weft__error_use(world, WEFT_BAD_HANDLE, "weft_entity_read", component,
+                        ": it is null or of another world: check the call that registered it");
+        return weft__stand_in_refused(world, component.id);
+    }
     if (!weft_entity_has(world, entity, component)) {
-        if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
-        return weft__error_absent(world, entity, component);
+        if (!weft_entity_is_alive(world, entity))
+            weft__error_stale(world, entity);
+        else
+            weft__error_absent(world, entity, component);
+        return NULL;
     }
     const char *why = "is a tag and has no value: ask weft_entity_has";
     if ((type->desc.flags & WEFT_SHARED) != 0)
@@ -51,8 +59,9 @@ static weft_result no_value(const weft_world *world, weft_entity entity, weft_co
     else if ((type->desc.flags & WEFT_CHUNK) != 0)
         why = "is a CHUNK value, which no entity owns: use weft_slice_write_chunk in a loop over a "
               "query with a term for it";
-    return weft__error(world, WEFT_TYPE_MISMATCH, entity, component, "component \"%s\" %s",
-                       type->desc.name, why);
+    weft__error(world, WEFT_TYPE_MISMATCH, entity, component, "component \"%s\" %s",
+                type->desc.name, why);
+    return NULL;
 }
 
 /* The rest of it: components without a map yet, and errors. */
@@ -60,10 +69,8 @@ static __attribute__((noinline, cold)) const void *
 get_slowly(const weft_world *world, weft_entity entity, weft_component component)
 {
     const void *value = weft_finder_read_slowly(world, entity, component);
-    if (value == NULL)
-        no_value(world, entity, component);
-    else if ((world->front.busy & WEFT__BUSY_WRITING) ==
-             0) /* a cache of the owner's, not the world */
+    if (value == NULL) return no_value(world, entity, component);
+    if ((world->front.busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
         weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, 1);
     return value;
 }
@@ -90,8 +97,7 @@ write_refused(const weft_world *world, weft_entity entity, weft_component compon
 {
     if (weft__may_write(world, "weft_entity_write") != WEFT_OK)
         return weft__stand_in_refused(world, component.id);
-    no_value(world, entity, component);
-    return NULL;
+    return no_value(world, entity, component);
 }
 
 void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)

@@ -6,24 +6,21 @@
 #include "error.h"
 #include "world_state.h"
 
-static const weft__type *resource_at(const weft_world *world, weft_component component)
+static const weft__type *resource_at(const weft_world *world, weft_component component,
+                                     const char *what)
 {
-    if (world == NULL) return NULL;
     const weft__type *type = weft__type_at(world, component);
-    if (type == NULL) {
-        weft__error_component(world, component);
-        return NULL;
-    }
-    if (type->resource != NULL) return type;
-    weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                "component \"%s\" is no RESOURCE: register it with WEFT_RESOURCE", type->desc.name);
+    if (type != NULL && type->resource != NULL) return type;
+    weft__error_use(world, WEFT_TYPE_MISMATCH, what, component,
+                    ": it is no RESOURCE: register it with WEFT_RESOURCE");
     return NULL;
 }
 
 void *weft_resource_write(weft_world *world, weft_component component)
 {
-    const weft__type *type = resource_at(world, component);
-    if (type == NULL) return NULL;
+    if (world == NULL) return NULL;
+    const weft__type *type = resource_at(world, component, "weft_resource_write");
+    if (type == NULL) return weft__stand_in_refused(world, component.id);
     if (weft__may_write(world, "weft_resource_write") != WEFT_OK)
         return weft__stand_in_refused(world, component.id);
     return type->resource;
@@ -31,8 +28,9 @@ void *weft_resource_write(weft_world *world, weft_component component)
 
 const void *weft_resource_read(const weft_world *world, weft_component component)
 {
-    const weft__type *type = resource_at(world, component);
-    if (type == NULL) return NULL;
+    if (world == NULL) return NULL;
+    const weft__type *type = resource_at(world, component, "weft_resource_read");
+    if (type == NULL) return weft__stand_in_refused(world, component.id);
     weft__note_read(world, "weft_resource_read", component);
     return type->resource;
 }

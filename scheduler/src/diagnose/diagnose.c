@@ -140,22 +140,22 @@ static void keep_use(const weft_world *world, const char *what, uint32_t compone
     weft__violate(&scheduler->workers[current->worker], &violation);
 }
 
-/* A buffer that was opened for reading was to be changed. */
-static void keep_write(const weft_world *world, const char *what, uint32_t component)
+/* A job made a call that is refused for its component. */
+static void keep_mistake(const weft_world *world, weft_result code, const char *what,
+                         uint32_t component, const char *problem)
 {
     const weft__scheduler *scheduler = weft__scheduler_of(world);
     const weft_slice *current = mine()->slice;
     if (current == NULL || current->context == NULL ||
         weft__slice_system(current)->scheduler != scheduler)
         return;
-    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+    weft__violation violation = {.code = code,
                                  .position = weft__slice_system(current)->position,
                                  .slice = current->index,
                                  .component = component,
-                                 .access = WEFT_WRITE,
+                                 .access = WEFT_NO_ACCESS,
                                  .function = what,
-                                 .what = " was given a buffer opened for reading (nothing was "
-                                         "changed): declare and open it with WEFT_WRITE"};
+                                 .what = problem};
     weft__violate(&scheduler->workers[current->worker], &violation);
 }
 
@@ -439,7 +439,8 @@ static void compare_all(weft__scheduler *scheduler, weft__far_write *writes, uin
 
 void weft__diagnose_watch(const weft__scheduler *scheduler)
 {
-    weft__front(scheduler->world)->watch = (weft__world_watch){keep_refusal, keep_use, keep_write};
+    weft__front(scheduler->world)->watch =
+        (weft__world_watch){keep_refusal, keep_use, keep_mistake};
 }
 
 const weft__observing *weft__diagnose_observe(const weft__observing *observing)

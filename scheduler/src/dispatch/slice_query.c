@@ -15,13 +15,6 @@
 
 /* ---- what slices of a declared query can reach ---- */
 
-static const void *nested_get(const weft_slice *slice, weft_entity entity, weft_component component)
-{
-    const weft_slice_context *context = slice->context;
-    weft__note_read(context->world, "weft_slice_read_entity", component);
-    return weft_finder_read_slowly(context->world, entity, component); /* sets no error */
-}
-
 /* In place of what a slice of a declared query does not give: memory that stands in, in checked
  * builds, else NULL. */
 static void *nested_refuse(const weft_slice *slice, weft_component component, const char *what)
@@ -31,6 +24,17 @@ static void *nested_refuse(const weft_slice *slice, weft_component component, co
         weft__violate_in(own, component.id, WEFT_WRITE, what);
     const weft_slice_context *context = slice->context;
     return weft__stand_in_values(context->world, component.id, 1);
+}
+
+static const void *nested_get(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    const weft_slice_context *context = slice->context;
+    if (WEFT_IS_CHECKED && weft__type_find(context->world, component) == NULL)
+        return nested_refuse(slice, component,
+                             "is looked up, but is null or of another world: check the call that "
+                             "registered it");
+    weft__note_read(context->world, "weft_slice_read_entity", component);
+    return weft_finder_read_slowly(context->world, entity, component); /* sets no error */
 }
 
 static void *nested_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
