@@ -241,6 +241,50 @@ PLAIN_TEST(a_value_with_a_release_hook_cannot_live_in_two_worlds)
     CHECK_U64(b.released, 1);
 }
 
+static void released_ignored(void *value, void *user)
+{
+    (void)value, (void)user;
+}
+
+/* Two values that are one in the destination, since a reference becomes null: in either order. */
+PLAIN_TEST(a_value_that_merges_with_another_cannot_live_in_two_worlds)
+{
+    typedef struct held {
+        weft_entity to;
+        uint32_t number;
+    } held;
+    static const weft_field fields[] = {WEFT_FIELD(held, to), WEFT_FIELD(held, number)};
+    const weft_component_desc desc = {.name = "Held",
+                                      .size = sizeof(held),
+                                      .alignment = 4,
+                                      .flags = WEFT_SHARED,
+                                      .fields = fields,
+                                      .field_count = 2,
+                                      .shared_release = released_ignored};
+    for (int is_late = 0; is_late < 2; is_late++) {
+        side a, b;
+        open_pair(&a, &b);
+        weft_component of = weft_component_create(a.world, &desc);
+        weft_component_create(b.world, &desc);
+        weft_entity stays = make(&a, 1), goes[2] = {make(&a, 2), make(&a, 3)};
+        const held values[2] = {{{0, 0}, 1}, {stays, 1}};
+        CHECK_OK(weft_entity_set_shared(a.world, stays, of, &values[1]));
+        for (int i = 0; i < 2; i++) {
+            CHECK_OK(weft_entity_set_shared(a.world, goes[i], of, &values[i ^ is_late]));
+            CHECK_OK(weft_entity_add(a.world, goes[i], a.mark));
+        }
+        weft_query query =
+            weft_query_create(a.world, &(weft_query_desc){.terms = {{a.mark, WEFT_NO_ACCESS}}});
+        weft_transfer_desc some = {.query = query};
+        CHECK_RESULT(weft_world_transfer(b.world, a.world, &some, NULL, 0), WEFT_BUSY);
+        CHECK_U64(entities_of(b.world), 0);
+        CHECK_OK(weft_entity_remove(a.world, stays, of));
+        CHECK_OK(weft_world_transfer(b.world, a.world, &some, NULL, 0));
+        CHECK_U64(entities_of(b.world), 2);
+        close_pair(&a, &b);
+    }
+}
+
 /* ---- item 59: versions; item 82: enable bits ---- */
 
 PLAIN_TEST(moved_values_count_as_changed_exactly_once)

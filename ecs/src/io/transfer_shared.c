@@ -28,13 +28,13 @@ static weft__transfer_shared *map_of(weft__transfer *t, uint32_t component)
     uint32_t end = weft__shared_end(&t->from->shared, component);
     weft__memory *memory = &t->to->memory;
     map->index = weft__alloc_zeroed(memory, CATEGORY, end, sizeof *map->index, 4);
-    map->is_new = weft__alloc_zeroed(memory, CATEGORY, end, sizeof *map->is_new, 1);
-    if (map->index != NULL && map->is_new != NULL) {
+    map->came = weft__alloc_zeroed(memory, CATEGORY, end, sizeof *map->came, 1);
+    if (map->index != NULL && map->came != NULL) {
         map->end = end;
         return map;
     }
     weft__free(memory, CATEGORY, map->index, end, sizeof *map->index, 4);
-    weft__free(memory, CATEGORY, map->is_new, end, sizeof *map->is_new, 1);
+    weft__free(memory, CATEGORY, map->came, end, sizeof *map->came, 1);
     *map = (weft__transfer_shared){0};
     return NULL;
 }
@@ -74,6 +74,14 @@ static const void *value_follow(weft__transfer *t, uint32_t component, uint32_t 
     return own;
 }
 
+/* Whether the destination has a value from this transfer. */
+static bool is_put(const weft__transfer_shared *map, uint32_t found)
+{
+    for (uint32_t i = 1; i < map->end; i++)
+        if (map->index[i] == found + 1 && map->came[i] == WEFT__VALUE_NEW) return true;
+    return false;
+}
+
 static weft_result value_put(weft__transfer *t, weft__transfer_shared *map, uint32_t component,
                              uint32_t index)
 {
@@ -87,8 +95,11 @@ static weft_result value_put(weft__transfer *t, weft__transfer_shared *map, uint
     weft_result result = weft__shared_intern(&t->to->shared, type, value, &found);
     weft__free(&t->to->memory, CATEGORY, own, 1, bytes, 8);
     if (result != WEFT_OK) return result;
+    bool may_merge = refers && desc_of(t, component)->shared_release != NULL;
+    map->came[index] = !is_known                         ? WEFT__VALUE_NEW
+                       : may_merge && is_put(map, found) ? WEFT__VALUE_MERGED
+                                                         : WEFT__VALUE_KNOWN;
     map->index[index] = found + 1;
-    map->is_new[index] = !is_known;
     if (!is_known) weft__shared_disown(&t->to->shared, type, found, true);
     return WEFT_OK;
 }
@@ -168,7 +179,7 @@ static uint32_t value_left(const weft__transfer *t, uint32_t component, const re
 {
     const weft__transfer_shared *map = &t->shared[component];
     for (uint32_t index = 1; index < map->end; index++)
-        if (map->is_new[index] &&
+        if (map->came[index] != WEFT__VALUE_KNOWN &&
             (left[index].rows != 0 ||
              weft__shared_references(&t->from->shared, component, index) != left[index].tuples))
             return index;
@@ -206,7 +217,7 @@ void weft__transfer_shared_commit(weft__transfer *t)
     for (uint32_t id = 1; id <= t->type_count; id++) {
         const weft__transfer_shared *map = &t->shared[id];
         for (uint32_t index = 1; index < map->end; index++) {
-            if (!map->is_new[index]) continue;
+            if (map->came[index] != WEFT__VALUE_NEW) continue;
             weft__shared_disown(&t->to->shared, t->types[id], map->index[index] - 1, false);
             if (desc_of(t, id)->shared_release != NULL)
                 weft__shared_disown(&t->from->shared, id, index, true);
@@ -223,6 +234,6 @@ void weft__transfer_shared_fini(weft__transfer *t)
             if (map->index[index] > 1)
                 weft__shared_release(&t->to->shared, t->types[id], map->index[index] - 1, 1);
         weft__free(memory, CATEGORY, map->index, map->end, sizeof *map->index, 4);
-        weft__free(memory, CATEGORY, map->is_new, map->end, sizeof *map->is_new, 1);
+        weft__free(memory, CATEGORY, map->came, map->end, sizeof *map->came, 1);
     }
 }

@@ -17,12 +17,19 @@
 
 #define WEFT__TRANSFER_STAYS UINT32_MAX
 
+/* How the destination has a shared value of the source. */
+typedef enum weft__value_came {
+    WEFT__VALUE_KNOWN,  /* it had an equal one */
+    WEFT__VALUE_NEW,    /* its bytes were put there by this transfer */
+    WEFT__VALUE_MERGED, /* those of another one, equal there since references became null, were */
+} weft__value_came;
+
 /* Shared values of one SHARED type of the source. Owner: the transfer. */
 typedef struct weft__transfer_shared {
     uint32_t end;    /* entries of the maps */
     uint32_t *index; /* [source index]: index in the destination + 1; 0: not needed so far. One
                         reference of the transfer is on each */
-    bool *is_new;    /* [source index]: its bytes were put into the destination by this transfer */
+    uint8_t *came;   /* [source index]: weft__value_came */
 } weft__transfer_shared;
 
 /* A blob of the source's store that moved rows refer to. Owner: the transfer's table. */
