@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 namespace {
 
@@ -161,6 +162,56 @@ void values_that_are_no_bytes_are_constructed_and_destructed()
     CHECK(world.is_alive(second) && world.read<Path>(second)->stops[3] == 4);
 }
 
+/* Declares what is of a world before the world, moves it, and ends either first. */
+void what_is_of_a_world_ends_with_it()
+{
+    weft_job_pool_desc pool_desc = {};
+    weft_job_pool *pool = nullptr;
+    CHECK(weft_job_pool_create(&pool_desc, &pool) == WEFT_OK);
+    weft_world_desc desc = {};
+    desc.pool = pool;
+    {
+        weft::snapshot late, moved, early;
+        std::optional<weft::query<void (*)(Position &)>> query;
+        {
+            weft::world world(desc);
+            weft::entity e = world.create(Position{1, 2, 3});
+            query.emplace(world.query().each(+[](Position &p) { p.x = 5; }));
+            CHECK(query->count() == 1);
+            late = world.take();
+            moved = world.take(&late);
+            early = world.take();
+            world.destroy(e);
+            weft::snapshot from = std::move(moved);
+            CHECK(!moved && from);
+            moved = std::move(from);
+            weft::world other = std::move(world); /* they go with it */
+            other.restore(moved);
+            (*query)();
+            CHECK(other.read<Position>(e)->x == 5);
+            early.reset();
+            CHECK(!early && late && moved);
+        }
+        CHECK(!late && !moved && late.get() == nullptr);
+        CHECK(query->count() == 0 && query->get().id == 0);
+        (*query)(); /* no rows */
+        weft::snapshot none = std::move(late);
+        CHECK(!none);
+    }
+    CHECK(weft_job_pool_destroy(pool) == WEFT_OK); /* no world is left on it */
+}
+
+void a_snapshot_of_a_borrowed_world_stays()
+{
+    weft_world *world = nullptr;
+    weft_world_desc desc = {};
+    CHECK(weft_world_create(&desc, &world) == WEFT_OK);
+    weft::snapshot kept = weft::world::borrow(world).take();
+    CHECK(kept && weft_world_destroy(world) == WEFT_BUSY);
+    kept.reset();
+    CHECK(weft_world_destroy(world) == WEFT_OK);
+}
+
 void worlds_are_moved_borrowed_saved()
 {
     weft::world world;
@@ -264,6 +315,8 @@ int main()
     every_kind_of_component_is_an_argument();
     commands_change_the_world_after_the_system();
     values_that_are_no_bytes_are_constructed_and_destructed();
+    what_is_of_a_world_ends_with_it();
+    a_snapshot_of_a_borrowed_world_stays();
     worlds_are_moved_borrowed_saved();
 #ifdef WEFT_NO_EXCEPTIONS
     failing_calls_return_what_c_returns();

@@ -138,10 +138,40 @@ template <class T> weft_component_desc describe()
     return desc;
 }
 
+struct state;
+
+/* What ends with its weft::world at the latest, and is empty from then on: in the list of its state
+ * until then. Threads: owner. */
+class bound
+{
+  public:
+    bound(const bound &) = delete;
+    bound &operator=(const bound &) = delete;
+    virtual void end() noexcept = 0; /* unbinds */
+
+  protected:
+    bound() = default;
+    ~bound() = default;
+    inline void bind(state *known) noexcept;
+    void unbind() noexcept
+    {
+        if (known_ == nullptr) return;
+        *at_ = next_;
+        if (next_ != nullptr) next_->at_ = at_;
+        known_ = nullptr;
+    }
+    state *known_ = nullptr; /* nullptr: empty */
+
+  private:
+    bound *next_ = nullptr;
+    bound **at_ = nullptr; /* what points to this */
+};
+
 /* What a weft::world knows beside the world: components by type, functions of systems. */
 struct state {
     weft_world *world = nullptr;
     bool is_owner = false;
+    bound *first = nullptr;
     std::vector<weft_component> components; /* [type_number] */
     std::vector<std::shared_ptr<void>> functions;
     std::mutex mutex; /* of `thrown` */
@@ -188,6 +218,15 @@ struct state {
 #endif
     }
 };
+
+inline void bound::bind(state *known) noexcept
+{
+    known_ = known;
+    next_ = known->first;
+    at_ = &known->first;
+    if (next_ != nullptr) next_->at_ = &next_;
+    known->first = this;
+}
 
 } // namespace detail
 

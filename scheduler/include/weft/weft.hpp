@@ -67,29 +67,33 @@ template <class Self> class terms_of
     std::vector<weft_term> extra_, terms_;
 };
 
-/* A query that the caller owns: it ends with the variable, and not after the world. */
-template <class F> class query
+/* A query that the caller owns: it ends with the variable, or with the weft::world it was made by,
+ * and then selects nothing. */
+template <class F> class query final : detail::bound
 {
   public:
     query(detail::state *known, weft_query handle, F function)
-        : known_(known), handle_(handle), function_(std::move(function))
+        : handle_(handle), function_(std::move(function))
     {
+        bind(known);
     }
     query(query &&other) noexcept
-        : known_(other.known_), handle_(std::exchange(other.handle_, {})),
-          function_(std::move(other.function_))
+        : handle_(std::exchange(other.handle_, {})), function_(std::move(other.function_))
     {
+        if (other.known_ == nullptr) return;
+        bind(other.known_);
+        other.unbind();
     }
-    query(const query &) = delete;
-    ~query()
-    {
-        if (handle_.id != 0) (void)weft_query_destroy(known_->world, handle_);
-    }
+    ~query() { end(); }
     weft_query get() const { return handle_; }
-    uint64_t count() const { return weft_query_count(known_->world, handle_); }
+    uint64_t count() const
+    {
+        return known_ == nullptr ? 0 : weft_query_count(known_->world, handle_);
+    }
     /* Calls the function for every row that the query selects, on this thread. */
     void operator()()
     {
+        if (known_ == nullptr) return;
         struct open_cursor {
             weft_cursor c;
             ~open_cursor() { weft_query_end(&c); }
@@ -99,7 +103,12 @@ template <class F> class query
     }
 
   private:
-    detail::state *known_;
+    void end() noexcept override
+    {
+        if (known_ != nullptr && handle_.id != 0) (void)weft_query_destroy(known_->world, handle_);
+        handle_ = {};
+        unbind();
+    }
     weft_query handle_;
     F function_;
 };
@@ -209,12 +218,48 @@ class system_builder : public terms_of<system_builder>
 
 /* ---- worlds ---- */
 
-/* The state of a world at one time; ends with the variable, which is declared after that of the
- * world: the world stays, undestroyed, while a snapshot of it lives. */
-using snapshot = std::unique_ptr<weft_snapshot, void (*)(weft_snapshot *)>;
+/* The state of a world at one time. It ends with the variable, or with the weft::world that owns the
+ * world and took it, and then is empty. One of a borrowed world must end before the world. */
+class snapshot final : detail::bound
+{
+  public:
+    snapshot() = default; /* empty */
+    snapshot(snapshot &&other) noexcept { take(other); }
+    snapshot &operator=(snapshot &&other) noexcept
+    {
+        if (this != &other) reset();
+        if (this != &other) take(other);
+        return *this;
+    }
+    ~snapshot() { reset(); }
+    weft_snapshot *get() const { return handle_; }
+    explicit operator bool() const { return handle_ != nullptr; }
+    void reset() noexcept
+    {
+        weft_snapshot_destroy(std::exchange(handle_, nullptr));
+        unbind();
+    }
+
+  private:
+    friend class world;
+    snapshot(detail::state *known, weft_snapshot *handle) : handle_(handle)
+    {
+        if (known->is_owner) bind(known);
+    }
+    void take(snapshot &other) noexcept
+    {
+        handle_ = std::exchange(other.handle_, nullptr);
+        if (other.known_ == nullptr) return;
+        bind(other.known_);
+        other.unbind();
+    }
+    void end() noexcept override { reset(); }
+    weft_snapshot *handle_ = nullptr;
+};
 
 /* Owns a world (or borrows one), and the functions of the systems made through it: of a borrowed
- * world it must live as long as these systems may run. */
+ * world it must live as long as these systems may run. Queries and snapshots that outlive it end
+ * with it; what C functions made of get() ends before it, or the world stays (WEFT_BUSY). */
 class world
 {
   public:
@@ -241,7 +286,9 @@ class world
     }
     ~world()
     {
-        if (known_ && known_->is_owner) weft_world_destroy(known_->world);
+        if (!known_) return;
+        while (known_->first != nullptr) known_->first->end();
+        if (known_->is_owner) (void)weft_world_destroy(known_->world);
     }
     weft_world *get() const
     {
@@ -374,7 +421,7 @@ class world
         weft_snapshot *made = nullptr;
         known_->checked(
             weft_snapshot_take(get(), previous == nullptr ? nullptr : previous->get(), &made));
-        return {made, weft_snapshot_destroy};
+        return {known_.get(), made};
     }
     weft_result restore(const weft::snapshot &from)
     {
