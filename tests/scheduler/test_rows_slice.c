@@ -219,12 +219,16 @@ static void resource(void)
 
 static void wrong_buffers(void)
 {
-    CHECK_U64(weft_slice_read_buffers(&b.rows, term_of(b.number)).count, 0);
+    weft_buffers none = weft_slice_write_buffers(&b.rows, term_of(b.number));
+    CHECK_U64(none.count, 0);
+    CHECK_STAND_IN(weft_buffers_write(&none, 0));
 }
 
 static void buffers_beyond(void)
 {
-    CHECK_U64(weft_slice_read_buffers(&b.rows, 7).count, 0);
+    weft_buffers none = weft_slice_read_buffers(&b.rows, 7);
+    CHECK_U64(none.count, 0);
+    CHECK_STAND_IN(weft_buffers_write(&none, 0));
 }
 
 static void buffer_of_another(void)

@@ -98,6 +98,14 @@ static void null_look_up(weft_slice *s)
 {
     fill(weft_slice_read_entity(s, plain, (weft_component){0, 0}), sizeof(Wide));
 }
+static void look_up_of_shared(weft_slice *s)
+{
+    fill(weft_slice_read_entity(s, entities[0], shared), 4);
+}
+static void look_up_of_resource(weft_slice *s)
+{
+    fill(weft_slice_write_entity(s, entities[0], score), 16);
+}
 static void no_finder(weft_slice *s)
 {
     weft_finder finder = weft_slice_finder(s, b);
@@ -262,6 +270,8 @@ static const mistake mistakes[] = {
     {no_look_up, {"component b", "lookups"}, false},
     {no_look_up_write, {"component b", "lookups"}, false},
     {null_look_up, {"looked up", "null"}, false},
+    {look_up_of_shared, {"component team", "SHARED"}, false},
+    {look_up_of_resource, {"component score", "RESOURCE"}, false},
     {no_finder, {"component b", "lookups"}, false},
     {no_term, {"a term", "count from 0"}, true},
     {no_term_typed, {"a term", "count from 0"}, true},
@@ -346,6 +356,14 @@ PLAIN_TEST(a_mistake_of_a_system_gets_memory_and_is_named_by_the_step)
             expect_in_system(&mistakes[i], 1 + way / 3, true, flags);
             if (!mistakes[i].needs_rows) expect_in_system(&mistakes[i], 1 + way / 3, false, flags);
         }
+}
+
+PLAIN_TEST(an_exclusive_system_looks_up_values_of_entities_only)
+{
+    const mistake of[] = {{look_up_of_shared, {"component team", "SHARED"}, false},
+                          {look_up_of_resource, {"component score", "RESOURCE"}, false}};
+    for (uint32_t i = 0; i < 2 && WEFT_IS_CHECKED; i++)
+        expect_in_system(&of[i], 1, false, WEFT_SYSTEM_EXCLUSIVE);
 }
 
 /* Through a slice of a declared query. */

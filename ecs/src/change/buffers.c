@@ -86,15 +86,16 @@ static weft_buffers bind(weft_buffers buffers, const weft_slice *slice)
 static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft_slice_context *context = slice->context;
-    if (!row_ops(slice)->are_here(slice)) return (weft_buffers){0};
+    bool is_here = row_ops(slice)->are_here(slice);
     const weft__chunk *chunk = slice->chunk;
-    const weft__type *type = term < slice->term_count ? chunk->archetype->types[term].type : NULL;
-    if (type == NULL || (type->desc.flags & WEFT_BUFFER) == 0) {
-        ((const weft__slice_ops *)context->ops)->report(slice, term, access);
-        return (weft_buffers){0};
-    }
+    const weft__type *type =
+        is_here && term < slice->term_count ? chunk->archetype->types[term].type : NULL;
+    bool is_buffer = type != NULL && (type->desc.flags & WEFT_BUFFER) != 0;
+    if (is_here && !is_buffer) ((const weft__slice_ops *)context->ops)->report(slice, term, access);
+    if (!is_buffer && !WEFT_IS_CHECKED) return (weft_buffers){0};
     weft_buffers buffers =
-        make_still(context->world, type, slice->columns[term], slice->count, access);
+        make_still(context->world, is_buffer ? type : context->world->types.at[1],
+                   is_buffer ? slice->columns[term] : NULL, is_buffer ? slice->count : 0, access);
     buffers.structure = ROWS_STRUCTURE | (uint64_t)(uintptr_t)context;
     buffers.calls = slice->calls;
     return buffers;

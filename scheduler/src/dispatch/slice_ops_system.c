@@ -39,10 +39,18 @@ static bool may_look_up(const weft_slice *slice, weft_component component, weft_
 {
     const weft__system *system = weft__slice_system(slice);
     if (!WEFT_IS_CHECKED) return true;
-    if (weft__type_find(system->context.world, component) == NULL) {
+    const weft__type *type = weft__type_find(system->context.world, component);
+    if (type == NULL) {
         weft__violate_in(slice, 0, access,
                          "a component is looked up that is null or of another world: check the "
                          "call that registered it");
+        return false;
+    }
+    if (type->value_bytes == 0 ||
+        (type->desc.flags & (WEFT_SHARED | WEFT_CHUNK | WEFT_RESOURCE)) != 0) {
+        weft__violate_in(slice, component.id, access,
+                         "is looked up, but entities have no value of it: it is a tag, SHARED, "
+                         "CHUNK or RESOURCE");
         return false;
     }
     if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 ||
