@@ -587,3 +587,45 @@ PLAIN_TEST(what_hides_an_entity_is_played_before_systems_that_leave_hidden_ones_
 {
     on_workers(hidden_rows);
 }
+
+/* ---- what ends residues ---- */
+
+static weft_entity residue;
+static weft_component held;
+
+static void give_back(weft_slice *s, void *user)
+{
+    (void)user;
+    CHECK_OK(weft_recorder_remove(weft_slice_recorder(s), residue, held));
+}
+
+/* Systems over them name no component that is removed; the second one destroys something, too. */
+static void ended_rows(void)
+{
+    const uint32_t effects[] = {0, WEFT_RECORDS_DESTROY};
+    held = weft_component_create_plain(t.world, "held", 4, 4, WEFT_CLEANUP);
+    weft_query without = weft_query_create(
+        t.world, &(weft_query_desc){.terms = {{t.b, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_a64 x_rows = {0};
+        residue = weft_entity_create(t.world, WEFT_ARCHETYPE(t.world, held));
+        CHECK_OK(weft_entity_destroy(t.world, residue));
+        uint64_t count = weft_query_count(t.world, without);
+        make(SYSTEM_OF(give_back, .effects = WEFT_RECORDS_REMOVE | effects[i], .records = {held},
+                       .destroys = {effects[i] != 0 ? t.b : (weft_component){0}}));
+        make(&(weft_system_desc){.name = "y",
+                                 .run = count_rows,
+                                 .user = &x_rows,
+                                 .over.rows.terms = {{t.b, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+        CHECK_OK(weft_world_step(t.world, 0));
+        CHECK_U64(at_plain(&x_rows), count - 1);
+        CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "x")));
+        CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "y")));
+    }
+    CHECK_OK(weft_query_destroy(t.world, without));
+}
+
+PLAIN_TEST(what_ends_a_residue_is_played_before_systems_that_could_see_it)
+{
+    on_workers(ended_rows);
+}

@@ -257,6 +257,34 @@ static void add_relations(sets *s, weft__staging_node *node)
     node->record_count = count;
 }
 
+static bool is_cleanup(const weft_world *world, uint32_t component)
+{
+    return (weft_component_info(world, weft__component(world, component))->flags & WEFT_CLEANUP) !=
+           0;
+}
+
+/* Who removes a CLEANUP component may end residues, which can have all of these and nothing else:
+ * as if it destroyed them. */
+static void add_residues(sets *s, weft__staging_node *node)
+{
+    const weft_world *world = s->scheduler->world;
+    bool is_destroyer = (node->effects & WEFT_RECORDS_DESTROY) != 0, ends_any = false;
+    uint32_t types = weft__type_count(world), count = is_destroyer ? node->destroy_count : 0;
+    for (uint32_t i = 0; i < node->record_count && !ends_any; i++)
+        ends_any = is_cleanup(world, node->records[i]);
+    if ((node->effects & WEFT_RECORDS_REMOVE) == 0 || !ends_any || (is_destroyer && count == 0))
+        return;
+    uint32_t *destroys = take(s, (count + types) * sizeof destroys[0]);
+    if (destroys == NULL) return;
+    for (uint32_t i = 0; i < count; i++) destroys[i] = node->destroys[i];
+    for (uint32_t id = 1; id <= types; id++)
+        if (is_cleanup(world, id)) destroys[count++] = id;
+    qsort(destroys, count, sizeof destroys[0], compare_ids);
+    node->effects |= WEFT_RECORDS_DESTROY;
+    node->destroys = destroys;
+    node->destroy_count = count;
+}
+
 /* Whether entries of the query, made before a sync point, serve behind it: nothing but the chunk
  * says which rows are the system's, and where their values are. */
 static bool has_steady_rows(const weft__query_handle *handle)
@@ -301,6 +329,7 @@ weft_result weft__schedule_nodes(weft__scheduler *scheduler)
         make_access(&s, system, &node->access);
         make_mentions(&s, system, node);
         add_relations(&s, node);
+        add_residues(&s, node);
         system->passes = passes_sync_points(scheduler, system, node);
         if (system->passes) node->traits |= WEFT__STAGING_PASSES;
     }
