@@ -181,14 +181,24 @@ static uint32_t hash_address(const void *p)
     return (uint32_t)(((uintptr_t)p * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - WORD_HASH_BITS));
 }
 
+static bool is_on_any_stack(const void *p)
+{
+    bool is_on = false;
+    for (uint32_t t = 0; t < ENGINE_THREADS && !is_on; t++)
+        is_on = is_on_own_stack(&engine.threads[t], p);
+    return is_on;
+}
+
+/* Where the width differs another variable lies on a stack now: a word of its own. */
 static word *word_of(const void *p, uint32_t width)
 {
     uint32_t h = hash_address(p);
     for (; word_hash[h].generation == generation; h = (h + 1) % WORD_HASH) {
         word *w = &words[word_hash[h].index];
         if (w->address != p) continue;
-        if (w->width != width) explore_fail("one word used with two widths");
-        return w;
+        if (w->width == width) return w;
+        if (!is_on_any_stack(p)) explore_fail("one word used with two widths");
+        w->address = NULL;
     }
     if (word_count == WORDS) explore_fail("more than %u shared words", WORDS);
     word_hash[h].generation = generation;
