@@ -258,7 +258,7 @@ static void handles(weft_slice *s)
 
 typedef struct mistake {
     void (*make)(weft_slice *slice);
-    const char *words[3];
+    const char *words[4];
     bool needs_rows;
 } mistake;
 
