@@ -3,11 +3,10 @@
  * the world steps: answers, streams, pause, hashes, the end of the world. */
 #include <weft/inspect.h>
 
+#include "page_socket.h"
 #include "plain.h"
 
-#include <arpa/inet.h>
 #include <malloc.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,19 +53,6 @@ static void begin(bool is_inspected)
 }
 
 /* ---- a client */
-
-static int connect_to(const char *url)
-{
-    unsigned port;
-    CHECK(sscanf(url, "http://127.0.0.1:%u/", &port) == 1);
-    const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_port = htons((uint16_t)port),
-                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(s >= 0 &&
-          connect(s, (const struct sockaddr *)(const void *)&address, sizeof address) == 0);
-    return s;
-}
 
 static void send_head(int s, const char *url, const char *what, const char *body)
 {

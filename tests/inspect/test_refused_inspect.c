@@ -2,6 +2,7 @@
 /* test_refused_inspect.c: refused memory in the inspector: see refused.h. A page that is refused an
  * answer is told so (503, or the end of its connection), and is answered when it asks again. */
 #include "libc_fault.h"
+#include "page_socket.h"
 #include "plain.h"
 #include "refused.h"
 
@@ -9,8 +10,6 @@
 
 #include <weft/inspect.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,19 +134,6 @@ static weft_world *bed_world(void *open)
 }
 
 /* ---- a page ---- */
-
-static int connect_to(const char *url)
-{
-    unsigned port;
-    CHECK(sscanf(url, "http://127.0.0.1:%u/", &port) == 1);
-    const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_port = htons((uint16_t)port),
-                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(s >= 0 &&
-          connect(s, (const struct sockaddr *)(const void *)&address, sizeof address) == 0);
-    return s;
-}
 
 static int request(const bed *b, const char *what, const char *body)
 {

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "libc_fault.h"
 #include "memory_fault.h"
+#include "points.h"
 #include "ranks_leaks.h"
 
 #include <signal.h>
@@ -23,15 +24,6 @@
 #include <unistd.h>
 
 enum { POINTS = 48, NEWS = 24, CELLS = 4, ALL_UP_TO = 8, HANG_SECONDS = 15 };
-
-typedef struct Place {
-    float x, y;
-} Place;
-typedef struct Friend {
-    weft_entity who;
-} Friend;
-
-static const weft_field friend_fields[] = {WEFT_FIELD(Friend, who)};
 
 /* One run. The same on all ranks, but for entities. */
 static struct {

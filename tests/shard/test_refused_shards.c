@@ -4,6 +4,7 @@
  * rest. */
 #include "libc_fault.h"
 #include "plain.h"
+#include "points.h"
 #include "refused.h"
 
 #include <weft/shard.h>
@@ -16,15 +17,6 @@
 #include <unistd.h>
 
 enum { POINTS = 60, NEWS = 12, CELLS = 4 };
-
-typedef struct Place {
-    float x, y;
-} Place;
-typedef struct Friend {
-    weft_entity who;
-} Friend;
-
-static const weft_field friend_fields[] = {WEFT_FIELD(Friend, who)};
 
 /* A world with a shard, of which some rows are new, and some in another sector than their key
  * says. Owner: one run. */

@@ -227,9 +227,11 @@ static bool has_kept(const weft_stream *stream)
 
 bool weft__streams_have_leaving(const weft__streams *streams)
 {
-    for (const weft_stream *stream = streams->first; stream != NULL; stream = stream->next)
-        for (uint32_t i = 0; i < stream->front.header.section_count && !has_kept(stream); i++)
+    for (const weft_stream *stream = streams->first; stream != NULL; stream = stream->next) {
+        if (has_kept(stream)) continue;
+        for (uint32_t i = 0; i < stream->front.header.section_count; i++)
             if (may_leave(stream, i)) return true;
+    }
     return false;
 }
 

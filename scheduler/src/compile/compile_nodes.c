@@ -270,10 +270,10 @@ static void add_residues(sets *s, weft__staging_node *node)
     const weft_world *world = s->scheduler->world;
     bool is_destroyer = (node->effects & WEFT_RECORDS_DESTROY) != 0, ends_any = false;
     uint32_t types = weft__type_count(world), count = is_destroyer ? node->destroy_count : 0;
+    if ((node->effects & WEFT_RECORDS_REMOVE) == 0 || (is_destroyer && count == 0)) return;
     for (uint32_t i = 0; i < node->record_count && !ends_any; i++)
         ends_any = is_cleanup(world, node->records[i]);
-    if ((node->effects & WEFT_RECORDS_REMOVE) == 0 || !ends_any || (is_destroyer && count == 0))
-        return;
+    if (!ends_any) return;
     uint32_t *destroys = take(s, (count + types) * sizeof destroys[0]);
     if (destroys == NULL) return;
     for (uint32_t i = 0; i < count; i++) destroys[i] = node->destroys[i];
