@@ -78,21 +78,6 @@ static void act_loop(host *h)
     for (uint32_t i = 0; i < p->model.count; i++) p->model.at[i] ^= 5;
 }
 
-static void act_gather(host *h)
-{
-    place *p = h->owned;
-    weft_gather gather;
-    void *values;
-    uint64_t count;
-    if (!EXPECT_OK(h, weft_gather_begin(p->world, p->all,
-                                        &(weft_gather_desc){.component = p->value}, &gather)))
-        return;
-    EXPECT_OK(h, weft_gather_wait(&gather));
-    if (EXPECT_OK(h, weft_gather_values(&gather, &values, &count)))
-        EXPECT(h, weft_stress_sum_of(values, count) == weft_stress_sum(&p->model));
-    EXPECT_OK(h, weft_gather_end(&gather));
-}
-
 static void act_snapshot(host *h)
 {
     place *p = h->owned;
@@ -633,7 +618,6 @@ static const struct {
     {"step", act_step},
     {"each_parallel", act_each},
     {"loop", act_loop},
-    {"gather", act_gather},
     {"snapshot", act_snapshot},
     {"save", act_save},
     {"file", act_file},

@@ -52,7 +52,7 @@ weft_result weft__check_listed(const weft_world *world, const char *what, const 
 WEFT__DOOR weft_result weft__error_busy(const weft_world *world, const char *what);
 weft_result weft__error_step(const weft_world *world, const char *what);
 /* OK while no systems run; else WRONG_PHASE, and `advice` says what to do instead. For calls that
- * an open cursor or gather does not mind. */
+ * an open cursor does not mind. */
 weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice);
 /* `problem` says which argument and what to give instead. */
 weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem);

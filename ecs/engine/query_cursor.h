@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* query_cursor.h: runs of rows out of a range of slice positions.
  *
- * The loops of the owner, jobs, counts and gathers all walk by it. No part of it allocates but
+ * The loops of the owner, jobs and counts all walk by it. No part of it allocates but
  * weft__query_views_prepare, and a loop for which none is free. */
 #ifndef WEFT_QUERY_CURSOR_H
 #define WEFT_QUERY_CURSOR_H

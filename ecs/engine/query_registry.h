@@ -55,7 +55,6 @@ typedef struct weft__queries {
     uint32_t retired_count;  /* indices whose handles are used up: none ever comes back */
     uint64_t match_version;  /* +1 whenever a query gains a match */
     weft__query_loops loops; /* of the owner */
-    void *gathers;           /* open ones (gather.c); owner */
 } weft__queries;
 
 /* Room for one more query. */

@@ -78,11 +78,9 @@ typedef struct weft__extension {
 enum {
     WEFT__BUSY_STEPPING = 1 << 30,      /* systems run */
     WEFT__BUSY_OBSERVERS = 1 << 19,     /* observers are called: the world is only read */
-    WEFT__BUSY_GATHER = 1 << 20,        /* one open gather: the world is only read */
-    WEFT__BUSY_GATHERS = 511 << 20,     /* they are counted */
     WEFT__BUSY_CALLBACK = 1 << 18,      /* one is called that may at most read the world */
     WEFT__BUSY_CURSORS = (1 << 18) - 1, /* the low bits count open cursors */
-    WEFT__BUSY_WRITING = WEFT__BUSY_STEPPING | WEFT__BUSY_OBSERVERS | WEFT__BUSY_GATHERS |
+    WEFT__BUSY_WRITING = WEFT__BUSY_STEPPING | WEFT__BUSY_OBSERVERS |
                          WEFT__BUSY_CALLBACK, /* no values are written */
 };
 
@@ -166,7 +164,6 @@ typedef struct weft__host {
 typedef enum weft__holder {
     WEFT__HOLDER_SNAPSHOTS,
     WEFT__HOLDER_RECORDERS,
-    WEFT__HOLDER_GATHERS,
     WEFT__HOLDER_STREAMS,
     WEFT__HOLDER_INDEXED,
     WEFT__HOLDER_COUNT

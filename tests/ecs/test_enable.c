@@ -239,15 +239,6 @@ Test(enable, slices_that_need_masks_come_in_one_run_as_far_as_the_mask_reaches)
     CHECK_U64(longest, WEFT_MASK_WORDS * 64);
     CHECK_U64(weft_query_count(f.world, some), rows);
     CHECK_U64(weft_query_entities(f.world, some, copied, MANY_ROWS), rows);
-    weft_gather g; /* the copying by jobs cuts runs into slices again */
-    CHECK_OK(weft_gather_begin(f.world, some, &(weft_gather_desc){.gathers_entities = true}, &g));
-    CHECK_OK(weft_gather_wait(&g));
-    void *values;
-    uint64_t count;
-    CHECK_OK(weft_gather_values(&g, &values, &count));
-    CHECK_U64(count, rows);
-    CHECK(memcmp(values, copied, rows * sizeof *copied) == 0);
-    CHECK_OK(weft_gather_end(&g));
     CHECK_OK(weft_query_filter_changed(f.world, all, f.a, since));
     CHECK_U64(weft_query_count(f.world, all), MANY_ROWS - slice); /* not the one that is all off */
     fixture_close(&f);

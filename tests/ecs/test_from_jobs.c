@@ -5,35 +5,19 @@
 #include "plain.h"
 #include "query_fixture.h"
 
-#include <weft/gather.h>
-
-enum { ROWS = 2000, JOBS = 64 };
+enum { JOBS = 64 };
 
 /* What one job got. */
 typedef struct call {
-    weft_world *world; /* to destroy; NULL: use the gather */
-    weft_gather *gather;
-    weft_result results[4];
+    weft_world *world;
+    weft_result result;
 } call;
-
-static int use_gather(weft_job_context *job, void *argument)
-{
-    call *c = argument;
-    void *values;
-    uint64_t count;
-    (void)job;
-    c->results[0] = weft_gather_wait(c->gather);
-    c->results[1] = weft_gather_scatter(c->gather);
-    c->results[2] = weft_gather_end(c->gather);
-    c->results[3] = weft_gather_values(c->gather, &values, &count);
-    return 0;
-}
 
 static int destroy_world(weft_job_context *job, void *argument)
 {
     call *c = argument;
     (void)job;
-    c->results[0] = weft_world_destroy(c->world);
+    c->result = weft_world_destroy(c->world);
     return 0;
 }
 
@@ -60,41 +44,6 @@ static void run_jobs(weft_world *world, weft_job_fn fn, call *calls)
     CHECK_U64(weft_world_error(world)->number, before + failed);
 }
 
-static void gathers_on(uint32_t workers)
-{
-    static weft_entity entities[ROWS];
-    static call calls[JOBS];
-    weft_job_pool_desc desc = {.worker_count = workers, .is_always_parallel = true};
-    weft_job_pool *pool;
-    fixture f;
-    weft_gather g;
-    CHECK_OK(weft_job_pool_create(&desc, &pool));
-    fixture_open_on(&f, 500, pool);
-    FIXTURE_CREATE(&f, ROWS, entities, f.a);
-    weft_query all = FIXTURE_QUERY(&f, {f.a});
-    CHECK_OK(weft_gather_begin(f.world, all, &(weft_gather_desc){.component = f.a}, &g));
-    if (workers > 1) CHECK_OK(weft_gather_wait(&g)); /* else the jobs run before it */
-    for (uint32_t i = 0; i < JOBS; i++) calls[i] = (call){.gather = &g};
-    run_jobs(f.world, use_gather, calls);
-    for (uint32_t i = 0; i < JOBS; i++) {
-        for (uint32_t c = 0; c < 3; c++) CHECK_RESULT(calls[i].results[c], WEFT_WOULD_NEST);
-        CHECK_RESULT(calls[i].results[3], workers > 1 ? WEFT_OK : WEFT_WRONG_PHASE);
-    }
-    CHECK_OK(weft_gather_end(&g));
-    fixture_close(&f);
-    CHECK_OK(weft_job_pool_destroy(pool));
-}
-
-PLAIN_TEST(a_gather_is_not_waited_for_in_a_job_on_the_owners_thread)
-{
-    gathers_on(1);
-}
-
-PLAIN_TEST(a_gather_is_not_waited_for_in_a_job_on_another_thread)
-{
-    gathers_on(4);
-}
-
 static void worlds_on(uint32_t workers)
 {
     static call calls[JOBS];
@@ -102,7 +51,7 @@ static void worlds_on(uint32_t workers)
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &world));
     for (uint32_t i = 0; i < JOBS; i++) calls[i] = (call){.world = world};
     run_jobs(world, destroy_world, calls);
-    for (uint32_t i = 0; i < JOBS; i++) CHECK_RESULT(calls[i].results[0], WEFT_WRONG_PHASE);
+    for (uint32_t i = 0; i < JOBS; i++) CHECK_RESULT(calls[i].result, WEFT_WRONG_PHASE);
     CHECK_OK(weft_world_destroy(world));
 }
 

@@ -86,19 +86,6 @@ static weft_result set_shared_many(fault_world *w)
     return weft_entity_set_shared_many(w->f.world, some, 14, w->f.s, &(int32_t){77});
 }
 
-static weft_result gather_by_jobs(fault_world *w)
-{
-    weft_gather g;
-    weft_result result =
-        weft_gather_begin(w->f.world, w->masked, &(weft_gather_desc){.component = w->f.x}, &g);
-    uint64_t count = 0;
-    if (result != WEFT_OK) return result;
-    CHECK_OK(weft_gather_wait(&g));
-    CHECK_OK(weft_gather_values(&g, NULL, &count));
-    CHECK_U64(count, weft_query_count(w->f.world, w->masked));
-    return weft_gather_end(&g);
-}
-
 static weft_result add_column(fault_world *w)
 {
     return weft_query_add(w->f.world, w->masked, w->f.c);
@@ -186,7 +173,6 @@ Test(query_fault, filters)
 Test(query_fault, indexed_access)
 {
     sweep_both(open_index);
-    sweep_both(gather_by_jobs);
 }
 
 Test(query_fault, adding_and_removing_by_query)

@@ -7,8 +7,6 @@
 #include "version_renewal.h"
 #include "world_state.h"
 
-#include <weft/gather.h>
-
 #include <stdio.h>
 #include <unistd.h>
 
@@ -743,22 +741,6 @@ static weft_result do_indexed(void *open)
     return WEFT_OK;
 }
 
-static weft_result do_gather(void *open)
-{
-    bed *b = open;
-    weft_gather gather = {0};
-    void *values;
-    uint64_t count;
-    weft_result result = weft_gather_begin(
-        b->w.world, b->query, &(weft_gather_desc){.component = b->w.of[NUMBER]}, &gather);
-    if (result != WEFT_OK) return result;
-    result = weft_gather_wait(&gather);
-    if (result == WEFT_OK) result = weft_gather_values(&gather, &values, &count);
-    if (result == WEFT_OK) result = weft_gather_scatter(&gather);
-    CHECK_OK(weft_gather_end(&gather));
-    return result;
-}
-
 static weft_result do_finder(void *open)
 {
     bed *b = open;
@@ -1315,7 +1297,6 @@ static const refused_function functions[] = {
     {"weft_query_write_values", do_write_values, 0, 0},
     {"weft_query_each_parallel", do_each_parallel, REFUSED_WORKERS, 0},
     {"weft_indexed_open", do_indexed, 0, 0},
-    {"weft_gather_begin", do_gather, REFUSED_WORKERS, 0},
     {"weft_finder_open", do_finder, REFUSED_KINDS | REFUSED_LESS, 0},
     {"weft_entity_read", do_look_up, REFUSED_KINDS, READ},
     {"weft_entity_read_slowly", do_look_up, REFUSED_KINDS, READ_SLOWLY},

@@ -83,7 +83,6 @@ typedef struct held {
     weft_query query;
     weft_snapshot *snapshot;
     weft_recorder *recorder;
-    weft_gather gather;
     weft_indexed indexed;
     weft_blob_builder *builder;
     weft_world_hook hook;
@@ -104,15 +103,6 @@ static weft_result make_recorder(held *h)
 static void end_recorder(held *h)
 {
     weft_recorder_destroy(h->recorder);
-}
-static weft_result begin_gather(held *h)
-{
-    return weft_gather_begin(h->world, h->query, &(weft_gather_desc){.component = h->a},
-                             &h->gather);
-}
-static void end_gather(held *h)
-{
-    CHECK_OK(weft_gather_end(&h->gather));
 }
 static weft_result open_indexed(held *h)
 {
@@ -148,13 +138,11 @@ static const struct {
 } kinds[] = {
     {take_snapshot, end_snapshot, "snapshots: 1 (weft_snapshot_destroy)"},
     {make_recorder, end_recorder, "recorders: 1 (weft_recorder_destroy)"},
-    {begin_gather, end_gather, "gathers: 1 (weft_gather_end)"},
     {open_indexed, end_indexed, "indexed accesses: 1 (weft_indexed_close)"},
     {make_builder, end_builder, "blob builders: 1 (weft_blob_builder_destroy)"},
     {add_hook, end_hook, "table (table_free)"},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
-#define GATHER ((size_t)2)
 
 /* A world with the kinds of a set on it. */
 static void hold(uint32_t set)
@@ -170,13 +158,11 @@ static void hold(uint32_t set)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", count++ == 0 ? "" : ", ",
                  kinds[i].text);
     }
-    for (size_t i = KINDS; i-- > 0;) /* most are refused while a gather is open */
-        if (i != GATHER && (set >> i & 1) != 0) CHECK_OK(kinds[i].begin(&h));
-    if ((set >> GATHER & 1) != 0) CHECK_OK(kinds[GATHER].begin(&h));
+    for (size_t i = KINDS; i-- > 0;)
+        if ((set >> i & 1) != 0) CHECK_OK(kinds[i].begin(&h));
     if (set != 0) check_held(h.world, text);
-    if ((set >> GATHER & 1) != 0) kinds[GATHER].end(&h);
     for (size_t i = 0; i < KINDS; i++)
-        if (i != GATHER && (set >> i & 1) != 0) kinds[i].end(&h);
+        if ((set >> i & 1) != 0) kinds[i].end(&h);
     CHECK_OK(weft_world_destroy(h.world));
 }
 

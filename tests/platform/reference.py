@@ -23,8 +23,8 @@ INVENTED = (
     ("ecs/blob/include/weft/blob.h", "/* Invented, inline. */\nstatic inline int weft_blob_invented(int x)\n"
                                      "{\n    return x;\n}"),
     ("ecs/include/weft/entity.h", "WEFT_API void weft_entity_undocumented(void);", "weft_entity_undocumented"),
-    ("ecs/include/weft/gather.h", "/* Invented, without a rule. */\nWEFT_API void weft_gather_invented(void);",
-     "weft_gather_invented has no rule of threads"),
+    ("ecs/include/weft/finder.h", "/* Invented, without a rule. */\nWEFT_API void weft_finder_invented(void);",
+     "weft_finder_invented has no rule of threads"),
     ("jobs/include/weft/jobs.h", "/* Invented. Threads: owner, mostly. */\nWEFT_API void weft_job_invented(void);", UNRULED),
     ("ecs/include/weft/world.h", "/* Invented. Threads: any. Threads: owner. */\nWEFT_API void weft_world_invented(void);",
      UNRULED),

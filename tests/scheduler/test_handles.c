@@ -62,7 +62,6 @@ typedef enum handle_kind { COMPONENT, ARCHETYPE, QUERY, SYSTEM } handle_kind;
 #define W g->here->world
 #define E g->here->entity
 static uint32_t value;
-static weft_gather gather;
 static weft_indexed indexed;
 static weft_system_stats stats;
 static weft_system_counters counters;
@@ -118,9 +117,6 @@ FAILS(query_remove_component, weft_query_remove(W, g->here->query, g->component)
 FAILS(query_set_component, weft_query_set(W, g->here->query, g->component, &value, 4) != WEFT_OK)
 FAILS(query_set_shared, weft_query_set_shared(W, g->here->query, g->shared, &value) != WEFT_OK)
 FAILS(query_enable_component, weft_query_enable(W, g->here->query, g->component, true) != WEFT_OK)
-FAILS(gather_begin_component,
-      weft_gather_begin(W, g->here->query, &(weft_gather_desc){.component = g->component},
-                        &gather) != WEFT_OK)
 FAILS(system_lookup, weft_system_create(W, &(weft_system_desc){.name = "x",
                                                                .run = nothing,
                                                                .lookups = {{g->component, 0}}})
@@ -200,8 +196,6 @@ FAILS(query_remove, weft_query_remove(W, g->query, g->component) != WEFT_OK)
 FAILS(query_set, weft_query_set(W, g->query, g->component, &value, 4) != WEFT_OK)
 FAILS(query_enable, weft_query_enable(W, g->query, g->component, true) != WEFT_OK)
 FAILS(query_destroy_entities, weft_query_destroy_entities(W, g->query) != WEFT_OK)
-FAILS(gather_begin, weft_gather_begin(W, g->query, &(weft_gather_desc){.gathers_entities = true},
-                                      &gather) != WEFT_OK)
 FAILS(system_filtered, weft_system_create(W, &(weft_system_desc){.name = "x",
                                                                  .run = nothing,
                                                                  .over = {.kind = WEFT_OVER_QUERY,
@@ -264,7 +258,6 @@ static const struct {
     ROW(COMPONENT, query_set_component),
     ROW(COMPONENT, query_set_shared),
     ROW(COMPONENT, query_enable_component),
-    ROW(COMPONENT, gather_begin_component),
     ROW(COMPONENT, system_lookup),
     ROW(COMPONENT, system_resource),
     ROW(COMPONENT, system_record),
@@ -309,7 +302,6 @@ static const struct {
     ROW(QUERY, query_set),
     ROW(QUERY, query_enable),
     ROW(QUERY, query_destroy_entities),
-    ROW(QUERY, gather_begin),
     ROW(QUERY, system_filtered),
     ROW(QUERY, system_reads),
     ROW(SYSTEM, system_destroy),

@@ -211,16 +211,6 @@ static void *use_elsewhere(void *argument)
         self->world, &(weft_query_desc){.terms = {{self->speed, WEFT_READ, 0, 0}}});
     CHECK_OK(weft_query_each_parallel(self->world, all, count_rows, &x_rows));
     CHECK_U64(at_load_acq(&x_rows), 600);
-    weft_gather gather;
-    void *values;
-    uint64_t count;
-    CHECK_OK(weft_gather_begin(self->world, all, &(weft_gather_desc){.component = self->speed},
-                               &gather));
-    CHECK_OK(weft_gather_wait(&gather));
-    CHECK_OK(weft_gather_values(&gather, &values, &count));
-    CHECK_U64(count, 600);
-    CHECK_U64(((const uint32_t *)values)[599], 599);
-    CHECK_OK(weft_gather_end(&gather));
     weft_recorder *commands;
     CHECK_OK(weft_recorder_create(self->world, &commands));
     CHECK_OK(weft_recorder_play(commands));

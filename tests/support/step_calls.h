@@ -54,7 +54,6 @@ typedef struct calls_scratch {
     weft_snapshot *taken;
     weft_stream *opened;
     weft_indexed indexed;
-    weft_gather gather;
     weft_transform transform;
     weft_world_bytes saved;
     weft_world_hook hook;
@@ -227,9 +226,6 @@ static const weft_text calls_json = {.bytes = "{}", .count = 2};
       WRONG(s, weft_query_set_shared(c->world, c->query, c->shared, &s->value)))                   \
     X(weft_query_enable, WRONG(s, weft_query_enable(c->world, c->query, c->toggle, false)))        \
     X(weft_query_destroy_entities, WRONG(s, weft_query_destroy_entities(c->world, c->query)))      \
-    X(weft_gather_begin,                                                                           \
-      WRONG(s, weft_gather_begin(c->world, c->query, &(weft_gather_desc){.component = c->a},       \
-                                 &s->gather)))                                                     \
     X(weft_world_transfer_to,                                                                      \
       WRONG(s, weft_world_transfer(c->world, s->second, &(weft_transfer_desc){0}, NULL, 0)))       \
     X(weft_world_transfer_from,                                                                    \

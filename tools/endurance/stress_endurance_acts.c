@@ -210,14 +210,10 @@ static void query_once(endurance *e)
         e->world, &(weft_query_desc){
                       .terms = {{e->kinds.value}, {e->kinds.share, WEFT_READ, WEFT_OPTIONAL, 0}}});
     weft_indexed indexed;
-    weft_gather gather;
     endurance_ok(e, e->world, weft_query_filter_changed(e->world, query, e->kinds.value, 0),
                  "filter");
     if (endurance_ok(e, e->world, weft_indexed_open(e->world, query, 0, &indexed), "indexed"))
         weft_indexed_close(&indexed);
-    const weft_gather_desc desc = {.component = e->kinds.value};
-    if (endurance_ok(e, e->world, weft_gather_begin(e->world, query, &desc, &gather), "gather"))
-        endurance_ok(e, e->world, weft_gather_end(&gather), "gather end");
     endurance_ok(
         e, e->world,
         weft_query_filter_shared(e->world, query, e->kinds.share, WEFT_FILTER_EQUAL, &value, 1),

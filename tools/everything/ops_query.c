@@ -281,7 +281,7 @@ static uint32_t value_term(const selection *s, uint32_t from)
     return asks->term_count;
 }
 
-static const char *const copy_ways[] = {"read", "write", "gather", "scatter", NULL};
+static const char *const copy_ways[] = {"read", "write", NULL};
 
 /* Compares values in query order with those of the model; absent ones are zero. */
 static void values_check(everything *e, uint32_t kind, const weft_entity *entities,
@@ -301,49 +301,6 @@ static void values_check(everything *e, uint32_t kind, const weft_entity *entiti
     }
 }
 
-static void run_copy_with_job(everything *e, const everything_call *c, const selection *s,
-                              uint32_t kind, const weft_entity *entities)
-{
-    weft_gather gather;
-    void *values;
-    uint64_t count;
-    weft_gather_desc desc = {.component = e->here->of[kind]};
-    everything_says(e,
-                    "weft_gather g; void *values; uint64_t count;\n        IS(WEFT_OK, "
-                    "weft_gather_begin(world, q[%u], &(weft_gather_desc){.component = of[%s]}, "
-                    "&g));",
-                    s->slot, name_of(kind));
-    everything_says(e, "IS(WEFT_OK, weft_gather_wait(&g));\n        IS(WEFT_OK, "
-                       "weft_gather_values(&g, &values, &count));");
-    weft_result result = weft_gather_begin(e->here->world, s->q->query, &desc, &gather);
-    if (!everything_result(e, "weft_gather_begin", result, WEFT_OK)) return;
-    everything_result(e, "weft_gather_wait", weft_gather_wait(&gather), WEFT_OK);
-    everything_result(e, "weft_gather_values", weft_gather_values(&gather, &values, &count),
-                      WEFT_OK);
-    everything_equal(e, "weft_gather_values: count", count, s->count);
-    if (!everything_has_failed(e))
-        values_check(e, kind, entities, values, s->count, "weft_gather_values");
-    bool is_back = c->way == 3 && s->count != 0 && !everything_has_failed(e) &&
-                   !model_is(&e->here->m, kind, MODEL_SIGNED);
-    if (is_back) {
-        const uint8_t *bytes = everything_value(e, kind, c->value, c->b & 0xffff, s->count);
-        memcpy(values, everything_weft_value(e, e->here, kind, bytes, s->count),
-               (size_t)s->count * e->here->m.kinds[kind].size);
-        for (uint32_t i = 0; i < s->count; i++) {
-            uint32_t n = everything_number(e->here, entities[i]);
-            if (model_has(&e->here->m, n, kind))
-                model_set(&e->here->m, n, kind, bytes + i * (size_t)e->here->m.kinds[kind].size, 1);
-        }
-        everything_says(e,
-                        "memcpy(values, %s, count * %u);\n        IS(WEFT_OK, "
-                        "weft_gather_scatter(&g));",
-                        everything_c_value(e, kind, bytes, s->count), e->here->m.kinds[kind].size);
-        everything_result(e, "weft_gather_scatter", weft_gather_scatter(&gather), WEFT_OK);
-    }
-    everything_says(e, "IS(WEFT_OK, weft_gather_end(&g));");
-    everything_result(e, "weft_gather_end", weft_gather_end(&gather), WEFT_OK);
-}
-
 static void run_copy(everything *e, const everything_call *c)
 {
     selection s;
@@ -353,10 +310,6 @@ static void run_copy(everything *e, const everything_call *c)
     uint32_t kind = s.q->asks.terms[t].kind, size = e->here->m.kinds[kind].size;
     const weft_entity *entities = selection_entities(e, &s);
     if (entities == NULL) return;
-    if (c->way >= 2) {
-        run_copy_with_job(e, c, &s, kind, entities);
-        return;
-    }
     if (c->way == 0) {
         uint8_t *values = model_memory(&e->here->m, (size_t)(s.count + 1) * size);
         memset(values, 0xa5, (size_t)(s.count + 1) * size); /* absent ones must become zero */
@@ -559,8 +512,7 @@ const everything_op everything_ops_query[] = {
      .weight = 4,
      .run = run_changed},
     {.name = "query_copy",
-     .functions = "weft_query_read_values weft_query_write_values weft_gather_begin "
-                  "weft_gather_wait weft_gather_values weft_gather_scatter weft_gather_end",
+     .functions = "weft_query_read_values weft_query_write_values",
      .weight = 5,
      .ways = copy_ways,
      .run = run_copy},

@@ -13,7 +13,6 @@
 #include <weft/component.h>
 #include <weft/entity.h>
 #include <weft/finder.h>
-#include <weft/gather.h>
 #include <weft/query.h>
 #include <weft/relation.h>
 #include <weft/slice.h>

@@ -251,8 +251,8 @@ typedef struct weft_indexed {
 /* Opens a term's column for access by index, until weft_indexed_close. Do not use it after the next
  * structural change: checked builds give NULL then. A system may use it for a component of its
  * `lookups` or of a query in `queries`. Opening a WRITE term stamps all its slices. Errors:
- * BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY, WRONG_PHASE (a gather is open and the
- * term writes; in a system: structure changed since the query was last used). Threads: owner or
+ * BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY, WRONG_PHASE (in a system:
+ * structure changed since the query was last used). Threads: owner or
  * system. */
 WEFT_API weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term,
                                        weft_indexed *out);

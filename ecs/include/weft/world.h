@@ -125,7 +125,7 @@ WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world *
 /* Destroys the world and everything in it, with destruct hooks; joins its own pool. NULL is
  * ignored. Threads: owner, outside of hooks. Errors, and then the world lives on as it was, and
  * weft_world_error has the text: WRONG_PHASE while the world steps or is iterated, in its hooks, or
- * inside a job of its own pool; BUSY: snapshots, recorders, gathers, indexed accesses, streams,
+ * inside a job of its own pool; BUSY: snapshots, recorders, indexed accesses, streams,
  * blob builders, live links, scenes, shards or inspectors are on it, or its own pool has pending
  * jobs, guests or other worlds. The text names them and the calls that end them. */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
@@ -154,7 +154,7 @@ typedef struct weft_error {
 /* The last error, never NULL, valid until the next failing call; its code is WEFT_OK when no
  * call failed, or after it was cleared. Every failing call of the owner sets it, whether it
  * returns a code, a null handle, NULL, 0 or false. Exceptions: BUSY because another thread is in
- * the world; refusals of gathers and weft_world_destroy inside a job of the world's pool; calls
+ * the world; refusals of weft_world_destroy inside a job of the world's pool; calls
  * that any thread may make; questions whose answer is no (weft_component_find, weft_entity_has).
  * Calls that succeed leave it as it is: `number` tells whether it is new. Threads: owner. */
 WEFT_API const weft_error *weft_world_error(const weft_world *world);

@@ -232,8 +232,6 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
     else if ((world->front.busy & WEFT__BUSY_CALLBACK) != 0 || world->front.busy == 0)
         why = "a callback is running that may not use the world: do it when the call that it "
               "belongs to has returned";
-    else if ((world->front.busy & WEFT__BUSY_GATHERS) != 0)
-        why = "a gather is open, and the world is read-only until weft_gather_end: call it first";
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,
                        why);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* query_cursor.c: the walk over the flat list of a query's chunks that yields runs of rows.
  *
- * The same walk serves the owner's loops, jobs (each with a range of slice positions), counts and
- * gathers. Adjacent slices of a chunk are merged into one run as long as filters pass and all of
- * their rows are enabled, or only some in each: then as many as the cursor's mask holds. */
+ * The same walk serves the owner's loops, jobs (each with a range of slice positions) and counts.
+ * Adjacent slices of a chunk are merged into one run as long as filters pass and all of their rows
+ * are enabled, or only some in each: then as many as the cursor's mask holds. */
 #include "query_cursor.h"
 
 #include "enable.h"

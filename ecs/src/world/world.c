@@ -246,7 +246,6 @@ static weft_result holders_check(const weft_world *world)
     static const char *const words[WEFT__HOLDER_COUNT][2] = {
         {"snapshots", "weft_snapshot_destroy"},
         {"recorders", "weft_recorder_destroy"},
-        {"gathers", "weft_gather_end"},
         {"streams", "weft_stream_close"},
         {"indexed accesses", "weft_indexed_close"},
     };
@@ -288,10 +287,7 @@ weft_component weft_component_linked_group(const weft_world *world)
 weft_result weft_world_destroy(weft_world *world)
 {
     if (world == NULL) return WEFT_OK;
-    /* gathers alone are no phase: the text counts them among the others */
-    bool only_gathers = weft__held(world, WEFT__HOLDER_GATHERS) != 0 &&
-                        (world->front.busy & ~(uint32_t)WEFT__BUSY_GATHERS) == 0;
-    weft_result result = only_gathers ? WEFT_OK : weft__outside_hooks(world, "weft_world_destroy");
+    weft_result result = weft__outside_hooks(world, "weft_world_destroy");
     if (result != WEFT_OK) return result;
     /* in a job the error of the world belongs to another thread */
     bool is_in_job = world->front.host.owns_pool && weft__pool_is_in_job(world->front.host.pool);

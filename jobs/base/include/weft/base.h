@@ -135,7 +135,7 @@ typedef struct weft_os weft_os;
  *   setup: before a second thread uses the library.
  *   owner: the thread that has the world, or the object that belongs to one, outside of its
  *       systems. One at a time; a hand-over to another thread must synchronise.
- *   owner, world idle: as owner, while no system runs, no query is iterated and no gather is open.
+ *   owner, world idle: as owner, while no system runs, and no query is iterated.
  *       An exclusive system and a hook of the world may call it.
  *   owner, between steps: as owner, world idle, but not in an exclusive system. A hook may call it.
  *   owner, outside of hooks: as owner, between steps, but not in a hook of the world.
