@@ -116,17 +116,19 @@ def caught():
 
 
 def shares():
-    """Each entry has its turn with one of N commits in a row; what concerns a changed file runs with every one."""
+    """Each entry has its turn with one of N commits in a row; of what concerns changed files as many again run, others with another."""
     names = [f"bug_{i}" for i in range(200)]
     text = "".join(BUGS.split("\n\n", maxsplit=1)[0].replace("limit_is_one_more", name) + "\n\n" for name in names)
     with tempfile.TemporaryDirectory() as folder:
         tree = tree_of(folder, {"ecs/src/core/limit.c": LIMIT, "some.bugs": text})
         entries = run_bugs.parse(os.path.join(folder, "some.bugs"))
-        turns = [[e["name"] for e in run_bugs.share_of(tree, entries, 3, commit, [])] for commit in ("fe", "ff", "100")]
+        turns = [[e["name"] for e in run_bugs.share_of(tree, entries, 3, turn, [])] for turn in (254, 255, 256)]
         check("each has one turn", sorted(sum(turns, [])) == sorted(names), turns)
         check("about a third", all(40 < len(turn) < 95 for turn in turns), [len(turn) for turn in turns])
-        changed = run_bugs.share_of(tree, entries, 3, "fe", ["docs/x.md", "ecs/src/core/limit.c"])
-        check("a file that changed", changed == entries, len(changed))
+        late = [[e["name"] for e in run_bugs.share_of(tree, entries, 3, turn, ["docs/x.md", "ecs/src/core/limit.c"])] for turn in (254, 255, 256)]
+        check("a file that changed: as many again", all(set(a) < set(b) and len(b) == len(a) + 67 for a, b in zip(turns, late)), [len(b) for b in late])
+        few = run_bugs.share_of(tree, entries[:6], 3, 254, ["ecs/src/core/limit.c"])
+        check("in their order", [e["name"] for e in few] == [n for n in names[:6] if n in {e["name"] for e in few}], few)
         with contextlib.redirect_stdout(io.StringIO()):
             check("no commit: the day's", 40 < len(run_bugs.share_now(tree, entries, 3)) < 95)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """run_bugs.py SOURCE_DIR BUILD_DIR CATALOGUE.bugs ... [--only NAME] [--of FILE,...] [--share N]: seeds bugs and
 demands that the check named in the catalogue catches each. --of: those that lie in one of the files, or that one of them (a test) must
-catch. --share: one in N, another share for another commit, and all that concern files of the last ten commits; all with WEFT_DEEP in the
-environment, and where there is no commit. run_bugs.py SOURCE_DIR --places CATALOGUE.bugs ...: whether each entry has its place; compiles nothing.
+catch. --share: one in N, another share for another commit (WEFT_TURN, as ./check sets it), and as many again of those that concern files
+of the last ten commits; all with WEFT_DEEP in the environment. run_bugs.py SOURCE_DIR --places CATALOGUE.bugs ...: whether each entry has its place; compiles nothing.
 
 Every entry is applied to a copy of the file; what depends on it is compiled again, quickly (-O1).
 `caught PROGRAM SCENARIO`: with hooked atomics, linked with the explorer's other objects; the scenario
@@ -391,22 +391,27 @@ def git(source, *words):
     return done.stdout if done.returncode == 0 else None
 
 
-def share_of(tree, entries, parts, commit, changed):
-    """The entries whose turn it is with this commit, and those that concern changed files."""
-    turn = int(commit, 16) % parts
-    return [e for e in entries if zlib.crc32(e["name"].encode()) % parts == turn or concerns(tree, e, changed)]
+def share_of(tree, entries, parts, turn, changed):
+    """The entries whose turn it is, one in parts, and at most as many of the others that concern changed files, by turns as well."""
+    mine = lambda e: zlib.crc32(e["name"].encode()) % parts == turn % parts
+    late = [e for e in entries if not mine(e) and concerns(tree, e, changed)]
+    most = -(-len(entries) // parts)
+    if len(late) > most:
+        start = turn * most % len(late)
+        late = (late[start:] + late[:start])[:most]
+    return [e for e in entries if mine(e) or e in late]
 
 
 def share_now(tree, entries, parts):
     """As share_of, of the commit of the sources; without one, of the day."""
     if os.environ.get("WEFT_DEEP"):
         return entries
-    commit, changed = git(tree.source, "rev-parse", "HEAD"), git(tree.source, "log", "-10", "--name-only", "--format=")
+    commit, changed = git(tree.source, "rev-parse", "--short=6", "HEAD"), git(tree.source, "log", "-10", "--name-only", "--format=")
     if git(tree.source, "rev-parse", "--is-shallow-repository") != "false\n":
         changed = None  # the first commit of a shallow clone seems to change every file
-    kept = share_of(tree, entries, parts, commit or time.strftime("%j"), (changed or "").split())
-    print("%d of %d: one in %d by the commit, and those of files changed of late; all with WEFT_DEEP=1" %
-          (len(kept), len(entries), parts))
+    turn = int(os.environ.get("WEFT_TURN") or int(commit or time.strftime("%j"), 16))
+    kept = share_of(tree, entries, parts, turn, (changed or "").split())
+    print("%d of %d: one in %d by the commit, and some of files changed of late; all with WEFT_DEEP=1" % (len(kept), len(entries), parts))
     return kept
 
 

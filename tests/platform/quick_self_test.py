@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""quick_self_test.py ROOT BUILD: what tools/check-quick chooses: from the tests of this build and from invented ones; every rule must lead to a test, and every source of the library to tests of its layer and above."""
+"""quick_self_test.py ROOT BUILD: what tools/check-quick chooses: from the tests of this build and from invented ones; every rule must lead to a test, and every source of the library to tests of its layer and above. And tests/turns.txt."""
 import glob
 import importlib.machinery
 import importlib.util
@@ -112,8 +112,19 @@ def differences():
         quick.SOURCE = kept
 
 
+def turns():
+    """Each line names a preset, a test and its turn; no test has two."""
+    with open(os.path.join(ROOT, "tests", "turns.txt"), encoding="utf-8") as file:
+        lines = [words for words in (line.split("#")[0].split() for line in file) if words]
+    for words in lines:
+        check(f"turns.txt: {words}", len(words) == 4 and words[0] in ("release", "asan", "tsan") and int(words[3]) < int(words[2]))
+        check(f"turns.txt: {words[1]} is a test", words[1] in NAMES)
+    check("turns.txt: each once", len({tuple(words[:2]) for words in lines}) == len(lines) > 0)
+
+
 layers()
 tables()
+turns()
 time()
 differences()
 print(*wrong, sep="\n")
