@@ -18,32 +18,81 @@
 #define WEFT_COMMAND_FORMAT_H
 
 #include <weft/commands.h>
+#include <weft/component.h>
 
 #include "bits.h"
 #include "world_front.h"
 
 #include <assert.h>
 
-typedef enum weft__command_op {
-    WEFT__COMMAND_CREATE, /* subject: archetype */
-    WEFT__COMMAND_ROWS,   /* payload: weft__command_rows; subject: archetype */
-    WEFT__COMMAND_INSTANTIATE,
-    WEFT__COMMAND_DESTROY,
-    WEFT__COMMAND_ADD,
-    WEFT__COMMAND_REMOVE,
-    WEFT__COMMAND_SET,        /* payload: value */
-    WEFT__COMMAND_SET_SHARED, /* payload: value */
-    WEFT__COMMAND_ENABLE,     /* flags: new state */
-    WEFT__COMMAND_APPEND,     /* payload: count (one word), elements */
-    WEFT__COMMAND_SET_BUFFER, /* the same; what the buffer held ends */
-    WEFT__COMMAND_SET_NAME,   /* payload: text with its NUL; none: no name */
-    WEFT__COMMAND_QUERY_ADD,  /* subject: component, entity.index: query */
-    WEFT__COMMAND_QUERY_REMOVE,
-    WEFT__COMMAND_QUERY_SET_SHARED, /* payload: value */
-    WEFT__COMMAND_QUERY_ENABLE,     /* flags: new state */
-    WEFT__COMMAND_QUERY_DESTROY,
-    WEFT__COMMAND_OP_COUNT
-} weft__command_op;
+/* What is known of each command, once: the operation, words, traits and effects, what recording
+ * checks and which function plays it follow from its row. New ones come last: logs hold the number.
+ *   on       whose rows: NEW ones, those of one ENTITY or of a QUERY (entity.index)
+ *   subject  NOTHING, an ARCHETYPE or a COMPONENT; PLAIN, SHARED, BUFFER, ENABLEABLE: one of that
+ *            kind, else recording refuses it
+ *   payload  NOTHING, one VALUE, a COMMON value (shared), ELEMENTS (their number in a word, then
+ *            they), ROWS (weft__command_rows), a SOURCE (an entity), TEXT with its NUL or none;
+ *            what is switched by: flags
+ *   way      how folding takes it: MADE, LINKED (before all), COPIED, DIES, GAINS, LOSES, SHARES or
+ *            SWITCHES its component; ALONE: never folded
+ *   effect   what a system declares for it (weft_system_effects)
+ *   play     of playback_one.c: a RUN of them, or ONE */
+#define WEFT__COMMANDS(X)                                                                          \
+    X(CREATE, create, NEW, ARCHETYPE, NOTHING, MADE, CREATE, ONE(create))                          \
+    X(ROWS, create_rows, NEW, ARCHETYPE, ROWS, LINKED, CREATE, ONE(rows))                          \
+    X(INSTANTIATE, instantiate, NEW, NOTHING, SOURCE, COPIED, CREATE, RUN(instances))              \
+    X(DESTROY, destroy, ENTITY, NOTHING, NOTHING, DIES, DESTROY, RUN(deaths))                      \
+    X(ADD, add, ENTITY, COMPONENT, NOTHING, GAINS, ADD, ONE(add))                                  \
+    X(REMOVE, remove, ENTITY, COMPONENT, NOTHING, LOSES, REMOVE, ONE(remove))                      \
+    X(SET, set, ENTITY, PLAIN, VALUE, GAINS, ADD, ONE(set))                                        \
+    X(SET_SHARED, set_shared, ENTITY, SHARED, COMMON, SHARES, ADD, RUN(shared))                    \
+    X(ENABLE, enable, ENTITY, ENABLEABLE, NOTHING, SWITCHES, ADD, ONE(enable))                     \
+    X(APPEND, append, ENTITY, BUFFER, ELEMENTS, GAINS, ADD, ONE(elements))                         \
+    X(SET_BUFFER, set_buffer, ENTITY, BUFFER, ELEMENTS, GAINS, ADD, ONE(elements))                 \
+    X(SET_NAME, set_name, ENTITY, NOTHING, TEXT, ALONE, ADD, ONE(name))                            \
+    X(QUERY_ADD, query_add, QUERY, COMPONENT, NOTHING, ALONE, ADD, ONE(query_add))                 \
+    X(QUERY_REMOVE, query_remove, QUERY, COMPONENT, NOTHING, ALONE, REMOVE, ONE(query_remove))     \
+    X(QUERY_SET_SHARED, query_set_shared, QUERY, SHARED, COMMON, ALONE, ADD, ONE(query_share))     \
+    X(QUERY_ENABLE, query_enable, QUERY, ENABLEABLE, NOTHING, ALONE, ADD, ONE(query_enable))       \
+    X(QUERY_DESTROY, query_destroy, QUERY, NOTHING, NOTHING, ALONE, DESTROY, ONE(query_destroy))
+
+#define WEFT__OP(id, ...) WEFT__COMMAND_##id,
+typedef enum weft__command_op { WEFT__COMMANDS(WEFT__OP) WEFT__COMMAND_OP_COUNT } weft__command_op;
+#undef WEFT__OP
+
+typedef enum weft__command_on { WEFT__ON_NEW, WEFT__ON_ENTITY, WEFT__ON_QUERY } weft__command_on;
+
+typedef enum weft__command_subject {
+    WEFT__SUBJECT_NOTHING,
+    WEFT__SUBJECT_ARCHETYPE,
+    WEFT__SUBJECT_COMPONENT, /* from here on */
+    WEFT__SUBJECT_PLAIN,
+    WEFT__SUBJECT_SHARED,
+    WEFT__SUBJECT_BUFFER,
+    WEFT__SUBJECT_ENABLEABLE,
+} weft__command_subject;
+
+typedef enum weft__command_payload_kind {
+    WEFT__PAYLOAD_NOTHING,
+    WEFT__PAYLOAD_VALUE,
+    WEFT__PAYLOAD_ELEMENTS,
+    WEFT__PAYLOAD_COMMON,
+    WEFT__PAYLOAD_ROWS,
+    WEFT__PAYLOAD_SOURCE,
+    WEFT__PAYLOAD_TEXT,
+} weft__command_payload_kind;
+
+typedef enum weft__command_way {
+    WEFT__WAY_MADE,
+    WEFT__WAY_LINKED,
+    WEFT__WAY_COPIED,
+    WEFT__WAY_DIES,
+    WEFT__WAY_GAINS,
+    WEFT__WAY_LOSES,
+    WEFT__WAY_SHARES,
+    WEFT__WAY_SWITCHES,
+    WEFT__WAY_ALONE,
+} weft__command_way;
 
 #define WEFT__PAYLOAD_APART UINT16_MAX /* the payload is one word: a weft__command_block pointer */
 /* Flag of SET, APPEND and SET_BUFFER, at least where there is a destruct hook: the values belong
@@ -130,26 +179,53 @@ enum {
     WEFT__SEGMENT_HAS_SHARED = 1 << 10, /* shared values of single entities */
 };
 
-/* What a command means for the way its segment is played: WEFT__SEGMENT_HAS_*. Constant. */
-static const uint16_t weft__command_traits[WEFT__COMMAND_OP_COUNT] = {
-    [WEFT__COMMAND_CREATE] = WEFT__SEGMENT_HAS_CREATES,
-    [WEFT__COMMAND_ROWS] = WEFT__SEGMENT_HAS_ROWS,
-    [WEFT__COMMAND_INSTANTIATE] = WEFT__SEGMENT_HAS_INSTANCES,
-    [WEFT__COMMAND_DESTROY] = 0,
-    [WEFT__COMMAND_ADD] = WEFT__SEGMENT_HAS_ADDS,
-    [WEFT__COMMAND_REMOVE] = WEFT__SEGMENT_HAS_REMOVES,
-    [WEFT__COMMAND_SET] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES,
-    [WEFT__COMMAND_SET_SHARED] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_SHARED,
-    [WEFT__COMMAND_ENABLE] = WEFT__SEGMENT_HAS_VALUES | WEFT__SEGMENT_HAS_ENABLES,
-    [WEFT__COMMAND_APPEND] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES,
-    [WEFT__COMMAND_SET_BUFFER] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES,
-    [WEFT__COMMAND_SET_NAME] = WEFT__SEGMENT_HAS_ALONE,
-    [WEFT__COMMAND_QUERY_ADD] = WEFT__SEGMENT_HAS_ALONE,
-    [WEFT__COMMAND_QUERY_REMOVE] = WEFT__SEGMENT_HAS_ALONE,
-    [WEFT__COMMAND_QUERY_SET_SHARED] = WEFT__SEGMENT_HAS_ALONE,
-    [WEFT__COMMAND_QUERY_ENABLE] = WEFT__SEGMENT_HAS_ALONE,
-    [WEFT__COMMAND_QUERY_DESTROY] = WEFT__SEGMENT_HAS_ALONE,
-};
+/* What a way to fold means for the segment; WEFT__SEGMENT_HAS_VALUES comes from payloads. */
+#define WEFT__TRAITS_MADE WEFT__SEGMENT_HAS_CREATES
+#define WEFT__TRAITS_LINKED WEFT__SEGMENT_HAS_ROWS
+#define WEFT__TRAITS_COPIED WEFT__SEGMENT_HAS_INSTANCES
+#define WEFT__TRAITS_DIES 0
+#define WEFT__TRAITS_GAINS WEFT__SEGMENT_HAS_ADDS
+#define WEFT__TRAITS_LOSES WEFT__SEGMENT_HAS_REMOVES
+#define WEFT__TRAITS_SHARES (WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_SHARED)
+#define WEFT__TRAITS_SWITCHES (WEFT__SEGMENT_HAS_VALUES | WEFT__SEGMENT_HAS_ENABLES)
+#define WEFT__TRAITS_ALONE WEFT__SEGMENT_HAS_ALONE
+
+/* Flags of the component that a subject looks at, and what they must be. */
+#define WEFT__FLAGS_NOTHING 0, 0
+#define WEFT__FLAGS_ARCHETYPE 0, 0
+#define WEFT__FLAGS_COMPONENT 0, 0
+#define WEFT__FLAGS_PLAIN WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK, 0
+#define WEFT__FLAGS_SHARED WEFT_SHARED, WEFT_SHARED
+#define WEFT__FLAGS_BUFFER WEFT_BUFFER, WEFT_BUFFER
+#define WEFT__FLAGS_ENABLEABLE WEFT_ENABLEABLE, WEFT_ENABLEABLE
+
+/* A row of WEFT__COMMANDS. Constant. */
+typedef struct weft__command_kind {
+    uint32_t flags_asked, flags_needed; /* of its component */
+    uint16_t traits;                    /* WEFT__SEGMENT_HAS_* */
+    uint8_t on, subject, payload, way;
+    bool has_values;  /* a value, or elements, with hooks and references of their own */
+    bool is_in_a_row; /* folded, it does something to a row that is in its place already */
+} weft__command_kind;
+
+#define WEFT__KIND(id, name, whose, about, what, how, effect, play)                                \
+    [WEFT__COMMAND_##                                                                              \
+        id] = {WEFT__FLAGS_##about,                                                                \
+               WEFT__TRAITS_##how | (WEFT__HOLDS_VALUES(what) ? WEFT__SEGMENT_HAS_VALUES : 0),     \
+               WEFT__ON_##whose,                                                                   \
+               WEFT__SUBJECT_##about,                                                              \
+               WEFT__PAYLOAD_##what,                                                               \
+               WEFT__WAY_##how,                                                                    \
+               WEFT__HOLDS_VALUES(what),                                                           \
+               WEFT__HOLDS_VALUES(what) || WEFT__WAY_##how == WEFT__WAY_LOSES ||                   \
+                   WEFT__WAY_##how == WEFT__WAY_SWITCHES},
+#define WEFT__HOLDS_VALUES(what)                                                                   \
+    (WEFT__PAYLOAD_##what == WEFT__PAYLOAD_VALUE || WEFT__PAYLOAD_##what == WEFT__PAYLOAD_ELEMENTS)
+static const weft__command_kind weft__command_kinds[] = {WEFT__COMMANDS(WEFT__KIND)};
+#undef WEFT__KIND
+
+/* "create_rows": by operation. */
+extern const char *const weft__command_words[WEFT__COMMAND_OP_COUNT];
 
 /* Consecutive commands of one recorder with one key. Owner: the recorder; playback sorts copies.
  * Always: created_first = sum of created_count of the recorder's segments before it. */
@@ -222,7 +298,19 @@ static inline weft__command_rows *weft__command_piece(const weft__command *comma
 /* Commands with elements of a buffer. */
 static inline bool weft__command_has_elements(uint32_t op)
 {
-    return op == WEFT__COMMAND_APPEND || op == WEFT__COMMAND_SET_BUFFER;
+    return weft__command_kinds[op].payload == WEFT__PAYLOAD_ELEMENTS;
+}
+
+/* Commands for the rows of a query. */
+static inline bool weft__command_is_wide(uint32_t op)
+{
+    return weft__command_kinds[op].on == WEFT__ON_QUERY;
+}
+
+/* Commands whose subject is a component. */
+static inline bool weft__command_has_component(uint32_t op)
+{
+    return weft__command_kinds[op].subject >= WEFT__SUBJECT_COMPONENT;
 }
 
 static inline bool weft__entity_is_deferred(weft_entity entity)

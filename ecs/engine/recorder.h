@@ -84,7 +84,7 @@ static inline weft__command *weft__recorder_append_words(weft_recorder *commands
     weft__command *command = (weft__command *)(void *)commands->at;
     commands->at += bytes;
     commands->open->count++;
-    commands->open->traits |= weft__command_traits[op];
+    commands->open->traits |= weft__command_kinds[op].traits;
     command->op = (uint8_t)op;
     command->flags = 0;
     command->words = (uint16_t)words;
@@ -116,6 +116,12 @@ static inline weft_result weft__recorder_check_open(weft_recorder *commands, wef
 {
     if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
     return weft__recorder_fail(commands, WEFT_WRONG_PHASE, op, entity, component);
+}
+/* Whether a component is of the kind that a command is for. */
+static inline bool weft__command_takes(weft__command_op op, const weft__type *type)
+{
+    const weft__command_kind *kind = &weft__command_kinds[op];
+    return (type->desc.flags & kind->flags_asked) == kind->flags_needed;
 }
 /* Notes how far the page being filled is used, which recording does not: before the commands are
  * walked over. Recording may go on after it. */

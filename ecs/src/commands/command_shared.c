@@ -59,8 +59,8 @@ static bool each_of_rows(const values *v, const weft__command *command, uint32_t
 
 static bool has_shared(const weft__command *command)
 {
-    return command->op == WEFT__COMMAND_SET_SHARED || command->op == WEFT__COMMAND_ROWS ||
-           command->op == WEFT__COMMAND_QUERY_SET_SHARED;
+    const uint8_t payload = weft__command_kinds[command->op].payload;
+    return payload == WEFT__PAYLOAD_COMMON || payload == WEFT__PAYLOAD_ROWS;
 }
 
 /* All values of a command, or none. */

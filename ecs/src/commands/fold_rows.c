@@ -164,30 +164,21 @@ static __attribute__((noinline)) uint32_t next_state(const folding *f, uint32_t 
 {
     if (op != WEFT__COMMAND_DESTROY && is_residue(f->touched->states[state]))
         return STATE_NONE; /* a residue has an end of its own: see entity_change.c */
-    switch ((weft__command_op)op) {
-    case WEFT__COMMAND_CREATE:
+    switch ((weft__command_way)weft__command_kinds[op].way) {
+    case WEFT__WAY_MADE:
         return state_of(f->touched, f->fold->playback->world->archetypes.by_id[subject - 1],
                         (weft__fold_shared){0, 0});
-    case WEFT__COMMAND_DESTROY:
+    case WEFT__WAY_DIES:
         return destroyed(f, state);
-    case WEFT__COMMAND_SET:
-    case WEFT__COMMAND_APPEND:
-    case WEFT__COMMAND_SET_BUFFER:
-    case WEFT__COMMAND_ADD:
+    case WEFT__WAY_GAINS:
         return follow(f, state, subject, false);
-    case WEFT__COMMAND_REMOVE:
+    case WEFT__WAY_LOSES:
         return follow(f, state, subject, true);
-    case WEFT__COMMAND_ENABLE:
-    case WEFT__COMMAND_ROWS:
-    case WEFT__COMMAND_INSTANTIATE:
-    case WEFT__COMMAND_SET_SHARED:
-    case WEFT__COMMAND_SET_NAME:
-    case WEFT__COMMAND_QUERY_ADD:
-    case WEFT__COMMAND_QUERY_REMOVE:
-    case WEFT__COMMAND_QUERY_SET_SHARED:
-    case WEFT__COMMAND_QUERY_ENABLE:
-    case WEFT__COMMAND_QUERY_DESTROY:
-    case WEFT__COMMAND_OP_COUNT:
+    case WEFT__WAY_SWITCHES:
+    case WEFT__WAY_SHARES: /* see share */
+    case WEFT__WAY_LINKED:
+    case WEFT__WAY_COPIED:
+    case WEFT__WAY_ALONE:
         break;
     }
     return state;
@@ -330,7 +321,7 @@ static bool fold_chained(folding *f, const weft__fold_run *run)
             continue;
         }
         if (!fold_row(f, ref->row, ref->command->op, ref->command->subject)) return false;
-        if (!was_dead && ref->command->op >= WEFT__COMMAND_REMOVE) chain(f, ref->row, i);
+        if (!was_dead && weft__command_kinds[ref->command->op].is_in_a_row) chain(f, ref->row, i);
     }
     return true;
 }

@@ -22,11 +22,9 @@ void weft__fold_patch(const weft__fold *fold, uint32_t segment, weft__command *c
 {
     const weft__type *type = fold->playback->world->types.at[command->subject];
     uint64_t *payload = weft__command_payload(command);
-    if (command->op == WEFT__COMMAND_SET)
-        weft__playback_patch(fold->playback, &fold->segments[segment], type, payload, 1);
-    else
-        weft__playback_patch(fold->playback, &fold->segments[segment], type, payload + 1,
-                             (uint32_t)payload[0]);
+    const bool has_elements = weft__command_has_elements(command->op);
+    weft__playback_patch(fold->playback, &fold->segments[segment], type, payload + has_elements,
+                         has_elements ? (uint32_t)payload[0] : 1);
 }
 
 void weft__fold_resolve(weft__fold_finder *finder, weft__command *command)

@@ -48,7 +48,7 @@ static inline bool weft__fold_find(weft__fold_finder *finder, weft_entity entity
 /* Whether a command has a value with references. */
 static inline bool weft__fold_has_references(const weft__fold *fold, const weft__command *command)
 {
-    if (command->op != WEFT__COMMAND_SET && !weft__command_has_elements(command->op)) return false;
+    if (!weft__command_kinds[command->op].has_values) return false;
     return fold->playback->world->types.at[command->subject]->entity_offset_count != 0;
 }
 

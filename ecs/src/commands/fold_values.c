@@ -92,7 +92,7 @@ static weft_result apply(applying *a, weft__command *command, uint32_t row)
         reset_value(world, chunk, ref, type, row);
         return WEFT_OK;
     }
-    if (command->op == WEFT__COMMAND_ENABLE) return WEFT_OK; /* see apply_enable */
+    if (!weft__command_kinds[command->op].has_values) return WEFT_OK; /* see apply_enable */
     void *value = weft__chunk_value(chunk, ref->column, row);
     stamp(world, chunk, type, row);
     return give_value(world, ref->type, command, value);
@@ -154,7 +154,7 @@ static weft_result apply_column(applying *a, weft__command *command, size_t stri
                                 uint32_t count)
 {
     uint32_t type = type_of(a, command->subject);
-    if (command->op < WEFT__COMMAND_REMOVE || type == WEFT__NONE) return WEFT_OK;
+    if (!weft__command_kinds[command->op].is_in_a_row || type == WEFT__NONE) return WEFT_OK;
     const weft__type *is = a->chunk->archetype->types[type].type;
     const uint32_t column = a->chunk->archetype->types[type].column;
     bool is_plain = command->op == WEFT__COMMAND_SET && !is->needs_destruct &&

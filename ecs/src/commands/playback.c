@@ -19,7 +19,7 @@
 #include "playback_error.h"
 #include "playback_instances.h"
 #include "playback_link.h"
-#include "playback_runs.h"
+#include "playback_one.h"
 #include "playback_scratch.h"
 
 #include <stdlib.h>

@@ -12,27 +12,32 @@
 
 #define RECORDER_BYTES 128 /* bytes of "by system '...' (slice ...)" */
 
-static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
-    "create",    "create_rows",  "instantiate",      "destroy",      "add",          "remove",
-    "set",       "set_shared",   "enable",           "append",       "set_buffer",   "set_name",
-    "query_add", "query_remove", "query_set_shared", "query_enable", "query_destroy"};
+#define WORD(id, name, ...) [WEFT__COMMAND_##id] = #name,
+const char *const weft__command_words[WEFT__COMMAND_OP_COUNT] = {WEFT__COMMANDS(WORD)};
 
 /* What a component must be for a command. */
 static const char *mismatch_of(uint32_t op)
 {
-    if (op == WEFT__COMMAND_SET_SHARED) return "the component is not SHARED: use weft_recorder_set";
-    if (op == WEFT__COMMAND_QUERY_SET_SHARED)
-        return "the component is not SHARED: set the values of each entity";
-    if (op == WEFT__COMMAND_ROWS)
+    switch ((weft__command_subject)weft__command_kinds[op].subject) {
+    case WEFT__SUBJECT_SHARED:
+        return weft__command_is_wide(op)
+                   ? "the component is not SHARED: set the values of each entity"
+                   : "the component is not SHARED: use weft_recorder_set";
+    case WEFT__SUBJECT_ARCHETYPE:
         return "the component is not SHARED (rows have values of their own: write these), or the C "
                "type of a column is another one: name the type of the component";
-    if (op == WEFT__COMMAND_ENABLE || op == WEFT__COMMAND_QUERY_ENABLE)
+    case WEFT__SUBJECT_ENABLEABLE:
         return "the component is not ENABLEABLE: register it with WEFT_ENABLEABLE";
-    if (weft__command_has_elements(op)) return "the component is no BUFFER: use weft_recorder_set";
-    if (op == WEFT__COMMAND_SET)
+    case WEFT__SUBJECT_BUFFER:
+        return "the component is no BUFFER: use weft_recorder_set";
+    case WEFT__SUBJECT_PLAIN:
         return "the value has another size than the component, or the component is SHARED, a "
                "BUFFER or a CHUNK value: pass the sizeof of its type, or use "
                "weft_recorder_set_shared or weft_recorder_append";
+    case WEFT__SUBJECT_COMPONENT:
+    case WEFT__SUBJECT_NOTHING:
+        break;
+    }
     return "a RESOURCE belongs to no entity (use weft_slice_read_resource), and no command changes "
            "the tag of residues";
 }
@@ -52,7 +57,7 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
             return "the archetype is null, of another world or one of residues: use what "
                    "weft_archetype_create of "
                    "this world returned";
-        if (op >= WEFT__COMMAND_QUERY_ADD)
+        if (weft__command_is_wide(op))
             return "the query or the component is null or of another world: use what "
                    "weft_query_create and weft_component_create of this world returned";
         if (weft__entity_is_foreign(&world->directory, failure->entity))
@@ -88,9 +93,9 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
 static void describe_target(const weft_world *world, char *text, size_t capacity, uint32_t op,
                             weft_entity entity)
 {
-    if (op >= WEFT__COMMAND_QUERY_ADD)
+    if (weft__command_is_wide(op))
         snprintf(text, capacity, " on query %#x", entity.index);
-    else if (op == WEFT__COMMAND_CREATE || op == WEFT__COMMAND_ROWS)
+    else if (weft__command_kinds[op].subject == WEFT__SUBJECT_ARCHETYPE)
         text[0] = 0;
     else if (weft__entity_is_deferred(entity) && (entity.index & WEFT__ROW_HANDLE) != 0)
         snprintf(text, capacity, " on row %u made in place", entity.index & ~WEFT__ROW_HANDLE);
@@ -113,7 +118,7 @@ weft_result weft__playback_error(const weft__playback *playback, uint64_t key, u
         snprintf(by, sizeof by, "by system '%s' (slice %u)", recorder, (uint32_t)key);
     describe_target(world, target, sizeof target, op, entity);
     return weft__error(world, code, entity, weft__component(world, component),
-                       "command %s%s%s%s, recorded %s: %s", op_names[op],
+                       "command %s%s%s%s, recorded %s: %s", weft__command_words[op],
                        component == 0 ? "" : " of component ",
                        component == 0 ? "" : weft__type_name(world, component), target, by,
                        reason[0] == 0 ? weft_result_text(code) : reason);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* playback_one.h: one command by the immediate operations, where commands are not folded, and what
- * a command does to a buffer, folded or not. */
+/* playback_one.h: commands that are not folded, by the immediate operations, and what a command
+ * does to a buffer, folded or not. */
 #ifndef WEFT_PLAYBACK_ONE_H
 #define WEFT_PLAYBACK_ONE_H
 
@@ -11,8 +11,9 @@
 weft_result weft__playback_elements(weft_world *world, const weft__command *command,
                                     weft_buffer *buffer);
 
-/* Plays one command by the immediate operations. Owner. */
-weft_result weft__playback_one(weft__playback *playback, const weft__command_segment *segment,
-                               weft__command *command);
+/* Plays the segments [first, end) in order of effect. Owner. The error names the first command of
+ * the run that failed; what came before the run has taken effect, of the run itself maybe a part.
+ */
+weft_result weft__playback_runs(weft__playback *playback, uint32_t first, uint32_t end);
 
 #endif

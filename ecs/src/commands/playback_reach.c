@@ -61,32 +61,23 @@ static bool note_added(reach *r, uint32_t component)
 /* False: the command may change anything. */
 static bool note_command(reach *r, const weft__command *command)
 {
-    switch ((weft__command_op)command->op) {
-    case WEFT__COMMAND_ADD:
-    case WEFT__COMMAND_SET:
-    case WEFT__COMMAND_SET_SHARED:
-    case WEFT__COMMAND_APPEND:
-    case WEFT__COMMAND_SET_BUFFER:
+    switch ((weft__command_way)weft__command_kinds[command->op].way) {
+    case WEFT__WAY_GAINS:
+    case WEFT__WAY_SHARES:
         return note_added(r, command->subject);
-    case WEFT__COMMAND_REMOVE:
+    case WEFT__WAY_LOSES:
         return note_changed(r, command->subject);
-    case WEFT__COMMAND_DESTROY:
+    case WEFT__WAY_DIES:
         r->destroys = true;
         return true;
-    case WEFT__COMMAND_INSTANTIATE:
+    case WEFT__WAY_COPIED:
         return r->world->builtin.instance_of.id == 0 ||
                note_changed(r, r->world->builtin.instance_of.id);
-    case WEFT__COMMAND_CREATE:
-    case WEFT__COMMAND_ROWS:
-    case WEFT__COMMAND_ENABLE:
+    case WEFT__WAY_MADE:
+    case WEFT__WAY_LINKED:
+    case WEFT__WAY_SWITCHES:
         return true;
-    case WEFT__COMMAND_SET_NAME:
-    case WEFT__COMMAND_QUERY_ADD:
-    case WEFT__COMMAND_QUERY_REMOVE:
-    case WEFT__COMMAND_QUERY_SET_SHARED:
-    case WEFT__COMMAND_QUERY_ENABLE:
-    case WEFT__COMMAND_QUERY_DESTROY:
-    case WEFT__COMMAND_OP_COUNT:
+    case WEFT__WAY_ALONE:
         break;
     }
     return false;
@@ -150,7 +141,7 @@ static bool spares_instances(reach *r, weft_entity source)
 
 static bool spares_command(reach *r, const weft__command *command)
 {
-    if (command->op == WEFT__COMMAND_CREATE || command->op == WEFT__COMMAND_ROWS)
+    if (weft__command_kinds[command->op].subject == WEFT__SUBJECT_ARCHETYPE)
         return spares_all(r, r->world->archetypes.by_id[command->subject - 1]);
     if (command->op == WEFT__COMMAND_INSTANTIATE) {
         weft_entity source;

@@ -72,6 +72,8 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_enti
     *type = weft__type_at(commands->world, component);
     if (*type == NULL)
         return weft__recorder_fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
+    if (!weft__command_takes(op, *type))
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
     if (__builtin_expect(!(*type)->is_folded, 0)) return check_sparse(commands, op, entity, *type);
     return WEFT_OK;
 }
@@ -195,8 +197,7 @@ weft_result weft_recorder_set(weft_recorder *commands, weft_entity entity, weft_
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_SET, entity, component, &type);
     if (result != WEFT_OK) return result;
-    bool is_plain = (type->desc.flags & (WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK)) == 0;
-    if (!is_plain || size != type->desc.size)
+    if (size != type->desc.size)
         return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity,
                                    component.id);
     if (value == NULL && size != 0)
@@ -216,9 +217,6 @@ weft_result weft_recorder_set_shared(weft_recorder *commands, weft_entity entity
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_SET_SHARED, entity, component, &type);
     if (result != WEFT_OK) return result;
-    if ((type->desc.flags & WEFT_SHARED) == 0)
-        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET_SHARED, entity,
-                                   component.id);
     if (value == NULL && type->desc.size != 0)
         return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED,
                                    entity, component.id);
@@ -231,9 +229,6 @@ weft_result weft_recorder_enable(weft_recorder *commands, weft_entity entity,
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_ENABLE, entity, component, &type);
     if (result != WEFT_OK) return result;
-    if ((type->desc.flags & WEFT_ENABLEABLE) == 0)
-        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_ENABLE, entity,
-                                   component.id);
     weft__command *command = weft__recorder_append_words(commands, WEFT__COMMAND_ENABLE, 0);
     if (command == NULL)
         return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity,
@@ -250,8 +245,6 @@ static weft_result record_elements(weft_recorder *commands, weft__command_op op,
     const weft__type *type;
     weft_result result = check(commands, op, entity, component, &type);
     if (result != WEFT_OK) return result;
-    if ((type->desc.flags & WEFT_BUFFER) == 0)
-        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
     bool is_good = elements != NULL || count == 0;
     for (uint32_t i = 0; i < count && is_good && WEFT_IS_CHECKED && type->desc.is_checked; i++)
         is_good = weft_value_check(type->desc.type, (const char *)elements + i * type->desc.size,

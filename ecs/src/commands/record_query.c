@@ -25,9 +25,9 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_quer
     if (result != WEFT_OK) return result;
     bool is_query = query.world == world->front.number && query.id != 0;
     *type = weft__type_at(world, component);
-    if (!is_query || (*type == NULL && op != WEFT__COMMAND_QUERY_DESTROY))
+    if (!is_query || (*type == NULL && weft__command_has_component(op)))
         return refuse(commands, WEFT_BAD_HANDLE, op, query, is_query ? component.id : 0);
-    if (*type != NULL && !(*type)->is_of_entities)
+    if (*type != NULL && (!(*type)->is_of_entities || !weft__command_takes(op, *type)))
         return refuse(commands, WEFT_TYPE_MISMATCH, op, query, component.id);
     return WEFT_OK;
 }
@@ -80,8 +80,6 @@ weft_result weft_recorder_query_set_shared(weft_recorder *commands, weft_query q
     const weft__type *type;
     weft_result result = check(commands, op, query, component, &type);
     if (result != WEFT_OK) return result;
-    if ((type->desc.flags & WEFT_SHARED) == 0)
-        return refuse(commands, WEFT_TYPE_MISMATCH, op, query, component.id);
     if (value == NULL && type->desc.size != 0)
         return refuse(commands, WEFT_INVALID_ARGUMENT, op, query, component.id);
     weft__command *command = record(commands, op, query, component.id, type->desc.size);
@@ -98,8 +96,6 @@ weft_result weft_recorder_query_enable(weft_recorder *commands, weft_query query
     const weft__type *type;
     weft_result result = check(commands, op, query, component, &type);
     if (result != WEFT_OK) return result;
-    if ((type->desc.flags & WEFT_ENABLEABLE) == 0)
-        return refuse(commands, WEFT_TYPE_MISMATCH, op, query, component.id);
     weft__command *command = record(commands, op, query, component.id, 0);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
     command->flags = enabled;

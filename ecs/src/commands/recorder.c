@@ -98,7 +98,7 @@ static void drop_values(const weft_recorder *commands)
         if ((commands->segments[i].traits & WEFT__SEGMENT_HAS_OWNED) == 0) continue;
         weft__command_cursor cursor = weft__command_begin(&commands->segments[i]);
         for (const weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
-            if (command->op == WEFT__COMMAND_SET || weft__command_has_elements(command->op))
+            if (weft__command_kinds[command->op].has_values)
                 drop_value(commands->world->types.at[command->subject], command);
     }
 }

@@ -255,50 +255,24 @@ static const char *missing_effect(uint32_t effect)
     }
 }
 
-static uint32_t effects_of(const weft__command *command)
-{
-    switch ((weft__command_op)command->op) {
-    case WEFT__COMMAND_CREATE:
-    case WEFT__COMMAND_ROWS:
-    case WEFT__COMMAND_INSTANTIATE:
-        return WEFT_RECORDS_CREATE;
-    case WEFT__COMMAND_DESTROY:
-    case WEFT__COMMAND_QUERY_DESTROY:
-        return WEFT_RECORDS_DESTROY;
-    case WEFT__COMMAND_REMOVE:
-    case WEFT__COMMAND_QUERY_REMOVE:
-        return WEFT_RECORDS_REMOVE;
-    case WEFT__COMMAND_ADD:
-    case WEFT__COMMAND_SET:
-    case WEFT__COMMAND_SET_SHARED:
-    case WEFT__COMMAND_ENABLE:
-    case WEFT__COMMAND_APPEND:
-    case WEFT__COMMAND_SET_BUFFER:
-    case WEFT__COMMAND_SET_NAME:
-    case WEFT__COMMAND_QUERY_ADD:
-    case WEFT__COMMAND_QUERY_SET_SHARED:
-    case WEFT__COMMAND_QUERY_ENABLE:
-    case WEFT__COMMAND_OP_COUNT:
-        break;
-    }
-    return WEFT_RECORDS_ADD;
-}
+#define EFFECT(id, name, whose, about, what, how, effect, play)                                    \
+    [WEFT__COMMAND_##id] = WEFT_RECORDS_##effect,
+static const uint8_t effects[] = {WEFT__COMMANDS(EFFECT)}; /* by operation */
 
 /* The component a command is about that the system did not declare; 0: none. */
 static uint32_t undeclared_component(const weft__system *system, const weft__command *command,
                                      uint32_t effect)
 {
     const weft_world *world = system->context.world;
-    bool has_archetype = command->op == WEFT__COMMAND_CREATE || command->op == WEFT__COMMAND_ROWS;
     const weft__lists *declared = &system->lists;
     if (effect == WEFT_RECORDS_DESTROY) return undeclared_destroyed(system, command);
     if (command->op == WEFT__COMMAND_INSTANTIATE) return undeclared_copied(system, command);
-    if (command->op == WEFT__COMMAND_SET_NAME) return 0;
-    if (has_archetype)
+    if (weft__command_kinds[command->op].subject == WEFT__SUBJECT_ARCHETYPE)
         return unlisted(weft__archetype_of_id(world, command->subject), declared->records,
                         declared->record_count);
-    return lists(declared->records, declared->record_count, command->subject) ? 0
-                                                                              : command->subject;
+    bool is_listed = !weft__command_has_component(command->op) ||
+                     lists(declared->records, declared->record_count, command->subject);
+    return is_listed ? 0 : command->subject;
 }
 
 void weft__diagnose_effects(weft__scheduler *scheduler, const weft__command_segment *segment)
@@ -311,7 +285,7 @@ void weft__diagnose_effects(weft__scheduler *scheduler, const weft__command_segm
                                  .phase = WEFT__VIOLATION_RECORDED};
     weft__command_cursor cursor = weft__command_begin(segment);
     for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
-        uint32_t effect = effects_of(command);
+        uint32_t effect = effects[command->op];
         bool is_own = weft__entity_is_deferred(command->entity) && effect == WEFT_RECORDS_ADD;
         uint32_t declared = system->effects;
         if (is_own && (declared & WEFT_RECORDS_CREATE) != 0) declared |= WEFT_RECORDS_ADD;

@@ -100,6 +100,15 @@ static log_name plain(const char *name)
     return copy;
 }
 
+/* Of a command: "create rows". */
+static log_name word_of(uint32_t op)
+{
+    log_name word = plain(weft__command_words[op]);
+    for (char *c = word.text; *c; c++)
+        if (*c == '_') *c = ' ';
+    return word;
+}
+
 static const char *type_name(const weft_world *world, uint32_t component)
 {
     const weft__type *type =
@@ -341,26 +350,6 @@ void weft__hash_log_end(weft__scheduler *scheduler)
 
 /* ---- commands ---- */
 
-static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
-    [WEFT__COMMAND_CREATE] = "create",
-    [WEFT__COMMAND_ROWS] = "create rows",
-    [WEFT__COMMAND_INSTANTIATE] = "instantiate",
-    [WEFT__COMMAND_DESTROY] = "destroy",
-    [WEFT__COMMAND_ADD] = "add",
-    [WEFT__COMMAND_REMOVE] = "remove",
-    [WEFT__COMMAND_SET] = "set",
-    [WEFT__COMMAND_SET_SHARED] = "set shared",
-    [WEFT__COMMAND_ENABLE] = "enable",
-    [WEFT__COMMAND_APPEND] = "append",
-    [WEFT__COMMAND_SET_BUFFER] = "set buffer",
-    [WEFT__COMMAND_SET_NAME] = "set name",
-    [WEFT__COMMAND_QUERY_ADD] = "query add",
-    [WEFT__COMMAND_QUERY_REMOVE] = "query remove",
-    [WEFT__COMMAND_QUERY_SET_SHARED] = "query set shared",
-    [WEFT__COMMAND_QUERY_ENABLE] = "query enable",
-    [WEFT__COMMAND_QUERY_DESTROY] = "query destroy",
-};
-
 /* A command and where it stands: the same for any worker that recorded it. A value. */
 typedef struct log_command {
     const weft__command *command;
@@ -369,19 +358,12 @@ typedef struct log_command {
     uint64_t hash;
 } log_command;
 
-static bool has_component(uint32_t op)
-{
-    return op != WEFT__COMMAND_CREATE && op != WEFT__COMMAND_ROWS &&
-           op != WEFT__COMMAND_INSTANTIATE && op != WEFT__COMMAND_DESTROY &&
-           op != WEFT__COMMAND_SET_NAME && op != WEFT__COMMAND_QUERY_DESTROY;
-}
-
 /* Payloads with handles are left out: deferred ones are numbered per worker. */
 static uint64_t hash_payload(const weft_world *world, const weft__command *command)
 {
     const uint32_t op = command->op;
     const uint64_t *payload = weft__command_payload(command);
-    if (!has_component(op) || command->words == 0) return 0;
+    if (!weft__command_has_component(op) || command->words == 0) return 0;
     const weft__type *type =
         weft__type_find(world, (weft_component){command->subject, weft__front(world)->number});
     if (type == NULL || type->entity_offset_count != 0) return 0;
@@ -396,7 +378,7 @@ static log_command describe(const weft_world *world, const weft__command_segment
     log_command c = {.command = command, .component = "-"};
     const weft_entity entity = weft__entity_plain(world, command->entity);
     const bool is_row = (command->entity.index & WEFT__ROW_HANDLE) != 0;
-    if (has_component(command->op)) c.component = type_name(world, command->subject);
+    if (weft__command_has_component(command->op)) c.component = type_name(world, command->subject);
     if ((entity.version & 1) != 0)
         snprintf(c.entity, sizeof c.entity, "%u:%u", entity.index, entity.version);
     else if (entity.version != 0 && !is_row)
@@ -430,7 +412,7 @@ static void put_system_commands(const weft__scheduler *scheduler, struct weft__h
                 count++;
                 if (log->has_rows)
                     put(log, "K\t%u\t%s\t%u\t%u\t%s\t%s\t%s\t%016" PRIx64, system->position,
-                        plain(system->name).text, slice, n, op_names[command->op],
+                        plain(system->name).text, slice, n, word_of(command->op).text,
                         plain(c.component).text, c.entity, c.hash);
             }
         }
