@@ -31,7 +31,7 @@ static bool is_same(weft_entity a, weft_entity b)
 static bool root_add(group_walk *walk, weft_entity root)
 {
     for (uint32_t i = 0; i < walk->roots.count; i++)
-        if (is_same(walk->roots.items[i], root)) return true;
+        if (is_same(walk->roots.at[i], root)) return true;
     return weft__entity_list_push(walk->world, &walk->roots, root);
 }
 
@@ -60,7 +60,7 @@ bool weft__group_each(weft_world *world, const weft__chunk *chunk, uint32_t row,
     if (group == NULL) return true;
     bool is_done = group_walk_one(&walk, first, first, group);
     for (uint32_t i = 0; i < walk.roots.count && is_done; i++) {
-        weft_entity root = walk.roots.items[i];
+        weft_entity root = walk.roots.at[i];
         uint32_t at;
         const weft__chunk *found = weft__entity_chunk(world, root, &at);
         is_done = group_walk_one(&walk, first, root, weft__group_of(world, found, at));

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* entity_list.h: growing lists of entities, and arrays that are kept from use to use.
+/* entity_list.h: lists of entities, in memory of a world.
  *
  * Owned by the struct that has them. Threads: its owner. */
 #ifndef WEFT_ENTITY_LIST_H
 #define WEFT_ENTITY_LIST_H
 
+#include "list.h"
 #include "world_state.h"
 
-/* A growing list; zero-initialise. Owner: the struct that has it. Always: count <= capacity. */
-typedef struct weft__entity_list {
-    weft_entity *items;
-    uint32_t count;
-    uint32_t capacity;
-} weft__entity_list;
+typedef WEFT__LIST(weft_entity) weft__entity_list;
 
 /* False: no memory; the list stays as it is. */
-bool weft__entity_list_push(weft_world *world, weft__entity_list *list, weft_entity entity);
-bool weft__entity_list_append(weft_world *world, weft__entity_list *list, const weft_entity *items,
-                              uint32_t count);
-void weft__entity_list_fini(weft_world *world, weft__entity_list *list);
-/* Room for `count` items of `size` in an array that is kept; NULL: no memory, the array stays. What
- * it held may be lost. */
-void *weft__relation_room(weft_world *world, void *items, size_t *capacity, size_t count,
-                          size_t size);
+static inline bool weft__entity_list_append(weft_world *world, weft__entity_list *list,
+                                            const weft_entity *entities, uint32_t count)
+{
+    return WEFT__LIST_APPEND(&world->memory, WEFT__MEMORY_OTHER, list, entities, count);
+}
+
+static inline bool weft__entity_list_push(weft_world *world, weft__entity_list *list,
+                                          weft_entity entity)
+{
+    return weft__entity_list_append(world, list, &entity, 1);
+}
+
+static inline void weft__entity_list_fini(weft_world *world, weft__entity_list *list)
+{
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, list);
+}
 
 #endif

@@ -70,7 +70,7 @@ static bool chain_collect(const weft__relation *relation, weft_entity target,
         at = weft__relation_field(relation, value);
         if (at.version == 0 || ++limit == UINT32_MAX) return true;
         /* fields that were written directly may have a cycle, which the next settling cuts */
-        weft_entity turtle = chain->items[chain->count / 2];
+        weft_entity turtle = chain->at[chain->count / 2];
         if (at.index == turtle.index && at.version == turtle.version) return true;
     }
 }
@@ -87,9 +87,9 @@ static int handle_compare(const void *a, const void *b)
 static inline bool is_in_chain(const weft__entity_list *chain, weft_entity entity)
 {
     if (chain->count > 8)
-        return bsearch(&entity, chain->items, chain->count, sizeof entity, handle_compare) != NULL;
+        return bsearch(&entity, chain->at, chain->count, sizeof entity, handle_compare) != NULL;
     for (uint32_t i = 0; i < chain->count; i++)
-        if (handle_compare(&chain->items[i], &entity) == 0) return true;
+        if (handle_compare(&chain->at[i], &entity) == 0) return true;
     return false;
 }
 
@@ -112,7 +112,7 @@ static weft_result cycle_check(const weft__relation *relation, const weft_entity
     weft_result result = chain_collect(relation, target, &chain)
                              ? WEFT_OK
                              : weft__error_memory(world, "weft_relation_set");
-    if (result == WEFT_OK) qsort(chain.items, chain.count, sizeof *chain.items, handle_compare);
+    if (result == WEFT_OK) qsort(chain.at, chain.count, sizeof *chain.at, handle_compare);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
         if (is_in_chain(&chain, sources[i])) result = error_above_itself(relation, sources[i]);
     weft__entity_list_fini(world, &chain);
@@ -214,14 +214,14 @@ static uint64_t bytes_of(const weft__relation *relation)
         sizeof *relation +
         (relation->change_capacity + relation->sorted_capacity) * sizeof *relation->changes +
         relation->offset_capacity * sizeof(uint32_t);
-    for (uint32_t i = 0; i < relation->mirror_end; i++) {
-        const weft__mirror *mirror = relation->mirrors[i];
+    for (uint32_t i = 0; i < relation->mirrors.count; i++) {
+        const weft__mirror *mirror = relation->mirrors.at[i];
         if (mirror == NULL) continue;
         bytes += sizeof *mirror + mirror->capacity * 2 * sizeof(weft_entity) +
                  mirror->slice_count * sizeof(uint32_t);
     }
-    for (uint32_t i = 0; i < relation->page_end; i++) {
-        const weft__target_page *page = relation->pages[i];
+    for (uint32_t i = 0; i < relation->pages.count; i++) {
+        const weft__target_page *page = relation->pages.at[i];
         if (page == NULL) continue;
         bytes += sizeof *page + page->capacity * sizeof(weft_entity);
         bytes += page->nodes == NULL ? 0 : WEFT__BLOCK_SLOTS * sizeof *page->nodes;

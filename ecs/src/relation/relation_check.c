@@ -89,14 +89,14 @@ static bool relation_check(const weft__relation *relation, char *text, size_t by
 {
     uint64_t listed = 0, edges = 0;
     if (relation->is_broken) return true;
-    for (uint32_t i = 0; i < relation->page_end; i++) {
-        if (relation->pages[i] == NULL) continue;
-        if (!page_check(relation->pages[i], text, bytes)) return false;
-        listed += relation->pages[i]->edges;
+    for (uint32_t i = 0; i < relation->pages.count; i++) {
+        if (relation->pages.at[i] == NULL) continue;
+        if (!page_check(relation->pages.at[i], text, bytes)) return false;
+        listed += relation->pages.at[i]->edges;
     }
-    for (uint32_t i = 0; i < relation->mirror_end; i++)
-        if (relation->mirrors[i] != NULL &&
-            !mirror_check(relation, relation->mirrors[i], &edges, text, bytes))
+    for (uint32_t i = 0; i < relation->mirrors.count; i++)
+        if (relation->mirrors.at[i] != NULL &&
+            !mirror_check(relation, relation->mirrors.at[i], &edges, text, bytes))
             return false;
     if (edges == listed) return true;
     return wrong(text, bytes, "relation %u: %llu sources are listed, rows have %llu",
@@ -106,7 +106,7 @@ static bool relation_check(const weft__relation *relation, char *text, size_t by
 bool weft__relations_check(const weft_world *world, char *text, size_t bytes)
 {
     const weft__relations *relations = weft__relations_of(world);
-    for (uint32_t i = 0; relations != NULL && i < relations->count; i++)
-        if (!relation_check(relations->at[i], text, bytes)) return false;
+    for (uint32_t i = 0; relations != NULL && i < relations->all.count; i++)
+        if (!relation_check(relations->all.at[i], text, bytes)) return false;
     return true;
 }

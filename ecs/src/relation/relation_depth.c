@@ -30,10 +30,8 @@ typedef struct item {
 typedef struct depth_work {
     weft__relation *relation;
     weft_world *world;
-    item *items;
-    uint32_t count, capacity;
-    uint32_t *path;
-    uint32_t path_count, path_capacity;
+    WEFT__LIST(item) items;
+    WEFT__LIST(uint32_t) path;
     weft__entity_list gone; /* by depth: entities that lost the relation and still have a depth */
     uint32_t known_target, known_depth; /* of the last item; WEFT__NONE: none */
     weft__depth_result *out;
@@ -119,16 +117,9 @@ static bool item_add(depth_work *work, weft_entity source, uint32_t target)
         node->parent = target;
         state_set(work, node, NODE_WAITS);
     }
-    if (work->count == work->capacity) {
-        uint32_t grown = work->capacity == 0 ? 256 : 2 * work->capacity;
-        void *items = weft__realloc(&work->world->memory, WEFT__MEMORY_OTHER, work->items,
-                                    work->capacity, grown, sizeof(item), 8);
-        if (items == NULL) return false;
-        work->items = items;
-        work->capacity = grown;
-    }
-    work->items[work->count++] = (item){source, target, has_node};
-    return true;
+    item *added = WEFT__LIST_ADD(&work->world->memory, WEFT__MEMORY_OTHER, &work->items);
+    if (added != NULL) *added = (item){source, target, has_node};
+    return added != NULL;
 }
 
 /* Entities without a target have depth 0; what is below them may have another. */
@@ -161,8 +152,7 @@ static bool roots_add(depth_work *work, const weft__entity_list *list)
 {
     weft_entity target;
     for (uint32_t i = 0; i < list->count; i++)
-        if (!target_lives(work, list->items[i], &target) && !root_add(work, list->items[i]))
-            return false;
+        if (!target_lives(work, list->at[i], &target) && !root_add(work, list->at[i])) return false;
     return true;
 }
 
@@ -171,7 +161,7 @@ static bool roots_collect(depth_work *work)
     if (!roots_add(work, &work->relation->left) || !roots_add(work, &work->relation->lost))
         return false;
     for (uint32_t i = 0; i < work->gone.count; i++)
-        if (!root_add(work, work->gone.items[i])) return false;
+        if (!root_add(work, work->gone.at[i])) return false;
     return true;
 }
 
@@ -202,15 +192,15 @@ static bool items_collect(depth_work *work)
     weft_entity target;
     if (!roots_collect(work)) return false;
     for (uint32_t i = 0; i < relation->came.count; i++) {
-        weft_entity source = relation->came.items[i];
+        weft_entity source = relation->came.at[i];
         if (!has_sources(relation, source) || !target_lives(work, source, &target)) continue;
         if (!item_add(work, source, weft__bare_index(work->world, target))) return false;
     }
     if (relation->has_all_come) return true;
-    for (uint32_t i = 0; i < work->count; i++) {
-        if (!work->items[i].has_node) continue;
+    for (uint32_t i = 0; i < work->items.count; i++) {
+        if (!work->items.at[i].has_node) continue;
         weft__target_page *page;
-        uint32_t index = weft__bare_index(work->world, work->items[i].source);
+        uint32_t index = weft__bare_index(work->world, work->items.at[i].source);
         weft__target_slot slot = *weft__target_slot_at(relation, index, &page);
         for (uint32_t k = 0; k < slot.count; k++)
             if (!item_add(work, page->sources[slot.first + k], index)) return false;
@@ -222,16 +212,7 @@ static bool items_collect(depth_work *work)
 
 static bool path_push(depth_work *work, uint32_t index)
 {
-    if (work->path_count == work->path_capacity) {
-        uint32_t grown = work->path_capacity == 0 ? 64 : 2 * work->path_capacity;
-        void *path = weft__realloc(&work->world->memory, WEFT__MEMORY_OTHER, work->path,
-                                   work->path_capacity, grown, sizeof(uint32_t), 8);
-        if (path == NULL) return false;
-        work->path = path;
-        work->path_capacity = grown;
-    }
-    work->path[work->path_count++] = index;
-    return true;
+    return WEFT__LIST_APPEND(&work->world->memory, WEFT__MEMORY_OTHER, &work->path, &index, 1);
 }
 
 /* The path came back to `index`, which is on it. */
@@ -240,16 +221,16 @@ static void cycle_cut(depth_work *work, uint32_t index)
     weft_world *world = work->world;
     uint32_t lowest = index, row;
     char *value;
-    for (uint32_t i = work->path_count; work->path[--i] != index;)
-        if (work->path[i] < lowest) lowest = work->path[i];
+    for (uint32_t i = work->path.count; work->path.at[--i] != index;)
+        if (work->path.at[i] < lowest) lowest = work->path.at[i];
     weft_entity source = {lowest ^ world->directory.tag_bits, weft__living_version(world, lowest)};
     const weft__chunk *chunk = weft__relation_row(work->relation, source, &row, &value);
     if (chunk != NULL) weft__relation_field_clear(work->relation, chunk, row);
     if (work->out->cuts++ == 0) work->out->cut = source;
     work->out->has_changed = true;
     weft__target_node *node = node_at(work->relation, lowest);
-    for (uint32_t i = 0; i < work->path_count; i++)
-        state_set(work, node_at(work->relation, work->path[i]), NODE_WAITS);
+    for (uint32_t i = 0; i < work->path.count; i++)
+        state_set(work, node_at(work->relation, work->path.at[i]), NODE_WAITS);
     node->depth = 0;
     state_set(work, node, NODE_DONE);
 }
@@ -268,14 +249,14 @@ static uint32_t settled_depth(const depth_work *work, uint32_t index)
 static bool depth_find(depth_work *work, uint32_t index, uint32_t *depth)
 {
     weft__target_node *node;
-    work->path_count = 0;
+    work->path.count = 0;
     uint32_t at = index;
     for (;;) {
         node = node_at(work->relation, at);
         uint32_t state = state_of(work, node);
         if (state == NODE_ON_PATH) {
             cycle_cut(work, at);
-            work->path_count = 0;
+            work->path.count = 0;
             at = index;
         } else if (state == NODE_WAITS) {
             state_set(work, node, NODE_ON_PATH);
@@ -286,8 +267,8 @@ static bool depth_find(depth_work *work, uint32_t index, uint32_t *depth)
             break;
         }
     }
-    while (work->path_count != 0) {
-        node = node_at(work->relation, work->path[--work->path_count]);
+    while (work->path.count != 0) {
+        node = node_at(work->relation, work->path.at[--work->path.count]);
         node->depth = ++*depth;
         state_set(work, node, NODE_DONE);
     }
@@ -311,17 +292,9 @@ static bool item_depth(depth_work *work, const item *of, uint32_t *depth)
 static bool lists_add(const depth_work *work, uint32_t depth, weft_entity entity)
 {
     weft__relation *relation = work->relation;
-    if (depth >= relation->level_count) {
-        uint32_t grown = depth < 16 ? 16 : 2 * depth;
-        void *all = weft__realloc(&work->world->memory, WEFT__MEMORY_OTHER, relation->levels,
-                                  relation->level_count, grown, sizeof *relation->levels, 8);
-        if (all == NULL) return false;
-        relation->levels = all;
-        memset(relation->levels + relation->level_count, 0,
-               (grown - relation->level_count) * sizeof *relation->levels);
-        relation->level_count = grown;
-    }
-    return weft__entity_list_push(work->world, &relation->levels[depth], entity);
+    return WEFT__LIST_REACH(&work->world->memory, WEFT__MEMORY_OTHER, &relation->levels,
+                            depth + 1) &&
+           weft__entity_list_push(work->world, &relation->levels.at[depth], entity);
 }
 
 /* Files an entity where its chunk says another depth. */
@@ -347,7 +320,7 @@ static bool came_file(depth_work *work)
     uint32_t now = 0, depth = 0, row = 0;
     bool has = false;
     for (uint32_t i = 0; i < relation->came.count; i++) {
-        weft_entity source = relation->came.items[i];
+        weft_entity source = relation->came.at[i];
         if (has_sources(relation, source)) continue;
         chunk = weft__entity_chunk_after(work->world, source, before, chunk, &row);
         before = source;
@@ -375,12 +348,12 @@ static weft_result lists_move(const depth_work *work)
 {
     const weft__relation *relation = work->relation;
     weft_result result = WEFT_OK;
-    for (uint32_t depth = 0; depth < relation->level_count; depth++) {
-        weft__entity_list *list = &relation->levels[depth];
+    for (uint32_t depth = 0; depth < relation->levels.count; depth++) {
+        weft__entity_list *list = &relation->levels.at[depth];
         if (list->count == 0) continue;
         if (result == WEFT_OK)
-            result = weft__entities_group(work->world, list->items, list->count, relation->depth,
-                                          &depth);
+            result =
+                weft__entities_group(work->world, list->at, list->count, relation->depth, &depth);
         list->count = 0;
         work->out->has_changed = true;
     }
@@ -392,7 +365,7 @@ static bool left_file(const depth_work *work)
 {
     const weft__relation *relation = work->relation;
     for (uint32_t i = 0; i < relation->left.count; i++) {
-        weft_entity source = relation->left.items[i];
+        weft_entity source = relation->left.at[i];
         uint32_t row;
         char *value;
         if (weft__relation_row(relation, source, &row, &value) == NULL) continue;
@@ -405,10 +378,10 @@ static bool left_file(const depth_work *work)
 static weft_result depths_apply(depth_work *work)
 {
     bool by_depth = work->relation->depth.id != 0, is_done = true;
-    for (uint32_t i = 0; i < work->count && is_done; i++) {
+    for (uint32_t i = 0; i < work->items.count && is_done; i++) {
         uint32_t depth;
-        is_done = item_depth(work, &work->items[i], &depth);
-        if (is_done && by_depth) is_done = lists_file(work, work->items[i].source, depth);
+        is_done = item_depth(work, &work->items.at[i], &depth);
+        if (is_done && by_depth) is_done = lists_file(work, work->items.at[i].source, depth);
     }
     if (by_depth) is_done = is_done && came_file(work) && left_file(work);
     weft_result result = lists_move(work);
@@ -416,7 +389,7 @@ static weft_result depths_apply(depth_work *work)
     if (result != WEFT_OK || work->gone.count == 0) return result;
     work->out->has_changed = true;
     return weft_entity_change_many(
-        work->world, work->gone.items, work->gone.count,
+        work->world, work->gone.at, work->gone.count,
         &(weft_change_desc){.remove = &work->relation->depth, .remove_count = 1});
 }
 
@@ -434,8 +407,7 @@ weft_result weft__relation_depths(weft__relation *relation, weft__depth_result *
     relation->came.count = relation->left.count = relation->lost.count = 0;
     relation->has_all_come = false;
     weft__entity_list_fini(world, &work.gone);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, work.items, work.capacity, sizeof(item), 8);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, work.path, work.path_capacity, sizeof(uint32_t),
-               8);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &work.items);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &work.path);
     return result;
 }

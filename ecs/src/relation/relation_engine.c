@@ -55,7 +55,7 @@ static bool lost_take(weft__relation *relation)
 {
     weft_world *world = relation->world;
     if (relation->depth.id == 0) return true;
-    for (uint32_t b = 0; b <= relation->page_end; b++) {
+    for (uint32_t b = 0; b <= relation->pages.count; b++) {
         uint32_t end = weft__bucket_first(relation, b, WEFT__BUCKET_CAME);
         for (uint32_t i = weft__bucket_first(relation, b, WEFT__BUCKET_WENT); i < end; i++) {
             weft_entity source = relation->changes[i].source;
@@ -74,15 +74,14 @@ static bool results_take(weft__relation *relation)
     bool is_done = lost_take(relation);
     relation->orphans.count = 0;
     for (uint32_t i = 0; i < relation->active_count; i++) {
-        const weft__target_page *page = relation->pages[relation->active[i]];
-        is_done =
-            is_done &&
-            weft__entity_list_append(world, &relation->orphans, page->orphans.items,
-                                     page->orphans.count) &&
-            weft__entity_list_append(world, &relation->came, page->came.items, page->came.count);
+        const weft__target_page *page = relation->pages.at[relation->active[i]];
+        is_done = is_done &&
+                  weft__entity_list_append(world, &relation->orphans, page->orphans.at,
+                                           page->orphans.count) &&
+                  weft__entity_list_append(world, &relation->came, page->came.at, page->came.count);
     }
-    uint32_t end = weft__bucket_first(relation, relation->page_end + 1, WEFT__BUCKET_WENT);
-    for (uint32_t i = weft__bucket_first(relation, relation->page_end, WEFT__BUCKET_CAME);
+    uint32_t end = weft__bucket_first(relation, relation->pages.count + 1, WEFT__BUCKET_WENT);
+    for (uint32_t i = weft__bucket_first(relation, relation->pages.count, WEFT__BUCKET_CAME);
          i < end && is_done; i++) {
         const weft__edge_change *change = &relation->changes[i];
         relation->is_loose = relation->is_loose || change->target.version != 0;
@@ -99,7 +98,7 @@ static void orphans_clear(const weft__relation *relation)
         uint32_t row;
         char *value;
         const weft__chunk *chunk =
-            weft__relation_row(relation, relation->orphans.items[i], &row, &value);
+            weft__relation_row(relation, relation->orphans.at[i], &row, &value);
         if (chunk == NULL) continue;
         if (!weft_entity_is_alive(relation->world, weft__relation_field(relation, value)))
             weft__relation_field_clear(relation, chunk, row);
@@ -113,10 +112,10 @@ static weft_result orphans_destroy(weft__relation *relation)
     weft__entity_list *victims = &relation->orphans;
     uint64_t sources = relation->stats.sources;
     for (uint32_t i = 0; i < victims->count; i++)
-        if (!weft__target_take(relation, victims->items[i], victims))
+        if (!weft__target_take(relation, victims->at[i], victims))
             return weft__error_memory(world, "destruction of the sources of a relation");
     if (victims->count > sources / 2) relation->is_broken = true; /* less is left than went */
-    return weft_entity_destroy_many(world, victims->items, victims->count);
+    return weft_entity_destroy_many(world, victims->at, victims->count);
 }
 
 static weft_result orphans_settle(settling *s, weft__relation *relation, bool *is_news)
@@ -125,7 +124,7 @@ static weft_result orphans_settle(settling *s, weft__relation *relation, bool *i
     switch (relation->desc.on_target_death) {
     case WEFT_ON_TARGET_KEEP:
         for (uint32_t i = 0; i < relation->orphans.count; i++)
-            if (!weft__entity_list_push(s->world, &relation->left, relation->orphans.items[i]))
+            if (!weft__entity_list_push(s->world, &relation->left, relation->orphans.at[i]))
                 return weft__error_memory(s->world, "the index of a relation");
         return WEFT_OK;
     case WEFT_ON_TARGET_CLEAR:
@@ -165,8 +164,8 @@ static weft_result rounds(settling *s)
     while (is_news && result == WEFT_OK) {
         is_news = false;
         if (!deaths_take(s)) return weft__error_memory(s->world, "the index of a relation");
-        for (uint32_t i = 0; i < s->relations->count && result == WEFT_OK; i++)
-            result = relation_round(s, s->relations->at[i], &is_news);
+        for (uint32_t i = 0; i < s->relations->all.count && result == WEFT_OK; i++)
+            result = relation_round(s, s->relations->all.at[i], &is_news);
     }
     return result;
 }
@@ -174,8 +173,8 @@ static weft_result rounds(settling *s)
 static weft_result depths(settling *s, bool *is_news)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < s->relations->count && result == WEFT_OK; i++) {
-        weft__relation *relation = s->relations->at[i];
+    for (uint32_t i = 0; i < s->relations->all.count && result == WEFT_OK; i++) {
+        weft__relation *relation = s->relations->all.at[i];
         weft__depth_result depth;
         if (!relation->desc.is_acyclic) continue;
         result = weft__relation_depths(relation, &depth);
@@ -193,18 +192,18 @@ weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job,
     settling s = {.world = world, .relations = weft__relations_of(world), .job = job};
     weft_result result = WEFT_OK;
     bool is_news = true;
-    for (uint32_t i = 0; i < s.relations->count; i++) s.relations->at[i]->stats.changed = 0;
+    for (uint32_t i = 0; i < s.relations->all.count; i++) s.relations->all.at[i]->stats.changed = 0;
     while (is_news && result == WEFT_OK) {
         is_news = s.has_changed = false;
         result = rounds(&s);
         if (result == WEFT_OK) result = depths(&s, &is_news);
     }
-    for (uint32_t i = 0; i < s.relations->count && result == WEFT_OK; i++) {
-        if (s.has_changed) weft__relation_follow(s.relations->at[i], job);
-        if (is_spent) weft__relation_seal(s.relations->at[i]);
+    for (uint32_t i = 0; i < s.relations->all.count && result == WEFT_OK; i++) {
+        if (s.has_changed) weft__relation_follow(s.relations->all.at[i], job);
+        if (is_spent) weft__relation_seal(s.relations->all.at[i]);
     }
-    for (uint32_t i = 0; i < s.relations->count && result != WEFT_OK; i++)
-        s.relations->at[i]->is_broken = true; /* deaths were taken that not all have seen */
+    for (uint32_t i = 0; i < s.relations->all.count && result != WEFT_OK; i++)
+        s.relations->all.at[i]->is_broken = true; /* deaths were taken that not all have seen */
     if (result != WEFT_OK || !s.has_cut) return result;
     return weft__error(world, WEFT_CYCLE, s.cut, weft__component(world, s.cut_relation),
                        "relation %s: %s was above itself: its field is null now; check with "
@@ -215,7 +214,7 @@ weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job,
 uint32_t weft__relation_count(const weft_world *world)
 {
     const weft__relations *relations = weft__relations_of(world);
-    return relations == NULL ? 0 : relations->count;
+    return relations == NULL ? 0 : relations->all.count;
 }
 
 bool weft__relation_is(const weft_world *world, uint32_t component)

@@ -60,15 +60,7 @@ bool weft__relation_pages_reserve(weft__relation *relation)
 {
     weft_world *world = relation->world;
     uint32_t end = weft__relations_of(world)->block_end;
-    if (end <= relation->page_end) return true;
-    void *pages = weft__realloc(&world->memory, WEFT__MEMORY_OTHER, relation->pages,
-                                relation->page_end, end, sizeof(weft__target_page *), 8);
-    if (pages == NULL) return false;
-    relation->pages = pages;
-    memset(relation->pages + relation->page_end, 0,
-           (end - relation->page_end) * sizeof(weft__target_page *));
-    relation->page_end = end;
-    return true;
+    return WEFT__LIST_REACH(&world->memory, WEFT__MEMORY_OTHER, &relation->pages, end);
 }
 
 /* ---- the lists of a page ---- */
@@ -503,7 +495,7 @@ static int pages_run(weft_job_context *job, void *argument, uint32_t begin, uint
     (void)job;
     for (uint32_t i = begin; i < end; i++) {
         uint32_t block = relation->active[i];
-        application a = {relation, relation->pages[block]};
+        application a = {relation, relation->pages.at[block]};
         a.page->orphans.count = a.page->came.count = a.page->changed = 0;
         a.page->is_failed = a.page->has_loose = false;
         bool is_done = changes_apply(&a, block);
@@ -519,17 +511,17 @@ static bool active_list(weft__relation *relation, const bool *had_deaths)
 {
     void *active =
         weft__relation_room(relation->world, relation->active, &relation->active_capacity,
-                            relation->page_end + 1, sizeof *relation->active);
+                            relation->pages.count + 1, sizeof *relation->active);
     if (active == NULL) return false;
     relation->active = active;
     relation->active_count = 0;
-    for (uint32_t b = 0; b < relation->page_end; b++) {
+    for (uint32_t b = 0; b < relation->pages.count; b++) {
         bool has_changes = weft__bucket_first(relation, b, WEFT__BUCKET_WENT) !=
                            weft__bucket_first(relation, b + 1, WEFT__BUCKET_WENT);
-        if (has_changes && relation->pages[b] == NULL &&
-            (relation->pages[b] = page_make(relation)) == NULL)
+        if (has_changes && relation->pages.at[b] == NULL &&
+            (relation->pages.at[b] = page_make(relation)) == NULL)
             return false;
-        bool had = relation->pages[b] != NULL && relation->pages[b]->edges != 0 &&
+        bool had = relation->pages.at[b] != NULL && relation->pages.at[b]->edges != 0 &&
                    (had_deaths == NULL || had_deaths[b]);
         if (has_changes || had) relation->active[relation->active_count++] = b;
     }
@@ -553,14 +545,14 @@ weft_result weft__relation_pages_apply(weft__relation *relation, const bool *had
     else if (weft_job_for(job, &desc, NULL) != WEFT_OK) /* a forked process: nothing was run */
         pages_run(job, &loop, 0, relation->active_count);
     for (uint32_t i = 0; i < relation->active_count; i++) {
-        const weft__target_page *page = relation->pages[relation->active[i]];
+        const weft__target_page *page = relation->pages.at[relation->active[i]];
         is_failed = is_failed || page->is_failed;
         relation->stats.changed += page->changed;
         relation->is_loose = relation->is_loose || page->has_loose;
     }
     relation->stats.sources = 0;
-    for (uint32_t b = 0; b < relation->page_end; b++)
-        if (relation->pages[b] != NULL) relation->stats.sources += relation->pages[b]->edges;
+    for (uint32_t b = 0; b < relation->pages.count; b++)
+        if (relation->pages.at[b] != NULL) relation->stats.sources += relation->pages.at[b]->edges;
     if (!is_failed) return WEFT_OK;
     relation->is_broken = true;
     return weft__error_memory(relation->world, "the index of a relation");

@@ -20,14 +20,14 @@ static void relation_free(weft__relation *relation)
 {
     if (relation == NULL) return;
     weft_world *world = relation->world;
-    for (uint32_t i = 0; i < relation->mirror_end; i++)
-        weft__mirror_free(world, relation->mirrors[i]);
-    for (uint32_t i = 0; i < relation->page_end; i++)
-        weft__target_page_free(world, relation->pages[i]);
-    array_free(world, relation->mirrors, relation->mirror_end, sizeof(weft__mirror *), 8);
-    array_free(world, relation->pages, relation->page_end, sizeof(weft__target_page *), 8);
-    array_free(world, relation->pieces, relation->piece_capacity, sizeof *relation->pieces, 8);
-    array_free(world, relation->gone, relation->gone_capacity, sizeof(weft__mirror *), 8);
+    for (uint32_t i = 0; i < relation->mirrors.count; i++)
+        weft__mirror_free(world, relation->mirrors.at[i]);
+    for (uint32_t i = 0; i < relation->pages.count; i++)
+        weft__target_page_free(world, relation->pages.at[i]);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->mirrors);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->pages);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->pieces);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->gone);
     array_free(world, relation->offsets, relation->offset_capacity, sizeof(uint32_t), 64);
     array_free(world, relation->changes, relation->change_capacity, sizeof *relation->changes, 64);
     array_free(world, relation->sorted, relation->sorted_capacity, sizeof *relation->sorted, 64);
@@ -38,9 +38,9 @@ static void relation_free(weft__relation *relation)
     weft__entity_list_fini(world, &relation->left);
     weft__entity_list_fini(world, &relation->lost);
     weft__entity_list_fini(world, &relation->orphans);
-    for (uint32_t i = 0; i < relation->level_count; i++)
-        weft__entity_list_fini(world, &relation->levels[i]);
-    array_free(world, relation->levels, relation->level_count, sizeof *relation->levels, 8);
+    for (uint32_t i = 0; i < relation->levels.count; i++)
+        weft__entity_list_fini(world, &relation->levels.at[i]);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->levels);
     array_free(world, relation, 1, sizeof *relation, 64);
 }
 
@@ -48,8 +48,8 @@ static void relations_destroy(void *data)
 {
     weft__relations *relations = data;
     weft_world *world = relations->world;
-    for (uint32_t i = 0; i < relations->count; i++) relation_free(relations->at[i]);
-    array_free(world, relations->at, relations->capacity, sizeof(weft__relation *), 8);
+    for (uint32_t i = 0; i < relations->all.count; i++) relation_free(relations->all.at[i]);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relations->all);
     array_free(world, relations->had_deaths, relations->death_capacity, sizeof(bool), 64);
     array_free(world, relations, 1, sizeof *relations, 8);
 }
@@ -59,15 +59,15 @@ static void relations_suspect(void *data, const void *state)
 {
     const weft__relations *relations = data;
     (void)state;
-    for (uint32_t i = 0; i < relations->count; i++) relations->at[i]->is_suspect = true;
+    for (uint32_t i = 0; i < relations->all.count; i++) relations->all.at[i]->is_suspect = true;
 }
 
 /* Of chunks whose versions a renewal changes: slices that are as mirrored stay so. */
 static void relations_renew(void *data, struct weft__renewal *renewal)
 {
     const weft__relations *relations = data;
-    for (uint32_t i = 0; i < relations->count && renewal->is_put; i++)
-        weft__relation_renew(relations->at[i], renewal);
+    for (uint32_t i = 0; i < relations->all.count && renewal->is_put; i++)
+        weft__relation_renew(relations->all.at[i], renewal);
 }
 
 static weft__relations *relations_obtain(weft_world *world)
@@ -83,18 +83,6 @@ static weft__relations *relations_obtain(weft_world *world)
                           .state_put = relations_suspect,
                           .renew = relations_renew};
     return relations;
-}
-
-static bool relations_reserve(weft__relations *relations)
-{
-    if (relations->count < relations->capacity) return true;
-    uint32_t grown = relations->capacity == 0 ? 4 : 2 * relations->capacity;
-    void *at = weft__realloc(&relations->world->memory, WEFT__MEMORY_OTHER, relations->at,
-                             relations->capacity, grown, sizeof(weft__relation *), 8);
-    if (at == NULL) return false;
-    relations->at = at;
-    relations->capacity = grown;
-    return true;
 }
 
 /* ---- declaration ---- */
@@ -134,7 +122,8 @@ static weft_result relation_add(weft_world *world, const weft__type *type,
 {
     weft__relations *relations = relations_obtain(world);
     weft__relation *relation = NULL;
-    if (relations != NULL && relations_reserve(relations))
+    if (relations != NULL && WEFT__LIST_ROOM(&world->memory, WEFT__MEMORY_OTHER, &relations->all,
+                                             relations->all.count + 1))
         relation = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, 1, sizeof *relation, 64);
     if (relation == NULL) return weft__error_memory(world, "weft_relation_declare");
     relation->world = world;
@@ -147,7 +136,7 @@ static weft_result relation_add(weft_world *world, const weft__type *type,
         weft__free(&world->memory, WEFT__MEMORY_OTHER, relation, 1, sizeof *relation, 64);
         return world->error->code;
     }
-    relations->at[relations->count++] = relation;
+    relations->all.at[relations->all.count++] = relation;
     return WEFT_OK;
 }
 

@@ -47,14 +47,14 @@ static weft__mirror *mirror_make(weft_world *world, const weft__chunk *chunk, ui
 
 void weft__relation_reset(weft__relation *relation)
 {
-    for (uint32_t i = 0; i < relation->mirror_end; i++) {
-        weft__mirror *mirror = relation->mirrors[i];
+    for (uint32_t i = 0; i < relation->mirrors.count; i++) {
+        weft__mirror *mirror = relation->mirrors.at[i];
         if (mirror == NULL) continue;
         mirror->count = mirror->order_seen = 0;
         memset(mirror->seen, 0, mirror->slice_count * sizeof mirror->seen[0]);
     }
-    for (uint32_t i = 0; i < relation->page_end; i++)
-        if (relation->pages[i] != NULL) weft__target_page_clear(relation->pages[i]);
+    for (uint32_t i = 0; i < relation->pages.count; i++)
+        if (relation->pages.at[i] != NULL) weft__target_page_clear(relation->pages.at[i]);
     relation->rows = 0;
     relation->is_broken = relation->is_loose = false;
     relation->stats.sources = 0;
@@ -66,17 +66,10 @@ void weft__relation_reset(weft__relation *relation)
 
 static bool push_piece(weft__relation *relation, weft__scan_piece piece)
 {
-    size_t capacity = relation->piece_capacity;
     if (piece.first == piece.end) return true;
-    if (relation->piece_count == capacity) {
-        size_t grown = capacity == 0 ? 64 : 2 * capacity;
-        void *pieces = weft__realloc(&relation->world->memory, WEFT__MEMORY_OTHER, relation->pieces,
-                                     capacity, grown, sizeof piece, 8);
-        if (pieces == NULL) return false;
-        relation->pieces = pieces;
-        relation->piece_capacity = (uint32_t)grown;
-    }
-    relation->pieces[relation->piece_count++] = piece;
+    if (!WEFT__LIST_APPEND(&relation->world->memory, WEFT__MEMORY_OTHER, &relation->pieces, &piece,
+                           1))
+        return false;
     relation->stats.scanned += piece.end - piece.first;
     return true;
 }
@@ -113,25 +106,19 @@ static bool push_slices(weft__relation *relation, weft__scan_piece piece, uint32
     return push_piece(relation, piece);
 }
 
+/* Listed last: where memory is refused the mirror stays where it was, and is freed there. */
 static bool keep_gone(weft__relation *relation, weft__mirror *mirror)
 {
-    if (relation->gone_count == relation->gone_capacity) {
-        uint32_t grown = relation->gone_capacity == 0 ? 16 : 2 * relation->gone_capacity;
-        void *gone = weft__realloc(&relation->world->memory, WEFT__MEMORY_OTHER, relation->gone,
-                                   relation->gone_capacity, grown, sizeof mirror, 8);
-        if (gone == NULL) return false;
-        relation->gone = gone;
-        relation->gone_capacity = grown;
-    }
-    relation->gone[relation->gone_count++] = mirror;
-    return push_rows(relation, (weft__scan_piece){.mirror = mirror}, mirror->count);
+    return push_rows(relation, (weft__scan_piece){.mirror = mirror}, mirror->count) &&
+           WEFT__LIST_APPEND(&relation->world->memory, WEFT__MEMORY_OTHER, &relation->gone, &mirror,
+                             1);
 }
 
 /* The mirror of a chunk; an old one of its id goes. So does one of another depth: then all rows
  * moved there at once, with their chunk. NULL: no memory. */
 static weft__mirror *mirror_obtain(weft__relation *relation, const weft__chunk *chunk)
 {
-    weft__mirror **place = &relation->mirrors[chunk->id];
+    weft__mirror **place = &relation->mirrors.at[chunk->id];
     uint32_t depth = weft__relation_depth_of(relation, chunk);
     if (*place != NULL && (*place)->serial == chunk->serial && (*place)->depth == depth)
         return *place;
@@ -157,30 +144,16 @@ static bool collect_chunk(weft__relation *relation, const weft__chunk *chunk, we
     return push_rows(relation, piece, chunk->count > mirror->count ? chunk->count : mirror->count);
 }
 
-static bool mirrors_reserve(weft__relation *relation)
-{
-    weft_world *world = relation->world;
-    uint32_t end = world->chunks.end + 1;
-    if (end <= relation->mirror_end) return true;
-    uint32_t grown = end < 2 * relation->mirror_end ? 2 * relation->mirror_end : end + 32;
-    void *mirrors = weft__realloc(&world->memory, WEFT__MEMORY_OTHER, relation->mirrors,
-                                  relation->mirror_end, grown, sizeof(weft__mirror *), 8);
-    if (mirrors == NULL) return false;
-    relation->mirrors = mirrors;
-    memset(relation->mirrors + relation->mirror_end, 0,
-           (grown - relation->mirror_end) * sizeof(weft__mirror *));
-    relation->mirror_end = grown;
-    return true;
-}
-
 static bool collect(weft__relation *relation)
 {
     weft_world *world = relation->world;
     const weft__component_list *list = weft__component_list_at(world, relation->component);
     relation->scan++;
-    relation->piece_count = 0;
+    relation->pieces.count = 0;
     relation->rows = relation->stats.scanned = 0;
-    if (!mirrors_reserve(relation)) return false;
+    if (!WEFT__LIST_REACH(&world->memory, WEFT__MEMORY_OTHER, &relation->mirrors,
+                          world->chunks.end + 1))
+        return false;
     for (uint32_t i = 0; i < list->count; i++) {
         const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
         relation->rows += archetype->entity_count;
@@ -188,11 +161,11 @@ static bool collect(weft__relation *relation)
             if (!collect_chunk(relation, archetype->chunks[c], list->entries[i].place))
                 return false;
     }
-    for (uint32_t id = 0; id < relation->mirror_end; id++) {
-        weft__mirror *mirror = relation->mirrors[id];
+    for (uint32_t id = 0; id < relation->mirrors.count; id++) {
+        weft__mirror *mirror = relation->mirrors.at[id];
         if (mirror == NULL || mirror->scan == relation->scan) continue;
         if (!keep_gone(relation, mirror)) return false;
-        relation->mirrors[id] = NULL;
+        relation->mirrors.at[id] = NULL;
     }
     return true;
 }
@@ -340,19 +313,19 @@ static int tasks_run(weft_job_context *job, void *argument, uint32_t begin, uint
     (void)job;
     for (uint32_t t = begin; t < end && loop->is_copy; t++)
         for (uint32_t i = loop->tasks[t]; i < loop->tasks[t + 1]; i++)
-            piece_copy(relation, &relation->pieces[i]);
+            piece_copy(relation, &relation->pieces.at[i]);
     for (uint32_t t = begin; t < end && !loop->is_copy; t++) {
         comparison c = {.relation = relation,
                         .counts = relation->offsets + (size_t)t * loop->buckets,
                         .changes = relation->changes,
                         .tag = relation->world->directory.tag_bits,
-                        .end = relation->page_end,
+                        .end = relation->pages.count,
                         .is_second = loop->is_second};
         if (!loop->is_second) memset(c.counts, 0, loop->buckets * sizeof c.counts[0]);
         c.went = (edge_stream){WEFT__BUCKET_WENT, 0, c.counts[WEFT__BUCKET_WENT]};
         c.came = (edge_stream){WEFT__BUCKET_CAME, 0, c.counts[WEFT__BUCKET_CAME]};
         for (uint32_t i = loop->tasks[t]; i < loop->tasks[t + 1]; i++)
-            piece_compare(&c, &relation->pieces[i]);
+            piece_compare(&c, &relation->pieces.at[i]);
         stream_turn(&c, &c.went, 0);
         stream_turn(&c, &c.came, 0);
     }
@@ -379,18 +352,18 @@ static void run(const scan_loop *loop, weft_job_context *job)
 static bool tasks_make(weft__relation *relation, scan_loop *loop)
 {
     loop->tasks = weft__relation_room(relation->world, relation->tasks, &relation->task_capacity,
-                                      (size_t)relation->piece_count + 1, sizeof(uint32_t));
+                                      (size_t)relation->pieces.count + 1, sizeof(uint32_t));
     if (loop->tasks == NULL) return false;
     relation->tasks = loop->tasks;
     uint32_t rows = TASK_ROWS;
-    for (uint32_t i = 0; i < relation->piece_count; i++) {
+    for (uint32_t i = 0; i < relation->pieces.count; i++) {
         if (rows >= TASK_ROWS) {
             loop->tasks[loop->task_count++] = i;
             rows = 0;
         }
-        rows += relation->pieces[i].end - relation->pieces[i].first;
+        rows += relation->pieces.at[i].end - relation->pieces.at[i].first;
     }
-    loop->tasks[loop->task_count] = relation->piece_count;
+    loop->tasks[loop->task_count] = relation->pieces.count;
     return true;
 }
 
@@ -438,7 +411,7 @@ static bool looks_much(const scan_loop *loop)
     for (size_t i = 0; i < (size_t)first.task_count * loop->buckets; i++)
         changes += relation->offsets[i];
     for (uint32_t i = 0; i < loop->tasks[first.task_count]; i++)
-        rows += relation->pieces[i].end - relation->pieces[i].first;
+        rows += relation->pieces.at[i].end - relation->pieces.at[i].first;
     return changes > rows;
 }
 
@@ -461,7 +434,7 @@ static bool changes_reserve(weft__relation *relation, uint32_t count)
  * nothing, *is_much; nothing was written. */
 static bool compare(weft__relation *relation, weft_job_context *job, bool *is_much)
 {
-    scan_loop loop = {.relation = relation, .buckets = 2 * relation->page_end + 2};
+    scan_loop loop = {.relation = relation, .buckets = 2 * relation->pages.count + 2};
     bool is_done = tasks_make(relation, &loop) && rooms_make(relation, &loop);
     *is_much = is_done && relation->stats.sources != 0 && looks_much(&loop);
     if (is_done && !*is_much) {
@@ -482,7 +455,7 @@ static bool compare(weft__relation *relation, weft_job_context *job, bool *is_mu
 static void mirror_remember(weft__relation *relation, const weft__chunk *chunk, uint32_t type,
                             bool is_spent)
 {
-    weft__mirror *mirror = relation->mirrors[chunk->id];
+    weft__mirror *mirror = relation->mirrors.at[chunk->id];
     const weft_a32 *x_versions = weft__chunk_versions(chunk, type);
     uint32_t hot = is_spent ? 0 : relation->world->front.version;
     uint32_t slices = weft__chunk_slices(chunk);
@@ -524,7 +497,7 @@ void weft__relation_renew(weft__relation *relation, const weft__renewal *renewal
             const weft__chunk *chunk = archetype->chunks[c];
             const weft_a32 *x_versions = weft__chunk_versions(chunk, list->entries[i].place.type);
             weft__mirror *m =
-                chunk->id < relation->mirror_end ? relation->mirrors[chunk->id] : NULL;
+                chunk->id < relation->mirrors.count ? relation->mirrors.at[chunk->id] : NULL;
             if (m == NULL) continue;
             m->order_seen = seen_renewed(renewal, m->order_seen, chunk->order_version);
             for (uint32_t s = 0; s < m->slice_count && s < chunk->layout->slice_count; s++)
@@ -541,9 +514,9 @@ void weft__relation_seal(weft__relation *relation)
 
 static void gone_free(weft__relation *relation)
 {
-    for (uint32_t i = 0; i < relation->gone_count; i++)
-        weft__mirror_free(relation->world, relation->gone[i]);
-    relation->gone_count = 0;
+    for (uint32_t i = 0; i < relation->gone.count; i++)
+        weft__mirror_free(relation->world, relation->gone.at[i]);
+    relation->gone.count = 0;
 }
 
 void weft__relation_follow(weft__relation *relation, weft_job_context *job)

@@ -98,8 +98,7 @@ typedef struct weft__relation {
     weft_relation_desc desc;
     weft_component depth; /* null: not by depth */
     /* mirrors */
-    weft__mirror **mirrors; /* [chunk id]; NULL: none */
-    uint32_t mirror_end;
+    WEFT__LIST(weft__mirror *) mirrors; /* [chunk id]; NULL: none */
     uint32_t scan;
     uint64_t rows;   /* in mirrors */
     bool has_hot;    /* slices that are compared again because of their version */
@@ -108,11 +107,9 @@ typedef struct weft__relation {
                         snapshot may bring it back */
     bool is_broken;  /* memory ran out, or most is gone: built from nothing */
     /* pages */
-    weft__target_page **pages; /* [block of the directory]; NULL: none */
-    uint32_t page_end;
+    WEFT__LIST(weft__target_page *) pages; /* [block of the directory]; NULL: none */
     /* scratch, kept */
-    weft__scan_piece *pieces;
-    uint32_t piece_count, piece_capacity;
+    WEFT__LIST(weft__scan_piece) pieces;
     uint32_t *offsets; /* [task * buckets + bucket]: where its changes go */
     size_t offset_capacity;
     weft__edge_change *changes;
@@ -126,17 +123,15 @@ typedef struct weft__relation {
     uint32_t *active; /* pages to be looked at */
     uint32_t active_count;
     size_t active_capacity;
-    weft__mirror **gone; /* whose chunks are */
-    uint32_t gone_count, gone_capacity;
+    WEFT__LIST(weft__mirror *) gone; /* whose chunks are */
     /* of all rounds of a settling */
     weft__entity_list came; /* sources that have another target */
     bool has_all_come;      /* all sources are among them */
     weft__entity_list left; /* by depth: sources without a target that have a depth */
     weft__entity_list lost; /* by depth: targets whose own edge went; they may lack the relation */
-    weft__entity_list orphans; /* of one round: sources whose target is dead */
-    weft__entity_list *levels; /* by depth: sources to be moved there */
-    uint32_t level_count;
-    uint32_t settling; /* number, for marks */
+    weft__entity_list orphans;            /* of one round: sources whose target is dead */
+    WEFT__LIST(weft__entity_list) levels; /* by depth: sources to be moved there */
+    uint32_t settling;                    /* number, for marks */
     weft_job_cost scan_cost, page_cost;
     weft_relation_stats stats;
 } weft__relation;
@@ -144,14 +139,26 @@ typedef struct weft__relation {
 /* The extension of a world that has relations. Owner: the world. */
 typedef struct weft__relations {
     weft_world *world;
-    weft__relation **at;
-    uint32_t count;
-    uint32_t capacity;
+    WEFT__LIST(weft__relation *) all;
     weft_component parent;
     bool *had_deaths;   /* [block of the directory]: some entity died since the last round */
     uint32_t block_end; /* blocks that there were when the round began; recorders may make more */
     size_t death_capacity;
 } weft__relations;
+
+/* Room for `count` items of `size` in an array that is kept; NULL: no memory, the array stays. What
+ * it held may be lost. */
+static inline void *weft__relation_room(weft_world *world, void *items, size_t *capacity,
+                                        size_t count, size_t size)
+{
+    if (count <= *capacity && items != NULL) return items;
+    size_t grown = count + count / 4 + 64;
+    void *room = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, grown, size, 64);
+    if (room == NULL) return NULL;
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, items, *capacity, size, 64);
+    *capacity = grown;
+    return room;
+}
 
 static inline weft__relations *weft__relations_of(const weft_world *world)
 {
@@ -163,8 +170,8 @@ static inline weft__relation *weft__relation_find(const weft_world *world, weft_
 {
     const weft__relations *relations = weft__relations_of(world);
     if (relations == NULL || component.world != world->front.number) return NULL;
-    for (uint32_t i = 0; i < relations->count; i++)
-        if (relations->at[i]->component == component.id) return relations->at[i];
+    for (uint32_t i = 0; i < relations->all.count; i++)
+        if (relations->all.at[i]->component == component.id) return relations->all.at[i];
     return NULL;
 }
 
@@ -173,7 +180,7 @@ static inline weft__target_slot *weft__target_slot_at(const weft__relation *rela
                                                       uint32_t index, weft__target_page **page)
 {
     uint32_t block = index / WEFT__BLOCK_SLOTS;
-    *page = block < relation->page_end ? relation->pages[block] : NULL;
+    *page = block < relation->pages.count ? relation->pages.at[block] : NULL;
     return *page == NULL ? NULL : &(*page)->slots[index % WEFT__BLOCK_SLOTS];
 }
 
@@ -181,7 +188,8 @@ static inline weft__target_slot *weft__target_slot_at(const weft__relation *rela
 static inline bool weft__target_has(const weft__relation *relation, uint32_t index)
 {
     uint32_t block = index / WEFT__BLOCK_SLOTS, number = index % WEFT__BLOCK_SLOTS;
-    const weft__target_page *page = block < relation->page_end ? relation->pages[block] : NULL;
+    const weft__target_page *page =
+        block < relation->pages.count ? relation->pages.at[block] : NULL;
     return page != NULL && (page->has[number / 64] >> number % 64 & 1) != 0;
 }
 
@@ -203,7 +211,7 @@ static inline uint32_t weft__living_version(const weft_world *world, uint32_t in
     return weft__entity_lives(world, entity) ? version : 0;
 }
 
-/* The first change of a bucket of a page; page_end: of none. */
+/* The first change of a bucket of a page; pages.count: of none. */
 static inline uint32_t weft__bucket_first(const weft__relation *relation, uint32_t page,
                                           uint32_t bucket)
 {

@@ -19,22 +19,22 @@ void weft__bake_free(weft_bake *bake)
 {
     if (bake->scene == NULL) return;
     weft__memory *memory = bake->scene->memory;
-    WEFT__LIST_FREE(memory, &bake->reads);
-    WEFT__LIST_FREE(memory, &bake->references);
-    WEFT__LIST_FREE(memory, &bake->blobs);
-    WEFT__LIST_FREE(memory, &bake->steps);
-    WEFT__LIST_FREE(memory, &bake->texts);
-    WEFT__LIST_FREE(memory, &bake->read_texts);
-    WEFT__LIST_FREE(memory, &bake->entities);
-    WEFT__LIST_FREE(memory, &bake->consumed);
-    WEFT__LIST_FREE(memory, &bake->scratch);
+    WEFT__SCENE_FREE(memory, &bake->reads);
+    WEFT__SCENE_FREE(memory, &bake->references);
+    WEFT__SCENE_FREE(memory, &bake->blobs);
+    WEFT__SCENE_FREE(memory, &bake->steps);
+    WEFT__SCENE_FREE(memory, &bake->texts);
+    WEFT__SCENE_FREE(memory, &bake->read_texts);
+    WEFT__SCENE_FREE(memory, &bake->entities);
+    WEFT__SCENE_FREE(memory, &bake->consumed);
+    WEFT__SCENE_FREE(memory, &bake->scratch);
     weft__pile_free(&bake->arena);
 }
 
 void *weft__bake_scratch(weft_bake *bake, size_t bytes)
 {
-    if (bytes > UINT32_MAX / 4 || !weft__list_room(bake->scene->memory, (void **)&bake->scratch.at,
-                                                   &bake->scratch.room, (uint32_t)bytes + 64, 1)) {
+    if (bytes > UINT32_MAX / 4 ||
+        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->scratch, (uint32_t)bytes + 64)) {
         weft__bake_refused(bake);
         return NULL;
     }
@@ -50,8 +50,7 @@ static uint32_t add_text(weft_bake *bake, const char *text, size_t bytes)
 {
     uint32_t at = bake->read_texts.count;
     if (bytes > UINT32_MAX / 4 ||
-        !weft__list_room(bake->scene->memory, (void **)&bake->read_texts.at, &bake->read_texts.room,
-                         at + (uint32_t)bytes + 1, 1)) {
+        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->read_texts, at + (uint32_t)bytes + 1)) {
         weft__bake_refused(bake);
         return 0;
     }
@@ -71,7 +70,7 @@ void weft__bake_reads(weft_bake *bake, weft__read read, const char *text, size_t
     }
     read.text = add_text(bake, text, text_bytes);
     read.name = name == NULL ? 0 : add_text(bake, name, strlen(name));
-    weft__read *kept = WEFT__LIST_ADD(bake->scene->memory, &bake->reads);
+    weft__read *kept = WEFT__SCENE_ADD(bake->scene->memory, &bake->reads);
     if (kept == NULL)
         weft__bake_refused(bake);
     else

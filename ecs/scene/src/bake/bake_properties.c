@@ -172,8 +172,8 @@ static bool bake_array(weft_bake *bake, weft_entity entity, const weft__schema_c
             token.kind != WEFT__JSON_ERROR && weft__reading_value(&r, known->type, value, &token);
         size_t bytes = (size_t)(count + 1) * size;
         if (!is_read) break;
-        if (bytes > UINT32_MAX / 4 || !weft__list_room(bake->scene->memory, (void **)&elements.at,
-                                                       &elements.room, (uint32_t)bytes, 1))
+        if (bytes > UINT32_MAX / 4 ||
+            !WEFT__SCENE_ROOM(bake->scene->memory, &elements, (uint32_t)bytes))
             weft__bake_refused(bake);
         else
             memcpy(elements.at + bytes - size, value, size);
@@ -187,7 +187,7 @@ static bool bake_array(weft_bake *bake, weft_entity entity, const weft__schema_c
         is_read =
             weft_bake_buffer(bake, entity, known->component, elements.at, count, size) == WEFT_OK;
     }
-    WEFT__LIST_FREE(bake->scene->memory, &elements);
+    WEFT__SCENE_FREE(bake->scene->memory, &elements);
     return is_read;
 }
 

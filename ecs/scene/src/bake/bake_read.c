@@ -55,7 +55,7 @@ static void consume(weft_bake *bake, uint32_t node, const char *property)
 {
     if (node != bake->node) return;
     uint64_t hash = hash_bytes(HASH_K1, property, strlen(property));
-    uint64_t *added = WEFT__LIST_ADD(bake->scene->memory, &bake->consumed);
+    uint64_t *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->consumed);
     if (added == NULL)
         weft__bake_refused(bake);
     else

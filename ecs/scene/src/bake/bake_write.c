@@ -28,15 +28,14 @@ static weft_entity refer(weft_bake *bake, weft__reference_kind kind, uint64_t pa
     if (key != NULL) {
         uint32_t bytes = (uint32_t)strlen(key) + 1;
         reference.text = bake->texts.count;
-        if (!weft__list_room(bake->scene->memory, (void **)&bake->texts.at, &bake->texts.room,
-                             bake->texts.count + bytes, 1)) {
+        if (!WEFT__SCENE_ROOM(bake->scene->memory, &bake->texts, bake->texts.count + bytes)) {
             weft__bake_refused(bake);
             return (weft_entity){0, 0};
         }
         memcpy(bake->texts.at + bake->texts.count, key, bytes);
         bake->texts.count += bytes;
     }
-    weft__reference *added = WEFT__LIST_ADD(bake->scene->memory, &bake->references);
+    weft__reference *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->references);
     if (added == NULL) {
         weft__bake_refused(bake);
         return (weft_entity){0, 0};
@@ -50,7 +49,7 @@ weft_entity weft_bake_entity(weft_bake *bake, const char *name)
     uint64_t hash = name == NULL ? 0 : hash_string(name) | 1;
     for (uint32_t i = 0; i < bake->entities.count; i++)
         if (bake->entities.at[i] == hash) return refer(bake, WEFT__REFERENCE_OWN, i, NULL);
-    uint64_t *added = WEFT__LIST_ADD(bake->scene->memory, &bake->entities);
+    uint64_t *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->entities);
     if (added == NULL) {
         weft__bake_refused(bake);
         return (weft_entity){0, 0};
@@ -201,8 +200,8 @@ static void *add_step(weft_bake *bake, weft__step step)
 {
     size_t bytes = sizeof step + ((step.bytes + 15) & ~UINT64_C(15));
     uint32_t at = bake->steps.count;
-    if (bytes > UINT32_MAX / 4 || !weft__list_room(bake->scene->memory, (void **)&bake->steps.at,
-                                                   &bake->steps.room, at + (uint32_t)bytes, 1)) {
+    if (bytes > UINT32_MAX / 4 ||
+        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->steps, at + (uint32_t)bytes)) {
         weft__bake_refused(bake);
         return NULL;
     }
@@ -438,7 +437,7 @@ weft_result weft_bake_blob(weft_bake *bake, weft_blob_ref blob, const weft_blob_
             weft_blob_release(bake->scene->blobs, blob);
             return WEFT_OK;
         }
-    weft__record_blob *added = WEFT__LIST_ADD(bake->scene->memory, &bake->blobs);
+    weft__record_blob *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->blobs);
     if (added == NULL) {
         weft_blob_release(bake->scene->blobs, blob);
         weft__bake_refused(bake);

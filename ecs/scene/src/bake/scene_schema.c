@@ -13,7 +13,7 @@
 static bool add(weft__schema *schema, weft__memory *memory, const weft_component_desc *desc,
                 weft_component component)
 {
-    weft__schema_component *added = WEFT__LIST_ADD(memory, &schema->components);
+    weft__schema_component *added = WEFT__SCENE_ADD(memory, &schema->components);
     if (added == NULL) return false;
     *added = (weft__schema_component){.desc = desc, .component = component};
     if (desc == NULL) return true;
@@ -65,7 +65,7 @@ weft_result weft__schema_init(weft__schema *schema, weft__memory *memory, weft_w
 
 void weft__schema_free(weft__schema *schema, weft__memory *memory)
 {
-    WEFT__LIST_FREE(memory, &schema->components);
+    WEFT__SCENE_FREE(memory, &schema->components);
     weft__free(memory, WEFT__MEMORY_OTHER, schema->map, schema->map_room, sizeof *schema->map, 16);
 }
 

@@ -97,10 +97,10 @@ static void free_text(weft__files *files, weft__scene_file *file)
 static void free_file(weft__files *files, weft__scene_file *file)
 {
     weft__memory *memory = files->memory;
-    WEFT__LIST_FREE(memory, &file->objects);
-    WEFT__LIST_FREE(memory, &file->properties);
-    WEFT__LIST_FREE(memory, &file->uses);
-    WEFT__LIST_FREE(memory, &file->parts);
+    WEFT__SCENE_FREE(memory, &file->objects);
+    WEFT__SCENE_FREE(memory, &file->properties);
+    WEFT__SCENE_FREE(memory, &file->uses);
+    WEFT__SCENE_FREE(memory, &file->parts);
     weft__pile_free(&file->arena);
     free_text(files, file);
     weft__free(memory, WEFT__MEMORY_OTHER, file->path, strlen(file->path) + 1, 1, 1);
@@ -215,10 +215,8 @@ static weft_result read_file(weft__files *files, weft__scene_file *file, uint64_
 static bool reserve_as(weft__files *files, weft__scene_file *file, const weft__scene_file *old)
 {
     if (old == NULL || old->is_missing) return true;
-    return weft__list_room(files->memory, (void **)&file->objects.at, &file->objects.room,
-                           old->objects.count, sizeof *file->objects.at) &&
-           weft__list_room(files->memory, (void **)&file->properties.at, &file->properties.room,
-                           old->properties.count, sizeof *file->properties.at);
+    return WEFT__SCENE_ROOM(files->memory, &file->objects, old->objects.count) &&
+           WEFT__SCENE_ROOM(files->memory, &file->properties, old->properties.count);
 }
 
 static weft__scene_file *open_new(weft__files *files, const char *path, uint64_t hash,

@@ -36,7 +36,7 @@ uint32_t weft__source_add(weft_source *out, const weft_source_object *object, we
         return WEFT__NONE;
     }
     uint32_t index = file->objects.count;
-    weft__file_object *added = WEFT__LIST_ADD(out->files->memory, &file->objects);
+    weft__file_object *added = WEFT__SCENE_ADD(out->files->memory, &file->objects);
     if (added == NULL) {
         out->is_refused = true;
         return WEFT__NONE;
@@ -103,7 +103,7 @@ void weft_source_property(weft_source *out, uint32_t object, const char *name, s
         return;
     }
     uint32_t index = file->properties.count;
-    weft__property *added = WEFT__LIST_ADD(out->files->memory, &file->properties);
+    weft__property *added = WEFT__SCENE_ADD(out->files->memory, &file->properties);
     if (added == NULL) {
         out->is_refused = true;
         return;
@@ -136,7 +136,7 @@ weft_result weft_source_file(weft_source *out, const char *path, weft_text *byte
     *bytes = (weft_text){0};
     if (!weft__path_join(out->file->path, path, strlen(path), whole)) return WEFT_LIMIT;
     const weft__scene_file *part = weft__files_bytes(out->files, whole);
-    weft__part *kept = part == NULL ? NULL : WEFT__LIST_ADD(out->files->memory, &out->file->parts);
+    weft__part *kept = part == NULL ? NULL : WEFT__SCENE_ADD(out->files->memory, &out->file->parts);
     if (kept == NULL) {
         out->is_refused = true;
         return WEFT_OUT_OF_MEMORY;

@@ -158,7 +158,7 @@ static bool read_use(reading *r, const weft__json_token *name)
         return fail(r, &token, "no path: it is empty or has more than 4,095 bytes");
     use.path = weft__pile_text(&r->out->file->arena, whole, strlen(whole));
     weft__use *kept =
-        use.path == NULL ? NULL : WEFT__LIST_ADD(r->out->files->memory, &r->out->file->uses);
+        use.path == NULL ? NULL : WEFT__SCENE_ADD(r->out->files->memory, &r->out->file->uses);
     r->out->is_refused |= kept == NULL;
     if (kept == NULL) return false;
     *kept = use;

@@ -161,21 +161,21 @@ void weft_live_stop(weft_live *live)
     sets_free(live);
     for (uint32_t i = 0; i < live->slots.count; i++)
         if (live->slots.at[i].key != 0) weft__live_slot_remove(live, &live->slots.at[i]);
-    WEFT__LIST_FREE(memory, &live->slots);
+    WEFT__SCENE_FREE(memory, &live->slots);
     weft__live_slots_free(live);
     for (uint32_t i = 0; i < live->blobs.count; i++)
         weft__free(memory, WEFT__MEMORY_OTHER, live->blobs.at[i].bytes, live->blobs.at[i].count, 1,
                    64);
-    WEFT__LIST_FREE(memory, &live->blobs);
+    WEFT__SCENE_FREE(memory, &live->blobs);
     weft__live_edits_free(live);
-    WEFT__LIST_FREE(memory, &live->scratch);
-    WEFT__LIST_FREE(memory, &live->baker_scratch);
-    WEFT__LIST_FREE(memory, &live->items);
+    WEFT__SCENE_FREE(memory, &live->scratch);
+    WEFT__SCENE_FREE(memory, &live->baker_scratch);
+    WEFT__SCENE_FREE(memory, &live->items);
     weft__places_free(&live->places, memory);
     weft__free(memory, WEFT__MEMORY_OTHER, live->numbers, live->number_count, 4, 16);
     weft_scene_destroy(live->scene);
     weft_world_destroy(live->schema);
-    WEFT__LIST_FREE(memory, &live->known);
+    WEFT__SCENE_FREE(memory, &live->known);
     weft__free(memory, WEFT__MEMORY_OTHER, live->known_at, live->known_room, 4, 16);
     weft__free(memory, WEFT__MEMORY_OTHER, live->types, live->type_count + 1, sizeof *live->types,
                16);

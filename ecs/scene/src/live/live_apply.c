@@ -102,8 +102,7 @@ static void component_set(applying *a, const weft__live_value *value)
     const weft_component_desc *desc = live->types[value->type].desc;
     weft_component component = a->components[value->type];
     weft_result result = WEFT_OK;
-    if (!weft__list_room(&live->memory, (void **)&live->scratch.at, &live->scratch.room,
-                         (uint32_t)value->bytes + 1, 1)) {
+    if (!WEFT__SCENE_ROOM(&live->memory, &live->scratch, (uint32_t)value->bytes + 1)) {
         a->result = WEFT_OUT_OF_MEMORY;
         return;
     }

@@ -70,9 +70,7 @@ static void known_enter(const weft_live *live)
 /* Room for one more. */
 static bool known_grow(weft_live *live)
 {
-    if (!weft__list_room(&live->memory, (void **)&live->known.at, &live->known.room,
-                         live->known.count + 1, sizeof *live->known.at))
-        return false;
+    if (!WEFT__SCENE_ROOM(&live->memory, &live->known, live->known.count + 1)) return false;
     if (2 * (live->known.count + 1) < live->known_room) return true;
     uint32_t room = live->known_room == 0 ? 256 : 2 * live->known_room;
     uint32_t *grown = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, room, 4, 16);
@@ -88,7 +86,7 @@ static bool known_grow(weft_live *live)
 
 static bool change_add(baking *b, const weft__live_change *change)
 {
-    weft__live_change *added = WEFT__LIST_ADD(&b->live->memory, &b->set->changes);
+    weft__live_change *added = WEFT__SCENE_ADD(&b->live->memory, &b->set->changes);
     if (added != NULL) *added = *change;
     return added != NULL;
 }
@@ -193,7 +191,7 @@ static bool errors_copy(baking *b)
     for (uint32_t i = 0; i < weft_scene_error_count(scene); i++) {
         const char *text = weft_scene_error(scene, i)->text;
         const char *copy = weft__pile_text(&b->set->pile, text, strlen(text));
-        const char **added = WEFT__LIST_ADD(&b->live->memory, &b->set->errors);
+        const char **added = WEFT__SCENE_ADD(&b->live->memory, &b->set->errors);
         if (copy == NULL || added == NULL) return false;
         *added = copy;
     }

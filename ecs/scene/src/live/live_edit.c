@@ -340,7 +340,8 @@ static weft_result edit_keep(const editing *e, const char *object, const char *f
         edit_free(live, &live->edits.at[0]);
         memmove(live->edits.at, live->edits.at + 1, --live->edits.count * sizeof edit);
     }
-    weft__live_edit *added = edit.path == NULL ? NULL : WEFT__LIST_ADD(&live->memory, &live->edits);
+    weft__live_edit *added =
+        edit.path == NULL ? NULL : WEFT__SCENE_ADD(&live->memory, &live->edits);
     if (added == NULL) {
         edit_free(live, &edit);
         return WEFT_OUT_OF_MEMORY;
@@ -375,7 +376,7 @@ static bool edit_find(editing *e, const weft__live_edit *edit, span *part)
 void weft__live_edits_free(weft_live *live)
 {
     for (uint32_t i = 0; i < live->edits.count; i++) edit_free(live, &live->edits.at[i]);
-    WEFT__LIST_FREE(&live->memory, &live->edits);
+    WEFT__SCENE_FREE(&live->memory, &live->edits);
 }
 
 weft_result weft_live_edit(weft_live *live, const char *path, const char *field, const char *json)

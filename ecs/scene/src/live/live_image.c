@@ -50,8 +50,7 @@ bool weft__live_read(const weft__live_source *source, weft_entity entity, uint32
     if ((desc->flags & WEFT_ENABLEABLE) != 0)
         value->is_disabled = !weft_entity_is_enabled(source->world, entity, component);
     if (value->bytes >= UINT32_MAX ||
-        !weft__list_room(&live->memory, (void **)&live->scratch.at, &live->scratch.room,
-                         (uint32_t)value->bytes + 1, 1))
+        !WEFT__SCENE_ROOM(&live->memory, &live->scratch, (uint32_t)value->bytes + 1))
         return false;
     value->at = live->scratch.at;
     if (from == NULL)

@@ -131,13 +131,12 @@ static char *value_put(imaging *m, uint32_t type, uint32_t count, size_t bytes)
     if (type == WEFT__NONE || live->types[type].is_skipped || m->is_refused) return NULL;
     weft__live_item *item = item_of(live, type);
     if (item == NULL && live->items.count < WEFT__LIVE_COMPONENTS) {
-        item = WEFT__LIST_ADD(&live->memory, &live->items);
+        item = WEFT__SCENE_ADD(&live->memory, &live->items);
         if (item != NULL) *item = (weft__live_item){.type = type};
     }
     m->is_refused =
         item == NULL || bytes >= UINT32_MAX - m->used - 16 ||
-        !weft__list_room(&live->memory, (void **)&live->baker_scratch.at, &live->baker_scratch.room,
-                         (uint32_t)(m->used + bytes + 16), 1);
+        !WEFT__SCENE_ROOM(&live->memory, &live->baker_scratch, (uint32_t)(m->used + bytes + 16));
     if (m->is_refused) return NULL;
     item->count = count;
     item->bytes = bytes;

@@ -69,7 +69,7 @@ static bool tables_make(weft_live *live)
 static weft__live_slot *slot_place(weft_live *live)
 {
     if (2 * (live->slots.count + 1) >= live->table_room && !tables_make(live)) return NULL;
-    return WEFT__LIST_ADD(&live->memory, &live->slots);
+    return WEFT__SCENE_ADD(&live->memory, &live->slots);
 }
 
 weft__live_slot *weft__live_slot_add(weft_live *live, uint64_t key, weft_entity entity,

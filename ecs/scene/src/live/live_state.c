@@ -27,8 +27,8 @@ void weft__live_set_free(weft_live *live, weft__live_set *set)
     if (set == NULL) return;
     for (uint32_t i = 0; i < set->changes.count; i++)
         weft__live_image_free(live, set->changes.at[i].image);
-    WEFT__LIST_FREE(&live->memory, &set->changes);
-    WEFT__LIST_FREE(&live->memory, &set->errors);
+    WEFT__SCENE_FREE(&live->memory, &set->changes);
+    WEFT__SCENE_FREE(&live->memory, &set->errors);
     weft__pile_free(&set->pile);
     weft__free(&live->memory, WEFT__MEMORY_OTHER, set, 1, sizeof *set, 16);
 }
@@ -60,7 +60,7 @@ bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_ty
             .content = info.content_hash | 1, .type = type, .count = info.block_bytes};
         made.bytes = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, made.count, 1, 64);
         weft__live_blob *added =
-            made.bytes == NULL ? NULL : WEFT__LIST_ADD(&live->memory, &live->blobs);
+            made.bytes == NULL ? NULL : WEFT__SCENE_ADD(&live->memory, &live->blobs);
         is_kept = added != NULL;
         if (is_kept) memcpy(made.bytes, info.block, made.count);
         if (is_kept)

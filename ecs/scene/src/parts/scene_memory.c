@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scene_memory.c: lists that double, piles of blocks that double up to 1 MiB. See
+/* scene_memory.c: piles: blocks that double up to 1 MiB, filled from their beginning; what does
+ * not fit into the last one begins another. Nothing of a pile is given back before its end. See
  * scene_memory.h. */
 #include "scene_memory.h"
 
@@ -12,19 +13,6 @@ struct weft__pile_block {
     struct weft__pile_block *next;
     size_t bytes; /* this header included */
 };
-
-bool weft__list_room(weft__memory *memory, void **at, uint32_t *room, uint32_t count, size_t size)
-{
-    if (count <= *room) return true;
-    if (count > UINT32_MAX / 2) return false;
-    uint32_t more = *room < 8 ? 8 : 2 * *room;
-    if (more < count) more = count;
-    void *grown = weft__realloc(memory, WEFT__MEMORY_OTHER, *at, *room, more, size, 16);
-    if (grown == NULL) return false;
-    *at = grown;
-    *room = more;
-    return true;
-}
 
 static size_t next_bytes(const weft__pile *arena, size_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scene_memory.h: memory of scenes: lists that grow, and piles whose memory ends at once. NULL and
+/* scene_memory.h: memory of scenes: lists, and piles whose memory ends at once. NULL and
  * false mean that memory was refused; what was there stays as it was. One thread per list or pile.
  */
 #ifndef WEFT_SCENE_MEMORY_H
@@ -7,27 +7,13 @@
 
 #include <weft/base.h>
 
-#include "heap.h"
+#include "list.h"
 
-/* A list of elements of one type. Zero is empty. Its owner frees it with WEFT__LIST_FREE. */
-#define WEFT__LIST(type)                                                                           \
-    struct {                                                                                       \
-        type *at;                                                                                  \
-        uint32_t count, room;                                                                      \
-    }
-
-/* Makes room for `count` elements of `size` bytes. */
-bool weft__list_room(weft__memory *memory, void **at, uint32_t *room, uint32_t count, size_t size);
-
-/* The next element, not zeroed; NULL: memory was refused. */
-#define WEFT__LIST_ADD(memory, list)                                                               \
-    (weft__list_room((memory), (void **)&(list)->at, &(list)->room, (list)->count + 1,             \
-                     sizeof *(list)->at)                                                           \
-         ? &(list)->at[(list)->count++]                                                            \
-         : NULL)
-#define WEFT__LIST_FREE(memory, list)                                                              \
-    (weft__free((memory), WEFT__MEMORY_OTHER, (list)->at, (list)->room, sizeof *(list)->at, 16),   \
-     (list)->at = NULL, (list)->count = (list)->room = 0)
+/* Lists whose memory is of no other category. */
+#define WEFT__SCENE_ADD(memory, list) WEFT__LIST_ADD(memory, WEFT__MEMORY_OTHER, list)
+#define WEFT__SCENE_ROOM(memory, list, wanted)                                                     \
+    WEFT__LIST_ROOM(memory, WEFT__MEMORY_OTHER, list, wanted)
+#define WEFT__SCENE_FREE(memory, list) WEFT__LIST_FREE(memory, WEFT__MEMORY_OTHER, list)
 
 /* Memory that is taken piece by piece and given back as a whole. Zero but `memory` is empty. */
 typedef struct weft__pile {

@@ -62,19 +62,19 @@ static int by_id(const void *a, const void *b)
 
 static bool grow_kinds(weft__fill *f)
 {
-    uint32_t room = f->kinds.room == 0 ? 64 : 2 * f->kinds.room;
+    uint32_t room = f->kinds.capacity == 0 ? 64 : 2 * f->kinds.capacity;
     weft__fill_kind *grown =
         weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, room, sizeof *grown, 16);
     if (grown == NULL) return weft__fill_refuse(f, WEFT_OUT_OF_MEMORY);
-    for (uint32_t i = 0; i < f->kinds.room; i++) {
+    for (uint32_t i = 0; i < f->kinds.capacity; i++) {
         if (f->kinds.at[i].hash == 0) continue;
         uint32_t at = (uint32_t)f->kinds.at[i].hash;
         while (grown[at & (room - 1)].hash != 0) at++;
         grown[at & (room - 1)] = f->kinds.at[i];
     }
-    weft__free(f->memory, WEFT__MEMORY_OTHER, f->kinds.at, f->kinds.room, sizeof *grown, 16);
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->kinds.at, f->kinds.capacity, sizeof *grown, 16);
     f->kinds.at = grown;
-    f->kinds.room = room;
+    f->kinds.capacity = room;
     return true;
 }
 
@@ -91,11 +91,11 @@ static weft_archetype archetype_of(weft__fill *f, weft_component *components, ui
     uint64_t hash = HASH_K0;
     for (uint32_t i = 0; i < count; i++) hash = hash_word(hash, components[i].id);
     hash = hash_end(hash) | 1;
-    if (f->kind_count >= f->kinds.room / 2 && !grow_kinds(f)) return none;
+    if (f->kind_count >= f->kinds.capacity / 2 && !grow_kinds(f)) return none;
     uint32_t at = (uint32_t)hash;
-    while (f->kinds.at[at & (f->kinds.room - 1)].hash != 0) {
-        if (f->kinds.at[at & (f->kinds.room - 1)].hash == hash)
-            return f->kinds.at[at & (f->kinds.room - 1)].archetype;
+    while (f->kinds.at[at & (f->kinds.capacity - 1)].hash != 0) {
+        if (f->kinds.at[at & (f->kinds.capacity - 1)].hash == hash)
+            return f->kinds.at[at & (f->kinds.capacity - 1)].archetype;
         at++;
     }
     weft_archetype made = weft_archetype_create(f->world, components, count);
@@ -103,7 +103,7 @@ static weft_archetype archetype_of(weft__fill *f, weft_component *components, ui
         weft__fill_world_refused(f);
         return none;
     }
-    f->kinds.at[at & (f->kinds.room - 1)] = (weft__fill_kind){hash, made};
+    f->kinds.at[at & (f->kinds.capacity - 1)] = (weft__fill_kind){hash, made};
     f->kind_count++;
     return made;
 }

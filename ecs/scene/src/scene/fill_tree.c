@@ -138,13 +138,12 @@ uint32_t weft__fill_parent(const weft__places *places, const weft__tree *tree, u
 
 bool weft__places_room(weft__places *places, weft__memory *memory, uint32_t nodes)
 {
-    return weft__list_room(memory, (void **)&places->at, &places->room, nodes, sizeof *places->at);
+    return WEFT__SCENE_ROOM(memory, places, nodes);
 }
 
 void weft__places_free(weft__places *places, weft__memory *memory)
 {
-    weft__free(memory, WEFT__MEMORY_OTHER, places->at, places->room, sizeof *places->at, 16);
-    *places = (weft__places){0};
+    WEFT__SCENE_FREE(memory, places);
 }
 
 /* ---- parents, prefabs, names ---- */

@@ -17,11 +17,8 @@ typedef struct weft__standing {
     weft_transform_usage usage; /* in effect; without a place that above */
 } weft__standing;
 
-/* Where all nodes stand. Owner: who computes them. */
-typedef struct weft__places {
-    weft__standing *at; /* [node] */
-    uint32_t room;
-} weft__places;
+/* Where all nodes stand: [node]; none count. Owner: who computes them. */
+typedef WEFT__LIST(weft__standing) weft__places;
 
 /* What an entity with a place gets. A value. */
 typedef struct weft__placed {

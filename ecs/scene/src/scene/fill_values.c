@@ -36,7 +36,7 @@ static weft_blob_ref copy_blob(weft__fill *f, const weft__record_blob *blob, boo
     uint32_t i = 0;
     while (i < f->copies.count && f->copies.at[i].from != blob->ref.id) i++;
     if (i == f->copies.count) {
-        weft__fill_blob *added = WEFT__LIST_ADD(f->memory, &f->copies);
+        weft__fill_blob *added = WEFT__SCENE_ADD(f->memory, &f->copies);
         weft_result result =
             added == NULL ? WEFT_OUT_OF_MEMORY
                           : weft_blob_info_get(f->scene->blobs, blob->ref, &info, sizeof info);
@@ -88,8 +88,7 @@ static const char *values_of(weft__fill *f, uint32_t node, const weft__step *ste
 {
     const char *values = (const char *)(step + 1);
     if (!known->has_references) return values;
-    if (!weft__list_room(f->memory, (void **)&f->scratch.at, &f->scratch.room,
-                         (uint32_t)step->bytes + 64, 1)) {
+    if (!WEFT__SCENE_ROOM(f->memory, &f->scratch, (uint32_t)step->bytes + 64)) {
         weft__fill_refuse(f, WEFT_OUT_OF_MEMORY);
         return NULL;
     }

@@ -138,10 +138,10 @@ void weft_scene_destroy(weft_scene *scene)
     }
     weft__free(memory, WEFT__MEMORY_OTHER, scene->workers, scene->worker_count,
                sizeof *scene->workers, 16);
-    WEFT__LIST_FREE(memory, &scene->changes);
-    WEFT__LIST_FREE(memory, &scene->problems);
-    WEFT__LIST_FREE(memory, &scene->removed_paths);
-    WEFT__LIST_FREE(memory, &scene->entities);
+    WEFT__SCENE_FREE(memory, &scene->changes);
+    WEFT__SCENE_FREE(memory, &scene->problems);
+    WEFT__SCENE_FREE(memory, &scene->removed_paths);
+    WEFT__SCENE_FREE(memory, &scene->entities);
     weft__pile_free(&scene->removed);
     weft__schema_free(&scene->schema, memory);
     weft_blob_store_destroy(scene->blobs);

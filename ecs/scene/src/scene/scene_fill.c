@@ -19,10 +19,8 @@ static bool begin(weft__fill *f)
     f->map = weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, f->map_count, sizeof *f->map, 16);
     f->first = weft__alloc(f->memory, WEFT__MEMORY_OTHER, nodes, sizeof *f->first, 16);
     bool has_room = weft__places_room(&f->places, f->memory, nodes) &&
-                    weft__list_room(f->memory, (void **)&f->entities.at, &f->entities.room,
-                                    scene->stats.entities + 1, sizeof *f->entities.at) &&
-                    weft__list_room(f->memory, (void **)&scene->entities.at, &scene->entities.room,
-                                    nodes + 1, sizeof(weft_entity));
+                    WEFT__SCENE_ROOM(f->memory, &f->entities, scene->stats.entities + 1) &&
+                    WEFT__SCENE_ROOM(f->memory, &scene->entities, nodes + 1);
     if (f->map == NULL || f->first == NULL || !has_room)
         return weft__fill_refuse(f, WEFT_OUT_OF_MEMORY);
     f->prefab = weft_component_prefab(f->world);
@@ -49,10 +47,11 @@ static void end(weft__fill *f)
     weft__free(f->memory, WEFT__MEMORY_OTHER, f->map, f->map_count, sizeof *f->map, 16);
     weft__free(f->memory, WEFT__MEMORY_OTHER, f->first, nodes, sizeof *f->first, 16);
     weft__places_free(&f->places, f->memory);
-    weft__free(f->memory, WEFT__MEMORY_OTHER, f->kinds.at, f->kinds.room, sizeof *f->kinds.at, 16);
-    WEFT__LIST_FREE(f->memory, &f->entities);
-    WEFT__LIST_FREE(f->memory, &f->copies);
-    WEFT__LIST_FREE(f->memory, &f->scratch);
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->kinds.at, f->kinds.capacity, sizeof *f->kinds.at,
+               16);
+    WEFT__SCENE_FREE(f->memory, &f->entities);
+    WEFT__SCENE_FREE(f->memory, &f->copies);
+    WEFT__SCENE_FREE(f->memory, &f->scratch);
 }
 
 weft_result weft_scene_fill(weft_scene *scene, weft_world *world)

@@ -98,7 +98,7 @@ static bool examine(update *u, uint32_t index)
         u->records++;
         return true;
     }
-    job *added = WEFT__LIST_ADD(&u->scene->memory, &u->jobs);
+    job *added = WEFT__SCENE_ADD(&u->scene->memory, &u->jobs);
     if (added != NULL) *added = next;
     return added != NULL;
 }
@@ -270,7 +270,7 @@ static bool bake_all(update *u, const char *const *paths, uint32_t count)
 
 static bool add_change(update *u, uint32_t node, weft_scene_change_kind kind)
 {
-    weft__change *change = WEFT__LIST_ADD(&u->scene->memory, &u->changes);
+    weft__change *change = WEFT__SCENE_ADD(&u->scene->memory, &u->changes);
     if (change != NULL) *change = (weft__change){node, kind};
     return change != NULL;
 }
@@ -281,7 +281,8 @@ static bool add_removed(update *u, uint32_t node)
     size_t length = weft__node_path(&u->scene->tree, node, path, sizeof path);
     const char *kept =
         weft__pile_text(&u->removed, path, length < sizeof path ? length : sizeof path - 1);
-    const char **added = kept == NULL ? NULL : WEFT__LIST_ADD(&u->scene->memory, &u->removed_paths);
+    const char **added =
+        kept == NULL ? NULL : WEFT__SCENE_ADD(&u->scene->memory, &u->removed_paths);
     if (added == NULL) return false;
     *added = kept;
     return add_change(u, u->removed_paths.count - 1, WEFT_SCENE_REMOVED);
@@ -301,7 +302,7 @@ static bool find_dropped(update *u)
         if (record == NULL) continue;
         uint32_t now = weft__tree_find(&u->tree, old->nodes.at[i].path);
         if (now != WEFT__NONE && has_entity(&u->tree.nodes.at[now])) continue;
-        weft__record **added = WEFT__LIST_ADD(&u->scene->memory, &u->dropped);
+        weft__record **added = WEFT__SCENE_ADD(&u->scene->memory, &u->dropped);
         if (added == NULL) return false;
         *added = record;
         if (record->output != NULL && !add_removed(u, i)) return false;
@@ -327,7 +328,7 @@ static bool compare(update *u)
 
 static bool add_problem(update *u, const weft__problem *problem)
 {
-    weft_scene_problem *added = WEFT__LIST_ADD(&u->scene->memory, &u->problems);
+    weft_scene_problem *added = WEFT__SCENE_ADD(&u->scene->memory, &u->problems);
     if (added == NULL) return false;
     *added = (weft_scene_problem){.file = problem->file,
                                   .line = problem->line,
@@ -524,11 +525,11 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
     weft__files_sweep(&scene->files, !is_done);
     weft__blocks_age(&scene->blocks);
     for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = NULL;
-    WEFT__LIST_FREE(&scene->memory, &u.jobs);
-    WEFT__LIST_FREE(&scene->memory, &u.dropped);
-    WEFT__LIST_FREE(&scene->memory, &u.changes);
-    WEFT__LIST_FREE(&scene->memory, &u.problems);
-    WEFT__LIST_FREE(&scene->memory, &u.removed_paths);
+    WEFT__SCENE_FREE(&scene->memory, &u.jobs);
+    WEFT__SCENE_FREE(&scene->memory, &u.dropped);
+    WEFT__SCENE_FREE(&scene->memory, &u.changes);
+    WEFT__SCENE_FREE(&scene->memory, &u.problems);
+    WEFT__SCENE_FREE(&scene->memory, &u.removed_paths);
     weft__pile_free(&u.removed);
     if (!is_done) return weft__error_memory(scene->schema.world, "weft_scene_bake");
     return scene->problems.count == 0 ? WEFT_OK : WEFT_INVALID_ARGUMENT;

@@ -182,7 +182,7 @@ static void add_record(reading *r, const line *second)
     }
     if (made.order != 0 && r->records.at[made.order - 1].number >= made.number)
         r->is_sorted = false;
-    record *kept = WEFT__LIST_ADD(r->out->files->memory, &r->records);
+    record *kept = WEFT__SCENE_ADD(r->out->files->memory, &r->records);
     r->out->is_refused |= kept == NULL;
     if (kept != NULL) *kept = made;
 }
@@ -227,7 +227,7 @@ static void give(reading *r)
                                                       .value = one->value,
                                                       .value_bytes = one->value_bytes});
     }
-    WEFT__LIST_FREE(r->out->files->memory, &r->records);
+    WEFT__SCENE_FREE(r->out->files->memory, &r->records);
 }
 
 static void take_second(reading *r, const line *l)

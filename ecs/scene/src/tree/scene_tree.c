@@ -44,19 +44,16 @@ bool weft__tree_enter(weft__tree *tree)
 
 bool weft__tree_reserve(weft__tree *tree, const weft__tree *as)
 {
-    return as->map_room == 0 ||
-           (map_make(tree, as->map_room) &&
-            weft__list_room(tree->memory, (void **)&tree->nodes.at, &tree->nodes.room,
-                            as->nodes.count, sizeof *tree->nodes.at) &&
-            weft__list_room(tree->memory, (void **)&tree->layers.at, &tree->layers.room,
-                            as->layers.count, sizeof *tree->layers.at));
+    return as->map_room == 0 || (map_make(tree, as->map_room) &&
+                                 WEFT__SCENE_ROOM(tree->memory, &tree->nodes, as->nodes.count) &&
+                                 WEFT__SCENE_ROOM(tree->memory, &tree->layers, as->layers.count));
 }
 
 void weft__tree_free(weft__tree *tree)
 {
-    WEFT__LIST_FREE(tree->memory, &tree->nodes);
-    WEFT__LIST_FREE(tree->memory, &tree->layers);
-    WEFT__LIST_FREE(tree->memory, &tree->roots);
+    WEFT__SCENE_FREE(tree->memory, &tree->nodes);
+    WEFT__SCENE_FREE(tree->memory, &tree->layers);
+    WEFT__SCENE_FREE(tree->memory, &tree->roots);
     weft__free(tree->memory, WEFT__MEMORY_OTHER, tree->map, tree->map_room, sizeof *tree->map, 16);
     weft__pile_free(&tree->arena);
     tree->map = NULL;

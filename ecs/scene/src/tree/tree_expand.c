@@ -46,7 +46,7 @@ static uint32_t add_node(expansion *e, uint32_t parent, uint64_t path, const cha
     weft__tree *tree = e->tree;
     if (tree->nodes.count >= tree->limit) tree->is_full = true;
     if (tree->is_full || tree->is_refused) return WEFT__NONE;
-    weft__node *node = WEFT__LIST_ADD(tree->memory, &tree->nodes);
+    weft__node *node = WEFT__SCENE_ADD(tree->memory, &tree->nodes);
     uint32_t index = tree->nodes.count - 1;
     if (node == NULL) {
         tree->is_refused = true;
@@ -80,7 +80,7 @@ static uint32_t add_node(expansion *e, uint32_t parent, uint64_t path, const cha
 static void add_layer(expansion *e, uint32_t node, const weft__file_object *object)
 {
     weft__tree *tree = e->tree;
-    weft__layer *layer = WEFT__LIST_ADD(tree->memory, &tree->layers);
+    weft__layer *layer = WEFT__SCENE_ADD(tree->memory, &tree->layers);
     if (layer == NULL) {
         tree->is_refused = true;
         return;
@@ -301,7 +301,7 @@ static void apply(expansion *e, uint32_t node, const weft__file_object *object)
 
 static uint32_t add_root(weft__tree *tree, const char *key, uint64_t hash, expansion *e)
 {
-    weft__root *root = WEFT__LIST_ADD(tree->memory, &tree->roots);
+    weft__root *root = WEFT__SCENE_ADD(tree->memory, &tree->roots);
     if (root == NULL) {
         tree->is_refused = true;
         return WEFT__NONE;
