@@ -68,7 +68,6 @@ typedef struct weft__query_loop {
     struct weft__query_loop *next;      /* all of the pool */
     struct weft__query_loops *pool;
     weft_slice_context context;
-    void *watch;      /* checked builds: owner_loop.c; NULL: unwatched */
     weft_slice shown; /* checked builds: by the cursor or a copy of it; all 0: none */
     bool is_plain;    /* no filter, no mask: cursors count views, and `source` does not count */
     bool is_begun;    /* `source` has begun its range */

@@ -53,7 +53,6 @@ static const threshold thresholds[] = {
     {"TRIM_FROM", "ecs/src/storage/archetype_order.c", 64},
     {"PLANS_PER_BUCKET", "ecs/src/storage/move_plan.c", 8},
     {"GATHER_BATCH", "ecs/src/storage/entity_read_many.c", 32},
-    {"PLACES", "ecs/src/storage/given_values.c", 8192},
     {"WEFT__SPARSE_NEAR", "ecs/src/core/world_state.h", 8},
     {"FEW", "ecs/src/query/query_match.c", 16},
     {"RARE", "ecs/src/query/query_rare.c", 16},

@@ -186,9 +186,8 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
  * a callback of a step leaves open ends with it, and the step is WRONG_PHASE. Unless a function
  * says otherwise: Threads: owner.
  *
- * Checked builds find writes outside of the slice and its WRITE columns, undo them and make the
- * first one of the call the world's error (UNDECLARED_ACCESS). docs/guide/queries.md, "Checked
- * builds", lists what they find and what not. */
+ * Checked builds find columns that are requested in another way than the query declares.
+ * docs/guide/queries.md, "Checked builds", lists what they find and what not. */
 
 /* Private: words of the enable mask of one run, of at most 1,024 rows. */
 #define WEFT_MASK_WORDS 16

@@ -9,7 +9,6 @@
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
-#include "owner_loop.h"
 #include "prefab.h"
 #include "row_move.h"
 #include "slice_ops.h"
@@ -58,7 +57,6 @@ static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
     if (to == NULL) return; /* a tag */
     if (type->needs_destruct) weft__type_destruct(&world->memory, type, to, 1);
     memcpy(to, value, type->desc.size);
-    if (WEFT_IS_CHECKED) weft__owner_loops_wrote(world, chunk, slot->column, row, 1);
 }
 
 /* Sets of any kind, with every check and every error. */

@@ -7,7 +7,6 @@
 
 #include "entity_value.h"
 #include "error.h"
-#include "owner_loop.h"
 #include "query_handle.h"
 #include "query_read.h"
 #include "row_move.h"
@@ -188,7 +187,6 @@ static void row_set(weft_world *world, const weft__type *type, weft__sparse_row 
     void *to = weft__chunk_value(place.chunk, 1, place.row);
     if (type->needs_destruct) weft__type_destruct(&world->memory, type, to, 1);
     weft__value_copy(to, value, type->value_bytes);
-    if (WEFT_IS_CHECKED) weft__owner_loops_wrote(world, place.chunk, 1, place.row, 1);
 }
 
 weft_result weft__sparse_set(weft_world *world, weft_entity entity, const weft__type *type,

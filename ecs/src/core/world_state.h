@@ -159,8 +159,6 @@ typedef struct weft__quick {
     uint32_t from_words;  /* of versions: from_slices times the types of the archetype */
 } weft__quick;
 
-typedef struct weft__given_values weft__given_values;
-
 /* Components that every world has, and InstanceOf. Part of the world; constant after create. */
 typedef struct weft__builtin {
     weft_component prefab;
@@ -211,8 +209,6 @@ struct weft_world {
     weft__shared shared;                   /* shared values */
     struct weft__names *names;             /* debug names of entities; NULL until used */
     struct weft__guards *guards;           /* guard.h; NULL until used, and in unchecked builds */
-    struct weft__owner_loops *owner_loops; /* owner_loop.h; the same */
-    weft__given_values *given_values;      /* given_values.h; the same */
     weft__stand_in stand_in;               /* the same */
     weft_error mistake;                    /* the same; guarded by stand_in.lock; number 0: none */
     struct weft__callback_error

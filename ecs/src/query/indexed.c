@@ -8,7 +8,6 @@
  * checked builds no span is cached: every access is looked at. */
 #include "bits.h"
 #include "error.h"
-#include "given_values.h"
 #include "query_cursor.h"
 #include "query_handle.h"
 #include "query_memory.h"
@@ -152,11 +151,7 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
         if (table != NULL) table_free(world, table);
         return weft__error_memory(world, "indexed access");
     }
-    if (query->terms[indexed->term].access == WEFT_WRITE) {
-        stamp_spans(indexed, handle);
-        if (WEFT_IS_CHECKED && (world->front.busy & WEFT__BUSY_STEPPING) == 0)
-            weft__given_values_note_all(world, query->terms[indexed->term].component);
-    }
+    if (query->terms[indexed->term].access == WEFT_WRITE) stamp_spans(indexed, handle);
     table->version = world->front.structure_version;
     table->component = query->terms[indexed->term].component;
     table->access = query->terms[indexed->term].access;

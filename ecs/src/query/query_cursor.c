@@ -7,7 +7,6 @@
 #include "query_cursor.h"
 
 #include "enable.h"
-#include "owner_loop.h"
 #include "query_handle.h"
 #include "query_match.h"
 #include "query_memory.h"
@@ -463,7 +462,6 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     loop->context.stamp = world->front.version;
     loop->context.since = 0;
     show(&cursor, query, loop);
-    if (WEFT_IS_CHECKED) weft__owner_loop_open(loop);
     world->front.busy++;
     return cursor;
 }
@@ -521,7 +519,7 @@ static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
     weft__query_loop *loop = cursor->loop;
     if (loop == NULL || loop->ticket != cursor->ticket) return false;
     if (!loop->is_plain && next_position(loop, cursor)) {
-        if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
+        if (WEFT_IS_CHECKED) loop->shown = cursor->slice;
         return true;
     }
     weft_query_end(cursor);
@@ -530,15 +528,14 @@ static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
 
 bool weft_query_next(weft_cursor *cursor)
 {
-    if (WEFT_IS_CHECKED) weft__owner_loop_leave(cursor, "weft_query_next");
     const weft__view *view = cursor->view;
-    const weft__query_loop *loop = cursor->loop;
+    weft__query_loop *loop = cursor->loop;
     if (__builtin_expect(view == cursor->view_end, 0) ||
         __builtin_expect(loop->ticket != cursor->ticket, 0))
         return next_otherwise(cursor);
     cursor->view = view + 1;
     next_chunk(cursor, loop, view);
-    if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
+    if (WEFT_IS_CHECKED) loop->shown = cursor->slice;
     return true;
 }
 
@@ -548,7 +545,6 @@ void weft_query_end(weft_cursor *cursor)
     if (loop == NULL || loop->ticket != cursor->ticket) return;
     weft_world *world = loop->context.world;
     bool is_owners = loop->pool == &world->front.queries->loops;
-    if (WEFT_IS_CHECKED) weft__owner_loop_close(cursor);
     loop_end(loop);
     if (!is_owners) return;
     WEFT_ASSERT((world->front.busy & WEFT__BUSY_CURSORS) != 0);

@@ -10,7 +10,6 @@
 #include "enable.h"
 #include "entity_value.h"
 #include "error.h"
-#include "owner_loop.h"
 #include "query_cursor.h"
 #include "query_handle.h"
 #include "query_match.h"
@@ -223,14 +222,6 @@ uint64_t weft_query_read_values(const weft_world *world, weft_query query, weft_
     return copy.done;
 }
 
-static void tell_loops(const weft_world *world, const weft_slice *slice, uint32_t term)
-{
-    const weft__chunk *chunk = slice->chunk;
-    uint32_t column = ((const weft__place *)slice->places)[term].column;
-    uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
-    if (column != WEFT__NO_PLACE) weft__owner_loops_wrote(world, chunk, column, row, slice->count);
-}
-
 weft_result weft_query_write_values(weft_world *world, weft_query query, weft_component component,
                                     const void *values, uint64_t count)
 {
@@ -262,7 +253,6 @@ weft_result weft_query_write_values(weft_world *world, weft_query query, weft_co
                      .destructs = type->needs_destruct ? type : NULL};
     while (weft__source_next(&walk.source)) {
         copy_run(&copy, &walk.source.slice, column_of(&walk.source.slice, term));
-        if (WEFT_IS_CHECKED) tell_loops(world, &walk.source.slice, term);
         weft__slice_stamp(&walk.source.slice, term, world->front.version);
     }
     return WEFT_OK;

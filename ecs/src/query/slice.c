@@ -79,16 +79,17 @@ static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_
 
 /* ---- columns that are asked for by a call ---- */
 
-/* False, and reported: there is no such term (or no chunk: its callback has returned), or its
- * column is for weft_slice_write_buffers. */
+/* False, and reported: there is no such term (or no chunk: its callback has returned), its column
+ * is for weft_slice_write_buffers, or, in a loop of the owner, it is written and not declared so:
+ * systems have copies of what they only read. */
 static bool check_term(const weft_slice *slice, uint32_t term, weft_access access)
 {
     if (!has_term(slice, term, access)) return false;
     const weft__query_term *asked = &weft__slice_query(slice)->terms[term];
-    if (asked->access == WEFT_NO_ACCESS || asked->is_buffer ||
-        (access == WEFT_WRITE && asked->access != WEFT_WRITE))
+    bool is_undeclared = access == WEFT_WRITE && asked->access != WEFT_WRITE;
+    if (is_undeclared || asked->is_buffer || asked->access == WEFT_NO_ACCESS)
         ops_of(slice)->report(slice, term, access);
-    return !asked->is_buffer;
+    return !asked->is_buffer && !(is_undeclared && ops_of(slice) == &weft__slice_ops_owner);
 }
 
 /* Whether every row has the component of a term, so that a column that is missing is a mistake: its

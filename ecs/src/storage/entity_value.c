@@ -7,7 +7,6 @@
 
 #include "column_map.h"
 #include "error.h"
-#include "given_values.h"
 #include "sparse.h"
 
 /* ---- questions ---- */
@@ -110,6 +109,5 @@ void *weft_entity_write(weft_world *world, weft_entity entity, weft_component co
     void *value = slot == NULL ? NULL : weft__slot_value(chunk, row, slot);
     if (value == NULL) return write_refused(world, entity, component);
     weft__slot_stamp(world, chunk, row, slot);
-    if (WEFT_IS_CHECKED) weft__given_values_note(world, chunk, row, component.id);
     return value;
 }

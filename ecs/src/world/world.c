@@ -12,11 +12,9 @@
 #include "component_registry.h"
 #include "entity_tag.h"
 #include "error.h"
-#include "given_values.h"
 #include "guard.h"
 #include "jobs_engine.h"
 #include "name_table.h"
-#include "owner_loop.h"
 #include "query_create.h"
 #include "query_each.h"
 #include "query_registry.h"
@@ -183,8 +181,6 @@ static void storage_fini(weft_world *world)
     weft__names_fini(world);
     weft__guards_free(world);
     weft__stand_in_fini(world);
-    weft__owner_loops_free(world);
-    weft__given_values_free(world);
     weft__small_fini(&world->small, &world->memory);
     weft__lines_fini(&world->lines, &world->memory);
     weft__lines_fini(&world->archetype_lines, &world->memory);
