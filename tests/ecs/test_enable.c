@@ -75,9 +75,6 @@ Test(enable, bits_follow_their_rows_through_every_kind_of_move)
     CHECK_OK(weft_entity_instantiate(f.world, e[3], 1, &copy));
     CHECK(!weft_entity_is_enabled(f.world, copy, f.x));
     CHECK(weft_entity_is_enabled(f.world, copy, f.y));
-    CHECK_OK(weft_entity_swap(f.world, e[3], e[13])); /* x is disabled in e[3] only */
-    CHECK(weft_entity_is_enabled(f.world, e[3], f.x));
-    CHECK(!weft_entity_is_enabled(f.world, e[13], f.x));
     fixture_close(&f);
 }
 

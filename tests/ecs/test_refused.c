@@ -436,12 +436,6 @@ static weft_result do_set_archetype(void *open)
                                      weft_archetype_create(b->w.world, to, 2));
 }
 
-static weft_result do_swap(void *open)
-{
-    bed *b = open;
-    return weft_entity_swap(b->w.world, b->w.entities[5], b->w.entities[6]);
-}
-
 static weft_result do_enable(void *open)
 {
     bed *b = open;
@@ -1265,7 +1259,6 @@ static const refused_function functions[] = {
     {"weft_entity_set_shared_many", do_set_shared_many, REFUSED_KINDS, 0},
     {"weft_entity_change_many", do_change_many, REFUSED_KINDS, 0},
     {"weft_entity_set_archetype", do_set_archetype, REFUSED_KINDS, 0},
-    {"weft_entity_swap", do_swap, REFUSED_KINDS, 0},
     {"weft_entity_enable", do_enable, REFUSED_KINDS, 0},
     {"weft_entity_set_name", do_set_name, 0, 0},
     {"weft_entity_set_name_unique", do_set_name_unique, 0, 0},

@@ -188,7 +188,6 @@ typedef enum deed {
     DEED_MANY_SHARED,
     DEED_MANY_SPARSE,
     DEED_ARCHETYPE,
-    DEED_SWAP,
     DEED_UNIQUE_NAME,
     DEED_PREFAB,
     DEED_RELATE,
@@ -263,8 +262,6 @@ static weft_result deed_call(const accepting *a, deed d, weft_entity e, uint64_t
         return weft_entity_set_many(w, &e, 1, a->sparse, &value, 8);
     case DEED_ARCHETYPE:
         return weft_entity_set_archetype(w, e, WEFT_ARCHETYPE(w, a->b.handle));
-    case DEED_SWAP:
-        return weft_entity_swap(w, e, e);
     case DEED_UNIQUE_NAME:
         return weft_entity_set_name_unique(w, e, "ghost");
     case DEED_PREFAB:

@@ -84,11 +84,6 @@ static weft_result instantiate(fault_world *w)
     return WEFT_OK;
 }
 
-static weft_result swap(fault_world *w)
-{
-    return weft_entity_swap(w->s.f.world, w->e[3], w->e[ENTITIES - 1]);
-}
-
 static weft_result make_type(fault_world *w)
 {
     weft_component made = weft_component_create_plain(w->s.f.world, "new", 8, 8, WEFT_SPARSE);
@@ -123,6 +118,6 @@ static void sweep(operation *run)
 Test(sparse_fault, every_allocation_may_fail)
 {
     operation *operations[] = {add_one,      set_one,     set_many, change_many,
-                               add_by_query, instantiate, swap,     make_type};
+                               add_by_query, instantiate, make_type};
     for (uint32_t i = 0; i < sizeof operations / sizeof operations[0]; i++) sweep(operations[i]);
 }

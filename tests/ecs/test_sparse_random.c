@@ -266,20 +266,6 @@ static void snapshot_or_back(model *m)
     m->count = m->saved_count;
 }
 
-static void swap_two(model *m)
-{
-    if (m->count < 2) return;
-    uint32_t a = below(m, m->count), b = below(m, m->count);
-    model_entity *x = &m->e[a], *y = &m->e[b], t = *x;
-    if (x->has_velocity != y->has_velocity || x->is_prefab != y->is_prefab ||
-        x->is_inactive != y->is_inactive)
-        return;
-    CHECK_OK(weft_entity_swap(m->s.f.world, x->id, y->id));
-    weft_entity id_x = x->id, id_y = y->id;
-    *x = *y, *y = t;
-    x->id = id_x, y->id = id_y;
-}
-
 /* ---- what the world says, and the model ---- */
 
 static void check_values(model *m)

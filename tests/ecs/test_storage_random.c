@@ -156,7 +156,6 @@ typedef enum op_kind {
     OP_LIST,
     OP_CHANGE_MANY,
     OP_SET_ARCHETYPE,
-    OP_SWAP,
     OP_ENABLE,
     OP_INSTANTIATE,
     OP_COMPACT,
@@ -308,7 +307,6 @@ static bool gains(const model_entity *e, uint32_t add, uint32_t remove)
 static bool is_on_the_dead(const bed *b, const op *o)
 {
     const model_entity *e = &b->model.entities[o->victims[0]];
-    const model_entity *second = &b->model.entities[o->victims[1]];
     bool is_set = is_plain(o->component) || sizes[o->component] == 0;
     switch (o->kind) {
     case OP_CHANGE_MANY:
@@ -319,8 +317,6 @@ static bool is_on_the_dead(const bed *b, const op *o)
         return gains(e, 1u << o->component, 0);
     case OP_SET:
         return is_set && gains(e, 1u << o->component, 0);
-    case OP_SWAP:
-        return e->is_residue || second->is_residue;
     case OP_DESTROY:
     case OP_SET_SHARED:
     case OP_SET_ARCHETYPE:
@@ -369,11 +365,6 @@ static weft_result operation(bed *b, op *o)
         return list_append(b, o, handle);
     case OP_SET_ARCHETYPE:
         return set_archetype(b, o, handle);
-    case OP_SWAP: {
-        weft_result result = weft_entity_swap(b->world, handle, second);
-        o->count = result == WEFT_OK; /* refused when the archetypes differ */
-        return result == WEFT_TYPE_MISMATCH ? WEFT_OK : result;
-    }
     case OP_ENABLE:
         if ((b->model.entities[o->victims[0]].set >> SWITCH & 1) == 0) return WEFT_OK;
         return weft_entity_enable(b->world, handle, b->component[SWITCH], o->value % 2 == 0);
@@ -444,16 +435,6 @@ static void model_create(model *m, const op *o, uint32_t i)
         if (is_plain(k)) e->values[k] = o->value;
 }
 
-static void model_swap(model_entity *a, model_entity *b)
-{
-    model_entity old = *a;
-    weft_entity handle_a = a->handle, handle_b = b->handle;
-    *a = *b;
-    *b = old;
-    a->handle = handle_a;
-    b->handle = handle_b;
-}
-
 /* Array operations: victims as a set, killed from the highest index down. */
 static void model_many(model *m, const op *o)
 {
@@ -522,9 +503,6 @@ static void model_apply(model *m, const op *o)
         break;
     case OP_SET_ARCHETYPE:
         model_change(e, o->set, e->set & ~(o->set | 1u << CLEAN));
-        break;
-    case OP_SWAP:
-        if (o->count == 1) model_swap(e, &m->entities[o->victims[1]]);
         break;
     case OP_ENABLE:
         if ((e->set >> SWITCH & 1) != 0) e->disabled = o->value % 2 != 0;

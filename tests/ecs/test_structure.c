@@ -420,7 +420,6 @@ Test(structure, null_arguments_are_refused_by_every_function)
     CHECK_RESULT(weft_world_create(NULL, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_destroy(NULL, e), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_add(NULL, e, f.tag), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_entity_swap(NULL, e, e), WEFT_INVALID_ARGUMENT);
     CHECK(weft_entity_read(NULL, e, f.tag) == NULL && weft_entity_write(NULL, e, f.tag) == NULL);
     CHECK(!weft_entity_is_alive(NULL, e) && !weft_entity_has(NULL, e, f.tag));
     CHECK_U64(weft_entity_create(NULL, (weft_archetype){1}).version, 0);

@@ -216,10 +216,10 @@ static inline void op_find(bed *b)
 
 static inline void op_single(bed *b)
 {
-    weft_entity entity = pick(b), other = pick(b);
+    weft_entity entity = pick(b);
     weft_component component = b->component[below(b, KINDS)], set[KINDS];
     weft_result result = WEFT_OK;
-    switch (below(b, 6)) {
+    switch (below(b, 5)) {
     case 0:
         result = weft_entity_destroy(b->world, entity);
         break;
@@ -232,9 +232,6 @@ static inline void op_single(bed *b)
     case 3:
         result = weft_entity_set_archetype(
             b->world, entity, weft_archetype_create(b->world, set, pick_components(b, set)));
-        break;
-    case 4:
-        result = weft_entity_swap(b->world, entity, other);
         break;
     default:
         result = weft_entity_enable(b->world, entity, b->component[SWITCH], below(b, 2) == 0);

@@ -87,8 +87,6 @@ REFUSES(change_take,
                                 &(weft_change_desc){.remove = &s->a, .remove_count = 1}) != WEFT_OK)
 REFUSES(change_none, weft_entity_change_many(W, &e, 1, &(weft_change_desc){0}) != WEFT_OK)
 REFUSES(set_archetype, weft_entity_set_archetype(W, e, s->archetype) != WEFT_OK)
-REFUSES(swap_with, weft_entity_swap(W, s->entity, e) != WEFT_OK)
-REFUSES(swap_of, weft_entity_swap(W, e, s->entity) != WEFT_OK)
 REFUSES(enable, weft_entity_enable(W, e, s->a, false) != WEFT_OK)
 REFUSES(set_name, weft_entity_set_name(W, e, "x") != WEFT_OK)
 REFUSES(unname, weft_entity_set_name(W, e, NULL) != WEFT_OK)
@@ -125,8 +123,6 @@ static const struct {
     ROW(change_take),
     ROW(change_none),
     ROW(set_archetype),
-    ROW(swap_with),
-    ROW(swap_of),
     ROW(enable),
     ROW(set_name),
     ROW(unname),

@@ -195,7 +195,6 @@ static const weft_text calls_json = {.bytes = "{}", .count = 2};
                                        &(weft_change_desc){.add = &c->tag, .add_count = 1})))      \
     X(weft_entity_set_archetype,                                                                   \
       WRONG(s, weft_entity_set_archetype(c->world, c->entity, c->archetype)))                      \
-    X(weft_entity_swap, WRONG(s, weft_entity_swap(c->world, c->entity, c->other)))                 \
     X(weft_entity_enable, WRONG(s, weft_entity_enable(c->world, c->made, c->toggle, false)))       \
     X(weft_entity_set_name, WRONG(s, weft_entity_set_name(c->world, c->entity, "name")))           \
     X(weft_entity_set_name_unique,                                                                 \

@@ -423,31 +423,6 @@ model_result model_set_rows(model *m, uint32_t n, uint64_t set)
     return MODEL_OK;
 }
 
-/* Whether two entities have the same rows and shared values. */
-static bool is_alike(const model *m, uint32_t a, uint32_t b)
-{
-    if (model_rows(m, m->entities[a].set) != model_rows(m, m->entities[b].set)) return false;
-    for (const model_value *value = m->entities[a].values; value != NULL; value = value->next)
-        if (model_is(m, value->kind, MODEL_SHARED) &&
-            memcmp(value->bytes, model_read(m, b, value->kind)->bytes,
-                   m->kinds[value->kind].size) != 0)
-            return false;
-    return true;
-}
-
-model_result model_swap(model *m, uint32_t a, uint32_t b)
-{
-    if (!model_is_alive(m, a) || !model_is_alive(m, b)) return dead(model_is_alive(m, a) ? b : a);
-    if (!is_alike(m, a, b)) return MODEL_MISMATCH;
-    model_entity of_a = m->entities[a], *x = &m->entities[a], *y = &m->entities[b];
-    if (a == b) return MODEL_OK;
-    *x = (model_entity){y->set, y->disabled, y->values, x->name, x->life, x->is_touched};
-    *y = (model_entity){of_a.set, of_a.disabled, of_a.values, y->name, y->life, y->is_touched};
-    model_touch(m, a, ~UINT64_C(0));
-    model_touch(m, b, ~UINT64_C(0));
-    return MODEL_OK;
-}
-
 /* ---- set ---- */
 
 static model_result value_begin(model *m, uint32_t n, uint32_t kind, model_value **out)

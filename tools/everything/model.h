@@ -188,7 +188,6 @@ model_result model_may_remove(const model *m, uint32_t n);
 model_result model_change(model *m, uint32_t n, uint64_t add, uint64_t remove);
 /* The entity gets exactly these rows; SPARSE kinds stay. */
 model_result model_set_rows(model *m, uint32_t n, uint64_t set);
-model_result model_swap(model *m, uint32_t a, uint32_t b);
 
 /* Sets `count` elements or one value, and adds the kind where it is absent. */
 model_result model_set(model *m, uint32_t n, uint32_t kind, const void *bytes, uint32_t count);

@@ -267,25 +267,6 @@ static void run_set_archetype(everything *e, const everything_call *c)
     everything_result(e, "weft_entity_set_archetype", result, expected);
 }
 
-static void run_swap(everything *e, const everything_call *c)
-{
-    const model *m = &e->here->m;
-    uint32_t a = everything_pick(e, c->a), b = everything_pick(e, c->b);
-    if (a < m->count && c->value % 4 != 0) { /* one that is like it */
-        uint32_t k = 0;
-        while (k < m->count &&
-               (k == a || !model_is_alive(m, k) || m->entities[k].set != m->entities[a].set))
-            k++;
-        if (k < m->count) b = k;
-    }
-    weft_result expected = everything_result_of(model_swap(&e->here->m, a, b));
-    everything_says(e, "IS(%s, weft_entity_swap(world, %s, %s));", weft_result_name(expected),
-                    everything_c_entity(e, a), everything_c_entity(e, b));
-    weft_result result = weft_entity_swap(e->here->world, everything_handle(e->here, a),
-                                          everything_handle(e->here, b));
-    everything_result(e, "weft_entity_swap", result, expected);
-}
-
 /* ---- set ---- */
 
 static void run_set(everything *e, const everything_call *c)
@@ -512,7 +493,6 @@ const everything_op everything_ops_entity[] = {
      .draws = DRAWS_SET,
      .takes = kind_is_of_rows,
      .run = run_set_archetype},
-    {.name = "swap", .functions = "weft_entity_swap", .weight = 3, .run = run_swap},
     {.name = "set",
      .functions = "weft_entity_set",
      .weight = 10,

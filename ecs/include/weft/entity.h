@@ -231,10 +231,6 @@ WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entit
 WEFT_API weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity,
                                                weft_archetype archetype);
 
-/* Exchanges all values and enable bits of two entities of the same archetype and shared values;
- * handles and names stay. Errors: TYPE_MISMATCH (they differ). */
-WEFT_API weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_entity b);
-
 /* ---- enable bits ---- */
 
 /* Sets the enable bit of a component; not a structural change. Errors: TYPE_MISMATCH (not

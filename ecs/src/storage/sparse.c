@@ -299,40 +299,6 @@ bool weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity 
     return true;
 }
 
-/* The slot of an entity, and the row that it names, become the other entity's. */
-static void slot_give(weft_world *world, const weft__sparse *sparse, weft_entity to,
-                      uint32_t location)
-{
-    if (location == 0) {
-        slot_clear(sparse, to);
-        return;
-    }
-    weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
-    uint32_t row = location - chunk->location;
-    row_enter(sparse, chunk, row, to);
-    chunk->order_version = chunk->archetype->order_version = world->front.version;
-    weft__stamp(&weft__chunk_versions(chunk, 0)[row >> chunk->layout->slice_shift],
-                world->front.version);
-}
-
-weft_result weft__sparse_exchange(weft_world *world, weft_entity a, weft_entity b)
-{
-    const weft__type *type;
-    for (type = world->types.sparse; type != NULL; type = type->sparse->next)
-        if (!block_reserve(world, type->sparse, a) || !block_reserve(world, type->sparse, b))
-            return weft__error_memory(world, "weft_entity_swap");
-    for (type = world->types.sparse; type != NULL; type = type->sparse->next) {
-        const weft__sparse *sparse = type->sparse;
-        uint32_t at_a = (uint32_t)at_load_rlx(slot_of(sparse, a)); /* relaxed: idle */
-        uint32_t at_b = (uint32_t)at_load_rlx(slot_of(sparse, b)); /* relaxed: idle */
-        if (at_a == at_b) continue;                                /* neither has one */
-        slot_give(world, sparse, a, at_b);
-        slot_give(world, sparse, b, at_a);
-    }
-    if (world->types.sparse != NULL) world->front.structure_version++;
-    return WEFT_OK;
-}
-
 void weft__sparse_forget_rows(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
                               uint32_t first, uint32_t count)
 {

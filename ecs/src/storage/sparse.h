@@ -146,9 +146,6 @@ weft_result weft__sparse_add_many(weft_world *world, const weft__type *type,
                                   const weft_entity *entities, uint32_t count);
 /* Takes the row of an entity away; the value is destructed. False: it has none. */
 bool weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity entity);
-/* Exchanges the rows of two alive entities, of all SPARSE types. OUT_OF_MEMORY (error set):
- * nothing changed. */
-weft_result weft__sparse_exchange(weft_world *world, weft_entity a, weft_entity b);
 /* As weft__sparse_remove for all SPARSE types, of which there are some: rows of a chunk that
  * die, or become residues. `rows` and `first` as for weft__rows_close. */
 void weft__sparse_forget_rows(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
