@@ -201,8 +201,6 @@ void weft_stress_ask(host *h)
     ask_rows(h, p);
     const uint32_t groups = weft_shared_values(p->world, p->group, shared, 4);
     EXPECT(h, groups <= 3 && weft_archetype_at(p->world, 0).id != 0);
-    for (uint32_t i = 0; i < groups; i++)
-        (void)weft_shared_order_version(p->world, p->group, shared[i]);
     (void)weft_schedule_mistakes(p->world, mistakes, 4);
     EXPECT_OK(h, weft_system_counters_get(p->world, grow, &counters, sizeof counters));
     EXPECT(h, weft_world_hook_find(p->world, "no hook") == NULL);

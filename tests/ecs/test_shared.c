@@ -246,33 +246,6 @@ Test(shared, values_keep_their_address_while_the_store_grows)
     store_close(&s);
 }
 
-Test(shared, versions_change_on_touch_and_a_vanished_value_reports_a_change_of_the_default)
-{
-    store s;
-    store_open(&s);
-    uint32_t odd = intern_number(&s, 1), even = intern_number(&s, 2);
-    uint32_t of_odd = weft__shared_order(&s.shared, NUMBER, odd);
-    uint32_t of_even = weft__shared_order(&s.shared, NUMBER, even);
-    uint32_t of_default = weft__shared_order(&s.shared, NUMBER, 0);
-    weft__shared_touch(&s.shared, NUMBER, odd);
-    CHECK(weft__shared_order(&s.shared, NUMBER, odd) != of_odd);
-    CHECK_U64(weft__shared_order(&s.shared, NUMBER, even), of_even);
-    CHECK_U64(weft__shared_order(&s.shared, NUMBER, 0), of_default);
-    weft__shared_release(&s.shared, NUMBER, even, 1);
-    CHECK(weft__shared_order(&s.shared, NUMBER, 0) != of_default);
-    store_close(&s);
-}
-
-Test(shared, order_versions_skip_zero_when_they_wrap)
-{
-    store s;
-    store_open(&s);
-    s.shared.version = UINT32_MAX;
-    uint32_t index = intern_number(&s, 1);
-    CHECK_U64(weft__shared_order(&s.shared, NUMBER, index), 1);
-    store_close(&s);
-}
-
 /* A naive store: the value of each index, with its references. */
 typedef struct naive {
     uint64_t value[256];

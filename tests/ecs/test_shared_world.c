@@ -246,32 +246,6 @@ Test(shared_world, setting_a_value_on_a_query_edits_headers_and_skips_chunks_tha
     fixture_close(&f);
 }
 
-Test(shared_world, order_versions_change_for_the_values_concerned_only)
-{
-    fixture f;
-    fixture_open(&f, 0);
-    weft_entity e[6];
-    FIXTURE_CREATE(&f, 6, e, f.a, f.s);
-    for (int32_t i = 0; i < 6; i++) set_value(&f, e[i], 1 + i % 2);
-    int32_t odd = 1, even = 2;
-    uint32_t of_odd = weft_shared_order_version(f.world, f.s, &odd);
-    uint32_t of_even = weft_shared_order_version(f.world, f.s, &even);
-    CHECK_OK(weft_entity_destroy(f.world, e[0]));
-    CHECK(weft_shared_order_version(f.world, f.s, &odd) != of_odd);
-    CHECK_U64(weft_shared_order_version(f.world, f.s, &even), of_even);
-    of_odd = weft_shared_order_version(f.world, f.s, &odd);
-    CHECK(weft_entity_write(f.world, e[2], f.a) != NULL); /* values do not count */
-    CHECK_U64(weft_shared_order_version(f.world, f.s, &odd), of_odd);
-    CHECK_OK(weft_entity_add(f.world, e[1], f.b)); /* leaves one chunk, enters another */
-    CHECK(weft_shared_order_version(f.world, f.s, &even) != of_even);
-    CHECK_U64(weft_shared_order_version(f.world, f.s, &odd), of_odd);
-    uint32_t of_nobody = weft_shared_order_version(f.world, f.s, &(int32_t){99});
-    for (uint32_t i = 1; i < 6; i += 2) CHECK_OK(weft_entity_destroy(f.world, e[i]));
-    CHECK(weft_shared_order_version(f.world, f.s, &(int32_t){99}) !=
-          of_nobody); /* a value vanished */
-    fixture_close(&f);
-}
-
 Test(shared_world, many_shared_types_and_values_on_one_archetype_work)
 {
     enum { TYPES = 20 };

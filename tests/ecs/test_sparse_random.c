@@ -462,8 +462,6 @@ static void model_step(model *m)
         snapshot_or_back(m);
         break;
     case 5:
-        swap_two(m);
-        break;
     case 6:
     case 7:
     case 8:

@@ -340,7 +340,6 @@ static bool is_on_the_dead(const bed *b, const op *o)
 static weft_result operation(bed *b, op *o)
 {
     weft_entity handle = b->model.entities[o->victims[0]].handle;
-    weft_entity second = b->model.entities[o->victims[1]].handle;
     weft_component component = b->component[o->component];
     switch (o->kind) {
     case OP_CREATE:

@@ -99,7 +99,6 @@ FAILS(create_filled_archetype, /* a null one keeps an error that is there */
        weft_entity_create_filled(W, g->archetype, NULL, 0, 1, NULL) != WEFT_OK))
 FAILS(archetype_create, weft_archetype_create(W, &g->component, 1).id == 0)
 FAILS(shared_values, weft_shared_values(W, g->shared, NULL, 0) == 0)
-FAILS(shared_version, weft_shared_order_version(W, g->shared, NULL) == 0)
 FAILS(resource_read, weft_resource_read(W, g->single) == NULL)
 FAILS(resource_write, weft_resource_write(W, g->single) == NULL)
 FAILS(finder_open, weft_finder_open(W, g->component).world == NULL)
@@ -244,7 +243,6 @@ static const struct {
     ROW(COMPONENT, create_filled),
     ROW(COMPONENT, archetype_create),
     ROW(COMPONENT, shared_values),
-    ROW(COMPONENT, shared_version),
     ROW(COMPONENT, resource_read),
     ROW(COMPONENT, resource_write),
     ROW(COMPONENT, finder_open),

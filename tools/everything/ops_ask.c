@@ -136,9 +136,6 @@ static void run_shared(everything *e, const everything_call *c)
         const void *bytes = everything_weft_value(e, e->here, c->kind, value->bytes, 1);
         everything_equal(e, "weft_shared_values: one is missing",
                          has_value(list, count, bytes, size), true);
-        if (n % 16 != 1) continue;
-        everything_equal(e, "weft_shared_order_version",
-                         weft_shared_order_version(world, component, bytes) != 0, true);
     }
 }
 
@@ -424,7 +421,7 @@ const everything_op everything_ops_ask[] = {
      .weight = 2,
      .run = run_advance},
     {.name = "shared_values",
-     .functions = "weft_shared_values weft_shared_order_version",
+     .functions = "weft_shared_values",
      .weight = 1,
      .draws = DRAWS_KIND,
      .takes = kind_is_shared,

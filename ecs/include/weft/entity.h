@@ -293,13 +293,6 @@ WEFT_API const void *weft_entity_read_shared(const weft_world *world, weft_entit
 WEFT_API uint32_t weft_shared_values(const weft_world *world, weft_component component,
                                      const void **out, uint32_t capacity);
 
-/* The order version of a shared value: a number that changes when rows enter or leave chunks
- * with this value, to be compared with an earlier one. NULL is the default value; a value that
- * is not in use has the order version of the default. 0 for a bad handle or a component that is
- * not SHARED. Threads: owner. */
-WEFT_API uint32_t weft_shared_order_version(const weft_world *world, weft_component component,
-                                            const void *value);
-
 /* ---- built-in components ---- */
 
 /* The tag Prefab: excludes an entity from queries that do not name it. Adding it to the root of

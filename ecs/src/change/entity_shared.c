@@ -137,12 +137,3 @@ uint32_t weft_shared_values(const weft_world *world, weft_component component, c
     if (check_shared(world, component, "weft_shared_values") != WEFT_OK) return 0;
     return weft__shared_list(&world->shared, component.id, out, capacity);
 }
-
-uint32_t weft_shared_order_version(const weft_world *world, weft_component component,
-                                   const void *value)
-{
-    if (check_shared(world, component, "weft_shared_order_version") != WEFT_OK) return 0;
-    uint32_t index = 0; /* a value not in use reports the version of the default */
-    if (value != NULL) weft__shared_find(&world->shared, component.id, value, &index);
-    return weft__shared_order(&world->shared, component.id, index);
-}

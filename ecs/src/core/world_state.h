@@ -206,11 +206,11 @@ struct weft_world {
     weft__lines lines;
     weft__lines archetype_lines; /* apart, so that slabs end with the archetypes in them */
     weft__memory memory;
-    weft__shared shared;                   /* shared values */
-    struct weft__names *names;             /* debug names of entities; NULL until used */
-    struct weft__guards *guards;           /* guard.h; NULL until used, and in unchecked builds */
-    weft__stand_in stand_in;               /* the same */
-    weft_error mistake;                    /* the same; guarded by stand_in.lock; number 0: none */
+    weft__shared shared;         /* shared values */
+    struct weft__names *names;   /* debug names of entities; NULL until used */
+    struct weft__guards *guards; /* guard.h; NULL until used, and in unchecked builds */
+    weft__stand_in stand_in;     /* the same */
+    weft_error mistake;          /* the same; guarded by stand_in.lock; number 0: none */
     struct weft__callback_error
         *callback_errors;   /* [workers]; NULL until the first weft_query_each_parallel */
     weft_blob_store *blobs; /* NULL until asked for */

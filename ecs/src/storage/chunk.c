@@ -462,13 +462,6 @@ void weft__chunk_release_clean(weft_world *world, weft__chunk *chunk)
     let_go(world, chunk, true);
 }
 
-void weft__tuple_touch(weft_world *world, const weft__tuple *tuple)
-{
-    const weft__archetype *archetype = tuple->archetype;
-    for (uint32_t i = 0; i < archetype->shared_count; i++)
-        weft__shared_touch(&world->shared, archetype->shared_components[i], tuple->values[i]);
-}
-
 static void chunk_end(weft_world *world, weft__chunk *chunk)
 {
     const weft__type *const *types = chunk->archetype->format->types;

@@ -32,9 +32,7 @@ bool weft__chunk_spares_free(weft_world *world);
 void weft__chunk_detach(weft_world *world, weft__chunk *chunk);
 /* Puts the chunk in or out of its tuple's list of chunks with room, as its count says. */
 void weft__chunk_room_update(weft__chunk *chunk);
-/* New order version for every value of a tuple. */
-void weft__tuple_touch(weft_world *world, const weft__tuple *tuple);
-/* `count` rows came (or, negative, went): totals, nonempty, order versions, shared values. */
+/* `count` rows came (or, negative, went): totals, nonempty, order versions. */
 static inline void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk, int64_t count)
 {
     weft__archetype *archetype = chunk->archetype;
@@ -44,9 +42,7 @@ static inline void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk,
     world->front.structure_version++;
     if (__builtin_expect((before == 0) != (after == 0), 0) && archetype->number != WEFT__NONE)
         world->archetypes.nonempty[archetype->number / 64] ^= UINT64_C(1) << archetype->number % 64;
-    if (__builtin_expect(archetype->shared_count == 0, 1)) return;
-    chunk->tuple->rows += (uint64_t)count;
-    weft__tuple_touch(world, chunk->tuple);
+    if (__builtin_expect(archetype->shared_count != 0, 0)) chunk->tuple->rows += (uint64_t)count;
 }
 /* World begin: the table of chunks has chunk 0. */
 void weft__chunks_init(weft_world *world);

@@ -31,8 +31,7 @@ typedef struct shared_slot {
         uint32_t next_free; /* free: index, 0 = end of list */
         uint32_t kept; /* live: references of snapshots, part of all; SLOT_DISOWNED or-ed to it */
     };
-    uint32_t version; /* order version */
-    uint32_t hash;    /* of the table entry, so that deletion need not hash again */
+    uint32_t hash; /* of the table entry, so that deletion need not hash again */
 } shared_slot;
 
 /* A value in the hash table. Owner: its weft__shared_type. index 0: empty. */
@@ -71,7 +70,6 @@ struct weft__shared_type {
     uint32_t table_used;
     uint32_t slot_count;
     uint32_t free_head;
-    uint32_t default_version;
     uint32_t page_count;
     unsigned char *pages[PAGE_LIMIT];
 };
@@ -102,13 +100,6 @@ static weft__shared_type *type_at(const weft__shared *shared, uint32_t component
 {
     WEFT_ASSERT(weft__shared_has_type(shared, component));
     return shared->types[component];
-}
-
-static uint32_t next_version(weft__shared *shared)
-{
-    shared->version++;
-    if (shared->version == 0) shared->version = 1;
-    return shared->version;
 }
 
 /* ---- content ---- */
@@ -295,7 +286,7 @@ static weft_result insert(weft__shared *shared, weft__shared_type *type, const v
     if (index == 0) return WEFT_OUT_OF_MEMORY;
     slot_take(type, index);
     shared_slot *slot = slot_at(type, index);
-    *slot = (shared_slot){.references = 1, .version = next_version(shared), .hash = hash};
+    *slot = (shared_slot){.references = 1, .hash = hash};
     memcpy(slot_value(type, slot), value, type->size);
     table_put(type->table, type->table_capacity, hash, index);
     type->table_used++;
@@ -360,7 +351,6 @@ void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t ind
     value_end(shared, type, slot);
     slot->next_free = type->free_head;
     type->free_head = index;
-    type->default_version = next_version(shared); /* asking for a value that went shows a change */
 }
 
 void weft__shared_disown(weft__shared *shared, uint32_t component, uint32_t index, bool is_disowned)
@@ -387,15 +377,6 @@ void weft__shared_let_go(weft__shared *shared, uint32_t component, uint32_t inde
     weft__shared_release(shared, component, index, 1);
 }
 
-void weft__shared_touch(weft__shared *shared, uint32_t component, uint32_t index)
-{
-    weft__shared_type *type = type_at(shared, component);
-    if (index == 0)
-        type->default_version = next_version(shared);
-    else
-        slot_at(type, index)->version = next_version(shared);
-}
-
 const void *weft__shared_value(const weft__shared *shared, uint32_t component, uint32_t index)
 {
     const weft__shared_type *type = type_at(shared, component);
@@ -403,12 +384,6 @@ const void *weft__shared_value(const weft__shared *shared, uint32_t component, u
     shared_slot *slot = slot_at(type, index);
     WEFT_ASSERT(slot->references != 0);
     return slot_value(type, slot);
-}
-
-uint32_t weft__shared_order(const weft__shared *shared, uint32_t component, uint32_t index)
-{
-    const weft__shared_type *type = type_at(shared, component);
-    return index == 0 ? type->default_version : slot_at(type, index)->version;
 }
 
 uint32_t weft__shared_references(const weft__shared *shared, uint32_t component, uint32_t index)
@@ -524,7 +499,6 @@ static weft__shared_type *type_create(weft__shared *shared, uint32_t component,
     type->alignment = alignment < _Alignof(shared_slot) ? _Alignof(shared_slot) : alignment;
     type->value_offset = bits_align_up(sizeof(shared_slot), type->alignment);
     type->stride = bits_align_up(type->value_offset + desc->size, type->alignment);
-    type->default_version = next_version(shared);
     /* the default and the scratch, a stride apart: both aligned, never of 0 bytes */
     type->zero =
         weft__alloc_zeroed(shared->memory, WEFT__MEMORY_SHARED, 2, type->stride, type->alignment);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shared.h: the store of shared component values: one list of values per SHARED type, de-duplicated
- * by content, each with a reference count and an order version.
+ * by content, each with a reference count.
  *
  * A value is known by its index; chunks hold tuples of indices, so that comparing values is
  * comparing numbers. Index 0 is the default (all zero): it is never stored and never counted. A
@@ -26,7 +26,6 @@ typedef struct weft__shared {
     const weft_world *world;   /* of hooks; NULL: none */
     weft__shared_type **types; /* [component id]: NULL unless SHARED */
     uint32_t type_capacity;
-    uint32_t version; /* last order version given out; never 0 once used */
 } weft__shared;
 
 /* Writes a store without values. Allocates nothing. */
@@ -58,13 +57,9 @@ void weft__shared_let_go(weft__shared *shared, uint32_t component, uint32_t inde
  * are owned again. Index 0 is fine. */
 void weft__shared_disown(weft__shared *shared, uint32_t component, uint32_t index,
                          bool is_disowned);
-/* Rows entered or left a chunk with this value: gives it a new order version. */
-void weft__shared_touch(weft__shared *shared, uint32_t component, uint32_t index);
 
 /* The value of a live index; valid while it is referenced. */
 const void *weft__shared_value(const weft__shared *shared, uint32_t component, uint32_t index);
-/* Order version of a live index. */
-uint32_t weft__shared_order(const weft__shared *shared, uint32_t component, uint32_t index);
 /* References of a live index (0 for the default). */
 uint32_t weft__shared_references(const weft__shared *shared, uint32_t component, uint32_t index);
 /* Adds to the count of references alone: nothing is released at 0. For the invariant checker, which
