@@ -25,7 +25,6 @@
 #include "filter.h"
 #include "guard.h"
 #include "query_cursor.h"
-#include "query_group.h"
 #include "query_handle.h"
 #include "query_match.h"
 #include "slice_ops.h"

@@ -42,25 +42,15 @@ typedef struct weft__query_term {
 
 /* One archetype that matches. Owner: the query. Always:
  *   number == archetype->number, alternatives != 0;
- *   sole_mask != WEFT__NONE: has_masks and override_count == 0;
- *   overrides [override_first, override_first + override_count) are its own. */
+ *   sole_mask != WEFT__NONE: has_masks. */
 typedef struct weft__match {
     weft__archetype *archetype;
-    uint64_t alternatives;   /* descriptions that match it; rows must satisfy one of them */
-    uint32_t number;         /* of the archetype */
-    uint32_t sole_mask;      /* the only term whose bits, or SPARSE rows, decide; WEFT__NONE:
+    uint64_t alternatives; /* descriptions that match it; rows must satisfy one of them */
+    uint32_t number;       /* of the archetype */
+    uint32_t sole_mask;    /* the only term whose bits, or SPARSE rows, decide; WEFT__NONE:
                               several, or none */
-    bool has_masks;          /* some term's or override's enable bits decide about its rows */
-    uint32_t override_first; /* in query->overrides */
-    uint32_t override_count;
+    bool has_masks;        /* some term's enable bits decide about its rows */
 } weft__match;
-
-/* An ENABLEABLE component of a match that takes over what some of its descriptions write: their
- * rows are those where it is disabled. Owner: the query. */
-typedef struct weft__override {
-    uint64_t alternatives;
-    uint32_t enableable; /* position among the archetype's enableable types */
-} weft__override;
 
 /* A chunk of the flat list: slice positions [first_slice, next entry's first_slice). It repeats
  * what a walk needs of the chunk (which cannot change while the list is valid), so that loops
@@ -127,8 +117,8 @@ struct weft__query {
     uint32_t alternative_count;
     uint64_t any_alternatives; /* descriptions that have ANY terms */
     uint64_t hash;
-    bool with_prefabs, with_inactive, ignores_enabled, filters_write_groups, stamps_asked;
-    bool has_masking_terms; /* or may have overrides */
+    bool with_prefabs, with_inactive, ignores_enabled, stamps_asked;
+    bool has_masking_terms;
     bool has_buffers;       /* terms on BUFFER components */
     bool is_of_sparse_rows; /* all its terms are SPARSE: its rows are those of the first that every
                                row must have */
@@ -148,10 +138,7 @@ struct weft__query {
     weft__place *places; /* [match * term_count + term] */
     uint32_t match_count;
     uint32_t match_capacity;
-    uint32_t place_capacity;   /* in matches */
-    weft__override *overrides; /* of all matches, one after the other */
-    uint32_t override_count;
-    uint32_t override_capacity;
+    uint32_t place_capacity; /* in matches */
     weft__query_flat flat;
 };
 

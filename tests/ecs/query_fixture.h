@@ -13,8 +13,7 @@
 
 /* Components are named after what they are: `a`..`d` data of 4 bytes, `t`, `u` tags, `x`..`z`
  * enableable data of 4 bytes, `w` an enableable tag, `s` a shared int, `f` a shared flag, `h` a
- * chunk value of 4 bytes, `l` a tag that limits chunks to `row_limit` rows. Write groups (which
- * only count for queries that filter them): `u` takes over a and b, `y` a and x, `w` b and x. */
+ * chunk value of 4 bytes, `l` a tag that limits chunks to `row_limit` rows. */
 typedef struct fixture {
     test_memory memory;
     weft_world *world;
@@ -26,20 +25,6 @@ static inline weft_component fixture_component(fixture *f, const char *name, siz
 {
     weft_component component = weft_component_create(
         f->world, &(weft_component_desc){.name = name, .size = size, .flags = flags});
-    CHECK(component.id != 0);
-    return component;
-}
-
-/* A component that takes over two others. */
-static inline weft_component fixture_taker(fixture *f, const char *name, size_t size,
-                                           uint32_t flags, const weft_component *two)
-{
-    weft_component component =
-        weft_component_create(f->world, &(weft_component_desc){.name = name,
-                                                               .size = size,
-                                                               .flags = flags,
-                                                               .write_groups = two,
-                                                               .write_group_count = 2});
     CHECK(component.id != 0);
     return component;
 }
@@ -56,11 +41,11 @@ static inline void fixture_open_on(fixture *f, uint32_t row_limit, weft_job_pool
     f->c = fixture_component(f, "c", 4, 0);
     f->d = fixture_component(f, "d", 4, 0);
     f->t = fixture_component(f, "t", 0, 0);
-    f->u = fixture_taker(f, "u", 0, 0, (weft_component[]){f->a, f->b});
+    f->u = fixture_component(f, "u", 0, 0);
     f->x = fixture_component(f, "x", 4, WEFT_ENABLEABLE);
-    f->y = fixture_taker(f, "y", 4, WEFT_ENABLEABLE, (weft_component[]){f->a, f->x});
+    f->y = fixture_component(f, "y", 4, WEFT_ENABLEABLE);
     f->z = fixture_component(f, "z", 4, WEFT_ENABLEABLE);
-    f->w = fixture_taker(f, "w", 0, WEFT_ENABLEABLE, (weft_component[]){f->b, f->x});
+    f->w = fixture_component(f, "w", 0, WEFT_ENABLEABLE);
     f->s = fixture_component(f, "s", 4, WEFT_SHARED);
     f->f = fixture_component(f, "f", 1, WEFT_SHARED);
     f->h = fixture_component(f, "h", 4, WEFT_CHUNK);

@@ -10,7 +10,7 @@
 typedef struct fault_world {
     fixture f;
     weft_entity e[40];
-    weft_query all, masked, unused, grouped;
+    weft_query all, masked, unused;
 } fault_world;
 
 static void fault_open(fault_world *w)
@@ -28,8 +28,6 @@ static void fault_open(fault_world *w)
     w->all = FIXTURE_QUERY(f, {f->a});
     w->masked = FIXTURE_QUERY(f, {f->x});
     w->unused = FIXTURE_QUERY(f, {f->a}, {f->s});
-    w->grouped = fixture_query(
-        f, &(weft_query_desc){.terms = {{f->x, WEFT_WRITE}}, .filters_write_groups = true});
 }
 
 static weft_result make_query(fault_world *w)
@@ -39,21 +37,11 @@ static weft_result make_query(fault_world *w)
     return query.id != 0 ? WEFT_OK : weft_world_error(w->f.world)->code;
 }
 
-static weft_result make_grouped_query(fault_world *w)
-{
-    weft_query_desc desc = {.terms = {{w->f.a, WEFT_WRITE}}, .filters_write_groups = true};
-    weft_query query = weft_query_create(w->f.world, &desc);
-    return query.id != 0 ? WEFT_OK : weft_world_error(w->f.world)->code;
-}
-
-/* `y` and `w` take over x: the query of x notes both. */
 static weft_result make_archetype(fault_world *w)
 {
     weft_component list[5] = {w->f.a, w->f.c, w->f.x, w->f.y, w->f.w};
     weft_archetype archetype = weft_archetype_create(w->f.world, list, 5);
     if (archetype.id == 0) return weft_world_error(w->f.world)->code;
-    CHECK_U64(weft_query_archetypes(w->f.world, w->grouped, NULL, 0),
-              weft_query_archetypes(w->f.world, w->masked, NULL, 0));
     CHECK_U64(weft_query_archetypes(w->f.world, w->all, NULL, 0),
               weft_query_archetypes(w->f.world, w->masked, NULL, 0));
     return WEFT_OK;
@@ -160,7 +148,6 @@ static void sweep_both(weft_result (*operation)(fault_world *))
 Test(query_fault, making_queries_and_archetypes)
 {
     sweep_both(make_query);
-    sweep_both(make_grouped_query);
     sweep_both(make_archetype);
 }
 

@@ -24,7 +24,6 @@ typedef struct naive_entity {
 typedef struct naive_kind {
     weft_component component;
     bool is_data, is_enableable, is_shared;
-    uint32_t takes_over; /* bit per kind: its write groups */
 } naive_kind;
 
 /* Both worlds. */
@@ -52,9 +51,6 @@ static void twin_open(twin *w, uint64_t seed)
                                    .is_data = k < 3 || (k >= 6 && k < 9),
                                    .is_enableable = k >= 6 && k < 10,
                                    .is_shared = k >= 10};
-    w->kinds[4].takes_over = 1u << 0 | 1u << 1; /* u: a, b */
-    w->kinds[7].takes_over = 1u << 0 | 1u << 6; /* y: a, x */
-    w->kinds[9].takes_over = 1u << 1 | 1u << 6; /* w: b, x */
 }
 
 /* ---- single changes ---- */
@@ -144,7 +140,6 @@ typedef struct twin_query {
     uint32_t kind[6];
     uint32_t count;
     bool ignores_enabled;
-    bool filters_groups;
     /* filter */
     uint32_t filter_kind; /* 0: none */
     weft_filter_op op;
@@ -197,11 +192,10 @@ static void add_filter(twin *w, twin_query *q)
 
 static twin_query random_query(twin *w)
 {
-    twin_query q = {.ignores_enabled = below(w, 8) == 0, .filters_groups = below(w, 3) == 0};
+    twin_query q = {.ignores_enabled = below(w, 8) == 0};
     uint32_t terms = below(w, 6);
     for (uint32_t i = 0; i < terms; i++) add_term(w, &q);
-    weft_query_desc desc = {.ignores_enabled = q.ignores_enabled,
-                            .filters_write_groups = q.filters_groups};
+    weft_query_desc desc = {.ignores_enabled = q.ignores_enabled};
     memcpy(desc.terms, q.terms, sizeof q.terms);
     q.handle = fixture_query(&w->f, &desc);
     add_filter(w, &q);
@@ -233,32 +227,10 @@ static bool satisfies(const twin *w, const naive_entity *e, const twin_query *q,
 }
 
 /* Another component of the entity takes over what a description writes. */
-static bool is_taken_over(const twin *w, const naive_entity *e, const twin_query *q,
-                          uint32_t alternative)
-{
-    uint32_t written = 0, read = 0, named = 0;
-    for (uint32_t i = 0; i < q->count; i++) {
-        const weft_term *term = &q->terms[i];
-        if (term->alternative != alternative) continue;
-        named |= 1u << q->kind[i];
-        bool is_used = term->match != WEFT_NONE && term->match != WEFT_ABSENT;
-        if (!is_used || !e->has[q->kind[i]]) continue;
-        *(term->access == WEFT_WRITE ? &written : &read) |= 1u << q->kind[i];
-    }
-    for (uint32_t k = 0; k < KINDS; k++) {
-        uint32_t takes = w->kinds[k].takes_over;
-        bool is_on = e->has[k] && (q->ignores_enabled || !e->is_disabled[k]);
-        if (is_on && (takes & written) != 0 && (takes & read) == 0 && (named >> k & 1) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool satisfies_alternative(const twin *w, const naive_entity *e, const twin_query *q,
                                   uint32_t alternative)
 {
     bool has_terms = false, wants_any = false, has_any = false;
-    if (q->filters_groups && is_taken_over(w, e, q, alternative)) return false;
     for (uint32_t i = 0; i < q->count; i++) {
         if (q->terms[i].alternative != alternative) continue;
         has_terms = true;

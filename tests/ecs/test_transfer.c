@@ -368,36 +368,6 @@ PLAIN_TEST(types_are_matched_by_name_and_layout_and_registered_when_missing)
     CHECK_OK(weft_world_destroy(b));
 }
 
-PLAIN_TEST(write_groups_of_a_missing_type_lead_to_the_same_components_there)
-{
-    side a, b;
-    open_pair(&a, &b);
-    for (uint32_t i = 0; i < 2; i++) { /* ids of the source mean something else there, or nothing */
-        const char *name = i == 0 ? "over_first" : "over_second";
-        weft_component base =
-            weft_component_create_plain(a.world, i == 0 ? "first" : "second", 4, 4, 0);
-        weft_component over = weft_component_create(
-            a.world, &(weft_component_desc){
-                         .name = name, .size = 4, .write_groups = &base, .write_group_count = 1});
-        weft_entity e[2];
-        CHECK_OK(weft_entity_create_many(
-            a.world, weft_archetype_create(a.world, (weft_component[]){base, over}, 2), 2, e));
-        CHECK_OK(weft_entity_remove(a.world, e[1], over));
-        if (i == 0) weft_component_create_plain(b.world, "another", 4, 4, 0);
-        CHECK_OK(weft_world_transfer(
-            b.world, a.world, &(weft_transfer_desc){.tracked = e, .tracked_count = 2}, NULL, 0));
-        base = weft_component_find(b.world, i == 0 ? "first" : "second");
-        const weft_component_desc *info =
-            weft_component_info(b.world, weft_component_find(b.world, name));
-        CHECK(base.id != 0 && info != NULL);
-        CHECK_U64(info->write_group_count, 1);
-        CHECK_U64(info->write_groups[0].id, base.id);
-        weft_query_desc desc = {.terms = {{base, WEFT_WRITE}}, .filters_write_groups = true};
-        CHECK_U64(weft_query_single(b.world, weft_query_create(b.world, &desc)).index, e[1].index);
-    }
-    close_pair(&a, &b);
-}
-
 PLAIN_TEST(a_missing_type_comes_with_its_description_what_it_requires_and_its_relation)
 {
     typedef struct Heat {

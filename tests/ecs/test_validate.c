@@ -166,7 +166,6 @@ Test(validate, queries)
     BROKEN(&f, query->match_count, query->match_capacity + 1, "more matches");
     BROKEN(&f, query->matches[0].number, 9, "old number");
     BROKEN(&f, query->matches[1].alternatives, 0, "satisfies no description");
-    BROKEN(&f, query->matches[1].override_count, 3, "overrides");
     BROKEN(&f, query->flat.entries[0].count, 1, "rows of a chunk");
     BROKEN(&f, query->flat.entries[1].first_slice, 0, "slices of a chunk");
     BROKEN(&f, query->flat.entries[query->flat.count].chunk, chunk_of(&f, 0), "does not end");

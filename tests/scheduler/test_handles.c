@@ -140,11 +140,6 @@ FAILS(required, weft_component_create(W, &(weft_component_desc){.name = "x",
                                                                 .required = &g->component,
                                                                 .required_count = 1})
                         .id == 0)
-FAILS(write_groups, weft_component_create(W, &(weft_component_desc){.name = "x",
-                                                                    .size = 4,
-                                                                    .write_groups = &g->component,
-                                                                    .write_group_count = 1})
-                            .id == 0)
 FAILS(bundle_field,
       weft_bundle_open(W, g->here->archetype, &(weft_bundle_field){g->component, 0}, 1)
               .archetype.id == 0)
@@ -263,7 +258,6 @@ static const struct {
     ROW(COMPONENT, change_version),
     ROW(COMPONENT, component_check),
     ROW(COMPONENT, required),
-    ROW(COMPONENT, write_groups),
     ROW(COMPONENT, bundle_field),
     ROW(COMPONENT, resource_read_buffer),
     ROW(COMPONENT, resource_write_buffer),

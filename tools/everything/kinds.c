@@ -40,12 +40,6 @@ static const uint64_t kind_needs[KINDS] = {
     [NEEDIER] = KIND_BIT(NEEDY) | KIND_BIT(CLEAN),
 };
 
-/* What a kind takes over from queries that filter write groups. */
-static const uint64_t kind_groups[KINDS] = {
-    [TAKER] = KIND_BIT(PLAIN) | KIND_BIT(WIDE),
-    [TAKER_TAG] = KIND_BIT(WIDE),
-};
-
 kind_shape kind_shape_of(uint32_t kind)
 {
     return (kind_shape)kind_shapes[kind];
@@ -63,8 +57,7 @@ const model_kind *kinds_of_model(void)
         kinds[i] = (model_kind){.name = kind_names[i],
                                 .size = shape_bytes[kind_shapes[i]],
                                 .flags = kind_flags[i],
-                                .needs = kind_needs[i],
-                                .takes_over = kind_groups[i]};
+                                .needs = kind_needs[i]};
         if (kind_shapes[i] == SHAPE_LINKED || kind_shapes[i] == SHAPE_TARGET)
             kinds[i].link_count = 1;
         if (kind_shapes[i] == SHAPE_TWIN) {
@@ -226,20 +219,17 @@ enum { SHARED_FLAGS = sizeof shared_flags / sizeof shared_flags[0] };
 static weft_component component_make(weft_world *world, weft_a64 *x_owned, uint32_t kind,
                                      const weft_component *of)
 {
-    weft_component needs[KINDS], groups[KINDS];
+    weft_component needs[KINDS];
     weft_component_desc desc = {.name = kind_names[kind],
                                 .size = shape_bytes[kind_shapes[kind]],
                                 .alignment = kind_shapes[kind] == SHAPE_LINE   ? 64
                                              : kind_shapes[kind] == SHAPE_BARE ? 1
                                                                                : 4,
-                                .required = needs,
-                                .write_groups = groups};
+                                .required = needs};
     for (uint32_t i = 0; i < SHARED_FLAGS; i++)
         if (is(kind, 1u << i)) desc.flags |= shared_flags[i];
     for (uint32_t i = 0; i < KINDS; i++)
         if ((kind_needs[kind] >> i & 1) != 0) needs[desc.required_count++] = of[i];
-    for (uint32_t i = 0; i < KINDS; i++)
-        if ((kind_groups[kind] >> i & 1) != 0) groups[desc.write_group_count++] = of[i];
     if (kind_shapes[kind] == SHAPE_LINKED) desc.fields = linked_fields, desc.field_count = 2;
     if (kind_shapes[kind] == SHAPE_TARGET) desc.fields = linked_fields, desc.field_count = 1;
     if (kind_shapes[kind] == SHAPE_TWIN) desc.fields = twin_fields, desc.field_count = 3;
@@ -368,7 +358,6 @@ static void kind_print(FILE *out, uint32_t kind)
                                   : 4);
     flags_print(out, kind);
     list_print(out, "required", "required_count", kind_needs[kind]);
-    list_print(out, "write_groups", "write_group_count", kind_groups[kind]);
     if (shape == SHAPE_LINKED) fprintf(out, ", .fields = linked_fields, .field_count = 2");
     if (shape == SHAPE_TARGET) fprintf(out, ", .fields = linked_fields, .field_count = 1");
     if (shape == SHAPE_TWIN) fprintf(out, ", .fields = twin_fields, .field_count = 3");

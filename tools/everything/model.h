@@ -56,7 +56,6 @@ typedef struct model_kind {
     uint32_t link_count;
     uint32_t links[MODEL_LINKS]; /* offsets of numbers of entities */
     uint64_t needs;              /* kinds that come with it */
-    uint64_t takes_over;         /* of queries that filter write groups */
 } model_kind;
 
 /* ---- state ---- */
@@ -268,8 +267,7 @@ typedef struct model_term {
 typedef struct model_query {
     model_term terms[MODEL_TERMS];
     uint32_t term_count;
-    bool with_prefabs, with_inactive, ignores_enabled, filters_groups;
-    bool without_group_bits; /* kinds with enable bits take over nothing: rows are not looked at */
+    bool with_prefabs, with_inactive, ignores_enabled;
     /* A condition on a shared value: shared_count values of this kind, one of which it has, or with
      * is_not none of them. */
     uint32_t shared_kind, shared_count;

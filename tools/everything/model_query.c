@@ -49,29 +49,6 @@ static bool is_alternative_met(const model *m, const model_query *query, uint32_
     return !has_any || is_any_met;
 }
 
-/* Whether a kind that it has takes over what an alternative writes: it is not named, and nothing
- * else that it takes over is read. */
-static bool is_taken(const model *m, const model_query *query, uint32_t n, uint32_t alternative)
-{
-    for (uint32_t kind = 0; kind < m->kind_count && query->filters_groups; kind++) {
-        bool is_written = false, is_spared = false;
-        if (query->without_group_bits && model_is(m, kind, MODEL_SWITCH)) continue;
-        if (m->kinds[kind].takes_over == 0 || !is_on(m, query, n, kind)) continue;
-        for (uint32_t i = 0; i < query->term_count; i++) {
-            const model_term *term = &query->terms[i];
-            if (term->alternative != alternative) continue;
-            if (term->kind == kind) is_spared = true;
-            if (term->match == MODEL_NONE || term->match == MODEL_ABSENT) continue;
-            bool is_of_it = (m->kinds[kind].takes_over >> term->kind & 1) != 0;
-            if (!is_of_it || !model_has(m, n, term->kind)) continue;
-            is_written = is_written || term->is_written;
-            is_spared = is_spared || !term->is_written;
-        }
-        if (is_written && !is_spared) return true;
-    }
-    return false;
-}
-
 static bool is_hidden(const model *m, const model_query *query, uint32_t n)
 {
     for (uint64_t left = m->entities[n].set; left != 0; left &= left - 1) {
@@ -131,9 +108,7 @@ bool model_selects(const model *m, const model_query *query, uint32_t n)
     if (m->entities[n].life != MODEL_ALIVE && m->entities[n].life != MODEL_RESIDUE) return false;
     if (is_hidden(m, query, n) || !is_value_met(m, query, n)) return false;
     for (uint32_t i = 0; i < query->term_count; i++)
-        if (is_alternative_met(m, query, n, query->terms[i].alternative) &&
-            !is_taken(m, query, n, query->terms[i].alternative))
-            return true;
+        if (is_alternative_met(m, query, n, query->terms[i].alternative)) return true;
     return query->term_count == 0;
 }
 

@@ -91,7 +91,6 @@ static void run_loop(everything *e, const everything_call *c)
 /* As one array bits do not count, nor what hides SPARSE rows: who is selected then. */
 static void bits_ignore(model_query *asks)
 {
-    asks->without_group_bits = !asks->ignores_enabled;
     bool is_sparse = selection_driver(asks) != asks->term_count;
     asks->with_prefabs = asks->with_prefabs || is_sparse;
     asks->with_inactive = asks->with_inactive || is_sparse;

@@ -109,7 +109,6 @@ void selection_draw(everything_query *q, uint64_t set, uint32_t a, uint32_t b)
     q->asks.with_inactive = b % 8 < 2;
     q->asks.ignores_enabled = b % 16 == 5;
     q->stamps_asked = b % 32 < 5;
-    q->asks.filters_groups = b / 32 % 4 == 0;
     terms_draw(q, set, a, b);
 }
 
@@ -118,7 +117,6 @@ weft_query_desc selection_desc(const everything *e, const everything_query *q)
     weft_query_desc desc = {.with_prefabs = q->asks.with_prefabs,
                             .with_inactive = q->asks.with_inactive,
                             .ignores_enabled = q->asks.ignores_enabled,
-                            .filters_write_groups = q->asks.filters_groups,
                             .stamps_asked = q->stamps_asked};
     for (uint32_t i = 0; i < q->asks.term_count; i++)
         desc.terms[i] =
@@ -137,7 +135,7 @@ void selection_says(everything *e, const everything_query *q)
                         match_names[asks->terms[i].match], asks->terms[i].alternative);
     everything_says(e,
                     "    }, .with_prefabs = %d, .with_inactive = %d, .ignores_enabled = %d, "
-                    ".filters_write_groups = %d, .stamps_asked = %d}",
+                    ".stamps_asked = %d}",
                     asks->with_prefabs, asks->with_inactive, asks->ignores_enabled,
-                    asks->filters_groups, q->stamps_asked);
+                    q->stamps_asked);
 }

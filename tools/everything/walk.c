@@ -149,7 +149,7 @@ static uint32_t query_draw(const everything *e, uint64_t drawn)
     for (uint32_t i = 0; i < EVERYTHING_QUERIES; i++) {
         uint32_t slot = (uint32_t)(drawn + i) % EVERYTHING_QUERIES;
         const model_query *asks = &e->queries[slot].asks;
-        bool has_bits = asks->filters_groups;
+        bool has_bits = false;
         for (uint32_t t = 0; t < asks->term_count; t++)
             has_bits = has_bits || kind_is_switch(asks->terms[t].kind);
         if (e->queries[slot].query.id != 0 && !has_bits) return slot;

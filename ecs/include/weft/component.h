@@ -91,9 +91,6 @@ typedef struct weft_component_desc {
     uint64_t (*shared_hash)(const void *value, void *user);
     bool (*shared_equal)(const void *a, const void *b, void *user);
     void (*shared_release)(void *value, void *user); /* called when a value is no longer used */
-    const weft_component *write_groups; /* optional: components that this one takes over
-                         (weft_query_desc.filters_write_groups) */
-    uint32_t write_group_count;
     /* Optional: components that an entity gets with this one where it lacks them (zero or
      * constructed values), and those that they require. They come wherever this one comes: an
      * archetype is created with them; adding this one moves the entity once. Removing this one

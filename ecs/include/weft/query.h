@@ -50,11 +50,6 @@ typedef struct weft_query_desc {
     bool with_prefabs;    /* also match the Prefab tag (implied when a term names it) */
     bool with_inactive;   /* also match the Inactive tag (implied when a term names it) */
     bool ignores_enabled; /* treat every enable bit as set */
-    /* Leaves out entities with a component T that takes over (weft_component_desc.write_groups) a
-     * component that the query writes, unless the query names T or reads another of T's write
-     * groups. Where the enable bits of T count, only rows where T is enabled are left out.
-     * Components registered later count, too. */
-    bool filters_write_groups;
     /* A WRITE term stamps the change version of a slice when its column is requested
      * (weft_slice_write, weft_slice_write_buffers) or weft_slice_enable is called, not when the
      * slice is visited. For loops that change few of the slices they visit; requesting a column
@@ -91,7 +86,7 @@ typedef struct weft_query_info {
     uint32_t shared_filters; /* conditions on shared values */
     uint32_t change_filters; /* on changes and order */
     uint64_t rows;           /* of its archetypes, filters and enable bits ignored */
-    bool with_prefabs, with_inactive, ignores_enabled, filters_write_groups, stamps_asked;
+    bool with_prefabs, with_inactive, ignores_enabled, stamps_asked;
 } weft_query_info;
 
 /* What a query is. `out_bytes`: sizeof *out. Errors: BAD_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.

@@ -111,26 +111,24 @@ static bool is_lent(const weft_world *world, const weft_type *type)
     return at != NULL;
 }
 
-/* Registers a type that the destination lacks; the components that it takes over and requires come
- * before it, and have other ids there. A relation stays one. Null: error set. */
+/* Registers a type that the destination lacks; the components that it requires come before it, and
+ * have other ids there. A relation stays one. Null: error set. */
 static weft_component type_register(weft__transfer *t, const weft__type *type)
 {
     weft_component_desc desc = type->desc;
-    uint32_t count = desc.write_group_count + desc.required_count;
-    weft_component *lists = weft__alloc(&t->to->memory, CATEGORY, count + 1, sizeof *lists, 4);
+    uint32_t count = desc.required_count;
+    weft_component *list = weft__alloc(&t->to->memory, CATEGORY, count + 1, sizeof *list, 4);
     weft_component made = WEFT__NO_COMPONENT, own = weft__component(t->from, type->id);
-    if (lists == NULL) weft__error_memory(t->to, "weft_world_transfer");
-    desc.write_groups = lists;
-    desc.required = lists == NULL ? NULL : lists + desc.write_group_count;
+    if (list == NULL) weft__error_memory(t->to, "weft_world_transfer");
+    desc.required = list;
     if (desc.type != NULL && is_lent(t->from, desc.type)) {
         desc.type = NULL;
         desc.is_checked = false;
     }
     if (desc.type != NULL) desc.field_count = 0;
-    if (lists != NULL && list_map(t, type->desc.write_groups, desc.write_group_count, lists) &&
-        list_map(t, type->desc.required, desc.required_count, lists + desc.write_group_count))
+    if (list != NULL && list_map(t, type->desc.required, count, list))
         made = weft_component_create(t->to, &desc);
-    weft__free(&t->to->memory, CATEGORY, lists, count + 1, sizeof *lists, 4);
+    weft__free(&t->to->memory, CATEGORY, list, count + 1, sizeof *list, 4);
     if (made.id == 0 ||
         weft__relation_revive(t->to, made, weft__relation_word(t->from, own)) == WEFT_OK)
         return made;

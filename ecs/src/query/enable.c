@@ -51,21 +51,6 @@ static weft__rows guess_term(const weft__query_term *term, const weft__place *pl
     return disabled == WEFT__ROWS_ALL ? WEFT__ROWS_NONE : WEFT__ROWS_ALL;
 }
 
-/* How many rows of a slice the overrides of a description leave to it, by the counts. */
-static weft__rows guess_overrides(const weft__query *query, const weft__match *match,
-                                  const weft__chunk *chunk, uint32_t slice, uint32_t alternative)
-{
-    weft__rows rows = WEFT__ROWS_ALL;
-    for (uint32_t i = 0; i < match->override_count; i++) {
-        const weft__override *override = &query->overrides[match->override_first + i];
-        if ((override->alternatives >> alternative & 1) == 0) continue;
-        weft__rows guess = guess_disabled(override->enableable, chunk, slice);
-        if (guess == WEFT__ROWS_NONE) return WEFT__ROWS_NONE;
-        if (guess == WEFT__ROWS_SOME) rows = WEFT__ROWS_SOME;
-    }
-    return rows;
-}
-
 /* Whether a term says something about rows of the archetype. */
 static bool is_asked(const weft__query_term *term, const weft__place *place)
 {
@@ -93,13 +78,6 @@ static weft__rows guess_alternative(const weft__query *query, const weft__place 
     return any;
 }
 
-/* Of two conditions that must both hold. */
-static weft__rows both(weft__rows a, weft__rows b)
-{
-    if (a == WEFT__ROWS_NONE || b == WEFT__ROWS_NONE) return WEFT__ROWS_NONE;
-    return a == WEFT__ROWS_SOME ? a : b;
-}
-
 weft__rows weft__query_mask_guess(const weft__query *query, uint32_t match,
                                   const weft__chunk *chunk, uint32_t slice)
 {
@@ -107,8 +85,6 @@ weft__rows weft__query_mask_guess(const weft__query *query, uint32_t match,
     weft__rows rows = WEFT__ROWS_NONE;
     for (uint64_t left = query->matches[match].alternatives; left != 0; left &= left - 1) {
         weft__rows guess = guess_alternative(query, places, chunk, slice, bits_lowest(left));
-        guess = both(
-            guess, guess_overrides(query, &query->matches[match], chunk, slice, bits_lowest(left)));
         if (guess == WEFT__ROWS_ALL) return query->hidden_flags == 0 ? guess : WEFT__ROWS_SOME;
         if (guess == WEFT__ROWS_SOME) rows = WEFT__ROWS_SOME;
     }
@@ -233,27 +209,15 @@ static void alternative_mask(const weft__query *query, const weft__place *places
     for (uint32_t w = 0; w < range.count && needs_any; w++) mask[w] &= any[w];
 }
 
-/* Rows of a match that one description takes, what other components take over left out. */
-static void description_mask(const weft__query *query, uint32_t match, word_range range,
-                             uint32_t alternative, uint64_t *mask)
-{
-    const weft__match *entry = &query->matches[match];
-    alternative_mask(query, weft__match_places(query, match), range, alternative, mask);
-    for (uint32_t i = 0; i < entry->override_count; i++) {
-        const weft__override *override = &query->overrides[entry->override_first + i];
-        if ((override->alternatives >> alternative & 1) != 0)
-            and_words(mask, range, override->enableable, false);
-    }
-}
-
 /* All descriptions; bits beyond the words' rows are not cleared. */
 static void match_mask(const weft__query *query, uint32_t match, word_range range, uint64_t *mask)
 {
+    const weft__place *places = weft__match_places(query, match);
     uint64_t left = query->matches[match].alternatives;
-    description_mask(query, match, range, bits_lowest(left), mask);
+    alternative_mask(query, places, range, bits_lowest(left), mask);
     while ((left &= left - 1) != 0) {
         uint64_t other[WEFT__MASK_WORDS];
-        description_mask(query, match, range, bits_lowest(left), other);
+        alternative_mask(query, places, range, bits_lowest(left), other);
         for (uint32_t w = 0; w < range.count; w++) mask[w] |= other[w];
     }
     if (query->hidden_flags != 0) hide_words(mask, range, query);

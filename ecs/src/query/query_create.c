@@ -116,7 +116,6 @@ static void query_free(weft__query *query)
 {
     weft_world *world = query->world;
     weft__query_free(world, query->matches, query->match_capacity, sizeof *query->matches);
-    weft__query_free(world, query->overrides, query->override_capacity, sizeof *query->overrides);
     weft__query_free(world, query->places, query->place_capacity, weft__query_place_bytes(query));
     weft__free(&world->memory, WEFT__MEMORY_QUERIES, query->flat.entries, query->flat.capacity,
                sizeof *query->flat.entries, WEFT__FLAT_ALIGNMENT);
@@ -130,9 +129,7 @@ static bool queries_are_equal(const weft__query *a, const weft__query *b)
 {
     return a->hash == b->hash && a->term_count == b->term_count &&
            a->with_prefabs == b->with_prefabs && a->with_inactive == b->with_inactive &&
-           a->ignores_enabled == b->ignores_enabled &&
-           a->filters_write_groups == b->filters_write_groups &&
-           a->stamps_asked == b->stamps_asked &&
+           a->ignores_enabled == b->ignores_enabled && a->stamps_asked == b->stamps_asked &&
            memcmp(a->terms, b->terms, a->term_count * sizeof *a->terms) == 0;
 }
 
@@ -346,9 +343,7 @@ static void choose_rows(weft__query *query)
 static void hash_query(weft__query *query)
 {
     uint64_t options = (uint64_t)query->with_prefabs | (uint64_t)query->with_inactive << 1 |
-                       (uint64_t)query->ignores_enabled << 2 |
-                       (uint64_t)query->filters_write_groups << 3 |
-                       (uint64_t)query->stamps_asked << 4;
+                       (uint64_t)query->ignores_enabled << 2 | (uint64_t)query->stamps_asked << 3;
     query->hash = hash_bytes(options, query->terms, query->term_count * sizeof *query->terms);
 }
 
@@ -370,9 +365,7 @@ static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
     query->with_prefabs = desc->with_prefabs;
     query->with_inactive = desc->with_inactive;
     query->ignores_enabled = desc->ignores_enabled;
-    query->filters_write_groups = desc->filters_write_groups;
     query->stamps_asked = desc->stamps_asked;
-    query->has_masking_terms = desc->filters_write_groups && !desc->ignores_enabled;
     if (fill_terms(query, desc, &terms) != WEFT_OK) {
         query_free(query);
         return NULL;

@@ -65,7 +65,6 @@ weft_result weft_query_info_get(const weft_world *world, weft_query query, weft_
                             .with_prefabs = q->with_prefabs,
                             .with_inactive = q->with_inactive,
                             .ignores_enabled = q->ignores_enabled,
-                            .filters_write_groups = q->filters_write_groups,
                             .stamps_asked = q->stamps_asked};
     weft__sized_fill(out, out_bytes, &info, sizeof info);
     return WEFT_OK;

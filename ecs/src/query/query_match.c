@@ -8,7 +8,6 @@
 
 #include "archetype_state.h"
 #include "bits.h"
-#include "query_group.h"
 #include "query_memory.h"
 
 /* A list being searched in ascending order; the list is borrowed. A value. Always: at <= count;
@@ -73,19 +72,6 @@ static bool reserve_matches(weft__query *query, uint32_t count)
         query->places = places;
     }
     return true;
-}
-
-/* Room for one more match, an archetype of `type_count` types. */
-static bool match_reserve(weft__query *query, uint32_t type_count)
-{
-    if (query->filters_write_groups) {
-        weft__override *overrides =
-            weft__query_grow(query->world, query->overrides, &query->override_capacity,
-                             query->override_count + type_count, sizeof *overrides);
-        if (overrides == NULL) return false;
-        query->overrides = overrides;
-    }
-    return reserve_matches(query, query->match_count + 1);
 }
 
 /* Gives back what more than half of the capacity is; harmless when there is no memory for it. */
@@ -175,31 +161,21 @@ static uint32_t count_masks(const weft__query *query, const weft__place *places,
     return count;
 }
 
-/* Appends the archetype (read only if the query filters write groups) if it matches. `places` is
- * the tail of query->places, after reserve. */
+/* Appends the archetype if it matches. `places` is the tail of query->places, after reserve. */
 static void match_append(weft__query *query, weft__archetype *archetype, uint32_t number,
                          const weft__place *places)
 {
     uint64_t alternatives = evaluate(query, places);
-    uint32_t override_first = query->override_count, last = WEFT__NONE;
-    if (query->filters_write_groups)
-        alternatives = weft__query_filter_groups(query, archetype, places, alternatives);
-    if (alternatives == 0) {
-        query->override_count = override_first;
-        return;
-    }
-    uint32_t override_count = query->override_count - override_first;
+    uint32_t last = WEFT__NONE;
+    if (alternatives == 0) return;
     uint32_t masks = count_masks(query, places, alternatives, &last);
-    bool is_sole = masks == 1 && override_count == 0 && bits_is_power_of_two(alternatives) &&
-                   query->terms[last].match != WEFT_ANY;
-    query->matches[query->match_count++] =
-        (weft__match){.archetype = archetype,
-                      .alternatives = alternatives,
-                      .number = number,
-                      .sole_mask = is_sole ? last : WEFT__NONE,
-                      .has_masks = masks != 0 || override_count != 0,
-                      .override_first = override_first,
-                      .override_count = override_count};
+    bool is_sole =
+        masks == 1 && bits_is_power_of_two(alternatives) && query->terms[last].match != WEFT_ANY;
+    query->matches[query->match_count++] = (weft__match){.archetype = archetype,
+                                                         .alternatives = alternatives,
+                                                         .number = number,
+                                                         .sole_mask = is_sole ? last : WEFT__NONE,
+                                                         .has_masks = masks != 0};
     query->world->front.queries->match_version++;
 }
 
@@ -311,8 +287,7 @@ static bool match_candidates(matching *m)
         if (is_excluded(m, number)) continue;
         weft__archetype *archetype = query->world->archetypes.at[number];
         if (query->world->types.sparse != NULL && has_other_rows(query, archetype)) continue;
-        if (!match_reserve(query, query->filters_write_groups ? archetype->type_count : 0))
-            return false;
+        if (!reserve_matches(query, query->match_count + 1)) return false;
         weft__place *places = query->places + (size_t)query->match_count * query->term_count;
         place_candidate(m, number, places);
         match_append(query, archetype, number, places);
@@ -418,10 +393,10 @@ weft_result weft__query_match_all(weft__query *query)
 
 /* ---- new archetypes ---- */
 
-static bool list_reserve_matches(const weft__query_list *list, uint32_t type_count)
+static bool list_reserve_matches(const weft__query_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (!match_reserve(list->items[i], type_count)) return false;
+        if (!reserve_matches(list->items[i], list->items[i]->match_count + 1)) return false;
     return true;
 }
 
@@ -437,9 +412,9 @@ static bool archetype_reserve(weft_world *world, const weft__archetype *archetyp
 {
     const weft__queries *queries = world->front.queries;
     uint32_t count = archetype->type_count;
-    bool is_done = list_reserve_matches(&queries->unkeyed, count);
+    bool is_done = list_reserve_matches(&queries->unkeyed);
     for (uint32_t i = 0; i < count && is_done; i++)
-        is_done = list_reserve_matches(keyed_at(queries, archetype->types[i].component), count);
+        is_done = list_reserve_matches(keyed_at(queries, archetype->types[i].component));
     return is_done;
 }
 
@@ -471,7 +446,7 @@ static void archetype_enter(weft_world *world, weft__archetype *archetype)
 static void query_cut(weft__query *query, uint32_t count)
 {
     while (query->match_count != 0 && query->matches[query->match_count - 1].number >= count)
-        query->override_count = query->matches[--query->match_count].override_first;
+        query->match_count--;
 }
 
 static void archetypes_cut(weft_world *world, uint32_t count)

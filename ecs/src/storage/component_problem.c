@@ -100,21 +100,6 @@ static const char *size_problem(const weft_component_desc *desc)
     return NULL;
 }
 
-static const char *groups_problem(const weft_world *world, const weft_component_desc *desc)
-{
-    if (desc->write_group_count == 0) return NULL;
-    if (desc->write_groups == NULL)
-        return "write_group_count is not 0, but write_groups is NULL: set both";
-    if ((desc->flags & WEFT_RESOURCE) != 0)
-        return "a RESOURCE has no write groups: leave write_groups out";
-    for (uint32_t i = 0; i < desc->write_group_count; i++) {
-        const weft__type *type = weft__type_at(world, desc->write_groups[i]);
-        if (type != NULL && (type->desc.flags & WEFT_RESOURCE) != 0)
-            return "write_groups names a RESOURCE, which is not part of entities: leave it out";
-    }
-    return NULL;
-}
-
 static const char *required_problem(const weft_world *world, const weft_component_desc *desc)
 {
     if (desc->required_count == 0) return NULL;
@@ -137,7 +122,6 @@ const char *weft__component_problem(const weft_world *world, const weft_componen
     const char *problem = kind_problem(desc->flags);
     if (problem == NULL) problem = size_problem(desc);
     if (problem == NULL) problem = fields_problem(desc);
-    if (problem == NULL) problem = groups_problem(world, desc);
     if (problem == NULL) problem = required_problem(world, desc);
     if (problem == NULL && desc->is_checked &&
         (desc->type == NULL || (desc->flags & WEFT_SHARED) != 0))

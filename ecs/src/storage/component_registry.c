@@ -50,11 +50,9 @@ static uint32_t entity_field_count(const weft_component_desc *desc)
 
 static size_t block_bytes(const weft_component_desc *desc)
 {
-    size_t bytes =
-        sizeof(weft__type) + desc->field_count * sizeof(weft_field) +
-        entity_field_count(desc) * sizeof(uint32_t) +
-        (desc->write_group_count + (size_t)desc->required_count) * sizeof(weft_component) +
-        strlen(desc->name) + 1;
+    size_t bytes = sizeof(weft__type) + desc->field_count * sizeof(weft_field) +
+                   entity_field_count(desc) * sizeof(uint32_t) +
+                   desc->required_count * sizeof(weft_component) + strlen(desc->name) + 1;
     for (uint32_t i = 0; i < desc->field_count; i++) bytes += strlen(desc->fields[i].name) + 1;
     return bytes;
 }
@@ -72,12 +70,9 @@ static void fields_copy(weft__type *type, const weft_component_desc *desc)
 {
     weft_field *fields = (weft_field *)(void *)(type + 1);
     type->entity_offsets = (uint32_t *)(void *)(fields + desc->field_count);
-    weft_component *groups =
+    weft_component *required =
         (weft_component *)(void *)(type->entity_offsets + entity_field_count(desc));
-    weft_component *required = groups + desc->write_group_count;
     char *text = (char *)(required + desc->required_count);
-    type->desc.write_groups = desc->write_group_count != 0 ? groups : NULL;
-    for (uint32_t i = 0; i < desc->write_group_count; i++) groups[i] = desc->write_groups[i];
     type->desc.required = desc->required_count != 0 ? required : NULL;
     for (uint32_t i = 0; i < desc->required_count; i++) required[i] = desc->required[i];
     type->desc.name = text_copy(&text, desc->name);
@@ -245,15 +240,11 @@ static bool names_same(const weft_component *named, uint32_t count, const weft_c
                           is_within(known, known_count, named, count));
 }
 
-/* A type registered again has the same layout, and the same write groups and required components
- * or none named. */
+/* A type registered again has the same layout, and the same required components or none named. */
 static bool is_same_type(const weft__type *type, const weft_component_desc *desc, uint64_t hash)
 {
-    return type->hash == hash &&
-           names_same(desc->write_groups, desc->write_group_count, type->desc.write_groups,
-                      type->desc.write_group_count) &&
-           names_same(desc->required, desc->required_count, type->desc.required,
-                      type->desc.required_count);
+    return type->hash == hash && names_same(desc->required, desc->required_count,
+                                            type->desc.required, type->desc.required_count);
 }
 
 /* The first of the required components that requires the type itself, or is it; NULL: none. */
@@ -340,9 +331,7 @@ static weft_component create(weft_world *world, const weft_component_desc *desc)
                     problem);
         return WEFT__NO_COMPONENT;
     }
-    if (weft__check_listed(world, "weft_component_create", "write_groups", desc->write_groups,
-                           desc->write_group_count) != WEFT_OK ||
-        weft__check_listed(world, "weft_component_create", "required", desc->required,
+    if (weft__check_listed(world, "weft_component_create", "required", desc->required,
                            desc->required_count) != WEFT_OK)
         return WEFT__NO_COMPONENT;
     weft_component_desc resolved = *desc;

@@ -91,17 +91,12 @@ static void add_query(sets *s, weft__access_set *access, const weft__query *quer
         if (!is_write && !is_read && !term->is_masking) continue;
         add_item(s, access, term->component, flags | (is_write ? WEFT__ACCESS_WRITE : 0u), match);
     }
-    uint32_t overriding = weft__query_overriding(query, NULL, 0);
-    uint32_t *ids = overriding == 0 ? NULL : take(s, overriding * sizeof ids[0]);
-    if (ids == NULL) return;
-    weft__query_overriding(query, ids, overriding); /* their enable bits are read */
-    for (uint32_t i = 0; i < overriding; i++) add_item(s, access, ids[i], flags, match);
 }
 
-/* Terms, components that may take over what they write, and two tags that hide entities. */
+/* Terms, and two tags that hide entities. */
 static uint32_t query_item_limit(const weft__query *query)
 {
-    return query->term_count + weft__query_overriding(query, NULL, 0) + 2;
+    return query->term_count + 2;
 }
 
 static void add_filter(sets *s, weft__access_set *access, const weft__query_handle *handle,
@@ -178,9 +173,6 @@ static void mention_query(const weft__query *query, uint32_t *out, uint32_t *cou
     for (uint32_t i = 0; i < query->term_count; i++) out[(*count)++] = query->terms[i].component;
     if (!query->with_prefabs) out[(*count)++] = weft_component_prefab(query->world).id;
     if (!query->with_inactive) out[(*count)++] = weft_component_inactive(query->world).id;
-    uint32_t overriding = weft__query_overriding(query, NULL, 0);
-    weft__query_overriding(query, out + *count, overriding);
-    *count += overriding;
 }
 
 static void make_mentions(sets *s, const weft__system *system, weft__staging_node *node)

@@ -26,8 +26,8 @@ weft_world *weft__live_world_make(const weft_live *live)
         weft_component_desc own = *live->types[t].desc;
         if (weft_component_find(world, own.name).id != 0 || strcmp(own.name, "CleanupResidue") == 0)
             continue;
-        own.required = own.write_groups = NULL;
-        own.required_count = own.write_group_count = 0;
+        own.required = NULL;
+        own.required_count = 0;
         own.is_checked = false;
         if (own.type != NULL) {
             own.fields = NULL;

@@ -203,7 +203,6 @@ static void add_query(const weft__session *session, weft_query query, weft__wire
     if (info.with_prefabs) weft__wire_text(out, NULL, "with prefabs");
     if (info.with_inactive) weft__wire_text(out, NULL, "with inactive");
     if (info.ignores_enabled) weft__wire_text(out, NULL, "ignores enable bits");
-    if (info.filters_write_groups) weft__wire_text(out, NULL, "write groups");
     weft__wire_close(out, ']');
 }
 
