@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* refused_ranks.c: memory that is refused on one of several ranks, under mpirun by run_shard.py:
  * for every k the collective call in which one rank has its k-th allocation refused, of the
- * library or of its world. All ranks end, with one error; the same call again works; rows and
- * hashes are those of a run without a refusal.
+ * library or of its world; then, so that what mends the first refusal is refused memory too, all
+ * from the k-th to the end of the call, of both. All ranks end, with one error; the same call
+ * again works; rows and hashes are those of a run without a refusal.
  *
  *     shard_refused [--stride N] [--only CALL]
  *
- * --stride: one refusal of N behind the 8th, but of the library's memory in some calls. */
+ * --stride: one refusal of N behind the 8th, but of the library's memory in some calls; of those
+ * to the end one of 4 N. */
 #include <weft/random.h>
 #include <weft/shard.h>
 
@@ -287,7 +289,11 @@ static const struct call {
 
 /* ---- the sweep ---- */
 
-typedef enum source { LIBC, HEAP, SOURCES } source;
+/* Whose allocations are refused: one of the library's or of the world's, or all that follow. */
+typedef enum source { LIBC, HEAP, LIBC_ON, HEAP_ON, SOURCES } source;
+
+static const char *const source_words[] = {"malloc", "allocation", "malloc and all behind it",
+                                           "allocation and all behind it"};
 
 /* What runs, for a fault: that of a check, or a rank that hangs. */
 static char doing[128];
@@ -325,7 +331,9 @@ static bool run_refused(const struct call *call, source from, uint32_t rank, uin
 {
     const test_libc *libc = test_libc_faults();
     if (weft_ranks_rank() == rank && from == LIBC) libc->fail(at);
-    if (weft_ranks_rank() == rank && from == HEAP) test_memory_fail(&bed.memory, at, false);
+    if (weft_ranks_rank() == rank && from == LIBC_ON) libc->fail_from(at);
+    if (weft_ranks_rank() == rank && (from == HEAP || from == HEAP_ON))
+        test_memory_fail(&bed.memory, at, from == HEAP_ON);
     *out = call->run();
     uint64_t words[] = {libc->has_failed() || bed.memory.failures != 0, (uint64_t)*out,
                         UINT64_MAX - (uint64_t)*out};
@@ -348,7 +356,7 @@ static uint32_t sweep(const struct call *call, source from, uint32_t rank, uint3
     for (uint32_t at = 1, count = 0;; at += at > ALL_UP_TO ? stride : 1, count++) {
         weft_result result;
         snprintf(doing, sizeof doing, "%s, refused on rank %u at %s %u\n", call->name,
-                 (unsigned)rank, from == LIBC ? "malloc" : "allocation", (unsigned)at);
+                 (unsigned)rank, source_words[from], (unsigned)at);
         alarm(HANG_SECONDS); /* mpirun ends all ranks */
         call->open();
         const bool was_refused = run_refused(call, from, rank, at, &result);
@@ -383,14 +391,17 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         uint32_t refusals[SOURCES] = {0};
         if (only != NULL && strcmp(calls[i].name, only) != 0) continue;
+        const uint32_t strides[SOURCES] = {calls[i].is_whole ? 1 : stride, stride,
+                                           stride == 1 ? 1 : 4 * stride,
+                                           stride == 1 ? 1 : 4 * stride};
         for (uint32_t rank = 0; rank < weft_ranks_count(); rank++)
             for (source from = LIBC; from < SOURCES; from++)
-                refusals[from] +=
-                    sweep(&calls[i], from, rank, from == LIBC && calls[i].is_whole ? 1 : stride);
-        total += refusals[LIBC] + refusals[HEAP];
+                refusals[from] += sweep(&calls[i], from, rank, strides[from]);
+        for (source from = LIBC; from < SOURCES; from++) total += refusals[from];
         if (weft_ranks_rank() != 0) continue;
-        printf("%-28s %4u refusals of malloc, %4u of the world\n", calls[i].name,
-               (unsigned)refusals[LIBC], (unsigned)refusals[HEAP]);
+        printf("%-28s refusals: %4u of malloc, %4u of the world; to the end: %4u, %4u\n",
+               calls[i].name, (unsigned)refusals[LIBC], (unsigned)refusals[HEAP],
+               (unsigned)refusals[LIBC_ON], (unsigned)refusals[HEAP_ON]);
         fflush(stdout);
     }
     if (weft_ranks_rank() == 0) printf("%u refusals\n", (unsigned)total);

@@ -29,9 +29,9 @@ class Failed(Exception):
     pass
 
 
-def run(folder, ranks, *arguments, program="shard_model", fails=False, limit=300):
+def run(folder, ranks, *arguments, program="shard_model", fails=False, limit=300, options=()):
     """The lines that rank 0 prints; of a run that fails, all of its text."""
-    command = ["mpirun", "-np", str(ranks), os.path.join(folder, program), *map(str, arguments)]
+    command = ["mpirun", *options, "-np", str(ranks), os.path.join(folder, program), *map(str, arguments)]
     return finish(command, fails, limit)
 
 
@@ -174,6 +174,9 @@ def refused(folder, quick):
         text = run(folder, ranks, "--stride", stride, program="shard_refused", limit=3600 if deep else 600)
         print(text, end="")
         same(f"{ranks} ranks: many refusals", True, int(re.search(r"^(\d+) refusals$", text, re.M)[1]) > 300)
+    one_copy = ("--mca", "btl_vader_single_copy_mechanism", "cma")  # what MPI does by itself where it may
+    text = run(folder, 2, "--stride", 12, "--only", "weft_ranks_gather", program="shard_refused", options=one_copy)
+    same("what is lost is not written beside its place", True, text.endswith(" refusals\n"))
 
 
 def leaks(folder, quick):

@@ -12,6 +12,7 @@
 /* What refused.h needs of it. */
 typedef struct test_libc {
     void (*fail)(uint64_t at); /* the at-th call from now is refused (1: the next); 0: none */
+    void (*fail_from)(uint64_t at); /* and all behind it */
     bool (*has_failed)(void);  /* whether that call came */
 } test_libc;
 

@@ -223,7 +223,8 @@ WEFT_API weft_result weft_shard_save(weft_shard *shard, const char *path);
 /* Reads a checkpoint on any number of ranks, into a shard without entities; collective. Components
  * are found by name and must have the layout that they were written with. Errors: NOT_FOUND, IO,
  * CORRUPT (nothing was loaded), TYPE_MISMATCH (a component is missing or differs), INVALID_ARGUMENT
- * (other sectors; the shard has entities), OUT_OF_MEMORY. */
+ * (other sectors; the shard has entities), OUT_OF_MEMORY: what came is taken out again; where that
+ * is refused memory too, rows of the file stay until the next load ends them, or the world. */
 WEFT_API weft_result weft_shard_load(weft_shard *shard, const char *path);
 
 /* ---- statistics ---- */

@@ -65,6 +65,7 @@ struct weft_shard {
     uint32_t sparse_count;
     uint32_t components_seen; /* ids looked at for SPARSE ones */
     uint64_t owner_thread;
+    bool has_load_rest; /* rows of a load that failed, because their end was refused memory */
     weft__sector_map map;
 
     /* rows: row_pack.c */

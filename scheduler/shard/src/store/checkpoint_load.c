@@ -217,19 +217,23 @@ static weft_result cut_sectors(loading *l)
     return result;
 }
 
-/* All of them came by this load, which has failed. */
-static void rows_end(weft_shard *shard)
+/* All of them came by a load that has failed. Residues need memory: without it the next load ends
+ * what is left. */
+static weft_result rows_end(weft_shard *shard)
 {
-    (void)weft_query_destroy_entities(shard->world, shard->rows_query);
-    (void)weft_query_destroy_entities(shard->world, shard->stub_query);
-    if (shard->has_references) (void)weft_query_remove(shard->world, shard->dead_query, shard->gid);
+    weft_result result = weft_query_destroy_entities(shard->world, shard->rows_query);
+    if (result == WEFT_OK) result = weft_query_destroy_entities(shard->world, shard->stub_query);
+    if (result == WEFT_OK && shard->has_references)
+        result = weft_query_remove(shard->world, shard->dead_query, shard->gid);
+    shard->has_load_rest = result != WEFT_OK;
+    return result == WEFT_OK ? WEFT_OK : weft__ranks_no_memory();
 }
 
 static weft_result load(loading *l)
 {
     weft_shard *shard = l->shard;
-    weft_result result = WEFT_OK;
-    if (weft_query_count(shard->world, shard->rows_query) != 0)
+    weft_result result = shard->has_load_rest ? rows_end(shard) : WEFT_OK;
+    if (result == WEFT_OK && weft_query_count(shard->world, shard->rows_query) != 0)
         result = weft__ranks_fail(WEFT_INVALID_ARGUMENT, "the shard has entities: load a "
                                                          "checkpoint into a new world");
     if (result == WEFT_OK) result = read_all(l);
@@ -240,7 +244,7 @@ static weft_result load(loading *l)
     result = weft__arrivals_place(shard, l->blocks, l->block_count, l->entities);
     result = weft_ranks_agree(result);
     if (result != WEFT_OK) {
-        rows_end(shard);
+        (void)rows_end(shard);
         return result;
     }
     shard->seed = l->head.seed;
