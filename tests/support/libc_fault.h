@@ -11,9 +11,9 @@
 
 /* What refused.h needs of it. */
 typedef struct test_libc {
-    void (*fail)(uint64_t at); /* the at-th call from now is refused (1: the next); 0: none */
+    void (*fail)(uint64_t at);      /* the at-th call from now is refused (1: the next); 0: none */
     void (*fail_from)(uint64_t at); /* and all behind it */
-    bool (*has_failed)(void);  /* whether that call came */
+    bool (*has_failed)(void);       /* whether that call came */
 } test_libc;
 
 const test_libc *test_libc_faults(void);
