@@ -16,7 +16,7 @@ calls=$(grep -c '{ /\* [0-9]*: ' "$out/program.c")
 [ "$calls" -ge 1 ] && [ "$calls" -le 4 ] || fail "$calls calls, should be 1 to 4"
 grep -q 'weft_entity_set_many(world, list, 65,' "$out/program.c" || fail "not shrunk to 65 entities"
 headers=
-for folder in jobs/base jobs ecs/blob ecs scheduler; do headers="$headers -I$root/$folder/include"; done
+for folder in jobs/base jobs ecs/blob ecs ecs/scene scheduler; do headers="$headers -I$root/$folder/include"; done
 build() { # program, options: with or without the fault
     program=$1
     shift

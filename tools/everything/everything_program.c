@@ -142,8 +142,10 @@ void everything_program_begin(FILE *out, uint64_t seed, const char *failure, con
 {
     fprintf(out, "/* weft stress everything, seed %#llx: %s\n * %s\n *\n", (unsigned long long)seed,
             failure, text);
-    fputs(" * cc -std=gnu17 this.c -lweft && ./a.out */\n"
-          "#include <weft/observer.h>\n#include <weft/weft.h>\n\n"
+    fputs(" * cc -std=gnu17 this.c -lweft-scene -lweft && ./a.out */\n"
+          "#include <weft/live.h>\n#include <weft/observer.h>\n#include <weft/scene.h>\n"
+          "#include <weft/scene_gltf.h>\n#include <weft/state_log.h>\n"
+          "#include <weft/transform.h>\n#include <weft/weft.h>\n\n"
           "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
           "/* Ends the program where an answer differs. */\n"
           "#define CHECK(is_so) \\\n"
