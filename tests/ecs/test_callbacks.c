@@ -58,16 +58,6 @@ static weft_result take(void *user, const void *bytes, size_t count)
     return WEFT_OK;
 }
 
-static weft_result give(void *user, void *to, size_t capacity, size_t *count)
-{
-    (void)user;
-    meddle();
-    *count = of.count - of.at < capacity ? of.count - of.at : capacity;
-    memcpy(to, of.bytes + of.at, *count);
-    of.at += *count;
-    return WEFT_OK;
-}
-
 static void changed(const weft_load_change *change, void *user)
 {
     (void)change;
@@ -117,7 +107,6 @@ static void begin(const weft_type *type, bool is_hooked)
     if (!is_hooked) desc = (weft_component_desc){.type = type};
     of.mass = weft_component_create(of.world, &desc);
     of.calls = 0;
-    of.at = 0;
 }
 
 static void fill(void)
@@ -126,6 +115,14 @@ static void fill(void)
     CHECK_OK(weft_entity_create_many(of.world, WEFT_ARCHETYPE(of.world, of.mass), 100, rows));
     of.first = rows[0];
     of.count = 0;
+}
+
+static void save(void)
+{
+    weft_world_bytes bytes;
+    CHECK_OK(weft_world_save_memory(of.world, &bytes, NULL));
+    CHECK_OK(take(NULL, bytes.bytes, bytes.count));
+    weft_world_bytes_free(of.world, &bytes);
 }
 
 static void end(uint32_t rows)
@@ -137,18 +134,11 @@ static void end(uint32_t rows)
     CHECK_OK(weft_world_destroy(of.world));
 }
 
-PLAIN_TEST(writers_and_readers_cannot_change_the_world)
+PLAIN_TEST(writers_cannot_change_the_world)
 {
     begin(&whole, false);
     fill();
     CHECK_OK(weft_world_write_json(of.world, &(weft_writer){take, NULL}, NULL));
-    end(100);
-    begin(&whole, false);
-    fill();
-    CHECK_OK(weft_world_save_stream(of.world, &(weft_writer){take, NULL}, NULL));
-    end(100);
-    begin(&whole, false);
-    CHECK_OK(weft_world_load_stream(of.world, &(weft_reader){give, NULL}, NULL));
     end(100);
     free(of.bytes);
     of = (bed){0};
@@ -159,7 +149,7 @@ PLAIN_TEST(what_a_load_tells_of_changes_and_migrates_cannot_change_the_world)
     const weft_load_migration migration = {.type = "Mass", .migrate = migrate};
     begin(&whole, false);
     fill();
-    CHECK_OK(weft_world_save_stream(of.world, &(weft_writer){take, NULL}, NULL));
+    save();
     end(100);
     begin(&half, false);
     CHECK_OK(weft_world_load_memory(of.world, of.bytes, of.count,
@@ -212,7 +202,7 @@ PLAIN_TEST(hooks_that_save_and_load_values_cannot_change_the_world)
 {
     begin(NULL, true);
     fill();
-    CHECK_OK(weft_world_save_stream(of.world, &(weft_writer){take, NULL}, NULL));
+    save();
     end(100);
     begin(NULL, true);
     CHECK_OK(weft_world_load_memory(of.world, of.bytes, of.count, NULL));

@@ -284,28 +284,13 @@ PLAIN_TEST(calls_that_read_nothing_report_themselves)
     bed_close(&b);
 }
 
-static weft_result read_nothing(void *user, void *to, size_t capacity, size_t *count)
-{
-    (void)to, (void)capacity;
-    *count = 0;
-    return *(weft_result *)user;
-}
-
-PLAIN_TEST(files_and_readers_that_fail_are_sources)
+PLAIN_TEST(files_that_fail_are_sources)
 {
     bed b;
     bed_open(&b);
     CHECK_RESULT(weft_world_load(b.world, "/nonexistent-weft", &b.desc), WEFT_NOT_FOUND);
     check_report(&b, WEFT_NOT_FOUND, WEFT_LOAD_SOURCE, 0);
     CHECK(strstr(b.report.text, strerror(ENOENT)) != NULL);
-    weft_result result = WEFT_CANCELLED;
-    weft_reader reader = {read_nothing, &result};
-    CHECK_RESULT(weft_world_load_stream(b.world, &reader, &b.desc), WEFT_CANCELLED);
-    check_report(&b, WEFT_CANCELLED, WEFT_LOAD_SOURCE, 0);
-    result = WEFT_OK;
-    CHECK_RESULT(weft_world_load_stream(b.world, &reader, &b.desc), WEFT_CORRUPT);
-    check_report(&b, WEFT_CORRUPT, WEFT_LOAD_TRUNCATED, 0);
-    check_numbers(&b, 0, sizeof(weft__world_header));
     bed_close(&b);
 }
 

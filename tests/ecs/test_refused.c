@@ -1081,14 +1081,6 @@ static weft_result write_nothing(void *user, const void *bytes, size_t count)
     return WEFT_OK;
 }
 
-static weft_result do_save_stream(void *open)
-{
-    bed *b = open;
-    weft_component without[UNSAVED];
-    const weft_save_desc desc = {.without = without, .without_count = unsaved(b, without)};
-    return weft_world_save_stream(b->w.world, &(weft_writer){write_nothing, NULL}, &desc);
-}
-
 static weft_result do_write_json(void *open)
 {
     return write_text(open, (weft_writer){write_nothing, NULL});
@@ -1098,29 +1090,6 @@ static weft_result do_load_memory(void *open)
 {
     bed *b = open;
     return weft_world_load_memory(b->other, b->bytes.bytes, b->bytes.count, NULL);
-}
-
-/* A reader of the bytes of the bed. */
-typedef struct reading {
-    const bed *bed;
-    size_t at;
-} reading;
-
-static weft_result read_some(void *user, void *to, size_t capacity, size_t *count)
-{
-    reading *r = user;
-    const size_t left = r->bed->bytes.count - r->at;
-    *count = left < capacity ? left : capacity;
-    memcpy(to, r->bed->bytes.bytes + r->at, *count);
-    r->at += *count;
-    return WEFT_OK;
-}
-
-static weft_result do_load_stream(void *open)
-{
-    reading r = {open, 0};
-    bed *b = open;
-    return weft_world_load_stream(b->other, &(weft_reader){read_some, &r}, NULL);
 }
 
 static weft_result do_load(void *open)
@@ -1344,7 +1313,6 @@ static const refused_function functions[] = {
     {"weft_snapshot_take first", do_snapshot_first, REFUSED_WORKERS, 0},
     {"weft_world_save", do_save, 0, 0},
     {"weft_world_save_memory", do_save_memory, 0, 0},
-    {"weft_world_save_stream", do_save_stream, 0, 0},
     {"weft_world_write_json", do_write_json, 0, 0},
 };
 
@@ -1356,7 +1324,6 @@ static const refused_function other_functions[] = {
     {"weft_component_section_request", do_section_request, 0, 0},
     {"weft_world_load", do_load, REFUSED_TYPES, 0},
     {"weft_world_load_memory", do_load_memory, REFUSED_TYPES, 0},
-    {"weft_world_load_stream", do_load_stream, REFUSED_TYPES, 0},
     {"weft_world_read_json", do_read_json, REFUSED_TYPES | REFUSED_LATER, 0}, /* resources stay */
 };
 

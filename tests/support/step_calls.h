@@ -114,17 +114,9 @@ static inline weft_result calls_write(void *user, const void *bytes, size_t coun
     return WEFT_IO;
 }
 
-static inline weft_result calls_read(void *user, void *to, size_t capacity, size_t *count)
-{
-    (void)user, (void)to, (void)capacity;
-    *count = 0;
-    return WEFT_IO;
-}
-
 static const weft_observer_desc calls_observing = {
     .name = "n", .on = WEFT_ON_CREATED, .run = calls_observe};
 static const weft_writer calls_writer = {.write = calls_write};
-static const weft_reader calls_reader = {.read = calls_read};
 static const weft_text calls_json = {.bytes = "{}", .count = 2};
 
 /* ---- the table ---- */
@@ -233,8 +225,6 @@ static const weft_text calls_json = {.bytes = "{}", .count = 2};
     X(weft_world_load, WRONG(s, weft_world_load(c->world, c->path, NULL)))                         \
     X(weft_world_save_memory, WRONG(s, weft_world_save_memory(c->world, &s->saved, NULL)))         \
     X(weft_world_load_memory, WRONG(s, weft_world_load_memory(c->world, "weft", 4, NULL)))         \
-    X(weft_world_save_stream, WRONG(s, weft_world_save_stream(c->world, &calls_writer, NULL)))     \
-    X(weft_world_load_stream, WRONG(s, weft_world_load_stream(c->world, &calls_reader, NULL)))     \
     X(weft_world_write_json, WRONG(s, weft_world_write_json(c->world, &calls_writer, NULL)))       \
     X(weft_world_read_json, WRONG(s, weft_world_read_json(c->world, &calls_json, NULL, NULL)))     \
     X(weft_recorder_create, WRONG(s, weft_recorder_create(c->world, &s->made)))                    \

@@ -48,20 +48,6 @@ static bool copy_by_memory(endurance *e)
     return endurance_ok(e, e->guest, result, "load_memory");
 }
 
-static bool copy_by_stream(endurance *e)
-{
-    page p = {0};
-    const weft_writer writer = {page_write, &p};
-    weft_result result = weft_world_save_stream(e->world, &writer, NULL);
-    bool is_ok = endurance_ok(e, e->world, result, "save_stream");
-    if (is_ok) {
-        result = weft_world_load_memory(e->guest, p.text, p.count, &endurance_loads);
-        is_ok = endurance_ok(e, e->guest, result, "load of a stream");
-    }
-    free(p.text);
-    return is_ok;
-}
-
 static bool copy_by_text(endurance *e)
 {
     page p = {0};
@@ -81,9 +67,8 @@ static bool copy_by_text(endurance *e)
 
 static void copy(endurance *e)
 {
-    static bool (*const ways[])(endurance *) = {copy_by_file, copy_by_memory, copy_by_stream,
-                                                copy_by_text};
-    const uint32_t way = (uint32_t)(e->step / ENDURANCE_EPOCH % 4);
+    static bool (*const ways[])(endurance *) = {copy_by_file, copy_by_memory, copy_by_text};
+    const uint32_t way = (uint32_t)(e->step / ENDURANCE_EPOCH % 3);
     if (!ways[way](e)) return;
     const uint64_t is = weft_world_hash(e->guest, WEFT_HASH_CONTENT);
     const uint64_t was = weft_world_hash(e->world, WEFT_HASH_CONTENT);

@@ -180,7 +180,7 @@ void everything_program_main(FILE *out, uint32_t entity_count)
     fprintf(out,
             "static weft_entity kept[%d][sizeof e / sizeof *e];\n"
             "static weft_snapshot *snapshots[%d];\n"
-            "static char *stream;\nstatic size_t taken, given;\n\n",
+            "static char *stream;\nstatic size_t taken;\n\n",
             EVERYTHING_SNAPSHOTS, EVERYTHING_SNAPSHOTS);
     fputs("static void tag_all(uint32_t tag)\n{\n"
           "    for (size_t i = 0; i < sizeof e / sizeof *e; i++)\n"
@@ -190,12 +190,6 @@ void everything_program_main(FILE *out, uint32_t entity_count)
           "    stream = realloc(stream, taken + count);\n"
           "    memcpy(stream + taken, bytes, count);\n"
           "    taken += count;\n"
-          "    return WEFT_OK;\n}\n\n"
-          "static weft_result give(void *user, void *to, size_t capacity, size_t *count)\n{\n"
-          "    (void)user;\n"
-          "    *count = capacity < taken - given ? capacity : taken - given;\n"
-          "    memcpy(to, stream + given, *count);\n"
-          "    given += *count;\n"
           "    return WEFT_OK;\n}\n\n",
           out);
     fputs("static weft_entity foreign(void)\n{\n"

@@ -13,14 +13,14 @@
 
 /* ---- save and load ---- */
 
-static const char *const carry_ways[] = {"memory", "stream", "text", "file", NULL};
-enum { IN_MEMORY, AS_STREAM, AS_TEXT, AS_FILE };
+static const char *const carry_ways[] = {"memory", "text", "file", NULL};
+enum { IN_MEMORY, AS_TEXT, AS_FILE };
 
 /* A saved world on its way. Owner: one call. */
 typedef struct cargo {
     weft_world_bytes bytes; /* IN_MEMORY */
-    char *stream;           /* of the others but AS_FILE */
-    size_t count, room, at;
+    char *stream;           /* AS_TEXT */
+    size_t count, room;
     uint32_t way;
     char path[64];
     weft_component list[KINDS];
@@ -42,18 +42,6 @@ static weft_result cargo_take(void *user, const void *bytes, size_t count)
     return WEFT_OK;
 }
 
-/* In pieces of many lengths. */
-static weft_result cargo_give(void *user, void *to, size_t capacity, size_t *count)
-{
-    cargo *g = user;
-    size_t left = g->count - g->at, most = 1 + g->at * 7 % 5000;
-    *count = capacity < left ? capacity : left;
-    if (*count > most) *count = most;
-    memcpy(to, g->stream + g->at, *count);
-    g->at += *count;
-    return WEFT_OK;
-}
-
 static weft_result cargo_save(cargo *g, weft_world *world)
 {
     weft_save_desc desc = {.without = g->list, .without_count = g->without_count};
@@ -62,8 +50,6 @@ static weft_result cargo_save(cargo *g, weft_world *world)
     switch (g->way) {
     case IN_MEMORY:
         return weft_world_save_memory(world, &g->bytes, &desc);
-    case AS_STREAM:
-        return weft_world_save_stream(world, &writer, &desc);
     case AS_TEXT:
         return weft_world_write_json(world, &writer, &text);
     default:
@@ -73,13 +59,10 @@ static weft_result cargo_save(cargo *g, weft_world *world)
 
 static weft_result cargo_load(cargo *g, weft_world *world)
 {
-    const weft_reader reader = {cargo_give, g};
     const weft_text text = {.bytes = g->stream, .count = g->count};
     switch (g->way) {
     case IN_MEMORY:
         return weft_world_load_memory(world, g->bytes.bytes, g->bytes.count, NULL);
-    case AS_STREAM:
-        return weft_world_load_stream(world, &reader, NULL);
     case AS_TEXT:
         return weft_world_read_json(world, &text, NULL, NULL);
     default:
@@ -101,13 +84,11 @@ static void cargo_says(everything *e, const cargo *g, const char *result, bool i
 {
     static const char *const saves[] = {
         "weft_world_save_memory(old, &bytes, &without)",
-        "weft_world_save_stream(old, &(weft_writer){take, NULL}, &without)",
         ("weft_world_write_json(old, &(weft_writer){take, NULL}, &(weft_world_text_desc){"
          ".without = without.without, .without_count = without.without_count})"),
         "weft_world_save(old, \"this.world\", &without)"};
     static const char *const loads[] = {
         "weft_world_load_memory(world, bytes.bytes, bytes.count, NULL)",
-        "weft_world_load_stream(world, &(weft_reader){give, NULL}, NULL)",
         "weft_world_read_json(world, &(weft_text){stream, taken, NULL}, NULL, NULL)",
         "weft_world_load(world, \"this.world\", NULL)"};
     if (!is_load)
@@ -115,7 +96,7 @@ static void cargo_says(everything *e, const cargo *g, const char *result, bool i
                         "weft_save_desc without = {(weft_component[]){%s%s{0, 0}}, %u};\n"
                         "        weft_world *old = world;\n"
                         "        weft_world_bytes bytes = {0};\n"
-                        "        taken = given = 0;",
+                        "        taken = 0;",
                         everything_c_set(e, g->without), g->without_count == 0 ? "" : ", ",
                         g->without_count);
     everything_says(e, "IS(%s, %s);", result, is_load ? loads[g->way] : saves[g->way]);
@@ -352,8 +333,8 @@ static const char *const compact_ways[] = {"some", "all", NULL};
 const everything_op everything_ops_carriers[] = {
     {.name = "carry",
      .functions = "weft_world_save_memory weft_world_load_memory weft_world_bytes_free "
-                  "weft_world_save_stream weft_world_load_stream weft_world_write_json "
-                  "weft_world_read_json weft_world_save weft_world_load weft_world_hash",
+                  "weft_world_write_json weft_world_read_json weft_world_save weft_world_load "
+                  "weft_world_hash",
      .weight = 2,
      .draws = DRAWS_SET,
      .ways = carry_ways,

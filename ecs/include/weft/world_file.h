@@ -83,26 +83,18 @@ typedef struct weft_load_desc {
      * are read. `change` is valid during the call. May not use the world. NULL: not wanted. */
     void (*changed)(const weft_load_change *change, void *user);
     void *changed_user;
-    uint64_t bytes_max;       /* a larger file, array or stream is LIMIT; 0: any size */
+    uint64_t bytes_max;       /* a larger file or array is LIMIT; 0: any size */
     weft_load_report *report; /* why the load was refused; filled by every load. NULL: not wanted */
     size_t report_bytes;      /* sizeof *report */
 } weft_load_desc;
 
-/* Where a stream goes: for example a socket, a pipe or a compressor. */
+/* Where text goes: for example a file, a socket or a pipe. */
 typedef struct weft_writer {
     /* Must take all of the next `count` bytes, at most 1 MiB. Any result but WEFT_OK ends the
      * save, which returns it. */
     weft_result (*write)(void *user, const void *bytes, size_t count);
     void *user;
 } weft_writer;
-
-/* Where a stream comes from. */
-typedef struct weft_reader {
-    /* Writes up to `capacity` (never 0) bytes to `to` and their number to `count`; 0: the stream
-     * has ended. Any result but WEFT_OK ends the load, which returns it. */
-    weft_result (*read)(void *user, void *to, size_t capacity, size_t *count);
-    void *user;
-} weft_reader;
 
 /* Bytes from the world's memory hook; weft_world_bytes_free frees them. */
 typedef struct weft_world_bytes {
@@ -114,17 +106,17 @@ typedef struct weft_world_bytes {
 
 /* Writes the world to a new file, syncs it and renames it over `path`: after a crash or an error
  * the file is the old or the new one, complete. Only regular files are replaced: a directory,
- * device, FIFO or socket is refused with IO (weft_world_save_stream writes to one). A symbolic
- * link stays; the file it leads to is replaced (IO when it leads nowhere). The same state gives
- * the same bytes. Values are written as their bytes (zero the padding of your structs), ENTITY
- * fields as handles, described BLOB fields as the blob. A type with copy or destruct hooks needs
- * the hooks `save` and `load` (weft_component_hooks), unless it has described BLOB fields and no
- * construct hook: then its destruct hook is taken to release these fields. Systems, queries and
- * versions are not written. `desc` may be NULL. Threads: owner, between steps. Errors:
- * INVALID_ARGUMENT, WRONG_PHASE, BAD_HANDLE, UNSUPPORTED (a type that cannot be written: the
- * text names it), IO (the text names the operation, the path and the system's reason), BUSY (16
- * others write to this path now), OUT_OF_MEMORY. Cost: holds the bytes in memory once, at times
- * up to three times, when buffers, hooked values and blobs exceed the estimate. */
+ * device, FIFO or socket is refused with IO (write the bytes of weft_world_save_memory to one). A
+ * symbolic link stays; the file it leads to is replaced (IO when it leads nowhere). The same state
+ * gives the same bytes. Values are written as their bytes (zero the padding of your structs),
+ * ENTITY fields as handles, described BLOB fields as the blob. A type with copy or destruct hooks
+ * needs the hooks `save` and `load` (weft_component_hooks), unless it has described BLOB fields
+ * and no construct hook: then its destruct hook is taken to release these fields. Systems, queries
+ * and versions are not written. `desc` may be NULL. Threads: owner, between steps. Errors:
+ * INVALID_ARGUMENT, WRONG_PHASE, BAD_HANDLE, UNSUPPORTED (a type that cannot be written: the text
+ * names it), IO (the text names the operation, the path and the system's reason), BUSY (16 others
+ * write to this path now), OUT_OF_MEMORY. Cost: holds the bytes in memory once, at times up to
+ * three times, when buffers, hooked values and blobs exceed the estimate. */
 WEFT_API weft_result weft_world_save(weft_world *world, const char *path,
                                      const weft_save_desc *desc);
 
@@ -137,17 +129,11 @@ WEFT_API weft_result weft_world_save_memory(weft_world *world, weft_world_bytes 
  * destroyed. NULL and empty bytes are ignored. Threads: owner. */
 WEFT_API void weft_world_bytes_free(weft_world *world, weft_world_bytes *bytes);
 
-/* As weft_world_save, into a stream: writes all bytes in order, after they were made in memory.
- * Threads: owner, between steps; the callback runs on the caller's thread and may not use the
- * world. Errors: as weft_world_save_memory, and what the writer returned. */
-WEFT_API weft_result weft_world_save_stream(weft_world *world, const weft_writer *writer,
-                                            const weft_save_desc *desc);
-
 /* ---- load ---- */
 
 /* Fills a new world from a file. New means that no entity was ever created in it;
  * weft_world_transfer then moves the entities to another. Types are found by name; missing ones
- * without hooks are registered, with what they require and without write groups. Relations of
+ * without hooks are registered, with what they require. Relations of
  * the saved world that this one has not declared are declared (from a file of version 4 Parent
  * and InstanceOf, where it has them). Where the layout is another (weft_component_hash), fields
  * are matched by their paths: absent ones get the value of weft_type.initial, references null;
@@ -169,14 +155,6 @@ WEFT_API weft_result weft_world_load(weft_world *world, const char *path,
 /* As weft_world_load, from `count` bytes at any address, which are not used afterwards. Threads:
  * owner, between steps. Errors: as weft_world_load, except NOT_FOUND and IO. */
 WEFT_API weft_result weft_world_load_memory(weft_world *world, const void *bytes, size_t count,
-                                            const weft_load_desc *desc);
-
-/* As weft_world_load, from a stream. Takes exactly the bytes of one world; more may follow.
- * Memory grows with the bytes that arrive, not with the size that the stream claims. Threads:
- * owner, between steps; the callback runs on the caller's thread and may not use the world. Errors:
- * as weft_world_load_memory (CORRUPT also when the stream ends early), and what the reader
- * returned. */
-WEFT_API weft_result weft_world_load_stream(weft_world *world, const weft_reader *reader,
                                             const weft_load_desc *desc);
 
 #ifdef __cplusplus

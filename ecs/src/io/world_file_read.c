@@ -232,16 +232,6 @@ static const char *header_problem(const weft__world_header *header, weft_load_re
     return NULL;
 }
 
-weft_result weft__world_size(const weft_world *world, const weft__world_header *header,
-                             uint64_t *bytes, weft_load_report *report)
-{
-    const char *problem = header_problem(header, report);
-    *bytes = header->total_bytes;
-    return problem == NULL ? WEFT_OK
-                           : weft__error(world, weft__load_result(report->reason), WEFT__NO_ENTITY,
-                                         WEFT__NO_COMPONENT, "weft_world_load: %s", problem);
-}
-
 static bool truncated(weft__world_reader *r, size_t count, uint64_t expected)
 {
     r->at = r->start + count;

@@ -53,10 +53,6 @@ size_t weft__world_reader_bytes(const weft__world_reader *r, const weft__type *t
 bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, char *value,
                               size_t bytes);
 
-/* How long the file is that begins with `header` (unchecked but for what marks a world file of this
- * version). Error and report set. */
-weft_result weft__world_size(const weft_world *world, const weft__world_header *header,
-                             uint64_t *bytes, weft_load_report *report);
 /* Fills a new world. Without the hash: for fuzzing, which must get past it. Error and report (may
  * be NULL) set; its text is that of the error. */
 weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,

@@ -18,7 +18,7 @@ extern "C" {
 typedef enum weft_load_reason {
     WEFT_LOAD_NOT_REFUSED = 0,
     WEFT_LOAD_CALL,         /* an argument, or the state of the world; nothing was read */
-    WEFT_LOAD_SOURCE,       /* the file cannot be opened or read, or the reader failed */
+    WEFT_LOAD_SOURCE,       /* the file cannot be opened or read */
     WEFT_LOAD_NOT_WEFT,     /* the first bytes are not those of a world, or of a blob */
     WEFT_LOAD_BYTE_ORDER,   /* written on a machine of the other byte order */
     WEFT_LOAD_VERSION,      /* format version `found`; this library reads `expected` */
