@@ -131,7 +131,6 @@ void weft_stress_value(host *h)
     int32_t back[2] = {0};
     char text[100];
     EXPECT_OK(h, weft_type_check(&pair_type, text, sizeof text));
-    EXPECT(h, weft_type_blob(&pair_type, NULL, 0, NULL) != 0);
     EXPECT_OK(h, weft_value_check(&pair_type, value, NULL));
     const size_t length = weft_value_write(NULL, &pair_type, value, text, sizeof text);
     const weft_text read = {.bytes = text, .count = length};
@@ -202,7 +201,7 @@ void weft_stress_grid(host *h)
     weft_grid_view shared, own;
     weft_grid_run runs[WEFT_GRID_MAX_RUNS];
     weft_grid *grid;
-    float at[POINTS][3], sorted[POINTS][3];
+    float at[POINTS][3];
     place_points(h, at);
     weft_grid_view_get(r->grid, &shared, sizeof shared);
     EXPECT(h, shared.count == POINTS);
@@ -217,8 +216,5 @@ void weft_stress_grid(host *h)
     if (!weft_stress_grid_build(h, &grid)) return;
     weft_grid_view_get(grid, &own, sizeof own);
     EXPECT(h, memcmp(own.points, shared.points, POINTS * sizeof *own.points) == 0);
-    EXPECT_OK(h, weft_grid_gather(grid, NULL, at, sizeof at[0], sizeof at[0], sorted));
-    for (uint32_t i = 0; i < POINTS; i++)
-        EXPECT(h, memcmp(sorted[i], at[own.points[i]], sizeof at[0]) == 0);
     weft_grid_destroy(grid);
 }

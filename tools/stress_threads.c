@@ -469,8 +469,9 @@ static void act_submit(host *h)
     desc = (weft_job_desc){.fn = run_outside, .argument = &jobs[1].ran};
     EXPECT_OK(h, weft_job_submit(context, &desc, &handles[1]));
     EXPECT_OK(h, weft_job_depend(context, handles[0], handles[1]));
-    desc = (weft_job_desc){.fn = run_outside, .argument = &jobs[2].ran};
-    EXPECT_OK(h, weft_job_then(context, handles[0], &desc, &handles[2]));
+    desc = (weft_job_desc){
+        .fn = run_outside, .argument = &jobs[2].ran, .after = handles, .after_count = 1};
+    EXPECT_OK(h, weft_job_submit(context, &desc, &handles[2]));
     EXPECT_OK(h, weft_job_release(context, handles[0]));
     for (uint32_t i = 0; i < 3; i++) h->jobs[h->job_count++].handle = handles[i];
     if (!h->has_loop) {

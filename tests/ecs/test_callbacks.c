@@ -121,8 +121,11 @@ static void save(void)
 {
     weft_world_bytes bytes;
     CHECK_OK(weft_world_save_memory(of.world, &bytes, NULL));
-    CHECK_OK(take(NULL, bytes.bytes, bytes.count));
+    of.bytes = realloc(of.bytes, bytes.count);
+    of.count = bytes.count;
+    memcpy(of.bytes, bytes.bytes, bytes.count);
     weft_world_bytes_free(of.world, &bytes);
+    of.calls++; /* without hooks it makes none */
 }
 
 static void end(uint32_t rows)

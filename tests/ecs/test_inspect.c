@@ -13,37 +13,6 @@ Test(inspect, handles_are_equal_in_both_fields_and_null_in_none)
     CHECK(!weft_entity_is_null((weft_entity){0, 1}) && !weft_entity_is_null((weft_entity){1, 0}));
 }
 
-/* Every position of a query against the list of weft_query_entities. */
-static void check_positions(const fixture *f, weft_query query)
-{
-    weft_entity list[300];
-    uint64_t count = weft_query_entities(f->world, query, list, 300);
-    for (uint64_t i = 0; i < count; i++)
-        CHECK(weft_entity_equal(weft_query_entity(f->world, query, i), list[i]));
-    CHECK(weft_entity_is_null(weft_query_entity(f->world, query, count)));
-    CHECK_RESULT(weft_world_error(f->world)->code, WEFT_NOT_FOUND);
-    CHECK(weft_entity_is_null(weft_query_entity(f->world, query, UINT64_MAX)));
-}
-
-Test(inspect, a_position_in_a_query_names_its_entity)
-{
-    fixture f;
-    fixture_open(&f, 3);
-    weft_entity e[200];
-    FIXTURE_CREATE(&f, 100, e, f.a, f.x);
-    FIXTURE_CREATE(&f, 100, e + 100, f.a, f.x, f.l);
-    check_positions(&f, FIXTURE_QUERY(&f, {f.a}));
-    check_positions(&f, FIXTURE_QUERY(&f, {f.d}));
-    for (uint32_t i = 0; i < 200; i += 3) CHECK_OK(weft_entity_enable(f.world, e[i], f.x, false));
-    check_positions(&f, FIXTURE_QUERY(&f, {f.x}));
-    uint32_t since = weft_world_advance_change_version(f.world);
-    for (uint32_t i = 100; i < 200; i += 7) weft_entity_write(f.world, e[i], f.a);
-    weft_query changed = FIXTURE_QUERY(&f, {f.a}, {f.x});
-    CHECK_OK(weft_query_filter_changed(f.world, changed, f.a, since));
-    check_positions(&f, changed);
-    fixture_close(&f);
-}
-
 Test(inspect, an_element_of_indexed_access_has_a_handle)
 {
     fixture f;

@@ -188,7 +188,8 @@ static verdict by_rows(uint32_t kind, bool is_copy, bool is_own)
         s.world, &(weft_query_desc){.terms = {{s.of[kind], WEFT_NO_ACCESS, WEFT_ALL, 0}}});
     weft_query tagged =
         weft_query_create(s.world, &(weft_query_desc){.terms = {{s.tag, WEFT_NO_ACCESS, 0, 0}}});
-    weft_entity targets[2], host = weft_query_entity(s.world, with, 0);
+    weft_entity targets[2], host = {0, 0}; /* refused: none */
+    weft_query_entities(s.world, with, &host, 1);
     CHECK_U64(weft_query_entities(s.world, tagged, targets, 2), is_own ? 1 : 2);
     verdict is =
         result != WEFT_OK ? REFUSED : judge(get(&s, kind, host), targets[0], targets[!is_own]);

@@ -639,17 +639,7 @@ static weft_result do_filter_order(void *open)
 }
 
 /* Questions: what a query needs for its answer is made by the first that asks. */
-typedef enum question {
-    COUNT,
-    IS_EMPTY,
-    MATCHES,
-    ARCHETYPES,
-    ALL,
-    VALUES,
-    AT,
-    BEGIN,
-    INFO
-} question;
+typedef enum question { COUNT, IS_EMPTY, MATCHES, ARCHETYPES, ALL, VALUES, BEGIN, INFO } question;
 
 static weft_result do_ask(void *open)
 {
@@ -678,9 +668,6 @@ static weft_result do_ask(void *open)
         break;
     case VALUES:
         (void)weft_query_read_values(world, b->query, b->w.of[NUMBER], values, 4 * ENTITIES);
-        break;
-    case AT:
-        (void)weft_query_entity(world, b->query, 3);
         break;
     case BEGIN:
         c = weft_query_begin(world, b->query);
@@ -1252,7 +1239,6 @@ static const refused_function functions[] = {
     {"weft_query_archetypes", do_ask, 0, ARCHETYPES},
     {"weft_query_entities", do_ask, 0, ALL},
     {"weft_query_read_values", do_ask, 0, VALUES},
-    {"weft_query_entity", do_ask, 0, AT},
     {"weft_query_begin", do_ask, 0, BEGIN},
     {"weft_query_info_get", do_ask, 0, INFO},
     {"weft_query_single", do_query_single, 0, 0},

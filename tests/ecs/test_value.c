@@ -574,41 +574,6 @@ static const weft_field stop_fields[] = {
     WEFT_FIELD_OF(Stop, next, WEFT_FIELD_BLOB_POINTER, &stop_type), WEFT_FIELD(Stop, x)};
 const weft_type stop_type = WEFT_TYPE(Stop, stop_fields);
 
-PLAIN_TEST(blob_types_derive_from_descriptions)
-{
-    _Alignas(8) char memory[512];
-    const weft_blob_type *type = NULL;
-    size_t bytes = weft_type_blob(&stop_type, NULL, 0, NULL);
-    CHECK(bytes != 0 && bytes <= sizeof memory);
-    CHECK_U64(weft_type_blob(&stop_type, memory, bytes - 1, &type), bytes);
-    CHECK_POINTER(type, NULL);
-    CHECK_U64(weft_type_blob(&stop_type, memory, bytes, &type), bytes);
-    CHECK_U64(type->field_count, 3);
-    CHECK_U64(type->fields[0].kind, WEFT_BLOB_KIND_STRING);
-    CHECK_U64(type->fields[1].bytes, 4);
-    CHECK_POINTER(type->fields[2].type, type);
-    weft_blob_store *store;
-    weft_blob_builder *builder;
-    weft_blob_ref ref;
-    CHECK_OK(weft_blob_store_create(NULL, &store));
-    CHECK_OK(weft_blob_builder_create(store, type, 0, &builder));
-    Stop *stop = weft_blob_builder_root(builder);
-    stop->x = 2.5;
-    weft_blob_builder_string(builder, &stop->name, "north", 5);
-    float *heights = weft_blob_builder_array(builder, &stop->heights, 2);
-    if (heights != NULL) heights[1] = 7;
-    CHECK_OK(weft_blob_builder_finish(builder, &ref));
-    weft_blob_builder_destroy(builder);
-    CHECK_TEXT(write_value(&stop_type, weft_blob_read(store, ref, type)),
-               "{\"name\": \"north\", \"heights\": [0, 7], \"next\": null, \"x\": 2.5}");
-    Stop other = {.x = 1};
-    weft_value_error error;
-    CHECK_RESULT(read_value(&stop_type, &other, "{\"name\": \"south\"}", &error),
-                 WEFT_INVALID_ARGUMENT);
-    CHECK(strstr(error.text, "inside a blob") != NULL);
-    weft_blob_store_destroy(store);
-}
-
 PLAIN_TEST(components_are_described_by_types)
 {
     weft_world *world;

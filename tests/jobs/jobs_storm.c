@@ -322,9 +322,10 @@ static void check_cancellation(round_state *round)
     memset(runs, 0, sizeof runs);
     for (uint32_t i = 0; i < CHAINS; i++) {
         const weft_job_desc head = {.fn = mark_one, .argument = &runs[i][0]};
-        const weft_job_desc tail = {.fn = mark_one, .argument = &runs[i][1]};
+        const weft_job_desc tail = {
+            .fn = mark_one, .argument = &runs[i][1], .after = &heads[i], .after_count = 1};
         CHECK_OK(weft_job_submit(round->owner, &head, &heads[i]));
-        CHECK_OK(weft_job_then(round->owner, heads[i], &tail, &tails[i]));
+        CHECK_OK(weft_job_submit(round->owner, &tail, &tails[i]));
         if (i % 2 == 0) CHECK_OK(weft_job_cancel(round->pool, heads[i]));
     }
     for (uint32_t i = 0; i < CHAINS; i++) {

@@ -192,9 +192,11 @@ static void *follow_rules(void *argument)
     CHECK_OK(weft_job_pool_enter(pool, &second)); /* a guest inside a guest is another one */
     CHECK(second != job);
     CHECK_OK(weft_job_pool_leave(second));
-    const weft_job_desc desc = {.fn = count_run, .argument = &x_runs};
+    weft_job_desc desc = {.fn = count_run, .argument = &x_runs};
     CHECK_OK(weft_job_submit(job, &desc, &handle));
-    CHECK_OK(weft_job_then(job, handle, &desc, &next));
+    desc.after = &handle;
+    desc.after_count = 1;
+    CHECK_OK(weft_job_submit(job, &desc, &next));
     CHECK_RESULT(weft_job_wait(job, next, NULL), WEFT_WRONG_THREAD);
     CHECK_RESULT(weft_job_wait_all(job, NULL), WEFT_WRONG_THREAD);
     while (!weft_job_is_done(pool, next)) sched_yield();

@@ -82,6 +82,14 @@ Test(job, the_null_handle_is_done)
     CHECK_OK(weft_job_result(pool, null, NULL));
 }
 
+static weft_result then(weft_job_context *job, weft_job_handle predecessor, weft_job_desc desc,
+                        weft_job_handle *out)
+{
+    desc.after = &predecessor;
+    desc.after_count = 1;
+    return weft_job_submit(job, &desc, out);
+}
+
 Test(job, handles_that_were_never_issued_are_refused)
 {
     const weft_job_handle forged[] = {{0, 1}, {5, 3}, {1u << 30, 1}, {UINT32_MAX, 1}, {3, 0}};
@@ -97,8 +105,6 @@ Test(job, handles_that_were_never_issued_are_refused)
         CHECK_RESULT(weft_job_result(pool, bad, NULL), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_job_cancel(pool, bad), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_job_submit(owner, &desc, NULL), WEFT_BAD_HANDLE);
-        CHECK_RESULT(weft_job_then(owner, bad, &(weft_job_desc){.fn = note}, NULL),
-                     WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_job_depend(owner, handle, bad), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_job_depend(owner, bad, handle), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_job_release(owner, bad), WEFT_BAD_HANDLE);
@@ -118,7 +124,6 @@ Test(job, wrong_arguments_are_refused)
     CHECK_RESULT(weft_job_submit(NULL, &no_fn, &handle), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_job_inject(NULL, &no_fn, &handle), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_job_inject(pool, &no_fn, &handle), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_job_then(NULL, handle, &no_fn, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_job_for_submit(owner, NULL, NULL, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_job_wait(NULL, (weft_job_handle){0, 0}, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_job_result(NULL, (weft_job_handle){0, 0}, NULL), WEFT_INVALID_ARGUMENT);
@@ -171,15 +176,15 @@ Test(job, a_continuation_follows_at_once_and_sees_the_failure)
     weft_job_desc first = noting(1), second = noting(2), other = noting(3);
     weft_job_handle handle = submit(&first), next;
     CHECK_OK(weft_job_submit(owner, &other, NULL));
-    CHECK_OK(weft_job_then(owner, handle, &second, &next));
+    CHECK_OK(then(owner, handle, second, &next));
     CHECK_OK(weft_job_wait(owner, next, NULL));
     CHECK_OK(weft_job_wait_all(owner, NULL));
     CHECK_U64(order_count, 3);
     handle = submit(&(weft_job_desc){.fn = fail, .argument = (void *)(intptr_t)5});
     weft_job_handle anyway;
-    CHECK_OK(weft_job_then(owner, handle, &second, &next));
+    CHECK_OK(then(owner, handle, second, &next));
     second.runs_on_error = true;
-    CHECK_OK(weft_job_then(owner, handle, &second, &anyway));
+    CHECK_OK(then(owner, handle, second, &anyway));
     CHECK_RESULT(weft_job_wait(owner, handle, NULL), WEFT_JOB_FAILED);
     CHECK_RESULT(weft_job_wait(owner, next, NULL), WEFT_CANCELLED);
     CHECK_OK(weft_job_wait(owner, anyway, NULL)); /* it ran all the same */
@@ -194,7 +199,7 @@ Test(job, a_job_after_one_that_already_failed_is_cancelled)
     CHECK_OK(weft_job_wait(owner, older, NULL)); /* the younger one runs first */
     CHECK(weft_job_is_done(pool, failed));
     weft_job_handle next;
-    CHECK_OK(weft_job_then(owner, failed, &spare, &next));
+    CHECK_OK(then(owner, failed, spare, &next));
     CHECK_RESULT(weft_job_wait(owner, next, NULL), WEFT_CANCELLED);
     CHECK_RESULT(weft_job_result(pool, failed, NULL), WEFT_JOB_FAILED);
     order_count = 0;
@@ -233,7 +238,7 @@ Test(job, a_cancelled_job_does_not_run_and_neither_do_those_after_it)
 {
     weft_job_desc first = noting(1), second = noting(2);
     weft_job_handle handle = submit(&first), next;
-    CHECK_OK(weft_job_then(owner, handle, &second, &next));
+    CHECK_OK(then(owner, handle, second, &next));
     CHECK_OK(weft_job_cancel(pool, handle));
     CHECK_RESULT(weft_job_wait(owner, handle, NULL), WEFT_CANCELLED);
     CHECK_RESULT(weft_job_wait(owner, next, NULL), WEFT_CANCELLED);
@@ -358,7 +363,7 @@ static int renew(weft_job_context *job, void *argument)
     if (at_load_acq(&self->all->has_last_run) != 0) return 0;
     if (at_add_ar(&self->all->renewals, (uint64_t)1) >= MOST_RENEWALS) return 0;
     if (!self->continues) return (int)weft_job_submit(job, &next, NULL);
-    return (int)weft_job_then(job, self->running, &next, &self->running);
+    return (int)then(job, self->running, next, &self->running);
 }
 
 /* On each number of workers: normal jobs that never end do not keep `last` from running, which the
@@ -381,7 +386,7 @@ static void wait_beside_renewals(uint32_t workers, bool continues, bool is_behin
     CHECK_OK(class_ == WEFT_JOB_BACKGROUND ? weft_job_submit(owner, &last, &handle)
                                            : weft_job_inject(pool, &last, &handle));
     const weft_job_desc behind = noting(1);
-    if (is_behind) CHECK_OK(weft_job_then(owner, handle, &behind, &handle));
+    if (is_behind) CHECK_OK(then(owner, handle, behind, &handle));
     CHECK_OK(weft_job_wait(owner, handle, NULL));
     CHECK(at_load_acq(&all.has_last_run) != 0);
     CHECK(at_load_acq(&all.renewals) < MOST_RENEWALS);
@@ -523,14 +528,14 @@ Test(job, a_loop_stopped_in_the_middle_ends_as_cancelled_and_so_do_the_jobs_afte
     const weft_job_for_desc loop = {
         .fn = cancel_in_part, .argument = &state, .count = 100, .grain = 1};
     CHECK_OK(weft_job_for_submit(owner, &loop, NULL, &state.self));
-    CHECK_OK(weft_job_then(owner, state.self, &second, &next));
+    CHECK_OK(then(owner, state.self, second, &next));
     CHECK_RESULT(weft_job_wait(owner, state.self, &code), WEFT_CANCELLED);
     CHECK_RESULT(weft_job_wait(owner, next, NULL), WEFT_CANCELLED);
     CHECK(state.parts >= 1 && state.parts < 100);
     CHECK_U64(order_count, 0);
     const weft_job_for_desc whole = {.fn = cancel_in_part, .argument = &state, .count = 1};
     CHECK_OK(weft_job_for_submit(owner, &whole, NULL, &state.self));
-    CHECK_OK(weft_job_then(owner, state.self, &second, &done));
+    CHECK_OK(then(owner, state.self, second, &done));
     CHECK_OK(weft_job_wait(owner, state.self, NULL)); /* nothing was left out */
     CHECK_OK(weft_job_wait(owner, done, NULL));
     CHECK_U64(order_count, 1);

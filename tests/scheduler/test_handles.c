@@ -175,7 +175,6 @@ FAILS(query_is_empty, weft_query_is_empty(W, g->query))
 FAILS(query_matches, !weft_query_matches(W, g->query, E))
 FAILS(query_archetypes, weft_query_archetypes(W, g->query, NULL, 0) == 0)
 FAILS(query_entities, weft_query_entities(W, g->query, NULL, 0) == 0)
-FAILS(query_entity, weft_query_entity(W, g->query, 0).version == 0)
 FAILS(query_read_values, weft_query_read_values(W, g->query, g->component, &value, 1) == 0)
 FAILS(query_scatter, weft_query_write_values(W, g->query, g->component, &value, 1) != WEFT_OK)
 FAILS(query_single, weft_query_single(W, g->query).version == 0)
@@ -279,7 +278,6 @@ static const struct {
     ROW(QUERY, query_matches),
     ROW(QUERY, query_archetypes),
     ROW(QUERY, query_entities),
-    ROW(QUERY, query_entity),
     ROW(QUERY, query_read_values),
     ROW(QUERY, query_scatter),
     ROW(QUERY, query_single),

@@ -123,11 +123,6 @@ static void run_ask(everything *e, const everything_call *c)
     weft_entity single = weft_query_single(world, s.q->query);
     everything_equal(e, "weft_query_single", everything_number(e->here, single),
                      s.count == 1 ? s.numbers[0] : 0);
-    uint64_t index = s.count == 0 ? 0 : c->b % (s.count + 1);
-    weft_entity one = weft_query_entity(world, s.q->query, index);
-    bool is_same =
-        index < s.count ? weft_entity_equal(one, entities[index]) : weft_entity_is_null(one);
-    everything_equal(e, "weft_query_entity", is_same, true);
 }
 
 static void run_info(everything *e, const everything_call *c)
@@ -496,7 +491,7 @@ const everything_op everything_ops_query[] = {
      .run = run_make},
     {.name = "query_ask",
      .functions = "weft_query_count weft_query_is_empty weft_query_matches weft_query_entities "
-                  "weft_query_entity weft_query_single weft_query_archetypes",
+                  "weft_query_single weft_query_archetypes",
      .weight = 8,
      .run = run_ask},
     {.name = "query_info",

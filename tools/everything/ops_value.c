@@ -262,21 +262,6 @@ typedef struct tree {
     WEFT_BLOB_POINTER(struct tree) next;
 } tree;
 
-static const weft_field height_fields[] = {{"", WEFT_FIELD_F32, 0, 0}};
-static const weft_type height_type = {
-    .name = "height", .size = 4, .alignment = 4, .fields = height_fields, .field_count = 1};
-static const weft_field leaf_fields[] = {
-    WEFT_FIELD_OF(leaf, heights, WEFT_FIELD_BLOB_ARRAY, &height_type),
-    {.name = "number", .kind = WEFT_FIELD_U64, .offset = offsetof(leaf, number)}};
-static const weft_type leaf_type = WEFT_TYPE(leaf, leaf_fields);
-static const weft_type tree_type;
-static const weft_field tree_fields[] = {
-    {.name = "name", .kind = WEFT_FIELD_BLOB_STRING, .offset = offsetof(tree, name)},
-    WEFT_FIELD_OF(tree, leaves, WEFT_FIELD_BLOB_ARRAY, &leaf_type),
-    WEFT_FIELD_OF(tree, own, WEFT_FIELD_STRUCT, &leaf_type),
-    WEFT_FIELD_OF(tree, next, WEFT_FIELD_BLOB_POINTER, &tree_type)};
-static const weft_type tree_type = WEFT_TYPE(tree, tree_fields);
-
 static const weft_blob_field leaf_references[] = {WEFT_BLOB_FIELD_ARRAY(leaf, heights, NULL)};
 static const weft_blob_type leaf_blob = WEFT_BLOB_TYPE(leaf, leaf_references);
 static const weft_blob_type tree_blob;
@@ -286,23 +271,8 @@ static const weft_blob_field tree_references[] = {WEFT_BLOB_FIELD_STRING(tree, n
                                                   WEFT_BLOB_FIELD_POINTER(tree, next, &tree_blob)};
 static const weft_blob_type tree_blob = WEFT_BLOB_TYPE(tree, tree_references);
 
-/* References of a type that was derived are those that were written by hand. */
-static bool is_blob_type(const weft_blob_type *is, const weft_blob_type *should, uint32_t depth)
-{
-    bool is_so = is->bytes == should->bytes && is->alignment == should->alignment &&
-                 is->field_count == should->field_count;
-    for (uint32_t i = 0; is_so && i < is->field_count; i++) {
-        const weft_blob_field *a = &is->fields[i], *b = &should->fields[i];
-        is_so = a->offset == b->offset && a->kind == b->kind && a->bytes == b->bytes &&
-                a->alignment == b->alignment;
-        if (b->type != NULL && depth != 0)
-            is_so = is_so && a->type != NULL && is_blob_type(a->type, b->type, depth - 1);
-    }
-    return is_so;
-}
-
-/* A blob by one type has the bytes of the same blob by the other. */
-static uint64_t tree_build(everything *e, const weft_blob_type *type, uint64_t drawn)
+/* The hash of the bytes of a blob. */
+static uint64_t tree_build(everything *e, uint64_t drawn)
 {
     weft_blob_store *store = weft_world_blobs(e->here->world);
     weft_blob_builder *builder = NULL;
@@ -310,7 +280,7 @@ static uint64_t tree_build(everything *e, const weft_blob_type *type, uint64_t d
     weft_blob_info info = {0};
     const float heights[] = {1, 2.5f, -3};
     uint32_t count = (uint32_t)drawn % 5;
-    weft_result result = weft_blob_builder_create(store, type, 0, &builder);
+    weft_result result = weft_blob_builder_create(store, &tree_blob, 0, &builder);
     if (!everything_result(e, "weft_blob_builder_create", result, WEFT_OK)) return 0;
     tree *root = weft_blob_builder_root(builder);
     root->own.number = drawn;
@@ -326,7 +296,7 @@ static uint64_t tree_build(everything *e, const weft_blob_type *type, uint64_t d
     weft_blob_builder_destroy(builder);
     if (!everything_result(e, "weft_blob_builder_finish", result, WEFT_OK)) return 0;
     weft_blob_info_get(store, ref, &info, sizeof info);
-    const tree *read = weft_blob_read(store, ref, type);
+    const tree *read = weft_blob_read(store, ref, &tree_blob);
     everything_equal(e, "weft_blob_read", read != NULL, true);
     if (read != NULL) {
         everything_equal(e, "leaves of a blob", WEFT_BLOB_COUNT(&read->leaves), count);
@@ -341,22 +311,10 @@ static uint64_t tree_build(everything *e, const weft_blob_type *type, uint64_t d
     return hash;
 }
 
-static void run_blob_type(everything *e, const everything_call *c)
+static void run_blob(everything *e, const everything_call *c)
 {
-    const weft_blob_type *type = NULL;
-    size_t bytes = weft_type_blob(&tree_type, NULL, 0, NULL);
-    char *memory = model_memory(&e->here->m, bytes + 8);
-    everything_equal(e, "weft_type_blob: bytes", bytes != 0, true);
-    everything_equal(e, "weft_type_blob of too little",
-                     weft_type_blob(&tree_type, memory, c->a % bytes, &type), bytes);
-    everything_equal(e, "weft_type_blob writes nothing then", type == NULL, true);
-    everything_equal(e, "weft_type_blob", weft_type_blob(&tree_type, memory, bytes, &type), bytes);
-    if (type == NULL || everything_has_failed(e)) return;
-    everything_equal(e, "a derived type", is_blob_type(type, &tree_blob, 3), true);
-    if (everything_has_failed(e)) return;
     uint64_t drawn = everything_mix(c->value, c->b);
-    everything_equal(e, "the blob of a derived type", tree_build(e, type, drawn),
-                     tree_build(e, &tree_blob, drawn));
+    everything_equal(e, "the same blob again", tree_build(e, drawn), tree_build(e, drawn));
 }
 
 const everything_op everything_ops_value[] = {
@@ -369,6 +327,9 @@ const everything_op everything_ops_value[] = {
                   "weft_path_read weft_type_check",
      .weight = 1,
      .run = run_paths},
-    {.name = "blob_type", .functions = "weft_type_blob", .weight = 1, .run = run_blob_type},
+    {.name = "blob",
+     .functions = "weft_blob_builder_create weft_blob_builder_finish weft_blob_read",
+     .weight = 1,
+     .run = run_blob},
     {0},
 };

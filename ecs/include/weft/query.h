@@ -165,10 +165,6 @@ WEFT_API weft_result weft_query_write_values(weft_world *world, weft_query query
                                              weft_component component, const void *values,
                                              uint64_t count);
 
-/* The entity at position `index` of weft_query_entities, counted from 0; null with NOT_FOUND when
- * there are fewer rows. */
-WEFT_API weft_entity weft_query_entity(const weft_world *world, weft_query query, uint64_t index);
-
 /* The one entity that the query selects; null with NOT_FOUND (none) or INVALID_ARGUMENT
  * (several). */
 WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);

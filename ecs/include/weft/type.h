@@ -110,15 +110,6 @@ struct weft_type {
  * it is made of). */
 WEFT_API weft_result weft_type_check(const weft_type *type, char *text, size_t capacity);
 
-/* The blob type (blob.h) of a described struct: its BLOB_ARRAY, BLOB_STRING and BLOB_POINTER
- * fields, also those of nested structs and of what they refer to; types may refer to themselves. It
- * is written to `memory` (aligned to 8), which must outlive what uses the type; returns the bytes
- * that this takes: with fewer given, nothing is written. *out (may be NULL): the type, in `memory`.
- * 0: the description is not possible (weft_type_check). Types and fields of references: at most 256
- * types. */
-WEFT_API size_t weft_type_blob(const weft_type *type, void *memory, size_t bytes,
-                               const weft_blob_type **out);
-
 /* ---- paths ---- */
 
 /* A value within a value: "drag[2]", "hull.plates[3].metal". Filled by the library; copies may be

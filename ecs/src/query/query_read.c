@@ -258,33 +258,6 @@ weft_result weft_query_write_values(weft_world *world, weft_query query, weft_co
     return WEFT_OK;
 }
 
-/* The row of a run that has `before` enabled rows before it in the run. */
-static uint32_t nth_row(const weft_slice *slice, uint64_t before)
-{
-    if (slice->enabled == NULL) return (uint32_t)before;
-    weft_slice_walk walk = {0};
-    weft_slice_next_row(slice, &walk);
-    while (before-- != 0) weft_slice_next_row(slice, &walk);
-    return (uint32_t)walk.row;
-}
-
-weft_entity weft_query_entity(const weft_world *world, weft_query query, uint64_t index)
-{
-    weft__row_walk walk;
-    if (!walk_begin(&walk, world, query)) return WEFT__NO_ENTITY;
-    uint64_t done = 0;
-    while (weft__source_next(&walk.source)) {
-        const weft_slice *slice = &walk.source.slice;
-        uint64_t rows = enabled_rows(slice);
-        if (index - done < rows) return slice->entities[nth_row(slice, index - done)];
-        done += rows;
-    }
-    weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                "weft_query_entity: there is no row %llu, %llu match: ask weft_query_count first",
-                (unsigned long long)index, (unsigned long long)done);
-    return WEFT__NO_ENTITY;
-}
-
 weft_entity weft_query_single(weft_world *world, weft_query query)
 {
     weft__row_walk walk;

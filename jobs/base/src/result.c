@@ -96,7 +96,7 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
     PAGE(WEFT_WOULD_NEST, "waiting here could deadlock",
          "Inside a job only its own children may be waited for: anything else could be\n"
          "waiting for this job.\n"
-         "Do: use weft_job_then or a dependency, or wait from the owner thread."),
+         "Do: use a job after it (weft_job_desc.after), or wait from the owner thread."),
     PAGE(WEFT_FORKED, "the pool belongs to the parent process",
          "fork() copies memory but not threads; the workers do not exist in the child.\n"
          "Do: create pools and worlds after fork(), or exec()."),

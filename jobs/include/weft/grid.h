@@ -72,13 +72,6 @@ typedef struct weft_grid_points {
 WEFT_API weft_result weft_grid_build(weft_grid *grid, weft_job_context *job,
                                      const weft_grid_points *points);
 
-/* Copies values of points into the order of places: out[k] = the value of points[k], `bytes`
- * bytes each, read every `stride` bytes. Neighbours then lie together in memory, which makes
- * passes over them several times faster. `out` has room for count * bytes and does not overlap
- * `values`. Errors: INVALID_ARGUMENT; those of weft_job_for. Threads: holder. */
-WEFT_API weft_result weft_grid_gather(weft_grid *grid, weft_job_context *job, const void *values,
-                                      size_t stride, size_t bytes, void *out);
-
 /* What was built, as arrays of the grid: valid until the next build. A place is an index into
  * points. Cell (x, y, z) has the number (z * cells[1] + y) * cells[0] + x. */
 typedef struct weft_grid_view {

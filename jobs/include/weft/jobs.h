@@ -246,10 +246,6 @@ WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc 
 /* As weft_job_submit, from any thread, without a context; slightly slower. Threads: any. */
 WEFT_API weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc,
                                      weft_job_handle *out);
-/* Submits `desc` to run after `predecessor` (added to desc->after): a continuation, usually run in
- * place by the worker that ended the predecessor. Errors: as submit. Threads: context. */
-WEFT_API weft_result weft_job_then(weft_job_context *job, weft_job_handle predecessor,
-                                   const weft_job_desc *desc, weft_job_handle *out);
 /* Submits a loop as a job; `job` gives predecessors, class and flags (fn and argument are ignored).
  * Everything is copied. Errors: as submit. Threads: context. */
 WEFT_API weft_result weft_job_for_submit(weft_job_context *context, const weft_job_for_desc *loop,
@@ -267,8 +263,8 @@ WEFT_API weft_result weft_job_release(weft_job_context *job, weft_job_handle hel
  * sleeps when there are none. Meanwhile every 61st look of a worker for work begins with background
  * jobs: normal ones that renew themselves do not keep the caller waiting for ever.
  * OK; JOB_FAILED with its code in *code (may be NULL); CANCELLED; BAD_HANDLE (never issued);
- * WOULD_NEST inside a job (use weft_job_then, children or loops there); WRONG_THREAD; WRONG_PHASE
- * (a held job that was not released); FORKED. Threads: pool owner. */
+ * WOULD_NEST inside a job (use weft_job_desc.after, children or loops there); WRONG_THREAD;
+ * WRONG_PHASE (a held job that was not released); FORKED. Threads: pool owner. */
 WEFT_API weft_result weft_job_wait(weft_job_context *job, weft_job_handle handle, int *code);
 /* Waits until no job is pending (held jobs are cancelled), background ones too. Returns one failure
  * that was not collected before and forgets the others: the first of jobs without a handle

@@ -438,10 +438,10 @@ static weft_result build_run(build *b, weft_job_context *job)
 
 static weft_result build_halves(build *b, weft_job_context *job)
 {
-    weft_result result = loop(job, number_halves, b, HALVES, &b->grid->costs[4]);
+    weft_result result = loop(job, number_halves, b, HALVES, &b->grid->costs[3]);
     if (result != WEFT_OK) return result;
     begin_halves(b);
-    return loop(job, put_halves, b, HALVES, &b->grid->costs[5]);
+    return loop(job, put_halves, b, HALVES, &b->grid->costs[4]);
 }
 
 weft_result weft_grid_build(weft_grid *grid, weft_job_context *job, const weft_grid_points *points)
@@ -478,57 +478,4 @@ weft_result weft_grid_build(weft_grid *grid, weft_job_context *job, const weft_g
     else
         clear(grid);
     return result;
-}
-
-/* ---- gather ---- */
-
-/* Owner: one call of weft_grid_gather. */
-typedef struct copy {
-    const weft_grid *grid;
-    const unsigned char *values;
-    unsigned char *out;
-    size_t stride, bytes;
-} copy;
-
-__attribute__((always_inline)) static inline void copy_places(const copy *c, uint32_t begin,
-                                                              uint32_t end, size_t bytes)
-{
-    for (uint32_t k = begin; k < end; k++)
-        memcpy(c->out + k * bytes, c->values + c->grid->points[k] * c->stride, bytes);
-}
-
-static int copy_blocks(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
-{
-    (void)job;
-    const copy *c = argument;
-    const uint64_t wanted = (uint64_t)last * GRID_BLOCK;
-    const uint32_t begin = first * GRID_BLOCK;
-    const uint32_t end = wanted < c->grid->count ? (uint32_t)wanted : c->grid->count;
-    switch (c->bytes) { /* the sizes of two and three numbers: straight copies */
-    case 8:
-        copy_places(c, begin, end, 8);
-        break;
-    case 12:
-        copy_places(c, begin, end, 12);
-        break;
-    case 16:
-        copy_places(c, begin, end, 16);
-        break;
-    case 24:
-        copy_places(c, begin, end, 24);
-        break;
-    default:
-        copy_places(c, begin, end, c->bytes);
-        break;
-    }
-    return 0;
-}
-
-weft_result weft_grid_gather(weft_grid *grid, weft_job_context *job, const void *values,
-                             size_t stride, size_t bytes, void *out)
-{
-    if (!grid || (grid->count && (!values || !out || !bytes))) return WEFT_INVALID_ARGUMENT;
-    if (grid->count == 0) return WEFT_OK;
-    copy c = {grid, values, out, stride, bytes};
-    return loop(job, copy_blocks, &c, (grid->count + GRID_BLOCK - 1) / GRID_BLOCK, &grid->costs[3]);
 }

@@ -47,7 +47,7 @@ struct weft_grid {
     uint32_t (*range_end)[GRID_RANGES]; /* [GRID_MAX_BLOCKS]: of a block: counts, then places */
     uint32_t range_begin[GRID_RANGES + 1];
     uint32_t *first_half;   /* [cell_count]: counts, then places, of the first half; or NULL */
-    weft_job_cost costs[6]; /* of the loops: number, spread, sort, gather, halves: number, put */
+    weft_job_cost costs[5]; /* of the loops: number, spread, sort, halves: number, put */
 };
 
 #endif

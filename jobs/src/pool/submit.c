@@ -29,12 +29,11 @@ static void attach(weft__submitter by, uint32_t slot, weft_job_handle predecesso
     weft__job_give_edge(by, edge);
 }
 
-/* What weft_job_submit, _then, _for_submit and _inject have in common. Owner: the call, on its
+/* What weft_job_submit, _for_submit and _inject have in common. Owner: the call, on its
  * stack. */
 typedef struct submission {
     const weft_job_desc *desc;
     const weft_job_for_desc *loop; /* NULL: desc->fn */
-    weft_job_handle extra;         /* one more predecessor; null: none */
 } submission;
 
 /* The body of a loop submitted as a job; `argument` is its copy in the pool's loop_descs. A loop
@@ -63,8 +62,7 @@ static inline uint32_t fill_slot(weft__submitter by, const submission *what, uin
         job->fn = run_loop;
         job->argument = &by.pool->loop_descs[slot];
     }
-    bool is_free =
-        !what->desc->is_held && what->desc->after_count == 0 && what->extra.generation == 0;
+    bool is_free = !what->desc->is_held && what->desc->after_count == 0;
     *handle = weft__job_start_with(job, slot, flags, is_free ? 0 : 1);
     return slot;
 }
@@ -86,8 +84,8 @@ static weft_result submit_dependent(weft__submitter by, const submission *what,
 {
     const weft_job_desc *desc = what->desc;
     weft__job_edge *edges = by.pool->table.edges;
-    bool is_full, has_extra = what->extra.generation != 0;
-    uint32_t edge = weft__job_take_edges(by, desc->after_count + has_extra, &is_full);
+    bool is_full;
+    uint32_t edge = weft__job_take_edges(by, desc->after_count, &is_full);
     if (is_full) return WEFT_POOL_FULL;
     weft_job_handle handle;
     uint32_t slot = fill_slot(by, what, out != NULL ? WEFT__JOB_HAS_HANDLE : 0, &handle);
@@ -97,7 +95,7 @@ static weft_result submit_dependent(weft__submitter by, const submission *what,
         if (is_refused)
             weft__job_give_edge(by, edge);
         else
-            attach(by, slot, i < desc->after_count ? desc->after[i] : what->extra, edge);
+            attach(by, slot, desc->after[i], edge);
         edge = next;
     }
     if (is_refused) return WEFT_POOL_FULL;
@@ -115,8 +113,7 @@ static weft_result submit_dependent(weft__submitter by, const submission *what,
 static weft_result submit(weft__submitter by, const submission *what, weft_job_handle *out)
 {
     const weft_job_desc *desc = what->desc;
-    if (desc->is_held || desc->after_count != 0 || what->extra.generation != 0)
-        return submit_dependent(by, what, out);
+    if (desc->is_held || desc->after_count != 0) return submit_dependent(by, what, out);
     weft_job_handle handle;
     uint32_t slot = fill_slot(by, what, out != NULL ? WEFT__JOB_HAS_HANDLE : 0, &handle);
     if (slot == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
@@ -189,14 +186,6 @@ weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
     if (worker->deques[WEFT_JOB_NORMAL].is_alone) return WEFT_OK; /* none to wake */
     weft__worker_notify(worker);
     return WEFT_OK;
-}
-
-weft_result weft_job_then(weft_job_context *worker, weft_job_handle predecessor,
-                          const weft_job_desc *desc, weft_job_handle *out)
-{
-    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
-    if (!weft__job_is_valid(&worker->pool->table, predecessor)) return WEFT_BAD_HANDLE;
-    return submit_from(worker, &(submission){.desc = desc, .extra = predecessor}, out);
 }
 
 weft_result weft_job_for_submit(weft_job_context *worker, const weft_job_for_desc *loop,
