@@ -20,7 +20,6 @@ OTHERS = {
     "RING_SLICES": "of checked builds: slices seen last",
     "COMMANDS_MOST": "more than a seed of 5 ms may do",
     "SYSTEMS_MOST": "more than a seed of 5 ms may do",
-    "SHADOWS": "of checked builds: copies of chunks",
     "WEFT__BERTH_CLASSES": "sizes of places for threads",
     "WEFT__BLOCKS_CACHED": "memory kept, nothing else",
     "SLAB_BLOCKS_MAX": "memory kept, nothing else",
