@@ -642,9 +642,13 @@ PLAIN_TEST(kinds_of_fields_have_the_numbers_that_files_have)
     for (uint32_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         CHECK_U64(weft__kind_number(kinds[i]), i);
         CHECK(weft__kind_of_number(i, &kind) && kind == kinds[i]);
-        CHECK_TEXT(weft__kind_words[kinds[i]], words[i]);
+        CHECK_TEXT(weft__kinds[kinds[i]].word, words[i]);
     }
-    CHECK(!weft__kind_of_number(14, &kind) && !weft__kind_of_number(WEFT__KIND_NONE, &kind));
+    CHECK(!weft__kind_of_number(WEFT__KIND_NONE, &kind));
+    for (uint32_t k = 0, flat = 0; k < WEFT__KIND_COUNT; k++) {
+        flat += weft__kinds[k].number != WEFT__KIND_NONE;
+        if (k + 1 == WEFT__KIND_COUNT) CHECK_U64(flat, sizeof kinds / sizeof kinds[0]);
+    }
 }
 
 /* First of all: WEFT_GOLDEN_WRITE=1 writes what the others read. */

@@ -52,6 +52,33 @@ typedef enum weft_field_kind {
     WEFT_FIELD_BLOB_POINTER, /* weft_blob_pointer inside a blob; `type`: of the target */
 } weft_field_kind;
 
+/* A row of each kind, in the order above: X(name, word, number, bytes, class, numpy). Everything
+ * that goes by kind is made of it, in programs too. `word`: in texts; `number`: in files and
+ * hashes of layouts, constant for ever, 255 for what components do not hold as it is; `bytes` of
+ * one element, 0: those of its type; kinds of a class differ in size only; `numpy`: "": none. */
+#define WEFT_FIELD_KINDS(X)                                                                        \
+    X(BYTES, "bytes", 0, 1, BYTES, "")                                                             \
+    X(BOOL, "bool", 1, 1, BOOL, "b1")                                                              \
+    X(I8, "i8", 2, 1, SIGNED, "i1")                                                                \
+    X(I16, "i16", 3, 2, SIGNED, "i2")                                                              \
+    X(I32, "i32", 4, 4, SIGNED, "i4")                                                              \
+    X(I64, "i64", 5, 8, SIGNED, "i8")                                                              \
+    X(U8, "u8", 6, 1, UNSIGNED, "u1")                                                              \
+    X(U16, "u16", 7, 2, UNSIGNED, "u2")                                                            \
+    X(U32, "u32", 8, 4, UNSIGNED, "u4")                                                            \
+    X(U64, "u64", 9, 8, UNSIGNED, "u8")                                                            \
+    X(F32, "f32", 10, 4, REAL, "f4")                                                               \
+    X(F64, "f64", 11, 8, REAL, "f8")                                                               \
+    X(ENTITY, "entity", 12, 8, ENTITY, "")                                                         \
+    X(BLOB, "blob", 13, 8, BLOB, "")                                                               \
+    X(STRUCT, "struct", 255, 0, STRUCT, "")                                                        \
+    X(ENUM, "enum", 255, 0, ENUM, "")                                                              \
+    X(BITS, "bits", 255, 0, BITS, "")                                                              \
+    X(TEXT, "text", 255, 1, TEXT, "")                                                              \
+    X(BLOB_ARRAY, "blob array", 255, 16, IN_BLOB, "")                                              \
+    X(BLOB_STRING, "blob string", 255, 16, IN_BLOB, "")                                            \
+    X(BLOB_POINTER, "blob pointer", 255, 8, IN_BLOB, "")
+
 /* What tools should know of a field. */
 typedef enum weft_field_flags {
     WEFT_FIELD_READ_ONLY = 1 << 0, /* tools show it and do not edit it */

@@ -6,9 +6,7 @@
 #include "evolution.h"
 
 #include "field.h"
-#include "number.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,13 +104,18 @@ static bool is_signed_enum(const weft_field *field)
 
 static bool is_number(weft_field_kind kind)
 {
-    return kind >= WEFT_FIELD_BOOL && kind <= WEFT_FIELD_F64;
+    weft__kind_class class = weft__class_of(kind);
+    return class == WEFT__CLASS_BOOL || class == WEFT__CLASS_SIGNED ||
+           class == WEFT__CLASS_UNSIGNED || class == WEFT__CLASS_REAL;
 }
 
 static weft_field_kind with_sign(weft_field_kind kind)
 {
-    bool is_unsigned = kind >= WEFT_FIELD_U8 && kind <= WEFT_FIELD_U64;
-    return is_unsigned ? (weft_field_kind)(kind - WEFT_FIELD_U8 + WEFT_FIELD_I8) : kind;
+    weft_field_kind same;
+    bool is_unsigned = weft__class_of(kind) == WEFT__CLASS_UNSIGNED;
+    return is_unsigned && weft__kind_of_class(WEFT__CLASS_SIGNED, weft__kinds[kind].bytes, &same)
+               ? same
+               : kind;
 }
 
 static uint32_t find(const planning *p, const char *path)
@@ -271,85 +274,15 @@ void weft__evolution_fini(weft__memory *memory, weft__evolution *evolution)
 
 /* ---- values ---- */
 
-/* A number of any kind. A value. Always: a whole one is not real; then is_negative says how to
- * read `bits`. */
-typedef struct number {
-    double real;
-    uint64_t bits;
-    bool is_real, is_negative;
-} number;
-
-static bool is_signed(weft_field_kind kind)
-{
-    return kind >= WEFT_FIELD_I8 && kind <= WEFT_FIELD_I64;
-}
-
-static number number_load(weft_field_kind kind, const char *from)
-{
-    number n = {.is_real = kind == WEFT_FIELD_F32 || kind == WEFT_FIELD_F64};
-    uint32_t bytes = weft__kind_bytes(kind);
-    if (n.is_real) {
-        n.real = weft__field_number(&(weft_field){.kind = kind, .count = 1}, from);
-        return n;
-    }
-    n.bits = weft__integer_load(from, bytes);
-    uint32_t unused = 64 - 8 * bytes;
-    if (is_signed(kind)) n.bits = (uint64_t)((int64_t)(n.bits << unused) >> unused);
-    n.is_negative = is_signed(kind) && (int64_t)n.bits < 0;
-    return n;
-}
-
-/* A whole real number as an integer. */
-static bool number_whole(number *n)
-{
-    if (!n->is_real) return true;
-    bool is_whole = fabs(n->real) >= 0x1p52 || weft__number_is_whole(n->real); /* no trunc: -lm */
-    if (!is_whole || !(n->real >= -0x1p63 && n->real < 0x1p64)) return false;
-    n->is_real = false;
-    n->is_negative = n->real < 0;
-    n->bits = n->is_negative ? (uint64_t)(int64_t)n->real : (uint64_t)n->real;
-    return true;
-}
-
-static bool integer_store(weft_field_kind kind, number n, char *to)
-{
-    if (!number_whole(&n)) return false;
-    uint32_t bytes = weft__kind_bytes(kind), bits = 8 * bytes - (is_signed(kind) ? 1 : 0);
-    uint64_t most = kind == WEFT_FIELD_BOOL ? 1 : UINT64_MAX >> (64 - bits);
-    bool fits = n.is_negative ? is_signed(kind) && ~n.bits <= most : n.bits <= most;
-    if (fits) weft__integer_store(to, bytes, n.bits);
-    return fits;
-}
-
-/* Whole numbers must stay what they are; others are rounded. */
-static bool real_store(weft_field_kind kind, number n, char *to)
-{
-    double real = n.is_real ? n.real : n.is_negative ? (double)(int64_t)n.bits : (double)n.bits;
-    if (isnan(real)) real = (double)NAN; /* what a processor keeps of its bits differs */
-    float small = (float)real;
-    bool is_small = kind == WEFT_FIELD_F32;
-    if (n.is_real && is_small && isfinite(real) && !isfinite(small)) return false;
-    number back = {.real = is_small ? (double)small : real, .is_real = true};
-    if (!n.is_real && (!number_whole(&back) || back.bits != n.bits)) return false;
-    if (is_small)
-        memcpy(to, &small, sizeof small);
-    else
-        memcpy(to, &real, sizeof real);
-    return true;
-}
-
 static bool numbers_convert(const weft__evolution_step *step, const char *from, char *to)
 {
-    uint32_t from_bytes = weft__kind_bytes(step->from_kind);
-    uint32_t to_bytes = weft__kind_bytes(step->to_kind);
-    bool is_real = step->to_kind == WEFT_FIELD_F32 || step->to_kind == WEFT_FIELD_F64;
-    for (uint32_t i = 0; i < step->count; i++) {
-        number n = number_load(step->from_kind, from + (size_t)i * from_bytes);
-        char *at = to + (size_t)i * to_bytes;
-        bool fits =
-            is_real ? real_store(step->to_kind, n, at) : integer_store(step->to_kind, n, at);
-        if (!fits) return false;
-    }
+    uint32_t from_bytes = weft__kinds[step->from_kind].bytes;
+    uint32_t to_bytes = weft__kinds[step->to_kind].bytes;
+    for (uint32_t i = 0; i < step->count; i++)
+        if (!weft__scalar_store(step->to_kind,
+                                weft__scalar_load(step->from_kind, from + (size_t)i * from_bytes),
+                                to + (size_t)i * to_bytes))
+            return false;
     return true;
 }
 

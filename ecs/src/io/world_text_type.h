@@ -22,8 +22,6 @@ static inline weft_type weft__world_text_type(const weft__type *type)
 
 #define WEFT__WORLD_TEXT_VERSION 2u /* version 1 has no relations */
 
-/* The first kinds of fields: all that flat fields have. Their words: weft__kind_words. */
-enum { WEFT__WORLD_TEXT_KINDS = WEFT_FIELD_BLOB + 1 };
 /* The words for component flags, by bit. */
 enum { WEFT__WORLD_TEXT_FLAGS = 9 };
 extern const char *const weft__world_text_flags[WEFT__WORLD_TEXT_FLAGS];

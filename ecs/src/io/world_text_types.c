@@ -6,6 +6,7 @@
 #include "world_text_types.h"
 #include "component_registry.h"
 #include "error.h"
+#include "field.h"
 #include "relation_registry.h"
 #include "type_text.h"
 
@@ -103,11 +104,8 @@ static bool read_kind(weft__world_text *t, weft_field *field)
 {
     weft__json_token token = weft__world_text_next(t);
     if (token.kind == WEFT__JSON_ERROR) return false;
-    uint32_t kind = token.kind != WEFT__JSON_STRING
-                        ? WEFT__WORLD_TEXT_KINDS
-                        : word_find(&token, weft__kind_words, WEFT__WORLD_TEXT_KINDS);
-    field->kind = (weft_field_kind)kind;
-    return kind < WEFT__WORLD_TEXT_KINDS ||
+    return (weft__word_kind(&token, &field->kind) &&
+            weft__kind_number(field->kind) != WEFT__KIND_NONE) ||
            weft__reading_fail(&t->reading, token.at, "no kind of fields: \"f32\", \"u8\", ...");
 }
 

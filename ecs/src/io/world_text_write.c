@@ -9,6 +9,7 @@
 #include "enable.h"
 #include "entity_tag.h"
 #include "error.h"
+#include "field.h"
 #include "relation_registry.h"
 #include "shared.h"
 #include "sparse.h"
@@ -301,7 +302,7 @@ static void put_type(writing *w, const weft__type *type)
         put_word(w, i == 0 ? ", \"fields\": [{\"name\": " : "}, {\"name\": ");
         put_quoted(w, field->name);
         put_format(w, ", \"kind\": \"%s\", \"offset\": %u, \"count\": %u",
-                   weft__kind_words[field->kind], field->offset, field->count);
+                   weft__kinds[field->kind].word, field->offset, field->count);
         if (i + 1 == desc->field_count) put(w, "}]", 2);
     }
     end_line(w);

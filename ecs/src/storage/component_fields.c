@@ -17,33 +17,23 @@ typedef struct listing {
     const char *problem;
 } listing;
 
-static weft_field_kind integer_of(size_t size)
-{
-    return size == 1   ? WEFT_FIELD_U8
-           : size == 2 ? WEFT_FIELD_U16
-           : size == 4 ? WEFT_FIELD_U32
-                       : WEFT_FIELD_U64;
-}
-
 static bool list_leaf(const weft_field *field, uint32_t offset, const char *path, void *user)
 {
     listing *l = user;
     size_t bytes = strlen(path) + 1;
-    bool is_whole = field->kind == WEFT_FIELD_BYTES || field->kind == WEFT_FIELD_TEXT;
-    bool is_constant = field->kind == WEFT_FIELD_ENUM || field->kind == WEFT_FIELD_BITS;
-    weft_field_kind kind = is_constant                      ? integer_of(field->type->size)
-                           : field->kind == WEFT_FIELD_TEXT ? WEFT_FIELD_BYTES
-                                                            : field->kind;
-    if (kind > WEFT_FIELD_BLOB) {
+    weft__kind_class class = weft__class_of(field->kind);
+    weft_field_kind kind = class == WEFT__CLASS_TEXT ? WEFT_FIELD_BYTES : field->kind;
+    if (class == WEFT__CLASS_ENUM || class == WEFT__CLASS_BITS)
+        weft__kind_of_class(WEFT__CLASS_UNSIGNED, field->type->size, &kind);
+    if (weft__kind_number(kind) == WEFT__KIND_NONE) {
         l->problem = field->name;
         return false;
     }
     if (l->fields != NULL) {
-        uint32_t count = is_whole ? (uint32_t)weft__field_size(field) : weft__field_count(field);
         l->fields[l->count] = (weft_field){.name = memcpy(l->names + l->name_bytes, path, bytes),
                                            .kind = kind,
                                            .offset = offset,
-                                           .count = count};
+                                           .count = weft__field_length(field)};
     }
     l->count++;
     l->name_bytes += bytes;

@@ -16,7 +16,7 @@
 
 static uint64_t field_total(const weft_field *field)
 {
-    return (uint64_t)weft__kind_bytes(field->kind) * (field->count == 0 ? 1 : field->count);
+    return (uint64_t)weft__kinds[field->kind].bytes * (field->count == 0 ? 1 : field->count);
 }
 
 /* Files and texts hold fields by their names: paths like "hull.plates[2].mass" where they are
@@ -48,7 +48,7 @@ static const char *fields_problem(const weft_component_desc *desc)
         const char *problem = field_name_problem(desc, i);
         if (problem == NULL) problem = weft__field_range_problem(field);
         if (problem != NULL) return problem;
-        if ((uint32_t)field->kind > WEFT_FIELD_BLOB)
+        if (!weft__kind_is(field->kind) || weft__kind_number(field->kind) == WEFT__KIND_NONE)
             return "a field has an unknown kind: use one up to WEFT_FIELD_BLOB, or describe the "
                    "component by `type`";
         if (field->offset > desc->size || field_total(field) > desc->size - field->offset)

@@ -5,65 +5,48 @@
 #include "field.h"
 
 #include "bits.h"
+#include "number.h"
 #include "text.h"
 #include "unit.h"
 #include "utf8.h"
 
+#include <math.h>
 #include <string.h>
 
-/* ---- sizes ---- */
+/* ---- kinds ---- */
 
-static const uint8_t number_bytes[] = {
-    [WEFT_FIELD_BYTES] = 1,       [WEFT_FIELD_BOOL] = 1,         [WEFT_FIELD_I8] = 1,
-    [WEFT_FIELD_I16] = 2,         [WEFT_FIELD_I32] = 4,          [WEFT_FIELD_I64] = 8,
-    [WEFT_FIELD_U8] = 1,          [WEFT_FIELD_U16] = 2,          [WEFT_FIELD_U32] = 4,
-    [WEFT_FIELD_U64] = 8,         [WEFT_FIELD_F32] = 4,          [WEFT_FIELD_F64] = 8,
-    [WEFT_FIELD_ENTITY] = 8,      [WEFT_FIELD_BLOB] = 8,         [WEFT_FIELD_STRUCT] = 0,
-    [WEFT_FIELD_ENUM] = 0,        [WEFT_FIELD_BITS] = 0,         [WEFT_FIELD_TEXT] = 1,
-    [WEFT_FIELD_BLOB_ARRAY] = 16, [WEFT_FIELD_BLOB_STRING] = 16, [WEFT_FIELD_BLOB_POINTER] = 8,
-};
+#define KIND(name, word, number, bytes, class, numpy)                                              \
+    [WEFT_FIELD_##name] = {word, number, bytes, WEFT__CLASS_##class},
+const weft__kind weft__kinds[] = {WEFT_FIELD_KINDS(KIND)};
 
-uint32_t weft__kind_bytes(weft_field_kind kind)
+/* The compiler says which kind has no row. */
+static __attribute__((unused)) void kinds_are_complete(weft_field_kind kind)
 {
-    return (uint32_t)kind < sizeof number_bytes ? number_bytes[kind] : 0;
-}
-
-/* Constant for ever, however weft_field_kind is ordered: files have them. A new kind gets a new
- * number. */
-static const uint8_t kind_numbers[] = {[WEFT_FIELD_BYTES] = 0,
-                                       [WEFT_FIELD_BOOL] = 1,
-                                       [WEFT_FIELD_I8] = 2,
-                                       [WEFT_FIELD_I16] = 3,
-                                       [WEFT_FIELD_I32] = 4,
-                                       [WEFT_FIELD_I64] = 5,
-                                       [WEFT_FIELD_U8] = 6,
-                                       [WEFT_FIELD_U16] = 7,
-                                       [WEFT_FIELD_U32] = 8,
-                                       [WEFT_FIELD_U64] = 9,
-                                       [WEFT_FIELD_F32] = 10,
-                                       [WEFT_FIELD_F64] = 11,
-                                       [WEFT_FIELD_ENTITY] = 12,
-                                       [WEFT_FIELD_BLOB] = 13,
-                                       [WEFT_FIELD_STRUCT] = WEFT__KIND_NONE,
-                                       [WEFT_FIELD_ENUM] = WEFT__KIND_NONE,
-                                       [WEFT_FIELD_BITS] = WEFT__KIND_NONE,
-                                       [WEFT_FIELD_TEXT] = WEFT__KIND_NONE,
-                                       [WEFT_FIELD_BLOB_ARRAY] = WEFT__KIND_NONE,
-                                       [WEFT_FIELD_BLOB_STRING] = WEFT__KIND_NONE,
-                                       [WEFT_FIELD_BLOB_POINTER] = WEFT__KIND_NONE};
-
-uint32_t weft__kind_number(weft_field_kind kind)
-{
-    return kind_numbers[kind];
+#define CASE(name, ...) case WEFT_FIELD_##name:
+    switch (kind) {
+        WEFT_FIELD_KINDS(CASE)
+        break;
+    }
 }
 
 bool weft__kind_of_number(uint32_t number, weft_field_kind *kind)
 {
     uint32_t k = 0;
-    while (k < sizeof kind_numbers && kind_numbers[k] != number) k++;
+    while (k < WEFT__KIND_COUNT && weft__kinds[k].number != number) k++;
     *kind = (weft_field_kind)k;
-    return k < sizeof kind_numbers && number != WEFT__KIND_NONE;
+    return k < WEFT__KIND_COUNT && number != WEFT__KIND_NONE;
 }
+
+bool weft__kind_of_class(weft__kind_class class, size_t bytes, weft_field_kind *kind)
+{
+    uint32_t k = 0;
+    while (k < WEFT__KIND_COUNT && (weft__kinds[k].class != class || weft__kinds[k].bytes != bytes))
+        k++;
+    *kind = (weft_field_kind)k;
+    return k < WEFT__KIND_COUNT;
+}
+
+/* ---- sizes ---- */
 
 static bool is_whole(const weft_field *field)
 {
@@ -72,7 +55,7 @@ static bool is_whole(const weft_field *field)
 
 static size_t unit_size(const weft_field *field)
 {
-    size_t bytes = weft__kind_bytes(field->kind);
+    size_t bytes = weft__kind_is(field->kind) ? weft__kinds[field->kind].bytes : 0;
     return bytes != 0 || field->type == NULL ? bytes : field->type->size;
 }
 
@@ -91,6 +74,11 @@ size_t weft__field_size(const weft_field *field)
 uint32_t weft__field_count(const weft_field *field)
 {
     return is_whole(field) ? 1 : unit_count(field);
+}
+
+uint32_t weft__field_length(const weft_field *field)
+{
+    return unit_count(field);
 }
 
 const weft_field *weft__type_sole(const weft_type *type)
@@ -134,24 +122,73 @@ void weft__integer_store(void *at, size_t bytes, uint64_t bits)
     memcpy(at, from, bytes);
 }
 
-double weft__field_number(const weft_field *field, const void *at)
+/* ---- numbers ---- */
+
+weft__scalar weft__scalar_load(weft_field_kind kind, const void *at)
 {
-    size_t bytes = unit_size(field);
-    uint64_t bits = weft__integer_load(at, bytes);
-    bool is_signed = field->kind >= WEFT_FIELD_I8 && field->kind <= WEFT_FIELD_I64;
-    float small;
-    double number;
-    if (field->kind == WEFT_FIELD_F32) {
+    const weft__kind *is = &weft__kinds[kind];
+    weft__scalar n = {.is_real = is->class == WEFT__CLASS_REAL};
+    if (n.is_real && is->bytes == 4) {
+        float small;
         memcpy(&small, at, sizeof small);
-        return (double)small;
+        n.real = (double)small;
+    } else if (n.is_real) {
+        memcpy(&n.real, at, sizeof n.real);
+    } else {
+        uint32_t unused = 64 - 8u * is->bytes;
+        bool is_signed = is->class == WEFT__CLASS_SIGNED;
+        n.bits = weft__integer_load(at, is->bytes);
+        if (is_signed) n.bits = (uint64_t)((int64_t)(n.bits << unused) >> unused);
+        n.is_negative = is_signed && (int64_t)n.bits < 0;
     }
-    if (field->kind == WEFT_FIELD_F64) {
-        memcpy(&number, at, sizeof number);
-        return number;
-    }
-    if (!is_signed) return (double)bits;
-    uint32_t unused = (uint32_t)(64 - 8 * bytes);
-    return (double)((int64_t)(bits << unused) >> unused);
+    return n;
+}
+
+/* A whole real number as an integer. */
+static bool make_whole(weft__scalar *n)
+{
+    if (!n->is_real) return true;
+    const double real = n->real;
+    bool is_whole = fabs(real) >= 0x1p52 || weft__number_is_whole(real); /* no trunc: -lm */
+    if (!is_whole || !(real >= -0x1p63 && real < 0x1p64)) return false;
+    n->is_real = false;
+    n->is_negative = real < 0;
+    n->bits = n->is_negative ? (uint64_t)(int64_t)real : (uint64_t)real;
+    return true;
+}
+
+static bool store_integer(const weft__kind *is, weft__scalar n, void *to)
+{
+    if (!make_whole(&n)) return false;
+    bool is_signed = is->class == WEFT__CLASS_SIGNED;
+    uint32_t bits = 8u * is->bytes - (is_signed ? 1 : 0);
+    uint64_t most = is->class == WEFT__CLASS_BOOL ? 1 : UINT64_MAX >> (64 - bits);
+    bool fits = n.is_negative ? is_signed && ~n.bits <= most : n.bits <= most;
+    if (fits) weft__integer_store(to, is->bytes, n.bits);
+    return fits;
+}
+
+double weft__scalar_real(weft__scalar n)
+{
+    return n.is_real ? n.real : n.is_negative ? (double)(int64_t)n.bits : (double)n.bits;
+}
+
+bool weft__scalar_store(weft_field_kind kind, weft__scalar n, void *to)
+{
+    const weft__kind *is = &weft__kinds[kind];
+    if (is->class != WEFT__CLASS_REAL) return store_integer(is, n, to);
+    double real = weft__scalar_real(n);
+    if (isnan(real)) real = (double)NAN; /* what a processor keeps of its bits differs */
+    float small = (float)real;
+    bool is_small = is->bytes == 4;
+    if (n.is_real && is_small && isfinite(real) && !isfinite(small)) return false;
+    weft__scalar back = {.real = is_small ? (double)small : real, .is_real = true};
+    if (!n.is_real && (!make_whole(&back) || back.bits != n.bits)) return false;
+    if (is_small)
+        memcpy(to, &small, sizeof small);
+    else
+        memcpy(to, &real, sizeof real);
+    return true;
 }
 
 /* ---- names ---- */
@@ -274,12 +311,11 @@ const char *weft__field_range_problem(const weft_field *field)
 /* What is wrong with a field by itself; NULL: nothing. */
 static const char *field_problem(const weft_type *type, const weft_field *field)
 {
-    if ((uint32_t)field->kind >= sizeof number_bytes)
-        return "an unknown kind: use one of weft_field_kind";
-    bool is_named_integer = field->kind == WEFT_FIELD_ENUM || field->kind == WEFT_FIELD_BITS;
-    bool needs_type = field->kind == WEFT_FIELD_STRUCT || is_named_integer ||
-                      field->kind == WEFT_FIELD_BLOB_ARRAY ||
-                      field->kind == WEFT_FIELD_BLOB_POINTER;
+    if (!weft__kind_is(field->kind)) return "an unknown kind: use one of weft_field_kind";
+    weft__kind_class class = weft__class_of(field->kind);
+    bool is_named_integer = class == WEFT__CLASS_ENUM || class == WEFT__CLASS_BITS;
+    bool needs_type = weft__kinds[field->kind].bytes == 0 ||
+                      (class == WEFT__CLASS_IN_BLOB && field->kind != WEFT_FIELD_BLOB_STRING);
     if (needs_type && field->type == NULL) return "its kind needs a `type`: use WEFT_FIELD_OF";
     if (is_named_integer &&
         (field->type->constant_count == 0 || !is_integer_size(field->type->size)))

@@ -8,19 +8,56 @@
 
 #include "door.h"
 
-/* Bytes of one element of a kind that says it: not STRUCT, ENUM, BITS (0). */
-uint32_t weft__kind_bytes(weft_field_kind kind);
-/* The number of a kind in files and in hashes of layouts; WEFT__KIND_NONE: such a field is in none.
- */
-#define WEFT__KIND_NONE 255u
-uint32_t weft__kind_number(weft_field_kind kind);
-/* The kind of a number; false: there is none. */
+/* What kinds of one class have in common. */
+typedef enum weft__kind_class {
+    WEFT__CLASS_BYTES,
+    WEFT__CLASS_BOOL,
+    WEFT__CLASS_SIGNED,
+    WEFT__CLASS_UNSIGNED,
+    WEFT__CLASS_REAL,
+    WEFT__CLASS_ENTITY,
+    WEFT__CLASS_BLOB,
+    WEFT__CLASS_STRUCT,
+    WEFT__CLASS_ENUM,
+    WEFT__CLASS_BITS,
+    WEFT__CLASS_TEXT,
+    WEFT__CLASS_IN_BLOB,
+} weft__kind_class;
+
+#define WEFT__KIND_NONE 255u /* the number of a kind that components do not hold as it is */
+
+/* A row of WEFT_FIELD_KINDS. Constant. */
+typedef struct weft__kind {
+    const char *word;
+    uint8_t number, bytes;
+    weft__kind_class class;
+} weft__kind;
+#define WEFT__KIND_ONE(...) +1
+enum { WEFT__KIND_COUNT = WEFT_FIELD_KINDS(WEFT__KIND_ONE) };
+extern const weft__kind weft__kinds[WEFT__KIND_COUNT];
+
+static inline bool weft__kind_is(weft_field_kind kind)
+{
+    return (uint32_t)kind < WEFT__KIND_COUNT;
+}
+static inline weft__kind_class weft__class_of(weft_field_kind kind)
+{
+    return weft__kinds[kind].class;
+}
+static inline uint32_t weft__kind_number(weft_field_kind kind)
+{
+    return weft__kinds[kind].number;
+}
+/* The kind of a number, of a class and a size. False: there is none. */
 bool weft__kind_of_number(uint32_t number, weft_field_kind *kind);
+bool weft__kind_of_class(weft__kind_class class, size_t bytes, weft_field_kind *kind);
 /* Bytes of one element; of BYTES and TEXT, which are one value whatever their length: all of them.
  * 0: `kind` is unknown, or its type is missing. */
 WEFT__DOOR size_t weft__field_size(const weft_field *field);
 /* Elements: 1 for BYTES and TEXT. */
 WEFT__DOOR uint32_t weft__field_count(const weft_field *field);
+/* `count` of the field: of BYTES and TEXT their bytes. */
+uint32_t weft__field_length(const weft_field *field);
 
 /* What is wrong with the unit and the range of a field; NULL: nothing. */
 const char *weft__field_range_problem(const weft_field *field);
@@ -30,8 +67,20 @@ const weft_field *weft__type_sole(const weft_type *type);
 /* Bits of an integer of 1, 2, 4 or 8 bytes, as they stand. */
 uint64_t weft__integer_load(const void *at, size_t bytes);
 void weft__integer_store(void *at, size_t bytes, uint64_t bits);
-/* The same, by the sign of the kind. */
-double weft__field_number(const weft_field *field, const void *at);
+
+/* A number of any kind, a bool too. A value. Always: a whole one is not real; then is_negative says
+ * how to read `bits`. */
+typedef struct weft__scalar {
+    union {
+        double real;
+        uint64_t bits;
+    };
+    bool is_real, is_negative;
+} weft__scalar;
+weft__scalar weft__scalar_load(weft_field_kind kind, const void *at);
+/* False: it does not fit. Whole numbers stay what they are, others are rounded to a real kind. */
+bool weft__scalar_store(weft_field_kind kind, weft__scalar n, void *at);
+double weft__scalar_real(weft__scalar n);
 
 /* Whether a name is UTF-8 of at most 255 bytes without control characters, and without those in
  * `without`: it can stand between quotes as it is when these are a quote and a backslash. */

@@ -10,13 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *const weft__kind_words[WEFT__KIND_WORDS] = {
-    [WEFT_FIELD_BYTES] = "bytes",   [WEFT_FIELD_BOOL] = "bool", [WEFT_FIELD_I8] = "i8",
-    [WEFT_FIELD_I16] = "i16",       [WEFT_FIELD_I32] = "i32",   [WEFT_FIELD_I64] = "i64",
-    [WEFT_FIELD_U8] = "u8",         [WEFT_FIELD_U16] = "u16",   [WEFT_FIELD_U32] = "u32",
-    [WEFT_FIELD_U64] = "u64",       [WEFT_FIELD_F32] = "f32",   [WEFT_FIELD_F64] = "f64",
-    [WEFT_FIELD_ENTITY] = "entity", [WEFT_FIELD_BLOB] = "blob", [WEFT_FIELD_STRUCT] = "struct",
-    [WEFT_FIELD_ENUM] = "enum",     [WEFT_FIELD_BITS] = "bits", [WEFT_FIELD_TEXT] = "text"};
 static const char *const flag_words[] = {"read only", "hidden", "colour"};
 enum { FLAG_WORDS = sizeof flag_words / sizeof flag_words[0] };
 
@@ -57,12 +50,10 @@ static void put_type(weft__text *t, const weft_type *type);
 
 static void put_field(weft__text *t, const weft_field *field)
 {
-    bool is_whole = field->kind == WEFT_FIELD_BYTES || field->kind == WEFT_FIELD_TEXT;
     weft__text_add(t, "{\"name\": ");
     weft__text_add_quoted(t, field->name);
-    weft__text_add(t, ", \"kind\": \"%s\", \"offset\": %u, \"count\": %zu",
-                   weft__kind_words[field->kind], field->offset,
-                   is_whole ? weft__field_size(field) : weft__field_count(field));
+    weft__text_add(t, ", \"kind\": \"%s\", \"offset\": %u, \"count\": %u",
+                   weft__kinds[field->kind].word, field->offset, weft__field_length(field));
     put_string(t, "unit", field->unit);
     put_string(t, "text", field->text);
     if (field->least < field->most || field->least > field->most) {
@@ -219,6 +210,14 @@ static bool read_inner(builder *b, const weft_type **out)
     return true;
 }
 
+static bool read_kind(builder *b, weft_field_kind *kind)
+{
+    weft__json_token token = next(b);
+    if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
+    return (weft__word_kind(&token, kind) && weft__class_of(*kind) != WEFT__CLASS_IN_BLOB) ||
+           weft__reading_fail(b->r, token.at, "no such word: \"bytes\", ...");
+}
+
 static bool read_field(builder *b, weft_field *field)
 {
     *field = (weft_field){.name = ""};
@@ -226,13 +225,12 @@ static bool read_field(builder *b, weft_field *field)
     for (weft__reading_names seen = {.count = 0};;) {
         weft__json_token name = next(b);
         bool is_read = false;
-        uint32_t kind = 0;
         if (name.kind == WEFT__JSON_OBJECT_END) return true;
         if (!weft__reading_name(b->r, &name, &seen)) return false;
         if (weft__json_is(&name, "name"))
             is_read = read_string(b, &field->name);
         else if (weft__json_is(&name, "kind"))
-            is_read = read_word(b, weft__kind_words, WEFT__KIND_WORDS, &kind);
+            is_read = read_kind(b, &field->kind);
         else if (weft__json_is(&name, "offset"))
             is_read = read_number(b, WEFT_FIELD_U32, &field->offset);
         else if (weft__json_is(&name, "count"))
@@ -252,7 +250,6 @@ static bool read_field(builder *b, weft_field *field)
         else
             is_read = weft__reading_fail(b->r, name.at - 1, "a field has no such member");
         if (!is_read) return false;
-        if (weft__json_is(&name, "kind")) field->kind = (weft_field_kind)kind;
     }
 }
 

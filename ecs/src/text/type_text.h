@@ -12,10 +12,6 @@
 
 #include "value_word.h"
 
-/* The words for kinds of fields. */
-enum { WEFT__KIND_WORDS = WEFT_FIELD_TEXT + 1 };
-extern const char *const weft__kind_words[WEFT__KIND_WORDS];
-
 /* Writes a description; length as snprintf. */
 size_t weft__type_write(const weft_type *type, char *text, size_t capacity);
 

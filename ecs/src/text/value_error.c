@@ -127,7 +127,8 @@ bool weft__in_range(const weft_field *field, double value)
 {
     double least = field->least, most = field->most;
     if (!(least < most)) return true;
-    if (field->kind == WEFT_FIELD_F32) { /* the float 0.1 is above the double 0.1 */
+    if (weft__class_of(field->kind) == WEFT__CLASS_REAL &&
+        weft__field_size(field) == 4) { /* the float 0.1 is above the double 0.1 */
         least = (double)(float)least;
         most = (double)(float)most;
     }
@@ -136,7 +137,9 @@ bool weft__in_range(const weft_field *field, double value)
 
 static bool is_number(weft_field_kind kind)
 {
-    return kind >= WEFT_FIELD_I8 && kind <= WEFT_FIELD_F64;
+    weft__kind_class class = weft__class_of(kind);
+    return class == WEFT__CLASS_SIGNED || class == WEFT__CLASS_UNSIGNED ||
+           class == WEFT__CLASS_REAL;
 }
 
 /* One check of a value. On the stack of weft__value_allowed. */
@@ -165,7 +168,7 @@ static bool field_allows(const allowing *a, const weft_field *field, const char 
             if (!type_allows(a, field->type, at + k * size)) return false;
             continue;
         }
-        double number = weft__field_number(field, at + k * size);
+        double number = weft__scalar_real(weft__scalar_load(field->kind, at + k * size));
         if (is_bool ? number <= 1 : weft__in_range(field, number)) continue;
         weft__value_error(a->error, a->text, a->at, trail, "%g is not in the range %g to %g",
                           number, is_bool ? 0 : field->least, is_bool ? 1 : field->most);

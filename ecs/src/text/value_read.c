@@ -46,39 +46,30 @@ static bool read_bytes_object(weft__reading *r, char *at, size_t size)
 static bool read_one(weft__reading *r, const weft_field *field, char *at,
                      const weft__json_token *token)
 {
-    size_t size = weft__field_size(field);
-    switch (field->kind) {
-    case WEFT_FIELD_BOOL:
+    switch (weft__class_of(field->kind)) {
+    case WEFT__CLASS_BOOL:
         return weft__word_bool(r, token, at);
-    case WEFT_FIELD_I8:
-    case WEFT_FIELD_I16:
-    case WEFT_FIELD_I32:
-    case WEFT_FIELD_I64:
-    case WEFT_FIELD_U8:
-    case WEFT_FIELD_U16:
-    case WEFT_FIELD_U32:
-    case WEFT_FIELD_U64:
-    case WEFT_FIELD_F32:
-    case WEFT_FIELD_F64:
+    case WEFT__CLASS_SIGNED:
+    case WEFT__CLASS_UNSIGNED:
+    case WEFT__CLASS_REAL:
         return weft__word_number(r, field, token, at);
-    case WEFT_FIELD_ENTITY:
+    case WEFT__CLASS_ENTITY:
         return weft__word_entity(r, token, at);
-    case WEFT_FIELD_BLOB:
+    case WEFT__CLASS_BLOB:
         return weft__word_blob(r, token, at);
-    case WEFT_FIELD_STRUCT:
+    case WEFT__CLASS_STRUCT:
         return weft__reading_value(r, field->type, at, token);
-    case WEFT_FIELD_ENUM:
+    case WEFT__CLASS_ENUM:
         return weft__word_enum(r, field, token, at);
-    case WEFT_FIELD_BITS:
+    case WEFT__CLASS_BITS:
         return weft__word_bits(r, field, token, at);
-    case WEFT_FIELD_TEXT:
-        return token->kind == WEFT__JSON_OBJECT ? read_bytes_object(r, at, size)
-                                                : weft__word_text(r, token, at, size);
-    case WEFT_FIELD_BYTES:
-        return weft__word_bytes(r, token, at, size);
-    case WEFT_FIELD_BLOB_ARRAY:
-    case WEFT_FIELD_BLOB_STRING:
-    case WEFT_FIELD_BLOB_POINTER:
+    case WEFT__CLASS_TEXT:
+        return token->kind == WEFT__JSON_OBJECT
+                   ? read_bytes_object(r, at, weft__field_size(field))
+                   : weft__word_text(r, token, at, weft__field_size(field));
+    case WEFT__CLASS_BYTES:
+        return weft__word_bytes(r, token, at, weft__field_size(field));
+    case WEFT__CLASS_IN_BLOB:
         break;
     }
     return fail_at(r, token->at,

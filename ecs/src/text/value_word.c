@@ -41,27 +41,23 @@ static bool is_plain_string(const weft__json_token *token)
     return token->kind == WEFT__JSON_STRING && !token->has_escapes;
 }
 
-/* ---- integers ---- */
-
-/* Whether an exact integer fits `bytes`; stores it. `is_both`: signed and unsigned ranges are fine.
- */
-static bool store_integer(void *at, size_t bytes, bool is_signed, bool is_both,
-                          const weft__number *number)
+bool weft__word_kind(const weft__json_token *token, weft_field_kind *kind)
 {
-    uint64_t most = bytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
-    uint64_t most_signed = most >> 1;
-    uint64_t limit = number->is_negative     ? (is_signed || is_both ? most_signed + 1 : 0)
-                     : is_signed && !is_both ? most_signed
-                                             : most;
-    if (number->magnitude > limit) return false;
-    uint64_t bits = number->is_negative ? 0 - number->magnitude : number->magnitude;
-    weft__integer_store(at, bytes, bits);
-    return true;
+    uint32_t k = 0;
+    if (token->kind != WEFT__JSON_STRING) return false;
+    while (k < WEFT__KIND_COUNT && !weft__json_is(token, weft__kinds[k].word)) k++;
+    *kind = (weft_field_kind)k;
+    return k < WEFT__KIND_COUNT;
 }
 
-static bool is_signed(weft_field_kind kind)
+/* ---- integers ---- */
+
+/* Whether an exact integer fits the kind; stores it. */
+static bool store_integer(weft_field_kind kind, const weft__number *number, void *at)
 {
-    return kind >= WEFT_FIELD_I8 && kind <= WEFT_FIELD_I64;
+    weft__scalar n = {.is_negative = number->is_negative && number->magnitude != 0};
+    n.bits = n.is_negative ? 0 - number->magnitude : number->magnitude;
+    return weft__scalar_store(kind, n, at);
 }
 
 /* The exact integer that a number is, also one like 1e3; false: it has a fraction, or is beyond
@@ -186,24 +182,26 @@ bool weft__word_number(weft__reading *r, const weft_field *field, const weft__js
 {
     weft__number number;
     char real[8]; /* a float or double is in its range as it will stand */
-    size_t bytes = weft__field_size(field);
-    bool is_float = field->kind == WEFT_FIELD_F32 || field->kind == WEFT_FIELD_F64;
+    size_t bytes = weft__kinds[field->kind].bytes;
+    bool is_float = weft__class_of(field->kind) == WEFT__CLASS_REAL;
     bool is_word = is_plain_string(token) && is_float && token->at < token->end &&
                    (token->at[0] == 'n' || token->end[-1] == 'f');
     if (is_word ? !store_special(r, field, token, real) : !read_number(r, field, token, &number))
         return false;
     if (is_float) {
         if ((!is_word && !store_float(r, field, token, &number, real)) ||
-            !is_in_range(r, field, token, weft__field_number(field, real)))
+            !is_in_range(r, field, token, weft__scalar_real(weft__scalar_load(field->kind, real))))
             return false;
         memcpy(at, real, bytes);
         return true;
     }
     if (!is_in_range(r, field, token, number.value)) return false;
     if (!make_exact(&number)) return weft__reading_fail(r, token->at, "an integer should be here");
-    if (store_integer(at, bytes, is_signed(field->kind), false, &number)) return true;
+    if (store_integer(field->kind, &number, at)) return true;
     return weft__reading_fail(r, token->at, "does not fit %s of %zu bits",
-                              is_signed(field->kind) ? "a signed integer" : "an unsigned integer",
+                              weft__class_of(field->kind) == WEFT__CLASS_SIGNED
+                                  ? "a signed integer"
+                                  : "an unsigned integer",
                               8 * bytes);
 }
 
@@ -246,7 +244,10 @@ static bool store_number_of(weft__reading *r, const weft_type *type, const weft_
                             void *at)
 {
     weft__number number = token->number;
-    if (make_exact(&number) && store_integer(at, type->size, true, true, &number)) return true;
+    weft_field_kind kind;
+    bool is_there = weft__kind_of_class(
+        number.is_negative ? WEFT__CLASS_SIGNED : WEFT__CLASS_UNSIGNED, type->size, &kind);
+    if (is_there && make_exact(&number) && store_integer(kind, &number, at)) return true;
     return weft__reading_fail(r, token->at, "does not fit an integer of %zu bits", 8 * type->size);
 }
 

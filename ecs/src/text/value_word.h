@@ -32,6 +32,8 @@ typedef struct weft__reading_names {
 /* Whether `token` is the name of a member, for the first time; the second is a mistake. */
 bool weft__reading_name(weft__reading *r, const weft__json_token *token, weft__reading_names *seen);
 
+/* The kind of fields that a token names. False: there is none. */
+bool weft__word_kind(const weft__json_token *token, weft_field_kind *kind);
 bool weft__word_bool(weft__reading *r, const weft__json_token *token, void *at);
 bool weft__word_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
                        void *at);

@@ -78,36 +78,22 @@ static void write_special(writing *w, double value, uint64_t bits, uint64_t usua
         weft__text_add(&w->text, "\"nan 0x%" PRIx64 "\"", bits);
 }
 
-static void write_f32(writing *w, const void *at)
+static void write_number(writing *w, const weft_field *field, const void *at)
 {
-    float value;
+    weft__scalar n = weft__scalar_load(field->kind, at);
+    uint32_t bytes = weft__kinds[field->kind].bytes;
     char text[WEFT__NUMBER_BYTES];
-    memcpy(&value, at, sizeof value);
-    if (isfinite(value))
-        weft__text_add_bytes(&w->text, text, weft__number_write_float(value, text));
+    if (!n.is_real && n.is_negative)
+        weft__text_add(&w->text, "%" PRId64, (int64_t)n.bits);
+    else if (!n.is_real)
+        weft__text_add(&w->text, "%" PRIu64, n.bits);
+    else if (!isfinite(n.real))
+        write_special(w, n.real, weft__integer_load(at, bytes),
+                      bytes == 4 ? 0x7fc00000 : UINT64_C(0x7ff8000000000000));
     else
-        write_special(w, (double)value, weft__integer_load(at, 4), 0x7fc00000);
-}
-
-static void write_f64(writing *w, const void *at)
-{
-    double value;
-    char text[WEFT__NUMBER_BYTES];
-    memcpy(&value, at, sizeof value);
-    if (isfinite(value))
-        weft__text_add_bytes(&w->text, text, weft__number_write(value, text));
-    else
-        write_special(w, value, weft__integer_load(at, 8), UINT64_C(0x7ff8000000000000));
-}
-
-static void write_integer(writing *w, const weft_field *field, const void *at, size_t bytes)
-{
-    uint64_t bits = weft__integer_load(at, bytes);
-    uint32_t unused = (uint32_t)(64 - 8 * bytes);
-    if (field->kind >= WEFT_FIELD_I8 && field->kind <= WEFT_FIELD_I64)
-        weft__text_add(&w->text, "%" PRId64, (int64_t)(bits << unused) >> unused);
-    else
-        weft__text_add(&w->text, "%" PRIu64, bits);
+        weft__text_add_bytes(&w->text, text,
+                             bytes == 4 ? weft__number_write_float((float)n.real, text)
+                                        : weft__number_write(n.real, text));
 }
 
 static uint64_t constant_bits(const weft_type *type, uint32_t i)
@@ -235,50 +221,37 @@ static void write_reference(writing *w, const weft_field *field, const void *at)
 
 static void write_one(writing *w, const weft_field *field, const char *at)
 {
-    switch (field->kind) {
-    case WEFT_FIELD_BOOL:
+    switch (weft__class_of(field->kind)) {
+    case WEFT__CLASS_BOOL:
         weft__text_add_bytes(&w->text, *at != 0 ? "true" : "false", *at != 0 ? 4 : 5);
         break;
-    case WEFT_FIELD_I8:
-    case WEFT_FIELD_I16:
-    case WEFT_FIELD_I32:
-    case WEFT_FIELD_I64:
-    case WEFT_FIELD_U8:
-    case WEFT_FIELD_U16:
-    case WEFT_FIELD_U32:
-    case WEFT_FIELD_U64:
-        write_integer(w, field, at, weft__field_size(field));
+    case WEFT__CLASS_SIGNED:
+    case WEFT__CLASS_UNSIGNED:
+    case WEFT__CLASS_REAL:
+        write_number(w, field, at);
         break;
-    case WEFT_FIELD_F32:
-        write_f32(w, at);
-        break;
-    case WEFT_FIELD_F64:
-        write_f64(w, at);
-        break;
-    case WEFT_FIELD_ENTITY:
+    case WEFT__CLASS_ENTITY:
         write_entity(w, at);
         break;
-    case WEFT_FIELD_BLOB:
+    case WEFT__CLASS_BLOB:
         write_blob(w, at);
         break;
-    case WEFT_FIELD_STRUCT:
+    case WEFT__CLASS_STRUCT:
         write_type(w, field->type, at);
         break;
-    case WEFT_FIELD_ENUM:
+    case WEFT__CLASS_ENUM:
         write_enum(w, field, at);
         break;
-    case WEFT_FIELD_BITS:
+    case WEFT__CLASS_BITS:
         write_bits(w, field, at);
         break;
-    case WEFT_FIELD_TEXT:
+    case WEFT__CLASS_TEXT:
         write_text(w, at, weft__field_size(field));
         break;
-    case WEFT_FIELD_BLOB_ARRAY:
-    case WEFT_FIELD_BLOB_STRING:
-    case WEFT_FIELD_BLOB_POINTER:
+    case WEFT__CLASS_IN_BLOB:
         write_reference(w, field, at);
         break;
-    case WEFT_FIELD_BYTES:
+    case WEFT__CLASS_BYTES:
         write_hexadecimal(w, (const unsigned char *)at, weft__field_size(field));
         break;
     }

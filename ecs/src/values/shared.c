@@ -106,8 +106,8 @@ static weft__shared_type *type_at(const weft__shared *shared, uint32_t component
 
 static shared_range range_of_field(const weft_field *field)
 {
-    uint32_t each = weft__kind_bytes(field->kind);
-    bool is_float = field->kind == WEFT_FIELD_F32 || field->kind == WEFT_FIELD_F64;
+    uint32_t each = weft__kinds[field->kind].bytes;
+    bool is_float = weft__class_of(field->kind) == WEFT__CLASS_REAL;
     uint32_t count = field->count == 0 ? 1 : field->count;
     return (shared_range){
         .offset = field->offset, .bytes = each * count, .float_bytes = is_float ? each : 0};

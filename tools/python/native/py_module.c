@@ -179,22 +179,32 @@ static bool add_numbers(PyObject *module)
                    {"OPTIONAL", WEFT_OPTIONAL},
                    {"ENABLEABLE", WEFT_ENABLEABLE},
                    {"RESOURCE", WEFT_RESOURCE},
-                   {"BYTES", WEFT_FIELD_BYTES},
-                   {"BOOL", WEFT_FIELD_BOOL},
-                   {"I8", WEFT_FIELD_I8},
-                   {"I16", WEFT_FIELD_I16},
-                   {"I32", WEFT_FIELD_I32},
-                   {"I64", WEFT_FIELD_I64},
-                   {"U8", WEFT_FIELD_U8},
-                   {"U16", WEFT_FIELD_U16},
-                   {"U32", WEFT_FIELD_U32},
-                   {"U64", WEFT_FIELD_U64},
-                   {"F32", WEFT_FIELD_F32},
-                   {"F64", WEFT_FIELD_F64},
-                   {"ENTITY", WEFT_FIELD_ENTITY}};
+#define KIND(name, ...) {#name, WEFT_FIELD_##name},
+                   WEFT_FIELD_KINDS(KIND)};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (PyModule_AddIntConstant(module, numbers[i].name, numbers[i].value) != 0) return false;
     return true;
+}
+
+/* NUMPY: the kind of a field by its type in NumPy, "f4". */
+static bool add_kinds(PyObject *module)
+{
+#define NUMPY(name, word, number, bytes, class, numpy) {numpy, WEFT_FIELD_##name},
+    static const struct {
+        const char *numpy;
+        long kind;
+    } rows[] = {WEFT_FIELD_KINDS(NUMPY)};
+    PyObject *kinds = PyDict_New();
+    bool is_made = kinds != NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && is_made; i++) {
+        if (rows[i].numpy[0] == '\0') continue;
+        PyObject *kind = PyLong_FromLong(rows[i].kind);
+        is_made = kind != NULL && PyDict_SetItemString(kinds, rows[i].numpy, kind) == 0;
+        Py_XDECREF(kind);
+    }
+    is_made = is_made && PyModule_AddObjectRef(module, "NUMPY", kinds) == 0;
+    Py_XDECREF(kinds);
+    return is_made;
 }
 
 static PyModuleDef definition = {
@@ -214,7 +224,7 @@ PyMODINIT_FUNC PyInit__native(void)
         "A refused call: args[0] is the code (STALE_ENTITY), args[1] says what to do.",
         PyExc_RuntimeError, NULL);
     if (weft_py_error == NULL || PyModule_AddObjectRef(module, "Error", weft_py_error) != 0 ||
-        !add_types(module) || !add_numbers(module)) {
+        !add_types(module) || !add_numbers(module) || !add_kinds(module)) {
         Py_DECREF(module);
         return NULL;
     }

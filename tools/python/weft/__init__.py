@@ -33,9 +33,6 @@ __version__ = "0.1.0"
 entity = numpy.dtype("u8", metadata={"weft": "entity"})
 
 Snapshot = _native.Snapshot
-_KINDS = {"b1": _native.BOOL, "i1": _native.I8, "i2": _native.I16, "i4": _native.I32, "i8": _native.I64,
-          "u1": _native.U8, "u2": _native.U16, "u4": _native.U32, "u8": _native.U64, "f4": _native.F32,
-          "f8": _native.F64}
 
 
 def get_include():
@@ -47,7 +44,7 @@ def _kind(dtype):
     """The weft_field_kind of one number, or None."""
     if dtype.metadata and dtype.metadata.get("weft") == "entity":
         return _native.ENTITY
-    return _KINDS.get(dtype.str[1:]) if dtype.isnative else None
+    return _native.NUMPY.get(dtype.str[1:]) if dtype.isnative else None
 
 
 def _fields(name, dtype):

@@ -91,14 +91,9 @@ void weft__wire_path(weft__wire *out, const char *name, const weft_type *type,
 
 static const char *kind_name(weft_field_kind kind)
 {
-    static const char *const names[] = {
-        [WEFT_FIELD_BYTES] = "bytes",   [WEFT_FIELD_BOOL] = "bool", [WEFT_FIELD_I8] = "i8",
-        [WEFT_FIELD_I16] = "i16",       [WEFT_FIELD_I32] = "i32",   [WEFT_FIELD_I64] = "i64",
-        [WEFT_FIELD_U8] = "u8",         [WEFT_FIELD_U16] = "u16",   [WEFT_FIELD_U32] = "u32",
-        [WEFT_FIELD_U64] = "u64",       [WEFT_FIELD_F32] = "f32",   [WEFT_FIELD_F64] = "f64",
-        [WEFT_FIELD_ENTITY] = "entity", [WEFT_FIELD_BLOB] = "blob", [WEFT_FIELD_STRUCT] = "struct",
-        [WEFT_FIELD_ENUM] = "enum",     [WEFT_FIELD_BITS] = "bits", [WEFT_FIELD_TEXT] = "text"};
-    return kind < sizeof names / sizeof names[0] && names[kind] != NULL ? names[kind] : "blob";
+#define WORD(name, word, ...) [WEFT_FIELD_##name] = word,
+    static const char *const names[] = {WEFT_FIELD_KINDS(WORD)};
+    return kind < sizeof names / sizeof names[0] ? names[kind] : "bytes";
 }
 
 /* A walk over the leaves of a value. Owner: one call. */
