@@ -91,7 +91,7 @@ Test(pool, every_refused_thread_and_mapping_is_reported)
     test_os_init(&os);
     test_folder_enter();
     const weft_job_pool_desc desc = {
-        .worker_count = 4, .spin_ns = 1000, .os = &os.table, .trace_file = "a.json"};
+        .worker_count = 4, .spin_ns = 1000, .os = &os.table, .trace_file = "a.pftrace"};
     for (uint64_t at = 1; at <= 3; at++) {
         test_os_fail_thread(&os, at);
         CHECK_RESULT(weft_job_pool_create(&desc, &pool), WEFT_THREAD_FAILED);

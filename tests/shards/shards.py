@@ -143,7 +143,7 @@ def stress(rounds, runs):
 
 def trace(merge, folder):
     """Each rank leaves a trace; merged, the rows of both are there, and their frames overlap in time."""
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "profile"))
     sys.dont_write_bytecode = True # the folder of the sources stays as it is
     from perfetto import read_trace
     parts, whole = [os.path.join(folder, "run.rank%d.pftrace" % n) for n in (0, 1)], os.path.join(folder, "all.pftrace")

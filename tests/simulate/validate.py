@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "trace"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "tools", "profile"))
 sys.dont_write_bytecode = True # the folder of the sources stays as it is
 from perfetto import read_trace
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Decodes the traces of trace_program, in both formats, and checks them: every span nests in its
+"""Decodes the traces of trace_program, also what tools/weft-trace-json makes of them, and checks them: every span nests in its
 worker's row, times never go back, every system has its spans, counters and losses are there; the
 environment switches tracing on, the program can forbid it, and a bad name is an error.
 
-usage: check_trace.py TRACE_PROGRAM
+usage: check_trace.py TRACE_PROGRAM TOOLS
 """
 import glob
 import json
@@ -14,7 +14,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True # the folder of the sources stays as it is
-from perfetto import read_trace
+sys.path.insert(0, os.path.join(sys.argv[2], "profile"))
+from perfetto import read_rows, read_trace
 
 PROGRAM = sys.argv[1]
 SYSTEMS = {'move "quoted"', "slow \u00e9", "indices", "spawn"}
@@ -38,7 +39,7 @@ def read_json(path):
         if e["ph"] == "M":
             if e["name"] == "thread_name":
                 names[e["pid"], e["tid"]] = e["args"]["name"]
-            check(e["name"] != "process_name" or e["args"]["name"] == os.path.basename(PROGRAM), f"json: {e}")
+            check(e["name"] != "process_name" or e["args"]["name"] == "a.pftrace", f"json: {e}")
             continue
         row = names[e["pid"], e["tid"]] if e["ph"] != "C" else "counter"
         begin, ns = e["ts"], round(e["ts"] * 1000)
@@ -58,6 +59,10 @@ def read(path):
     for text in mistakes:
         check(False, text)
     return events, lost
+
+
+def convert(source, target):
+    subprocess.run([os.path.join(sys.argv[2], "weft-trace-json"), source, target], check=True)
 
 
 def check_shares(label, events):
@@ -157,10 +162,8 @@ def check_complete(label, events, lost, workers, frames, stepper="worker 0 (owne
 def check_variables(at):
     """Other variables of the environment that every program understands."""
     def rows(**variables):
-        text = run("2", "0", "3", environment={"WEFT_TRACE": at("v.json"), **variables})
-        with open(at("v.json")) as f:
-            events = json.load(f)["traceEvents"]
-        return [e["args"]["name"] for e in events if e["name"] == "thread_name"], text
+        text = run("2", "0", "3", environment={"WEFT_TRACE": at("v.pftrace"), **variables})
+        return read_rows(at("v.pftrace")), text
     check(rows(WEFT_WORKERS="1") == (["worker 0 (owner)"], ""), "one worker was asked for")
     check(rows(WEFT_WORKERS="64") == (["worker 0 (owner)", "worker 1"], ""), "64 workers")
     for bad in ("0", "257", "x", "1x"):
@@ -218,7 +221,7 @@ with tempfile.TemporaryDirectory() as folder:
     for workers in (1, 2, 8):
         run(str(workers), "0", "20", at("a.pftrace"))
         check_complete(f"{workers} workers", *read(at("a.pftrace")), workers, 20)
-        run(str(workers), "0", "20", at("a.json"))
+        convert(at("a.pftrace"), at("a.json"))
         check_complete(f"{workers} workers, json", *read(at("a.json")), workers, 20)
         for name in ("a.pftrace", "a.json"):
             check_shares(f"{workers} workers, {name}", read(at(name))[0])
@@ -227,7 +230,10 @@ with tempfile.TemporaryDirectory() as folder:
     check_complete("long", *read(at("long.pftrace")), 2, 300)
     # a thread of the host steps the world: a row of its own, by its name, which need not be UTF-8
     for name in ("a.pftrace", "a.json"):
-        run("2", "0", "40", at(name), "lo\"\udcffder") # the byte 0xff
+        if name == "a.json":
+            convert(at("a.pftrace"), at(name))
+        else:
+            run("2", "0", "40", at(name), "lo\"\udcffder") # the byte 0xff
         check_complete(f"guest, {name}", *read(at(name)), 3, 40, "guest 0 (lo\"\ufffdder)")
     # rings that overflow: what is left still nests, and the loss is told
     run("2", "2", "50", at("full.pftrace"))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Times by system out of the traces that a program wrote into a folder (WEFT_TRACE=FOLDER/trace.json): no perf,
+"""Times by system out of the traces that a program wrote into a folder (WEFT_TRACE=FOLDER/trace.pftrace): no perf,
 no rights and no symbols are needed, but there are no functions below systems. Wall time, not processor time."""
 import glob
-import json
 import os
 
+import perfetto
 import recording
 
 PARKED = "parked"
@@ -12,19 +12,18 @@ PARKED = "parked"
 
 def environment(folder):
     """Makes a program write its lists of systems and a trace into the folder."""
-    return {"WEFT_SYSTEMS": folder, "WEFT_TRACE": os.path.join(folder, "trace.json")}
+    return {"WEFT_SYSTEMS": folder, "WEFT_TRACE": os.path.join(folder, "trace.pftrace")}
 
 
 def read_rows(path):
     """{row: [(begin, end, name)]} in us, outer spans before inner ones."""
-    with open(path, encoding="utf-8") as f:
-        events = json.load(f)["traceEvents"]
-    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name" and e["ph"] == "M"}
-    rows = {}
-    for e in events:
-        if e["ph"] == "X":
-            row = f"{names.get((e['pid'], e['tid']), 'worker')} {e['tid']}"
-            rows.setdefault(row, []).append((e["ts"], e["ts"] + e["dur"], e["name"]))
+    rows, stacks = {}, {}
+    for row, kind, ns, name, _ in perfetto.read_trace(path)[0]:
+        if kind == "B":
+            stacks.setdefault(row, []).append((ns / 1000, name))
+        elif kind == "E":
+            begin, name = stacks[row].pop()
+            rows.setdefault(row, []).append((begin, ns / 1000, name))
     for spans in rows.values():
         spans.sort(key=lambda s: (s[0], -s[1]))
     return rows
@@ -55,7 +54,7 @@ def place(path, systems):
 def read(folder):
     """[(system, row, names below it, us)] of all traces in the folder; Refused when there is none."""
     systems = {s.name.partition(" [world ")[0] for s in recording.read_systems(folder).values()}
-    paths = sorted(glob.glob(os.path.join(glob.escape(folder), "trace*.json")))
+    paths = sorted(glob.glob(os.path.join(glob.escape(folder), "trace*.pftrace")))
     found = []
     for path in paths:
         for row, spans in read_rows(path).items():

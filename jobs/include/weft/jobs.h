@@ -103,7 +103,7 @@ typedef struct weft_job_pool_desc {
     const weft_job_hooks *hooks; /* copied; NULL: none */
     weft_allocator allocator;    /* zero: malloc and free; what the capacities size is mapped */
     const weft_os *os;           /* NULL: the real one */
-    const char *trace_file;      /* written until destroy: .pftrace Perfetto, .json speedscope,
+    const char *trace_file;      /* written until destroy: .pftrace Perfetto,
                                     .slices for `weft simulate`; NULL: as the variable WEFT_TRACE
                                     of the environment says, "": never */
     char *trace_error;           /* [trace_error_bytes] when create fails for trace_file: operation,

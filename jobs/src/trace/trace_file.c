@@ -122,8 +122,7 @@ static void free_names(weft__trace_file *file)
 
 static const weft__trace_format *format_of(const char *path)
 {
-    static const weft__trace_format *const formats[] = {&weft__trace_perfetto, &weft__trace_json,
-                                                        &weft__trace_slices};
+    static const weft__trace_format *const formats[] = {&weft__trace_perfetto, &weft__trace_slices};
     const char *ending = strrchr(path, '.');
     for (size_t i = 0; ending != NULL && i < sizeof formats / sizeof *formats; i++)
         if (strcmp(ending, formats[i]->ending) == 0) return formats[i];
@@ -195,7 +194,7 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     const weft__trace_format *format = format_of(desc->path);
     if (format == NULL || strlen(desc->path) > WEFT__TRACE_PATH_MAX) {
         snprintf(problem->text, sizeof problem->text,
-                 "the name must end in .pftrace, .json or .slices, and have at most %d bytes",
+                 "the name must end in .pftrace or .slices, and have at most %d bytes",
                  WEFT__TRACE_PATH_MAX);
         return WEFT_INVALID_ARGUMENT;
     }

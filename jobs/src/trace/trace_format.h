@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_format.h: the formats of a trace file: Perfetto TrackEvent and Chrome's JSON for viewers,
- * slice costs for `weft simulate`.
+/* trace_format.h: the formats of a trace file: Perfetto TrackEvent for viewers, slice costs for
+ * `weft simulate`.
  *
  * A format gets records one after the other, per worker in the order of time, and appends bytes to
  * a weft__trace_out. Records of spans are repaired before: an end without a begin (its begin was
@@ -83,14 +83,12 @@ typedef struct weft__trace_format {
     const char *ending;
     bool is_detailed; /* wants a span per slice */
     void (*begin)(weft__trace_out *out, const weft__trace_info *info);
-    /* `begin`: of the span that the record ends; NULL: it ends none */
     void (*event)(weft__trace_out *out, const weft__trace_info *info,
-                  const weft__trace_record *record, const weft__trace_record *begin);
+                  const weft__trace_record *record);
     void (*end)(weft__trace_out *out, const weft__trace_info *info);
 } weft__trace_format;
 
 extern const weft__trace_format weft__trace_perfetto;
-extern const weft__trace_format weft__trace_json;
 extern const weft__trace_format weft__trace_slices;
 
 #endif

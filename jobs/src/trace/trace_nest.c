@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_nest.c: one stack of open spans per worker (trace_nest.h).
- *
- * A format gets begins when they come and ends together with their begin, so that those which write
- * a span as one event need no memory of their own. */
+ */
 #include "trace_nest.h"
 
 static bool is_same_span(const weft__trace_record *begin, const weft__trace_record *end)
@@ -10,10 +8,9 @@ static bool is_same_span(const weft__trace_record *begin, const weft__trace_reco
     return begin->kind + 1 == end->kind && begin->name == end->name;
 }
 
-static void pass(weft__trace_nest *nest, const weft__trace_record *record,
-                 const weft__trace_record *begin)
+static void pass(weft__trace_nest *nest, const weft__trace_record *record)
 {
-    nest->format->event(nest->out, nest->info, record, begin);
+    nest->format->event(nest->out, nest->info, record);
 }
 
 /* A span for each share, by its part of the time of `span`. */
@@ -30,8 +27,8 @@ static void draw_shares(weft__trace_nest *nest, const weft__trace_stack *stack,
         passed += stack->shares[i].value;
         end.time_ns += (uint64_t)(length * (double)passed / (double)whole);
         end.kind++; /* each end follows its begin in weft_job_event_kind */
-        pass(nest, &begin, NULL);
-        pass(nest, &end, &begin);
+        pass(nest, &begin);
+        pass(nest, &end);
     }
 }
 
@@ -44,7 +41,7 @@ static void end_span(weft__trace_nest *nest, weft__trace_stack *stack, uint64_t 
     if (stack->is_leaf) draw_shares(nest, stack, &begin, time_ns);
     stack->is_leaf = false;
     stack->share_count = 0;
-    pass(nest, &end, &begin);
+    pass(nest, &end);
 }
 
 static void begin_span(weft__trace_nest *nest, weft__trace_stack *stack,
@@ -54,7 +51,7 @@ static void begin_span(weft__trace_nest *nest, weft__trace_stack *stack,
     stack->open[stack->depth++] = *record;
     stack->is_leaf = true;
     stack->share_count = 0;
-    pass(nest, record, NULL);
+    pass(nest, record);
 }
 
 void weft__trace_nest_take(void *user, const weft__trace_record *record)
@@ -77,7 +74,7 @@ void weft__trace_nest_take(void *user, const weft__trace_record *record)
         break;
     case WEFT__TRACE_INSTANT:
     case WEFT__TRACE_VALUE:
-        pass(nest, record, NULL);
+        pass(nest, record);
         break;
     }
 }

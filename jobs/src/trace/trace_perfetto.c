@@ -206,7 +206,7 @@ static void put_meaning(message *event, const weft__trace_record *record)
 }
 
 static void event(weft__trace_out *out, const weft__trace_info *info,
-                  const weft__trace_record *record, const weft__trace_record *begin_record)
+                  const weft__trace_record *record)
 {
     const weft__trace_kind *kind = weft__trace_kind_of(record);
     bool is_counter = kind->shape == WEFT__TRACE_VALUE;
@@ -223,7 +223,7 @@ static void event(weft__trace_out *out, const weft__trace_info *info,
     put_message(&packet, TRACK_EVENT, &body);
     put_field(&packet, SEQUENCE_FLAGS, 2);
     end_packet(out, &packet);
-    (void)info, (void)begin_record;
+    (void)info;
 }
 
 /* Losses as a counter of their own: a viewer shows it beside the others. */

@@ -46,9 +46,8 @@ static bool is_span(const char *name)
 
 /* One line per event of interest; the reader computes durations. */
 static void event(weft__trace_out *out, const weft__trace_info *info,
-                  const weft__trace_record *record, const weft__trace_record *begin_record)
+                  const weft__trace_record *record)
 {
-    (void)begin_record;
     bool is_begin = record->kind == WEFT_JOB_EVENT_SPAN_BEGIN;
     const char *name = record->name != 0 ? info->names[record->name] : "";
     if (record->kind == WEFT_JOB_EVENT_MARK) mark(out, name, record->value);

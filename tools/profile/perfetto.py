@@ -26,6 +26,14 @@ def fields(data):
         yield tag >> 3, value
 
 
+def read_rows(path):
+    """The names of the rows of threads, in the order of the file."""
+    with open(path, "rb") as f:
+        packets = [dict(fields(value)) for number, value in fields(f.read()) if number == 1]
+    tracks = [dict(fields(packet[60])) for packet in packets if 60 in packet]
+    return [track[2].decode() for track in tracks if 4 in track and 2 in track]
+
+
 def read_trace(path):
     """Events as (row, kind, time in ns, name, value), the number of events lost, and what is wrong."""
     mistakes = []
