@@ -52,8 +52,8 @@ WEFT__DOOR void *weft__alloc_zeroed(weft__memory *memory, weft__memory_category 
                                     size_t count, size_t size, size_t alignment);
 /* Grows an array to `new_count` elements: copies, releases the old one. NULL leaves the old one
  * valid. */
-WEFT__DOOR void *weft__realloc(weft__memory *memory, weft__memory_category category, void *old,
-                               size_t old_count, size_t new_count, size_t size, size_t alignment);
+void *weft__realloc(weft__memory *memory, weft__memory_category category, void *old,
+                    size_t old_count, size_t new_count, size_t size, size_t alignment);
 /* One of many blocks of the same size, which weft__memory_count_blocks counts together: counters
  * are on lines that all threads write. */
 void *weft__alloc_uncounted(weft__memory *memory, size_t bytes, size_t alignment);
