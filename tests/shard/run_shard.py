@@ -176,7 +176,7 @@ def refused(folder, quick):
         same(f"{ranks} ranks: many refusals", True, int(re.search(r"^(\d+) refusals$", text, re.M)[1]) > 300)
     one_copy = ("--mca", "btl_vader_single_copy_mechanism", "cma")  # what MPI does by itself where it may
     text = run(folder, 2, "--stride", 12, "--only", "weft_ranks_gather", program="shard_refused", options=one_copy)
-    same("what is lost is not written beside its place", True, text.endswith(" refusals\n"))
+    same("what is lost is not written beside its place", True, re.search(r"^\d+ refusals$", text, re.M) is not None)
 
 
 def leaks(folder, quick):
