@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""thread_rules.py ROOT: which checks call the public functions of each thread rule (docs/design/verification.md, "Rules of threads").
+"""thread_rules.py ROOT [--write]: which checks call the public functions of each thread rule (docs/design/verification.md, "Rules of threads").
 
 docs/reference/threads.md has the rule of every public function. A check draws a function when its sources name it, comments apart. The
 table of the page must not say more than the sources give: the functions of each rule, at most so many that a check draws, at least so
-many that none does; thread_rules.txt has those, each with a reason. What could be better by now is told, and fails nothing.
+many that none does; thread_rules.txt has those, each with a reason. What could be better by now is told, and fails nothing. --write: puts the rows right.
 """
 import glob
 import os
@@ -79,6 +79,11 @@ def main():
     wrong, better = check(rules, drawn, page, listed)
     if not wrong and len(check({**rules, "any": rules["any"] + ["weft_new"]}, drawn, page, listed)[0]) != 3:  # two rows, the name
         wrong.append("a new function is not noticed")
+    if "--write" in sys.argv:
+        for row, name in re.findall(r"the row (\| ([a-z, ]+) \|.*)", "\n".join(wrong + better)):
+            page = re.sub(rf"^\| {name} \|[ \d|]+$", row, page, flags=re.M)
+        with open(os.path.join(root, PAGE), "w", encoding="utf-8") as file:
+            file.write(page)
     print("\n".join(wrong + better))
     print(f"{sum(map(len, rules.values()))} functions of {len(rules)} rules, {len(listed)} drawn by no check, {len(wrong)} wrong")
     return 1 if wrong else 0
