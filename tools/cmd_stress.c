@@ -69,11 +69,13 @@ static bool names(int argc, char **argv, const char *scenario)
 static int run_everything(weft_stress_config *config, char **name, uint64_t until, bool is_shrink,
                           bool are_cells)
 {
+    if (is_shrink && config->is_json)
+        return weft_cli_misuse("stress", "--shrink prints a C program, --json objects");
     if (is_shrink)
         return weft_stress_shrink(config->seed, config->from,
                                   config->rounds == 0 ? 1 : config->rounds);
     int result = run_names(config, name, 1, until);
-    if (are_cells || !config->is_json) weft_stress_cells(config->is_json, are_cells);
+    weft_stress_cells(config->is_json, are_cells);
     return result;
 }
 

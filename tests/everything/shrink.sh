@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # shrink.sh ROOT FAULTY LIBWEFT CC: a seeded fault (fault.c) is found, shrunk to a few calls at the size where it
-# begins, and printed as a C program that compiles without a warning, fails with the fault and passes without it.
+# begins, and printed as a C program that compiles without a warning, fails with the fault and passes without it. Then
+# all calls of some seeds, which have most operations, compile and pass.
 set -u
 root=$1 faulty=$2 library=$3 cc=$4
 out=$(mktemp -d) || exit 1
@@ -28,4 +29,9 @@ build right
 "$out/wrong" >"$out/log" && fail "the program passes with the fault"
 grep -q '^line [0-9]*: ' "$out/log" || fail "the program does not say where"
 "$out/right" >"$out/log" || fail "the program fails without the fault"
-echo "$calls calls"
+for seed in 1 2 3 4 5 6 7 8; do
+    "$faulty" $seed >"$out/program.c" || fail "seed $seed is not printed"
+    build whole
+    "$out/whole" >"$out/log" || fail "the program of seed $seed fails"
+done
+echo "$calls calls, $seed programs of all calls"

@@ -248,9 +248,11 @@ uint32_t everything_draw(uint64_t seed, everything_call out[EVERYTHING_CALLS]);
 /* Runs a script with e->seed, e->out, e->before and e->is_close; *hash: of its world at the end.
  * False: it failed, e->failure says how. */
 bool everything_run(everything *e, const everything_call *script, uint32_t count, uint64_t *hash);
-/* Finds a failing script with few calls and small numbers, and prints it as a C program. False: the
- * seed does not fail. */
-bool everything_shrink(uint64_t seed, FILE *out);
+/* Finds a failing script with few calls and small numbers, and prints it as a C program; `command`:
+ * what repeats the seed. False: the seed does not fail. */
+bool everything_shrink(uint64_t seed, const char *command, FILE *out);
+/* Prints the C program of a seed as it was drawn. */
+void everything_print(uint64_t seed, FILE *out);
 /* A size from 0 to most: often beside a threshold of the sources (thresholds.c), else small, now
  * and then anything. */
 uint32_t everything_size(uint64_t drawn, uint32_t most);

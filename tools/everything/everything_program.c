@@ -138,11 +138,11 @@ void everything_says_list(everything *e, const char *name, const uint32_t *numbe
     fflush(e->out);
 }
 
-void everything_program_begin(FILE *out, uint64_t seed, const char *failure, const char *text)
+void everything_program_begin(FILE *out, const char *command, const char *failure, const char *text)
 {
-    fprintf(out, "/* weft stress everything, seed %#llx: %s\n * %s\n *\n", (unsigned long long)seed,
-            failure, text);
-    fputs(" * cc -std=gnu17 this.c -lweft-scene -lweft && ./a.out */\n"
+    fprintf(out, "/* %s: %s\n * %s\n *\n", command, failure, text);
+    fputs(" * cc -std=gnu17 this.c -lweft-scene -lweft && ./a.out\n *\n"
+          " * Comments in blocks say what only the command can repeat. */\n"
           "#include <weft/live.h>\n#include <weft/observer.h>\n#include <weft/scene.h>\n"
           "#include <weft/scene_gltf.h>\n#include <weft/state_log.h>\n"
           "#include <weft/transform.h>\n#include <weft/weft.h>\n\n"

@@ -7,8 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The comment, includes, macros, kinds. */
-void everything_program_begin(FILE *out, uint64_t seed, const char *failure, const char *text);
+/* The comment, with the command that repeats the failure, includes, macros, kinds. */
+void everything_program_begin(FILE *out, const char *command, const char *failure,
+                              const char *text);
 /* Entities and helpers; behind them what operations put before main, then main. */
 void everything_program_main(FILE *out, uint32_t entity_count);
 

@@ -153,9 +153,10 @@ static void count(const everything_op *op, const everything_call *c)
 }
 
 /* Prints the cells of an operation that can be drawn and were not; returns how many there are. */
-static uint32_t cells_print(FILE *out, uint32_t index, const everything_op *op, bool are_cells,
+static uint32_t cells_print(FILE *out, uint32_t index, bool is_json, bool are_cells,
                             uint32_t *empty)
 {
+    const everything_op *op = everything_op_at(index);
     uint32_t cells = 0, most = class_of(op, op->most == 0 ? 600 : op->most);
     uint64_t taken = kinds_taken(op);
     bool has_kind = (op->draws & DRAWS_KIND) != 0;
@@ -167,7 +168,11 @@ static uint32_t cells_print(FILE *out, uint32_t index, const everything_op *op, 
                 if (counts[index][kind][k][way] != 0) continue;
                 ++*empty;
                 if (are_cells)
-                    fprintf(out, "0: %s (%s), kind %s, size %s, way %s\n", op->name, op->functions,
+                    fprintf(out,
+                            is_json ? "{\"empty\":\"%s\",\"functions\":\"%s\",\"kind\":\"%s\","
+                                      "\"size\":\"%s\",\"way\":\"%s\"}\n"
+                                    : "0: %s (%s), kind %s, size %s, way %s\n",
+                            op->name, op->functions,
                             kind == KINDS ? "-" : kinds_of_model()[kind].name, class_names[k],
                             op->ways == NULL ? "-" : op->ways[way]);
             }
@@ -185,10 +190,10 @@ void everything_print_counts(FILE *out, bool is_json, bool are_cells)
         const uint32_t *of = &counts[i][0][0][0];
         for (uint32_t k = 0; k < sizeof counts[0] / sizeof(uint32_t); k++) total += of[k];
         calls += total;
-        uint32_t missing = 0, all = cells_print(out, i, op, are_cells, &missing);
+        uint32_t missing = 0, all = cells_print(out, i, is_json, are_cells, &missing);
         cells += all;
         empty += missing;
-        if (is_json)
+        if (is_json && are_cells)
             fprintf(out,
                     "{\"operation\":\"%s\",\"functions\":\"%s\",\"calls\":%" PRIu64
                     ",\"cells\":%u,\"empty\":%u}\n",
@@ -197,9 +202,10 @@ void everything_print_counts(FILE *out, bool is_json, bool are_cells)
             fprintf(out, "%-28s %10" PRIu64 " calls, %5u cells, %5u empty\n", op->name, total, all,
                     missing);
     }
-    if (!is_json)
-        fprintf(out, "%" PRIu64 " calls, %u cells (function, kind, size, way), %u empty\n", calls,
-                cells, empty);
+    fprintf(out,
+            is_json ? "{\"calls\":%" PRIu64 ",\"cells\":%u,\"empty\":%u}\n"
+                    : "%" PRIu64 " calls, %u cells (function, kind, size, way), %u empty\n",
+            calls, cells, empty);
 }
 
 /* ---- running ---- */

@@ -169,20 +169,23 @@ static void file_append(FILE *out, FILE *from)
     fclose(from);
 }
 
-static void program_print(shrinking *s, FILE *out)
+static void program_print(shrinking *s, const char *command, FILE *out)
 {
     FILE *statements = tmpfile(), *before = tmpfile();
     if (statements == NULL || before == NULL) return;
     script_run(s, s->calls, s->count, statements, before);
-    everything_program_begin(out, s->seed, s->shared->failure, s->shared->text);
+    everything_program_begin(out, command, s->shared->failure, s->shared->text);
     everything_program_main(out, s->shared->numbers);
     file_append(out, before);
     fputs("int main(void)\n{\n", out);
     file_append(out, statements);
-    fputs("    }\n    return 0;\n}\n", out);
+    fputs("    }\n"
+          "    puts(\"No line failed. What the generator saw stands at the top of this file.\");\n"
+          "    return 0;\n}\n",
+          out);
 }
 
-bool everything_shrink(uint64_t seed, FILE *out)
+static shrinking *script_begin(uint64_t seed)
 {
     shrinking *s = calloc(1, sizeof *s);
     if (s == NULL) abort();
@@ -191,21 +194,38 @@ bool everything_shrink(uint64_t seed, FILE *out)
     if (s->shared == MAP_FAILED) abort();
     s->seed = seed;
     s->count = everything_draw(seed, s->calls);
+    return s;
+}
+
+static void script_end(shrinking *s)
+{
+    munmap(s->shared, sizeof *s->shared);
+    free(s);
+}
+
+void everything_print(uint64_t seed, FILE *out)
+{
+    shrinking *s = script_begin(seed);
+    program_print(s, "all calls of a seed", out);
+    script_end(s);
+}
+
+bool everything_shrink(uint64_t seed, const char *command, FILE *out)
+{
+    shrinking *s = script_begin(seed);
     script_run(s, s->calls, s->count, NULL, NULL);
     memcpy(s->failure, s->shared->failure, sizeof s->failure);
     bool has_failed = s->failure[0] != '\0';
     if (has_failed) {
-        fprintf(stderr, "seed %#llx: %s: %s\n", (unsigned long long)seed, s->failure,
-                s->shared->text);
+        fprintf(stderr, "%s: %s: %s\n", command, s->failure, s->shared->text);
         s->is_close = true; /* if the fault is the same, it is found where it happens */
         s->is_close = fails_alike(s, s->calls, s->count);
         do {
             while (calls_shrink(s)) continue;
             fprintf(stderr, "%u calls after %u tries\n", s->count, s->tries);
         } while (numbers_shrink(s));
-        program_print(s, out);
+        program_print(s, command, out);
     }
-    munmap(s->shared, sizeof *s->shared);
-    free(s);
+    script_end(s);
     return has_failed;
 }

@@ -6,9 +6,11 @@
 #include "everything_stress.h"
 #include "everything.h"
 
+#include "cli.h"
 #include "stress.h"
 #include "stress_runner.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static uint64_t everything_round(weft_stress *stress, void *state)
@@ -29,8 +31,11 @@ static uint64_t everything_round(weft_stress *stress, void *state)
 int weft_stress_shrink(uint64_t seed, uint32_t from, uint32_t rounds)
 {
     for (uint32_t round = from; round < from + rounds; round++) {
-        fprintf(stderr, "round %u\n", round);
-        if (everything_shrink(weft_stress_seed_of(seed, round), stdout)) return 1;
+        char command[128];
+        snprintf(command, sizeof command,
+                 "weft stress everything --seed %#" PRIx64 " --from %u --rounds 1", seed, round);
+        weft_cli_progress("everything: round %u", round);
+        if (everything_shrink(weft_stress_seed_of(seed, round), command, stdout)) return 1;
     }
     fprintf(stderr, "no round fails\n");
     return 0;

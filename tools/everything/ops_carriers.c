@@ -318,7 +318,7 @@ static void run_compact(everything *e, const everything_call *c)
     weft_world *world = e->here->world;
     uint64_t hash = weft_world_hash(world, WEFT_HASH_CONTENT);
     uint64_t budget = c->way == 0 ? c->size : UINT64_MAX;
-    everything_says(e, "weft_world_compact(world, %llu);", (unsigned long long)budget);
+    everything_says(e, "weft_world_compact(world, %lluu);", (unsigned long long)budget);
     uint64_t moved = weft_world_compact(world, budget);
     model_stir(&e->here->m);
     if (moved > budget) everything_equal(e, "rows that weft_world_compact moves", moved, budget);

@@ -15,7 +15,7 @@
 
 #include <weft/component.h>
 
-#include "list.h"
+#include "heap.h"
 
 typedef struct weft__shared_type weft__shared_type;
 
@@ -23,8 +23,9 @@ typedef struct weft__shared_type weft__shared_type;
  * tuples may be read from jobs meanwhile, because nothing is released then. */
 typedef struct weft__shared {
     weft__memory *memory;
-    const weft_world *world;               /* of hooks; NULL: none */
-    WEFT__LIST(weft__shared_type *) types; /* [component id]: NULL unless SHARED */
+    const weft_world *world;   /* of hooks; NULL: none */
+    weft__shared_type **types; /* [component id]: NULL unless SHARED */
+    uint32_t type_capacity;
 } weft__shared;
 
 /* Writes a store without values. Allocates nothing. */
