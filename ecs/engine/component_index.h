@@ -26,12 +26,11 @@ typedef struct weft__index_entry {
 } weft__index_entry;
 
 /* Of one component. Owner: the world's component index. Always:
- *   entries[i].archetype < entries[i + 1].archetype; count <= capacity;
+ *   at[i].archetype < at[i + 1].archetype;
  *   sum of count over all components = sum of type_count over the archetypes in the order. */
 typedef struct weft__component_list {
-    weft__index_entry *entries;
-    uint32_t count;
-    uint32_t capacity;
+    weft__index_entry *at;
+    uint32_t count, capacity; /* as of a WEFT__LIST */
 } weft__component_list;
 
 static inline weft__place weft__place_none(void)

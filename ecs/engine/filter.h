@@ -8,6 +8,7 @@
 #define WEFT_FILTER_H
 
 #include "component_index.h"
+#include "list.h"
 
 #include <weft/query.h>
 
@@ -32,13 +33,11 @@ typedef struct weft__filter_changed {
     const struct weft__type *sparse; /* as that of the term */
 } weft__filter_changed;
 
-/* Owned by a query handle; changed by the owner while the world is idle. Always: shared_count <=
- * shared_capacity, changed_count <= changed_capacity, and one reference is held on each value. */
+/* Owned by a query handle; changed by the owner while the world is idle. Always: one
+ * reference is held on each value. */
 typedef struct weft__filter {
-    weft__filter_shared *shared;
-    weft__filter_changed *changed;
-    uint32_t shared_count, shared_capacity;
-    uint32_t changed_count, changed_capacity;
+    WEFT__LIST(weft__filter_shared) shared;
+    WEFT__LIST(weft__filter_changed) changed;
     uint32_t order_since;
     bool has_order;
     uint32_t version; /* +1 with every change of the filter */
@@ -54,12 +53,12 @@ typedef enum weft__filter_verdict {
 /* True when the filter lets everything pass. */
 static inline bool weft__filter_is_empty(const weft__filter *filter)
 {
-    return filter->shared_count == 0 && filter->changed_count == 0 && !filter->has_order;
+    return filter->shared.count == 0 && filter->changed.count == 0 && !filter->has_order;
 }
 /* True when change or order conditions exist: results depend on `since`. */
 static inline bool weft__filter_has_changes(const weft__filter *filter)
 {
-    return filter->changed_count != 0 || filter->has_order;
+    return filter->changed.count != 0 || filter->has_order;
 }
 
 /* Decides about a chunk. `since`, if not NULL, replaces the versions of change and order

@@ -24,6 +24,7 @@
 #define WEFT_GUARD_H
 
 #include "chunk_state.h"
+#include "list.h"
 #include "slice_ops.h"
 
 /* What was found. */
@@ -84,7 +85,7 @@ typedef struct weft__given_slice {
 
 /* The ring of a worker: places are used again as late as can be. Parts [first, end) are in it, from
  * old to new; part number n is parts[n % WEFT__GUARD_PARTS]. Owner: weft__guards. Always:
- *   end - first <= WEFT__GUARD_PARTS; next <= size; stray_count <= stray_capacity. */
+ *   end - first <= WEFT__GUARD_PARTS; next <= size. */
 typedef struct weft__guard {
     _Alignas(64) char *ring;
     size_t size;
@@ -93,8 +94,7 @@ typedef struct weft__guard {
     weft__guard_part *parts;
     weft__given_slice *given; /* [WEFT__GUARD_SLICES] */
     uint32_t given_next;
-    weft__stray *strays; /* found and not yet reported, one of a kind */
-    uint32_t stray_count, stray_capacity;
+    WEFT__LIST(weft__stray) strays; /* found and not yet reported, one of a kind */
     weft__memory *memory;
     const weft_entity *handles; /* the copy that was closed last; NULL: none yet */
     void *outgrown;             /* smaller rings: kept, because pointers into them may have been */

@@ -14,8 +14,8 @@ static inline weft__query_handle *weft__query_find(const weft_world *world, weft
     const weft__world_front *front = weft__front(world);
     const weft__queries *queries = front->queries;
     uint32_t index = query.id & WEFT__QUERY_INDEX_MASK;
-    if (query.world != front->number || index == 0 || index >= queries->handle_end) return NULL;
-    weft__query_handle *handle = queries->handles[index];
+    if (query.world != front->number || index == 0 || index >= queries->handles.count) return NULL;
+    weft__query_handle *handle = queries->handles.at[index];
     bool is_alive =
         handle->query != NULL && handle->generation == query.id >> WEFT__QUERY_INDEX_BITS;
     return is_alive ? handle : NULL;

@@ -12,7 +12,7 @@
 
 #include <weft/query.h>
 
-#include "heap.h"
+#include "list.h"
 #include "world_front.h"
 
 typedef struct weft__query weft__query;
@@ -26,39 +26,30 @@ typedef struct weft__query_loops {
     weft__memory *memory;          /* constant */
 } weft__query_loops;
 
-/* A list of queries; grows only. Owner: weft__queries. count <= capacity. */
-typedef struct weft__query_list {
-    weft__query **items;
-    uint32_t count;
-    uint32_t capacity;
-} weft__query_list;
+/* Owner: weft__queries. */
+typedef WEFT__LIST(weft__query *) weft__query_list;
 
 /* Owned by the world; changed by the owner while the world is idle, read by workers between.
  * Always:
  *   query_count = queries in the buckets <= bucket_count;
  *   handle_count = handles with a query = sum of the queries' references;
- *   handle_count + retired_count + handles on the free list = handle_end - 1, handle_end <=
- *   handle_capacity (once there is a handle). */
+ *   handle_count + retired_count + handles on the free list = handles.count - 1. */
 typedef struct weft__queries {
-    weft__query_list *keyed; /* [component id]: those that can match (by one description) only
-                                where the component is */
-    uint32_t keyed_capacity;
-    weft__query_list unkeyed;     /* queries that any archetype may match */
-    weft__query **buckets;        /* by content hash, chained */
-    uint32_t bucket_count;        /* 0 or a power of two */
-    uint32_t query_count;         /* distinct queries */
-    weft__query_handle **handles; /* [handle index]; [0] is NULL */
-    uint32_t handle_end;          /* indices below were used */
-    uint32_t handle_capacity;
-    uint32_t free_handle;    /* head of the list of free handles, 0 = none */
-    uint32_t handle_count;   /* alive */
+    WEFT__LIST(weft__query_list)
+    keyed;                                    /* [component id]: those that can match (by one
+                                           description) only where the component is */
+    weft__query_list unkeyed;                 /* queries that any archetype may match */
+    weft__query **buckets;                    /* by content hash, chained */
+    uint32_t bucket_count;                    /* 0 or a power of two */
+    uint32_t query_count;                     /* distinct queries */
+    WEFT__LIST(weft__query_handle *) handles; /* [handle index]; [0] is none */
+    uint32_t free_handle;                     /* head of the list of free handles, 0 = none */
+    uint32_t handle_count;                    /* alive */
     uint32_t retired_count;  /* indices whose handles are used up: none ever comes back */
     uint64_t match_version;  /* +1 whenever a query gains a match */
     weft__query_loops loops; /* of the owner */
 } weft__queries;
 
-/* Room for one more query. */
-bool weft__query_list_reserve(weft_world *world, weft__query_list *list);
 /* The queries filed under a component; the list is made when it is new. NULL: no memory. */
 weft__query_list *weft__queries_keyed(weft_world *world, uint32_t component);
 /* Takes a query out of the lists it is filed under. */

@@ -12,6 +12,7 @@
 #ifndef WEFT_VERSION_RENEWAL_H
 #define WEFT_VERSION_RENEWAL_H
 
+#include "list.h"
 #include "world_front.h"
 
 #define WEFT__VERSION_KEPT (UINT32_C(1) << 30)
@@ -22,10 +23,8 @@
 typedef struct weft__renewal {
     weft_world *world;
     uint32_t now;
-    uint32_t newest; /* what the newest old stamps become */
-    uint32_t *old;   /* what was seen and is old: ascending once is_put, each once */
-    uint32_t count;
-    uint32_t capacity;
+    uint32_t newest;          /* what the newest old stamps become */
+    WEFT__LIST(uint32_t) old; /* what was seen and is old: ascending once is_put, each once */
     bool is_put;
     bool is_refused; /* memory ended: nothing changes, the next one comes soon */
 } weft__renewal;

@@ -101,7 +101,8 @@ Test(query_errors, a_handle_never_comes_back_when_the_generations_of_its_place_e
     fixture_open(&f, 0);
     weft_query first = FIXTURE_QUERY(&f, {f.a}), last, next;
     CHECK_OK(weft_query_destroy(f.world, first));
-    weft__query_handle *place = f.world->front.queries->handles[first.id & WEFT__QUERY_INDEX_MASK];
+    weft__query_handle *place =
+        f.world->front.queries->handles.at[first.id & WEFT__QUERY_INDEX_MASK];
     place->generation = WEFT__QUERY_GENERATION_LAST;
     last = FIXTURE_QUERY(&f, {f.b});
     CHECK_U64(last.id & WEFT__QUERY_INDEX_MASK, first.id & WEFT__QUERY_INDEX_MASK);

@@ -52,7 +52,7 @@ static weft__chunk *chunk_of(const fixture *f, uint32_t number)
 
 static uint32_t number_of(const fixture *f, weft_component component)
 {
-    return weft__component_list_at(f->world, component.id)->entries[0].archetype;
+    return weft__component_list_at(f->world, component.id)->at[0].archetype;
 }
 
 Test(validate, chunks_and_archetypes)
@@ -122,10 +122,10 @@ Test(validate, formats_and_the_component_index)
     BROKEN(&f, layout->columns[2].offset, layout->columns[1].offset, "format");
     BROKEN(&f, layout->slice_count, layout->slice_count + 1, "format");
     BROKEN(&f, f.world->formats.count, 77, "format");
-    weft__component_list *list = &f.world->component_index.lists[f.a.id];
+    weft__component_list *list = &f.world->component_index.at[f.a.id];
     BROKEN(&f, list->count, list->count - 1, "component index");
-    BROKEN(&f, list->entries[1].archetype, list->entries[0].archetype, "component index");
-    BROKEN(&f, list->entries[0].place.column, 7, "component index");
+    BROKEN(&f, list->at[1].archetype, list->at[0].archetype, "component index");
+    BROKEN(&f, list->at[0].place.column, 7, "component index");
     fixture_close(&f);
 }
 

@@ -22,7 +22,8 @@ NEIGHBOURS = {("scheduler/shard", "ecs/scene")}
 NETS = ("tests/*/test_refused*.c", "tests/tools/test_file_faults.c")
 LIST = "tests/platform/refused.txt"
 TAKES = re.compile(r"hook\.allocate\(|below\.allocate\(|->map\(|thread_start\(|files->open_write\(|MHD_start_daemon\(|"
-                   r"\b(?:malloc|calloc|realloc|posix_memalign|strdup|fopen|open_memstream)\(")
+                   r"\b(?:malloc|calloc|realloc|posix_memalign|strdup|fopen|open_memstream)\(|"
+                   r"\bWEFT__(?:LIST|SCENE)_(?:ROOM|APPEND|ADD|REACH)\(")
 BLOCK = re.compile(r"^(?!#|typedef|struct|enum|union|extern \"|\s|\}|/)([^\n;{=]*(?:\n[^\n;{}=]+)*?)"
                    r"(?:\n?\{\n(.*?)^\}|\s*=([^;]*);)", re.S | re.M)
 PUBLIC = re.compile(r"^(?:WEFT_API|static inline|WEFT_FINDER_INLINE|extern inline)[^;{]*?\b(weft_\w+[a-z0-9])\s*\(", re.M)

@@ -381,7 +381,8 @@ void endurance_age(endurance *e)
     /* A query and a system come and go: their places have five handles left. */
     const weft_query query =
         weft_query_create(e->world, &(weft_query_desc){.terms = {{e->kinds.debt}}});
-    weft__query_handle *place = e->world->front.queries->handles[query.id & WEFT__QUERY_INDEX_MASK];
+    weft__query_handle *place =
+        e->world->front.queries->handles.at[query.id & WEFT__QUERY_INDEX_MASK];
     weft_query_destroy(e->world, query);
     place->generation = WEFT__QUERY_GENERATION_LAST - 5;
     const weft_system system =

@@ -16,6 +16,7 @@
 #include "blob_validate.h"
 #include "hash_lanes.h"
 #include "invariant.h"
+#include "list.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -38,12 +39,6 @@ typedef struct pointer_patch {
     uint64_t at, target;
 } pointer_patch;
 
-/* A growing array of `count` elements. Owner: the builder. Always: count <= capacity. */
-typedef struct vector {
-    void *items;
-    uint64_t count, capacity;
-} vector;
-
 /* Owner: the caller; one thread at a time. Invariants: chunks[i].end <= chunks[i + 1].start;
  * extents are in order of position; chunk_count == 0 after finish. */
 struct weft_blob_builder {
@@ -54,9 +49,9 @@ struct weft_blob_builder {
     uint32_t chunk_count;
     uint64_t end;        /* first position not yet given away */
     uint64_t owner_hint; /* see weft__blob_extent_find */
-    vector extents;      /* weft__blob_extent */
-    vector pointers;     /* pointer_patch */
-    vector known;        /* weft__blob_hash_block */
+    WEFT__LIST(weft__blob_extent) extents;
+    WEFT__LIST(pointer_patch) pointers;
+    WEFT__LIST(weft__blob_hash_block) known;
     weft__blob_plan plan;
     chunk chunks[CHUNKS_MAX];
 };
@@ -78,27 +73,6 @@ static weft_result keep_error(weft_blob_builder *b, weft_result result, const ch
 }
 
 /* ---- memory ---- */
-
-/* Room for one more item, which the caller writes; NULL when memory ends (the vector is unchanged).
- */
-static void *vector_next(weft_blob_builder *b, vector *v, size_t item_bytes)
-{
-    if (v->count == v->capacity) {
-        uint64_t capacity = v->capacity == 0 ? 32 : v->capacity * 2;
-        void *items = weft__realloc(b->store->memory, WEFT__MEMORY_BLOBS, v->items, v->capacity,
-                                    capacity, item_bytes, 8);
-        if (items == NULL) return NULL;
-        v->items = items;
-        v->capacity = capacity;
-    }
-    return (char *)v->items + v->count * item_bytes;
-}
-
-static void vector_free(weft_blob_builder *b, vector *v, size_t item_bytes)
-{
-    weft__free(b->store->memory, WEFT__MEMORY_BLOBS, v->items, v->capacity, item_bytes, 8);
-    *v = (vector){0};
-}
 
 static void free_chunk(weft_blob_builder *b, chunk *c)
 {
@@ -154,8 +128,8 @@ static char *allocate(weft_blob_builder *b, weft__blob_extent *spare)
         bytes > BLOB_BYTES_MAX - start) {
         return keep_error(b, WEFT_LIMIT, "more than 2^62 bytes: check the count"), NULL;
     }
-    weft__blob_extent *extent = vector_next(b, &b->extents, sizeof *extent);
-    if (extent == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY, NULL), NULL;
+    if (!WEFT__LIST_ROOM(b->store->memory, WEFT__MEMORY_BLOBS, &b->extents, b->extents.count + 1))
+        return keep_error(b, WEFT_OUT_OF_MEMORY, NULL), NULL;
     chunk *c = b->chunk_count == 0 ? NULL : &b->chunks[b->chunk_count - 1];
     if (c == NULL || start + bytes > c->capacity) {
         weft_result result = add_chunk(b, start + bytes);
@@ -166,8 +140,7 @@ static char *allocate(weft_blob_builder *b, weft__blob_extent *spare)
     memset(memory - (start - b->end), 0, start - b->end);
     b->end = c->end = start + bytes;
     spare->position = start;
-    *extent = *spare;
-    b->extents.count++;
+    b->extents.at[b->extents.count++] = *spare;
     return memory;
 }
 
@@ -189,7 +162,7 @@ static weft_result find_field(weft_blob_builder *b, const void *address, uint32_
         return keep_error(b, WEFT_INVALID_ARGUMENT,
                           "the field is not in memory of this builder: pass the address of a field "
                           "inside what the builder returned, never of a copy");
-    const weft__blob_extent *extents = b->extents.items;
+    const weft__blob_extent *extents = b->extents.at;
     out->extent = weft__blob_extent_find(extents, b->extents.count, out->at, &b->owner_hint);
     const weft__blob_extent *extent = &extents[out->extent];
     const weft__blob_element *element = &b->plan.kinds[extent->kind];
@@ -209,7 +182,7 @@ static weft_result find_field(weft_blob_builder *b, const void *address, uint32_
 static char *allocate_owned(weft_blob_builder *b, weft_blob_array *address, const place *where,
                             uint64_t count)
 {
-    const weft__blob_extent *owner = (const weft__blob_extent *)b->extents.items + where->extent;
+    const weft__blob_extent *owner = &b->extents.at[where->extent];
     if (address->offset != 0)
         return keep_error(b, WEFT_ALREADY_EXISTS,
                           "the field was given its elements before: build them once, with the "
@@ -232,10 +205,9 @@ static char *allocate_owned(weft_blob_builder *b, weft_blob_array *address, cons
 
 static weft_result add_pointer(weft_blob_builder *b, uint64_t at, uint64_t target)
 {
-    pointer_patch *patch = vector_next(b, &b->pointers, sizeof *patch);
+    pointer_patch *patch = WEFT__LIST_ADD(b->store->memory, WEFT__MEMORY_BLOBS, &b->pointers);
     if (patch == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY, NULL);
     *patch = (pointer_patch){at, target};
-    b->pointers.count++;
     return WEFT_OK;
 }
 
@@ -274,9 +246,9 @@ void weft_blob_builder_destroy(weft_blob_builder *b)
 {
     if (b == NULL) return;
     for (uint32_t i = 0; i < b->chunk_count; i++) free_chunk(b, &b->chunks[i]);
-    vector_free(b, &b->extents, sizeof(weft__blob_extent));
-    vector_free(b, &b->pointers, sizeof(pointer_patch));
-    vector_free(b, &b->known, sizeof(weft__blob_hash_block));
+    WEFT__LIST_FREE(b->store->memory, WEFT__MEMORY_BLOBS, &b->extents);
+    WEFT__LIST_FREE(b->store->memory, WEFT__MEMORY_BLOBS, &b->pointers);
+    WEFT__LIST_FREE(b->store->memory, WEFT__MEMORY_BLOBS, &b->known);
     weft__blob_store_built(b->store, -1);
     weft__free(b->store->memory, WEFT__MEMORY_BLOBS, b, 1, sizeof *b, 8);
 }
@@ -316,11 +288,11 @@ static weft_result copy_hashed(weft_blob_builder *b, char *memory, const char *f
         uint64_t piece = (index + 1) * BLOB_HASH_BLOCK - position;
         if (piece > bytes) piece = bytes;
         if (piece == BLOB_HASH_BLOCK) {
-            weft__blob_hash_block *known = vector_next(b, &b->known, sizeof *known);
+            weft__blob_hash_block *known =
+                WEFT__LIST_ADD(b->store->memory, WEFT__MEMORY_BLOBS, &b->known);
             if (known == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY, NULL);
             known->index = index;
             known->hash = weft__hash_lanes_copy(BLOB_BLOCK_SEED(index), memory, from, piece);
-            b->known.count++;
         } else {
             memcpy(memory, from, piece);
         }
@@ -389,7 +361,7 @@ weft_result weft_blob_builder_point(weft_blob_builder *b, weft_blob_pointer *poi
                           "the target is not in memory of this builder: a blob can point into "
                           "itself only");
     uint64_t hint = b->extents.count - 1;
-    const weft__blob_extent *extents = b->extents.items;
+    const weft__blob_extent *extents = b->extents.at;
     const weft__blob_extent *extent =
         &extents[weft__blob_extent_find(extents, b->extents.count, position, &hint)];
     const weft__blob_element *element = &b->plan.kinds[extent->kind];
@@ -426,7 +398,7 @@ static uint64_t visible_count(const weft_blob_builder *b, const weft__blob_exten
                               uint64_t *hint)
 {
     if (b->plan.kinds[extent->kind].bytes != 1) return extent->count;
-    const weft__blob_extent *extents = b->extents.items;
+    const weft__blob_extent *extents = b->extents.at;
     const weft__blob_extent *owner =
         &extents[weft__blob_extent_find(extents, b->extents.count, extent->owner, hint)];
     const weft__blob_element *element = &b->plan.kinds[owner->kind];
@@ -438,7 +410,7 @@ static uint64_t visible_count(const weft_blob_builder *b, const weft__blob_exten
 /* Writes all references of the block. Can be repeated. */
 static void write_references(const weft_blob_builder *b, char *block)
 {
-    const weft__blob_extent *extents = b->extents.items;
+    const weft__blob_extent *extents = b->extents.at;
     uint64_t hint = 0;
     for (uint64_t i = 1; i < b->extents.count; i++) {
         const weft__blob_extent *extent = &extents[i];
@@ -447,7 +419,7 @@ static void write_references(const weft_blob_builder *b, char *block)
                                  .count = visible_count(b, extent, &hint)};
         memcpy(block + extent->owner, &value, sizeof value);
     }
-    const pointer_patch *pointers = b->pointers.items;
+    const pointer_patch *pointers = b->pointers.at;
     for (uint64_t i = 0; i < b->pointers.count; i++) {
         uint64_t target = pointers[i].target;
         weft_blob_pointer value = {target == 0 ? 0 : (int64_t)(target - pointers[i].at - 1)};
@@ -467,8 +439,8 @@ static void write_header_and_table(const weft_blob_builder *b, char *block, uint
                                   .data_end = b->end,
                                   .extent_count = b->extents.count};
     memset(block + b->end, 0, table - b->end);
-    memcpy(block + table, b->extents.items, b->extents.count * sizeof(weft__blob_extent));
-    header->content_hash = weft__blob_content_hash(block, b->known.items, b->known.count);
+    memcpy(block + table, b->extents.at, b->extents.count * sizeof(weft__blob_extent));
+    header->content_hash = weft__blob_content_hash(block, b->known.at, b->known.count);
 }
 
 /* The caller can write anything into memory that was handed out, references too: what did not come

@@ -53,14 +53,9 @@ static void keys_fini(weft_world *world, weft__batch *batch)
 /* Makes the entry of a chunk without one. False: memory. */
 static bool entry_open(weft_world *world, weft__batch *batch, weft__chunk *chunk)
 {
-    if (batch->count == batch->capacity) {
-        uint32_t grown = batch->capacity == 0 ? 8 : 2 * batch->capacity;
-        void *entries = weft__realloc(&world->memory, WEFT__MEMORY_COMMANDS, batch->entries,
-                                      batch->capacity, grown, sizeof *batch->entries, 8);
-        if (entries == NULL) return false;
-        batch->entries = entries;
-        batch->capacity = grown;
-    }
+    if (!weft__list_room(&world->memory, WEFT__MEMORY_COMMANDS, &batch->entries, &batch->capacity,
+                         batch->count + 1, sizeof *batch->entries))
+        return false;
     uint32_t words = chunk->layout->mask_words, bit_words = words + (words + 63) / 64;
     uint64_t *bits = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, bit_words, sizeof *bits, 8);
     if (bits == NULL) return false;
@@ -251,12 +246,10 @@ static bool keys_finish(weft_world *world, weft__batch *batch)
     if (!weft__batch_sort(world, batch)) return false;
     batch->entries = batch->room->entries;
     uint32_t chunks = batch->key_count > WEFT__BATCH_FEW ? keys_chunks(batch) : 0;
-    if (chunks > WEFT__BATCH_FEW) {
-        batch->entries =
-            weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, chunks, sizeof *batch->entries, 8);
-        if (batch->entries == NULL) return false;
-        batch->capacity = chunks;
-    }
+    if (chunks > WEFT__BATCH_FEW &&
+        !weft__list_room(&world->memory, WEFT__MEMORY_COMMANDS, &batch->entries, &batch->capacity,
+                         chunks, sizeof *batch->entries))
+        return false;
     while (batch->row_count < batch->key_count)
         batch->entries[batch->count++] = weft__batch_next(world, batch);
     batch->is_finished = true;
@@ -324,7 +317,7 @@ static void entry_copy(weft_world *world, const weft__batch *batch, const weft__
     if (entry->to == NULL) return;
     uint32_t done = 0;
     for (uint32_t s = entry->span_first; done < entry->count; s++) {
-        weft__span span = batch->spans.items[s];
+        weft__span span = batch->spans.at[s];
         weft__rows_copy(world, entry->plan, entry->chunk,
                         entry->rows != NULL ? entry->rows + done : NULL, entry->first + done, span);
         done += span.count;
@@ -401,8 +394,8 @@ void weft__batch_fini(weft_world *world, weft__batch *batch)
                    sizeof *entry->bits, 8);
     }
     if (batch->capacity != 0)
-        weft__free(&world->memory, WEFT__MEMORY_COMMANDS, batch->entries, batch->capacity,
-                   sizeof *batch->entries, 8);
+        weft__list_free(&world->memory, WEFT__MEMORY_COMMANDS, batch->entries, batch->capacity,
+                        sizeof *batch->entries);
     if (batch->row_capacity != 0)
         weft__free(&world->memory, WEFT__MEMORY_COMMANDS, batch->rows, batch->row_capacity,
                    sizeof *batch->rows, 4);

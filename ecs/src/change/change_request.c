@@ -85,8 +85,8 @@ weft_result weft__change_route_all(weft__change *change, const weft__change_requ
     const weft__tuple *known = NULL;
     const weft__plan *plan = NULL;
     weft__tuple *to = NULL;
-    for (uint32_t i = 0; i < change->part_count; i++) {
-        weft__change_part *part = &change->parts[i];
+    for (uint32_t i = 0; i < change->parts.count; i++) {
+        weft__change_part *part = &change->parts.at[i];
         bool is_new = part->chunk->tuple != known;
         if (!request->is_remove && weft__residue_lacks(part->chunk, request->component)) continue;
         if (is_new && !find_route(world, part->chunk->tuple, request, &plan, &to))
@@ -119,13 +119,13 @@ void weft__component_stamp(const weft_world *world, const weft__chunk *chunk, ui
 static void stamp_destinations(const weft__change *change, uint32_t component)
 {
     for (uint32_t i = 0; i < change->pieces.count; i++) {
-        const weft__span *piece = &change->pieces.items[i];
+        const weft__span *piece = &change->pieces.at[i];
         weft__component_stamp(change->world, piece->chunk, component, piece->row, piece->count);
     }
-    for (uint32_t i = 0; i < change->part_count; i++)
-        if (change->parts[i].is_header)
-            weft__component_stamp(change->world, change->parts[i].chunk, component, 0,
-                                  change->parts[i].chunk->count);
+    for (uint32_t i = 0; i < change->parts.count; i++)
+        if (change->parts.at[i].is_header)
+            weft__component_stamp(change->world, change->parts.at[i].chunk, component, 0,
+                                  change->parts.at[i].chunk->count);
 }
 
 weft_result weft__change_selected(weft__change *change, weft_result result,

@@ -30,9 +30,9 @@ static bool rows_merge(weft_world *world, weft__chunk *chunk, uint32_t count, ui
     weft__chunk_room_remove(chunk);
     bool is_reserved = weft__rows_reserve(world, chunk->tuple, count, &spans) == WEFT_OK;
     for (uint32_t i = 0; i < spans.count && is_reserved; i++) {
-        weft__rows_copy(world, plan, chunk, NULL, first + done, spans.items[i]);
-        done += spans.items[i].count;
-        if (spans.items[i].row == 0) *made += spans.items[i].chunk->capacity;
+        weft__rows_copy(world, plan, chunk, NULL, first + done, spans.at[i]);
+        done += spans.at[i].count;
+        if (spans.at[i].row == 0) *made += spans.at[i].chunk->capacity;
     }
     weft__spans_fini(world, &spans);
     if (is_reserved) {

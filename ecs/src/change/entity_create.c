@@ -17,7 +17,7 @@
 static void spans_fill(weft_world *world, const weft__spans *spans, weft_entity *out)
 {
     for (uint32_t i = 0; i < spans->count; i++) {
-        weft__span span = spans->items[i];
+        weft__span span = spans->at[i];
         weft__directory_allocate_owner(&world->directory, span.count,
                                        weft__chunk_entities(span.chunk) + span.row, out,
                                        weft__location(span.chunk, span.row));
@@ -241,7 +241,7 @@ static weft_result rows_create_filled(weft_world *world, weft__tuple *tuple, con
     weft_result result = rows_prepare(world, tuple, count, &spans);
     size_t done = 0;
     for (uint32_t i = 0; i < spans.count && result == WEFT_OK; i++) {
-        weft__span span = spans.items[i];
+        weft__span span = spans.at[i];
         weft__directory_allocate_owner(
             &world->directory, span.count, weft__chunk_entities(span.chunk) + span.row,
             out == NULL ? NULL : out + done, weft__location(span.chunk, span.row));

@@ -81,8 +81,8 @@ static weft_result set_many(weft__change *change, const weft_entity *entities, u
         weft__change_request_shared(change->world, component, value, what, &request);
     if (result != WEFT_OK) return result;
     result = weft__change_select_entities(change, entities, count, what);
-    for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
-        const weft__change_part *part = &change->parts[i];
+    for (uint32_t i = 0; i < change->parts.count && result == WEFT_OK; i++) {
+        const weft__change_part *part = &change->parts.at[i];
         const uint32_t *rows = weft__change_rows(change, part);
         if (weft__residue_lacks(part->chunk, component.id))
             result = weft__error_stale(

@@ -70,12 +70,10 @@ typedef struct instantiation {
     uint32_t piece_count;
     uint32_t piece_capacity;
     weft__row_ids ids;
-    weft_entity *copies;         /* [member * count + instance] */
-    weft_entity *roots;          /* [instance] in place of those of member 0; or NULL */
-    bool are_named;              /* the roots have their ids */
-    inner_reference *references; /* member after member, column after column */
-    uint32_t reference_count;
-    uint32_t reference_capacity;
+    weft_entity *copies;                    /* [member * count + instance] */
+    weft_entity *roots;                     /* [instance] in place of those of member 0; or NULL */
+    bool are_named;                         /* the roots have their ids */
+    WEFT__LIST(inner_reference) references; /* member after member, column after column */
     weft_job_context *job;
     weft_a32 x_failed; /* some piece had no memory */
 } instantiation;
@@ -354,7 +352,7 @@ static weft_result pieces_cut(instantiation *op)
     uint32_t all = 0;
     op->ids.runs = op->runs;
     for (uint32_t i = 0, m = 0; i < op->spans.count; i++) {
-        weft__span span = op->spans.items[i];
+        weft__span span = op->spans.at[i];
         while (i >= op->members[m].span_end) m++;
         for (uint32_t done = 0, n; done < span.count; done += n, all += n) {
             n = span.count - done < PIECE_ROWS ? span.count - done : PIECE_ROWS;
@@ -371,17 +369,7 @@ static weft_result pieces_cut(instantiation *op)
 
 static bool reference_add(instantiation *op, inner_reference one)
 {
-    if (op->reference_count == op->reference_capacity) {
-        uint32_t grown = op->reference_capacity == 0 ? 16 : 2 * op->reference_capacity;
-        void *items =
-            weft__realloc(&op->world->memory, WEFT__MEMORY_COMMANDS, op->references,
-                          op->reference_capacity, grown, sizeof one, _Alignof(inner_reference));
-        if (items == NULL) return false;
-        op->references = items;
-        op->reference_capacity = grown;
-    }
-    op->references[op->reference_count++] = one;
-    return true;
+    return WEFT__LIST_APPEND(&op->world->memory, WEFT__MEMORY_COMMANDS, &op->references, &one, 1);
 }
 
 /* Copies made by a hook need not be alike: each is asked for its references. */
@@ -417,11 +405,11 @@ static weft_result references_list(instantiation *op)
 {
     for (uint32_t i = 0; i < op->member_count; i++) {
         member *m = &op->members[i];
-        m->first_reference = op->reference_count;
+        m->first_reference = op->references.count;
         for (uint32_t c = 0; c < m->plan->copy_count; c++)
             if (!column_list(op, m, &m->plan->copies[c]))
                 return weft__error_memory(op->world, "weft_entity_instantiate");
-        m->reference_count = op->reference_count - m->first_reference;
+        m->reference_count = op->references.count - m->first_reference;
     }
     return WEFT_OK;
 }
@@ -596,7 +584,7 @@ static int pieces_redirect(weft_job_context *job, void *user, uint32_t begin, ui
         const member *m = &op->members[op->pieces[i].member];
         for (uint32_t k = 0; k < m->reference_count;)
             k += column_refer(op, &op->pieces[i], &op->runs[i],
-                              op->references + m->first_reference + k, m->reference_count - k);
+                              op->references.at + m->first_reference + k, m->reference_count - k);
         for (uint32_t c = 1; c < to->format->column_count; c++)
             column_redirect(op, &op->pieces[i], &op->runs[i], c);
         piece_tell(op, &op->pieces[i], &op->runs[i]);
@@ -648,8 +636,7 @@ static void finish(instantiation *op)
                _Alignof(member));
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->table, op->table_mask + 1, sizeof *op->table,
                _Alignof(uint32_t));
-    weft__free(memory, WEFT__MEMORY_COMMANDS, op->references, op->reference_capacity,
-               sizeof *op->references, _Alignof(inner_reference));
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_COMMANDS, &op->references);
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->pieces, op->piece_capacity, sizeof *op->pieces,
                _Alignof(piece));
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->runs, op->piece_capacity, sizeof *op->runs,

@@ -10,27 +10,12 @@
 #include "error.h"
 #include "linked_group.h"
 #include "move_plan.h"
-#include "query_memory.h"
 #include "tuple.h"
 
 #include <stdlib.h>
 
-/* Rows of members: chunk id << 32 | row; count <= capacity. Owner: the stack of one search. */
-typedef struct member_keys {
-    uint64_t *items;
-    uint32_t count;
-    uint32_t capacity;
-} member_keys;
-
-static bool key_push(weft_world *world, member_keys *keys, uint64_t key)
-{
-    uint64_t *items =
-        weft__query_grow(world, keys->items, &keys->capacity, keys->count + 1, sizeof *items);
-    if (items == NULL) return false;
-    keys->items = items;
-    items[keys->count++] = key;
-    return true;
-}
+/* Rows of members: chunk id << 32 | row. Owner: the stack of one search. */
+typedef WEFT__LIST(uint64_t) member_keys;
 
 /* What a walk over the members of groups adds to. Owner: the stack of group_collect. */
 typedef struct group_target {
@@ -43,7 +28,8 @@ static bool member_add(void *user, weft_entity member, weft__chunk *chunk, uint3
     const group_target *to = user;
     (void)member;
     if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return true;
-    return key_push(to->world, to->keys, (uint64_t)chunk->id << 32 | row);
+    uint64_t key = (uint64_t)chunk->id << 32 | row;
+    return WEFT__LIST_APPEND(&to->world->memory, WEFT__MEMORY_QUERIES, to->keys, &key, 1);
 }
 
 /* Members of the group of one row, alive and no residues. */
@@ -83,20 +69,20 @@ static uint32_t part_row(const weft__change *change, const weft__change_part *pa
 /* The ascending rows of two parts of a chunk, in one list. */
 static bool twins_join(weft__change *change, uint32_t first, uint32_t second)
 {
-    uint32_t at = change->row_count, i = 0, k = 0;
+    uint32_t at = change->rows.count, i = 0, k = 0;
     for (;;) {
-        uint32_t a = part_row(change, &change->parts[first], i);
-        uint32_t b = part_row(change, &change->parts[second], k);
+        uint32_t a = part_row(change, &change->parts.at[first], i);
+        uint32_t b = part_row(change, &change->parts.at[second], k);
         if (a == WEFT__NONE && b == WEFT__NONE) break;
         i += a < b;
         k += b < a;
         if (!weft__change_push_row(change, a < b ? a : b)) return false;
     }
-    weft__change_part *parts = change->parts;
+    weft__change_part *parts = change->parts.at;
     parts[first].twin = second;
     parts[second].twin = first;
     parts[second].twin_rows = at;
-    parts[second].twin_count = change->row_count - at;
+    parts[second].twin_count = change->rows.count - at;
     return true;
 }
 
@@ -104,18 +90,18 @@ static bool twins_join(weft__change *change, uint32_t first, uint32_t second)
  * WEFT__NONE). */
 static bool members_add(weft__change *change, uint32_t named, const uint64_t *keys, uint32_t count)
 {
-    uint32_t number = change->part_count, i = 0;
+    uint32_t number = change->parts.count, i = 0;
     if (!weft__change_push_part(change, change->world->chunks.at[keys[0] >> 32])) return false;
     for (uint32_t k = 0; k < count; k++) {
         uint32_t row = (uint32_t)keys[k];
         if (k != 0 && keys[k] == keys[k - 1]) continue;
-        while (named != WEFT__NONE && part_row(change, &change->parts[named], i) < row) i++;
-        if (named != WEFT__NONE && part_row(change, &change->parts[named], i) == row) continue;
+        while (named != WEFT__NONE && part_row(change, &change->parts.at[named], i) < row) i++;
+        if (named != WEFT__NONE && part_row(change, &change->parts.at[named], i) == row) continue;
         if (!weft__change_push_row(change, row)) return false;
-        change->parts[number].count++;
+        change->parts.at[number].count++;
     }
-    if (change->parts[number].count == 0)
-        change->part_count--;
+    if (change->parts.at[number].count == 0)
+        change->parts.count--;
     else if (named != WEFT__NONE)
         return twins_join(change, named, number);
     return true;
@@ -126,10 +112,9 @@ static bool keys_add(weft__change *change, const member_keys *keys)
     const weft_world *world = change->world;
     for (uint32_t first = 0, end; first < keys->count; first = end) {
         end = first + 1;
-        while (end < keys->count && (keys->items[end] ^ keys->items[first]) >> 32 == 0) end++;
-        uint32_t mark = world->chunks.at[keys->items[first] >> 32]->mark;
-        if (!members_add(change, mark == 0 ? WEFT__NONE : mark - 1, keys->items + first,
-                         end - first))
+        while (end < keys->count && (keys->at[end] ^ keys->at[first]) >> 32 == 0) end++;
+        uint32_t mark = world->chunks.at[keys->at[first] >> 32]->mark;
+        if (!members_add(change, mark == 0 ? WEFT__NONE : mark - 1, keys->at + first, end - first))
             return false;
     }
     return true;
@@ -139,17 +124,17 @@ weft_result weft__change_follow_groups(weft__change *change, const char *what)
 {
     weft_world *world = change->world;
     member_keys keys = {0};
-    uint32_t named_count = change->part_count;
+    uint32_t named_count = change->parts.count;
     bool is_done = true;
     for (uint32_t i = 0; i < named_count && is_done; i++)
-        is_done = part_collect(change, &keys, &change->parts[i]);
+        is_done = part_collect(change, &keys, &change->parts.at[i]);
     if (is_done && keys.count != 0) {
-        qsort(keys.items, keys.count, sizeof *keys.items, key_compare);
-        for (uint32_t i = 0; i < named_count; i++) change->parts[i].chunk->mark = i + 1;
+        qsort(keys.at, keys.count, sizeof *keys.at, key_compare);
+        for (uint32_t i = 0; i < named_count; i++) change->parts.at[i].chunk->mark = i + 1;
         is_done = keys_add(change, &keys);
-        for (uint32_t i = 0; i < named_count; i++) change->parts[i].chunk->mark = 0;
+        for (uint32_t i = 0; i < named_count; i++) change->parts.at[i].chunk->mark = 0;
     }
-    weft__query_free(world, keys.items, keys.capacity, sizeof *keys.items);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &keys);
     return is_done ? WEFT_OK : weft__error_memory(world, what);
 }
 
@@ -201,12 +186,12 @@ weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, 
 {
     weft__change change = {.world = world};
     weft_result result = weft__change_select_entities(&change, entities, count, what);
-    uint32_t named_count = change.part_count;
+    uint32_t named_count = change.parts.count;
     if (result == WEFT_OK) result = weft__change_follow_groups(&change, what);
-    for (uint32_t i = 0; i < change.part_count && result == WEFT_OK; i++) {
-        result = part_route(&change, &change.parts[i], request, i < named_count);
+    for (uint32_t i = 0; i < change.parts.count && result == WEFT_OK; i++) {
+        result = part_route(&change, &change.parts.at[i], request, i < named_count);
         /* rows may have been reserved in a chunk that all of its rows leave: none changes whole */
-        if (named_count < change.part_count) change.parts[i].is_header = false;
+        if (named_count < change.parts.count) change.parts.at[i].is_header = false;
     }
     if (result == WEFT_OK) result = weft__change_prepare(&change);
     if (result == WEFT_OK) weft__change_apply(&change);

@@ -20,12 +20,7 @@
 
 bool weft__change_push_row(weft__change *change, uint32_t row)
 {
-    uint32_t *rows = weft__query_grow(change->world, change->rows, &change->row_capacity,
-                                      change->row_count + 1, sizeof *rows);
-    if (rows == NULL) return false;
-    change->rows = rows;
-    rows[change->row_count++] = row;
-    return true;
+    return WEFT__LIST_APPEND(&change->world->memory, WEFT__MEMORY_QUERIES, &change->rows, &row, 1);
 }
 
 static bool push_rows(weft__change *change, weft__change_part *part, uint32_t first, uint32_t count)
@@ -46,7 +41,7 @@ static bool extend_part(weft__change *change, weft__change_part *part, uint32_t 
     }
     if (part->rows == WEFT__NONE) {
         uint32_t run = part->count;
-        part->rows = change->row_count;
+        part->rows = change->rows.count;
         part->count = 0;
         if (!push_rows(change, part, part->first, run)) return false;
     }
@@ -55,20 +50,16 @@ static bool extend_part(weft__change *change, weft__change_part *part, uint32_t 
 
 static bool push_part(weft__change *change, weft__chunk *chunk, uint32_t first, uint32_t count)
 {
-    weft__change_part *parts =
-        weft__query_grow(change->world, change->parts, &change->part_capacity,
-                         change->part_count + 1, sizeof *parts);
-    if (parts == NULL) return false;
-    change->parts = parts;
-    parts[change->part_count++] = (weft__change_part){
+    weft__change_part part = {
         .chunk = chunk, .first = first, .count = count, .rows = WEFT__NONE, .twin = WEFT__NONE};
-    return true;
+    return WEFT__LIST_APPEND(&change->world->memory, WEFT__MEMORY_QUERIES, &change->parts, &part,
+                             1);
 }
 
 bool weft__change_push_part(weft__change *change, weft__chunk *chunk)
 {
     if (!push_part(change, chunk, 0, 0)) return false;
-    change->parts[change->part_count - 1].rows = change->row_count;
+    change->parts.at[change->parts.count - 1].rows = change->rows.count;
     return true;
 }
 
@@ -80,7 +71,7 @@ static bool select_run(weft__change *change, const weft_slice *slice)
     while (weft_slice_next_run(slice, &begin, &end)) {
         uint32_t first = row + begin, count = end - begin;
         weft__change_part *last =
-            change->part_count == 0 ? NULL : &change->parts[change->part_count - 1];
+            change->parts.count == 0 ? NULL : &change->parts.at[change->parts.count - 1];
         bool is_done = last != NULL && last->chunk == chunk
                            ? extend_part(change, last, first, count)
                            : push_part(change, chunk, first, count);
@@ -139,8 +130,8 @@ static bool select_entry(weft__change *change, const weft__batch_entry *entry)
 {
     bool is_list = entry->rows != NULL;
     if (!push_part(change, entry->chunk, entry->first, is_list ? 0 : entry->count)) return false;
-    weft__change_part *part = &change->parts[change->part_count - 1];
-    if (is_list) part->rows = change->row_count;
+    weft__change_part *part = &change->parts.at[change->parts.count - 1];
+    if (is_list) part->rows = change->rows.count;
     for (uint32_t i = 0; i < entry->count && is_list; i++)
         if (!push_rows(change, part, entry->rows[i], 1)) return false;
     return true;
@@ -185,10 +176,11 @@ static bool moves(const weft__change_part *part)
 static weft_result reserve_moves(weft__change *change)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < change->part_count; i++)
-        if (moves(&change->parts[i])) change->parts[i].to->coming += change->parts[i].count;
-    for (uint32_t i = 0; i < change->part_count; i++) {
-        weft__change_part *part = &change->parts[i];
+    for (uint32_t i = 0; i < change->parts.count; i++)
+        if (moves(&change->parts.at[i]))
+            change->parts.at[i].to->coming += change->parts.at[i].count;
+    for (uint32_t i = 0; i < change->parts.count; i++) {
+        weft__change_part *part = &change->parts.at[i];
         part->pieces = change->pieces.count;
         if (!moves(part)) continue;
         part->to->coming -= part->count;
@@ -202,16 +194,16 @@ static weft_result reserve_moves(weft__change *change)
 static weft_result retarget(weft__change *change)
 {
     weft_world *world = change->world;
-    uint32_t capacity = change->part_count, count = 0;
+    uint32_t capacity = change->parts.count, count = 0;
     if (capacity == 0) return WEFT_OK;
     weft__chunk **chunks = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, capacity,
                                        2 * sizeof(void *), WEFT__QUERY_ALIGNMENT);
     if (chunks == NULL) return weft__error_memory(world, "a change of chunks");
     weft__tuple **tuples = (weft__tuple **)(void *)(chunks + capacity);
-    for (uint32_t i = 0; i < change->part_count; i++) {
-        if (!change->parts[i].is_header || change->parts[i].dies) continue;
-        chunks[count] = change->parts[i].chunk;
-        tuples[count++] = change->parts[i].to;
+    for (uint32_t i = 0; i < change->parts.count; i++) {
+        if (!change->parts.at[i].is_header || change->parts.at[i].dies) continue;
+        chunks[count] = change->parts.at[i].chunk;
+        tuples[count++] = change->parts.at[i].to;
     }
     weft_result result = count == 0 ? WEFT_OK : weft__chunks_retarget(world, chunks, tuples, count);
     weft__query_free(world, chunks, capacity, 2 * sizeof(void *));
@@ -234,7 +226,7 @@ static void copy_part(const weft__change *change, const weft__change_part *part)
     const uint32_t *rows = weft__change_rows(change, part);
     uint32_t done = 0;
     for (uint32_t p = part->pieces; done < part->count; p++) {
-        weft__span piece = change->pieces.items[p];
+        weft__span piece = change->pieces.at[p];
         weft__rows_copy(change->world, part->plan, part->chunk, rows == NULL ? NULL : rows + done,
                         part->first + done, piece);
         done += piece.count;
@@ -247,13 +239,13 @@ static void copy_part(const weft__change *change, const weft__change_part *part)
 static void close_part(weft__change *change, uint32_t number)
 {
     weft_world *world = change->world;
-    const weft__change_part *part = &change->parts[number];
+    const weft__change_part *part = &change->parts.at[number];
     const uint32_t *rows = weft__change_rows(change, part);
     uint32_t first = part->first, count = part->count;
     weft__rows_discard(world, part->plan, part->chunk, rows, first, count);
-    if (part->twin != WEFT__NONE && moves(&change->parts[part->twin])) {
+    if (part->twin != WEFT__NONE && moves(&change->parts.at[part->twin])) {
         if (part->twin > number) return;
-        rows = change->rows + part->twin_rows;
+        rows = change->rows.at + part->twin_rows;
         count = part->twin_count;
     }
     weft__rows_close(world, part->chunk, rows, first, count);
@@ -262,8 +254,8 @@ static void close_part(weft__change *change, uint32_t number)
 
 static void residues_retire(const weft__change *change)
 {
-    for (uint32_t i = 0; i < change->part_count; i++) {
-        const weft__change_part *part = &change->parts[i];
+    for (uint32_t i = 0; i < change->parts.count; i++) {
+        const weft__change_part *part = &change->parts.at[i];
         const weft__plan *plan = part->plan;
         if (plan != NULL && (plan->to->flags & ~plan->from->flags & WEFT__IS_RESIDUE) != 0)
             weft__rows_retire(change->world, part->chunk, weft__change_rows(change, part),
@@ -275,10 +267,10 @@ void weft__change_apply(weft__change *change)
 {
     weft_world *world = change->world;
     residues_retire(change);
-    for (uint32_t i = 0; i < change->part_count; i++)
-        if (moves(&change->parts[i])) copy_part(change, &change->parts[i]);
-    for (uint32_t i = 0; i < change->part_count; i++) {
-        const weft__change_part *part = &change->parts[i];
+    for (uint32_t i = 0; i < change->parts.count; i++)
+        if (moves(&change->parts.at[i])) copy_part(change, &change->parts.at[i]);
+    for (uint32_t i = 0; i < change->parts.count; i++) {
+        const weft__change_part *part = &change->parts.at[i];
         const uint32_t *rows = weft__change_rows(change, part);
         if (part->dies) {
             weft_result result = weft__rows_die(world, part->chunk, rows, part->first, part->count);
@@ -292,10 +284,10 @@ void weft__change_apply(weft__change *change)
 void weft__change_fini(weft__change *change)
 {
     weft_world *world = change->world;
-    for (uint32_t i = 0; i < change->part_count; i++)
-        if (change->parts[i].owns_hold) weft__tuple_release(world, change->parts[i].to);
-    weft__query_free(world, change->parts, change->part_capacity, sizeof *change->parts);
-    weft__query_free(world, change->rows, change->row_capacity, sizeof *change->rows);
+    for (uint32_t i = 0; i < change->parts.count; i++)
+        if (change->parts.at[i].owns_hold) weft__tuple_release(world, change->parts.at[i].to);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &change->parts);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &change->rows);
     weft__spans_fini(world, &change->pieces);
     *change = (weft__change){.world = world};
 }

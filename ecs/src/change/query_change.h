@@ -33,15 +33,11 @@ typedef struct weft__change_part {
 } weft__change_part;
 
 /* A change in progress. Owner: the stack of the operation; zero-initialise but world. Always:
- *   part_count <= part_capacity, row_count <= row_capacity; the world is idle. */
+ *   the world is idle. */
 typedef struct weft__change {
     weft_world *world;
-    weft__change_part *parts; /* in query order */
-    uint32_t part_count;
-    uint32_t part_capacity;
-    uint32_t *rows;
-    uint32_t row_count;
-    uint32_t row_capacity;
+    WEFT__LIST(weft__change_part) parts; /* in query order */
+    WEFT__LIST(uint32_t) rows;
     weft__spans pieces;
     bool is_merging; /* rows of chunks that are not three quarters full move, even if all do */
 } weft__change;
@@ -72,7 +68,7 @@ void weft__change_fini(weft__change *change);
 static inline const uint32_t *weft__change_rows(const weft__change *change,
                                                 const weft__change_part *part)
 {
-    return part->rows == WEFT__NONE ? NULL : change->rows + part->rows;
+    return part->rows == WEFT__NONE ? NULL : change->rows.at + part->rows;
 }
 
 #endif

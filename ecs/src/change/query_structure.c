@@ -87,11 +87,11 @@ static void assign_all(weft__change *change, uint32_t component, const void *val
 {
     weft_world *world = change->world;
     for (uint32_t i = 0; i < change->pieces.count; i++) {
-        const weft__span *piece = &change->pieces.items[i];
+        const weft__span *piece = &change->pieces.at[i];
         assign_rows(world, piece->chunk, component, piece->row, piece->count, value);
     }
-    for (uint32_t i = 0; i < change->part_count; i++) {
-        const weft__change_part *part = &change->parts[i];
+    for (uint32_t i = 0; i < change->parts.count; i++) {
+        const weft__change_part *part = &change->parts.at[i];
         if (part->plan != NULL && !part->is_header) continue; /* moved to pieces */
         const uint32_t *rows = weft__change_rows(change, part);
         if (rows == NULL)
@@ -161,8 +161,8 @@ static weft_result route_to_residue(weft__change *change, weft__change_part *par
 static weft_result route_destroyed(weft__change *change)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
-        weft__change_part *part = &change->parts[i];
+    for (uint32_t i = 0; i < change->parts.count && result == WEFT_OK; i++) {
+        weft__change_part *part = &change->parts.at[i];
         uint32_t flags = part->chunk->archetype->flags;
         if ((flags & WEFT__HAS_CLEANUP) != 0)
             result = route_to_residue(change, part);
@@ -191,8 +191,8 @@ weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk)
     if (!weft__change_push_part(&change, chunk))
         result = weft__error_memory(world, "destruction of entities");
     if (result == WEFT_OK) {
-        change.parts[0].rows = WEFT__NONE;
-        change.parts[0].count = chunk->count;
+        change.parts.at[0].rows = WEFT__NONE;
+        change.parts.at[0].count = chunk->count;
         result = route_destroyed(&change);
     }
     if (result == WEFT_OK) result = weft__change_prepare(&change);

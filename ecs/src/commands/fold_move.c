@@ -145,7 +145,7 @@ static void cut_group(weft__fold *fold, uint32_t number)
         weft__span to = {NULL, 0, smaller(group->count - done, WEFT__FOLD_TASK_ROWS)};
         if (group->end == WEFT__FOLD_MOVE) {
             weft__fold_target *target = &fold->targets[group->target];
-            const weft__span *span = &fold->spans.items[target->span];
+            const weft__span *span = &fold->spans.at[target->span];
             to.chunk = span->chunk;
             to.row = span->row + target->used;
             to.count = smaller(to.count, span->count - target->used);

@@ -179,14 +179,10 @@ static weft_result sort_segments(weft__playback *playback)
 
 static weft_result make_resolved(weft_world *world, weft_recorder *recorder)
 {
-    if (recorder->created > recorder->resolved_capacity) {
-        weft_entity *grown =
-            weft__realloc(&world->memory, WEFT__MEMORY_COMMANDS, recorder->resolved,
-                          recorder->resolved_capacity, recorder->created, sizeof *grown, 8);
-        if (grown == NULL) return weft__error_memory(world, "playback");
-        recorder->resolved = grown;
-        recorder->resolved_capacity = recorder->created;
-    }
+    if (!weft__list_room(&world->memory, WEFT__MEMORY_COMMANDS, &recorder->resolved,
+                         &recorder->resolved_capacity, recorder->created,
+                         sizeof recorder->resolved[0]))
+        return weft__error_memory(world, "playback");
     if (recorder->created != 0)
         memset(recorder->resolved, 0, recorder->created * sizeof recorder->resolved[0]);
     return WEFT_OK;

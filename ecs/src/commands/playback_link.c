@@ -178,14 +178,11 @@ static void rows_named(void *user)
 /* Room for the handles of rows, where some were asked for. */
 static weft_result reserve_entities(weft_world *world, weft_recorder *recorder)
 {
-    if (!recorder->rows_asked || recorder->rows <= recorder->row_capacity) return WEFT_OK;
-    weft_entity *grown =
-        weft__realloc(&world->memory, WEFT__MEMORY_COMMANDS, recorder->row_entities,
-                      recorder->row_capacity, recorder->rows, sizeof *grown, 8);
-    if (grown == NULL) return weft__error_memory(world, "playback");
-    recorder->row_entities = grown;
-    recorder->row_capacity = recorder->rows;
-    return WEFT_OK;
+    if (!recorder->rows_asked ||
+        weft__list_room(&world->memory, WEFT__MEMORY_COMMANDS, &recorder->row_entities,
+                        &recorder->row_capacity, recorder->rows, sizeof(weft_entity)))
+        return WEFT_OK;
+    return weft__error_memory(world, "playback");
 }
 
 weft_result weft__playback_link(weft__playback *playback)

@@ -220,7 +220,7 @@ static weft_result play_create(const one *o)
     weft__spans spans = {0};
     weft_result result = weft__rows_reserve(world, archetype->tuple0, 1, &spans);
     if (result == WEFT_OK) {
-        weft__span *span = &spans.items[0];
+        weft__span *span = &spans.at[0];
         weft__rows_fill(world, span->chunk, span->row, 1);
         weft__chunk_entities(span->chunk)[span->row] = o->entity;
         weft__directory_place(&world->directory, o->entity, weft__location(span->chunk, span->row));

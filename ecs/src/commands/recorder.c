@@ -147,12 +147,12 @@ void weft__recorder_fini(weft_recorder *commands)
         weft__free(memory, WEFT__MEMORY_COMMANDS, page, 1, sizeof *page + page->bytes, 8);
         page = next;
     }
-    weft__free(memory, WEFT__MEMORY_COMMANDS, commands->segments, commands->segment_capacity,
-               sizeof commands->segments[0], 8);
-    weft__free(memory, WEFT__MEMORY_COMMANDS, commands->resolved, commands->resolved_capacity,
-               sizeof commands->resolved[0], 8);
-    weft__free(memory, WEFT__MEMORY_COMMANDS, commands->row_entities, commands->row_capacity,
-               sizeof commands->row_entities[0], 8);
+    weft__list_free(memory, WEFT__MEMORY_COMMANDS, commands->segments, commands->segment_capacity,
+                    sizeof commands->segments[0]);
+    weft__list_free(memory, WEFT__MEMORY_COMMANDS, commands->resolved, commands->resolved_capacity,
+                    sizeof commands->resolved[0]);
+    weft__list_free(memory, WEFT__MEMORY_COMMANDS, commands->row_entities, commands->row_capacity,
+                    sizeof commands->row_entities[0]);
     *commands = (weft_recorder){.world = commands->world};
 }
 
@@ -193,15 +193,10 @@ static bool next_page(weft_recorder *commands)
 
 static bool open_segment(weft_recorder *commands)
 {
-    if (commands->segment_count == commands->segment_capacity) {
-        uint32_t capacity = commands->segment_capacity == 0 ? 8 : commands->segment_capacity * 2;
-        void *grown =
-            weft__realloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, commands->segments,
-                          commands->segment_capacity, capacity, sizeof commands->segments[0], 8);
-        if (grown == NULL) return false;
-        commands->segments = grown;
-        commands->segment_capacity = capacity;
-    }
+    if (!weft__list_room(&commands->world->memory, WEFT__MEMORY_COMMANDS, &commands->segments,
+                         &commands->segment_capacity, commands->segment_count + 1,
+                         sizeof commands->segments[0]))
+        return false;
     commands->open = &commands->segments[commands->segment_count++];
     commands->rows_first = commands->rows;
     *commands->open = (weft__command_segment){

@@ -10,6 +10,7 @@
 #include "directory.h"
 #include "hash.h"
 #include "lines.h"
+#include "list.h"
 #include "roll.h"
 #include "shared.h"
 #include "small_memory.h"
@@ -93,10 +94,7 @@ typedef struct weft__archetype_table {
 } weft__archetype_table;
 
 /* The archetypes of each component (component_index.h). Owner, world idle; read by all. */
-typedef struct weft__component_index {
-    struct weft__component_list *lists; /* [component id] */
-    uint32_t capacity;
-} weft__component_index;
+typedef WEFT__LIST(struct weft__component_list) weft__component_index; /* [component id] */
 
 /* Formats of rows, by their columns. Owner. */
 typedef struct weft__format_table {

@@ -120,8 +120,8 @@ weft_result weft__transfer_blobs_collect(weft__transfer *t)
 {
     if (t->from->blobs == NULL) return WEFT_OK;
     weft_result result = weft_world_blobs(t->to) == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
-    for (uint32_t i = 0; i < t->change.part_count && result == WEFT_OK; i++)
-        result = part_collect(t, &t->change.parts[i]);
+    for (uint32_t i = 0; i < t->change.parts.count && result == WEFT_OK; i++)
+        result = part_collect(t, &t->change.parts.at[i]);
     return result == WEFT_OK ? WEFT_OK : weft__error_memory(t->to, "weft_world_transfer: a blob");
 }
 

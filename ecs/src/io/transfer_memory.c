@@ -54,8 +54,8 @@ weft_result weft__transfer_memory_take(weft__transfer *t)
 {
     uint32_t end = 0;
     const bool hands_over = may_hand_over(t);
-    for (uint32_t i = 0; i < t->change.part_count && hands_over; i++) {
-        const weft__chunk *chunk = t->change.parts[i].chunk;
+    for (uint32_t i = 0; i < t->change.parts.count && hands_over; i++) {
+        const weft__chunk *chunk = t->change.parts.at[i].chunk;
         if (chunk->unit_count != 0 && pair_of(chunk) >= end) end = pair_of(chunk) + 1;
     }
     if (end == 0) return WEFT_OK;
@@ -63,8 +63,8 @@ weft_result weft__transfer_memory_take(weft__transfer *t)
     if (t->pairs == NULL) return weft__error_memory(t->to, "weft_world_transfer");
     t->pair_count = end;
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < t->change.part_count && result == WEFT_OK; i++)
-        result = part_count(t, &t->change.parts[i], t->pairs);
+    for (uint32_t i = 0; i < t->change.parts.count && result == WEFT_OK; i++)
+        result = part_count(t, &t->change.parts.at[i], t->pairs);
     for (uint32_t pair = 0; pair < end; pair++) {
         bool moves = result == WEFT_OK && t->pairs[pair] != 0 &&
                      t->pairs[pair] == weft__units_pair_used(&t->from->units, pair);

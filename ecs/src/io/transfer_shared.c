@@ -50,7 +50,7 @@ static void reference_foresee(weft_entity *reference, void *user)
     t->are_foreseen = true;
     const weft__chunk *chunk = weft__entity_chunk(t->from, *reference, &row);
     for (uint32_t p = 0; p < t->entity_parts && chunk != NULL; p++) {
-        const weft__change_part *part = &t->change.parts[p];
+        const weft__change_part *part = &t->change.parts.at[p];
         const uint32_t *rows = weft__change_rows(&t->change, part);
         for (uint32_t i = 0; i < part->count && part->chunk == chunk; i++) {
             if ((rows != NULL ? rows[i] : part->first + i) != row) continue;
@@ -157,16 +157,16 @@ static void remainders_count(const weft__transfer *t, uint32_t component, remain
 {
     const weft__component_list *list = weft__component_list_at(t->from, component);
     for (uint32_t a = 0; a < list->count; a++) {
-        const weft__archetype *archetype = t->from->archetypes.at[list->entries[a].archetype];
-        uint32_t shared = list->entries[a].place.shared;
+        const weft__archetype *archetype = t->from->archetypes.at[list->at[a].archetype];
+        uint32_t shared = list->at[a].place.shared;
         for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
             for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next) {
                 left[tuple->values[shared]].rows += tuple->rows;
                 left[tuple->values[shared]].tuples++;
             }
     }
-    for (uint32_t i = 0; i < t->change.part_count; i++) {
-        const weft__change_part *part = &t->change.parts[i];
+    for (uint32_t i = 0; i < t->change.parts.count; i++) {
+        const weft__change_part *part = &t->change.parts.at[i];
         uint32_t type = weft__archetype_find(part->chunk->archetype, component);
         if (type == WEFT__NONE) continue;
         uint32_t shared = part->chunk->archetype->types[type].shared;

@@ -47,7 +47,7 @@ static bool chunk_select(weft__transfer *t, const moving *m, weft__chunk *chunk)
     for (uint32_t row = 0; row < chunk->count; row++) count += moves(t, m, entities[row]) ? 1 : 0;
     if (count == 0) return true;
     if (!weft__change_push_part(&t->change, chunk)) return false;
-    weft__change_part *part = &t->change.parts[t->change.part_count - 1];
+    weft__change_part *part = &t->change.parts.at[t->change.parts.count - 1];
     part->count = count;
     if (count == chunk->count) part->rows = WEFT__NONE; /* a run from row 0 */
     for (uint32_t row = 0; row < chunk->count && count != chunk->count; row++)
@@ -58,7 +58,7 @@ static bool chunk_select(weft__transfer *t, const moving *m, weft__chunk *chunk)
 weft_result weft__transfer_sparse_select(weft__transfer *t)
 {
     moving m;
-    t->entity_parts = t->change.part_count;
+    t->entity_parts = t->change.parts.count;
     if (t->from->types.sparse == NULL || t->row_count == 0) return WEFT_OK;
     weft_result result = moving_note(t, &m);
     for (uint32_t a = 0; a < t->from->archetypes.count && result == WEFT_OK; a++) {
@@ -74,8 +74,8 @@ weft_result weft__transfer_sparse_select(weft__transfer *t)
 
 weft_result weft__transfer_sparse_reserve(weft__transfer *t)
 {
-    for (uint32_t i = t->entity_parts; i < t->change.part_count; i++) {
-        const weft__archetype *from = t->change.parts[i].chunk->archetype;
+    for (uint32_t i = t->entity_parts; i < t->change.parts.count; i++) {
+        const weft__archetype *from = t->change.parts.at[i].chunk->archetype;
         const weft__archetype *to = t->targets[from->number];
         if (!weft__sparse_reserve_all(t->to, weft__sparse_type(to)))
             return weft__error_memory(t->to, "weft_world_transfer");
@@ -87,7 +87,7 @@ weft_result weft__transfer_sparse_reserve(weft__transfer *t)
 
 static bool span_give(weft__transfer *t, uint32_t number, weft__span to, uint32_t done)
 {
-    const weft__change_part *part = &t->change.parts[number];
+    const weft__change_part *part = &t->change.parts.at[number];
     const uint32_t *rows = weft__change_rows(&t->change, part);
     for (uint32_t i = 0; i < to.count; i++) {
         uint32_t location = 0, row = rows != NULL ? rows[done + i] : part->first + done + i;

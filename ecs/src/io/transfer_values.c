@@ -13,7 +13,7 @@
 
 static const weft__change_part *part_at(const weft__transfer *t, uint32_t part)
 {
-    return &t->change.parts[part];
+    return &t->change.parts.at[part];
 }
 
 /* The source row of row `i` of the part. */
@@ -206,5 +206,5 @@ void weft__transfer_settle(weft__transfer *t, uint32_t part)
 {
     const weft__change_part *p = part_at(t, part);
     weft__transfer_spans(t, part, span_settle);
-    if (p->is_header) chunk_values_settle(t, p, t->spans.items[p->pieces].chunk);
+    if (p->is_header) chunk_values_settle(t, p, t->spans.at[p->pieces].chunk);
 }

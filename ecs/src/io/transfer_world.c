@@ -38,9 +38,9 @@ bool weft__transfer_spans(weft__transfer *t, uint32_t part,
                           bool (*visit)(weft__transfer *t, uint32_t part, weft__span span,
                                         uint32_t done))
 {
-    const weft__change_part *p = &t->change.parts[part];
+    const weft__change_part *p = &t->change.parts.at[part];
     for (uint32_t i = p->pieces, done = 0; done < p->count; i++) {
-        weft__span span = t->spans.items[i];
+        weft__span span = t->spans.at[i];
         if (!visit(t, part, span, done)) return false;
         done += span.count;
     }
@@ -55,7 +55,8 @@ static weft_result rows_select(weft__transfer *t, weft_query query)
     weft_result result = query.id == 0
                              ? weft__change_select_all(&t->change, "weft_world_transfer")
                              : weft__change_select(&t->change, query, "weft_world_transfer");
-    for (uint32_t i = 0; i < t->change.part_count; i++) t->row_count += t->change.parts[i].count;
+    for (uint32_t i = 0; i < t->change.parts.count; i++)
+        t->row_count += t->change.parts.at[i].count;
     return weft__transfer_failed(t, result);
 }
 
@@ -63,8 +64,8 @@ static weft_result rows_select(weft__transfer *t, weft_query query)
 static void sources_note(weft__transfer *t)
 {
     weft_entity *next = t->sources;
-    for (uint32_t p = 0; p < t->change.part_count; p++) {
-        const weft__change_part *part = &t->change.parts[p];
+    for (uint32_t p = 0; p < t->change.parts.count; p++) {
+        const weft__change_part *part = &t->change.parts.at[p];
         const weft_entity *entities = weft__chunk_entities(part->chunk);
         const uint32_t *rows = weft__change_rows(&t->change, part);
         for (uint32_t i = 0; i < part->count; i++)
@@ -250,15 +251,15 @@ static weft_result reserve(weft__transfer *t)
                  : weft__directory_reserve_owner(&t->to->directory, (uint32_t)t->row_count);
     if (result != WEFT_OK) return weft__error_limit(t->to, result, "weft_world_transfer");
     result = weft__transfer_memory_take(t);
-    while (t->reserved < t->change.part_count && result == WEFT_OK) {
-        result = part_reserve(t, &t->change.parts[t->reserved]);
+    while (t->reserved < t->change.parts.count && result == WEFT_OK) {
+        result = part_reserve(t, &t->change.parts.at[t->reserved]);
         t->reserved += result == WEFT_OK ? 1 : 0;
     }
     if (result == WEFT_OK) result = weft__transfer_sparse_reserve(t);
     if (result == WEFT_OK) result = weft__transfer_shared_check(t);
     if (result == WEFT_OK) result = names_reserve(t);
     if (result == WEFT_OK) result = weft__transfer_blobs_collect(t);
-    for (; t->copied < t->change.part_count && result == WEFT_OK; t->copied++) {
+    for (; t->copied < t->change.parts.count && result == WEFT_OK; t->copied++) {
         result = weft__transfer_copy(t, t->copied);
         if (result != WEFT_OK) break;
     }
@@ -269,12 +270,12 @@ static void undo(weft__transfer *t)
 {
     while (t->copied > 0) weft__transfer_uncopy(t, --t->copied);
     for (uint32_t i = 0; i < t->reserved; i++) {
-        const weft__change_part *part = &t->change.parts[i];
+        const weft__change_part *part = &t->change.parts.at[i];
         weft__run run;
         if (weft__transfer_memory_run(t, part->chunk, &run))
-            t->spans.items[part->pieces].chunk->base = NULL; /* the source's again */
+            t->spans.at[part->pieces].chunk->base = NULL; /* the source's again */
     }
-    for (uint32_t i = 0; i < t->spans.count; i++) weft__chunk_soil(t->spans.items[i].chunk);
+    for (uint32_t i = 0; i < t->spans.count; i++) weft__chunk_soil(t->spans.at[i].chunk);
     weft__rows_unreserve(t->to, &t->spans, 0);
     weft__transfer_memory_return(t);
 }
@@ -285,7 +286,7 @@ static void ids_give(weft__transfer *t)
 {
     uint64_t done = 0;
     for (uint32_t i = 0; done < t->row_count; i++) {
-        weft__span span = t->spans.items[i];
+        weft__span span = t->spans.at[i];
         weft__directory_allocate_owner(&t->to->directory, span.count,
                                        weft__chunk_entities(span.chunk) + span.row, t->ids + done,
                                        weft__location(span.chunk, span.row));
@@ -340,13 +341,13 @@ static void commit(weft__transfer *t, const weft_transfer_desc *desc)
     ids_give(t);
     names_move(t);
     sources_mark(t);
-    for (uint32_t i = t->entity_parts; i < t->change.part_count; i++)
+    for (uint32_t i = t->entity_parts; i < t->change.parts.count; i++)
         weft__transfer_sparse_commit(t, i);
-    for (uint32_t i = 0; i < t->change.part_count; i++) weft__transfer_settle(t, i);
+    for (uint32_t i = 0; i < t->change.parts.count; i++) weft__transfer_settle(t, i);
     tracked_follow(t, desc->tracked, desc->tracked_count);
     weft__transfer_shared_commit(t);
     weft__directory_free_many_owner(&t->from->directory, t->sources, (uint32_t)t->row_count);
-    for (uint32_t i = 0; i < t->change.part_count; i++) source_end(t, &t->change.parts[i]);
+    for (uint32_t i = 0; i < t->change.parts.count; i++) source_end(t, &t->change.parts.at[i]);
     t->report.entities = t->row_count;
 }
 

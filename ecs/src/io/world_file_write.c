@@ -408,10 +408,10 @@ static void put_runs(writer *w)
     w->is_out_of_memory = w->is_out_of_memory || list.is_out_of_memory;
     put_u32(w, list.count);
     for (uint32_t i = 0; i < list.count; i++) {
-        put_u8(w, list.items[i].is_group);
-        put_text(w, list.items[i].name);
-        put(w, &list.items[i].elapsed, sizeof(double));
-        put(w, &list.items[i].timer, sizeof(double));
+        put_u8(w, list.at[i].is_group);
+        put_text(w, list.at[i].name);
+        put(w, &list.at[i].elapsed, sizeof(double));
+        put(w, &list.at[i].timer, sizeof(double));
     }
     weft__run_list_free(&list);
 }

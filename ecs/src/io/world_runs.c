@@ -12,22 +12,14 @@
 
 void weft__run_list_add(weft__run_list *list, const weft__kept_run *run)
 {
-    if (list->count == list->capacity) {
-        uint32_t capacity = list->capacity == 0 ? 8 : 2 * list->capacity;
-        void *items = weft__realloc(&list->world->memory, CATEGORY, list->items, list->capacity,
-                                    capacity, sizeof *list->items, 8);
-        list->is_out_of_memory = list->is_out_of_memory || items == NULL;
-        if (items == NULL) return;
-        list->items = items;
-        list->capacity = capacity;
-    }
-    list->items[list->count++] = *run;
+    bool is_added = WEFT__LIST_APPEND(&list->world->memory, CATEGORY, list, run, 1);
+    list->is_out_of_memory |= !is_added;
 }
 
 void weft__run_list_free(weft__run_list *list)
 {
-    weft__free(&list->world->memory, CATEGORY, list->items, list->capacity, sizeof *list->items, 8);
-    *list = (weft__run_list){.world = list->world};
+    WEFT__LIST_FREE(&list->world->memory, CATEGORY, list);
+    list->is_out_of_memory = false;
 }
 
 static void add(void *list, const weft__kept_run *run)
@@ -49,7 +41,7 @@ void weft__run_list_collect(weft__run_list *list)
     if (scheduler->data != NULL) scheduler->runs_visit(scheduler->data, add, list);
     for (uint32_t i = 0; i < front->run_count; i++)
         if (front->runs[i].name[0] != '\0') weft__run_list_add(list, &front->runs[i]);
-    if (list->count != 0) qsort(list->items, list->count, sizeof *list->items, compare);
+    if (list->count != 0) qsort(list->at, list->count, sizeof *list->at, compare);
 }
 
 const char *weft__run_problem(const weft__kept_run *run)
@@ -64,9 +56,9 @@ void weft__run_list_give(weft__run_list *list)
 {
     weft__world_front *front = &list->world->front;
     const weft__extension *scheduler = &front->extensions[WEFT__EXTENSION_SCHEDULER];
-    weft__free(&list->world->memory, CATEGORY, front->runs, front->run_capacity,
-               sizeof *front->runs, 8);
-    front->runs = list->items;
+    weft__list_free(&list->world->memory, CATEGORY, front->runs, front->run_capacity,
+                    sizeof *front->runs);
+    front->runs = list->at;
     front->run_count = list->count;
     front->run_capacity = list->capacity;
     *list = (weft__run_list){.world = list->world};

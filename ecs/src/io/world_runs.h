@@ -9,8 +9,8 @@
 /* A list that grows. Owner: one save or load. */
 typedef struct weft__run_list {
     weft_world *world;
-    weft__kept_run *items;
-    uint32_t count, capacity;
+    weft__kept_run *at;
+    uint32_t count, capacity; /* as of a WEFT__LIST */
     bool is_out_of_memory;
 } weft__run_list;
 

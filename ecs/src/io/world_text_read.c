@@ -265,21 +265,14 @@ static bool component_join(weft__world_text *t, const weft__json_token *token)
     if ((type->desc.flags & WEFT_RESOURCE) != 0)
         return weft__reading_fail(&t->reading, token->at - 1,
                                   "\"%s\" is a resource: {\"resource\": ...}", type->desc.name);
-    for (uint32_t i = 0; i < t->id_count; i++)
-        if (t->ids[i] == type->id)
+    for (uint32_t i = 0; i < t->ids.count; i++)
+        if (t->ids.at[i] == type->id)
             return weft__reading_fail(&t->reading, token->at - 1,
                                       "\"%s\" stands here twice: remove one", type->desc.name);
     if ((type->desc.flags & WEFT_SPARSE) != 0) return true;
-    if (t->id_count == t->id_capacity) {
-        uint32_t capacity = t->id_capacity == 0 ? 32 : 2 * t->id_capacity;
-        uint32_t *ids = weft__realloc(&t->world->memory, CATEGORY, t->ids, t->id_capacity, capacity,
-                                      sizeof *ids, 4);
-        if (ids == NULL)
-            return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
-        t->ids = ids;
-        t->id_capacity = capacity;
-    }
-    weft__ids_insert(t->ids, &t->id_count, type->id);
+    if (!WEFT__LIST_ROOM(&t->world->memory, CATEGORY, &t->ids, t->ids.count + 1))
+        return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+    weft__ids_insert(t->ids.at, &t->ids.count, type->id);
     return true;
 }
 
@@ -360,7 +353,7 @@ static bool row_make(weft__world_text *t, const entity_line *line)
                                   "no living entity has an even version: \"%u:%u\"", index,
                                   version);
     if (!index_check(t, line->at, index)) return false;
-    weft__archetype *archetype = weft__archetype_obtain(world, t->ids, t->id_count);
+    weft__archetype *archetype = weft__archetype_obtain(world, t->ids.at, t->ids.count);
     weft__span place;
     if (archetype == NULL || weft__row_reserve(world, archetype->tuple0, &place) != WEFT_OK)
         return weft__world_text_failed(t, world->error->code);
@@ -410,7 +403,7 @@ static bool read_disabled(weft__world_text *t, const entity_line *line)
 static bool read_entity_line(weft__world_text *t)
 {
     entity_line line = {.at = NULL};
-    t->id_count = 0;
+    t->ids.count = 0;
     if (!scan(t, &line)) return false;
     weft__json end = t->reading.json;
     if (!row_make(t, &line) || (line.has_components && !read_components(t, &line)) ||
@@ -587,7 +580,7 @@ static bool relations_revive(weft__world_text *t)
 {
     bool has_words = t->version == WEFT__WORLD_TEXT_VERSION;
     for (uint32_t id = 1, count = t->world->types.count; id <= count; id++) {
-        uint32_t word = id < t->relation_end ? t->relations[id] : 0;
+        uint32_t word = id < t->relations.count ? t->relations.at[id] : 0;
         if (word == 0 && !has_words) word = weft__relation_word_built_in(t->world->types.at[id]);
         weft_result result = weft__relation_revive(t->world, weft__component(t->world, id), word);
         if (result != WEFT_OK) return weft__world_text_failed(t, result);
@@ -655,8 +648,8 @@ weft_result weft_world_read_json(weft_world *world, const weft_text *text,
     }
     weft__ids_open(world);
     weft__run_list_free(&t.runs);
-    weft__free(&world->memory, CATEGORY, t.relations, t.relation_end, sizeof *t.relations, 4);
-    weft__free(&world->memory, CATEGORY, t.ids, t.id_capacity, sizeof *t.ids, 4);
+    WEFT__LIST_FREE(&world->memory, CATEGORY, &t.relations);
+    WEFT__LIST_FREE(&world->memory, CATEGORY, &t.ids);
     weft__free(&world->memory, CATEGORY, t.scratch, t.scratch_bytes, 1, 64);
     return result;
 }

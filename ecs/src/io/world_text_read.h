@@ -18,13 +18,11 @@ typedef struct weft__world_text {
     const weft_value_io *blob_io; /* of the caller; may be NULL */
     weft_result result;           /* of a call of the library that failed */
     weft__clock clock;
-    uint32_t version;    /* of the text; 0: it does not say */
-    weft__run_list runs; /* of systems and groups */
-    uint32_t *relations; /* [relation_end] weft__relation_word of components, by id */
-    uint32_t relation_end;
-    uint32_t *ids; /* components of the entity, ascending, without SPARSE ones */
-    uint32_t id_count, id_capacity;
-    char *scratch; /* [scratch_bytes] a value on its way to the world */
+    uint32_t version;               /* of the text; 0: it does not say */
+    weft__run_list runs;            /* of systems and groups */
+    WEFT__LIST(uint32_t) relations; /* [id] weft__relation_word of components */
+    WEFT__LIST(uint32_t) ids;       /* components of the entity, ascending, without SPARSE ones */
+    char *scratch;                  /* [scratch_bytes] a value on its way to the world */
     size_t scratch_bytes;
 } weft__world_text;
 

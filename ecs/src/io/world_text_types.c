@@ -78,17 +78,9 @@ static bool read_relation(weft__world_text *t, uint32_t *word)
 
 static bool relation_keep(weft__world_text *t, uint32_t id, uint32_t word)
 {
-    if (id >= t->relation_end) {
-        uint32_t end = 2 * id;
-        uint32_t *grown = weft__realloc(&t->world->memory, CATEGORY, t->relations, t->relation_end,
-                                        end, sizeof *grown, 4);
-        if (grown == NULL)
-            return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
-        memset(grown + t->relation_end, 0, (end - t->relation_end) * sizeof *grown);
-        t->relations = grown;
-        t->relation_end = end;
-    }
-    t->relations[id] = word;
+    if (!WEFT__LIST_REACH(&t->world->memory, CATEGORY, &t->relations, id + 1))
+        return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+    t->relations.at[id] = word;
     return true;
 }
 

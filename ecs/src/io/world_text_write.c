@@ -326,7 +326,7 @@ static void put_runs(writing *w)
     weft__run_list_collect(&list);
     if (list.is_out_of_memory) failed(w, weft__error_memory(w->world, "weft_world_write_json"));
     for (uint32_t i = 0; i < list.count; i++) {
-        const weft__kept_run *run = &list.items[i];
+        const weft__kept_run *run = &list.at[i];
         put_word(w, run->is_group ? "{\"group\": " : "{\"system\": ");
         put_quoted(w, run->name);
         put_format(w, ", \"elapsed\": %.17g", run->elapsed);

@@ -49,20 +49,20 @@ static bool passes_shared(const weft__filter_shared *condition, const weft__plac
 static bool passes_anyway(const weft__filter *filter, const uint32_t *since)
 {
     if (since != NULL) return *since == 0;
-    for (uint32_t i = 0; i < filter->changed_count; i++)
-        if (filter->changed[i].since == 0) return true;
+    for (uint32_t i = 0; i < filter->changed.count; i++)
+        if (filter->changed.at[i].since == 0) return true;
     return false;
 }
 
 weft__filter_verdict weft__filter_chunk(const weft__filter *filter, const weft__place *places,
                                         const weft__chunk *chunk, const uint32_t *since)
 {
-    for (uint32_t i = 0; i < filter->shared_count; i++)
-        if (!passes_shared(&filter->shared[i], places, chunk)) return WEFT__FILTER_SKIP;
+    for (uint32_t i = 0; i < filter->shared.count; i++)
+        if (!passes_shared(&filter->shared.at[i], places, chunk)) return WEFT__FILTER_SKIP;
     if (!weft__filter_has_changes(filter)) return WEFT__FILTER_PASS;
     uint32_t order_since = since != NULL ? *since : filter->order_since;
     if (filter->has_order && is_newer(chunk->order_version, order_since)) return WEFT__FILTER_PASS;
-    if (filter->changed_count == 0) return WEFT__FILTER_SKIP;
+    if (filter->changed.count == 0) return WEFT__FILTER_SKIP;
     return passes_anyway(filter, since) ? WEFT__FILTER_PASS : WEFT__FILTER_SLICES;
 }
 
@@ -97,7 +97,7 @@ static uint32_t scan_versions(const weft_a32 *x_versions, uint32_t slice, uint32
 
 static uint32_t since_of(const weft__filter *filter, uint32_t index, const uint32_t *since)
 {
-    return since != NULL ? *since : filter->changed[index].since;
+    return since != NULL ? *since : filter->changed.at[index].since;
 }
 
 uint32_t weft__filter_sparse_version(const weft__type *sparse, const weft__chunk *chunk,
@@ -122,10 +122,10 @@ uint32_t weft__filter_next(const weft__filter *filter, const weft__place *places
                            const uint32_t *since)
 {
     uint32_t first = end; /* changed in any column: the nearest of all */
-    for (uint32_t i = 0; i < filter->changed_count; i++) {
-        uint32_t type = places[filter->changed[i].term].type;
-        if (filter->changed[i].sparse != NULL)
-            first = scan_sparse(filter->changed[i].sparse, chunk, slice, first,
+    for (uint32_t i = 0; i < filter->changed.count; i++) {
+        uint32_t type = places[filter->changed.at[i].term].type;
+        if (filter->changed.at[i].sparse != NULL)
+            first = scan_sparse(filter->changed.at[i].sparse, chunk, slice, first,
                                 since_of(filter, i, since));
         if (type == WEFT__NO_PLACE) continue;
         first = scan_versions(weft__chunk_versions(chunk, type), slice, first,
@@ -144,8 +144,8 @@ uint32_t weft__filter_run_end(const weft__filter *filter, const weft__place *pla
                               const weft__chunk *chunk, uint32_t slice, uint32_t end,
                               const uint32_t *since)
 {
-    if (filter->changed_count == 1 && places[filter->changed[0].term].type != WEFT__NO_PLACE)
-        return scan_versions(weft__chunk_versions(chunk, places[filter->changed[0].term].type),
+    if (filter->changed.count == 1 && places[filter->changed.at[0].term].type != WEFT__NO_PLACE)
+        return scan_versions(weft__chunk_versions(chunk, places[filter->changed.at[0].term].type),
                              slice, end, since_of(filter, 0, since), false);
     while (slice < end && is_changed(filter, places, chunk, slice, since)) slice++;
     return slice;
@@ -166,13 +166,13 @@ static void free_array(weft_world *world, void *items, uint32_t capacity, size_t
 
 void weft__filter_reset(weft_world *world, weft__filter *filter)
 {
-    for (uint32_t i = 0; i < filter->shared_count; i++) {
-        weft__filter_shared *condition = &filter->shared[i];
+    for (uint32_t i = 0; i < filter->shared.count; i++) {
+        weft__filter_shared *condition = &filter->shared.at[i];
         release_values(world, condition, condition->count);
         free_array(world, condition->values, condition->count, sizeof *condition->values);
     }
-    free_array(world, filter->shared, filter->shared_capacity, sizeof *filter->shared);
-    free_array(world, filter->changed, filter->changed_capacity, sizeof *filter->changed);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &filter->shared);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &filter->changed);
     *filter = (weft__filter){.version = filter->version + 1};
 }
 
@@ -202,14 +202,9 @@ static weft_result intern_values(weft_world *world, weft__filter_shared *conditi
 static weft_result add_shared(weft_world *world, weft__filter *filter,
                               weft__filter_shared condition, const void *values)
 {
-    uint32_t needed = filter->shared_count + 1;
-    if (needed > filter->shared_capacity) {
-        void *items = weft__realloc(&world->memory, WEFT__MEMORY_QUERIES, filter->shared,
-                                    filter->shared_capacity, needed * 2, sizeof condition, 8);
-        if (items == NULL) return WEFT_OUT_OF_MEMORY;
-        filter->shared = items;
-        filter->shared_capacity = needed * 2;
-    }
+    if (!WEFT__LIST_ROOM(&world->memory, WEFT__MEMORY_QUERIES, &filter->shared,
+                         filter->shared.count + 1))
+        return WEFT_OUT_OF_MEMORY;
     condition.values = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, condition.count,
                                    sizeof *condition.values, 8);
     if (condition.values == NULL) return WEFT_OUT_OF_MEMORY;
@@ -218,7 +213,7 @@ static weft_result add_shared(weft_world *world, weft__filter *filter,
         free_array(world, condition.values, condition.count, sizeof *condition.values);
         return result;
     }
-    filter->shared[filter->shared_count++] = condition;
+    filter->shared.at[filter->shared.count++] = condition;
     filter->version++;
     return WEFT_OK;
 }
@@ -269,19 +264,11 @@ weft_result weft_query_filter_shared(weft_world *world, weft_query query, weft_c
 static weft__filter_changed *changed_at(weft_world *world, weft__filter *filter, uint32_t term,
                                         const weft__type *sparse)
 {
-    for (uint32_t i = 0; i < filter->changed_count; i++)
-        if (filter->changed[i].term == term) return &filter->changed[i];
-    uint32_t needed = filter->changed_count + 1;
-    if (needed > filter->changed_capacity) {
-        void *items =
-            weft__realloc(&world->memory, WEFT__MEMORY_QUERIES, filter->changed,
-                          filter->changed_capacity, needed * 2, sizeof *filter->changed, 8);
-        if (items == NULL) return NULL;
-        filter->changed = items;
-        filter->changed_capacity = needed * 2;
-    }
-    weft__filter_changed *condition = &filter->changed[filter->changed_count++];
-    *condition = (weft__filter_changed){.term = term, .sparse = sparse};
+    for (uint32_t i = 0; i < filter->changed.count; i++)
+        if (filter->changed.at[i].term == term) return &filter->changed.at[i];
+    weft__filter_changed *condition =
+        WEFT__LIST_ADD(&world->memory, WEFT__MEMORY_QUERIES, &filter->changed);
+    if (condition != NULL) *condition = (weft__filter_changed){.term = term, .sparse = sparse};
     return condition;
 }
 

@@ -37,8 +37,8 @@ static size_t first_odd(const char *at, size_t bytes, unsigned char fill)
 /* Keeps what was found, one of a kind: the first by slice and row. Without memory it is lost. */
 static void keep_stray(weft__guard *guard, const weft__stray *found)
 {
-    for (uint32_t i = 0; i < guard->stray_count; i++) {
-        weft__stray *known = &guard->strays[i];
+    for (uint32_t i = 0; i < guard->strays.count; i++) {
+        weft__stray *known = &guard->strays.at[i];
         if (known->kind != found->kind || known->owner != found->owner ||
             known->component != found->component)
             continue;
@@ -49,15 +49,7 @@ static void keep_stray(weft__guard *guard, const weft__stray *found)
         known->places = places;
         return;
     }
-    if (guard->stray_count == guard->stray_capacity) {
-        uint32_t old = guard->stray_capacity, capacity = old == 0 ? 8 : 2 * old;
-        weft__stray *grown = weft__realloc(guard->memory, WEFT__MEMORY_SYSTEMS, guard->strays, old,
-                                           capacity, sizeof *grown, 8);
-        if (grown == NULL) return;
-        guard->strays = grown;
-        guard->stray_capacity = capacity;
-    }
-    guard->strays[guard->stray_count++] = *found;
+    (void)WEFT__LIST_APPEND(guard->memory, WEFT__MEMORY_SYSTEMS, &guard->strays, found, 1);
 }
 
 static void stray_at(weft__guard *guard, const weft__guard_part *part, weft__stray_kind kind,
@@ -546,8 +538,7 @@ void weft__guards_free(weft_world *world)
                    sizeof *guard->parts, ALIGNMENT);
         weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->given, WEFT__GUARD_SLICES,
                    sizeof *guard->given, ALIGNMENT);
-        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->strays, guard->stray_capacity,
-                   sizeof *guard->strays, 8);
+        WEFT__LIST_FREE(guard->memory, WEFT__MEMORY_SYSTEMS, &guard->strays);
     }
     weft__free(&world->memory, WEFT__MEMORY_SYSTEMS, guards, 1,
                sizeof *guards + guards->count * sizeof guards->guards[0], _Alignof(weft__guards));

@@ -28,10 +28,8 @@ typedef struct indexed_span {
 typedef struct indexed_table {
     uint64_t version; /* world->front.structure_version it was made for */
     uint32_t component;
-    weft_access access; /* of the term */
-    indexed_span *spans;
-    uint32_t span_count; /* without the sentinel */
-    uint32_t span_capacity;
+    weft_access access;             /* of the term */
+    WEFT__LIST(indexed_span) spans; /* the sentinel does not count */
     uint32_t *guide; /* [block]: the span that holds the first element of the block */
     uint32_t guide_count;
     uint32_t guide_shift; /* log2 of elements per block */
@@ -39,19 +37,14 @@ typedef struct indexed_table {
 
 static void table_free(weft_world *world, indexed_table *table)
 {
-    weft__query_free(world, table->spans, table->span_capacity, sizeof *table->spans);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &table->spans);
     weft__query_free(world, table->guide, table->guide_count, sizeof *table->guide);
     weft__query_free(world, table, 1, sizeof *table);
 }
 
 static bool push_span(weft_world *world, indexed_table *table, indexed_span span)
 {
-    indexed_span *spans = weft__query_grow(world, table->spans, &table->span_capacity,
-                                           table->span_count + 1, sizeof *spans);
-    if (spans == NULL) return false;
-    table->spans = spans;
-    spans[table->span_count++] = span;
-    return true;
+    return WEFT__LIST_APPEND(&world->memory, WEFT__MEMORY_QUERIES, &table->spans, &span, 1);
 }
 
 /* Base of element 0 if the column went on before its first row. Only used with elements inside. */
@@ -76,7 +69,7 @@ static bool collect_spans(weft_indexed *indexed, indexed_table *table, weft__sou
         indexed->count += slice->count;
     }
     if (!push_span(indexed->world, table, (indexed_span){.begin = indexed->count})) return false;
-    table->span_count--; /* the sentinel */
+    table->spans.count--; /* the sentinel */
     return true;
 }
 
@@ -84,7 +77,7 @@ static bool collect_spans(weft_indexed *indexed, indexed_table *table, weft__sou
 static bool make_guide(weft_indexed *indexed, indexed_table *table)
 {
     if (indexed->count == 0) return true;
-    uint64_t blocks = bits_round_up_power_of_two((uint64_t)table->span_count * 2);
+    uint64_t blocks = bits_round_up_power_of_two((uint64_t)table->spans.count * 2);
     uint64_t per_block = bits_round_up_power_of_two((indexed->count + blocks - 1) / blocks);
     table->guide_shift = bits_highest(per_block);
     uint32_t count = (uint32_t)((indexed->count - 1) >> table->guide_shift) + 1;
@@ -95,7 +88,7 @@ static bool make_guide(weft_indexed *indexed, indexed_table *table)
     uint32_t span = 0;
     for (uint32_t block = 0; block < count; block++) {
         uint64_t first = (uint64_t)block << table->guide_shift;
-        while (table->spans[span + 1].begin <= first) span++;
+        while (table->spans.at[span + 1].begin <= first) span++;
         table->guide[block] = span;
     }
     return true;
@@ -157,7 +150,7 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
     table->access = query->terms[indexed->term].access;
     indexed->is_writable = table->access == WEFT_WRITE;
     indexed->spans = table;
-    indexed->span_count = table->span_count;
+    indexed->span_count = table->spans.count;
     return WEFT_OK;
 }
 
@@ -201,16 +194,16 @@ void weft_indexed_close(weft_indexed *indexed)
 static uint32_t find_span(const weft_indexed *indexed, const indexed_table *table, uint64_t i)
 {
     uint64_t next = indexed->span_position + 1;
-    if (!WEFT_IS_CHECKED && i >= indexed->span_end && next < table->span_count &&
-        i < table->spans[next + 1].begin)
+    if (!WEFT_IS_CHECKED && i >= indexed->span_end && next < table->spans.count &&
+        i < table->spans.at[next + 1].begin)
         return (uint32_t)next; /* walking forwards */
     uint64_t block = i >> table->guide_shift;
     uint32_t low = table->guide[block]; /* the span is in [low, high] */
     uint32_t high =
-        block + 1 < table->guide_count ? table->guide[block + 1] : table->span_count - 1;
+        block + 1 < table->guide_count ? table->guide[block + 1] : table->spans.count - 1;
     while (low < high) {
         uint32_t middle = low + (high - low + 1) / 2;
-        if (table->spans[middle].begin <= i)
+        if (table->spans.at[middle].begin <= i)
             low = middle;
         else
             high = middle - 1;
@@ -226,7 +219,7 @@ const void *weft_indexed_seek(weft_indexed *indexed, uint64_t i)
     weft__note_use(indexed->world, "weft_indexed_open",
                    weft__component(indexed->world, table->component), table->access);
     uint32_t span = find_span(indexed, table, i);
-    const indexed_span *found = &table->spans[span];
+    const indexed_span *found = &table->spans.at[span];
     if (found->base == NULL) return NULL; /* an optional component that is not there */
     if (WEFT_IS_CHECKED) return found->base + i * indexed->stride; /* every access is a call */
     indexed->span_base = found->base;
@@ -253,6 +246,6 @@ weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i)
     if (indexed == NULL || i >= indexed->count) return WEFT__NO_ENTITY;
     const indexed_table *table = indexed->spans;
     if (table->version != indexed->world->front.structure_version) return WEFT__NO_ENTITY;
-    const indexed_span *span = &table->spans[find_span(indexed, table, i)];
+    const indexed_span *span = &table->spans.at[find_span(indexed, table, i)];
     return span->entities[i - span->begin];
 }

@@ -35,7 +35,7 @@ static uint32_t handle_reserve(weft_world *world)
 {
     weft__queries *queries = world->front.queries;
     if (queries->free_handle != 0) return queries->free_handle;
-    uint32_t index = queries->handle_end;
+    uint32_t index = queries->handles.count;
     if (index > WEFT__QUERY_INDEX_MASK) {
         weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "the %u places for query handles are taken or used up: keep queries instead of "
@@ -43,19 +43,15 @@ static uint32_t handle_reserve(weft_world *world)
                     index - 1);
         return 0;
     }
-    weft__query_handle **handles = weft__query_grow(
-        world, queries->handles, &queries->handle_capacity, index + 1, sizeof(void *));
-    if (handles != NULL) queries->handles = handles;
-    weft__query_handle *handle = handles == NULL
-                                     ? NULL
-                                     : weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
-                                                          sizeof *handle, WEFT__QUERY_ALIGNMENT);
+    weft__query_handle *handle = NULL;
+    if (WEFT__LIST_ROOM(&world->memory, WEFT__MEMORY_QUERIES, &queries->handles, index + 1))
+        handle = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1, sizeof *handle,
+                                    WEFT__QUERY_ALIGNMENT);
     if (handle == NULL) {
         weft__error_memory(world, "a query handle");
         return 0;
     }
-    handles[index] = handle;
-    queries->handle_end = index + 1;
+    queries->handles.at[queries->handles.count++] = handle;
     queries->free_handle = index;
     return index;
 }
@@ -64,7 +60,7 @@ static uint32_t handle_reserve(weft_world *world)
 static weft_query handle_take(weft_world *world, uint32_t index, weft__query *query)
 {
     weft__queries *queries = world->front.queries;
-    weft__query_handle *handle = queries->handles[index];
+    weft__query_handle *handle = queries->handles.at[index];
     queries->free_handle = handle->next_free;
     queries->handle_count++;
     handle->query = query;
@@ -77,10 +73,10 @@ static weft_query handle_take(weft_world *world, uint32_t index, weft__query *qu
 static void handle_release(weft_world *world, uint32_t index)
 {
     weft__queries *queries = world->front.queries;
-    weft__query_handle *handle = queries->handles[index];
+    weft__query_handle *handle = queries->handles.at[index];
     if (handle->generation == WEFT__QUERY_GENERATION_LAST) {
         weft__query_free(world, handle, 1, sizeof *handle);
-        queries->handles[index] = retired();
+        queries->handles.at[index] = retired();
         queries->retired_count++;
         return;
     }
@@ -115,10 +111,13 @@ static weft__query *query_alloc(weft_world *world, uint32_t term_count)
 static void query_free(weft__query *query)
 {
     weft_world *world = query->world;
-    weft__query_free(world, query->matches, query->match_capacity, sizeof *query->matches);
-    weft__query_free(world, query->places, query->place_capacity, weft__query_place_bytes(query));
-    weft__free(&world->memory, WEFT__MEMORY_QUERIES, query->flat.entries, query->flat.capacity,
-               sizeof *query->flat.entries, WEFT__FLAT_ALIGNMENT);
+    weft__memory *memory = &world->memory;
+    weft__list_free(memory, WEFT__MEMORY_QUERIES, query->matches, query->match_capacity,
+                    sizeof *query->matches);
+    weft__list_free(memory, WEFT__MEMORY_QUERIES, query->places, query->place_capacity,
+                    weft__query_place_bytes(query));
+    weft__list_free(memory, WEFT__MEMORY_QUERIES, query->flat.entries, query->flat.capacity,
+                    sizeof *query->flat.entries);
     weft__free(&world->memory, WEFT__MEMORY_QUERIES, query->flat.views, query->flat.view_capacity,
                weft__query_view_bytes(query), WEFT__FLAT_ALIGNMENT);
     weft__query_rare_free(query);
@@ -453,7 +452,7 @@ weft_result weft__queries_create(weft_world *world)
     world->front.queries = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
                                               sizeof *world->front.queries, WEFT__QUERY_ALIGNMENT);
     if (world->front.queries == NULL) return WEFT_OUT_OF_MEMORY;
-    world->front.queries->handle_end = 1; /* handle 0 is null */
+    world->front.queries->handles.count = 1; /* handle 0 is null */
     world->front.queries->loops.memory = &world->memory;
     world->matching = weft__query_matching;
     return WEFT_OK;
@@ -464,14 +463,13 @@ void weft__queries_destroy(weft_world *world)
     weft__queries *queries = world->front.queries;
     if (queries == NULL) return;
     weft__loops_free(&queries->loops);
-    for (uint32_t i = 1; i < queries->handle_end; i++) handle_free(world, queries->handles[i]);
-    for (uint32_t id = 0; id < queries->keyed_capacity; id++)
-        weft__query_free(world, queries->keyed[id].items, queries->keyed[id].capacity,
-                         sizeof *queries->keyed[id].items);
-    weft__query_free(world, queries->keyed, queries->keyed_capacity, sizeof *queries->keyed);
-    weft__query_free(world, queries->unkeyed.items, queries->unkeyed.capacity,
-                     sizeof *queries->unkeyed.items);
-    weft__query_free(world, queries->handles, queries->handle_capacity, sizeof *queries->handles);
+    for (uint32_t i = 1; i < queries->handles.count; i++)
+        handle_free(world, queries->handles.at[i]);
+    for (uint32_t id = 0; id < queries->keyed.count; id++)
+        WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &queries->keyed.at[id]);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &queries->keyed);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &queries->unkeyed);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &queries->handles);
     weft__query_free(world, queries->buckets, queries->bucket_count, sizeof *queries->buckets);
     weft__query_free(world, queries, 1, sizeof *queries);
     world->front.queries = NULL;

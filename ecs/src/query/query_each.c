@@ -173,16 +173,16 @@ static weft_result take_strays(weft_world *world)
         weft__guard *guard = &guards->guards[i];
         uint32_t kept = 0;
         weft__guard_sweep(guard);
-        for (uint32_t k = 0; k < guard->stray_count; k++) {
-            const weft__stray stray = guard->strays[k];
+        for (uint32_t k = 0; k < guard->strays.count; k++) {
+            const weft__stray stray = guard->strays.at[k];
             bool is_before =
                 stray.slice < first.slice || (stray.slice == first.slice && stray.row < first.row);
             if (stray.owner != 0)
-                guard->strays[kept++] = stray; /* of a system: for the end of its step */
+                guard->strays.at[kept++] = stray; /* of a system: for the end of its step */
             else if (first.places == 0 || is_before)
                 first = stray;
         }
-        guard->stray_count = kept;
+        guard->strays.count = kept;
     }
     if (first.places == 0) return WEFT_OK;
     char row[32] = "";

@@ -21,15 +21,8 @@ static bool is_populated(const weft_world *world, uint32_t number)
 static bool flat_reserve(weft__query *query, uint32_t count)
 {
     weft__query_flat *flat = &query->flat;
-    if (count <= flat->capacity) return true;
-    uint32_t capacity = count < 4 ? 4 : count + count / 2;
-    weft__flat_entry *entries =
-        weft__realloc(&query->world->memory, WEFT__MEMORY_QUERIES, flat->entries, flat->capacity,
-                      capacity, sizeof *entries, WEFT__FLAT_ALIGNMENT);
-    if (entries == NULL) return false;
-    flat->entries = entries;
-    flat->capacity = capacity;
-    return true;
+    return weft__list_room(&query->world->memory, WEFT__MEMORY_QUERIES, &flat->entries,
+                           &flat->capacity, count, sizeof *flat->entries);
 }
 
 /* Appends the chunks of a match; `next` is the sentinel, with the totals so far. */
@@ -58,7 +51,7 @@ static uint32_t flag_in_use(const weft_world *world, uint32_t tag, uint32_t flag
 {
     const weft__component_list *list = weft__component_list_at(world, tag);
     for (uint32_t i = 0; i < list->count; i++)
-        if (is_populated(world, list->entries[i].archetype)) return flag;
+        if (is_populated(world, list->at[i].archetype)) return flag;
     return 0;
 }
 

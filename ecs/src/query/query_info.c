@@ -10,7 +10,7 @@
 
 static weft_query handle_at(const weft_world *world, uint32_t index)
 {
-    const weft__query_handle *handle = weft__front(world)->queries->handles[index];
+    const weft__query_handle *handle = weft__front(world)->queries->handles.at[index];
     return (weft_query){handle->generation << WEFT__QUERY_INDEX_BITS | index,
                         weft__front(world)->number};
 }
@@ -19,8 +19,8 @@ uint32_t weft_query_list(const weft_world *world, weft_query *out, uint32_t capa
 {
     uint32_t found = 0;
     if (world == NULL || (out == NULL && capacity != 0)) return 0;
-    for (uint32_t i = 1; i < weft__front(world)->queries->handle_end; i++) {
-        if (weft__front(world)->queries->handles[i]->query == NULL) continue;
+    for (uint32_t i = 1; i < weft__front(world)->queries->handles.count; i++) {
+        if (weft__front(world)->queries->handles.at[i]->query == NULL) continue;
         if (found < capacity) out[found] = handle_at(world, i);
         found++;
     }
@@ -59,8 +59,8 @@ weft_result weft_query_info_get(const weft_world *world, weft_query query, weft_
     weft_query_info info = {.archetypes = q->match_count,
                             .systems = handle->users,
                             .handles = q->references,
-                            .shared_filters = filter->shared_count,
-                            .change_filters = filter->changed_count + filter->has_order,
+                            .shared_filters = filter->shared.count,
+                            .change_filters = filter->changed.count + filter->has_order,
                             .rows = q->flat.entries[q->flat.count].first_row,
                             .with_prefabs = q->with_prefabs,
                             .with_inactive = q->with_inactive,

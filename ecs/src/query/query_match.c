@@ -21,7 +21,7 @@ typedef struct list_walk {
 static list_walk walk_of(const weft_world *world, uint32_t component)
 {
     const weft__component_list *list = weft__component_list_at(world, component);
-    return (list_walk){.entries = list->entries, .count = list->count};
+    return (list_walk){.entries = list->at, .count = list->count};
 }
 
 /* The first entry in (low, count] at or after a number, by doubling steps, then halving. */
@@ -58,42 +58,22 @@ static inline bool walk_to(list_walk *walk, uint32_t number)
 /* Capacity for `count` matches. */
 static bool reserve_matches(weft__query *query, uint32_t count)
 {
-    weft_world *world = query->world;
-    if (count > query->match_capacity) {
-        weft__match *matches =
-            weft__query_grow(world, query->matches, &query->match_capacity, count, sizeof *matches);
-        if (matches == NULL) return false;
-        query->matches = matches;
-    }
-    if (count > query->place_capacity) { /* a query without terms gets an array all the same */
-        weft__place *places = weft__query_grow(world, query->places, &query->place_capacity, count,
-                                               weft__query_place_bytes(query));
-        if (places == NULL) return false;
-        query->places = places;
-    }
-    return true;
+    weft__memory *memory = &query->world->memory;
+    return weft__list_room(memory, WEFT__MEMORY_QUERIES, &query->matches, &query->match_capacity,
+                           count, sizeof *query->matches) &&
+           weft__list_room(memory, WEFT__MEMORY_QUERIES, &query->places, &query->place_capacity,
+                           count, weft__query_place_bytes(query));
 }
 
 /* Gives back what more than half of the capacity is; harmless when there is no memory for it. */
 static void trim_matches(weft__query *query)
 {
-    weft_world *world = query->world;
-    uint32_t count = query->match_count < 4 ? 4 : query->match_count;
-    size_t bytes = weft__query_place_bytes(query);
-    if (count < query->match_capacity / 2) {
-        weft__match *matches =
-            weft__realloc(&world->memory, WEFT__MEMORY_QUERIES, query->matches,
-                          query->match_capacity, count, sizeof *matches, WEFT__QUERY_ALIGNMENT);
-        if (matches != NULL) query->match_capacity = count;
-        if (matches != NULL) query->matches = matches;
-    }
-    if (count < query->place_capacity / 2) {
-        weft__place *places =
-            weft__realloc(&world->memory, WEFT__MEMORY_QUERIES, query->places,
-                          query->place_capacity, count, bytes, WEFT__QUERY_ALIGNMENT);
-        if (places != NULL) query->place_capacity = count;
-        if (places != NULL) query->places = places;
-    }
+    weft__memory *memory = &query->world->memory;
+    uint32_t count = query->match_count;
+    weft__list_trim(memory, WEFT__MEMORY_QUERIES, &query->matches, &query->match_capacity, count,
+                    sizeof *query->matches);
+    weft__list_trim(memory, WEFT__MEMORY_QUERIES, &query->places, &query->place_capacity, count,
+                    weft__query_place_bytes(query));
 }
 
 /* True for rows of SPARSE types in a query of entities, and the other way round. */
@@ -325,15 +305,19 @@ static void choose_keys(weft__query *query)
     }
 }
 
+static bool list_reserve(weft_world *world, weft__query_list *list)
+{
+    return WEFT__LIST_ROOM(&world->memory, WEFT__MEMORY_QUERIES, list, list->count + 1);
+}
+
 /* Room in every list the query will be filed under. */
 static bool reserve_filing(weft__query *query)
 {
     weft_world *world = query->world;
-    if (query->key_count == 0)
-        return weft__query_list_reserve(world, &world->front.queries->unkeyed);
+    if (query->key_count == 0) return list_reserve(world, &world->front.queries->unkeyed);
     for (uint32_t k = 0; k < query->key_count; k++) {
         weft__query_list *list = weft__queries_keyed(world, query->keys[k]);
-        if (list == NULL || !weft__query_list_reserve(world, list)) return false;
+        if (list == NULL || !list_reserve(world, list)) return false;
     }
     return true;
 }
@@ -341,10 +325,10 @@ static bool reserve_filing(weft__query *query)
 static void file_query(weft__query *query)
 {
     weft__queries *queries = query->world->front.queries;
-    if (query->key_count == 0) queries->unkeyed.items[queries->unkeyed.count++] = query;
+    if (query->key_count == 0) queries->unkeyed.at[queries->unkeyed.count++] = query;
     for (uint32_t k = 0; k < query->key_count; k++) {
-        weft__query_list *list = &queries->keyed[query->keys[k]];
-        list->items[list->count++] = query;
+        weft__query_list *list = &queries->keyed.at[query->keys[k]];
+        list->at[list->count++] = query;
     }
 }
 
@@ -396,7 +380,7 @@ weft_result weft__query_match_all(weft__query *query)
 static bool list_reserve_matches(const weft__query_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (!reserve_matches(list->items[i], list->items[i]->match_count + 1)) return false;
+        if (!reserve_matches(list->at[i], list->at[i]->match_count + 1)) return false;
     return true;
 }
 
@@ -404,7 +388,7 @@ static bool list_reserve_matches(const weft__query_list *list)
 static const weft__query_list *keyed_at(const weft__queries *queries, uint32_t component)
 {
     static const weft__query_list none = {0};
-    return component < queries->keyed_capacity ? &queries->keyed[component] : &none;
+    return component < queries->keyed.count ? &queries->keyed.at[component] : &none;
 }
 
 /* Room for one more match in every query that may match the archetype. */
@@ -432,7 +416,7 @@ static void query_offer(weft__query *query, weft__archetype *archetype)
 
 static void list_offer(const weft__query_list *list, weft__archetype *archetype)
 {
-    for (uint32_t i = 0; i < list->count; i++) query_offer(list->items[i], archetype);
+    for (uint32_t i = 0; i < list->count; i++) query_offer(list->at[i], archetype);
 }
 
 static void archetype_enter(weft_world *world, weft__archetype *archetype)

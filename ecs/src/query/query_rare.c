@@ -33,16 +33,6 @@ static const weft__type *rarest(const weft__query *query)
     return found;
 }
 
-static bool words_reserve(weft__query *query, uint32_t words)
-{
-    weft__query_flat *flat = &query->flat;
-    uint64_t *grown = weft__query_grow(query->world, flat->rare_words, &flat->rare_capacity, words,
-                                       sizeof *grown);
-    if (grown == NULL) return false;
-    flat->rare_words = grown;
-    return true;
-}
-
 void weft__query_rare_make(weft__query *query)
 {
     const weft_world *world = query->world;
@@ -51,7 +41,9 @@ void weft__query_rare_make(weft__query *query)
     uint32_t words = world->berths.end << (WEFT__BERTH_SHIFT - 6);
     flat->rare = NULL;
     if (type == NULL || members_of(type) >= weft__query_row_count(query) / RARE) return;
-    if (!words_reserve(query, words)) return;
+    if (!weft__list_room(&query->world->memory, WEFT__MEMORY_QUERIES, &flat->rare_words,
+                         &flat->rare_capacity, words, sizeof *flat->rare_words))
+        return;
     memset(flat->rare_words, 0, words * sizeof *flat->rare_words);
     const weft__archetype *members = type->sparse->archetype;
     for (uint32_t c = 0; members != NULL && c < members->chunk_count; c++) {
@@ -80,6 +72,6 @@ uint32_t weft__query_rare_next(const weft__query *query, const weft__chunk *chun
 
 void weft__query_rare_free(weft__query *query)
 {
-    weft__query_free(query->world, query->flat.rare_words, query->flat.rare_capacity,
-                     sizeof *query->flat.rare_words);
+    weft__list_free(&query->world->memory, WEFT__MEMORY_QUERIES, query->flat.rare_words,
+                    query->flat.rare_capacity, sizeof *query->flat.rare_words);
 }

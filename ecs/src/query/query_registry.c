@@ -13,20 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-bool weft__query_list_reserve(weft_world *world, weft__query_list *list)
-{
-    weft__query **items =
-        weft__query_grow(world, list->items, &list->capacity, list->count + 1, sizeof *items);
-    if (items == NULL) return false;
-    list->items = items;
-    return true;
-}
-
 static void query_list_remove(weft__query_list *list, const weft__query *query)
 {
     for (uint32_t i = 0; i < list->count; i++) {
-        if (list->items[i] != query) continue;
-        list->items[i] = list->items[--list->count];
+        if (list->at[i] != query) continue;
+        list->at[i] = list->at[--list->count];
         return;
     }
 }
@@ -34,14 +25,9 @@ static void query_list_remove(weft__query_list *list, const weft__query *query)
 weft__query_list *weft__queries_keyed(weft_world *world, uint32_t component)
 {
     weft__queries *queries = world->front.queries;
-    uint32_t old = queries->keyed_capacity;
-    if (component < old) return &queries->keyed[component];
-    weft__query_list *keyed = weft__query_grow(world, queries->keyed, &queries->keyed_capacity,
-                                               component + 1, sizeof *keyed);
-    if (keyed == NULL) return NULL;
-    memset(keyed + old, 0, (queries->keyed_capacity - old) * sizeof *keyed);
-    queries->keyed = keyed;
-    return &keyed[component];
+    if (!WEFT__LIST_REACH(&world->memory, WEFT__MEMORY_QUERIES, &queries->keyed, component + 1))
+        return NULL;
+    return &queries->keyed.at[component];
 }
 
 void weft__query_unfile(weft__query *query)
@@ -49,17 +35,17 @@ void weft__query_unfile(weft__query *query)
     weft__queries *queries = query->world->front.queries;
     if (query->key_count == 0) query_list_remove(&queries->unkeyed, query);
     for (uint32_t k = 0; k < query->key_count; k++)
-        query_list_remove(&queries->keyed[query->keys[k]], query);
+        query_list_remove(&queries->keyed.at[query->keys[k]], query);
 }
 
 void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn visit, void *user)
 {
-    for (uint32_t i = 1; i < world->front.queries->handle_end; i++) {
-        if (world->front.queries->handles[i]->query == NULL) continue;
-        const weft__filter *filter = &world->front.queries->handles[i]->filter;
-        for (uint32_t k = 0; k < filter->shared_count; k++)
-            for (uint32_t v = 0; v < filter->shared[k].count; v++)
-                visit(user, filter->shared[k].component, filter->shared[k].values[v]);
+    for (uint32_t i = 1; i < world->front.queries->handles.count; i++) {
+        if (world->front.queries->handles.at[i]->query == NULL) continue;
+        const weft__filter *filter = &world->front.queries->handles.at[i]->filter;
+        for (uint32_t k = 0; k < filter->shared.count; k++)
+            for (uint32_t v = 0; v < filter->shared.at[k].count; v++)
+                visit(user, filter->shared.at[k].component, filter->shared.at[k].values[v]);
     }
 }
 
@@ -102,14 +88,15 @@ static const char *flat_check(const weft__query *query)
 
 static const char *handles_check(const weft__queries *queries, uint64_t references)
 {
-    uint32_t taken = 0, empty = 0, used = queries->handle_end == 0 ? 0 : queries->handle_end - 1;
-    for (uint32_t i = 1; i < queries->handle_end; i++) {
-        const weft__query_handle *handle = queries->handles[i];
+    uint32_t taken = 0, empty = 0,
+             used = queries->handles.count == 0 ? 0 : queries->handles.count - 1;
+    for (uint32_t i = 1; i < queries->handles.count; i++) {
+        const weft__query_handle *handle = queries->handles.at[i];
         taken += handle->query != NULL ? 1 : 0;
         if (handle->query == NULL && handle->users != 0) return "a free handle has users";
     }
     for (uint32_t i = queries->free_handle; i != 0 && empty <= used;
-         i = queries->handles[i]->next_free)
+         i = queries->handles.at[i]->next_free)
         empty++;
     if (taken != queries->handle_count) return "handle_count is not the handles with a query";
     if (taken + empty + queries->retired_count != used)

@@ -155,10 +155,10 @@ uint32_t weft_component_change_version(const weft_world *world, weft_component c
     const weft__component_list *list =
         weft__component_list_at(world, weft__component_id(world, component));
     for (uint32_t i = 0; i < list->count; i++) {
-        const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
+        const weft__archetype *archetype = world->archetypes.at[list->at[i].archetype];
         for (uint32_t c = 0; c < archetype->chunk_count; c++) {
             const weft__chunk *chunk = archetype->chunks[c];
-            uint32_t version = newest_of(weft__chunk_versions(chunk, list->entries[i].place.type),
+            uint32_t version = newest_of(weft__chunk_versions(chunk, list->at[i].place.type),
                                          weft__chunk_slices(chunk));
             if (is_newer(version, newest)) newest = version;
         }

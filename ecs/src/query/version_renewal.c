@@ -23,15 +23,15 @@ static bool is_old(const weft__renewal *r, uint32_t version)
 uint32_t weft__renewed(const weft__renewal *r, uint32_t version)
 {
     if (!is_old(r, version)) return version;
-    uint32_t begin = 0, end = r->count; /* how many were seen before it */
+    uint32_t begin = 0, end = r->old.count; /* how many were seen before it */
     while (begin < end) {
         uint32_t middle = begin + (end - begin) / 2;
-        if (age_of(r, r->old[middle]) > age_of(r, version))
+        if (age_of(r, r->old.at[middle]) > age_of(r, version))
             begin = middle + 1;
         else
             end = middle;
     }
-    return r->newest - (r->count - begin);
+    return r->newest - (r->old.count - begin);
 }
 
 void weft__renew_seen(weft__renewal *r, uint32_t *seen)
@@ -41,37 +41,32 @@ void weft__renew_seen(weft__renewal *r, uint32_t *seen)
         return;
     }
     if (!is_old(r, *seen) || r->is_refused) return;
-    uint32_t *old =
-        weft__query_grow(r->world, r->old, &r->capacity, r->count + 1, sizeof r->old[0]);
-    r->is_refused = old == NULL;
-    if (old == NULL) return;
-    r->old = old;
-    old[r->count++] = *seen;
+    r->is_refused = !WEFT__LIST_APPEND(&r->world->memory, WEFT__MEMORY_QUERIES, &r->old, seen, 1);
 }
 
 /* Ascending, each once. Few are old: those of systems that have not run for hours. */
 static void sort_seen(weft__renewal *r)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < r->count; i++) {
-        uint32_t version = r->old[i], at = count;
-        while (at > 0 && age_of(r, r->old[at - 1]) < age_of(r, version)) at--;
-        if (at > 0 && r->old[at - 1] == version) continue;
-        for (uint32_t k = count++; k > at; k--) r->old[k] = r->old[k - 1];
-        r->old[at] = version;
+    for (uint32_t i = 0; i < r->old.count; i++) {
+        uint32_t version = r->old.at[i], at = count;
+        while (at > 0 && age_of(r, r->old.at[at - 1]) < age_of(r, version)) at--;
+        if (at > 0 && r->old.at[at - 1] == version) continue;
+        for (uint32_t k = count++; k > at; k--) r->old.at[k] = r->old.at[k - 1];
+        r->old.at[at] = version;
     }
-    r->count = count;
+    r->old.count = count;
 }
 
 static void visit_filters(weft__renewal *r)
 {
     const weft__queries *queries = r->world->front.queries;
-    for (uint32_t i = 1; i < queries->handle_end; i++) {
-        weft__query_handle *handle = queries->handles[i];
+    for (uint32_t i = 1; i < queries->handles.count; i++) {
+        weft__query_handle *handle = queries->handles.at[i];
         if (handle->query == NULL) continue;
         weft__filter *filter = &handle->filter;
-        for (uint32_t c = 0; c < filter->changed_count; c++)
-            weft__renew_seen(r, &filter->changed[c].since);
+        for (uint32_t c = 0; c < filter->changed.count; c++)
+            weft__renew_seen(r, &filter->changed.at[c].since);
         if (filter->has_order) weft__renew_seen(r, &filter->order_since);
     }
 }
@@ -121,7 +116,7 @@ void weft__versions_renew(weft_world *world)
     if (!r.is_refused) {
         sort_seen(&r);
         r.newest = r.now - WEFT__VERSION_KEPT;
-        if (r.newest <= r.count) r.newest -= r.count + 1; /* 0 is no version */
+        if (r.newest <= r.old.count) r.newest -= r.old.count + 1; /* 0 is no version */
         r.is_put = true;
         visit_filters(&r);
         visit_extensions(&r); /* before the stamps: they compare */
@@ -129,5 +124,5 @@ void weft__versions_renew(weft_world *world)
         world->front.renewed = r.now;
         world->front.renewal = ++world->front.renewals;
     }
-    weft__query_free(world, r.old, r.capacity, sizeof r.old[0]);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &r.old);
 }

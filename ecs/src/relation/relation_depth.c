@@ -172,7 +172,7 @@ static bool gone_collect(depth_work *work)
     const weft__relation *relation = work->relation;
     const weft__component_list *list = weft__component_list_at(world, relation->depth.id);
     for (uint32_t i = 0; i < list->count; i++) {
-        const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
+        const weft__archetype *archetype = world->archetypes.at[list->at[i].archetype];
         if (archetype->entity_count == 0 ||
             weft__archetype_find(archetype, relation->component) != WEFT__NONE)
             continue;

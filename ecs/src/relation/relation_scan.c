@@ -155,11 +155,10 @@ static bool collect(weft__relation *relation)
                           world->chunks.end + 1))
         return false;
     for (uint32_t i = 0; i < list->count; i++) {
-        const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
+        const weft__archetype *archetype = world->archetypes.at[list->at[i].archetype];
         relation->rows += archetype->entity_count;
         for (uint32_t c = 0; c < archetype->chunk_count; c++)
-            if (!collect_chunk(relation, archetype->chunks[c], list->entries[i].place))
-                return false;
+            if (!collect_chunk(relation, archetype->chunks[c], list->at[i].place)) return false;
     }
     for (uint32_t id = 0; id < relation->mirrors.count; id++) {
         weft__mirror *mirror = relation->mirrors.at[id];
@@ -475,9 +474,9 @@ static void remember(weft__relation *relation, bool is_spent)
     const weft__component_list *list = weft__component_list_at(world, relation->component);
     relation->has_hot = false;
     for (uint32_t i = 0; i < list->count; i++) {
-        const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
+        const weft__archetype *archetype = world->archetypes.at[list->at[i].archetype];
         for (uint32_t c = 0; c < archetype->chunk_count; c++)
-            mirror_remember(relation, archetype->chunks[c], list->entries[i].place.type, is_spent);
+            mirror_remember(relation, archetype->chunks[c], list->at[i].place.type, is_spent);
     }
 }
 
@@ -492,10 +491,10 @@ void weft__relation_renew(weft__relation *relation, const weft__renewal *renewal
     const weft_world *world = relation->world;
     const weft__component_list *list = weft__component_list_at(world, relation->component);
     for (uint32_t i = 0; i < list->count; i++) {
-        const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
+        const weft__archetype *archetype = world->archetypes.at[list->at[i].archetype];
         for (uint32_t c = 0; c < archetype->chunk_count; c++) {
             const weft__chunk *chunk = archetype->chunks[c];
-            const weft_a32 *x_versions = weft__chunk_versions(chunk, list->entries[i].place.type);
+            const weft_a32 *x_versions = weft__chunk_versions(chunk, list->at[i].place.type);
             weft__mirror *m =
                 chunk->id < relation->mirrors.count ? relation->mirrors.at[chunk->id] : NULL;
             if (m == NULL) continue;

@@ -234,18 +234,9 @@ static bool copy_dead(weft_snapshot *snapshot)
 {
     const weft__directory *directory = &snapshot->world->directory;
     weft__dead dead;
-    for (uint32_t from = 0; weft__directory_dead_next(directory, &from, &dead);) {
-        if (snapshot->dead_count == snapshot->dead_capacity) {
-            uint32_t capacity = snapshot->dead_capacity == 0 ? 64 : snapshot->dead_capacity * 2;
-            void *grown =
-                weft__realloc(&snapshot->world->memory, CATEGORY, snapshot->dead,
-                              snapshot->dead_capacity, capacity, sizeof snapshot->dead[0], 8);
-            if (grown == NULL) return false;
-            snapshot->dead = grown;
-            snapshot->dead_capacity = capacity;
-        }
-        snapshot->dead[snapshot->dead_count++] = dead;
-    }
+    for (uint32_t from = 0; weft__directory_dead_next(directory, &from, &dead);)
+        if (!WEFT__LIST_APPEND(&snapshot->world->memory, CATEGORY, &snapshot->dead, &dead, 1))
+            return false;
     return true;
 }
 
@@ -434,8 +425,7 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
                sizeof snapshot->archetypes[0], 8);
     weft__free(memory, CATEGORY, snapshot->chunks, snapshot->chunk_limit + 1,
                sizeof snapshot->chunks[0], 8);
-    weft__free(memory, CATEGORY, snapshot->dead, snapshot->dead_capacity, sizeof snapshot->dead[0],
-               8);
+    WEFT__LIST_FREE(memory, CATEGORY, &snapshot->dead);
     free_resources(snapshot);
     drop_states(snapshot);
     weft__names_let_go(world, snapshot->names);

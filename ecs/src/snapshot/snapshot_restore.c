@@ -405,7 +405,7 @@ static void put_all(restoring *r)
     const weft_snapshot *snapshot = r->snapshot;
     drop_others(r);
     drop_rows(r);
-    weft__directory_dead_put(&world->directory, snapshot->dead, snapshot->dead_count);
+    weft__directory_dead_put(&world->directory, snapshot->dead.at, snapshot->dead.count);
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) put_chunk(r, i);
     put_ids(r);
     for (uint32_t i = 0; i < snapshot->archetype_count; i++) order_archetype(r, i);

@@ -78,9 +78,9 @@ struct weft_snapshot {
     uint32_t archetype_count;
     weft__snapshot_chunk *chunks; /* by archetype, in list order */
     uint32_t chunk_count;
-    weft__dead *dead; /* indices that are not alive; alive ones are known from the rows */
-    uint32_t dead_count;
-    uint32_t dead_capacity;
+    WEFT__LIST(weft__dead)
+    dead; /* indices that are not alive; alive ones are known from the
+                                    rows */
     uint32_t archetype_limit, chunk_limit; /* elements allocated (less one) */
     void **resources;                      /* [type id] copies, NULL */
     uint32_t type_count;

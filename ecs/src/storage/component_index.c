@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define ALIGNMENT ((size_t)16)
+#define CATEGORY WEFT__MEMORY_QUERIES
 
 static uint16_t narrow(uint32_t position)
 {
@@ -38,46 +38,15 @@ const weft__component_list *weft__component_list_at(const weft_world *world, uin
 {
     static const weft__component_list empty = {0};
     const weft__component_index *index = &world->component_index;
-    return component < index->capacity ? &index->lists[component] : &empty;
-}
-
-/* Makes an array hold `needed` items: the array (moved perhaps) with *capacity changed, or NULL and
- * everything as it was. */
-static void *array_grow(weft_world *world, void *old, uint32_t *capacity, uint32_t needed,
-                        size_t size)
-{
-    if (needed <= *capacity && old != NULL) return old;
-    uint32_t count = *capacity < 4 ? 4 : *capacity * 2;
-    if (count < needed) count = needed;
-    void *items =
-        weft__realloc(&world->memory, WEFT__MEMORY_QUERIES, old, *capacity, count, size, ALIGNMENT);
-    if (items != NULL) *capacity = count;
-    return items;
-}
-
-/* The list of a component, made when it is new. NULL: no memory. */
-static weft__component_list *list_make(weft_world *world, uint32_t component)
-{
-    weft__component_index *index = &world->component_index;
-    uint32_t old = index->capacity;
-    if (component < old) return &index->lists[component];
-    weft__component_list *lists =
-        array_grow(world, index->lists, &index->capacity, component + 1, sizeof *lists);
-    if (lists == NULL) return NULL;
-    memset(lists + old, 0, (index->capacity - old) * sizeof *lists);
-    index->lists = lists;
-    return &lists[component];
+    return component < index->count ? &index->at[component] : &empty;
 }
 
 static bool list_reserve(weft_world *world, uint32_t component)
 {
-    weft__component_list *list = list_make(world, component);
-    if (list == NULL) return false;
-    weft__index_entry *entries =
-        array_grow(world, list->entries, &list->capacity, list->count + 1, sizeof *entries);
-    if (entries == NULL) return false;
-    list->entries = entries;
-    return true;
+    weft__component_index *index = &world->component_index;
+    return WEFT__LIST_REACH(&world->memory, CATEGORY, index, component + 1) &&
+           WEFT__LIST_ROOM(&world->memory, CATEGORY, &index->at[component],
+                           index->at[component].count + 1);
 }
 
 bool weft__component_index_reserve(weft_world *world, const weft__archetype *archetype)
@@ -90,34 +59,31 @@ bool weft__component_index_reserve(weft_world *world, const weft__archetype *arc
 void weft__component_index_enter(weft_world *world, const weft__archetype *archetype)
 {
     for (uint32_t type = 0; type < archetype->type_count; type++) {
-        weft__component_list *list =
-            &world->component_index.lists[archetype->types[type].component];
+        weft__component_list *list = &world->component_index.at[archetype->types[type].component];
         WEFT_ASSERT(list->count < list->capacity);
-        WEFT_ASSERT(list->count == 0 ||
-                    list->entries[list->count - 1].archetype < archetype->number);
-        list->entries[list->count++] =
+        WEFT_ASSERT(list->count == 0 || list->at[list->count - 1].archetype < archetype->number);
+        list->at[list->count++] =
             (weft__index_entry){.archetype = archetype->number, .place = place_of(archetype, type)};
     }
 }
 
 void weft__component_index_cut(weft_world *world, uint32_t count)
 {
-    for (uint32_t id = 0; id < world->component_index.capacity; id++) {
-        weft__component_list *list = &world->component_index.lists[id];
-        while (list->count != 0 && list->entries[list->count - 1].archetype >= count) list->count--;
+    for (uint32_t id = 0; id < world->component_index.count; id++) {
+        weft__component_list *list = &world->component_index.at[id];
+        while (list->count != 0 && list->at[list->count - 1].archetype >= count) list->count--;
     }
 }
 
 static bool list_check(const weft_world *world, uint32_t component, uint64_t *entries)
 {
-    const weft__component_list *list = &world->component_index.lists[component];
+    const weft__component_list *list = &world->component_index.at[component];
     for (uint32_t i = 0; i < list->count; i++) {
-        uint32_t number = list->entries[i].archetype;
+        uint32_t number = list->at[i].archetype;
         if (number >= world->archetypes.count) return false;
-        if (i != 0 && list->entries[i - 1].archetype >= number) return false;
+        if (i != 0 && list->at[i - 1].archetype >= number) return false;
         weft__place place = weft__place_find(world->archetypes.at[number], component);
-        if (place.type == WEFT__NO_PLACE ||
-            memcmp(&place, &list->entries[i].place, sizeof place) != 0)
+        if (place.type == WEFT__NO_PLACE || memcmp(&place, &list->at[i].place, sizeof place) != 0)
             return false;
     }
     *entries += list->count;
@@ -127,7 +93,7 @@ static bool list_check(const weft_world *world, uint32_t component, uint64_t *en
 bool weft__component_index_check(const weft_world *world)
 {
     uint64_t entries = 0, types = 0;
-    for (uint32_t component = 0; component < world->component_index.capacity; component++)
+    for (uint32_t component = 0; component < world->component_index.count; component++)
         if (!list_check(world, component, &entries)) return false;
     for (uint32_t i = 0; i < world->archetypes.count; i++)
         types += world->archetypes.at[i]->type_count;
@@ -137,10 +103,7 @@ bool weft__component_index_check(const weft_world *world)
 void weft__component_index_fini(weft_world *world)
 {
     weft__component_index *index = &world->component_index;
-    for (uint32_t id = 0; id < index->capacity; id++)
-        weft__free(&world->memory, WEFT__MEMORY_QUERIES, index->lists[id].entries,
-                   index->lists[id].capacity, sizeof *index->lists[id].entries, ALIGNMENT);
-    weft__free(&world->memory, WEFT__MEMORY_QUERIES, index->lists, index->capacity,
-               sizeof *index->lists, ALIGNMENT);
-    *index = (weft__component_index){0};
+    for (uint32_t id = 0; id < index->count; id++)
+        WEFT__LIST_FREE(&world->memory, CATEGORY, &index->at[id]);
+    WEFT__LIST_FREE(&world->memory, CATEGORY, index);
 }

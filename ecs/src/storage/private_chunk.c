@@ -311,7 +311,7 @@ static void parts_move(linking *l, const weft__private_piece *piece, weft__span 
 static void parts_list(linking *l)
 {
     weft__span span = {0};
-    const weft__span *next = l->spans.items;
+    const weft__span *next = l->spans.at;
     for (uint32_t i = 0; i < l->desc->count; i++) {
         const weft__private_piece *piece = &l->desc->pieces[i];
         weft__span here = {piece->chunk, 0, piece->count};

@@ -211,7 +211,7 @@ void weft__sparse_commit(weft_world *world, weft__sparse_addition *addition,
 {
     const weft__sparse *sparse = addition->type->sparse;
     for (uint32_t i = 0; i < addition->spans.count; i++) {
-        weft__span span = addition->spans.items[i];
+        weft__span span = addition->spans.at[i];
         weft__rows_fill(world, span.chunk, span.row, span.count);
         for (uint32_t done = 0; done < span.count; entities++) {
             if (!is_marked(sparse, *entities)) continue;

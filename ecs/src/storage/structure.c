@@ -20,22 +20,12 @@
 
 bool weft__spans_push(weft_world *world, weft__spans *spans, weft__span span)
 {
-    if (spans->count == spans->capacity) {
-        uint32_t grown = spans->capacity == 0 ? 8 : 2 * spans->capacity;
-        void *items = weft__realloc(&world->memory, WEFT__MEMORY_COMMANDS, spans->items,
-                                    spans->capacity, grown, sizeof *spans->items, 8);
-        if (items == NULL) return false;
-        spans->items = items;
-        spans->capacity = grown;
-    }
-    spans->items[spans->count++] = span;
-    return true;
+    return WEFT__LIST_APPEND(&world->memory, WEFT__MEMORY_COMMANDS, spans, &span, 1);
 }
 
 void weft__spans_fini(weft_world *world, weft__spans *spans)
 {
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, spans->items, spans->capacity,
-               sizeof *spans->items, 8);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_COMMANDS, spans);
     weft__growths_keep(world, &spans->growths);
     *spans = (weft__spans){0};
 }
@@ -157,7 +147,7 @@ void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from)
     /* a chunk may have come, grown and got more rows: it shrinks before its first rows go */
     weft__growths_undo(world, &spans->growths, spans->count);
     while (spans->count > from) {
-        piece_return(world, spans->items[--spans->count]);
+        piece_return(world, spans->at[--spans->count]);
         weft__growths_undo(world, &spans->growths, spans->count);
     }
 }

@@ -16,15 +16,15 @@
 
 #include "chunk.h"
 #include "chunk_grow.h"
+#include "list.h"
 #include "world_state.h"
 
 /* A growing list of spans; zero-initialise. Owner: the struct or the stack that holds it, which
  * ends it by weft__spans_fini. Always: count <= capacity. */
 typedef struct weft__spans {
-    weft__span *items;
-    uint32_t count;
-    uint32_t capacity;
-    weft__growth *growths; /* of chunks that grew for them */
+    weft__span *at;
+    uint32_t count, capacity; /* as of a WEFT__LIST */
+    weft__growth *growths;    /* of chunks that grew for them */
 } weft__spans;
 
 bool weft__spans_push(weft_world *world, weft__spans *spans, weft__span span);

@@ -99,7 +99,7 @@ static void *slot_value(const weft__shared_type *type, shared_slot *slot)
 static weft__shared_type *type_at(const weft__shared *shared, uint32_t component)
 {
     WEFT_ASSERT(weft__shared_has_type(shared, component));
-    return shared->types[component];
+    return shared->types.at[component];
 }
 
 /* ---- content ---- */
@@ -440,21 +440,7 @@ bool weft__shared_check(const weft__shared *shared, uint32_t component)
 
 bool weft__shared_has_type(const weft__shared *shared, uint32_t component)
 {
-    return component < shared->type_capacity && shared->types[component] != NULL;
-}
-
-static bool types_reserve(weft__shared *shared, uint32_t component)
-{
-    if (component < shared->type_capacity) return true;
-    uint32_t capacity = (uint32_t)bits_round_up_power_of_two((uint64_t)component + 1);
-    weft__shared_type **types =
-        weft__realloc(shared->memory, WEFT__MEMORY_SHARED, shared->types, shared->type_capacity,
-                      capacity, sizeof *types, _Alignof(weft__shared_type *));
-    if (types == NULL) return false;
-    memset(types + shared->type_capacity, 0, (capacity - shared->type_capacity) * sizeof *types);
-    shared->types = types;
-    shared->type_capacity = capacity;
-    return true;
+    return component < shared->types.count && shared->types.at[component] != NULL;
 }
 
 /* Frees what type_create made; parts that were not made are NULL. */
@@ -514,9 +500,10 @@ weft_result weft__shared_type_create(weft__shared *shared, uint32_t component,
                                      const weft_component_desc *desc)
 {
     WEFT_ASSERT(!weft__shared_has_type(shared, component));
-    if (!types_reserve(shared, component)) return WEFT_OUT_OF_MEMORY;
-    shared->types[component] = type_create(shared, component, desc);
-    return shared->types[component] == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    if (!WEFT__LIST_REACH(shared->memory, WEFT__MEMORY_SHARED, &shared->types, component + 1))
+        return WEFT_OUT_OF_MEMORY;
+    shared->types.at[component] = type_create(shared, component, desc);
+    return shared->types.at[component] == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }
 
 void weft__shared_init(weft__shared *shared, weft__memory *memory)
@@ -526,15 +513,14 @@ void weft__shared_init(weft__shared *shared, weft__memory *memory)
 
 void weft__shared_fini(weft__shared *shared)
 {
-    for (uint32_t id = 0; id < shared->type_capacity; id++) {
-        weft__shared_type *type = shared->types[id];
+    for (uint32_t id = 0; id < shared->types.count; id++) {
+        weft__shared_type *type = shared->types.at[id];
         if (type == NULL) continue;
         for (uint32_t index = 1; index <= type->slot_count; index++)
             if (slot_at(type, index)->references != 0)
                 value_end(shared, type, slot_at(type, index));
         type_free(shared, type);
     }
-    weft__free(shared->memory, WEFT__MEMORY_SHARED, shared->types, shared->type_capacity,
-               sizeof *shared->types, _Alignof(weft__shared_type *));
+    WEFT__LIST_FREE(shared->memory, WEFT__MEMORY_SHARED, &shared->types);
     *shared = (weft__shared){.memory = shared->memory};
 }

@@ -15,7 +15,7 @@
 
 #include <weft/component.h>
 
-#include "heap.h"
+#include "list.h"
 
 typedef struct weft__shared_type weft__shared_type;
 
@@ -23,9 +23,8 @@ typedef struct weft__shared_type weft__shared_type;
  * tuples may be read from jobs meanwhile, because nothing is released then. */
 typedef struct weft__shared {
     weft__memory *memory;
-    const weft_world *world;   /* of hooks; NULL: none */
-    weft__shared_type **types; /* [component id]: NULL unless SHARED */
-    uint32_t type_capacity;
+    const weft_world *world;               /* of hooks; NULL: none */
+    WEFT__LIST(weft__shared_type *) types; /* [component id]: NULL unless SHARED */
 } weft__shared;
 
 /* Writes a store without values. Allocates nothing. */

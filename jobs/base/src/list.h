@@ -25,9 +25,8 @@
 
 /* Room for `wanted` elements in all. False: memory was refused. */
 #define WEFT__LIST_ROOM(memory, category, list, wanted)                                            \
-    ((wanted) <= (list)->capacity ||                                                               \
-     weft__list_grow((memory), (category), &(list)->at, &(list)->capacity, (wanted),               \
-                     sizeof *(list)->at))
+    weft__list_room((memory), (category), &(list)->at, &(list)->capacity, (wanted),                \
+                    sizeof *(list)->at)
 /* Copies of `more` elements at the end. False: memory was refused. */
 #define WEFT__LIST_APPEND(memory, category, list, from, more)                                      \
     (WEFT__LIST_ROOM(memory, category, list, (size_t)(list)->count + (more)) &&                    \
@@ -44,13 +43,37 @@
       weft__list_zero((list)->at, &(list)->count, (wanted), sizeof *(list)->at)))
 /* Takes the memory back; the list is empty. */
 #define WEFT__LIST_FREE(memory, category, list)                                                    \
-    (weft__free((memory), (category), (list)->at, (list)->capacity, sizeof *(list)->at,            \
-                weft__list_alignment(sizeof *(list)->at)),                                         \
+    (weft__list_free((memory), (category), (list)->at, (list)->capacity, sizeof *(list)->at),      \
      (list)->at = NULL, (list)->count = (list)->capacity = 0)
 
-/* `array` is the address of the pointer. False: memory was refused. */
+/* Room for more than there is. */
 WEFT__DOOR bool weft__list_grow(weft__memory *memory, weft__memory_category category, void *array,
                                 uint32_t *capacity, size_t wanted, size_t size);
+
+/* Room for `wanted` elements of `size` bytes, also where the pointer, at `array`, and the numbers
+ * stand apart. False: memory was refused. */
+static inline bool weft__list_room(weft__memory *memory, weft__memory_category category,
+                                   void *array, uint32_t *capacity, size_t wanted, size_t size)
+{
+    return wanted <= *capacity || weft__list_grow(memory, category, array, capacity, wanted, size);
+}
+
+/* Gives back what more than half of the room is; what is left is a first block at least. Nothing
+ * where there is no memory for it. */
+void weft__list_trim(weft__memory *memory, weft__memory_category category, void *array,
+                     uint32_t *capacity, uint32_t count, size_t size);
+
+/* Types on lines of their own, of 64 bytes, have sizes that are multiples of it. */
+static inline size_t weft__list_alignment(size_t size)
+{
+    return size % 64 == 0 ? 64 : 16;
+}
+
+static inline void weft__list_free(weft__memory *memory, weft__memory_category category, void *at,
+                                   uint32_t capacity, size_t size)
+{
+    weft__free(memory, category, at, capacity, size, weft__list_alignment(size));
+}
 
 /* Elements up to `wanted` are zero and count. True. */
 static inline bool weft__list_zero(void *at, uint32_t *count, uint32_t wanted, size_t size)
@@ -67,12 +90,6 @@ static inline bool weft__list_copy(void *at, uint32_t *count, const void *from, 
     if (more != 0) memcpy((char *)at + *count * size, from, more * size);
     *count += (uint32_t)more;
     return true;
-}
-
-/* Types on lines of their own, of 64 bytes, have sizes that are multiples of it. */
-static inline size_t weft__list_alignment(size_t size)
-{
-    return size % 64 == 0 ? 64 : 16;
 }
 
 #endif

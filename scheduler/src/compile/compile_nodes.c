@@ -46,8 +46,7 @@ static const weft__archetype_set *set_with(sets *s, uint32_t component)
     if (set == NULL || set->words == NULL) return set;
     const weft__component_list *list = weft__component_list_at(s->scheduler->world, component);
     for (uint32_t i = 0; list != NULL && i < list->count; i++)
-        set->words[list->entries[i].archetype / 64] |= UINT64_C(1)
-                                                       << (list->entries[i].archetype % 64);
+        set->words[list->at[i].archetype / 64] |= UINT64_C(1) << (list->at[i].archetype % 64);
     set_close(set);
     return s->with[component] = set;
 }
@@ -104,9 +103,9 @@ static void add_filter(sets *s, weft__access_set *access, const weft__query_hand
 {
     const weft__query *query = handle->query;
     const weft__archetype_set *match = NULL;
-    for (uint32_t i = 0; i < handle->filter.changed_count; i++) {
+    for (uint32_t i = 0; i < handle->filter.changed.count; i++) {
         if (match == NULL) match = set_matching(s, query);
-        const weft__query_term *term = &query->terms[handle->filter.changed[i].term];
+        const weft__query_term *term = &query->terms[handle->filter.changed.at[i].term];
         add_item(s, access, term->component, term->sparse == NULL ? flags : WEFT__ACCESS_FAR,
                  term->sparse == NULL ? match : NULL);
     }
@@ -131,10 +130,10 @@ static uint32_t item_limit(const weft__scheduler *scheduler, const weft__system 
 {
     uint32_t limit = system->lists.lookup_count + system->lists.resource_count;
     const weft__query_handle *handle = handle_of(scheduler, system->query);
-    if (handle != NULL) limit += query_item_limit(handle->query) + handle->filter.changed_count;
+    if (handle != NULL) limit += query_item_limit(handle->query) + handle->filter.changed.count;
     for (uint32_t i = 0; i < system->lists.query_count; i++) {
         handle = handle_of(scheduler, system->lists.queries[i]);
-        limit += query_item_limit(handle->query) + handle->filter.changed_count;
+        limit += query_item_limit(handle->query) + handle->filter.changed.count;
     }
     return limit;
 }

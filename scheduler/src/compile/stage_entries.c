@@ -144,7 +144,7 @@ static void list_fused_chunks(const making *m, const system_list *list, weft__en
         for (uint32_t k = 0; k < query->flat.count; k++) {
             const weft__flat_entry *flat = &query->flat.entries[k];
             if (!passes(filter, query, flat)) continue;
-            uint32_t *number = &scheduler->entry_of_chunk[flat->chunk->id];
+            uint32_t *number = &scheduler->entry_of_chunk.at[flat->chunk->id];
             if (*number == 0) {
                 *number = ++*entry_count;
                 entries[*number - 1] = (weft__entry){.kind = WEFT__ENTRY_CHUNK};
@@ -180,13 +180,13 @@ static void bind_fused_chunks(making *m, const system_list *list, weft__entry *e
         for (uint32_t k = 0; k < query->flat.count && !m->is_failed; k++) {
             const weft__flat_entry *flat = &query->flat.entries[k];
             if (!passes(filter, query, flat)) continue;
-            weft__entry *entry = &entries[scheduler->entry_of_chunk[flat->chunk->id] - 1];
+            weft__entry *entry = &entries[scheduler->entry_of_chunk.at[flat->chunk->id] - 1];
             bind(m, &entry->bindings[entry->binding_count++], system, flat);
         }
     }
     for (uint32_t i = 0; i < entry_count && !m->is_failed; i++) {
         const weft__chunk *chunk = entries[i].bindings[0].slice.chunk;
-        scheduler->entry_of_chunk[chunk->id] = 0;
+        scheduler->entry_of_chunk.at[chunk->id] = 0;
         sum_up(&entries[i]);
     }
 }
@@ -355,16 +355,11 @@ static weft_result prepare_queries(making *m, size_t *entry_limit)
 
 static weft_result reserve_chunk_map(weft__scheduler *scheduler)
 {
-    uint32_t wanted = weft__chunk_id_end(scheduler->world),
-             old = scheduler->entry_of_chunk_capacity;
-    if (wanted <= old) return WEFT_OK;
-    uint32_t *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
-                                    scheduler->entry_of_chunk, old, wanted, sizeof *grown, 8);
-    if (grown == NULL) return WEFT_OUT_OF_MEMORY;
-    memset(grown + old, 0, (wanted - old) * sizeof *grown);
-    scheduler->entry_of_chunk = grown;
-    scheduler->entry_of_chunk_capacity = wanted;
-    return WEFT_OK;
+    uint32_t wanted = weft__chunk_id_end(scheduler->world);
+    return WEFT__LIST_REACH(scheduler->memory, WEFT__MEMORY_SYSTEMS, &scheduler->entry_of_chunk,
+                            wanted)
+               ? WEFT_OK
+               : WEFT_OUT_OF_MEMORY;
 }
 
 /* Entries of the fused systems of a list, one for each of their chunks; returns how many. */
@@ -538,9 +533,9 @@ weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *st
     if (result != WEFT_OK) return weft__error_memory(world, "the entries of a stage");
     make_entries(&m, entry_limit);
     if (m.is_failed) {
-        if (scheduler->entry_of_chunk != NULL)
-            memset(scheduler->entry_of_chunk, 0,
-                   scheduler->entry_of_chunk_capacity * sizeof scheduler->entry_of_chunk[0]);
+        if (scheduler->entry_of_chunk.count != 0)
+            memset(scheduler->entry_of_chunk.at, 0,
+                   scheduler->entry_of_chunk.count * sizeof scheduler->entry_of_chunk.at[0]);
         return weft__error_memory(world, "the entries of a stage");
     }
     for (uint32_t i = 0; i < stage->system_count; i++)

@@ -202,7 +202,8 @@ void weft__watch_report(weft__scheduler *scheduler)
         weft__guard *guard = weft__guard_of(scheduler->world, i);
         if (guard == NULL || guard->ring == NULL) continue;
         weft__guard_sweep(guard);
-        for (uint32_t k = 0; k < guard->stray_count; k++) keep_stray(scheduler, &guard->strays[k]);
-        guard->stray_count = 0;
+        for (uint32_t k = 0; k < guard->strays.count; k++)
+            keep_stray(scheduler, &guard->strays.at[k]);
+        guard->strays.count = 0;
     }
 }

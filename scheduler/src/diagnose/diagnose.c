@@ -362,16 +362,10 @@ void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_comp
     weft__scheduler *scheduler = system->scheduler;
     weft__worker *worker = &scheduler->workers[slice->worker];
     if (weft__system_is_serial(system)) return;
-    if (worker->far_write_count == worker->far_write_capacity) {
-        uint32_t old = worker->far_write_capacity, capacity = old == 0 ? 64 : old * 2;
-        weft__far_write *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
-                                               worker->far_writes, old, capacity, sizeof *grown, 8);
-        if (grown == NULL) return;
-        worker->far_writes = grown;
-        worker->far_write_capacity = capacity;
-    }
-    worker->far_writes[worker->far_write_count++] =
-        (weft__far_write){system->position, component.id, entity, slice->index};
+    weft__far_write *added =
+        WEFT__LIST_ADD(scheduler->memory, WEFT__MEMORY_SYSTEMS, &worker->far_writes);
+    if (added != NULL)
+        *added = (weft__far_write){system->position, component.id, entity, slice->index};
 }
 
 static int compare_writes(const void *left, const void *right)
@@ -435,15 +429,15 @@ void weft__diagnose_end(weft__scheduler *scheduler)
     uint32_t count = 0, at = 0;
     mine()->stepping = NULL;
     for (uint32_t i = 0; i < scheduler->worker_count; i++)
-        count += scheduler->workers[i].far_write_count;
+        count += scheduler->workers[i].far_writes.count;
     if (count == 0) return;
     weft__far_write *all =
         weft__alloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, count, sizeof *all, 8);
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         weft__worker *worker = &scheduler->workers[i];
-        for (uint32_t k = 0; all != NULL && k < worker->far_write_count; k++)
-            all[at++] = worker->far_writes[k];
-        worker->far_write_count = 0;
+        for (uint32_t k = 0; all != NULL && k < worker->far_writes.count; k++)
+            all[at++] = worker->far_writes.at[k];
+        worker->far_writes.count = 0;
     }
     if (all == NULL) return;
     compare_all(scheduler, all, count);
@@ -454,14 +448,11 @@ void weft__diagnose_free(weft__scheduler *scheduler)
 {
     weft__memory *memory = scheduler->memory;
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        const weft__worker *worker = &scheduler->workers[i];
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->far_writes, worker->far_write_capacity,
-                   sizeof(weft__far_write), 8);
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->violations, worker->violation_capacity,
-                   sizeof(weft__violation), 8);
+        weft__worker *worker = &scheduler->workers[i];
+        WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &worker->far_writes);
+        WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &worker->violations);
     }
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->mistakes, scheduler->mistake_capacity,
-               sizeof scheduler->mistakes[0], 8);
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &scheduler->mistakes);
 }
 
 /* ---- the report ---- */

@@ -34,24 +34,16 @@ void weft__violate(weft__worker *worker, const weft__violation *found)
     weft__violation violation = *found;
     if (violation.places == 0) violation.places = 1;
     violation.sequence = worker->violation_sequence++;
-    for (uint32_t i = 0; i < worker->violation_count; i++) {
-        weft__violation *known = &worker->violations[i];
+    for (uint32_t i = 0; i < worker->violations.count; i++) {
+        weft__violation *known = &worker->violations.at[i];
         if (!is_same_kind(known, &violation)) continue;
         uint32_t places = known->places + violation.places;
         if (is_earlier(&violation, known)) *known = violation;
         known->places = places;
         return;
     }
-    if (worker->violation_count == worker->violation_capacity) {
-        uint32_t old = worker->violation_capacity, capacity = old == 0 ? 8 : old * 2;
-        weft__violation *grown =
-            weft__realloc(weft__world_memory(worker->commands.world), WEFT__MEMORY_SYSTEMS,
-                          worker->violations, old, capacity, sizeof *grown, 8);
-        if (grown == NULL) return;
-        worker->violations = grown;
-        worker->violation_capacity = capacity;
-    }
-    worker->violations[worker->violation_count++] = violation;
+    (void)WEFT__LIST_APPEND(weft__world_memory(worker->commands.world), WEFT__MEMORY_SYSTEMS,
+                            &worker->violations, &violation, 1);
 }
 
 /* A violation of the system of a slice, in it. */
@@ -144,15 +136,8 @@ void weft__mistake_list(weft__scheduler *scheduler)
     const weft_log *log = &weft__world_desc(scheduler->world)->log;
     if (log->write != NULL)
         log->write(log->user, WEFT_LOG_MISTAKE, weft_world_error(scheduler->world)->text);
-    if (scheduler->mistake_count == scheduler->mistake_capacity) {
-        uint32_t old = scheduler->mistake_capacity, capacity = old == 0 ? 4 : old * 2;
-        weft_error *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
-                                          scheduler->mistakes, old, capacity, sizeof *grown, 8);
-        if (grown == NULL) return;
-        scheduler->mistakes = grown;
-        scheduler->mistake_capacity = capacity;
-    }
-    scheduler->mistakes[scheduler->mistake_count++] = *weft_world_error(scheduler->world);
+    (void)WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &scheduler->mistakes,
+                            weft_world_error(scheduler->world), 1);
 }
 
 /* Joins the lists of all workers in that of the first. */
@@ -161,9 +146,9 @@ static void join_violations(weft__scheduler *scheduler)
     weft__worker *first = &scheduler->workers[0];
     for (uint32_t i = 1; i < scheduler->worker_count; i++) {
         weft__worker *worker = &scheduler->workers[i];
-        for (uint32_t k = 0; k < worker->violation_count; k++)
-            weft__violate(first, &worker->violations[k]);
-        worker->violation_count = 0;
+        for (uint32_t k = 0; k < worker->violations.count; k++)
+            weft__violate(first, &worker->violations.at[k]);
+        worker->violations.count = 0;
     }
 }
 
@@ -171,19 +156,20 @@ void weft__violations_report(weft__scheduler *scheduler)
 {
     weft__worker *all = &scheduler->workers[0];
     join_violations(scheduler);
-    if (all->violation_count == 0) return;
-    qsort(all->violations, all->violation_count, sizeof all->violations[0], compare_violations);
-    for (uint32_t i = 0; i < all->violation_count; i++) {
-        weft__scheduler_fail(scheduler, report_violation(scheduler, &all->violations[i]));
+    if (all->violations.count == 0) return;
+    qsort(all->violations.at, all->violations.count, sizeof *all->violations.at,
+          compare_violations);
+    for (uint32_t i = 0; i < all->violations.count; i++) {
+        weft__scheduler_fail(scheduler, report_violation(scheduler, &all->violations.at[i]));
         weft__mistake_list(scheduler);
     }
-    all->violation_count = 0;
+    all->violations.count = 0;
 }
 
 weft_result weft__violations_tell(weft__scheduler *scheduler)
 {
     scheduler->error.code = WEFT_OK;
-    scheduler->mistake_count = 0;
+    scheduler->mistakes.count = 0;
     weft__violations_report(scheduler);
     if (scheduler->error.code != WEFT_OK)
         *weft__world_error_record(scheduler->world) = scheduler->error;
@@ -194,7 +180,7 @@ uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out, uint32
 {
     const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
     if (scheduler == NULL) return 0;
-    for (uint32_t i = 0; i < scheduler->mistake_count && i < capacity; i++)
-        out[i] = scheduler->mistakes[i];
-    return scheduler->mistake_count;
+    for (uint32_t i = 0; i < scheduler->mistakes.count && i < capacity; i++)
+        out[i] = scheduler->mistakes.at[i];
+    return scheduler->mistakes.count;
 }

@@ -19,17 +19,7 @@ enum { PART_MOST = 4 }; /* items of a drawn part: small ones interleave more */
 
 static bool append(weft__part_order *order, uint32_t list, const weft__part *part)
 {
-    weft__part_list *l = &order->lists[list];
-    if (l->count == l->capacity) {
-        uint32_t capacity = 2 * l->capacity + 64;
-        weft__part *grown = weft__realloc(order->memory, WEFT__MEMORY_SYSTEMS, l->parts,
-                                          l->capacity, capacity, sizeof *grown, 8);
-        if (grown == NULL) return false;
-        l->parts = grown;
-        l->capacity = capacity;
-    }
-    l->parts[l->count++] = *part;
-    return true;
+    return WEFT__LIST_APPEND(order->memory, WEFT__MEMORY_SYSTEMS, &order->lists[list], part, 1);
 }
 
 void weft__part_order_note(weft__scheduler *scheduler, uint32_t worker, const weft__part *part)
@@ -87,14 +77,14 @@ const weft__part *weft__part_order_end(weft__scheduler *scheduler, uint32_t *cou
     weft__part_order *order = scheduler->part_order;
     for (uint32_t i = 1; i < order->worker_count; i++) {
         for (uint32_t k = 0; k < order->lists[i].count; k++)
-            if (!append(order, 0, &order->lists[i].parts[k])) order->is_incomplete = true;
+            if (!append(order, 0, &order->lists[i].at[k])) order->is_incomplete = true;
         order->lists[i].count = 0;
     }
     weft__part_list *all = &order->lists[0];
     if (order->mode == WEFT__PART_RECORD && all->count > 1)
-        qsort(all->parts, all->count, sizeof *all->parts, compare_parts);
+        qsort(all->at, all->count, sizeof *all->at, compare_parts);
     *count = order->is_incomplete ? 0 : all->count;
-    return all->parts;
+    return all->at;
 }
 
 void weft__part_order_free(weft__scheduler *scheduler)
@@ -103,8 +93,7 @@ void weft__part_order_free(weft__scheduler *scheduler)
     if (order == NULL) return;
     weft__memory *memory = order->memory;
     for (uint32_t i = 0; order->lists != NULL && i < order->worker_count; i++)
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, order->lists[i].parts, order->lists[i].capacity,
-                   sizeof(weft__part), 8);
+        WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &order->lists[i]);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, order->lists, order->worker_count,
                sizeof *order->lists, 64);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, order, 1, sizeof *order, 64);
@@ -137,7 +126,7 @@ static void draw_items(weft__scheduler *scheduler, uint32_t stage, uint32_t firs
         if (!append(order, 0, &part)) order->is_incomplete = true;
         first += count;
     }
-    weft__part *parts = order->lists[0].parts;
+    weft__part *parts = order->lists[0].at;
     for (uint32_t i = order->lists[0].count; i > begin + 1; i--) {
         const uint32_t other = begin + draw(order, i - begin);
         const weft__part part = parts[i - 1];
@@ -160,7 +149,7 @@ static void merge_tasks(weft__part_order *order, const weft__task_plan *plan, we
                         uint32_t *nexts, const uint32_t *ends, uint8_t *is_done)
 {
     uint32_t count = 0, left = plan->task_count;
-    const weft__part *parts = order->lists[0].parts;
+    const weft__part *parts = order->lists[0].at;
     while (left > 0) {
         uint32_t task = draw(order, plan->task_count);
         while (is_done[task] || must_wait(plan, is_done, task))
@@ -201,7 +190,7 @@ static void draw_tasks(weft__scheduler *scheduler, const weft__task_plan *plan, 
         weft__alloc(order->memory, WEFT__MEMORY_SYSTEMS, count + 1, sizeof *merged, 8);
     if (merged == NULL) return; /* task after task is an order, too */
     merge_tasks(order, plan, merged, nexts, ends, is_done);
-    memcpy(all->parts + begin, merged, count * sizeof *merged);
+    memcpy(all->at + begin, merged, count * sizeof *merged);
     weft__free(order->memory, WEFT__MEMORY_SYSTEMS, merged, count + 1, sizeof *merged, 8);
 }
 
@@ -298,9 +287,9 @@ void weft__part_order_run(weft__scheduler *scheduler, uint32_t first, uint32_t e
         else
             draw_items(scheduler, first, 0, scheduler->stages[first].item_count);
     }
-    while (order->next < all->count && all->parts[order->next].pass == scheduler->pass &&
-           all->parts[order->next].stage >= first && all->parts[order->next].stage < end)
-        run_part(&c, &all->parts[order->next++]);
+    while (order->next < all->count && all->at[order->next].pass == scheduler->pass &&
+           all->at[order->next].stage >= first && all->at[order->next].stage < end)
+        run_part(&c, &all->at[order->next++]);
     run_rest(&c);
     weft__free(order->memory, WEFT__MEMORY_SYSTEMS, c.bytes, c.count + 1, 1, 1);
 }

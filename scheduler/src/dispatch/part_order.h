@@ -31,8 +31,8 @@ typedef struct weft__part {
 
 /* Parts of one worker. Owner: the worker while stages run. */
 typedef struct weft__part_list {
-    _Alignas(64) weft__part *parts;
-    uint32_t count, capacity;
+    _Alignas(64) weft__part *at;
+    uint32_t count, capacity; /* as of a WEFT__LIST */
 } weft__part_list;
 
 /* Owner: who set it. RECORD: lists[worker] until weft__part_order_end, which puts them into

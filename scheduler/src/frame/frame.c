@@ -238,7 +238,7 @@ static void begin_step(weft__scheduler *scheduler)
     weft__note(weft__front(scheduler->world)->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);
     scheduler->error.code = WEFT_OK;
-    scheduler->mistake_count = 0;
+    scheduler->mistakes.count = 0;
     scheduler->stats.commands = scheduler->stats.commands_skipped = 0;
     scheduler->stats.playback_ns = 0;
 }

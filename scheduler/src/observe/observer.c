@@ -26,7 +26,7 @@ static weft__observers *observers_obtain(weft__scheduler *scheduler)
 static uint32_t position_of(const weft__observers *observers, const char *name)
 {
     uint32_t i = 0;
-    while (i < observers->count && strcmp(observers->at[i]->name, name) != 0) i++;
+    while (i < observers->all.count && strcmp(observers->all.at[i]->name, name) != 0) i++;
     return i;
 }
 
@@ -87,10 +87,10 @@ static weft_result desc_check(const weft_world *world, const weft_observer_desc 
 static weft_result place_check(const weft_world *world, const weft__observers *observers,
                                const weft_observer_desc *desc)
 {
-    if (position_of(observers, desc->name) != observers->count)
+    if (position_of(observers, desc->name) != observers->all.count)
         return weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            WHAT ": there is an observer \"%s\": use another name", desc->name);
-    if (desc->before != NULL && position_of(observers, desc->before) == observers->count)
+    if (desc->before != NULL && position_of(observers, desc->before) == observers->all.count)
         return weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            WHAT ": there is no observer \"%s\" (before): register it first",
                            desc->before);
@@ -99,29 +99,15 @@ static weft_result place_check(const weft_world *world, const weft__observers *o
 
 /* ---- watches ---- */
 
-/* Room for one more pointer. */
-static bool list_room(weft__memory *memory, void *list, uint32_t count, uint32_t *capacity)
-{
-    void *old;
-    memcpy(&old, list, sizeof old);
-    if (count < *capacity) return true;
-    void *at = weft__realloc(memory, WEFT__MEMORY_SYSTEMS, old, *capacity, *capacity * 2 + 8,
-                             sizeof(void *), 8);
-    if (at == NULL) return false;
-    memcpy(list, &at, sizeof at);
-    *capacity = *capacity * 2 + 8;
-    return true;
-}
-
 static void watch_release(weft__scheduler *scheduler, weft__observer_watch *watch)
 {
     weft__observers *observers = scheduler->observers;
     uint32_t i = 0;
     if (--watch->users != 0) return;
-    while (observers->watches[i] != watch) i++;
-    observers->watch_count--;
-    memmove(observers->watches + i, observers->watches + i + 1,
-            (observers->watch_count - i) * sizeof observers->watches[0]);
+    while (observers->watches.at[i] != watch) i++;
+    observers->watches.count--;
+    memmove(observers->watches.at + i, observers->watches.at + i + 1,
+            (observers->watches.count - i) * sizeof observers->watches.at[0]);
     weft__observer_watch_fini(watch);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, watch, 1, sizeof *watch, 8);
 }
@@ -130,23 +116,23 @@ static void watch_release(weft__scheduler *scheduler, weft__observer_watch *watc
 static weft__observer_watch *watch_obtain(weft__scheduler *scheduler, uint32_t component)
 {
     weft__observers *observers = scheduler->observers;
-    for (uint32_t i = 0; i < observers->watch_count; i++)
-        if (observers->watches[i]->component == component) {
-            observers->watches[i]->users++;
-            return observers->watches[i];
+    for (uint32_t i = 0; i < observers->watches.count; i++)
+        if (observers->watches.at[i]->component == component) {
+            observers->watches.at[i]->users++;
+            return observers->watches.at[i];
         }
-    if (!list_room(scheduler->memory, &observers->watches, observers->watch_count,
-                   &observers->watch_capacity))
+    if (!WEFT__LIST_ROOM(scheduler->memory, WEFT__MEMORY_SYSTEMS, &observers->watches,
+                         observers->watches.count + 1))
         return NULL;
     weft__observer_watch *watch =
         weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *watch, 8);
     if (watch == NULL) return NULL;
     *watch = (weft__observer_watch){.world = scheduler->world, .component = component, .users = 1};
-    uint32_t at = component == 0 ? 0 : observers->watch_count; /* scanned before the others */
-    memmove(observers->watches + at + 1, observers->watches + at,
-            (observers->watch_count - at) * sizeof observers->watches[0]);
-    observers->watches[at] = watch;
-    observers->watch_count++;
+    uint32_t at = component == 0 ? 0 : observers->watches.count; /* scanned before the others */
+    memmove(observers->watches.at + at + 1, observers->watches.at + at,
+            (observers->watches.count - at) * sizeof observers->watches.at[0]);
+    observers->watches.at[at] = watch;
+    observers->watches.count++;
     bool is_done = weft__observer_watch_scan(watch, NULL);
     weft__observer_watch_told(watch); /* what is there is not news */
     if (is_done) return watch;
@@ -176,9 +162,9 @@ static weft__observer_watch *watches_obtain(weft__scheduler *scheduler,
 static void watches_release(weft__scheduler *scheduler, const weft__observer *observer)
 {
     bool has_all = observer->desc.on == WEFT_ON_CREATED && observer->watch->component != 0;
-    for (uint32_t i = 0; has_all && i < scheduler->observers->watch_count; i++)
-        if (scheduler->observers->watches[i]->component == 0) {
-            watch_release(scheduler, scheduler->observers->watches[i]);
+    for (uint32_t i = 0; has_all && i < scheduler->observers->watches.count; i++)
+        if (scheduler->observers->watches.at[i]->component == 0) {
+            watch_release(scheduler, scheduler->observers->watches.at[i]);
             break;
         }
     watch_release(scheduler, observer->watch);
@@ -189,7 +175,8 @@ static void watches_release(weft__scheduler *scheduler, const weft__observer *ob
 static weft__observer *observer_make(weft__scheduler *scheduler, const weft_observer_desc *desc)
 {
     weft__observers *observers = scheduler->observers;
-    if (!list_room(scheduler->memory, &observers->at, observers->count, &observers->capacity))
+    if (!WEFT__LIST_ROOM(scheduler->memory, WEFT__MEMORY_SYSTEMS, &observers->all,
+                         observers->all.count + 1))
         return NULL;
     weft__observer *observer =
         weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *observer, 8);
@@ -217,11 +204,12 @@ weft_observer weft_observer_create(weft_world *world, const weft_observer_desc *
         weft__error_memory(world, WHAT);
         return none;
     }
-    uint32_t at = desc->before == NULL ? observers->count : position_of(observers, desc->before);
-    memmove(observers->at + at + 1, observers->at + at,
-            (observers->count - at) * sizeof observers->at[0]);
-    observers->at[at] = observer;
-    observers->count++;
+    uint32_t at =
+        desc->before == NULL ? observers->all.count : position_of(observers, desc->before);
+    memmove(observers->all.at + at + 1, observers->all.at + at,
+            (observers->all.count - at) * sizeof observers->all.at[0]);
+    observers->all.at[at] = observer;
+    observers->all.count++;
     observer->desc.name = observer->name;
     observer->desc.before = NULL;
     observer->id = ++observers->last_id;
@@ -235,17 +223,17 @@ weft_result weft_observer_destroy(weft_world *world, weft_observer handle)
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_of(world);
     weft__observers *observers = scheduler == NULL ? NULL : scheduler->observers;
-    uint32_t i = 0, count = observers == NULL ? 0 : observers->count;
-    while (i < count && observers->at[i]->id != handle.id) i++;
+    uint32_t i = 0, count = observers == NULL ? 0 : observers->all.count;
+    while (i < count && observers->all.at[i]->id != handle.id) i++;
     if (i == count || handle.world != weft__front(world)->number)
         return weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_observer_destroy: the observer does not exist in this world: use "
                            "what weft_observer_create returned, once");
-    weft__observer *observer = observers->at[i];
+    weft__observer *observer = observers->all.at[i];
     watches_release(scheduler, observer);
-    observers->count--;
-    memmove(observers->at + i, observers->at + i + 1,
-            (observers->count - i) * sizeof observers->at[0]);
+    observers->all.count--;
+    memmove(observers->all.at + i, observers->all.at + i + 1,
+            (observers->all.count - i) * sizeof observers->all.at[0]);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, observer, 1, sizeof *observer, 8);
     return WEFT_OK;
 }

@@ -107,14 +107,14 @@ static weft_result scan(const weft__scheduler *scheduler, bool *is_news)
     weft__observers *observers = scheduler->observers;
     const weft__observer_watch *all = NULL;
     bool is_done = true;
-    for (uint32_t i = 0; is_done && i < observers->watch_count; i++) {
-        weft__observer_watch *watch = observers->watches[i];
+    for (uint32_t i = 0; is_done && i < observers->watches.count; i++) {
+        weft__observer_watch *watch = observers->watches.at[i];
         is_done = weft__observer_watch_scan(watch, all);
         if (watch->component == 0) all = watch;
     }
     *is_news = false;
-    for (uint32_t i = 0; i < observers->count; i++)
-        *is_news = *is_news || noticed_of(observers->at[i])->count != 0;
+    for (uint32_t i = 0; i < observers->all.count; i++)
+        *is_news = *is_news || noticed_of(observers->all.at[i])->count != 0;
     if (is_done) return WEFT_OK;
     return weft__error(scheduler->world, WEFT_OUT_OF_MEMORY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "observers: out of memory; what was found is told by the next run: free "
@@ -141,13 +141,13 @@ static weft_result call_round(weft__scheduler *scheduler, const weft__observer *
     uint32_t busy = front->busy;
     front->busy = WEFT__BUSY_OBSERVERS;
     *first = NULL;
-    for (uint32_t i = 0; i < observers->count; i++) {
-        calling c = {scheduler, observers->at[i], noticed_of(observers->at[i]), i};
+    for (uint32_t i = 0; i < observers->all.count; i++) {
+        calling c = {scheduler, observers->all.at[i], noticed_of(observers->all.at[i]), i};
         if (c.noticed->count == 0) continue;
         call_all(&c);
         weft_result left = weft__left_loops_end(scheduler, "observer", c.observer->name);
         if (result == WEFT_OK) result = left;
-        if (*first == NULL && recorded(scheduler) != 0) *first = observers->at[i];
+        if (*first == NULL && recorded(scheduler) != 0) *first = observers->all.at[i];
     }
     front->busy = busy;
     return result;
@@ -155,8 +155,8 @@ static weft_result call_round(weft__scheduler *scheduler, const weft__observer *
 
 static void told(const weft__observers *observers)
 {
-    for (uint32_t i = 0; i < observers->watch_count; i++)
-        weft__observer_watch_told(observers->watches[i]);
+    for (uint32_t i = 0; i < observers->watches.count; i++)
+        weft__observer_watch_told(observers->watches.at[i]);
 }
 
 /* The name behind the key of a command, for errors. `user`: the scheduler. */
@@ -164,7 +164,8 @@ static const char *observer_name(const void *user, uint64_t key)
 {
     const weft__scheduler *scheduler = user;
     uint32_t position = (uint32_t)(key >> 32);
-    return position < scheduler->observers->count ? scheduler->observers->at[position]->name : NULL;
+    return position < scheduler->observers->all.count ? scheduler->observers->all.at[position]->name
+                                                      : NULL;
 }
 
 static weft_result play(weft__scheduler *scheduler)
@@ -203,8 +204,8 @@ weft_result weft__observers_play(weft__scheduler *scheduler)
 {
     weft__observers *observers = scheduler->observers;
     const weft__observer *chain[WEFT__OBSERVER_ROUNDS];
-    for (uint32_t i = 0; scheduler->is_restored && i < observers->watch_count; i++)
-        observers->watches[i]->is_suspect = true;
+    for (uint32_t i = 0; scheduler->is_restored && i < observers->watches.count; i++)
+        observers->watches.at[i]->is_suspect = true;
     scheduler->is_restored = false;
     weft_result left = WEFT_OK;
     for (uint32_t round = 0;; round++) {
@@ -228,17 +229,16 @@ void weft__observers_free(weft__scheduler *scheduler)
     weft__observers *observers = scheduler->observers;
     weft__memory *memory = scheduler->memory;
     if (observers == NULL) return;
-    for (uint32_t i = 0; i < observers->count; i++)
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->at[i], 1, sizeof *observers->at[i], 8);
-    for (uint32_t i = 0; i < observers->watch_count; i++) {
-        weft__observer_watch_fini(observers->watches[i]);
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->watches[i], 1,
-                   sizeof *observers->watches[i], 8);
+    for (uint32_t i = 0; i < observers->all.count; i++)
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->all.at[i], 1,
+                   sizeof *observers->all.at[i], 8);
+    for (uint32_t i = 0; i < observers->watches.count; i++) {
+        weft__observer_watch_fini(observers->watches.at[i]);
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->watches.at[i], 1,
+                   sizeof *observers->watches.at[i], 8);
     }
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->at, observers->capacity,
-               sizeof observers->at[0], 8);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->watches, observers->watch_capacity,
-               sizeof observers->watches[0], 8);
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &observers->all);
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &observers->watches);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, observers, 1, sizeof *observers, 8);
     scheduler->observers = NULL;
 }

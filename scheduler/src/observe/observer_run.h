@@ -24,10 +24,8 @@ typedef struct weft__observer {
 
 /* Owner: the scheduler. count <= capacity; watch_count <= watch_capacity. */
 typedef struct weft__observers {
-    weft__observer **at; /* in the order in which they run */
-    uint32_t count, capacity;
-    weft__observer_watch **watches; /* that of all entities, where there is one, is first */
-    uint32_t watch_count, watch_capacity;
+    WEFT__LIST(weft__observer *) all;           /* in the order in which they run */
+    WEFT__LIST(weft__observer_watch *) watches; /* that of all entities, where it is, is first */
     uint32_t last_id;
 } weft__observers;
 

@@ -263,7 +263,7 @@ static bool chunks_scan(weft__observer_watch *watch)
     const weft__component_list *list = weft__component_list_at(world, watch->component);
     uint32_t count = watch->component == 0 ? weft__archetype_count(world) : list->count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = watch->component == 0 ? i : list->entries[i].archetype;
+        uint32_t number = watch->component == 0 ? i : list->at[i].archetype;
         if (!archetype_scan(watch, weft__archetype_numbered(world, number))) return false;
     }
     for (uint32_t i = 0; i < watch->chunk_capacity; i++) {
@@ -377,7 +377,7 @@ bool weft__observer_watch_keep(weft__observer_watch *watch, uint32_t bytes)
     watch->bytes = bytes;
     const weft__component_list *list = weft__component_list_at(watch->world, watch->component);
     for (uint32_t i = 0; i < list->count; i++)
-        values_fill(watch, weft__archetype_numbered(watch->world, list->entries[i].archetype));
+        values_fill(watch, weft__archetype_numbered(watch->world, list->at[i].archetype));
     return true;
 }
 

@@ -39,8 +39,7 @@ typedef struct log_row {
 /* Of one worker, in one pass. Owner: the worker while stages run. */
 typedef struct log_worker {
     _Alignas(64) log_sum *sums;
-    log_row *rows;
-    uint32_t row_count, row_capacity;
+    WEFT__LIST(log_row) rows;
     bool is_starved; /* no memory for a row */
 } log_worker;
 
@@ -185,18 +184,8 @@ static bool make_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
 
 static void add_row(weft__scheduler *scheduler, log_worker *worker, const log_row *row)
 {
-    if (worker->row_count == worker->row_capacity) {
-        uint32_t capacity = 2 * worker->row_capacity + 256;
-        log_row *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, worker->rows,
-                                       worker->row_capacity, capacity, sizeof *grown, 8);
-        if (grown == NULL) {
-            worker->is_starved = true;
-            return;
-        }
-        worker->rows = grown;
-        worker->row_capacity = capacity;
-    }
-    worker->rows[worker->row_count++] = *row;
+    if (!WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &worker->rows, row, 1))
+        worker->is_starved = true;
 }
 
 static void take_rows(weft__scheduler *scheduler, log_worker *worker, const weft_slice *slice,
@@ -258,7 +247,7 @@ void weft__hash_log_begin(weft__scheduler *scheduler)
         fail(log, WEFT_OUT_OF_MEMORY);
         return;
     }
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) log->workers[i].row_count = 0;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) log->workers[i].rows.count = 0;
     log->is_in_pass = true;
     put(log, "S\t%" PRIu64 "\t%u", step, scheduler->passes_left);
 }
@@ -300,8 +289,8 @@ static void put_rows(weft__scheduler *scheduler, struct weft__hash_log *log)
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         log_worker *worker = &log->workers[i];
         if (worker->is_starved) fail(log, WEFT_OUT_OF_MEMORY);
-        for (uint32_t k = 0; k < worker->row_count; k++) {
-            const log_row *row = &worker->rows[k];
+        for (uint32_t k = 0; k < worker->rows.count; k++) {
+            const log_row *row = &worker->rows.at[k];
             uint32_t component;
             const weft__system *system = system_of_sum(scheduler, row->sum, &component);
             put(log, "R\t%u\t%s\t%s\t%u:%u\t%016" PRIx64 "\t%s", system->position,
@@ -507,8 +496,7 @@ weft_result weft__hash_log_close(weft__scheduler *scheduler)
     }
     free_sums(scheduler, log);
     for (uint32_t i = 0; i < scheduler->worker_count; i++)
-        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, log->workers[i].rows,
-                   log->workers[i].row_capacity, sizeof(log_row), 8);
+        WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->workers[i].rows);
     give_memory(scheduler, log->workers, scheduler->worker_count, sizeof *log->workers, 64);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, log, 1, sizeof *log, 64);
     scheduler->hash_log = NULL;

@@ -97,15 +97,10 @@ uint32_t weft__group_obtain(weft__scheduler *scheduler, const char *name)
 {
     uint32_t found = weft__group_named(scheduler, name);
     if (found != WEFT__NONE) return found;
-    if (scheduler->group_count == scheduler->group_capacity) {
-        uint32_t capacity = scheduler->group_capacity == 0 ? 4 : scheduler->group_capacity * 2;
-        weft__group *grown =
-            weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->groups,
-                          scheduler->group_capacity, capacity, sizeof *grown, 8);
-        if (grown == NULL) return WEFT__NONE;
-        scheduler->groups = grown;
-        scheduler->group_capacity = capacity;
-    }
+    if (!weft__list_room(scheduler->memory, WEFT__MEMORY_SYSTEMS, &scheduler->groups,
+                         &scheduler->group_capacity, scheduler->group_count + 1,
+                         sizeof *scheduler->groups))
+        return WEFT__NONE;
     weft__group *group = &scheduler->groups[scheduler->group_count];
     memset(group, 0, sizeof *group);
     memcpy(group->name, name, strlen(name) + 1);

@@ -14,6 +14,7 @@
 #include "desc_lists.h"
 #include "ecs_engine.h"
 #include "jobs_engine.h"
+#include "list.h"
 #include "segment_state.h"
 #include "staging.h"
 
@@ -211,7 +212,6 @@ typedef struct weft__sweep_member {
 /* What one worker writes while stages run, on cache lines of its own. Owner: the scheduler
  * (workers[]); while a stage runs its worker alone touches it, between stages the owner.
  *   this == &scheduler->workers[index], scheduler->recorders[index] == &commands
- *   violation_count <= violation_capacity, far_write_count <= far_write_capacity
  * tallies, mask, violations and far_writes are its own memory; columns, sweep, sweep_columns and
  * sweep_steps lie in the arena of the compiled schedule. */
 typedef struct weft__worker {
@@ -230,11 +230,9 @@ typedef struct weft__worker {
                                     (weft_slice_query) without memory for it; NULL: none */
     const weft__system *refused; /* of this step: the earliest that passes sync points and asked for
                                     its recorder; NULL: none */
-    weft__violation *violations; /* checked builds, of this step */
-    uint32_t violation_count, violation_capacity;
+    WEFT__LIST(weft__violation) violations; /* checked builds, of this step */
     uint64_t violation_sequence;
-    weft__far_write *far_writes; /* checked builds, see diagnose.c */
-    uint32_t far_write_count, far_write_capacity;
+    WEFT__LIST(weft__far_write) far_writes; /* checked builds, see diagnose.c */
 } weft__worker;
 
 #define WEFT__SLOT_BITS 16
@@ -337,8 +335,9 @@ struct weft__scheduler {
     weft__arena_block *plan_arena; /* access sets, archetype sets */
     weft__plan_growth growth;
 
-    uint32_t *entry_of_chunk; /* stage_entries.c: [chunk id] entry index + 1; all 0 between uses */
-    uint32_t entry_of_chunk_capacity;
+    WEFT__LIST(uint32_t)
+    entry_of_chunk; /* stage_entries.c: [chunk id] entry index + 1; all 0
+                                            between uses */
 
     /* workers */
     weft__worker *workers;
@@ -359,8 +358,7 @@ struct weft__scheduler {
     bool is_conditional;       /* of the pass: has_conditions when it began */
     bool has_frame_hint;       /* weft_job_frame_begin was called in this frame */
     weft_error error;          /* the first one of this step */
-    weft_error *mistakes;      /* checked builds: all that the last step found */
-    uint32_t mistake_count, mistake_capacity;
+    WEFT__LIST(weft_error) mistakes; /* checked builds: all that the last step found */
     weft_frame_stats stats;
     weft__counters *counters;            /* NULL: never counted */
     struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */

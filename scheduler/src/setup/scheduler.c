@@ -29,8 +29,7 @@ static void scheduler_destroy(void *data)
     weft__schedule_free(scheduler);
     for (uint32_t i = 0; i < scheduler->system_capacity; i++)
         if (scheduler->systems[i] != NULL) weft__system_free(scheduler->systems[i]);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->entry_of_chunk,
-               scheduler->entry_of_chunk_capacity, sizeof scheduler->entry_of_chunk[0], 8);
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &scheduler->entry_of_chunk);
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         weft__worker *worker = &scheduler->workers[i];
         weft__recorder_fini(&worker->commands);
@@ -51,8 +50,8 @@ static void scheduler_destroy(void *data)
                sizeof scheduler->generations[0], 8);
     for (uint32_t i = 0; i < scheduler->group_count; i++)
         weft__lists_free(memory, &scheduler->groups[i].lists);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->groups, scheduler->group_capacity,
-               sizeof scheduler->groups[0], 8);
+    weft__list_free(memory, WEFT__MEMORY_SYSTEMS, scheduler->groups, scheduler->group_capacity,
+                    sizeof scheduler->groups[0]);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);
 }
 
