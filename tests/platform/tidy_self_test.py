@@ -133,6 +133,7 @@ CASES = [
     ("library-manners", added(C, "static _Thread_local int mine(void);\n")),
     ("global-state", added(C, "\nstatic int counter;\n")),
     ("global-state", added(C, "\nstatic int table[4] = {1};\n")),
+    ("lists", added(C, "\nstatic void *more(void *old)\n{\n    return weft__realloc(old);\n}\n")),
     ("executables", {"run": "#!/bin/sh\n"}),
     ("clang-format", added(T, "int   x( void );\n")),
     ("allow-list", {"tools/tidy.allow": "line-length tools/cmd_thing.c\n"}),

@@ -61,9 +61,8 @@ typedef struct instantiation {
     member *members;
     uint32_t member_count;
     uint32_t member_capacity;
-    uint32_t count;  /* instances */
-    uint32_t *table; /* hash of entity -> member index + 1 */
-    uint32_t table_mask;
+    uint32_t count;    /* instances */
+    weft__table table; /* of members, from 1, by entity */
     weft__spans spans;
     piece *pieces;      /* member after member, instance after instance */
     weft__id_run *runs; /* [piece] its rows */
@@ -78,15 +77,20 @@ typedef struct instantiation {
     weft_a32 x_failed; /* some piece had no memory */
 } instantiation;
 
-static uint32_t *table_slot(const instantiation *op, weft_entity entity)
+static uint32_t index_hash(weft_entity entity)
 {
-    uint32_t i = (uint32_t)hash_fold(entity.index ^ HASH_K0, HASH_K1) & op->table_mask;
-    while (op->table[i] != 0) {
-        weft_entity found = op->members[op->table[i] - 1].entity;
+    return (uint32_t)hash_fold(entity.index ^ HASH_K0, HASH_K1);
+}
+
+/* The number of a member, from 1; 0: it is none. */
+static uint32_t member_of(const instantiation *op, weft_entity entity)
+{
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&op->table, index_hash(entity), &step)) != 0) {
+        weft_entity found = op->members[number - 1].entity;
         if (found.index == entity.index && found.version == entity.version) break;
-        i = (i + 1) & op->table_mask;
     }
-    return &op->table[i];
+    return number;
 }
 
 /* ---- collection ---- */
@@ -103,10 +107,9 @@ static bool member_add(void *user, weft_entity entity, weft__chunk *chunk, uint3
 {
     instantiation *op = user;
     if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return true;
-    uint32_t *slot = table_slot(op, entity);
-    if (*slot != 0) return true;
-    op->members[op->member_count] = (member){.entity = entity, .chunk = chunk, .row = row};
-    *slot = ++op->member_count;
+    if (member_of(op, entity) != 0) return true;
+    op->members[op->member_count++] = (member){.entity = entity, .chunk = chunk, .row = row};
+    weft__table_put(&op->table, index_hash(entity), op->member_count);
     return true;
 }
 
@@ -125,13 +128,11 @@ static weft_result members_collect(instantiation *op, weft_entity source)
                            weft__entity_say(world, source).text);
     bool is_counted = weft__group_each(world, chunk, row, member_count, &count);
     if (count == 0) count = 1;
-    op->table_mask = (uint32_t)bits_round_up_power_of_two(2 * (uint64_t)count) - 1;
     op->members = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, count,
                                      sizeof *op->members, _Alignof(member));
     op->member_capacity = count;
-    op->table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, op->table_mask + 1,
-                                   sizeof *op->table, _Alignof(uint32_t));
-    if (!is_counted || op->members == NULL || op->table == NULL)
+    if (!is_counted || op->members == NULL ||
+        !weft__table_room(&world->memory, WEFT__MEMORY_COMMANDS, &op->table, count))
         return weft__error_memory(world, "weft_entity_instantiate");
     member_add(op, source, chunk, row);
     bool is_added = weft__group_each(world, chunk, row, member_add, op);
@@ -161,7 +162,7 @@ static bool value_refers(const instantiation *op, const weft__type *type, const 
     for (uint32_t k = 0; k < type->entity_offset_count; k++) {
         weft_entity to;
         memcpy(&to, (const char *)value + type->entity_offsets[k], sizeof to);
-        if (to.version != 0 && *table_slot(op, to) != 0) return true;
+        if (to.version != 0 && member_of(op, to) != 0) return true;
     }
     return false;
 }
@@ -201,7 +202,7 @@ static void reference_redirect(weft_entity *reference, void *user)
 {
     const redirecting *r = user;
     if (reference->version == 0) return;
-    uint32_t found = *table_slot(r->op, *reference);
+    uint32_t found = member_of(r->op, *reference);
     if (found != 0) *reference = r->op->members[found - 1].copies[r->instance];
 }
 
@@ -394,7 +395,7 @@ static bool column_list(instantiation *op, const member *m, const weft__column_c
                           type->entity_offsets[i % type->entity_offset_count];
         weft_entity to;
         memcpy(&to, value + offset, sizeof to);
-        uint32_t found = to.version == 0 ? 0 : *table_slot(op, to);
+        uint32_t found = to.version == 0 ? 0 : member_of(op, to);
         if (found != 0 && !reference_add(op, (inner_reference){copy->to, found - 1, offset}))
             return false;
     }
@@ -634,8 +635,7 @@ static void finish(instantiation *op)
                sizeof *op->copies, _Alignof(weft_entity));
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->members, op->member_capacity, sizeof *op->members,
                _Alignof(member));
-    weft__free(memory, WEFT__MEMORY_COMMANDS, op->table, op->table_mask + 1, sizeof *op->table,
-               _Alignof(uint32_t));
+    weft__table_free(memory, WEFT__MEMORY_COMMANDS, &op->table);
     WEFT__LIST_FREE(memory, WEFT__MEMORY_COMMANDS, &op->references);
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->pieces, op->piece_capacity, sizeof *op->pieces,
                _Alignof(piece));

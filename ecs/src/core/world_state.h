@@ -15,6 +15,7 @@
 #include "shared.h"
 #include "small_memory.h"
 #include "stand_in.h"
+#include "table.h"
 #include "unit_parts.h"
 #include "world_front.h"
 
@@ -58,8 +59,7 @@ typedef struct weft__type_table {
     const weft__type *sparse; /* the last SPARSE type; sparse->next leads to those before it */
     weft__sparse_near near[WEFT__SPARSE_NEAR]; /* [id % WEFT__SPARSE_NEAR]: the first SPARSE type
                                                   of these ids */
-    uint32_t *names;    /* hash table of ids by name, name_mask + 1 entries */
-    uint32_t name_mask; /* a power of two less 1 */
+    weft__table names;                         /* of ids */
     weft__description *descriptions;
 } weft__type_table;
 

@@ -37,28 +37,26 @@ static bool values_visit(walk *w, char *values, uint32_t count, weft__blob_field
 
 /* ---- the table ---- */
 
-static weft__transfer_blob *slot_of(const weft__transfer *t, uint64_t id)
+static uint32_t id_hash(uint64_t id)
 {
-    uint32_t mask = t->blob_capacity - 1, i = (uint32_t)hash_fold(id ^ HASH_K0, HASH_K1) & mask;
-    while (t->blobs[i].from != 0 && t->blobs[i].from != id) i = (i + 1) & mask;
-    return &t->blobs[i];
+    return (uint32_t)hash_fold(id ^ HASH_K0, HASH_K1);
 }
 
-static bool table_reserve(weft__transfer *t)
+/* NULL: it is not listed. */
+static weft__transfer_blob *blob_of(const weft__transfer *t, uint64_t id)
 {
-    if (2 * (t->blob_count + 1) <= t->blob_capacity) return true;
-    weft__transfer old = *t;
-    t->blob_capacity = old.blob_capacity == 0 ? 16 : 2 * old.blob_capacity;
-    t->blobs = weft__alloc_zeroed(&t->to->memory, CATEGORY, t->blob_capacity, sizeof *t->blobs, 8);
-    if (t->blobs == NULL) {
-        t->blobs = old.blobs;
-        t->blob_capacity = old.blob_capacity;
-        return false;
-    }
-    for (uint32_t i = 0; i < old.blob_capacity; i++)
-        if (old.blobs[i].from != 0) *slot_of(t, old.blobs[i].from) = old.blobs[i];
-    weft__free(&t->to->memory, CATEGORY, old.blobs, old.blob_capacity, sizeof *t->blobs, 8);
-    return true;
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&t->blobs_from, id_hash(id), &step)) != 0)
+        if (t->blobs.at[number - 1].from == id) return &t->blobs.at[number - 1];
+    return NULL;
+}
+
+/* Room for one more. */
+static bool blobs_reserve(weft__transfer *t)
+{
+    uint32_t count = t->blobs.count + 1;
+    return WEFT__LIST_ROOM(&t->to->memory, CATEGORY, &t->blobs, count) &&
+           weft__table_room(&t->to->memory, CATEGORY, &t->blobs_from, count);
 }
 
 /* ---- collecting: may fail ---- */
@@ -84,14 +82,13 @@ static bool field_collect(void *user, weft_blob_ref *field)
     weft__transfer *t = w->t;
     weft_blob_ref copy;
     if (field->id == 0) return true;
-    w->result = table_reserve(t) ? WEFT_OK : WEFT_OUT_OF_MEMORY;
-    if (w->result != WEFT_OK) return false;
-    weft__transfer_blob *entry = slot_of(t, field->id);
-    if (entry->from == 0) {
-        w->result = blob_copy(t, *field, &copy);
+    weft__transfer_blob *entry = blob_of(t, field->id);
+    if (entry == NULL) {
+        w->result = blobs_reserve(t) ? blob_copy(t, *field, &copy) : WEFT_OUT_OF_MEMORY;
         if (w->result != WEFT_OK) return false;
+        entry = &t->blobs.at[t->blobs.count++];
         *entry = (weft__transfer_blob){.from = field->id, .to = copy.id};
-        t->blob_count++;
+        weft__table_put(&t->blobs_from, id_hash(field->id), t->blobs.count);
     }
     entry->is_kept = entry->is_kept || w->type->desc.hooks.destruct == NULL;
     return true;
@@ -131,7 +128,7 @@ static bool field_rewrite(void *user, weft_blob_ref *field)
 {
     const walk *w = user;
     if (field->id == 0) return true;
-    weft_blob_ref copy = {slot_of(w->t, field->id)->to};
+    weft_blob_ref copy = {blob_of(w->t, field->id)->to};
     if (w->type->desc.hooks.destruct != NULL && copy.id != 0) { /* the field owns a reference */
         weft_blob_acquire(w->t->to->blobs, copy);
         weft_blob_release(w->t->from->blobs, *field);
@@ -143,17 +140,18 @@ static bool field_rewrite(void *user, weft_blob_ref *field)
 void weft__transfer_blobs_rewrite(weft__transfer *t, const weft__type *type, void *values,
                                   uint32_t count)
 {
-    if (t->blob_count == 0 || !type->has_blobs) return;
+    if (t->blobs.count == 0 || !type->has_blobs) return;
     walk w = {.t = t, .type = type};
     values_visit(&w, values, count, field_rewrite);
 }
 
 void weft__transfer_blobs_fini(weft__transfer *t, bool is_done)
 {
-    for (uint32_t i = 0; i < t->blob_capacity; i++) {
-        const weft__transfer_blob *entry = &t->blobs[i];
+    for (uint32_t i = 0; i < t->blobs.count; i++) {
+        const weft__transfer_blob *entry = &t->blobs.at[i];
         if (entry->to != 0 && !(is_done && entry->is_kept))
             weft_blob_release(t->to->blobs, (weft_blob_ref){entry->to});
     }
-    weft__free(&t->to->memory, CATEGORY, t->blobs, t->blob_capacity, sizeof *t->blobs, 8);
+    WEFT__LIST_FREE(&t->to->memory, CATEGORY, &t->blobs);
+    weft__table_free(&t->to->memory, CATEGORY, &t->blobs_from);
 }

@@ -59,10 +59,10 @@ typedef struct weft__transfer {
     uint32_t *pairs;    /* [reservation of the source]: WEFT__TRANSFER_STAYS or what it is in the
                            destination; NULL: none moves */
     uint32_t pair_count;
-    uint32_t reserved;          /* parts that have rows in the destination */
-    uint32_t copied;            /* parts whose values were copied */
-    weft__transfer_blob *blobs; /* hash table by `from` */
-    uint32_t blob_count, blob_capacity;
+    uint32_t reserved; /* parts that have rows in the destination */
+    uint32_t copied;   /* parts whose values were copied */
+    WEFT__LIST(weft__transfer_blob) blobs;
+    weft__table blobs_from; /* of their places in the list, from 1 */
     weft_transfer_report report;
 } weft__transfer;
 

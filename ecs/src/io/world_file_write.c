@@ -5,6 +5,7 @@
 #include "world_file_write.h"
 #include "archetype_state.h"
 #include "blob_store.h"
+#include "bytes.h"
 #include "directory_dead.h"
 #include "entity_tag.h"
 #include "error.h"
@@ -19,120 +20,19 @@
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
 
-/* A blob that was mentioned. Owner: the writer's table. */
-typedef struct mention {
-    uint64_t id; /* 0: free */
-    uint32_t number;
-} mention;
-
 /* One save; on the stack of weft__world_write. The first failure is kept. */
 typedef struct writer {
     weft_world *world;
-    weft_world_bytes out;
-    bool is_out_of_memory;
+    weft__out out;
     uint32_t *numbers; /* [type id]: number in the file + 1; 0: not in it */
     uint8_t *left_out; /* [type id]: not 0: the caller does not want it */
     uint32_t type_count;
-    mention *mentions; /* hash table by id */
-    uint64_t *blobs;   /* [number]: id */
-    uint32_t blob_count, blob_capacity;
+    WEFT__LIST(uint64_t) blobs; /* ids of those that were mentioned */
+    weft__table mentions;       /* of their places in the list, from 1 */
     weft__world_header header;
 } writer;
 
-/* ---- bytes ---- */
-
-/* Room for `count` bytes at the end; NULL: out of memory. */
-static char *room(writer *w, size_t count)
-{
-    weft_world_bytes *out = &w->out;
-    size_t needed = out->count + count;
-    if (w->is_out_of_memory) return NULL;
-    if (needed > out->capacity) {
-        size_t capacity = out->count == 0 ? needed : needed + needed / 2;
-        void *bytes =
-            weft__realloc(&w->world->memory, CATEGORY, out->bytes, out->capacity, capacity, 1, 16);
-        w->is_out_of_memory = bytes == NULL;
-        if (bytes == NULL) return NULL;
-        out->bytes = bytes;
-        out->capacity = capacity;
-    }
-    return out->bytes + out->count;
-}
-
-static void put(writer *w, const void *bytes, size_t count)
-{
-    if (count == 0) return;
-    char *to = room(w, count);
-    if (to == NULL) return;
-    memcpy(to, bytes, count);
-    w->out.count += count;
-}
-
-static void put_u8(writer *w, uint8_t value)
-{
-    put(w, &value, sizeof value);
-}
-
-static void put_u32(writer *w, uint32_t value)
-{
-    put(w, &value, sizeof value);
-}
-
-static void put_u64(writer *w, uint64_t value)
-{
-    put(w, &value, sizeof value);
-}
-
-static void put_text(writer *w, const char *text)
-{
-    size_t count = strlen(text);
-    put_u32(w, (uint32_t)count);
-    put(w, text, count);
-}
-
-/* A place for a number that is known later. */
-static size_t put_later(writer *w)
-{
-    size_t at = w->out.count;
-    put_u32(w, 0);
-    return at;
-}
-
-static void put_now(writer *w, size_t at, uint32_t value)
-{
-    if (!w->is_out_of_memory) memcpy(w->out.bytes + at, &value, sizeof value);
-}
-
 /* ---- blobs ---- */
-
-static mention *mention_of(const writer *w, uint64_t id)
-{
-    uint32_t mask = 2 * w->blob_capacity - 1;
-    uint32_t i = (uint32_t)hash_fold(id ^ HASH_K0, HASH_K1) & mask;
-    while (w->mentions[i].id != 0 && w->mentions[i].id != id) i = (i + 1) & mask;
-    return &w->mentions[i];
-}
-
-static bool mentions_grow(writer *w)
-{
-    weft__memory *memory = &w->world->memory;
-    uint32_t old = w->blob_capacity, capacity = old == 0 ? 16 : 2 * old;
-    if (w->blob_count < old) return true;
-    mention *table = weft__alloc_zeroed(memory, CATEGORY, 2 * (size_t)capacity, sizeof *table, 8);
-    uint64_t *blobs = table == NULL ? NULL
-                                    : weft__realloc(memory, CATEGORY, w->blobs, old, capacity,
-                                                    sizeof *w->blobs, 8);
-    if (blobs == NULL) {
-        weft__free(memory, CATEGORY, table, 2 * (size_t)capacity, sizeof *table, 8);
-        return false;
-    }
-    weft__free(memory, CATEGORY, w->mentions, 2 * (size_t)old, sizeof *table, 8);
-    w->mentions = table;
-    w->blobs = blobs;
-    w->blob_capacity = capacity;
-    for (uint32_t i = 0; i < w->blob_count; i++) *mention_of(w, blobs[i]) = (mention){blobs[i], i};
-    return true;
-}
 
 /* A reference becomes the number of its blob from 1, or 0 when it is null or stale. */
 static bool number_blob(void *user, weft_blob_ref *field)
@@ -143,29 +43,31 @@ static bool number_blob(void *user, weft_blob_ref *field)
         field->id = 0;
         return true;
     }
-    if (!mentions_grow(w)) {
-        w->is_out_of_memory = true;
-        return false;
+    uint32_t hash = (uint32_t)hash_fold(field->id ^ HASH_K0, HASH_K1), step = 0, number;
+    while ((number = weft__table_next(&w->mentions, hash, &step)) != 0)
+        if (w->blobs.at[number - 1] == field->id) break;
+    if (number == 0) {
+        weft__memory *memory = &w->world->memory;
+        w->out.is_refused = !weft__table_room(memory, CATEGORY, &w->mentions, w->blobs.count + 1) ||
+                            !WEFT__LIST_APPEND(memory, CATEGORY, &w->blobs, &field->id, 1);
+        if (w->out.is_refused) return false;
+        number = w->blobs.count;
+        weft__table_put(&w->mentions, hash, number);
     }
-    mention *m = mention_of(w, field->id);
-    if (m->id == 0) {
-        *m = (mention){field->id, w->blob_count};
-        w->blobs[w->blob_count++] = field->id;
-    }
-    field->id = (uint64_t)m->number + 1;
+    field->id = number;
     return true;
 }
 
 static void put_blobs(writer *w)
 {
     w->header.blobs_at = w->out.count;
-    put_u32(w, w->blob_count);
-    for (uint32_t i = 0; i < w->blob_count; i++) {
+    weft__out_u32(&w->out, w->blobs.count);
+    for (uint32_t i = 0; i < w->blobs.count; i++) {
         const weft__blob_header *header =
-            weft__blob_store_block(w->world->blobs, (weft_blob_ref){w->blobs[i]});
-        put_u64(w, header->type_hash);
-        put_u64(w, header->total_bytes);
-        put(w, header, header->total_bytes);
+            weft__blob_store_block(w->world->blobs, (weft_blob_ref){w->blobs.at[i]});
+        weft__out_u64(&w->out, header->type_hash);
+        weft__out_u64(&w->out, header->total_bytes);
+        weft__out_put(&w->out, header, header->total_bytes);
     }
 }
 
@@ -174,16 +76,16 @@ static void put_blobs(writer *w)
 static void put_hooked(writer *w, const weft__type *type, const void *value)
 {
     const weft_component_hooks *hooks = &type->desc.hooks;
-    size_t at = put_later(w), free = w->out.capacity - w->out.count;
-    if (w->is_out_of_memory) return;
-    size_t count = hooks->save(value, w->out.bytes + w->out.count, free, hooks->user);
+    size_t at = weft__out_later(&w->out), free = w->out.capacity - w->out.count;
+    if (w->out.is_refused) return;
+    size_t count = hooks->save(value, w->out.at + w->out.count, free, hooks->user);
     if (count > free) {
-        char *to = room(w, count);
+        char *to = weft__out_space(&w->out, count);
         if (to == NULL) return;
         if (hooks->save(value, to, count, hooks->user) != count) memset(to, 0, count);
     }
-    w->is_out_of_memory = w->is_out_of_memory || count > UINT32_MAX;
-    put_now(w, at, (uint32_t)count);
+    w->out.is_refused = w->out.is_refused || count > UINT32_MAX;
+    weft__out_now(&w->out, at, (uint32_t)count);
     w->out.count += count;
 }
 
@@ -192,7 +94,7 @@ static void put_hooked_untagged(writer *w, const weft__type *type, const void *v
 {
     size_t size = type->desc.size;
     char *copy = weft__alloc(&w->world->memory, CATEGORY, size, 1, 64);
-    w->is_out_of_memory = w->is_out_of_memory || copy == NULL;
+    w->out.is_refused = w->out.is_refused || copy == NULL;
     if (copy == NULL) return;
     memcpy(copy, value, size);
     weft__tags_flip(&w->world->directory, type, copy, (weft__value_bytes){copy, 0, size});
@@ -204,10 +106,10 @@ static void put_entities(writer *w, const weft_entity *entities, uint32_t count)
 {
     size_t at = w->out.count;
     uint32_t tag_bits = w->world->directory.tag_bits;
-    put(w, entities, count * sizeof *entities);
-    for (uint32_t i = 0; i < count && tag_bits != 0 && !w->is_out_of_memory; i++) {
+    weft__out_put(&w->out, entities, count * sizeof *entities);
+    for (uint32_t i = 0; i < count && tag_bits != 0 && !w->out.is_refused; i++) {
         uint32_t index = entities[i].index ^ tag_bits;
-        memcpy(w->out.bytes + at + i * sizeof *entities, &index, sizeof index);
+        memcpy(w->out.at + at + i * sizeof *entities, &index, sizeof index);
     }
 }
 
@@ -224,18 +126,18 @@ static void put_values(writer *w, const weft__type *type, const char *values, ui
             put_hooked(w, type, values + i * stride);
     }
     if (weft__type_is_hooked(type)) return;
-    put(w, values, count * stride);
-    if (!w->is_out_of_memory)
+    weft__out_put(&w->out, values, count * stride);
+    if (!w->out.is_refused)
         weft__tags_flip(&w->world->directory, type, values,
-                        (weft__value_bytes){w->out.bytes + at, 0, count * stride});
-    for (uint32_t i = 0; i < count && type->has_blobs && !w->is_out_of_memory; i++)
-        weft__type_blobs(type, w->out.bytes + at + i * stride, number_blob, w);
+                        (weft__value_bytes){w->out.at + at, 0, count * stride});
+    for (uint32_t i = 0; i < count && type->has_blobs && !w->out.is_refused; i++)
+        weft__type_blobs(type, w->out.at + at + i * stride, number_blob, w);
 }
 
 static void put_buffer(writer *w, const weft__type *type, const void *header)
 {
     const weft_buffer *buffer = header;
-    put_u32(w, buffer->count);
+    weft__out_u32(&w->out, buffer->count);
     put_values(w, type, weft__buffer_data(buffer), buffer->count, type->desc.size);
 }
 
@@ -256,16 +158,16 @@ static void put_column(writer *w, const weft__chunk *chunk, const weft__type_ref
 static void put_shared(writer *w, const weft__chunk *chunk, const weft__type_ref *ref)
 {
     uint32_t index = chunk->tuple->values[ref->shared];
-    put_u8(w, index != 0);
+    weft__out_u8(&w->out, index != 0);
     if (index == 0) return;
     size_t at = w->out.count;
     const char *value = weft__shared_value(&w->world->shared, ref->component, index);
-    put(w, value, ref->type->desc.size);
-    if (!w->is_out_of_memory)
+    weft__out_put(&w->out, value, ref->type->desc.size);
+    if (!w->out.is_refused)
         weft__tags_flip(&w->world->directory, ref->type, value,
-                        (weft__value_bytes){w->out.bytes + at, 0, ref->type->desc.size});
-    if (!w->is_out_of_memory && ref->type->has_blobs)
-        weft__type_blobs(ref->type, w->out.bytes + at, number_blob, w);
+                        (weft__value_bytes){w->out.at + at, 0, ref->type->desc.size});
+    if (!w->out.is_refused && ref->type->has_blobs)
+        weft__type_blobs(ref->type, w->out.at + at, number_blob, w);
 }
 
 static void put_disabled(writer *w, const weft__chunk *chunk, const weft__type_ref *ref)
@@ -274,16 +176,16 @@ static void put_disabled(writer *w, const weft__chunk *chunk, const weft__type_r
     uint32_t words = (chunk->count + 63) / 64;
     uint64_t any = 0;
     for (uint32_t i = 0; i < words; i++) any |= at_plain(&x_words[i]);
-    put_u8(w, any != 0);
-    for (uint32_t i = 0; i < words && any != 0; i++) put_u64(w, at_plain(&x_words[i]));
+    weft__out_u8(&w->out, any != 0);
+    for (uint32_t i = 0; i < words && any != 0; i++) weft__out_u64(&w->out, at_plain(&x_words[i]));
 }
 
 static void put_chunk(writer *w, const weft__chunk *chunk)
 {
     const weft__archetype *archetype = chunk->archetype;
-    put_u32(w, chunk->id);
-    put_u32(w, chunk->layout->size_class);
-    put_u32(w, chunk->count);
+    weft__out_u32(&w->out, chunk->id);
+    weft__out_u32(&w->out, chunk->layout->size_class);
+    weft__out_u32(&w->out, chunk->count);
     for (uint32_t i = 0; i < archetype->type_count; i++) {
         const weft__type_ref *ref = &archetype->types[i];
         if (w->numbers[ref->component] != 0 && ref->shared != WEFT__NO_PLACE)
@@ -305,14 +207,15 @@ static void put_chunk(writer *w, const weft__chunk *chunk)
 /* Room lists, each from its end, as they are made again: their order decides where rows go. */
 static void put_rooms(writer *w, const weft__archetype *archetype)
 {
-    size_t at = put_later(w);
+    size_t at = weft__out_later(&w->out);
     uint32_t count = 0;
     for (uint32_t i = 0; i < archetype->chunk_count; i++) {
         const weft__chunk *chunk = archetype->chunks[i];
         if (chunk->room_next != NULL || !chunk->has_room) continue;
-        for (; chunk != NULL; chunk = chunk->room_prev, count++) put_u32(w, chunk->list_index);
+        for (; chunk != NULL; chunk = chunk->room_prev, count++)
+            weft__out_u32(&w->out, chunk->list_index);
     }
-    put_now(w, at, count);
+    weft__out_now(&w->out, at, count);
 }
 
 /* Archetypes without rows are written for their place in the order. */
@@ -330,45 +233,45 @@ static bool is_written(const writer *w, const weft__archetype *archetype)
 
 static void put_archetypes(writer *w)
 {
-    size_t at = put_later(w);
+    size_t at = weft__out_later(&w->out);
     uint32_t count = 0;
     for (uint32_t a = 0; a < w->world->archetypes.count; a++) {
         const weft__archetype *archetype = w->world->archetypes.at[a];
         if (!is_written(w, archetype)) continue;
         count++;
-        size_t types_at = put_later(w);
+        size_t types_at = weft__out_later(&w->out);
         uint32_t types = 0;
         for (uint32_t i = 0; i < archetype->type_count; i++) {
             uint32_t number = w->numbers[archetype->types[i].component];
             if (number == 0) continue;
-            put_u32(w, number - 1);
+            weft__out_u32(&w->out, number - 1);
             types++;
         }
-        put_now(w, types_at, types);
-        put_u32(w, archetype->chunk_count);
+        weft__out_now(&w->out, types_at, types);
+        weft__out_u32(&w->out, archetype->chunk_count);
         for (uint32_t i = 0; i < archetype->chunk_count; i++) put_chunk(w, archetype->chunks[i]);
         put_rooms(w, archetype);
     }
-    put_now(w, at, count);
+    weft__out_now(&w->out, at, count);
 }
 
 static void put_dead(writer *w)
 {
-    size_t at = put_later(w);
+    size_t at = weft__out_later(&w->out);
     uint32_t count = 0;
     weft__dead dead;
     for (uint32_t from = 0; weft__directory_dead_next(&w->world->directory, &from, &dead);) {
-        put_u32(w, dead.index);
-        put_u32(w, dead.version);
+        weft__out_u32(&w->out, dead.index);
+        weft__out_u32(&w->out, dead.version);
         count++;
     }
-    put_now(w, at, count);
+    weft__out_now(&w->out, at, count);
     w->header.entity_count += count;
 }
 
 static void put_names(writer *w)
 {
-    size_t at = put_later(w);
+    size_t at = weft__out_later(&w->out);
     uint32_t count = 0;
     for (uint32_t a = 0; a < w->world->archetypes.count && w->world->names != NULL; a++) {
         const weft__archetype *archetype = w->world->archetypes.at[a];
@@ -379,12 +282,12 @@ static void put_names(writer *w)
                 const char *name = weft_entity_name(w->world, entities[row]);
                 if (name[0] == '\0') continue;
                 put_entities(w, &entities[row], 1);
-                put_text(w, name);
+                weft__out_text(&w->out, name);
                 count++;
             }
         }
     }
-    put_now(w, at, count);
+    weft__out_now(&w->out, at, count);
 }
 
 static void put_resources(writer *w)
@@ -396,7 +299,7 @@ static void put_resources(writer *w)
             put_buffer(w, type, type->resource);
             continue;
         }
-        if (!weft__type_is_hooked(type)) put_u32(w, (uint32_t)type->desc.size);
+        if (!weft__type_is_hooked(type)) weft__out_u32(&w->out, (uint32_t)type->desc.size);
         put_values(w, type, type->resource, 1, type->desc.size);
     }
 }
@@ -405,13 +308,13 @@ static void put_runs(writer *w)
 {
     weft__run_list list = {.world = w->world};
     weft__run_list_collect(&list);
-    w->is_out_of_memory = w->is_out_of_memory || list.is_out_of_memory;
-    put_u32(w, list.count);
+    w->out.is_refused = w->out.is_refused || list.is_out_of_memory;
+    weft__out_u32(&w->out, list.count);
     for (uint32_t i = 0; i < list.count; i++) {
-        put_u8(w, list.at[i].is_group);
-        put_text(w, list.at[i].name);
-        put(w, &list.at[i].elapsed, sizeof(double));
-        put(w, &list.at[i].timer, sizeof(double));
+        weft__out_u8(&w->out, list.at[i].is_group);
+        weft__out_text(&w->out, list.at[i].name);
+        weft__out_put(&w->out, &list.at[i].elapsed, sizeof(double));
+        weft__out_put(&w->out, &list.at[i].timer, sizeof(double));
     }
     weft__run_list_free(&list);
 }
@@ -492,45 +395,45 @@ static weft_result number_types(writer *w)
 
 static void put_required(writer *w, const weft_component_desc *desc)
 {
-    size_t at = put_later(w);
+    size_t at = weft__out_later(&w->out);
     uint32_t count = 0;
     for (uint32_t i = 0; i < desc->required_count; i++) {
         uint32_t number = w->numbers[desc->required[i].id];
         if (number == 0) continue; /* left out, or it needs hooks and nothing has it */
-        put_u32(w, number - 1);
+        weft__out_u32(&w->out, number - 1);
         count++;
     }
-    put_now(w, at, count);
+    weft__out_now(&w->out, at, count);
 }
 
 static void put_types(writer *w)
 {
-    size_t at = put_later(w);
+    size_t at = weft__out_later(&w->out);
     uint32_t count = 0;
     for (uint32_t id = 1; id <= w->type_count; id++) {
         if (w->numbers[id] == 0) continue;
         const weft__type *type = w->world->types.at[id];
         const weft_component_desc *desc = &type->desc;
         count++;
-        put_text(w, desc->name);
-        put_u64(w, type->hash);
-        put_u32(w, desc->flags);
-        put_u32(w, (uint32_t)desc->size);
-        put_u32(w, (uint32_t)desc->alignment);
-        put_u32(w, desc->buffer_capacity);
-        put_u32(w, desc->chunk_row_limit);
-        put_u8(w, weft__type_is_hooked(type));
-        put_u32(w, desc->field_count);
+        weft__out_text(&w->out, desc->name);
+        weft__out_u64(&w->out, type->hash);
+        weft__out_u32(&w->out, desc->flags);
+        weft__out_u32(&w->out, (uint32_t)desc->size);
+        weft__out_u32(&w->out, (uint32_t)desc->alignment);
+        weft__out_u32(&w->out, desc->buffer_capacity);
+        weft__out_u32(&w->out, desc->chunk_row_limit);
+        weft__out_u8(&w->out, weft__type_is_hooked(type));
+        weft__out_u32(&w->out, desc->field_count);
         for (uint32_t i = 0; i < desc->field_count; i++) {
-            put_text(w, desc->fields[i].name);
-            put_u32(w, weft__kind_number(desc->fields[i].kind));
-            put_u32(w, desc->fields[i].offset);
-            put_u32(w, desc->fields[i].count);
+            weft__out_text(&w->out, desc->fields[i].name);
+            weft__out_u32(&w->out, weft__kind_number(desc->fields[i].kind));
+            weft__out_u32(&w->out, desc->fields[i].offset);
+            weft__out_u32(&w->out, desc->fields[i].count);
         }
-        put_u32(w, weft__relation_word(w->world, weft__component(w->world, id)));
+        weft__out_u32(&w->out, weft__relation_word(w->world, weft__component(w->world, id)));
         put_required(w, desc);
     }
-    put_now(w, at, count);
+    weft__out_now(&w->out, at, count);
 }
 
 /* ---- the whole ---- */
@@ -545,11 +448,11 @@ static void finish(writer *w)
     header->steps = w->world->front.clock.steps;
     header->time = w->world->front.clock.time;
     header->dt = w->world->front.clock.dt;
-    memcpy(w->out.bytes, header, sizeof *header);
+    memcpy(w->out.at, header, sizeof *header);
     const size_t behind = offsetof(weft__world_header, version);
     header->content_hash =
-        weft__hash_lanes(WORLD_FILE_SEED, w->out.bytes + behind, w->out.count - behind);
-    memcpy(w->out.bytes, header, sizeof *header);
+        weft__hash_lanes(WORLD_FILE_SEED, w->out.at + behind, w->out.count - behind);
+    memcpy(w->out.at, header, sizeof *header);
 }
 
 /* About the bytes of the file, so that they need not move while it grows. */
@@ -566,12 +469,12 @@ static size_t estimate(const weft_world *world)
 
 weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft_world_bytes *out)
 {
-    writer w = {.world = world};
+    writer w = {.world = world, .out.memory = &world->memory};
     weft_result result = leave_out(&w, desc);
     if (result == WEFT_OK) result = number_types(&w);
     if (result == WEFT_OK) {
-        room(&w, estimate(world));
-        put(&w, &w.header, sizeof w.header);
+        weft__out_space(&w.out, estimate(world));
+        weft__out_put(&w.out, &w.header, sizeof w.header);
         put_types(&w);
         put_archetypes(&w);
         put_dead(&w);
@@ -579,15 +482,15 @@ weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, wef
         put_resources(&w);
         put_runs(&w);
         put_blobs(&w);
-        if (w.is_out_of_memory) result = weft__error_memory(world, "weft_world_save");
+        if (w.out.is_refused) result = weft__error_memory(world, "weft_world_save");
     }
     if (result == WEFT_OK) finish(&w);
     weft__memory *memory = &world->memory;
     weft__free(memory, CATEGORY, w.numbers, (size_t)w.type_count + 1, sizeof *w.numbers, 4);
     weft__free(memory, CATEGORY, w.left_out, (size_t)w.type_count + 1, 1, 1);
-    weft__free(memory, CATEGORY, w.mentions, 2 * (size_t)w.blob_capacity, sizeof *w.mentions, 8);
-    weft__free(memory, CATEGORY, w.blobs, w.blob_capacity, sizeof *w.blobs, 8);
-    *out = w.out;
+    weft__table_free(memory, CATEGORY, &w.mentions);
+    WEFT__LIST_FREE(memory, CATEGORY, &w.blobs);
+    *out = (weft_world_bytes){w.out.at, w.out.count, w.out.capacity};
     if (result != WEFT_OK) weft_world_bytes_free(world, out);
     return result;
 }

@@ -5,6 +5,7 @@
 #include "archetype_state.h"
 #include "blob_format.h"
 #include "blob_store.h"
+#include "bytes.h"
 #include "directory_dead.h"
 #include "enable.h"
 #include "entity_tag.h"
@@ -42,8 +43,7 @@ typedef struct writing {
     const weft_value_io *blob_io; /* of the caller; NULL: content hashes */
     uint8_t *is_left_out;         /* [type id] */
     uint32_t type_count;
-    char *bytes; /* [capacity]; the first `count` wait for the writer */
-    size_t count, capacity;
+    weft__out out;      /* what waits for the writer */
     weft_result result; /* the first failure is kept, and nothing is written after it */
 } writing;
 
@@ -59,20 +59,13 @@ static bool failed(writing *w, weft_result result)
 static bool reserve(writing *w, size_t count)
 {
     if (w->result != WEFT_OK) return false;
-    if (w->capacity - w->count >= count) return true;
-    size_t capacity = (w->count + count) * 2;
-    void *bytes = weft__realloc(&w->world->memory, CATEGORY, w->bytes, w->capacity, capacity, 1, 1);
-    if (bytes == NULL) return failed(w, weft__error_memory(w->world, "weft_world_write_json"));
-    w->bytes = bytes;
-    w->capacity = capacity;
-    return true;
+    return weft__out_space(&w->out, count) != NULL ||
+           failed(w, weft__error_memory(w->world, "weft_world_write_json"));
 }
 
 static void put(writing *w, const char *bytes, size_t count)
 {
-    if (!reserve(w, count)) return;
-    memcpy(w->bytes + w->count, bytes, count);
-    w->count += count;
+    if (reserve(w, count)) weft__out_put(&w->out, bytes, count);
 }
 
 static void put_word(writing *w, const char *word)
@@ -84,9 +77,9 @@ static void put_quoted(writing *w, const char *string)
 {
     size_t most = 6 * strlen(string) + 3;
     if (!reserve(w, most)) return;
-    weft__text text = {w->bytes + w->count, most, 0};
+    weft__text text = {w->out.at + w->out.count, most, 0};
     weft__text_add_quoted(&text, string);
-    w->count += text.length;
+    w->out.count += text.length;
 }
 
 __attribute__((format(printf, 2, 3))) static void put_format(writing *w, const char *format, ...)
@@ -101,22 +94,22 @@ __attribute__((format(printf, 2, 3))) static void put_format(writing *w, const c
 
 static void flush(writing *w)
 {
-    for (size_t at = 0, count; at < w->count && w->result == WEFT_OK; at += count) {
-        count = w->count - at < PIECE_BYTES_MAX ? w->count - at : PIECE_BYTES_MAX;
-        weft_result result = w->writer->write(w->writer->user, w->bytes + at, count);
+    for (size_t at = 0, count; at < w->out.count && w->result == WEFT_OK; at += count) {
+        count = w->out.count - at < PIECE_BYTES_MAX ? w->out.count - at : PIECE_BYTES_MAX;
+        weft_result result = w->writer->write(w->writer->user, w->out.at + at, count);
         if (result == WEFT_OK) continue;
         weft__error(w->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "weft_world_write_json: the writer returned %s", weft_result_name(result));
         failed(w, result);
     }
-    w->count = 0;
+    w->out.count = 0;
 }
 
 /* The end of an object. */
 static void end_line(writing *w)
 {
     put(w, "}\n", 2);
-    if (w->count >= PIECE_BYTES) flush(w);
+    if (w->out.count >= PIECE_BYTES) flush(w);
 }
 
 /* ---- references ---- */
@@ -146,27 +139,27 @@ static size_t write_blob(weft_blob_ref blob, char *text, size_t capacity, void *
 
 static void put_described(writing *w, const weft_type *type, const void *value)
 {
-    size_t free = w->capacity - w->count;
-    size_t length = weft_value_write(&w->io, type, value, w->bytes + w->count, free);
+    size_t free = w->out.capacity - w->out.count;
+    size_t length = weft_value_write(&w->io, type, value, w->out.at + w->out.count, free);
     if (length >= free) {
         if (!reserve(w, length + 1)) return;
-        weft_value_write(&w->io, type, value, w->bytes + w->count, length + 1);
+        weft_value_write(&w->io, type, value, w->out.at + w->out.count, length + 1);
     }
-    w->count += length;
+    w->out.count += length;
 }
 
 static void put_hexadecimal(writing *w, const char *bytes, size_t count)
 {
     static const char digits[] = "0123456789abcdef";
     if (!reserve(w, 2 * count + 4)) return;
-    char *to = w->bytes + w->count;
+    char *to = w->out.at + w->out.count;
     memcpy(to, "\"0x", 3);
     for (size_t i = 0; i < count; i++) {
         to[3 + 2 * i] = digits[(unsigned char)bytes[i] >> 4];
         to[4 + 2 * i] = digits[bytes[i] & 15];
     }
     to[3 + 2 * count] = '"';
-    w->count += 2 * count + 4;
+    w->out.count += 2 * count + 4;
 }
 
 /* The bytes that the save hook makes of a value. */
@@ -275,8 +268,8 @@ static void put_description(writing *w, const weft_type *type)
     put_word(w, ", \"description\": ");
     size_t length = weft__type_write(type, NULL, 0);
     if (!reserve(w, length + 1)) return;
-    weft__type_write(type, w->bytes + w->count, length + 1);
-    w->count += length;
+    weft__type_write(type, w->out.at + w->out.count, length + 1);
+    w->out.count += length;
 }
 
 static void put_type(writing *w, const weft__type *type)
@@ -483,20 +476,19 @@ weft_result weft_world_write_json(weft_world *world, const weft_writer *writer,
                                     "its count is not 0: set them");
     weft_result result = weft__between_steps(world, what);
     if (result != WEFT_OK) return result;
-    writing w = {.world = world, .writer = writer, .blob_io = desc->io};
+    writing w = {
+        .world = world, .writer = writer, .blob_io = desc->io, .out.memory = &world->memory};
     w.io = (weft_value_io){.write_entity = write_entity, .write_blob = write_blob, .user = &w};
     w.type_count = world->types.count;
-    w.capacity = 2 * PIECE_BYTES;
-    w.bytes = weft__alloc(&world->memory, CATEGORY, w.capacity, 1, 1);
     w.is_left_out = weft__alloc_zeroed(&world->memory, CATEGORY, (size_t)w.type_count + 1, 1, 1);
     weft__callback_begin(world);
-    if (w.bytes == NULL || w.is_left_out == NULL)
+    if (weft__out_space(&w.out, 2 * PIECE_BYTES) == NULL || w.is_left_out == NULL)
         w.result = weft__error_memory(world, what);
     else
         w.result = choose(&w, desc);
     if (w.result == WEFT_OK) put_all(&w);
     weft__callback_end(world);
-    weft__free(&world->memory, CATEGORY, w.bytes, w.bytes == NULL ? 0 : w.capacity, 1, 1);
+    weft__out_free(&w.out);
     weft__free(&world->memory, CATEGORY, w.is_left_out, (size_t)w.type_count + 1, 1, 1);
     return w.result;
 }

@@ -193,30 +193,13 @@ static bool types_grow(weft_world *world)
     return true;
 }
 
-static uint32_t *name_slot(const weft_world *world, const char *name)
+/* The id of a type; 0: none has the name. */
+static uint32_t id_named(const weft_world *world, const char *name)
 {
-    uint32_t i = (uint32_t)hash_string(name) & world->types.name_mask;
-    while (world->types.names[i] != 0 &&
-           strcmp(world->types.at[world->types.names[i]]->desc.name, name) != 0)
-        i = (i + 1) & world->types.name_mask;
-    return &world->types.names[i];
-}
-
-static bool names_grow(weft_world *world)
-{
-    uint32_t size = world->types.names == NULL ? 0 : world->types.name_mask + 1;
-    if (2 * (world->types.count + 1) <= size) return true;
-    uint32_t grown = size == 0 ? 64 : 2 * size;
-    uint32_t *names = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, grown, sizeof *names,
-                                         _Alignof(uint32_t));
-    if (names == NULL) return false;
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.names, size, sizeof *names,
-               _Alignof(uint32_t));
-    world->types.names = names;
-    world->types.name_mask = grown - 1;
-    for (uint32_t id = 1; id <= world->types.count; id++)
-        *name_slot(world, world->types.at[id]->desc.name) = id;
-    return true;
+    uint32_t step = 0, id, hash = (uint32_t)hash_string(name);
+    while ((id = weft__table_next(&world->types.names, hash, &step)) != 0)
+        if (strcmp(world->types.at[id]->desc.name, name) == 0) break;
+    return id;
 }
 
 /* Every component of the first list is in the second. */
@@ -282,7 +265,9 @@ static weft_component registered(const weft_world *world, uint32_t id,
 
 static weft_result type_add(weft_world *world, const weft_component_desc *desc, uint64_t hash)
 {
-    if (!types_grow(world) || !names_grow(world)) return WEFT_OUT_OF_MEMORY;
+    if (!types_grow(world) || !weft__table_room(&world->memory, WEFT__MEMORY_TYPES,
+                                                &world->types.names, world->types.count + 1))
+        return WEFT_OUT_OF_MEMORY;
     weft__type *type = type_make(world, desc, hash);
     if (type == NULL) return WEFT_OUT_OF_MEMORY;
     type->id = world->types.count + 1;
@@ -294,7 +279,7 @@ static weft_result type_add(weft_world *world, const weft_component_desc *desc, 
     if ((desc->flags & WEFT_SHARED) != 0)
         type->shared_default = weft__shared_value(&world->shared, type->id, 0);
     if (type->resource != NULL) weft__type_construct_zeroed(type, type->resource, 1);
-    *name_slot(world, type->desc.name) = type->id;
+    weft__table_put(&world->types.names, (uint32_t)hash_string(type->desc.name), type->id);
     world->types.at[type->id] = type;
     world->types.count = type->id;
     weft__roll_publish(&world->types.known, type->id + 1);
@@ -314,9 +299,7 @@ void weft__types_fini(weft_world *world)
         weft__free(&world->memory, WEFT__MEMORY_TYPES, at, 1, at->bytes, 16);
     }
     weft__roll_fini(&world->types.known, &world->memory, WEFT__MEMORY_TYPES);
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.names,
-               world->types.names == NULL ? 0 : world->types.name_mask + 1, sizeof(uint32_t),
-               _Alignof(uint32_t));
+    weft__table_free(&world->memory, WEFT__MEMORY_TYPES, &world->types.names);
 }
 
 /* ---- public ---- */
@@ -339,7 +322,7 @@ static weft_component create(weft_world *world, const weft_component_desc *desc)
     if ((desc->flags & WEFT_BUFFER) != 0 && desc->buffer_capacity == 0 && desc->size != 0)
         resolved.buffer_capacity = (uint32_t)(WEFT__BUFFER_INLINE_BYTES / desc->size);
     uint64_t hash = desc_hash(&resolved);
-    uint32_t found = world->types.names == NULL ? 0 : *name_slot(world, desc->name);
+    uint32_t found = id_named(world, desc->name);
     if (found != 0 && weft__type_is_residue_tag(world, world->types.at[found])) {
         weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "component \"%s\": weft has a tag of this name: use another name", desc->name);
@@ -430,8 +413,7 @@ weft_component weft_component_create_typed(weft_world *world, const char *type, 
 
 weft_component weft__component_named(const weft_world *world, const char *name)
 {
-    if (world->types.names == NULL) return WEFT__NO_COMPONENT;
-    return weft__component(world, *name_slot(world, name));
+    return weft__component(world, id_named(world, name));
 }
 
 weft_component weft_component_find(const weft_world *world, const char *name)

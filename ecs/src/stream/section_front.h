@@ -8,8 +8,8 @@
 #define WEFT_SECTION_FRONT_H
 
 #include "archetype_state.h"
+#include "bytes.h"
 #include "file_problem.h"
-#include "section_bytes.h"
 #include "section_format.h"
 
 /* What rows of a shape are in this world. */

@@ -6,7 +6,7 @@
 #define WEFT_SECTION_PLAN_H
 
 #include "archetype_state.h"
-#include "section_bytes.h"
+#include "bytes.h"
 #include "section_format.h"
 
 /* Where an entity is in the file. Always: row == WEFT__NONE: it is not. */

@@ -15,11 +15,11 @@
 #include "error.h"
 #include "hash.h"
 #include "invariant.h"
+#include "table.h"
 #include "value_order.h"
 
 #define PAGE_SHIFT 4 /* slots of the first page: 16; page p holds 16 << p */
 #define PAGE_LIMIT 28
-#define TABLE_FIRST 16
 
 #define SLOT_DISOWNED (UINT32_C(1) << 31)
 
@@ -34,12 +34,6 @@ typedef struct shared_slot {
     uint32_t hash; /* of the table entry, so that deletion need not hash again */
 } shared_slot;
 
-/* A value in the hash table. Owner: its weft__shared_type. index 0: empty. */
-typedef struct shared_entry {
-    uint32_t hash;
-    uint32_t index;
-} shared_entry;
-
 /* A run of bytes that counts for equality. Owner: its weft__shared_type. Always: offset + bytes <=
  * size of the type. */
 typedef struct shared_range {
@@ -49,7 +43,7 @@ typedef struct shared_range {
 } shared_range;
 
 /* One SHARED component. Owner: weft__shared. Always:
- *   table_used = entries of the table = live values, 2 * table_used <= table_capacity;
+ *   table.count = live values;
  *   live values + slots on the free list = slot_count (live: references != 0);
  *   a live slot's references = tuples + filters + kept; types with ranges hold canonical bytes. */
 struct weft__shared_type {
@@ -65,9 +59,7 @@ struct weft__shared_type {
     /* owner only */
     unsigned char *scratch; /* [size] canonical form of the value looked for */
     unsigned char *zero;    /* [size] the default */
-    shared_entry *table;
-    uint32_t table_capacity; /* 0 or a power of two */
-    uint32_t table_used;
+    weft__table table;      /* of indices */
     uint32_t slot_count;
     uint32_t free_head;
     uint32_t page_count;
@@ -201,55 +193,10 @@ static bool content_equal(const weft__shared_type *type, const void *a, const vo
 /* Index of a canonical value in the table, or 0. */
 static uint32_t table_find(const weft__shared_type *type, const void *value, uint32_t hash)
 {
-    if (type->table_capacity == 0) return 0;
-    uint32_t mask = type->table_capacity - 1;
-    for (uint32_t at = hash & mask; type->table[at].index != 0; at = (at + 1) & mask) {
-        if (type->table[at].hash != hash) continue;
-        uint32_t index = type->table[at].index;
-        if (content_equal(type, slot_value(type, slot_at(type, index)), value)) return index;
-    }
-    return 0;
-}
-
-static void table_put(shared_entry *table, uint32_t capacity, uint32_t hash, uint32_t index)
-{
-    uint32_t at = hash & (capacity - 1);
-    while (table[at].index != 0) at = (at + 1) & (capacity - 1);
-    table[at] = (shared_entry){.hash = hash, .index = index};
-}
-
-static bool table_reserve(weft__shared *shared, weft__shared_type *type)
-{
-    uint32_t old = type->table_capacity;
-    if (type->table_used + 1 <= old / 2) return true;
-    uint32_t capacity = old == 0 ? TABLE_FIRST : old * 2;
-    shared_entry *table = weft__alloc_zeroed(shared->memory, WEFT__MEMORY_SHARED, capacity,
-                                             sizeof *table, _Alignof(shared_entry));
-    if (table == NULL) return false;
-    for (uint32_t i = 0; i < old; i++)
-        if (type->table[i].index != 0)
-            table_put(table, capacity, type->table[i].hash, type->table[i].index);
-    weft__free(shared->memory, WEFT__MEMORY_SHARED, type->table, old, sizeof *table,
-               _Alignof(shared_entry));
-    type->table = table;
-    type->table_capacity = capacity;
-    return true;
-}
-
-/* Removes an index and shifts the entries behind it back towards their home. */
-static void table_remove(weft__shared_type *type, uint32_t hash, uint32_t index)
-{
-    uint32_t mask = type->table_capacity - 1, hole = hash & mask;
-    while (type->table[hole].index != index) hole = (hole + 1) & mask;
-    for (uint32_t at = (hole + 1) & mask; type->table[at].index != 0; at = (at + 1) & mask) {
-        uint32_t home = type->table[at].hash & mask;
-        if (((at - home) & mask) < ((at - hole) & mask))
-            continue; /* its home lies behind the hole */
-        type->table[hole] = type->table[at];
-        hole = at;
-    }
-    type->table[hole] = (shared_entry){0};
-    type->table_used--;
+    uint32_t step = 0, index;
+    while ((index = weft__table_next(&type->table, hash, &step)) != 0)
+        if (content_equal(type, slot_value(type, slot_at(type, index)), value)) break;
+    return index;
 }
 
 /* ---- values ---- */
@@ -281,15 +228,15 @@ static void slot_take(weft__shared_type *type, uint32_t index)
 static weft_result insert(weft__shared *shared, weft__shared_type *type, const void *value,
                           uint32_t hash, uint32_t *out)
 {
-    if (!table_reserve(shared, type)) return WEFT_OUT_OF_MEMORY;
+    if (!weft__table_room(shared->memory, WEFT__MEMORY_SHARED, &type->table, type->table.count + 1))
+        return WEFT_OUT_OF_MEMORY;
     uint32_t index = slot_reserve(shared, type);
     if (index == 0) return WEFT_OUT_OF_MEMORY;
     slot_take(type, index);
     shared_slot *slot = slot_at(type, index);
     *slot = (shared_slot){.references = 1, .hash = hash};
     memcpy(slot_value(type, slot), value, type->size);
-    table_put(type->table, type->table_capacity, hash, index);
-    type->table_used++;
+    weft__table_put(&type->table, hash, index);
     *out = index;
     return WEFT_OK;
 }
@@ -347,7 +294,7 @@ void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t ind
     WEFT_ASSERT(slot->references >= count);
     slot->references -= count;
     if (slot->references != 0) return;
-    table_remove(type, slot->hash, index);
+    weft__table_take(&type->table, slot->hash, index);
     value_end(shared, type, slot);
     slot->next_free = type->free_head;
     type->free_head = index;
@@ -430,10 +377,9 @@ bool weft__shared_check(const weft__shared *shared, uint32_t component)
     for (uint32_t index = type->free_head; index != 0 && empty <= type->slot_count;
          index = slot_at(type, index)->next_free)
         empty++;
-    for (uint32_t i = 0; i < type->table_capacity; i++)
-        entries += type->table[i].index != 0 ? 1 : 0;
-    return live + empty == type->slot_count && entries == live && type->table_used == live &&
-           2 * type->table_used <= type->table_capacity;
+    for (uint32_t i = 0; i < type->table.capacity; i++)
+        entries += type->table.slots[i].number != 0 ? 1 : 0;
+    return live + empty == type->slot_count && entries == live && type->table.count == live;
 }
 
 /* ---- types ---- */
@@ -450,8 +396,7 @@ static void type_free(weft__shared *shared, weft__shared_type *type)
     for (uint32_t page = 0; page < type->page_count; page++)
         weft__free(memory, WEFT__MEMORY_SHARED, type->pages[page], page_slots(page), type->stride,
                    type->alignment);
-    weft__free(memory, WEFT__MEMORY_SHARED, type->table, type->table_capacity, sizeof *type->table,
-               _Alignof(shared_entry));
+    weft__table_free(memory, WEFT__MEMORY_SHARED, &type->table);
     weft__free(memory, WEFT__MEMORY_SHARED, type->zero, 2, type->stride, type->alignment);
     weft__free(memory, WEFT__MEMORY_SHARED, type->ranges, type->range_count, sizeof *type->ranges,
                _Alignof(shared_range));

@@ -10,7 +10,10 @@
 #include <time.h>
 
 #include "file_problem.h"
+#include "hash.h"
+#include "list.h"
 #include "log.h"
+#include "table.h"
 #include "trace_nest.h"
 #include "trace_spool.h"
 #include "trace_window.h"
@@ -19,14 +22,8 @@
 #define RING_BYTES_MAX (UINT64_C(64) << 20)
 #define POOLS_MAX 64
 
-/* A name, copied when its first event was drained. Owner: the file. */
-typedef struct trace_name {
-    const char *pointer; /* as in the events; NULL: free place */
-    uint32_t name;
-} trace_name;
-
 /* Owner: the pool. The owner's thread, but what drains: the holder of the lock. Invariants:
- * names[0] is none, name_count <= place_count / 2. */
+ * names.at[0] is none. */
 struct weft__trace_file {
     weft__trace_file_desc desc; /* constant after open */
     weft__lock lock;            /* one reader of the rings at a time: guests drain, too */
@@ -35,10 +32,8 @@ struct weft__trace_file {
     char path[WEFT__TRACE_PATH_MAX + 32];
     uint32_t capacity; /* of the owner's ring; none is larger */
     uint64_t begin_ns, boot_ns;
-    char **names;
-    uint32_t name_count;
-    trace_name *places; /* [place_count] hashed by pointer */
-    uint32_t place_count;
+    WEFT__LIST(char *) names; /* copied when their first event was drained */
+    weft__table numbers;      /* of names */
     weft__trace_window window;
     weft__trace_spool spool;
     weft__trace_out out; /* the file */
@@ -58,64 +53,33 @@ bool weft__trace_file_is_detailed(const weft__trace_file *file)
 
 /* ---- names */
 
-static uint32_t place_of(const weft__trace_file *file, const char *pointer)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)pointer * UINT64_C(0x9E3779B97F4A7C15);
-    uint32_t place = (uint32_t)(hash >> 32) & (file->place_count - 1);
-    while (file->places[place].pointer != NULL && file->places[place].pointer != pointer)
-        place = (place + 1) & (file->place_count - 1);
-    return place;
-}
-
-static bool grow_names(weft__trace_file *file)
-{
-    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    uint32_t old_count = file->place_count, count = old_count == 0 ? 256 : 2 * old_count;
-    trace_name *old = file->places;
-    trace_name *places = weft__alloc_zeroed(file->desc.memory, jobs, count, sizeof *places, 8);
-    if (places == NULL) return false;
-    char **names = weft__realloc(file->desc.memory, jobs, file->names, old_count / 2, count / 2,
-                                 sizeof *names, 8);
-    if (names == NULL) {
-        weft__free(file->desc.memory, jobs, places, count, sizeof *places, 8);
-        return false;
-    }
-    file->names = names;
-    file->places = places;
-    file->place_count = count;
-    for (uint32_t i = 0; i < old_count; i++)
-        if (old[i].pointer != NULL) places[place_of(file, old[i].pointer)] = old[i];
-    weft__free(file->desc.memory, jobs, old, old_count, sizeof *old, 8);
-    return true;
-}
-
-/* The number of a name; 0 when there is none, or no memory. The same address may carry another text
- * later (a system destroyed, another made): then the place moves on to a new number. */
+/* The number of a name; 0 when there is none, or no memory. */
 static uint32_t intern(weft__trace_file *file, const char *text)
 {
+    weft__memory *memory = file->desc.memory;
     if (text == NULL || text[0] == '\0') return 0;
-    trace_name *place = &file->places[place_of(file, text)];
-    if (place->pointer != NULL && strcmp(file->names[place->name], text) == 0) return place->name;
-    if (file->name_count == file->place_count / 2) {
-        if (!grow_names(file)) return 0;
-        place = &file->places[place_of(file, text)];
-    }
+    uint32_t hash = (uint32_t)hash_string(text), step = 0, number;
+    while ((number = weft__table_next(&file->numbers, hash, &step)) != 0)
+        if (strcmp(file->names.at[number], text) == 0) return number;
     size_t bytes = strlen(text) + 1;
-    char *copy = weft__alloc(file->desc.memory, WEFT__MEMORY_JOBS, bytes, 1, 1);
+    number = file->names.count;
+    if (!WEFT__LIST_ROOM(memory, WEFT__MEMORY_JOBS, &file->names, number + 1) ||
+        !weft__table_room(memory, WEFT__MEMORY_JOBS, &file->numbers, number))
+        return 0;
+    char *copy = weft__alloc(memory, WEFT__MEMORY_JOBS, bytes, 1, 1);
     if (copy == NULL) return 0;
-    memcpy(copy, text, bytes);
-    file->names[file->name_count] = copy;
-    *place = (trace_name){text, file->name_count};
-    return file->name_count++;
+    file->names.at[file->names.count++] = memcpy(copy, text, bytes);
+    weft__table_put(&file->numbers, hash, number);
+    return number;
 }
 
 static void free_names(weft__trace_file *file)
 {
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    for (uint32_t i = 1; i < file->name_count; i++)
-        weft__free(file->desc.memory, jobs, file->names[i], strlen(file->names[i]) + 1, 1, 1);
-    weft__free(file->desc.memory, jobs, file->names, file->place_count / 2, sizeof *file->names, 8);
-    weft__free(file->desc.memory, jobs, file->places, file->place_count, sizeof *file->places, 8);
+    for (uint32_t i = 1; i < file->names.count; i++)
+        weft__free(file->desc.memory, jobs, file->names.at[i], strlen(file->names.at[i]) + 1, 1, 1);
+    WEFT__LIST_FREE(file->desc.memory, jobs, &file->names);
+    weft__table_free(file->desc.memory, jobs, &file->numbers);
 }
 
 /* ---- opening */
@@ -211,8 +175,7 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     file->capacity = weft__trace_capacity(desc->ring_of(desc->user, 0));
     weft__lock_init(&file->lock, desc->os);
     weft_result result = WEFT_OUT_OF_MEMORY;
-    if (grow_names(file)) {
-        file->name_count = 1;
+    if (WEFT__LIST_REACH(desc->memory, WEFT__MEMORY_JOBS, &file->names, 1)) {
         result = open_files(file, desc->path, problem);
     }
     if (result != WEFT_OK) {
@@ -332,8 +295,8 @@ static void write_file(weft__trace_file *file)
 {
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
     uint32_t rows = count_rows(file);
-    const weft__trace_info info = {.names = file->names,
-                                   .name_count = file->name_count,
+    const weft__trace_info info = {.names = file->names.at,
+                                   .name_count = file->names.count,
                                    .worker_count = file->desc.worker_count,
                                    .row_count = rows,
                                    .process = weft__os_process(),

@@ -126,8 +126,8 @@ void weft__schedule_free(weft__scheduler *scheduler)
     weft__staging_free(&scheduler->staging, scheduler->memory);
     weft__arena_free(scheduler->memory, &scheduler->plan_arena);
     weft__arena_free(scheduler->memory, &scheduler->growth.arena);
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->stages,
-               scheduler->stage_capacity, sizeof scheduler->stages[0], 64);
+    weft__list_free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->stages,
+                    scheduler->stage_capacity, sizeof scheduler->stages[0]);
     scheduler->stages = NULL;
     scheduler->stage_capacity = 0;
     scheduler->ordered = NULL;

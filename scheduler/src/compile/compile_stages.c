@@ -79,14 +79,9 @@ weft_result weft__schedule_stages(weft__scheduler *scheduler)
 {
     const weft__staging *staging = &scheduler->staging;
     uint32_t count = staging->stage_count + 1; /* the last one is the end of the frame */
-    if (count > scheduler->stage_capacity) {
-        weft__stage *grown =
-            weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->stages,
-                          scheduler->stage_capacity, count, sizeof *grown, 64);
-        if (grown == NULL) return weft__error_memory(scheduler->world, "the schedule");
-        scheduler->stages = grown;
-        scheduler->stage_capacity = count;
-    }
+    if (!weft__list_room(scheduler->memory, WEFT__MEMORY_SYSTEMS, &scheduler->stages,
+                         &scheduler->stage_capacity, count, sizeof *scheduler->stages))
+        return weft__error_memory(scheduler->world, "the schedule");
     memset(scheduler->stages, 0, count * sizeof scheduler->stages[0]);
     scheduler->stage_count = staging->stage_count;
     scheduler->stage_systems =

@@ -12,19 +12,6 @@ static weft__memory *memory_of(const weft__observer_watch *watch)
     return weft__world_memory(watch->world);
 }
 
-/* An array of at least `need` entries, the new ones zero. NULL: no memory; it is as before. */
-static void *grown(const weft__observer_watch *watch, void *array, uint32_t *capacity,
-                   uint32_t need, size_t bytes)
-{
-    if (need <= *capacity && array != NULL) return array;
-    uint32_t old = array == NULL ? 0 : *capacity, now = 2 * old > need ? 2 * old : need + 64;
-    char *out = weft__realloc(memory_of(watch), WEFT__MEMORY_SYSTEMS, array, old, now, bytes, 8);
-    if (out == NULL) return NULL;
-    memset(out + (size_t)old * bytes, 0, (size_t)(now - old) * bytes);
-    *capacity = now;
-    return out;
-}
-
 /* A larger copy of an array of `old` entries; the new ones are zero. NULL: no memory. */
 static void *copied(const weft__observer_watch *watch, const void *array, uint32_t old,
                     uint32_t capacity, size_t bytes)
@@ -153,11 +140,9 @@ static bool watched_went(weft__observer_watch *watch, weft__watched_chunk *seen)
 /* What is known of a chunk, with room for its rows. NULL: no memory. */
 static weft__watched_chunk *watched_of(weft__observer_watch *watch, const weft__chunk *chunk)
 {
-    weft__watched_chunk *chunks =
-        grown(watch, watch->chunks, &watch->chunk_capacity, chunk->id + 1, sizeof chunks[0]);
-    if (chunks == NULL) return NULL;
-    watch->chunks = chunks;
-    weft__watched_chunk *seen = &chunks[chunk->id];
+    if (!WEFT__LIST_REACH(memory_of(watch), WEFT__MEMORY_SYSTEMS, &watch->chunks, chunk->id + 1))
+        return NULL;
+    weft__watched_chunk *seen = &watch->chunks.at[chunk->id];
     if (seen->serial == chunk->serial && seen->capacity == chunk->capacity) return seen;
     if (!watched_went(watch, seen)) return NULL;
     watched_free(watch, seen);
@@ -266,8 +251,8 @@ static bool chunks_scan(weft__observer_watch *watch)
         uint32_t number = watch->component == 0 ? i : list->at[i].archetype;
         if (!archetype_scan(watch, weft__archetype_numbered(world, number))) return false;
     }
-    for (uint32_t i = 0; i < watch->chunk_capacity; i++) {
-        weft__watched_chunk *seen = &watch->chunks[i];
+    for (uint32_t i = 0; i < watch->chunks.count; i++) {
+        weft__watched_chunk *seen = &watch->chunks.at[i];
         if (seen->serial == 0 || seen->scan == watch->scan) continue;
         if (!watched_went(watch, seen)) return false;
         watched_free(watch, seen);
@@ -324,9 +309,9 @@ static bool came_settle(weft__observer_watch *watch, const weft__observer_watch 
 /* Everything is a candidate: each row that was known as gone, and each row as new. */
 static bool candidates_all(weft__observer_watch *watch)
 {
-    for (uint32_t i = 0; i < watch->chunk_capacity; i++) {
-        if (!watched_went(watch, &watch->chunks[i])) return false;
-        watch->chunks[i].order_seen = 0;
+    for (uint32_t i = 0; i < watch->chunks.count; i++) {
+        if (!watched_went(watch, &watch->chunks.at[i])) return false;
+        watch->chunks.at[i].order_seen = 0;
     }
     return true;
 }
@@ -391,9 +376,8 @@ void weft__observer_watch_fini(weft__observer_watch *watch)
     noticed_fini(watch, &watch->removed, watch->bytes);
     noticed_fini(watch, &watch->changed, watch->bytes);
     noticed_fini(watch, &watch->destroyed, watch->bytes);
-    for (uint32_t i = 0; i < watch->chunk_capacity; i++) watched_free(watch, &watch->chunks[i]);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, watch->chunks, watch->chunk_capacity,
-               sizeof watch->chunks[0], 8);
+    for (uint32_t i = 0; i < watch->chunks.count; i++) watched_free(watch, &watch->chunks.at[i]);
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &watch->chunks);
     released(watch, watch->members, watch->member_capacity, sizeof watch->members[0]);
     released(watch, watch->values, watch->member_capacity, watch->bytes);
     released(watch, watch->born, watch->member_capacity, sizeof watch->born[0]);

@@ -46,8 +46,7 @@ typedef struct weft__observer_watch {
     char *values;       /* [index] */
     uint64_t *born;     /* [index] of all entities: the scan in which it came */
     uint32_t member_capacity;
-    weft__watched_chunk *chunks; /* [chunk id] */
-    uint32_t chunk_capacity;
+    WEFT__LIST(weft__watched_chunk) chunks; /* [chunk id] */
     weft__noticed came, went; /* candidates: rows that are new or gone in their place */
     weft__noticed added, removed, changed, created, destroyed; /* not told yet */
 } weft__observer_watch;

@@ -28,17 +28,11 @@ static bool add(weft__schema *schema, weft__memory *memory, const weft_component
 
 static bool make_map(weft__schema *schema, weft__memory *memory)
 {
-    uint32_t room = 16;
-    while (room < 2 * schema->components.count) room *= 2;
-    schema->map = weft__alloc_zeroed(memory, WEFT__MEMORY_OTHER, room, sizeof *schema->map, 16);
-    if (schema->map == NULL) return false;
-    schema->map_room = room;
-    for (uint32_t i = 0; i < schema->components.count; i++) {
-        if (schema->components.at[i].desc == NULL) continue;
-        uint32_t at = (uint32_t)schema->components.at[i].name_hash;
-        while (schema->map[at & (room - 1)] != 0) at++;
-        schema->map[at & (room - 1)] = i + 1;
-    }
+    if (!weft__table_room(memory, WEFT__MEMORY_OTHER, &schema->map, schema->components.count))
+        return false;
+    for (uint32_t i = 0; i < schema->components.count; i++)
+        if (schema->components.at[i].desc != NULL)
+            weft__table_put(&schema->map, (uint32_t)schema->components.at[i].name_hash, i + 1);
     return true;
 }
 
@@ -66,21 +60,20 @@ weft_result weft__schema_init(weft__schema *schema, weft__memory *memory, weft_w
 void weft__schema_free(weft__schema *schema, weft__memory *memory)
 {
     WEFT__SCENE_FREE(memory, &schema->components);
-    weft__free(memory, WEFT__MEMORY_OTHER, schema->map, schema->map_room, sizeof *schema->map, 16);
+    weft__table_free(memory, WEFT__MEMORY_OTHER, &schema->map);
 }
 
 const weft__schema_component *weft__schema_find(const weft__schema *schema, const char *name,
                                                 size_t bytes)
 {
     uint64_t hash = hash_bytes(HASH_K0, name, bytes);
-    for (uint32_t at = (uint32_t)hash;; at++) {
-        uint32_t id = schema->map[at & (schema->map_room - 1)];
-        if (id == 0) return NULL;
+    uint32_t step = 0, id;
+    while ((id = weft__table_next(&schema->map, (uint32_t)hash, &step)) != 0) {
         const weft__schema_component *found = &schema->components.at[id - 1];
-        if (found->name_hash == hash && strlen(found->desc->name) == bytes &&
-            memcmp(found->desc->name, name, bytes) == 0)
+        if (strlen(found->desc->name) == bytes && memcmp(found->desc->name, name, bytes) == 0)
             return found;
     }
+    return NULL;
 }
 
 const weft__schema_component *weft__schema_of(const weft__schema *schema, weft_component component)

@@ -21,8 +21,7 @@ typedef struct weft__schema_component {
 typedef struct weft__schema {
     weft_world *world;
     WEFT__LIST(weft__schema_component) components; /* by id - 1; desc NULL: internal */
-    uint32_t *map;                                 /* by name_hash: id; 0 is empty */
-    uint32_t map_room;
+    weft__table map;                               /* of ids by name */
     weft_component parent, instance_of, prefab, linked_group;
     weft_component local, placed, stretch; /* of weft_transform_create; null: not registered */
 } weft__schema;

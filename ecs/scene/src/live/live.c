@@ -176,7 +176,7 @@ void weft_live_stop(weft_live *live)
     weft_scene_destroy(live->scene);
     weft_world_destroy(live->schema);
     WEFT__SCENE_FREE(memory, &live->known);
-    weft__free(memory, WEFT__MEMORY_OTHER, live->known_at, live->known_room, 4, 16);
+    weft__table_free(memory, WEFT__MEMORY_OTHER, &live->known_at);
     weft__free(memory, WEFT__MEMORY_OTHER, live->types, live->type_count + 1, sizeof *live->types,
                16);
     for (uint32_t i = 0; i < live->desc.path_count && live->paths != NULL; i++)

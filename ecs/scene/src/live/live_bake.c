@@ -51,35 +51,26 @@ typedef struct baking {
 
 /* ---- what was known ---- */
 
-/* Where the number of an entity is in the table, or belongs. */
-static uint32_t *known_place(const weft_live *live, uint64_t key)
+static uint32_t key_hash(uint64_t key)
 {
-    uint32_t mask = live->known_room - 1, at = (uint32_t)(key >> 7);
-    while (live->known_at[at & mask] != WEFT__NONE &&
-           live->known.at[live->known_at[at & mask]].key != key)
-        at++;
-    return &live->known_at[at & mask];
+    return (uint32_t)(key >> 7);
 }
 
-static void known_enter(const weft_live *live)
+/* The number of an entity, from 1; 0: it is not known. */
+static uint32_t known_number(const weft_live *live, uint64_t key)
 {
-    memset(live->known_at, 0xff, (size_t)live->known_room * 4);
-    for (uint32_t i = 0; i < live->known.count; i++) *known_place(live, live->known.at[i].key) = i;
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&live->known_at, key_hash(key), &step)) != 0)
+        if (live->known.at[number - 1].key == key) break;
+    return number;
 }
 
 /* Room for one more. */
 static bool known_grow(weft_live *live)
 {
-    if (!WEFT__SCENE_ROOM(&live->memory, &live->known, live->known.count + 1)) return false;
-    if (2 * (live->known.count + 1) < live->known_room) return true;
-    uint32_t room = live->known_room == 0 ? 256 : 2 * live->known_room;
-    uint32_t *grown = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, room, 4, 16);
-    if (grown == NULL) return false;
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, live->known_at, live->known_room, 4, 16);
-    live->known_at = grown;
-    live->known_room = room;
-    known_enter(live);
-    return true;
+    uint32_t count = live->known.count + 1;
+    return WEFT__SCENE_ROOM(&live->memory, &live->known, count) &&
+           weft__table_room(&live->memory, WEFT__MEMORY_OTHER, &live->known_at, count);
 }
 
 /* ---- the set ---- */
@@ -113,9 +104,9 @@ static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t 
     const weft__node *node = &live->scene->tree.nodes.at[index];
     if (!known_grow(live)) return false;
     uint64_t key = weft__live_key(node->path, number);
-    uint32_t *place = known_place(live, key);
-    bool is_new = *place == WEFT__NONE;
-    weft__live_known *known = &live->known.at[is_new ? live->known.count : *place];
+    uint32_t number_known = known_number(live, key);
+    bool is_new = number_known == 0;
+    weft__live_known *known = &live->known.at[is_new ? live->known.count : number_known - 1];
     b->seen++;
     if (!is_new && node->is_kept && !live->is_torn && known->signature == signature) {
         known->bake = live->bake;
@@ -129,7 +120,7 @@ static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t 
         weft__live_image_free(live, change.image);
         return false;
     }
-    if (is_new) *place = live->known.count++;
+    if (is_new) weft__table_put(&live->known_at, key_hash(key), ++live->known.count);
     *known = (weft__live_known){key, signature, live->bake};
     return true;
 }
@@ -181,7 +172,9 @@ static bool removed_list(baking *b)
     for (uint32_t i = 0; i < live->known.count; i++)
         if (all[i].bake == live->bake) live->known.at[kept++] = all[i];
     live->known.count = kept;
-    known_enter(live);
+    weft__table_clear(&live->known_at);
+    for (uint32_t i = 0; i < kept; i++)
+        weft__table_put(&live->known_at, key_hash(live->known.at[i].key), i + 1);
     return true;
 }
 

@@ -18,45 +18,30 @@ static uint32_t place_of_entity(weft_entity entity)
     return (uint32_t)hash_fold((uint64_t)entity.version << 32 | entity.index, HASH_K1);
 }
 
+/* There is room in the tables. */
 static void enter(weft_live *live, uint32_t number)
 {
-    uint32_t mask = live->table_room - 1;
     const weft__live_slot *slot = &live->slots.at[number];
-    uint32_t at = place_of_key(slot->key);
-    while (live->by_key[at & mask] != WEFT__NONE) at++;
-    live->by_key[at & mask] = number;
-    at = place_of_entity(slot->entity);
-    while (live->by_entity[at & mask] != WEFT__NONE) at++;
-    live->by_entity[at & mask] = number;
+    weft__table_put(&live->by_key, place_of_key(slot->key), number + 1);
+    weft__table_put(&live->by_entity, place_of_entity(slot->entity), number + 1);
 }
 
 void weft__live_slots_free(weft_live *live)
 {
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, live->by_key, live->table_room, 4, 16);
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, live->by_entity, live->table_room, 4, 16);
-    live->by_key = live->by_entity = NULL;
-    live->table_room = 0;
+    weft__table_free(&live->memory, WEFT__MEMORY_OTHER, &live->by_key);
+    weft__table_free(&live->memory, WEFT__MEMORY_OTHER, &live->by_entity);
 }
 
 /* Tables without slots that are gone, a quarter full at most. */
 static bool tables_make(weft_live *live)
 {
-    uint32_t room = 256, kept = 0;
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < live->slots.count; i++) kept += live->slots.at[i].key != 0;
-    while (room < 4 * (kept + 1)) room *= 2;
-    uint32_t *keys = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, room, 4, 16);
-    uint32_t *entities = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, room, 4, 16);
-    if (keys == NULL || entities == NULL) {
-        weft__free(&live->memory, WEFT__MEMORY_OTHER, keys, room, 4, 16);
-        weft__free(&live->memory, WEFT__MEMORY_OTHER, entities, room, 4, 16);
+    if (!weft__table_room(&live->memory, WEFT__MEMORY_OTHER, &live->by_key, 2 * (kept + 1)) ||
+        !weft__table_room(&live->memory, WEFT__MEMORY_OTHER, &live->by_entity, 2 * (kept + 1)))
         return false;
-    }
-    weft__live_slots_free(live);
-    memset(keys, 0xff, (size_t)room * 4);
-    memset(entities, 0xff, (size_t)room * 4);
-    live->by_key = keys;
-    live->by_entity = entities;
-    live->table_room = room;
+    weft__table_clear(&live->by_key);
+    weft__table_clear(&live->by_entity);
     kept = 0;
     for (uint32_t i = 0; i < live->slots.count; i++)
         if (live->slots.at[i].key != 0) live->slots.at[kept++] = live->slots.at[i];
@@ -68,7 +53,7 @@ static bool tables_make(weft_live *live)
 /* A place for a slot, in no table yet; other slots may have other places afterwards. */
 static weft__live_slot *slot_place(weft_live *live)
 {
-    if (2 * (live->slots.count + 1) >= live->table_room && !tables_make(live)) return NULL;
+    if (live->slots.count + 1 >= live->by_entity.capacity / 2 && !tables_make(live)) return NULL;
     return WEFT__SCENE_ADD(&live->memory, &live->slots);
 }
 
@@ -108,18 +93,17 @@ bool weft__live_slot_move(weft_live *live, uint64_t key, weft_entity entity)
 
 weft__live_slot *weft__live_slot_of(const weft_live *live, uint64_t key)
 {
-    uint32_t mask = live->table_room - 1, at = place_of_key(key);
-    for (; live->table_room != 0 && live->by_key[at & mask] != WEFT__NONE; at++)
-        if (live->slots.at[live->by_key[at & mask]].key == key)
-            return &live->slots.at[live->by_key[at & mask]];
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&live->by_key, place_of_key(key), &step)) != 0)
+        if (live->slots.at[number - 1].key == key) return &live->slots.at[number - 1];
     return NULL;
 }
 
 weft__live_slot *weft__live_slot_at(const weft_live *live, weft_entity entity)
 {
-    uint32_t mask = live->table_room - 1, at = place_of_entity(entity);
-    for (; live->table_room != 0 && live->by_entity[at & mask] != WEFT__NONE; at++) {
-        weft__live_slot *slot = &live->slots.at[live->by_entity[at & mask]];
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&live->by_entity, place_of_entity(entity), &step)) != 0) {
+        weft__live_slot *slot = &live->slots.at[number - 1];
         if (slot->key != 0 && slot->entity.index == entity.index &&
             slot->entity.version == entity.version)
             return slot;

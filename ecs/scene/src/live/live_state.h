@@ -120,8 +120,7 @@ struct weft_live {
     weft_world *schema;
     weft_scene *scene;
     WEFT__LIST(weft__live_known) known; /* in the order in which they came */
-    uint32_t *known_at; /* by key, open addressing: number of a known one; WEFT__NONE: free */
-    uint32_t known_room;
+    weft__table known_at;               /* of their places, from 1, by key */
     uint64_t bake;
     bool is_torn; /* memory ended in the last bake: everything is compared by the next */
     weft__places places;
@@ -137,13 +136,12 @@ struct weft_live {
     weft_a32 x_waiting; /* sets in the list: a look without the lock */
     /* the owner's */
     WEFT__LIST(weft__live_slot) slots;
-    uint32_t *by_key, *by_entity; /* open addressing: number of a slot; WEFT__NONE: free */
-    uint32_t table_room;
-    weft__live_set *current; /* being applied */
-    uint32_t phase, next;    /* where it is */
-    weft_entity half_of;     /* memory ended while it was given the component `half_type` */
-    uint32_t half_type;      /* ... which the next call gives again, without a question */
-    weft__live_set *told;    /* whose errors weft_live_error tells */
+    weft__table by_key, by_entity; /* of the places of slots, from 1 */
+    weft__live_set *current;       /* being applied */
+    uint32_t phase, next;          /* where it is */
+    weft_entity half_of;           /* memory ended while it was given the component `half_type` */
+    uint32_t half_type;            /* ... which the next call gives again, without a question */
+    weft__live_set *told;          /* whose errors weft_live_error tells */
     WEFT__LIST(weft__live_edit) edits;
     WEFT__LIST(char) scratch;                  /* for weft__live_read of the followed world */
     weft_live_report report;                   /* of the call that runs */

@@ -8,6 +8,7 @@
 #include <weft/base.h>
 
 #include "list.h"
+#include "table.h"
 
 /* Lists whose memory is of no other category. */
 #define WEFT__SCENE_ADD(memory, list) WEFT__LIST_ADD(memory, WEFT__MEMORY_OTHER, list)

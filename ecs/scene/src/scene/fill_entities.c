@@ -60,24 +60,6 @@ static int by_id(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static bool grow_kinds(weft__fill *f)
-{
-    uint32_t room = f->kinds.capacity == 0 ? 64 : 2 * f->kinds.capacity;
-    weft__fill_kind *grown =
-        weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, room, sizeof *grown, 16);
-    if (grown == NULL) return weft__fill_refuse(f, WEFT_OUT_OF_MEMORY);
-    for (uint32_t i = 0; i < f->kinds.capacity; i++) {
-        if (f->kinds.at[i].hash == 0) continue;
-        uint32_t at = (uint32_t)f->kinds.at[i].hash;
-        while (grown[at & (room - 1)].hash != 0) at++;
-        grown[at & (room - 1)] = f->kinds.at[i];
-    }
-    weft__free(f->memory, WEFT__MEMORY_OTHER, f->kinds.at, f->kinds.capacity, sizeof *grown, 16);
-    f->kinds.at = grown;
-    f->kinds.capacity = room;
-    return true;
-}
-
 /* The archetype of a list of components, which may be in any order. */
 static weft_archetype archetype_of(weft__fill *f, weft_component *components, uint32_t count)
 {
@@ -90,21 +72,22 @@ static weft_archetype archetype_of(weft__fill *f, weft_component *components, ui
         }
     uint64_t hash = HASH_K0;
     for (uint32_t i = 0; i < count; i++) hash = hash_word(hash, components[i].id);
-    hash = hash_end(hash) | 1;
-    if (f->kind_count >= f->kinds.capacity / 2 && !grow_kinds(f)) return none;
-    uint32_t at = (uint32_t)hash;
-    while (f->kinds.at[at & (f->kinds.capacity - 1)].hash != 0) {
-        if (f->kinds.at[at & (f->kinds.capacity - 1)].hash == hash)
-            return f->kinds.at[at & (f->kinds.capacity - 1)].archetype;
-        at++;
+    hash = hash_end(hash);
+    uint32_t step = 0, number, kinds = f->kinds.count + 1;
+    while ((number = weft__table_next(&f->kind_at, (uint32_t)hash, &step)) != 0)
+        if (f->kinds.at[number - 1].hash == hash) return f->kinds.at[number - 1].archetype;
+    if (!WEFT__SCENE_ROOM(f->memory, &f->kinds, kinds) ||
+        !weft__table_room(f->memory, WEFT__MEMORY_OTHER, &f->kind_at, kinds)) {
+        weft__fill_refuse(f, WEFT_OUT_OF_MEMORY);
+        return none;
     }
     weft_archetype made = weft_archetype_create(f->world, components, count);
     if (made.id == 0) {
         weft__fill_world_refused(f);
         return none;
     }
-    f->kinds.at[at & (f->kinds.capacity - 1)] = (weft__fill_kind){hash, made};
-    f->kind_count++;
+    f->kinds.at[f->kinds.count++] = (weft__fill_kind){hash, made};
+    weft__table_put(&f->kind_at, (uint32_t)hash, kinds);
     return made;
 }
 

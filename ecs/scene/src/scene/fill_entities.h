@@ -30,8 +30,8 @@ typedef struct weft__fill {
     uint32_t *first; /* [nodes]: first entity of the node; WEFT__NONE */
     weft__places places;
     WEFT__LIST(weft_entity) entities;
-    WEFT__LIST(weft__fill_kind) kinds; /* open addressing, capacity a power of 2; hash 0 is empty */
-    uint32_t kind_count;
+    WEFT__LIST(weft__fill_kind) kinds;
+    weft__table kind_at; /* of their places, from 1 */
     WEFT__LIST(weft__fill_blob) copies;
     WEFT__LIST(char) scratch;
     weft_result result;

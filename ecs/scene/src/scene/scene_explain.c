@@ -4,22 +4,10 @@
 #include "scene_state.h"
 
 #include "text.h"
-#include "utf8.h"
 
 #include <string.h>
 
 /* ---- pieces ---- */
-
-static void add_quoted(weft__text *t, const char *text)
-{
-    char piece[WEFT__JSON_PIECE_BYTES];
-    weft__text_add(t, "\"");
-    while (*text != '\0') {
-        text = weft__json_piece(text, piece);
-        weft__text_add(t, "%s", piece);
-    }
-    weft__text_add(t, "\"");
-}
 
 static uint32_t line_of(const weft__file_object *object)
 {
@@ -87,7 +75,7 @@ static void add_entry(list *l, const char *title, const char *entry)
 {
     if (l->is_json) {
         weft__text_add(l->out, l->count == 0 ? "" : ", ");
-        add_quoted(l->out, entry);
+        weft__text_add_quoted(l->out, entry);
     } else {
         weft__text_add(l->out, "  %-12s%s\n", l->count == 0 ? title : "", entry);
     }
@@ -167,7 +155,7 @@ size_t weft_scene_explain(weft_scene *scene, const char *path, bool is_json, cha
     weft__text t = {text, capacity, 0};
     if (is_json) {
         weft__text_add(&t, "{\"object\": ");
-        add_quoted(&t, path);
+        weft__text_add_quoted(&t, path);
     } else {
         weft__text_add(&t, "%s\n", path);
     }

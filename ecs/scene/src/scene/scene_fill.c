@@ -47,8 +47,8 @@ static void end(weft__fill *f)
     weft__free(f->memory, WEFT__MEMORY_OTHER, f->map, f->map_count, sizeof *f->map, 16);
     weft__free(f->memory, WEFT__MEMORY_OTHER, f->first, nodes, sizeof *f->first, 16);
     weft__places_free(&f->places, f->memory);
-    weft__free(f->memory, WEFT__MEMORY_OTHER, f->kinds.at, f->kinds.capacity, sizeof *f->kinds.at,
-               16);
+    WEFT__SCENE_FREE(f->memory, &f->kinds);
+    weft__table_free(f->memory, WEFT__MEMORY_OTHER, &f->kind_at);
     WEFT__SCENE_FREE(f->memory, &f->entities);
     WEFT__SCENE_FREE(f->memory, &f->copies);
     WEFT__SCENE_FREE(f->memory, &f->scratch);

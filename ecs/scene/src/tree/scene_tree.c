@@ -13,40 +13,19 @@ void weft__tree_init(weft__tree *tree, weft__memory *memory, weft__files *files,
     *tree = (weft__tree){.files = files, .memory = memory, .arena.memory = memory, .limit = limit};
 }
 
-static void map_enter(const weft__tree *tree, uint32_t node)
-{
-    uint64_t path = tree->nodes.at[node].path;
-    uint32_t at = (uint32_t)path;
-    while (tree->map[at & (tree->map_room - 1)] != WEFT__TREE_FREE) at++;
-    tree->map[at & (tree->map_room - 1)] = (path & ~(uint64_t)UINT32_MAX) | node;
-}
-
-static bool map_make(weft__tree *tree, uint32_t room)
-{
-    uint64_t *map = weft__alloc(tree->memory, WEFT__MEMORY_OTHER, room, sizeof *map, 16);
-    if (map == NULL) return false;
-    memset(map, 0xff, room * sizeof *map);
-    weft__free(tree->memory, WEFT__MEMORY_OTHER, tree->map, tree->map_room, sizeof *map, 16);
-    tree->map = map;
-    tree->map_room = room;
-    for (uint32_t i = 0; i < tree->map_count; i++) map_enter(tree, i);
-    return true;
-}
-
 bool weft__tree_enter(weft__tree *tree)
 {
-    bool has_room = tree->map_count < tree->map_room / 2 ||
-                    map_make(tree, tree->map_room == 0 ? 64 : 2 * tree->map_room);
-    if (!has_room) return false;
-    map_enter(tree, tree->map_count++);
+    uint32_t number = tree->map.count + 1;
+    if (!weft__table_room(tree->memory, WEFT__MEMORY_OTHER, &tree->map, number)) return false;
+    weft__table_put(&tree->map, (uint32_t)tree->nodes.at[number - 1].path, number);
     return true;
 }
 
 bool weft__tree_reserve(weft__tree *tree, const weft__tree *as)
 {
-    return as->map_room == 0 || (map_make(tree, as->map_room) &&
-                                 WEFT__SCENE_ROOM(tree->memory, &tree->nodes, as->nodes.count) &&
-                                 WEFT__SCENE_ROOM(tree->memory, &tree->layers, as->layers.count));
+    return weft__table_room(tree->memory, WEFT__MEMORY_OTHER, &tree->map, as->map.count) &&
+           WEFT__SCENE_ROOM(tree->memory, &tree->nodes, as->nodes.count) &&
+           WEFT__SCENE_ROOM(tree->memory, &tree->layers, as->layers.count);
 }
 
 void weft__tree_free(weft__tree *tree)
@@ -54,9 +33,8 @@ void weft__tree_free(weft__tree *tree)
     WEFT__SCENE_FREE(tree->memory, &tree->nodes);
     WEFT__SCENE_FREE(tree->memory, &tree->layers);
     WEFT__SCENE_FREE(tree->memory, &tree->roots);
-    weft__free(tree->memory, WEFT__MEMORY_OTHER, tree->map, tree->map_room, sizeof *tree->map, 16);
+    weft__table_free(tree->memory, WEFT__MEMORY_OTHER, &tree->map);
     weft__pile_free(&tree->arena);
-    tree->map = NULL;
 }
 
 const char weft__no_memory[] = "out of memory";
@@ -65,14 +43,12 @@ const char weft__no_memory[] = "out of memory";
 
 uint32_t weft__tree_find(const weft__tree *tree, uint64_t path)
 {
-    if (tree->map_room == 0) return WEFT__NONE;
-    for (uint32_t i = (uint32_t)path;; i++) {
-        uint64_t entry = tree->map[i & (tree->map_room - 1)];
-        if (entry == WEFT__TREE_FREE) return WEFT__NONE;
-        if ((entry ^ path) >> 32 != 0) continue;
-        const weft__node *node = &tree->nodes.at[(uint32_t)entry];
-        if (node->path == path && !node->is_removed) return (uint32_t)entry;
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&tree->map, (uint32_t)path, &step)) != 0) {
+        const weft__node *node = &tree->nodes.at[number - 1];
+        if (node->path == path && !node->is_removed) return number - 1;
     }
+    return WEFT__NONE;
 }
 
 uint32_t weft__tree_find_root(const weft__tree *tree, uint64_t hash)

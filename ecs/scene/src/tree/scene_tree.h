@@ -46,8 +46,6 @@ typedef struct weft__root {
     uint32_t node;
 } weft__root;
 
-#define WEFT__TREE_FREE UINT64_MAX
-
 /* Owner: the scene. */
 typedef struct weft__tree {
     weft__files *files;
@@ -55,9 +53,7 @@ typedef struct weft__tree {
     WEFT__LIST(weft__node) nodes;
     WEFT__LIST(weft__layer) layers;
     WEFT__LIST(weft__root) roots;
-    uint64_t *map; /* path to node, open addressing: node, and above it the upper half of its
-                      path; WEFT__TREE_FREE: empty */
-    uint32_t map_room, map_count;
+    weft__table map; /* of nodes, from 1, by path */
     weft__pile arena;
     weft__problem *problems;
     uint32_t limit;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* section_bytes.c: memory of the writer of section files: one growing block, from the hook of the
- * world. Once refused it stays refused, so that a writer asks once, at its end. Owner of the
- * world. */
-#include "section_bytes.h"
+/* bytes.c: memory of those who write: one growing block, half as much again each time. Once refused
+ * it stays refused, so that a writer asks once, at its end. What was written before stays there.
+ * See bytes.h. */
+#include "bytes.h"
 
-void *weft__out_room(weft__out *out, size_t bytes)
+void *weft__out_space(weft__out *out, size_t bytes)
 {
     if (out->is_refused) return NULL;
     if (bytes > out->capacity - out->count) {
-        size_t grown = out->count + bytes + (out->count + bytes) / 2;
+        size_t needed = out->count + bytes, grown = out->count == 0 ? needed : needed + needed / 2;
         char *at =
             weft__realloc(out->memory, WEFT__MEMORY_COMMANDS, out->at, out->capacity, grown, 1, 16);
         out->is_refused = at == NULL;
@@ -16,9 +16,7 @@ void *weft__out_room(weft__out *out, size_t bytes)
         out->at = at;
         out->capacity = grown;
     }
-    void *room = out->at + out->count;
-    out->count += bytes;
-    return room;
+    return out->at + out->count;
 }
 
 void weft__out_free(weft__out *out)

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* section_bytes.h: bytes that grow, for the writer; bytes with an end, for the readers.
+/* bytes.h: bytes that grow, for those who write files, texts and blocks; bytes with an end, for
+ * those who read them.
  *
- * Values on the stack of what writes or reads. The first failure is kept. */
-#ifndef WEFT_SECTION_BYTES_H
-#define WEFT_SECTION_BYTES_H
+ *     weft__out out = {.memory = memory};
+ *     weft__out_u32(&out, count);
+ *     if (out.is_refused) return WEFT_OUT_OF_MEMORY;
+ *
+ * Values on the stack of what writes or reads. The first failure is kept, so that it is asked once,
+ * at the end. Memory counts as scratch, of WEFT__MEMORY_COMMANDS. */
+#ifndef WEFT_BYTES_H
+#define WEFT_BYTES_H
 
 #include "heap.h"
 
@@ -18,9 +24,17 @@ typedef struct weft__out {
     bool is_refused; /* no memory: nothing is added any more */
 } weft__out;
 
-/* Room for `bytes` more, which count at once; NULL: refused. */
-void *weft__out_room(weft__out *out, size_t bytes);
+/* Room for `bytes` more, which do not count yet; NULL: refused. */
+void *weft__out_space(weft__out *out, size_t bytes);
 void weft__out_free(weft__out *out);
+
+/* Room for `bytes` more, which count at once; NULL: refused. */
+static inline void *weft__out_room(weft__out *out, size_t bytes)
+{
+    void *room = weft__out_space(out, bytes);
+    if (room != NULL) out->count += bytes;
+    return room;
+}
 
 static inline void weft__out_put(weft__out *out, const void *bytes, size_t count)
 {
@@ -41,6 +55,26 @@ static inline void weft__out_u32(weft__out *out, uint32_t value)
 static inline void weft__out_u64(weft__out *out, uint64_t value)
 {
     weft__out_put(out, &value, sizeof value);
+}
+
+/* Length and bytes of a string. */
+static inline void weft__out_text(weft__out *out, const char *text)
+{
+    weft__out_u32(out, (uint32_t)strlen(text));
+    weft__out_put(out, text, strlen(text));
+}
+
+/* A place for a number that is known later. */
+static inline size_t weft__out_later(weft__out *out)
+{
+    size_t at = out->count;
+    weft__out_u32(out, 0);
+    return at;
+}
+
+static inline void weft__out_now(const weft__out *out, size_t at, uint32_t value)
+{
+    if (!out->is_refused) memcpy(out->at + at, &value, sizeof value);
 }
 
 /* Bytes that are read one after the other. */
