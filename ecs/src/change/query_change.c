@@ -281,6 +281,23 @@ void weft__change_apply(weft__change *change)
     }
 }
 
+void weft__change_each(const weft__change *change, weft__change_visit *visit, const void *user)
+{
+    for (uint32_t i = 0; i < change->pieces.count; i++)
+        visit(change->world, change->pieces.at[i], user);
+    for (uint32_t i = 0; i < change->parts.count; i++) {
+        const weft__change_part *part = &change->parts.at[i];
+        const uint32_t *rows = weft__change_rows(change, part);
+        if (part->plan != NULL && !part->is_header) continue; /* moved to pieces */
+        if (rows == NULL)
+            visit(change->world, (weft__span){part->chunk, part->first, part->count}, user);
+        for (uint32_t r = 0, run; rows != NULL && r < part->count; r += run) {
+            for (run = 1; r + run < part->count && rows[r + run] == rows[r] + run;) run++;
+            visit(change->world, (weft__span){part->chunk, rows[r], run}, user);
+        }
+    }
+}
+
 void weft__change_fini(weft__change *change)
 {
     weft_world *world = change->world;

@@ -63,6 +63,10 @@ weft_result weft__change_prepare(weft__change *change);
 void weft__change_apply(weft__change *change);
 /* Frees what the change holds. */
 void weft__change_fini(weft__change *change);
+/* Visits the selected rows run by run, wherever the change has put them: what writes values or bits
+ * of a component to the rows of a query, be it of SPARSE values, with enable bits or filters. */
+typedef void weft__change_visit(weft_world *world, weft__span rows, const void *user);
+void weft__change_each(const weft__change *change, weft__change_visit *visit, const void *user);
 
 /* The row numbers of a part, or NULL for a run. */
 static inline const uint32_t *weft__change_rows(const weft__change *change,

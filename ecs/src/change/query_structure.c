@@ -11,9 +11,6 @@
 #include "error.h"
 #include "move_plan.h"
 #include "query_change.h"
-#include "query_cursor.h"
-#include "query_read.h"
-#include "slice_ops.h"
 #include "tuple.h"
 
 /* ---- add, remove, shared values ---- */
@@ -67,38 +64,25 @@ weft_result weft_query_set_shared(weft_world *world, weft_query query, weft_comp
 
 /* ---- values ---- */
 
+/* A value of a component for many rows. On the stack of weft_query_set. */
+typedef struct assigning {
+    uint32_t component;
+    const void *value;
+} assigning;
+
 /* Writes a value to a run of rows: what was there ends, copies of the value take its place. */
-static void assign_rows(weft_world *world, weft__chunk *chunk, uint32_t component, uint32_t first,
-                        uint32_t count, const void *value)
+static void assign_rows(weft_world *world, weft__span rows, const void *user)
 {
-    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component);
-    const weft__type *type = world->types.at[component];
-    if (slot == NULL || slot->column == 0 || count == 0) return;
-    char *rows = weft__chunk_value(chunk, slot->column, first);
-    if (type->needs_destruct) weft__type_destruct(&world->memory, type, rows, count);
-    weft_result result = weft__type_replicate(&world->memory, type, rows, value, count);
+    const assigning *a = user;
+    const weft__type_slot *slot = weft__archetype_slot(rows.chunk->archetype, a->component);
+    const weft__type *type = world->types.at[a->component];
+    if (slot == NULL || slot->column == 0 || rows.count == 0) return;
+    char *at = weft__chunk_value(rows.chunk, slot->column, rows.row);
+    if (type->needs_destruct) weft__type_destruct(&world->memory, type, at, rows.count);
+    weft_result result = weft__type_replicate(&world->memory, type, at, a->value, rows.count);
     WEFT_ASSERT(result == WEFT_OK); /* only buffers allocate, and they are refused */
     (void)result;
-    weft__component_stamp(world, chunk, component, first, count);
-}
-
-/* Writes the value to the selected rows, wherever the change has put them. */
-static void assign_all(weft__change *change, uint32_t component, const void *value)
-{
-    weft_world *world = change->world;
-    for (uint32_t i = 0; i < change->pieces.count; i++) {
-        const weft__span *piece = &change->pieces.at[i];
-        assign_rows(world, piece->chunk, component, piece->row, piece->count, value);
-    }
-    for (uint32_t i = 0; i < change->parts.count; i++) {
-        const weft__change_part *part = &change->parts.at[i];
-        if (part->plan != NULL && !part->is_header) continue; /* moved to pieces */
-        const uint32_t *rows = weft__change_rows(change, part);
-        if (rows == NULL)
-            assign_rows(world, part->chunk, component, part->first, part->count, value);
-        for (uint32_t r = 0; rows != NULL && r < part->count; r++)
-            assign_rows(world, part->chunk, component, rows[r], 1, value);
-    }
+    weft__component_stamp(world, rows.chunk, a->component, rows.row, rows.count);
 }
 
 static weft_result check_value(weft_world *world, weft_component component, const void *value,
@@ -136,7 +120,7 @@ weft_result weft_query_set(weft_world *world, weft_query query, weft_component c
     if (result == WEFT_OK) result = weft__change_prepare(&change);
     if (result == WEFT_OK) {
         weft__change_apply(&change);
-        assign_all(&change, component.id, value);
+        weft__change_each(&change, assign_rows, &(assigning){component.id, value});
     }
     weft__change_fini(&change);
     return result;
@@ -203,33 +187,23 @@ weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk)
 
 /* ---- enable bits ---- */
 
+/* The bits of a component in many rows. On the stack of weft_query_enable. */
+typedef struct enabling {
+    uint32_t component;
+    bool is_enabled;
+} enabling;
+
 /* Sets the bits of rows that have the component; others have none. */
-static void enable_rows(weft_world *world, weft__span rows, uint32_t component, bool is_enabled)
+static void enable_rows(weft_world *world, weft__span rows, const void *user)
 {
+    const enabling *e = user;
     const weft__archetype *archetype = rows.chunk->archetype;
-    uint32_t type = weft__archetype_find(archetype, component);
+    uint32_t type = weft__archetype_find(archetype, e->component);
     if (type == WEFT__NONE) return;
     for (uint32_t i = 0; i < rows.count; i++)
-        weft__chunk_enable(rows.chunk, archetype->types[type].enableable, rows.row + i, is_enabled);
-    weft__component_stamp(world, rows.chunk, component, rows.row, rows.count);
-}
-
-/* The rows of a SPARSE component stand for those of their entities. */
-static void enable_run(weft_world *world, const weft_slice *slice, uint32_t component,
-                       bool is_enabled)
-{
-    weft__chunk *chunk = (weft__chunk *)(uintptr_t)slice->chunk;
-    bool is_sparse = (chunk->archetype->flags & WEFT__IS_SPARSE) != 0;
-    uint32_t begin = 0, end = 0;
-    while (weft_slice_next_run(slice, &begin, &end)) {
-        weft__span rows = {chunk, weft__slice_first_row(slice) + begin, end - begin};
-        if (!is_sparse) enable_rows(world, rows, component, is_enabled);
-        for (uint32_t i = begin; i < end && is_sparse; i++) {
-            rows.chunk = weft__entity_chunk(world, slice->entities[i], &rows.row);
-            rows.count = 1;
-            enable_rows(world, rows, component, is_enabled);
-        }
-    }
+        weft__chunk_enable(rows.chunk, archetype->types[type].enableable, rows.row + i,
+                           e->is_enabled);
+    weft__component_stamp(world, rows.chunk, e->component, rows.row, rows.count);
 }
 
 weft_result weft_query_enable(weft_world *world, weft_query query, weft_component component,
@@ -242,12 +216,10 @@ weft_result weft_query_enable(weft_world *world, weft_query query, weft_componen
             world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
             "weft_query_enable: %s is not ENABLEABLE: register it with WEFT_ENABLEABLE",
             weft__type_name(world, component.id));
-    result = weft__idle(world, "weft_query_enable");
-    if (result != WEFT_OK) return result;
-    weft__row_walk walk;
-    result = weft__row_walk_begin(&walk, world, query);
-    if (result != WEFT_OK) return result;
-    while (weft__source_next(&walk.source))
-        enable_run(world, &walk.source.slice, component.id, enabled);
-    return WEFT_OK;
+    weft__change change = {.world = world};
+    result = weft__change_select(&change, query, "weft_query_enable");
+    if (result == WEFT_OK)
+        weft__change_each(&change, enable_rows, &(enabling){component.id, enabled});
+    weft__change_fini(&change);
+    return result;
 }

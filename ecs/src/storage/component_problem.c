@@ -9,7 +9,25 @@
 
 #include <string.h>
 
-#define KIND_FLAGS                                                                                 \
+/* What goes with what: the kinds that one may have beside it, what it lacks, and the sentence for
+ * others; kinds without a row go with all that have none. The first row that refuses tells. */
+enum { HOOKS = 1, CHECK = 2, REQUIRED = 4 };
+static const struct kind_rule {
+    uint32_t kind, beside, lacks;
+    const char *refusal;
+} rules[] = {
+    {WEFT_RESOURCE, WEFT_BUFFER | WEFT_NOT_HASHED, REQUIRED,
+     "RESOURCE goes with BUFFER only: leave the other flags out"},
+    {WEFT_SHARED, WEFT_CLEANUP | WEFT_NOT_HASHED | WEFT_NOT_COPIED, HOOKS | CHECK,
+     "SHARED goes with CLEANUP only: leave the other flags out"},
+    {WEFT_CHUNK, WEFT_CLEANUP | WEFT_NOT_HASHED | WEFT_NOT_COPIED, HOOKS,
+     "CHUNK goes with CLEANUP only: leave the other flags out"},
+    {WEFT_SPARSE, WEFT_NOT_HASHED, REQUIRED,
+     "SPARSE goes with NOT_HASHED only: leave the other flags out"},
+    {WEFT_ENABLEABLE, WEFT_BUFFER | WEFT_NOT_HASHED | WEFT_NOT_COPIED, 0,
+     "CLEANUP components cannot be ENABLEABLE: leave one of the flags out"},
+};
+#define KINDS_ALL                                                                                  \
     (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_RESOURCE |     \
      WEFT_NOT_HASHED | WEFT_SPARSE | WEFT_NOT_COPIED)
 #define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
@@ -61,22 +79,25 @@ static const char *fields_problem(const weft_component_desc *desc)
     return NULL;
 }
 
-static const char *kind_problem(uint32_t flags)
+static const char *kind_problem(const weft_component_desc *desc)
 {
-    if ((flags & ~(uint32_t)KIND_FLAGS) != 0)
+    uint32_t lacks = 0;
+    if ((desc->flags & ~(uint32_t)KINDS_ALL) != 0)
         return "unknown flags: use those of weft_component_flags";
-    flags &= ~(uint32_t)WEFT_NOT_HASHED; /* goes with everything */
-    if ((flags & WEFT_RESOURCE) != 0 && (flags & ~(uint32_t)(WEFT_RESOURCE | WEFT_BUFFER)) != 0)
-        return "RESOURCE goes with BUFFER only: leave the other flags out";
-    if ((flags & WEFT_SPARSE) == 0) flags &= ~(uint32_t)WEFT_NOT_COPIED; /* goes with the rest */
-    if ((flags & WEFT_SHARED) != 0 && (flags & ~(uint32_t)(WEFT_SHARED | WEFT_CLEANUP)) != 0)
-        return "SHARED goes with CLEANUP only: leave the other flags out";
-    if ((flags & WEFT_CHUNK) != 0 && (flags & ~(uint32_t)(WEFT_CHUNK | WEFT_CLEANUP)) != 0)
-        return "CHUNK goes with CLEANUP only: leave the other flags out";
-    if ((flags & WEFT_SPARSE) != 0 && flags != WEFT_SPARSE)
-        return "SPARSE goes with NOT_HASHED only: leave the other flags out";
-    if ((flags & WEFT_ENABLEABLE) != 0 && (flags & WEFT_CLEANUP) != 0)
-        return "CLEANUP components cannot be ENABLEABLE: leave one of the flags out";
+    for (uint32_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if ((desc->flags & rules[i].kind) == 0) continue;
+        if ((desc->flags & ~(rules[i].kind | rules[i].beside)) != 0) return rules[i].refusal;
+        lacks |= rules[i].lacks;
+    }
+    if (desc->required_count != 0 && (lacks & REQUIRED) != 0)
+        return "RESOURCE and SPARSE components require none: leave `required` out";
+    if (desc->is_checked && (desc->type == NULL || (lacks & CHECK) != 0))
+        return "is_checked needs `type`, and is not for SHARED: leave it out";
+    bool has_hooks = desc->hooks.construct != NULL || desc->hooks.destruct != NULL ||
+                     desc->hooks.copy != NULL || desc->hooks.save != NULL;
+    if (has_hooks && (lacks & HOOKS) != 0)
+        return "SHARED and CHUNK components have no lifecycle hooks: leave them out (SHARED: use "
+               "shared_release)";
     return NULL;
 }
 
@@ -104,8 +125,6 @@ static const char *required_problem(const weft_world *world, const weft_componen
 {
     if (desc->required_count == 0) return NULL;
     if (desc->required == NULL) return "required_count is not 0, but required is NULL: set both";
-    if ((desc->flags & (WEFT_RESOURCE | WEFT_SPARSE)) != 0)
-        return "RESOURCE and SPARSE components require none: leave `required` out";
     for (uint32_t i = 0; i < desc->required_count; i++) {
         const weft__type *type = weft__type_at(world, desc->required[i]);
         if (type != NULL && (!type->is_folded || type->id == world->builtin.prefab.id))
@@ -119,20 +138,11 @@ const char *weft__component_problem(const weft_world *world, const weft_componen
     if (desc == NULL) return "the description is NULL";
     if (!weft__name_fits(desc->name, 255))
         return "the name must have 1 to 255 bytes of UTF-8: texts cannot hold another one";
-    const char *problem = kind_problem(desc->flags);
+    const char *problem = kind_problem(desc);
     if (problem == NULL) problem = size_problem(desc);
     if (problem == NULL) problem = fields_problem(desc);
     if (problem == NULL) problem = required_problem(world, desc);
-    if (problem == NULL && desc->is_checked &&
-        (desc->type == NULL || (desc->flags & WEFT_SHARED) != 0))
-        problem = "is_checked needs `type`, and is not for SHARED: leave it out";
     if (problem != NULL) return problem;
-    bool has_hooks = desc->hooks.construct != NULL || desc->hooks.destruct != NULL ||
-                     desc->hooks.copy != NULL || desc->hooks.save != NULL;
-    if ((desc->flags & WEFT_SHARED) != 0 && has_hooks)
-        return "SHARED components have no lifecycle hooks (use shared_release)";
-    if ((desc->flags & WEFT_CHUNK) != 0 && has_hooks)
-        return "CHUNK components have no lifecycle hooks: leave the hooks out";
     if ((desc->hooks.save == NULL) != (desc->hooks.load == NULL))
         return "save and load come together: give both or none";
     if ((desc->shared_hash == NULL) != (desc->shared_equal == NULL))
