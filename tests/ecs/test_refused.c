@@ -1133,7 +1133,7 @@ static void *nothing_open(const refused_place *place)
 {
     static whole made;
     made = (whole){.place = place};
-    snprintf(made.path, sizeof made.path, "refused-%d.json", (int)getpid());
+    snprintf(made.path, sizeof made.path, "refused-%d.pftrace", (int)getpid());
     return &made;
 }
 

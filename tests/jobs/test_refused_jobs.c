@@ -42,7 +42,7 @@ static void *bed_open(const refused_place *place)
     memset(b, 0, sizeof *b);
     b->place = place;
     b->sort = (sort)place->kind;
-    snprintf(b->path, sizeof b->path, "refused-%d.json", (int)getpid());
+    snprintf(b->path, sizeof b->path, "refused-%d.pftrace", (int)getpid());
     return b;
 }
 
