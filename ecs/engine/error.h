@@ -53,7 +53,8 @@ WEFT__DOOR weft_result weft__error_busy(const weft_world *world, const char *wha
 weft_result weft__error_step(const weft_world *world, const char *what);
 /* OK while no systems run; else WRONG_PHASE, and `advice` says what to do instead. For calls that
  * an open cursor does not mind. */
-weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice);
+WEFT__DOOR weft_result weft__refuse_systems(const weft_world *world, const char *what,
+                                            const char *advice);
 /* `problem` says which argument and what to give instead. */
 weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem);
 /* OUT_OF_MEMORY or LIMIT of an allocator. */

@@ -5,6 +5,8 @@
  */
 #include "scene_fixture.h"
 
+#include "invariant.h"
+
 #include <weft/live.h>
 
 #include <fcntl.h>
@@ -1059,4 +1061,43 @@ PLAIN_TEST(ids_do_not_depend_on_the_folder_of_the_documents)
         }
         end(&s);
     }
+}
+
+typedef struct early {
+    stage *stage;
+    weft_scene *scene;
+    weft_result applied, filled;
+} early;
+
+static void system_applies(weft_slice *slice, void *user)
+{
+    early *e = user;
+    (void)slice;
+    e->applied = weft_live_apply(e->stage->live, 0, NULL, 0);
+    e->filled = weft_scene_fill(e->scene, e->stage->world);
+}
+
+/* Neither a change nor a fill is lost by a call that comes too early. */
+PLAIN_TEST(a_system_applies_and_fills_nothing)
+{
+    stage s;
+    begin(&s, two, WEFT_LIVE_KEEP);
+    early e = {.stage = &s};
+    CHECK_OK(weft_scene_create(s.world, &s.scene, &e.scene));
+    CHECK_OK(weft_scene_bake(e.scene, (const char *[]){"a.weft"}, 1));
+    weft_system_desc desc = {.name = "early", .run = system_applies, .user = &e};
+    weft_system system = weft_system_create(s.world, &desc);
+    CHECK(system.id != 0);
+    shelf_put(&s.files, "a.weft",
+              "{\"weft\": 1, \"objects\": {\"c\": {\"Spin\": {\"speed\": 5}}}}");
+    CHECK_OK(weft_live_refresh(s.live));
+    CHECK_RESULT(weft_world_step(s.world, 0), WEFT_IS_CHECKED ? WEFT_WRONG_PHASE : WEFT_OK);
+    CHECK_RESULT(e.applied, WEFT_WRONG_PHASE);
+    CHECK_RESULT(e.filled, WEFT_WRONG_PHASE);
+    CHECK_OK(weft_system_destroy(s.world, system));
+    CHECK_OK(weft_live_apply(s.live, 0, NULL, 0));
+    CHECK_F64((double)spin_of(&s, "c")->speed, 5, 0);
+    CHECK_OK(weft_scene_fill(e.scene, s.world));
+    weft_scene_destroy(e.scene);
+    end(&s);
 }

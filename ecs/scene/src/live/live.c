@@ -244,10 +244,13 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__callback_runs(live->world)) return weft__error_busy(live->world, "weft_live_apply");
+    weft_result result =
+        weft__refuse_systems(live->world, "weft_live_apply", "do it after the step");
+    if (result != WEFT_OK) return result;
     live->report = (weft_live_report){0};
     const weft_error *error = weft_world_error(live->world);
     const uint64_t errors = error->number;
-    weft_result result = is_undone(live) ? WEFT_UNSUPPORTED : WEFT_OK;
+    result = is_undone(live) ? WEFT_UNSUPPORTED : WEFT_OK;
     bool is_due = live->current != NULL || at_load_acq(&live->x_waiting) != 0; /* LL1 */
     if (result == WEFT_OK && is_due) {
         result = sets_apply(live, budget_ns == 0 ? 0 : weft__live_now() + budget_ns);

@@ -58,6 +58,8 @@ weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
 {
     if (scene == NULL || world == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__scene_bakes(scene)) return WEFT_WRONG_PHASE;
+    weft_result result = weft__refuse_systems(world, "weft_scene_fill", "do it after the step");
+    if (result != WEFT_OK) return result;
     if (scene->tree.nodes.count == 0) return WEFT_OK; /* nothing was baked */
     weft__fill f = {.scene = scene, .memory = &scene->memory, .world = world};
     uint64_t errors = weft_world_error(world)->number;
