@@ -15,7 +15,10 @@
 #include <stdlib.h>
 
 /* Rows of members: chunk id << 32 | row. Owner: the stack of one search. */
-typedef WEFT__LIST(uint64_t) member_keys;
+typedef struct member_keys {
+    uint64_t *at;
+    uint32_t count, capacity; /* as of a WEFT__LIST */
+} member_keys;
 
 /* What a walk over the members of groups adds to. Owner: the stack of group_collect. */
 typedef struct group_target {
