@@ -119,6 +119,7 @@ CASES = [
     ("layer-include", {**added(C, ""), "jobs/src/machine/low.c": OPENER.format(name="low.c") +
                        "#include <weft/thing.h>\n"}),
     ("layer-include", added(H, '#include "atomic.h"\n')),
+    ("layer-include", added(C, "#include <weft/weft.h>\n")),
     ("layer-include", {T: TOOL + '#include "inner.h"\n', "ecs/src/storage/inner.h": OPENER.format(name="inner.h")}),
     ("unique-names", {"jobs/src/machine/thing.c": OPENER.format(name="thing.c")}),
     ("file-opener", {C: SOURCE.replace("/* thing.c:", "/* This file:")}),
