@@ -651,6 +651,23 @@ PLAIN_TEST(kinds_of_fields_have_the_numbers_that_files_have)
     }
 }
 
+/* A kind of a new size that the codec does not know would touch other bytes. */
+PLAIN_TEST(numbers_of_every_kind_come_back_and_touch_their_bytes_only)
+{
+    for (uint32_t k = 0; k < WEFT__KIND_COUNT; k++) {
+        const weft_field_kind kind = (weft_field_kind)k;
+        const weft__kind_class class = weft__class_of(kind);
+        if (class != WEFT__CLASS_BOOL && class != WEFT__CLASS_SIGNED &&
+            class != WEFT__CLASS_UNSIGNED && class != WEFT__CLASS_REAL)
+            continue;
+        unsigned char at[16];
+        memset(at, 0xaa, sizeof at);
+        CHECK(weft__scalar_store(kind, (weft__scalar){.bits = 1}, at));
+        CHECK(weft__scalar_real(weft__scalar_load(kind, at)) == 1);
+        for (uint32_t i = weft__kinds[k].bytes; i < sizeof at; i++) CHECK_U64(at[i], 0xaa);
+    }
+}
+
 /* First of all: WEFT_GOLDEN_WRITE=1 writes what the others read. */
 PLAIN_TEST(a_world_is_written_as_it_ever_was)
 {
