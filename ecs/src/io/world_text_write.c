@@ -63,14 +63,14 @@ static bool reserve(writing *w, size_t count)
            failed(w, weft__error_memory(w->world, "weft_world_write_json"));
 }
 
-static void put(writing *w, const char *bytes, size_t count)
+static void put_bytes(writing *w, const char *bytes, size_t count)
 {
     if (reserve(w, count)) weft__out_put(&w->out, bytes, count);
 }
 
 static void put_word(writing *w, const char *word)
 {
-    put(w, word, strlen(word));
+    put_bytes(w, word, strlen(word));
 }
 
 static void put_quoted(writing *w, const char *string)
@@ -89,7 +89,7 @@ __attribute__((format(printf, 2, 3))) static void put_format(writing *w, const c
     va_start(list, format);
     int length = vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    put(w, text, (size_t)length);
+    put_bytes(w, text, (size_t)length);
 }
 
 static void flush(writing *w)
@@ -108,7 +108,7 @@ static void flush(writing *w)
 /* The end of an object. */
 static void end_line(writing *w)
 {
-    put(w, "}\n", 2);
+    put_bytes(w, "}\n", 2);
     if (w->out.count >= PIECE_BYTES) flush(w);
 }
 
@@ -214,20 +214,20 @@ static void put_value(writing *w, const weft__type *type, const void *value)
 static void put_elements(writing *w, const weft__type *type, const weft_buffer *buffer)
 {
     const char *at = weft__buffer_data(buffer);
-    put(w, "[", 1);
+    put_bytes(w, "[", 1);
     for (uint32_t i = 0; i < buffer->count; i++) {
-        if (i != 0) put(w, ", ", 2);
+        if (i != 0) put_bytes(w, ", ", 2);
         put_value(w, type, at + (size_t)i * type->desc.size);
     }
-    put(w, "]", 1);
+    put_bytes(w, "]", 1);
 }
 
 static void put_member(writing *w, const weft__type *type, bool *is_first)
 {
-    if (!*is_first) put(w, ", ", 2);
+    if (!*is_first) put_bytes(w, ", ", 2);
     *is_first = false;
     put_quoted(w, type->desc.name);
-    put(w, ": ", 2);
+    put_bytes(w, ": ", 2);
 }
 
 /* ---- lines ---- */
@@ -260,7 +260,7 @@ static void put_words(writing *w, const char *member, uint32_t bits, const char 
         put_format(w, "%s\"%s\"", is_first ? "" : ", ", words[i]);
         is_first = false;
     }
-    put(w, "]", 1);
+    put_bytes(w, "]", 1);
 }
 
 static void put_description(writing *w, const weft_type *type)
@@ -286,7 +286,7 @@ static void put_type(writing *w, const weft__type *type)
     for (uint32_t i = 0; i < desc->required_count; i++) {
         put_word(w, i == 0 ? ", \"required\": [" : ", ");
         put_quoted(w, w->world->types.at[desc->required[i].id]->desc.name);
-        if (i + 1 == desc->required_count) put(w, "]", 1);
+        if (i + 1 == desc->required_count) put_bytes(w, "]", 1);
     }
     if (desc->type != NULL) put_description(w, desc->type);
     if (weft__type_is_hooked(type)) put_word(w, ", \"hooks\": true");
@@ -296,7 +296,7 @@ static void put_type(writing *w, const weft__type *type)
         put_quoted(w, field->name);
         put_format(w, ", \"kind\": \"%s\", \"offset\": %u, \"count\": %u",
                    weft__kinds[field->kind].word, field->offset, field->count);
-        if (i + 1 == desc->field_count) put(w, "}]", 2);
+        if (i + 1 == desc->field_count) put_bytes(w, "}]", 2);
     }
     end_line(w);
 }
@@ -375,7 +375,7 @@ static void put_disabled(writing *w, const weft__chunk *chunk, uint32_t row)
         put_quoted(w, ref->type->desc.name);
         is_first = false;
     }
-    if (!is_first) put(w, "]", 1);
+    if (!is_first) put_bytes(w, "]", 1);
 }
 
 static void put_entity(writing *w, const weft__chunk *chunk, uint32_t row)
@@ -397,7 +397,7 @@ static void put_entity(writing *w, const weft__chunk *chunk, uint32_t row)
         put_component(w, chunk, row, ref);
     }
     if (w->world->types.sparse != NULL) put_sparse(w, entity, &is_first);
-    put(w, "}", 1);
+    put_bytes(w, "}", 1);
     put_disabled(w, chunk, row);
     end_line(w);
 }
@@ -411,12 +411,12 @@ static void put_dead(writing *w)
         put_word(w, in_line == 0 ? "{\"dead\": [" : ", ");
         put_format(w, "\"%u:%u\"", dead.index, dead.version);
         if (++in_line < DEAD_IN_LINE) continue;
-        put(w, "]", 1);
+        put_bytes(w, "]", 1);
         end_line(w);
         in_line = 0;
     }
     if (in_line == 0) return;
-    put(w, "]", 1);
+    put_bytes(w, "]", 1);
     end_line(w);
 }
 
