@@ -2,7 +2,8 @@
 /* weft.h: storage, systems, schedule, and through them the job system.
  *
  * Public. Parts of it stand alone: <weft/jobs.h> without the rest, <weft/ecs.h> without systems.
- * Not included, as few programs need them: <weft/observer.h>, <weft/transform.h>. */
+ * Not included, as few programs need them: <weft/observer.h>, <weft/state_log.h>,
+ * <weft/transform.h>. */
 #ifndef WEFT_H
 #define WEFT_H
 
