@@ -255,17 +255,66 @@ PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
     }
 }
 
-PLAIN_TEST(every_failing_allocation_gives_the_memory_back)
+/* Rows in small chunks, of archetypes [from, to). */
+enum { TAGS = 5, SMALL = 200 };
+
+static void small_make(const side *s, uint32_t from, uint32_t to)
+{
+    static weft_entity small[SMALL];
+    for (uint32_t i = from; i < to; i++) {
+        weft_component list[TAGS + 1] = {s->value};
+        uint32_t count = 1;
+        for (uint32_t k = 0; k < TAGS; k++) {
+            const char name[] = {'t', (char)('0' + k), 0};
+            const weft_component tag = weft_component_create_plain(s->world, name, 0, 1, 0);
+            if ((i >> k & 1) != 0) list[count++] = tag;
+        }
+        const weft_archetype with = weft_archetype_create(s->world, list, count);
+        CHECK_OK(weft_entity_create_many(s->world, with, SMALL, small));
+    }
+}
+
+static void nothing_make(side *a, side *b, weft_entity *e)
+{
+    (void)b;
+    build_bulk(a, e);
+}
+
+/* A reservation of which all moves has room. Small chunks, which are copied, need some: the first
+ * memory of the destination is full. */
+enum { FILL = 30000, RECORDED = 20000, OWN = 16, COPIED = 4 };
+
+static void room_make(side *a, side *b, weft_entity *e)
+{
+    static weft_entity others[FILL];
+    weft_recorder *recorder;
+    weft_slice rows;
+    build_bulk(a, e);
+    small_make(a, OWN, OWN + COPIED);
+    small_make(b, 0, OWN);
+    const weft_archetype with = WEFT_ARCHETYPE(a->world, a->link);
+    CHECK_OK(weft_entity_create_many(a->world, with, FILL, others));
+    const weft_rows_desc desc = {WEFT_ARCHETYPE(a->world, a->value, a->link), RECORDED, 0, NULL, 0};
+    CHECK_OK(weft_recorder_create(a->world, &recorder));
+    CHECK_OK(weft_recorder_create_rows_with(recorder, &desc, &rows));
+    CHECK_OK(weft_recorder_play(recorder));
+    weft_recorder_destroy(recorder);
+    CHECK_OK(weft_entity_set_name(a->world, e[0], "a name, whose room is asked for last"));
+}
+
+static void gives_the_memory_back(void (*fill)(side *a, side *b, weft_entity *e))
 {
     static weft_entity e[BULK], now[BULK];
     for (uint64_t k = 1;; k++) {
         test_memory memory;
         side a, b;
         test_memory_init(&memory);
-        weft_world_desc desc = {.allocator = test_memory_hook(&memory)};
+        const weft_world_desc desc = {.allocator = test_memory_hook(&memory),
+                                      .without_huge_pages = true}; /* small chunks first */
         open_side(&a, &desc, false);
         open_side(&b, &desc, false);
-        build_bulk(&a, e);
+        fill(&a, &b, e);
+        const uint64_t rows = entities_of(a.world), own = entities_of(b.world);
         memcpy(now, e, sizeof e);
         weft_transfer_desc all = {.tracked = now, .tracked_count = BULK};
         test_memory_fail(&memory, k, true);
@@ -275,13 +324,26 @@ PLAIN_TEST(every_failing_allocation_gives_the_memory_back)
         if (was_refused) {
             CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
             check_bulk(&a, e);
-            CHECK_U64(entities_of(b.world), 0);
+            CHECK_U64(entities_of(b.world), own);
             CHECK_OK(weft_world_validate(b.world));
+            CHECK_OK(weft_world_validate(a.world));
             CHECK_OK(weft_world_transfer(b.world, a.world, &all, NULL, 0));
         }
+        CHECK_U64(entities_of(b.world), own + rows);
+        CHECK_OK(weft_world_validate(a.world));
         check_bulk(&b, now);
         close_pair(&a, &b);
         test_memory_fini(&memory);
         if (!was_refused) break;
     }
+}
+
+PLAIN_TEST(every_failing_allocation_gives_the_memory_back)
+{
+    gives_the_memory_back(nothing_make);
+}
+
+PLAIN_TEST(memory_that_may_go_back_is_not_given_away_meanwhile)
+{
+    gives_the_memory_back(room_make);
 }

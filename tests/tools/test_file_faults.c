@@ -151,7 +151,7 @@ static int write_trace(const char *path, int variant)
     const weft_result result = weft_job_pool_create(&desc, &pool);
     if (result != WEFT_OK) return told(result, text);
     for (int i = 0; i < (variant == 0 ? 3 : 3000); i++)
-        weft_job_trace_mark(weft_job_pool_owner(pool), "mark", (uint32_t)i);
+        weft_job_trace_mark(weft_job_pool_owner(pool), "edge", (uint32_t)i);
     CHECK_OK(weft_job_pool_destroy(pool));
     traced_stop();
     return 0;
@@ -243,12 +243,12 @@ static const file_writer writers[] = {
      .is_log = true,
      .is_mute = true},
     {.name = "trace file",
-     .file = "file.json",
+     .file = "file.slices",
      .write = write_trace,
      .left = ".raw",
      .is_log = true,
      .is_dated = true,
-     .tail = "}\n",
+     .tail = "lost 0\n",
      .is_mute = true},
     {.name = "weft bake", .write = bake, .left = ".new0"},
     {.name = "weft bake --depend", .write = bake_depend, .left = ".part", .is_stdio = true},

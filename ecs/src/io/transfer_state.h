@@ -55,9 +55,8 @@ typedef struct weft__transfer {
     bool are_foreseen;
     uint64_t row_count;
     uint64_t name_count;
-    bool shares_memory; /* the same hooks and OS: memory changes hands */
-    uint32_t *pairs;    /* [reservation of the source]: WEFT__TRANSFER_STAYS or what it is in the
-                           destination; NULL: none moves */
+    bool shares_memory;         /* the same hooks and OS: memory changes hands */
+    struct weft__handed *pairs; /* [reservation of the source]; NULL: none moves */
     uint32_t pair_count;
     uint32_t reserved; /* parts that have rows in the destination */
     uint32_t copied;   /* parts whose values were copied */

@@ -338,6 +338,7 @@ static void source_end(weft__transfer *t, const weft__change_part *part)
 
 static void commit(weft__transfer *t, const weft_transfer_desc *desc)
 {
+    weft__transfer_memory_keep(t);
     ids_give(t);
     names_move(t);
     sources_mark(t);

@@ -530,6 +530,33 @@ uint32_t weft__units_hand_over(weft__units *from, uint32_t pair, weft__units *to
     return wish;
 }
 
+static void half_use(weft__units_segment *segment, uint32_t local, uint64_t mask)
+{
+    const uint64_t bit = UINT64_C(1) << local;
+    at_init(in_use_of(segment, local), mask);
+    at_init(&segment->x_full, (at_plain(&segment->x_full) & ~bit) | (mask == FULL ? bit : 0));
+}
+
+void weft__units_hold(weft__units *units, uint32_t pair, uint64_t used[2])
+{
+    weft__units_segment *segment = pair_segment(units, pair);
+    const uint32_t low = 2 * (pair % PAIRS);
+    for (uint32_t half = 0; half < 2; half++) {
+        used[half] = at_plain(in_use_of(segment, low + half));
+        half_use(segment, low + half, FULL);
+    }
+    at_init(&segment->pairs[pair % PAIRS].x_halves, MAPPED | 2);
+}
+
+void weft__units_let_go(weft__units *units, uint32_t pair, const uint64_t used[2])
+{
+    weft__units_segment *segment = pair_segment(units, pair);
+    const uint32_t low = 2 * (pair % PAIRS);
+    for (uint32_t half = 0; half < 2; half++) half_use(segment, low + half, used[half]);
+    at_init(&segment->pairs[pair % PAIRS].x_halves,
+            MAPPED | ((used[0] != 0 ? 1u : 0u) + (used[1] != 0 ? 1u : 0u)));
+}
+
 void *weft__units_address(const weft__units *units, uint32_t unit)
 {
     uint32_t megachunk = unit / WEFT__MEGACHUNK_UNITS;
