@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bytes.c: what a writer puts a reader gets; refused memory and a short input are kept. */
 #include "bytes.h"
-#include "check.h"
-#include "memory_fault.h"
+#include "memory_bed.h"
 
 #include <criterion/criterion.h>
-
-typedef struct bed {
-    test_memory hook;
-    weft__memory memory;
-} bed;
-
-static void bed_open(bed *b)
-{
-    test_memory_init(&b->hook);
-    weft_allocator hook = test_memory_hook(&b->hook);
-    CHECK_OK(weft__memory_init(&b->memory, &hook));
-}
 
 Test(bytes, a_reader_gets_what_a_writer_put)
 {

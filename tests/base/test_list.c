@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_list.c: growing arrays: what they hold, and that refused memory leaves them as they were. */
-#include "check.h"
 #include "list.h"
-#include "memory_fault.h"
+#include "memory_bed.h"
 
 #include <criterion/criterion.h>
 
 typedef struct wide {
     _Alignas(64) uint64_t value;
 } wide;
-
-/* Memory of the hook, which says when it is released with another size. */
-typedef struct bed {
-    test_memory hook;
-    weft__memory memory;
-} bed;
-
-static void bed_open(bed *b)
-{
-    test_memory_init(&b->hook);
-    weft_allocator hook = test_memory_hook(&b->hook);
-    CHECK_OK(weft__memory_init(&b->memory, &hook));
-}
 
 static void bed_close(bed *b)
 {

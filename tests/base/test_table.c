@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_table.c: hash tables of numbers against a plain list, and where memory is refused. */
-#include "check.h"
-#include "memory_fault.h"
+#include "memory_bed.h"
 #include "random.h"
 #include "table.h"
 
 #include <criterion/criterion.h>
 
 #define CATEGORY WEFT__MEMORY_QUERIES
-
-typedef struct bed {
-    test_memory hook;
-    weft__memory memory;
-} bed;
-
-static void bed_open(bed *b)
-{
-    test_memory_init(&b->hook);
-    weft_allocator hook = test_memory_hook(&b->hook);
-    CHECK_OK(weft__memory_init(&b->memory, &hook));
-}
 
 /* How often a number is found by a hash: that it is not met among others of the hash is the
  * caller's to see. */

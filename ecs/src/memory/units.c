@@ -490,16 +490,21 @@ static uint32_t pair_free(weft__units *units)
     return WEFT__UNITS_ANY;
 }
 
+/* What is in use of a megachunk is now `mask`. */
+static void half_use(weft__units_segment *segment, uint32_t local, uint64_t mask)
+{
+    const uint64_t bit = UINT64_C(1) << local;
+    at_init(in_use_of(segment, local), mask);
+    at_init(&segment->x_full, (at_plain(&segment->x_full) & ~bit) | (mask == FULL ? bit : 0));
+}
+
 /* Moves the books of one megachunk. */
 static void half_move(weft__units_segment *from, uint32_t a, weft__units_segment *to, uint32_t b)
 {
-    uint64_t mask = at_plain(in_use_of(from, a)), bit = UINT64_C(1) << b;
-    at_init(in_use_of(to, b), mask);
+    half_use(to, b, at_plain(in_use_of(from, a)));
     at_init(dirty_of(to, b), at_plain(dirty_of(from, a)));
-    at_init(&to->x_full, (at_plain(&to->x_full) & ~bit) | (mask == FULL ? bit : 0));
-    at_init(in_use_of(from, a), 0);
+    half_use(from, a, 0);
     at_init(dirty_of(from, a), 0);
-    at_init(&from->x_full, at_plain(&from->x_full) & ~(UINT64_C(1) << a));
 }
 
 static void mapping_count(weft__units *units, bool is_empty, uint32_t change)
@@ -528,13 +533,6 @@ uint32_t weft__units_hand_over(weft__units *from, uint32_t pair, weft__units *to
     mapping_count(from, is_empty, UINT32_MAX); /* minus one */
     mapping_count(to, is_empty, 1);
     return wish;
-}
-
-static void half_use(weft__units_segment *segment, uint32_t local, uint64_t mask)
-{
-    const uint64_t bit = UINT64_C(1) << local;
-    at_init(in_use_of(segment, local), mask);
-    at_init(&segment->x_full, (at_plain(&segment->x_full) & ~bit) | (mask == FULL ? bit : 0));
 }
 
 void weft__units_hold(weft__units *units, uint32_t pair, uint64_t used[2])

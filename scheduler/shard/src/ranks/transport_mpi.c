@@ -223,7 +223,8 @@ void weft__round_expect(weft__round *round, uint32_t from)
 
 /* Receives a message, whose sender waits, into one word: each word over the one before. A shorter
  * receive would say that it is truncated, but Open MPI with a single copy between processes writes
- * it whole, behind the buffer. */
+ * it whole, behind the buffer. MPI does not promise that elements may lie on each other; Open MPI,
+ * the one that is tested, unpacks them one by one then. */
 static weft_result lose(MPI_Message *message, int words)
 {
     uint64_t word;
