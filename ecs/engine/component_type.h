@@ -14,6 +14,8 @@
 #include "heap.h"
 #include "ids.h"
 
+#include <string.h>
+
 #define WEFT__COLUMN_ALIGNMENT ((size_t)64)
 #define WEFT__BUFFER_INLINE_BYTES 128u
 
@@ -25,7 +27,8 @@ static inline void *weft__buffer_data(const weft_buffer *buffer)
 
 /* Owned by the table of types of a world. value_bytes % value_alignment == 0; value_bytes == 0 or
  * chunk_bytes == 0; (resource != NULL) == ((desc.flags & WEFT_RESOURCE) != 0); needs_* hold for
- * every BUFFER; entity_offsets[i] + 8 <= desc.size. */
+ * every BUFFER; desc is first; entity_offset_count <= reference_count; entity_offsets[i] + 8 <=
+ * desc.size. */
 typedef struct weft__type {
     weft_component_desc desc; /* pointers are the world's copies; alignment and capacity resolved */
     const weft_world *world;
@@ -35,7 +38,9 @@ typedef struct weft__type {
     uint32_t value_alignment;
     uint32_t chunk_bytes;         /* CHUNK: bytes of the value in the chunk's side memory, else 0 */
     uint32_t entity_offset_count; /* ENTITY fields, arrays expanded */
-    uint32_t *entity_offsets;     /* bytes from the start of the value (or buffer element) */
+    uint32_t reference_count;     /* and BLOB fields, behind them */
+    uint32_t *entity_offsets;     /* [reference_count]: bytes from the start of the value (or buffer
+                                     element) */
     uint32_t *required;           /* all components that come with this one, ascending */
     uint32_t required_count;
     uint32_t required_capacity;
@@ -46,7 +51,6 @@ typedef struct weft__type {
     bool needs_construct;        /* BUFFER, or a construct hook (after zeroing) */
     bool needs_copy;             /* BUFFER, or a copy hook (else memcpy) */
     weft_a32 x_is_typed;         /* its name is that of its C type; never 0 again */
-    bool has_blobs;              /* some field is described as BLOB */
     uint64_t hash;               /* stable: name, layout, kind, fields */
     void *resource;              /* RESOURCE: the value */
     const void *shared_default;  /* SHARED: the default value */
@@ -76,19 +80,51 @@ weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, v
 /* The hooks alone, over elements of buffers and over values in commands. */
 void weft__elements_construct(const weft__type *type, void *elements, uint32_t count);
 void weft__elements_destruct(const weft__type *type, void *elements, uint32_t count);
-/* Calls `visit` for every entity reference in `count` values, buffers' elements included, and
- * stores what it made of it. */
-void weft__type_entities(const weft__type *type, void *values, uint32_t count,
-                         void (*visit)(weft_entity *reference, void *user), void *user);
-/* The same for values as they are described: elements of a BUFFER that are in no buffer, SHARED and
- * CHUNK values. */
-void weft__elements_entities(const weft__type *type, void *elements, uint32_t count,
-                             void (*visit)(weft_entity *reference, void *user), void *user);
 
-/* Calls `visit` for every described BLOB field of one value (of a buffer: element), which may be
- * unaligned, and stores what it made of it. False when `visit` ended it. */
-typedef bool weft__blob_field_visit(void *user, weft_blob_ref *field);
-bool weft__type_blobs(const weft__type *type, char *value, weft__blob_field_visit *visit,
-                      void *user);
+/* The type that weft_component_info described. */
+static inline const weft__type *weft__type_of(const weft_component_desc *info)
+{
+    return (const weft__type *)(const void *)info;
+}
+static inline bool weft__type_has_blobs(const weft__type *type)
+{
+    return type->reference_count != type->entity_offset_count;
+}
+
+/* One reference of a value, on its way to what is stored and back. */
+typedef struct weft__reference {
+    union {
+        weft_entity entity;
+        weft_blob_ref blob;
+        uint64_t bits; /* 0: null */
+    };
+    uint32_t offset; /* in the value */
+    bool is_blob;
+} weft__reference;
+/* False ends the walk. */
+typedef bool weft__reference_visit(void *user, weft__reference *reference);
+
+/* The walk over references: calls `visit` for those of `count` values side by side as they are
+ * described (elements of a BUFFER that are in no buffer), which may lie anywhere, and stores what
+ * it made of them: of each value entities, then blobs. False when `visit` ended it. */
+static inline bool weft__elements_references(const weft__type *type, void *elements, uint64_t count,
+                                             weft__reference_visit *visit, void *user)
+{
+    const uint32_t references = type->reference_count;
+    char *value = elements;
+    for (uint64_t i = 0; references != 0 && i < count; i++, value += type->desc.size) {
+        for (uint32_t k = 0; k < references; k++) {
+            weft__reference reference = {.offset = type->entity_offsets[k],
+                                         .is_blob = k >= type->entity_offset_count};
+            memcpy(&reference.bits, value + reference.offset, sizeof reference.bits);
+            if (!visit(user, &reference)) return false;
+            memcpy(value + reference.offset, &reference.bits, sizeof reference.bits);
+        }
+    }
+    return true;
+}
+/* The same for values in a column, buffers' elements included. */
+bool weft__type_references(const weft__type *type, void *values, uint32_t count,
+                           weft__reference_visit *visit, void *user);
 
 #endif

@@ -265,3 +265,23 @@ Test(component, buffers_grow_to_the_heap_keep_their_elements_and_trim_back)
     CHECK_RESULT(weft_buffers_resize(&rows, 0, UINT32_MAX), WEFT_LIMIT);
     storage_close(&f);
 }
+
+Test(component, all_references_of_an_array_that_is_described_by_its_bytes_are_walked)
+{
+    storage_fixture f = storage_open();
+    const weft_field field = {.name = "to", .kind = WEFT_FIELD_ENTITY, .bytes = 24};
+    weft_component links = weft_component_create(
+        f.world,
+        &(weft_component_desc){
+            .name = "links", .size = 24, .alignment = 4, .fields = &field, .field_count = 1});
+    weft_archetype archetype = weft_archetype_create(f.world, NULL, 0);
+    weft_entity host = weft_entity_create(f.world, archetype);
+    weft_entity gone = weft_entity_create(f.world, archetype);
+    const weft_entity to[3] = {gone, gone, gone};
+    CHECK_OK(weft_entity_set(f.world, host, links, to, sizeof to));
+    CHECK_OK(weft_entity_destroy(f.world, gone));
+    uint64_t cleared;
+    CHECK_OK(weft_world_clear_references(f.world, &cleared));
+    CHECK_U64(cleared, 3);
+    storage_close(&f);
+}

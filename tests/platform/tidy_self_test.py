@@ -134,6 +134,8 @@ CASES = [
     ("library-manners", added(C, "static _Thread_local int mine(void);\n")),
     ("global-state", added(C, "\nstatic int counter;\n")),
     ("global-state", added(C, "\nstatic int table[4] = {1};\n")),
+    ("references", {"ecs/src/io/old.c": opened("old.c", "static bool is_entity(int kind)\n{\n    return kind == "
+                                             "WEFT_FIELD_ENTITY;\n}\n")}),
     ("lists", added(C, "\nstatic void *more(void *old)\n{\n    return weft__realloc(old);\n}\n")),
     ("executables", {"run": "#!/bin/sh\n"}),
     ("clang-format", added(T, "int   x( void );\n")),

@@ -198,12 +198,13 @@ typedef struct redirecting {
     uint32_t instance;
 } redirecting;
 
-static void reference_redirect(weft_entity *reference, void *user)
+static bool reference_redirect(void *user, weft__reference *reference)
 {
     const redirecting *r = user;
-    if (reference->version == 0) return;
-    uint32_t found = member_of(r->op, *reference);
-    if (found != 0) *reference = r->op->members[found - 1].copies[r->instance];
+    if (reference->is_blob || reference->entity.version == 0) return true;
+    uint32_t found = member_of(r->op, reference->entity);
+    if (found != 0) reference->entity = r->op->members[found - 1].copies[r->instance];
+    return true;
 }
 
 /* A tuple with one SHARED value redirected; takes the hold on `from` over. NULL: error set. */
@@ -217,7 +218,7 @@ static weft__tuple *tuple_redirect(redirecting *r, weft__tuple *from, const weft
     if (own != NULL) {
         memcpy(own, weft__shared_value(&world->shared, ref->component, from->values[ref->shared]),
                bytes);
-        weft__elements_entities(ref->type, own, 1, reference_redirect, r);
+        weft__elements_references(ref->type, own, 1, reference_redirect, r);
     }
     if (own == NULL ||
         weft__shared_intern(&world->shared, ref->component, own, &index) != WEFT_OK) {
@@ -560,8 +561,8 @@ static void column_redirect(const instantiation *op, const piece *p, const weft_
     if (type->entity_offset_count == 0 || is_alike(type)) return;
     redirecting r = {op, p->first};
     for (uint32_t i = 0; i < rows->count; i++, r.instance++)
-        weft__type_entities(type, weft__chunk_value(rows->chunk, column, rows->row + i), 1,
-                            reference_redirect, &r);
+        weft__type_references(type, weft__chunk_value(rows->chunk, column, rows->row + i), 1,
+                              reference_redirect, &r);
 }
 
 /* Copies of the root get their prefab, which redirection would have made the copy itself. */
@@ -609,7 +610,8 @@ static void sparse_redirect(const instantiation *op, const weft__type *type, con
         uint32_t row;
         const weft__chunk *chunk = weft__sparse_find(op->world, type, m->copies[r.instance], &row);
         if (chunk != NULL)
-            weft__type_entities(type, weft__chunk_value(chunk, 1, row), 1, reference_redirect, &r);
+            weft__type_references(type, weft__chunk_value(chunk, 1, row), 1, reference_redirect,
+                                  &r);
     }
 }
 

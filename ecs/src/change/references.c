@@ -13,20 +13,20 @@ typedef struct clearing {
     uint64_t count;
 } clearing;
 
-static void reference_clear(weft_entity *reference, void *user)
+static bool reference_clear(void *user, weft__reference *r)
 {
     clearing *c = user;
-    bool is_null = reference->index == 0 && reference->version == 0;
-    if (is_null || weft_entity_is_alive(c->world, *reference)) return;
-    *reference = WEFT__NO_ENTITY;
+    if (r->is_blob || r->bits == 0 || weft_entity_is_alive(c->world, r->entity)) return true;
+    r->entity = WEFT__NO_ENTITY;
     c->count++;
+    return true;
 }
 
 /* True when one of the values had a reference that was cleared. */
 static bool values_clear(clearing *c, const weft__type *type, void *values, uint32_t count)
 {
     uint64_t before = c->count;
-    weft__type_entities(type, values, count, reference_clear, c);
+    weft__type_references(type, values, count, reference_clear, c);
     return c->count != before;
 }
 

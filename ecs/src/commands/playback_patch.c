@@ -10,22 +10,23 @@ typedef struct patch {
     const weft__command_segment *segment;
 } patch;
 
-static void patch_reference(weft_entity *reference, void *user)
+static bool patch_reference(void *user, weft__reference *r)
 {
     const patch *p = user;
-    *reference = weft__playback_resolve(p->playback, p->segment, *reference);
+    if (!r->is_blob) r->entity = weft__playback_resolve(p->playback, p->segment, r->entity);
+    return true;
 }
 
 void weft__playback_patch_rows(const weft__playback *playback, const weft__command_segment *segment,
                                const weft__type *type, void *values, uint32_t count)
 {
     patch p = {playback, segment};
-    weft__type_entities(type, values, count, patch_reference, &p);
+    weft__type_references(type, values, count, patch_reference, &p);
 }
 
 void weft__playback_patch(const weft__playback *playback, const weft__command_segment *segment,
                           const weft__type *type, void *elements, uint32_t count)
 {
     patch p = {playback, segment};
-    weft__elements_entities(type, elements, count, patch_reference, &p);
+    weft__elements_references(type, elements, count, patch_reference, &p);
 }

@@ -5,6 +5,7 @@
  * double, and must fit. See evolution.h. */
 #include "evolution.h"
 
+#include "component_type.h"
 #include "field.h"
 
 #include <stdio.h>
@@ -221,15 +222,18 @@ static bool ends_check(const weft__evolution_ends *ends, weft__evolution *out, c
     return why == NULL;
 }
 
+static bool reference_null(void *user, weft__reference *r)
+{
+    (void)user;
+    r->bits = 0;
+    return true;
+}
+
 /* The value before the steps. */
 static void start_make(const weft_component_desc *to, char *start)
 {
     if (to->type != NULL && to->type->initial != NULL) memcpy(start, to->type->initial, to->size);
-    for (uint32_t i = 0; i < to->field_count; i++) {
-        const weft_field *field = &to->fields[i];
-        if (field->kind == WEFT_FIELD_ENTITY || field->kind == WEFT_FIELD_BLOB)
-            memset(start + field->offset, 0, (size_t)8 * weft__field_count(field));
-    }
+    weft__elements_references(weft__type_of(to), start, 1, reference_null, NULL);
 }
 
 static const weft_load_migration *migration_find(const weft_load_desc *desc,

@@ -31,7 +31,7 @@ typedef struct weft__evolution {
     bool is_needed; /* false: the bytes are the same */
 } weft__evolution;
 
-/* Both layouts; `from` is untrusted. */
+/* Both layouts; `from` is untrusted, `to` of a registered type. */
 typedef struct weft__evolution_ends {
     const weft_component_desc *from, *to;
     uint64_t from_hash;

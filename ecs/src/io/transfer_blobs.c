@@ -17,24 +17,6 @@ typedef struct walk {
     weft_result result;
 } walk;
 
-static bool values_visit(walk *w, char *values, uint32_t count, weft__blob_field_visit *visit)
-{
-    const weft__type *type = w->type;
-    size_t stride = type->value_bytes != 0 ? type->value_bytes : type->desc.size;
-    for (uint32_t i = 0; i < count; i++) {
-        char *value = values + i * stride;
-        uint32_t elements = 1;
-        if ((type->desc.flags & WEFT_BUFFER) != 0) {
-            weft_buffer *buffer = (weft_buffer *)(void *)value;
-            elements = buffer->count;
-            value = weft__buffer_data(buffer);
-        }
-        for (uint32_t k = 0; k < elements; k++)
-            if (!weft__type_blobs(type, value + k * type->desc.size, visit, w)) return false;
-    }
-    return true;
-}
-
 /* ---- the table ---- */
 
 static uint32_t id_hash(uint64_t id)
@@ -76,19 +58,19 @@ static weft_result blob_copy(weft__transfer *t, weft_blob_ref from, weft_blob_re
     return result;
 }
 
-static bool field_collect(void *user, weft_blob_ref *field)
+static bool field_collect(void *user, weft__reference *r)
 {
     walk *w = user;
     weft__transfer *t = w->t;
     weft_blob_ref copy;
-    if (field->id == 0) return true;
-    weft__transfer_blob *entry = blob_of(t, field->id);
+    if (!r->is_blob || r->bits == 0) return true;
+    weft__transfer_blob *entry = blob_of(t, r->bits);
     if (entry == NULL) {
-        w->result = blobs_reserve(t) ? blob_copy(t, *field, &copy) : WEFT_OUT_OF_MEMORY;
+        w->result = blobs_reserve(t) ? blob_copy(t, r->blob, &copy) : WEFT_OUT_OF_MEMORY;
         if (w->result != WEFT_OK) return false;
         entry = &t->blobs.at[t->blobs.count++];
-        *entry = (weft__transfer_blob){.from = field->id, .to = copy.id};
-        weft__table_put(&t->blobs_from, id_hash(field->id), t->blobs.count);
+        *entry = (weft__transfer_blob){.from = r->bits, .to = copy.id};
+        weft__table_put(&t->blobs_from, id_hash(r->bits), t->blobs.count);
     }
     entry->is_kept = entry->is_kept || w->type->desc.hooks.destruct == NULL;
     return true;
@@ -101,13 +83,15 @@ static weft_result part_collect(weft__transfer *t, const weft__change_part *part
     walk w = {.t = t};
     for (uint32_t i = 0; i < chunk->archetype->type_count && w.result == WEFT_OK; i++) {
         const weft__type_ref *ref = &chunk->archetype->types[i];
-        if (!ref->type->has_blobs) continue;
+        if (!weft__type_has_blobs(ref->type)) continue;
         w.type = ref->type;
         if (ref->chunk_offset != WEFT__NONE && part->is_header)
-            values_visit(&w, chunk->chunk_values + ref->chunk_offset, 1, field_collect);
+            weft__type_references(ref->type, chunk->chunk_values + ref->chunk_offset, 1,
+                                  field_collect, &w);
         for (uint32_t r = 0; r < part->count && ref->column != 0 && w.result == WEFT_OK; r++) {
             uint32_t row = rows != NULL ? rows[r] : part->first + r;
-            values_visit(&w, weft__chunk_value(chunk, ref->column, row), 1, field_collect);
+            weft__type_references(ref->type, weft__chunk_value(chunk, ref->column, row), 1,
+                                  field_collect, &w);
         }
     }
     return w.result;
@@ -124,25 +108,16 @@ weft_result weft__transfer_blobs_collect(weft__transfer *t)
 
 /* ---- after the commit ---- */
 
-static bool field_rewrite(void *user, weft_blob_ref *field)
+void weft__transfer_blob_follow(const weft__transfer *t, const weft__type *type,
+                                weft_blob_ref *field)
 {
-    const walk *w = user;
-    if (field->id == 0) return true;
-    weft_blob_ref copy = {blob_of(w->t, field->id)->to};
-    if (w->type->desc.hooks.destruct != NULL && copy.id != 0) { /* the field owns a reference */
-        weft_blob_acquire(w->t->to->blobs, copy);
-        weft_blob_release(w->t->from->blobs, *field);
+    if (t->blobs.count == 0) return;
+    weft_blob_ref copy = {blob_of(t, field->id)->to};
+    if (type->desc.hooks.destruct != NULL && copy.id != 0) { /* the field owns a reference */
+        weft_blob_acquire(t->to->blobs, copy);
+        weft_blob_release(t->from->blobs, *field);
     }
     *field = copy;
-    return true;
-}
-
-void weft__transfer_blobs_rewrite(weft__transfer *t, const weft__type *type, void *values,
-                                  uint32_t count)
-{
-    if (t->blobs.count == 0 || !type->has_blobs) return;
-    walk w = {.t = t, .type = type};
-    values_visit(&w, values, count, field_rewrite);
 }
 
 void weft__transfer_blobs_fini(weft__transfer *t, bool is_done)

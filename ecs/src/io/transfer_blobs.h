@@ -9,9 +9,9 @@
 
 /* Copies the blobs that the rows refer to. After the rows are reserved. */
 weft_result weft__transfer_blobs_collect(weft__transfer *t);
-/* Lets BLOB fields of moved values refer to the copies. */
-void weft__transfer_blobs_rewrite(weft__transfer *t, const weft__type *type, void *values,
-                                  uint32_t count);
+/* A reference of a BLOB field of a moved value, not null, leads to the copy. */
+void weft__transfer_blob_follow(const weft__transfer *t, const weft__type *type,
+                                weft_blob_ref *field);
 /* Drops the references without a keeper; all of them unless the transfer is done. */
 void weft__transfer_blobs_fini(weft__transfer *t, bool is_done);
 

@@ -40,27 +40,28 @@ static weft__transfer_shared *map_of(weft__transfer *t, uint32_t component)
 }
 
 /* A reference in a shared value becomes the handle that its entity will have, or null. */
-static void reference_foresee(weft_entity *reference, void *user)
+static bool reference_foresee(void *user, weft__reference *r)
 {
     weft__transfer *t = user;
     uint32_t row, first = 0;
-    if (reference->version == 0 && reference->index == 0) return;
+    if (r->is_blob || r->bits == 0) return true;
     if (!t->are_foreseen)
         weft__directory_foresee_owner(&t->to->directory, (uint32_t)t->row_count, t->ids);
     t->are_foreseen = true;
-    const weft__chunk *chunk = weft__entity_chunk(t->from, *reference, &row);
+    const weft__chunk *chunk = weft__entity_chunk(t->from, r->entity, &row);
     for (uint32_t p = 0; p < t->entity_parts && chunk != NULL; p++) {
         const weft__change_part *part = &t->change.parts.at[p];
         const uint32_t *rows = weft__change_rows(&t->change, part);
         for (uint32_t i = 0; i < part->count && part->chunk == chunk; i++) {
             if ((rows != NULL ? rows[i] : part->first + i) != row) continue;
-            *reference = t->ids[first + i];
-            return;
+            r->entity = t->ids[first + i];
+            return true;
         }
         first += part->count;
     }
-    *reference = WEFT__NO_ENTITY;
+    r->entity = WEFT__NO_ENTITY;
     t->report.references_cleared++;
+    return true;
 }
 
 /* The value that the destination gets for a source value; `own` has room for one. */
@@ -70,7 +71,7 @@ static const void *value_follow(weft__transfer *t, uint32_t component, uint32_t 
     const void *value = weft__shared_value(&t->from->shared, component, index);
     if (type->entity_offset_count == 0) return value;
     memcpy(own, value, type->desc.size);
-    weft__elements_entities(type, own, 1, reference_foresee, t);
+    weft__elements_references(type, own, 1, reference_foresee, t);
     return own;
 }
 

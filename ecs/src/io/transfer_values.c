@@ -151,16 +151,36 @@ static void heaps_settle(weft__transfer *t, const weft__change_part *part,
     weft__memory_count(&t->to->memory, WEFT__MEMORY_BUFFERS, bytes);
 }
 
-/* A reference to a source entity becomes its new handle, or null. */
-static void reference_follow(weft_entity *reference, void *user)
+/* Whose references are followed. On the stack. */
+typedef struct following {
+    weft__transfer *t;
+    const weft__type *type; /* of the destination */
+} following;
+
+/* A reference to a source entity becomes its new handle, or null; one to a blob leads to the copy.
+ */
+static bool reference_follow(void *user, weft__reference *r)
 {
-    weft__transfer *t = user;
+    const following *f = user;
+    weft__transfer *t = f->t;
     uint32_t location;
-    if (reference->version == 0 && reference->index == 0) return;
-    bool moves = weft__directory_find(&t->from->directory, *reference, &location) &&
+    if (r->bits == 0) return true;
+    if (r->is_blob) {
+        weft__transfer_blob_follow(t, f->type, &r->blob);
+        return true;
+    }
+    bool moves = weft__directory_find(&t->from->directory, r->entity, &location) &&
                  (location & WEFT__TRANSFER_MOVES) != 0;
-    *reference = moves ? t->ids[location & ~WEFT__TRANSFER_MOVES] : WEFT__NO_ENTITY;
+    r->entity = moves ? t->ids[location & ~WEFT__TRANSFER_MOVES] : WEFT__NO_ENTITY;
     t->report.references_cleared += moves ? 0 : 1;
+    return true;
+}
+
+static void references_follow(weft__transfer *t, const weft__type *type, void *values,
+                              uint32_t count)
+{
+    following f = {t, type};
+    weft__type_references(type, values, count, reference_follow, &f);
 }
 
 static bool span_settle(weft__transfer *t, uint32_t number, weft__span to, uint32_t done)
@@ -180,8 +200,7 @@ static bool span_settle(weft__transfer *t, uint32_t number, weft__span to, uint3
                 weft__chunk_enable(to.chunk, target->enableable, to.row + r, false);
         if (target->column != 0) {
             void *values = weft__chunk_value(to.chunk, target->column, to.row);
-            weft__type_entities(target->type, values, to.count, reference_follow, t);
-            weft__transfer_blobs_rewrite(t, target->type, values, to.count);
+            references_follow(t, target->type, values, to.count);
         }
     }
     return true;
@@ -197,8 +216,7 @@ static void chunk_values_settle(weft__transfer *t, const weft__change_part *part
         const weft__type_ref *target = target_of(t, part, i, to->archetype);
         char *value = to->chunk_values + target->chunk_offset;
         memcpy(value, part->chunk->chunk_values + ref->chunk_offset, ref->type->chunk_bytes);
-        weft__type_entities(target->type, value, 1, reference_follow, t);
-        weft__transfer_blobs_rewrite(t, target->type, value, 1);
+        references_follow(t, target->type, value, 1);
     }
 }
 

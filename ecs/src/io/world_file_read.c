@@ -158,18 +158,18 @@ bool weft__world_reader_type_differs(weft__world_reader *r, weft_load_reason rea
 }
 
 /* The number of a blob becomes a reference. */
-static bool resolve_blob(void *user, weft_blob_ref *field)
+static bool resolve_blob(void *user, weft__reference *reference)
 {
     weft__world_reader *r = user;
-    if (field->id == 0) return true;
-    if (field->id > r->blob_count)
+    if (!reference->is_blob || reference->bits == 0) return true;
+    if (reference->bits > r->blob_count)
         return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a blob that is not there");
-    uint64_t number = field->id - 1;
-    *field = r->blobs[number];
+    uint64_t number = reference->bits - 1;
+    reference->blob = r->blobs[number];
     if (r->type->desc.hooks.destruct == NULL)
         r->is_kept[number] = true;
     else
-        weft_blob_acquire(r->world->blobs, *field);
+        weft_blob_acquire(r->world->blobs, reference->blob);
     return true;
 }
 
@@ -199,7 +199,8 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
     }
     r->type = type;
     weft__tags_flip(&r->world->directory, type, value, (weft__value_bytes){value, 0, bytes});
-    if (!type->has_blobs || weft__type_blobs(type, value, resolve_blob, r)) return true;
+    if (!weft__type_has_blobs(type) || weft__elements_references(type, value, 1, resolve_blob, r))
+        return true;
     memset(value, 0, bytes); /* no number may be taken for a reference */
     return false;
 }

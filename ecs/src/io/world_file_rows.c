@@ -93,7 +93,7 @@ bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, we
 static bool column_read(weft__world_reader *r, const weft__chunk *chunk, const weft__type_ref *ref)
 {
     const weft__type *type = ref->type;
-    bool is_whole = !weft__type_is_hooked(type) && !type->has_blobs;
+    bool is_whole = !weft__type_is_hooked(type) && !weft__type_has_blobs(type);
     if ((type->desc.flags & WEFT_BUFFER) == 0 && is_whole)
         return weft__world_reader_value(r, type, weft__chunk_column(chunk, ref->column),
                                         (size_t)chunk->count * type->value_bytes);

@@ -35,26 +35,27 @@ typedef struct writer {
 /* ---- blobs ---- */
 
 /* A reference becomes the number of its blob from 1, or 0 when it is null or stale. */
-static bool number_blob(void *user, weft_blob_ref *field)
+static bool number_blob(void *user, weft__reference *r)
 {
     writer *w = user;
     const weft_blob_store *store = w->world->blobs;
-    if (store == NULL || field->id == 0 || weft__blob_store_block(store, *field) == NULL) {
-        field->id = 0;
+    if (!r->is_blob || r->bits == 0) return true;
+    if (store == NULL || weft__blob_store_block(store, r->blob) == NULL) {
+        r->bits = 0;
         return true;
     }
-    uint32_t hash = (uint32_t)hash_fold(field->id ^ HASH_K0, HASH_K1), step = 0, number;
+    uint32_t hash = (uint32_t)hash_fold(r->bits ^ HASH_K0, HASH_K1), step = 0, number;
     while ((number = weft__table_next(&w->mentions, hash, &step)) != 0)
-        if (w->blobs.at[number - 1] == field->id) break;
+        if (w->blobs.at[number - 1] == r->bits) break;
     if (number == 0) {
         weft__memory *memory = &w->world->memory;
         w->out.is_refused = !weft__table_room(memory, CATEGORY, &w->mentions, w->blobs.count + 1) ||
-                            !WEFT__LIST_APPEND(memory, CATEGORY, &w->blobs, &field->id, 1);
+                            !WEFT__LIST_APPEND(memory, CATEGORY, &w->blobs, &r->bits, 1);
         if (w->out.is_refused) return false;
         number = w->blobs.count;
         weft__table_put(&w->mentions, hash, number);
     }
-    field->id = number;
+    r->bits = number;
     return true;
 }
 
@@ -130,8 +131,8 @@ static void put_values(writer *w, const weft__type *type, const char *values, ui
     if (!w->out.is_refused)
         weft__tags_flip(&w->world->directory, type, values,
                         (weft__value_bytes){w->out.at + at, 0, count * stride});
-    for (uint32_t i = 0; i < count && type->has_blobs && !w->out.is_refused; i++)
-        weft__type_blobs(type, w->out.at + at + i * stride, number_blob, w);
+    if (!w->out.is_refused && weft__type_has_blobs(type))
+        weft__elements_references(type, w->out.at + at, count, number_blob, w);
 }
 
 static void put_buffer(writer *w, const weft__type *type, const void *header)
@@ -166,8 +167,8 @@ static void put_shared(writer *w, const weft__chunk *chunk, const weft__type_ref
     if (!w->out.is_refused)
         weft__tags_flip(&w->world->directory, ref->type, value,
                         (weft__value_bytes){w->out.at + at, 0, ref->type->desc.size});
-    if (!w->out.is_refused && ref->type->has_blobs)
-        weft__type_blobs(ref->type, w->out.at + at, number_blob, w);
+    if (!w->out.is_refused && weft__type_has_blobs(ref->type))
+        weft__elements_references(ref->type, w->out.at + at, 1, number_blob, w);
 }
 
 static void put_disabled(writer *w, const weft__chunk *chunk, const weft__type_ref *ref)
@@ -330,7 +331,7 @@ const char *weft__type_save_problem(const weft__type *type)
     if (type->desc.shared_release != NULL)
         return "has a shared_release hook, so its values are more than bytes";
     bool has_hooks = hooks->destruct != NULL || hooks->copy != NULL;
-    if (!has_hooks || (type->has_blobs && hooks->construct == NULL)) return NULL;
+    if (!has_hooks || (weft__type_has_blobs(type) && hooks->construct == NULL)) return NULL;
     return "has hooks that copy or destruct, so its values are more than bytes: give it the hooks "
            "save and load";
 }

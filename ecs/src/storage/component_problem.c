@@ -34,7 +34,7 @@ static const struct kind_rule {
 
 static uint64_t field_total(const weft_field *field)
 {
-    return (uint64_t)weft__kinds[field->kind].bytes * (field->count == 0 ? 1 : field->count);
+    return (uint64_t)weft__field_size(field) * weft__field_count(field);
 }
 
 /* Files and texts hold fields by their names: paths like "hull.plates[2].mass" where they are

@@ -38,20 +38,29 @@ static uint64_t desc_hash(const weft_component_desc *desc)
     return hash;
 }
 
-static uint32_t entity_field_count(const weft_component_desc *desc)
+/* References of a kind, arrays expanded; their offsets, where asked for. */
+static uint32_t references_list(const weft_component_desc *desc, weft_field_kind kind,
+                                uint32_t *offsets)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < desc->field_count; i++) {
-        if (desc->fields[i].kind != WEFT_FIELD_ENTITY) continue;
-        count += desc->fields[i].count == 0 ? 1 : desc->fields[i].count;
+        const weft_field *field = &desc->fields[i];
+        for (uint32_t k = 0; field->kind == kind && k < weft__field_count(field); k++, count++)
+            if (offsets != NULL) offsets[count] = field->offset + k * (uint32_t)sizeof(weft_entity);
     }
     return count;
+}
+
+static uint32_t reference_count(const weft_component_desc *desc)
+{
+    return references_list(desc, WEFT_FIELD_ENTITY, NULL) +
+           references_list(desc, WEFT_FIELD_BLOB, NULL);
 }
 
 static size_t block_bytes(const weft_component_desc *desc)
 {
     size_t bytes = sizeof(weft__type) + desc->field_count * sizeof(weft_field) +
-                   entity_field_count(desc) * sizeof(uint32_t) +
+                   reference_count(desc) * sizeof(uint32_t) +
                    desc->required_count * sizeof(weft_component) + strlen(desc->name) + 1;
     for (uint32_t i = 0; i < desc->field_count; i++) bytes += strlen(desc->fields[i].name) + 1;
     return bytes;
@@ -70,8 +79,12 @@ static void fields_copy(weft__type *type, const weft_component_desc *desc)
 {
     weft_field *fields = (weft_field *)(void *)(type + 1);
     type->entity_offsets = (uint32_t *)(void *)(fields + desc->field_count);
+    type->entity_offset_count = references_list(desc, WEFT_FIELD_ENTITY, type->entity_offsets);
+    type->reference_count =
+        type->entity_offset_count +
+        references_list(desc, WEFT_FIELD_BLOB, type->entity_offsets + type->entity_offset_count);
     weft_component *required =
-        (weft_component *)(void *)(type->entity_offsets + entity_field_count(desc));
+        (weft_component *)(void *)(type->entity_offsets + type->reference_count);
     char *text = (char *)(required + desc->required_count);
     type->desc.required = desc->required_count != 0 ? required : NULL;
     for (uint32_t i = 0; i < desc->required_count; i++) required[i] = desc->required[i];
@@ -80,11 +93,6 @@ static void fields_copy(weft__type *type, const weft_component_desc *desc)
     for (uint32_t i = 0; i < desc->field_count; i++) {
         fields[i] = desc->fields[i];
         fields[i].name = text_copy(&text, desc->fields[i].name);
-        type->has_blobs = type->has_blobs || fields[i].kind == WEFT_FIELD_BLOB;
-        uint32_t count = fields[i].count == 0 ? 1 : fields[i].count;
-        for (uint32_t k = 0; k < count && fields[i].kind == WEFT_FIELD_ENTITY; k++)
-            type->entity_offsets[type->entity_offset_count++] =
-                fields[i].offset + k * (uint32_t)sizeof(weft_entity);
     }
 }
 

@@ -58,66 +58,70 @@ static bool export_read(const weft__load *load, weft_entity stored, uint64_t *ha
     return true;
 }
 
-/* One ENTITY field of `count` values, `size` bytes apart: stored handles become those of the world.
- * All that is asked is in registers and one small table, for there are millions; the slot is in the
- * bits of an index that tag and block leave alone. False: one cannot be. */
-static bool references_read(const filling *f, char *field, size_t size, uint64_t count)
+/* What references of a piece are read by. On the stack. */
+typedef struct settling {
+    const weft__load *load;
+    const uint64_t *handles;
+    uint64_t rows; /* of the section */
+    weft_blob_store *store;
+    bool is_wrong, is_counted; /* an entity cannot be; each BLOB field gets a reference */
+} settling;
+
+/* A stored handle becomes one of the world. All that is asked is in registers and one small table,
+ * for there are millions; the slot is in the bits of an index that tag and block leave alone. */
+static bool entity_read(void *user, weft__reference *r)
 {
-    const weft__load *load = f->load;
-    const uint64_t *const handles = load->handles;
-    const uint64_t rows = weft__section_of(load->stream, load->section)->rows;
-    bool is_right = true;
-    for (uint64_t i = 0; i < count; i++, field += size) {
-        uint64_t stored, handle = 0;
-        memcpy(&stored, field, sizeof stored);
-        uint64_t row = stored - ((uint64_t)WEFT__STORED_ROW << 32);
-        if (__builtin_expect(row < rows, 1)) {
-            handle = handles[row / WEFT__BLOCK_SLOTS] ^ (row % WEFT__BLOCK_SLOTS);
-        } else {
-            weft_entity other = {(uint32_t)stored, (uint32_t)(stored >> 32)};
-            is_right &= export_read(load, other, &handle);
-        }
-        memcpy(field, &handle, sizeof handle);
-    }
-    return is_right;
+    settling *s = user;
+    if (r->is_blob) return true;
+    uint64_t handle = 0, row = r->bits - ((uint64_t)WEFT__STORED_ROW << 32);
+    if (__builtin_expect(row < s->rows, 1))
+        handle = s->handles[row / WEFT__BLOCK_SLOTS] ^ (row % WEFT__BLOCK_SLOTS);
+    else
+        s->is_wrong |= !export_read(s->load, r->entity, &handle);
+    r->bits = handle;
+    return true;
 }
 
-/* Blob numbers of a value. On the stack. */
-typedef struct blob_visit {
-    const weft__loaded *loaded;
-    weft_blob_store *store;
-    bool is_checked, is_counted; /* only looked at; each field gets a reference */
-} blob_visit;
-
-static bool blob_field(void *user, weft_blob_ref *field)
+static bool blob_is_there(void *user, weft__reference *r)
 {
-    const blob_visit *v = user;
-    if (field->id > v->loaded->blob_count) return false;
-    if (v->is_checked || field->id == 0) return true;
-    *field = v->loaded->blobs[field->id - 1];
-    if (v->is_counted && weft_blob_acquire(v->store, *field) != WEFT_OK) field->id = 0;
+    const settling *s = user;
+    return !r->is_blob || r->bits <= s->load->loaded.blob_count;
+}
+
+static bool blob_read(void *user, weft__reference *r)
+{
+    const settling *s = user;
+    if (!r->is_blob || r->bits == 0) return true;
+    r->blob = s->load->loaded.blobs[r->bits - 1];
+    if (s->is_counted && weft_blob_acquire(s->store, r->blob) != WEFT_OK) r->bits = 0;
     return true;
+}
+
+static settling settling_of(const filling *f, const weft__type *type)
+{
+    const weft__load *load = f->load;
+    return (settling){.load = load,
+                      .handles = load->handles,
+                      .rows = weft__section_of(load->stream, load->section)->rows,
+                      .store = f->world->blobs,
+                      .is_counted = type->needs_destruct};
 }
 
 /* ENTITY fields of values, one after the other. */
 static bool entities_settle(const filling *f, const weft__type *type, char *values, uint64_t count)
 {
-    bool is_right = true;
-    for (uint32_t k = 0; k < type->entity_offset_count; k++)
-        is_right &= references_read(f, values + type->entity_offsets[k], type->desc.size, count);
-    return is_right;
+    settling s = settling_of(f, type);
+    weft__elements_references(type, values, count, entity_read, &s);
+    return !s.is_wrong;
 }
 
 /* Their BLOB fields. What can be wrong is looked at first, so that counted blobs are right. */
 static bool blobs_settle(const filling *f, const weft__type *type, char *values, uint64_t count)
 {
-    size_t size = type->desc.size;
-    if (!type->has_blobs) return true;
-    blob_visit visit = {&f->load->loaded, f->world->blobs, true, type->needs_destruct};
-    for (uint32_t pass = 0; pass < 2; pass++, visit.is_checked = false)
-        for (uint64_t i = 0; i < count; i++)
-            if (!weft__type_blobs(type, values + i * size, blob_field, &visit)) return false;
-    return true;
+    settling s = settling_of(f, type);
+    if (!weft__type_has_blobs(type)) return true;
+    return weft__elements_references(type, values, count, blob_is_there, &s) &&
+           weft__elements_references(type, values, count, blob_read, &s);
 }
 
 static bool disabled_read(const filling *f, weft__in *in, uint32_t enableable)

@@ -39,11 +39,9 @@ static weft_result type_check(const weft__section_plan *plan, const weft__type *
 {
     const char *problem = weft__type_is_hooked(type) ? "is saved by a hook" : NULL;
     if (problem == NULL) problem = weft__type_save_problem(type);
-    if (problem == NULL && (type->desc.flags & WEFT_SHARED) != 0 &&
-        (type->entity_offset_count != 0 || type->has_blobs))
+    if (problem == NULL && (type->desc.flags & WEFT_SHARED) != 0 && type->reference_count != 0)
         problem = "is SHARED and has references";
-    if (problem == NULL && (type->desc.flags & WEFT_CHUNK) != 0 &&
-        (type->entity_offset_count != 0 || type->has_blobs))
+    if (problem == NULL && (type->desc.flags & WEFT_CHUNK) != 0 && type->reference_count != 0)
         problem = "is CHUNK and has references";
     if (problem == NULL) return WEFT_OK;
     return weft__error(plan->world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY,

@@ -58,7 +58,7 @@ typedef struct field_place {
     uint32_t row, type, element, offset;
 } field_place;
 
-static void reference_write(writer *w, weft_entity *field, field_place at)
+static void entity_write(writer *w, weft_entity *field, field_place at)
 {
     weft_entity target = *field;
     *field = (weft_entity){0};
@@ -76,14 +76,13 @@ static void reference_write(writer *w, weft_entity *field, field_place at)
     }
 }
 
-static bool number_blob(void *user, weft_blob_ref *field)
+static void blob_write(const writer *w, weft_blob_ref *field)
 {
-    writer *w = user;
     weft__out *blobs = &w->sections[w->section].blobs;
     const weft_blob_store *store = w->world->blobs;
     if (store == NULL || field->id == 0 || weft__blob_store_block(store, *field) == NULL) {
         field->id = 0;
-        return true;
+        return;
     }
     uint32_t count = COUNT(*blobs, uint64_t), i = count;
     while (i-- > 0) /* mostly one of the last */
@@ -93,6 +92,22 @@ static bool number_blob(void *user, weft_blob_ref *field)
         i = count;
     }
     field->id = (uint64_t)i + 1;
+}
+
+/* Values whose references become stored ones. On the stack. */
+typedef struct settling {
+    writer *w;
+    field_place at; /* of the value */
+} settling;
+
+static bool reference_write(void *user, weft__reference *r)
+{
+    settling *s = user;
+    s->at.offset = r->offset;
+    if (r->is_blob)
+        blob_write(s->w, &r->blob);
+    else
+        entity_write(s->w, &r->entity, s->at);
     return true;
 }
 
@@ -100,24 +115,10 @@ static bool number_blob(void *user, weft_blob_ref *field)
 static void values_settle(writer *w, const weft__type *type, char *values, uint32_t count,
                           field_place at)
 {
-    size_t size = type->desc.size;
-    for (uint32_t i = 0; i < count && type->entity_offset_count != 0; i++) {
-        for (uint32_t k = 0; k < type->entity_offset_count; k++) {
-            weft_entity field;
-            char *place = values + i * size + type->entity_offsets[k];
-            field_place own = at;
-            own.offset = type->entity_offsets[k];
-            if ((type->desc.flags & WEFT_BUFFER) != 0)
-                own.element += i;
-            else
-                own.row += i;
-            memcpy(&field, place, sizeof field);
-            reference_write(w, &field, own);
-            memcpy(place, &field, sizeof field);
-        }
-    }
-    for (uint32_t i = 0; i < count && type->has_blobs; i++)
-        weft__type_blobs(type, values + i * size, number_blob, w);
+    settling s = {w, at};
+    uint32_t *place = (type->desc.flags & WEFT_BUFFER) != 0 ? &s.at.element : &s.at.row;
+    for (uint32_t i = 0; i < count && type->reference_count != 0; i++, ++*place)
+        weft__elements_references(type, values + i * type->desc.size, 1, reference_write, &s);
 }
 
 /* ---- pieces ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* component_type.c: what happens to arrays of component values: construction, destruction,
- * replication, and visits of entity references and of described BLOB fields, with lifecycle
- * hooks and dynamic buffers taken care of. Pure dispatch. Threads: the owner of the rows. */
+ * replication, and visits of references, with lifecycle hooks and dynamic buffers taken care of.
+ * Pure dispatch. Threads: the owner of the rows. */
 #include "component_type.h"
 
 #include "error.h"
@@ -123,47 +123,16 @@ weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, v
     return WEFT_OK;
 }
 
-void weft__elements_entities(const weft__type *type, void *elements, uint32_t count,
-                             void (*visit)(weft_entity *reference, void *user), void *user)
+bool weft__type_references(const weft__type *type, void *values, uint32_t count,
+                           weft__reference_visit *visit, void *user)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < type->entity_offset_count; k++) {
-            weft_entity reference; /* a field of a packed struct is not aligned */
-            char *field = (char *)elements + i * type->desc.size + type->entity_offsets[k];
-            memcpy(&reference, field, sizeof reference);
-            visit(&reference, user);
-            memcpy(field, &reference, sizeof reference);
-        }
-    }
-}
-
-void weft__type_entities(const weft__type *type, void *values, uint32_t count,
-                         void (*visit)(weft_entity *reference, void *user), void *user)
-{
-    if (type->entity_offset_count == 0) return;
-    if ((type->desc.flags & WEFT_BUFFER) == 0) {
-        weft__elements_entities(type, values, count, visit, user);
-        return;
-    }
+    if (type->reference_count == 0) return true;
+    if ((type->desc.flags & WEFT_BUFFER) == 0)
+        return weft__elements_references(type, values, count, visit, user);
     for (uint32_t i = 0; i < count; i++) {
         weft_buffer *buffer = buffer_at(values, type, i);
-        weft__elements_entities(type, weft__buffer_data(buffer), buffer->count, visit, user);
-    }
-}
-
-bool weft__type_blobs(const weft__type *type, char *value, weft__blob_field_visit *visit,
-                      void *user)
-{
-    for (uint32_t i = 0; i < type->desc.field_count; i++) {
-        const weft_field *field = &type->desc.fields[i];
-        uint32_t count = field->count == 0 ? 1 : field->count;
-        for (uint32_t k = 0; k < count && field->kind == WEFT_FIELD_BLOB; k++) {
-            weft_blob_ref ref;
-            char *at = value + field->offset + k * sizeof ref;
-            memcpy(&ref, at, sizeof ref);
-            if (!visit(user, &ref)) return false;
-            memcpy(at, &ref, sizeof ref);
-        }
+        if (!weft__elements_references(type, weft__buffer_data(buffer), buffer->count, visit, user))
+            return false;
     }
     return true;
 }

@@ -43,13 +43,9 @@ static uint64_t plain_hash(const weft_world *world, uint64_t hash, const weft__t
 static size_t next_blob(const weft__type *type, size_t from, size_t end)
 {
     size_t next = end;
-    for (uint32_t i = 0; i < type->desc.field_count; i++) {
-        const weft_field *field = &type->desc.fields[i];
-        uint32_t count = field->count == 0 ? 1 : field->count;
-        for (uint32_t k = 0; k < count && field->kind == WEFT_FIELD_BLOB; k++) {
-            size_t at = field->offset + k * sizeof(weft_blob_ref);
-            if (at >= from && at < next) next = at;
-        }
+    for (uint32_t i = type->entity_offset_count; i < type->reference_count; i++) {
+        size_t at = type->entity_offsets[i];
+        if (at >= from && at < next) next = at;
     }
     return next;
 }
@@ -74,8 +70,8 @@ static uint64_t blobs_hash(const weft_world *world, uint64_t hash, const weft__t
 static uint64_t bytes_hash(const weft_world *world, uint64_t hash, const weft__type *type,
                            const void *value, size_t bytes)
 {
-    return type->has_blobs ? blobs_hash(world, hash, type, value, bytes)
-                           : plain_hash(world, hash, type, value, 0, bytes);
+    return weft__type_has_blobs(type) ? blobs_hash(world, hash, type, value, bytes)
+                                      : plain_hash(world, hash, type, value, 0, bytes);
 }
 
 static uint64_t buffer_hash(const weft_world *world, uint64_t hash, const weft__type *type,
@@ -83,7 +79,7 @@ static uint64_t buffer_hash(const weft_world *world, uint64_t hash, const weft__
 {
     const char *elements = weft_buffer_read(buffer);
     hash = hash_word(hash, buffer->count);
-    if (!type->has_blobs)
+    if (!weft__type_has_blobs(type))
         return plain_hash(world, hash, type, elements, 0, buffer->count * type->desc.size);
     for (uint32_t i = 0; i < buffer->count; i++)
         hash = blobs_hash(world, hash, type, elements + i * type->desc.size, type->desc.size);

@@ -49,20 +49,20 @@ typedef struct reach_pass {
     bool has_failed;
 } reach_pass;
 
-static void to_entity(weft_entity *field, void *user)
+static bool to_entity(void *user, weft__reference *r)
 {
     reach_pass *pass = user;
-    uint64_t gid;
-    memcpy(&gid, field, sizeof gid);
-    *field = weft__stub_reach(pass->shard, gid);
-    if (gid != 0 && weft_entity_equal(*field, (weft_entity){0})) pass->has_failed = true;
+    const uint64_t gid = r->bits;
+    r->entity = weft__stub_reach(pass->shard, gid);
+    if (gid != 0 && r->bits == 0) pass->has_failed = true;
+    return true;
 }
 
 static bool translate(weft_shard *shard, const weft__row_component *type, void *values,
                       uint64_t count)
 {
     reach_pass pass = {.shard = shard};
-    if (type->has_references) weft__references_visit(type, values, count, to_entity, &pass);
+    weft__elements_references(weft__type_of(type->desc), values, count, to_entity, &pass);
     return !pass.has_failed;
 }
 

@@ -83,28 +83,30 @@ typedef struct sweep_marks {
     uint32_t index_end;
 } sweep_marks;
 
-static void mark(weft_entity *field, void *user)
+static bool mark(void *user, weft__reference *r)
 {
     sweep_marks *marks = user;
-    const uint32_t index = field->index & INDEX_BITS;
+    const uint32_t index = r->entity.index & INDEX_BITS;
     if (index < marks->index_end) marks->is_reached[index] = 1;
+    return true;
 }
 
 static void mark_column(sweep_marks *marks, const weft__row_component *type,
                         const weft_slice *slice)
 {
-    weft__row_component copy = *type;
+    const weft__type *described = weft__type_of(type->desc);
     if (type->kind == WEFT__VALUE_SHARED) {
-        weft__references_visit(&copy, (void *)(uintptr_t)weft_slice_read_shared(slice, 0), 1, mark,
-                               marks);
+        weft__elements_references(described, (void *)(uintptr_t)weft_slice_read_shared(slice, 0), 1,
+                                  mark, marks);
     } else if (type->kind == WEFT__VALUE_BUFFER) {
         const weft_buffers buffers = weft_slice_read_buffers(slice, 0);
         for (uint32_t row = 0; row < buffers.count; row++)
-            weft__references_visit(&copy, (void *)(uintptr_t)weft_buffers_read(&buffers, row),
-                                   weft_buffers_length(&buffers, row), mark, marks);
+            weft__elements_references(described,
+                                      (void *)(uintptr_t)weft_buffers_read(&buffers, row),
+                                      weft_buffers_length(&buffers, row), mark, marks);
     } else {
-        weft__references_visit(&copy, (void *)(uintptr_t)weft_slice_read(slice, 0), slice->count,
-                               mark, marks);
+        weft__elements_references(described, (void *)(uintptr_t)weft_slice_read(slice, 0),
+                                  slice->count, mark, marks);
     }
 }
 

@@ -13,19 +13,17 @@
 
 /* ---- writing ---- */
 
-static void to_gid(weft_entity *field, void *user)
+static bool to_gid(void *user, weft__reference *r)
 {
-    const weft_shard *shard = user;
-    const uint64_t gid = weft_shard_gid(shard, *field);
-    static_assert(sizeof *field == sizeof gid, "a reference is as long as a gid");
-    memcpy(field, &gid, sizeof gid);
+    r->bits = weft_shard_gid(user, r->entity);
+    return true;
 }
 
 static void translate(const weft_shard *shard, const weft__row_component *type, void *values,
                       uint64_t count)
 {
-    if (type->has_references)
-        weft__references_visit(type, values, count, to_gid, (void *)(uintptr_t)shard);
+    weft__elements_references(weft__type_of(type->desc), values, count, to_gid,
+                              (void *)(uintptr_t)shard);
 }
 
 /* The values of rows one after the other. Neighbours in the list are mostly of one chunk. */

@@ -17,16 +17,8 @@ static const char *reason_against(const weft_component_desc *desc)
     if ((desc->flags & WEFT_CLEANUP) != 0) return "it is a CLEANUP component";
     if (desc->hooks.destruct != NULL || desc->hooks.copy != NULL || desc->shared_release != NULL)
         return "it has hooks that own memory";
-    for (uint32_t i = 0; i < desc->field_count; i++)
-        if (desc->fields[i].kind == WEFT_FIELD_BLOB) return "it has a reference to a blob";
+    if (weft__type_has_blobs(weft__type_of(desc))) return "it has a reference to a blob";
     return NULL;
-}
-
-static bool has_entity_fields(const weft_component_desc *desc)
-{
-    for (uint32_t i = 0; i < desc->field_count; i++)
-        if (desc->fields[i].kind == WEFT_FIELD_ENTITY) return true;
-    return false;
 }
 
 weft_result weft__row_component_of(const weft_shard *shard, weft_component component,
@@ -45,7 +37,7 @@ weft_result weft__row_component_of(const weft_shard *shard, weft_component compo
                                  .kind = WEFT__VALUE_PLAIN,
                                  .size = (uint32_t)desc->size,
                                  .has_bits = (desc->flags & WEFT_ENABLEABLE) != 0,
-                                 .has_references = has_entity_fields(desc),
+                                 .has_references = weft__type_of(desc)->reference_count != 0,
                                  .is_hashed = (desc->flags & WEFT_NOT_HASHED) == 0};
     if (out->has_references && !shard->has_references)
         return weft__ranks_fail(WEFT_UNSUPPORTED,
@@ -131,27 +123,6 @@ weft_result weft__row_components(const weft_shard *shard, weft_archetype archety
     return WEFT_OK;
 }
 
-void weft__references_visit(const weft__row_component *component, void *values, uint64_t count,
-                            void (*visit)(weft_entity *field, void *user), void *user)
-{
-    unsigned char *value = values;
-    for (uint64_t row = 0; row < count; row++, value += component->size)
-        for (uint32_t i = 0; i < component->desc->field_count; i++) {
-            const weft_field *field = &component->desc->fields[i];
-            if (field->kind != WEFT_FIELD_ENTITY) continue;
-            uint32_t length = field->count;
-            if (length == 0)
-                length = field->bytes != 0 ? field->bytes / (uint32_t)sizeof(weft_entity) : 1;
-            for (uint32_t k = 0; k < length; k++) {
-                weft_entity entity; /* a value may lie anywhere in a message */
-                unsigned char *place = value + field->offset + k * sizeof entity;
-                memcpy(&entity, place, sizeof entity);
-                visit(&entity, user);
-                memcpy(place, &entity, sizeof entity);
-            }
-        }
-}
-
 uint64_t weft__components_hash(const weft_shard *shard)
 {
     uint64_t hash = hash_start(0, 0);
@@ -169,6 +140,7 @@ bool weft__world_has_references(const weft_shard *shard)
         const weft_component_desc *desc =
             weft_component_info(shard->world, weft__component(shard->world, id));
         if (desc == NULL) return false;
-        if (strcmp(desc->name, "LinkedGroup") != 0 && has_entity_fields(desc)) return true;
+        if (strcmp(desc->name, "LinkedGroup") != 0 && weft__type_of(desc)->entity_offset_count != 0)
+            return true;
     }
 }

@@ -6,6 +6,7 @@
 #ifndef WEFT_ROW_TYPES_H
 #define WEFT_ROW_TYPES_H
 
+#include "component_type.h"
 #include "shard_state.h"
 
 #define WEFT__ROW_COMPONENTS 256u /* of one archetype, at most */
@@ -42,10 +43,6 @@ weft_result weft__row_component_of(const weft_shard *shard, weft_component compo
 /* The kind list of an archetype, ascending by id. Errors: UNSUPPORTED, LIMIT. */
 weft_result weft__row_components(const weft_shard *shard, weft_archetype archetype,
                                  weft__row_component list[WEFT__ROW_COMPONENTS], uint32_t *count);
-
-/* Calls `visit` for each ENTITY field of `count` values. */
-void weft__references_visit(const weft__row_component *component, void *values, uint64_t count,
-                            void (*visit)(weft_entity *field, void *user), void *user);
 
 /* Refuses sharded entities that have SPARSE components: those are in no archetype, so nothing
  * sends, saves or hashes them. Errors: UNSUPPORTED (the text names it), OUT_OF_MEMORY. */
