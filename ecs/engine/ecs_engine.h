@@ -30,6 +30,7 @@
 #include "slice_ops.h"
 
 /* versions */
+#include "row_diff.h"
 #include "version_renewal.h"
 
 /* relations */

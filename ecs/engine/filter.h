@@ -61,6 +61,11 @@ static inline bool weft__filter_has_changes(const weft__filter *filter)
     return filter->changed.count != 0 || filter->has_order;
 }
 
+/* The first slice in [slice, end) whose version is newer than `since`, not 0 (or, with `wanted`
+ * false, is not); else `end`. */
+uint32_t weft__versions_scan(const weft_a32 *x_versions, uint32_t slice, uint32_t end,
+                             uint32_t since, bool wanted);
+
 /* Decides about a chunk. `since`, if not NULL, replaces the versions of change and order
  * conditions. `places`: of the query's terms in the chunk's archetype. */
 weft__filter_verdict weft__filter_chunk(const weft__filter *filter,

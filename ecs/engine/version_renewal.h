@@ -4,11 +4,12 @@
  * Versions have 32 bits and are compared by distance, which is right up to 2^31. So before any is
  * as old as that, all that are older than WEFT__VERSION_KEPT are brought nearer: a *renewal*, every
  * WEFT__VERSION_RENEWAL versions. Two kinds of words hold versions. *Stamps* say when something
- * was written (slices, the order of chunks); what was *seen* says up to where a system or a filter
- * has looked. A renewal keeps the answer of every comparison of a stamp with what was seen: old
+ * was written (slices, the order of chunks); what was *seen* says up to where a system, a filter or
+ * a relation has looked. A renewal keeps the answer of every comparison of a stamp with what was
+ * seen: old
  * stamps become equal where nothing seen lies between them. Parts that compare stamps for equality
- * look at both before the stamps change (relations, streams), or believe none from before the
- * renewal (snapshots, observers). Owner, world idle. */
+ * look at both before the stamps change (streams), or believe none from before the renewal
+ * (snapshots, observers). Owner, world idle. */
 #ifndef WEFT_VERSION_RENEWAL_H
 #define WEFT_VERSION_RENEWAL_H
 

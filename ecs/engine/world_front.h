@@ -244,6 +244,13 @@ static inline void weft__version_advance(weft_world *world)
     if (++front->version == 0) front->version = 1;
 }
 
+/* Whether what was stamped with `version` is news to what has seen `since`. 0 is older than all;
+ * else by distance, which wraps. */
+static inline bool weft__version_is_newer(uint32_t version, uint32_t since)
+{
+    return version != 0 && (since == 0 || (int32_t)(version - since) > 0);
+}
+
 /* The id of a component of this world; WEFT__NONE, which no archetype has, for any other handle. */
 static inline uint32_t weft__component_id(const weft_world *world, weft_component component)
 {

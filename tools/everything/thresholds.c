@@ -40,7 +40,7 @@ static const threshold thresholds[] = {
     {"RUN_SHORT", "ecs/src/memory/directory_take.h", 8},
     {"WEFT__EDGE_COUNTING_FROM", "ecs/src/relation/edge_order.h", 256},
     {"RUN", "ecs/src/relation/edge_order.c", 12},
-    {"TASK_ROWS", "ecs/src/relation/relation_scan.c", 8192},
+    {"WEFT__PIECE_ROWS", "ecs/engine/row_diff.h", 8192},
     {"WEFT__READY_ROWS", "ecs/src/storage/ready_rows.h", 16},
     {"NEAR_ROWS", "ecs/src/storage/move.c", 32},
     {"PAIRS", "ecs/src/storage/structure.c", 64},

@@ -17,11 +17,6 @@
 
 /* ---- evaluation ---- */
 
-static bool is_newer(uint32_t version, uint32_t since)
-{
-    return since == 0 || (version != 0 && (int32_t)(version - since) > 0);
-}
-
 /* Values ascend. */
 static bool has_value(const weft__filter_shared *condition, uint32_t value)
 {
@@ -61,7 +56,9 @@ weft__filter_verdict weft__filter_chunk(const weft__filter *filter, const weft__
         if (!passes_shared(&filter->shared.at[i], places, chunk)) return WEFT__FILTER_SKIP;
     if (!weft__filter_has_changes(filter)) return WEFT__FILTER_PASS;
     uint32_t order_since = since != NULL ? *since : filter->order_since;
-    if (filter->has_order && is_newer(chunk->order_version, order_since)) return WEFT__FILTER_PASS;
+    if (filter->has_order &&
+        (order_since == 0 || weft__version_is_newer(chunk->order_version, order_since)))
+        return WEFT__FILTER_PASS;
     if (filter->changed.count == 0) return WEFT__FILTER_SKIP;
     return passes_anyway(filter, since) ? WEFT__FILTER_PASS : WEFT__FILTER_SLICES;
 }
@@ -84,9 +81,8 @@ static inline uint32_t changed_in_block(const weft_a32 *x_versions, uint32_t sin
     return changed;
 }
 
-/* The first slice in [slice, end) where a column changed (or, with `wanted` false, did not). */
-static uint32_t scan_versions(const weft_a32 *x_versions, uint32_t slice, uint32_t end,
-                              uint32_t since, bool wanted)
+uint32_t weft__versions_scan(const weft_a32 *x_versions, uint32_t slice, uint32_t end,
+                             uint32_t since, bool wanted)
 {
     const uint32_t passed = wanted ? 0 : BLOCK; /* nothing to find in a block like this */
     while (slice + BLOCK <= end && changed_in_block(x_versions + slice, since) == passed)
@@ -113,7 +109,9 @@ static uint32_t scan_sparse(const weft__type *type, const weft__chunk *chunk, ui
                             uint32_t end, uint32_t since)
 {
     for (; slice < end; slice++)
-        if (is_newer(weft__filter_sparse_version(type, chunk, slice), since)) break;
+        if (since == 0 ||
+            weft__version_is_newer(weft__filter_sparse_version(type, chunk, slice), since))
+            break;
     return slice;
 }
 
@@ -128,8 +126,8 @@ uint32_t weft__filter_next(const weft__filter *filter, const weft__place *places
             first = scan_sparse(filter->changed.at[i].sparse, chunk, slice, first,
                                 since_of(filter, i, since));
         if (type == WEFT__NO_PLACE) continue;
-        first = scan_versions(weft__chunk_versions(chunk, type), slice, first,
-                              since_of(filter, i, since), true);
+        first = weft__versions_scan(weft__chunk_versions(chunk, type), slice, first,
+                                    since_of(filter, i, since), true);
     }
     return first;
 }
@@ -145,8 +143,9 @@ uint32_t weft__filter_run_end(const weft__filter *filter, const weft__place *pla
                               const uint32_t *since)
 {
     if (filter->changed.count == 1 && places[filter->changed.at[0].term].type != WEFT__NO_PLACE)
-        return scan_versions(weft__chunk_versions(chunk, places[filter->changed.at[0].term].type),
-                             slice, end, since_of(filter, 0, since), false);
+        return weft__versions_scan(
+            weft__chunk_versions(chunk, places[filter->changed.at[0].term].type), slice, end,
+            since_of(filter, 0, since), false);
     while (slice < end && is_changed(filter, places, chunk, slice, since)) slice++;
     return slice;
 }

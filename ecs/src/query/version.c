@@ -41,18 +41,13 @@ static const weft__slice_ops *ops_of(const weft_slice *slice)
     return context_of(slice)->ops;
 }
 
-static bool is_newer(uint32_t version, uint32_t since)
-{
-    return version != 0 && (since == 0 || (int32_t)(version - since) > 0);
-}
-
 /* The newest of `count` versions. relaxed: those of rows that others stamp now are not asked for */
 static uint32_t newest_of(const weft_a32 *x_versions, uint32_t count)
 {
     uint32_t newest = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t version = at_load_rlx(&x_versions[i]); /* relaxed: above */
-        if (is_newer(version, newest)) newest = version;
+        if (weft__version_is_newer(version, newest)) newest = version;
     }
     return newest;
 }
@@ -97,7 +92,7 @@ bool weft_slice_changed_since(const weft_slice *slice, uint32_t term, uint32_t v
     if (!may_ask(slice, term)) return true;
     const weft__place *place = (const weft__place *)slice->places + term;
     if (place->type == WEFT__NO_PLACE && sparse_of(slice, term) == NULL) return false;
-    return version == 0 || is_newer(newest_in(slice, term), version);
+    return version == 0 || weft__version_is_newer(newest_in(slice, term), version);
 }
 
 bool weft_slice_order_changed_since(const weft_slice *slice, uint32_t version)
@@ -105,7 +100,7 @@ bool weft_slice_order_changed_since(const weft_slice *slice, uint32_t version)
     const weft__chunk *chunk = slice->chunk;
     bool is_new = (slice->calls & WEFT_SLICE_ROWS) != 0; /* rows that a recorder gave */
     return version == 0 || !weft__slice_is_here(slice) || is_new ||
-           is_newer(chunk->order_version, version);
+           weft__version_is_newer(chunk->order_version, version);
 }
 
 uint32_t weft_slice_since(const weft_slice *slice)
@@ -160,7 +155,7 @@ uint32_t weft_component_change_version(const weft_world *world, weft_component c
             const weft__chunk *chunk = archetype->chunks[c];
             uint32_t version = newest_of(weft__chunk_versions(chunk, list->at[i].place.type),
                                          weft__chunk_slices(chunk));
-            if (is_newer(version, newest)) newest = version;
+            if (weft__version_is_newer(version, newest)) newest = version;
         }
     }
     return newest;

@@ -214,11 +214,9 @@ static uint64_t bytes_of(const weft__relation *relation)
         sizeof *relation +
         (relation->change_capacity + relation->sorted_capacity) * sizeof *relation->changes +
         relation->offset_capacity * sizeof(uint32_t);
-    for (uint32_t i = 0; i < relation->mirrors.count; i++) {
-        const weft__mirror *mirror = relation->mirrors.at[i];
-        if (mirror == NULL) continue;
-        bytes += sizeof *mirror + mirror->capacity * 2 * sizeof(weft_entity) +
-                 mirror->slice_count * sizeof(uint32_t);
+    for (uint32_t i = 0; i < relation->diff.mirrors.count; i++) {
+        const weft__mirror *mirror = relation->diff.mirrors.at[i];
+        if (mirror != NULL) bytes += sizeof *mirror + mirror->capacity * 2 * sizeof(weft_entity);
     }
     for (uint32_t i = 0; i < relation->pages.count; i++) {
         const weft__target_page *page = relation->pages.at[i];

@@ -71,15 +71,15 @@ static bool mirror_check(const weft__relation *relation, const weft__mirror *mir
 {
     for (uint32_t row = 0; row < mirror->count; row++) {
         weft__target_page *page;
-        weft_entity target = mirror->targets[row];
+        weft_entity target = ((const weft_entity *)mirror->values)[row];
         if (target.version == 0) continue;
         const weft__target_slot *slot =
             weft__target_slot_at(relation, weft__bare_index(relation->world, target), &page);
         if (slot == NULL || slot->version != target.version) continue;
         ++*edges;
-        if (!is_listed(page, slot, mirror->sources[row]))
+        if (!is_listed(page, slot, mirror->rows[row]))
             return wrong(text, bytes, "entity %s is not among the sources of its target %s",
-                         weft__entity_say(relation->world, mirror->sources[row]).text,
+                         weft__entity_say(relation->world, mirror->rows[row]).text,
                          weft__entity_say(relation->world, target).text);
     }
     return true;
@@ -94,9 +94,9 @@ static bool relation_check(const weft__relation *relation, char *text, size_t by
         if (!page_check(relation->pages.at[i], text, bytes)) return false;
         listed += relation->pages.at[i]->edges;
     }
-    for (uint32_t i = 0; i < relation->mirrors.count; i++)
-        if (relation->mirrors.at[i] != NULL &&
-            !mirror_check(relation, relation->mirrors.at[i], &edges, text, bytes))
+    for (uint32_t i = 0; i < relation->diff.mirrors.count; i++)
+        if (relation->diff.mirrors.at[i] != NULL &&
+            !mirror_check(relation, relation->diff.mirrors.at[i], &edges, text, bytes))
             return false;
     if (edges == listed) return true;
     return wrong(text, bytes, "relation %u: %llu sources are listed, rows have %llu",

@@ -200,7 +200,7 @@ weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job,
     }
     for (uint32_t i = 0; i < s.relations->all.count && result == WEFT_OK; i++) {
         if (s.has_changed) weft__relation_follow(s.relations->all.at[i], job);
-        if (is_spent) weft__relation_seal(s.relations->all.at[i]);
+        if (is_spent) weft__row_diff_seen(&s.relations->all.at[i]->diff, true);
     }
     for (uint32_t i = 0; i < s.relations->all.count && result != WEFT_OK; i++)
         s.relations->all.at[i]->is_broken = true; /* deaths were taken that not all have seen */

@@ -3,8 +3,9 @@
  * They are an extension of the world, made by the first declaration. Owner, world idle. */
 #include "relation_registry.h"
 #include "error.h"
+#include "relation_depth.h"
 #include "relation_page.h"
-#include "relation_scan.h"
+#include "version_renewal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,14 +21,10 @@ static void relation_free(weft__relation *relation)
 {
     if (relation == NULL) return;
     weft_world *world = relation->world;
-    for (uint32_t i = 0; i < relation->mirrors.count; i++)
-        weft__mirror_free(world, relation->mirrors.at[i]);
+    weft__row_diff_fini(&relation->diff);
     for (uint32_t i = 0; i < relation->pages.count; i++)
         weft__target_page_free(world, relation->pages.at[i]);
-    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->mirrors);
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->pages);
-    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->pieces);
-    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->gone);
     array_free(world, relation->offsets, relation->offset_capacity, sizeof(uint32_t), 64);
     array_free(world, relation->changes, relation->change_capacity, sizeof *relation->changes, 64);
     array_free(world, relation->sorted, relation->sorted_capacity, sizeof *relation->sorted, 64);
@@ -62,12 +59,11 @@ static void relations_suspect(void *data, const void *state)
     for (uint32_t i = 0; i < relations->all.count; i++) relations->all.at[i]->is_suspect = true;
 }
 
-/* Of chunks whose versions a renewal changes: slices that are as mirrored stay so. */
 static void relations_renew(void *data, struct weft__renewal *renewal)
 {
     const weft__relations *relations = data;
-    for (uint32_t i = 0; i < relations->all.count && renewal->is_put; i++)
-        weft__relation_renew(relations->all.at[i], renewal);
+    for (uint32_t i = 0; i < relations->all.count; i++)
+        weft__renew_seen(renewal, &relations->all.at[i]->diff.seen);
 }
 
 static weft__relations *relations_obtain(weft_world *world)
@@ -117,6 +113,11 @@ static weft_component depth_create(weft_world *world, const weft__type *type)
                                                                .field_count = 1});
 }
 
+static uint32_t level_of(const void *relation, const weft__chunk *chunk)
+{
+    return weft__relation_depth_of(relation, chunk);
+}
+
 static weft_result relation_add(weft_world *world, const weft__type *type,
                                 const weft_relation_desc *desc)
 {
@@ -136,6 +137,13 @@ static weft_result relation_add(weft_world *world, const weft__type *type,
         weft__free(&world->memory, WEFT__MEMORY_OTHER, relation, 1, sizeof *relation, 64);
         return world->error->code;
     }
+    relation->diff = (weft__row_diff){.world = world,
+                                      .category = WEFT__MEMORY_OTHER,
+                                      .component = type->id,
+                                      .value_bytes = sizeof(weft_entity),
+                                      .has_values = true,
+                                      .level = desc->by_depth ? level_of : NULL,
+                                      .user = relation};
     relations->all.at[relations->all.count++] = relation;
     return WEFT_OK;
 }

@@ -1,172 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* relation_scan.c: what changed in the rows of a relation.
  *
- * A chunk whose order changed is compared with its mirror as a whole, else the slices whose version
- * is another one. A slice stamped with the version that the world still has may be stamped with it
- * again: it is remembered as unseen, and compared once more. The comparison is done twice: the
+ * Which rows may have is listed by row_diff.h. They are compared twice: the
  * first pass counts changes per task and page, the second puts each at its place, so that what is
  * in which order does not depend on workers. Edges that went and those that came are apart: rows
  * mostly have them in the order of the lists, each for itself. Where there are more changes than
  * rows, the index is built from nothing: that needs no removals. */
 #include "relation_scan.h"
 
-#include "component_index.h"
 #include "error.h"
 #include "relation_depth.h"
 #include "relation_page.h"
 
-#define TASK_ROWS 8192u /* rows that a piece has at most, and a task about */
-
-static size_t mirror_bytes(uint32_t capacity, uint32_t slice_count)
-{
-    return sizeof(weft__mirror) + capacity * 2 * sizeof(weft_entity) +
-           slice_count * sizeof(uint32_t);
-}
-
-void weft__mirror_free(weft_world *world, weft__mirror *mirror)
-{
-    if (mirror == NULL) return;
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, mirror, 1,
-               mirror_bytes(mirror->capacity, mirror->slice_count), 8);
-}
-
-static weft__mirror *mirror_make(weft_world *world, const weft__chunk *chunk, uint32_t depth)
-{
-    uint32_t capacity = chunk->capacity, slices = chunk->layout->slice_count;
-    weft__mirror *mirror =
-        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, 1, mirror_bytes(capacity, slices), 8);
-    if (mirror == NULL) return NULL;
-    *mirror = (weft__mirror){
-        .serial = chunk->serial, .depth = depth, .capacity = capacity, .slice_count = slices};
-    mirror->sources = (weft_entity *)(void *)(mirror + 1);
-    mirror->targets = mirror->sources + capacity;
-    mirror->seen = (uint32_t *)(void *)(mirror->targets + capacity);
-    memset(mirror->seen, 0, slices * sizeof mirror->seen[0]);
-    return mirror;
-}
-
 void weft__relation_reset(weft__relation *relation)
 {
-    for (uint32_t i = 0; i < relation->mirrors.count; i++) {
-        weft__mirror *mirror = relation->mirrors.at[i];
-        if (mirror == NULL) continue;
-        mirror->count = mirror->order_seen = 0;
-        memset(mirror->seen, 0, mirror->slice_count * sizeof mirror->seen[0]);
-    }
+    weft__row_diff_reset(&relation->diff);
     for (uint32_t i = 0; i < relation->pages.count; i++)
         if (relation->pages.at[i] != NULL) weft__target_page_clear(relation->pages.at[i]);
-    relation->rows = 0;
     relation->is_broken = relation->is_loose = false;
     relation->stats.sources = 0;
     relation->stats.rebuilds++;
     relation->has_all_come = true;
-}
-
-/* ---- pieces ---- */
-
-static bool push_piece(weft__relation *relation, weft__scan_piece piece)
-{
-    if (piece.first == piece.end) return true;
-    if (!WEFT__LIST_APPEND(&relation->world->memory, WEFT__MEMORY_OTHER, &relation->pieces, &piece,
-                           1))
-        return false;
-    relation->stats.scanned += piece.end - piece.first;
-    return true;
-}
-
-static bool push_rows(weft__relation *relation, weft__scan_piece piece, uint32_t end)
-{
-    for (uint32_t row = piece.first; row < end; row = piece.end) {
-        piece.first = row;
-        piece.end = end - row < TASK_ROWS ? end : row + TASK_ROWS;
-        if (!push_piece(relation, piece)) return false;
-    }
-    return true;
-}
-
-/* The slices that may have changed: one piece for those in TASK_ROWS rows, and what is between. */
-static bool push_slices(weft__relation *relation, weft__scan_piece piece, uint32_t type)
-{
-    const weft__chunk *chunk = piece.chunk;
-    const weft_a32 *x_versions = weft__chunk_versions(chunk, type);
-    uint32_t shift = chunk->layout->slice_shift, slices = weft__chunk_slices(chunk);
-    piece.first = piece.end = 0;
-    for (uint32_t s = 0; s < slices; s++) {
-        uint32_t version = at_load_rlx(&x_versions[s]); /* relaxed: the world is idle */
-        if (version == piece.mirror->seen[s] && version != 0 && !relation->is_suspect) continue;
-        uint32_t row = s << shift, end = (s + 1) << shift;
-        if (end > chunk->count) end = chunk->count;
-        if (piece.end != 0 && end - piece.first > TASK_ROWS) {
-            if (!push_piece(relation, piece)) return false;
-            piece.end = 0;
-        }
-        if (piece.end == 0) piece.first = row;
-        piece.end = end;
-    }
-    return push_piece(relation, piece);
-}
-
-/* Listed last: where memory is refused the mirror stays where it was, and is freed there. */
-static bool keep_gone(weft__relation *relation, weft__mirror *mirror)
-{
-    return push_rows(relation, (weft__scan_piece){.mirror = mirror}, mirror->count) &&
-           WEFT__LIST_APPEND(&relation->world->memory, WEFT__MEMORY_OTHER, &relation->gone, &mirror,
-                             1);
-}
-
-/* The mirror of a chunk; an old one of its id goes. So does one of another depth: then all rows
- * moved there at once, with their chunk. NULL: no memory. */
-static weft__mirror *mirror_obtain(weft__relation *relation, const weft__chunk *chunk)
-{
-    weft__mirror **place = &relation->mirrors.at[chunk->id];
-    uint32_t depth = weft__relation_depth_of(relation, chunk);
-    if (*place != NULL && (*place)->serial == chunk->serial && (*place)->depth == depth)
-        return *place;
-    weft__mirror *mirror = mirror_make(relation->world, chunk, depth);
-    if (mirror == NULL) return NULL;
-    if (*place != NULL && !keep_gone(relation, *place)) {
-        weft__mirror_free(relation->world, mirror);
-        return NULL;
-    }
-    *place = mirror;
-    return mirror;
-}
-
-static bool collect_chunk(weft__relation *relation, const weft__chunk *chunk, weft__place place)
-{
-    weft__mirror *mirror = mirror_obtain(relation, chunk);
-    if (mirror == NULL) return false;
-    mirror->scan = relation->scan;
-    weft__scan_piece piece = {.mirror = mirror, .chunk = chunk, .column = place.column};
-    bool is_whole = relation->is_suspect || mirror->order_seen == 0 ||
-                    mirror->order_seen != chunk->order_version || mirror->count != chunk->count;
-    if (!is_whole) return push_slices(relation, piece, place.type);
-    return push_rows(relation, piece, chunk->count > mirror->count ? chunk->count : mirror->count);
-}
-
-static bool collect(weft__relation *relation)
-{
-    weft_world *world = relation->world;
-    const weft__component_list *list = weft__component_list_at(world, relation->component);
-    relation->scan++;
-    relation->pieces.count = 0;
-    relation->rows = relation->stats.scanned = 0;
-    if (!WEFT__LIST_REACH(&world->memory, WEFT__MEMORY_OTHER, &relation->mirrors,
-                          world->chunks.end + 1))
-        return false;
-    for (uint32_t i = 0; i < list->count; i++) {
-        const weft__archetype *archetype = world->archetypes.at[list->at[i].archetype];
-        relation->rows += archetype->entity_count;
-        for (uint32_t c = 0; c < archetype->chunk_count; c++)
-            if (!collect_chunk(relation, archetype->chunks[c], list->at[i].place)) return false;
-    }
-    for (uint32_t id = 0; id < relation->mirrors.count; id++) {
-        weft__mirror *mirror = relation->mirrors.at[id];
-        if (mirror == NULL || mirror->scan == relation->scan) continue;
-        if (!keep_gone(relation, mirror)) return false;
-        relation->mirrors.at[id] = NULL;
-    }
-    return true;
 }
 
 /* ---- comparison ---- */
@@ -219,22 +73,23 @@ static inline uint64_t handle_load(const void *from)
 
 static void rows_went(comparison *c, const weft__mirror *mirror, uint32_t first, uint32_t end)
 {
+    const weft_entity *targets = mirror->values;
     for (uint32_t row = first; row < end; row++) {
-        uint64_t target = handle_load(&mirror->targets[row]);
+        uint64_t target = handle_load(&targets[row]);
         if (target >> 32 == 0) continue;
-        note(c, &c->went, handle_load(&mirror->sources[row]), target, c->is_second);
+        note(c, &c->went, handle_load(&mirror->rows[row]), target, c->is_second);
     }
 }
 
 /* Rows that are in the chunk now; `is_new`: those of the mirror are not. */
 static inline __attribute__((always_inline)) void rows_walk(comparison *task,
-                                                            const weft__scan_piece *piece,
+                                                            const weft__row_piece *piece,
                                                             uint32_t first, uint32_t end,
                                                             bool is_new, bool is_second)
 {
     comparison c = *task;
-    weft_entity *sources = piece->mirror->sources, *targets = piece->mirror->targets;
-    const weft__column *column = &piece->chunk->layout->columns[piece->column];
+    weft_entity *sources = piece->mirror->rows, *targets = piece->mirror->values;
+    const weft__column *column = &piece->chunk->layout->columns[piece->place.column];
     const char *values = piece->chunk->base + column->offset + c.relation->offset;
     const weft_entity *entities = weft__chunk_entities(piece->chunk);
     size_t bytes = column->bytes;
@@ -253,7 +108,7 @@ static inline __attribute__((always_inline)) void rows_walk(comparison *task,
     task->came = c.came;
 }
 
-static void rows_compare(comparison *c, const weft__scan_piece *piece, uint32_t first, uint32_t end,
+static void rows_compare(comparison *c, const weft__row_piece *piece, uint32_t first, uint32_t end,
                          bool is_new)
 {
     if (c->is_second)
@@ -264,14 +119,14 @@ static void rows_compare(comparison *c, const weft__scan_piece *piece, uint32_t 
                : rows_walk(c, piece, first, end, false, false);
 }
 
-static void piece_compare(comparison *c, const weft__scan_piece *piece)
+static void piece_compare(comparison *c, const weft__row_piece *piece)
 {
     const weft__mirror *mirror = piece->mirror;
     uint32_t now = piece->chunk == NULL ? 0 : piece->chunk->count, old = mirror->count;
     uint32_t first = piece->first, end = piece->end, both = now < old ? now : old;
     uint32_t middle = end < both ? end : both > first ? both : first;
     if (piece->chunk != NULL) {
-        c->has_depth = mirror->depth != 0;
+        c->has_depth = mirror->level != 0;
         rows_compare(c, piece, first, middle, false);
     }
     if (old > now) rows_went(c, mirror, middle, end < old ? end : old);
@@ -288,20 +143,21 @@ typedef struct scan_loop {
     bool is_copy; /* rows only moved: mirrors are made current, nothing is compared */
 } scan_loop;
 
-static void piece_copy(const weft__relation *relation, const weft__scan_piece *piece)
+static void piece_copy(const weft__relation *relation, const weft__row_piece *piece)
 {
     const weft__chunk *chunk = piece->chunk;
     weft__mirror *mirror = piece->mirror;
+    weft_entity *targets = mirror->values;
     if (chunk == NULL) return;
-    const weft__column *column = &chunk->layout->columns[piece->column];
+    const weft__column *column = &chunk->layout->columns[piece->place.column];
     const char *values = chunk->base + column->offset + relation->offset;
     uint32_t end = piece->end < chunk->count ? piece->end : chunk->count;
     for (uint32_t row = piece->first; row < end; row++) {
         weft_entity target;
         memcpy(&target, values + row * (size_t)column->bytes, sizeof target);
         if (target.version == 0) target.index = 0;
-        mirror->targets[row] = target;
-        mirror->sources[row] = weft__chunk_entities(chunk)[row];
+        targets[row] = target;
+        mirror->rows[row] = weft__chunk_entities(chunk)[row];
     }
 }
 
@@ -312,7 +168,7 @@ static int tasks_run(weft_job_context *job, void *argument, uint32_t begin, uint
     (void)job;
     for (uint32_t t = begin; t < end && loop->is_copy; t++)
         for (uint32_t i = loop->tasks[t]; i < loop->tasks[t + 1]; i++)
-            piece_copy(relation, &relation->pieces.at[i]);
+            piece_copy(relation, &relation->diff.pieces.at[i]);
     for (uint32_t t = begin; t < end && !loop->is_copy; t++) {
         comparison c = {.relation = relation,
                         .counts = relation->offsets + (size_t)t * loop->buckets,
@@ -324,7 +180,7 @@ static int tasks_run(weft_job_context *job, void *argument, uint32_t begin, uint
         c.went = (edge_stream){WEFT__BUCKET_WENT, 0, c.counts[WEFT__BUCKET_WENT]};
         c.came = (edge_stream){WEFT__BUCKET_CAME, 0, c.counts[WEFT__BUCKET_CAME]};
         for (uint32_t i = loop->tasks[t]; i < loop->tasks[t + 1]; i++)
-            piece_compare(&c, &relation->pieces.at[i]);
+            piece_compare(&c, &relation->diff.pieces.at[i]);
         stream_turn(&c, &c.went, 0);
         stream_turn(&c, &c.came, 0);
     }
@@ -351,18 +207,18 @@ static void run(const scan_loop *loop, weft_job_context *job)
 static bool tasks_make(weft__relation *relation, scan_loop *loop)
 {
     loop->tasks = weft__relation_room(relation->world, relation->tasks, &relation->task_capacity,
-                                      (size_t)relation->pieces.count + 1, sizeof(uint32_t));
+                                      (size_t)relation->diff.pieces.count + 1, sizeof(uint32_t));
     if (loop->tasks == NULL) return false;
     relation->tasks = loop->tasks;
-    uint32_t rows = TASK_ROWS;
-    for (uint32_t i = 0; i < relation->pieces.count; i++) {
-        if (rows >= TASK_ROWS) {
+    uint32_t rows = WEFT__PIECE_ROWS;
+    for (uint32_t i = 0; i < relation->diff.pieces.count; i++) {
+        if (rows >= WEFT__PIECE_ROWS) {
             loop->tasks[loop->task_count++] = i;
             rows = 0;
         }
-        rows += relation->pieces.at[i].end - relation->pieces.at[i].first;
+        rows += relation->diff.pieces.at[i].end - relation->diff.pieces.at[i].first;
     }
-    loop->tasks[loop->task_count] = relation->pieces.count;
+    loop->tasks[loop->task_count] = relation->diff.pieces.count;
     return true;
 }
 
@@ -404,13 +260,13 @@ static bool looks_much(const scan_loop *loop)
     const weft__relation *relation = loop->relation;
     scan_loop first = *loop;
     uint64_t changes = 0, rows = 0;
-    if (relation->stats.scanned < relation->rows / 2 || loop->task_count < 16) return false;
+    if (relation->diff.listed < relation->diff.rows / 2 || loop->task_count < 16) return false;
     first.task_count = loop->task_count / 16;
     tasks_run(NULL, &first, 0, first.task_count);
     for (size_t i = 0; i < (size_t)first.task_count * loop->buckets; i++)
         changes += relation->offsets[i];
     for (uint32_t i = 0; i < loop->tasks[first.task_count]; i++)
-        rows += relation->pieces.at[i].end - relation->pieces.at[i].first;
+        rows += relation->diff.pieces.at[i].end - relation->diff.pieces.at[i].first;
     return changes > rows;
 }
 
@@ -439,7 +295,8 @@ static bool compare(weft__relation *relation, weft_job_context *job, bool *is_mu
     if (is_done && !*is_much) {
         run(&loop, job);
         uint32_t changes = places_make(relation, &loop);
-        *is_much = changes > TASK_ROWS && relation->stats.sources != 0 && changes > relation->rows;
+        *is_much = changes > WEFT__PIECE_ROWS && relation->stats.sources != 0 &&
+                   changes > relation->diff.rows;
         if (!*is_much) {
             is_done = changes_reserve(relation, changes);
             loop.is_second = true;
@@ -449,84 +306,12 @@ static bool compare(weft__relation *relation, weft_job_context *job, bool *is_mu
     return is_done;
 }
 
-/* What is as mirrored now. A version that the world still has may be stamped again, unless
- * `is_spent`. */
-static void mirror_remember(weft__relation *relation, const weft__chunk *chunk, uint32_t type,
-                            bool is_spent)
-{
-    weft__mirror *mirror = relation->mirrors.at[chunk->id];
-    const weft_a32 *x_versions = weft__chunk_versions(chunk, type);
-    uint32_t hot = is_spent ? 0 : relation->world->front.version;
-    uint32_t slices = weft__chunk_slices(chunk);
-    mirror->count = chunk->count;
-    mirror->order_seen = chunk->order_version == hot ? 0 : chunk->order_version;
-    relation->has_hot |= mirror->order_seen == 0;
-    for (uint32_t s = 0; s < slices; s++) {
-        uint32_t version = at_load_rlx(&x_versions[s]); /* relaxed: the world is idle */
-        mirror->seen[s] = version == hot ? 0 : version;
-        relation->has_hot |= version == hot;
-    }
-}
-
-static void remember(weft__relation *relation, bool is_spent)
-{
-    const weft_world *world = relation->world;
-    const weft__component_list *list = weft__component_list_at(world, relation->component);
-    relation->has_hot = false;
-    for (uint32_t i = 0; i < list->count; i++) {
-        const weft__archetype *archetype = world->archetypes.at[list->at[i].archetype];
-        for (uint32_t c = 0; c < archetype->chunk_count; c++)
-            mirror_remember(relation, archetype->chunks[c], list->at[i].place.type, is_spent);
-    }
-}
-
-/* A word of a mirror, and the version of the world that it is compared with. */
-static uint32_t seen_renewed(const weft__renewal *renewal, uint32_t seen, uint32_t version)
-{
-    return seen == version ? weft__renewed(renewal, seen) : 0;
-}
-
-void weft__relation_renew(weft__relation *relation, const weft__renewal *renewal)
-{
-    const weft_world *world = relation->world;
-    const weft__component_list *list = weft__component_list_at(world, relation->component);
-    for (uint32_t i = 0; i < list->count; i++) {
-        const weft__archetype *archetype = world->archetypes.at[list->at[i].archetype];
-        for (uint32_t c = 0; c < archetype->chunk_count; c++) {
-            const weft__chunk *chunk = archetype->chunks[c];
-            const weft_a32 *x_versions = weft__chunk_versions(chunk, list->at[i].place.type);
-            weft__mirror *m =
-                chunk->id < relation->mirrors.count ? relation->mirrors.at[chunk->id] : NULL;
-            if (m == NULL) continue;
-            m->order_seen = seen_renewed(renewal, m->order_seen, chunk->order_version);
-            for (uint32_t s = 0; s < m->slice_count && s < chunk->layout->slice_count; s++)
-                m->seen[s] =
-                    seen_renewed(renewal, m->seen[s], at_load_rlx(&x_versions[s])); /* rlx: idle */
-        }
-    }
-}
-
-void weft__relation_seal(weft__relation *relation)
-{
-    if (relation->has_hot && !relation->is_broken) remember(relation, true); /* else not whole */
-}
-
-static void gone_free(weft__relation *relation)
-{
-    for (uint32_t i = 0; i < relation->gone.count; i++)
-        weft__mirror_free(relation->world, relation->gone.at[i]);
-    relation->gone.count = 0;
-}
-
 void weft__relation_follow(weft__relation *relation, weft_job_context *job)
 {
     scan_loop loop = {.relation = relation, .is_copy = true};
-    uint64_t scanned = relation->stats.scanned;
-    bool is_done = collect(relation) && tasks_make(relation, &loop);
+    bool is_done = weft__row_diff_look(&relation->diff) && tasks_make(relation, &loop);
     if (is_done) run(&loop, job);
-    if (is_done) remember(relation, false);
-    gone_free(relation);
-    relation->stats.scanned = scanned;
+    if (is_done) weft__row_diff_seen(&relation->diff, false);
     relation->is_broken = relation->is_broken || !is_done;
 }
 
@@ -535,16 +320,16 @@ weft_result weft__relation_scan(weft__relation *relation, weft_job_context *job)
     bool is_much = false;
     bool is_lost = relation->is_loose || relation->desc.is_acyclic; /* what mirrors do not say */
     if (relation->is_broken || (relation->is_suspect && is_lost)) weft__relation_reset(relation);
+    if (relation->is_suspect) relation->diff.seen = 0;
     relation->has_all_come = relation->has_all_come || relation->stats.sources == 0;
-    bool is_done = weft__relation_pages_reserve(relation) && collect(relation) &&
+    bool is_done = weft__relation_pages_reserve(relation) && weft__row_diff_look(&relation->diff) &&
                    compare(relation, job, &is_much);
     if (is_done && is_much) {
-        gone_free(relation);
         weft__relation_reset(relation);
-        is_done = collect(relation) && compare(relation, job, &is_much);
+        is_done = weft__row_diff_look(&relation->diff) && compare(relation, job, &is_much);
     }
-    if (is_done) remember(relation, false);
-    gone_free(relation);
+    relation->stats.scanned = relation->diff.listed;
+    if (is_done) weft__row_diff_seen(&relation->diff, false);
     if (is_done) relation->is_suspect = false;
     if (is_done) return WEFT_OK;
     relation->is_broken = true;

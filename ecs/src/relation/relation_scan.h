@@ -6,7 +6,6 @@
 #define WEFT_RELATION_SCAN_H
 
 #include "relation_state.h"
-#include "version_renewal.h"
 
 /* Compares what may have changed with the mirrors and makes these current. The changes are in
  * relation->changes, those of bucket b in [firsts[b], firsts[b + 1]), in any order; in the last
@@ -18,16 +17,7 @@ weft_result weft__relation_scan(weft__relation *relation, weft_job_context *job)
 /* After rows moved and no field changed: mirrors follow. */
 void weft__relation_follow(weft__relation *relation, weft_job_context *job);
 
-/* Nothing changed since the scan, and the version of the world will not be stamped again: what was
- * compared need not be compared once more. */
-void weft__relation_seal(weft__relation *relation);
-
-/* At a renewal of versions, before the stamps of chunks: what is as mirrored stays so. */
-void weft__relation_renew(weft__relation *relation, const weft__renewal *renewal);
-
 /* Forgets all mirrors and lists: the next scan finds every edge. */
 void weft__relation_reset(weft__relation *relation);
-
-void weft__mirror_free(weft_world *world, weft__mirror *mirror);
 
 #endif

@@ -3,11 +3,12 @@
  * component, and pages of targets with the lists of their sources. Structs and look-ups only.
  *
  * The fields of the component are the truth; all of this can be made again from them. A *mirror*
- * holds the entities and targets of a chunk as they were when it was last scanned; comparing it
- * with the chunk gives edges that came and went (relation_scan.c). A *page* belongs to a block of
- * the entity directory: it has a slot per entity of the block that is a target, and the lists of
- * sources (relation_page.c). Order within a list is that of the sources' indices, so lists are a
- * function of the fields alone: neither workers nor what rows moved when show in them. */
+ * (row_diff.h) holds the entities and targets of a chunk as they were when it was last scanned;
+ * comparing it with the chunk gives edges that came and went (relation_scan.c). A *page* belongs
+ * to a block of the entity directory: it has a slot per entity of the block that is a target, and
+ * the lists of sources (relation_page.c). Order within a list is that of the sources' indices, so
+ * lists are a function of the fields alone: neither workers nor what rows moved when show in
+ * them. */
 #ifndef WEFT_RELATION_STATE_H
 #define WEFT_RELATION_STATE_H
 
@@ -16,23 +17,8 @@
 #include "archetype_state.h"
 #include "directory.h"
 #include "entity_list.h"
+#include "row_diff.h"
 #include "world_state.h"
-
-/* The rows of one chunk as of the last scan. Owner: the relation, at mirrors[chunk id]. Always:
- * count <= capacity; slices with seen[i] == the chunk's version, where that is not 0, are as
- * mirrored; rows without a target have a null one. One block with its arrays. */
-typedef struct weft__mirror {
-    uint64_t serial; /* of the chunk */
-    uint32_t depth;  /* that it says, in the relation; 0: none */
-    uint32_t count;
-    uint32_t capacity;
-    uint32_t slice_count;
-    uint32_t order_seen; /* order_version of the chunk; 0: to be compared as a whole */
-    uint32_t scan;       /* the last scan that met the chunk */
-    uint32_t *seen;      /* [slice]; 0: to be compared */
-    weft_entity *sources;
-    weft_entity *targets;
-} weft__mirror;
 
 /* A target. Owner: its page. Always: count <= capacity; first + capacity <= page->used. */
 typedef struct weft__target_slot {
@@ -81,15 +67,6 @@ typedef struct weft__target_page {
     weft__target_slot slots[WEFT__BLOCK_SLOTS];
 } weft__target_page;
 
-/* Rows to be compared. Owner: the scan. */
-typedef struct weft__scan_piece {
-    weft__mirror *mirror;
-    const weft__chunk *chunk; /* NULL: it is gone */
-    uint32_t column;
-    uint32_t first;
-    uint32_t end;
-} weft__scan_piece;
-
 /* Owner: the world's relations. Owner of the world, world idle; `pages` are read by systems. */
 typedef struct weft__relation {
     weft_world *world;
@@ -97,19 +74,14 @@ typedef struct weft__relation {
     uint32_t offset; /* of the field in the value */
     weft_relation_desc desc;
     weft_component depth; /* null: not by depth */
-    /* mirrors */
-    WEFT__LIST(weft__mirror *) mirrors; /* [chunk id]; NULL: none */
-    uint32_t scan;
-    uint64_t rows;   /* in mirrors */
-    bool has_hot;    /* slices that are compared again because of their version */
-    bool is_suspect; /* the world was restored: every slice is compared */
-    bool is_loose;   /* mirrors have edges that are in no list: their target is dead. A restored
+    weft__row_diff diff;  /* mirrors hold the targets; a null one where there is none */
+    bool is_suspect;      /* the world was restored: every row is compared */
+    bool is_loose;  /* mirrors have edges that are in no list: their target is dead. A restored
                         snapshot may bring it back */
-    bool is_broken;  /* memory ran out, or most is gone: built from nothing */
+    bool is_broken; /* memory ran out, or most is gone: built from nothing */
     /* pages */
     WEFT__LIST(weft__target_page *) pages; /* [block of the directory]; NULL: none */
     /* scratch, kept */
-    WEFT__LIST(weft__scan_piece) pieces;
     uint32_t *offsets; /* [task * buckets + bucket]: where its changes go */
     size_t offset_capacity;
     weft__edge_change *changes;
@@ -123,7 +95,6 @@ typedef struct weft__relation {
     uint32_t *active; /* pages to be looked at */
     uint32_t active_count;
     size_t active_capacity;
-    WEFT__LIST(weft__mirror *) gone; /* whose chunks are */
     /* of all rounds of a settling */
     weft__entity_list came; /* sources that have another target */
     bool has_all_come;      /* all sources are among them */

@@ -490,7 +490,6 @@ void weft__stamp_newer(weft_a32 *x_version, uint32_t version)
 {
     /* relaxed: read after the next sync point; several moves may raise the same slice */
     uint32_t now = at_load_rlx(x_version);
-    while (version != 0 && now != version && (now == 0 || (int32_t)(version - now) > 0) &&
-           !at_cas_ar(x_version, &now, version)) {
+    while (weft__version_is_newer(version, now) && !at_cas_ar(x_version, &now, version)) {
     } /* C1 */
 }

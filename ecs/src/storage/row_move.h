@@ -70,8 +70,7 @@ static inline void weft__version_follow(weft_a32 *x_to, const weft_a32 *x_from)
 {
     uint32_t version = at_load_rlx(x_from), now = at_load_rlx(x_to); /* relaxed: idle */
     if (__builtin_expect(version == now, 1)) return;
-    if (version != 0 && (now == 0 || (int32_t)(version - now) > 0))
-        at_store_rlx(x_to, version); /* relaxed: idle */
+    if (weft__version_is_newer(version, now)) at_store_rlx(x_to, version); /* relaxed: idle */
 }
 
 /* True when all types of the slice have `version`, the newest there is. */

@@ -120,7 +120,7 @@ uint32_t weft__sparse_newest(const weft__type *type, const weft__chunk *chunk, u
         const weft_a32 *x_version =
             weft__chunk_versions(own, 0) + (row >> own->layout->slice_shift);
         uint32_t version = at_load_rlx(x_version); /* relaxed: as weft__sparse_find */
-        if (version != 0 && (newest == 0 || (int32_t)(version - newest) > 0)) newest = version;
+        if (weft__version_is_newer(version, newest)) newest = version;
     }
     return newest;
 }

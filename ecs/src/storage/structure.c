@@ -282,7 +282,7 @@ static uint32_t rows_version(const weft__chunk *from, uint32_t type, const uint3
     uint32_t last = (rows != NULL ? rows[count - 1] : first + count - 1) >> shift;
     for (; s <= last; s++) {
         uint32_t version = at_load_rlx(&x_versions[s]); /* relaxed: not written in this step */
-        if (version != 0 && (newest == 0 || (int32_t)(version - newest) > 0)) newest = version;
+        if (weft__version_is_newer(version, newest)) newest = version;
     }
     return newest;
 }

@@ -83,14 +83,13 @@ static bool has_changed(const weft__binding *binding, uint32_t slice)
     for (uint32_t i = 0; i < query->term_count; i++) {
         const weft__type *sparse = query->terms[i].sparse;
         if (query->terms[i].access != WEFT_READ) continue;
-        if (sparse != NULL) {
-            uint32_t version = weft__filter_sparse_version(sparse, chunk, slice);
-            if (version != 0 && (int32_t)(version - since) > 0) return true;
-        }
+        if (sparse != NULL &&
+            weft__version_is_newer(weft__filter_sparse_version(sparse, chunk, slice), since))
+            return true;
         if (places[i].type == WEFT__NO_PLACE) continue;
         weft_a32 *versions = weft__chunk_versions(chunk, places[i].type);
         /* relaxed: written before this stage, or by this worker in this slice */
-        if ((int32_t)(at_load_rlx(&versions[slice]) - since) > 0) return true;
+        if (weft__version_is_newer(at_load_rlx(&versions[slice]), since)) return true;
     }
     return false;
 }

@@ -128,6 +128,12 @@ static weft__observer_watch *watch_obtain(weft__scheduler *scheduler, uint32_t c
         weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *watch, 8);
     if (watch == NULL) return NULL;
     *watch = (weft__observer_watch){.world = scheduler->world, .component = component, .users = 1};
+    watch->diff = (weft__row_diff){.world = scheduler->world,
+                                   .category = WEFT__MEMORY_SYSTEMS,
+                                   .component = component,
+                                   .without = component != 0 ? WEFT__IS_PREFAB
+                                                             : WEFT__IS_PREFAB | WEFT__IS_RESIDUE |
+                                                                   WEFT__IS_SPARSE};
     uint32_t at = component == 0 ? 0 : observers->watches.count; /* scanned before the others */
     memmove(observers->watches.at + at + 1, observers->watches.at + at,
             (observers->watches.count - at) * sizeof observers->watches.at[0]);

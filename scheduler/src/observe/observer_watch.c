@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* observer_watch.c: finding what differs since the last scan, in three steps: values that changed
- * where the entity is still known; rows that are gone from their place, which either moved or lost
- * the component; rows that are new in their place, which either moved or got it. What is found
- * depends on the world only. A version that may be stamped again is not believed the next time. */
+/* observer_watch.c: finding what differs since the last scan, among the rows that row_diff.h lists,
+ * in three steps: values that changed where the entity is still known; rows that are gone from
+ * their place, which either moved or lost the component; rows that are new in their place, which
+ * either moved or got it. What is found depends on the world only. */
 #include "observer_watch.h"
 
 #include <string.h>
@@ -109,79 +109,15 @@ static char *value_of(const weft__observer_watch *watch, uint32_t index)
 
 static bool is_watched(const weft__observer_watch *watch, const weft__archetype *archetype)
 {
-    if ((archetype->flags & WEFT__IS_PREFAB) != 0) return false;
-    if (watch->component == 0)
-        return (archetype->flags & (WEFT__IS_RESIDUE | WEFT__IS_SPARSE)) == 0;
-    return weft__archetype_find(archetype, watch->component) != WEFT__NONE;
+    if ((archetype->flags & watch->diff.without) != 0) return false;
+    return watch->component == 0 || weft__archetype_find(archetype, watch->component) != WEFT__NONE;
 }
 
-/* ---- chunks ---- */
-
-static size_t watched_bytes(const weft__watched_chunk *seen)
-{
-    return (size_t)seen->capacity * sizeof(weft_entity) + seen->slices * sizeof(uint32_t);
-}
-
-static void watched_free(const weft__observer_watch *watch, weft__watched_chunk *seen)
-{
-    weft__free(memory_of(watch), WEFT__MEMORY_SYSTEMS, seen->rows, 1, watched_bytes(seen), 8);
-    *seen = (weft__watched_chunk){0};
-}
-
-/* All rows that were in a chunk are gone from it. */
-static bool watched_went(weft__observer_watch *watch, weft__watched_chunk *seen)
-{
-    if (!noticed_room(watch, &watch->went, seen->count, 0)) return false;
-    for (uint32_t i = 0; i < seen->count; i++) notice(&watch->went, seen->rows[i], NULL, 0);
-    seen->count = 0;
-    return true;
-}
-
-/* What is known of a chunk, with room for its rows. NULL: no memory. */
-static weft__watched_chunk *watched_of(weft__observer_watch *watch, const weft__chunk *chunk)
-{
-    if (!WEFT__LIST_REACH(memory_of(watch), WEFT__MEMORY_SYSTEMS, &watch->chunks, chunk->id + 1))
-        return NULL;
-    weft__watched_chunk *seen = &watch->chunks.at[chunk->id];
-    if (seen->serial == chunk->serial && seen->capacity == chunk->capacity) return seen;
-    if (!watched_went(watch, seen)) return NULL;
-    watched_free(watch, seen);
-    weft__watched_chunk fresh = {
-        .serial = chunk->serial, .capacity = chunk->capacity, .slices = chunk->layout->slice_count};
-    fresh.rows =
-        weft__alloc_zeroed(memory_of(watch), WEFT__MEMORY_SYSTEMS, 1, watched_bytes(&fresh), 8);
-    if (fresh.rows == NULL) return NULL;
-    fresh.seen = (uint32_t *)(void *)(fresh.rows + fresh.capacity);
-    *seen = fresh;
-    return seen;
-}
+/* ---- rows ---- */
 
 static bool is_same(weft_entity a, weft_entity b)
 {
     return memcmp(&a, &b, sizeof a) == 0; /* one comparison of 8 bytes */
-}
-
-/* Rows against the copy, which becomes current. `values`: of the column, or NULL. */
-static bool rows_compare(weft__observer_watch *watch, weft__watched_chunk *seen,
-                         const weft__chunk *chunk, const char *values)
-{
-    const weft_entity *rows = weft__chunk_entities(chunk);
-    uint32_t both = seen->count < chunk->count ? seen->count : chunk->count;
-    uint32_t bytes = values == NULL ? 0 : watch->bytes;
-    if (!noticed_room(watch, &watch->went, seen->count, 0) ||
-        !noticed_room(watch, &watch->came, chunk->count, bytes))
-        return false;
-    for (uint32_t i = 0; i < both; i++) {
-        if (is_same(rows[i], seen->rows[i])) continue;
-        notice(&watch->went, seen->rows[i], NULL, 0);
-        notice(&watch->came, rows[i], bytes == 0 ? NULL : values + (size_t)i * bytes, bytes);
-    }
-    for (uint32_t i = both; i < seen->count; i++) notice(&watch->went, seen->rows[i], NULL, 0);
-    for (uint32_t i = both; i < chunk->count; i++)
-        notice(&watch->came, rows[i], bytes == 0 ? NULL : values + (size_t)i * bytes, bytes);
-    memcpy(seen->rows, rows, chunk->count * sizeof rows[0]);
-    seen->count = chunk->count;
-    return true;
 }
 
 /* Values of rows [first, end) that were known against what they were. */
@@ -201,63 +137,38 @@ static bool values_compare(weft__observer_watch *watch, const weft__chunk *chunk
     return true;
 }
 
-static bool slices_compare(weft__observer_watch *watch, weft__watched_chunk *seen,
-                           const weft__chunk *chunk, uint32_t type, bool has_moved)
+/* The rows of a piece against the mirror, which becomes current. `values`: of the column, or
+ * NULL. */
+static bool rows_compare(weft__observer_watch *watch, const weft__row_piece *piece,
+                         const char *values)
 {
-    const char *values = weft__chunk_column(chunk, chunk->archetype->types[type].column);
-    const weft_a32 *x_versions = weft__chunk_versions(chunk, type);
-    uint32_t shift = chunk->layout->slice_shift, hot = weft__front(watch->world)->version;
-    for (uint32_t s = 0; s < weft__chunk_slices(chunk); s++) {
-        uint32_t version = at_load_rlx(&x_versions[s]); /* relaxed: idle */
-        uint32_t first = s << shift, end = (s + 1) << shift;
-        if (!has_moved && version == seen->seen[s] && version != 0) continue;
-        seen->seen[s] = version == hot ? 0 : version;
-        if (end > chunk->count) end = chunk->count;
-        if (!values_compare(watch, chunk, values, first, end)) return false;
+    const weft__mirror *mirror = piece->mirror;
+    const weft_entity *rows = piece->chunk == NULL ? NULL : weft__chunk_entities(piece->chunk);
+    uint32_t now = piece->chunk == NULL ? 0 : piece->chunk->count;
+    uint32_t bytes = watch->bytes, most = piece->end - piece->first;
+    if (!noticed_room(watch, &watch->went, most, 0) ||
+        !noticed_room(watch, &watch->came, now == 0 ? 0 : most, bytes))
+        return false;
+    for (uint32_t i = piece->first; i < piece->end; i++) {
+        if (i < now && i < mirror->count && is_same(rows[i], mirror->rows[i])) continue;
+        if (i < mirror->count) notice(&watch->went, mirror->rows[i], NULL, 0);
+        if (i >= now) continue;
+        notice(&watch->came, rows[i], bytes == 0 ? NULL : values + (size_t)i * bytes, bytes);
+        mirror->rows[i] = rows[i];
     }
     return true;
 }
 
-static bool chunk_scan(weft__observer_watch *watch, const weft__chunk *chunk, uint32_t type)
+static bool piece_compare(weft__observer_watch *watch, const weft__row_piece *piece)
 {
-    weft__watched_chunk *seen = watched_of(watch, chunk);
-    if (seen == NULL) return false;
+    const weft__chunk *chunk = piece->chunk;
     const char *values = NULL;
-    if (watch->bytes != 0) values = weft__chunk_column(chunk, chunk->archetype->types[type].column);
-    seen->scan = watch->scan;
-    bool has_moved = watch->is_suspect || seen->order_seen == 0 ||
-                     seen->order_seen != chunk->order_version || seen->count != chunk->count;
-    uint32_t hot = weft__front(watch->world)->version;
-    seen->order_seen = chunk->order_version == hot ? 0 : chunk->order_version;
-    if (values != NULL && !slices_compare(watch, seen, chunk, type, has_moved)) return false;
-    return !has_moved || rows_compare(watch, seen, chunk, values);
-}
-
-static bool archetype_scan(weft__observer_watch *watch, const weft__archetype *archetype)
-{
-    if (archetype->chunk_count == 0 || !is_watched(watch, archetype)) return true;
-    uint32_t type = watch->component == 0 ? 0 : weft__archetype_find(archetype, watch->component);
-    for (uint32_t i = 0; i < archetype->chunk_count; i++)
-        if (!chunk_scan(watch, archetype->chunks[i], type)) return false;
-    return true;
-}
-
-static bool chunks_scan(weft__observer_watch *watch)
-{
-    const weft_world *world = watch->world;
-    const weft__component_list *list = weft__component_list_at(world, watch->component);
-    uint32_t count = watch->component == 0 ? weft__archetype_count(world) : list->count;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = watch->component == 0 ? i : list->at[i].archetype;
-        if (!archetype_scan(watch, weft__archetype_numbered(world, number))) return false;
+    if (chunk != NULL && watch->bytes != 0) {
+        values = weft__chunk_column(chunk, piece->place.column);
+        uint32_t end = piece->end < chunk->count ? piece->end : chunk->count;
+        if (!values_compare(watch, chunk, values, piece->first, end)) return false;
     }
-    for (uint32_t i = 0; i < watch->chunks.count; i++) {
-        weft__watched_chunk *seen = &watch->chunks.at[i];
-        if (seen->serial == 0 || seen->scan == watch->scan) continue;
-        if (!watched_went(watch, seen)) return false;
-        watched_free(watch, seen);
-    }
-    return true;
+    return !piece->has_other_rows || rows_compare(watch, piece, values);
 }
 
 /* ---- from rows to entities ---- */
@@ -306,23 +217,35 @@ static bool came_settle(weft__observer_watch *watch, const weft__observer_watch 
     return true;
 }
 
-/* Everything is a candidate: each row that was known as gone, and each row as new. */
+/* All that is known may have gone, and each row be new. */
 static bool candidates_all(weft__observer_watch *watch)
 {
-    for (uint32_t i = 0; i < watch->chunks.count; i++) {
-        if (!watched_went(watch, &watch->chunks.at[i])) return false;
-        watch->chunks.at[i].order_seen = 0;
-    }
+    uint32_t tag = weft__world_desc(watch->world)->entity_tag << WEFT_ENTITY_TAG_SHIFT;
+    weft__row_diff_reset(&watch->diff);
+    watch->went.count = 0;
+    if (!noticed_room(watch, &watch->went, watch->member_capacity, 0)) return false;
+    for (uint32_t i = 0; i < watch->member_capacity; i++)
+        if (watch->members[i] != 0)
+            notice(&watch->went, (weft_entity){i | tag, watch->members[i]}, NULL, 0);
+    return true;
+}
+
+static bool rows_scan(weft__observer_watch *watch)
+{
+    if (!weft__row_diff_look(&watch->diff)) return false;
+    for (uint32_t i = 0; i < watch->diff.pieces.count; i++)
+        if (!piece_compare(watch, &watch->diff.pieces.at[i])) return false;
     return true;
 }
 
 bool weft__observer_watch_scan(weft__observer_watch *watch, const weft__observer_watch *all)
 {
     watch->scan++;
-    watch->came.count = 0;
-    if (!watch->is_lost) watch->went.count = 0;
-    bool is_done = (!watch->is_lost || candidates_all(watch)) && chunks_scan(watch) &&
+    watch->came.count = watch->went.count = 0;
+    if (watch->is_suspect) watch->diff.seen = 0;
+    bool is_done = (!watch->is_lost || candidates_all(watch)) && rows_scan(watch) &&
                    went_settle(watch) && came_settle(watch, all);
+    if (is_done) weft__row_diff_seen(&watch->diff, false);
     watch->is_lost = !is_done;
     watch->is_suspect = false;
     return is_done;
@@ -360,6 +283,7 @@ bool weft__observer_watch_keep(weft__observer_watch *watch, uint32_t bytes)
     weft__noticed *lists[] = {&watch->came, &watch->removed, &watch->changed, &watch->destroyed};
     for (uint32_t i = 0; i < 4; i++) noticed_fini(watch, lists[i], 0);
     watch->bytes = bytes;
+    watch->diff.has_values = true;
     const weft__component_list *list = weft__component_list_at(watch->world, watch->component);
     for (uint32_t i = 0; i < list->count; i++)
         values_fill(watch, weft__archetype_numbered(watch->world, list->at[i].archetype));
@@ -368,7 +292,6 @@ bool weft__observer_watch_keep(weft__observer_watch *watch, uint32_t bytes)
 
 void weft__observer_watch_fini(weft__observer_watch *watch)
 {
-    weft__memory *memory = memory_of(watch);
     noticed_fini(watch, &watch->came, watch->bytes);
     noticed_fini(watch, &watch->went, 0);
     noticed_fini(watch, &watch->added, 0);
@@ -376,8 +299,7 @@ void weft__observer_watch_fini(weft__observer_watch *watch)
     noticed_fini(watch, &watch->removed, watch->bytes);
     noticed_fini(watch, &watch->changed, watch->bytes);
     noticed_fini(watch, &watch->destroyed, watch->bytes);
-    for (uint32_t i = 0; i < watch->chunks.count; i++) watched_free(watch, &watch->chunks.at[i]);
-    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &watch->chunks);
+    weft__row_diff_fini(&watch->diff);
     released(watch, watch->members, watch->member_capacity, sizeof watch->members[0]);
     released(watch, watch->values, watch->member_capacity, watch->bytes);
     released(watch, watch->born, watch->member_capacity, sizeof watch->born[0]);

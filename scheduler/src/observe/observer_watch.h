@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* observer_watch.h: what observers know of a component: which entities had it when they last ran,
- * with their values where these are asked for, and what differs now.
- *
- * A scan compares chunks with copies of their entity columns; chunks whose rows did not move, and
- * slices that were not written (change versions), are not looked at. Owner, world idle. */
+ * with their values where these are asked for, and what differs now. Owner, world idle. */
 #ifndef WEFT_OBSERVER_WATCH_H
 #define WEFT_OBSERVER_WATCH_H
 
@@ -17,36 +14,22 @@ typedef struct weft__noticed {
     uint32_t capacity;
 } weft__noticed;
 
-/* A chunk as it was at the last scan. Owner: its watch. serial == 0: free. `rows` and, behind them,
- * `seen` are one block. */
-typedef struct weft__watched_chunk {
-    uint64_t serial;
-    uint64_t scan;       /* that met it last */
-    weft_entity *rows;   /* [capacity] */
-    uint32_t *seen;      /* [slices] change versions of the values; 0: compare */
-    uint32_t order_seen; /* chunk->order_version; 0: compare */
-    uint32_t count;
-    uint32_t capacity;
-    uint32_t slices;
-} weft__watched_chunk;
-
 /* One observed component. Owner: the scheduler's observers. Always: members[index] is the version
- * of the entity that was there, 0 if none; each member is in the copy of a chunk or, if is_lost, in
- * `went`. */
+ * of the entity that was there, 0 if none; unless is_lost, each member is in a mirror. */
 typedef struct weft__observer_watch {
     weft_world *world;
     uint32_t component; /* 0: all entities */
     uint32_t users;     /* observers */
     uint32_t bytes;     /* of a value that is kept; 0: none is */
     bool is_suspect;    /* a snapshot was restored: no version is believed */
-    bool is_lost;       /* a scan ran out of memory: neither are the copies of chunks */
+    bool is_lost;       /* a scan ran out of memory: neither are mirrors */
     uint64_t scan;      /* number of the last one */
     uint64_t told;      /* the last one that was told */
     uint32_t *members;  /* [index] */
     char *values;       /* [index] */
     uint64_t *born;     /* [index] of all entities: the scan in which it came */
     uint32_t member_capacity;
-    WEFT__LIST(weft__watched_chunk) chunks; /* [chunk id] */
+    weft__row_diff diff;
     weft__noticed came, went; /* candidates: rows that are new or gone in their place */
     weft__noticed added, removed, changed, created, destroyed; /* not told yet */
 } weft__observer_watch;
