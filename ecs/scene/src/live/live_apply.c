@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* live_apply.c: the three-way rule, field by field: base, file, world. Values of the world are read
  * normalized, as those of the file are, so that comparing is comparing bytes; only what is written
- * is turned into handles and references of the world. See live_apply.h. */
-#include "live_apply.h"
+ * is turned into handles and references of the world. Changes are applied in three phases: entities
+ * come, values change, entities leave; so that references find their targets.
+ *
+ * Edge:
+ * LL1  list: set linked under the lock, add of x_waiting -> apply: load of x_waiting, then the
+ *      lock. The load alone only says whether to look */
+#include "live_state.h"
 
 #include "error.h"
 #include "field.h"
 #include "hash.h"
-#include "live_image.h"
-#include "live_slots.h"
-#include "live_told.h"
+#include "sized.h"
 #include "unmake.h"
+#include "utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* One object that changes. On the stack. */
 typedef struct applying {
     weft_live *live;
-    const weft_component *components; /* [type] of the world */
     const char *path;
     weft_entity entity;
     const weft__live_image *base, *file;
@@ -28,22 +32,74 @@ typedef struct applying {
 
 /* ---- values of the world ---- */
 
-static uint64_t key_of(const void *user, weft_entity entity)
+static const weft_component_desc *desc_of(const weft_live *live, uint32_t component)
 {
-    const weft__live_slot *slot = weft__live_slot_at(user, entity);
+    return live->types[component].desc;
+}
+
+/* The component of the followed world. */
+static weft_component world_component(const weft_live *live, uint32_t component)
+{
+    return live->types[component].component;
+}
+
+static uint64_t key_of(const weft_live *live, weft_entity entity)
+{
+    const weft__live_slot *slot = weft__live_slot_at(live, entity);
     return slot != NULL ? slot->key
                         : hash_fold((uint64_t)entity.version << 32 | entity.index, HASH_K0) & ~1ull;
 }
 
-/* The component of the world; false: it has none (or memory ended). */
-static bool world_read(applying *a, uint32_t type, weft__live_value *value)
+/* Handles become keys and blobs the hash of their content. */
+static bool reference_normalize(void *user, const weft_field *field, char *at)
+{
+    const weft_live *live = user;
+    uint64_t key = 0;
+    weft_entity target;
+    weft_blob_ref ref;
+    memcpy(&target, at, sizeof target);
+    memcpy(&ref, at, sizeof ref);
+    if (field->kind == WEFT_FIELD_BLOB)
+        key = weft__live_content(weft_world_blobs(live->world), ref);
+    else if (target.version != 0)
+        key = key_of(live, target);
+    memcpy(at, &key, sizeof key);
+    return true;
+}
+
+/* The component of the world, normalized, in the scratch memory; false: it has none (or memory
+ * ended). */
+static bool world_read(applying *a, uint32_t component, weft__image_value *value)
 {
     weft_live *live = a->live;
-    if (!weft_entity_has(live->world, a->entity, a->components[type])) return false;
-    weft__live_source source = {live, live->world, a->components, key_of, live};
-    if (weft__live_read(&source, a->entity, type, value)) return true;
-    a->result = WEFT_OUT_OF_MEMORY;
-    return false;
+    const weft_component_desc *desc = desc_of(live, component);
+    const weft_component own = world_component(live, component);
+    const void *from = NULL;
+    if (!weft_entity_has(live->world, a->entity, own)) return false;
+    *value = (weft__image_value){.component = component, .count = 1, .bytes = desc->size};
+    if ((desc->flags & WEFT_BUFFER) != 0) {
+        const weft_buffer *buffer = weft_entity_read(live->world, a->entity, own);
+        value->count = buffer == NULL ? 0 : buffer->count;
+        value->bytes = value->count * desc->size;
+        from = buffer == NULL ? NULL : weft_buffer_read(buffer);
+    } else if ((desc->flags & WEFT_SHARED) != 0) {
+        from = weft_entity_read_shared(live->world, a->entity, own);
+    } else if (desc->size != 0) {
+        from = weft_entity_read(live->world, a->entity, own);
+    }
+    if ((desc->flags & WEFT_ENABLEABLE) != 0)
+        value->is_disabled = !weft_entity_is_enabled(live->world, a->entity, own);
+    if (value->bytes >= UINT32_MAX ||
+        !WEFT__SCENE_ROOM(&live->memory, &live->scratch, (uint32_t)value->bytes + 1)) {
+        a->result = WEFT_OUT_OF_MEMORY;
+        return false;
+    }
+    value->at = live->scratch.at;
+    if (from == NULL) value->bytes = 0;
+    if (value->bytes == 0) return true;
+    memcpy(live->scratch.at, from, value->bytes);
+    weft__references_lead(desc, live->scratch.at, value->count, reference_normalize, live);
+    return true;
 }
 
 /* A normalized field becomes one of the world, at `to`; or nothing is written, and a->result says
@@ -76,15 +132,14 @@ static bool is_reference(const weft_field *field)
 }
 
 /* Normalized values in place become those of the world; or a->result says why not. */
-static void values_bring(applying *a, uint32_t type, char *values, uint32_t count)
+static void values_bring(applying *a, uint32_t component, char *values, uint32_t count)
 {
-    const weft_component_desc *desc = a->live->types[type].desc;
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t f = 0; f < desc->field_count; f++)
-            if (is_reference(&desc->fields[f])) {
-                char *at = values + i * desc->size + desc->fields[f].offset;
-                field_bring(a, &desc->fields[f], at, at);
-            }
+    const weft_component_desc *desc = desc_of(a->live, component);
+    for (uint32_t i = 0; i < count * desc->field_count; i++) {
+        const weft_field *field = &desc->fields[i % desc->field_count];
+        char *at = values + i / desc->field_count * desc->size + field->offset;
+        if (is_reference(field)) field_bring(a, field, at, at);
+    }
 }
 
 static void done(applying *a, weft_result result)
@@ -95,12 +150,12 @@ static void done(applying *a, weft_result result)
 }
 
 /* Gives the entity the whole component of the file. What fails may be half done. */
-static void component_set(applying *a, const weft__live_value *value)
+static void component_set(applying *a, const weft__image_value *value)
 {
     weft_live *live = a->live;
     weft_world *world = live->world;
-    const weft_component_desc *desc = live->types[value->type].desc;
-    weft_component component = a->components[value->type];
+    const weft_component_desc *desc = desc_of(live, value->component);
+    weft_component component = world_component(a->live, value->component);
     weft_result result = WEFT_OK;
     if (!WEFT__SCENE_ROOM(&live->memory, &live->scratch, (uint32_t)value->bytes + 1)) {
         a->result = WEFT_OUT_OF_MEMORY;
@@ -108,7 +163,7 @@ static void component_set(applying *a, const weft__live_value *value)
     }
     char *bytes = live->scratch.at;
     if (value->bytes != 0) memcpy(bytes, value->at, value->bytes);
-    values_bring(a, value->type, bytes, value->count);
+    values_bring(a, value->component, bytes, value->count);
     if (a->result != WEFT_OK) return;
     if ((desc->flags & WEFT_SHARED) != 0) {
         result = weft_entity_set_shared(world, a->entity, component, bytes);
@@ -126,7 +181,7 @@ static void component_set(applying *a, const weft__live_value *value)
     if (result == WEFT_OK && (desc->flags & WEFT_ENABLEABLE) != 0)
         result = weft_entity_enable(world, a->entity, component, !value->is_disabled);
     live->half_of = result == WEFT_OK ? (weft_entity){0} : a->entity;
-    live->half_type = value->type;
+    live->half_type = value->component;
     done(a, result);
 }
 
@@ -138,6 +193,31 @@ static bool is_half(const applying *a, uint32_t type)
 
 /* ---- conflicts ---- */
 
+/* How much of a text is told. */
+static int cut(const char *text, size_t most)
+{
+    return (int)weft__utf8_cut(text, strlen(text), most);
+}
+
+/* Keeps a conflict as text, in the place of the oldest. */
+static void conflict_keep(weft_live *live, const weft_live_conflict *conflict)
+{
+    static const char *const what[] = {
+        [WEFT_LIVE_FIELD] = "the run and the document have changed it",
+        [WEFT_LIVE_ADDED] = "the run and the document have added it",
+        [WEFT_LIVE_REMOVED] = "the run has removed what the document has changed",
+        [WEFT_LIVE_CHANGED] = "the run has changed what the document has removed",
+        [WEFT_LIVE_DESTROYED] = "the run has destroyed the entity that the document has changed",
+    };
+    char *text = live->conflicts[live->conflict_count++ % WEFT__CONFLICTS_KEPT];
+    const char *component = conflict->component == NULL ? "" : conflict->component;
+    const char *field = conflict->field == NULL ? "" : conflict->field;
+    snprintf(text, sizeof live->conflicts[0], "%.*s%s%.*s%s%.*s: %s; %s", cut(conflict->path, 60),
+             conflict->path, *component == '\0' ? "" : ".", cut(component, 30), component,
+             *field == '\0' ? "" : ".", cut(field, 24), field, what[conflict->kind],
+             conflict->is_taken ? "the document's value came" : "the world stays as it is");
+}
+
 /* Whether the file's value comes. */
 static bool is_taken(applying *a, weft_live_conflict_kind kind, uint32_t type, const char *field)
 {
@@ -146,7 +226,7 @@ static bool is_taken(applying *a, weft_live_conflict_kind kind, uint32_t type, c
     weft_live_conflict conflict = {.kind = kind,
                                    .path = a->path,
                                    .component =
-                                       type == WEFT__NONE ? NULL : live->types[type].desc->name,
+                                       type == WEFT__NONE ? NULL : desc_of(live, type)->name,
                                    .field = field,
                                    .entity = a->entity};
     conflict.is_taken = live->desc.policy == WEFT_LIVE_TAKE;
@@ -154,7 +234,7 @@ static bool is_taken(applying *a, weft_live_conflict_kind kind, uint32_t type, c
     if (live->desc.policy == WEFT_LIVE_ASK && live->desc.ask != NULL)
         conflict.is_taken = live->desc.ask(&conflict, live->desc.user);
     live->report.conflicts++;
-    weft__live_conflict_keep(live, &conflict);
+    conflict_keep(live, &conflict);
     if (live->desc.conflict != NULL) live->desc.conflict(&conflict, live->desc.user);
     weft__callback_end(live->world);
     return conflict.is_taken;
@@ -162,7 +242,7 @@ static bool is_taken(applying *a, weft_live_conflict_kind kind, uint32_t type, c
 
 /* ---- the rule ---- */
 
-static bool is_equal(const weft__live_value *a, const weft__live_value *b)
+static bool is_equal(const weft__image_value *a, const weft__image_value *b)
 {
     if (a->is_computed && b->is_computed) return true;
     return a->count == b->count && a->bytes == b->bytes && a->is_disabled == b->is_disabled &&
@@ -170,11 +250,11 @@ static bool is_equal(const weft__live_value *a, const weft__live_value *b)
 }
 
 /* Field by field, where both have one value. `now` is in the scratch memory. */
-static void fields_apply(applying *a, const weft__live_value *base, const weft__live_value *file,
-                         const weft__live_value *now)
+static void fields_apply(applying *a, const weft__image_value *base, const weft__image_value *file,
+                         const weft__image_value *now)
 {
     weft_live *live = a->live;
-    const weft_component_desc *desc = live->types[file->type].desc;
+    const weft_component_desc *desc = desc_of(live, file->component);
     char *value = NULL;
     for (uint32_t f = 0; f < desc->field_count; f++) {
         const weft_field *field = &desc->fields[f];
@@ -184,10 +264,11 @@ static void fields_apply(applying *a, const weft__live_value *base, const weft__
             continue;
         if (memcmp(now->at + at, base->at + at, bytes) != 0 &&
             ((a->is_instance && field->kind == WEFT_FIELD_ENTITY) ||
-             !is_taken(a, WEFT_LIVE_FIELD, file->type, field->name)))
+             !is_taken(a, WEFT_LIVE_FIELD, file->component, field->name)))
             continue;
         if (value == NULL)
-            value = weft_entity_write(live->world, a->entity, a->components[file->type]);
+            value = weft_entity_write(live->world, a->entity,
+                                      world_component(a->live, file->component));
         if (value == NULL)
             a->result = weft_world_error(live->world)->code;
         else if (is_reference(field))
@@ -204,71 +285,79 @@ static bool has_fields(const weft_component_desc *desc)
     return (desc->flags & (WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK)) == 0 && desc->field_count != 0;
 }
 
-static void bit_apply(applying *a, const weft__live_value *base, const weft__live_value *file,
+static void bit_apply(applying *a, const weft__image_value *base, const weft__image_value *file,
                       bool is_disabled)
 {
     if (base->is_disabled == file->is_disabled || is_disabled == file->is_disabled) return;
-    if (is_disabled != base->is_disabled && !is_taken(a, WEFT_LIVE_FIELD, file->type, NULL)) return;
-    done(a, weft_entity_enable(a->live->world, a->entity, a->components[file->type],
+    if (is_disabled != base->is_disabled && !is_taken(a, WEFT_LIVE_FIELD, file->component, NULL))
+        return;
+    done(a, weft_entity_enable(a->live->world, a->entity, world_component(a->live, file->component),
                                !file->is_disabled));
 }
 
 /* A component that base and file have. */
-static void component_change(applying *a, const weft__live_value *base,
-                             const weft__live_value *file)
+static void component_change(applying *a, const weft__image_value *base,
+                             const weft__image_value *file)
 {
-    weft__live_value now;
+    weft__image_value now;
     if (base->is_computed != file->is_computed) { /* it comes to systems, or back from them */
         if (base->is_computed) component_set(a, file);
         return;
     }
-    if (is_half(a, file->type)) {
+    if (is_half(a, file->component)) {
         component_set(a, file);
         return;
     }
     if (is_equal(base, file)) return;
-    if (!world_read(a, file->type, &now)) {
-        if (a->result == WEFT_OK && is_taken(a, WEFT_LIVE_REMOVED, file->type, NULL))
+    if (!world_read(a, file->component, &now)) {
+        if (a->result == WEFT_OK && is_taken(a, WEFT_LIVE_REMOVED, file->component, NULL))
             component_set(a, file);
         return;
     }
-    const weft_component_desc *desc = a->live->types[file->type].desc;
+    const weft_component_desc *desc = desc_of(a->live, file->component);
     if (has_fields(desc)) {
         bool is_disabled = now.is_disabled;
         fields_apply(a, base, file, &now);
         bit_apply(a, base, file, is_disabled);
     } else if (!is_equal(&now, file) &&
-               (is_equal(&now, base) || is_taken(a, WEFT_LIVE_FIELD, file->type, NULL))) {
+               (is_equal(&now, base) || is_taken(a, WEFT_LIVE_FIELD, file->component, NULL))) {
         component_set(a, file);
     }
 }
 
-static void component_add(applying *a, const weft__live_value *file)
+static void component_add(applying *a, const weft__image_value *file)
 {
-    weft__live_value now;
-    if (!is_half(a, file->type) && world_read(a, file->type, &now) &&
+    weft__image_value now;
+    if (!is_half(a, file->component) && world_read(a, file->component, &now) &&
         (file->is_computed || is_equal(&now, file) ||
-         !is_taken(a, WEFT_LIVE_ADDED, file->type, NULL)))
+         !is_taken(a, WEFT_LIVE_ADDED, file->component, NULL)))
         return;
     if (a->result == WEFT_OK) component_set(a, file);
 }
 
-static void component_remove(applying *a, const weft__live_value *base)
+static void component_remove(applying *a, const weft__image_value *base)
 {
-    weft__live_value now;
-    if (!world_read(a, base->type, &now)) return;
+    weft__image_value now;
+    if (!world_read(a, base->component, &now)) return;
     if (!base->is_computed && !is_equal(&now, base) &&
-        !is_taken(a, WEFT_LIVE_CHANGED, base->type, NULL))
+        !is_taken(a, WEFT_LIVE_CHANGED, base->component, NULL))
         return;
-    done(a, weft_entity_remove(a->live->world, a->entity, a->components[base->type]));
+    done(a,
+         weft_entity_remove(a->live->world, a->entity, world_component(a->live, base->component)));
 }
 
 /* Components of a prefab that its instances do not have, or have as their own. */
-static bool is_of_prefab(const applying *a, uint32_t type)
+static bool is_of_prefab(const applying *a, uint32_t component)
 {
-    const weft_live *live = a->live;
-    return a->is_instance && (type == live->prefab || type == live->linked_group ||
-                              type == live->instance_of || type == live->parent);
+    const weft__schema *schema = &a->live->scene->schema;
+    return a->is_instance &&
+           (component == schema->prefab.id || component == schema->linked_group.id ||
+            component == schema->instance_of.id || component == schema->parent.id);
+}
+
+static const weft__image_value *image_find(const weft__live_image *image, uint32_t component)
+{
+    return weft__image_find(image->values, image->value_count, component);
 }
 
 static void image_apply(applying *a)
@@ -276,18 +365,18 @@ static void image_apply(applying *a)
     static const weft__live_image none;
     const weft__live_image *base = a->base == NULL ? &none : a->base;
     for (uint32_t i = 0; i < a->file->value_count && a->result == WEFT_OK; i++) {
-        const weft__live_value *file = &a->file->values[i];
-        if (is_of_prefab(a, file->type)) continue;
-        const weft__live_value *was = weft__live_image_find(base, file->type);
+        const weft__image_value *file = &a->file->values[i];
+        if (is_of_prefab(a, file->component)) continue;
+        const weft__image_value *was = image_find(base, file->component);
         if (was == NULL)
             component_add(a, file);
         else
             component_change(a, was, file);
     }
     for (uint32_t i = 0; i < base->value_count && a->result == WEFT_OK; i++) {
-        const weft__live_value *was = &base->values[i];
-        if (is_of_prefab(a, was->type)) continue;
-        if (weft__live_image_find(a->file, was->type) == NULL) component_remove(a, was);
+        const weft__image_value *was = &base->values[i];
+        if (is_of_prefab(a, was->component)) continue;
+        if (image_find(a->file, was->component) == NULL) component_remove(a, was);
     }
     const char *name = base == &none ? "" : base->name;
     if (a->is_instance || strcmp(name, a->file->name) == 0) return;
@@ -297,35 +386,42 @@ static void image_apply(applying *a)
 
 /* ---- instances of the run ---- */
 
-/* Number of the member in the linked group of a prefab root; WEFT__NONE. */
-static uint32_t member_of(const weft_live *live, const weft_component *components, weft_entity root,
-                          weft_entity member)
+/* The linked group of a prefab root or of its instance; *count 0: it has none. */
+static const weft_entity *group_of(const weft_live *live, weft_entity root, uint32_t *count)
 {
-    const weft_buffer *group = weft_entity_read(live->world, root, components[live->linked_group]);
-    const weft_entity *all = group == NULL ? NULL : weft_buffer_read(group);
-    for (uint32_t i = 0; group != NULL && i < group->count; i++)
-        if (all[i].index == member.index && all[i].version == member.version) return i;
+    const weft_buffer *group = weft_entity_read(
+        live->world, root, world_component(live, live->scene->schema.linked_group.id));
+    *count = group == NULL ? 0 : group->count;
+    return group == NULL ? NULL : weft_buffer_read(group);
+}
+
+/* Number of the member in the linked group of a prefab root; WEFT__NONE. */
+static uint32_t member_of(const weft_live *live, weft_entity root, weft_entity member)
+{
+    uint32_t count;
+    const weft_entity *all = group_of(live, root, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (weft_entity_equal(all[i], member)) return i;
     return WEFT__NONE;
 }
 
 /* The entity of an instance that stands for member `number`; null. */
-static weft_entity counterpart(const weft_live *live, const weft_component *components,
-                               weft_entity root, weft_entity instance, uint32_t number)
+static weft_entity counterpart(const weft_live *live, weft_entity root, weft_entity instance,
+                               uint32_t number)
 {
+    uint32_t count, own_count;
     if (number == 0) return instance;
-    const weft_buffer *from = weft_entity_read(live->world, root, components[live->linked_group]);
-    const weft_buffer *own =
-        weft_entity_read(live->world, instance, components[live->linked_group]);
-    if (own == NULL || from == NULL || own->count != from->count) return (weft_entity){0};
-    return ((const weft_entity *)weft_buffer_read(own))[number];
+    group_of(live, root, &count);
+    const weft_entity *own = group_of(live, instance, &own_count);
+    return own_count != count || count == 0 ? (weft_entity){0} : own[number];
 }
 
 static void instances_follow(applying *of, weft_entity root, uint32_t number)
 {
     weft_live *live = of->live;
     uint32_t count = 0;
-    const weft_entity *sources =
-        weft_relation_sources(live->world, of->components[live->instance_of], root, &count);
+    const weft_entity *sources = weft_relation_sources(
+        live->world, world_component(live, live->scene->schema.instance_of.id), root, &count);
     weft_entity *all = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, count + 1, sizeof *all, 16);
     if (all == NULL) {
         of->result = WEFT_OUT_OF_MEMORY;
@@ -335,7 +431,7 @@ static void instances_follow(applying *of, weft_entity root, uint32_t number)
     for (uint32_t i = 0; i < count && of->result == WEFT_OK; i++) {
         if (weft__live_slot_at(live, all[i]) != NULL) continue; /* of the documents */
         applying a = *of;
-        a.entity = counterpart(live, of->components, root, all[i], number);
+        a.entity = counterpart(live, root, all[i], number);
         a.is_instance = true;
         a.is_changed = false;
         if (!weft_entity_is_alive(live->world, a.entity)) continue;
@@ -350,45 +446,32 @@ static void instances_follow(applying *of, weft_entity root, uint32_t number)
 static void prefab_follow(applying *a)
 {
     weft_live *live = a->live;
-    bool is_prefab = live->prefab != WEFT__NONE && live->instance_of != WEFT__NONE &&
-                     live->linked_group != WEFT__NONE && a->base != NULL &&
-                     weft__live_image_find(a->file, live->prefab) != NULL;
+    const weft__schema *schema = &live->scene->schema;
+    bool is_prefab = a->base != NULL && image_find(a->file, schema->prefab.id) != NULL;
     if (is_prefab) a->result = weft_relation_settle(live->world);
     if (!is_prefab || a->result != WEFT_OK) return;
     weft_entity root = a->entity;
     uint32_t number = 0;
-    while (weft__live_image_find(a->file, live->linked_group) == NULL && number == 0) {
-        for (;;) { /* up to the root: it has the group */
-            const weft_target *parent =
-                weft_entity_read(live->world, root, a->components[live->parent]);
-            if (parent == NULL || parent->entity.version == 0) break;
+    if (image_find(a->file, schema->linked_group.id) == NULL) { /* up to the root: it has it */
+        const weft_target *parent;
+        const weft_component up = world_component(live, schema->parent.id);
+        while ((parent = weft_entity_read(live->world, root, up)) != NULL &&
+               parent->entity.version != 0)
             root = parent->entity;
-        }
-        number = member_of(live, a->components, root, a->entity);
-        if (number == WEFT__NONE) return;
-        break;
+        number = member_of(live, root, a->entity);
     }
-    instances_follow(a, root, number);
+    if (number != WEFT__NONE) instances_follow(a, root, number);
 }
 
 /* ---- objects ---- */
 
-static weft_component *components_of(weft_live *live)
-{
-    weft_component *list =
-        weft__alloc(&live->memory, WEFT__MEMORY_OTHER, live->type_count + 1, sizeof *list, 16);
-    for (uint32_t t = 0; list != NULL && t < live->type_count; t++)
-        list[t] = live->types[t].component;
-    return list;
-}
-
 /* An entity with the components of an image; what they require comes along. */
 static weft_result entity_make(weft_live *live, const weft__live_image *image, weft_entity *out)
 {
-    weft_component list[WEFT__LIVE_COMPONENTS];
+    weft_component list[WEFT__IMAGE_VALUES];
     uint32_t count = 0;
     for (uint32_t i = 0; i < image->value_count; i++) {
-        const weft__live_type *type = &live->types[image->values[i].type];
+        const weft__live_type *type = &live->types[image->values[i].component];
         if ((type->desc->flags & WEFT_SPARSE) == 0) list[count++] = type->component;
     }
     weft_archetype archetype = weft_archetype_create(live->world, list, count);
@@ -428,14 +511,12 @@ static void object_dead(applying *a, uint64_t key)
     a->base = slot->base = NULL;
 }
 
-static weft_result object_change(weft_live *live, const weft_component *components,
-                                 weft__live_change *change)
+static weft_result object_change(weft_live *live, weft__live_change *change)
 {
     weft__live_slot *slot =
         change->kind == WEFT__LIVE_REMOVED ? NULL : weft__live_slot_of(live, change->key);
     if (slot == NULL || change->image == NULL) return WEFT_OK;
     applying a = {.live = live,
-                  .components = components,
                   .path = slot->path,
                   .entity = slot->entity,
                   .base = slot->base,
@@ -475,11 +556,12 @@ static weft_result object_leave(weft_live *live, const weft__live_change *change
     return WEFT_OK;
 }
 
-weft_result weft__live_go_on(weft_live *live, uint64_t deadline)
+/* Goes on with live->current until `deadline` (weft__live_now; 0: none), or its end: then it is
+ * NULL. Counts in live->report. */
+static weft_result go_on(weft_live *live, uint64_t deadline)
 {
     weft__live_set *set = live->current;
-    weft_component *components = components_of(live);
-    weft_result result = components == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    weft_result result = WEFT_OK;
     for (bool is_first = true; live->phase < 3 && result == WEFT_OK; is_first = false) {
         if (live->next == set->changes.count) {
             live->next = 0;
@@ -491,13 +573,93 @@ weft_result weft__live_go_on(weft_live *live, uint64_t deadline)
         if (live->phase == 0)
             result = object_come(live, change);
         else if (live->phase == 1)
-            result = object_change(live, components, change);
+            result = object_change(live, change);
         else
             result = object_leave(live, change);
         if (result == WEFT_OK) live->next++;
     }
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, components, live->type_count + 1,
-               sizeof *components, 16);
     if (live->phase == 3) live->current = NULL;
     return result;
+}
+
+/* ---- sets ---- */
+
+/* The next set of the list; NULL: there is none. */
+static weft__live_set *set_take(weft_live *live)
+{
+    if (at_load_acq(&live->x_waiting) == 0) return NULL; /* LL1 */
+    pthread_mutex_lock(&live->lock);
+    weft__live_set *set = live->first;
+    live->first = set->next;
+    if (live->first == NULL) live->last = &live->first;
+    pthread_mutex_unlock(&live->lock);
+    at_sub_ar(&live->x_waiting, 1u); /* LL1 */
+    return set;
+}
+
+/* The set was applied to its end. */
+static void set_end(weft_live *live, weft__live_set *set)
+{
+    live->report.bakes++;
+    if (set->wake_ns != 0) live->report.latency_ns = weft__live_now() - set->wake_ns;
+}
+
+static weft_result sets_apply(weft_live *live, uint64_t deadline)
+{
+    weft_result result = WEFT_OK;
+    while (result == WEFT_OK) {
+        if (live->current == NULL) {
+            weft__live_set *set = set_take(live);
+            if (set == NULL) return WEFT_OK;
+            weft__live_set_free(live, live->told);
+            live->told = live->current = set;
+            live->phase = live->next = 0;
+        }
+        result = go_on(live, deadline);
+        if (live->current != NULL) return result; /* the budget is spent, or it failed */
+        set_end(live, live->told);
+        if (deadline != 0 && weft__live_now() >= deadline) return result;
+    }
+    return result;
+}
+
+weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_report *report,
+                            size_t report_bytes)
+{
+    if (live == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, "weft_live_apply");
+    weft_result result =
+        weft__refuse_systems(live->world, "weft_live_apply", "do it after the step");
+    if (result != WEFT_OK) return result;
+    live->report = (weft_live_report){0};
+    const weft_error *error = weft_world_error(live->world);
+    const uint64_t errors = error->number;
+    result = weft__live_is_undone(live) ? WEFT_UNSUPPORTED : WEFT_OK;
+    bool is_due = live->current != NULL || at_load_acq(&live->x_waiting) != 0; /* LL1 */
+    if (result == WEFT_OK && is_due) {
+        result = sets_apply(live, budget_ns == 0 ? 0 : weft__live_now() + budget_ns);
+        live->moment = weft_world_moment(live->world);
+    }
+    if (live->current != NULL)
+        live->report.pending = live->current->changes.count - (live->phase == 1 ? live->next : 0);
+    live->report.errors = weft__live_is_undone(live) ? 1
+                          : live->told == NULL       ? 0
+                                                     : live->told->errors.count;
+    if (report != NULL) weft__sized_fill(report, report_bytes, &live->report, sizeof live->report);
+    if (result != WEFT_OK && (error->number == errors || error->code != result))
+        weft__error(live->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "weft_live_apply: %s",
+                    weft__live_is_undone(live) ? weft_live_error(live, 0)
+                                               : weft_result_text(result));
+    return result;
+}
+
+const char *weft_live_error(weft_live *live, uint32_t index)
+{
+    if (live != NULL && weft__live_is_undone(live))
+        return index != 0 ? NULL
+                          : "the world was put back by a snapshot that was taken before the last "
+                            "change from the documents: restore a later one, or stop the link, "
+                            "clear the world and start another";
+    bool is_there = live != NULL && live->told != NULL && index < live->told->errors.count;
+    return is_there ? live->told->errors.at[index] : NULL;
 }

@@ -2,42 +2,156 @@
 /* live_bake.c: a bake, and the images of what is not as it was: entities whose output the bake has
  * replaced, and those of which the tree says something else (their signature): another parent,
  * another matrix where they are fixed, references that lead elsewhere. Of all others not even the
- * record is read, and an edit that leaves the shape of the tree is compared where it was made. See
- * live_bake.h. */
+ * record is read, and an edit that leaves the shape of the tree is compared where it was made.
+ * Images are kept normalized, each in one block. */
 #include "live_bake.h"
 
-#include "fill_tree.h"
 #include "hash.h"
-#include "live_record.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
-/* ---- worlds ---- */
+/* ---- images ---- */
 
-weft_world *weft__live_world_make(const weft_live *live)
+static uint64_t key_make(uint64_t path, uint32_t number)
 {
-    weft_world *world = NULL;
-    weft_world_desc desc = {.workers = 1, .name = "live", .entity_tag = WEFT_WITHOUT_ENTITY_TAG};
-    if (weft_world_create(&desc, &world) != WEFT_OK) return NULL;
-    bool is_made =
-        weft_component_parent(world).id != 0 && weft_component_instance_of(world).id != 0;
-    for (uint32_t t = 0; t < live->type_count && is_made; t++) {
-        weft_component_desc own = *live->types[t].desc;
-        if (weft_component_find(world, own.name).id != 0 || strcmp(own.name, "CleanupResidue") == 0)
-            continue;
-        own.required = NULL;
-        own.required_count = 0;
-        own.is_checked = false;
-        if (own.type != NULL) {
-            own.fields = NULL;
-            own.field_count = 0;
+    return hash_end(hash_word(path, number)) | 1;
+}
+
+/* The key of an entity of a node; 0: there is none. */
+static uint64_t key_of(const weft__tree *tree, uint32_t node, uint32_t number)
+{
+    return node == WEFT__NONE ? 0 : key_make(tree->nodes.at[node].path, number);
+}
+
+static uint64_t reference_key(const weft__tree *tree, uint32_t node, uint32_t reference)
+{
+    uint32_t number;
+    uint32_t target = weft__reference_node(tree, node, reference, &number);
+    return key_of(tree, target, number);
+}
+
+/* Handles of the record become keys and blobs the hash of their content. */
+static bool reference_normalize(void *user, const weft_field *field, char *at)
+{
+    const weft_live *live = user;
+    const weft__tree *tree = &live->scene->tree;
+    const weft__output *output = tree->nodes.at[live->imaging.node].record->output;
+    weft_entity target;
+    uint64_t bits;
+    memcpy(&bits, at, sizeof bits);
+    memcpy(&target, at, sizeof target);
+    bits = field->kind == WEFT_FIELD_ENTITY
+               ? reference_key(tree, live->imaging.node, target.index)
+               : weft__live_content(live->scene->blobs, output->blobs[bits - 1].ref);
+    memcpy(at, &bits, sizeof bits);
+    return true;
+}
+
+/* The keys of entities that the tree gives as a value, to `to` (NULL: only hashed). */
+static uint64_t keys_put(const weft__tree *tree, const weft__image_value *value, char *to,
+                         uint64_t hash)
+{
+    uint32_t left = value->target == WEFT__NONE ? 0 : value->count;
+    for (uint32_t i = value->target; left != 0; i++) {
+        const weft__node *node = &tree->nodes.at[i];
+        uint32_t own = weft__node_has_entity(node) ? node->record->output->entity_count : 0;
+        for (uint32_t n = 0; n < own && left != 0; n++, left--) {
+            uint64_t key = key_make(node->path, n);
+            hash = hash_word(hash, key);
+            if (to != NULL) memcpy(to + 8 * (size_t)(value->count - left), &key, sizeof key);
         }
-        is_made = weft_component_create(world, &own).id != 0;
     }
-    if (is_made) return world;
-    weft_world_destroy(world);
-    return NULL;
+    return hash;
+}
+
+/* Gathers an image without the components that images skip; false: memory. */
+static bool image_gather(weft_live *live, uint32_t index, uint32_t number)
+{
+    weft__imaging *m = &live->imaging;
+    const weft__schema *schema = &live->scene->schema;
+    if (weft__image_make(m, index, number) != WEFT_OK) return false;
+    const uint32_t count = m->values.count;
+    bool is_moving = weft__image_find(m->values.at, count, schema->local.id) != NULL;
+    m->values.count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__image_value *v = &m->values.at[i];
+        v->is_computed = is_moving && v->component == schema->placed.id;
+        if (!live->types[v->component].is_skipped) m->values.at[m->values.count++] = *v;
+    }
+    return true;
+}
+
+/* All that the images of a node's entities depend on beside its output; 0: memory. */
+static uint64_t signature_of(weft_live *live, uint32_t index)
+{
+    const weft__tree *tree = &live->scene->tree;
+    const weft__node *node = &tree->nodes.at[index];
+    weft__imaging *m = &live->imaging;
+    uint64_t hash = hash_word(HASH_K0, key_of(tree, weft__node_above(tree, index), 0));
+    hash = hash_word(hash, node->is_record);
+    if (node->is_simple) return hash_end(hash) | 1;
+    for (uint32_t r = 0; r < node->record->output->reference_count; r++)
+        hash = hash_word(hash, reference_key(tree, index, r));
+    for (uint32_t n = 0; n < node->record->output->entity_count; n++) {
+        if (!image_gather(live, index, n)) return 0;
+        for (uint32_t i = 0; i < m->values.count; i++) {
+            const weft__image_value *v = &m->values.at[i];
+            if (v->is_step || v->is_computed) continue;
+            hash = hash_word(hash, (uint64_t)v->component << 32 | v->count);
+            hash =
+                v->at != NULL ? hash_bytes(hash, v->at, v->bytes) : keys_put(tree, v, NULL, hash);
+        }
+    }
+    return hash_end(hash) | 1;
+}
+
+/* Ascending components. */
+static void values_sort(weft__image_value *values, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        weft__image_value next = values[i];
+        uint32_t at = i;
+        for (; at > 0 && values[at - 1].component > next.component; at--)
+            values[at] = values[at - 1];
+        values[at] = next;
+    }
+}
+
+/* The image of an entity, normalized; NULL: memory. */
+static weft__live_image *image_make(weft_live *live, uint32_t index, uint32_t number)
+{
+    weft__imaging *m = &live->imaging;
+    if (!image_gather(live, index, number)) return NULL;
+    const uint32_t count = m->values.count;
+    values_sort(m->values.at, count);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) bytes += (m->values.at[i].bytes + 15) & ~(size_t)15;
+    size_t head = sizeof(weft__live_image) + count * sizeof(weft__image_value);
+    bytes += head + WEFT__IMAGE_NAME_BYTES;
+    weft__live_image *image = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, 1, bytes, 16);
+    if (image == NULL) return NULL;
+    *image = (weft__live_image){.block_bytes = bytes, .value_count = count};
+    image->values = (weft__image_value *)(void *)(image + 1);
+    char *to = (char *)image + head;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__image_value *v = &image->values[i];
+        *v = m->values.at[i];
+        if (v->at != NULL && v->bytes != 0) memcpy(to, v->at, v->bytes);
+        if (v->at == NULL && v->bytes != 0) keys_put(&live->scene->tree, v, to, 0);
+        if (v->is_step)
+            weft__references_lead(live->types[v->component].desc, to, v->count, reference_normalize,
+                                  live);
+        v->at = to;
+        to += (v->bytes + 15) & ~(size_t)15;
+    }
+    image->name = to;
+    if (m->name_bytes != 0) weft__image_name(m, to);
+    return image;
 }
 
 /* ---- a bake ---- */
@@ -103,7 +217,7 @@ static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t 
     weft_live *live = b->live;
     const weft__node *node = &live->scene->tree.nodes.at[index];
     if (!known_grow(live)) return false;
-    uint64_t key = weft__live_key(node->path, number);
+    uint64_t key = key_make(node->path, number);
     uint32_t number_known = known_number(live, key);
     bool is_new = number_known == 0;
     weft__live_known *known = &live->known.at[is_new ? live->known.count : number_known - 1];
@@ -115,7 +229,7 @@ static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t 
     weft__live_change change = {.kind = WEFT__LIVE_CHANGED,
                                 .key = key,
                                 .path = path_of(b, index, number),
-                                .image = weft__live_record_image(live, index, number)};
+                                .image = image_make(live, index, number)};
     if (change.path == NULL || change.image == NULL || !change_add(b, &change)) {
         weft__live_image_free(live, change.image);
         return false;
@@ -132,7 +246,7 @@ static bool changes_compare(baking *b)
     for (uint32_t i = 0; i < scene->changes.count; i++) {
         uint32_t node = scene->changes.at[i].node;
         if (!blobs_keep(b->live, scene->tree.nodes.at[node].record->output) ||
-            !entity_compare(b, node, 0, weft__live_signature(b->live, node)))
+            !entity_compare(b, node, 0, signature_of(b->live, node)))
             return false;
     }
     return true;
@@ -142,14 +256,15 @@ static bool entities_compare(baking *b)
 {
     weft_live *live = b->live;
     const weft__tree *tree = &live->scene->tree;
-    if (!weft__places_room(&live->places, &live->memory, tree->nodes.count)) return false;
+    if (!weft__imaging_begin(&live->imaging)) return false;
     for (uint32_t i = 0; i < tree->nodes.count; i++) {
         const weft__node *node = &tree->nodes.at[i];
-        weft__place_node(&live->places, tree, i);
+        weft__image_place(&live->imaging, i);
         bool is_simple = node->is_simple && node->is_kept;
-        if (!is_simple && !weft__fill_has_entity(node)) continue;
+        if (!is_simple && !weft__node_has_entity(node)) continue;
         if (!is_simple && !blobs_keep(live, node->record->output)) return false;
-        uint64_t signature = weft__live_signature(live, i);
+        uint64_t signature = signature_of(live, i);
+        if (signature == 0) return false;
         uint32_t count = is_simple ? 1 : node->record->output->entity_count;
         for (uint32_t n = 0; n < count; n++)
             if (!entity_compare(b, i, n, signature)) return false;
@@ -230,4 +345,132 @@ weft_result weft__live_bake(weft_live *live, uint64_t wake_ns)
     b.set->wake_ns = wake_ns;
     set_list(live, b.set);
     return WEFT_OK;
+}
+
+/* ---- the thread ----
+ *
+ * W */
+
+#define GONE_MS 5
+#define LOOK_MS 200
+
+/* What events tell of the files of the scene. */
+typedef enum news {
+    NEWS_NONE,
+    NEWS_GONE,
+    NEWS_WRITTEN,
+} news;
+
+/* Watches the directory of every file of the last bake. The same directory twice is one watch. */
+static void directories_watch(weft_live *live)
+{
+    const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+    for (const weft__scene_file *file = live->scene->files.first; file != NULL; file = file->next) {
+        char directory[WEFT__PATH_BYTES];
+        const char *slash = strrchr(file->path, '/');
+        size_t bytes = slash == NULL ? 0 : (size_t)(slash - file->path);
+        if (bytes >= sizeof directory) continue;
+        memcpy(directory, file->path, bytes);
+        directory[bytes] = '\0';
+        inotify_add_watch(live->watch, slash == NULL ? "." : bytes == 0 ? "/" : directory, events);
+    }
+}
+
+/* Whether a file of the scene has this name, in whatever directory. */
+static bool is_ours(const weft_live *live, const char *name)
+{
+    for (const weft__scene_file *file = live->scene->files.first; file != NULL; file = file->next) {
+        const char *slash = strrchr(file->path, '/');
+        if (strcmp(slash == NULL ? file->path : slash + 1, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Reads events away. An overrun queue may have lost any. */
+static news events_drain(const weft_live *live)
+{
+    _Alignas(struct inotify_event) char events[8192];
+    news found = NEWS_NONE;
+    for (ssize_t got; (got = read(live->watch, events, sizeof events)) > 0;) {
+        const struct inotify_event *event;
+        for (ssize_t at = 0; at < got; at += (ssize_t)(sizeof *event + event->len)) {
+            event = (const struct inotify_event *)(void *)(events + at);
+            if ((event->mask & IN_Q_OVERFLOW) != 0) found = NEWS_WRITTEN;
+            if (event->len == 0 || !is_ours(live, event->name)) continue;
+            bool is_written = (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) != 0;
+            if (is_written || found == NEWS_NONE) found = is_written ? NEWS_WRITTEN : NEWS_GONE;
+        }
+    }
+    return found;
+}
+
+/* Waits up to `ms` for a change or the end. Returns what poll tells of the watch. */
+static bool change_await(const weft_live *live, int ms, bool *is_over)
+{
+    struct pollfd wait[2] = {{live->watch, POLLIN, 0}, {live->quit, POLLIN, 0}};
+    int got = poll(wait, 2, ms);
+    *is_over = got > 0 && wait[1].revents != 0;
+    return got > 0 && wait[0].revents != 0;
+}
+
+/* Waits for the end of what came with the first events. */
+static void quiet_await(const weft_live *live, news found, bool *is_over)
+{
+    int quiet = (int)live->desc.debounce_ms;
+    while (!*is_over) {
+        int ms = found == NEWS_GONE && quiet < GONE_MS ? GONE_MS : quiet;
+        if (ms == 0 || !change_await(live, ms, is_over)) return;
+        news more = events_drain(live);
+        if (more == NEWS_WRITTEN) found = more;
+    }
+}
+
+/* A look without news: true, when files have changed and rest, or the last bake had no memory. */
+static bool is_changed_at_rest(const weft_live *live, uint64_t *seen)
+{
+    uint64_t last = *seen;
+    *seen = weft__files_stamp(&live->scene->files);
+    return live->is_torn || (*seen == last && weft_scene_is_stale(live->scene));
+}
+
+static void *watch_run(void *argument)
+{
+    weft_live *live = argument;
+    bool is_over = false;
+    uint64_t seen = weft__files_stamp(&live->scene->files);
+    while (!is_over) {
+        bool has_news = change_await(live, LOOK_MS, &is_over);
+        uint64_t wake_ns = weft__live_now();
+        news found = is_over ? NEWS_NONE : events_drain(live);
+        if (found != NEWS_NONE) quiet_await(live, found, &is_over);
+        if (is_over) break;
+        if (found == NEWS_NONE && (has_news || !is_changed_at_rest(live, &seen))) continue;
+        weft__live_bake(live, wake_ns); /* without memory: the next look tries again */
+        directories_watch(live);
+        seen = weft__files_stamp(&live->scene->files);
+    }
+    return NULL;
+}
+
+weft_result weft__live_watch_start(weft_live *live)
+{
+    live->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    live->quit = eventfd(0, EFD_CLOEXEC);
+    if (live->watch < 0 || live->quit < 0) return WEFT_THREAD_FAILED;
+    directories_watch(live);
+    live->has_thread = pthread_create(&live->thread, NULL, watch_run, live) == 0;
+    return live->has_thread ? WEFT_OK : WEFT_THREAD_FAILED;
+}
+
+void weft__live_watch_stop(weft_live *live)
+{
+    const uint64_t one = 1;
+    if (live->has_thread) {
+        while (write(live->quit, &one, sizeof one) != (ssize_t)sizeof one) {
+        }
+        pthread_join(live->thread, NULL);
+    }
+    if (live->watch >= 0) close(live->watch);
+    if (live->quit >= 0) close(live->quit);
+    live->has_thread = false;
 }

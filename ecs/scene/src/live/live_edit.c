@@ -2,8 +2,8 @@
 /* live_edit.c: one value of a document is replaced in its text, or added to it; nothing else of the
  * text changes. The document is read again for each edit, so the place is that of the file as it is
  * now. Undo looks for the field of the object again, wherever it stands by then, and puts back the
- * bytes that were there, if it holds those that were written. See live_edit.h. */
-#include "live_edit.h"
+ * bytes that were there, if it holds those that were written. */
+#include "live_state.h"
 
 #include "error.h"
 #include "file_problem.h"
@@ -318,11 +318,6 @@ static weft_result splice_try(editing *e, const char *object, const splice *made
     return result;
 }
 
-static void edit_free(weft_live *live, const weft__live_edit *edit)
-{
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, edit->path, edit->block_bytes, 1, 16);
-}
-
 /* Remembers what an edit of a field of an object replaces; the oldest makes room. */
 static weft_result edit_keep(const editing *e, const char *object, const char *field,
                              const splice *made)
@@ -337,13 +332,13 @@ static weft_result edit_keep(const editing *e, const char *object, const char *f
                             .new_hash = hash_bytes(HASH_K0, made->text.at, new)};
     edit.path = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, edit.block_bytes, 1, 16);
     if (edit.path != NULL && live->edits.count == EDITS_KEPT) {
-        edit_free(live, &live->edits.at[0]);
+        weft__live_edit_free(live, &live->edits.at[0]);
         memmove(live->edits.at, live->edits.at + 1, --live->edits.count * sizeof edit);
     }
     weft__live_edit *added =
         edit.path == NULL ? NULL : WEFT__SCENE_ADD(&live->memory, &live->edits);
     if (added == NULL) {
-        edit_free(live, &edit);
+        weft__live_edit_free(live, &edit);
         return WEFT_OUT_OF_MEMORY;
     }
     char *at = edit.path + lengths[0];
@@ -373,12 +368,6 @@ static bool edit_find(editing *e, const weft__live_edit *edit, span *part)
            hash_bytes(HASH_K0, part->at, edit->new_bytes) == edit->new_hash;
 }
 
-void weft__live_edits_free(weft_live *live)
-{
-    for (uint32_t i = 0; i < live->edits.count; i++) edit_free(live, &live->edits.at[i]);
-    WEFT__SCENE_FREE(&live->memory, &live->edits);
-}
-
 weft_result weft_live_edit(weft_live *live, const char *path, const char *field, const char *json)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
@@ -406,7 +395,7 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
     if (result == WEFT_OK) result = edit_keep(&e, path, field, &made);
     if (result == WEFT_OK) {
         result = text_write(&e, made.part, made.text);
-        if (result != WEFT_OK) edit_free(live, &live->edits.at[--live->edits.count]);
+        if (result != WEFT_OK) weft__live_edit_free(live, &live->edits.at[--live->edits.count]);
     }
     weft__pile_free(&pile);
     text_free(&e);
@@ -435,7 +424,7 @@ weft_result weft_live_undo(weft_live *live)
     text_free(&e);
     if (result == WEFT_OK) {
         live->edits.count--;
-        edit_free(live, &edit);
+        weft__live_edit_free(live, &edit);
     }
     return told(&e, result, "weft_live_undo");
 }

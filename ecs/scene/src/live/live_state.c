@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* live_state.c: what baker and owner of a live link share: the end of images and sets, and blobs,
- * whose bytes are kept by content until the owner first needs them in the store of its world. See
- * live_state.h. */
+ * whose bytes are kept by content until the owner first needs them in the store of its world. Then
+ * what the owner knows of entities of documents, by key and by entity: two tables of numbers, at
+ * most half full. A slot of an object that is gone, or got another entity, has key 0 until the
+ * tables are made again. */
 #include "live_state.h"
 
-#include "scene_state.h"
+#include "hash.h"
 
 #include <string.h>
 #include <time.h>
@@ -31,6 +33,11 @@ void weft__live_set_free(weft_live *live, weft__live_set *set)
     WEFT__SCENE_FREE(&live->memory, &set->errors);
     weft__pile_free(&set->pile);
     weft__free(&live->memory, WEFT__MEMORY_OTHER, set, 1, sizeof *set, 16);
+}
+
+void weft__live_edit_free(weft_live *live, const weft__live_edit *edit)
+{
+    weft__free(&live->memory, WEFT__MEMORY_OTHER, edit->path, edit->block_bytes, 1, 16);
 }
 
 /* ---- blobs ---- */
@@ -88,4 +95,109 @@ weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_
     if (blob != NULL) *out = blob->ref;
     pthread_mutex_unlock(&live->lock);
     return result;
+}
+
+/* ---- slots ---- */
+
+static uint32_t place_of_key(uint64_t key)
+{
+    return (uint32_t)(key >> 7);
+}
+
+static uint32_t place_of_entity(weft_entity entity)
+{
+    return (uint32_t)hash_fold((uint64_t)entity.version << 32 | entity.index, HASH_K1);
+}
+
+/* There is room in the tables. */
+static void enter(weft_live *live, uint32_t number)
+{
+    const weft__live_slot *slot = &live->slots.at[number];
+    weft__table_put(&live->by_key, place_of_key(slot->key), number + 1);
+    weft__table_put(&live->by_entity, place_of_entity(slot->entity), number + 1);
+}
+
+void weft__live_slots_free(weft_live *live)
+{
+    weft__table_free(&live->memory, WEFT__MEMORY_OTHER, &live->by_key);
+    weft__table_free(&live->memory, WEFT__MEMORY_OTHER, &live->by_entity);
+}
+
+/* Tables without slots that are gone, a quarter full at most. */
+static bool tables_make(weft_live *live)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < live->slots.count; i++) kept += live->slots.at[i].key != 0;
+    if (!weft__table_room(&live->memory, WEFT__MEMORY_OTHER, &live->by_key, 2 * (kept + 1)) ||
+        !weft__table_room(&live->memory, WEFT__MEMORY_OTHER, &live->by_entity, 2 * (kept + 1)))
+        return false;
+    weft__table_clear(&live->by_key);
+    weft__table_clear(&live->by_entity);
+    kept = 0;
+    for (uint32_t i = 0; i < live->slots.count; i++)
+        if (live->slots.at[i].key != 0) live->slots.at[kept++] = live->slots.at[i];
+    live->slots.count = kept;
+    for (uint32_t i = 0; i < kept; i++) enter(live, i);
+    return true;
+}
+
+/* A place for a slot, in no table yet; other slots may have other places afterwards. */
+static weft__live_slot *slot_place(weft_live *live)
+{
+    if (live->slots.count + 1 >= live->by_entity.capacity / 2 && !tables_make(live)) return NULL;
+    return WEFT__SCENE_ADD(&live->memory, &live->slots);
+}
+
+weft__live_slot *weft__live_slot_add(weft_live *live, uint64_t key, weft_entity entity,
+                                     const char *path)
+{
+    size_t bytes = strlen(path) + 1;
+    char *copy = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, bytes, 1, 16);
+    weft__live_slot *slot = copy == NULL ? NULL : slot_place(live);
+    if (slot == NULL) {
+        weft__free(&live->memory, WEFT__MEMORY_OTHER, copy, bytes, 1, 16);
+        return NULL;
+    }
+    *slot = (weft__live_slot){.key = key, .entity = entity, .path = memcpy(copy, path, bytes)};
+    enter(live, live->slots.count - 1);
+    return slot;
+}
+
+void weft__live_slot_remove(weft_live *live, weft__live_slot *slot)
+{
+    weft__free(&live->memory, WEFT__MEMORY_OTHER, slot->path, strlen(slot->path) + 1, 1, 16);
+    weft__live_image_free(live, slot->base);
+    *slot = (weft__live_slot){.entity = slot->entity}; /* the tables pass over it */
+}
+
+bool weft__live_slot_move(weft_live *live, uint64_t key, weft_entity entity)
+{
+    weft__live_slot *made = slot_place(live);
+    if (made == NULL) return false;
+    weft__live_slot *slot = weft__live_slot_of(live, key);
+    *made = *slot;
+    made->entity = entity;
+    *slot = (weft__live_slot){.entity = slot->entity};
+    enter(live, live->slots.count - 1);
+    return true;
+}
+
+weft__live_slot *weft__live_slot_of(const weft_live *live, uint64_t key)
+{
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&live->by_key, place_of_key(key), &step)) != 0)
+        if (live->slots.at[number - 1].key == key) return &live->slots.at[number - 1];
+    return NULL;
+}
+
+weft__live_slot *weft__live_slot_at(const weft_live *live, weft_entity entity)
+{
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&live->by_entity, place_of_entity(entity), &step)) != 0) {
+        weft__live_slot *slot = &live->slots.at[number - 1];
+        if (slot->key != 0 && slot->entity.index == entity.index &&
+            slot->entity.version == entity.version)
+            return slot;
+    }
+    return NULL;
 }

@@ -5,44 +5,25 @@
 #ifndef WEFT_LIVE_STATE_H
 #define WEFT_LIVE_STATE_H
 
-#include "fill_tree.h"
+#include "image.h"
 
 #include <weft/live.h>
 
 #include <pthread.h>
 
-#define WEFT__LIVE_COMPONENTS 1024u /* of an entity */
-
 /* A component that both worlds know. Owner: the link; constant. */
 typedef struct weft__live_type {
-    weft_component component;        /* of the world that is followed */
+    weft_component component;        /* of the world that is followed; null: not there */
     const weft_component_desc *desc; /* there; its fields are the flat ones */
     bool is_skipped;                 /* derived, or not of entities */
 } weft__live_type;
-
-/* One component of an image. Owner: the image. */
-typedef struct weft__live_value {
-    uint32_t type;  /* number of the type */
-    uint32_t count; /* of a BUFFER: elements; else 1 */
-    bool is_disabled;
-    bool is_computed; /* by systems: it is there, its value is not compared */
-    char *at;         /* normalized bytes */
-    size_t bytes;
-} weft__live_value;
-
-/* A component of the image that is made. `at` is in baker_scratch, which moves. */
-typedef struct weft__live_item {
-    uint32_t type, count;
-    bool is_disabled;
-    size_t at, bytes;
-} weft__live_item;
 
 /* What documents say of an entity. One block of memory. Owner: a change, then the slot. */
 typedef struct weft__live_image {
     size_t block_bytes;
     uint32_t value_count;
-    weft__live_value *values; /* ascending type */
-    const char *name;         /* "": none */
+    weft__image_value *values; /* ascending components; normalized */
+    const char *name;          /* "": none */
 } weft__live_image;
 
 typedef enum weft__live_kind {
@@ -104,18 +85,14 @@ typedef struct weft__live_edit {
 #define WEFT__CONFLICTS_KEPT 16u
 
 struct weft_live {
-    struct weft_live *next_link; /* of all links; guarded by the lock of live_told.c */
+    struct weft_live *next_link; /* of all links; guarded by the lock of live.c */
     /* constant after start */
     weft__memory memory;
     weft_world *world;
     weft_live_desc desc;
     char **paths;
-    weft__live_type *types;
+    weft__live_type *types; /* [type_count], by id in the scene's schema */
     uint32_t type_count;
-    /* numbers of types; WEFT__NONE: none */
-    uint32_t prefab, linked_group, instance_of, parent, local, placed, stretch;
-    uint32_t *numbers; /* of types, by component of the scene's schema; WEFT__NONE */
-    uint32_t number_count;
     /* the baker's: the thread, or the owner without one */
     weft_world *schema;
     weft_scene *scene;
@@ -123,9 +100,7 @@ struct weft_live {
     weft__table known_at;               /* of their places, from 1, by key */
     uint64_t bake;
     bool is_torn; /* memory ended in the last bake: everything is compared by the next */
-    weft__places places;
-    WEFT__LIST(char) baker_scratch; /* values of the image that is made */
-    WEFT__LIST(weft__live_item) items;
+    weft__imaging imaging;
     int watch, quit; /* descriptors */
     pthread_t thread;
     bool has_thread;
@@ -143,7 +118,7 @@ struct weft_live {
     uint32_t half_type;            /* ... which the next call gives again, without a question */
     weft__live_set *told;          /* whose errors weft_live_error tells */
     WEFT__LIST(weft__live_edit) edits;
-    WEFT__LIST(char) scratch;                  /* for weft__live_read of the followed world */
+    WEFT__LIST(char) scratch;                  /* a value of the followed world */
     weft_live_report report;                   /* of the call that runs */
     weft_world_hook hook;                      /* holds the world */
     uint64_t moment;                           /* of the world: what was applied is there */
@@ -160,5 +135,29 @@ bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_ty
 /* Its reference in the store of the world, kept by the link; null: there is none. Owner. */
 weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_ref *out);
 uint64_t weft__live_now(void);
+/* A snapshot put the world back to before the last change that the link made: what it knows of
+ * entities may be true of others. */
+static inline bool weft__live_is_undone(const weft_live *live)
+{
+    return live->moment != 0 && !weft_world_has_moment(live->world, live->moment);
+}
+
+/* ---- slots; owner. A slot's address holds until the next one is added ---- */
+
+/* A slot by its key, by its entity; NULL: there is none. */
+weft__live_slot *weft__live_slot_of(const weft_live *live, uint64_t key);
+weft__live_slot *weft__live_slot_at(const weft_live *live, weft_entity entity);
+/* A new slot without a base; NULL: memory. */
+weft__live_slot *weft__live_slot_add(weft_live *live, uint64_t key, weft_entity entity,
+                                     const char *path);
+/* The object is gone; its base is freed. */
+void weft__live_slot_remove(weft_live *live, weft__live_slot *slot);
+/* The object has another entity; slots are at other addresses. False: memory. */
+bool weft__live_slot_move(weft_live *live, uint64_t key, weft_entity entity);
+/* The tables. */
+void weft__live_slots_free(weft_live *live);
+
+/* Frees what undo remembers of an edit. Owner. */
+void weft__live_edit_free(weft_live *live, const weft__live_edit *edit);
 
 #endif
