@@ -40,7 +40,7 @@ static const uint32_t thresholds[] = {
     256,                      /* ids given back together */
     1024,                     /* commands of a run */
     2048,                     /* rows of a piece of instances */
-    WEFT__FOLD_TASK_ROWS,
+    WEFT__TASK_ROWS,
 };
 
 typedef struct list {

@@ -93,10 +93,9 @@ weft_result weft__change_route_all(weft__change *change, const weft__change_requ
             return world->error->code;
         known = part->chunk->tuple;
         if (plan == NULL) continue;
-        weft__change_route(part, plan, to);
-        if (change->is_merging && part->count < part->chunk->capacity / 4 * 3)
-            part->is_header = false;
+        weft__change_route(change, part, plan, to);
         part->owns_hold = is_new;
+        if (request->has_value) part->stamps = request->component;
         /* a residue that loses its last CLEANUP component has nothing left and ends */
         part->dies = request->is_remove && weft__archetype_is_spent(world, plan->to) &&
                      plan->to != plan->from;
@@ -115,28 +114,9 @@ void weft__component_stamp(const weft_world *world, const weft__chunk *chunk, ui
         weft__stamp(&x_versions[s], world->front.version);
 }
 
-/* Stamps the component wherever the change has put rows. */
-static void stamp_destinations(const weft__change *change, uint32_t component)
-{
-    for (uint32_t i = 0; i < change->pieces.count; i++) {
-        const weft__span *piece = &change->pieces.at[i];
-        weft__component_stamp(change->world, piece->chunk, component, piece->row, piece->count);
-    }
-    for (uint32_t i = 0; i < change->parts.count; i++)
-        if (change->parts.at[i].is_header)
-            weft__component_stamp(change->world, change->parts.at[i].chunk, component, 0,
-                                  change->parts.at[i].chunk->count);
-}
-
 weft_result weft__change_selected(weft__change *change, weft_result result,
                                   const weft__change_request *request)
 {
     if (result == WEFT_OK) result = weft__change_route_all(change, request);
-    if (result == WEFT_OK) result = weft__change_prepare(change);
-    if (result == WEFT_OK) {
-        weft__change_apply(change);
-        if (request->has_value) stamp_destinations(change, request->component);
-    }
-    weft__change_fini(change);
-    return result;
+    return weft__change_finish(change, result);
 }

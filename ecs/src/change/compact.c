@@ -6,7 +6,7 @@
 #include "archetype.h"
 #include "error.h"
 #include "move_plan.h"
-#include "structure.h"
+#include "row_moves.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,24 +23,21 @@ static int fill_compare(const void *a, const void *b)
  * chunks as large as the tuple would grow by; *made gets the rows that fit these. */
 static bool rows_merge(weft_world *world, weft__chunk *chunk, uint32_t count, uint64_t *made)
 {
+    weft__change_part part = weft__change_run(chunk, chunk->count - count, count);
+    weft__change change = {.world = world, .moves_whole = true, .parts = {&part, 1, 0}};
     const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, chunk->archetype);
     if (plan == NULL) return false;
-    weft__spans spans = {0};
-    uint32_t first = chunk->count - count, done = 0;
+    chunk->tuple->holders++;
+    weft__change_route(&change, &part, plan, chunk->tuple);
     weft__chunk_room_remove(chunk);
-    bool is_reserved = weft__rows_reserve(world, chunk->tuple, count, &spans) == WEFT_OK;
-    for (uint32_t i = 0; i < spans.count && is_reserved; i++) {
-        weft__rows_copy(world, plan, chunk, NULL, first + done, spans.at[i]);
-        done += spans.at[i].count;
-        if (spans.at[i].row == 0) *made += spans.at[i].chunk->capacity;
-    }
-    weft__spans_fini(world, &spans);
-    if (is_reserved) {
-        weft__rows_close(world, chunk, NULL, first, count);
-        weft__chunk_settle(world, chunk, count);
-    } else {
+    bool is_reserved = weft__change_prepare(&change) == WEFT_OK;
+    if (is_reserved)
+        weft__change_apply(&change);
+    else
         weft__chunk_room_update(chunk);
-    }
+    for (uint32_t i = 0; i < change.pieces.count; i++)
+        if (change.pieces.at[i].row == 0) *made += change.pieces.at[i].chunk->capacity;
+    weft__change_fini(&change);
     return is_reserved;
 }
 

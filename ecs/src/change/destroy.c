@@ -31,30 +31,18 @@ weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t
     return WEFT_OK;
 }
 
-/* What a walk over the members of groups adds to. Owner: the stack of group_add. */
-typedef struct group_target {
-    weft_world *world;
-    weft__batch *batch;
-} group_target;
-
 static bool member_add(void *user, weft_entity member, weft__chunk *chunk, uint32_t row)
 {
-    const group_target *to = user;
     (void)member;
-    return weft__batch_add(to->world, to->batch, (weft__row_run){chunk, row, row + 1});
+    return weft__batch_add(user, (weft__row_run){chunk, row, row + 1});
 }
 
-/* Adds the members of a root's linked group; dead ones are skipped. */
-static bool group_add(weft_world *world, weft__batch *batch, const weft__chunk *chunk, uint32_t row)
+/* Adds entities with the members of their linked groups; dead ones are skipped. *flags: all those
+ * of the roots' archetypes. */
+static bool roots_add(weft__batch *batch, const weft_entity *entities, uint32_t count,
+                      uint32_t *flags)
 {
-    group_target to = {world, batch};
-    return weft__group_each(world, chunk, row, member_add, &to);
-}
-
-/* *flags: all those of the roots' archetypes. */
-static bool roots_add(weft_world *world, weft__batch *batch, const weft_entity *entities,
-                      uint32_t count, uint32_t *flags)
-{
+    weft_world *world = batch->change->world;
     weft__row_run run = {0};
     weft__directory_prefetch_first(&world->directory, entities, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -62,13 +50,14 @@ static bool roots_add(weft_world *world, weft__batch *batch, const weft_entity *
         weft__directory_prefetch(&world->directory, entities, count, i);
         weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         if (chunk == NULL) continue;
-        if (!weft__batch_join(world, batch, &run, chunk, row)) return false;
+        if (!weft__batch_join(batch, &run, chunk, row)) return false;
         uint32_t own = chunk->archetype->flags;
         *flags |= own;
-        if ((own & WEFT__HAS_LINKED_GROUP) != 0 && !group_add(world, batch, chunk, row))
+        if ((own & WEFT__HAS_LINKED_GROUP) != 0 &&
+            !weft__group_each(world, chunk, row, member_add, batch))
             return false;
     }
-    return weft__batch_add(world, batch, run);
+    return weft__batch_add(batch, run);
 }
 
 static bool row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row)
@@ -82,50 +71,57 @@ static bool row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row)
     return weft__row_die_plainly(world, chunk, row, block, entity, special);
 }
 
-/* The rows of a short array that all end for good: chunk by chunk, without entries. */
-static weft_result keys_die(weft_world *world, weft__batch *batch)
+/* The rows of a short array that all end for good: chunk by chunk, without parts. */
+static weft_result keys_die(weft__batch *batch)
 {
-    if (!weft__batch_sort(world, batch))
-        return weft__error_memory(world, "destruction of entities");
+    weft__change *change = batch->change;
+    weft_world *world = change->world;
+    if (!weft__batch_sort(batch)) return weft__error_memory(world, "destruction of entities");
     const uint64_t *keys = batch->sorted;
-    while (batch->row_count < batch->key_count) {
-        uint64_t key = keys[batch->row_count];
-        bool is_last = batch->row_count + 1 == batch->key_count;
-        if ((is_last || (keys[batch->row_count + 1] ^ key) >> 32 != 0) &&
+    while (change->rows.count < batch->key_count) {
+        uint64_t key = keys[change->rows.count];
+        bool is_last = change->rows.count + 1 == batch->key_count;
+        if ((is_last || (keys[change->rows.count + 1] ^ key) >> 32 != 0) &&
             row_die_plainly(world, world->chunks.at[key >> 32], (uint32_t)key)) {
-            batch->row_count++;
+            change->rows.count++;
             continue;
         }
-        weft__batch_entry entry = weft__batch_next(world, batch);
-        weft__rows_die(world, entry.chunk, entry.rows, entry.first, entry.count);
+        weft__change_part part = weft__batch_next(batch);
+        weft__rows_die(world, part.chunk, weft__change_rows(change, &part), part.first, part.count);
     }
     return WEFT_OK;
 }
 
-static weft_result entries_die(weft_world *world, weft__batch *batch)
+static weft_result parts_die(weft__batch *batch)
 {
+    weft__change *change = batch->change;
     weft_result result = WEFT_OK;
-    if (!weft__batch_finish(world, batch))
-        return weft__error_memory(world, "destruction of entities");
-    for (uint32_t i = 0; i < batch->count && result == WEFT_OK; i++)
-        result = weft__batch_target_death(world, &batch->entries[i]);
-    return result == WEFT_OK ? weft__batch_apply(world, batch) : result;
+    if (!weft__batch_finish(batch))
+        return weft__error_memory(change->world, "destruction of entities");
+    for (uint32_t i = 0; i < change->parts.count && result == WEFT_OK; i++)
+        result = weft__change_destroy(change, &change->parts.at[i]);
+    if (result == WEFT_OK) result = weft__change_prepare(change);
+    if (result == WEFT_OK) weft__change_apply(change);
+    return result;
 }
 
 /* Alive ones among the entities, with their linked groups. All or none. */
 static weft_result destroy_all(weft_world *world, const weft_entity *entities, uint32_t count)
 {
-    weft__batch_room room;
-    weft__batch batch = weft__batch_begin(world, &room, entities, count);
+    weft__change_room room;
+    weft__change change = {.world = world, .room = &room, .moves_whole = true};
+    weft__batch batch;
+    weft__batch_begin(&batch, &change, entities, count);
     weft_result result;
     uint32_t flags = 0;
-    if (!roots_add(world, &batch, entities, count, &flags))
+    if (!roots_add(&batch, entities, count, &flags))
         result = weft__error_memory(world, "destruction of entities");
     else if (batch.keys != NULL && (flags & WEFT__HAS_CLEANUP) == 0)
-        result = keys_die(world, &batch);
+        result = keys_die(&batch);
     else
-        result = entries_die(world, &batch);
-    weft__batch_fini(world, &batch);
+        result = parts_die(&batch);
+    weft__batch_fini(&batch);
+    weft__change_fini(&change);
     return result;
 }
 

@@ -83,11 +83,9 @@ static weft_result set_many(weft__change *change, const weft_entity *entities, u
     result = weft__change_select_entities(change, entities, count, what);
     for (uint32_t i = 0; i < change->parts.count && result == WEFT_OK; i++) {
         const weft__change_part *part = &change->parts.at[i];
-        const uint32_t *rows = weft__change_rows(change, part);
         if (weft__residue_lacks(part->chunk, component.id))
             result = weft__error_stale(
-                change->world,
-                weft__chunk_entities(part->chunk)[rows != NULL ? rows[0] : part->first]);
+                change->world, weft__chunk_entities(part->chunk)[weft__change_first(change, part)]);
     }
     result = weft__change_selected(change, result, &request);
     weft__shared_release(&change->world->shared, component.id, request.value, 1);

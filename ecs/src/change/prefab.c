@@ -9,8 +9,6 @@
 #include "entity_value.h"
 #include "error.h"
 #include "linked_group.h"
-#include "move_plan.h"
-#include "tuple.h"
 
 #include <stdlib.h>
 
@@ -32,7 +30,7 @@ static bool member_add(void *user, weft_entity member, weft__chunk *chunk, uint3
     (void)member;
     if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return true;
     uint64_t key = (uint64_t)chunk->id << 32 | row;
-    return WEFT__LIST_APPEND(&to->world->memory, WEFT__MEMORY_QUERIES, to->keys, &key, 1);
+    return WEFT__LIST_APPEND(&to->world->memory, WEFT__MEMORY_COMMANDS, to->keys, &key, 1);
 }
 
 /* Members of the group of one row, alive and no residues. */
@@ -81,11 +79,10 @@ static bool twins_join(weft__change *change, uint32_t first, uint32_t second)
         k += b < a;
         if (!weft__change_push_row(change, a < b ? a : b)) return false;
     }
-    weft__change_part *parts = change->parts.at;
-    parts[first].twin = second;
-    parts[second].twin = first;
-    parts[second].twin_rows = at;
-    parts[second].twin_count = change->rows.count - at;
+    weft__change_part *part = &change->parts.at[second];
+    part->before = first;
+    part->leaving = at;
+    part->leaving_count = change->rows.count - at;
     return true;
 }
 
@@ -137,7 +134,7 @@ weft_result weft__change_follow_groups(weft__change *change, const char *what)
         is_done = keys_add(change, &keys);
         for (uint32_t i = 0; i < named_count; i++) change->parts.at[i].chunk->mark = 0;
     }
-    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &keys);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_COMMANDS, &keys);
     return is_done ? WEFT_OK : weft__error_memory(world, what);
 }
 
@@ -166,24 +163,6 @@ static weft__archetype *target_of(weft_world *world, weft__archetype *from,
                                   request->remove_count);
 }
 
-static weft_result part_route(const weft__change *change, weft__change_part *part,
-                              const weft__prefab_request *request, bool is_named)
-{
-    weft_world *world = change->world;
-    weft__archetype *from = part->chunk->archetype;
-    weft__archetype *to = target_of(world, from, request, is_named);
-    if (to == from) return WEFT_OK;
-    const weft__plan *plan = to == NULL ? NULL : weft__plan_obtain(world, from, to);
-    if (plan != NULL && weft__is_residue(part->chunk) && plan->new_type_count != 0)
-        return weft__error_stale(world,
-                                 weft__chunk_entities(part->chunk)[part_row(change, part, 0)]);
-    weft__tuple *tuple = plan == NULL ? NULL : weft__tuple_follow(world, part->chunk->tuple, to);
-    if (tuple == NULL) return world->error->code;
-    weft__change_route(part, plan, tuple);
-    part->dies = weft__archetype_is_spent(world, to);
-    return WEFT_OK;
-}
-
 weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, uint32_t count,
                                 const weft__prefab_request *request, const char *what)
 {
@@ -191,13 +170,12 @@ weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, 
     weft_result result = weft__change_select_entities(&change, entities, count, what);
     uint32_t named_count = change.parts.count;
     if (result == WEFT_OK) result = weft__change_follow_groups(&change, what);
+    /* rows may have been reserved in a chunk that all of its rows leave: none changes whole */
+    change.moves_whole = named_count < change.parts.count;
     for (uint32_t i = 0; i < change.parts.count && result == WEFT_OK; i++) {
-        result = part_route(&change, &change.parts.at[i], request, i < named_count);
-        /* rows may have been reserved in a chunk that all of its rows leave: none changes whole */
-        if (named_count < change.parts.count) change.parts.at[i].is_header = false;
+        weft__change_part *part = &change.parts.at[i];
+        result = weft__change_send(
+            &change, part, target_of(world, part->chunk->archetype, request, i < named_count));
     }
-    if (result == WEFT_OK) result = weft__change_prepare(&change);
-    if (result == WEFT_OK) weft__change_apply(&change);
-    weft__change_fini(&change);
-    return result;
+    return weft__change_finish(&change, result);
 }

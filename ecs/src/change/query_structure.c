@@ -3,15 +3,12 @@
  * destroy. Each gives every selected part a destination and lets the engine (query_change.h) do it.
  */
 #include "query_structure.h"
-#include "archetype.h"
 #include "change_request.h"
 #include "enable.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
-#include "move_plan.h"
 #include "query_change.h"
-#include "tuple.h"
 
 /* ---- add, remove, shared values ---- */
 
@@ -128,61 +125,28 @@ weft_result weft_query_set(weft_world *world, weft_query query, weft_component c
 
 /* ---- destroy ---- */
 
-/* Routes rows with CLEANUP components to their residue; those that have nothing else stay. */
-static weft_result route_to_residue(weft__change *change, weft__change_part *part)
+/* Ends the rows that are selected, or could not be (`result`). */
+static weft_result destroy_selected(weft__change *change, weft_result result)
 {
-    weft_world *world = change->world;
-    weft__archetype *from = part->chunk->archetype;
-    weft__archetype *residue = weft__archetype_residue(world, from);
-    if (residue == from) return WEFT_OK;
-    const weft__plan *plan = residue == NULL ? NULL : weft__plan_obtain(world, from, residue);
-    weft__tuple *to = plan == NULL ? NULL : weft__tuple_follow(world, part->chunk->tuple, residue);
-    if (to == NULL) return world->error->code;
-    weft__change_route(part, plan, to);
-    return WEFT_OK;
-}
-
-static weft_result route_destroyed(weft__change *change)
-{
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < change->parts.count && result == WEFT_OK; i++) {
-        weft__change_part *part = &change->parts.at[i];
-        uint32_t flags = part->chunk->archetype->flags;
-        if ((flags & WEFT__HAS_CLEANUP) != 0)
-            result = route_to_residue(change, part);
-        else
-            part->dies = true;
-    }
-    return result;
+    for (uint32_t i = 0; i < change->parts.count && result == WEFT_OK; i++)
+        result = weft__change_destroy(change, &change->parts.at[i]);
+    return weft__change_finish(change, result);
 }
 
 weft_result weft_query_destroy_entities(weft_world *world, weft_query query)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft__change change = {.world = world};
-    weft_result result = weft__change_select(&change, query, "weft_query_destroy_entities");
-    if (result == WEFT_OK) result = route_destroyed(&change);
-    if (result == WEFT_OK) result = weft__change_prepare(&change);
-    if (result == WEFT_OK) weft__change_apply(&change);
-    weft__change_fini(&change);
-    return result;
+    return destroy_selected(&change,
+                            weft__change_select(&change, query, "weft_query_destroy_entities"));
 }
 
 weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk)
 {
     weft__change change = {.world = world};
-    weft_result result = WEFT_OK;
-    if (!weft__change_push_part(&change, chunk))
-        result = weft__error_memory(world, "destruction of entities");
-    if (result == WEFT_OK) {
-        change.parts.at[0].rows = WEFT__NONE;
-        change.parts.at[0].count = chunk->count;
-        result = route_destroyed(&change);
-    }
-    if (result == WEFT_OK) result = weft__change_prepare(&change);
-    if (result == WEFT_OK) weft__change_apply(&change);
-    weft__change_fini(&change);
-    return result;
+    bool is_selected = weft__change_push(&change, weft__change_run(chunk, 0, chunk->count));
+    return destroy_selected(
+        &change, is_selected ? WEFT_OK : weft__error_memory(world, "destruction of entities"));
 }
 
 /* ---- enable bits ---- */

@@ -8,7 +8,7 @@
 #include "fold_sweep.h"
 #include "fold_target.h"
 #include "fold_tasks.h"
-#include "playback_scratch.h"
+#include "scratch.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "fold_tasks.h"
 #include "fold_values.h"
 #include "move_plan.h"
-#include "playback_scratch.h"
+#include "scratch.h"
 #include "sparse.h"
 #include "structure.h"
 #include "tuple.h"
@@ -142,7 +142,7 @@ static void cut_group(weft__fold *fold, uint32_t number)
     bool has_values = fold->has_chains || fold->has_sweeps;
     if (group->end == WEFT__FOLD_DIE || (group->end == WEFT__FOLD_STAY && !has_values)) return;
     for (uint32_t done = 0; done < group->count;) {
-        weft__span to = {NULL, 0, smaller(group->count - done, WEFT__FOLD_TASK_ROWS)};
+        weft__span to = {NULL, 0, smaller(group->count - done, WEFT__TASK_ROWS)};
         if (group->end == WEFT__FOLD_MOVE) {
             weft__fold_target *target = &fold->targets[group->target];
             const weft__span *span = &fold->spans.at[target->span];
@@ -219,7 +219,7 @@ static weft_result plan(weft__fold *fold)
     if (result == WEFT_OK) result = reserve_targets(fold);
     if (result == WEFT_OK) {
         size_t limit =
-            (size_t)fold->group_count + fold->spans.count + fold->ref_count / WEFT__FOLD_TASK_ROWS;
+            (size_t)fold->group_count + fold->spans.count + fold->ref_count / WEFT__TASK_ROWS;
         fold->tasks = weft__scratch_take(world, WEFT__SCRATCH_TASKS, limit, sizeof fold->tasks[0]);
         if (fold->tasks == NULL) result = weft__error_memory(world, "playback");
     }

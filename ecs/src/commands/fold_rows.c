@@ -18,8 +18,8 @@
 #include "fold_transitions.h"
 #include "move_plan.h"
 #include "playback_error.h"
-#include "playback_scratch.h"
 #include "prefab.h"
+#include "scratch.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * it, and a look-up costs more than comparing with the few that their segment has shown already. */
 #include "fold_shared.h"
 
-#include "playback_scratch.h"
+#include "scratch.h"
 
 #include <string.h>
 

@@ -19,7 +19,7 @@
 
 #include "archetype_state.h"
 #include "playback_state.h"
-#include "structure.h"
+#include "row_moves.h"
 
 /* Build-time parameters, so that the explorer can be tiny. */
 #ifndef WEFT__FOLD_LEAST
@@ -27,9 +27,6 @@
 #endif
 #ifndef WEFT__FOLD_BLOCK_ROWS
 #define WEFT__FOLD_BLOCK_ROWS 8192u /* created entities of one pseudo-chunk */
-#endif
-#ifndef WEFT__FOLD_TASK_ROWS
-#define WEFT__FOLD_TASK_ROWS 4096u /* rows of one copy task at most: workers share a large chunk */
 #endif
 
 #define WEFT__FOLD_STATES 16u                        /* different ends of the rows of one chunk */
@@ -126,7 +123,7 @@ typedef struct weft__fold_target {
 } weft__fold_target;
 
 /* A piece of copying: rows of a group that go to one run of a chunk. Owner: the fold; 0 <
- * to.count <= WEFT__FOLD_TASK_ROWS. */
+ * to.count <= WEFT__TASK_ROWS. */
 typedef struct weft__fold_task {
     uint32_t group;
     uint32_t first;         /* into fold->rows */

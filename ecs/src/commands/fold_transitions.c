@@ -3,7 +3,7 @@
  * missed. */
 #include "fold_transitions.h"
 
-#include "playback_scratch.h"
+#include "scratch.h"
 
 #include <string.h>
 

@@ -20,7 +20,7 @@
 #include "playback_instances.h"
 #include "playback_link.h"
 #include "playback_one.h"
-#include "playback_scratch.h"
+#include "scratch.h"
 
 #include <stdlib.h>
 #include <string.h>

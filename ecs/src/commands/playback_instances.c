@@ -21,8 +21,8 @@
 #include "instantiate.h"
 #include "linked_group.h"
 #include "playback_error.h"
-#include "playback_scratch.h"
 #include "prefab.h"
+#include "scratch.h"
 
 #include <string.h>
 

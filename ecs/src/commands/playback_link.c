@@ -8,8 +8,8 @@
 #include "error.h"
 #include "fold_tasks.h"
 #include "playback_patch.h"
-#include "playback_scratch.h"
 #include "private_chunk.h"
+#include "scratch.h"
 #include "tuple.h"
 
 #include <string.h>

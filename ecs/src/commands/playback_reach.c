@@ -11,7 +11,7 @@
 
 #include "archetype_state.h"
 #include "entity_value.h"
-#include "playback_scratch.h"
+#include "scratch.h"
 
 #include <string.h>
 

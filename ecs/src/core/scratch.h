@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* playback_scratch.h: arrays that playback uses and keeps between playbacks.
+/* scratch.h: arrays that playback and changes of many rows use, kept from one to the next.
  *
- * Owned by the world; used by the owner during playback. */
-#ifndef WEFT_PLAYBACK_SCRATCH_H
-#define WEFT_PLAYBACK_SCRATCH_H
+ * Owned by the world; used by the owner, one operation at a time. */
+#ifndef WEFT_SCRATCH_H
+#define WEFT_SCRATCH_H
 
 #include "world_state.h"
 
-/* Arrays kept between playbacks. */
+/* Arrays that are kept. */
 typedef enum weft__scratch_slot {
     WEFT__SCRATCH_SEGMENTS,
     WEFT__SCRATCH_PIECES,

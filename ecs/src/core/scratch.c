@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* playback_scratch.c: arrays that playback uses and keeps between playbacks, so that a steady state
- * allocates nothing. One set per world, in its commands extension, made at the first playback; each
+/* scratch.c: arrays that playback and changes of many rows use and keep, so that a steady state
+ * allocates nothing. One set per world, in its commands extension, made when it is first used; each
  * array only grows. */
-#include "playback_scratch.h"
+#include "scratch.h"
 
 #include "bits.h"
 
