@@ -125,7 +125,7 @@ static uint64_t hash_output(const weft_bake *bake)
 static weft__output *make_output(weft_bake *bake)
 {
     size_t head = (sizeof(weft__output) + 15) & ~(size_t)15;
-    size_t references = bake->references.count * sizeof(weft__reference);
+    size_t references = bake->references.count * sizeof(weft__record_reference);
     size_t blobs = bake->blobs.count * sizeof(weft__record_blob);
     size_t before = (head + references + blobs + 15) & ~(size_t)15;
     size_t bytes = before + bake->steps.count + bake->texts.count;
@@ -140,7 +140,7 @@ static weft__output *make_output(weft_bake *bake)
                              .bytes = bytes,
                              .step_bytes = bake->steps.count,
                              .text_bytes = bake->texts.count,
-                             .references = (weft__reference *)(block + head),
+                             .references = (weft__record_reference *)(block + head),
                              .blobs = (weft__record_blob *)(block + head + references),
                              .steps = block + before,
                              .texts = block + before + bake->steps.count};

@@ -31,7 +31,7 @@ struct weft_bake {
     uint32_t node;
     weft__record *record; /* being made: its arena has reads' texts and problems */
     WEFT__LIST(weft__read) reads;
-    WEFT__LIST(weft__reference) references;
+    WEFT__LIST(weft__record_reference) references;
     WEFT__LIST(weft__record_blob) blobs;
     WEFT__LIST(char) steps; /* weft__step and bytes */
     WEFT__LIST(char) texts; /* of the output: keys of prefabs */

@@ -4,6 +4,7 @@
  * weft/scene.h. */
 #include "bake_write.h"
 
+#include "component_type.h"
 #include "hash.h"
 #include "utf8.h"
 
@@ -24,7 +25,7 @@ static weft_entity refer(weft_bake *bake, weft__reference_kind kind, uint64_t pa
     for (uint32_t i = 0; i < bake->references.count; i++)
         if (bake->references.at[i].kind == kind && bake->references.at[i].path == path)
             return handle(i);
-    weft__reference reference = {.kind = kind, .path = path};
+    weft__record_reference reference = {.kind = kind, .path = path};
     if (key != NULL) {
         uint32_t bytes = (uint32_t)strlen(key) + 1;
         reference.text = bake->texts.count;
@@ -35,7 +36,7 @@ static weft_entity refer(weft_bake *bake, weft__reference_kind kind, uint64_t pa
         memcpy(bake->texts.at + bake->texts.count, key, bytes);
         bake->texts.count += bytes;
     }
-    weft__reference *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->references);
+    weft__record_reference *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->references);
     if (added == NULL) {
         weft__bake_refused(bake);
         return (weft_entity){0, 0};
@@ -226,39 +227,20 @@ static const weft__step *find_step(const weft_bake *bake, weft__step_kind kind, 
     return NULL;
 }
 
-/* References in a value: to entities they stay, to blobs they become numbers of the record.
- * False: a mistake. */
-static bool translate(weft_bake *bake, const weft__schema_component *component, char *value)
+/* Leads references in a value: those to entities stay, blobs become numbers of the record. False:
+ * a mistake. */
+static bool keep_reference(void *user, weft__reference *reference)
 {
-    for (uint32_t i = 0; i < component->desc->field_count; i++) {
-        const weft_field *field = &component->desc->fields[i];
-        uint32_t count = field->count == 0 ? 1 : field->count;
-        bool is_entity = field->kind == WEFT_FIELD_ENTITY;
-        for (uint32_t k = 0; k < count && (is_entity || field->kind == WEFT_FIELD_BLOB); k++) {
-            uint64_t bits = 0;
-            char *at = value + field->offset + k * 8;
-            weft_entity entity;
-            memcpy(&entity, at, sizeof entity);
-            memcpy(&bits, at, sizeof bits);
-            if (bits == 0) continue;
-            if (is_entity && entity.version == WEFT__REFERENCE_VERSION &&
-                entity.index < bake->references.count)
-                continue;
-            uint32_t blob = 0;
-            while (!is_entity && blob < bake->blobs.count && bake->blobs.at[blob].ref.id != bits)
-                blob++;
-            if (is_entity || blob == bake->blobs.count) {
-                weft_bake_error(bake, NULL, NULL,
-                                is_entity ? "%s.%s: no entity of weft_bake_entity and its like"
-                                          : "%s.%s: no blob that weft_bake_blob was given",
-                                component->desc->name, field->name);
-                return false;
-            }
-            bits = blob + 1;
-            memcpy(at, &bits, sizeof bits);
-        }
-    }
-    return true;
+    weft_bake *bake = user;
+    const weft_entity entity = reference->entity;
+    uint32_t blob = 0;
+    if (reference->bits == 0) return true;
+    if (!reference->is_blob)
+        return entity.version == WEFT__REFERENCE_VERSION && entity.index < bake->references.count;
+    while (blob < bake->blobs.count && bake->blobs.at[blob].ref.id != reference->bits) blob++;
+    bool is_known = blob != bake->blobs.count;
+    reference->bits = blob + 1;
+    return is_known;
 }
 
 /* Values of a baker. On the stack of a call. */
@@ -307,8 +289,13 @@ static weft_result write_values(weft_bake *bake, weft_entity entity, weft_compon
                                     .bytes = bytes});
     if (at == NULL) return bake->result;
     if (bytes != 0) memcpy(at, given->at, bytes);
-    for (uint32_t i = 0; i < given->count && known->has_references; i++)
-        if (!translate(bake, known, at + i * size)) return WEFT_INVALID_ARGUMENT;
+    if (!weft__elements_references(weft__type_of(desc), at, given->count, keep_reference, bake)) {
+        weft_bake_error(bake, NULL, NULL,
+                        "%s: no entity of weft_bake_entity and its like, or no blob that "
+                        "weft_bake_blob was given",
+                        desc->name);
+        return WEFT_INVALID_ARGUMENT;
+    }
     return bake->result;
 }
 

@@ -40,11 +40,11 @@ typedef enum weft__reference_kind {
 } weft__reference_kind;
 
 /* What a handle in a value stands for. Owner: the output. */
-typedef struct weft__reference {
+typedef struct weft__record_reference {
     weft__reference_kind kind;
     uint32_t text; /* PREFAB: its key */
     uint64_t path;
-} weft__reference;
+} weft__record_reference;
 
 /* What a step does. */
 typedef enum weft__step_kind {
@@ -88,7 +88,7 @@ typedef struct weft__output {
     size_t bytes;  /* of the block */
     size_t step_bytes;
     size_t text_bytes;
-    weft__reference *references;
+    weft__record_reference *references;
     weft__record_blob *blobs;
     char *steps;
     char *texts;

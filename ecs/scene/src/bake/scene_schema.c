@@ -20,9 +20,6 @@ static bool add(weft__schema *schema, weft__memory *memory, const weft_component
     added->type = weft_component_type(schema->world, component);
     added->name_hash = hash_string(desc->name);
     added->hash = weft_component_hash(schema->world, component);
-    for (uint32_t i = 0; i < desc->field_count; i++)
-        added->has_references |=
-            desc->fields[i].kind == WEFT_FIELD_ENTITY || desc->fields[i].kind == WEFT_FIELD_BLOB;
     return true;
 }
 

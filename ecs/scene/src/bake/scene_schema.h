@@ -14,7 +14,6 @@ typedef struct weft__schema_component {
     const weft_type *type; /* NULL: not described */
     weft_component component;
     uint64_t name_hash, hash;
-    bool has_references; /* ENTITY or BLOB fields */
 } weft__schema_component;
 
 /* Part of a scene. */

@@ -51,20 +51,44 @@ static uint64_t key_of(const weft_live *live, weft_entity entity)
 }
 
 /* Handles become keys and blobs the hash of their content. */
-static bool reference_normalize(void *user, const weft_field *field, char *at)
+static bool reference_normalize(void *user, weft__reference *reference)
 {
     const weft_live *live = user;
-    uint64_t key = 0;
-    weft_entity target;
-    weft_blob_ref ref;
-    memcpy(&target, at, sizeof target);
-    memcpy(&ref, at, sizeof ref);
-    if (field->kind == WEFT_FIELD_BLOB)
-        key = weft__live_content(weft_world_blobs(live->world), ref);
-    else if (target.version != 0)
-        key = key_of(live, target);
-    memcpy(at, &key, sizeof key);
+    if (reference->is_blob && reference->bits != 0)
+        reference->bits = weft__live_content(weft_world_blobs(live->world), reference->blob);
+    else if (!reference->is_blob)
+        reference->bits = reference->entity.version == 0 ? 0 : key_of(live, reference->entity);
     return true;
+}
+
+/* And back, or a->result says why not. */
+static bool reference_bring(void *user, weft__reference *reference)
+{
+    applying *a = user;
+    if (reference->bits == 0) return true;
+    if (reference->is_blob) {
+        a->result = weft__live_blob_obtain(a->live, reference->bits, &reference->blob);
+    } else {
+        const weft__live_slot *slot = weft__live_slot_of(a->live, reference->bits);
+        reference->entity = slot == NULL ? (weft_entity){0} : slot->entity;
+    }
+    return a->result == WEFT_OK;
+}
+
+/* A value of the file as it is in the world, in the scratch memory from `offset` on; NULL: a->result
+ * says why. */
+static char *value_bring(applying *a, const weft__image_value *value, size_t offset)
+{
+    weft_live *live = a->live;
+    if (!WEFT__SCENE_ROOM(&live->memory, &live->scratch, (uint32_t)(offset + value->bytes + 1))) {
+        a->result = WEFT_OUT_OF_MEMORY;
+        return NULL;
+    }
+    char *to = live->scratch.at + offset;
+    if (value->bytes != 0) memcpy(to, value->at, value->bytes);
+    bool is_brought = weft__elements_references(weft__type_of(desc_of(live, value->component)), to,
+                                                value->count, reference_bring, a);
+    return is_brought ? to : NULL;
 }
 
 /* The component of the world, normalized, in the scratch memory; false: it has none (or memory
@@ -89,8 +113,8 @@ static bool world_read(applying *a, uint32_t component, weft__image_value *value
     }
     if ((desc->flags & WEFT_ENABLEABLE) != 0)
         value->is_disabled = !weft_entity_is_enabled(live->world, a->entity, own);
-    if (value->bytes >= UINT32_MAX ||
-        !WEFT__SCENE_ROOM(&live->memory, &live->scratch, (uint32_t)value->bytes + 1)) {
+    if (value->bytes >= UINT32_MAX / 2 ||
+        !WEFT__SCENE_ROOM(&live->memory, &live->scratch, 2 * (uint32_t)value->bytes + 1)) {
         a->result = WEFT_OUT_OF_MEMORY;
         return false;
     }
@@ -98,48 +122,9 @@ static bool world_read(applying *a, uint32_t component, weft__image_value *value
     if (from == NULL) value->bytes = 0;
     if (value->bytes == 0) return true;
     memcpy(live->scratch.at, from, value->bytes);
-    weft__references_lead(desc, live->scratch.at, value->count, reference_normalize, live);
+    weft__elements_references(weft__type_of(desc), live->scratch.at, value->count,
+                              reference_normalize, live);
     return true;
-}
-
-/* A normalized field becomes one of the world, at `to`; or nothing is written, and a->result says
- * why. */
-static void field_bring(applying *a, const weft_field *field, char *to, const char *from)
-{
-    size_t many = field->count == 0 ? 1 : field->count;
-    uint64_t key;
-    weft_blob_ref ref;
-    for (size_t i = 0; i < many && field->kind == WEFT_FIELD_BLOB && a->result == WEFT_OK; i++) {
-        memcpy(&key, from + i * 8, sizeof key);
-        a->result = weft__live_blob_obtain(a->live, key, &ref); /* it stays obtained */
-    }
-    for (size_t i = 0; i < many && a->result == WEFT_OK; i++, to += 8, from += 8) {
-        memcpy(&key, from, sizeof key);
-        if (field->kind == WEFT_FIELD_ENTITY) {
-            const weft__live_slot *slot = key == 0 ? NULL : weft__live_slot_of(a->live, key);
-            weft_entity target = slot == NULL ? (weft_entity){0} : slot->entity;
-            memcpy(to, &target, sizeof target);
-        } else {
-            a->result = weft__live_blob_obtain(a->live, key, &ref);
-            memcpy(to, &ref, sizeof ref);
-        }
-    }
-}
-
-static bool is_reference(const weft_field *field)
-{
-    return field->kind == WEFT_FIELD_ENTITY || field->kind == WEFT_FIELD_BLOB;
-}
-
-/* Normalized values in place become those of the world; or a->result says why not. */
-static void values_bring(applying *a, uint32_t component, char *values, uint32_t count)
-{
-    const weft_component_desc *desc = desc_of(a->live, component);
-    for (uint32_t i = 0; i < count * desc->field_count; i++) {
-        const weft_field *field = &desc->fields[i % desc->field_count];
-        char *at = values + i / desc->field_count * desc->size + field->offset;
-        if (is_reference(field)) field_bring(a, field, at, at);
-    }
 }
 
 static void done(applying *a, weft_result result)
@@ -157,14 +142,8 @@ static void component_set(applying *a, const weft__image_value *value)
     const weft_component_desc *desc = desc_of(live, value->component);
     weft_component component = world_component(a->live, value->component);
     weft_result result = WEFT_OK;
-    if (!WEFT__SCENE_ROOM(&live->memory, &live->scratch, (uint32_t)value->bytes + 1)) {
-        a->result = WEFT_OUT_OF_MEMORY;
-        return;
-    }
-    char *bytes = live->scratch.at;
-    if (value->bytes != 0) memcpy(bytes, value->at, value->bytes);
-    values_bring(a, value->component, bytes, value->count);
-    if (a->result != WEFT_OK) return;
+    char *bytes = value_bring(a, value, 0);
+    if (bytes == NULL) return;
     if ((desc->flags & WEFT_SHARED) != 0) {
         result = weft_entity_set_shared(world, a->entity, component, bytes);
     } else if ((desc->flags & (WEFT_BUFFER | WEFT_CHUNK)) == 0 && value->bytes != 0) {
@@ -255,7 +234,7 @@ static void fields_apply(applying *a, const weft__image_value *base, const weft_
 {
     weft_live *live = a->live;
     const weft_component_desc *desc = desc_of(live, file->component);
-    char *value = NULL;
+    char *value = NULL, *brought = NULL;
     for (uint32_t f = 0; f < desc->field_count; f++) {
         const weft_field *field = &desc->fields[f];
         size_t bytes = weft__field_size(field) * weft__field_count(field), at = field->offset;
@@ -266,16 +245,15 @@ static void fields_apply(applying *a, const weft__image_value *base, const weft_
             ((a->is_instance && field->kind == WEFT_FIELD_ENTITY) ||
              !is_taken(a, WEFT_LIVE_FIELD, file->component, field->name)))
             continue;
-        if (value == NULL)
+        if (value == NULL) {
+            brought = value_bring(a, file, now->bytes); /* room is there: `now` stays */
+            if (brought == NULL) return;
             value = weft_entity_write(live->world, a->entity,
                                       world_component(a->live, file->component));
-        if (value == NULL)
-            a->result = weft_world_error(live->world)->code;
-        else if (is_reference(field))
-            field_bring(a, field, value + at, file->at + at);
-        else
-            memcpy(value + at, file->at + at, bytes);
+        }
+        if (value == NULL) a->result = weft_world_error(live->world)->code;
         if (a->result != WEFT_OK) return;
+        memcpy(value + at, brought + at, bytes);
         done(a, WEFT_OK);
     }
 }

@@ -36,19 +36,16 @@ static uint64_t reference_key(const weft__tree *tree, uint32_t node, uint32_t re
 }
 
 /* Handles of the record become keys and blobs the hash of their content. */
-static bool reference_normalize(void *user, const weft_field *field, char *at)
+static bool reference_normalize(void *user, weft__reference *reference)
 {
     const weft_live *live = user;
     const weft__tree *tree = &live->scene->tree;
     const weft__output *output = tree->nodes.at[live->imaging.node].record->output;
-    weft_entity target;
-    uint64_t bits;
-    memcpy(&bits, at, sizeof bits);
-    memcpy(&target, at, sizeof target);
-    bits = field->kind == WEFT_FIELD_ENTITY
-               ? reference_key(tree, live->imaging.node, target.index)
-               : weft__live_content(live->scene->blobs, output->blobs[bits - 1].ref);
-    memcpy(at, &bits, sizeof bits);
+    if (reference->bits != 0)
+        reference->bits =
+            reference->is_blob
+                ? weft__live_content(live->scene->blobs, output->blobs[reference->bits - 1].ref)
+                : reference_key(tree, live->imaging.node, reference->entity.index);
     return true;
 }
 
@@ -144,8 +141,8 @@ static weft__live_image *image_make(weft_live *live, uint32_t index, uint32_t nu
         if (v->at != NULL && v->bytes != 0) memcpy(to, v->at, v->bytes);
         if (v->at == NULL && v->bytes != 0) keys_put(&live->scene->tree, v, to, 0);
         if (v->is_step)
-            weft__references_lead(live->types[v->component].desc, to, v->count, reference_normalize,
-                                  live);
+            weft__elements_references(weft__type_of(live->types[v->component].desc), to, v->count,
+                                      reference_normalize, live);
         v->at = to;
         to += (v->bytes + 15) & ~(size_t)15;
     }

@@ -35,27 +35,10 @@ void weft__imaging_free(weft__imaging *m)
 
 /* ---- references ---- */
 
-bool weft__references_lead(const weft_component_desc *desc, char *values, uint32_t count,
-                           weft__reference_lead *lead, void *user)
-{
-    for (uint32_t f = 0; f < desc->field_count; f++) {
-        const weft_field *field = &desc->fields[f];
-        if (field->kind != WEFT_FIELD_ENTITY && field->kind != WEFT_FIELD_BLOB) continue;
-        uint32_t many = field->count == 0 ? 1 : field->count;
-        for (uint32_t i = 0; i < count * many; i++) {
-            char *at = values + i / many * desc->size + field->offset + i % many * 8;
-            uint64_t bits;
-            memcpy(&bits, at, sizeof bits);
-            if (bits != 0 && !lead(user, field, at)) return false;
-        }
-    }
-    return true;
-}
-
 uint32_t weft__reference_node(const weft__tree *tree, uint32_t node, uint32_t reference,
                               uint32_t *number)
 {
-    const weft__reference *r = &tree->nodes.at[node].record->output->references[reference];
+    const weft__record_reference *r = &tree->nodes.at[node].record->output->references[reference];
     *number = r->kind == WEFT__REFERENCE_OWN ? (uint32_t)r->path : 0;
     if (r->kind == WEFT__REFERENCE_OWN) return node;
     uint32_t root = r->kind == WEFT__REFERENCE_OBJECT ? 0 : weft__tree_find_root(tree, r->path);

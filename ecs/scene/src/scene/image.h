@@ -5,6 +5,7 @@
 #ifndef WEFT_IMAGE_H
 #define WEFT_IMAGE_H
 
+#include "component_type.h"
 #include "scene_state.h"
 
 #include <weft/transform.h>
@@ -72,10 +73,5 @@ uint32_t weft__node_above(const weft__tree *tree, uint32_t node);
 /* The node, and the number there, of the entity of a node's reference; WEFT__NONE: none. */
 uint32_t weft__reference_node(const weft__tree *tree, uint32_t node, uint32_t reference,
                               uint32_t *number);
-/* Leads a reference in place: 8 bytes, not all 0. False ends the walk. */
-typedef bool weft__reference_lead(void *user, const weft_field *field, char *at);
-/* All references in values of a component. */
-bool weft__references_lead(const weft_component_desc *desc, char *values, uint32_t count,
-                           weft__reference_lead *lead, void *user);
 
 #endif

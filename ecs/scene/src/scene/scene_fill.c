@@ -216,23 +216,19 @@ static weft_blob_ref copy_blob(fill *f, const weft__record_blob *blob)
 }
 
 /* A reference of a record becomes one of the world. */
-static bool lead(void *user, const weft_field *field, char *at)
+static bool lead(void *user, weft__reference *reference)
 {
     fill *f = user;
     const weft__tree *tree = &f->scene->tree;
-    if (field->kind == WEFT_FIELD_ENTITY) {
-        weft_entity to;
-        uint32_t number;
-        memcpy(&to, at, sizeof to);
-        uint32_t node = weft__reference_node(tree, f->imaging.node, to.index, &number);
-        to = entity_of(f, node, number);
-        memcpy(at, &to, sizeof to);
+    const weft__output *output = tree->nodes.at[f->imaging.node].record->output;
+    if (reference->bits == 0) return true;
+    if (reference->is_blob) {
+        reference->blob = copy_blob(f, &output->blobs[reference->bits - 1]);
     } else {
-        uint64_t blob;
-        memcpy(&blob, at, sizeof blob);
-        const weft__output *output = tree->nodes.at[f->imaging.node].record->output;
-        weft_blob_ref to = copy_blob(f, &output->blobs[blob - 1]);
-        memcpy(at, &to, sizeof to);
+        uint32_t number;
+        uint32_t node =
+            weft__reference_node(tree, f->imaging.node, reference->entity.index, &number);
+        reference->entity = entity_of(f, node, number);
     }
     return f->result == WEFT_OK;
 }
@@ -246,14 +242,14 @@ static const char *value_of(fill *f, const weft__image_value *value,
         return (const char *)(value->target == WEFT__NONE
                                   ? &none
                                   : f->entities.at + f->first[value->target]);
-    if (!value->is_step || !known->has_references) return value->at;
+    if (!value->is_step || weft__type_of(known->desc)->reference_count == 0) return value->at;
     if (!WEFT__SCENE_ROOM(f->memory, &f->scratch, (uint32_t)value->bytes + 64)) {
         refuse(f, WEFT_OUT_OF_MEMORY);
         return NULL;
     }
     memcpy(f->scratch.at, value->at, value->bytes);
     f->is_owned = known->desc->hooks.destruct != NULL;
-    weft__references_lead(known->desc, f->scratch.at, value->count, lead, f);
+    weft__elements_references(weft__type_of(known->desc), f->scratch.at, value->count, lead, f);
     return f->scratch.at;
 }
 

@@ -241,7 +241,7 @@ static bool add_prefabs(update *u, uint32_t begin, uint32_t end)
         const weft__record *record = u->tree.nodes.at[i].record;
         const weft__output *output = u->tree.nodes.at[i].has_prefabs ? record->output : NULL;
         for (uint32_t r = 0; output != NULL && r < output->reference_count; r++) {
-            const weft__reference *reference = &output->references[r];
+            const weft__record_reference *reference = &output->references[r];
             if (reference->kind != WEFT__REFERENCE_PREFAB ||
                 weft__tree_find_root(&u->tree, reference->path) != WEFT__NONE)
                 continue;
