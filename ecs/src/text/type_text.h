@@ -10,7 +10,7 @@
 #ifndef WEFT_TYPE_TEXT_H
 #define WEFT_TYPE_TEXT_H
 
-#include "value_word.h"
+#include "value_read.h"
 
 /* Writes a description; length as snprintf. */
 size_t weft__type_write(const weft_type *type, char *text, size_t capacity);

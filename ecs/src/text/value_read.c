@@ -1,14 +1,420 @@
 /* SPDX-License-Identifier: MIT */
 /* value_read.c: text into described values. See weft/value.h. A value is read into a copy, which
- * takes its place when all of it was right. Tokens come from json_pull.c, numbers and words from
- * value_word.c. */
+ * takes its place when all of it was right. Tokens come from json_pull.c; each (numbers with units,
+ * integers, names of constants, references, text and bytes) is checked in full before anything is
+ * stored. */
 #include "value_read.h"
+
 #include "field.h"
 #include "json_pull.h"
+#include "unit.h"
 #include "value_error.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- words ---- */
+
+bool weft__reading_fail(weft__reading *r, const char *at, const char *format, ...)
+{
+    char what[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    weft__value_error(r->error, r->text, at, &r->trail, "%s", what);
+    return false;
+}
+
+bool weft__reading_name(weft__reading *r, const weft__json_token *token, weft__reading_names *seen)
+{
+    if (token->kind != WEFT__JSON_NAME) return false;
+    const int bytes = (int)(token->end - token->at);
+    for (uint32_t i = 0; i < seen->count; i++)
+        if (strncmp(seen->at[i], token->at, (size_t)bytes + 1) == 0) /* with the quote behind it */
+            return weft__reading_fail(r, token->at - 1, "\"%.*s\" stands here twice: remove one",
+                                      bytes, token->at);
+    if (seen->count < 16) seen->at[seen->count++] = token->at;
+    return true;
+}
+
+static bool is_plain_string(const weft__json_token *token)
+{
+    return token->kind == WEFT__JSON_STRING && !token->has_escapes;
+}
+
+bool weft__word_kind(const weft__json_token *token, weft_field_kind *kind)
+{
+    uint32_t k = 0;
+    if (token->kind != WEFT__JSON_STRING) return false;
+    while (k < WEFT__KIND_COUNT && !weft__json_is(token, weft__kinds[k].word)) k++;
+    *kind = (weft_field_kind)k;
+    return k < WEFT__KIND_COUNT;
+}
+
+/* ---- integers ---- */
+
+/* Whether an exact integer fits the kind; stores it. */
+static bool store_integer(weft_field_kind kind, const weft__number *number, void *at)
+{
+    weft__scalar n = {.is_negative = number->is_negative && number->magnitude != 0};
+    n.bits = n.is_negative ? 0 - number->magnitude : number->magnitude;
+    return weft__scalar_store(kind, n, at);
+}
+
+/* The exact integer that a number is, also one like 1e3; false: it has a fraction, or is beyond
+ * what doubles count exactly. */
+static bool make_exact(weft__number *number)
+{
+    double value = number->value;
+    if (number->is_exact) return true;
+    if (!weft__number_is_whole(value)) return false;
+    number->is_negative = value < 0;
+    number->magnitude = (uint64_t)fabs(value);
+    number->is_exact = true;
+    return true;
+}
+
+/* ---- numbers ---- */
+
+static bool store_special(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                          void *at)
+{
+    static const struct {
+        const char *word;
+        uint64_t f32, f64;
+    } words[] = {{"nan", 0x7fc00000, UINT64_C(0x7ff8000000000000)},
+                 {"inf", 0x7f800000, UINT64_C(0x7ff0000000000000)},
+                 {"-inf", 0xff800000, UINT64_C(0xfff0000000000000)}};
+    size_t bytes = weft__field_size(field);
+    for (size_t i = 0; i < 3; i++)
+        if (weft__json_is(token, words[i].word)) {
+            weft__integer_store(at, bytes, bytes == 4 ? words[i].f32 : words[i].f64);
+            return true;
+        }
+    weft__number number;
+    bool is_number = token->end - token->at > 4 && memcmp(token->at, "nan ", 4) == 0 &&
+                     weft__number_parse(token->at + 4, token->end, &number) == token->end &&
+                     number.is_exact && !number.is_negative;
+    uint64_t infinite = bytes == 4 ? 0x7f800000 : UINT64_C(0x7ff0000000000000);
+    uint64_t all = bytes == 4 ? 0x7fffffff : INT64_MAX;
+    if (!is_number || (number.magnitude & all) <= infinite ||
+        (bytes == 4 && number.magnitude > UINT32_MAX))
+        return weft__reading_fail(r, token->at,
+                                  "no number: write 1.5, \"400 km\", \"nan\", "
+                                  "\"inf\" or \"-inf\"");
+    weft__integer_store(at, bytes, number.magnitude);
+    return true;
+}
+
+/* "400 km": the number in the unit of the field. */
+static bool convert(weft__reading *r, const weft_field *field, const char *at, const char *end,
+                    weft__number *number)
+{
+    weft__unit given, own;
+    char is[64], must[64];
+    const char *problem = at;
+    if (field->unit == NULL)
+        return weft__reading_fail(r, at, "the field has no unit: write the number alone");
+    if (!weft__unit_parse(at, end, &given, &problem))
+        return weft__reading_fail(r, problem, "\"%.*s\" is no unit: the field is in %s",
+                                  (int)(end - problem), problem, field->unit);
+    weft__unit_parse(field->unit, field->unit + strlen(field->unit), &own, NULL);
+    if (!weft__unit_is_alike(&given, &own)) {
+        weft__unit_describe(&given, is, sizeof is);
+        weft__unit_describe(&own, must, sizeof must);
+        return weft__reading_fail(r, at, "\"%.*s\" is %s, the field %s (%s)", (int)(end - at), at,
+                                  is, must, field->unit);
+    }
+    if (given.factor == own.factor) return true;
+    number->value = number->value * (given.factor / own.factor);
+    number->is_exact = false;
+    if (fabs(number->value) < 1e15) { /* 0.4 km is 400 m, not 400.00000000000006 */
+        double half = number->value < 0 ? -0.5 : 0.5;
+        double nearest = (double)(int64_t)(number->value + half);
+        if (fabs(number->value - nearest) <= 1e-14 * fabs(nearest)) number->value = nearest;
+    }
+    return true;
+}
+
+/* The number of a token, converted. */
+static bool read_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                        weft__number *number)
+{
+    if (token->kind == WEFT__JSON_NUMBER) {
+        *number = token->number;
+        return true;
+    }
+    if (!is_plain_string(token)) return weft__reading_fail(r, token->at, "a number should be here");
+    const char *end = weft__number_parse(token->at, token->end, number);
+    if (end == NULL)
+        return weft__reading_fail(r, token->at, "no number: write 1.5, or \"400 km\" with a unit");
+    while (end < token->end && *end == ' ') end++;
+    return end == token->end || convert(r, field, end, token->end, number);
+}
+
+static bool store_float(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                        const weft__number *number, void *at)
+{
+    if (field->kind == WEFT_FIELD_F64) {
+        if (isinf(number->value))
+            return weft__reading_fail(r, token->at, "beyond the range of a double (1.8e308)");
+        memcpy(at, &number->value, sizeof number->value);
+        return true;
+    }
+    float value = token->kind == WEFT__JSON_NUMBER
+                      ? weft__number_float(number, token->at, token->end)
+                      : (float)number->value;
+    if (isinf(value))
+        return weft__reading_fail(r, token->at, "beyond the range of a float (3.4e38)");
+    memcpy(at, &value, sizeof value);
+    return true;
+}
+
+static bool is_in_range(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                        double value)
+{
+    return weft__in_range(field, value) ||
+           weft__reading_fail(r, token->at, "%g is not in the range %g to %g", value, field->least,
+                              field->most);
+}
+
+bool weft__word_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                       void *at)
+{
+    weft__number number;
+    char real[8]; /* a float or double is in its range as it will stand */
+    size_t bytes = weft__kinds[field->kind].bytes;
+    bool is_float = weft__class_of(field->kind) == WEFT__CLASS_REAL;
+    bool is_word = is_plain_string(token) && is_float && token->at < token->end &&
+                   (token->at[0] == 'n' || token->end[-1] == 'f');
+    if (is_word ? !store_special(r, field, token, real) : !read_number(r, field, token, &number))
+        return false;
+    if (is_float) {
+        if ((!is_word && !store_float(r, field, token, &number, real)) ||
+            !is_in_range(r, field, token, weft__scalar_real(weft__scalar_load(field->kind, real))))
+            return false;
+        memcpy(at, real, bytes);
+        return true;
+    }
+    if (!is_in_range(r, field, token, number.value)) return false;
+    if (!make_exact(&number)) return weft__reading_fail(r, token->at, "an integer should be here");
+    if (store_integer(field->kind, &number, at)) return true;
+    return weft__reading_fail(r, token->at, "does not fit %s of %zu bits",
+                              weft__class_of(field->kind) == WEFT__CLASS_SIGNED
+                                  ? "a signed integer"
+                                  : "an unsigned integer",
+                              8 * bytes);
+}
+
+bool weft__word_bool(weft__reading *r, const weft__json_token *token, void *at)
+{
+    bool is_bit = token->kind == WEFT__JSON_NUMBER && token->number.is_exact &&
+                  !token->number.is_negative && token->number.magnitude <= 1;
+    if (token->kind != WEFT__JSON_TRUE && token->kind != WEFT__JSON_FALSE && !is_bit)
+        return weft__reading_fail(r, token->at, "true or false should be here");
+    weft__integer_store(at, 1, is_bit ? token->number.magnitude : token->kind == WEFT__JSON_TRUE);
+    return true;
+}
+
+/* ---- constants ---- */
+
+static bool find_constant(const weft_type *type, const char *at, const char *end, uint64_t *bits)
+{
+    size_t length = (size_t)(end - at);
+    for (uint32_t i = 0; i < type->constant_count; i++)
+        if (strlen(type->constants[i].name) == length &&
+            memcmp(type->constants[i].name, at, length) == 0) {
+            *bits = (uint64_t)type->constants[i].value;
+            return true;
+        }
+    return false;
+}
+
+static bool unknown_constant(weft__reading *r, const weft_type *type, const char *at,
+                             const char *end)
+{
+    const char *like = weft__name_like(&type->constants->name, sizeof type->constants[0],
+                                       type->constant_count, at, (size_t)(end - at));
+    return weft__reading_fail(r, at, "\"%.*s\" is none of %s%s%s%s", (int)(end - at), at,
+                              type->name, like == NULL ? ", e.g. \"" : ": is \"",
+                              like == NULL ? type->constants[0].name : like,
+                              like == NULL ? "\"" : "\" meant?");
+}
+
+static bool store_number_of(weft__reading *r, const weft_type *type, const weft__json_token *token,
+                            void *at)
+{
+    weft__number number = token->number;
+    weft_field_kind kind;
+    bool is_there = weft__kind_of_class(
+        number.is_negative ? WEFT__CLASS_SIGNED : WEFT__CLASS_UNSIGNED, type->size, &kind);
+    if (is_there && make_exact(&number) && store_integer(kind, &number, at)) return true;
+    return weft__reading_fail(r, token->at, "does not fit an integer of %zu bits", 8 * type->size);
+}
+
+bool weft__word_enum(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                     void *at)
+{
+    uint64_t bits;
+    if (token->kind == WEFT__JSON_NUMBER) return store_number_of(r, field->type, token, at);
+    if (!is_plain_string(token))
+        return weft__reading_fail(r, token->at, "a name of %s should be here, e.g. \"%s\"",
+                                  field->type->name, field->type->constants[0].name);
+    if (!find_constant(field->type, token->at, token->end, &bits))
+        return unknown_constant(r, field->type, token->at, token->end);
+    weft__integer_store(at, field->type->size, bits);
+    return true;
+}
+
+/* "a | b | 0x40" */
+bool weft__word_bits(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                     void *at)
+{
+    const weft_type *type = field->type;
+    uint64_t all = 0, most = type->size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * type->size) - 1;
+    if (token->kind == WEFT__JSON_NUMBER) return store_number_of(r, type, token, at);
+    if (!is_plain_string(token))
+        return weft__reading_fail(r, token->at, "names of %s should be here, e.g. \"%s\"",
+                                  type->name, type->constants[0].name);
+    for (const char *word = token->at; word < token->end;) {
+        while (word < token->end && (*word == ' ' || *word == '|')) word++;
+        const char *end = word;
+        while (end < token->end && *end != ' ' && *end != '|') end++;
+        if (end == word) break;
+        uint64_t bits;
+        weft__number number;
+        if (find_constant(type, word, end, &bits)) {
+            all |= bits & most;
+        } else if (weft__number_parse(word, end, &number) == end && number.is_exact &&
+                   !number.is_negative && number.magnitude <= most) {
+            all |= number.magnitude;
+        } else {
+            return unknown_constant(r, type, word, end);
+        }
+        word = end;
+    }
+    weft__integer_store(at, type->size, all);
+    return true;
+}
+
+/* ---- references ---- */
+
+/* "index:version" */
+const char *weft__word_parse_entity(const char *word, size_t length, weft_entity *out)
+{
+    const char *end = word + length, *colon = memchr(word, ':', length);
+    weft__number index, version;
+    if (colon == NULL || weft__number_parse(word, colon, &index) != colon ||
+        weft__number_parse(colon + 1, end, &version) != end || !index.is_exact ||
+        !version.is_exact || index.is_negative || version.is_negative ||
+        index.magnitude > UINT32_MAX || version.magnitude > UINT32_MAX)
+        return "no entity: write \"index:version\", or null";
+    *out = (weft_entity){(uint32_t)index.magnitude, (uint32_t)version.magnitude};
+    return NULL;
+}
+
+static const char *parse_blob(const char *word, size_t length, weft_blob_ref *out)
+{
+    weft__number number;
+    if (weft__number_parse(word, word + length, &number) != word + length || !number.is_exact ||
+        number.is_negative)
+        return "no blob: write the number of its handle, or null";
+    out->id = number.magnitude;
+    return NULL;
+}
+
+/* The characters of a string, in `word`; NULL: reported. */
+static const char *word_of(weft__reading *r, const weft__json_token *token, const char *what,
+                           char word[WEFT__WORD_BYTES], size_t *length)
+{
+    if (token->kind != WEFT__JSON_STRING) {
+        weft__reading_fail(r, token->at, "%s should be here, as a word in quotes, or null", what);
+        return NULL;
+    }
+    *length = weft__json_string(token, word, WEFT__WORD_BYTES);
+    if (*length < WEFT__WORD_BYTES) return word;
+    weft__reading_fail(r, token->at, "the word is longer than %d bytes", WEFT__WORD_BYTES - 1);
+    return NULL;
+}
+
+bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at)
+{
+    char buffer[WEFT__WORD_BYTES];
+    size_t length;
+    weft_entity entity = {0, 0};
+    if (token->kind != WEFT__JSON_NULL) {
+        const char *word = word_of(r, token, "an entity", buffer, &length);
+        if (word == NULL) return false;
+        const char *problem = r->io->read_entity != NULL
+                                  ? r->io->read_entity(word, length, &entity, r->io->user)
+                                  : weft__word_parse_entity(word, length, &entity);
+        if (problem != NULL) return weft__reading_fail(r, token->at, "%s", problem);
+    }
+    memcpy(at, &entity, sizeof entity);
+    return true;
+}
+
+bool weft__word_blob(weft__reading *r, const weft__json_token *token, void *at)
+{
+    char buffer[WEFT__WORD_BYTES];
+    size_t length;
+    weft_blob_ref blob = {0};
+    if (token->kind != WEFT__JSON_NULL) {
+        const char *word = word_of(r, token, "a blob", buffer, &length);
+        if (word == NULL) return false;
+        const char *problem = r->io->read_blob != NULL
+                                  ? r->io->read_blob(word, length, &blob, r->io->user)
+                                  : parse_blob(word, length, &blob);
+        if (problem != NULL) return weft__reading_fail(r, token->at, "%s", problem);
+    }
+    memcpy(at, &blob, sizeof blob);
+    return true;
+}
+
+/* ---- text and bytes ---- */
+
+bool weft__word_text(weft__reading *r, const weft__json_token *token, char *at, size_t size)
+{
+    if (token->kind != WEFT__JSON_STRING)
+        return weft__reading_fail(r, token->at, "text in quotes should be here");
+    size_t length = weft__json_string(token, NULL, 0);
+    if (length > size)
+        return weft__reading_fail(r, token->at, "the text has %zu bytes, the field room for %zu",
+                                  length, size);
+    weft__json_string(token, at, size);
+    memset(at + length, 0, size - length);
+    if (memchr(at, 0, length) != NULL)
+        return weft__reading_fail(r, token->at, "text of a field ends at its first NUL (\\u0000)");
+    return true;
+}
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+bool weft__word_bytes(weft__reading *r, const weft__json_token *token, char *at, size_t size)
+{
+    bool is_hex = is_plain_string(token) && (size_t)(token->end - token->at) == 2 + 2 * size &&
+                  memcmp(token->at, "0x", 2) == 0;
+    for (size_t i = 0; is_hex && i < size; i++) {
+        int high = digit_of(token->at[2 + 2 * i]), low = digit_of(token->at[3 + 2 * i]);
+        is_hex = high >= 0 && low >= 0;
+        if (is_hex) at[i] = (char)(high << 4 | low);
+    }
+    return is_hex || weft__reading_fail(r, token->at,
+                                        "%zu bytes should be here, as \"0x\" and %zu "
+                                        "digits",
+                                        size, 2 * size);
+}
 
 #define SMALL_BYTES 1024
 

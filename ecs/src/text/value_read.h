@@ -1,16 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-/* value_read.h: a described value inside a larger text, as in worlds as text. The reading is the
- * caller's: its parser stands behind the first token of the value, and stands behind the value
- * afterwards. */
+/* value_read.h: a described value inside a larger text, as in worlds as text, and single tokens of
+ * a text into fields: numbers with units, names of constants, references, text, bytes. The reading
+ * is the caller's: its parser stands behind the first token of the value, and stands behind the
+ * value afterwards. Each function stores at `at` and returns true, or reports and returns false. */
 #ifndef WEFT_VALUE_READ_H
 #define WEFT_VALUE_READ_H
 
 #include "door.h"
-#include "value_word.h"
+#include "json_pull.h"
+#include "value_error.h"
+
+#define WEFT__WORD_BYTES 4096 /* most of the word of a reference, with its NUL */
+
+/* One reading of a text. On the stack of the call. */
+typedef struct weft__reading {
+    weft__json json;
+    const weft_value_io *io;
+    const weft_text *text;
+    weft_value_error *error; /* NULL: not asked for */
+    weft_result result;      /* what a failure returns */
+    weft__trail trail;
+} weft__reading;
+
+/* Always false. */
+__attribute__((format(printf, 3, 4))) bool weft__reading_fail(weft__reading *r, const char *at,
+                                                              const char *format, ...);
 
 /* The value that begins with `token`, into memory that holds what absent fields keep; half of it
  * after a failure, which is reported. */
 WEFT__DOOR bool weft__reading_value(weft__reading *r, const weft_type *type, char *value,
                                     const weft__json_token *token);
+
+/* The names of an object so far. On the stack of who reads its members, which are few. */
+typedef struct weft__reading_names {
+    const char *at[16];
+    uint32_t count;
+} weft__reading_names;
+/* Whether `token` is the name of a member, for the first time; the second is a mistake. */
+bool weft__reading_name(weft__reading *r, const weft__json_token *token, weft__reading_names *seen);
+
+/* The kind of fields that a token names. False: there is none. */
+bool weft__word_kind(const weft__json_token *token, weft_field_kind *kind);
+bool weft__word_bool(weft__reading *r, const weft__json_token *token, void *at);
+bool weft__word_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                       void *at);
+bool weft__word_enum(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                     void *at);
+bool weft__word_bits(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                     void *at);
+/* "index:version"; NULL, or what is wrong with the word. */
+const char *weft__word_parse_entity(const char *word, size_t length, weft_entity *out);
+bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at);
+bool weft__word_blob(weft__reading *r, const weft__json_token *token, void *at);
+/* Fills the rest with zeros. */
+bool weft__word_text(weft__reading *r, const weft__json_token *token, char *at, size_t size);
+bool weft__word_bytes(weft__reading *r, const weft__json_token *token, char *at, size_t size);
 
 #endif

@@ -6,7 +6,7 @@
 #include "number.h"
 #include "text.h"
 #include "utf8.h"
-#include "value_word.h"
+#include "value_read.h"
 
 #include <weft/value.h>
 

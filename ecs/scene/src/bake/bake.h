@@ -10,7 +10,7 @@
 #include "scene_schema.h"
 #include "scene_tree.h"
 
-#include "value_word.h"
+#include "value_read.h"
 
 /* What is constant while a scene bakes. */
 typedef struct weft__bake_scene {
@@ -47,6 +47,7 @@ struct weft_bake {
 /* Bakes a node: a new record, without one of another bake; NULL: memory was refused. */
 weft__record *weft__bake_node(weft_bake *bake, uint32_t node);
 void weft__bake_free(weft_bake *bake);
+void weft__record_free(weft__record *record, weft__memory *memory, weft_blob_store *blobs);
 
 /* Records a read: its kind, path and hash; `text` says of what, `name` (may be NULL) which
  * property. */

@@ -6,7 +6,6 @@
 
 #include "bake_write.h"
 #include "hash.h"
-#include "value_read.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,8 @@
 
 #include <weft/scene.h>
 
+#include <math.h>
+
 /* Handles of entities in values of records: the index is that of a reference of the record. */
 #define WEFT__REFERENCE_VERSION UINT32_C(0xfffffffd)
 #define WEFT__OWN UINT32_MAX /* the number of the object's own entity among its names */
@@ -71,7 +73,11 @@ typedef struct weft__place {
 } weft__place;
 
 /* Whether the scales are the same, but for the last digits: what a LocalTransform can hold. */
-bool weft__scale_is_even(const float scale[3]);
+static inline bool weft__scale_is_even(const float scale[3])
+{
+    const float most = 1e-5f * fabsf(scale[0]);
+    return fabsf(scale[0] - scale[1]) <= most && fabsf(scale[0] - scale[2]) <= most;
+}
 
 /* A blob that values refer to by its number + 1. Owner: the output. */
 typedef struct weft__record_blob {
@@ -127,8 +133,5 @@ static inline const weft__step *weft__output_steps(const weft__output *output)
 {
     return (const weft__step *)output->steps;
 }
-
-void weft__output_release(weft__output *output, weft__memory *memory, weft_blob_store *blobs);
-void weft__record_free(weft__record *record, weft__memory *memory, weft_blob_store *blobs);
 
 #endif

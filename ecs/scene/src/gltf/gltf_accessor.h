@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* gltf_accessor.h: arrays of numbers in the buffers of a glTF file: checked once, when the file is
- * opened; after that any element may be read, by any thread. */
+/* gltf_accessor.h: the bytes of a glTF file (parts of a GLB, buffers in files beside it and in data
+ * URIs) and arrays of numbers in them: checked once, when the file is opened; after that any
+ * element may be read, by any thread. */
 #ifndef WEFT_GLTF_ACCESSOR_H
 #define WEFT_GLTF_ACCESSOR_H
 
-#include "gltf_buffers.h"
+#include "gltf_json.h"
+
+/* Bytes that live as long as the file; at any address. */
+typedef struct weft__gltf_bytes {
+    const unsigned char *at;
+    uint64_t count;
+} weft__gltf_bytes;
+
+/* The JSON of a file, and the binary part of a GLB (at NULL: none). False: a mistake. */
+bool weft__gltf_open(weft_source *out, const weft_text *file, weft__gltf_bytes *json,
+                     weft__gltf_bytes *binary);
+/* The bytes of all buffers, `byteLength` of each, in memory of the file; NULL: a mistake. */
+weft__gltf_bytes *weft__gltf_buffers(weft_source *out, const weft__gltf_table *buffers,
+                                     weft__gltf_bytes binary);
 
 /* Component types, by their numbers in files. */
 enum {

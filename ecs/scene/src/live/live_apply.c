@@ -75,8 +75,8 @@ static bool reference_bring(void *user, weft__reference *reference)
     return a->result == WEFT_OK;
 }
 
-/* A value of the file as it is in the world, in the scratch memory from `offset` on; NULL: a->result
- * says why. */
+/* A value of the file as it is in the world, in the scratch memory from `offset` on; NULL:
+ * a->result says why. */
 static char *value_bring(applying *a, const weft__image_value *value, size_t offset)
 {
     weft_live *live = a->live;

@@ -5,7 +5,6 @@
 #define WEFT_SCENE_STATE_H
 
 #include "bake.h"
-#include "scene_blocks.h"
 
 /* A change of the last bake. */
 typedef struct weft__change {

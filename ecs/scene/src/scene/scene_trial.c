@@ -3,8 +3,6 @@
  * files of the last bake. See scene_trial.h. */
 #include "scene_trial.h"
 
-#include "tree_expand.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -5,8 +5,6 @@
  * needed is there. */
 #include "scene_state.h"
 
-#include "tree_expand.h"
-
 #include "error.h"
 #include "hash.h"
 

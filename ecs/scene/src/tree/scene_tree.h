@@ -67,6 +67,11 @@ bool weft__tree_reserve(weft__tree *tree, const weft__tree *as);
 void weft__tree_free(weft__tree *tree);
 /* Makes the last node the one of its path; false: memory was refused. */
 bool weft__tree_enter(weft__tree *tree);
+/* Expands documents into the scene's root; mistakes are problems of the tree. False: memory was
+ * refused. */
+bool weft__tree_add_scene(weft__tree *tree, const char *const *paths, uint32_t count);
+/* Expands a prefab that nodes refer to, once: its number. WEFT__NONE: memory was refused. */
+uint32_t weft__tree_add_prefab(weft__tree *tree, const weft__file_object *object);
 
 /* The number of a root by the hash of its key; WEFT__NONE. */
 uint32_t weft__tree_find_root(const weft__tree *tree, uint64_t hash);
