@@ -11,7 +11,7 @@
 #include "world_front.h"
 
 /* Where the world's memory is counted. */
-weft__memory *weft__world_memory(weft_world *world);
+WEFT__DOOR weft__memory *weft__world_memory(weft_world *world);
 /* The last error, to be changed by the owner. */
 weft_error *weft__world_error_record(const weft_world *world);
 /* With resolved limits. */

@@ -90,6 +90,11 @@ def hashes(folder, quick):
     if figure_of(moved, "sectors") == 0:
         raise Failed(f"no sector moved: {moved}")
     same("uneven, balanced", hash_of(run(folder, 1, *SMALL, "--uneven")), hash_of(moved))
+    alone = run(folder, 1, *SMALL, "--sparse")
+    moved = run(folder, 3, *SMALL, "--sparse")
+    same("with SPARSE components and names", hash_of(alone), hash_of(moved))
+    same("names and SPARSE components by gid", figure_of(alone, "beside"), figure_of(moved, "beside"))
+    same("SPARSE components count", False, one == hash_of(alone))
 
 
 def restart(folder, quick):
@@ -103,6 +108,14 @@ def restart(folder, quick):
         for ranks in (3,) if quick else (1, 3, 8):
             text = run(folder, ranks, "--steps", 10, "--load", four)
             same(f"restart on {ranks}", whole, hash_of(text))
+        marked = run(folder, 1, *SMALL, "--sparse")
+        run(folder, 3, "--points", 700, "--steps", 10, "--sparse", "--save", four, "--at", 10)
+        text = run(folder, 2, "--steps", 10, "--sparse", "--load", four)
+        same("SPARSE components from 3 ranks to 2", hash_of(marked), hash_of(text))
+        same("names, too", figure_of(marked, "beside"), figure_of(text, "beside"))
+        rows = [sorted(line for line in run(folder, ranks, "--steps", 0, "--still", "--load", four, "--dump", *grown).splitlines()
+                       if line.startswith("row ")) for ranks, *grown in ((1,), (2, "--grown"))]
+        same("rows of an older struct", True, rows[0] == rows[1] and any("friend 0 " not in row for row in rows[0]))
         damaged = os.path.join(place, "damaged")
         with open(four, "rb") as a, open(damaged, "wb") as b:
             data = bytearray(a.read())
@@ -152,9 +165,6 @@ def faults(folder, quick):
         same("other components on one rank", True, "differs from rank 0" in text)
         text = run(folder, 2, *SMALL, "--endless", fails=True)
         same("a bound that is no number", True, "balance_above is nan" in text)
-        text = run(folder, 3, *SMALL, "--sparse", fails=True)
-        same("SPARSE components on one rank", True,
-             text.count("refused WEFT_UNSUPPORTED") == 3 and "component Mark of a sharded" in text)
         other = os.path.join(place, "other")
         shutil.copy(os.path.join(folder, "shard_model"), other)
         with open(other, "ab") as file:

@@ -4,7 +4,7 @@
  *
  *     shard_model [--steps N] [--points N] [--workers N] [--load FILE] [--save FILE] [--at STEP]
  *         [--still] [--balance N] [--uneven] [--component] [--full] [--die STEP] [--verbose]
- *         [--endless]
+ *         [--endless] [--sparse] [--grown]
  *         [--dump] [--asked] [--leak] */
 #include <math.h>
 #include <signal.h>
@@ -34,13 +34,19 @@ typedef struct Trail {
     uint64_t tick;
 } Trail;
 
+typedef struct Grown { /* a later Friend */
+    uint16_t since;
+    weft_entity who;
+} Grown;
+
 static const weft_field friend_fields[] = {{.name = "who", .kind = WEFT_FIELD_ENTITY, .offset = 0}};
+static const weft_field grown_fields[] = {WEFT_FIELD(Grown, since), WEFT_FIELD(Grown, who)};
 
 static struct {
     long steps, points, workers, at, balance, die, idle;
     const char *load, *save;
     bool is_still, is_uneven, has_other, is_sparse, is_full, is_verbose, dumps, is_asked, leaks,
-        is_endless;
+        is_endless, is_grown;
 } options = {.steps = 50, .points = 2000, .workers = 1, .at = -1, .balance = 8, .die = -1};
 
 static struct {
@@ -157,15 +163,25 @@ static void create_world(void)
     model.position = WEFT_COMPONENT(world, Position);
     model.velocity = WEFT_COMPONENT(world, Velocity);
     model.pull = WEFT_COMPONENT(world, Pull);
-    model.friend =
-        weft_component_create(world, &(weft_component_desc){.name = "Friend",
-                                                            .size = sizeof(Friend),
-                                                            .alignment = _Alignof(Friend),
-                                                            .fields = friend_fields,
-                                                            .field_count = 1});
+    weft_component_desc friend = {.name = "Friend",
+                                  .size = sizeof(Friend),
+                                  .alignment = _Alignof(Friend),
+                                  .fields = friend_fields,
+                                  .field_count = 1};
+    if (options.is_grown) {
+        friend.size = sizeof(Grown);
+        friend.fields = grown_fields;
+        friend.field_count = 2;
+    }
+    model.friend = weft_component_create(world, &friend);
     model.trail =
         weft_component_create_plain(world, "Trail", sizeof(Trail), _Alignof(Trail), WEFT_BUFFER);
-    model.mark = weft_component_create_plain(world, "Mark", 4, 4, WEFT_SPARSE);
+    model.mark = weft_component_create(world, &(weft_component_desc){.name = "Mark",
+                                                                     .size = sizeof(Friend),
+                                                                     .alignment = 4,
+                                                                     .flags = WEFT_SPARSE,
+                                                                     .fields = friend_fields,
+                                                                     .field_count = 1});
     model.shy = weft_component_create_plain(world, "Shy", 0, 1, 0);
     if (options.has_other && weft_ranks_rank() == 1)
         (void)weft_component_create_plain(world, "Other", 4, 4, 0);
@@ -196,9 +212,45 @@ static void create_points(void)
         const weft_entity e = weft_entity_create(model.world, i % 10 != 0 ? archetype : slow);
         WEFT_SET(model.world, e, model.position, Position, {at.x, at.y});
         if (i % 10 != 0) WEFT_SET(model.world, e, model.velocity, Velocity, {v.x, v.y});
-        if (options.is_sparse && weft_ranks_rank() == 1)
-            weft_entity_add(model.world, e, model.mark);
+        if (!options.is_sparse) continue;
+        const Friend self = {e}; /* SPARSE, with a reference that follows its row */
+        char name[32];
+        snprintf(name, sizeof name, "point %ld", i);
+        if (i % 3 == 0) weft_entity_set(model.world, e, model.mark, &self, sizeof self);
+        if (i % 5 == 0) weft_entity_set_name(model.world, e, name);
     }
+}
+
+/* What is in no archetype, by gid: a sum for all ranks. Stubs have none of it. */
+static uint64_t sum_beside(void)
+{
+    uint64_t sum = 0;
+    const weft_query_desc desc = {.terms = {{model.info.gid}, {model.position}},
+                                  .with_inactive = true};
+    const weft_query query = weft_query_create(model.world, &desc);
+    weft_cursor c = weft_query_begin(model.world, query);
+    while (weft_query_next(&c)) {
+        const uint64_t *gids = weft_slice_read(&c.slice, 0);
+        for (uint32_t i = 0; i < c.slice.count; i++) {
+            const weft_entity e = c.slice.entities[i];
+            const Friend *mark = weft_entity_read(model.world, e, model.mark);
+            const char *name = weft_entity_name(model.world, e);
+            if (mark != NULL && !weft_entity_equal(mark->who, e)) abort();
+            if (mark != NULL) sum += gids[i] * 3;
+            if (name[0] != '\0') sum += gids[i] * (uint64_t)strlen(name) * 1000;
+        }
+    }
+    weft_query_end(&c);
+    (void)weft_query_destroy(model.world, query);
+    const weft_query_desc marked = {.terms = {{model.mark}}, .with_inactive = true};
+    const weft_query all = weft_query_create(model.world, &marked);
+    c = weft_query_begin(model.world, all);
+    while (weft_query_next(&c))
+        for (uint32_t i = 0; i < c.slice.count; i++)
+            if (weft_shard_gid(model.shard, c.slice.entities[i]) == 0) abort();
+    weft_query_end(&c);
+    (void)weft_query_destroy(model.world, all);
+    return sum;
 }
 
 static void rest(weft_slice *slice, void *user)
@@ -269,19 +321,19 @@ static void print_state(const char *what)
     check(weft_world_validate(model.world), "weft_world_validate");
     weft_shard_stats stats;
     weft_shard_stats_get(model.shard, &stats, sizeof stats);
-    uint64_t totals[] = {stats.rows,          stats.rows_left, stats.value_bytes,
-                         stats.sectors_moved, stats.ghosts,    stats.stubs};
-    check(weft_ranks_sum(totals, 6), "weft_ranks_sum");
+    uint64_t totals[] = {stats.rows,   stats.rows_left, stats.value_bytes, stats.sectors_moved,
+                         stats.ghosts, stats.stubs,     sum_beside()};
+    check(weft_ranks_sum(totals, 7), "weft_ranks_sum");
     const uint64_t sum = sum_positions();
     if (weft_ranks_rank() != 0) return;
     printf("%s %016llx%016llx%016llx tick %llu rows %llu left %llu bytes %llu sectors %llu ghosts "
            "%llu "
-           "stubs %llu\n",
+           "stubs %llu beside %llu\n",
            what, (unsigned long long)hash[0], (unsigned long long)hash[1], (unsigned long long)sum,
            (unsigned long long)weft_shard_tick(model.shard), (unsigned long long)totals[0],
            (unsigned long long)totals[1], (unsigned long long)totals[2],
            (unsigned long long)totals[3], (unsigned long long)totals[4],
-           (unsigned long long)totals[5]);
+           (unsigned long long)totals[5], (unsigned long long)totals[6]);
     fflush(stdout);
 }
 
@@ -305,15 +357,21 @@ static void dump_rows(void)
         const Position *p = weft_slice_read(&c.slice, 1);
         const Velocity *v = weft_slice_read(&c.slice, 2);
         const Pull *pull = weft_slice_read(&c.slice, 3);
-        const Friend *f = weft_slice_read(&c.slice, 4);
+        const char *f = weft_slice_read(&c.slice, 4);
+        const size_t stride = options.is_grown ? sizeof(Grown) : sizeof(Friend);
         const weft_buffers trails = weft_slice_read_buffers(&c.slice, 5);
-        for (uint32_t i = 0; i < c.slice.count; i++)
+        for (uint32_t i = 0; i < c.slice.count; i++) {
+            Friend to = {0};
+            if (f != NULL)
+                memcpy(&to, f + i * stride + (options.is_grown ? offsetof(Grown, who) : 0),
+                       sizeof to);
             fprintf(out, "row %llx p %a %a v %a %a pull %a %a %u friend %llx trail %u\n",
                     (unsigned long long)gids[i], (double)p[i].x, (double)p[i].y,
                     v != NULL ? (double)v[i].x : 0, v != NULL ? (double)v[i].y : 0,
                     (double)pull[i].x, (double)pull[i].y, pull[i].count,
-                    f != NULL ? (unsigned long long)weft_shard_gid(model.shard, f[i].who) : 0,
+                    (unsigned long long)weft_shard_gid(model.shard, to.who),
                     weft_buffers_length(&trails, i));
+        }
     }
     weft_query_end(&c);
     (void)weft_query_destroy(model.world, query);
@@ -351,7 +409,7 @@ static void read_options(int argc, char **argv)
         {"--sparse", .flag = &options.is_sparse},   {"--full", .flag = &options.is_full},
         {"--verbose", .flag = &options.is_verbose}, {"--dump", .flag = &options.dumps},
         {"--asked", .flag = &options.is_asked},     {"--leak", .flag = &options.leaks},
-        {"--endless", .flag = &options.is_endless}};
+        {"--endless", .flag = &options.is_endless}, {"--grown", .flag = &options.is_grown}};
     for (int i = 1; i < argc; i++)
         for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
             if (strcmp(argv[i], list[k].name) != 0) continue;

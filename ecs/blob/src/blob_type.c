@@ -125,6 +125,17 @@ weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *ro
     return WEFT_OK;
 }
 
+const weft_blob_type *weft__blob_type_of(const weft_blob_type *const *types, uint32_t count,
+                                         uint64_t hash)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        weft__blob_plan plan;
+        if (weft__blob_plan_init(&plan, types[i]) == WEFT_OK && plan.type_hash == hash)
+            return types[i];
+    }
+    return NULL;
+}
+
 weft_result weft__blob_plan_report(weft__blob_plan *plan, const weft_blob_type *root,
                                    weft_load_report *report)
 {

@@ -15,6 +15,9 @@ weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *ro
 /* The same, with plan->problem as a report. */
 weft_result weft__blob_plan_report(weft__blob_plan *plan, const weft_blob_type *root,
                                    weft_load_report *report);
+/* The type of a list that has the hash; NULL: none. */
+const weft_blob_type *weft__blob_type_of(const weft_blob_type *const *types, uint32_t count,
+                                         uint64_t hash);
 /* The reference at byte `offset` of an element, or NULL. */
 const weft_blob_field *weft__blob_field_at(const weft__blob_element *element, uint64_t offset);
 /* Whether a pointer `field` may point `delta` bytes into an extent of these elements. */

@@ -38,6 +38,7 @@
 
 #include <weft/world_file.h>
 
+#include "pack_rows.h"
 #include "world_state.h"
 
 #include <assert.h>
@@ -62,11 +63,5 @@ typedef struct weft__world_header {
     uint32_t reserved; /* 0 */
 } weft__world_header;
 static_assert(sizeof(weft__world_header) == 72, "file format");
-
-/* Whether values of a type are written by its save hook. */
-static inline bool weft__type_is_hooked(const weft__type *type)
-{
-    return type->desc.hooks.save != NULL;
-}
 
 #endif

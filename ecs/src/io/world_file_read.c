@@ -17,7 +17,6 @@
 #include "name_table.h"
 #include "relation_registry.h"
 #include "utf8.h"
-#include "world_file_evolve.h"
 #include "world_file_rows.h"
 #include "world_file_write.h"
 
@@ -34,7 +33,7 @@
 static void note(const weft__world_reader *r, weft_load_reason reason)
 {
     r->report->reason = reason;
-    r->report->offset = (uint64_t)(r->at - r->start);
+    r->report->offset = (uint64_t)(r->in.at - r->start);
 }
 
 static void note_numbers(const weft__world_reader *r, uint64_t found, uint64_t expected)
@@ -46,7 +45,12 @@ static void note_numbers(const weft__world_reader *r, uint64_t found, uint64_t e
 bool weft__world_reader_fail(weft__world_reader *r, weft_load_reason reason, const char *check)
 {
     if (r->result != WEFT_OK) return false;
+    if (r->in.is_short) {
+        reason = WEFT_LOAD_MALFORMED;
+        check = "the file ends within a record";
+    }
     note(r, reason);
+    r->in.is_short = true;
     r->report->check = check;
     const char *advice = reason == WEFT_LOAD_TRUNCATED || reason == WEFT_LOAD_CHECKSUM ||
                                  reason == WEFT_LOAD_MALFORMED
@@ -54,79 +58,34 @@ bool weft__world_reader_fail(weft__world_reader *r, weft_load_reason reason, con
                              : "";
     r->result = weft__error(r->world, weft__load_result(reason), WEFT__NO_ENTITY,
                             WEFT__NO_COMPONENT, "weft_world_load: %s, at byte %zu%s", check,
-                            (size_t)(r->at - r->start), advice);
+                            (size_t)(r->in.at - r->start), advice);
     return false;
 }
 
 bool weft__world_reader_failed(weft__world_reader *r)
 {
     if (r->result != WEFT_OK) return false;
+    r->in.is_short = true;
     r->result = r->world->error->code;
     note(r, weft__load_reason(r->result));
     return false;
 }
 
-const char *weft__world_reader_take(weft__world_reader *r, size_t count)
-{
-    if (r->result != WEFT_OK) return NULL;
-    if (count > (size_t)(r->end - r->at)) {
-        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "the file ends within a record");
-        return NULL;
-    }
-    const char *bytes = r->at;
-    r->at += count;
-    return bytes;
-}
-
-static void get(weft__world_reader *r, void *value, size_t count)
-{
-    const char *bytes = weft__world_reader_take(r, count);
-    if (bytes != NULL) memcpy(value, bytes, count);
-}
-
-uint8_t weft__world_reader_u8(weft__world_reader *r)
-{
-    uint8_t value = 0;
-    get(r, &value, sizeof value);
-    return value;
-}
-
-uint32_t weft__world_reader_u32(weft__world_reader *r)
-{
-    uint32_t value = 0;
-    get(r, &value, sizeof value);
-    return value;
-}
-
-uint64_t weft__world_reader_u64(weft__world_reader *r)
-{
-    uint64_t value = 0;
-    get(r, &value, sizeof value);
-    return value;
-}
-
 uint32_t weft__world_reader_count(weft__world_reader *r, size_t bytes)
 {
-    uint32_t count = weft__world_reader_u32(r);
-    if (r->result == WEFT_OK && (uint64_t)count * bytes > (uint64_t)(r->end - r->at)) {
+    uint32_t count = weft__in_u32(&r->in);
+    if (weft__world_reader_ok(r) && (uint64_t)count * bytes > (uint64_t)(r->in.end - r->in.at)) {
         weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a count larger than the file");
         return 0;
     }
-    return r->result == WEFT_OK ? count : 0;
+    return weft__world_reader_ok(r) ? count : 0;
 }
 
-/* A text of `least` to 255 bytes without NUL into `out` (256 bytes). */
-static void text_read(weft__world_reader *r, char *out, uint32_t least)
+/* A text of 1 to 255 bytes without NUL into `out` (256 bytes). */
+static void name_read(weft__world_reader *r, char *out)
 {
-    uint32_t count = weft__world_reader_u32(r);
-    const char *bytes = count > 255 ? NULL : weft__world_reader_take(r, count);
-    out[0] = '\0';
-    if (bytes == NULL || count < least || memchr(bytes, '\0', count) != NULL) {
+    if (!weft__in_name(&r->in, out, 1))
         weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name that cannot be one");
-        return;
-    }
-    memcpy(out, bytes, count);
-    out[count] = '\0';
 }
 
 static void *allocate(weft__world_reader *r, size_t count, size_t size)
@@ -150,6 +109,7 @@ bool weft__world_reader_type_differs(weft__world_reader *r, weft_load_reason rea
 {
     if (r->result != WEFT_OK) return false;
     note(r, reason);
+    r->in.is_short = true;
     snprintf(r->report->type, sizeof r->report->type, "%s", name);
     r->result = weft__error(r->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY,
                             weft_component_find(r->world, name),
@@ -173,12 +133,47 @@ static bool resolve_blob(void *user, weft__reference *reference)
     return true;
 }
 
+/* The plan of a listed type from its layout in the file; NULL: its bytes are the same. Cost:
+ * O(types of the file) when some type has one. */
+static const weft__evolution *evolution_of(const weft__world_reader *r, const weft__type *type)
+{
+    for (uint32_t i = 0; i < r->type_count && r->evolution_count != 0; i++)
+        if (r->types[i] == type) return r->evolutions[i].is_needed ? &r->evolutions[i] : NULL;
+    return NULL;
+}
+
+size_t weft__world_reader_bytes(const weft__world_reader *r, const weft__type *type)
+{
+    const weft__evolution *evolution = evolution_of(r, type);
+    return evolution == NULL ? type->desc.size : evolution->from_bytes;
+}
+
+/* Values by a plan; `bytes` of the world's layout. References are still those of the file. */
+static bool convert(weft__world_reader *r, const weft__evolution *evolution, const weft__type *type,
+                    char *value, size_t bytes)
+{
+    size_t count = evolution->to_bytes == 0 ? 1 : bytes / evolution->to_bytes;
+    const char *from = weft__in_take(&r->in, count * evolution->from_bytes);
+    char text[400];
+    weft__callback_begin(r->world); /* migrate */
+    for (size_t i = 0; i < count && from != NULL; i++) {
+        if (weft__evolution_apply(evolution, from + i * evolution->from_bytes,
+                                  value + i * evolution->to_bytes, text))
+            continue;
+        weft__world_reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, type->desc.name, text);
+        break;
+    }
+    weft__callback_end(r->world);
+    if (!weft__world_reader_ok(r) && bytes != 0) memset(value, 0, bytes);
+    return weft__world_reader_ok(r);
+}
+
 bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, char *value,
                               size_t bytes)
 {
     if (weft__type_is_hooked(type)) {
-        uint32_t count = weft__world_reader_u32(r);
-        const char *from = weft__world_reader_take(r, count);
+        uint32_t count = weft__in_u32(&r->in);
+        const char *from = weft__in_take(&r->in, count);
         if (from == NULL) return false;
         weft__callback_begin(r->world);
         bool is_loaded = type->desc.hooks.load(value, from, count, type->desc.hooks.user);
@@ -190,10 +185,11 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
                         (weft__value_bytes){value, 0, type->desc.size});
         return true;
     }
-    if (weft__world_reader_evolution(r, type) != NULL) {
-        if (!weft__world_reader_convert(r, type, value, bytes)) return false;
+    const weft__evolution *evolution = evolution_of(r, type);
+    if (evolution != NULL) {
+        if (!convert(r, evolution, type, value, bytes)) return false;
     } else {
-        const char *from = weft__world_reader_take(r, bytes);
+        const char *from = weft__in_take(&r->in, bytes);
         if (from == NULL) return false;
         if (bytes != 0) memcpy(value, from, bytes);
     }
@@ -235,7 +231,7 @@ static const char *header_problem(const weft__world_header *header, weft_load_re
 
 static bool truncated(weft__world_reader *r, size_t count, uint64_t expected)
 {
-    r->at = r->start + count;
+    r->in.at = r->start + count;
     note_numbers(r, count, expected);
     return weft__world_reader_fail(r, WEFT_LOAD_TRUNCATED, "the bytes end too early");
 }
@@ -259,41 +255,43 @@ static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
         note_numbers(r, hash, header->content_hash);
         return weft__world_reader_fail(r, WEFT_LOAD_CHECKSUM, "the content hash differs");
     }
-    r->at = r->start + sizeof *header;
-    r->end = r->start + header->blobs_at;
+    r->in.at = r->start + sizeof *header;
+    r->in.end = r->start + header->blobs_at;
     return true;
 }
 
 /* ---- types ---- */
-
-static void fields_free(weft__world_reader *r, weft_field *fields, char *names, uint32_t count)
-{
-    release(r, fields, count, sizeof *fields);
-    release(r, names, count, 256);
-}
-
-/* The fields of a record; whether they are possible is asked when the type is registered. */
-static bool fields_read(weft__world_reader *r, weft_component_desc *desc, weft_field *fields,
-                        char *names)
-{
-    for (uint32_t i = 0; i < desc->field_count; i++) {
-        fields[i].name = names + (size_t)i * 256;
-        text_read(r, names + (size_t)i * 256, 0); /* a sole field may be the value itself */
-        uint32_t kind = weft__world_reader_u32(r);
-        fields[i].offset = weft__world_reader_u32(r);
-        fields[i].count = weft__world_reader_u32(r);
-        if (!weft__kind_of_number(kind, &fields[i].kind))
-            return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a field kind");
-    }
-    desc->fields = fields;
-    return r->result == WEFT_OK;
-}
 
 static bool is_listed(const weft__world_reader *r, const weft__type *type)
 {
     for (uint32_t i = 0; i < r->type_count; i++)
         if (r->types[i] == type) return true;
     return false;
+}
+
+/* Another layout: a plan from the one in the file. */
+static bool evolve(weft__world_reader *r, const weft__type *type, const weft_component_desc *desc,
+                   uint64_t hash)
+{
+    weft__evolution *evolution = &r->evolutions[r->type_count];
+    char text[400];
+    weft__evolution_ends ends = {desc, &type->desc, hash};
+    weft__callback_begin(r->world); /* changed */
+    bool is_made = weft__evolution_init(&r->world->memory, r->desc, &ends, evolution, text);
+    weft__callback_end(r->world);
+    r->is_reshaped = r->is_reshaped || desc->size != type->desc.size ||
+                     desc->alignment != type->desc.alignment ||
+                     desc->buffer_capacity != type->desc.buffer_capacity;
+    if (is_made) r->evolution_count += evolution->is_needed;
+    if (is_made) return true;
+    if (text[0] == '\0') {
+        weft__error_memory(r->world, "weft_world_load");
+        return weft__world_reader_failed(r);
+    }
+    bool is_size = desc->size != type->desc.size;
+    if (is_size) note_numbers(r, desc->size, type->desc.size);
+    return weft__world_reader_type_differs(r, is_size ? WEFT_LOAD_TYPE_SIZE : WEFT_LOAD_TYPE_LAYOUT,
+                                           type->desc.name, text);
 }
 
 /* The type of the world for a record, registered when it is missing. */
@@ -309,7 +307,7 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
             "was saved by a hook: register it with save and load before loading");
     /* of any size, but it follows; the elements of a buffer may be none */
     bool is_resource = (desc->flags & (WEFT_RESOURCE | WEFT_BUFFER)) == WEFT_RESOURCE;
-    if (found.id == 0 && is_resource && desc->size > (size_t)(r->end - r->at))
+    if (found.id == 0 && is_resource && desc->size > (size_t)(r->in.end - r->in.at))
         return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource longer than the file");
     if (found.id == 0) {
         found = weft_component_create(world, desc);
@@ -325,7 +323,7 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
             r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
             "is saved or loaded by a hook and has another layout in the file: "
             "register the layout that was saved, or use another name");
-    if (type->hash != hash && !weft__world_reader_evolve(r, type, desc, hash)) return false;
+    if (type->hash != hash && !evolve(r, type, desc, hash)) return false;
     if (weft__type_is_hooked(type) != is_hooked)
         return weft__world_reader_type_differs(
             r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
@@ -344,7 +342,7 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
 static bool relation_read(weft__world_reader *r)
 {
     if (r->header.version < 5) return true;
-    uint32_t word = r->relations[r->type_count] = weft__world_reader_u32(r);
+    uint32_t word = r->relations[r->type_count] = weft__in_u32(&r->in);
     return weft__relation_word_is_right(word) ||
            weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "what a relation does");
 }
@@ -355,8 +353,8 @@ static weft_component *required_read(weft__world_reader *r, weft_component_desc 
     if (r->header.version < 5) return NULL;
     uint32_t count = desc->required_count = weft__world_reader_count(r, 4);
     weft_component *required = count == 0 ? NULL : allocate(r, count, sizeof *required);
-    for (uint32_t i = 0; i < count && required != NULL && r->result == WEFT_OK; i++) {
-        uint32_t number = weft__world_reader_u32(r);
+    for (uint32_t i = 0; i < count && required != NULL && weft__world_reader_ok(r); i++) {
+        uint32_t number = weft__in_u32(&r->in);
         if (number < r->type_count)
             required[i] = weft__component(r->world, r->types[number]->id);
         else
@@ -369,7 +367,7 @@ static weft_component *required_read(weft__world_reader *r, weft_component_desc 
 /* Relations that the loader did not declare. */
 static void relations_revive(weft__world_reader *r)
 {
-    for (uint32_t i = 0; i < r->type_count && r->result == WEFT_OK; i++) {
+    for (uint32_t i = 0; i < r->type_count && weft__world_reader_ok(r); i++) {
         uint32_t word =
             r->header.version < 5 ? weft__relation_word_built_in(r->types[i]) : r->relations[i];
         if (weft__relation_revive(r->world, weft__component(r->world, r->types[i]->id), word) !=
@@ -380,60 +378,42 @@ static void relations_revive(weft__world_reader *r)
 
 static bool type_read(weft__world_reader *r)
 {
-    char name[256];
-    weft_component_desc desc = {.name = name};
-    text_read(r, name, 1);
-    uint64_t hash = weft__world_reader_u64(r);
-    desc.flags = weft__world_reader_u32(r);
-    desc.size = weft__world_reader_u32(r);
-    desc.alignment = weft__world_reader_u32(r);
-    desc.buffer_capacity = weft__world_reader_u32(r);
-    desc.chunk_row_limit = weft__world_reader_u32(r);
-    uint8_t is_hooked = weft__world_reader_u8(r);
-    uint32_t count = desc.field_count = weft__world_reader_count(r, 16);
-    if (r->result != WEFT_OK || is_hooked > 1)
-        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
-    weft_field *fields = count == 0 ? NULL : allocate(r, count, sizeof *fields);
-    char *names = count == 0 ? NULL : allocate(r, count, 256);
-    if (r->result == WEFT_OK && fields_read(r, &desc, fields, names) && relation_read(r)) {
-        weft_component *required = required_read(r, &desc);
-        if (r->result == WEFT_OK) type_settle(r, &desc, hash, is_hooked != 0);
-        release(r, required, desc.required_count, sizeof *required);
+    weft__file_type file;
+    const char *problem = weft__file_type_get(&r->in, &r->world->memory, &file);
+    if (problem != NULL && problem[0] == '\0') {
+        weft__error_memory(r->world, "weft_world_load");
+        weft__world_reader_failed(r);
+    } else if (problem != NULL) {
+        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, problem);
+    } else if (relation_read(r)) {
+        weft_component *required = required_read(r, &file.desc);
+        if (weft__world_reader_ok(r)) type_settle(r, &file.desc, file.hash, file.is_hooked);
+        release(r, required, file.desc.required_count, sizeof *required);
     }
-    fields_free(r, fields, names, count);
-    return r->result == WEFT_OK;
+    weft__file_type_free(&r->world->memory, &file);
+    return weft__world_reader_ok(r);
 }
 
 static void types_read(weft__world_reader *r)
 {
     r->type_limit = weft__world_reader_count(r, TYPE_BYTES_MIN);
-    if (r->type_limit == 0 || r->result != WEFT_OK) return;
+    if (r->type_limit == 0 || !weft__world_reader_ok(r)) return;
     r->types = allocate(r, r->type_limit, sizeof *r->types);
-    r->evolutions = allocate(r, r->type_limit, sizeof(weft__evolution *));
+    r->evolutions = allocate(r, r->type_limit, sizeof *r->evolutions);
     r->relations = allocate(r, r->type_limit, sizeof *r->relations);
-    for (uint32_t i = 0; i < r->type_limit && r->result == WEFT_OK; i++) type_read(r);
+    for (uint32_t i = 0; i < r->type_limit && weft__world_reader_ok(r); i++) type_read(r);
     relations_revive(r);
 }
 
 /* ---- blobs ---- */
 
-static const weft_blob_type *blob_type_find(const weft__world_reader *r, uint64_t hash)
-{
-    for (uint32_t i = 0; i < r->desc->blob_type_count; i++) {
-        weft__blob_plan plan;
-        if (weft__blob_plan_init(&plan, r->desc->blob_types[i]) == WEFT_OK &&
-            plan.type_hash == hash)
-            return r->desc->blob_types[i];
-    }
-    return NULL;
-}
-
 static bool blob_read(weft__world_reader *r)
 {
-    uint64_t hash = weft__world_reader_u64(r), bytes = weft__world_reader_u64(r);
-    const char *block = weft__world_reader_take(r, bytes);
+    uint64_t hash = weft__in_u64(&r->in), bytes = weft__in_u64(&r->in);
+    const char *block = weft__in_take(&r->in, bytes);
     if (block == NULL) return false;
-    const weft_blob_type *type = blob_type_find(r, hash);
+    const weft_blob_type *type =
+        weft__blob_type_of(r->desc->blob_types, r->desc->blob_type_count, hash);
     if (type == NULL) note_numbers(r, hash, 0);
     if (type == NULL)
         return weft__world_reader_fail(r, WEFT_LOAD_TYPE_UNKNOWN,
@@ -447,7 +427,7 @@ static bool blob_read(weft__world_reader *r)
         return true;
     }
     note_numbers(r, report.found, report.expected);
-    r->at = block + report.offset;
+    r->in.at = block + report.offset;
     return weft__world_reader_fail(r, report.reason,
                                    report.check == NULL ? "a blob was refused" : report.check);
 }
@@ -455,20 +435,21 @@ static bool blob_read(weft__world_reader *r)
 /* They lie at the end, and come before what refers to them. */
 static void blobs_read(weft__world_reader *r)
 {
-    const char *at = r->at, *end = r->end;
-    r->at = end;
-    r->end = r->start + r->header.total_bytes;
+    const char *at = r->in.at, *end = r->in.end;
+    r->in.at = end;
+    r->in.end = r->start + r->header.total_bytes;
     r->blob_limit = weft__world_reader_count(r, 16);
     if (r->blob_limit != 0) {
         r->blobs = allocate(r, r->blob_limit, sizeof *r->blobs);
         r->is_kept = allocate(r, r->blob_limit, sizeof *r->is_kept);
-        if (r->result == WEFT_OK && weft_world_blobs(r->world) == NULL)
+        if (weft__world_reader_ok(r) && weft_world_blobs(r->world) == NULL)
             weft__world_reader_failed(r);
     }
-    for (uint32_t i = 0; i < r->blob_limit && r->result == WEFT_OK; i++) blob_read(r);
-    if (r->at != r->end) weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "bytes behind the end");
-    r->at = at;
-    r->end = end;
+    for (uint32_t i = 0; i < r->blob_limit && weft__world_reader_ok(r); i++) blob_read(r);
+    if (r->in.at != r->in.end)
+        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "bytes behind the end");
+    r->in.at = at;
+    r->in.end = end;
 }
 
 static void blobs_release(weft__world_reader *r)
@@ -488,13 +469,13 @@ static void names_read(weft__world_reader *r, bool is_applied)
         weft__error_memory(r->world, "weft_world_load");
         weft__world_reader_failed(r);
     }
-    for (uint32_t i = 0; i < count && r->result == WEFT_OK; i++) {
+    for (uint32_t i = 0; i < count && weft__world_reader_ok(r); i++) {
         char name[256];
         weft_entity entity = {0};
         uint32_t location;
-        get(r, &entity, sizeof entity);
+        weft__in_get(&r->in, &entity, sizeof entity);
         entity.index ^= r->world->directory.tag_bits;
-        text_read(r, name, 1);
+        name_read(r, name);
         if (!weft__directory_find(&r->world->directory, entity, &location))
             weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name of a dead entity");
         /* names of older versions that are not UTF-8 are left out */
@@ -510,8 +491,7 @@ static void resource_read(weft__world_reader *r, uint32_t number)
     size_t size = weft__type_bytes(type);
     weft_world *world = r->world;
     bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0, is_hooked = weft__type_is_hooked(type);
-    if (!is_buffer && !is_hooked &&
-        weft__world_reader_u32(r) != weft__world_reader_bytes(r, type)) {
+    if (!is_buffer && !is_hooked && weft__in_u32(&r->in) != weft__world_reader_bytes(r, type)) {
         weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource of another size");
         return;
     }
@@ -547,12 +527,12 @@ static void resources_settle(weft__world_reader *r)
 static void runs_read(weft__world_reader *r)
 {
     uint32_t count = r->header.version < 5 ? 0 : weft__world_reader_count(r, 22);
-    for (uint32_t i = 0; i < count && r->result == WEFT_OK; i++) {
+    for (uint32_t i = 0; i < count && weft__world_reader_ok(r); i++) {
         char name[256];
-        weft__kept_run run = {.is_group = weft__world_reader_u8(r) == 1};
-        text_read(r, name, 1);
-        get(r, &run.elapsed, sizeof run.elapsed);
-        get(r, &run.timer, sizeof run.timer);
+        weft__kept_run run = {.is_group = weft__in_u8(&r->in) == 1};
+        name_read(r, name);
+        weft__in_get(&r->in, &run.elapsed, sizeof run.elapsed);
+        weft__in_get(&r->in, &run.timer, sizeof run.timer);
         if (strlen(name) < sizeof run.name) memcpy(run.name, name, strlen(name) + 1);
         const char *problem = weft__run_problem(&run);
         if (problem != NULL) weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, problem);
@@ -566,24 +546,24 @@ static void runs_read(weft__world_reader *r)
 
 static void tail_read(weft__world_reader *r)
 {
-    const char *names = r->at;
+    const char *names = r->in.at;
     names_read(r, false);
-    if (r->type_count != 0 && r->result == WEFT_OK)
+    if (r->type_count != 0 && weft__world_reader_ok(r))
         r->resources = allocate(r, r->type_limit, sizeof *r->resources);
-    for (uint32_t i = 0; i < r->type_count && r->result == WEFT_OK; i++)
+    for (uint32_t i = 0; i < r->type_count && weft__world_reader_ok(r); i++)
         if (r->types[i]->resource != NULL) resource_read(r, i);
     runs_read(r);
-    if (r->at != r->end)
+    if (r->in.at != r->in.end)
         weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "bytes between the sections");
-    r->at = names;
-    if (r->result == WEFT_OK) names_read(r, true);
+    r->in.at = names;
+    if (weft__world_reader_ok(r)) names_read(r, true);
 }
 
 weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
                              const weft_load_desc *desc, bool with_hash, weft_load_report *report)
 {
     weft_load_report unwanted = {0};
-    weft__world_reader r = {.world = world, .start = bytes, .at = bytes, .desc = desc};
+    weft__world_reader r = {.world = world, .start = bytes, .in.at = bytes, .desc = desc};
     r.report = report == NULL ? &unwanted : report;
     r.runs.world = world;
     weft__archetype_list before, none = {0};
@@ -598,6 +578,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
         blobs_read(&r);
         weft__world_reader_rows(&r);
         tail_read(&r);
+        weft__world_reader_ok(&r);
     }
     if (r.result == WEFT_OK)
         world->front.clock =
@@ -613,7 +594,9 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     weft__archetype_list_free(world, &before);
     resources_settle(&r);
     blobs_release(&r);
-    weft__world_reader_evolutions_free(&r);
+    for (uint32_t i = 0; i < r.type_limit && r.evolutions != NULL; i++)
+        weft__evolution_fini(&world->memory, &r.evolutions[i]);
+    release(&r, r.evolutions, r.type_limit, sizeof *r.evolutions);
     weft__run_list_free(&r.runs);
     release(&r, r.relations, r.type_limit, sizeof *r.relations);
     release(&r, (void *)(uintptr_t)r.types, r.type_limit, sizeof *r.types);

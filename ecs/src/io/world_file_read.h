@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* world_file_read.h: one load of a world file: what world_file_read.c (bytes, header, types,
  * blobs, names, resources) and world_file_rows.c (archetypes, chunks, rows, dead indices) share.
- * The bytes are untrusted: nothing is read but through weft__world_reader_take, which knows where
- * they end. */
+ * The bytes are untrusted: nothing is read but through `in`, which knows where they end. */
 #ifndef WEFT_WORLD_FILE_READ_H
 #define WEFT_WORLD_FILE_READ_H
 
+#include "bytes.h"
 #include "evolution.h"
 #include "world_file_format.h"
 #include "world_runs.h"
@@ -14,7 +14,8 @@
  * everything after it reads zeroes. */
 typedef struct weft__world_reader {
     weft_world *world;
-    const char *start, *at, *end; /* end: of what may be read now */
+    const char *start;
+    weft__in in; /* what may be read now; short from the first failure on */
     const weft_load_desc *desc;
     weft__world_header header;
     weft_result result;
@@ -22,8 +23,8 @@ typedef struct weft__world_reader {
     const weft__type **types; /* [number in the file] */
     uint32_t *relations;      /* [number in the file] weft__relation_word */
     uint32_t type_count, type_limit;
-    weft__evolution **evolutions; /* [number in the file]; NULL: the bytes are the same */
-    uint32_t evolution_count;     /* that are not NULL */
+    weft__evolution *evolutions; /* [number in the file]; those that are needed */
+    uint32_t evolution_count;    /* of these */
     bool is_reshaped;     /* rows of a type have another size: chunks cannot be as they were */
     char **resources;     /* [number in the file]: read, not yet the world's; NULL: none */
     weft_blob_ref *blobs; /* [number in the file] */
@@ -40,11 +41,11 @@ bool weft__world_reader_failed(weft__world_reader *r);
 /* A component that cannot be loaded: `why` goes behind its name. Returns false. */
 bool weft__world_reader_type_differs(weft__world_reader *r, weft_load_reason reason,
                                      const char *name, const char *why);
-/* The next bytes in place; NULL (failure kept) when there are fewer. */
-const char *weft__world_reader_take(weft__world_reader *r, size_t count);
-uint8_t weft__world_reader_u8(weft__world_reader *r);
-uint32_t weft__world_reader_u32(weft__world_reader *r);
-uint64_t weft__world_reader_u64(weft__world_reader *r);
+/* Whether nothing failed: bytes that end too early are a failure, too. */
+static inline bool weft__world_reader_ok(weft__world_reader *r)
+{
+    return !r->in.is_short || weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "");
+}
 /* A count of things that take at least `bytes` each; 0 when there is no room for them. */
 uint32_t weft__world_reader_count(weft__world_reader *r, size_t bytes);
 /* Bytes that a value of the type, or an element, has in the file. */

@@ -45,7 +45,7 @@ static bool entity_enter(weft__world_reader *r, uint32_t index, uint32_t version
 
 static bool entities_read(weft__world_reader *r, weft__chunk *chunk, uint32_t count)
 {
-    const char *bytes = weft__world_reader_take(r, (size_t)count * sizeof(weft_entity));
+    const char *bytes = weft__in_take(&r->in, (size_t)count * sizeof(weft_entity));
     if (bytes == NULL) return false;
     weft_entity *entities = weft__chunk_entities(chunk);
     memcpy(entities, bytes, count * sizeof *entities);
@@ -67,7 +67,7 @@ bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, we
 {
     uint32_t count = weft__world_reader_count(
         r, weft__type_is_hooked(type) ? 4 : weft__world_reader_bytes(r, type));
-    if (r->result != WEFT_OK) return false;
+    if (!weft__world_reader_ok(r)) return false;
     if (count > buffer->capacity && type->desc.size != 0) {
         void *heap =
             weft__alloc(&r->world->memory, WEFT__MEMORY_BUFFERS, count, type->desc.size, 16);
@@ -107,22 +107,12 @@ static bool column_read(weft__world_reader *r, const weft__chunk *chunk, const w
     return true;
 }
 
-static bool disabled_read(weft__world_reader *r, const weft__chunk *chunk, uint32_t enableable)
+static bool disabled_read(weft__world_reader *r, weft__chunk *const *pieces, uint32_t count,
+                          uint32_t enableable)
 {
-    uint8_t has_some = weft__world_reader_u8(r);
-    if (has_some > 1) return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
-    weft_a64 *x_words = weft__chunk_disabled(chunk, enableable);
-    weft_a32 *x_counts = weft__chunk_disabled_counts(chunk, enableable);
-    uint32_t words = (chunk->count + 63) / 64, shift = chunk->layout->slice_shift - 6;
-    for (uint32_t i = 0; i < words && has_some != 0; i++) {
-        uint64_t word = weft__world_reader_u64(r);
-        uint32_t left = chunk->count - i * 64;
-        if ((word & ~bits_mask(left > 64 ? 64 : left)) != 0)
-            return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "an enable bit beyond the rows");
-        at_init(&x_words[i], word);
-        at_init(&x_counts[i >> shift], at_plain(&x_counts[i >> shift]) + bits_count(word));
-    }
-    return r->result == WEFT_OK;
+    const char *problem = weft__disabled_get(&r->in, enableable, pieces, count);
+    if (problem != NULL) weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, problem);
+    return weft__world_reader_ok(r);
 }
 
 /* ---- chunks ---- */
@@ -145,9 +135,9 @@ static const weft__type_ref *ref_of(const weft__archetype *archetype, const weft
 static bool shared_read(weft__world_reader *r, const shape *s, const weft__type *type)
 {
     uint32_t *index = &s->values[ref_of(s->archetype, type)->shared];
-    uint8_t has_value = weft__world_reader_u8(r);
+    uint8_t has_value = weft__in_u8(&r->in);
     if (has_value > 1) return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
-    if (has_value == 0 || r->result != WEFT_OK) return r->result == WEFT_OK;
+    if (has_value == 0 || !weft__world_reader_ok(r)) return weft__world_reader_ok(r);
     size_t bytes = type->desc.size;
     char *value = weft__alloc_zeroed(&r->world->memory, WEFT__MEMORY_COMMANDS, bytes + 1, 1, 64);
     bool is_read = value != NULL && weft__world_reader_value(r, type, value, bytes);
@@ -206,21 +196,6 @@ static weft__chunk *chunk_make(weft__world_reader *r, const shape *s, uint32_t s
     return chunk;
 }
 
-static bool parts_read(weft__world_reader *r, const shape *s, weft__chunk *chunk)
-{
-    for (uint32_t i = 0; i < s->count; i++) {
-        const weft__type_ref *ref = ref_of(s->archetype, s->types[i]);
-        if (ref->chunk_offset != WEFT__NONE &&
-            !weft__world_reader_value(r, ref->type, chunk->chunk_values + ref->chunk_offset,
-                                      ref->type->chunk_bytes))
-            return false;
-        if (ref->enableable != WEFT__NO_PLACE && !disabled_read(r, chunk, ref->enableable))
-            return false;
-        if (ref->column != 0 && !column_read(r, chunk, ref)) return false;
-    }
-    return true;
-}
-
 /* ---- chunks of another shape ----
  *
  * Where rows have another size, the rows of a chunk of the file may need several: its pieces, the
@@ -231,7 +206,7 @@ static bool pieces_make(weft__world_reader *r, const shape *s, uint32_t size_cla
 {
     const weft__format *format = s->archetype->format;
     bool is_possible = size_class < WEFT__SIZE_CLASSES && count != 0 &&
-                       count <= (size_t)(r->end - r->at) / sizeof(weft_entity);
+                       count <= (size_t)(r->in.end - r->in.at) / sizeof(weft_entity);
     if (!is_possible)
         return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk of an impossible size");
     uint32_t least = size_class > format->smallest_class ? size_class : format->smallest_class;
@@ -246,58 +221,33 @@ static bool pieces_make(weft__world_reader *r, const shape *s, uint32_t size_cla
     return true;
 }
 
-static bool pieces_disabled_read(weft__world_reader *r, weft__chunk *const *pieces, uint32_t count,
-                                 uint32_t enableable)
-{
-    uint8_t has_some = weft__world_reader_u8(r);
-    if (has_some > 1) return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
-    uint64_t word = 0;
-    uint32_t bit = 64; /* of the word */
-    for (uint32_t p = 0; p < count && has_some != 0; p++) {
-        weft_a64 *x_words = weft__chunk_disabled(pieces[p], enableable);
-        weft_a32 *x_counts = weft__chunk_disabled_counts(pieces[p], enableable);
-        for (uint32_t row = 0; row < pieces[p]->count; row++, bit++) {
-            if (bit == 64) word = weft__world_reader_u64(r);
-            bit = bit == 64 ? 0 : bit;
-            if ((word >> bit & 1) == 0) continue;
-            uint32_t slice = row >> pieces[p]->layout->slice_shift;
-            at_init(&x_words[row / 64], at_plain(&x_words[row / 64]) | UINT64_C(1) << row % 64);
-            at_init(&x_counts[slice], at_plain(&x_counts[slice]) + 1);
-        }
-    }
-    if (bit < 64 && (word >> bit) != 0)
-        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "an enable bit beyond the rows");
-    return r->result == WEFT_OK;
-}
-
 /* What a tag of the world had in the file. */
 static bool column_skip(weft__world_reader *r, const weft__type *type, uint32_t rows)
 {
     const uint32_t without = WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
     size_t bytes = weft__world_reader_bytes(r, type);
     return (type->desc.flags & without) != 0 || bytes == 0 ||
-           weft__world_reader_take(r, bytes * rows) != NULL;
+           weft__in_take(&r->in, bytes * rows) != NULL;
 }
 
 static bool pieces_read(weft__world_reader *r, const shape *s, uint32_t first, uint32_t rows)
 {
     weft__chunk *const *pieces = s->archetype->chunks + first;
     uint32_t count = s->archetype->chunk_count - first;
-    for (uint32_t i = 0; i < s->count && r->result == WEFT_OK; i++) {
+    for (uint32_t i = 0; i < s->count && weft__world_reader_ok(r); i++) {
         const weft__type_ref *ref = ref_of(s->archetype, s->types[i]);
-        const char *at = r->at;
+        const char *at = r->in.at;
         for (uint32_t p = 0; p < count && ref->chunk_offset != WEFT__NONE; p++) {
-            r->at = at; /* each has the value */
+            r->in.at = at; /* each has the value */
             weft__world_reader_value(r, ref->type, pieces[p]->chunk_values + ref->chunk_offset,
                                      ref->type->chunk_bytes);
         }
-        if (ref->enableable != WEFT__NO_PLACE)
-            pieces_disabled_read(r, pieces, count, ref->enableable);
-        for (uint32_t p = 0; p < count && ref->column != 0 && r->result == WEFT_OK; p++)
+        if (ref->enableable != WEFT__NO_PLACE) disabled_read(r, pieces, count, ref->enableable);
+        for (uint32_t p = 0; p < count && ref->column != 0 && weft__world_reader_ok(r); p++)
             column_read(r, pieces[p], ref);
         if (ref->column == 0) column_skip(r, ref->type, rows);
     }
-    return r->result == WEFT_OK;
+    return weft__world_reader_ok(r);
 }
 
 /* ---- chunks as they were ---- */
@@ -316,9 +266,9 @@ static bool id_read(weft__world_reader *r, weft__chunk *chunk, uint32_t id)
 /* One chunk; its shared values come first. */
 static bool chunk_read(weft__world_reader *r, const shape *s)
 {
-    uint32_t id = weft__world_reader_u32(r);
-    uint32_t size_class = weft__world_reader_u32(r), count = weft__world_reader_u32(r);
-    bool is_read = r->result == WEFT_OK;
+    uint32_t id = weft__in_u32(&r->in);
+    uint32_t size_class = weft__in_u32(&r->in), count = weft__in_u32(&r->in);
+    bool is_read = weft__world_reader_ok(r);
     for (uint32_t i = 0; i < s->count && is_read; i++)
         if ((s->types[i]->desc.flags & WEFT_SHARED) != 0) is_read = shared_read(r, s, s->types[i]);
     uint32_t first = s->archetype->chunk_count;
@@ -331,7 +281,7 @@ static bool chunk_read(weft__world_reader *r, const shape *s)
     }
     if (r->is_reshaped) return is_read && pieces_read(r, s, first, count);
     return chunk != NULL && id_read(r, chunk, id) && entities_read(r, chunk, count) &&
-           parts_read(r, s, chunk);
+           pieces_read(r, s, first, count);
 }
 
 /* Chunks with room, of the last `chunks` of an archetype. Those that the list lacks were full of
@@ -344,10 +294,10 @@ static bool rooms_read(weft__world_reader *r, const weft__archetype *archetype, 
         with_room += list[i]->has_room ? 1 : 0;
         weft__chunk_room_remove(list[i]);
     }
-    bool is_right = r->result == WEFT_OK && count <= with_room;
+    bool is_right = weft__world_reader_ok(r) && count <= with_room;
     for (uint32_t i = 0; i < count && is_right; i++) {
-        uint32_t position = weft__world_reader_u32(r);
-        is_right = r->result == WEFT_OK && position < chunks && !list[position]->has_room;
+        uint32_t position = weft__in_u32(&r->in);
+        is_right = weft__world_reader_ok(r) && position < chunks && !list[position]->has_room;
         if (is_right) weft__chunk_room_update(list[position]);
         is_right = is_right && list[position]->has_room;
     }
@@ -371,8 +321,8 @@ static bool types_list(weft__world_reader *r, shape *s, uint32_t *ids)
 {
     bool is_sorted = true;
     for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t number = weft__world_reader_u32(r);
-        if (r->result != WEFT_OK || number >= r->type_count ||
+        uint32_t number = weft__in_u32(&r->in);
+        if (!weft__world_reader_ok(r) || number >= r->type_count ||
             (r->types[number]->desc.flags & WEFT_RESOURCE) != 0)
             return false;
         s->types[i] = r->types[number];
@@ -405,7 +355,7 @@ static bool shape_read(weft__world_reader *r, shape *s)
         weft__world_reader_failed(r);
     if (s->count != 0)
         weft__free(&world->memory, WEFT__MEMORY_COMMANDS, list, s->count, sizeof *list, 4);
-    return r->result == WEFT_OK;
+    return weft__world_reader_ok(r);
 }
 
 static bool archetype_read(weft__world_reader *r)
@@ -421,17 +371,17 @@ static bool archetype_read(weft__world_reader *r)
         weft__error_memory(r->world, "weft_world_load");
         weft__world_reader_failed(r);
     }
-    if (r->result == WEFT_OK && shape_read(r, &s)) {
+    if (weft__world_reader_ok(r) && shape_read(r, &s)) {
         uint32_t chunks = weft__world_reader_count(r, 20);
-        for (uint32_t i = 0; i < chunks && r->result == WEFT_OK; i++) chunk_read(r, &s);
-        if (r->result == WEFT_OK && r->is_reshaped)
-            weft__world_reader_take(r, (size_t)4 * weft__world_reader_count(r, 4));
-        else if (r->result == WEFT_OK)
+        for (uint32_t i = 0; i < chunks && weft__world_reader_ok(r); i++) chunk_read(r, &s);
+        if (weft__world_reader_ok(r) && r->is_reshaped)
+            weft__in_take(&r->in, (size_t)4 * weft__world_reader_count(r, 4));
+        else if (weft__world_reader_ok(r))
             rooms_read(r, s.archetype, chunks);
     }
     weft__free(memory, WEFT__MEMORY_COMMANDS, s.types, room, sizeof *s.types, 8);
     weft__free(memory, WEFT__MEMORY_COMMANDS, s.values, room, sizeof *s.values, 4);
-    return r->result == WEFT_OK;
+    return weft__world_reader_ok(r);
 }
 
 static void dead_read(weft__world_reader *r)
@@ -439,7 +389,7 @@ static void dead_read(weft__world_reader *r)
     weft__directory *directory = &r->world->directory;
     uint32_t count = weft__world_reader_count(r, 8);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = weft__world_reader_u32(r), version = weft__world_reader_u32(r);
+        uint32_t index = weft__in_u32(&r->in), version = weft__in_u32(&r->in);
         if (!weft__dead_is_right(version)) {
             weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a dead entity with a wrong version");
             return;
@@ -478,9 +428,9 @@ static void sparse_rows_enter(weft__world_reader *r, const weft__chunk *chunk)
 void weft__world_reader_rows(weft__world_reader *r)
 {
     uint32_t count = weft__world_reader_count(r, 8);
-    for (uint32_t i = 0; i < count && r->result == WEFT_OK; i++) archetype_read(r);
-    if (r->result == WEFT_OK) dead_read(r);
-    for (uint32_t id = 1; id < r->world->chunks.end && r->result == WEFT_OK; id++) {
+    for (uint32_t i = 0; i < count && weft__world_reader_ok(r); i++) archetype_read(r);
+    if (weft__world_reader_ok(r)) dead_read(r);
+    for (uint32_t id = 1; id < r->world->chunks.end && weft__world_reader_ok(r); id++) {
         const weft__chunk *chunk = r->world->chunks.at[id];
         if (chunk != NULL && (chunk->archetype->flags & WEFT__IS_SPARSE) != 0)
             sparse_rows_enter(r, chunk);

@@ -9,7 +9,7 @@
 #include "directory_dead.h"
 #include "entity_tag.h"
 #include "error.h"
-#include "field.h"
+#include "evolution.h"
 #include "format.h"
 #include "hash_lanes.h"
 #include "relation_registry.h"
@@ -171,18 +171,9 @@ static void put_shared(writer *w, const weft__chunk *chunk, const weft__type_ref
         weft__elements_references(ref->type, w->out.at + at, 1, number_blob, w);
 }
 
-static void put_disabled(writer *w, const weft__chunk *chunk, const weft__type_ref *ref)
+static void put_chunk(writer *w, weft__chunk *chunk)
 {
-    const weft_a64 *x_words = weft__chunk_disabled(chunk, ref->enableable);
-    uint32_t words = (chunk->count + 63) / 64;
-    uint64_t any = 0;
-    for (uint32_t i = 0; i < words; i++) any |= at_plain(&x_words[i]);
-    weft__out_u8(&w->out, any != 0);
-    for (uint32_t i = 0; i < words && any != 0; i++) weft__out_u64(&w->out, at_plain(&x_words[i]));
-}
-
-static void put_chunk(writer *w, const weft__chunk *chunk)
-{
+    const weft__span all = {chunk, 0, chunk->count};
     const weft__archetype *archetype = chunk->archetype;
     weft__out_u32(&w->out, chunk->id);
     weft__out_u32(&w->out, chunk->layout->size_class);
@@ -199,7 +190,7 @@ static void put_chunk(writer *w, const weft__chunk *chunk)
         if (ref->chunk_offset != WEFT__NONE)
             put_values(w, ref->type, chunk->chunk_values + ref->chunk_offset, 1,
                        ref->type->chunk_bytes);
-        if (ref->enableable != WEFT__NO_PLACE) put_disabled(w, chunk, ref);
+        if (ref->enableable != WEFT__NO_PLACE) weft__disabled_put(&w->out, ref->component, &all, 1);
         if (ref->column != 0) put_column(w, chunk, ref);
     }
     if ((archetype->flags & WEFT__IS_SPARSE) == 0) w->header.entity_count += chunk->count;
@@ -413,24 +404,9 @@ static void put_types(writer *w)
     uint32_t count = 0;
     for (uint32_t id = 1; id <= w->type_count; id++) {
         if (w->numbers[id] == 0) continue;
-        const weft__type *type = w->world->types.at[id];
-        const weft_component_desc *desc = &type->desc;
+        const weft_component_desc *desc = &w->world->types.at[id]->desc;
         count++;
-        weft__out_text(&w->out, desc->name);
-        weft__out_u64(&w->out, type->hash);
-        weft__out_u32(&w->out, desc->flags);
-        weft__out_u32(&w->out, (uint32_t)desc->size);
-        weft__out_u32(&w->out, (uint32_t)desc->alignment);
-        weft__out_u32(&w->out, desc->buffer_capacity);
-        weft__out_u32(&w->out, desc->chunk_row_limit);
-        weft__out_u8(&w->out, weft__type_is_hooked(type));
-        weft__out_u32(&w->out, desc->field_count);
-        for (uint32_t i = 0; i < desc->field_count; i++) {
-            weft__out_text(&w->out, desc->fields[i].name);
-            weft__out_u32(&w->out, weft__kind_number(desc->fields[i].kind));
-            weft__out_u32(&w->out, desc->fields[i].offset);
-            weft__out_u32(&w->out, desc->fields[i].count);
-        }
+        weft__file_type_put(&w->out, desc);
         weft__out_u32(&w->out, weft__relation_word(w->world, weft__component(w->world, id)));
         put_required(w, desc);
     }

@@ -7,33 +7,17 @@
 
 #include <stddef.h>
 
-static const weft_field section_fields[] = {
-    {.name = "scene", .kind = WEFT_FIELD_U64, .offset = offsetof(weft_section, scene), .count = 1},
-    {.name = "instance",
-     .kind = WEFT_FIELD_U32,
-     .offset = offsetof(weft_section, instance),
-     .count = 1},
-    {.name = "section",
-     .kind = WEFT_FIELD_U32,
-     .offset = offsetof(weft_section, section),
-     .count = 1}};
+static const weft_field section_fields[] = {WEFT_FIELD(weft_section, scene),
+                                            WEFT_FIELD(weft_section, instance),
+                                            WEFT_FIELD(weft_section, section)};
 static const weft_type section_type = {.name = "Section",
                                        .size = sizeof(weft_section),
                                        .alignment = _Alignof(weft_section),
                                        .fields = section_fields,
                                        .field_count = 3};
-static const weft_field request_fields[] = {{.name = "instance",
-                                             .kind = WEFT_FIELD_U32,
-                                             .offset = offsetof(weft_section_request, instance),
-                                             .count = 1},
-                                            {.name = "section",
-                                             .kind = WEFT_FIELD_U32,
-                                             .offset = offsetof(weft_section_request, section),
-                                             .count = 1},
-                                            {.name = "priority",
-                                             .kind = WEFT_FIELD_F32,
-                                             .offset = offsetof(weft_section_request, priority),
-                                             .count = 1}};
+static const weft_field request_fields[] = {WEFT_FIELD(weft_section_request, instance),
+                                            WEFT_FIELD(weft_section_request, section),
+                                            WEFT_FIELD(weft_section_request, priority)};
 static const weft_type request_type = {.name = "SectionRequest",
                                        .size = sizeof(weft_section_request),
                                        .alignment = _Alignof(weft_section_request),

@@ -6,6 +6,7 @@
 #include "buffer.h"
 #include "format.h"
 #include "hash_lanes.h"
+#include "pack_rows.h"
 #include "private_chunk.h"
 #include "section_table.h"
 
@@ -124,23 +125,6 @@ static bool blobs_settle(const filling *f, const weft__type *type, char *values,
            weft__elements_references(type, values, count, blob_read, &s);
 }
 
-static bool disabled_read(const filling *f, weft__in *in, uint32_t enableable)
-{
-    const weft__chunk *chunk = f->chunk;
-    uint8_t has_some = weft__in_u8(in);
-    weft_a64 *x_words = weft__chunk_disabled(chunk, enableable);
-    weft_a32 *x_counts = weft__chunk_disabled_counts(chunk, enableable);
-    uint32_t words = (chunk->count + 63) / 64, shift = chunk->layout->slice_shift - 6;
-    for (uint32_t i = 0; i < words && has_some == 1; i++) {
-        uint64_t word = weft__in_u64(in);
-        uint32_t left = chunk->count - i * 64;
-        if ((word & ~bits_mask(left > 64 ? 64 : left)) != 0) return false;
-        at_init(&x_words[i], word);
-        at_init(&x_counts[i >> shift], at_plain(&x_counts[i >> shift]) + bits_count(word));
-    }
-    return has_some <= 1 && !in->is_short;
-}
-
 static bool buffers_read(const filling *f, weft__in *in, const weft__type *type)
 {
     const char *counts = weft__in_take(in, (uint64_t)f->chunk->count * 4);
@@ -172,7 +156,8 @@ static bool tail_read(const filling *f)
         const weft__type_ref *ref = ref_of(f, type);
         if (ref->chunk_offset != WEFT__NONE)
             weft__in_get(&in, f->chunk->chunk_values + ref->chunk_offset, type->chunk_bytes);
-        if (ref->enableable != WEFT__NO_PLACE && !disabled_read(f, &in, ref->enableable))
+        if (ref->enableable != WEFT__NO_PLACE &&
+            weft__disabled_get(&in, ref->enableable, &f->chunk, 1) != NULL)
             return false;
         if ((type->desc.flags & WEFT_BUFFER) != 0 && !buffers_read(f, &in, type)) return false;
     }

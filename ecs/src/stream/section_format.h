@@ -4,7 +4,7 @@
  * Little-endian, unaligned. The *front* says all that is needed to reserve room for a section:
  *
  *     header      weft__section_header
- *     types       each: text name, u64 hash, u32 flags, u32 size
+ *     types       each as weft__file_type_put makes it
  *     shapes      each: u32 types, u32 type[]: what rows have beside Section
  *     sections    each: u32 has bounds, f32 least[3], most[3], u64 at, u64 bytes, u64 table bytes,
  *                 u64 table hash, u32 rows, runs, pieces, exports, lates, blobs, names; then its
@@ -37,7 +37,7 @@
 #include <assert.h>
 
 #define WEFT__SECTION_MAGIC UINT64_C(0x0A1A74636553570A) /* line end, "WSect", bytes of text mode */
-#define WEFT__SECTION_VERSION 1u
+#define WEFT__SECTION_VERSION 2u
 #define WEFT__SECTION_BYTE_ORDER 0x01020304u
 #define WEFT__SECTION_SEED UINT64_C(0x5EC710C5B0F17E55)
 #define WEFT__SECTION_ALIGNMENT 4096u

@@ -6,6 +6,7 @@
 #include "archetype.h"
 #include "component_registry.h"
 #include "error.h"
+#include "evolution.h"
 #include "format.h"
 #include "hash_lanes.h"
 #include "private_chunk.h"
@@ -58,7 +59,7 @@ static weft_result header_check(const weft__file_front *front)
         h->section_count > WEFT_SECTION_LIMIT)
         return malformed(front, "a size in the header is wrong");
     /* each thing takes bytes, so that a short file cannot ask for much memory */
-    uint64_t least = sizeof *h + (uint64_t)h->type_count * 20 + (uint64_t)h->shape_count * 4 +
+    uint64_t least = sizeof *h + (uint64_t)h->type_count * 37 + (uint64_t)h->shape_count * 4 +
                      (uint64_t)h->section_count * SECTION_BYTES_MIN +
                      (uint64_t)h->run_count * RUN_BYTES_MIN +
                      (uint64_t)h->piece_count * PIECE_BYTES;
@@ -90,29 +91,37 @@ static weft_result bytes_read(weft__file_front *front)
 
 /* ---- types and shapes ---- */
 
-static weft_result type_read(weft__file_front *front, weft__in *in, uint32_t number)
+/* The component of this world that a record means. */
+static weft_result type_find(weft__file_front *front, const weft__file_type *file, uint32_t number)
 {
-    char name[256] = {0};
-    uint32_t length = weft__in_u32(in);
-    const char *text = length < sizeof name ? weft__in_take(in, length) : NULL;
-    if (text == NULL) return malformed(front, "the name of a component is wrong");
-    memcpy(name, text, length);
-    uint64_t hash = weft__in_u64(in);
-    uint32_t flags = weft__in_u32(in), size = weft__in_u32(in);
+    const char *name = file->desc.name, *problem = NULL;
     weft_component found = weft__component_named(front->world, name);
     const weft__type *type = weft__type_at(front->world, found);
-    if (type == NULL || type->hash != hash)
-        return weft__error(front->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, found,
-                           "weft_stream_open: %s: component %s %s", front->file.path, name,
-                           type == NULL ? "is not registered in this world: register it first"
-                                        : "has another layout here: write the file again");
-    if (type->desc.flags != flags || type->desc.size != size || !weft__section_holds(type) ||
-        weft__type_is_hooked(type))
-        return weft__error(front->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, found,
-                           "weft_stream_open: %s: component %s is of another kind here",
-                           front->file.path, name);
+    if (type == NULL)
+        problem = "is not registered in this world: register it first";
+    else if (type->hash != file->hash)
+        problem = "has another layout here: write the file again";
+    else if (type->desc.flags != file->desc.flags || type->desc.size != file->desc.size ||
+             !weft__section_holds(type) || weft__type_is_hooked(type))
+        problem = "is of another kind here";
     front->types[number] = type;
-    return WEFT_OK;
+    return problem == NULL ? WEFT_OK
+                           : weft__error(front->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, found,
+                                         "weft_stream_open: %s: component %s %s", front->file.path,
+                                         name, problem);
+}
+
+static weft_result type_read(weft__file_front *front, weft__in *in, uint32_t number)
+{
+    weft__file_type file;
+    weft_result result;
+    const char *problem = weft__file_type_get(in, &front->world->memory, &file);
+    if (problem == NULL)
+        result = type_find(front, &file, number);
+    else
+        result = problem[0] == '\0' ? refused(front) : malformed(front, problem);
+    weft__file_type_free(&front->world->memory, &file);
+    return result;
 }
 
 /* Ascending component ids, from types in the order of the file. */

@@ -196,7 +196,7 @@ static uint32_t piece_rows_most(const weft__archetype *archetype)
     return weft__format_capacity(format, weft__private_class(format, WEFT__CHUNK_ROWS_MAX));
 }
 
-static void places_note(weft__section_plan *plan, const weft__plan_span *span, uint32_t section,
+static void places_note(weft__section_plan *plan, const weft__span *span, uint32_t section,
                         uint32_t row)
 {
     const weft_entity *entities = weft__chunk_entities(span->chunk) + span->row;
@@ -217,7 +217,7 @@ static void chunk_add(weft__section_plan *plan, const weft__chunk *chunk)
         weft__plan_run *run = LAST(plan->runs, weft__plan_run);
         bool is_full = run->piece_count == 0 || LAST(plan->pieces, weft__plan_piece)->rows == most;
         if (is_full) {
-            weft__plan_piece made = {.first_span = COUNT(plan->spans, weft__plan_span)};
+            weft__plan_piece made = {.first_span = COUNT(plan->spans, weft__span)};
             weft__out_put(&plan->pieces, &made, sizeof made);
             run->piece_count++;
             section->piece_count++;
@@ -225,7 +225,7 @@ static void chunk_add(weft__section_plan *plan, const weft__chunk *chunk)
         if (plan->pieces.is_refused) return;
         weft__plan_piece *piece = LAST(plan->pieces, weft__plan_piece);
         uint32_t left = chunk->count - row, room = most - piece->rows;
-        weft__plan_span span = {chunk, row, left < room ? left : room};
+        weft__span span = {(weft__chunk *)(uintptr_t)chunk, row, left < room ? left : room};
         weft__out_put(&plan->spans, &span, sizeof span);
         places_note(plan, &span, COUNT(plan->sections, weft__plan_section) - 1, section->rows);
         piece->span_count++;

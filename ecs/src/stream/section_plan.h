@@ -15,12 +15,6 @@ typedef struct weft__section_place {
     uint32_t export; /* its number among the exports of its section + 1; 0: none */
 } weft__section_place;
 
-/* Rows of one chunk that stand side by side in the file. A value. */
-typedef struct weft__plan_span {
-    const weft__chunk *chunk;
-    uint32_t row, count;
-} weft__plan_span;
-
 /* Rows of one chunk of the file. */
 typedef struct weft__plan_piece {
     uint32_t rows, first_span, span_count;

@@ -72,24 +72,17 @@ static bool lates_read(weft__load *load, weft__in *in, const weft__front_section
     return true;
 }
 
-static const weft_blob_type *blob_type_of(const weft_stream *stream, uint64_t hash)
-{
-    for (uint32_t i = 0; i < stream->desc.blob_type_count; i++) {
-        weft__blob_plan plan;
-        if (weft__blob_plan_init(&plan, stream->blob_types[i]) == WEFT_OK && plan.type_hash == hash)
-            return stream->blob_types[i];
-    }
-    return NULL;
-}
-
 static bool blobs_read(weft__load *load, weft__in *in, uint32_t count)
 {
+    const weft_stream *stream = load->stream;
     weft__loaded *loaded = &load->loaded;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t hash = weft__in_u64(in), bytes = weft__in_u64(in);
         const char *block = weft__in_take(in, bytes);
         if (block == NULL) return wrong(load, "a blob is cut off");
-        weft_blob_load_desc desc = {blob_type_of(load->stream, hash), WEFT_BLOB_LOAD, NULL, 0};
+        weft_blob_load_desc desc = {
+            weft__blob_type_of(stream->blob_types, stream->desc.blob_type_count, hash),
+            WEFT_BLOB_LOAD, NULL, 0};
         if (desc.type == NULL)
             return weft__load_fail(load, WEFT_TYPE_MISMATCH,
                                    "a blob of a type that is not among blob_types: add it to "

@@ -4,9 +4,11 @@
 #include "blob_store.h"
 #include "buffer.h"
 #include "error.h"
+#include "evolution.h"
 #include "file_replace.h"
 #include "hash_lanes.h"
 #include "lent.h"
+#include "pack_rows.h"
 #include "section_plan.h"
 
 #include <math.h>
@@ -132,9 +134,9 @@ typedef struct piece_writer {
     uint32_t row;
 } piece_writer;
 
-static const weft__plan_span *spans_of(const piece_writer *p)
+static const weft__span *spans_of(const piece_writer *p)
 {
-    return AT(p->w->plan.spans, weft__plan_span) + p->piece->first_span;
+    return AT(p->w->plan.spans, weft__span) + p->piece->first_span;
 }
 
 static const weft__type_ref *ref_of(const weft__chunk *chunk, const weft__type *type)
@@ -159,7 +161,7 @@ static void column_write(const piece_writer *p, uint32_t number)
     size_t begin = p->out->count;
     uint32_t row = p->row;
     for (uint32_t i = 0; i < p->piece->span_count; i++) {
-        const weft__plan_span *span = &spans_of(p)[i];
+        const weft__span *span = &spans_of(p)[i];
         const weft__type_ref *ref = ref_of(span->chunk, type);
         size_t at = p->out->count, bytes = (size_t)span->count * type->value_bytes;
         weft__out_put(p->out, weft__chunk_value(span->chunk, ref->column, span->row), bytes);
@@ -171,41 +173,13 @@ static void column_write(const piece_writer *p, uint32_t number)
     hash_add(p, begin, weft__section_part(type) * type->value_bytes);
 }
 
-static bool is_disabled(const weft__chunk *chunk, const weft__type_ref *ref, uint32_t row)
-{
-    const weft_a64 *x_words = weft__chunk_disabled(chunk, ref->enableable);
-    return (at_plain(&x_words[row / 64]) >> row % 64 & 1) != 0;
-}
-
-static void disabled_write(const piece_writer *p, const weft__type *type)
-{
-    size_t words = (p->piece->rows + 63) / 64, at = p->out->count;
-    weft__out_u8(p->out, 0);
-    uint64_t word = 0, any = 0;
-    uint32_t row = 0;
-    for (uint32_t i = 0; i < p->piece->span_count; i++) {
-        const weft__plan_span *span = &spans_of(p)[i];
-        const weft__type_ref *ref = ref_of(span->chunk, type);
-        for (uint32_t r = 0; r < span->count; r++, row++) {
-            if (is_disabled(span->chunk, ref, span->row + r)) word |= UINT64_C(1) << row % 64;
-            any |= word;
-            if (row % 64 != 63 && row + 1 != p->piece->rows) continue;
-            weft__out_u64(p->out, word);
-            word = 0;
-        }
-    }
-    if (p->out->is_refused) return;
-    p->out->at[at] = any != 0;
-    if (any == 0) p->out->count -= words * sizeof word;
-}
-
 static void buffers_write(const piece_writer *p, uint32_t number)
 {
     const weft__type *type = weft__plan_type(&p->w->plan, number);
     for (uint32_t pass = 0; pass < 2; pass++) {
         uint32_t row = p->row;
         for (uint32_t i = 0; i < p->piece->span_count; i++) {
-            const weft__plan_span *span = &spans_of(p)[i];
+            const weft__span *span = &spans_of(p)[i];
             const weft__type_ref *ref = ref_of(span->chunk, type);
             for (uint32_t r = 0; r < span->count; r++, row++) {
                 const weft_buffer *buffer =
@@ -238,7 +212,8 @@ static void piece_write(const piece_writer *p)
         const weft__type_ref *ref = ref_of(chunk, type);
         if (ref->chunk_offset != WEFT__NONE)
             weft__out_put(p->out, chunk->chunk_values + ref->chunk_offset, type->chunk_bytes);
-        if (ref->enableable != WEFT__NO_PLACE) disabled_write(p, type);
+        if (ref->enableable != WEFT__NO_PLACE)
+            weft__disabled_put(p->out, type->id, spans_of(p), p->piece->span_count);
         if ((type->desc.flags & WEFT_BUFFER) != 0) buffers_write(p, shape[i]);
     }
     hash_add(p, begin, SIZE_MAX);
@@ -246,7 +221,7 @@ static void piece_write(const piece_writer *p)
 
 /* ---- what is known of rows ---- */
 
-static void bounds_grow(writer *w, const weft__plan_span *span)
+static void bounds_grow(writer *w, const weft__span *span)
 {
     const weft_sections_desc *desc = w->plan.desc;
     if (desc->place.id == 0) return;
@@ -266,7 +241,7 @@ static void bounds_grow(writer *w, const weft__plan_span *span)
     }
 }
 
-static void names_write(writer *w, const weft__plan_span *span, uint32_t row)
+static void names_write(writer *w, const weft__span *span, uint32_t row)
 {
     if (!w->plan.desc->with_names || w->world->names == NULL) return;
     section_bytes *s = &w->sections[w->section];
@@ -376,12 +351,7 @@ static void types_write(const writer *w, weft__out *front)
 {
     uint32_t count = COUNT(w->plan.types, const weft__type *);
     for (uint32_t i = 0; i < count; i++) {
-        const weft__type *type = weft__plan_type(&w->plan, i);
-        weft__out_u32(front, (uint32_t)strlen(type->desc.name));
-        weft__out_put(front, type->desc.name, strlen(type->desc.name));
-        weft__out_u64(front, type->hash);
-        weft__out_u32(front, type->desc.flags);
-        weft__out_u32(front, (uint32_t)type->desc.size);
+        weft__file_type_put(front, &weft__plan_type(&w->plan, i)->desc);
     }
 }
 

@@ -26,7 +26,7 @@ typedef struct weft__out {
 
 /* Room for `bytes` more, which do not count yet; NULL: refused. */
 void *weft__out_space(weft__out *out, size_t bytes);
-void weft__out_free(weft__out *out);
+WEFT__DOOR void weft__out_free(weft__out *out);
 
 /* Room for `bytes` more, which count at once; NULL: refused. */
 static inline void *weft__out_room(weft__out *out, size_t bytes)

@@ -181,7 +181,7 @@ WEFT_API uint64_t weft_shard_tick(const weft_shard *shard);
  * keeps its gid when the target dies, so a dead target stays as a residue (WEFT_CLEANUP) until no
  * reference leads to it. Whether a target lives, a reference does not say. Call it after the first
  * entities were created; weft_shard_step calls it. Errors: UNSUPPORTED (a component of an entity
- * that moves cannot: hooks, SPARSE, CHUNK, SHARED with hooks, BLOB fields; the text names it),
+ * that moves cannot: hooks that own memory, CHUNK, CLEANUP, BLOB fields; the text names it),
  * LIMIT (a sector gave away its 2^40 gids), OUT_OF_MEMORY, IO. */
 WEFT_API weft_result weft_shard_sync(weft_shard *shard);
 

@@ -27,9 +27,11 @@ static weft_result failed(const weft_shard *shard, weft_result result)
 static weft_result find_archetype(const weft_shard *shard, arriving *a)
 {
     weft_component list[WEFT__ROW_COMPONENTS + 2] = {shard->gid, shard->sector};
-    for (uint32_t k = 0; k < a->block->column_count; k++)
-        list[k + 2] = a->block->columns[k].type.component;
-    a->archetype = weft_archetype_create(shard->world, list, a->block->column_count + 2);
+    uint32_t count = 2;
+    for (uint32_t k = 0; k < a->block->column_count && count < WEFT__ROW_COMPONENTS + 2; k++)
+        if (a->block->columns[k].type.kind != WEFT__VALUE_SPARSE)
+            list[count++] = a->block->columns[k].type.component;
+    a->archetype = weft_archetype_create(shard->world, list, count);
     return a->archetype.id != 0 ? WEFT_OK : failed(shard, WEFT_OUT_OF_MEMORY);
 }
 
@@ -188,35 +190,64 @@ static weft_result create_over_stubs(weft_shard *shard, const arriving *a)
 
 /* ---- the rest ---- */
 
-static weft_result place_plain(weft_shard *shard, const arriving *a, uint32_t c)
+/* Runs of equal values at once. */
+static weft_result place_shared(weft_shard *shard, const arriving *a,
+                                const weft__row_component *type, const char *values)
 {
-    const weft__block_column *column = &a->block->columns[c];
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0, end; i < a->block->count && result == WEFT_OK; i = end) {
+        const char *value = values + (size_t)i * type->size;
+        for (end = i + 1; end < a->block->count; end++)
+            if (memcmp(value, values + (size_t)end * type->size, type->size) != 0) break;
+        result = weft_entity_set_shared_many(shard->world, a->entities + i, end - i,
+                                             type->component, value);
+    }
+    return result;
+}
+
+static weft_result place_sparse(weft_shard *shard, const arriving *a,
+                                const weft__block_column *column, const char *values)
+{
     const weft__row_component *type = &column->type;
-    void *values = translated(shard, type, column->values, a->block->count);
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < column->count && result == WEFT_OK; i++) {
+        const weft_entity entity = a->entities[column->rows[i]];
+        result = type->size == 0 ? weft_entity_add(shard->world, entity, type->component)
+                                 : weft_entity_set(shard->world, entity, type->component,
+                                                   values + (size_t)i * type->size, type->size);
+    }
+    return result;
+}
+
+static weft_result place_values(weft_shard *shard, const arriving *a,
+                                const weft__block_column *column)
+{
+    const weft__row_component *type = &column->type;
+    char *values = translated(shard, type, column->values, column->count);
     if (values == NULL) return weft__ranks_no_memory();
-    const weft_result result = weft_entity_set_many(shard->world, a->entities, a->block->count,
-                                                    type->component, values, type->size);
+    weft_result result;
+    if (type->kind == WEFT__VALUE_PLAIN)
+        result = weft_entity_set_many(shard->world, a->entities, column->count, type->component,
+                                      values, type->size);
+    else if (type->kind == WEFT__VALUE_SHARED)
+        result = place_shared(shard, a, type, values);
+    else
+        result = place_sparse(shard, a, column, values);
     free(values);
     return result == WEFT_OK ? WEFT_OK : failed(shard, result);
 }
 
-/* Runs of equal values at once. */
-static weft_result place_shared(weft_shard *shard, const arriving *a, uint32_t c)
+static weft_result place_names(weft_shard *shard, const arriving *a)
 {
-    const weft__block_column *column = &a->block->columns[c];
-    const size_t size = column->type.size;
-    const uint32_t count = a->block->count;
-    unsigned char *values = translated(shard, &column->type, column->values, count);
-    if (values == NULL) return weft__ranks_no_memory();
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0, end; i < count && result == WEFT_OK; i = end) {
-        for (end = i + 1; end < count; end++)
-            if (memcmp(values + i * size, values + end * size, size) != 0) break;
-        result = weft_entity_set_shared_many(shard->world, a->entities + i, end - i,
-                                             column->type.component, values + i * size);
+    weft__reader names = a->block->names;
+    for (uint64_t i = 0; i < a->block->name_count; i++) {
+        char name[256];
+        uint32_t row;
+        (void)weft__block_name(&names, &row, name); /* checked */
+        const weft_result result = weft_entity_set_name(shard->world, a->entities[row], name);
+        if (result != WEFT_OK) return failed(shard, result);
     }
-    free(values);
-    return result == WEFT_OK ? WEFT_OK : failed(shard, result);
+    return WEFT_OK;
 }
 
 static weft_result place_buffer(weft_shard *shard, const weft__block_column *column,
@@ -253,13 +284,13 @@ static weft_result finish(weft_shard *shard, const arriving *a)
     weft_result result = WEFT_OK;
     for (uint32_t c = 0; c < a->block->column_count && result == WEFT_OK; c++) {
         const weft__block_column *column = &a->block->columns[c];
-        if (column->type.kind == WEFT__VALUE_PLAIN && !is_simple(column))
-            result = place_plain(shard, a, c);
-        if (column->type.kind == WEFT__VALUE_SHARED) result = place_shared(shard, a, c);
-        if (result == WEFT_OK && (column->type.kind == WEFT__VALUE_BUFFER || column->type.has_bits))
+        const weft__value_kind kind = column->type.kind;
+        if (kind != WEFT__VALUE_TAG && kind != WEFT__VALUE_BUFFER && !is_simple(column))
+            result = place_values(shard, a, column);
+        if (result == WEFT_OK && (kind == WEFT__VALUE_BUFFER || column->type.has_bits))
             result = place_rows(shard, a, c);
     }
-    return result;
+    return result == WEFT_OK ? place_names(shard, a) : result;
 }
 
 static weft_result place(weft_shard *shard, arriving *list, uint32_t count)

@@ -52,7 +52,7 @@ static weft_result hash_newborn(weft_shard *shard, uint32_t begin, uint32_t end)
     if (hashes == NULL) return weft__ranks_no_memory();
     weft_result result = weft__movers_write(shard, shard->naming->list, begin, end, &bytes);
     weft__reader in = {bytes.at, bytes.at + bytes.count};
-    if (result == WEFT_OK) result = weft__block_read(shard, &in, NULL, NULL, &block);
+    if (result == WEFT_OK) result = weft__block_read(shard, &in, NULL, &block);
     if (result == WEFT_OK) weft__block_hash(shard, &block, hashes);
     for (uint32_t i = begin; i < end && result == WEFT_OK; i++)
         if (!request_gid(shard, i, hashes[i - begin][0])) result = weft__ranks_no_memory();

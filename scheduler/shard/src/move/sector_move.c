@@ -103,7 +103,7 @@ static weft_result read_blocks(weft_shard *shard, moving *m, const weft__bytes *
         if (!weft__array_grow(&m->blocks, &m->block_capacity, m->block_count + UINT64_C(1),
                               sizeof *m->blocks))
             return weft__ranks_no_memory();
-        result = weft__block_read(shard, &in, NULL, NULL, &m->blocks[m->block_count]);
+        result = weft__block_read(shard, &in, NULL, &m->blocks[m->block_count]);
         m->block_count += result == WEFT_OK;
     }
     return result;

@@ -7,7 +7,8 @@
 
 #include "gid_table.h"
 #include "ranks_error.h"
-#include "row_types.h"
+#include "references.h"
+#include "row_block.h"
 #include "world_front.h"
 
 #define INDEX_BITS UINT32_C(0x0FFFFFFF) /* of a handle, without the tag of its world */
@@ -30,10 +31,25 @@ static weft_result leave_alike(weft_shard *shard, const weft_entity *entities, u
     return weft_entity_change_many(shard->world, entities, count, &change);
 }
 
+/* What is in no archetype goes, too: names, SPARSE components. */
+static weft_result leave_rest(weft_shard *shard, const weft_entity *entities, uint32_t count)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+        if (weft_entity_name(shard->world, entities[i])[0] != '\0')
+            result = weft_entity_set_name(shard->world, entities[i], NULL);
+    for (weft_component next = weft__sparse_next(shard, (weft_component){0});
+         next.id != 0 && result == WEFT_OK; next = weft__sparse_next(shard, next))
+        for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+            if (weft_entity_has(shard->world, entities[i], next))
+                result = weft_entity_remove(shard->world, entities[i], next);
+    return result;
+}
+
 weft_result weft__stubs_leave(weft_shard *shard, const weft_entity *entities, const uint64_t *gids,
                               uint32_t count)
 {
-    weft_result result = WEFT_OK;
+    weft_result result = leave_rest(shard, entities, count);
     for (uint32_t begin = 0, end; begin < count && result == WEFT_OK; begin = end) {
         const weft_archetype archetype = weft_entity_archetype(shard->world, entities[begin]);
         for (end = begin + 1; end < count; end++)
@@ -87,62 +103,8 @@ static bool mark(void *user, weft__reference *r)
 {
     sweep_marks *marks = user;
     const uint32_t index = r->entity.index & INDEX_BITS;
-    if (index < marks->index_end) marks->is_reached[index] = 1;
+    if (!r->is_blob && index < marks->index_end) marks->is_reached[index] = 1;
     return true;
-}
-
-static void mark_column(sweep_marks *marks, const weft__row_component *type,
-                        const weft_slice *slice)
-{
-    const weft__type *described = weft__type_of(type->desc);
-    if (type->kind == WEFT__VALUE_SHARED) {
-        weft__elements_references(described, (void *)(uintptr_t)weft_slice_read_shared(slice, 0), 1,
-                                  mark, marks);
-    } else if (type->kind == WEFT__VALUE_BUFFER) {
-        const weft_buffers buffers = weft_slice_read_buffers(slice, 0);
-        for (uint32_t row = 0; row < buffers.count; row++)
-            weft__elements_references(described,
-                                      (void *)(uintptr_t)weft_buffers_read(&buffers, row),
-                                      weft_buffers_length(&buffers, row), mark, marks);
-    } else {
-        weft__elements_references(described, (void *)(uintptr_t)weft_slice_read(slice, 0),
-                                  slice->count, mark, marks);
-    }
-}
-
-/* Marks what the fields of one component lead to. */
-static weft_result mark_component(sweep_marks *marks, const weft__row_component *type)
-{
-    weft_shard *shard = marks->shard;
-    const weft_query_desc desc = {.terms = {{type->component, .match = WEFT_PRESENT}},
-                                  .with_prefabs = true,
-                                  .with_inactive = true,
-                                  .ignores_enabled = true};
-    const weft_query query = weft_query_create(shard->world, &desc);
-    if (query.id == 0) return failed(shard, WEFT_OUT_OF_MEMORY, "references cannot be visited");
-    weft_cursor cursor;
-    const bool is_begun = weft__shard_loop_begin(shard, query, &cursor);
-    while (weft_query_next(&cursor)) mark_column(marks, type, &cursor.slice);
-    weft_query_end(&cursor);
-    (void)weft_query_destroy(shard->world, query);
-    return is_begun ? WEFT_OK : weft__ranks_no_memory();
-}
-
-static weft_result mark_all(sweep_marks *marks)
-{
-    weft_shard *shard = marks->shard;
-    weft_result result = WEFT_OK;
-    for (uint32_t id = 1; result == WEFT_OK; id++) {
-        const weft_component component = weft__component(shard->world, id);
-        if (weft_component_info(shard->world, component) == NULL) break;
-        weft__row_component type;
-        const uint32_t flags = weft_component_info(shard->world, component)->flags;
-        if ((flags & (WEFT_RESOURCE | WEFT_CHUNK)) != 0) continue;
-        if (weft__row_component_of(shard, component, &type) != WEFT_OK || !type.has_references)
-            continue;
-        result = mark_component(marks, &type);
-    }
-    return result;
 }
 
 static weft_result sweep(sweep_marks *marks, weft_entity *stubs, uint64_t count)
@@ -153,7 +115,8 @@ static weft_result sweep(sweep_marks *marks, weft_entity *stubs, uint64_t count)
             marks->index_end = (stubs[i].index & INDEX_BITS) + 1;
     marks->is_reached = calloc(marks->index_end, 1);
     if (marks->is_reached == NULL) return weft__ranks_no_memory();
-    weft_result result = mark_all(marks);
+    weft_result result = WEFT_OK;
+    weft__world_references(shard->world, mark, marks);
     uint32_t ended = 0;
     for (uint64_t i = 0; i < count; i++)
         if (!marks->is_reached[stubs[i].index & INDEX_BITS]) stubs[ended++] = stubs[i];

@@ -10,8 +10,8 @@
 #include "hash.h"
 #include "rank_figures.h"
 #include "ranks_error.h"
+#include "row_block.h"
 #include "row_pack.h"
-#include "row_types.h"
 #include "sector_move.h"
 
 /* ---- components and queries ---- */
@@ -235,7 +235,6 @@ void weft_shard_destroy(weft_shard *shard)
     end_query(shard, shard->dead_query, false);
     end_query(shard, shard->ghost_query, true);
     end_query(shard, shard->stub_query, true);
-    weft__sparse_free(shard);
     weft__packs_free(shard);
     weft__ghosts_free(shard);
     weft__gid_table_free(shard);

@@ -9,8 +9,8 @@
 #include "os.h"
 #include "rank_figures.h"
 #include "ranks_error.h"
+#include "row_block.h"
 #include "row_pack.h"
-#include "row_types.h"
 #include "sector_move.h"
 #include "shard_clock.h"
 #include "world_front.h"
@@ -18,7 +18,7 @@
 weft_result weft_shard_sync(weft_shard *shard)
 {
     const uint64_t start = weft__shard_now();
-    weft_result result = weft__rows_sync(shard, weft__sparse_refuse(shard));
+    weft_result result = weft__rows_sync(shard, WEFT_OK);
     shard->stats.sync_ns += weft__shard_now() - start;
     return result;
 }
@@ -116,7 +116,6 @@ static weft_result run_systems(weft_shard *shard, float dt)
             result = weft__ranks_fail(result, "the step: %s", weft_world_error(shard->world)->text);
         if (shard->step_result != WEFT_OK) result = shard->step_result;
     }
-    if (result == WEFT_OK) result = weft__sparse_refuse(shard);
     return weft__ghosts_finish(shard, weft__plan_exchanges(shard), result);
 }
 

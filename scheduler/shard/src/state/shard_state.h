@@ -58,12 +58,8 @@ struct weft_shard {
     weft_query key_query;   /* gid, sector, key */
     weft_query ghost_query; /* ghost, sector, halo... (WRITE, stamps when asked) */
     weft_query stub_query;
-    weft_query dead_query;             /* residues: gid without sector; null without references */
-    bool has_references;               /* the world had components with ENTITY fields at create */
-    struct weft__sparse_watch *sparse; /* [sparse_count]: row_types.c */
-    uint64_t sparse_capacity;
-    uint32_t sparse_count;
-    uint32_t components_seen; /* ids looked at for SPARSE ones */
+    weft_query dead_query; /* residues: gid without sector; null without references */
+    bool has_references;   /* the world had components with ENTITY fields at create */
     uint64_t owner_thread;
     bool has_load_rest; /* rows of a load that failed, because their end was refused memory */
     weft__sector_map map;

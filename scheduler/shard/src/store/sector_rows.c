@@ -75,7 +75,7 @@ uint32_t weft__sector_rows_group(const weft__sector_rows *rows, uint32_t begin)
 
 /* Rows of runs in the order of gids. Owner: one writing. Always: the arrays have `count` places. */
 typedef struct row_order {
-    weft__gid_pair *pairs; /* twice as many */
+    weft__gid_pair *pairs; /* twice as many; the one block of memory */
     weft__row_place *unsorted, *places;
     uint64_t *gids;
     uint32_t *sectors;
@@ -83,13 +83,14 @@ typedef struct row_order {
 
 static bool reserve(row_order *order, size_t count)
 {
-    order->pairs = malloc(count * 2 * sizeof *order->pairs + 1);
-    order->unsorted = malloc(count * sizeof *order->unsorted + 1);
-    order->places = malloc(count * sizeof *order->places + 1);
-    order->gids = malloc(count * sizeof *order->gids + 1);
-    order->sectors = malloc(count * sizeof *order->sectors + 1);
-    return order->pairs != NULL && order->unsorted != NULL && order->places != NULL &&
-           order->gids != NULL && order->sectors != NULL;
+    const size_t row = 2 * sizeof *order->pairs + 2 * sizeof *order->places + sizeof *order->gids +
+                       sizeof *order->sectors;
+    order->pairs = malloc(count * row + 1);
+    order->unsorted = (weft__row_place *)(void *)(order->pairs + 2 * count);
+    order->places = order->unsorted + count;
+    order->gids = (uint64_t *)(void *)(order->places + count);
+    order->sectors = (uint32_t *)(void *)(order->gids + count);
+    return order->pairs != NULL;
 }
 
 static void sort_rows(const weft__sector_rows *rows, uint32_t begin, uint32_t end, uint32_t count,
@@ -129,9 +130,5 @@ weft_result weft__sector_rows_write(const weft_shard *shard, const weft__sector_
         (void)weft__ranks_no_memory();
     }
     free(order.pairs);
-    free(order.unsorted);
-    free(order.places);
-    free(order.gids);
-    free(order.sectors);
     return result;
 }

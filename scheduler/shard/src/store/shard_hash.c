@@ -14,7 +14,7 @@ static weft_result add_block(weft_shard *shard, const weft__bytes *bytes, uint64
 {
     weft__reader in = {bytes->at, bytes->at + bytes->count};
     weft__block block;
-    weft_result result = weft__block_read(shard, &in, NULL, NULL, &block);
+    weft_result result = weft__block_read(shard, &in, NULL, &block);
     if (result != WEFT_OK) return result;
     uint64_t(*hashes)[2] = malloc((size_t)block.count * sizeof *hashes + 1);
     if (hashes == NULL) {

@@ -14,6 +14,86 @@
 #define CATEGORY WEFT__MEMORY_COMMANDS
 #define PATH_BYTES 512
 
+/* ---- types ---- */
+
+void weft__file_type_put(weft__out *out, const weft_component_desc *info)
+{
+    weft__out_text(out, info->name);
+    weft__out_u64(out, weft__type_of(info)->hash);
+    weft__out_u32(out, info->flags);
+    weft__out_u32(out, (uint32_t)info->size);
+    weft__out_u32(out, (uint32_t)info->alignment);
+    weft__out_u32(out, info->buffer_capacity);
+    weft__out_u32(out, info->chunk_row_limit);
+    weft__out_u8(out, info->hooks.save != NULL);
+    weft__out_u32(out, info->field_count);
+    for (uint32_t i = 0; i < info->field_count; i++) {
+        weft__out_text(out, info->fields[i].name);
+        weft__out_u32(out, weft__kind_number(info->fields[i].kind));
+        weft__out_u32(out, info->fields[i].offset);
+        weft__out_u32(out, info->fields[i].count);
+    }
+}
+
+bool weft__in_name(weft__in *in, char out[256], uint32_t least)
+{
+    uint32_t count = weft__in_u32(in);
+    const char *bytes = count > 255 ? NULL : weft__in_take(in, count);
+    out[0] = '\0';
+    if (bytes == NULL || count < least || memchr(bytes, '\0', count) != NULL) return false;
+    memcpy(out, bytes, count);
+    out[count] = '\0';
+    return true;
+}
+
+static const char *fields_get(weft__in *in, weft__file_type *out, weft_field *fields)
+{
+    for (uint32_t i = 0; i < out->desc.field_count; i++) {
+        char *name = out->names + (size_t)i * 256;
+        fields[i].name = name;
+        if (!weft__in_name(in, name, 0)) /* a sole field may be the value itself */
+            return "a name that cannot be one";
+        uint32_t kind = weft__in_u32(in);
+        fields[i].offset = weft__in_u32(in);
+        fields[i].count = weft__in_u32(in);
+        if (!weft__kind_of_number(kind, &fields[i].kind)) return "a field kind";
+    }
+    return NULL;
+}
+
+const char *weft__file_type_get(weft__in *in, weft__memory *memory, weft__file_type *out)
+{
+    *out = (weft__file_type){.desc = {.flags = 0}};
+    weft_component_desc *desc = &out->desc;
+    desc->name = out->name;
+    if (!weft__in_name(in, out->name, 1)) return "a name that cannot be one";
+    out->hash = weft__in_u64(in);
+    desc->flags = weft__in_u32(in);
+    desc->size = weft__in_u32(in);
+    desc->alignment = weft__in_u32(in);
+    desc->buffer_capacity = weft__in_u32(in);
+    desc->chunk_row_limit = weft__in_u32(in);
+    uint8_t is_hooked = weft__in_u8(in);
+    uint32_t count = weft__in_u32(in);
+    if (is_hooked > 1) return "a flag above 1";
+    out->is_hooked = is_hooked != 0;
+    if (!weft__in_has(in, count, 16)) return "a count larger than the file";
+    if (count == 0) return NULL;
+    desc->field_count = count;
+    weft_field *fields = weft__alloc_zeroed(memory, CATEGORY, count, sizeof *fields, 16);
+    desc->fields = fields;
+    out->names = weft__alloc_zeroed(memory, CATEGORY, count, 256, 16);
+    return fields == NULL || out->names == NULL ? "" : fields_get(in, out, fields);
+}
+
+void weft__file_type_free(weft__memory *memory, weft__file_type *type)
+{
+    const uint32_t count = type->desc.field_count;
+    weft__free(memory, CATEGORY, (void *)(uintptr_t)type->desc.fields, count, sizeof(weft_field),
+               16);
+    weft__free(memory, CATEGORY, type->names, count, 256, 16);
+}
+
 /* ---- names ---- */
 
 static bool is_same_path(const char *a, const char *b)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* pack_rows.c: parts of rows as bytes. Reading trusts no number: it is compared with what there is
+ * first. */
+#include "pack_rows.h"
+
+#include "bits.h"
+#include "enable.h"
+
+void weft__disabled_put(weft__out *out, uint32_t component, const weft__span *spans, uint32_t count)
+{
+    size_t at = out->count;
+    uint64_t word = 0, any = 0, rows = 0;
+    weft__out_u8(out, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__archetype *archetype = spans[i].chunk->archetype; /* each its own */
+        const uint32_t type = weft__archetype_find(archetype, component);
+        const weft_a64 *x_words =
+            weft__chunk_disabled(spans[i].chunk, archetype->types[type].enableable);
+        const uint32_t end = spans[i].row + spans[i].count;
+        for (uint32_t row = spans[i].row; row < end; row++, rows++) {
+            if (rows % 64 == 0 && rows != 0) {
+                weft__out_u64(out, word);
+                word = 0;
+            }
+            uint64_t is_disabled = at_plain(&x_words[row / 64]) >> row % 64 & 1;
+            word |= is_disabled << rows % 64;
+            any |= is_disabled;
+        }
+    }
+    if (rows != 0) weft__out_u64(out, word);
+    if (out->is_refused) return;
+    out->at[at] = any != 0;
+    if (any == 0) out->count = at + 1;
+}
+
+const char *weft__disabled_get(weft__in *in, uint32_t enableable, weft__chunk *const *chunks,
+                               uint32_t count)
+{
+    uint64_t rows = 0, first = 0; /* first: of the chunk */
+    uint8_t has_some = weft__in_u8(in);
+    if (has_some > 1) return "a flag above 1";
+    if (has_some == 0) return NULL;
+    for (uint32_t i = 0; i < count; i++) rows += chunks[i]->count;
+    for (uint64_t row = 0; row < rows; row += 64) {
+        uint64_t word = weft__in_u64(in), left = rows - row;
+        if ((word & ~bits_mask(left > 64 ? 64 : (uint32_t)left)) != 0)
+            return "an enable bit beyond the rows";
+        for (; word != 0; word &= word - 1) {
+            uint64_t at = row + bits_lowest(word);
+            for (; at - first >= (*chunks)->count; chunks++) first += (*chunks)->count;
+            weft__chunk_enable(*chunks, enableable, (uint32_t)(at - first), false);
+        }
+    }
+    return NULL;
+}

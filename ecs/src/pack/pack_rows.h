@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* pack_rows.h: rows as bytes, and back: what world files and section files have in common.
+ *
+ * Owner of the rows. */
+#ifndef WEFT_PACK_ROWS_H
+#define WEFT_PACK_ROWS_H
+
+#include "archetype_state.h"
+#include "bytes.h"
+
+/* Whether values of a type are written by its save hook. */
+static inline bool weft__type_is_hooked(const weft__type *type)
+{
+    return type->desc.hooks.save != NULL;
+}
+
+/* Enable bits of the rows of spans: u8 0 (all enabled), or 1 and u64 disabled bits[]. */
+void weft__disabled_put(weft__out *out, uint32_t component, const weft__span *spans,
+                        uint32_t count);
+/* Gives them to the rows of chunks, all enabled so far. NULL, or what is wrong. */
+const char *weft__disabled_get(weft__in *in, uint32_t enableable, weft__chunk *const *chunks,
+                               uint32_t count);
+
+#endif

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+/* checkpoint.c: weft_shard_save, weft_shard_load, and the bytes of a checkpoint.
+ *
+ *     head          checkpoint_head
+ *     components    of each component of the world, in the order of registration, as
+ *                   weft__file_type_put makes it; padded to words
+ *     sectors       checkpoint_sector [sectors]
+ *     sections      of each sector, by number: blocks of rows (row_block.h) by kind list
+ *
+ * Numbers are those of the machine that wrote it (little endian, like world files). The head has a
+ * hash of components and sectors, and each sector one of its section: damage is found before
+ * anything is loaded.
+ *
+ * Saving: every rank makes the sections of its sectors; one sum over ranks makes the table of all
+ * known to all, and prefix sums of it the offsets. Each rank writes at its offsets into
+ * "PATH.partial"; when all have written and synced, rank 0 renames it.
+ *
+ * Loading: every rank reads the front and checks it; the sizes of the sections are the costs by
+ * which sectors are cut among the ranks that there are. Then each reads the sections of its sectors
+ * and checks all of them; when all ranks have done so, rows are put into the world. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "arrival.h"
+#include "evolution.h"
+#include "file_problem.h"
+#include "ghost_exchange.h"
+#include "hash.h"
+#include "os.h"
+#include "os_file.h"
+#include "ranks_error.h"
+#include "row_pack.h"
+#include "sector_move.h"
+#include "sector_rows.h"
+#include "world_view.h"
+
+#define CHECKPOINT_MAGIC UINT64_C(0x6472616873746677) /* "wftshard" */
+#define CHECKPOINT_VERSION UINT64_C(2)
+
+/* A value. */
+typedef struct checkpoint_head {
+    uint64_t magic, version;
+    uint64_t seed, tick;
+    uint64_t sectors, components;
+    uint64_t component_bytes; /* of the part with components */
+    uint64_t hash;            /* of components and sectors, started with the fields above */
+} checkpoint_head;
+
+/* A value. */
+typedef struct checkpoint_sector {
+    uint64_t offset, bytes; /* of its section */
+    uint64_t counter;       /* gids given away */
+    uint64_t hash;          /* of the section */
+} checkpoint_sector;
+
+/* Memory of one save. */
+typedef struct saving {
+    weft_shard *shard;
+    const weft__os_files *files;
+    const char *path;
+    char place[PATH_MAX]; /* of the file that is replaced: behind a symbolic link */
+    char partial[PATH_MAX + 16];
+    checkpoint_sector *table; /* [sectors] */
+    weft__bytes front;        /* head, components, table: rank 0 */
+    weft__bytes sections;     /* of this rank, by sector */
+    int file;
+} saving;
+
+static weft_result io_failed(const saving *s, const char *what, const char *path)
+{
+    return weft__ranks_fail(WEFT_IO, "%s %s on rank %u: %s; the earlier checkpoint is as it was",
+                            what, path, s->shard->map.rank, strerror(errno));
+}
+
+/* Anything but a regular file would be lost, not replaced. */
+static weft_result find_place(saving *s)
+{
+    weft__os_kind kind;
+    s->files = weft__os_files_of(weft__os_default());
+    if (s->files->locate(s->files->user, s->path, s->place, sizeof s->place, &kind) != WEFT_OK)
+        return io_failed(s, "writing", s->path);
+    if (kind != WEFT__OS_NOTHING && kind != WEFT__OS_REGULAR_FILE)
+        return weft__ranks_fail(WEFT_IO, "%s is not a regular file: name another path", s->path);
+    (void)snprintf(s->partial, sizeof s->partial, "%s.partial", s->place);
+    return WEFT_OK;
+}
+
+/* ---- what is written ---- */
+
+static weft_result make_sections(saving *s)
+{
+    weft__sector_rows rows = {0};
+    weft_result result = weft__sector_rows_collect(s->shard, &rows);
+    for (uint32_t begin = 0, end; begin < rows.count && result == WEFT_OK; begin = end) {
+        end = weft__sector_rows_group(&rows, begin);
+        const uint64_t before = s->sections.count;
+        result = weft__sector_rows_write(s->shard, &rows, begin, end, &s->sections);
+        s->table[rows.runs[begin].sector].bytes += s->sections.count - before;
+    }
+    weft__sector_rows_free(&rows);
+    uint64_t at = 0;
+    for (uint32_t sector = 0; sector < s->shard->map.count; sector++) {
+        if (!weft__sector_is_mine(s->shard, sector)) continue;
+        checkpoint_sector *entry = &s->table[sector];
+        entry->counter = s->shard->counters[sector];
+        entry->hash = hash_bytes(0, s->sections.at + at, entry->bytes);
+        at += entry->bytes;
+    }
+    return result;
+}
+
+/* Components by registration. */
+static bool make_components(saving *s, uint64_t *count)
+{
+    weft_world *world = s->shard->world;
+    const weft_component_desc *desc;
+    weft__out types = {.memory = weft__world_memory(world)};
+    *count = 0;
+    while ((desc = weft_component_info(world, weft__component(world, (uint32_t)*count + 1)))) {
+        weft__file_type_put(&types, desc);
+        ++*count;
+    }
+    const bool is_done = !types.is_refused && weft__bytes_put(&s->front, types.at, types.count);
+    weft__out_free(&types);
+    return is_done;
+}
+
+/* Head, components and table with offsets; the same on every rank. */
+static weft_result make_front(saving *s)
+{
+    checkpoint_head head = {.magic = CHECKPOINT_MAGIC,
+                            .version = CHECKPOINT_VERSION,
+                            .seed = s->shard->seed,
+                            .tick = s->shard->tick,
+                            .sectors = s->shard->map.count};
+    const uint64_t table_bytes = head.sectors * sizeof *s->table;
+    if (!weft__bytes_put(&s->front, &head, sizeof head) || !make_components(s, &head.components))
+        return weft__ranks_no_memory();
+    head.component_bytes = s->front.count - sizeof head;
+    uint64_t offset = s->front.count + table_bytes;
+    for (uint32_t sector = 0; sector < s->shard->map.count; sector++) {
+        s->table[sector].offset = offset;
+        offset += s->table[sector].bytes;
+    }
+    if (!weft__bytes_put(&s->front, s->table, table_bytes)) return weft__ranks_no_memory();
+    const uint64_t start = hash_bytes(0, &head, sizeof head);
+    head.hash = hash_bytes(start, s->front.at + sizeof head, s->front.count - sizeof head);
+    memcpy(s->front.at, &head, sizeof head);
+    return WEFT_OK;
+}
+
+/* ---- writing ---- */
+
+static weft_result write_at(saving *s, const void *bytes, uint64_t count, uint64_t offset)
+{
+    const char *from = bytes;
+    while (count != 0) {
+        const size_t piece = count < (1u << 30) ? (size_t)count : (size_t)(1u << 30);
+        const ssize_t done = pwrite(s->file, from, piece, (off_t)offset);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return io_failed(s, "writing", s->partial);
+        from += done;
+        offset += (uint64_t)done;
+        count -= (uint64_t)done;
+    }
+    return WEFT_OK;
+}
+
+/* Sectors that follow each other in the file go at once. */
+static weft_result write_sections(saving *s)
+{
+    weft_result result = WEFT_OK;
+    uint64_t at = 0;
+    for (uint32_t begin = 0, end; begin < s->shard->map.count && result == WEFT_OK; begin = end) {
+        uint64_t bytes = 0;
+        for (end = begin; end < s->shard->map.count; end++) {
+            if (!weft__sector_is_mine(s->shard, end)) break;
+            bytes += s->table[end].bytes;
+        }
+        if (end == begin) end++;
+        result = write_at(s, s->sections.at + at, bytes, s->table[begin].offset);
+        at += bytes;
+    }
+    return result;
+}
+
+static weft_result open_partial(saving *s, int flags)
+{
+    do s->file = open(s->partial, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    while (s->file < 0 && errno == EINTR);
+    return s->file >= 0 ? WEFT_OK : io_failed(s, "opening", s->partial);
+}
+
+static weft_result write_file(saving *s)
+{
+    const bool is_first = s->shard->map.rank == 0;
+    weft_result result = WEFT_OK;
+    if (is_first) result = open_partial(s, O_CREAT | O_TRUNC);
+    result = weft_ranks_agree(result); /* the others open what rank 0 has made */
+    if (result != WEFT_OK) return result;
+    if (!is_first) result = open_partial(s, 0);
+    if (result == WEFT_OK && is_first) result = write_at(s, s->front.at, s->front.count, 0);
+    if (result == WEFT_OK) result = write_sections(s);
+    if (result == WEFT_OK && s->files->sync(s->files->user, (weft__os_file){s->file}) != WEFT_OK)
+        result = io_failed(s, "syncing", s->partial);
+    return weft_ranks_agree(result);
+}
+
+/* Rank 0: the new file takes the place of the earlier one. */
+static weft_result put_in_place(saving *s)
+{
+    const weft__os_files *files = s->files;
+    if (files->rename(files->user, s->partial, s->place) != WEFT_OK) {
+        const weft_result result = io_failed(s, "renaming", s->partial);
+        files->remove(files->user, s->partial);
+        return result;
+    }
+    if (files->sync_directory(files->user, s->place) == WEFT_OK) return WEFT_OK;
+    return weft__ranks_fail(WEFT_IO,
+                            "syncing the folder of %s: %s; the new checkpoint is in place, "
+                            "perhaps not durably: save again",
+                            s->place, strerror(errno));
+}
+
+static weft_result save(saving *s)
+{
+    const bool is_first = s->shard->map.rank == 0;
+    weft_result result = find_place(s);
+    if (result == WEFT_OK) s->table = calloc(s->shard->map.count, sizeof *s->table);
+    if (result == WEFT_OK) result = s->table != NULL ? make_sections(s) : weft__ranks_no_memory();
+    result = weft_ranks_agree(result);
+    if (result != WEFT_OK) return result;
+    result = weft__transport_sum((uint64_t *)s->table,
+                                 s->shard->map.count * (sizeof *s->table / sizeof(uint64_t)));
+    if (result == WEFT_OK) result = make_front(s);
+    result = weft_ranks_agree(result);
+    if (result == WEFT_OK) result = write_file(s);
+    if (s->file >= 0) close(s->file);
+    if (is_first && result != WEFT_OK && s->file >= 0) (void)unlink(s->partial);
+    if (is_first && result == WEFT_OK) result = put_in_place(s);
+    return weft_ranks_agree(result);
+}
+
+weft_result weft_shard_save(weft_shard *shard, const char *path)
+{
+    if (path == NULL) return weft__ranks_fail(WEFT_INVALID_ARGUMENT, "path is NULL");
+    saving s = {.shard = shard, .path = path, .file = -1};
+    weft_result result = weft__rows_sync(shard, WEFT_OK);
+    if (result == WEFT_OK) result = save(&s);
+    free(s.table);
+    weft__bytes_free(&s.front);
+    weft__bytes_free(&s.sections);
+    return result;
+}
+
+/* ---- loading ---- */
+
+/* Memory of one load. */
+typedef struct loading {
+    weft_shard *shard;
+    const char *path;
+    weft__file_source file;
+    bool is_open;
+    checkpoint_head head;
+    unsigned char *front;           /* components and sectors */
+    const checkpoint_sector *table; /* in `front` */
+    weft__block_types types;        /* of the file */
+    weft__bytes sections;
+    weft__block *blocks;
+    uint64_t block_capacity;
+    uint32_t block_count;
+    weft_entity *entities; /* of the rows of all blocks */
+    uint64_t row_count;
+} loading;
+
+static weft_result is_corrupt(const loading *l, const char *what)
+{
+    return weft__ranks_fail(WEFT_CORRUPT, "%s: %s; nothing was loaded", l->path, what);
+}
+
+static weft_result read_at(loading *l, void *to, uint64_t count, uint64_t offset)
+{
+    if (offset > l->file.bytes || count > l->file.bytes - offset)
+        return is_corrupt(l, "the file ends too early");
+    const weft_result result = weft__file_read(&l->file, to, count, offset);
+    return result == WEFT_OK ? WEFT_OK : weft__ranks_fail(result, "%s", l->file.problem.text);
+}
+
+/* ---- the front ---- */
+
+static weft_result open_file(loading *l)
+{
+    const weft_result result = weft__file_open(weft__os_default(), l->path, &l->file);
+    if (result != WEFT_OK) return weft__ranks_fail(result, "%s", l->file.problem.text);
+    l->is_open = true;
+    return read_at(l, &l->head, sizeof l->head, 0);
+}
+
+static weft_result check_head(const loading *l)
+{
+    const checkpoint_head *head = &l->head;
+    if (head->magic != CHECKPOINT_MAGIC) return is_corrupt(l, "this is no checkpoint of a shard");
+    if (head->version != CHECKPOINT_VERSION)
+        return weft__ranks_fail(WEFT_UNSUPPORTED, "%s: version %llu of the format", l->path,
+                                (unsigned long long)head->version);
+    if (head->sectors != l->shard->map.count)
+        return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                                "%s has %llu sectors, the shard has %u: create it with the "
+                                "description of the run that wrote it",
+                                l->path, (unsigned long long)head->sectors, l->shard->map.count);
+    if (head->component_bytes > l->file.bytes) return is_corrupt(l, "the file ends too early");
+    return WEFT_OK;
+}
+
+static weft_result read_front(loading *l)
+{
+    const uint64_t table_bytes = l->head.sectors * sizeof *l->table;
+    const uint64_t bytes = l->head.component_bytes + table_bytes;
+    l->front = malloc((size_t)bytes);
+    if (l->front == NULL) return weft__ranks_no_memory();
+    weft_result result = read_at(l, l->front, bytes, sizeof l->head);
+    if (result != WEFT_OK) return result;
+    checkpoint_head head = l->head;
+    head.hash = 0;
+    if (hash_bytes(hash_bytes(0, &head, sizeof head), l->front, bytes) != l->head.hash)
+        return is_corrupt(l, "the tables are damaged");
+    l->table = (const checkpoint_sector *)(const void *)(l->front + l->head.component_bytes);
+    return WEFT_OK;
+}
+
+/* A component of the file in this world, by its name; another layout gets a plan. */
+static weft_result map_component(loading *l, const weft__file_type *type, uint64_t id)
+{
+    static const weft_load_desc as_it_is;
+    weft_world *world = l->shard->world;
+    const weft_component component = weft_component_find(world, type->name);
+    l->types.components[id] = component;
+    if (component.id == 0 || weft_component_hash(world, component) == type->hash) return WEFT_OK;
+    char text[400];
+    const weft__evolution_ends ends = {&type->desc, weft_component_info(world, component),
+                                       type->hash};
+    if (weft__evolution_init(weft__world_memory(world), &as_it_is, &ends, &l->types.plans[id],
+                             text))
+        return WEFT_OK;
+    if (text[0] == '\0') return weft__ranks_no_memory();
+    return weft__ranks_fail(WEFT_TYPE_MISMATCH, "%s: component %s %s", l->path, type->name, text);
+}
+
+/* Finds the components of the file in this world; those that are missing matter only if rows have
+ * them. */
+static weft_result map_components(loading *l)
+{
+    const char *front = (const char *)l->front;
+    weft__in in = {.at = front, .end = front + l->head.component_bytes};
+    if (l->head.components > l->head.component_bytes) return is_corrupt(l, "too many components");
+    const uint64_t count = l->types.count = l->head.components;
+    l->types.components = calloc(count + 1, sizeof *l->types.components);
+    l->types.plans = calloc(count + 1, sizeof *l->types.plans);
+    if (l->types.components == NULL || l->types.plans == NULL) return weft__ranks_no_memory();
+    weft_result result = WEFT_OK;
+    for (uint64_t id = 1; id <= count && result == WEFT_OK; id++) {
+        weft__file_type type;
+        weft__memory *memory = weft__world_memory(l->shard->world);
+        const char *problem = weft__file_type_get(&in, memory, &type);
+        if (problem == NULL && !in.is_short)
+            result = map_component(l, &type, id);
+        else
+            result = problem != NULL && problem[0] == '\0'
+                         ? weft__ranks_no_memory()
+                         : is_corrupt(l, "the table of components is damaged");
+        weft__file_type_free(memory, &type);
+    }
+    return result;
+}
+
+/* ---- sections ---- */
+
+static weft_result read_section(loading *l, uint32_t sector)
+{
+    const checkpoint_sector *entry = &l->table[sector];
+    if (entry->bytes > l->file.bytes || entry->bytes % 8 != 0)
+        return is_corrupt(l, "a section is longer than the file");
+    if (entry->bytes == 0) return WEFT_OK;
+    unsigned char *place = weft__bytes_add(&l->sections, entry->bytes);
+    if (place == NULL) return weft__ranks_no_memory();
+    weft_result result = read_at(l, place, entry->bytes, entry->offset);
+    if (result == WEFT_OK && hash_bytes(0, place, entry->bytes) != entry->hash)
+        result = is_corrupt(l, "a section is damaged");
+    return result;
+}
+
+/* Blocks of all sections; they are checked here, before anything is created. */
+static weft_result read_blocks(loading *l)
+{
+    weft__reader in = {l->sections.at, l->sections.at + l->sections.count};
+    while (in.at != in.end) {
+        if (!weft__array_grow(&l->blocks, &l->block_capacity, l->block_count + UINT64_C(1),
+                              sizeof *l->blocks))
+            return weft__ranks_no_memory();
+        weft__block *block = &l->blocks[l->block_count];
+        weft_result result = weft__block_read(l->shard, &in, &l->types, block);
+        if (result != WEFT_OK) return result;
+        l->block_count++;
+        l->row_count += block->count;
+        for (uint32_t i = 0; i < block->count; i++)
+            if (!weft__sector_is_mine(l->shard, block->sectors[i]))
+                return is_corrupt(l, "a row is in the section of another sector");
+    }
+    return WEFT_OK;
+}
+
+static weft_result read_all(loading *l)
+{
+    weft_result result = open_file(l);
+    if (result == WEFT_OK) result = check_head(l);
+    if (result == WEFT_OK) result = read_front(l);
+    if (result == WEFT_OK) result = map_components(l);
+    return result;
+}
+
+static weft_result read_mine(loading *l)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t sector = 0; sector < l->shard->map.count && result == WEFT_OK; sector++)
+        if (weft__sector_is_mine(l->shard, sector)) result = read_section(l, sector);
+    if (result == WEFT_OK) result = read_blocks(l);
+    if (result != WEFT_OK) return result;
+    l->entities = calloc(l->row_count + 1, sizeof *l->entities);
+    return l->entities != NULL ? WEFT_OK : weft__ranks_no_memory();
+}
+
+static weft_result cut_sectors(loading *l)
+{
+    const uint32_t count = l->shard->map.count;
+    uint64_t *costs = malloc(count * sizeof *costs);
+    uint32_t *rank_of = malloc(count * sizeof *rank_of);
+    bool has_memory = costs != NULL && rank_of != NULL;
+    for (uint32_t i = 0; i < count && has_memory; i++) costs[i] = l->table[i].bytes;
+    if (has_memory) {
+        weft__sector_cut(&l->shard->map, costs, rank_of);
+        has_memory = weft__ghosts_prepare(l->shard, rank_of);
+    }
+    /* all ranks or none: they know the same cut */
+    const weft_result result = weft_ranks_agree(has_memory ? WEFT_OK : weft__ranks_no_memory());
+    if (result == WEFT_OK) weft__ghosts_set_map(l->shard, rank_of);
+    free(costs);
+    free(rank_of);
+    return result;
+}
+
+/* All of them came by a load that has failed. Residues need memory: without it the next load ends
+ * what is left. */
+static weft_result rows_end(weft_shard *shard)
+{
+    weft_result result = weft_query_destroy_entities(shard->world, shard->rows_query);
+    if (result == WEFT_OK) result = weft_query_destroy_entities(shard->world, shard->stub_query);
+    if (result == WEFT_OK && shard->has_references)
+        result = weft_query_remove(shard->world, shard->dead_query, shard->gid);
+    shard->has_load_rest = result != WEFT_OK;
+    return result == WEFT_OK ? WEFT_OK : weft__ranks_no_memory();
+}
+
+static weft_result load(loading *l)
+{
+    weft_shard *shard = l->shard;
+    weft_result result = shard->has_load_rest ? rows_end(shard) : WEFT_OK;
+    if (result == WEFT_OK && weft_query_count(shard->world, shard->rows_query) != 0)
+        result = weft__ranks_fail(WEFT_INVALID_ARGUMENT, "the shard has entities: load a "
+                                                         "checkpoint into a new world");
+    if (result == WEFT_OK) result = read_all(l);
+    result = weft_ranks_agree(result);
+    if (result == WEFT_OK) result = cut_sectors(l);
+    if (result == WEFT_OK) result = weft_ranks_agree(read_mine(l));
+    if (result != WEFT_OK) return result;
+    result = weft__arrivals_place(shard, l->blocks, l->block_count, l->entities);
+    result = weft_ranks_agree(result);
+    if (result != WEFT_OK) {
+        (void)rows_end(shard);
+        return result;
+    }
+    shard->seed = l->head.seed;
+    shard->tick = l->head.tick;
+    for (uint32_t i = 0; i < shard->map.count; i++)
+        shard->counters[i] = weft__sector_is_mine(shard, i) ? l->table[i].counter : 0;
+    shard->keys_version = 0;
+    return WEFT_OK;
+}
+
+weft_result weft_shard_load(weft_shard *shard, const char *path)
+{
+    if (path == NULL) return weft__ranks_fail(WEFT_INVALID_ARGUMENT, "path is NULL");
+    loading l = {.shard = shard, .path = path};
+    weft_result result = load(&l);
+    if (l.is_open) weft__file_close(&l.file);
+    for (uint64_t id = 1; l.types.plans != NULL && id <= l.types.count; id++)
+        weft__evolution_fini(weft__world_memory(shard->world), &l.types.plans[id]);
+    for (uint32_t i = 0; i < l.block_count; i++) weft__block_free(&l.blocks[i]);
+    free(l.front);
+    free(l.types.components);
+    free(l.types.plans);
+    free(l.blocks);
+    free(l.entities);
+    weft__bytes_free(&l.sections);
+    return result;
+}
