@@ -191,7 +191,7 @@ PLAIN_TEST(a_description_that_cannot_be_is_refused)
         {NEW "{\"name\": \"New\", \"size\": 4, \"initial\": \"0x0000000g\"}}", "4 bytes"},
         {NEW "{\"name\": \"New\", \"size\": 4, \"fields\": 1}}", "an array"},
         {NEW "{\"name\": \"New\", \"size\": 4, \"fields\": [1]}}", "a field should be here"},
-        {FIELD "\"kind\": \"f16\"}]}}", "no such word"},
+        {FIELD "\"kind\": \"f16\"}]}}", "no kind of fields"},
         {FIELD "\"kind\": \"f32\", \"offset\": 4000000000}]}}", "beyond"},
         {FIELD "\"kind\": \"f64\"}]}}", "beyond"},
         {FIELD "\"kind\": \"struct\"}]}}", "needs a `type`"},

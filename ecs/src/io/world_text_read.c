@@ -2,21 +2,26 @@
 /* world_text_read.c: weft_world_read_json: objects one after the other, each by the member it
  * begins with. An entity is looked through first for the names of its components, then its row
  * is made, then values are read where they belong. The first failure empties the world again.
- * Types are read by world_text_types.c. See weft/world_text.h. */
-#include "world_text_read.h"
+ *
+ * A component that the world has is passed by: its values are read by the names of their fields.
+ * One that it lacks is registered from its description, which the world keeps then, or from its
+ * flat fields; both are counted first and filled from the same text then. See weft/world_text.h. */
 #include "archetype.h"
 #include "component_registry.h"
 #include "directory_check.h"
 #include "directory_dead.h"
 #include "entity_value.h"
 #include "error.h"
+#include "field.h"
 #include "lent.h"
 #include "relation_registry.h"
 #include "sparse.h"
 #include "structure.h"
+#include "type_text.h"
 #include "world_file_format.h"
 #include "world_file_rows.h"
-#include "world_text_types.h"
+#include "world_runs.h"
+#include "world_text_type.h"
 
 #include <string.h>
 
@@ -27,64 +32,44 @@
 #define ENTITY_TEXT_MIN 20u /* {"entity": "0:1"}, at least */
 #define NAME_BYTES 64u      /* with its NUL; longer names are cut by weft_entity_set_name */
 
-/* ---- tokens ---- */
+/* One reading. Owner: weft_world_read_json, on its stack; of the world, which is new. A function
+ * that returns false has filled the reading's error, or has set the world's error and `result`. */
+typedef struct text_reading {
+    weft_world *world;
+    weft__reading reading; /* its parser begins again with each object */
+    const char *at;        /* where the next object begins */
+    weft_value_io io;
+    const weft_value_io *blob_io; /* of the caller; may be NULL */
+    weft_result result;           /* of a call of the library that failed */
+    weft__clock clock;
+    uint32_t version;               /* of the text; 0: it does not say */
+    weft__run_list runs;            /* of systems and groups */
+    WEFT__LIST(uint32_t) relations; /* [id] weft__relation_word of components */
+    WEFT__LIST(uint32_t) ids;       /* components of the entity, ascending, without SPARSE ones */
+    char *scratch;                  /* [scratch_bytes] a value on its way to the world */
+    size_t scratch_bytes;
+} text_reading;
 
-weft__json_token weft__world_text_next(weft__world_text *t)
-{
-    weft__json_token token = weft__json_next(&t->reading.json);
-    if (token.kind == WEFT__JSON_ERROR)
-        weft__reading_fail(&t->reading, token.at, "%s", t->reading.json.problem);
-    return token;
-}
+/* What errors outside of values name. */
+static const weft_type text_root = {.name = "world"};
 
-bool weft__world_text_failed(weft__world_text *t, weft_result result)
+/* Keeps the result of a call that set the world's error. Returns false. */
+static bool failed(text_reading *t, weft_result result)
 {
     if (t->result == WEFT_OK) t->result = result;
     return false;
 }
 
-bool weft__world_text_skip(weft__world_text *t)
+static bool refused(text_reading *t)
 {
-    weft__json_token token = weft__world_text_next(t);
-    if (token.kind == WEFT__JSON_ERROR) return false;
-    if (weft__json_skip(&t->reading.json, &token)) return true;
-    return weft__reading_fail(&t->reading, token.at, "%s", t->reading.json.problem);
-}
-
-bool weft__world_text_open(weft__world_text *t, weft__json_kind kind, const char *what)
-{
-    weft__json_token token = weft__world_text_next(t);
-    if (token.kind == kind) return true;
-    if (token.kind == WEFT__JSON_ERROR) return false;
-    return weft__reading_fail(&t->reading, token.at, "%s should be here", what);
-}
-
-bool weft__world_text_string(weft__world_text *t, char *out, size_t capacity, const char *what)
-{
-    weft__json_token token = weft__world_text_next(t);
-    if (token.kind == WEFT__JSON_ERROR) return false;
-    if (token.kind != WEFT__JSON_STRING)
-        return weft__reading_fail(&t->reading, token.at, "%s should be here: \"...\"", what);
-    size_t length = weft__json_string(&token, out, capacity);
-    if (length < capacity && memchr(out, 0, length) == NULL) return true;
-    return weft__reading_fail(&t->reading, token.at,
-                              "%s of at most %zu bytes, without NULs, should "
-                              "be here",
-                              what, capacity - 1);
-}
-
-bool weft__world_text_number(weft__world_text *t, weft_field_kind kind, void *out)
-{
-    const weft_field field = {.name = "", .kind = kind, .count = 1};
-    weft__json_token token = weft__world_text_next(t);
-    return token.kind != WEFT__JSON_ERROR && weft__word_number(&t->reading, &field, &token, out);
+    return failed(t, weft__error_memory(t->world, "weft_world_read_json"));
 }
 
 /* ---- values ---- */
 
 static const char *read_entity(const char *word, size_t length, weft_entity *out, void *user)
 {
-    const weft__world_text *t = user;
+    const text_reading *t = user;
     const char *problem = weft__word_parse_entity(word, length, out);
     if (problem == NULL) out->index ^= t->world->directory.tag_bits;
     return problem;
@@ -92,14 +77,14 @@ static const char *read_entity(const char *word, size_t length, weft_entity *out
 
 static const char *read_blob(const char *word, size_t length, weft_blob_ref *out, void *user)
 {
-    const weft__world_text *t = user;
+    const text_reading *t = user;
     if (t->blob_io != NULL && t->blob_io->read_blob != NULL)
         return t->blob_io->read_blob(word, length, out, t->blob_io->user);
     return "blobs are not in the text: give read_blob, or write null";
 }
 
 /* The bytes that a save hook made, as "0x...". */
-static bool read_hooked(weft__world_text *t, const weft__type *type, char *value,
+static bool read_hooked(text_reading *t, const weft__type *type, char *value,
                         const weft__json_token *token)
 {
     size_t digits = (size_t)(token->end - token->at);
@@ -108,8 +93,7 @@ static bool read_hooked(weft__world_text *t, const weft__type *type, char *value
     size_t count = digits / 2 - 1;
     weft__memory *memory = &t->world->memory;
     char *bytes = weft__alloc(memory, CATEGORY, count + 1, 1, 16);
-    if (bytes == NULL)
-        return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+    if (bytes == NULL) return refused(t);
     const weft_component_hooks *hooks = &type->desc.hooks;
     bool is_read = count == 0 || weft__word_bytes(&t->reading, token, bytes, count);
     bool is_loaded = is_read && hooks->load(value, bytes, count, hooks->user);
@@ -120,19 +104,19 @@ static bool read_hooked(weft__world_text *t, const weft__type *type, char *value
     return is_read;
 }
 
-static bool read_described(weft__world_text *t, const weft__type *type, char *value,
+static bool read_described(text_reading *t, const weft__type *type, char *value,
                            const weft__json_token *token)
 {
     weft_type described = weft__world_text_type(type);
     if (described.initial != NULL) memcpy(value, described.initial, described.size);
     t->reading.trail = (weft__trail){.root = &described};
     bool is_read = weft__reading_value(&t->reading, &described, value, token);
-    t->reading.trail = (weft__trail){.root = &weft__world_text_root};
+    t->reading.trail = (weft__trail){.root = &text_root};
     return is_read;
 }
 
 /* One value, or element, into memory that is zeroed or constructed. */
-static bool read_one(weft__world_text *t, const weft__type *type, char *value,
+static bool read_one(text_reading *t, const weft__type *type, char *value,
                      const weft__json_token *token)
 {
     if (token->kind == WEFT__JSON_ERROR) return false;
@@ -144,26 +128,26 @@ static bool read_one(weft__world_text *t, const weft__type *type, char *value,
 }
 
 /* Elements behind those that are there, which are none. */
-static bool read_elements(weft__world_text *t, const weft__type *type, const weft_buffers *buffers,
+static bool read_elements(text_reading *t, const weft__type *type, const weft_buffers *buffers,
                           const weft__json_token *token)
 {
     if (token->kind == WEFT__JSON_ERROR) return false;
     if (token->kind != WEFT__JSON_ARRAY)
         return weft__reading_fail(&t->reading, token->at,
                                   "the elements of a buffer should be here: [...]");
-    if (buffers->count == 0) return weft__world_text_failed(t, t->world->error->code);
+    if (buffers->count == 0) return failed(t, t->world->error->code);
     for (uint32_t i = 0;; i++) {
-        weft__json_token element = weft__world_text_next(t);
+        weft__json_token element = weft__reading_next(&t->reading);
         if (element.kind == WEFT__JSON_ARRAY_END) return true;
         weft_result result = weft_buffers_resize(buffers, 0, i + 1);
-        if (result != WEFT_OK) return weft__world_text_failed(t, result);
+        if (result != WEFT_OK) return failed(t, result);
         char *to = (char *)weft_buffers_write(buffers, 0) + (size_t)i * type->desc.size;
         if (!read_one(t, type, to, &element)) return false;
     }
 }
 
 /* Memory for a value that goes to the world by a call. */
-static char *scratch_of(weft__world_text *t, const weft__type *type)
+static char *scratch_of(text_reading *t, const weft__type *type)
 {
     size_t bytes = type->desc.size == 0 ? 1 : type->desc.size;
     weft__memory *memory = &t->world->memory;
@@ -173,13 +157,13 @@ static char *scratch_of(weft__world_text *t, const weft__type *type)
         t->scratch_bytes = t->scratch == NULL ? 0 : bytes;
     }
     if (t->scratch == NULL)
-        weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+        refused(t);
     else
         memset(t->scratch, 0, bytes);
     return t->scratch;
 }
 
-static bool read_shared(weft__world_text *t, weft_entity entity, const weft__type *type,
+static bool read_shared(text_reading *t, weft_entity entity, const weft__type *type,
                         const weft__json_token *token)
 {
     if (token->kind == WEFT__JSON_NULL) return true; /* the value of new rows */
@@ -187,11 +171,11 @@ static bool read_shared(weft__world_text *t, weft_entity entity, const weft__typ
     if (value == NULL || !read_one(t, type, value, token)) return false;
     weft_result result =
         weft_entity_set_shared(t->world, entity, weft__component(t->world, type->id), value);
-    return result == WEFT_OK || weft__world_text_failed(t, result);
+    return result == WEFT_OK || failed(t, result);
 }
 
 /* A SPARSE value, which the entity lacks. */
-static bool read_sparse(weft__world_text *t, weft_entity entity, const weft__type *type,
+static bool read_sparse(text_reading *t, weft_entity entity, const weft__type *type,
                         const weft__json_token *token)
 {
     weft_component component = weft__component(t->world, type->id);
@@ -199,12 +183,12 @@ static bool read_sparse(weft__world_text *t, weft_entity entity, const weft__typ
         return weft__reading_fail(&t->reading, token->at, "\"%s\" stands here twice: remove one",
                                   type->desc.name);
     weft_result result = weft_entity_add(t->world, entity, component);
-    if (result != WEFT_OK) return weft__world_text_failed(t, result);
+    if (result != WEFT_OK) return failed(t, result);
     if (type->desc.size == 0) return true;
     return read_one(t, type, weft_entity_write(t->world, entity, component), token);
 }
 
-static bool read_component(weft__world_text *t, weft_entity entity, const weft__type *type,
+static bool read_component(text_reading *t, weft_entity entity, const weft__type *type,
                            const weft__json_token *token)
 {
     weft_component component = weft__component(t->world, type->id);
@@ -237,11 +221,10 @@ typedef struct entity_line {
     weft_entity handle; /* with the tag */
     const char *at;     /* of the handle in the text */
     char name[NAME_BYTES];
-    weft__json components, disabled;
-    bool has_components, has_disabled;
+    weft__json components, disabled; /* start NULL: none */
 } entity_line;
 
-const weft__type *weft__world_text_find(weft__world_text *t, const weft__json_token *token)
+static const weft__type *find(text_reading *t, const weft__json_token *token)
 {
     char name[256];
     size_t length = weft__json_string(token, name, sizeof name);
@@ -257,10 +240,20 @@ const weft__type *weft__world_text_find(weft__world_text *t, const weft__json_to
     return NULL;
 }
 
-/* The component joins the ids of the entity, ascending; SPARSE ones are added later. */
-static bool component_join(weft__world_text *t, const weft__json_token *token)
+/* The same for a token that may be anything. */
+static const weft__type *find_string(text_reading *t, const weft__json_token *token)
 {
-    const weft__type *type = weft__world_text_find(t, token);
+    if (token->kind == WEFT__JSON_STRING) return find(t, token);
+    if (token->kind != WEFT__JSON_ERROR)
+        weft__reading_fail(&t->reading, token->at,
+                           "the name of a component should be here: \"...\"");
+    return NULL;
+}
+
+/* The component joins the ids of the entity, ascending; SPARSE ones are added later. */
+static bool component_join(text_reading *t, const weft__json_token *token)
+{
+    const weft__type *type = find(t, token);
     if (type == NULL) return false;
     if ((type->desc.flags & WEFT_RESOURCE) != 0)
         return weft__reading_fail(&t->reading, token->at - 1,
@@ -270,58 +263,44 @@ static bool component_join(weft__world_text *t, const weft__json_token *token)
             return weft__reading_fail(&t->reading, token->at - 1,
                                       "\"%s\" stands here twice: remove one", type->desc.name);
     if ((type->desc.flags & WEFT_SPARSE) != 0) return true;
-    if (!WEFT__LIST_ROOM(&t->world->memory, CATEGORY, &t->ids, t->ids.count + 1))
-        return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+    if (!WEFT__LIST_ROOM(&t->world->memory, CATEGORY, &t->ids, t->ids.count + 1)) return refused(t);
     weft__ids_insert(t->ids.at, &t->ids.count, type->id);
     return true;
 }
 
-static bool scan_components(weft__world_text *t, entity_line *line)
+static bool scan_components(text_reading *t, entity_line *line)
 {
-    if (!weft__world_text_open(t, WEFT__JSON_OBJECT, "an object of components")) return false;
+    if (!weft__reading_open(&t->reading, WEFT__JSON_OBJECT, "an object of components"))
+        return false;
     line->components = t->reading.json;
-    line->has_components = true;
     for (;;) {
-        weft__json_token token = weft__world_text_next(t);
+        weft__json_token token = weft__reading_next(&t->reading);
         if (token.kind == WEFT__JSON_OBJECT_END) return true;
         if (token.kind != WEFT__JSON_NAME || !component_join(t, &token) ||
-            !weft__world_text_skip(t))
+            !weft__reading_skip(&t->reading))
             return false;
     }
 }
 
-static bool scan_disabled(weft__world_text *t, entity_line *line)
-{
-    if (!weft__world_text_open(t, WEFT__JSON_ARRAY, "an array of components")) return false;
-    line->disabled = t->reading.json;
-    line->has_disabled = true;
-    for (;;) {
-        weft__json_token token = weft__world_text_next(t);
-        if (token.kind == WEFT__JSON_ARRAY_END) return true;
-        if (token.kind == WEFT__JSON_ERROR) return false;
-        if (token.kind != WEFT__JSON_STRING)
-            return weft__reading_fail(&t->reading, token.at, "a component should be here: \"...\"");
-    }
-}
-
 /* What stands behind {"entity": ; up to the end of the object. */
-static bool scan(weft__world_text *t, entity_line *line)
+static bool scan(text_reading *t, entity_line *line)
 {
-    weft__json_token token = weft__world_text_next(t);
+    weft__json_token token = weft__reading_next(&t->reading);
     line->at = token.at;
     if (token.kind == WEFT__JSON_ERROR || !weft__word_entity(&t->reading, &token, &line->handle))
         return false;
     for (weft__reading_names seen = {.count = 0};;) {
-        token = weft__world_text_next(t);
+        token = weft__reading_next(&t->reading);
         bool is_read;
         if (token.kind == WEFT__JSON_OBJECT_END) return true;
         if (!weft__reading_name(&t->reading, &token, &seen)) return false;
         if (weft__json_is(&token, "name"))
-            is_read = weft__world_text_string(t, line->name, sizeof line->name, "a name");
+            is_read = weft__reading_string(&t->reading, line->name, sizeof line->name, "a name");
         else if (weft__json_is(&token, "components"))
             is_read = scan_components(t, line);
         else if (weft__json_is(&token, "disabled"))
-            is_read = scan_disabled(t, line);
+            is_read = weft__reading_keep(&t->reading, WEFT__JSON_ARRAY, "an array of components",
+                                         &line->disabled);
         else
             is_read = weft__reading_fail(&t->reading, token.at - 1,
                                          "an entity has \"name\", \"components\" and \"disabled\"");
@@ -330,7 +309,7 @@ static bool scan(weft__world_text *t, entity_line *line)
 }
 
 /* Whether an index may be entered: it is new, and not far beyond all others. */
-static bool index_check(weft__world_text *t, const char *at, uint32_t index)
+static bool index_check(text_reading *t, const char *at, uint32_t index)
 {
     const weft__directory *directory = &t->world->directory;
     uint64_t blocks =
@@ -343,7 +322,7 @@ static bool index_check(weft__world_text *t, const char *at, uint32_t index)
 }
 
 /* The row of an entity, zeroed and constructed, entered with its handle. */
-static bool row_make(weft__world_text *t, const entity_line *line)
+static bool row_make(text_reading *t, const entity_line *line)
 {
     weft_world *world = t->world;
     weft__directory *directory = &world->directory;
@@ -356,37 +335,36 @@ static bool row_make(weft__world_text *t, const entity_line *line)
     weft__archetype *archetype = weft__archetype_obtain(world, t->ids.at, t->ids.count);
     weft__span place;
     if (archetype == NULL || weft__row_reserve(world, archetype->tuple0, &place) != WEFT_OK)
-        return weft__world_text_failed(t, world->error->code);
+        return failed(t, world->error->code);
     weft__chunk_entities(place.chunk)[place.row] = line->handle;
     weft__rows_fill(world, place.chunk, place.row, 1);
     weft_result result =
         weft__directory_force(directory, index, version, weft__location(place.chunk, place.row));
     if (result == WEFT_OK) return true;
     weft__error_limit(world, result, "weft_world_read_json");
-    return weft__world_text_failed(t, result);
+    return failed(t, result);
 }
 
-static bool read_components(weft__world_text *t, const entity_line *line)
+static bool read_components(text_reading *t, const entity_line *line)
 {
     t->reading.json = line->components;
     for (;;) {
-        weft__json_token token = weft__world_text_next(t);
+        weft__json_token token = weft__reading_next(&t->reading);
         if (token.kind == WEFT__JSON_OBJECT_END) return true;
-        const weft__type *type =
-            token.kind == WEFT__JSON_NAME ? weft__world_text_find(t, &token) : NULL;
+        const weft__type *type = token.kind == WEFT__JSON_NAME ? find(t, &token) : NULL;
         if (type == NULL) return false;
-        weft__json_token value = weft__world_text_next(t);
+        weft__json_token value = weft__reading_next(&t->reading);
         if (!read_component(t, line->handle, type, &value)) return false;
     }
 }
 
-static bool read_disabled(weft__world_text *t, const entity_line *line)
+static bool read_disabled(text_reading *t, const entity_line *line)
 {
     t->reading.json = line->disabled;
     for (;;) {
-        weft__json_token token = weft__world_text_next(t);
-        if (token.kind != WEFT__JSON_STRING) return token.kind == WEFT__JSON_ARRAY_END;
-        const weft__type *type = weft__world_text_find(t, &token);
+        weft__json_token token = weft__reading_next(&t->reading);
+        if (token.kind == WEFT__JSON_ARRAY_END) return true;
+        const weft__type *type = find_string(t, &token);
         if (type == NULL) return false;
         weft_component component = weft__component(t->world, type->id);
         bool can_be = (type->desc.flags & WEFT_ENABLEABLE) != 0 &&
@@ -400,27 +378,243 @@ static bool read_disabled(weft__world_text *t, const entity_line *line)
     }
 }
 
-static bool read_entity_line(weft__world_text *t)
+static bool read_entity_line(text_reading *t)
 {
     entity_line line = {.at = NULL};
     t->ids.count = 0;
     if (!scan(t, &line)) return false;
     weft__json end = t->reading.json;
-    if (!row_make(t, &line) || (line.has_components && !read_components(t, &line)) ||
-        (line.has_disabled && !read_disabled(t, &line)))
+    if (!row_make(t, &line) || (line.components.start != NULL && !read_components(t, &line)) ||
+        (line.disabled.start != NULL && !read_disabled(t, &line)))
         return false;
     if (line.name[0] != '\0') {
         weft_result result = weft_entity_set_name(t->world, line.handle, line.name);
-        if (result != WEFT_OK) return weft__world_text_failed(t, result);
+        if (result != WEFT_OK) return failed(t, result);
     }
     t->reading.json = end;
     return true;
 }
 
+/* ---- types ---- */
+
+/* One line. On the stack of read_type. */
+typedef struct type_line {
+    weft_component_desc desc;
+    char name[256];
+    const char *at;         /* of the name in the text */
+    weft__json fields;      /* behind the opening bracket */
+    weft__json description; /* the same */
+    weft__json required;    /* the same */
+    bool is_hooked;
+    WEFT__LIST(weft_component) needed; /* desc.required */
+    uint32_t relation;                 /* weft__relation_word */
+    void *list;                        /* desc.fields, and their names */
+    size_t list_bytes;
+} type_line;
+
+/* ---- words ---- */
+
+static bool read_flags(text_reading *t, uint32_t *flags)
+{
+    return weft__reading_words(
+        &t->reading, weft__world_text_flags, WEFT__WORLD_TEXT_FLAGS,
+        "no kind of components: \"enableable\", \"shared\", \"buffer\", \"chunk\", "
+        "\"cleanup\", \"resource\", \"not hashed\", \"sparse\" or \"not copied\"",
+        flags);
+}
+
+/* What a relation does: kept until all components are there. */
+static bool read_relation(text_reading *t, uint32_t *word)
+{
+    const char *at = t->reading.json.at;
+    return weft__reading_words(&t->reading, weft__relation_words, WEFT__RELATION_BITS,
+                               "nothing that a relation does: \"clear\", \"destroy\", \"keep\", "
+                               "\"acyclic\", \"by depth\" or \"built in\"",
+                               word) &&
+           (weft__relation_word_is_right(*word) ||
+            weft__reading_fail(&t->reading, at,
+                               "a relation has one of \"clear\", \"destroy\" and \"keep\""));
+}
+
+static bool relation_keep(text_reading *t, uint32_t id, uint32_t word)
+{
+    if (!WEFT__LIST_REACH(&t->world->memory, CATEGORY, &t->relations, id + 1)) return refused(t);
+    t->relations.at[id] = word;
+    return true;
+}
+
+static bool read_bool(text_reading *t, bool *out)
+{
+    weft__json_token token = weft__reading_next(&t->reading);
+    return token.kind != WEFT__JSON_ERROR && weft__word_bool(&t->reading, &token, out);
+}
+
+/* ---- fields ---- */
+
+/* The fields of the line, from the mark. */
+static bool list_fields(text_reading *t, type_line *line)
+{
+    const char *at = line->fields.at;
+    weft_field *fields;
+    t->reading.json = line->fields;
+    if (!weft__type_read_fields(&t->reading, NULL, &line->list_bytes, &fields,
+                                &line->desc.field_count))
+        return false;
+    line->list = weft__alloc(&t->world->memory, CATEGORY, line->list_bytes + 1, 1, 16);
+    if (line->list == NULL) return refused(t);
+    t->reading.json = line->fields;
+    if (!weft__type_read_fields(&t->reading, line->list, &line->list_bytes, &fields,
+                                &line->desc.field_count))
+        return false;
+    line->desc.fields = fields;
+    for (uint32_t i = 0; i < line->desc.field_count; i++)
+        if (weft__kind_number(fields[i].kind) == WEFT__KIND_NONE)
+            return weft__reading_fail(&t->reading, at, "\"%s\" is no plain field", fields[i].name);
+    return true;
+}
+
+/* ---- descriptions ---- */
+
+/* The description of the line in a block of the world's; NULL: reported. */
+static weft__description *description_make(text_reading *t, const type_line *line)
+{
+    char why[256];
+    size_t bytes;
+    t->reading.json = line->description;
+    if (!weft__type_read(&t->reading, NULL, &bytes)) return NULL;
+    weft__description *made =
+        weft__alloc_zeroed(&t->world->memory, WEFT__MEMORY_TYPES, 1, sizeof *made + bytes, 16);
+    if (made == NULL) {
+        refused(t);
+        return NULL;
+    }
+    made->bytes = sizeof *made + bytes;
+    t->reading.json = line->description;
+    bool is_read = weft__type_read(&t->reading, made + 1, &bytes);
+    if (is_read && weft_type_check((const weft_type *)(made + 1), why, sizeof why) != WEFT_OK)
+        is_read = weft__reading_fail(&t->reading, line->description.at, "%s", why);
+    if (is_read) return made;
+    weft__free(&t->world->memory, WEFT__MEMORY_TYPES, made, 1, made->bytes, 16);
+    return NULL;
+}
+
+/* The component with its description, which the world owns from then on. */
+static bool description_register(text_reading *t, type_line *line)
+{
+    weft_world *world = t->world;
+    weft__description *made = description_make(t, line);
+    if (made == NULL) return false;
+    line->desc.type = (const weft_type *)(made + 1);
+    if (weft_component_create(world, &line->desc).id == 0) {
+        weft__free(&world->memory, WEFT__MEMORY_TYPES, made, 1, made->bytes, 16);
+        return failed(t, world->error->code);
+    }
+    made->next = world->types.descriptions;
+    world->types.descriptions = made;
+    return true;
+}
+
+/* ---- required components ---- */
+
+/* The components of the list, which the world has by now. */
+static bool list_required(text_reading *t, type_line *line)
+{
+    t->reading.json = line->required;
+    for (;;) {
+        weft__json_token token = weft__reading_next(&t->reading);
+        if (token.kind == WEFT__JSON_ARRAY_END) break;
+        const weft__type *type = find_string(t, &token);
+        if (type == NULL) return false;
+        weft_component *added = WEFT__LIST_ADD(&t->world->memory, CATEGORY, &line->needed);
+        if (added == NULL) return refused(t);
+        *added = weft__component(t->world, type->id);
+    }
+    line->desc.required = line->needed.at;
+    line->desc.required_count = line->needed.count;
+    return true;
+}
+
+/* ---- the line ---- */
+
+static bool read_member(text_reading *t, type_line *line, const weft__json_token *token)
+{
+    weft_component_desc *desc = &line->desc;
+    uint64_t size;
+    if (weft__json_is(token, "flags")) return read_flags(t, &desc->flags);
+    if (weft__json_is(token, "relation")) return read_relation(t, &line->relation);
+    if (weft__json_is(token, "hooks")) return read_bool(t, &line->is_hooked);
+    if (weft__json_is(token, "capacity"))
+        return weft__reading_number(&t->reading, WEFT_FIELD_U32, &desc->buffer_capacity);
+    if (weft__json_is(token, "row limit"))
+        return weft__reading_number(&t->reading, WEFT_FIELD_U32, &desc->chunk_row_limit);
+    if (weft__json_is(token, "fields"))
+        return weft__reading_keep(&t->reading, WEFT__JSON_ARRAY, "an array of fields",
+                                  &line->fields);
+    if (weft__json_is(token, "required"))
+        return weft__reading_keep(&t->reading, WEFT__JSON_ARRAY, "an array of components",
+                                  &line->required);
+    if (weft__json_is(token, "description"))
+        return weft__reading_keep(&t->reading, WEFT__JSON_OBJECT, "a description",
+                                  &line->description);
+    bool is_size = weft__json_is(token, "size");
+    if (!is_size && !weft__json_is(token, "alignment"))
+        return weft__reading_fail(&t->reading, token->at - 1, "a type has no such member");
+    if (!weft__reading_number(&t->reading, WEFT_FIELD_U64, &size)) return false;
+    if (is_size)
+        desc->size = size;
+    else
+        desc->alignment = size;
+    return true;
+}
+
+/* The component is new to the world. */
+static bool type_register(text_reading *t, type_line *line)
+{
+    weft_component_desc *desc = &line->desc;
+    if (line->is_hooked)
+        return failed(
+            t, weft__error(t->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_world_read_json: component \"%s\" has hooks: register it before "
+                           "reading",
+                           desc->name));
+    /* of any size: few bytes may not ask for much memory */
+    if ((desc->flags & WEFT_RESOURCE) != 0 && desc->size > t->reading.text->count)
+        return weft__reading_fail(&t->reading, line->at, "a resource larger than the text");
+    if (line->required.start != NULL && !list_required(t, line)) return false;
+    if (line->description.start != NULL) return description_register(t, line);
+    if (line->fields.start != NULL && !list_fields(t, line)) return false;
+    if (weft_component_create(t->world, desc).id != 0) return true;
+    return failed(t, t->world->error->code);
+}
+
+static bool read_type(text_reading *t)
+{
+    type_line line = {.at = t->reading.json.at};
+    line.desc.name = line.name;
+    if (!weft__reading_string(&t->reading, line.name, sizeof line.name, "the name of a component"))
+        return false;
+    for (weft__reading_names seen = {.count = 0};;) {
+        weft__json_token token = weft__reading_next(&t->reading);
+        if (token.kind == WEFT__JSON_OBJECT_END) break;
+        if (!weft__reading_name(&t->reading, &token, &seen) || !read_member(t, &line, &token))
+            return false;
+    }
+    weft__json end = t->reading.json;
+    bool is_known = weft_component_find(t->world, line.name).id != 0 ||
+                    strcmp(line.name, "CleanupResidue") == 0;
+    bool is_read = is_known || type_register(t, &line);
+    weft__free(&t->world->memory, CATEGORY, line.list, line.list_bytes + 1, 1, 16);
+    WEFT__LIST_FREE(&t->world->memory, CATEGORY, &line.needed);
+    if (is_read) t->reading.json = end;
+    return is_read &&
+           (line.relation == 0 ||
+            relation_keep(t, weft__component_named(t->world, line.name).id, line.relation));
+}
+
 /* ---- other lines ---- */
 
 /* One handle of a list of the dead. */
-static bool read_dead_one(weft__world_text *t, const weft__json_token *token)
+static bool read_dead_one(text_reading *t, const weft__json_token *token)
 {
     weft_entity handle;
     if (!weft__word_entity(&t->reading, token, &handle)) return false;
@@ -434,37 +628,34 @@ static bool read_dead_one(weft__world_text *t, const weft__json_token *token)
     weft_result result = weft__directory_dead_enter(directory, dead);
     if (result == WEFT_OK) return true;
     weft__error_limit(t->world, result, "weft_world_read_json");
-    return weft__world_text_failed(t, result);
+    return failed(t, result);
 }
 
-static bool read_dead(weft__world_text *t)
+static bool read_dead(text_reading *t)
 {
-    if (!weft__world_text_open(t, WEFT__JSON_ARRAY, "an array of handles")) return false;
+    if (!weft__reading_open(&t->reading, WEFT__JSON_ARRAY, "an array of handles")) return false;
     for (;;) {
-        weft__json_token token = weft__world_text_next(t);
+        weft__json_token token = weft__reading_next(&t->reading);
         if (token.kind == WEFT__JSON_ARRAY_END)
-            return weft__world_text_open(t, WEFT__JSON_OBJECT_END, "the end of the list, }");
+            return weft__reading_open(&t->reading, WEFT__JSON_OBJECT_END, "the end of the list, }");
         if (token.kind == WEFT__JSON_ERROR || !read_dead_one(t, &token)) return false;
     }
 }
 
-static bool read_resource(weft__world_text *t)
+static bool read_resource(text_reading *t)
 {
-    weft__json_token name = weft__world_text_next(t);
-    if (name.kind != WEFT__JSON_STRING)
-        return name.kind != WEFT__JSON_ERROR &&
-               weft__reading_fail(&t->reading, name.at, "a component should be here: \"...\"");
-    const weft__type *type = weft__world_text_find(t, &name);
+    weft__json_token name = weft__reading_next(&t->reading);
+    const weft__type *type = find_string(t, &name);
     if (type == NULL) return false;
     if ((type->desc.flags & WEFT_RESOURCE) == 0)
         return weft__reading_fail(&t->reading, name.at, "\"%s\" is no resource", type->desc.name);
-    weft__json_token token = weft__world_text_next(t);
+    weft__json_token token = weft__reading_next(&t->reading);
     if (token.kind == WEFT__JSON_OBJECT_END) return true;
     if (token.kind != WEFT__JSON_NAME || !weft__json_is(&token, "value"))
         return token.kind != WEFT__JSON_ERROR &&
                weft__reading_fail(&t->reading, token.at - 1, "a resource has a \"value\" only");
     weft_component component = weft__component(t->world, type->id);
-    token = weft__world_text_next(t);
+    token = weft__reading_next(&t->reading);
     if (token.kind == WEFT__JSON_ERROR) return false;
     bool is_read;
     if ((type->desc.flags & WEFT_BUFFER) != 0) {
@@ -477,40 +668,41 @@ static bool read_resource(weft__world_text *t)
         is_read = token.kind == WEFT__JSON_TRUE ||
                   weft__reading_fail(&t->reading, token.at, "a tag has no value: write true");
     }
-    return is_read && weft__world_text_open(t, WEFT__JSON_OBJECT_END, "the end of the resource, }");
+    return is_read &&
+           weft__reading_open(&t->reading, WEFT__JSON_OBJECT_END, "the end of the resource, }");
 }
 
 /* How far the rate or the timer of a system or group is. */
-static bool read_run(weft__world_text *t, bool is_group)
+static bool read_run(text_reading *t, bool is_group)
 {
     weft__kept_run run = {.is_group = is_group, .timer = -1};
     const char *at = t->reading.json.at, *problem;
-    if (!weft__world_text_string(t, run.name, sizeof run.name, "a name")) return false;
+    if (!weft__reading_string(&t->reading, run.name, sizeof run.name, "a name")) return false;
     for (weft__reading_names seen = {.count = 0};;) {
-        weft__json_token token = weft__world_text_next(t);
+        weft__json_token token = weft__reading_next(&t->reading);
         if (token.kind == WEFT__JSON_OBJECT_END) break;
         if (!weft__reading_name(&t->reading, &token, &seen)) return false;
         bool is_timer = weft__json_is(&token, "timer");
         if (!is_timer && !weft__json_is(&token, "elapsed"))
             return weft__reading_fail(&t->reading, token.at - 1,
                                       "a system or group has \"elapsed\" and \"timer\"");
-        if (!weft__world_text_number(t, WEFT_FIELD_F64, is_timer ? &run.timer : &run.elapsed))
+        if (!weft__reading_number(&t->reading, WEFT_FIELD_F64,
+                                  is_timer ? &run.timer : &run.elapsed))
             return false;
     }
     problem = weft__run_problem(&run);
     if (problem != NULL) return weft__reading_fail(&t->reading, at, "%s", problem);
     weft__run_list_add(&t->runs, &run);
-    return !t->runs.is_out_of_memory ||
-           weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+    return !t->runs.is_out_of_memory || refused(t);
 }
 
-static bool read_header(weft__world_text *t)
+static bool read_header(text_reading *t)
 {
     weft__clock *clock = &t->clock;
     double dt = 0;
     uint32_t version;
     weft__json_token token;
-    if (!weft__world_text_number(t, WEFT_FIELD_U32, &version)) return false;
+    if (!weft__reading_number(&t->reading, WEFT_FIELD_U32, &version)) return false;
     if (version == 0 || version > WEFT__WORLD_TEXT_VERSION)
         return weft__reading_fail(&t->reading, t->reading.json.at,
                                   "weft world text of version %u: this library reads versions up "
@@ -518,18 +710,18 @@ static bool read_header(weft__world_text *t)
                                   version, WEFT__WORLD_TEXT_VERSION);
     t->version = version;
     for (weft__reading_names seen = {.count = 0};;) {
-        token = weft__world_text_next(t);
+        token = weft__reading_next(&t->reading);
         bool is_read;
         if (token.kind == WEFT__JSON_OBJECT_END) break;
         if (!weft__reading_name(&t->reading, &token, &seen)) return false;
         if (weft__json_is(&token, "steps"))
-            is_read = weft__world_text_number(t, WEFT_FIELD_U64, &clock->steps);
+            is_read = weft__reading_number(&t->reading, WEFT_FIELD_U64, &clock->steps);
         else if (weft__json_is(&token, "time"))
-            is_read = weft__world_text_number(t, WEFT_FIELD_F64, &clock->time);
+            is_read = weft__reading_number(&t->reading, WEFT_FIELD_F64, &clock->time);
         else if (weft__json_is(&token, "dt"))
-            is_read = weft__world_text_number(t, WEFT_FIELD_F64, &dt);
+            is_read = weft__reading_number(&t->reading, WEFT_FIELD_F64, &dt);
         else
-            is_read = weft__world_text_skip(t); /* the name and count of the writer */
+            is_read = weft__reading_skip(&t->reading); /* the name and count of the writer */
         if (!is_read) return false;
     }
     clock->dt = (float)dt;
@@ -538,20 +730,20 @@ static bool read_header(weft__world_text *t)
 }
 
 /* The next object of the text; *is_over: there was none. */
-static bool read_line(weft__world_text *t, bool *is_over)
+static bool read_line(text_reading *t, bool *is_over)
 {
     const weft_text *text = t->reading.text;
     weft__json_open(&t->reading.json, t->at, (size_t)(text->bytes + text->count - t->at));
     *is_over = !weft__json_has_more(&t->reading.json);
     if (*is_over) return true;
-    weft__json_token token = weft__world_text_next(t);
-    if (token.kind == WEFT__JSON_OBJECT) token = weft__world_text_next(t);
+    weft__json_token token = weft__reading_next(&t->reading);
+    if (token.kind == WEFT__JSON_OBJECT) token = weft__reading_next(&t->reading);
     if (token.kind == WEFT__JSON_ERROR) return false;
     bool is_read;
     if (token.kind == WEFT__JSON_NAME && weft__json_is(&token, "entity"))
         is_read = read_entity_line(t);
     else if (token.kind == WEFT__JSON_NAME && weft__json_is(&token, "type"))
-        is_read = weft__world_text_read_type(t);
+        is_read = read_type(t);
     else if (token.kind == WEFT__JSON_NAME && weft__json_is(&token, "resource"))
         is_read = read_resource(t);
     else if (token.kind == WEFT__JSON_NAME && weft__json_is(&token, "dead"))
@@ -572,23 +764,21 @@ static bool read_line(weft__world_text *t, bool *is_over)
 
 /* ---- the call ---- */
 
-const weft_type weft__world_text_root = {.name = "world"};
-
 /* Relations that the program did not declare. Texts of version 1, and those of people, have no
  * words for them. */
-static bool relations_revive(weft__world_text *t)
+static bool relations_revive(text_reading *t)
 {
     bool has_words = t->version == WEFT__WORLD_TEXT_VERSION;
     for (uint32_t id = 1, count = t->world->types.count; id <= count; id++) {
         uint32_t word = id < t->relations.count ? t->relations.at[id] : 0;
         if (word == 0 && !has_words) word = weft__relation_word_built_in(t->world->types.at[id]);
         weft_result result = weft__relation_revive(t->world, weft__component(t->world, id), word);
-        if (result != WEFT_OK) return weft__world_text_failed(t, result);
+        if (result != WEFT_OK) return failed(t, result);
     }
     return true;
 }
 
-static weft_result read_all(weft__world_text *t)
+static weft_result read_all(text_reading *t)
 {
     bool is_over = false, is_read = true;
     while (is_read && !is_over) is_read = read_line(t, &is_over);
@@ -629,14 +819,14 @@ weft_result weft_world_read_json(weft_world *world, const weft_text *text,
     if (result == WEFT_OK) result = weft__world_check_new(world, what);
     if (result == WEFT_OK) result = weft__ids_close(world, what);
     if (result != WEFT_OK) return result;
-    weft__world_text t = {.world = world, .at = text->bytes, .runs.world = world};
+    text_reading t = {.world = world, .at = text->bytes, .runs.world = world};
     t.blob_io = desc == NULL ? NULL : desc->io;
     t.io = (weft_value_io){.read_entity = read_entity, .read_blob = read_blob, .user = &t};
     t.reading = (weft__reading){.io = &t.io,
                                 .text = text,
                                 .error = error,
                                 .result = WEFT_INVALID_ARGUMENT,
-                                .trail.root = &weft__world_text_root};
+                                .trail.root = &text_root};
     t.clock = world->front.clock;
     if (text->count != 0) result = read_all(&t);
     if (result == WEFT_OK) {
@@ -653,3 +843,5 @@ weft_result weft_world_read_json(weft_world *world, const weft_text *text,
     weft__free(&world->memory, CATEGORY, t.scratch, t.scratch_bytes, 1, 64);
     return result;
 }
+
+#define CATEGORY WEFT__MEMORY_COMMANDS

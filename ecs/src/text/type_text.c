@@ -117,29 +117,11 @@ static void *take(builder *b, size_t bytes, size_t alignment)
     return b->at == NULL ? NULL : b->at + begin;
 }
 
-static weft__json_token next(builder *b)
-{
-    weft__json_token token = weft__json_next(&b->r->json);
-    if (token.kind == WEFT__JSON_ERROR)
-        weft__reading_fail(b->r, token.at, "%s", b->r->json.problem);
-    else if (token.kind == WEFT__JSON_END)
-        weft__reading_fail(b->r, token.at, "the text ends within a description");
-    return token;
-}
-
-static bool open(builder *b, weft__json_kind kind, const char *what)
-{
-    weft__json_token token = next(b);
-    if (token.kind == kind) return true;
-    if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
-    return weft__reading_fail(b->r, token.at, "%s should be here", what);
-}
-
 static bool read_string(builder *b, const char **out)
 {
-    weft__json_token token = next(b);
+    weft__json_token token = weft__reading_next(b->r);
     if (token.kind != WEFT__JSON_STRING)
-        return token.kind != WEFT__JSON_ERROR && token.kind != WEFT__JSON_END &&
+        return token.kind != WEFT__JSON_ERROR &&
                weft__reading_fail(b->r, token.at, "a string should be here");
     size_t bytes = weft__json_string(&token, NULL, 0);
     char *string = take(b, bytes + 1, 1);
@@ -151,33 +133,14 @@ static bool read_string(builder *b, const char **out)
            weft__reading_fail(b->r, token.at, "a string without NULs should be here");
 }
 
-static bool read_number(builder *b, weft_field_kind kind, void *out)
-{
-    const weft_field field = {.name = "", .kind = kind, .count = 1};
-    weft__json_token token = next(b);
-    return token.kind != WEFT__JSON_ERROR && token.kind != WEFT__JSON_END &&
-           weft__word_number(b->r, &field, &token, out);
-}
-
-/* The next string is word number *out of a list. */
-static bool read_word(builder *b, const char *const *words, uint32_t count, uint32_t *out)
-{
-    weft__json_token token = next(b);
-    if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
-    for (*out = 0; token.kind == WEFT__JSON_STRING && *out < count; ++*out)
-        if (weft__json_is(&token, words[*out])) return true;
-    return weft__reading_fail(b->r, token.at, "no such word: \"%s\", ...", words[0]);
-}
-
-/* The elements of an array, which begins next, counted; the parser stays in front of the first. */
+/* The elements of an array, behind its opening bracket, counted; the parser stays there. */
 static bool count_elements(builder *b, uint32_t *count)
 {
-    if (!open(b, WEFT__JSON_ARRAY, "an array")) return false;
     weft__json first = b->r->json;
     for (*count = 0;; ++*count) {
-        weft__json_token token = next(b);
+        weft__json_token token = weft__reading_next(b->r);
         if (token.kind == WEFT__JSON_ARRAY_END) break;
-        if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
+        if (token.kind == WEFT__JSON_ERROR) return false;
         if (!weft__json_skip(&b->r->json, &token))
             return weft__reading_fail(b->r, token.at, "%s", b->r->json.problem);
     }
@@ -189,22 +152,12 @@ static bool count_elements(builder *b, uint32_t *count)
 
 static bool read_type(builder *b, weft_type *type);
 
-static bool read_flags(builder *b, uint32_t *flags)
-{
-    uint32_t count, bit;
-    if (!count_elements(b, &count)) return false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!read_word(b, flag_words, FLAG_WORDS, &bit)) return false;
-        *flags |= 1u << bit;
-    }
-    return open(b, WEFT__JSON_ARRAY_END, "the end of the array");
-}
-
 static bool read_inner(builder *b, const weft_type **out)
 {
     weft_type inner;
     weft_type *kept = take(b, sizeof inner, _Alignof(weft_type));
-    if (!open(b, WEFT__JSON_OBJECT, "a description") || !read_type(b, &inner)) return false;
+    if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a description") || !read_type(b, &inner))
+        return false;
     *out = kept;
     if (kept != NULL) *kept = inner;
     return true;
@@ -212,18 +165,18 @@ static bool read_inner(builder *b, const weft_type **out)
 
 static bool read_kind(builder *b, weft_field_kind *kind)
 {
-    weft__json_token token = next(b);
-    if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
+    weft__json_token token = weft__reading_next(b->r);
+    if (token.kind == WEFT__JSON_ERROR) return false;
     return (weft__word_kind(&token, kind) && weft__class_of(*kind) != WEFT__CLASS_IN_BLOB) ||
-           weft__reading_fail(b->r, token.at, "no such word: \"bytes\", ...");
+           weft__reading_fail(b->r, token.at, "no kind of fields: \"f32\", \"u8\", ...");
 }
 
 static bool read_field(builder *b, weft_field *field)
 {
     *field = (weft_field){.name = ""};
-    if (!open(b, WEFT__JSON_OBJECT, "a field")) return false;
+    if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a field")) return false;
     for (weft__reading_names seen = {.count = 0};;) {
-        weft__json_token name = next(b);
+        weft__json_token name = weft__reading_next(b->r);
         bool is_read = false;
         if (name.kind == WEFT__JSON_OBJECT_END) return true;
         if (!weft__reading_name(b->r, &name, &seen)) return false;
@@ -232,19 +185,20 @@ static bool read_field(builder *b, weft_field *field)
         else if (weft__json_is(&name, "kind"))
             is_read = read_kind(b, &field->kind);
         else if (weft__json_is(&name, "offset"))
-            is_read = read_number(b, WEFT_FIELD_U32, &field->offset);
+            is_read = weft__reading_number(b->r, WEFT_FIELD_U32, &field->offset);
         else if (weft__json_is(&name, "count"))
-            is_read = read_number(b, WEFT_FIELD_U32, &field->count);
+            is_read = weft__reading_number(b->r, WEFT_FIELD_U32, &field->count);
         else if (weft__json_is(&name, "unit"))
             is_read = read_string(b, &field->unit);
         else if (weft__json_is(&name, "text"))
             is_read = read_string(b, &field->text);
         else if (weft__json_is(&name, "least"))
-            is_read = read_number(b, WEFT_FIELD_F64, &field->least);
+            is_read = weft__reading_number(b->r, WEFT_FIELD_F64, &field->least);
         else if (weft__json_is(&name, "most"))
-            is_read = read_number(b, WEFT_FIELD_F64, &field->most);
+            is_read = weft__reading_number(b->r, WEFT_FIELD_F64, &field->most);
         else if (weft__json_is(&name, "flags"))
-            is_read = read_flags(b, &field->flags);
+            is_read = weft__reading_words(b->r, flag_words, FLAG_WORDS,
+                                          "no such word: \"read only\", ...", &field->flags);
         else if (weft__json_is(&name, "type"))
             is_read = read_inner(b, &field->type);
         else
@@ -253,6 +207,7 @@ static bool read_field(builder *b, weft_field *field)
     }
 }
 
+/* Behind the opening bracket. */
 static bool read_fields(builder *b, weft_type *type)
 {
     if (!count_elements(b, &type->field_count)) return false;
@@ -263,22 +218,22 @@ static bool read_fields(builder *b, weft_type *type)
         if (fields != NULL) fields[i] = field;
     }
     type->fields = fields;
-    return open(b, WEFT__JSON_ARRAY_END, "the end of the array");
+    return weft__reading_open(b->r, WEFT__JSON_ARRAY_END, "the end of the array");
 }
 
 static bool read_constant(builder *b, weft_constant *constant)
 {
     *constant = (weft_constant){.name = ""};
-    if (!open(b, WEFT__JSON_OBJECT, "a constant")) return false;
+    if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a constant")) return false;
     for (weft__reading_names seen = {.count = 0};;) {
-        weft__json_token name = next(b);
+        weft__json_token name = weft__reading_next(b->r);
         bool is_read = false;
         if (name.kind == WEFT__JSON_OBJECT_END) return true;
         if (!weft__reading_name(b->r, &name, &seen)) return false;
         if (weft__json_is(&name, "name"))
             is_read = read_string(b, &constant->name);
         else if (weft__json_is(&name, "value"))
-            is_read = read_number(b, WEFT_FIELD_I64, &constant->value);
+            is_read = weft__reading_number(b->r, WEFT_FIELD_I64, &constant->value);
         else
             is_read = weft__reading_fail(b->r, name.at - 1, "a constant has no such member");
         if (!is_read) return false;
@@ -287,7 +242,9 @@ static bool read_constant(builder *b, weft_constant *constant)
 
 static bool read_constants(builder *b, weft_type *type)
 {
-    if (!count_elements(b, &type->constant_count)) return false;
+    if (!weft__reading_open(b->r, WEFT__JSON_ARRAY, "an array") ||
+        !count_elements(b, &type->constant_count))
+        return false;
     weft_constant *constants =
         take(b, type->constant_count * sizeof *constants, _Alignof(weft_constant));
     for (uint32_t i = 0; i < type->constant_count; i++) {
@@ -296,13 +253,13 @@ static bool read_constants(builder *b, weft_type *type)
         if (constants != NULL) constants[i] = constant;
     }
     type->constants = constants;
-    return open(b, WEFT__JSON_ARRAY_END, "the end of the array");
+    return weft__reading_open(b->r, WEFT__JSON_ARRAY_END, "the end of the array");
 }
 
 static bool read_initial(builder *b, weft_type *type)
 {
-    weft__json_token token = next(b);
-    if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
+    weft__json_token token = weft__reading_next(b->r);
+    if (token.kind == WEFT__JSON_ERROR) return false;
     if (token.kind != WEFT__JSON_STRING || (size_t)(token.end - token.at) / 2 < type->size)
         return weft__reading_fail(b->r, token.at,
                                   "the bytes of the whole value should be here, behind its size: "
@@ -317,20 +274,21 @@ static bool read_type(builder *b, weft_type *type)
     uint64_t number = 0;
     *type = (weft_type){.name = ""};
     for (weft__reading_names seen = {.count = 0};;) {
-        weft__json_token name = next(b);
+        weft__json_token name = weft__reading_next(b->r);
         bool is_read = false;
         if (name.kind == WEFT__JSON_OBJECT_END) return true;
         if (!weft__reading_name(b->r, &name, &seen)) return false;
         if (weft__json_is(&name, "name")) {
             is_read = read_string(b, &type->name);
         } else if (weft__json_is(&name, "size")) {
-            is_read = read_number(b, WEFT_FIELD_U64, &number);
+            is_read = weft__reading_number(b->r, WEFT_FIELD_U64, &number);
             type->size = number;
         } else if (weft__json_is(&name, "alignment")) {
-            is_read = read_number(b, WEFT_FIELD_U64, &number);
+            is_read = weft__reading_number(b->r, WEFT_FIELD_U64, &number);
             type->alignment = number;
         } else if (weft__json_is(&name, "fields")) {
-            is_read = read_fields(b, type);
+            is_read =
+                weft__reading_open(b->r, WEFT__JSON_ARRAY, "an array") && read_fields(b, type);
         } else if (weft__json_is(&name, "constants")) {
             is_read = read_constants(b, type);
         } else if (weft__json_is(&name, "initial")) {
@@ -349,6 +307,18 @@ bool weft__type_read(weft__reading *r, void *block, size_t *bytes)
     weft_type *kept = take(&b, sizeof type, _Alignof(weft_type));
     if (!read_type(&b, &type)) return false;
     if (kept != NULL) *kept = type;
+    *bytes = b.used;
+    return true;
+}
+
+bool weft__type_read_fields(weft__reading *r, void *block, size_t *bytes, weft_field **fields,
+                            uint32_t *count)
+{
+    weft_type type = {.name = ""};
+    builder b = {.r = r, .at = block};
+    if (!read_fields(&b, &type)) return false;
+    *fields = (weft_field *)(uintptr_t)type.fields;
+    *count = type.field_count;
     *bytes = b.used;
     return true;
 }

@@ -19,5 +19,8 @@ size_t weft__type_write(const weft_type *type, char *text, size_t capacity);
  * the weft_type at its start; *bytes: how many it takes. NULL: they are counted only, and the same
  * text must be read again. The description must be checked then (weft_type_check). */
 bool weft__type_read(weft__reading *r, void *block, size_t *bytes);
+/* The same for an array of fields, behind its opening bracket. */
+bool weft__type_read_fields(weft__reading *r, void *block, size_t *bytes, weft_field **fields,
+                            uint32_t *count);
 
 #endif

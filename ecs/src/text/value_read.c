@@ -423,12 +423,70 @@ static bool fail_at(weft__reading *r, const char *at, const char *what)
     return weft__reading_fail(r, at, "%s", what);
 }
 
-/* The next token; an ERROR has been reported. */
-static weft__json_token next(weft__reading *r)
+/* ---- tokens ---- */
+
+weft__json_token weft__reading_next(weft__reading *r)
 {
     weft__json_token token = weft__json_next(&r->json);
     if (token.kind == WEFT__JSON_ERROR) fail_at(r, token.at, r->json.problem);
     return token;
+}
+
+bool weft__reading_skip(weft__reading *r)
+{
+    weft__json_token token = weft__reading_next(r);
+    if (token.kind == WEFT__JSON_ERROR) return false;
+    return weft__json_skip(&r->json, &token) || fail_at(r, token.at, r->json.problem);
+}
+
+bool weft__reading_open(weft__reading *r, weft__json_kind kind, const char *what)
+{
+    weft__json_token token = weft__reading_next(r);
+    if (token.kind == kind) return true;
+    return token.kind != WEFT__JSON_ERROR &&
+           weft__reading_fail(r, token.at, "%s should be here", what);
+}
+
+bool weft__reading_keep(weft__reading *r, weft__json_kind kind, const char *what, weft__json *out)
+{
+    if (!weft__reading_open(r, kind, what)) return false;
+    *out = r->json;
+    weft__json_token end = {.kind = kind};
+    return weft__json_skip(&r->json, &end) || fail_at(r, end.at, r->json.problem);
+}
+
+bool weft__reading_string(weft__reading *r, char *out, size_t capacity, const char *what)
+{
+    weft__json_token token = weft__reading_next(r);
+    if (token.kind == WEFT__JSON_ERROR) return false;
+    if (token.kind != WEFT__JSON_STRING)
+        return weft__reading_fail(r, token.at, "%s should be here: \"...\"", what);
+    size_t length = weft__json_string(&token, out, capacity);
+    if (length < capacity && memchr(out, 0, length) == NULL) return true;
+    return weft__reading_fail(r, token.at, "%s of at most %zu bytes, without NULs, should be here",
+                              what, capacity - 1);
+}
+
+bool weft__reading_number(weft__reading *r, weft_field_kind kind, void *out)
+{
+    const weft_field field = {.name = "", .kind = kind, .count = 1};
+    weft__json_token token = weft__reading_next(r);
+    return token.kind != WEFT__JSON_ERROR && weft__word_number(r, &field, &token, out);
+}
+
+bool weft__reading_words(weft__reading *r, const char *const *words, uint32_t count,
+                         const char *refusal, uint32_t *bits)
+{
+    if (!weft__reading_open(r, WEFT__JSON_ARRAY, "an array of words")) return false;
+    for (;;) {
+        weft__json_token token = weft__reading_next(r);
+        if (token.kind == WEFT__JSON_ARRAY_END) return true;
+        if (token.kind == WEFT__JSON_ERROR) return false;
+        uint32_t bit = token.kind == WEFT__JSON_STRING ? 0 : count;
+        while (bit < count && !weft__json_is(&token, words[bit])) bit++;
+        if (bit == count) return fail_at(r, token.at, refusal);
+        *bits |= 1u << bit;
+    }
 }
 
 /* ---- one value ---- */
@@ -436,9 +494,10 @@ static weft__json_token next(weft__reading *r)
 /* {"bytes": "0x..."}, maybe with a size: what is not described, or no text. */
 static bool read_bytes_object(weft__reading *r, char *at, size_t size)
 {
-    for (weft__json_token token = next(r); token.kind != WEFT__JSON_OBJECT_END; token = next(r)) {
+    for (weft__json_token token = weft__reading_next(r); token.kind != WEFT__JSON_OBJECT_END;
+         token = weft__reading_next(r)) {
         if (token.kind != WEFT__JSON_NAME) return false;
-        weft__json_token value = next(r);
+        weft__json_token value = weft__reading_next(r);
         if (value.kind == WEFT__JSON_ERROR) return false;
         if (weft__json_is(&token, "bytes")) {
             if (!weft__word_bytes(r, &value, at, size)) return false;
@@ -490,8 +549,8 @@ static bool read_array(weft__reading *r, const weft_field *field, char *at, uint
     uint32_t *index = &r->trail.steps[r->trail.count - 1].index;
     if (token->kind != WEFT__JSON_ARRAY)
         return weft__reading_fail(r, token->at, "an array of %u should be here: [...]", count);
-    weft__json_token element = next(r);
-    for (uint32_t k = 0; k < count; k++, element = next(r)) {
+    weft__json_token element = weft__reading_next(r);
+    for (uint32_t k = 0; k < count; k++, element = weft__reading_next(r)) {
         if (element.kind == WEFT__JSON_ERROR) return false;
         *index = k;
         if (element.kind == WEFT__JSON_ARRAY_END)
@@ -546,7 +605,8 @@ static bool read_members(weft__reading *r, const weft_type *type, char *value)
 {
     uint64_t seen[WEFT_TYPE_FIELDS / 64] = {0};
     uint32_t hint = 0;
-    for (weft__json_token token = next(r); token.kind != WEFT__JSON_OBJECT_END; token = next(r)) {
+    for (weft__json_token token = weft__reading_next(r); token.kind != WEFT__JSON_OBJECT_END;
+         token = weft__reading_next(r)) {
         if (token.kind != WEFT__JSON_NAME) return false;
         uint32_t found = field_of(type, &token, hint);
         if (found == UINT32_MAX) return unknown_field(r, type, &token);
@@ -556,7 +616,7 @@ static bool read_members(weft__reading *r, const weft_type *type, char *value)
         seen[found / 64] |= UINT64_C(1) << found % 64;
         hint = found + 1;
         const weft_field *field = &type->fields[found];
-        token = next(r);
+        token = weft__reading_next(r);
         if (token.kind == WEFT__JSON_ERROR ||
             !read_elements(r, field, value + field->offset, weft__field_count(field), &token))
             return false;
@@ -589,12 +649,12 @@ static weft_result read_all(weft__reading *r, const weft_type *type, const weft_
                             char *value)
 {
     weft__json_open(&r->json, r->text->bytes, r->text->count);
-    weft__json_token token = next(r);
+    weft__json_token token = weft__reading_next(r);
     bool is_read = token.kind != WEFT__JSON_ERROR;
     if (is_read && path == NULL) is_read = weft__reading_value(r, type, value, &token);
     if (is_read && path != NULL)
         is_read = read_elements(r, path->field, value, path->count, &token);
-    if (is_read) is_read = next(r).kind == WEFT__JSON_END;
+    if (is_read) is_read = weft__reading_next(r).kind == WEFT__JSON_END;
     return is_read ? WEFT_OK : r->result;
 }
 

@@ -31,6 +31,22 @@ __attribute__((format(printf, 3, 4))) bool weft__reading_fail(weft__reading *r, 
 WEFT__DOOR bool weft__reading_value(weft__reading *r, const weft_type *type, char *value,
                                     const weft__json_token *token);
 
+/* The next token; an ERROR has been reported, as has what the others refuse. */
+weft__json_token weft__reading_next(weft__reading *r);
+/* Passes by a value. */
+bool weft__reading_skip(weft__reading *r);
+/* The next token is of this kind. */
+bool weft__reading_open(weft__reading *r, weft__json_kind kind, const char *what);
+/* The same of an array or object: keeps where its elements begin, and passes by it. */
+bool weft__reading_keep(weft__reading *r, weft__json_kind kind, const char *what, weft__json *out);
+/* The next token is a string without NULs that fits, with its NUL. */
+bool weft__reading_string(weft__reading *r, char *out, size_t capacity, const char *what);
+/* The next token is a number of this kind. */
+bool weft__reading_number(weft__reading *r, weft_field_kind kind, void *out);
+/* The next tokens are an array of words; each is a bit. */
+bool weft__reading_words(weft__reading *r, const char *const *words, uint32_t count,
+                         const char *refusal, uint32_t *bits);
+
 /* The names of an object so far. On the stack of who reads its members, which are few. */
 typedef struct weft__reading_names {
     const char *at[16];
