@@ -10,6 +10,7 @@
 
 #include "screen/screen.h"
 #include "screen/screen_scene.h"
+#include "screen/tle_source.h"
 
 #include <weft/live.h>
 #include <weft/scene.h>
@@ -81,7 +82,7 @@ static void bed_open(void *data)
                           &(weft_component_desc){.name = "Motion", .type = &motion_type});
     screen_scene_register(bed->world);
     const weft_baker_desc bakers[] = {screen_scene_baker};
-    const weft_source_desc sources[] = {weft_source_tle};
+    const weft_source_desc sources[] = {tle_source};
     const weft_scene_desc desc = {.bakers = bakers,
                                   .baker_count = 1,
                                   .sources = sources,
@@ -313,7 +314,7 @@ static void latency(weft_bench *bench)
         catalogue_places(&bed);
         bed_open(&bed);
         const weft_baker_desc bakers[] = {screen_scene_baker};
-        const weft_source_desc sources[] = {weft_source_tle};
+        const weft_source_desc sources[] = {tle_source};
         const weft_scene_desc scene = {
             .bakers = bakers, .baker_count = 1, .sources = sources, .source_count = 1};
         const weft_live_desc desc = {

@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "cli_file.h"
 #include "screen/screen_scene.h"
+#include "screen/tle_source.h"
 
 #include <weft/scene_gltf.h>
 #include <weft/transform.h>
@@ -317,7 +318,7 @@ static int watch(const struct options *o, const struct types *types, weft_scene 
 static int make_scene(weft_world *schema, weft_gltf_components *gltf, weft_scene **out)
 {
     const weft_baker_desc bakers[] = {screen_scene_baker, weft_baker_gltf(gltf)};
-    const weft_source_desc sources[] = {weft_source_tle, weft_source_gltf()};
+    const weft_source_desc sources[] = {tle_source, weft_source_gltf()};
     const weft_scene_desc desc = {.bakers = bakers,
                                   .baker_count = sizeof bakers / sizeof *bakers,
                                   .sources = sources,

@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "inspect_option.h"
 #include "screen/screen_scene.h"
+#include "screen/tle_source.h"
 
 #include <weft/live.h>
 #include <weft/transform.h>
@@ -180,7 +181,7 @@ static void show_print(struct show *show, const char *scene)
 static int show_open(struct show *show, const char *const *scenes, uint32_t count)
 {
     const weft_baker_desc bakers[] = {screen_scene_baker};
-    const weft_source_desc sources[] = {weft_source_tle};
+    const weft_source_desc sources[] = {tle_source};
     const weft_scene_desc scene = {
         .bakers = bakers, .baker_count = 1, .sources = sources, .source_count = 1};
     const weft_live_desc desc = {.scene = &scene,

@@ -34,7 +34,7 @@ typedef struct weft__context_head {
     uintptr_t
         thread;     /* of the owner, changed by weft__pool_take_over only; 0: no owner's context */
     uint32_t index; /* constant: place 0..worker_count-1; 0 for guests */
-    bool is_observed; /* constant: hooks or traces are on */
+    bool is_observed; /* constant: traces are on */
 } weft__context_head;
 
 static inline const weft__context_head *weft__context_head_of(const weft_job_context *context)
@@ -120,7 +120,7 @@ bool weft__pool_is_traced_in_detail(const weft_job_pool *pool);
  * owner, or a guest between two steps. Nothing without a trace file. */
 void weft__pool_drain_trace(weft_job_pool *pool);
 
-/* Reports an event to the ring and the hooks; call through weft__note. */
+/* Reports an event to the ring; call through weft__note. */
 void weft__observe(weft_job_context *context, weft_job_event_kind kind, const char *name,
                    uint32_t value);
 

@@ -6,6 +6,7 @@
  * what was; what is accepted must become the same world, byte for byte, as baked from nothing. */
 #include "../scene/gltf_fixture.h"
 #include "fuzz.h"
+#include "tle_source.h"
 
 static const char *const names[] = {"a.weft", "a.tle", "a.gltf", "a.glb"};
 
@@ -65,7 +66,7 @@ static void open_bed(bed *b, shelf *files)
 {
     b->world = make_world(&b->gltf);
     const weft_baker_desc baker = weft_baker_gltf(&b->gltf);
-    const weft_source_desc sources[] = {weft_source_tle, weft_source_gltf()};
+    const weft_source_desc sources[] = {tle_source, weft_source_gltf()};
     CHECK_OK(weft_scene_create(b->world,
                                &(weft_scene_desc){.bakers = &baker,
                                                   .baker_count = 1,

@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 /* What the documents are made of. */
-typedef enum sort { DOCUMENTS, PREFABS, BAKERS, SOURCES, GLTF, TLE, MISTAKES, SORTS } sort;
+typedef enum sort { DOCUMENTS, PREFABS, BAKERS, SOURCES, GLTF, MISTAKES, SORTS } sort;
 
-static const char *const sort_names[SORTS] = {"documents", "prefabs", "bakers",  "sources",
-                                              "gltf",      "tle",     "mistakes"};
+static const char *const sort_names[SORTS] = {"documents", "prefabs", "bakers",
+                                              "sources",   "gltf",    "mistakes"};
 
 /* Roots by sort, before and after a change. */
-static const char *const roots[SORTS] = {"a.weft", "a.weft", "a.weft", "a.rows",
-                                         "a.glb",  "a.tle",  "a.weft"};
+static const char *const roots[SORTS] = {"a.weft", "a.weft", "a.weft", "a.rows", "a.glb", "a.weft"};
 static const char *const before[SORTS] = {
     [DOCUMENTS] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 2}, \"Links\": "
                   "[{\"to\": \"/b\"}, {}, {}, {}, {}, {}]}, \"b\": {\"Team\": {\"number\": 7}, "
@@ -31,8 +30,6 @@ static const char *const before[SORTS] = {
                "{\"a\": {\"All\": 1, \"Spin\": {\"speed\": 3}, \"children\": {\"x\": {}, \"y\": "
                "{}}}, \"b\": {\"Shield\": {\"strength\": 2}}}}",
     [SOURCES] = "one\ntwo\nsix\n",
-    [TLE] = "1 00900U 64063C   26223.12884670  .00000358  00000+0  35383-3 0  9999\n"
-            "2 00900  90.2185  73.0507 0027312 122.7691   3.4171 13.76674691 78989\n",
     [MISTAKES] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spim\": 1}, \"b\": {\"All\": 1}, \"c\": "
                  "{\"Spin\": {\"speed\": 2}}}}"};
 static const char *const after[SORTS] = {
@@ -46,8 +43,6 @@ static const char *const after[SORTS] = {
                "{\"a\": {\"All\": 2, \"Spin\": {\"speed\": 4}, \"children\": {\"x\": {}, \"z\": "
                "{}}}, \"b\": {\"Shield\": {\"strength\": 3}}}}",
     [SOURCES] = "one\ntwo more\nten\n",
-    [TLE] = "1 00902U 64063E   26223.14482906  .00000045  00000+0  54577-4 0  9999\n"
-            "2 00902  90.2307  77.0982 0020539  69.9010  59.3937 13.52904287863690\n",
     [MISTAKES] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 2, \"sped\": 1}}, "
                  "\"b\": {\"All\": 1}, \"c\": {\"Spin\": {\"speed\": 9}}, \"d\": }"};
 static const char parts[] =
@@ -69,7 +64,7 @@ typedef struct bed {
     weft_gltf_components gltf;
     weft_component mesh;
     weft_baker_desc bakers[3];
-    weft_source_desc sources[3];
+    weft_source_desc sources[2];
     weft_scene *scene;
     weft_live *live;
     char *glb;
@@ -220,7 +215,6 @@ static void *bed_open(const refused_place *place)
     b->bakers[2] = weft_baker_gltf(&b->gltf);
     b->sources[0] = (weft_source_desc){.kind = "rows", .suffixes = ".rows", .open = open_rows};
     b->sources[1] = weft_source_gltf();
-    b->sources[2] = weft_source_tle;
     blobs_warm(b->world);
     files_put(b, before);
     return b;
@@ -231,7 +225,7 @@ static weft_scene_desc scene_of(bed *b)
     return (weft_scene_desc){.bakers = b->bakers,
                              .baker_count = 3,
                              .sources = b->sources,
-                             .source_count = 3,
+                             .source_count = 2,
                              .read = b->path[0] == '\0' ? shelf_read : NULL,
                              .user = &b->files,
                              .allocator = b->place->heap};
@@ -401,7 +395,6 @@ static weft_result do_explain(void *open)
     bed *b = open;
     char text[4000];
     const char *object = b->sort == SOURCES ? "row 0" : b->sort == GLTF ? "root" : "a";
-    if (b->sort == TLE) object = "900";
     (void)weft_scene_explain(b->scene, object, false, text, sizeof text);
     (void)weft_scene_explain(b->scene, object, true, text, sizeof text);
     return WEFT_OK;

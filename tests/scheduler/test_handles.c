@@ -133,7 +133,6 @@ FAILS(save_without,
       weft_world_save(W, "/nowhere/x",
                       &(weft_save_desc){.without = &g->component, .without_count = 1}) != WEFT_OK)
 
-FAILS(change_version, weft_component_change_version(W, g->component) == 0)
 FAILS(component_check, weft_component_check(W, g->component, &value) != WEFT_OK)
 FAILS(required, weft_component_create(W, &(weft_component_desc){.name = "x",
                                                                 .size = 4,
@@ -254,7 +253,6 @@ static const struct {
     ROW(COMPONENT, system_resource),
     ROW(COMPONENT, system_record),
     ROW(COMPONENT, save_without),
-    ROW(COMPONENT, change_version),
     ROW(COMPONENT, component_check),
     ROW(COMPONENT, required),
     ROW(COMPONENT, bundle_field),

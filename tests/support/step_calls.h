@@ -145,7 +145,6 @@ static const weft_text calls_json = {.bytes = "{}", .count = 2};
       NO_ID(weft_component_create(c->world, &(weft_component_desc){.name = "n", .size = 4})))      \
     X(weft_component_create_plain, NO_ID(weft_component_create_plain(c->world, "n", 4, 4, 0)))     \
     X(weft_component_create_typed, NO_ID(weft_component_create_typed(c->world, "n", 4, 4, 0)))     \
-    X(weft_component_change_version, weft_component_change_version(c->world, c->a) == 0)           \
     X(weft_relation_declare,                                                                       \
       WRONG(s, weft_relation_declare(c->world, &(weft_relation_desc){c->holder})))                 \
     X(weft_component_parent, NO_ID(weft_component_parent(c->world)))                               \

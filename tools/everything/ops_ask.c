@@ -146,7 +146,7 @@ static void run_component(everything *e, const everything_call *c)
     model *m = &e->here->m;
     weft_world *world = e->here->world;
     weft_component component = e->here->of[c->kind];
-    uint32_t kind = c->kind, newest = 0;
+    uint32_t kind = c->kind;
     const weft_component_desc *desc = weft_component_info(world, component);
     if (!everything_equal(e, "weft_component_info", desc != NULL, true)) return;
     everything_equal(e, "weft_component_find", weft_component_find(world, desc->name).id,
@@ -161,13 +161,6 @@ static void run_component(everything *e, const everything_call *c)
         everything_result(e, "weft_component_check", weft_component_check(world, component, value),
                           expected);
     }
-    for (uint32_t n = 1; n < m->count; n++) {
-        const model_value *value = model_read(m, n, kind);
-        if (value != NULL && value->written > newest) newest = value->written;
-    }
-    uint32_t is = weft_component_change_version(world, component);
-    if (e->here->knows_stamps && !model_is(m, kind, MODEL_RESOURCE) && is < newest)
-        everything_equal(e, "weft_component_change_version", is, newest);
     if (kind != PLAIN) return;
     everything_says(e, "CHECK(weft_component_create_plain(world, \"PLAIN\", 4, 4, 0).id == "
                        "of[PLAIN].id);");
@@ -428,7 +421,7 @@ const everything_op everything_ops_ask[] = {
      .run = run_shared},
     {.name = "component",
      .functions = "weft_component_info weft_component_find weft_component_hash "
-                  "weft_component_type weft_component_check weft_component_change_version "
+                  "weft_component_type weft_component_check "
                   "weft_component_create_plain weft_component_create_typed",
      .weight = 2,
      .draws = DRAWS_KIND,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* screen_scene.h: satellites as entities of a scene: the component Satellite, the baker that makes
- * it of the records of a catalogue (weft_source_tle), and the way from a world file back to a
+ * it of the records of a catalogue (tle_source), and the way from a world file back to a
  * catalogue, for `weft screen --scene`.
  */
 #ifndef WEFT_SCREEN_SCREEN_SCENE_H

@@ -155,11 +155,6 @@ WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component co
 WEFT_API weft_result weft_component_check(const weft_world *world, weft_component component,
                                           const void *value);
 
-/* The newest change version of any value of the component on entities: the
- * weft_world_change_version in which one was last written. 0 without values, for a RESOURCE, for a
- * bad handle, and while systems run (WRONG_PHASE). Threads: owner. Cost: O(slices that have it). */
-WEFT_API uint32_t weft_component_change_version(const weft_world *world, weft_component component);
-
 /* ---- resources ---- */
 
 /* The value of a RESOURCE component for reading. It is zeroed and constructed when the type is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* version.c: change versions that loops and tools ask for: of the world, of a term in a slice, of a
- * chunk's rows, of a value, of a component.
+ * chunk's rows, of a value.
  *
  * They are only asked for here. What writes stamps its slice by weft__stamp (chunk_state.h): loops
  * and systems in query_cursor.c and slice.c, single entities in entity_value.h, rows that come or
@@ -134,29 +134,4 @@ uint32_t weft_entity_change_version(const weft_world *world, weft_entity entity,
     }
     uint32_t slice = row >> chunk->layout->slice_shift;
     return newest_of(weft__chunk_versions(chunk, slot->type) + slice, 1);
-}
-
-uint32_t weft_component_change_version(const weft_world *world, weft_component component)
-{
-    uint32_t newest = 0;
-    if (world == NULL ||
-        weft__refuse_systems(world, "weft_component_change_version",
-                             "in systems use weft_slice_change_version") != WEFT_OK)
-        return 0;
-    if (weft__type_at(world, component) == NULL) {
-        weft__error_component(world, component);
-        return 0;
-    }
-    const weft__component_list *list =
-        weft__component_list_at(world, weft__component_id(world, component));
-    for (uint32_t i = 0; i < list->count; i++) {
-        const weft__archetype *archetype = world->archetypes.at[list->at[i].archetype];
-        for (uint32_t c = 0; c < archetype->chunk_count; c++) {
-            const weft__chunk *chunk = archetype->chunks[c];
-            uint32_t version = newest_of(weft__chunk_versions(chunk, list->at[i].place.type),
-                                         weft__chunk_slices(chunk));
-            if (weft__version_is_newer(version, newest)) newest = version;
-        }
-    }
-    return newest;
 }

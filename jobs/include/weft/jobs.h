@@ -61,23 +61,6 @@ typedef int (*weft_job_for_fn)(weft_job_context *job, void *argument, uint32_t b
 
 /* ---- pool ---- */
 
-/* Callbacks for profilers, called by workers on their threads; they must not call the pool.
- * `name` is that of the job, loop or graph node, or NULL. `worker` is 0..N-1. A child that its
- * own parent runs is part of the parent: job_begin and job_end see those that another worker
- * took. What a guest runs itself is not reported (traces have it). */
-typedef struct weft_job_hooks {
-    void (*job_begin)(void *user, uint32_t worker, const char *name);
-    void (*job_end)(void *user, uint32_t worker, const char *name);
-    void (*stolen)(void *user, uint32_t thief, uint32_t victim);
-    void (*parked)(void *user, uint32_t worker);
-    void (*woken)(void *user, uint32_t worker);
-    void *user;
-    /* a job was submitted (not by weft_job_inject or a guest) or a child started */
-    void (*spawned)(void *user, uint32_t worker, const char *name);
-    /* a loop, a graph (no name) or a child stays on this worker: too small to gain, or no room */
-    void (*inlined)(void *user, uint32_t worker, const char *name);
-} weft_job_hooks;
-
 /* Describes a pool. Zero means default. Everything is copied. */
 typedef struct weft_job_pool_desc {
     uint32_t worker_count;   /* 1..256, with the owner; default: CPUs of the affinity mask, at most
@@ -93,20 +76,19 @@ typedef struct weft_job_pool_desc {
     uint32_t frame_spin_ns;  /* the same between frame begin and end; default 200 us */
     uint32_t background_workers; /* workers that may run background jobs at once; default: half,
                                     at least 1 */
-    uint32_t trace_capacity; /* events per worker for weft_job_trace_read, a power of two; 0: none,
+    uint32_t trace_capacity;  /* events per worker for weft_job_trace_read, a power of two; 0: none,
                                 or with a trace file 2^15, at most 64 MiB in all */
-    bool trace_is_paused;    /* the rings stay empty until weft_job_trace_enable */
-    bool is_host_driven;     /* create no threads: the host calls weft_job_worker_run for 1..N-1 */
-    bool is_pinned;          /* pin the pool's own threads: worker i to the i-th CPU of the mask */
-    bool is_always_parallel; /* ignore the cost model: split every loop and graph (tests) */
-    const char *thread_name; /* prefix, at most 10 characters; default "weft-w" */
-    const weft_job_hooks *hooks; /* copied; NULL: none */
-    weft_allocator allocator;    /* zero: malloc and free; what the capacities size is mapped */
-    const weft_os *os;           /* NULL: the real one */
-    const char *trace_file;      /* written until destroy: .pftrace Perfetto,
+    bool trace_is_paused;     /* the rings stay empty until weft_job_trace_enable */
+    bool is_host_driven;      /* create no threads: the host calls weft_job_worker_run for 1..N-1 */
+    bool is_pinned;           /* pin the pool's own threads: worker i to the i-th CPU of the mask */
+    bool is_always_parallel;  /* ignore the cost model: split every loop and graph (tests) */
+    const char *thread_name;  /* prefix, at most 10 characters; default "weft-w" */
+    weft_allocator allocator; /* zero: malloc and free; what the capacities size is mapped */
+    const weft_os *os;        /* NULL: the real one */
+    const char *trace_file;   /* written until destroy: .pftrace Perfetto,
                                     .slices for `weft simulate`; NULL: as the variable WEFT_TRACE
                                     of the environment says, "": never */
-    char *trace_error;           /* [trace_error_bytes] when create fails for trace_file: operation,
+    char *trace_error;        /* [trace_error_bytes] when create fails for trace_file: operation,
                                     path and the system's reason; else "". NULL: not told */
     uint32_t trace_error_bytes;
     weft_log log;       /* warnings about the trace file; zero: stderr */
@@ -197,7 +179,7 @@ typedef struct weft_job_for_desc {
     uint32_t grain_ns; /* aim of one part; default 3 us */
     weft_job_class class_;
     weft_job_cost *cost; /* NULL: unknown cost, the loop measures itself while it runs */
-    const char *name;    /* for hooks and traces; kept by pointer */
+    const char *name;    /* for traces; kept by pointer */
 } weft_job_for_desc;
 
 /* Runs the loop; the caller takes part and returns when every item is done. When it is predicted
@@ -230,7 +212,7 @@ typedef struct weft_job_desc {
     weft_job_class class_;
     bool is_held;       /* do not start before weft_job_release */
     bool runs_on_error; /* run even when a predecessor failed or was cancelled */
-    const char *name;   /* for hooks and traces; kept by pointer */
+    const char *name;   /* for traces; kept by pointer */
 } weft_job_desc;
 
 /* Submits a job; it may start before the call returns. *out may be NULL: then it cannot be
@@ -239,7 +221,7 @@ typedef struct weft_job_desc {
  * until that was collected by weft_job_wait, weft_job_result or weft_job_wait_all. Errors
  * (nothing is submitted, *out stays as it is): INVALID_ARGUMENT, BAD_HANDLE (a predecessor was
  * never issued), POOL_FULL (slots or edges), FORKED. Threads: context. Cost: with its run about 5
- * ns for a normal job without handle, name and predecessors, unless hooks or traces are on; else
+ * ns for a normal job without handle, name and predecessors, unless traces are on; else
  * about 20 ns. */
 WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc *desc,
                                      weft_job_handle *out);

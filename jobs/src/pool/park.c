@@ -4,8 +4,6 @@
  * the worker that sends it. The edges are those of wake.h, and P5 of pool_state.h. */
 #include "park.h"
 
-#include "observe.h"
-
 #ifndef WEFT__SPIN_PAUSES
 #define WEFT__SPIN_PAUSES 4u /* models use 1 */
 #endif

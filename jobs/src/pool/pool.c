@@ -89,11 +89,6 @@ static bool complete_desc(weft_job_pool_desc *desc)
            is_traced_well;
 }
 
-static bool is_observed(const weft_job_pool_desc *desc)
-{
-    return desc->trace_capacity != 0 || desc->hooks != NULL;
-}
-
 static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
 {
     pool->worker_count = desc->worker_count;
@@ -102,11 +97,10 @@ static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
     pool->is_host_driven = desc->is_host_driven;
     pool->is_pinned = desc->is_pinned;
     pool->is_always_parallel = desc->is_always_parallel;
-    pool->is_observed = is_observed(desc);
+    pool->is_observed = desc->trace_capacity != 0;
     at_init(&pool->x_is_traced, !desc->trace_is_paused);
     pool->os = desc->os;
     pool->child_capacity = desc->child_capacity;
-    if (desc->hooks != NULL) pool->hooks = *desc->hooks;
     pool->log = desc->log;
     strcpy(pool->thread_name, desc->thread_name);
 }

@@ -38,7 +38,6 @@ struct weft_job_pool {
     weft__ticks ticks;
     uint32_t wake_ns;          /* measured by create; 0: not measured */
     uint32_t calibration_jobs; /* submitted by create */
-    weft_job_hooks hooks;
     weft_log log;
     char thread_name[12];
     uint32_t child_capacity;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* submit.c: submitting jobs: checks, slots, dependencies, holding and releasing, jobs from
  * threads that are no workers. Running them is in worker_job.c, the protocol in job.h. */
-#include "observe.h"
 #include "park.h"
 #include "worker_job.h"
 
@@ -67,7 +66,7 @@ static inline uint32_t fill_slot(weft__submitter by, const submission *what, uin
     return slot;
 }
 
-static void count_submitted(weft__submitter by, const char *name)
+static void count_submitted(weft__submitter by)
 {
     if (by.worker == NULL) {
         /* any order would do: the injection that follows (P1) publishes it */
@@ -75,7 +74,6 @@ static void count_submitted(weft__submitter by, const char *name)
         return;
     }
     weft__stat_add(&by.worker->stats.x_submitted, 1);
-    if (by.worker->head.is_observed) weft__observe_spawned(by.worker, name);
 }
 
 /* Submits a job with predecessors, or a held one. */
@@ -102,7 +100,7 @@ static weft_result submit_dependent(weft__submitter by, const submission *what,
     if (out != NULL) *out = handle;
     weft__job *job = &by.pool->table.jobs[slot];
     if (desc->is_held) at_add_sc(&by.pool->x_held, 1u); /* P11: before it counts as submitted */
-    count_submitted(by, job->name);
+    count_submitted(by);
     if (desc->is_held)
         weft__job_mark(job, WEFT__JOB_HELD); /* P11: last, from here others may release it */
     else if (weft__job_remove_pending(job))
@@ -118,7 +116,7 @@ static weft_result submit(weft__submitter by, const submission *what, weft_job_h
     uint32_t slot = fill_slot(by, what, out != NULL ? WEFT__JOB_HAS_HANDLE : 0, &handle);
     if (slot == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
     if (out != NULL) *out = handle;
-    count_submitted(by, by.pool->table.jobs[slot].name);
+    count_submitted(by);
     weft__job_offer(by, slot);
     return WEFT_OK;
 }
@@ -155,8 +153,8 @@ static inline bool push_slot(weft_job_context *worker, const weft_job_desc *desc
                              weft_job_handle *out)
 {
     weft__deque *deque = &worker->deques[WEFT_JOB_NORMAL];
-    bool is_at_hand = worker->caches.jobs.count != 0 && !worker->head.is_observed &&
-                      weft__deque_has_room_owner(deque, deque->mask + 1);
+    bool is_at_hand =
+        worker->caches.jobs.count != 0 && weft__deque_has_room_owner(deque, deque->mask + 1);
     if (__builtin_expect(!is_at_hand, 0)) return false;
     uint32_t slot = weft__slots_take_cached(&worker->caches.jobs);
     weft__job *job = &worker->jobs[slot];

@@ -4,7 +4,6 @@
 #include "worker_child.h"
 
 #include "label.h"
-#include "observe.h"
 #include "park.h"
 
 #define OVERFLOW_SKIP 32u /* children run in place between two looks for room */
@@ -19,7 +18,7 @@ static void note_error(weft__first_error *error, int code, uint64_t index)
 /* Runs in place a child for which there is no room. */
 static void run_in_place(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
-    weft__note_inlined(worker, &worker->stats.x_children_inlined, NULL);
+    weft__stat_add(&worker->stats.x_children_inlined, 1);
     int code = weft__worker_call_nested(worker, fn, argument);
     if (worker->error.code == 0) worker->error = (weft__first_error){code, worker->children.bottom};
 }
@@ -41,8 +40,9 @@ static __attribute__((noinline)) void start_without_room(weft_job_context *worke
         run_in_place(worker, fn, argument);
 }
 
-static inline void start_child(weft_job_context *worker, weft_job_fn fn, void *argument)
+void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
+    if (__builtin_expect(worker == NULL || fn == NULL, 0)) return;
     weft__stat_add(&worker->stats.x_children, 1);
     if (!weft__child_push_owner(&worker->children, fn, argument, worker->job)) {
         start_without_room(worker, fn, argument);
@@ -51,22 +51,6 @@ static inline void start_child(weft_job_context *worker, weft_job_fn fn, void *a
     /* A release store published the child, so this look may miss a worker that falls asleep right
      * now. No child is lost by it: the parent runs it, and looks again after pop's exchange. */
     weft__worker_notify(worker);
-}
-
-static __attribute__((noinline)) void start_observed(weft_job_context *worker, weft_job_fn fn,
-                                                     void *argument)
-{
-    weft__observe_spawned(worker, NULL);
-    start_child(worker, fn, argument);
-}
-
-void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
-{
-    if (__builtin_expect(worker == NULL || fn == NULL, 0)) return;
-    if (__builtin_expect(worker->head.is_observed, 0))
-        start_observed(worker, fn, argument);
-    else
-        start_child(worker, fn, argument);
 }
 
 int weft__worker_call_nested(weft_job_context *context, weft_job_fn fn, void *argument)

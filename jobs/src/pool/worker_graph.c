@@ -9,7 +9,6 @@
 #include "worker_graph.h"
 
 #include "label.h"
-#include "observe.h"
 #include "park.h"
 #include "split.h"
 #include "worker.h"
@@ -321,7 +320,7 @@ static void run_measured(weft_job_context *worker, graph_run *run, bool may_shar
     }
     if (run->failed == WEFT__GRAPH_NONE && !run->is_cancelled)
         weft__cost_learn(&graph->cost, worked, done);
-    weft__note_inlined(worker, &worker->stats.x_graph_inlined, NULL);
+    weft__stat_add(&worker->stats.x_graph_inlined, 1);
 }
 
 static void run_small(weft_job_context *worker, graph_run *run, uint64_t predicted)
@@ -333,7 +332,7 @@ static void run_small(weft_job_context *worker, graph_run *run, uint64_t predict
     run_in_order(worker, run, 0, graph->node_count);
     if (is_timed && run->failed == WEFT__GRAPH_NONE)
         weft__cost_learn(&graph->cost, weft__ticks_now(&pool->ticks) - begun, graph->node_count);
-    weft__note_inlined(worker, &worker->stats.x_graph_inlined, NULL);
+    weft__stat_add(&worker->stats.x_graph_inlined, 1);
 }
 
 static void run_graph(weft_job_context *worker, graph_run *run)

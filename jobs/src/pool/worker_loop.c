@@ -8,7 +8,6 @@
 
 #include "invariant.h"
 #include "label.h"
-#include "observe.h"
 #include "park.h"
 #include "split.h"
 #include "worker_child.h"
@@ -259,7 +258,7 @@ static void run_loop(weft_job_context *worker, loop_run *run)
         if (run_parallel(worker, run, begin)) return;
         run->code = run_part(worker, desc, begin, desc->count);
     }
-    weft__note_inlined(worker, &worker->stats.x_loops_inlined, desc->name);
+    weft__stat_add(&worker->stats.x_loops_inlined, 1);
 }
 
 /* Everything but small loops whose cost is known: parts are timed, or the loop is split. */
@@ -289,7 +288,7 @@ run_small(weft_job_context *worker, const weft_job_for_desc *desc, uint64_t pred
     int code = run_part_here(worker, desc, 0, desc->count);
     if (__builtin_expect(is_timed, 0) && code == 0)
         weft__cost_learn(cost, weft__ticks_now(&worker->pool->ticks) - begun, desc->count);
-    weft__note_inlined(worker, &worker->stats.x_loops_inlined, desc->name);
+    weft__stat_add(&worker->stats.x_loops_inlined, 1);
     return code;
 }
 

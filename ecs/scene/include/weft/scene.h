@@ -97,16 +97,6 @@ WEFT_API weft_result weft_source_file(weft_source *out, const char *path, weft_t
 WEFT_API void weft_source_error(weft_source *out, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Satellite catalogues, ".tle" and ".3le": kind "tle". An object per record of two lines of 69
- * characters, or three with a name in front: its name is the catalogue number without blanks
- * around it and zeros in front ("25544"; Alpha-5 numbers as written), its value the lines, name
- * line included. Of two sets of one number the one with the later epoch stands, of equal epochs
- * the one further down. Lines may end in CRLF; blank ones and those with '#' in front are
- * skipped. Lengths, checksums, and that both lines are of one number, are checked; what the
- * columns mean is the bakers' matter. Format: Hoots and Roehrich, Spacetrack Report No. 3
- * (1980). Constant. Threads: any. */
-WEFT_API extern const weft_source_desc weft_source_tle;
-
 /* ---- bakers: objects become entities ---- */
 
 /* A function from an object to entities. It must be pure: everything that it reads comes from the

@@ -3,7 +3,7 @@
  * in front. A record is an object named by its catalogue number, and its lines are its value. The
  * source splits and checks; what the columns mean is the bakers' matter. Records are collected
  * first: of two sets of one number the later stands, as `weft screen` has it. */
-#include "scene_source.h"
+#include "tle_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,10 @@ typedef struct reading {
     const char *name; /* where a record with a name begins; NULL: none is open */
     line first;       /* its line 1; at NULL: none is open */
     bool is_bad;      /* line 1 was told already: its line 2 goes with it */
-    WEFT__LIST(record) records;
-    bool is_sorted; /* their numbers ascend, so each is there once */
+    record *records;
+    uint32_t count, capacity; /* of records */
+    bool is_refused;          /* memory */
+    bool is_sorted;           /* their numbers ascend, so each is there once */
 } reading;
 
 static line next_line(reading *r)
@@ -174,17 +176,22 @@ static void add_record(reading *r, const line *second)
     record made = {.value = r->name,
                    .value_bytes = (uint32_t)(second->at + LINE_BYTES - r->name),
                    .first = r->first.at,
-                   .order = r->records.count};
+                   .order = r->count};
     made.number = number_of(r->first.at, &made.name, &made.name_bytes);
     if (made.name_bytes == 0) {
         weft_source_error(r->out, r->first.at + NUMBER_AT, "the catalogue number is missing");
         return;
     }
-    if (made.order != 0 && r->records.at[made.order - 1].number >= made.number)
-        r->is_sorted = false;
-    record *kept = WEFT__SCENE_ADD(r->out->files->memory, &r->records);
-    r->out->is_refused |= kept == NULL;
-    if (kept != NULL) *kept = made;
+    if (made.order != 0 && r->records[made.order - 1].number >= made.number) r->is_sorted = false;
+    if (r->count == r->capacity) {
+        const uint32_t capacity = 2 * r->capacity + 64;
+        record *grown = realloc(r->records, capacity * sizeof *grown);
+        r->is_refused |= grown == NULL;
+        if (grown == NULL) return;
+        r->records = grown;
+        r->capacity = capacity;
+    }
+    r->records[r->count++] = made;
 }
 
 static int by_set(const void *a, const void *b)
@@ -208,26 +215,25 @@ static void drop_older(reading *r)
 {
     uint32_t kept = 0;
     if (r->is_sorted) return;
-    qsort(r->records.at, r->records.count, sizeof(record), by_set);
-    for (uint32_t i = 0; i < r->records.count; i++)
-        if (i + 1 == r->records.count || r->records.at[i + 1].number != r->records.at[i].number)
-            r->records.at[kept++] = r->records.at[i];
-    r->records.count = kept;
-    qsort(r->records.at, kept, sizeof(record), by_order);
+    qsort(r->records, r->count, sizeof(record), by_set);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (i + 1 == r->count || r->records[i + 1].number != r->records[i].number)
+            r->records[kept++] = r->records[i];
+    r->count = kept;
+    qsort(r->records, kept, sizeof(record), by_order);
 }
 
 static void give(reading *r)
 {
     drop_older(r);
-    for (uint32_t i = 0; i < r->records.count && !r->out->is_refused; i++) {
-        const record *one = &r->records.at[i];
+    for (uint32_t i = 0; i < r->count; i++) {
+        const record *one = &r->records[i];
         weft_source_add(r->out, &(weft_source_object){.name = one->name,
                                                       .name_bytes = one->name_bytes,
                                                       .parent = WEFT_SOURCE_ROOT,
                                                       .value = one->value,
                                                       .value_bytes = one->value_bytes});
     }
-    WEFT__SCENE_FREE(r->out->files->memory, &r->records);
 }
 
 static void take_second(reading *r, const line *l)
@@ -282,7 +288,8 @@ static weft_result open_tle(weft_source *out, const weft_text *file, void *user)
     }
     if (result == WEFT_OK) drop_first(&r);
     give(&r);
-    return result;
+    free(r.records);
+    return r.is_refused ? WEFT_OUT_OF_MEMORY : result;
 }
 
-const weft_source_desc weft_source_tle = {"tle", ".tle .3le", open_tle, NULL};
+const weft_source_desc tle_source = {"tle", ".tle .3le", open_tle, NULL};

@@ -2,6 +2,7 @@
 /* test_tle_source.c: catalogues of two-line elements as objects: forms of records, and every
  * mistake with its place. */
 #include "scene_fixture.h"
+#include "tle_source.h"
 
 #define ONE_1 "1 00900U 64063C   26223.12884670  .00000358  00000+0  35383-3 0  9999"
 #define ONE_2 "2 00900  90.2185  73.0507 0027312 122.7691   3.4171 13.76674691 78989"
@@ -47,7 +48,7 @@ static trial *begin(const char *text)
                                                   .user = &t->files,
                                                   .bakers = &baker,
                                                   .baker_count = 1,
-                                                  .sources = &weft_source_tle,
+                                                  .sources = &tle_source,
                                                   .source_count = 1},
                                &t->scene));
     return t;
