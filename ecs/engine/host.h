@@ -45,6 +45,10 @@ static inline void weft__host_end(weft_world *world)
     at_store_rel(&host->x_thread, (uint64_t)0); /* K1 */
 }
 
+/* Runs a loop on the pool of `job`, with the callbacks of the world closed; serial without one, or
+ * where the pool refuses it. False: a part of it returned what is not 0. Owner. */
+bool weft__host_for(weft_world *world, weft_job_context *job, const weft_job_for_desc *loop);
+
 /* The context of a worker of the world: place 0 is the host's. Between the two calls above. */
 static inline weft_job_context *weft__host_worker(const weft_world *world, uint32_t worker)
 {

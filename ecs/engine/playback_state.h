@@ -4,6 +4,7 @@
 #ifndef WEFT_PLAYBACK_STATE_H
 #define WEFT_PLAYBACK_STATE_H
 
+#include "host.h"
 #include "recorder.h"
 
 /* What one playback did. A value. */
@@ -62,6 +63,27 @@ typedef struct weft__playback {
     bool is_named; /* created entities have ids, and no rows yet */
     weft__playback_result result;
 } weft__playback;
+
+/* What a step has cost so far; NULL: unknown. */
+static inline weft_job_cost *weft__playback_cost(const weft__playback *playback,
+                                                 weft__playback_step step)
+{
+    return playback->costs == NULL ? NULL : &playback->costs->steps[step];
+}
+
+/* Runs a part over [0, count), on the pool if there is one. Each part writes what is its own; the
+ * next step reads it. False: a part said that the commands cannot be played this way. Owner. */
+static inline bool weft__playback_for(const weft__playback *playback, weft__playback_step step,
+                                      weft_job_for_fn fn, void *argument, uint32_t count)
+{
+    return weft__host_for(playback->world, playback->job,
+                          &(weft_job_for_desc){.fn = fn,
+                                               .argument = argument,
+                                               .count = count,
+                                               .grain = 1,
+                                               .cost = weft__playback_cost(playback, step),
+                                               .name = "playback"});
+}
 
 /* The entity a handle means: itself, or what a deferred one became; null when that failed. */
 static inline weft_entity weft__playback_resolve(const weft__playback *playback,

@@ -100,9 +100,7 @@ static weft_result parts_die(weft__batch *batch)
         return weft__error_memory(change->world, "destruction of entities");
     for (uint32_t i = 0; i < change->parts.count && result == WEFT_OK; i++)
         result = weft__change_destroy(change, &change->parts.at[i]);
-    if (result == WEFT_OK) result = weft__change_prepare(change);
-    if (result == WEFT_OK) weft__change_apply(change);
-    return result;
+    return weft__change_finish(change, result);
 }
 
 /* Alive ones among the entities, with their linked groups. All or none. */

@@ -14,6 +14,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "format.h"
+#include "host.h"
 #include "linked_group.h"
 #include "move_plan.h"
 #include "name_table.h"
@@ -325,9 +326,7 @@ static void for_pieces(instantiation *op, weft_job_for_fn fn, bool is_serial)
 {
     weft_job_for_desc loop = {
         .fn = fn, .argument = op, .count = op->piece_count, .grain = 1, .name = "instances"};
-    bool is_done = op->job != NULL && !is_serial && loop.count > 1 &&
-                   weft_job_for(op->job, &loop, NULL) == WEFT_OK;
-    if (!is_done) fn(NULL, op, 0, op->piece_count); /* serial, or refused: nothing ran */
+    weft__host_for(op->world, is_serial ? NULL : op->job, &loop);
 }
 
 static weft_result members_copy(instantiation *op)

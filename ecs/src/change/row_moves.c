@@ -7,11 +7,15 @@
 #include "archetype.h"
 #include "entity_value.h"
 #include "error.h"
+#include "host.h"
 #include "move.h"
 #include "move_plan.h"
 #include "scratch.h"
 #include "sparse.h"
 #include "tuple.h"
+
+#define FREE_BATCH 256u
+#define DEAD_FEW 8192u /* whose ids the owner gives back: see free_few */
 
 /* ---- parts ---- */
 
@@ -93,33 +97,43 @@ static bool leaves(const weft__change_part *part)
  * tuple. */
 static weft_result reserve(weft__change *change)
 {
+    weft__change_part *parts = change->parts.at;
+    const uint32_t count = change->parts.count;
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < change->parts.count; i++)
-        if (moves(&change->parts.at[i]))
-            change->parts.at[i].to->coming += change->parts.at[i].count;
-    for (uint32_t i = 0; i < change->parts.count; i++) {
-        weft__change_part *part = &change->parts.at[i];
-        part->pieces = change->pieces.count;
-        if (!moves(part)) continue;
-        part->to->coming -= part->count;
-        if (result == WEFT_OK)
-            result = weft__rows_reserve(change->world, part->to, part->count, &change->pieces);
+    for (uint32_t i = 0; i < count; i++)
+        if (moves(&parts[i])) parts[i].to->coming += parts[i].count;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__tuple *to = moves(&parts[i]) ? parts[i].to : NULL;
+        const uint32_t end = change->by_tuple ? count : i + 1;
+        for (uint32_t k = i; k < end && to != NULL && to->coming != 0; k++) {
+            if (parts[k].to != to || !moves(&parts[k])) continue;
+            parts[k].pieces = change->pieces.count;
+            to->coming -= parts[k].count;
+            if (result == WEFT_OK)
+                result = weft__rows_reserve(change->world, to, parts[k].count, &change->pieces);
+        }
     }
     return result;
 }
 
-/* Cuts the pieces of a part into tasks. */
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Cuts a part into tasks, along the pieces of its destination. */
 static void cut(weft__change *change, uint32_t number)
 {
     const weft__change_part *part = &change->parts.at[number];
-    if (!moves(part)) return;
+    const bool is_moved = moves(part);
+    if (!is_moved && (change->values == NULL || part->dies)) return;
     for (uint32_t p = part->pieces, done = 0; done < part->count; p++) {
-        weft__span piece = change->pieces.at[p];
-        for (uint32_t end = done + piece.count; done < end;) {
-            uint32_t rows = end - done < WEFT__TASK_ROWS ? end - done : WEFT__TASK_ROWS;
+        weft__span piece = {part->chunk, 0, part->count};
+        if (is_moved) piece = change->pieces.at[p];
+        for (uint32_t end = done + piece.count, rows; done < end; done += rows) {
+            rows = smaller(end - done, WEFT__TASK_ROWS);
             change->tasks.at[change->tasks.count++] =
                 (weft__change_task){number, done, WEFT__NONE, {piece.chunk, piece.row, rows}};
-            done += rows;
             piece.row += rows;
         }
     }
@@ -131,17 +145,16 @@ static void mark_stamped(const weft__change *change, uint32_t mark)
     for (uint32_t i = 0; i < change->tasks.count; i++) change->tasks.at[i].to.chunk->mark = mark;
 }
 
-static weft__rows_source source_of(const weft__change *change, const weft__change_task *task)
+/* Rows [done, done + count) of a part; neighbours need no list. */
+static weft__rows_source rows_of(const weft__change *change, const weft__change_part *part,
+                                 uint32_t done, uint32_t count)
 {
-    const weft__change_part *part = &change->parts.at[task->part];
     const uint32_t *rows = weft__change_rows(change, part);
-    weft__rows_source from = {part->chunk, NULL, part->first + task->done, NULL};
-    if (rows != NULL) {
-        rows += task->done;
-        from.first = rows[0];
-        if (rows[task->to.count - 1] - rows[0] != task->to.count - 1) from.rows = rows;
-    }
-    if (task->versions != WEFT__NONE) from.versions = change->versions + task->versions;
+    weft__rows_source from = {part->chunk, NULL, part->first + done, NULL};
+    if (rows == NULL) return from;
+    rows += done;
+    from.first = rows[0];
+    if (rows[count - 1] - rows[0] != count - 1) from.rows = rows;
     return from;
 }
 
@@ -153,7 +166,7 @@ static bool keep_versions(weft__change *change)
     mark_stamped(change, 1);
     for (uint32_t i = 0; i < change->tasks.count; i++) {
         const weft__change_part *part = &change->parts.at[change->tasks.at[i].part];
-        if (part->chunk->mark == 0) continue;
+        if (part->chunk == NULL || part->chunk->mark == 0 || !moves(part)) continue;
         change->tasks.at[i].versions = (uint32_t)count;
         count += part->plan->kept_count;
     }
@@ -164,9 +177,10 @@ static bool keep_versions(weft__change *change)
     for (uint32_t i = 0; i < change->tasks.count && change->versions != NULL; i++) {
         const weft__change_task *task = &change->tasks.at[i];
         if (task->versions == WEFT__NONE) continue;
-        weft__rows_source from = source_of(change, task);
-        weft__rows_versions(change->parts.at[task->part].plan, from.chunk, from.rows, from.first,
-                            task->to.count, change->versions + task->versions);
+        const weft__change_part *part = &change->parts.at[task->part];
+        weft__rows_source from = rows_of(change, part, task->done, task->to.count);
+        weft__rows_versions(part->plan, from.chunk, from.rows, from.first, task->to.count,
+                            change->versions + task->versions);
     }
     return change->versions != NULL;
 }
@@ -175,11 +189,12 @@ static weft_result plan_tasks(weft__change *change)
 {
     uint64_t rows = 0;
     for (uint32_t i = 0; i < change->parts.count; i++)
-        if (moves(&change->parts.at[i])) rows += change->parts.at[i].count;
+        if (moves(&change->parts.at[i]) || change->values != NULL)
+            rows += change->parts.at[i].count;
     if (rows == 0) return WEFT_OK;
-    change->tasks.at = weft__scratch_take(change->world, WEFT__SCRATCH_TASKS,
-                                          change->pieces.count + rows / WEFT__TASK_ROWS,
-                                          sizeof change->tasks.at[0]);
+    size_t limit = (size_t)change->parts.count + change->pieces.count + rows / WEFT__TASK_ROWS;
+    change->tasks.at =
+        weft__scratch_take(change->world, WEFT__SCRATCH_TASKS, limit, sizeof change->tasks.at[0]);
     if (change->tasks.at == NULL) return weft__error_memory(change->world, "structural change");
     for (uint32_t i = 0; i < change->parts.count; i++) cut(change, i);
     return keep_versions(change) ? WEFT_OK : weft__error_memory(change->world, "structural change");
@@ -226,56 +241,150 @@ static void stamp_shared(const weft__change *change, const weft__change_part *pa
     weft__rows_stamp(rows.chunk, type, rows.row, rows.count, change->world->front.version);
 }
 
+/* Rows that were in no chunk are made. */
+static void rows_make(const weft__change *change, const weft__change_part *part,
+                      const weft__change_task *task)
+{
+    weft_world *world = change->world;
+    const weft__span to = task->to;
+    const uint32_t *rows = weft__change_rows(change, part) + task->done;
+    weft_entity *column = weft__chunk_entities(to.chunk) + to.row;
+    weft__rows_fill(world, to.chunk, to.row, to.count);
+    for (uint32_t i = 0; i < to.count; i++) {
+        column[i] = part->ids[rows[i]];
+        weft__directory_place(&world->directory, column[i], weft__location(to.chunk, to.row + i));
+    }
+}
+
 static void task_copy(const weft__change *change, const weft__change_task *task)
 {
     const weft__change_part *part = &change->parts.at[task->part];
-    weft__rows_source from = source_of(change, task);
-    weft__rows_copy_from(change->world, part->plan, &from, task->to);
+    if (!moves(part)) return;
+    weft__rows_source from = rows_of(change, part, task->done, task->to.count);
+    if (task->versions != WEFT__NONE) from.versions = change->versions + task->versions;
+    if (part->chunk == NULL)
+        rows_make(change, part, task);
+    else
+        weft__rows_copy_from(change->world, part->plan, &from, task->to);
     stamp_shared(change, part, task->to);
+}
+
+static int tasks_copy(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    const weft__change *change = user;
+    for (uint32_t i = begin; i < end; i++) {
+        task_copy(change, &change->tasks.at[i]);
+        if (change->values != NULL) change->values(change->user, &change->tasks.at[i]);
+    }
+    return 0; /* a loop that stops halfway would leave rows behind */
+}
+
+void weft__change_copy(weft__change *change)
+{
+    weft__host_for(change->world, change->job,
+                   &(weft_job_for_desc){.fn = tasks_copy,
+                                        .argument = change,
+                                        .count = change->tasks.count,
+                                        .grain = 1,
+                                        .cost = change->copy_cost,
+                                        .name = "rows that move"});
 }
 
 /* ---- close and settle ---- */
 
-static void ids_free(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
-                     uint32_t first, uint32_t count)
+/* The entities of the rows of a part. */
+static const weft_entity *entities_of(const weft__change_part *part)
 {
-    const weft_entity *entities = weft__chunk_entities(chunk);
-    if (rows == NULL && count > 1)
-        weft__directory_free_many_owner(&world->directory, entities + first, count);
-    else
-        weft__directory_free_rows_owner(&world->directory, entities, rows != NULL ? rows : &first,
-                                        count);
+    return part->ids != NULL ? part->ids : weft__chunk_entities(part->chunk);
 }
 
-/* What is left of rows that become residues or end: no SPARSE components, no ids. */
-static void part_retire(const weft__change *change, const weft__change_part *part)
+/* The dead lose their SPARSE components, and residues are dead. */
+static void retire(const weft__change *change)
 {
     weft_world *world = change->world;
-    const uint32_t *rows = weft__change_rows(change, part);
-    if (part->dies) {
-        weft__sparse_forget(world, part->chunk, rows, part->first, part->count);
-        ids_free(world, part->chunk, rows, part->first, part->count);
-    } else if (part->plan != NULL &&
-               (part->plan->to->flags & ~part->plan->from->flags & WEFT__IS_RESIDUE) != 0) {
-        weft__rows_retire(world, part->chunk, rows, part->first, part->count);
+    if (world->types.sparse == NULL && !world->archetypes.has_residues) return;
+    for (uint32_t i = 0; i < change->parts.count; i++) {
+        const weft__change_part *part = &change->parts.at[i];
+        if (part->chunk == NULL) continue;
+        const uint32_t *rows = weft__change_rows(change, part);
+        const weft__plan *plan = part->plan; /* a whole chunk has its new archetype by now */
+        if (part->dies)
+            weft__sparse_forget(world, part->chunk, rows, part->first, part->count);
+        else if (plan != NULL && (plan->to->flags & ~plan->from->flags & WEFT__IS_RESIDUE) != 0)
+            weft__rows_retire(world, part->chunk, rows, part->first, part->count);
     }
+}
+
+/* Few dead: the owner gives all ids back before the loop over chunks. In the loop each id, as their
+ * blocks are scattered, takes the lock of its block, and two workers pass the blocks to and fro.
+ * False: there are many, and workers. */
+static bool free_few(const weft__change *change)
+{
+    weft__directory *directory = &change->world->directory;
+    uint64_t dead = 0;
+    for (uint32_t i = 0; i < change->parts.count; i++)
+        if (change->parts.at[i].dies) dead += change->parts.at[i].count;
+    if (dead > DEAD_FEW && change->job != NULL) return false;
+    for (uint32_t i = 0; i < change->parts.count && dead != 0; i++) {
+        const weft__change_part *part = &change->parts.at[i];
+        if (!part->dies) continue;
+        const weft_entity *entities = entities_of(part);
+        weft__rows_source from = rows_of(change, part, 0, part->count);
+        if (from.rows == NULL)
+            weft__directory_free_many_owner(directory, entities + from.first, part->count);
+        else
+            weft__directory_free_rows_owner(directory, entities, from.rows, part->count);
+    }
+    return true;
+}
+
+static void ids_free(const weft__change *change, const weft__change_part *part)
+{
+    weft_entity batch[FREE_BATCH];
+    const weft_entity *ids = entities_of(part);
+    weft__rows_source from = rows_of(change, part, 0, part->count);
+    if (from.rows == NULL)
+        weft__directory_free_any(&change->world->directory, ids + from.first, part->count);
+    for (uint32_t done = 0, size; from.rows != NULL && done < part->count; done += size) {
+        size = smaller(part->count - done, FREE_BATCH);
+        for (uint32_t i = 0; i < size; i++) batch[i] = ids[from.rows[done + i]];
+        weft__directory_free_any(&change->world->directory, batch, size);
+    }
+}
+
+/* What rows that leave have, and nothing else gets, goes; of the parts before it first. */
+static void part_discard(const weft__change *change, const weft__change_part *part)
+{
+    if (part->before != WEFT__NONE) part_discard(change, &change->parts.at[part->before]);
+    if (part->dies && !change->are_freed) ids_free(change, part);
+    if (part->chunk != NULL)
+        weft__rows_discard(change->world, part->dies ? NULL : part->plan, part->chunk,
+                           weft__change_rows(change, part), part->first, part->count);
+}
+
+static uint32_t leaving_count(const weft__change_part *part)
+{
+    return part->before != WEFT__NONE ? part->leaving_count : part->count;
 }
 
 /* Rows that were copied or end leave; of a chunk with more parts all at once, or the holes of the
  * first would move the rows of the others. */
-static void part_close(const weft__change *change, const weft__change_part *part)
+static int parts_close(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
 {
-    const uint32_t *rows = weft__change_rows(change, part);
-    uint32_t first = part->first, count = part->count;
-    weft__rows_discard(change->world, part->dies ? NULL : part->plan, part->chunk, rows, first,
-                       count);
-    if (part->is_behind) return;
-    if (part->before != WEFT__NONE) {
-        rows = change->rows.at + part->leaving;
-        count = part->leaving_count;
+    (void)job;
+    const weft__change *change = user;
+    for (uint32_t i = begin; i < end; i++) {
+        weft__change_part part = change->parts.at[i];
+        if (!leaves(&part) || part.is_behind) continue;
+        part_discard(change, &part);
+        if (part.chunk == NULL) continue;
+        if (part.before != WEFT__NONE) part.rows = part.leaving;
+        part.count = leaving_count(&part);
+        weft__rows_source from = rows_of(change, &part, 0, part.count);
+        weft__rows_close(change->world, part.chunk, from.rows, from.first, part.count);
     }
-    weft__rows_close(change->world, part->chunk, rows, first, count);
-    weft__chunk_settle(change->world, part->chunk, count);
+    return 0;
 }
 
 /* Parts of one chunk close together where both leave. */
@@ -291,15 +400,23 @@ static void join(const weft__change *change)
     }
 }
 
-void weft__change_apply(weft__change *change)
+void weft__change_close(weft__change *change)
 {
-    for (uint32_t i = 0; i < change->tasks.count; i++) task_copy(change, &change->tasks.at[i]);
     join(change);
+    retire(change);
+    change->are_freed = free_few(change);
+    weft__host_for(change->world, change->job,
+                   &(weft_job_for_desc){.fn = parts_close,
+                                        .argument = change,
+                                        .count = change->parts.count,
+                                        .grain = 1,
+                                        .cost = change->close_cost,
+                                        .name = "rows that leave"});
     for (uint32_t i = 0; i < change->parts.count; i++) {
         const weft__change_part *part = &change->parts.at[i];
-        part_retire(change, part);
-        if (leaves(part)) part_close(change, part);
-        if (part->is_header)
+        if (leaves(part) && !part->is_behind && part->chunk != NULL)
+            weft__chunk_settle(change->world, part->chunk, leaving_count(part));
+        if (part->is_header && !part->dies)
             stamp_shared(change, part, (weft__span){part->chunk, 0, part->chunk->count});
     }
 }
@@ -324,7 +441,10 @@ void weft__change_each(const weft__change *change, weft__change_visit *visit, co
 weft_result weft__change_finish(weft__change *change, weft_result result)
 {
     if (result == WEFT_OK) result = weft__change_prepare(change);
-    if (result == WEFT_OK) weft__change_apply(change);
+    if (result == WEFT_OK) {
+        weft__change_copy(change);
+        weft__change_close(change);
+    }
     weft__change_fini(change);
     return result;
 }

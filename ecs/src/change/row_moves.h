@@ -2,11 +2,12 @@
 /* row_moves.h: the one way to move rows: plan, copy, close, settle, by the steps of structure.h.
  *
  * Changes of many rows say which rows and where they go: handles (batch.h), queries
- * (query_change.h). Rows are parts: some of one chunk each, in the order that decides
- * where they land. Everything that can fail is done first (weft__change_prepare); then rows are
- * copied, all before the first chunk is closed, so that a chunk may be source and destination at
- * once; then holes are filled and empty chunks go. Whole chunks whose destination has the same
- * columns change by their header only. */
+ * (query_change.h), folds of commands (fold_state.h). Rows are parts: some of one chunk each, in
+ * the order that decides where they land. Everything that can fail is done first
+ * (weft__change_prepare); then rows are copied, all before the first chunk is closed, so that a
+ * chunk may be source and destination at once; then holes are filled and empty chunks go. Whole
+ * chunks whose destination has the same columns change by their header only. Copies and closings
+ * are loops on the pool where there is one; the result is the same. */
 #ifndef WEFT_ROW_MOVES_H
 #define WEFT_ROW_MOVES_H
 
@@ -23,7 +24,8 @@
  *   to == NULL && !dies: they stay; is_header: count == chunk->count; owns_hold: to != NULL;
  *   before != WEFT__NONE: that part is of the same chunk, and they have no row in common. */
 typedef struct weft__change_part {
-    weft__chunk *chunk;
+    weft__chunk *chunk;     /* NULL: the rows are in no chunk yet, but numbers of `ids` */
+    const weft_entity *ids; /* NULL: the entities of the chunk */
     uint32_t first;         /* of a run */
     uint32_t count;         /* rows */
     uint32_t rows;          /* index of the first row number in the list, or WEFT__NONE: a run */
@@ -69,6 +71,14 @@ typedef struct weft__change {
     weft__spans pieces;
     bool is_merging;  /* rows of chunks that are not three quarters full move, even if all do */
     bool moves_whole; /* no chunk changes by its header */
+    bool by_tuple;    /* room is taken for all parts that go to a tuple before the next one */
+    bool are_freed;   /* the ids of the dead are given back, before the chunks are closed */
+    weft_job_context *job;                 /* NULL: serial */
+    weft_job_cost *copy_cost, *close_cost; /* of the loops; NULL: unknown */
+    /* Called for every task when its rows are copied, or stay: the thread of the task. May be NULL.
+     */
+    void (*values)(void *user, const weft__change_task *task);
+    void *user;
 } weft__change;
 
 /* Adds a part. False: memory. */
@@ -90,10 +100,11 @@ weft_result weft__change_send(weft__change *change, weft__change_part *part, wef
 weft_result weft__change_destroy(weft__change *change, weft__change_part *part);
 /* Does it all, or nothing where `result` is an error or it fails; frees what the change holds. */
 weft_result weft__change_finish(weft__change *change, weft_result result);
-/* The same in steps: reserves and retargets, on failure nothing has changed; moves the rows of
- * routed parts and ends those that die, which cannot fail; frees. */
+/* The same in steps: reserves and retargets, on failure nothing has changed; copies the rows of
+ * routed parts, then closes what they leave and ends those that die, which cannot fail; frees. */
 weft_result weft__change_prepare(weft__change *change);
-void weft__change_apply(weft__change *change);
+void weft__change_copy(weft__change *change);
+void weft__change_close(weft__change *change);
 void weft__change_fini(weft__change *change);
 /* Visits the rows of all parts run by run, wherever the change has put them: what writes values or
  * bits of a component. */

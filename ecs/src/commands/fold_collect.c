@@ -7,7 +7,6 @@
 #include "fold_shared.h"
 #include "fold_sweep.h"
 #include "fold_target.h"
-#include "fold_tasks.h"
 #include "scratch.h"
 
 #include <string.h>
@@ -192,7 +191,8 @@ weft_result weft__fold_collect(weft__fold *fold)
         created += fold->segments[i].created_count;
     }
     fold->first_refs[fold->segment_count] = refs;
-    if (!weft__fold_for(fold, WEFT__PLAYBACK_COLLECT, collect_part, fold->segment_count)) {
+    if (!weft__playback_for(fold->playback, WEFT__PLAYBACK_COLLECT, collect_part, fold,
+                            fold->segment_count)) {
         fold->is_impossible = at_load_rlx(&fold->x_unswept) == 0; /* relaxed: the loop has ended */
         return WEFT_OK;
     }

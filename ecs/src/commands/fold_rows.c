@@ -14,7 +14,6 @@
 #include "error.h"
 #include "fold_shared.h"
 #include "fold_sweep.h"
-#include "fold_tasks.h"
 #include "fold_transitions.h"
 #include "move_plan.h"
 #include "playback_error.h"
@@ -362,19 +361,16 @@ static void list_rows(const folding *f)
         first += touched->counts[i];
         if (i == STATE_HOME || touched->counts[i] == 0) continue;
         touched->removed += touched->counts[i];
-        touched->removed_first = at[i];
         leaving_groups++;
     }
-    touched->is_removed_apart = leaving_groups > 1;
-    if (touched->is_removed_apart) touched->removed_first = touched->first_row;
-    uint32_t *removed = f->fold->removed + touched->first_row;
+    uint32_t *removed = f->fold->rows + f->fold->ref_count + touched->first_row;
     for (uint32_t row = 0, end; row < touched->rows; row = end) {
         uint32_t state = f->states[row];
         end = run_end(f->states, row, touched->rows);
         if (state == STATE_NONE) continue;
         put_rows(f->fold->rows + at[state], row, end);
         at[state] += end - row;
-        if (touched->is_removed_apart && state != STATE_HOME) removed = put_rows(removed, row, end);
+        if (leaving_groups > 1 && state != STATE_HOME) removed = put_rows(removed, row, end);
     }
 }
 
@@ -389,8 +385,6 @@ static void list_sweep(const folding *f, uint32_t state)
     memset(touched->counts, 0, sizeof touched->counts);
     touched->counts[state] = (uint32_t)(rows - first);
     touched->removed = state == STATE_HOME ? 0 : touched->counts[state];
-    touched->removed_first = touched->first_row;
-    touched->is_removed_apart = false;
 }
 
 /* A swept place: run by run, no row is looked at. False: see follow. */
@@ -557,10 +551,9 @@ static weft_result take_cells(weft__fold *fold)
     weft_world *world = fold->playback->world;
     uint32_t cells = fold->cell_count, refs = fold->ref_count;
     fold->states = weft__scratch_take(world, WEFT__SCRATCH_STATES, cells, 1);
-    fold->rows = weft__scratch_take(world, WEFT__SCRATCH_ROWS, refs, sizeof fold->rows[0]);
-    fold->removed = weft__scratch_take(world, WEFT__SCRATCH_REMOVED, refs, sizeof fold->rows[0]);
-    if (fold->states == NULL || fold->rows == NULL || fold->removed == NULL)
-        return weft__error_memory(world, "playback");
+    fold->rows =
+        weft__scratch_take(world, WEFT__SCRATCH_ROWS, 2 * (size_t)refs, sizeof fold->rows[0]);
+    if (fold->states == NULL || fold->rows == NULL) return weft__error_memory(world, "playback");
     if (!fold->has_chains) return WEFT_OK;
     fold->heads = weft__scratch_take(world, WEFT__SCRATCH_HEADS, cells, sizeof fold->heads[0]);
     fold->tails = weft__scratch_take(world, WEFT__SCRATCH_TAILS, cells, sizeof fold->tails[0]);
@@ -576,7 +569,7 @@ weft_result weft__fold_rows(weft__fold *fold)
     if (result != WEFT_OK) return result;
     if (weft__transitions_obtain(fold->playback->world) == NULL)
         return weft__error_memory(fold->playback->world, "playback");
-    weft__fold_for(fold, WEFT__PLAYBACK_FOLD, fold_part, fold->touched_count);
+    weft__playback_for(fold->playback, WEFT__PLAYBACK_FOLD, fold_part, fold, fold->touched_count);
     for (uint32_t i = 0; i < fold->touched_count && !fold->is_impossible; i++) {
         result = settle(fold, &fold->touched[i]);
         if (result != WEFT_OK) return result;

@@ -7,10 +7,7 @@
  *   fold     (parallel over chunks)    per row, the archetype it ends in (destroyed with cleanup
  *                                      components: its residue), or its end; rows that end
  *                                      in the same archetype become one group, in row order;
- *   plan     (owner)                   destination rows for every group: everything that can fail;
- *   copy     (parallel over pieces)    columns, ids, then recorded values;
- *   close    (parallel over chunks)    holes are filled, ids of the dead given back;
- *   settle   (owner)                   empty chunks go.
+ *   move     (row_moves.h)             plan, copy with the recorded values, close, settle.
  * Created entities have no chunk yet: they count as rows of blocks of BLOCK_ROWS in order of
  * effect. The result is a function of the commands and the layout, never of the number of
  * workers. */
@@ -66,25 +63,10 @@ typedef struct weft__fold_shared {
     uint32_t value; /* index in the store */
 } weft__fold_shared;
 
-typedef enum weft__fold_end {
-    WEFT__FOLD_STAY, /* values only */
-    WEFT__FOLD_MOVE, /* to another archetype; created rows: to their first */
-    WEFT__FOLD_DIE,
-} weft__fold_end;
-
-/* Rows of one place that end the same way: fold->rows[first, first + count), ascending. Owner: the
- * fold. Always: count != 0; tuple != NULL only where end == MOVE, once planned. */
+/* Whose rows a part of the change has: those of a place that end in one state. Owner: the fold. */
 typedef struct weft__fold_group {
     uint32_t touched;
-    uint8_t end;   /* weft__fold_end */
-    uint8_t state; /* of the rows */
-    weft__archetype *to;
-    weft__fold_shared shared; /* MOVE: in place of the value that the rows have */
-    const weft__plan *plan;   /* MOVE from a chunk */
-    weft__tuple *tuple;       /* MOVE; held */
-    uint32_t first;
-    uint32_t count;
-    uint32_t target; /* MOVE: index in targets */
+    uint32_t state;
 } weft__fold_group;
 
 /* A chunk (or block of created entities) that commands concern. Owner: the fold; in parallel
@@ -100,11 +82,7 @@ typedef struct weft__fold_touched {
     uint32_t first_row;  /* into fold->rows and fold->removed: ref_count places */
     uint32_t first_cell; /* into fold->states (and heads, tails): `rows` places */
     uint32_t state_count;
-    uint32_t first_group;
-    uint32_t group_count;
-    uint32_t removed;       /* rows that leave */
-    uint32_t removed_first; /* into fold->rows or fold->removed: ascending list of them */
-    bool is_removed_apart;  /* in fold->removed */
+    uint32_t removed; /* rows that leave: listed behind all rows by group, at first_row */
     bool is_done;
     uint64_t skipped;
     uint64_t missing; /* transition that was not known: archetype id << 33 | key; 0 = none */
@@ -112,24 +90,6 @@ typedef struct weft__fold_touched {
     weft__fold_shared shared[WEFT__FOLD_STATES]; /* of the state; none: what the chunk has */
     uint32_t counts[WEFT__FOLD_STATES];          /* rows that end in the state */
 } weft__fold_touched;
-
-/* Rows to be made in one tuple. Owner: the fold. rows = sum of count of the groups that go
- * there. */
-typedef struct weft__fold_target {
-    weft__tuple *tuple;
-    uint64_t rows;
-    uint32_t span; /* next piece to give out */
-    uint32_t used; /* rows of it given out */
-} weft__fold_target;
-
-/* A piece of copying: rows of a group that go to one run of a chunk. Owner: the fold; 0 <
- * to.count <= WEFT__TASK_ROWS. */
-typedef struct weft__fold_task {
-    uint32_t group;
-    uint32_t first;         /* into fold->rows */
-    uint32_t first_version; /* into fold->versions; WEFT__NONE: no task stamps where they were */
-    weft__span to;          /* STAY: chunk NULL, count only */
-} weft__fold_task;
 
 /* One fold. Lives on the owner's stack; arrays are scratch of the world. While a parallel step
  * runs, each array element is written by the one task that owns it. */
@@ -146,7 +106,6 @@ typedef struct weft__fold {
     bool has_sweeps;        /* they need not: the rows of every place ascend, see fold_sweep.h */
     bool has_shared;        /* shared values are set */
     bool has_enables;       /* enable bits change: done by the owner, words are shared by rows */
-    bool are_freed;         /* the ids of the dead are given back, before the chunks are closed */
     bool is_impossible;     /* something only the immediate operations can do */
     weft__fold_ref *refs;   /* [command]; NULL without chains */
     weft__fold_run *runs;   /* [segment] the first one of each, [command] the others: see below */
@@ -161,16 +120,9 @@ typedef struct weft__fold {
     uint32_t *heads; /* [cell] first ref of the chain + 1 */
     uint32_t *tails; /* [cell] */
     uint32_t cell_count;
-    uint32_t *rows;    /* [ref] rows by group */
-    uint32_t *removed; /* [ref] */
-    weft__fold_group *groups;
-    uint32_t group_count;
-    weft__fold_target *targets;
-    uint32_t target_count;
-    weft__spans spans;
-    weft__fold_task *tasks;
-    uint32_t task_count;
-    uint32_t *versions; /* that rows bring along from slices that tasks stamp */
+    uint32_t *rows; /* [ref] by group, then [ref] those that leave where groups are more */
+    weft__fold_group *groups; /* [part of the change] */
+    weft__change change;
     weft_a32 x_failed;  /* a recorded value could not be applied: out of memory */
     weft_a32 x_unswept; /* has_sweeps: rows of a segment do not ascend */
 } weft__fold;

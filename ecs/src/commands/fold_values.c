@@ -114,18 +114,18 @@ static weft_result apply_enable(applying *a, weft__command *command, uint32_t ro
 }
 
 /* Applies the chains of a task's rows in order of recording. */
-static weft_result apply_chains(const weft__fold *fold, const weft__fold_task *task,
+static weft_result apply_chains(const weft__fold *fold, const weft__change_task *task,
                                 weft_result (*apply_one)(applying *a, weft__command *command,
                                                          uint32_t row))
 {
-    const weft__fold_group *group = &fold->groups[task->group];
-    const weft__fold_touched *touched = &fold->touched[group->touched];
+    const weft__change_part *part = &fold->change.parts.at[task->part];
+    const weft__fold_touched *touched = &fold->touched[fold->groups[task->part].touched];
     const uint32_t *heads = fold->heads + touched->first_cell;
-    bool stays = group->end == WEFT__FOLD_STAY;
-    applying a = {.world = fold->playback->world, .chunk = stays ? touched->chunk : task->to.chunk};
+    const bool stays = part->to == NULL;
+    applying a = {.world = fold->playback->world, .chunk = task->to.chunk};
     weft_result worst = WEFT_OK;
     for (uint32_t i = 0; i < task->to.count; i++) {
-        uint32_t row = fold->rows[task->first + i];
+        uint32_t row = fold->rows[part->rows + task->done + i];
         for (uint32_t ref = heads[row]; ref != 0; ref = fold->next_refs[ref - 1]) {
             weft_result result =
                 apply_one(&a, fold->refs[ref - 1].command, stays ? row : task->to.row + i);
@@ -135,12 +135,7 @@ static weft_result apply_chains(const weft__fold *fold, const weft__fold_task *t
     return worst;
 }
 
-weft_result weft__fold_values_chained(const weft__fold *fold, const weft__fold_task *task)
-{
-    return apply_chains(fold, task, apply);
-}
-
-void weft__fold_enables(const weft__fold *fold, const weft__fold_task *task)
+void weft__fold_enables(const weft__fold *fold, const weft__change_task *task)
 {
     apply_chains(fold, task, apply_enable);
 }
@@ -193,13 +188,13 @@ static weft_result apply_run(applying *a, const weft__fold_run *run, uint32_t sk
     return worst;
 }
 
-weft_result weft__fold_values_swept(const weft__fold *fold, const weft__fold_task *task)
+static weft_result apply_sweep(const weft__fold *fold, const weft__change_task *task)
 {
-    const weft__fold_group *group = &fold->groups[task->group];
+    const weft__fold_group *group = &fold->groups[task->part];
     const weft__fold_touched *touched = &fold->touched[group->touched];
-    const bool stays = group->end == WEFT__FOLD_STAY;
-    applying a = {.world = fold->playback->world, .chunk = stays ? touched->chunk : task->to.chunk};
-    uint32_t skip = task->first - group->first; /* rows of earlier tasks */
+    const bool stays = fold->change.parts.at[task->part].to == NULL;
+    applying a = {.world = fold->playback->world, .chunk = task->to.chunk};
+    uint32_t skip = task->done; /* rows of earlier tasks */
     weft_result worst = WEFT_OK;
     for (uint32_t i = touched->run_head, done = 0; done < task->to.count; i = fold->runs[i].next) {
         const weft__fold_run *run = &fold->runs[i];
@@ -216,4 +211,13 @@ weft_result weft__fold_values_swept(const weft__fold *fold, const weft__fold_tas
         skip = 0;
     }
     return worst;
+}
+
+void weft__fold_values(void *user, const weft__change_task *task)
+{
+    weft__fold *fold = user;
+    weft_result result =
+        fold->has_chains ? apply_chains(fold, task, apply) : apply_sweep(fold, task);
+    if (result != WEFT_OK)
+        at_store_rlx(&fold->x_failed, 1); /* relaxed: read after the barrier of the loop */
 }

@@ -7,11 +7,9 @@
 
 #include "fold_state.h"
 
-/* With chains, without enable bits. */
-weft_result weft__fold_values_chained(const weft__fold *fold, const weft__fold_task *task);
-/* With sweeps. */
-weft_result weft__fold_values_swept(const weft__fold *fold, const weft__fold_task *task);
+/* Of a task of the change, without enable bits; `user`: the fold, whose x_failed it may set. */
+void weft__fold_values(void *user, const weft__change_task *task);
 /* Enable bits, with chains: of neighbouring rows they share words. Owner, after the copies. */
-void weft__fold_enables(const weft__fold *fold, const weft__fold_task *task);
+void weft__fold_enables(const weft__fold *fold, const weft__change_task *task);
 
 #endif

@@ -17,7 +17,6 @@
 #include "playback_instances.h"
 
 #include "entity_value.h"
-#include "fold_tasks.h"
 #include "instantiate.h"
 #include "linked_group.h"
 #include "playback_error.h"

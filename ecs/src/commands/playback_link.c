@@ -6,7 +6,6 @@
 #include "playback_link.h"
 
 #include "error.h"
-#include "fold_tasks.h"
 #include "playback_patch.h"
 #include "private_chunk.h"
 #include "scratch.h"

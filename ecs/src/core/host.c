@@ -63,3 +63,14 @@ void weft__host_end_any(weft_world *world)
     at_store_rel(&world->front.host.x_thread, (uint64_t)0); /* K1 */
     weft_job_pool_leave(host);                              /* nothing for the owner */
 }
+
+bool weft__host_for(weft_world *world, weft_job_context *job, const weft_job_for_desc *loop)
+{
+    if (loop->count == 0) return true;
+    if (job == NULL || loop->count == 1) return loop->fn(NULL, loop->argument, 0, loop->count) == 0;
+    weft__callback_begin(world); /* hooks run on any worker */
+    weft_result result = weft_job_for(job, loop, NULL);
+    weft__callback_end(world);
+    if (result == WEFT_OK || result == WEFT_JOB_FAILED) return result == WEFT_OK;
+    return loop->fn(NULL, loop->argument, 0, loop->count) == 0; /* refused: nothing ran yet */
+}

@@ -12,6 +12,7 @@
 #include "directory_outside.h"
 #include "error.h"
 #include "format.h"
+#include "host.h"
 #include "move_plan.h"
 #include "row_ids.h"
 #include "structure.h"
@@ -351,9 +352,7 @@ static void pieces_empty(linking *l)
                               .grain = 1,
                               .cost = desc->copy_cost,
                               .name = "rows of creation"};
-    bool is_done =
-        desc->job != NULL && loop.count > 1 && weft_job_for(desc->job, &loop, NULL) == WEFT_OK;
-    if (!is_done) parts_copy(NULL, l, 0, loop.count); /* serial, or refused */
+    weft__host_for(world, desc->job, &loop);
     for (uint32_t i = next_emptied(desc, 0); i < desc->count; i = next_emptied(desc, i + 1)) {
         weft__chunk *chunk = desc->pieces[i].chunk;
         if (!desc->pieces[i].brings_chunk) continue;

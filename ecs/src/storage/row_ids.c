@@ -4,6 +4,7 @@
 #include "row_ids.h"
 
 #include "error.h"
+#include "host.h"
 
 weft_result weft__row_ids_prepare(weft__row_ids *ids, weft_world *world, uint64_t rows,
                                   const char *what)
@@ -67,6 +68,5 @@ void weft__row_ids_give(const weft__row_ids *ids, weft_job_context *job, weft_jo
                               .grain = 1,
                               .cost = cost,
                               .name = "ids of creation"};
-    bool is_done = job != NULL && loop.count > 1 && weft_job_for(job, &loop, NULL) == WEFT_OK;
-    if (!is_done) shares_fill(NULL, loop.argument, 0, loop.count); /* serial, or refused */
+    weft__host_for(ids->world, job, &loop);
 }
