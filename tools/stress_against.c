@@ -12,7 +12,7 @@
  * have gone; a stranger waits as long as a host is left that may step. */
 #include "stress_host.h"
 
-#include "step_calls.h"
+#include "scene_calls.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,7 +22,8 @@ enum { CALLS_MOST = 12, CONTENDED = 6, AGAINST_ROWS = 600 };
 /* The world. Owner: the host that is in it; constant but for x_ and `runs`. */
 typedef struct against {
     calls_room room;
-    char path[64];
+    scene_room documents;
+    char path[64], document[64];
     weft_component value;
     weft_query all;
     weft_system touch;
@@ -84,18 +85,28 @@ void weft_stress_against_away(host *h, bool is_away)
     pthread_mutex_unlock(&a->lock);
 }
 
+/* Of owner or system, or of a kind that the documents' room has made. */
+static bool may_call(const char *name)
+{
+    return strcmp(name, "weft_indexed_open") == 0 || strcmp(name, "weft_component_parent") == 0 ||
+           strcmp(name, "weft_component_instance_of") == 0;
+}
+
 static void make_calls(against *a, host *h, calls_place from)
 {
     calls_scratch *scratch = &a->scratches[h->number];
     scratch->place = from;
     for (uint32_t i = 1 + weft_stress_below(h, CALLS_MOST); i > 0; i--) {
-        const uint32_t call = weft_stress_below(h, CALL_COUNT);
-        const bool may = strcmp(calls[call].name, "weft_indexed_open") == 0; /* owner or system */
-        if (may) continue;
+        const uint32_t call = weft_stress_below(h, CALL_COUNT + SCENE_CALL_COUNT);
+        const bool is_scene = call >= CALL_COUNT;
+        const char *name = is_scene ? scene_calls[call - CALL_COUNT].name : calls[call].name;
+        if (may_call(name)) continue;
         at_add_rlx(&a->x_called, 1u); /* relaxed: a count, read when its writers have ended */
-        if (!calls[call].is_refused(&a->room, scratch))
-            weft_stress_error(h->round->stress, "host %u: %s was accepted", h->number,
-                              calls[call].name);
+        const bool is_refused =
+            is_scene ? scene_calls[call - CALL_COUNT].is_refused(&a->documents, scratch)
+                     : calls[call].is_refused(&a->room, scratch);
+        if (!is_refused)
+            weft_stress_error(h->round->stress, "host %u: %s was accepted", h->number, name);
     }
 }
 
@@ -148,6 +159,7 @@ static bool make_world(against *a, host_round *r)
     weft_world *world;
     if (weft_world_create(&desc, &world) != WEFT_OK) return false;
     snprintf(a->path, sizeof a->path, "/tmp/weft-against-%ld.wss", (long)getpid());
+    snprintf(a->document, sizeof a->document, "/tmp/weft-against-%ld.weft", (long)getpid());
     a->value = weft_component_create_plain(world, "value", 4, 4, 0);
     const weft_term raised = {a->value, WEFT_WRITE, WEFT_ALL, 0};
     a->all = weft_query_create(world, &(weft_query_desc){.terms = {raised}});
@@ -165,6 +177,7 @@ static bool make_world(against *a, host_round *r)
            weft_entity_create_many(world, WEFT_ARCHETYPE(world, a->value), AGAINST_ROWS, NULL) ==
                WEFT_OK &&
            weft_recorder_create(world, &a->recorder) == WEFT_OK &&
+           scene_room_open(&a->documents, world, a->document) &&
            calls_room_open(&a->room, world, a->path);
 }
 
@@ -189,6 +202,7 @@ void weft_stress_against_close(host_round *r)
     if (a == NULL) return;
     host *first = &r->hosts[0];
     weft_world *world = a->room.world;
+    EXPECT(first, scene_room_close(&a->documents));
     EXPECT(first, calls_room_close(&a->room));
     weft_recorder_destroy(a->recorder);
     EXPECT_OK(first, weft_world_destroy(world));

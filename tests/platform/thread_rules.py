@@ -16,7 +16,7 @@ CHECKS = {  # columns of the table
     "host threads": ("tools/stress_threads.c", "tools/stress_host.c", "tools/stress_against.c", "tools/stress_any.c",
                      "tools/stress_owner.c", "tools/everything/*.[ch]"),
     "explorer": ("tests/explore/*.[ch]",),
-    "refused": ("tests/support/step_calls.h",),
+    "refused": ("tests/support/step_calls.h", "tests/support/scene_calls.h"),
 }
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 

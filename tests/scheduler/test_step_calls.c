@@ -3,9 +3,9 @@
  * against its rule (docs/reference/threads.md, which this program reads): by a system on the owner
  * and on another worker, by a thread that runs no system, while a query is iterated, in an
  * exclusive system, in a hook. Each must be refused (WRONG_PHASE or BUSY, or null where there is no
- * result) and leave the world as it was. The calls: step_calls.h. */
+ * result) and leave the world as it was. The calls: step_calls.h, scene_calls.h. */
 #include "invariant.h"
-#include "step_calls.h"
+#include "scene_calls.h"
 #include "systems_bed.h"
 
 #include <pthread.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 static calls_room c;
+static scene_room documents;
 static calls_scratch scratch; /* of who calls */
 
 /* ---- the rules ---- */
@@ -67,17 +68,22 @@ static bool must_refuse(const char *name)
     return scratch.place == CALLS_IN_SYSTEM;
 }
 
-/* Functions of other libraries, whose tests refuse them. */
-static const char *const elsewhere[] = {
-    "weft_scene_create",  "weft_scene_destroy", "weft_scene_gltf_register",
-    "weft_live_start",    "weft_live_stop",     "weft_live_apply",
-    "weft_inspect_start", "weft_inspect_stop",  "weft_inspect_pump"};
+/* Functions of a library beside, whose tests refuse them. */
+static const char *const elsewhere[] = {"weft_inspect_start", "weft_inspect_stop",
+                                        "weft_inspect_pump"};
+
+enum { ALL_COUNT = CALL_COUNT + SCENE_CALL_COUNT }; /* calls of worlds, then those of scenes */
+
+static const char *name_of(uint32_t call)
+{
+    return call < CALL_COUNT ? calls[call].name : scene_calls[call - CALL_COUNT].name;
+}
 
 static bool is_in_table(const char *name, size_t length)
 {
-    for (uint32_t i = 0; i < CALL_COUNT; i++)
-        if (strncmp(calls[i].name, name, length) == 0 &&
-            (calls[i].name[length] == 0 || strcmp(calls[i].name + length, "_to") == 0))
+    for (uint32_t i = 0; i < ALL_COUNT; i++)
+        if (strncmp(name_of(i), name, length) == 0 &&
+            (name_of(i)[length] == 0 || strcmp(name_of(i) + length, "_to") == 0))
             return true;
     for (uint32_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
         if (strncmp(elsewhere[i], name, length) == 0 && elsewhere[i][length] == 0) return true;
@@ -105,14 +111,33 @@ PLAIN_TEST(every_function_with_a_rule_of_phases_is_in_the_table)
 
 /* ---- the calls ---- */
 
-static bool refused[CALL_COUNT];
+/* Each test runs twice: with the calls of the world, and with those of its documents, whose room
+ * has made Parent and InstanceOf, which the calls of the world make. */
+static bool has_documents;
+
+#define CALLS_TEST(name)                                                                           \
+    static void turn_##name(void);                                                                 \
+    PLAIN_TEST(name)                                                                               \
+    {                                                                                              \
+        has_documents = false;                                                                     \
+        turn_##name();                                                                             \
+        has_documents = true;                                                                      \
+        turn_##name();                                                                             \
+    }                                                                                              \
+    static void turn_##name(void)
+
+static bool refused[ALL_COUNT];
 static bool wants_worker; /* the calls are made by another worker, while the owner waits */
 static weft_a32 x_done, x_began;
 
 static void make_calls(void)
 {
-    for (uint32_t i = 0; i < CALL_COUNT; i++)
-        refused[i] = !must_refuse(calls[i].name) || calls[i].is_refused(&c, &scratch);
+    for (uint32_t i = 0; i < ALL_COUNT; i++) {
+        refused[i] = true;
+        if ((i >= CALL_COUNT) != has_documents || !must_refuse(name_of(i))) continue;
+        refused[i] = has_documents ? scene_calls[i - CALL_COUNT].is_refused(&documents, &scratch)
+                                   : calls[i].is_refused(&c, &scratch);
+    }
     at_store_rel(&x_done, 1); /* read by the owner, who waits for it */
 }
 
@@ -129,6 +154,7 @@ static void open_room(void)
 {
     read_rules();
     begin(2);
+    CHECK(!has_documents || scene_room_open(&documents, t.world, "step_calls.weft"));
     CHECK(calls_room_open(&c, t.world, "step_calls.wss"));
     scratch = (calls_scratch){0};
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &scratch.second));
@@ -136,6 +162,7 @@ static void open_room(void)
 
 static void close_room(void)
 {
+    CHECK(!has_documents || scene_room_close(&documents));
     CHECK(calls_room_close(&c));
     CHECK_OK(weft_world_destroy(scratch.second));
     end();
@@ -144,11 +171,11 @@ static void close_room(void)
 static void check_table(void)
 {
     uint32_t accepted = 0;
-    for (uint32_t i = 0; i < CALL_COUNT; i++) {
+    for (uint32_t i = 0; i < ALL_COUNT; i++) {
         if (refused[i]) continue;
         static const char *const places[] = {"a system", "a stranger", "a loop",
                                              "an exclusive system", "a hook"};
-        fprintf(stderr, "%s: accepted by %s\n", calls[i].name,
+        fprintf(stderr, "%s: accepted by %s\n", name_of(i),
                 wants_worker ? "another worker" : places[scratch.place]);
         accepted++;
     }
@@ -176,22 +203,22 @@ static void call_in_a_step(uint32_t flags, bool on_worker)
     close_room();
 }
 
-PLAIN_TEST(calls_that_change_a_world_are_refused_in_a_system_of_the_owner)
+CALLS_TEST(calls_that_change_a_world_are_refused_in_a_system_of_the_owner)
 {
     call_in_a_step(WEFT_SYSTEM_MAIN_THREAD, false);
 }
 
-PLAIN_TEST(calls_that_change_a_world_are_refused_in_jobs_of_the_owner)
+CALLS_TEST(calls_that_change_a_world_are_refused_in_jobs_of_the_owner)
 {
     call_in_a_step(0, false);
 }
 
-PLAIN_TEST(calls_that_change_a_world_are_refused_in_jobs_of_other_workers)
+CALLS_TEST(calls_that_change_a_world_are_refused_in_jobs_of_other_workers)
 {
     call_in_a_step(0, true);
 }
 
-PLAIN_TEST(calls_between_steps_are_refused_in_an_exclusive_system)
+CALLS_TEST(calls_between_steps_are_refused_in_an_exclusive_system)
 {
     call_in_a_step(WEFT_SYSTEM_EXCLUSIVE, false);
 }
@@ -233,19 +260,19 @@ static void let_a_stranger_call(uint32_t flags)
     close_room();
 }
 
-PLAIN_TEST(calls_of_a_thread_that_runs_no_system_are_refused_while_one_runs)
+CALLS_TEST(calls_of_a_thread_that_runs_no_system_are_refused_while_one_runs)
 {
     let_a_stranger_call(WEFT_SYSTEM_MAIN_THREAD);
 }
 
 /* No phase says that a step goes on, but the thread that is in the world. */
-PLAIN_TEST(calls_of_another_thread_are_refused_in_an_exclusive_system_of_checked_builds)
+CALLS_TEST(calls_of_another_thread_are_refused_in_an_exclusive_system_of_checked_builds)
 {
     if (WEFT_IS_CHECKED) let_a_stranger_call(WEFT_SYSTEM_EXCLUSIVE);
 }
 
 /* Neither: a callback of the owner's loop waits for it, on a worker or on the owner. */
-PLAIN_TEST(calls_of_another_thread_are_refused_in_a_loop_of_checked_builds)
+CALLS_TEST(calls_of_another_thread_are_refused_in_a_loop_of_checked_builds)
 {
     pthread_t thread;
     if (!WEFT_IS_CHECKED) return;
@@ -266,7 +293,7 @@ PLAIN_TEST(calls_of_another_thread_are_refused_in_a_loop_of_checked_builds)
     close_room();
 }
 
-PLAIN_TEST(calls_on_an_idle_world_are_refused_while_a_query_is_iterated)
+CALLS_TEST(calls_on_an_idle_world_are_refused_while_a_query_is_iterated)
 {
     open_room();
     scratch.place = CALLS_WHILE_ITERATING;
@@ -287,7 +314,7 @@ static void call_in_hook(weft_world *world, void *user)
     make_calls();
 }
 
-PLAIN_TEST(calls_outside_of_hooks_are_refused_in_a_hook)
+CALLS_TEST(calls_outside_of_hooks_are_refused_in_a_hook)
 {
     weft_world_hook hook = {.stepped = call_in_hook};
     open_room();
@@ -340,6 +367,7 @@ static void check_long_names(void)
 
 PLAIN_TEST(refusals_in_a_step_say_what_to_do_and_names_are_recorded)
 {
+    has_documents = false;
     open_room();
     CHECK_OK(weft_entity_set_name(t.world, t.rows[1], "goes"));
     make(&(weft_system_desc){.name = "advised",

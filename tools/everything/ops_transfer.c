@@ -157,10 +157,12 @@ static void run_transfer(everything *e, const everything_call *c)
     says_transfer(e, &x, "old", text, expected);
     if (transfer(e, there, here, &x, query, expected)) {
         everything_compare(e, there);
-        if (query.id != 0)
+        if (query.id != 0) {
             come_back(e, there, &x);
-        else
+        } else {
             everything_replace(e, there);
+            memset(e->kept_rests, 0, sizeof e->kept_rests); /* a transfer takes no rates along */
+        }
         return;
     }
     if (everything_has_failed(e)) return;

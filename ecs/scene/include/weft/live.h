@@ -116,7 +116,7 @@ WEFT_API weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_l
                                      size_t report_bytes);
 /* Looks at the files now, and bakes what has changed; weft_live_apply applies it. With
  * `without_thread` only. Threads: owner. Errors: UNSUPPORTED (there is a thread),
- * OUT_OF_MEMORY. */
+ * WRONG_PHASE (a system called), OUT_OF_MEMORY. */
 WEFT_API weft_result weft_live_refresh(weft_live *live);
 
 /* ---- questions ---- */
@@ -154,14 +154,14 @@ WEFT_API size_t weft_live_explain(weft_live *live, const char *path, bool is_jso
  * object first: what would be a mistake in this property, or the object's first one, is refused,
  * and weft_world_error says what is wrong. The world follows as after any edit. Waits while
  * the link bakes. Threads: owner. Errors: NOT_FOUND (no object of a document, no file),
- * INVALID_ARGUMENT (`json` is no JSON value, or the place does not take it), IO, OUT_OF_MEMORY.
- * Cost: as the bake that follows. */
+ * INVALID_ARGUMENT (`json` is no JSON value, or the place does not take it), WRONG_PHASE (a
+ * system called), IO, OUT_OF_MEMORY. Cost: as the bake that follows. */
 WEFT_API weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
                                     const char *json);
 /* Takes the last edit back that was not taken back: the bytes that were there return, wherever the
  * field of that object stands by then. After a failure the edit is still the last one. The last
  * 1,024 edits are known. Errors: NOT_FOUND (none is left; no file), BUSY (the object does not say
- * what the edit wrote), IO, OUT_OF_MEMORY. Threads: owner. */
+ * what the edit wrote), WRONG_PHASE (a system called), IO, OUT_OF_MEMORY. Threads: owner. */
 WEFT_API weft_result weft_live_undo(weft_live *live);
 
 #ifdef __cplusplus

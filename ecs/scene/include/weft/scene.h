@@ -256,8 +256,8 @@ typedef struct weft_scene_stats {
  * objects of a root of several have its name in front: "level/cube" of "level.weft". The first call
  * bakes everything. Errors: INVALID_ARGUMENT: there are mistakes, all of which weft_scene_error
  * tells; files and objects with mistakes keep what they were before. OUT_OF_MEMORY: the scene is as
- * before. WRONG_PHASE: a bake of it calls. Cost: bytes of changed files, objects, and bakers that
- * run. Threads: owner. */
+ * before. WRONG_PHASE: a bake of it, or a system of its world, calls. Cost: bytes of changed
+ * files, objects, and bakers that run. Threads: owner. */
 WEFT_API weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_t count);
 
 /* Whether a file that the last bake read, or looked for in vain, may have changed since: time to

@@ -3,6 +3,7 @@
  * taken apart into position, rotation and scale), meshes, skins and animations as blobs. Numbers of
  * accessors were checked when the file was opened; types and counts are here. See
  * weft/scene_gltf.h. */
+#include "error.h"
 #include "gltf_nodes.h"
 #include "record.h"
 
@@ -594,7 +595,9 @@ static const weft_type animation_type = WEFT_TYPE(GltfAnimation, animation_membe
 
 weft_result weft_scene_gltf_register(weft_world *world, weft_gltf_components *out)
 {
-    if (out == NULL) return WEFT_INVALID_ARGUMENT;
+    if (world == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_scene_gltf_register");
+    if (result != WEFT_OK) return result;
     *out = (weft_gltf_components){
         .mesh = weft_component_create(world, &(weft_component_desc){.type = &mesh_type}),
         .skin = weft_component_create(world, &(weft_component_desc){.type = &skin_type}),

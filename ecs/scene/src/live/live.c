@@ -146,35 +146,6 @@ static void take_back(weft_live *live)
             weft_blob_release(weft_world_blobs(live->world), live->blobs.at[i].ref);
 }
 
-weft_result weft_live_start(weft_world *world, const weft_live_desc *desc, weft_live **out)
-{
-    if (out != NULL) *out = NULL;
-    if (world == NULL || out == NULL || desc == NULL || desc->path_count == 0 ||
-        desc->paths == NULL || (desc->policy == WEFT_LIVE_ASK && desc->ask == NULL))
-        return WEFT_INVALID_ARGUMENT;
-    weft__memory memory;
-    weft_allocator none = {0};
-    weft_result result =
-        weft__memory_init(&memory, desc->scene == NULL ? &none : &desc->scene->allocator);
-    if (result != WEFT_OK) return result;
-    weft_live *live = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *live, 64);
-    if (live == NULL) return weft__error_memory(world, "weft_live_start");
-    weft__memory_init(&live->memory, &memory.hook);
-    uint64_t errors = weft_world_error(world)->number;
-    result = begin(live, world, desc);
-    if (result == WEFT_OK) {
-        list_add(*out = live);
-        return WEFT_OK;
-    }
-    const weft_error *error = weft_world_error(world); /* the world's part, if that failed */
-    if (error->number == errors || error->code == WEFT_OK)
-        weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "weft_live_start: %s; nothing was made", weft_result_text(result));
-    take_back(live);
-    weft_live_stop(live);
-    return result;
-}
-
 static void sets_free(weft_live *live)
 {
     for (weft__live_set *set = live->first, *next; set != NULL; set = next) {
@@ -184,11 +155,9 @@ static void sets_free(weft_live *live)
     weft__live_set_free(live, live->told);
 }
 
-void weft_live_stop(weft_live *live)
+static void live_free(weft_live *live)
 {
-    if (live == NULL) return;
     weft__memory *memory = &live->memory;
-    if (weft_world_hook_remove(live->world, &live->hook) == WEFT_WRONG_PHASE) return;
     list_remove(live);
     weft__live_watch_stop(live);
     sets_free(live);
@@ -221,15 +190,53 @@ void weft_live_stop(weft_live *live)
     weft__free(&hook, WEFT__MEMORY_OTHER, live, 1, sizeof *live, 64);
 }
 
+weft_result weft_live_start(weft_world *world, const weft_live_desc *desc, weft_live **out)
+{
+    if (out != NULL) *out = NULL;
+    if (world == NULL || out == NULL || desc == NULL || desc->path_count == 0 ||
+        desc->paths == NULL || (desc->policy == WEFT_LIVE_ASK && desc->ask == NULL))
+        return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__between_steps(world, "weft_live_start");
+    if (result != WEFT_OK) return result;
+    weft__memory memory;
+    weft_allocator none = {0};
+    result = weft__memory_init(&memory, desc->scene == NULL ? &none : &desc->scene->allocator);
+    if (result != WEFT_OK) return result;
+    weft_live *live = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *live, 64);
+    if (live == NULL) return weft__error_memory(world, "weft_live_start");
+    weft__memory_init(&live->memory, &memory.hook);
+    uint64_t errors = weft_world_error(world)->number;
+    result = begin(live, world, desc);
+    if (result == WEFT_OK) {
+        list_add(*out = live);
+        return WEFT_OK;
+    }
+    const weft_error *error = weft_world_error(world); /* the world's part, if that failed */
+    if (error->number == errors || error->code == WEFT_OK)
+        weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_live_start: %s; nothing was made", weft_result_text(result));
+    take_back(live);
+    weft_world_hook_remove(world, &live->hook); /* if it came so far */
+    live_free(live);
+    return result;
+}
+
+void weft_live_stop(weft_live *live)
+{
+    if (live != NULL && weft_world_hook_remove(live->world, &live->hook) == WEFT_OK)
+        live_free(live);
+}
+
 weft_result weft_live_refresh(weft_live *live)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, "weft_live_refresh");
+    weft_result result = weft__live_refuse(live, "weft_live_refresh");
+    if (result != WEFT_OK) return result;
     if (live->has_thread)
         return weft__error(live->world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_live_refresh: the thread of the link looks: without_thread");
     bool is_due = live->is_torn || weft_scene_is_stale(live->scene);
-    weft_result result = is_due ? weft__live_bake(live, weft__live_now()) : WEFT_OK;
+    if (is_due) result = weft__live_bake(live, weft__live_now());
     return result == WEFT_OK ? result : weft__error_memory(live->world, "weft_live_refresh");
 }
 

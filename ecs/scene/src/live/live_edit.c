@@ -371,15 +371,16 @@ static bool edit_find(editing *e, const weft__live_edit *edit, span *part)
 weft_result weft_live_edit(weft_live *live, const char *path, const char *field, const char *json)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, "weft_live_edit");
+    weft_result result = weft__live_refuse(live, "weft_live_edit");
+    if (result != WEFT_OK) return result;
     editing e = {.live = live};
     const char *object_path = path;
     weft__pile pile = {.memory = &live->memory};
     span value = {0}, object = {0};
     splice made = {0};
     bool is_given = path != NULL && field != NULL && json != NULL && strchr(".[", field[0]) == NULL;
-    weft_result result =
-        is_given ? value_of(&e, json, &value)
+    result = is_given
+                 ? value_of(&e, json, &value)
                  : refuse(&e, WEFT_INVALID_ARGUMENT,
                           "an argument is NULL, or `field` does not begin with a name: give an "
                           "object, \"Orbit.drag\" and a value");
@@ -405,14 +406,15 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
 weft_result weft_live_undo(weft_live *live)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, "weft_live_undo");
+    weft_result result = weft__live_refuse(live, "weft_live_undo");
+    if (result != WEFT_OK) return result;
     editing e = {.live = live};
     if (live->edits.count == 0)
         return told(&e, refuse(&e, WEFT_NOT_FOUND, "no edit is left to take back"),
                     "weft_live_undo");
     const weft__live_edit edit = live->edits.at[live->edits.count - 1];
     e.path = edit.path;
-    weft_result result = text_read(&e);
+    result = text_read(&e);
     span part = {0};
     if (result == WEFT_OK && !edit_find(&e, &edit, &part))
         result = refuse(&e, WEFT_BUSY,

@@ -8,6 +8,9 @@
 
 #include "hash.h"
 
+#include "error.h"
+#include "world_front.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -16,6 +19,12 @@ uint64_t weft__live_now(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+weft_result weft__live_refuse(const weft_live *live, const char *what)
+{
+    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, what);
+    return weft__refuse_systems(live->world, what, "do it after the step");
 }
 
 void weft__live_image_free(weft_live *live, weft__live_image *image)

@@ -135,6 +135,8 @@ bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_ty
 /* Its reference in the store of the world, kept by the link; null: there is none. Owner. */
 weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_ref *out);
 uint64_t weft__live_now(void);
+/* WRONG_PHASE where a system or a callback makes the call `what`. */
+weft_result weft__live_refuse(const weft_live *live, const char *what);
 /* A snapshot put the world back to before the last change that the link made: what it knows of
  * entities may be true of others. */
 static inline bool weft__live_is_undone(const weft_live *live)

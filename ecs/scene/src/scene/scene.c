@@ -85,37 +85,6 @@ static weft_result begin(weft_scene *scene, weft_world *world, const weft_scene_
     return weft_world_hook_add(world, &scene->hook);
 }
 
-weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, weft_scene **out)
-{
-    static const weft_scene_desc plain = {.baker_count = 0};
-    weft__memory memory;
-    if (out == NULL) return WEFT_INVALID_ARGUMENT;
-    *out = NULL;
-    if (desc == NULL) desc = &plain;
-    if (schema == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result =
-        is_possible(desc) ? weft__memory_init(&memory, &desc->allocator) : WEFT_INVALID_ARGUMENT;
-    if (result != WEFT_OK)
-        return weft__error(schema, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                           "weft_scene_create: give each baker and source a function and a name of "
-                           "its own, and the allocator both functions");
-    weft_scene *scene = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *scene, 64);
-    if (scene == NULL) return weft__error_memory(schema, "weft_scene_create");
-    weft__memory_init(&scene->memory, &desc->allocator);
-    weft__blocks_init(&scene->blocks, &scene->memory.hook);
-    if (!weft__files_init(&scene->files, &scene->memory, &scene->desc)) {
-        weft__blocks_end(&scene->blocks, &scene->memory.hook);
-        weft__free(&memory, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
-        return weft__error_memory(schema, "weft_scene_create");
-    }
-    result = begin(scene, schema, desc);
-    if (result == WEFT_OK)
-        *out = scene;
-    else
-        weft_scene_destroy(scene);
-    return result == WEFT_OUT_OF_MEMORY ? weft__error_memory(schema, "weft_scene_create") : result;
-}
-
 static void free_records(weft_scene *scene)
 {
     for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
@@ -123,11 +92,9 @@ static void free_records(weft_scene *scene)
             weft__record_free(scene->tree.nodes.at[i].record, &scene->memory, scene->blobs);
 }
 
-void weft_scene_destroy(weft_scene *scene)
+static void scene_free(weft_scene *scene)
 {
-    if (scene == NULL || weft__scene_bakes(scene)) return;
     weft__memory *memory = &scene->memory;
-    if (weft_world_hook_remove(scene->schema.world, &scene->hook) == WEFT_WRONG_PHASE) return;
     free_records(scene);
     weft__tree_free(&scene->tree);
     weft__files_free(&scene->files);
@@ -154,6 +121,46 @@ void weft_scene_destroy(weft_scene *scene)
     weft__blocks_end(&scene->blocks, &scene->memory.hook);
     weft__memory last = scene->memory;
     weft__free(&last, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
+}
+
+weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, weft_scene **out)
+{
+    static const weft_scene_desc plain = {.baker_count = 0};
+    weft__memory memory;
+    if (out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = NULL;
+    if (desc == NULL) desc = &plain;
+    if (schema == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__between_steps(schema, "weft_scene_create");
+    if (result != WEFT_OK) return result;
+    result =
+        is_possible(desc) ? weft__memory_init(&memory, &desc->allocator) : WEFT_INVALID_ARGUMENT;
+    if (result != WEFT_OK)
+        return weft__error(schema, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_scene_create: give each baker and source a function and a name of "
+                           "its own, and the allocator both functions");
+    weft_scene *scene = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *scene, 64);
+    if (scene == NULL) return weft__error_memory(schema, "weft_scene_create");
+    weft__memory_init(&scene->memory, &desc->allocator);
+    weft__blocks_init(&scene->blocks, &scene->memory.hook);
+    if (!weft__files_init(&scene->files, &scene->memory, &scene->desc)) {
+        weft__blocks_end(&scene->blocks, &scene->memory.hook);
+        weft__free(&memory, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
+        return weft__error_memory(schema, "weft_scene_create");
+    }
+    result = begin(scene, schema, desc);
+    if (result == WEFT_OK)
+        *out = scene;
+    else
+        scene_free(scene);
+    return result == WEFT_OUT_OF_MEMORY ? weft__error_memory(schema, "weft_scene_create") : result;
+}
+
+void weft_scene_destroy(weft_scene *scene)
+{
+    if (scene == NULL || weft__scene_bakes(scene)) return;
+    if (weft_world_hook_remove(scene->schema.world, &scene->hook) != WEFT_OK) return; /* not idle */
+    scene_free(scene);
 }
 
 /* ---- what it tells ---- */

@@ -483,6 +483,9 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
 {
     if (scene == NULL || (paths == NULL && path_count != 0)) return WEFT_INVALID_ARGUMENT;
     if (weft__scene_bakes(scene)) return WEFT_WRONG_PHASE;
+    weft_result result =
+        weft__refuse_systems(scene->schema.world, "weft_scene_bake", "do it after the step");
+    if (result != WEFT_OK) return result;
     double begin = now();
     update u = {.scene = scene, .removed.memory = &scene->memory, .is_same_shape = true};
     scene->files.bake++;

@@ -281,7 +281,9 @@ weft_result weft_inspect_start(weft_world *world, const weft_inspect_desc *desc,
     if (out != NULL) *out = NULL;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (desc == NULL) desc = &defaults;
-    weft_result result = out == NULL ? WEFT_INVALID_ARGUMENT : start(world, desc, out, &why);
+    weft_result result = weft__idle(world, "weft_inspect_start");
+    if (result != WEFT_OK) return result;
+    result = out == NULL ? WEFT_INVALID_ARGUMENT : start(world, desc, out, &why);
     if (result == WEFT_OK) { /* others end with their world */
         (*out)->hook.holds = "inspector (weft_inspect_stop)";
         return WEFT_OK;
@@ -294,7 +296,7 @@ weft_result weft_inspect_start(weft_world *world, const weft_inspect_desc *desc,
 void weft_inspect_stop(weft_inspect *inspect)
 {
     if (inspect == NULL) return;
-    if (weft_world_hook_remove(inspect->session.world, &inspect->hook) == WEFT_WRONG_PHASE) return;
+    if (weft_world_hook_remove(inspect->session.world, &inspect->hook) != WEFT_OK) return;
     measure(&inspect->session, false);
     end(inspect);
 }
