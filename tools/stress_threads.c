@@ -462,18 +462,16 @@ static void act_submit(host *h)
     EXPECT(h, !weft_job_is_cancelled(context));
     weft_job_trace_enable(pool, weft_stress_below(h, 2) == 0);
     weft_job_trace_mark(context, "submits", h->number);
-    outside_job *jobs = &h->jobs[h->job_count]; /* held, before it, behind it */
+    outside_job *jobs = &h->jobs[h->job_count]; /* each behind the one before */
     memset(jobs, 0, 3 * sizeof *jobs);
-    weft_job_desc desc = {.fn = run_outside, .argument = &jobs[0].ran, .is_held = true};
-    EXPECT_OK(h, weft_job_submit(context, &desc, &handles[0]));
-    desc = (weft_job_desc){.fn = run_outside, .argument = &jobs[1].ran};
-    EXPECT_OK(h, weft_job_submit(context, &desc, &handles[1]));
-    EXPECT_OK(h, weft_job_depend(context, handles[0], handles[1]));
-    desc = (weft_job_desc){
-        .fn = run_outside, .argument = &jobs[2].ran, .after = handles, .after_count = 1};
-    EXPECT_OK(h, weft_job_submit(context, &desc, &handles[2]));
-    EXPECT_OK(h, weft_job_release(context, handles[0]));
-    for (uint32_t i = 0; i < 3; i++) h->jobs[h->job_count++].handle = handles[i];
+    for (uint32_t i = 0; i < 3; i++) {
+        const weft_job_desc desc = {.fn = run_outside,
+                                    .argument = &jobs[i].ran,
+                                    .after = i == 0 ? NULL : &handles[i - 1],
+                                    .after_count = i == 0 ? 0 : 1};
+        EXPECT_OK(h, weft_job_submit(context, &desc, &handles[i]));
+        h->jobs[h->job_count++].handle = handles[i];
+    }
     if (!h->has_loop) {
         const weft_job_for_desc loop = {.fn = count_part, .argument = h->cells, .count = CELLS};
         h->has_loop = weft_job_for_submit(context, &loop, NULL, NULL) == WEFT_OK;

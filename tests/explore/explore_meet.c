@@ -81,12 +81,11 @@ static void successors(void)
     start(2, 2);
     explore_begin();
     weft_job_handle first, last = {0, 0};
-    weft_job_desc held = {.fn = nothing, .is_held = true};
-    EXPLORE_CHECK(weft_job_submit(owner, &held, &first) == WEFT_OK, "submit");
+    const weft_job_desc before = {.fn = nothing};
+    EXPLORE_CHECK(weft_job_submit(owner, &before, &first) == WEFT_OK, "submit");
     const weft_job_desc desc = {.fn = meet, .after = &first, .after_count = 1};
     for (uint32_t i = 0; i < 2; i++)
         EXPLORE_CHECK(weft_job_submit(owner, &desc, &last) == WEFT_OK, "submit");
-    EXPLORE_CHECK(weft_job_release(owner, first) == WEFT_OK, "release");
     EXPLORE_CHECK(weft_job_wait(owner, first, NULL) == WEFT_OK, "wait");
     EXPLORE_CHECK(weft_job_wait(owner, last, NULL) == WEFT_OK, "wait");
     EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
@@ -99,11 +98,10 @@ static void left_behind(void)
     start(2, 1);
     explore_begin();
     weft_job_handle first, second;
-    weft_job_desc held = {.fn = nothing, .is_held = true};
-    EXPLORE_CHECK(weft_job_submit(owner, &held, &first) == WEFT_OK, "submit");
+    const weft_job_desc before = {.fn = nothing};
+    EXPLORE_CHECK(weft_job_submit(owner, &before, &first) == WEFT_OK, "submit");
     const weft_job_desc desc = {.fn = meet, .after = &first, .after_count = 1};
     EXPLORE_CHECK(weft_job_submit(owner, &desc, &second) == WEFT_OK, "submit");
-    EXPLORE_CHECK(weft_job_release(owner, first) == WEFT_OK, "release");
     EXPLORE_CHECK(weft_job_wait(owner, first, NULL) == WEFT_OK, "wait");
     while (!weft_job_is_done(pool, second)) at_stall(); /* the owner does something else */
     finish();

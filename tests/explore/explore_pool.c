@@ -114,18 +114,16 @@ static int check_first(weft_job_context *job, void *argument)
     return 0;
 }
 
-/* A held job gets its predecessors while they end. */
+/* A job gets its predecessors while they end. */
 static void depend(void)
 {
     weft_job_handle none = {0, 0}, last;
     start(2);
     explore_begin();
     weft_job_handle a = submit(0, none), b = submit(1, none);
-    weft_job_desc desc = {.fn = check_first, .is_held = true};
+    weft_job_handle after[] = {a, b};
+    weft_job_desc desc = {.fn = check_first, .after = after, .after_count = 2};
     EXPLORE_CHECK(weft_job_submit(owner, &desc, &last) == WEFT_OK, "submit");
-    EXPLORE_CHECK(weft_job_depend(owner, last, a) == WEFT_OK, "depend");
-    EXPLORE_CHECK(weft_job_depend(owner, last, b) == WEFT_OK, "depend");
-    EXPLORE_CHECK(weft_job_release(owner, last) == WEFT_OK, "release");
     wait_for(last, 2);
     finish();
 }

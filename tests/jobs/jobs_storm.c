@@ -205,22 +205,12 @@ static void submit_node(round_state *round, web *w, uint32_t index)
         after[i] = w->nodes[self->after[i]].handle;
     }
     self->after_count = count;
-    bool is_held = test_random_below(&round->random, 4) == 0;
     weft_job_desc desc = {.fn = visit,
                           .argument = self,
                           .after = after,
                           .after_count = count,
                           .class_ = (weft_job_class)test_random_below(&round->random, 3)};
-    if (!is_held) {
-        CHECK_OK(weft_job_submit(round->owner, &desc, &self->handle));
-        return;
-    }
-    desc.after_count = 0; /* held: the same predecessors one by one, while they may be ending */
-    desc.is_held = true;
     CHECK_OK(weft_job_submit(round->owner, &desc, &self->handle));
-    for (uint32_t i = 0; i < count; i++)
-        CHECK_OK(weft_job_depend(round->owner, self->handle, after[i]));
-    CHECK_OK(weft_job_release(round->owner, self->handle));
 }
 
 static void check_dependencies(round_state *round)

@@ -6,6 +6,7 @@
 #include <weft/jobs.h>
 
 #include <criterion/criterion.h>
+#include <sched.h>
 
 #include "atomic.h"
 #include "pool_state.h"
@@ -94,7 +95,7 @@ Test(job, handles_that_were_never_issued_are_refused)
 {
     const weft_job_handle forged[] = {{0, 1}, {5, 3}, {1u << 30, 1}, {UINT32_MAX, 1}, {3, 0}};
     weft_job_desc desc = noting(1);
-    weft_job_handle handle = submit(&(weft_job_desc){.fn = note, .is_held = true});
+    weft_job_handle handle = submit(&(weft_job_desc){.fn = note});
     for (uint32_t i = 0; i < sizeof forged / sizeof *forged; i++) {
         weft_job_handle bad = forged[i];
         if (i == 0) bad = (weft_job_handle){handle.index, handle.generation + 1};
@@ -105,11 +106,7 @@ Test(job, handles_that_were_never_issued_are_refused)
         CHECK_RESULT(weft_job_result(pool, bad, NULL), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_job_cancel(pool, bad), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_job_submit(owner, &desc, NULL), WEFT_BAD_HANDLE);
-        CHECK_RESULT(weft_job_depend(owner, handle, bad), WEFT_BAD_HANDLE);
-        CHECK_RESULT(weft_job_depend(owner, bad, handle), WEFT_BAD_HANDLE);
-        CHECK_RESULT(weft_job_release(owner, bad), WEFT_BAD_HANDLE);
     }
-    CHECK_OK(weft_job_release(owner, handle));
 }
 
 Test(job, wrong_arguments_are_refused)
@@ -205,35 +202,6 @@ Test(job, a_job_after_one_that_already_failed_is_cancelled)
     order_count = 0;
 }
 
-Test(job, a_held_job_waits_for_its_release_and_its_late_predecessors)
-{
-    weft_job_desc desc = noting(1);
-    desc.is_held = true;
-    weft_job_handle held = submit(&desc);
-    CHECK_RESULT(weft_job_wait(owner, held, NULL), WEFT_WRONG_PHASE);
-    desc = noting(2);
-    weft_job_handle late = submit(&desc);
-    CHECK_OK(weft_job_depend(owner, held, late));
-    CHECK_OK(weft_job_depend(owner, held, (weft_job_handle){0, 0}));
-    CHECK_RESULT(weft_job_depend(owner, held, held), WEFT_CYCLE);
-    CHECK_OK(weft_job_release(owner, held));
-    CHECK_RESULT(weft_job_release(owner, held), WEFT_WRONG_PHASE);
-    CHECK_RESULT(weft_job_depend(owner, held, late), WEFT_WRONG_PHASE);
-    CHECK_OK(weft_job_wait(owner, held, NULL));
-    CHECK_U64(order[0], 2);
-    CHECK_U64(order[1], 1);
-}
-
-Test(job, held_jobs_are_cancelled_by_wait_all)
-{
-    weft_job_desc desc = noting(1);
-    desc.is_held = true;
-    weft_job_handle held = submit(&desc);
-    CHECK_RESULT(weft_job_wait_all(owner, NULL), WEFT_CANCELLED);
-    CHECK(weft_job_is_done(pool, held));
-    CHECK_U64(order_count, 0);
-}
-
 Test(job, a_cancelled_job_does_not_run_and_neither_do_those_after_it)
 {
     weft_job_desc first = noting(1), second = noting(2);
@@ -291,7 +259,6 @@ Test(job, waiting_for_a_handle_inside_a_job_is_refused)
 Test(job, a_full_pool_refuses_without_losing_anything)
 {
     weft_job_desc desc = noting(1);
-    desc.is_held = true;
     CHECK_OK(weft_job_pool_destroy(pool));
     start_with(&(weft_job_pool_desc){.worker_count = 1, .job_capacity = 10, .edge_capacity = 8});
     uint32_t submitted = 0;
@@ -301,17 +268,18 @@ Test(job, a_full_pool_refuses_without_losing_anything)
     CHECK_RESULT(result, WEFT_POOL_FULL);
     CHECK(submitted >= 10 && submitted < 200);
     CHECK_RESULT(weft_job_inject(pool, &desc, &last), WEFT_POOL_FULL);
-    uint32_t edges = 0;
-    while ((result = weft_job_depend(owner, handles[0], handles[1])) == WEFT_OK) edges++;
-    CHECK_RESULT(result, WEFT_POOL_FULL);
-    CHECK(edges >= 8);
-    for (uint32_t i = 0; i < submitted; i++) CHECK_OK(weft_job_release(owner, handles[i]));
     CHECK_OK(weft_job_wait(owner, handles[0], NULL));
     CHECK_OK(weft_job_wait_all(owner, NULL));
-    desc.is_held = false;
-    weft_job_handle many[20];
-    for (uint32_t i = 0; i < 20; i++) many[i] = handles[0];
+    weft_job_handle many[20], pending = submit(&desc);
+    for (uint32_t i = 0; i < 20; i++) many[i] = pending;
     desc.after = many;
+    uint32_t edges = 0;
+    for (desc.after_count = 4; (result = weft_job_submit(owner, &desc, NULL)) == WEFT_OK;)
+        edges += 4;
+    CHECK_RESULT(result, WEFT_POOL_FULL);
+    CHECK(edges >= 8);
+    CHECK_OK(weft_job_wait_all(owner, NULL));
+    for (uint32_t i = 0; i < 20; i++) many[i] = handles[0];
     desc.after_count = 20; /* all met: the edges come back at once */
     for (uint32_t i = 0; i < 5; i++) CHECK_OK(weft_job_submit(owner, &desc, NULL));
     CHECK_OK(weft_job_wait_all(owner, NULL));
@@ -335,7 +303,7 @@ Test(job, critical_jobs_run_first_and_background_jobs_last)
 
 /* What jobs that renew themselves tell each other. */
 typedef struct renewal {
-    weft_a32 has_last_run;
+    weft_a32 has_begun, has_last_run;
     weft_a64 renewals;
 } renewal;
 
@@ -360,6 +328,7 @@ static int renew(weft_job_context *job, void *argument)
 {
     renewing *self = argument;
     const weft_job_desc next = {.fn = renew, .argument = self};
+    while (at_load_acq(&self->all->has_begun) == 0) sched_yield();
     if (at_load_acq(&self->all->has_last_run) != 0) return 0;
     if (at_add_ar(&self->all->renewals, (uint64_t)1) >= MOST_RENEWALS) return 0;
     if (!self->continues) return (int)weft_job_submit(job, &next, NULL);
@@ -378,10 +347,10 @@ static void wait_beside_renewals(uint32_t workers, bool continues, bool is_behin
     start_with(&(weft_job_pool_desc){.worker_count = workers});
     for (uint32_t i = 0; i < 2 * workers; i++) {
         jobs[i] = (renewing){.all = &all, .continues = continues};
-        const weft_job_desc desc = {.fn = renew, .argument = &jobs[i], .is_held = true};
-        jobs[i].running = handle = submit(&desc);
-        CHECK_OK(weft_job_release(owner, handle));
+        const weft_job_desc desc = {.fn = renew, .argument = &jobs[i]};
+        jobs[i].running = submit(&desc);
     }
+    at_store_rel(&all.has_begun, 1u); /* they know their handles */
     const weft_job_desc last = {.fn = end_renewal, .argument = &all, .class_ = class_};
     CHECK_OK(class_ == WEFT_JOB_BACKGROUND ? weft_job_submit(owner, &last, &handle)
                                            : weft_job_inject(pool, &last, &handle));

@@ -210,7 +210,6 @@ typedef struct weft_job_desc {
     const weft_job_handle *after; /* predecessors; read during the call only */
     uint32_t after_count;
     weft_job_class class_;
-    bool is_held;       /* do not start before weft_job_release */
     bool runs_on_error; /* run even when a predecessor failed or was cancelled */
     const char *name;   /* for traces; kept by pointer */
 } weft_job_desc;
@@ -232,23 +231,14 @@ WEFT_API weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *d
  * Everything is copied. Errors: as submit. Threads: context. */
 WEFT_API weft_result weft_job_for_submit(weft_job_context *context, const weft_job_for_desc *loop,
                                          const weft_job_desc *job, weft_job_handle *out);
-/* Adds a predecessor to a held job; a predecessor that has ended, or is ending, counts as met.
- * Errors: BAD_HANDLE, WRONG_PHASE (not held), CYCLE (after itself; longer circles of held jobs
- * are not found: they never start), POOL_FULL (edges), FORKED. Threads: context; one thread at a
- * time for one held job. */
-WEFT_API weft_result weft_job_depend(weft_job_context *job, weft_job_handle held,
-                                     weft_job_handle predecessor);
-/* Lets a held job start once its predecessors are done. Errors: BAD_HANDLE, WRONG_PHASE (not held),
- * FORKED. Threads: context. */
-WEFT_API weft_result weft_job_release(weft_job_context *job, weft_job_handle held);
 /* Runs other jobs until the job has ended (background ones only when no other thread could);
  * sleeps when there are none. Meanwhile every 61st look of a worker for work begins with background
  * jobs: normal ones that renew themselves do not keep the caller waiting for ever.
  * OK; JOB_FAILED with its code in *code (may be NULL); CANCELLED; BAD_HANDLE (never issued);
  * WOULD_NEST inside a job (use weft_job_desc.after, children or loops there); WRONG_THREAD;
- * WRONG_PHASE (a held job that was not released); FORKED. Threads: pool owner. */
+ * FORKED. Threads: pool owner. */
 WEFT_API weft_result weft_job_wait(weft_job_context *job, weft_job_handle handle, int *code);
-/* Waits until no job is pending (held jobs are cancelled), background ones too. Returns one failure
+/* Waits until no job is pending, background ones too. Returns one failure
  * that was not collected before and forgets the others: the first of jobs without a handle
  * (JOB_FAILED), else that of any job with one (JOB_FAILED or CANCELLED). Errors: WOULD_NEST,
  * WRONG_THREAD, FORKED. Threads: pool owner. */

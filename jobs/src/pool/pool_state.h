@@ -60,8 +60,7 @@ struct weft_job_pool {
     _Alignas(64) weft_a32 x_injected[WEFT_JOB_CLASS_COUNT]; /* heads of take-all stacks: P1 */
     weft_a32 x_background;                                  /* background jobs running */
     weft_a32 x_draining;                                    /* the owner waits for all jobs: P10 */
-    weft_a32 x_held;             /* held jobs that are not released yet: P11 */
-    weft_a32 x_is_awaited;       /* the owner waits for a job; a hint */
+    weft_a32 x_is_awaited;                                  /* the owner waits for a job; a hint */
     weft_a32 x_kept;             /* ended jobs whose slot waits for a collector: P3 */
     weft_a32 x_stopping;         /* workers shall return */
     weft_a32 x_is_traced;        /* events go into the rings, where there are some */
@@ -103,10 +102,6 @@ struct weft_job_pool {
  *       others search, sc or of its bit (W2), sc load of x_draining, wakes the owner <-> owner
  *       that waits for all jobs: x_draining, sc or of its bit (W2), looks at the counts (P3). Who
  *       ends the last job finds no work then: the owner needs no edge of its own
- *   P11 submission of a held job, which wakes no worker: sc add of x_held, its count (P3), the flag
- *       HELD <-> owner that waits for all: the counts (P3), sc load of x_held. When the counts show
- *       the job, so does x_held. Until the flag is there no thread can release or cancel it: it
- *       never ends before it is counted
  *   P7  calibration job: stamp (release) -> owner: acquire of the stamp */
 
 /* As weft__worker_is_forked. */

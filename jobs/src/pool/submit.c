@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* submit.c: submitting jobs: checks, slots, dependencies, holding and releasing, jobs from
- * threads that are no workers. Running them is in worker_job.c, the protocol in job.h. */
+/* submit.c: submitting jobs: checks, slots, dependencies, jobs from threads that are no workers.
+ * Running them is in worker_job.c, the protocol in job.h. */
 #include "park.h"
 #include "worker_job.h"
 
@@ -61,8 +61,7 @@ static inline uint32_t fill_slot(weft__submitter by, const submission *what, uin
         job->fn = run_loop;
         job->argument = &by.pool->loop_descs[slot];
     }
-    bool is_free = !what->desc->is_held && what->desc->after_count == 0;
-    *handle = weft__job_start_with(job, slot, flags, is_free ? 0 : 1);
+    *handle = weft__job_start_with(job, slot, flags, what->desc->after_count == 0 ? 0 : 1);
     return slot;
 }
 
@@ -76,7 +75,7 @@ static void count_submitted(weft__submitter by)
     weft__stat_add(&by.worker->stats.x_submitted, 1);
 }
 
-/* Submits a job with predecessors, or a held one. */
+/* Submits a job with predecessors. */
 static weft_result submit_dependent(weft__submitter by, const submission *what,
                                     weft_job_handle *out)
 {
@@ -98,20 +97,15 @@ static weft_result submit_dependent(weft__submitter by, const submission *what,
     }
     if (is_refused) return WEFT_POOL_FULL;
     if (out != NULL) *out = handle;
-    weft__job *job = &by.pool->table.jobs[slot];
-    if (desc->is_held) at_add_sc(&by.pool->x_held, 1u); /* P11: before it counts as submitted */
     count_submitted(by);
-    if (desc->is_held)
-        weft__job_mark(job, WEFT__JOB_HELD); /* P11: last, from here others may release it */
-    else if (weft__job_remove_pending(job))
-        weft__job_offer(by, slot);
+    if (weft__job_remove_pending(&by.pool->table.jobs[slot])) weft__job_offer(by, slot);
     return WEFT_OK;
 }
 
 static weft_result submit(weft__submitter by, const submission *what, weft_job_handle *out)
 {
     const weft_job_desc *desc = what->desc;
-    if (desc->is_held || desc->after_count != 0) return submit_dependent(by, what, out);
+    if (desc->after_count != 0) return submit_dependent(by, what, out);
     weft_job_handle handle;
     uint32_t slot = fill_slot(by, what, out != NULL ? WEFT__JOB_HAS_HANDLE : 0, &handle);
     if (slot == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
@@ -175,7 +169,7 @@ weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
                             weft_job_handle *out)
 {
     bool is_ready = worker != NULL && desc != NULL && desc->fn != NULL &&
-                    (desc->after_count | (uint32_t)desc->class_ | desc->is_held) == 0 &&
+                    (desc->after_count | (uint32_t)desc->class_) == 0 &&
                     !weft__worker_is_forked(worker);
     if (__builtin_expect(!is_ready, 0)) return submit_slowly(worker, desc, out);
     bool is_named = out != NULL || desc->name != NULL;
@@ -202,37 +196,4 @@ weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc, weft
     weft_result result = check_desc(pool, desc);
     if (result != WEFT_OK) return result;
     return submit((weft__submitter){pool, NULL}, &(submission){.desc = desc}, out);
-}
-
-weft_result weft_job_depend(weft_job_context *worker, weft_job_handle held,
-                            weft_job_handle predecessor)
-{
-    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
-    weft__job_table *table = &worker->pool->table;
-    if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
-    if (held.generation == 0 || !weft__job_is_valid(table, held) ||
-        !weft__job_is_valid(table, predecessor))
-        return WEFT_BAD_HANDLE;
-    if (!weft__job_is_held(table, held)) return WEFT_WRONG_PHASE;
-    bool is_itself = held.index == predecessor.index && held.generation == predecessor.generation;
-    if (is_itself) return WEFT_CYCLE;
-    if (predecessor.generation == 0) return WEFT_OK;
-    weft__submitter by = weft__submitter_of(worker);
-    uint32_t edge = weft__job_take_edge(by);
-    if (edge == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
-    attach(by, held.index, predecessor, edge);
-    return WEFT_OK;
-}
-
-weft_result weft_job_release(weft_job_context *worker, weft_job_handle held)
-{
-    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
-    weft__job_table *table = &worker->pool->table;
-    if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
-    if (held.generation == 0 || !weft__job_is_valid(table, held)) return WEFT_BAD_HANDLE;
-    if (!weft__job_unhold(table, held)) return WEFT_WRONG_PHASE;
-    at_sub_sc(&worker->pool->x_held, 1u); /* P11: any order, the job is pending still */
-    if (weft__job_remove_pending(&table->jobs[held.index]))
-        weft__job_offer(weft__submitter_of(worker), held.index);
-    return WEFT_OK;
 }

@@ -59,7 +59,6 @@ static __attribute__((noinline)) weft_result wait_any(weft_job_context *owner,
     if (result != WEFT_OK) return result;
     weft__job_table *table = &owner->pool->table;
     if (!weft__job_is_valid(table, handle)) return WEFT_BAD_HANDLE;
-    if (weft__job_is_held(table, handle)) return WEFT_WRONG_PHASE;
     if (!weft__job_is_done(table, handle) || owner->next_job != WEFT__JOB_NONE) {
         join_own_children(owner);
         weft__note(owner, WEFT_JOB_EVENT_WAIT_BEGIN, NULL, handle.index);
@@ -104,22 +103,6 @@ weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *
 
 /* ---- all, drained ---- */
 
-/* Cancels the held jobs: they end without running. False: there was none. */
-static bool cancel_held(weft_job_context *owner)
-{
-    weft_job_pool *pool = owner->pool;
-    bool is_any = false;
-    for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++) {
-        weft_job_handle handle = weft__pool_handle_of(pool, slot);
-        if (weft__job_is_done(&pool->table, handle)) continue;
-        if (!weft__job_is_held(&pool->table, handle)) continue;
-        weft__job_flag(&pool->table, handle, WEFT__JOB_CANCELLED);
-        weft_job_release(owner, handle);
-        is_any = true;
-    }
-    return is_any;
-}
-
 /* One call of weft_job_wait_all. Owner: that call, on its stack. */
 typedef struct drain {
     weft_job_context *owner;
@@ -139,8 +122,7 @@ static bool is_drained(void *argument)
         self->ended = ended;
         return false;
     }
-    /* in this order: who submits a held job wakes no worker (P11) */
-    return weft__pool_is_quiescent(pool) || at_load_sc(&pool->x_held) != 0; /* P10, P11 */
+    return weft__pool_is_quiescent(pool); /* P10 */
 }
 
 static void run_all(weft_job_context *owner)
@@ -151,8 +133,6 @@ static void run_all(weft_job_context *owner)
     at_store_rel(&pool->x_draining, 1u); /* P10 */
     while (!weft__pool_is_quiescent(pool)) {
         while (weft__worker_run_one(owner, WEFT__SCOPE_DRAIN)) weft__worker_run_own(owner);
-        /* one that another thread submits or releases right now is counted, and not held */
-        if (at_load_sc(&pool->x_held) != 0 && !cancel_held(owner)) at_stall(); /* P11 */
         weft__worker_serve(owner, WEFT__SCOPE_DRAIN, is_drained, &self);
     }
     /* any order would do: a worker that sees it late wakes an owner that does not sleep */

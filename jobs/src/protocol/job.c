@@ -58,11 +58,6 @@ static uint32_t flags_of(const weft__job_table *table, weft_job_handle handle)
     return (uint32_t)(state >> 32) == handle.generation ? (uint32_t)state : 0;
 }
 
-bool weft__job_is_held(const weft__job_table *table, weft_job_handle handle)
-{
-    return (flags_of(table, handle) & WEFT__JOB_HELD) != 0;
-}
-
 bool weft__job_has_failed(const weft__job_table *table, weft_job_handle handle)
 {
     return (flags_of(table, handle) & WEFT__JOB_KEPT) != 0;
@@ -75,18 +70,6 @@ bool weft__job_flag(weft__job_table *table, weft_job_handle handle, uint32_t fla
     uint64_t state = at_load_acq(word_of); /* J5 */
     while ((uint32_t)(state >> 32) == handle.generation) {
         if (at_cas_ar(word_of, &state, state | flag)) return true; /* J5 */
-        at_stall();
-    }
-    return false;
-}
-
-bool weft__job_unhold(weft__job_table *table, weft_job_handle handle)
-{
-    if (weft__job_is_done(table, handle)) return false;
-    weft_a64 *word_of = &table->jobs[handle.index].x_state;
-    uint64_t state = at_load_acq(word_of); /* J5 */
-    while ((uint32_t)(state >> 32) == handle.generation && (state & WEFT__JOB_HELD) != 0) {
-        if (at_cas_ar(word_of, &state, state & ~(uint64_t)WEFT__JOB_HELD)) return true; /* J5 */
         at_stall();
     }
     return false;

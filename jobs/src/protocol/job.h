@@ -44,8 +44,7 @@ enum {
     WEFT__JOB_CANCELLED = 1, /* asked to stop, or a predecessor failed */
     WEFT__JOB_FAILED = 2,    /* ended with a code */
     WEFT__JOB_SKIPPED = 4,   /* ended without having run, or as a loop stopped in the middle */
-    WEFT__JOB_HELD = 8,
-    WEFT__JOB_KEPT = 16, /* ended, and the slot waits for a collector */
+    WEFT__JOB_KEPT = 16,     /* ended, and the slot waits for a collector */
     WEFT__JOB_HAS_HANDLE = 32
 };
 
@@ -123,12 +122,8 @@ uint32_t weft__job_order_edges(weft__job_table *table, uint32_t edge);
 bool weft__job_flag(weft__job_table *table, weft_job_handle handle, uint32_t flag);
 /* Sets a flag of a job that is known to be alive. */
 void weft__job_mark(weft__job *job, uint32_t flag);
-/* Whether the handle names a job that is held now. */
-bool weft__job_is_held(const weft__job_table *table, weft_job_handle handle);
 /* Whether it ended with an error that was not collected yet. */
 bool weft__job_has_failed(const weft__job_table *table, weft_job_handle handle);
-/* Clears HELD; false when it was not held. */
-bool weft__job_unhold(weft__job_table *table, weft_job_handle handle);
 /* Takes the result of an ended job; *is_recyclable: the caller must give the slot back. */
 weft_result weft__job_collect(weft__job_table *table, weft_job_handle handle, int *code,
                               bool *is_recyclable);
