@@ -162,25 +162,20 @@ static void put_hexadecimal(writing *w, const char *bytes, size_t count)
     w->out.count += 2 * count + 4;
 }
 
-/* The bytes that the save hook makes of a value. */
+/* The bytes that the save hook makes of a value, behind where their text goes. */
 static void put_saved(writing *w, const weft_component_hooks *hooks, const void *value)
 {
-    weft__memory *memory = &w->world->memory;
     size_t room = 256;
-    char *saved = weft__alloc(memory, CATEGORY, room, 1, 16);
-    size_t count = saved == NULL ? 0 : hooks->save(value, saved, room, hooks->user);
-    if (count > room) {
-        weft__free(memory, CATEGORY, saved, room, 1, 16);
+    for (uint32_t i = 0; i < 2 && reserve(w, 3 * room + 32); i++) {
+        char *saved = w->out.at + ((w->out.count + 2 * room + 19) & ~(size_t)15);
+        size_t count = hooks->save(value, saved, room, hooks->user);
+        if (i == 1 && count != room) memset(saved, 0, count = room);
+        if (count <= room) {
+            put_hexadecimal(w, saved, count);
+            return;
+        }
         room = count;
-        saved = weft__alloc(memory, CATEGORY, room, 1, 16);
-        if (saved != NULL && hooks->save(value, saved, room, hooks->user) != count)
-            memset(saved, 0, count);
     }
-    if (saved == NULL)
-        failed(w, weft__error_memory(w->world, "weft_world_write_json"));
-    else
-        put_hexadecimal(w, saved, count);
-    weft__free(memory, CATEGORY, saved, room, 1, 16);
 }
 
 /* The hook gets a copy without tags, which owns nothing. */

@@ -96,13 +96,9 @@ static void tell_unknown(weft_bake *bake, const char *at, const char *name, size
 /* {"disabled": ["Shield"]}, of the strongest layer that has it. */
 static void bake_disabled(weft_bake *bake, weft_entity entity)
 {
-    const weft__tree *tree = bake->scene->tree;
-    const weft__property *found = NULL;
-    for (uint32_t l = tree->nodes.at[bake->node].first_layer; l != WEFT__NONE;
-         l = tree->layers.at[l].next) {
-        const weft__property *p = weft__object_property(tree->layers.at[l].object, "disabled");
-        if (p != NULL) found = p;
-    }
+    const weft__file_object *object;
+    const weft__property *found =
+        weft__node_strongest(bake->scene->tree, bake->node, "disabled", &object);
     if (found == NULL) return;
     weft__json json;
     weft__json_open(&json, found->json, found->json_bytes);
@@ -231,16 +227,14 @@ static bool is_consumed(const weft_bake *bake, uint64_t name_hash)
     return false;
 }
 
-/* Whether a stronger layer than `layer` has the property. */
-static bool is_overridden(const weft_bake *bake, uint32_t layer, const weft__property *property)
+/* Whether a stronger layer than `l` has the property. */
+static bool is_overridden(const weft_bake *bake, const weft__layer *l,
+                          const weft__property *property)
 {
-    const weft__tree *tree = bake->scene->tree;
-    for (uint32_t l = tree->layers.at[layer].next; l != WEFT__NONE; l = tree->layers.at[l].next) {
-        const weft__file_object *object = tree->layers.at[l].object;
-        for (uint32_t p = object->first_property; p != WEFT__NONE;
-             p = object->file->properties.at[p].next)
-            if (object->file->properties.at[p].name_hash == property->name_hash) return true;
-    }
+    while ((l = weft__layer_after(bake->scene->tree, bake->node, l)) != NULL)
+        for (uint32_t p = l->object->first_property; p != WEFT__NONE;
+             p = l->object->file->properties.at[p].next)
+            if (l->object->file->properties.at[p].name_hash == property->name_hash) return true;
     return false;
 }
 
@@ -264,9 +258,8 @@ static void bake_properties(weft_bake *bake)
 {
     const weft__tree *tree = bake->scene->tree;
     weft_entity entity = weft_bake_entity(bake, NULL);
-    for (uint32_t l = tree->nodes.at[bake->node].first_layer; l != WEFT__NONE;
-         l = tree->layers.at[l].next) {
-        const weft__file_object *object = tree->layers.at[l].object;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, bake->node, l)) != NULL;) {
+        const weft__file_object *object = l->object;
         for (uint32_t p = object->first_property; p != WEFT__NONE && bake->result == WEFT_OK;
              p = object->file->properties.at[p].next) {
             const weft__property *property = &object->file->properties.at[p];
@@ -350,6 +343,14 @@ void weft__bake_reads(weft_bake *bake, weft__read read, const char *text, size_t
 static uint64_t bytes_hash(const weft__tree *tree, uint32_t node)
 {
     return node == WEFT__NONE ? 0 : tree->nodes.at[node].own;
+}
+
+void weft__read_text(weft__text *t, const weft__record *record, const weft__read *read)
+{
+    static const char *const words[] = {"object", "property", "children of",
+                                        "object", "file",     "prefab"};
+    weft__text_add(t, "%s %s", words[read->kind], record->texts + read->text);
+    if (read->kind == WEFT__READ_PROPERTY) weft__text_add(t, ".%s", record->texts + read->name);
 }
 
 uint64_t weft__read_hash(weft__tree *tree, const weft__record *record, const weft__read *read)
@@ -455,21 +456,6 @@ static bool keep_reads(weft_bake *bake, weft__record *record)
 
 /* ---- bakers ---- */
 
-/* The name in "baker", in the strongest layer that has it. */
-static const weft__property *asked_baker(const weft_bake *bake, const weft__file_object **object)
-{
-    const weft__tree *tree = bake->scene->tree;
-    const weft__property *found = NULL;
-    for (uint32_t l = tree->nodes.at[bake->node].first_layer; l != WEFT__NONE;
-         l = tree->layers.at[l].next) {
-        const weft__property *p = weft__object_property(tree->layers.at[l].object, "baker");
-        if (p == NULL) continue;
-        found = p;
-        *object = tree->layers.at[l].object;
-    }
-    return found;
-}
-
 static bool is_asked(const weft__property *asked, const char *name)
 {
     size_t bytes = strlen(name);
@@ -480,9 +466,8 @@ static bool is_asked(const weft__property *asked, const char *name)
 static bool has_kind(const weft_bake *bake, const char *kind)
 {
     const weft__tree *tree = bake->scene->tree;
-    for (uint32_t l = tree->nodes.at[bake->node].first_layer; l != WEFT__NONE;
-         l = tree->layers.at[l].next)
-        if (strcmp(tree->layers.at[l].object->file->source->kind, kind) == 0) return true;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, bake->node, l)) != NULL;)
+        if (strcmp(l->object->file->source->kind, kind) == 0) return true;
     return false;
 }
 
@@ -498,8 +483,8 @@ static void run_baker(weft_bake *bake, const weft_baker_desc *baker)
 static void run_bakers(weft_bake *bake)
 {
     const weft__bake_scene *scene = bake->scene;
-    const weft__file_object *object = NULL;
-    const weft__property *asked = asked_baker(bake, &object);
+    const weft__file_object *object;
+    const weft__property *asked = weft__node_strongest(scene->tree, bake->node, "baker", &object);
     bool is_known = asked == NULL;
     for (uint32_t i = 0; i < scene->baker_count && bake->result == WEFT_OK; i++) {
         const weft_baker_desc *baker = &scene->bakers[i];

@@ -10,6 +10,7 @@
 #include "scene_schema.h"
 #include "scene_tree.h"
 
+#include "text.h"
 #include "value_read.h"
 
 /* What is constant while a scene bakes. */
@@ -53,6 +54,8 @@ void weft__record_free(weft__record *record, weft__memory *memory, weft_blob_sto
  * property. */
 void weft__bake_reads(weft_bake *bake, weft__read read, const char *text, size_t text_bytes,
                       const char *name);
+/* What was read, in words: "property ../hull.Mass". */
+void weft__read_text(weft__text *t, const weft__record *record, const weft__read *read);
 /* The hash that a read would have now; the owner, or with the lock of the files. */
 uint64_t weft__read_hash(weft__tree *tree, const weft__record *record, const weft__read *read);
 

@@ -61,32 +61,34 @@ static void consume(weft_bake *bake, uint32_t node, const char *property)
         *added = hash;
 }
 
-const void *weft_bake_data(weft_bake *bake, const weft_object *object, const char *kind)
+/* The object itself is read: the layer that has its bytes, or data of a source of this kind, the
+ * strongest; NULL: none has. */
+static const weft__file_object *read_itself(weft_bake *bake, const weft_object *object,
+                                            const char *kind)
 {
     const weft__tree *tree = bake->scene->tree;
-    uint32_t node = weft__object_node(bake, object_or_own(bake, object));
-    const void *found = NULL;
+    const uint32_t node = weft__object_node(bake, object_or_own(bake, object));
+    const weft__file_object *found = NULL;
     reads_node(bake, WEFT__READ_BYTES, node, NULL, tree->nodes.at[node].own);
-    for (uint32_t l = tree->nodes.at[node].first_layer; l != WEFT__NONE;
-         l = tree->layers.at[l].next) {
-        const weft__file_object *layer = tree->layers.at[l].object;
-        if (layer->data != NULL && strcmp(layer->file->source->kind, kind) == 0)
-            found = layer->data;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL;) {
+        const weft__file_object *layer = l->object;
+        if (kind == NULL ? layer->value.bytes != NULL
+                         : layer->data != NULL && strcmp(layer->file->source->kind, kind) == 0)
+            found = layer;
     }
     return found;
 }
 
+const void *weft_bake_data(weft_bake *bake, const weft_object *object, const char *kind)
+{
+    const weft__file_object *found = read_itself(bake, object, kind);
+    return found == NULL ? NULL : found->data;
+}
+
 weft_text weft_bake_bytes(weft_bake *bake, const weft_object *object)
 {
-    const weft__tree *tree = bake->scene->tree;
-    uint32_t node = weft__object_node(bake, object_or_own(bake, object));
-    weft_text found = {0};
-    reads_node(bake, WEFT__READ_BYTES, node, NULL, tree->nodes.at[node].own);
-    for (uint32_t l = tree->nodes.at[node].first_layer; l != WEFT__NONE;
-         l = tree->layers.at[l].next)
-        if (tree->layers.at[l].object->value.bytes != NULL)
-            found = tree->layers.at[l].object->value;
-    return found;
+    const weft__file_object *found = read_itself(bake, object, NULL);
+    return found == NULL ? (weft_text){0} : found->value;
 }
 
 const weft_object *weft_bake_object(weft_bake *bake, const char *path)
@@ -149,9 +151,9 @@ uint32_t weft_bake_property(weft_bake *bake, const weft_object *object, const ch
     reads_node(bake, WEFT__READ_PROPERTY, node, property,
                weft__node_property(tree, node, property));
     consume(bake, node, property);
-    for (uint32_t l = tree->nodes.at[node].first_layer, layer = 0; l != WEFT__NONE;
-         l = tree->layers.at[l].next, layer++) {
-        const weft__file_object *from = tree->layers.at[l].object;
+    uint32_t layer = 0;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL; layer++) {
+        const weft__file_object *from = l->object;
         const weft__property *found = weft__object_property(from, property);
         if (found == NULL) continue;
         if (count < capacity)
@@ -241,9 +243,8 @@ weft_result weft__bake_value(weft_bake *bake, uint32_t node, const char *propert
     const weft__tree *tree = bake->scene->tree;
     weft_value_initial(type, value);
     *is_there = false;
-    for (uint32_t l = tree->nodes.at[node].first_layer; l != WEFT__NONE;
-         l = tree->layers.at[l].next) {
-        const weft__file_object *object = tree->layers.at[l].object;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL;) {
+        const weft__file_object *object = l->object;
         const weft__property *found = weft__object_property(object, property);
         if (found != NULL && !read_layer(bake, object, found, type, value, is_there))
             return bake->result == WEFT_OK ? WEFT_INVALID_ARGUMENT : bake->result;
@@ -271,10 +272,10 @@ void weft_bake_error(weft_bake *bake, const weft_object *object, const char *at,
     const weft__tree *tree = bake->scene->tree;
     uint32_t node = weft__object_node(bake, object_or_own(bake, object));
     const weft__file_object *place = tree->layers.at[tree->nodes.at[node].last_layer].object;
-    for (uint32_t l = tree->nodes.at[node].first_layer; l != WEFT__NONE && at != NULL;
-         l = tree->layers.at[l].next) {
-        const weft_text *text = &tree->layers.at[l].object->file->text;
-        if (at >= text->bytes && at <= text->bytes + text->count) place = tree->layers.at[l].object;
+    for (const weft__layer *l = NULL;
+         (l = weft__layer_after(tree, node, l)) != NULL && at != NULL;) {
+        const weft_text *text = &l->object->file->text;
+        if (at >= text->bytes && at <= text->bytes + text->count) place = l->object;
     }
     char path[WEFT__PATH_BYTES];
     weft__node_path(tree, node, path, sizeof path);

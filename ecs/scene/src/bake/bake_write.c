@@ -135,9 +135,8 @@ static const char *place_of(const weft_bake *bake, const char *text)
 {
     const weft__tree *tree = bake->scene->tree;
     const char *found = NULL;
-    for (uint32_t l = tree->nodes.at[bake->node].first_layer; l != WEFT__NONE;
-         l = tree->layers.at[l].next) {
-        const weft__file_object *object = tree->layers.at[l].object;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, bake->node, l)) != NULL;) {
+        const weft__file_object *object = l->object;
         for (uint32_t p = object->first_property; p != WEFT__NONE;
              p = object->file->properties.at[p].next) {
             weft__json json;
@@ -170,9 +169,9 @@ weft_entity weft_bake_prefab(weft_bake *bake, const char *reference)
     weft_entity entity = {0, 0};
     uint32_t layers = 0;
     const weft__scene_file *files[64];
-    for (uint32_t l = tree->nodes.at[bake->node].first_layer; l != WEFT__NONE && layers < 64;
-         l = tree->layers.at[l].next)
-        files[layers++] = tree->layers.at[l].object->file;
+    for (const weft__layer *l = NULL;
+         layers < 64 && (l = weft__layer_after(tree, bake->node, l)) != NULL;)
+        files[layers++] = l->object->file;
     while (layers-- > 0 && weft_entity_is_null(entity)) /* the strongest that knows the name */
         entity = prefab_of(bake, files[layers], reference, strlen(reference), &why);
     if (weft_entity_is_null(entity) && bake->result == WEFT_OK)

@@ -128,10 +128,11 @@ static inline const weft__step *weft__step_next(const weft__step *step)
     return (const weft__step *)((const char *)(step + 1) + ((step->bytes + 15) & ~UINT64_C(15)));
 }
 
-/* The first step; steps end at output->steps + output->step_bytes. */
-static inline const weft__step *weft__output_steps(const weft__output *output)
+/* The step behind one (NULL: the first); NULL: no more. */
+static inline const weft__step *weft__step_after(const weft__output *output, const weft__step *step)
 {
-    return (const weft__step *)output->steps;
+    const char *next = step == NULL ? output->steps : (const char *)weft__step_next(step);
+    return next < output->steps + output->step_bytes ? (const weft__step *)next : NULL;
 }
 
 #endif

@@ -17,10 +17,6 @@ struct weft_source {
  * memory was refused. */
 bool weft__source_open(weft__files *files, weft__scene_file *file);
 
-/* weft_source_add for any role, with a place for errors. */
-uint32_t weft__source_add(weft_source *out, const weft_source_object *object, weft__role role,
-                          const char *at);
-
 /* Documents in weft's text (".weft", ".json"). */
 extern const weft_source_desc weft__source_text;
 

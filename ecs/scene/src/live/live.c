@@ -38,16 +38,13 @@ static void list_remove(weft_live *live)
 
 static weft_result paths_copy(weft_live *live, const weft_live_desc *desc)
 {
-    live->paths = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, desc->path_count + 1,
-                                     sizeof *live->paths, 16);
-    if (live->paths == NULL) return WEFT_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < desc->path_count; i++) {
-        size_t bytes = strlen(desc->paths[i]) + 1;
-        live->paths[i] = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, bytes, 1, 16);
-        if (live->paths[i] == NULL) return WEFT_OUT_OF_MEMORY;
-        memcpy(live->paths[i], desc->paths[i], bytes);
+    live->texts.memory = &live->memory;
+    live->paths = weft__pile_take(&live->texts, desc->path_count * sizeof *live->paths);
+    for (uint32_t i = 0; i < desc->path_count && live->paths != NULL; i++) {
+        live->paths[i] = weft__pile_text(&live->texts, desc->paths[i], strlen(desc->paths[i]));
+        if (live->paths[i] == NULL) live->paths = NULL;
     }
-    return WEFT_OK;
+    return live->paths == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }
 
 static bool is_derived(const weft_world *world, const char *name)
@@ -178,12 +175,7 @@ static void live_free(weft_live *live)
     WEFT__SCENE_FREE(memory, &live->known);
     weft__table_free(memory, WEFT__MEMORY_OTHER, &live->known_at);
     weft__free(memory, WEFT__MEMORY_OTHER, live->types, live->type_count, sizeof *live->types, 16);
-    for (uint32_t i = 0; i < live->desc.path_count && live->paths != NULL; i++)
-        if (live->paths[i] != NULL)
-            weft__free(memory, WEFT__MEMORY_OTHER, live->paths[i], strlen(live->paths[i]) + 1, 1,
-                       16);
-    weft__free(memory, WEFT__MEMORY_OTHER, live->paths, live->desc.path_count + 1,
-               sizeof *live->paths, 16);
+    weft__pile_free(&live->texts);
     pthread_mutex_destroy(&live->lock);
     weft__memory hook;
     weft__memory_init(&hook, &memory->hook);
@@ -236,7 +228,7 @@ weft_result weft_live_refresh(weft_live *live)
         return weft__error(live->world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_live_refresh: the thread of the link looks: without_thread");
     bool is_due = live->is_torn || weft_scene_is_stale(live->scene);
-    if (is_due) result = weft__live_bake(live, weft__live_now());
+    if (is_due) result = weft__live_bake(live, weft__scene_now());
     return result == WEFT_OK ? result : weft__error_memory(live->world, "weft_live_refresh");
 }
 

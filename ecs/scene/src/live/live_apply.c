@@ -534,7 +534,7 @@ static weft_result object_leave(weft_live *live, const weft__live_change *change
     return WEFT_OK;
 }
 
-/* Goes on with live->current until `deadline` (weft__live_now; 0: none), or its end: then it is
+/* Goes on with live->current until `deadline` (weft__scene_now; 0: none), or its end: then it is
  * NULL. Counts in live->report. */
 static weft_result go_on(weft_live *live, uint64_t deadline)
 {
@@ -546,7 +546,7 @@ static weft_result go_on(weft_live *live, uint64_t deadline)
             live->phase++;
             continue;
         }
-        if (!is_first && deadline != 0 && weft__live_now() >= deadline) break;
+        if (!is_first && deadline != 0 && weft__scene_now() >= deadline) break;
         weft__live_change *change = &set->changes.at[live->next];
         if (live->phase == 0)
             result = object_come(live, change);
@@ -579,7 +579,7 @@ static weft__live_set *set_take(weft_live *live)
 static void set_end(weft_live *live, weft__live_set *set)
 {
     live->report.bakes++;
-    if (set->wake_ns != 0) live->report.latency_ns = weft__live_now() - set->wake_ns;
+    if (set->wake_ns != 0) live->report.latency_ns = weft__scene_now() - set->wake_ns;
 }
 
 static weft_result sets_apply(weft_live *live, uint64_t deadline)
@@ -596,7 +596,7 @@ static weft_result sets_apply(weft_live *live, uint64_t deadline)
         result = go_on(live, deadline);
         if (live->current != NULL) return result; /* the budget is spent, or it failed */
         set_end(live, live->told);
-        if (deadline != 0 && weft__live_now() >= deadline) return result;
+        if (deadline != 0 && weft__scene_now() >= deadline) return result;
     }
     return result;
 }
@@ -613,7 +613,7 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
     result = weft__live_is_undone(live) ? WEFT_UNSUPPORTED : WEFT_OK;
     bool is_due = live->current != NULL || at_load_acq(&live->x_waiting) != 0; /* LL1 */
     if (result == WEFT_OK && is_due) {
-        result = sets_apply(live, budget_ns == 0 ? 0 : weft__live_now() + budget_ns);
+        result = sets_apply(live, budget_ns == 0 ? 0 : weft__scene_now() + budget_ns);
         live->moment = weft_world_moment(live->world);
     }
     if (live->current != NULL)

@@ -437,7 +437,7 @@ static void *watch_run(void *argument)
     uint64_t seen = weft__files_stamp(&live->scene->files);
     while (!is_over) {
         bool has_news = change_await(live, LOOK_MS, &is_over);
-        uint64_t wake_ns = weft__live_now();
+        uint64_t wake_ns = weft__scene_now();
         news found = is_over ? NEWS_NONE : events_drain(live);
         if (found != NEWS_NONE) quiet_await(live, found, &is_over);
         if (is_over) break;

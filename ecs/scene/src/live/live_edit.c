@@ -10,7 +10,7 @@
 #include "file_replace.h"
 #include "hash.h"
 #include "json_pull.h"
-#include "scene_trial.h"
+#include "scene_update.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -12,14 +12,6 @@
 #include "world_front.h"
 
 #include <string.h>
-#include <time.h>
-
-uint64_t weft__live_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 weft_result weft__live_refuse(const weft_live *live, const char *what)
 {

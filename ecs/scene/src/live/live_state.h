@@ -90,7 +90,8 @@ struct weft_live {
     weft__memory memory;
     weft_world *world;
     weft_live_desc desc;
-    char **paths;
+    weft__pile texts;
+    char **paths;           /* in `texts` */
     weft__live_type *types; /* [type_count], by id in the scene's schema */
     uint32_t type_count;
     /* the baker's: the thread, or the owner without one */
@@ -134,7 +135,6 @@ uint64_t weft__live_content(weft_blob_store *store, weft_blob_ref ref);
 bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_type *type);
 /* Its reference in the store of the world, kept by the link; null: there is none. Owner. */
 weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_ref *out);
-uint64_t weft__live_now(void);
 /* WRONG_PHASE where a system or a callback makes the call `what`. */
 weft_result weft__live_refuse(const weft_live *live, const char *what);
 /* A snapshot put the world back to before the last change that the link made: what it knows of

@@ -17,12 +17,12 @@ bool weft__problem_add_value(weft__pile *arena, weft__problem **list, const weft
     char *name = file == NULL ? NULL : weft__pile_text(arena, object, strlen(object));
     if (name == NULL) return false;
     *problem = (weft__problem){.next = *list,
-                               .file = file,
-                               .object = name,
-                               .text = own,
-                               .offset = error->line == 0 ? 0 : error->offset + 1,
-                               .line = error->line,
-                               .column = error->column};
+                               .told = {.file = file,
+                                        .line = error->line,
+                                        .column = error->column,
+                                        .object = name,
+                                        .text = own},
+                               .offset = error->line == 0 ? 0 : error->offset + 1};
     *list = problem;
     return true;
 }

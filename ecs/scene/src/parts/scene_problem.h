@@ -6,16 +6,15 @@
 
 #include "scene_memory.h"
 
-#include <weft/value.h>
+#include <weft/scene.h>
 
 #include <stdarg.h>
 
 /* A mistake. Belongs to the arena that it was made in. */
 typedef struct weft__problem {
     struct weft__problem *next;
-    const char *file, *object, *text;
+    weft_scene_problem told;
     uint64_t offset; /* in the file: the order of mistakes */
-    uint32_t line, column;
 } weft__problem;
 
 /* What a mistake is about. On the stack of who reports it. */

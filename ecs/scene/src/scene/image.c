@@ -88,9 +88,7 @@ static const weft__standing *standing_above(const weft__imaging *m, uint32_t nod
 /* The place of the own entity of a record; NULL: it has none. */
 static const weft__step *place_of(const weft__output *output)
 {
-    const char *end = output->steps + output->step_bytes;
-    for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
-         s = weft__step_next(s))
+    for (const weft__step *s = NULL; (s = weft__step_after(output, s)) != NULL;)
         if (s->kind == WEFT__STEP_TRANSFORM && s->entity == 0) return s;
     return NULL;
 }
@@ -234,11 +232,9 @@ size_t weft__image_name(const weft__imaging *m, char out[WEFT__IMAGE_NAME_BYTES]
 /* What the record says; returns the place of the entity. */
 static const weft__step *take_steps(weft__imaging *m, const weft__output *output, uint32_t number)
 {
-    const char *end = output->steps + output->step_bytes;
     const weft__step *place = NULL;
     weft__image_value *at;
-    for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
-         s = weft__step_next(s)) {
+    for (const weft__step *s = NULL; (s = weft__step_after(output, s)) != NULL;) {
         if (s->entity != number) continue;
         switch (s->kind) {
         case WEFT__STEP_SET:

@@ -3,8 +3,6 @@
  * read, what they made, why they ran in the last bake. */
 #include "scene_state.h"
 
-#include "text.h"
-
 #include <string.h>
 
 /* ---- pieces ---- */
@@ -35,17 +33,6 @@ static const char *why_text(const weft_scene *scene, const weft__record *record)
         break;
     }
     return "as before";
-}
-
-static const char *const read_words[] = {"object", "property", "children of",
-                                         "object", "file",     "prefab"};
-
-/* What was read, in words: "property ../hull.Mass". */
-static void add_read(weft__text *t, const weft__record *record, const weft__read *read)
-{
-    weft__text_add(t, "%s %s", read_words[read->kind], record->texts + read->text);
-    if (read->kind == WEFT__READ_PROPERTY) weft__text_add(t, ".%s", record->texts + read->name);
-    if (read->hash == 0) weft__text_add(t, " (not there)");
 }
 
 static void add_step(weft__text *t, const weft_scene *scene, const weft__step *step)
@@ -96,16 +83,15 @@ static void end_list(const list *l)
 static void add_layers(weft__text *t, const weft_scene *scene, uint32_t node, bool is_json)
 {
     const weft__tree *tree = &scene->tree;
-    list l = begin_list(t, is_json, "layers");
-    for (uint32_t i = tree->nodes.at[node].first_layer; i != WEFT__NONE;
-         i = tree->layers.at[i].next) {
+    list all = begin_list(t, is_json, "layers");
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL;) {
         char entry[WEFT__PATH_BYTES];
-        const weft__file_object *object = tree->layers.at[i].object;
+        const weft__file_object *object = l->object;
         weft__text e = {entry, sizeof entry, 0};
         weft__text_add(&e, "%s:%u", object->file->path, line_of(object));
-        add_entry(&l, "layers", entry);
+        add_entry(&all, "layers", entry);
     }
-    end_list(&l);
+    end_list(&all);
 }
 
 static void add_reads(weft__text *t, const weft__record *record, bool is_json)
@@ -114,7 +100,8 @@ static void add_reads(weft__text *t, const weft__record *record, bool is_json)
     for (uint32_t i = 0; i < record->read_count; i++) {
         char entry[WEFT__PATH_BYTES];
         weft__text e = {entry, sizeof entry, 0};
-        add_read(&e, record, &record->reads[i]);
+        weft__read_text(&e, record, &record->reads[i]);
+        if (record->reads[i].hash == 0) weft__text_add(&e, " (not there)");
         add_entry(&l, "reads", entry);
     }
     end_list(&l);
@@ -124,9 +111,8 @@ static void add_makes(weft__text *t, const weft_scene *scene, const weft__output
                       bool is_json)
 {
     list l = begin_list(t, is_json, "makes");
-    const char *end = output == NULL ? NULL : output->steps + output->step_bytes;
-    const weft__step *step = output == NULL ? NULL : weft__output_steps(output);
-    for (; (const char *)step < end; step = weft__step_next(step)) {
+    const weft__step *step = NULL;
+    while (output != NULL && (step = weft__step_after(output, step)) != NULL) {
         char entry[512];
         weft__text e = {entry, sizeof entry, 0};
         add_step(&e, scene, step);
@@ -139,7 +125,7 @@ static void add_mistakes(weft__text *t, const weft__record *record, bool is_json
 {
     list l = begin_list(t, is_json, "mistakes");
     for (const weft__problem *p = record->problems; p != NULL; p = p->next)
-        add_entry(&l, "mistakes", p->text);
+        add_entry(&l, "mistakes", p->told.text);
     end_list(&l);
 }
 

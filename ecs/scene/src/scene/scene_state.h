@@ -6,6 +6,8 @@
 
 #include "bake.h"
 
+#include <time.h>
+
 /* A change of the last bake. */
 typedef struct weft__change {
     uint32_t node; /* of the tree; of a removed one in `removed_paths` */
@@ -41,6 +43,28 @@ struct weft_scene {
     uint64_t filled;                  /* the bake that it was of */
     uint64_t filled_moment;           /* of the schema's world; 0: another one was filled */
 };
+
+static inline uint64_t weft__scene_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* What bakers see in a bake with these files. */
+static inline weft__bake_scene weft__scene_baking(weft_scene *scene, const weft__tree *tree,
+                                                  weft__files *files)
+{
+    return (weft__bake_scene){.tree = tree,
+                              .schema = &scene->schema,
+                              .bakers = scene->desc.bakers,
+                              .baker_properties = scene->baker_properties,
+                              .baker_count = scene->desc.baker_count,
+                              .files = files,
+                              .memory = &scene->memory,
+                              .blobs = scene->blobs,
+                              .bake = files->bake};
+}
 
 /* Whether a bake is going on, whose callbacks may not use the scene. */
 static inline bool weft__scene_bakes(const weft_scene *scene)

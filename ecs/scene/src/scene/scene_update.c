@@ -2,16 +2,15 @@
 /* scene_update.c: a bake: the tree is made again, records whose object and reads are as before
  * are kept, the others are baked in parallel; prefabs that records refer to join in rounds,
  * until no record refers to another one. Nothing of the scene changes before all memory that is
- * needed is there. */
-#include "scene_state.h"
-
+ * needed is there. A trial is a bake of one object, from files and a tree of its own, on top of the
+ * files of the last bake. */
+#include "scene_update.h"
 #include "error.h"
 #include "hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* An object to be baked. */
 typedef struct job {
@@ -119,14 +118,10 @@ static void explain(job *done, const weft__record *old)
 {
     done->made->why = done->why;
     if (done->why != WEFT__WHY_READ) return;
-    const weft__read *read = &old->reads[done->why_read];
-    static const char *const words[] = {"object", "property", "children of",
-                                        "object", "file",     "prefab"};
     char text[1280];
-    int length = snprintf(text, sizeof text, "%s %s%s%s", words[read->kind],
-                          old->texts + read->text, read->kind == WEFT__READ_PROPERTY ? "." : "",
-                          read->kind == WEFT__READ_PROPERTY ? old->texts + read->name : "");
-    size_t bytes = length < (int)sizeof text ? (size_t)length : sizeof text - 1;
+    weft__text t = {text, sizeof text, 0};
+    weft__read_text(&t, old, &old->reads[done->why_read]);
+    size_t bytes = t.length < sizeof text ? t.length : sizeof text - 1;
     done->made->why_text = weft__pile_text(&done->made->arena, text, bytes);
 }
 
@@ -137,9 +132,7 @@ static bool is_simple(const weft__node *node, const weft__output *output)
         return false;
     for (uint32_t i = 0; i < output->reference_count; i++)
         if (output->references[i].kind != WEFT__REFERENCE_OWN) return false;
-    const char *end = output->steps + output->step_bytes;
-    for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
-         s = weft__step_next(s))
+    for (const weft__step *s = NULL; (s = weft__step_after(output, s)) != NULL;)
         if (s->kind == WEFT__STEP_TRANSFORM) return false;
     return true;
 }
@@ -324,22 +317,17 @@ static bool compare(update *u)
 
 /* ---- mistakes ---- */
 
-static bool add_problem(update *u, const weft__problem *problem)
+static bool add_problem(update *u, const weft_scene_problem *problem)
 {
     weft_scene_problem *added = WEFT__SCENE_ADD(&u->scene->memory, &u->problems);
-    if (added == NULL) return false;
-    *added = (weft_scene_problem){.file = problem->file,
-                                  .line = problem->line,
-                                  .column = problem->column,
-                                  .object = problem->object,
-                                  .text = problem->text};
-    return true;
+    if (added != NULL) *added = *problem;
+    return added != NULL;
 }
 
 static bool add_problems(update *u, const weft__problem *first)
 {
     for (; first != NULL; first = first->next)
-        if (!add_problem(u, first)) return false;
+        if (!add_problem(u, &first->told)) return false;
     return true;
 }
 
@@ -348,9 +336,9 @@ static bool say(update *u, const char *file, const char *format, const char *wha
     char text[WEFT__PATH_BYTES + 256];
     int length = snprintf(text, sizeof text, format, file, what);
     size_t bytes = length < (int)sizeof text ? (size_t)length : sizeof text - 1;
-    weft__problem problem = {.file = weft__pile_text(&u->removed, file, strlen(file)),
-                             .object = "",
-                             .text = weft__pile_text(&u->removed, text, bytes)};
+    const weft_scene_problem problem = {.file = weft__pile_text(&u->removed, file, strlen(file)),
+                                        .object = "",
+                                        .text = weft__pile_text(&u->removed, text, bytes)};
     return problem.file != NULL && problem.text != NULL && add_problem(u, &problem);
 }
 
@@ -472,13 +460,6 @@ static void count(update *u, weft_scene_stats *stats)
         memcpy(&(b), exchanged, sizeof(a));                                                        \
     } while (0)
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_t path_count)
 {
     if (scene == NULL || (paths == NULL && path_count != 0)) return WEFT_INVALID_ARGUMENT;
@@ -486,20 +467,12 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
     weft_result result =
         weft__refuse_systems(scene->schema.world, "weft_scene_bake", "do it after the step");
     if (result != WEFT_OK) return result;
-    double begin = now();
+    const uint64_t begin = weft__scene_now();
     update u = {.scene = scene, .removed.memory = &scene->memory, .is_same_shape = true};
     scene->files.bake++;
     scene->files.read_count = 0;
     weft__tree_init(&u.tree, &scene->memory, &scene->files, scene->desc.object_limit);
-    u.shared = (weft__bake_scene){.tree = &u.tree,
-                                  .schema = &scene->schema,
-                                  .bakers = scene->desc.bakers,
-                                  .baker_properties = scene->baker_properties,
-                                  .baker_count = scene->desc.baker_count,
-                                  .files = &scene->files,
-                                  .memory = &scene->memory,
-                                  .blobs = scene->blobs,
-                                  .bake = scene->files.bake};
+    u.shared = weft__scene_baking(scene, &u.tree, &scene->files);
     for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = &u.shared;
     bool is_done = bake_all(&u, paths, path_count) && compare(&u) && gather_problems(&u);
     if (is_done) {
@@ -516,7 +489,7 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
         scene->record_count = u.records;
         weft_blob_store_stats_get(scene->blobs, &blobs, sizeof blobs);
         stats.blob_count = blobs.blob_count;
-        stats.seconds = now() - begin;
+        stats.seconds = 1e-9 * (double)(weft__scene_now() - begin);
         scene->stats = stats;
         scene->baked = scene->files.bake;
     } else {
@@ -534,4 +507,74 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
     weft__pile_free(&u.removed);
     if (!is_done) return weft__error_memory(scene->schema.world, "weft_scene_bake");
     return scene->problems.count == 0 ? WEFT_OK : WEFT_INVALID_ARGUMENT;
+}
+
+/* ---- trials ---- */
+
+/* One trial. On the stack. */
+typedef struct trying {
+    weft_scene *scene;
+    const weft__trial *trial;
+    weft__files files;
+    weft__tree tree;
+    char *why;
+    size_t capacity;
+} trying;
+
+/* The first mistake in the property; of a list that is wanted whole, the first one. */
+static weft_result told(const trying *t, const weft__problem *list, bool is_whole)
+{
+    const weft__problem *found = NULL;
+    for (const weft__problem *p = list; p != NULL; p = p->next) {
+        bool is_there = p->offset > t->trial->begin && p->offset <= t->trial->end + 1 &&
+                        strcmp(p->told.file, t->files.first->path) == 0;
+        if ((is_whole || is_there) && (found == NULL || p->offset < found->offset)) found = p;
+    }
+    if (found == NULL) return WEFT_OK;
+    snprintf(t->why, t->capacity, "%.*s", (int)strcspn(found->told.text, "\n"), found->told.text);
+    return WEFT_INVALID_ARGUMENT;
+}
+
+/* The bakers of the object say what they say of it. */
+static weft_result node_try(trying *t, uint32_t node)
+{
+    weft_scene *scene = t->scene;
+    uint32_t before = weft__tree_find_path(&scene->tree, t->trial->object);
+    const weft__record *was = before == WEFT__NONE ? NULL : scene->tree.nodes.at[before].record;
+    const weft__bake_scene shared = weft__scene_baking(scene, &t->tree, &t->files);
+    weft_bake bake = {.scene = &shared};
+    weft__record *record = weft__bake_node(&bake, node);
+    weft_result result = WEFT_OUT_OF_MEMORY;
+    if (record != NULL) {
+        result = told(t, record->problems, was != NULL && was->problems == NULL);
+        weft__record_free(record, &scene->memory, scene->blobs);
+    }
+    weft__bake_free(&bake);
+    return result;
+}
+
+static weft_result tree_try(trying *t)
+{
+    const weft__trial *trial = t->trial;
+    if (!weft__tree_add_scene(&t->tree, trial->paths, trial->path_count)) return WEFT_OUT_OF_MEMORY;
+    weft_result result = told(t, t->tree.problems, false);
+    uint32_t node = weft__tree_find_path(&t->tree, trial->object);
+    if (result != WEFT_OK || node == WEFT__NONE || t->tree.nodes.at[node].is_group ||
+        t->tree.nodes.at[node].is_removed)
+        return result;
+    return node_try(t, node);
+}
+
+weft_result weft__scene_try(weft_scene *scene, const weft__trial *trial, char *why, size_t capacity)
+{
+    trying t = {.scene = scene, .trial = trial, .why = why, .capacity = capacity};
+    const weft_text text = {trial->text, trial->bytes, NULL};
+    if (scene->baked != scene->files.bake) return WEFT_OUT_OF_MEMORY; /* so the last bake ended */
+    if (!weft__files_stack(&t.files, &scene->files, trial->file, &text)) return WEFT_OUT_OF_MEMORY;
+    weft__tree_init(&t.tree, &scene->memory, &t.files, scene->desc.object_limit);
+    weft_result result = told(&t, t.files.first->problems, true);
+    if (result == WEFT_OK) result = tree_try(&t);
+    weft__tree_free(&t.tree);
+    weft__files_unstack(&t.files, &scene->files);
+    return result;
 }

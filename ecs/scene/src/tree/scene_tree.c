@@ -189,12 +189,24 @@ uint64_t weft__node_children(const weft__tree *tree, uint32_t node)
     return hash_end(hash) | 1;
 }
 
+const weft__property *weft__node_strongest(const weft__tree *tree, uint32_t node, const char *name,
+                                           const weft__file_object **object)
+{
+    const weft__property *found = NULL;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL;) {
+        const weft__property *p = weft__object_property(l->object, name);
+        if (p == NULL) continue;
+        found = p;
+        *object = l->object;
+    }
+    return found;
+}
+
 uint64_t weft__node_property(const weft__tree *tree, uint32_t node, const char *name)
 {
     uint64_t hash = 0;
-    for (uint32_t l = tree->nodes.at[node].first_layer; l != WEFT__NONE;
-         l = tree->layers.at[l].next) {
-        const weft__property *found = weft__object_property(tree->layers.at[l].object, name);
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL;) {
+        const weft__property *found = weft__object_property(l->object, name);
         if (found != NULL) hash = hash_end(hash_word(hash, found->hash)) | 1;
     }
     return hash;

@@ -97,6 +97,17 @@ uint64_t weft__prefab_hash(const weft__file_object *object);
 uint32_t weft__tree_find_path(const weft__tree *tree, const char *path);
 /* The path of a node, as snprintf. */
 size_t weft__node_path(const weft__tree *tree, uint32_t node, char *out, size_t capacity);
+/* The layer of a node behind one of it (NULL: the weakest); NULL: no more. */
+static inline const weft__layer *weft__layer_after(const weft__tree *tree, uint32_t node,
+                                                   const weft__layer *layer)
+{
+    uint32_t next = layer == NULL ? tree->nodes.at[node].first_layer : layer->next;
+    return next == WEFT__NONE ? NULL : &tree->layers.at[next];
+}
+/* A property of a node in the strongest layer that has it, and that layer's object; NULL: none
+ * has. */
+const weft__property *weft__node_strongest(const weft__tree *tree, uint32_t node, const char *name,
+                                           const weft__file_object **object);
 /* Hash of the names of its children, in order. */
 uint64_t weft__node_children(const weft__tree *tree, uint32_t node);
 /* Hash of a property in all its layers; 0: no layer has it. */

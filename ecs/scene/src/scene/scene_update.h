@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* scene_trial.h: what a bake would say of an object if a document had another text.
+/* scene_update.h: what a bake would say of an object if a document had another text.
  *
  * Owner, or with the lock that bakes of the scene have. */
-#ifndef WEFT_SCENE_TRIAL_H
-#define WEFT_SCENE_TRIAL_H
+#ifndef WEFT_SCENE_UPDATE_H
+#define WEFT_SCENE_UPDATE_H
 
 #include "scene_state.h"
 
