@@ -709,3 +709,57 @@ PLAIN_TEST(a_stream_holds_the_world_and_may_be_closed_while_sections_are_read)
     }
     stage_end(&from);
 }
+
+static const weft_field chunk_link_fields[] = {{"to", WEFT_FIELD_ENTITY, 0, 1}};
+
+static weft_component chunk_link_create(weft_world *world)
+{
+    return weft_component_create(world, &(weft_component_desc){.name = "chunk link",
+                                                               .size = sizeof(weft_entity),
+                                                               .alignment = 4,
+                                                               .flags = WEFT_CHUNK,
+                                                               .fields = chunk_link_fields,
+                                                               .field_count = 1});
+}
+
+/* The value of the one chunk that has it. */
+static weft_entity *chunk_link(weft_world *world, weft_component link)
+{
+    weft_query query =
+        weft_query_create(world, &(weft_query_desc){.terms = {{link, WEFT_WRITE, WEFT_ALL, 0}}});
+    weft_cursor cursor = weft_query_begin(world, query);
+    weft_entity *value = weft_query_next(&cursor) ? weft_slice_write_chunk(&cursor.slice, 0) : NULL;
+    weft_query_end(&cursor);
+    CHECK_OK(weft_query_destroy(world, query));
+    CHECK(value != NULL);
+    return value;
+}
+
+PLAIN_TEST(a_reference_in_a_chunk_value_comes_and_goes_with_the_section_of_its_target)
+{
+    stage from = stage_make(1), to = stage_make(1);
+    weft_entity host, target;
+    weft_stream *stream;
+    weft_component link = chunk_link_create(from.world), same = chunk_link_create(to.world);
+    weft_archetype tagged = weft_archetype_create(from.world, &from.tag, 1);
+    CHECK_OK(weft_entity_create_many(from.world, tagged, 1, &host));
+    CHECK_OK(weft_entity_create_many(from.world, tagged, 1, &target));
+    section_put(&from, host, 1);
+    section_put(&from, target, 2);
+    CHECK_OK(weft_entity_add(from.world, host, link));
+    *chunk_link(from.world, link) = target;
+    CHECK_OK(weft_entity_set_name(from.world, target, "target"));
+    CHECK_OK(weft_sections_save(from.world, from.path, &(weft_sections_desc){.with_names = true}));
+    CHECK_OK(weft_stream_open(to.world, from.path, NULL, &stream));
+    CHECK_OK(weft_stream_load(stream, 1, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(chunk_link(to.world, same)->version, 0);
+    CHECK_OK(weft_stream_load(stream, 2, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK(weft_entity_equal(*chunk_link(to.world, same), weft_entity_find(to.world, "target")));
+    CHECK_OK(weft_stream_unload(stream, 2));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(chunk_link(to.world, same)->version, 0);
+    stage_end(&from);
+    stage_end(&to);
+}

@@ -79,8 +79,8 @@ typedef struct weft_sections_desc {
  * gives the same bytes. References between sections are kept; those to entities of section 0 cost
  * nothing, others are filled in when the other section comes, and cleared when it leaves. Resources
  * are not written. `desc` may be NULL. Threads: owner, world idle. Errors: INVALID_ARGUMENT,
- * WRONG_PHASE, BUSY, BAD_HANDLE, UNSUPPORTED (a component is SPARSE, saved by a hook, or SHARED or
- * CHUNK with references: the text names it, desc->without leaves it out), LIMIT (more than
+ * WRONG_PHASE, BUSY, BAD_HANDLE, UNSUPPORTED (a component is SPARSE, saved by a hook, or SHARED
+ * with references: the text names it, desc->without leaves it out), LIMIT (more than
  * WEFT_SECTION_LIMIT), IO, OUT_OF_MEMORY. Cost: holds all bytes in memory once. */
 WEFT_API weft_result weft_sections_save(weft_world *world, const char *path,
                                         const weft_sections_desc *desc);

@@ -23,7 +23,7 @@
  *                 per type in order of the shape:
  *                   CHUNK       the value
  *                   ENABLEABLE  u8 0 (all enabled) or 1 and u64 disabled bits[]
- *                   BUFFER      per row u32 elements; then all elements
+ *                   BUFFER      per row u32 elements, and these
  *
  * ENTITY fields hold {row, 1}: of this section; {export, 3}: of section 0; null. BLOB fields hold 0
  * or the number of the blob in the table from 1. text: u32 bytes, then the bytes. */

@@ -41,8 +41,6 @@ static weft_result type_check(const weft__section_plan *plan, const weft__type *
     if (problem == NULL) problem = weft__type_save_problem(type);
     if (problem == NULL && (type->desc.flags & WEFT_SHARED) != 0 && type->reference_count != 0)
         problem = "is SHARED and has references";
-    if (problem == NULL && (type->desc.flags & WEFT_CHUNK) != 0 && type->reference_count != 0)
-        problem = "is CHUNK and has references";
     if (problem == NULL) return WEFT_OK;
     return weft__error(plan->world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY,
                        weft__component(plan->world, type->id),

@@ -176,24 +176,18 @@ static void column_write(const piece_writer *p, uint32_t number)
 static void buffers_write(const piece_writer *p, uint32_t number)
 {
     const weft__type *type = weft__plan_type(&p->w->plan, number);
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        uint32_t row = p->row;
-        for (uint32_t i = 0; i < p->piece->span_count; i++) {
-            const weft__span *span = &spans_of(p)[i];
-            const weft__type_ref *ref = ref_of(span->chunk, type);
-            for (uint32_t r = 0; r < span->count; r++, row++) {
-                const weft_buffer *buffer =
-                    (const void *)weft__chunk_value(span->chunk, ref->column, span->row + r);
-                if (pass == 0) {
-                    weft__out_u32(p->out, buffer->count);
-                    continue;
-                }
-                size_t at = p->out->count;
-                weft__out_put(p->out, weft__buffer_data(buffer), buffer->count * type->desc.size);
-                if (p->out->is_refused) return;
-                values_settle(p->w, type, p->out->at + at, buffer->count,
-                              (field_place){.row = row, .type = number});
-            }
+    field_place place = {.row = p->row, .type = number};
+    for (uint32_t i = 0; i < p->piece->span_count; i++) {
+        const weft__span *span = &spans_of(p)[i];
+        const weft__type_ref *ref = ref_of(span->chunk, type);
+        for (uint32_t r = 0; r < span->count; r++, place.row++) {
+            const weft_buffer *buffer =
+                (const void *)weft__chunk_value(span->chunk, ref->column, span->row + r);
+            weft__out_u32(p->out, buffer->count);
+            size_t at = p->out->count;
+            weft__out_put(p->out, weft__buffer_data(buffer), buffer->count * type->desc.size);
+            if (p->out->is_refused) return;
+            values_settle(p->w, type, p->out->at + at, buffer->count, place);
         }
     }
 }
@@ -210,8 +204,13 @@ static void piece_write(const piece_writer *p)
     for (uint32_t i = 1; i <= shape[0]; i++) {
         const weft__type *type = weft__plan_type(&p->w->plan, shape[i]);
         const weft__type_ref *ref = ref_of(chunk, type);
-        if (ref->chunk_offset != WEFT__NONE)
+        if (ref->chunk_offset != WEFT__NONE) {
+            size_t at = p->out->count;
             weft__out_put(p->out, chunk->chunk_values + ref->chunk_offset, type->chunk_bytes);
+            if (p->out->is_refused) return;
+            values_settle(p->w, type, p->out->at + at, 1,
+                          (field_place){.row = p->row, .type = shape[i]});
+        }
         if (ref->enableable != WEFT__NO_PLACE)
             weft__disabled_put(p->out, type->id, spans_of(p), p->piece->span_count);
         if ((type->desc.flags & WEFT_BUFFER) != 0) buffers_write(p, shape[i]);

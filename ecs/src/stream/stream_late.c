@@ -33,10 +33,14 @@ static char *field_of(weft_world *world, const weft__loaded_late *late, weft__ch
 {
     *chunk = weft__entity_chunk(world, late->source, row);
     if (*chunk == NULL) return NULL;
-    const weft__type_slot *slot = weft__archetype_slot((*chunk)->archetype, late->component);
-    if (slot == NULL || slot->column == 0) return NULL;
-    char *value = weft__chunk_value(*chunk, slot->column, *row);
-    const weft__type *type = world->types.at[late->component];
+    const uint32_t number = weft__archetype_find((*chunk)->archetype, late->component);
+    if (number == WEFT__NONE) return NULL;
+    const weft__type_ref *ref = &(*chunk)->archetype->types[number];
+    const weft__type *type = ref->type;
+    if (ref->chunk_offset != WEFT__NONE)
+        return (*chunk)->chunk_values + ref->chunk_offset + late->offset;
+    if (ref->column == 0) return NULL;
+    char *value = weft__chunk_value(*chunk, ref->column, *row);
     if ((type->desc.flags & WEFT_BUFFER) == 0) return value + late->offset;
     const weft_buffer *buffer = (const void *)value;
     if (late->element >= buffer->count) return NULL;
