@@ -58,7 +58,7 @@ static const threshold thresholds[] = {
     {"RARE", "ecs/src/query/query_rare.c", 16},
     {"BLOCK", "ecs/src/query/filter.c", 8},
     {"DEAD_IN_LINE", "ecs/src/io/world_text_write.c", 64},
-    {"BLOCKS_WITHOUT_MENTION", "ecs/src/io/world_file_rows.c", 512},
+    {"BLOCKS_WITHOUT_MENTION", "ecs/src/io/world_file_read.c", 512},
     {"WEFT__PAYLOAD_WORDS_MOST", "ecs/engine/recorder.h", 252},
     {"WEFT__BUFFER_INLINE_BYTES", "ecs/engine/component_type.h", 128},
     {"EDGES_MOST", "scheduler/src/compile/segment_graph.c", 64},

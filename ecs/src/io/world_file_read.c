@@ -1,48 +1,89 @@
 /* SPDX-License-Identifier: MIT */
-/* world_file_read.c: a world out of bytes: header, types, blobs, names, resources; rows are in
- * world_file_rows.c. Untrusted input. Rows and blobs are made while reading and taken back when
- * something is wrong; names and resources, which cannot be, come when all else is right. */
+/* world_file_read.c: a world out of bytes: header, types, blobs, rows, names, resources. Chunks are
+ * made in the shape they had, values put in place, handles entered into the directory. Untrusted
+ * input: every count is compared with the bytes that are left before anything is made for it. Rows
+ * and blobs are made while reading and taken back when something is wrong; names and resources,
+ * which cannot be, come when all else is right. Owner of a new world. */
 #include "world_file_read.h"
+#include "archetype.h"
 #include "archetype_order.h"
+#include "bits.h"
 #include "blob_store.h"
 #include "blob_type.h"
+#include "bytes.h"
+#include "chunk.h"
 #include "component_registry.h"
+#include "destroy.h"
 #include "directory_check.h"
+#include "directory_dead.h"
 #include "entity_tag.h"
+#include "entity_value.h"
 #include "error.h"
+#include "evolution.h"
 #include "field.h"
+#include "format.h"
 #include "hash_lanes.h"
 #include "lent.h"
 #include "load_refusal.h"
 #include "name_table.h"
 #include "relation_registry.h"
+#include "sparse.h"
+#include "structure.h"
+#include "tuple.h"
 #include "utf8.h"
-#include "world_file_rows.h"
+#include "world_file_format.h"
 #include "world_file_write.h"
+#include "world_runs.h"
 
 #include <float.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
 #define TYPE_BYTES_MIN 37u /* of a record of version 4 */
 
+/* On the stack of weft__world_read; owner of the world, which is new. The first failure is kept:
+ * everything after it reads zeroes. */
+typedef struct reader {
+    weft_world *world;
+    const char *start;
+    weft__in in; /* what may be read now; short from the first failure on */
+    const weft_load_desc *desc;
+    weft__world_header header;
+    weft_result result;
+    weft_load_report *report; /* why it is not WEFT_OK */
+    const weft__type **types; /* [number in the file] */
+    uint32_t *relations;      /* [number in the file] weft__relation_word */
+    uint32_t type_count, type_limit;
+    weft__evolution *evolutions; /* [number in the file]; those that are needed */
+    uint32_t evolution_count;    /* of these */
+    bool is_reshaped;     /* rows of a type have another size: chunks cannot be as they were */
+    char **resources;     /* [number in the file]: read, not yet the world's; NULL: none */
+    weft_blob_ref *blobs; /* [number in the file] */
+    bool *is_kept;        /* [number in the file]: the store keeps the reference */
+    uint32_t blob_count, blob_limit;
+    weft__run_list runs;
+    const weft__type *type; /* of the value whose BLOB fields are visited */
+} reader;
+
 /* ---- bytes ---- */
 
 /* Notes a reason, at the byte that was read last. */
-static void note(const weft__world_reader *r, weft_load_reason reason)
+static void note(const reader *r, weft_load_reason reason)
 {
     r->report->reason = reason;
     r->report->offset = (uint64_t)(r->in.at - r->start);
 }
 
-static void note_numbers(const weft__world_reader *r, uint64_t found, uint64_t expected)
+static void note_numbers(const reader *r, uint64_t found, uint64_t expected)
 {
     r->report->found = found;
     r->report->expected = expected;
 }
 
-bool weft__world_reader_fail(weft__world_reader *r, weft_load_reason reason, const char *check)
+/* Keeps the first failure: `check` says which. Returns false. */
+static bool reader_fail(reader *r, weft_load_reason reason, const char *check)
 {
     if (r->result != WEFT_OK) return false;
     if (r->in.is_short) {
@@ -62,7 +103,14 @@ bool weft__world_reader_fail(weft__world_reader *r, weft_load_reason reason, con
     return false;
 }
 
-bool weft__world_reader_failed(weft__world_reader *r)
+/* Whether nothing failed: bytes that end too early are a failure, too. */
+static bool reader_ok(reader *r)
+{
+    return !r->in.is_short || reader_fail(r, WEFT_LOAD_MALFORMED, "");
+}
+
+/* The same when the world's error is set already. */
+static bool reader_failed(reader *r)
 {
     if (r->result != WEFT_OK) return false;
     r->in.is_short = true;
@@ -71,41 +119,43 @@ bool weft__world_reader_failed(weft__world_reader *r)
     return false;
 }
 
-uint32_t weft__world_reader_count(weft__world_reader *r, size_t bytes)
+/* A count of things that take at least `bytes` each; 0 when there is no room for them. */
+static uint32_t reader_count(reader *r, size_t bytes)
 {
     uint32_t count = weft__in_u32(&r->in);
-    if (weft__world_reader_ok(r) && (uint64_t)count * bytes > (uint64_t)(r->in.end - r->in.at)) {
-        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a count larger than the file");
+    if (reader_ok(r) && (uint64_t)count * bytes > (uint64_t)(r->in.end - r->in.at)) {
+        reader_fail(r, WEFT_LOAD_MALFORMED, "a count larger than the file");
         return 0;
     }
-    return weft__world_reader_ok(r) ? count : 0;
+    return reader_ok(r) ? count : 0;
 }
 
 /* A text of 1 to 255 bytes without NUL into `out` (256 bytes). */
-static void name_read(weft__world_reader *r, char *out)
+static void name_read(reader *r, char *out)
 {
     if (!weft__in_name(&r->in, out, 1))
-        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name that cannot be one");
+        reader_fail(r, WEFT_LOAD_MALFORMED, "a name that cannot be one");
 }
 
-static void *allocate(weft__world_reader *r, size_t count, size_t size)
+static void *allocate(reader *r, size_t count, size_t size)
 {
     void *items = weft__alloc_zeroed(&r->world->memory, CATEGORY, count, size, 16);
     if (items != NULL) return items;
     weft__error_memory(r->world, "weft_world_load");
-    weft__world_reader_failed(r);
+    reader_failed(r);
     return NULL;
 }
 
-static void release(weft__world_reader *r, void *items, size_t count, size_t size)
+static void release(reader *r, void *items, size_t count, size_t size)
 {
     weft__free(&r->world->memory, CATEGORY, items, count, size, 16);
 }
 
 /* ---- values ---- */
 
-bool weft__world_reader_type_differs(weft__world_reader *r, weft_load_reason reason,
-                                     const char *name, const char *why)
+/* A component that cannot be loaded: `why` goes behind its name. Returns false. */
+static bool reader_type_differs(reader *r, weft_load_reason reason, const char *name,
+                                const char *why)
 {
     if (r->result != WEFT_OK) return false;
     note(r, reason);
@@ -120,10 +170,10 @@ bool weft__world_reader_type_differs(weft__world_reader *r, weft_load_reason rea
 /* The number of a blob becomes a reference. */
 static bool resolve_blob(void *user, weft__reference *reference)
 {
-    weft__world_reader *r = user;
+    reader *r = user;
     if (!reference->is_blob || reference->bits == 0) return true;
     if (reference->bits > r->blob_count)
-        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a blob that is not there");
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "a blob that is not there");
     uint64_t number = reference->bits - 1;
     reference->blob = r->blobs[number];
     if (r->type->desc.hooks.destruct == NULL)
@@ -135,21 +185,22 @@ static bool resolve_blob(void *user, weft__reference *reference)
 
 /* The plan of a listed type from its layout in the file; NULL: its bytes are the same. Cost:
  * O(types of the file) when some type has one. */
-static const weft__evolution *evolution_of(const weft__world_reader *r, const weft__type *type)
+static const weft__evolution *evolution_of(const reader *r, const weft__type *type)
 {
     for (uint32_t i = 0; i < r->type_count && r->evolution_count != 0; i++)
         if (r->types[i] == type) return r->evolutions[i].is_needed ? &r->evolutions[i] : NULL;
     return NULL;
 }
 
-size_t weft__world_reader_bytes(const weft__world_reader *r, const weft__type *type)
+/* Bytes that a value of the type, or an element, has in the file. */
+static size_t reader_bytes(const reader *r, const weft__type *type)
 {
     const weft__evolution *evolution = evolution_of(r, type);
     return evolution == NULL ? type->desc.size : evolution->from_bytes;
 }
 
 /* Values by a plan; `bytes` of the world's layout. References are still those of the file. */
-static bool convert(weft__world_reader *r, const weft__evolution *evolution, const weft__type *type,
+static bool convert(reader *r, const weft__evolution *evolution, const weft__type *type,
                     char *value, size_t bytes)
 {
     size_t count = evolution->to_bytes == 0 ? 1 : bytes / evolution->to_bytes;
@@ -160,16 +211,16 @@ static bool convert(weft__world_reader *r, const weft__evolution *evolution, con
         if (weft__evolution_apply(evolution, from + i * evolution->from_bytes,
                                   value + i * evolution->to_bytes, text))
             continue;
-        weft__world_reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, type->desc.name, text);
+        reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, type->desc.name, text);
         break;
     }
     weft__callback_end(r->world);
-    if (!weft__world_reader_ok(r) && bytes != 0) memset(value, 0, bytes);
-    return weft__world_reader_ok(r);
+    if (!reader_ok(r) && bytes != 0) memset(value, 0, bytes);
+    return reader_ok(r);
 }
 
-bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, char *value,
-                              size_t bytes)
+/* One value (of a buffer: element) of zeroed, or with hooks constructed, memory. */
+static bool reader_value(reader *r, const weft__type *type, char *value, size_t bytes)
 {
     if (weft__type_is_hooked(type)) {
         uint32_t count = weft__in_u32(&r->in);
@@ -179,8 +230,7 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
         bool is_loaded = type->desc.hooks.load(value, from, count, type->desc.hooks.user);
         weft__callback_end(r->world);
         if (!is_loaded)
-            return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED,
-                                           "a value that its load hook refuses");
+            return reader_fail(r, WEFT_LOAD_MALFORMED, "a value that its load hook refuses");
         weft__tags_flip(&r->world->directory, type, value,
                         (weft__value_bytes){value, 0, type->desc.size});
         return true;
@@ -199,6 +249,453 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
         return true;
     memset(value, 0, bytes); /* no number may be taken for a reference */
     return false;
+}
+
+/* ---- rows ---- */
+
+/* Most blocks of entities without a mention, so that few bytes cannot ask for much memory. */
+#define BLOCKS_WITHOUT_MENTION 512u
+#define MENTIONS_PER_BLOCK 64u
+
+/* ---- entities ---- */
+
+/* Enters a handle that was never given; `location` 0: dead. */
+static bool entity_enter(reader *r, uint32_t index, uint32_t version, uint32_t location)
+{
+    weft__directory *directory = &r->world->directory;
+    uint64_t blocks = BLOCKS_WITHOUT_MENTION + r->header.entity_count / MENTIONS_PER_BLOCK;
+    if (index / WEFT__BLOCK_SLOTS >= blocks)
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "an entity index far beyond all others");
+    if (index < weft__directory_end(directory) && weft__directory_version(directory, index) != 0)
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "an entity is there twice");
+    weft_result result = weft__directory_force(directory, index, version, location);
+    if (result == WEFT_OK) return true;
+    weft__error_limit(r->world, result, "weft_world_load");
+    return reader_failed(r);
+}
+
+static bool entities_read(reader *r, weft__chunk *chunk, uint32_t count)
+{
+    const char *bytes = weft__in_take(&r->in, (size_t)count * sizeof(weft_entity));
+    if (bytes == NULL) return false;
+    weft_entity *entities = weft__chunk_entities(chunk);
+    memcpy(entities, bytes, count * sizeof *entities);
+    for (uint32_t row = 0; row < count; row++) {
+        uint32_t index = entities[row].index;
+        entities[row].index ^= r->world->directory.tag_bits;
+        if ((entities[row].version & 1) == 0)
+            return reader_fail(r, WEFT_LOAD_MALFORMED, "an entity that is not alive");
+        if ((chunk->archetype->flags & WEFT__IS_SPARSE) != 0) continue; /* when all are there */
+        if (!entity_enter(r, index, entities[row].version, weft__location(chunk, row)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- columns ---- */
+
+/* One buffer, constructed and empty. On failure it has the elements read so far. */
+static bool reader_buffer(reader *r, const weft__type *type, weft_buffer *buffer)
+{
+    uint32_t count = reader_count(r, weft__type_is_hooked(type) ? 4 : reader_bytes(r, type));
+    if (!reader_ok(r)) return false;
+    if (count > buffer->capacity && type->desc.size != 0) {
+        void *heap =
+            weft__alloc(&r->world->memory, WEFT__MEMORY_BUFFERS, count, type->desc.size, 16);
+        if (heap == NULL) {
+            weft__error_memory(r->world, "weft_world_load");
+            return reader_failed(r);
+        }
+        buffer->heap = heap;
+        buffer->capacity = count;
+    }
+    for (; buffer->count < count && type->desc.size != 0; buffer->count++) {
+        char *element = (char *)weft__buffer_data(buffer) + buffer->count * type->desc.size;
+        memset(element, 0, type->desc.size);
+        if (weft__type_is_hooked(type)) weft__elements_construct(type, element, 1);
+        if (reader_value(r, type, element, type->desc.size)) continue;
+        buffer->count++; /* it is constructed */
+        return false;
+    }
+    buffer->count = count;
+    return true;
+}
+
+static bool column_read(reader *r, const weft__chunk *chunk, const weft__type_ref *ref)
+{
+    const weft__type *type = ref->type;
+    bool is_whole = !weft__type_is_hooked(type) && !weft__type_has_blobs(type);
+    if ((type->desc.flags & WEFT_BUFFER) == 0 && is_whole)
+        return reader_value(r, type, weft__chunk_column(chunk, ref->column),
+                            (size_t)chunk->count * type->value_bytes);
+    for (uint32_t row = 0; row < chunk->count; row++) {
+        char *value = weft__chunk_value(chunk, ref->column, row);
+        bool is_read = (type->desc.flags & WEFT_BUFFER) != 0
+                           ? reader_buffer(r, type, (weft_buffer *)(void *)value)
+                           : reader_value(r, type, value, type->value_bytes);
+        if (!is_read) return false;
+    }
+    return true;
+}
+
+static bool disabled_read(reader *r, weft__chunk *const *pieces, uint32_t count,
+                          uint32_t enableable)
+{
+    const char *problem = weft__disabled_get(&r->in, enableable, pieces, count);
+    if (problem != NULL) reader_fail(r, WEFT_LOAD_MALFORMED, problem);
+    return reader_ok(r);
+}
+
+/* ---- chunks ---- */
+
+/* Types of one archetype, in the order of the file. Lives on the stack of the function that
+ * reads an archetype; the arrays are its own. */
+typedef struct shape {
+    const weft__type **types;
+    uint32_t count;
+    weft__archetype *archetype;
+    uint32_t *values; /* [shared position] index of the value; a reference on each */
+} shape;
+
+static const weft__type_ref *ref_of(const weft__archetype *archetype, const weft__type *type)
+{
+    return &archetype->types[weft__archetype_find(archetype, type->id)];
+}
+
+/* Bytes of a value that a chunk record starts with; they lie behind the entities, among others. */
+static bool shared_read(reader *r, const shape *s, const weft__type *type)
+{
+    uint32_t *index = &s->values[ref_of(s->archetype, type)->shared];
+    uint8_t has_value = weft__in_u8(&r->in);
+    if (has_value > 1) return reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
+    if (has_value == 0 || !reader_ok(r)) return reader_ok(r);
+    size_t bytes = type->desc.size;
+    char *value = weft__alloc_zeroed(&r->world->memory, CATEGORY, bytes + 1, 1, 64);
+    bool is_read = value != NULL && reader_value(r, type, value, bytes);
+    if (value == NULL ||
+        (is_read && weft__shared_intern(&r->world->shared, type->id, value, index) != WEFT_OK)) {
+        weft__error_memory(r->world, "weft_world_load");
+        is_read = reader_failed(r);
+    }
+    weft__free(&r->world->memory, CATEGORY, value, bytes + 1, 1, 64);
+    return is_read;
+}
+
+/* Rows that exist, all zero, with what has hooks constructed. */
+static void rows_prepare(weft_world *world, weft__chunk *chunk, uint32_t count)
+{
+    for (uint32_t column = 1; column < chunk->layout->column_count; column++) {
+        const weft__type *type = chunk->archetype->format->types[column];
+        char *values = weft__chunk_column(chunk, column);
+        if (weft__type_is_hooked(type) || (type->desc.flags & WEFT_BUFFER) != 0) {
+            size_t bytes = (size_t)count * type->value_bytes;
+            memset(values, 0, bytes);
+            for (uint32_t row = 0; row < count && (type->desc.flags & WEFT_BUFFER) != 0; row++)
+                ((weft_buffer *)(void *)(values + (size_t)row * type->value_bytes))->capacity =
+                    type->desc.buffer_capacity;
+            if ((type->desc.flags & WEFT_BUFFER) == 0)
+                weft__type_construct_zeroed(type, values, count);
+        } else if (!chunk->is_zero) {
+            memset(values, 0, (size_t)count * type->value_bytes);
+        }
+    }
+    chunk->count = count;
+    weft__chunk_count_rows(world, chunk, count);
+    weft__chunk_room_update(chunk);
+    for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
+        weft__rows_stamp(chunk, type, 0, count, world->front.version);
+}
+
+static weft__chunk *chunk_make(reader *r, const shape *s, uint32_t size_class, uint32_t count)
+{
+    const weft__format *format = s->archetype->format;
+    bool is_possible = size_class < WEFT__SIZE_CLASSES && size_class >= format->smallest_class &&
+                       count != 0 && count <= weft__format_capacity(format, size_class);
+    if (!is_possible) {
+        reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk of an impossible size");
+        return NULL;
+    }
+    weft__tuple *tuple = weft__tuple_obtain(r->world, s->archetype, s->values);
+    weft__chunk *chunk = tuple == NULL ? NULL : weft__chunk_create(r->world, tuple, size_class);
+    if (tuple != NULL) weft__tuple_release(r->world, tuple);
+    if (chunk == NULL) {
+        reader_failed(r);
+        return NULL;
+    }
+    rows_prepare(r->world, chunk, count);
+    return chunk;
+}
+
+/* ---- chunks of another shape ----
+ *
+ * Where rows have another size, the rows of a chunk of the file may need several: its pieces, the
+ * last chunks of the archetype from `first` on. They get new ids, and room lists in their order. */
+
+/* Makes the pieces, with their entities. */
+static bool pieces_make(reader *r, const shape *s, uint32_t size_class, uint32_t count)
+{
+    const weft__format *format = s->archetype->format;
+    bool is_possible = size_class < WEFT__SIZE_CLASSES && count != 0 &&
+                       count <= (size_t)(r->in.end - r->in.at) / sizeof(weft_entity);
+    if (!is_possible) return reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk of an impossible size");
+    uint32_t least = size_class > format->smallest_class ? size_class : format->smallest_class;
+    while (count != 0) {
+        uint32_t k = least;
+        while (k + 1 < WEFT__SIZE_CLASSES && weft__format_capacity(format, k) < count) k++;
+        uint32_t most = weft__format_capacity(format, k), rows = count < most ? count : most;
+        weft__chunk *chunk = chunk_make(r, s, k, rows);
+        if (chunk == NULL || !entities_read(r, chunk, rows)) return false;
+        count -= rows;
+    }
+    return true;
+}
+
+/* What a tag of the world had in the file. */
+static bool column_skip(reader *r, const weft__type *type, uint32_t rows)
+{
+    const uint32_t without = WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
+    size_t bytes = reader_bytes(r, type);
+    return (type->desc.flags & without) != 0 || bytes == 0 ||
+           weft__in_take(&r->in, bytes * rows) != NULL;
+}
+
+static bool pieces_read(reader *r, const shape *s, uint32_t first, uint32_t rows)
+{
+    weft__chunk *const *pieces = s->archetype->chunks + first;
+    uint32_t count = s->archetype->chunk_count - first;
+    for (uint32_t i = 0; i < s->count && reader_ok(r); i++) {
+        const weft__type_ref *ref = ref_of(s->archetype, s->types[i]);
+        const char *at = r->in.at;
+        for (uint32_t p = 0; p < count && ref->chunk_offset != WEFT__NONE; p++) {
+            r->in.at = at; /* each has the value */
+            reader_value(r, ref->type, pieces[p]->chunk_values + ref->chunk_offset,
+                         ref->type->chunk_bytes);
+        }
+        if (ref->enableable != WEFT__NO_PLACE) disabled_read(r, pieces, count, ref->enableable);
+        for (uint32_t p = 0; p < count && ref->column != 0 && reader_ok(r); p++)
+            column_read(r, pieces[p], ref);
+        if (ref->column == 0) column_skip(r, ref->type, rows);
+    }
+    return reader_ok(r);
+}
+
+/* ---- chunks as they were ---- */
+
+/* Chunks keep their ids: array operations take them in this order. */
+static bool id_read(reader *r, weft__chunk *chunk, uint32_t id)
+{
+    weft_result result = weft__chunk_renumber(r->world, chunk, id);
+    if (result == WEFT_OK) return true;
+    if (result == WEFT_INVALID_ARGUMENT)
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk with a wrong number");
+    weft__error_memory(r->world, "weft_world_load");
+    return reader_failed(r);
+}
+
+/* One chunk; its shared values come first. */
+static bool chunk_read(reader *r, const shape *s)
+{
+    uint32_t id = weft__in_u32(&r->in);
+    uint32_t size_class = weft__in_u32(&r->in), count = weft__in_u32(&r->in);
+    bool is_read = reader_ok(r);
+    for (uint32_t i = 0; i < s->count && is_read; i++)
+        if ((s->types[i]->desc.flags & WEFT_SHARED) != 0) is_read = shared_read(r, s, s->types[i]);
+    uint32_t first = s->archetype->chunk_count;
+    weft__chunk *chunk = is_read && !r->is_reshaped ? chunk_make(r, s, size_class, count) : NULL;
+    if (r->is_reshaped) is_read = is_read && pieces_make(r, s, size_class, count);
+    for (uint32_t i = 0; i < s->archetype->shared_count; i++) {
+        weft__shared_release(&r->world->shared, s->archetype->shared_components[i], s->values[i],
+                             1);
+        s->values[i] = 0;
+    }
+    if (r->is_reshaped) return is_read && pieces_read(r, s, first, count);
+    return chunk != NULL && id_read(r, chunk, id) && entities_read(r, chunk, count) &&
+           pieces_read(r, s, first, count);
+}
+
+/* Chunks with room, of the last `chunks` of an archetype. Those that the list lacks were full of
+ * rows that had more components (weft_save_desc.without). */
+static bool rooms_read(reader *r, const weft__archetype *archetype, uint32_t chunks)
+{
+    weft__chunk **list = archetype->chunks + (archetype->chunk_count - chunks);
+    uint32_t count = reader_count(r, 4), with_room = 0;
+    for (uint32_t i = 0; i < chunks; i++) {
+        with_room += list[i]->has_room ? 1 : 0;
+        weft__chunk_room_remove(list[i]);
+    }
+    bool is_right = reader_ok(r) && count <= with_room;
+    for (uint32_t i = 0; i < count && is_right; i++) {
+        uint32_t position = weft__in_u32(&r->in);
+        is_right = reader_ok(r) && position < chunks && !list[position]->has_room;
+        if (is_right) weft__chunk_room_update(list[position]);
+        is_right = is_right && list[position]->has_room;
+    }
+    for (uint32_t i = 0; i < chunks && is_right; i++) weft__chunk_room_update(list[i]);
+    return is_right || reader_fail(r, WEFT_LOAD_MALFORMED, "a wrong list of chunks with room");
+}
+
+/* ---- archetypes ---- */
+
+static int id_compare(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* The types in the order of the file, and their ids in order; they differ where the world
+ * registered types in another order than the saved one. False: not a set of types that entities can
+ * have. */
+static bool types_list(reader *r, shape *s, uint32_t *ids)
+{
+    bool is_sorted = true;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t number = weft__in_u32(&r->in);
+        if (!reader_ok(r) || number >= r->type_count ||
+            (r->types[number]->desc.flags & WEFT_RESOURCE) != 0)
+            return false;
+        s->types[i] = r->types[number];
+        ids[i] = s->types[i]->id;
+        is_sorted = is_sorted && (i == 0 || ids[i - 1] < ids[i]);
+    }
+    for (uint32_t i = 0; i < s->count && s->count != 1; i++)
+        if (s->types[i]->sparse != NULL) return false;
+    if (is_sorted) return true;
+    qsort(ids, s->count, sizeof *ids, id_compare);
+    for (uint32_t i = 1; i < s->count; i++)
+        if (ids[i - 1] == ids[i]) return false;
+    return true;
+}
+
+static bool shape_read(reader *r, shape *s)
+{
+    uint32_t ids[1 + 1]; /* of an archetype without types */
+    weft_world *world = r->world;
+    uint32_t *list =
+        s->count == 0 ? ids : weft__alloc(&world->memory, CATEGORY, s->count, sizeof *list, 4);
+    if (list == NULL) {
+        weft__error_memory(world, "weft_world_load");
+        return reader_failed(r);
+    }
+    if (!types_list(r, s, list))
+        reader_fail(r, WEFT_LOAD_MALFORMED, "an archetype with a wrong type");
+    else if ((s->archetype = weft__archetype_obtain(world, list, s->count)) == NULL)
+        reader_failed(r);
+    if (s->count != 0) weft__free(&world->memory, CATEGORY, list, s->count, sizeof *list, 4);
+    return reader_ok(r);
+}
+
+static bool archetype_read(reader *r)
+{
+    weft__memory *memory = &r->world->memory;
+    shape s = {.count = reader_count(r, 4)};
+    if (s.count > r->type_count)
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "more types than there are");
+    uint32_t room = s.count + 1; /* of both lists */
+    s.types = weft__alloc_zeroed(memory, CATEGORY, room, sizeof *s.types, 8);
+    s.values = weft__alloc_zeroed(memory, CATEGORY, room, sizeof *s.values, 4);
+    if (s.types == NULL || s.values == NULL) {
+        weft__error_memory(r->world, "weft_world_load");
+        reader_failed(r);
+    }
+    if (reader_ok(r) && shape_read(r, &s)) {
+        uint32_t chunks = reader_count(r, 20);
+        for (uint32_t i = 0; i < chunks && reader_ok(r); i++) chunk_read(r, &s);
+        if (reader_ok(r) && r->is_reshaped)
+            weft__in_take(&r->in, (size_t)4 * reader_count(r, 4));
+        else if (reader_ok(r))
+            rooms_read(r, s.archetype, chunks);
+    }
+    weft__free(memory, CATEGORY, s.types, room, sizeof *s.types, 8);
+    weft__free(memory, CATEGORY, s.values, room, sizeof *s.values, 4);
+    return reader_ok(r);
+}
+
+static void dead_read(reader *r)
+{
+    weft__directory *directory = &r->world->directory;
+    uint32_t count = reader_count(r, 8);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = weft__in_u32(&r->in), version = weft__in_u32(&r->in);
+        if (!weft__dead_is_right(version)) {
+            reader_fail(r, WEFT_LOAD_MALFORMED, "a dead entity with a wrong version");
+            return;
+        }
+        if (!entity_enter(r, index, version, 0)) return;
+        if (version != WEFT__VERSION_LAST) continue;
+        weft_entity last = {index ^ directory->tag_bits, version};
+        weft__directory_free_owner(directory, last); /* retires it */
+    }
+}
+
+/* The rows of a SPARSE component find their entities, which have one each. */
+static void sparse_rows_enter(reader *r, const weft__chunk *chunk)
+{
+    const weft__type *type = weft__sparse_type(chunk->archetype);
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    if (!weft__sparse_reserve_all(r->world, type)) {
+        weft__error_memory(r->world, "weft_world_load");
+        reader_failed(r);
+        return;
+    }
+    for (uint32_t row = 0; row < chunk->count; row++) {
+        uint32_t own_row;
+        const weft__chunk *own = weft__entity_chunk(r->world, entities[row], &own_row);
+        bool is_right = own != NULL && (own->archetype->flags & WEFT__IS_RESIDUE) == 0 &&
+                        !weft__sparse_has(type, entities[row]);
+        if (!is_right) {
+            reader_fail(r, WEFT_LOAD_MALFORMED,
+                        "a SPARSE component of an entity that cannot have it");
+            return;
+        }
+        weft__sparse_enter(chunk, row, 1);
+    }
+}
+
+/* Archetypes with their chunks and rows, then indices that are dead. On failure what was made is
+ * still there: weft__world_wipe. */
+static void reader_rows(reader *r)
+{
+    uint32_t count = reader_count(r, 8);
+    for (uint32_t i = 0; i < count && reader_ok(r); i++) archetype_read(r);
+    if (reader_ok(r)) dead_read(r);
+    for (uint32_t id = 1; id < r->world->chunks.end && reader_ok(r); id++) {
+        const weft__chunk *chunk = r->world->chunks.at[id];
+        if (chunk != NULL && (chunk->archetype->flags & WEFT__IS_SPARSE) != 0)
+            sparse_rows_enter(r, chunk);
+    }
+}
+
+weft_result weft__world_check_new(weft_world *world, const char *what)
+{
+    if (world->chunks.count == 0 && weft__directory_is_new(&world->directory)) return WEFT_OK;
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: entities were created in world \"%s\" before: load into a new world, "
+                       "then weft_world_transfer into this one",
+                       what, world->desc.name);
+}
+
+void weft__world_end_spent(weft_world *world)
+{
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        weft__chunk *chunk = world->chunks.at[id];
+        if (chunk != NULL && weft__archetype_is_spent(world, chunk->archetype))
+            weft__rows_die(world, chunk, NULL, 0, chunk->count);
+    }
+}
+
+void weft__world_wipe(weft_world *world)
+{
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        weft__chunk *chunk = world->chunks.at[id];
+        if (chunk == NULL) continue;
+        if ((chunk->archetype->flags & WEFT__IS_SPARSE) != 0)
+            weft__sparse_leave(chunk, 0, chunk->count);
+        weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
+        weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
+        chunk->count = 0;
+        weft__chunk_release(world, chunk);
+    }
+    weft__directory_forget(&world->directory);
 }
 
 /* ---- header ---- */
@@ -229,31 +726,31 @@ static const char *header_problem(const weft__world_header *header, weft_load_re
     return NULL;
 }
 
-static bool truncated(weft__world_reader *r, size_t count, uint64_t expected)
+static bool truncated(reader *r, size_t count, uint64_t expected)
 {
     r->in.at = r->start + count;
     note_numbers(r, count, expected);
-    return weft__world_reader_fail(r, WEFT_LOAD_TRUNCATED, "the bytes end too early");
+    return reader_fail(r, WEFT_LOAD_TRUNCATED, "the bytes end too early");
 }
 
-static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
+static bool header_read(reader *r, size_t count, bool with_hash)
 {
     const size_t behind = offsetof(weft__world_header, version);
     if (count < sizeof r->header) return truncated(r, count, sizeof r->header);
     memcpy(&r->header, r->start, sizeof r->header);
     const weft__world_header *header = &r->header;
     const char *problem = header_problem(header, r->report);
-    if (problem != NULL) return weft__world_reader_fail(r, r->report->reason, problem);
+    if (problem != NULL) return reader_fail(r, r->report->reason, problem);
     if (header->total_bytes > count) return truncated(r, count, header->total_bytes);
     if (header->total_bytes != count || header->reserved != 0)
-        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a size in the header is wrong");
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "a size in the header is wrong");
     if (!(header->time >= 0 && header->time <= DBL_MAX && header->dt >= 0 && header->dt <= FLT_MAX))
-        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "the clock is not a time");
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "the clock is not a time");
     uint64_t hash = with_hash ? weft__hash_lanes(WORLD_FILE_SEED, r->start + behind, count - behind)
                               : header->content_hash;
     if (hash != header->content_hash) {
         note_numbers(r, hash, header->content_hash);
-        return weft__world_reader_fail(r, WEFT_LOAD_CHECKSUM, "the content hash differs");
+        return reader_fail(r, WEFT_LOAD_CHECKSUM, "the content hash differs");
     }
     r->in.at = r->start + sizeof *header;
     r->in.end = r->start + header->blobs_at;
@@ -262,7 +759,7 @@ static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
 
 /* ---- types ---- */
 
-static bool is_listed(const weft__world_reader *r, const weft__type *type)
+static bool is_listed(const reader *r, const weft__type *type)
 {
     for (uint32_t i = 0; i < r->type_count; i++)
         if (r->types[i] == type) return true;
@@ -270,7 +767,7 @@ static bool is_listed(const weft__world_reader *r, const weft__type *type)
 }
 
 /* Another layout: a plan from the one in the file. */
-static bool evolve(weft__world_reader *r, const weft__type *type, const weft_component_desc *desc,
+static bool evolve(reader *r, const weft__type *type, const weft_component_desc *desc,
                    uint64_t hash)
 {
     weft__evolution *evolution = &r->evolutions[r->type_count];
@@ -286,128 +783,127 @@ static bool evolve(weft__world_reader *r, const weft__type *type, const weft_com
     if (is_made) return true;
     if (text[0] == '\0') {
         weft__error_memory(r->world, "weft_world_load");
-        return weft__world_reader_failed(r);
+        return reader_failed(r);
     }
     bool is_size = desc->size != type->desc.size;
     if (is_size) note_numbers(r, desc->size, type->desc.size);
-    return weft__world_reader_type_differs(r, is_size ? WEFT_LOAD_TYPE_SIZE : WEFT_LOAD_TYPE_LAYOUT,
-                                           type->desc.name, text);
+    return reader_type_differs(r, is_size ? WEFT_LOAD_TYPE_SIZE : WEFT_LOAD_TYPE_LAYOUT,
+                               type->desc.name, text);
 }
 
 /* The type of the world for a record, registered when it is missing. */
-static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, uint64_t hash,
-                        bool is_hooked)
+static bool type_settle(reader *r, const weft_component_desc *desc, uint64_t hash, bool is_hooked)
 {
     weft_world *world = r->world;
     const char *name = weft__evolution_name(r->desc, desc->name);
     weft_component found = weft__component_named(world, name);
     if (found.id == 0 && is_hooked)
-        return weft__world_reader_type_differs(
+        return reader_type_differs(
             r, WEFT_LOAD_TYPE_UNKNOWN, desc->name,
             "was saved by a hook: register it with save and load before loading");
     /* of any size, but it follows; the elements of a buffer may be none */
     bool is_resource = (desc->flags & (WEFT_RESOURCE | WEFT_BUFFER)) == WEFT_RESOURCE;
     if (found.id == 0 && is_resource && desc->size > (size_t)(r->in.end - r->in.at))
-        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource longer than the file");
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "a resource longer than the file");
     if (found.id == 0) {
         found = weft_component_create(world, desc);
         weft_result code = world->error->code;
         if (found.id == 0 && (code == WEFT_LIMIT || code == WEFT_OUT_OF_MEMORY))
-            return weft__world_reader_failed(r);
+            return reader_failed(r);
         if (found.id == 0 || world->types.at[found.id]->hash != hash)
-            return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a component that cannot be");
+            return reader_fail(r, WEFT_LOAD_MALFORMED, "a component that cannot be");
     }
     const weft__type *type = world->types.at[found.id];
     if (type->hash != hash && (is_hooked || weft__type_is_hooked(type)))
-        return weft__world_reader_type_differs(
+        return reader_type_differs(
             r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
             "is saved or loaded by a hook and has another layout in the file: "
             "register the layout that was saved, or use another name");
     if (type->hash != hash && !evolve(r, type, desc, hash)) return false;
     if (weft__type_is_hooked(type) != is_hooked)
-        return weft__world_reader_type_differs(
-            r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
-            is_hooked ? "was saved by a hook: register it with save and load"
-                      : "was saved as bytes, but is registered with a load hook");
+        return reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
+                                   is_hooked
+                                       ? "was saved by a hook: register it with save and load"
+                                       : "was saved as bytes, but is registered with a load hook");
     if (weft__type_save_problem(type) != NULL)
-        return weft__world_reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
-                                               weft__type_save_problem(type));
+        return reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
+                                   weft__type_save_problem(type));
     if ((r->evolution_count != 0 || name != desc->name) && is_listed(r, type))
-        return weft__world_reader_type_differs(
-            r, WEFT_LOAD_TYPE_LAYOUT, name, "has two layouts in the file: rename one of them only");
+        return reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, name,
+                                   "has two layouts in the file: rename one of them only");
     r->types[r->type_count++] = type;
     return true;
 }
 
-static bool relation_read(weft__world_reader *r)
+static bool relation_read(reader *r)
 {
     if (r->header.version < 5) return true;
     uint32_t word = r->relations[r->type_count] = weft__in_u32(&r->in);
     return weft__relation_word_is_right(word) ||
-           weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "what a relation does");
+           reader_fail(r, WEFT_LOAD_MALFORMED, "what a relation does");
 }
 
 /* What a type requires, for the case that it must be registered: to be released. */
-static weft_component *required_read(weft__world_reader *r, weft_component_desc *desc)
+static weft_component *required_read(reader *r, weft_component_desc *desc)
 {
     if (r->header.version < 5) return NULL;
-    uint32_t count = desc->required_count = weft__world_reader_count(r, 4);
+    uint32_t count = desc->required_count = reader_count(r, 4);
     weft_component *required = count == 0 ? NULL : allocate(r, count, sizeof *required);
-    for (uint32_t i = 0; i < count && required != NULL && weft__world_reader_ok(r); i++) {
+    for (uint32_t i = 0; i < count && required != NULL && reader_ok(r); i++) {
         uint32_t number = weft__in_u32(&r->in);
         if (number < r->type_count)
             required[i] = weft__component(r->world, r->types[number]->id);
         else
-            weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a required type that is not there");
+            reader_fail(r, WEFT_LOAD_MALFORMED, "a required type that is not there");
     }
     desc->required = required;
     return required;
 }
 
 /* Relations that the loader did not declare. */
-static void relations_revive(weft__world_reader *r)
+static void relations_revive(reader *r)
 {
-    for (uint32_t i = 0; i < r->type_count && weft__world_reader_ok(r); i++) {
+    for (uint32_t i = 0; i < r->type_count && reader_ok(r); i++) {
         uint32_t word =
             r->header.version < 5 ? weft__relation_word_built_in(r->types[i]) : r->relations[i];
         if (weft__relation_revive(r->world, weft__component(r->world, r->types[i]->id), word) !=
             WEFT_OK)
-            weft__world_reader_failed(r);
+            reader_failed(r);
     }
 }
 
-static bool type_read(weft__world_reader *r)
+static bool type_read(reader *r)
 {
     weft__file_type file;
     const char *problem = weft__file_type_get(&r->in, &r->world->memory, &file);
     if (problem != NULL && problem[0] == '\0') {
         weft__error_memory(r->world, "weft_world_load");
-        weft__world_reader_failed(r);
+        reader_failed(r);
     } else if (problem != NULL) {
-        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, problem);
+        reader_fail(r, WEFT_LOAD_MALFORMED, problem);
     } else if (relation_read(r)) {
         weft_component *required = required_read(r, &file.desc);
-        if (weft__world_reader_ok(r)) type_settle(r, &file.desc, file.hash, file.is_hooked);
+        if (reader_ok(r)) type_settle(r, &file.desc, file.hash, file.is_hooked);
         release(r, required, file.desc.required_count, sizeof *required);
     }
     weft__file_type_free(&r->world->memory, &file);
-    return weft__world_reader_ok(r);
+    return reader_ok(r);
 }
 
-static void types_read(weft__world_reader *r)
+static void types_read(reader *r)
 {
-    r->type_limit = weft__world_reader_count(r, TYPE_BYTES_MIN);
-    if (r->type_limit == 0 || !weft__world_reader_ok(r)) return;
+    r->type_limit = reader_count(r, TYPE_BYTES_MIN);
+    if (r->type_limit == 0 || !reader_ok(r)) return;
     r->types = allocate(r, r->type_limit, sizeof *r->types);
     r->evolutions = allocate(r, r->type_limit, sizeof *r->evolutions);
     r->relations = allocate(r, r->type_limit, sizeof *r->relations);
-    for (uint32_t i = 0; i < r->type_limit && weft__world_reader_ok(r); i++) type_read(r);
+    for (uint32_t i = 0; i < r->type_limit && reader_ok(r); i++) type_read(r);
     relations_revive(r);
 }
 
 /* ---- blobs ---- */
 
-static bool blob_read(weft__world_reader *r)
+static bool blob_read(reader *r)
 {
     uint64_t hash = weft__in_u64(&r->in), bytes = weft__in_u64(&r->in);
     const char *block = weft__in_take(&r->in, bytes);
@@ -416,9 +912,9 @@ static bool blob_read(weft__world_reader *r)
         weft__blob_type_of(r->desc->blob_types, r->desc->blob_type_count, hash);
     if (type == NULL) note_numbers(r, hash, 0);
     if (type == NULL)
-        return weft__world_reader_fail(r, WEFT_LOAD_TYPE_UNKNOWN,
-                                       "a blob of a type that is not among blob_types: add it to "
-                                       "weft_load_desc");
+        return reader_fail(r, WEFT_LOAD_TYPE_UNKNOWN,
+                           "a blob of a type that is not among blob_types: add it to "
+                           "weft_load_desc");
     weft_load_report report;
     weft_blob_load_desc desc = {type, WEFT_BLOB_LOAD, &report, sizeof report};
     if (weft_blob_adopt(r->world->blobs, block, bytes, &desc, &r->blobs[r->blob_count]) ==
@@ -428,31 +924,29 @@ static bool blob_read(weft__world_reader *r)
     }
     note_numbers(r, report.found, report.expected);
     r->in.at = block + report.offset;
-    return weft__world_reader_fail(r, report.reason,
-                                   report.check == NULL ? "a blob was refused" : report.check);
+    return reader_fail(r, report.reason,
+                       report.check == NULL ? "a blob was refused" : report.check);
 }
 
 /* They lie at the end, and come before what refers to them. */
-static void blobs_read(weft__world_reader *r)
+static void blobs_read(reader *r)
 {
     const char *at = r->in.at, *end = r->in.end;
     r->in.at = end;
     r->in.end = r->start + r->header.total_bytes;
-    r->blob_limit = weft__world_reader_count(r, 16);
+    r->blob_limit = reader_count(r, 16);
     if (r->blob_limit != 0) {
         r->blobs = allocate(r, r->blob_limit, sizeof *r->blobs);
         r->is_kept = allocate(r, r->blob_limit, sizeof *r->is_kept);
-        if (weft__world_reader_ok(r) && weft_world_blobs(r->world) == NULL)
-            weft__world_reader_failed(r);
+        if (reader_ok(r) && weft_world_blobs(r->world) == NULL) reader_failed(r);
     }
-    for (uint32_t i = 0; i < r->blob_limit && weft__world_reader_ok(r); i++) blob_read(r);
-    if (r->in.at != r->in.end)
-        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "bytes behind the end");
+    for (uint32_t i = 0; i < r->blob_limit && reader_ok(r); i++) blob_read(r);
+    if (r->in.at != r->in.end) reader_fail(r, WEFT_LOAD_MALFORMED, "bytes behind the end");
     r->in.at = at;
     r->in.end = end;
 }
 
-static void blobs_release(weft__world_reader *r)
+static void blobs_release(reader *r)
 {
     for (uint32_t i = 0; i < r->blob_count; i++)
         if (r->result != WEFT_OK || !r->is_kept[i]) weft_blob_release(r->world->blobs, r->blobs[i]);
@@ -462,14 +956,14 @@ static void blobs_release(weft__world_reader *r)
 
 /* ---- names and resources: looked at first, then applied ---- */
 
-static void names_read(weft__world_reader *r, bool is_applied)
+static void names_read(reader *r, bool is_applied)
 {
-    uint32_t count = weft__world_reader_count(r, 13);
+    uint32_t count = reader_count(r, 13);
     if (!is_applied && count != 0 && weft__names_reserve(r->world, count, count) != WEFT_OK) {
         weft__error_memory(r->world, "weft_world_load");
-        weft__world_reader_failed(r);
+        reader_failed(r);
     }
-    for (uint32_t i = 0; i < count && weft__world_reader_ok(r); i++) {
+    for (uint32_t i = 0; i < count && reader_ok(r); i++) {
         char name[256];
         weft_entity entity = {0};
         uint32_t location;
@@ -477,7 +971,7 @@ static void names_read(weft__world_reader *r, bool is_applied)
         entity.index ^= r->world->directory.tag_bits;
         name_read(r, name);
         if (!weft__directory_find(&r->world->directory, entity, &location))
-            weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name of a dead entity");
+            reader_fail(r, WEFT_LOAD_MALFORMED, "a name of a dead entity");
         /* names of older versions that are not UTF-8 are left out */
         if (is_applied && weft__entity_lives(r->world, entity) && weft__name_fits(name, 255))
             weft_entity_set_name(r->world, entity, name);
@@ -485,32 +979,32 @@ static void names_read(weft__world_reader *r, bool is_applied)
 }
 
 /* Reads into a value of its own, so that a failure, here or later, changes nothing. */
-static void resource_read(weft__world_reader *r, uint32_t number)
+static void resource_read(reader *r, uint32_t number)
 {
     const weft__type *type = r->types[number];
     size_t size = weft__type_bytes(type);
     weft_world *world = r->world;
     bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0, is_hooked = weft__type_is_hooked(type);
-    if (!is_buffer && !is_hooked && weft__in_u32(&r->in) != weft__world_reader_bytes(r, type)) {
-        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource of another size");
+    if (!is_buffer && !is_hooked && weft__in_u32(&r->in) != reader_bytes(r, type)) {
+        reader_fail(r, WEFT_LOAD_MALFORMED, "a resource of another size");
         return;
     }
     char *value = weft__alloc_zeroed(&world->memory, CATEGORY, size + 1, 1, 64);
     if (value == NULL) {
         weft__error_memory(world, "weft_world_load");
-        weft__world_reader_failed(r);
+        reader_failed(r);
         return;
     }
     r->resources[number] = value;
     if (is_buffer || is_hooked) weft__type_construct_zeroed(type, value, 1);
     if (is_buffer)
-        weft__world_reader_buffer(r, type, (weft_buffer *)(void *)value);
+        reader_buffer(r, type, (weft_buffer *)(void *)value);
     else
-        weft__world_reader_value(r, type, value, size);
+        reader_value(r, type, value, size);
 }
 
 /* Gives the resources that were read to the world, or ends them. Cannot fail. */
-static void resources_settle(weft__world_reader *r)
+static void resources_settle(reader *r)
 {
     for (uint32_t i = 0; i < r->type_count && r->resources != NULL; i++) {
         const weft__type *type = r->types[i];
@@ -524,10 +1018,10 @@ static void resources_settle(weft__world_reader *r)
     release(r, r->resources, r->type_limit, sizeof *r->resources);
 }
 
-static void runs_read(weft__world_reader *r)
+static void runs_read(reader *r)
 {
-    uint32_t count = r->header.version < 5 ? 0 : weft__world_reader_count(r, 22);
-    for (uint32_t i = 0; i < count && weft__world_reader_ok(r); i++) {
+    uint32_t count = r->header.version < 5 ? 0 : reader_count(r, 22);
+    for (uint32_t i = 0; i < count && reader_ok(r); i++) {
         char name[256];
         weft__kept_run run = {.is_group = weft__in_u8(&r->in) == 1};
         name_read(r, name);
@@ -535,35 +1029,34 @@ static void runs_read(weft__world_reader *r)
         weft__in_get(&r->in, &run.timer, sizeof run.timer);
         if (strlen(name) < sizeof run.name) memcpy(run.name, name, strlen(name) + 1);
         const char *problem = weft__run_problem(&run);
-        if (problem != NULL) weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, problem);
+        if (problem != NULL) reader_fail(r, WEFT_LOAD_MALFORMED, problem);
         weft__run_list_add(&r->runs, &run);
     }
     if (r->runs.is_out_of_memory) {
         weft__error_memory(r->world, "weft_world_load");
-        weft__world_reader_failed(r);
+        reader_failed(r);
     }
 }
 
-static void tail_read(weft__world_reader *r)
+static void tail_read(reader *r)
 {
     const char *names = r->in.at;
     names_read(r, false);
-    if (r->type_count != 0 && weft__world_reader_ok(r))
+    if (r->type_count != 0 && reader_ok(r))
         r->resources = allocate(r, r->type_limit, sizeof *r->resources);
-    for (uint32_t i = 0; i < r->type_count && weft__world_reader_ok(r); i++)
+    for (uint32_t i = 0; i < r->type_count && reader_ok(r); i++)
         if (r->types[i]->resource != NULL) resource_read(r, i);
     runs_read(r);
-    if (r->in.at != r->in.end)
-        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "bytes between the sections");
+    if (r->in.at != r->in.end) reader_fail(r, WEFT_LOAD_MALFORMED, "bytes between the sections");
     r->in.at = names;
-    if (weft__world_reader_ok(r)) names_read(r, true);
+    if (reader_ok(r)) names_read(r, true);
 }
 
 weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
                              const weft_load_desc *desc, bool with_hash, weft_load_report *report)
 {
     weft_load_report unwanted = {0};
-    weft__world_reader r = {.world = world, .start = bytes, .in.at = bytes, .desc = desc};
+    reader r = {.world = world, .start = bytes, .in.at = bytes, .desc = desc};
     r.report = report == NULL ? &unwanted : report;
     r.runs.world = world;
     weft__archetype_list before, none = {0};
@@ -576,9 +1069,9 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
         weft__archetypes_arrange(world, &none); /* those of the file come first; cannot fail */
         types_read(&r);
         blobs_read(&r);
-        weft__world_reader_rows(&r);
+        reader_rows(&r);
         tail_read(&r);
-        weft__world_reader_ok(&r);
+        reader_ok(&r);
     }
     if (r.result == WEFT_OK)
         world->front.clock =

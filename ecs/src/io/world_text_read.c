@@ -19,7 +19,7 @@
 #include "structure.h"
 #include "type_text.h"
 #include "world_file_format.h"
-#include "world_file_rows.h"
+#include "world_file_read.h"
 #include "world_runs.h"
 #include "world_text_type.h"
 
