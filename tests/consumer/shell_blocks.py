@@ -32,7 +32,7 @@ class Checker:
     def __init__(self, build):
         self.build, self.helps, self.wrong, self.seen = build, {}, [], 0
         self.presets = {p["name"] for p in json.loads(text_of("CMakePresets.json"))["configurePresets"]}
-        self.cmake = text_of("CMakeLists.txt") + text_of("cmake/*") + text_of("*/**/CMakeLists.txt")
+        self.cmake = text_of("CMakeLists.txt") + text_of("tools/cmake/*") + text_of("*/**/CMakeLists.txt")
         sources = ("jobs/**/*.[ch]", "ecs/**/*.[ch]", "scheduler/**/*.[ch]", "perf/**/*.[ch]", "tools/**/*", "tests/support/*.[ch]")
         self.variables = set(re.findall(r"\bWEFT_[A-Z_]+\b", "".join(text_of(s) for s in sources)))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* asset.h: files that are compiled into a library or program, by weft_embed() of
- * cmake/WeftTargets.cmake: pages of the inspector, the look of pages and reports.
+ * tools/cmake/WeftTargets.cmake: pages of the inspector, the look of pages and reports.
  *
  * tools/look/look.css is in `weft_look` (CMake target weft_look): colours, type, tables, tags,
  * charts of every page that weft makes. A report writes it into its <style>. Threads: any. */

@@ -257,7 +257,7 @@ def stress_sources():
 
 
 def table(build, name, header, kind, variable, names):
-    """A table as CMake makes it (cmake/WeftTargets.cmake)."""
+    """A table as CMake makes it (tools/cmake/WeftTargets.cmake)."""
     path = os.path.join(build.folder, name)
     write(path, f'#include "{header}"\n' + "".join(f"extern const {kind} {each}[];\n" for each in names) +
           f"const {kind} *const {variable}[] = {{" + "".join(f"{each}, " for each in names) + "0};\n")

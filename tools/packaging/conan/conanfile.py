@@ -29,7 +29,7 @@ class Weft(ConanFile):
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, ROOT)
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "jobs/*", "ecs/*", "scheduler/*", "tools/look/*", "tools/inspect/*",
+        for pattern in ("CMakeLists.txt", "LICENSE", "tools/cmake/*", "jobs/*", "ecs/*", "scheduler/*", "tools/look/*", "tools/inspect/*",
                         "tools/docs/*"):
             copy(self, pattern, root, self.export_sources_folder)
 

@@ -179,7 +179,7 @@ function(weft_embed)
     cmake_parse_arguments(E "" "OUT;TABLE" "FILES" ${ARGN})
     list(TRANSFORM E_FILES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     list(JOIN E_FILES "|" files)
-    set(script ${PROJECT_SOURCE_DIR}/cmake/WeftEmbed.cmake)
+    set(script ${PROJECT_SOURCE_DIR}/tools/cmake/WeftEmbed.cmake)
     add_custom_command(OUTPUT ${E_OUT} VERBATIM DEPENDS ${E_FILES} ${script}
         COMMAND ${CMAKE_COMMAND} -DOUT=${E_OUT} -DTABLE=${E_TABLE} "-DFILES=${files}" -P ${script})
 endfunction()
