@@ -4,7 +4,7 @@
  * that repeats it.
  *
  * A way runs on the pool, where its parts are recorded, or in an order of parts drawn by a seed
- * (scheduler/src/dispatch/part_order.h). When its hash differs, the parts go to a file, are run
+ * (scheduler/src/dispatch/dispatch.h). When its hash differs, the parts go to a file, are run
  * again in that order with a state log beside the serial way, and the logs are compared
  * (diverge.h).
  */
@@ -13,7 +13,7 @@
 
 #include "stress_actors.h"
 
-#include "part_order.h"
+#include "dispatch.h"
 
 enum { WEFT_STRESS_STEPS = 4 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_part_order.c: orders of parts: what a pool did can be recorded and run again, on one thread;
  * drawn ones cover every item once. */
-#include "part_order.h"
+#include "dispatch.h"
 
 #include "registry.h"
 #include "systems_bed.h"

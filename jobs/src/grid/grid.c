@@ -1,14 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /* grid.c: grids of cells: create and destroy, what they hold, and the runs of places beside a cell.
- * Sorting points into cells: grid_build.c. */
+ * Then how points are sorted into them. */
+#include "heap.h"
+#include "sized.h"
+
 #include <weft/grid.h>
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "grid_build.h"
-#include "sized.h"
+/* Loops over a grid share it between workers without atomics: each part of a loop writes entries
+ * of its own. */
+
+enum {
+    GRID_BLOCK = 8192,     /* points of a block: a part of the first step */
+    GRID_MAX_BLOCKS = 512, /* blocks grow beyond 4 M points */
+    GRID_RANGES = 256      /* ranges of cells: parts of the second step */
+};
+
+/* A point on its way to its cell; its position may follow. */
+typedef struct grid_entry {
+    uint32_t cell, point;
+} grid_entry;
+
+/* What the cells along an axis are. A value. */
+typedef struct grid_axis {
+    double least, most, per_cell;
+    double cells; /* an integer */
+    bool is_periodic;
+} grid_axis;
+
+/* Owner: the creator. Always: cells[a] = axes[a].cells, 1 beyond the dimensions; cell_count =
+ * cells[0] * cells[1] * cells[2]; after a build cell_begin[cell_count] = count, and
+ * cell_of[points[k]] = c for cell_begin[c] <= k < cell_begin[c + 1]. */
+struct weft_grid {
+    /* constant after create */
+    weft_allocator allocator;
+    weft__memory memory;
+    uint32_t dimensions, cell_count, range_shift; /* cell >> range_shift: its range */
+    uint32_t cells[3];
+    double cell_size[3];
+    grid_axis axes[3];
+    /* owner only */
+    uint32_t count, capacity, entry_bytes;
+    uint32_t *points, *cell_of;         /* [capacity] */
+    uint32_t *cell_begin;               /* [cell_count + 1] */
+    unsigned char *entries;             /* [capacity][entry_bytes], by range; or NULL */
+    uint32_t (*range_end)[GRID_RANGES]; /* [GRID_MAX_BLOCKS]: of a block: counts, then places */
+    uint32_t range_begin[GRID_RANGES + 1];
+    uint32_t *first_half;   /* [cell_count]: counts, then places, of the first half; or NULL */
+    weft_job_cost costs[5]; /* of the loops: number, spread, sort, halves: number, put */
+};
+
+static void grid_points_free(weft_grid *grid);
 
 enum { MAX_CELLS = 1 << 28 };
 
@@ -46,11 +91,11 @@ static bool lay_axis(weft_grid *grid, const weft_grid_desc *desc, uint32_t axis)
     if (cells > MAX_CELLS) return false;
     grid->cells[axis] = cells < 1 ? 1 : (uint32_t)cells;
     grid->cell_size[axis] = side / grid->cells[axis];
-    grid->axes[axis] = (weft__grid_axis){.least = least,
-                                         .most = most,
-                                         .per_cell = grid->cells[axis] / side,
-                                         .cells = grid->cells[axis],
-                                         .is_periodic = desc->is_periodic[axis]};
+    grid->axes[axis] = (grid_axis){.least = least,
+                                   .most = most,
+                                   .per_cell = grid->cells[axis] / side,
+                                   .cells = grid->cells[axis],
+                                   .is_periodic = desc->is_periodic[axis]};
     return true;
 }
 
@@ -98,7 +143,7 @@ void weft_grid_destroy(weft_grid *grid)
 {
     if (!grid) return;
     weft__memory *memory = &grid->memory;
-    weft__grid_points_free(grid);
+    grid_points_free(grid);
     weft__free(memory, WEFT__MEMORY_OTHER, grid->cell_begin, (size_t)grid->cell_count + 1,
                sizeof(uint32_t), 64);
     weft__free(memory, WEFT__MEMORY_OTHER, grid->range_end, GRID_MAX_BLOCKS,
@@ -126,7 +171,7 @@ void weft_grid_view_get(const weft_grid *grid, weft_grid_view *out, size_t bytes
 }
 
 /* The cell of a coordinate along an axis. */
-static uint32_t cell_along(const weft__grid_axis *axis, double coordinate)
+static uint32_t cell_along(const grid_axis *axis, double coordinate)
 {
     double at = (coordinate - axis->least) * axis->per_cell;
     if (at >= 0 && at < axis->cells) return (uint32_t)at;
@@ -225,4 +270,484 @@ uint32_t weft_grid_runs_half(const weft_grid *grid, uint32_t cell,
                              weft_grid_run runs[WEFT_GRID_MAX_RUNS])
 {
     return list_runs(grid, cell, runs, true);
+}
+
+/* ---- sorting ---- */
+
+/* Sorts points into cells: a counting sort in two steps.
+ *
+ *     number  blocks  the cell of each point; how many points of the block each range of cells gets
+ *     place   serial  where the points of each block begin in each range
+ *     spread  blocks  {cell, point} to its range, in the order of points
+ *     sort    ranges  counts the cells of a range, then points to their cells
+ *
+ * A single worker sorts in one step, which moves fewer bytes. So do two, each its half of the
+ * points, where those that follow each other go near each other, or all of them fit the caches:
+ *
+ *     number  halves  the cell of each point, and how many points of the half each cell gets
+ *     begin   serial  where the points of each half begin in each cell
+ *     put     halves  points to their cells
+ *
+ * Blocks and ranges depend on counts only, and each step keeps the order of what is in the same
+ * cell: the result is that of a stable sort, however many workers share the loops. */
+
+/* What the loops share. Owner: one call of weft_grid_build. */
+typedef struct build {
+    weft_grid *grid;
+    const unsigned char *positions;
+    size_t stride;
+    unsigned char *sorted; /* positions in the order of places, or NULL */
+    bool is_double;
+    uint32_t count, block, blocks; /* block: points of each but the last */
+    uint32_t bytes;                /* of a position that is sorted along, or 0 */
+} build;
+
+static uint32_t block_end(const build *b, uint32_t block)
+{
+    const uint64_t end = ((uint64_t)block + 1) * b->block;
+    return end < b->count ? (uint32_t)end : b->count;
+}
+
+/* ---- number ---- */
+
+static double coordinate(const unsigned char *position, bool is_double, int axis)
+{
+    if (is_double) {
+        double value;
+        memcpy(&value, position + (size_t)axis * sizeof value, sizeof value);
+        return value;
+    }
+    float value;
+    memcpy(&value, position + (size_t)axis * sizeof value, sizeof value);
+    return (double)value;
+}
+
+/* A coordinate in cells, and whether these are there. NaN is in none. */
+static inline double along(const grid_axis *axis, double coordinate)
+{
+    return (coordinate - axis->least) * axis->per_cell;
+}
+
+static inline bool is_inside(const grid_axis *axis, double at)
+{
+    return at >= 0 && at < axis->cells;
+}
+
+/* Numbers points up to the first that is in no cell; returns its number, or `end`. Constant
+ * arguments make four loops of this one. The axes are a copy that no store can change; a call for
+ * the points outside would take the registers that they are in. */
+__attribute__((always_inline)) static inline uint32_t
+number_points(const build *b, uint32_t begin, uint32_t end, bool is_double, bool is_flat)
+{
+    const grid_axis x = b->grid->axes[0], y = b->grid->axes[1], z = b->grid->axes[2];
+    const uint32_t row = b->grid->cells[0], layer = row * b->grid->cells[1];
+    uint32_t *cell_of = b->grid->cell_of;
+    for (uint32_t i = begin; i < end; i++) {
+        const unsigned char *position = b->positions + i * b->stride;
+        const double at_x = along(&x, coordinate(position, is_double, 0));
+        const double at_y = along(&y, coordinate(position, is_double, 1));
+        const double at_z = is_flat ? 0 : along(&z, coordinate(position, is_double, 2));
+        if (!is_inside(&x, at_x) || !is_inside(&y, at_y)) return i;
+        if (!is_flat && !is_inside(&z, at_z)) return i;
+        cell_of[i] = (uint32_t)at_x + row * (uint32_t)at_y + layer * (uint32_t)at_z;
+    }
+    return end;
+}
+
+static void number_outside(const build *b, uint32_t i)
+{
+    double position[3];
+    for (uint32_t axis = 0; axis < b->grid->dimensions; axis++)
+        position[axis] = coordinate(b->positions + i * b->stride, b->is_double, (int)axis);
+    b->grid->cell_of[i] = weft_grid_cell_at(b->grid, position);
+}
+
+static void number_any(const build *b, uint32_t begin, uint32_t end)
+{
+    const bool is_double = b->is_double, is_flat = b->grid->dimensions == 2;
+    for (uint32_t i = begin; i < end; i++) {
+        if (is_double && is_flat) i = number_points(b, i, end, true, true);
+        if (is_double && !is_flat) i = number_points(b, i, end, true, false);
+        if (!is_double && is_flat) i = number_points(b, i, end, false, true);
+        if (!is_double && !is_flat) i = number_points(b, i, end, false, false);
+        if (i < end) number_outside(b, i);
+    }
+}
+
+static void count_ranges(const build *b, uint32_t block, uint32_t begin, uint32_t end)
+{
+    uint32_t *counts = b->grid->range_end[block];
+    memset(counts, 0, sizeof b->grid->range_end[block]);
+    for (uint32_t i = begin; i < end; i++) counts[b->grid->cell_of[i] >> b->grid->range_shift]++;
+}
+
+static int number(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
+{
+    (void)job;
+    const build *b = argument;
+    for (uint32_t block = first; block < last; block++) {
+        const uint32_t begin = block * b->block, end = block_end(b, block);
+        number_any(b, begin, end);
+        count_ranges(b, block, begin, end);
+    }
+    return 0;
+}
+
+/* ---- place, spread ---- */
+
+static void place(const build *b)
+{
+    weft_grid *grid = b->grid;
+    uint32_t begin = 0;
+    for (uint32_t range = 0; range < GRID_RANGES; range++) {
+        grid->range_begin[range] = begin;
+        for (uint32_t block = 0; block < b->blocks; block++) {
+            const uint32_t count = grid->range_end[block][range];
+            grid->range_end[block][range] = begin;
+            begin += count;
+        }
+    }
+    grid->range_begin[GRID_RANGES] = begin;
+}
+
+/* The entry at a place: an entry and its position are `bytes` bytes more than the entry. */
+static grid_entry *entry_at(const weft_grid *grid, uint32_t place, size_t bytes)
+{
+    return (grid_entry *)(void *)(grid->entries + place * (sizeof(grid_entry) + bytes));
+}
+
+__attribute__((always_inline)) static inline void spread_block(const build *b, uint32_t block,
+                                                               size_t bytes)
+{
+    const weft_grid *grid = b->grid;
+    uint32_t *at = grid->range_end[block];
+    for (uint32_t i = block * b->block, end = block_end(b, block); i < end; i++) {
+        const uint32_t cell = grid->cell_of[i];
+        grid_entry *entry = entry_at(grid, at[cell >> grid->range_shift]++, bytes);
+        *entry = (grid_entry){cell, i};
+        if (bytes) memcpy(entry + 1, b->positions + i * b->stride, bytes);
+    }
+}
+
+static int spread(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
+{
+    (void)job;
+    const build *b = argument;
+    for (uint32_t block = first; block < last; block++) switch (b->bytes) {
+        case 8:
+            spread_block(b, block, 8);
+            break;
+        case 12:
+            spread_block(b, block, 12);
+            break;
+        case 16:
+            spread_block(b, block, 16);
+            break;
+        case 24:
+            spread_block(b, block, 24);
+            break;
+        default:
+            spread_block(b, block, 0);
+            break;
+        }
+    return 0;
+}
+
+/* ---- sort ---- */
+
+/* Counts of cells become the places where they begin. */
+static void begin_cells(uint32_t *cells, uint32_t count, uint32_t begin)
+{
+    for (uint32_t cell = 0; cell < count; cell++) {
+        const uint32_t points = cells[cell];
+        cells[cell] = begin;
+        begin += points;
+    }
+}
+
+/* Leaves in cell_begin[c + 1] the end of cell c, which is where cell c + 1 begins: places are
+ * counted one cell further while points are put there. The cells of a range are its own but for
+ * cell_begin[0], which is always 0, and the first one of the next range, which is not written. */
+__attribute__((always_inline)) static inline void sort_range(const build *b, uint32_t range,
+                                                             size_t bytes)
+{
+    const weft_grid *grid = b->grid;
+    const uint64_t cells = (uint64_t)1 << grid->range_shift, first = range * cells;
+    if (first >= grid->cell_count) return;
+    const uint64_t end = first + cells < grid->cell_count ? first + cells : grid->cell_count;
+    uint32_t *ends = grid->cell_begin + 1; /* of each cell */
+    const uint32_t from = grid->range_begin[range], to = grid->range_begin[range + 1];
+    memset(ends + first, 0, (end - first) * sizeof *ends);
+    for (uint32_t k = from; k < to; k++) ends[entry_at(grid, k, bytes)->cell]++;
+    begin_cells(ends + first, (uint32_t)(end - first), from);
+    for (uint32_t k = from; k < to; k++) {
+        const grid_entry *entry = entry_at(grid, k, bytes);
+        const uint32_t place = ends[entry->cell]++;
+        grid->points[place] = entry->point;
+        if (bytes) memcpy(b->sorted + place * bytes, entry + 1, bytes);
+    }
+}
+
+static int sort(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
+{
+    (void)job;
+    const build *b = argument;
+    for (uint32_t range = first; range < last; range++) switch (b->bytes) {
+        case 8:
+            sort_range(b, range, 8);
+            break;
+        case 12:
+            sort_range(b, range, 12);
+            break;
+        case 16:
+            sort_range(b, range, 16);
+            break;
+        case 24:
+            sort_range(b, range, 24);
+            break;
+        default:
+            sort_range(b, range, 0);
+            break;
+        }
+    return 0;
+}
+
+/* ---- in one step ---- */
+
+/* Puts points [begin, end) to the places where their cells begin, which move on. */
+__attribute__((always_inline)) static inline void
+put_points(const build *b, uint32_t *begins, uint32_t begin, uint32_t end, size_t bytes)
+{
+    const weft_grid *grid = b->grid;
+    for (uint32_t i = begin; i < end; i++) {
+        const uint32_t place = begins[grid->cell_of[i]]++;
+        grid->points[place] = i;
+        if (bytes) memcpy(b->sorted + place * bytes, b->positions + i * b->stride, bytes);
+    }
+}
+
+static void put_any(const build *b, uint32_t *begins, uint32_t begin, uint32_t end)
+{
+    switch (b->bytes) {
+    case 8:
+        put_points(b, begins, begin, end, 8);
+        break;
+    case 12:
+        put_points(b, begins, begin, end, 12);
+        break;
+    case 16:
+        put_points(b, begins, begin, end, 16);
+        break;
+    case 24:
+        put_points(b, begins, begin, end, 24);
+        break;
+    default:
+        put_points(b, begins, begin, end, 0);
+        break;
+    }
+}
+
+static void sort_alone(const build *b)
+{
+    const weft_grid *grid = b->grid;
+    uint32_t *ends = grid->cell_begin + 1;
+    number_any(b, 0, b->count);
+    for (uint32_t i = 0; i < b->count; i++) ends[grid->cell_of[i]]++;
+    begin_cells(ends, grid->cell_count, 0);
+    put_any(b, ends, 0, b->count);
+}
+
+/* ---- in halves ---- */
+
+enum { HALVES = 2 };
+
+static uint32_t half_begin(const build *b, uint32_t half)
+{
+    return half == 0 ? 0 : half == 1 ? b->count / 2 : b->count;
+}
+
+/* Counts of the cells: the last half leaves ends where cell_begin has them (sort_range). */
+static uint32_t *half_cells(const build *b, uint32_t half)
+{
+    return half == 0 ? b->grid->first_half : b->grid->cell_begin + 1;
+}
+
+static int number_halves(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
+{
+    (void)job;
+    const build *b = argument;
+    for (uint32_t half = first; half < last; half++) {
+        uint32_t *cells = half_cells(b, half);
+        memset(cells, 0, b->grid->cell_count * sizeof *cells);
+        for (uint32_t i = half_begin(b, half), end = half_begin(b, half + 1), next; i < end;
+             i = next) { /* blocks, so that numbers are still in the cache when they are counted */
+            next = end - i < GRID_BLOCK ? end : i + GRID_BLOCK;
+            number_any(b, i, next);
+            for (uint32_t k = i; k < next; k++) cells[b->grid->cell_of[k]]++;
+        }
+    }
+    return 0;
+}
+
+static void begin_halves(const build *b)
+{
+    uint32_t *first = half_cells(b, 0), *second = half_cells(b, 1), begin = 0;
+    for (uint32_t cell = 0; cell < b->grid->cell_count; cell++) {
+        const uint32_t in_first = first[cell], in_second = second[cell];
+        first[cell] = begin;
+        second[cell] = begin + in_first;
+        begin += in_first + in_second;
+    }
+}
+
+static int put_halves(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
+{
+    (void)job;
+    const build *b = argument;
+    for (uint32_t half = first; half < last; half++)
+        put_any(b, half_cells(b, half), half_begin(b, half), half_begin(b, half + 1));
+    return 0;
+}
+
+/* Whether the points, in their order, go from cell to cell near by: what a step leaves of points
+ * that were sorted before. A sample; it decides speed alone. */
+static bool is_near_in_order(const build *b)
+{
+    enum { SAMPLES = 64, PART = 16 }; /* near by: within so small a part of the cells */
+    const uint32_t *cell_of = b->grid->cell_of;
+    const int64_t within = b->grid->cell_count / PART + 1;
+    uint32_t near = 0;
+    for (uint32_t sample = 0; sample < SAMPLES; sample++) {
+        const uint32_t i = (uint32_t)((uint64_t)(b->count - 1) * sample / SAMPLES);
+        number_any(b, i, i + 2);
+        const int64_t step = (int64_t)cell_of[i + 1] - cell_of[i];
+        near += step > -within && step < within;
+    }
+    return near > SAMPLES / 2;
+}
+
+/* Whether halves serve, with their memory. */
+static bool has_halves(const build *b, uint32_t workers)
+{
+    enum { CACHED = 4 << 20 };
+    weft_grid *grid = b->grid;
+    if (workers != HALVES || b->count < HALVES || grid->cell_count > b->count) return false;
+    const uint64_t bytes = (uint64_t)b->count * (sizeof *grid->points + b->bytes);
+    if (bytes > CACHED && !is_near_in_order(b)) return false;
+    if (grid->first_half == NULL)
+        grid->first_half = weft__alloc(&grid->memory, WEFT__MEMORY_OTHER, grid->cell_count,
+                                       sizeof *grid->first_half, 64);
+    return grid->first_half != NULL; /* the other way needs none */
+}
+
+/* ---- build ---- */
+
+static void grid_points_free(weft_grid *grid)
+{
+    weft__memory *memory = &grid->memory;
+    weft__free(memory, WEFT__MEMORY_OTHER, grid->points, grid->capacity, sizeof *grid->points, 64);
+    weft__free(memory, WEFT__MEMORY_OTHER, grid->cell_of, grid->capacity, sizeof *grid->cell_of,
+               64);
+    weft__free(memory, WEFT__MEMORY_OTHER, grid->entries, grid->capacity, grid->entry_bytes, 64);
+    grid->points = grid->cell_of = NULL;
+    grid->entries = NULL;
+    grid->capacity = grid->count = grid->entry_bytes = 0;
+}
+
+/* Room for so many points, and for entries of `entry_bytes`, 0: none are needed. */
+static bool points_reserve(weft_grid *grid, uint32_t count, uint32_t entry_bytes)
+{
+    if (count <= grid->capacity && entry_bytes <= grid->entry_bytes) return true;
+    grid_points_free(grid);
+    uint64_t room = (uint64_t)count + count / 4;
+    if (room > UINT32_MAX) room = UINT32_MAX;
+    weft__memory *memory = &grid->memory;
+    grid->capacity = (uint32_t)room;
+    grid->entry_bytes = entry_bytes;
+    grid->points = weft__alloc(memory, WEFT__MEMORY_OTHER, room, sizeof *grid->points, 64);
+    grid->cell_of = weft__alloc(memory, WEFT__MEMORY_OTHER, room, sizeof *grid->cell_of, 64);
+    if (entry_bytes) grid->entries = weft__alloc(memory, WEFT__MEMORY_OTHER, room, entry_bytes, 64);
+    if (grid->points && grid->cell_of && (grid->entries || !entry_bytes)) return true;
+    grid_points_free(grid);
+    return false;
+}
+
+/* A grid without points. */
+static void clear(weft_grid *grid)
+{
+    grid->count = 0;
+    memset(grid->cell_begin, 0, ((size_t)grid->cell_count + 1) * sizeof *grid->cell_begin);
+}
+
+/* A loop over `count` parts: with a job by the pool, else here. */
+static weft_result loop(weft_job_context *job, weft_job_for_fn fn, void *argument, uint32_t count,
+                        weft_job_cost *cost)
+{
+    if (!job) {
+        fn(NULL, argument, 0, count);
+        return WEFT_OK;
+    }
+    return weft_job_for(job,
+                        &(weft_job_for_desc){.fn = fn,
+                                             .argument = argument,
+                                             .count = count,
+                                             .grain = 1,
+                                             .cost = cost,
+                                             .name = "grid"},
+                        NULL);
+}
+
+static weft_result build_run(build *b, weft_job_context *job)
+{
+    weft_grid *grid = b->grid;
+    weft_result result = loop(job, number, b, b->blocks, &grid->costs[0]);
+    if (result != WEFT_OK) return result;
+    place(b);
+    result = loop(job, spread, b, b->blocks, &grid->costs[1]);
+    if (result != WEFT_OK) return result;
+    return loop(job, sort, b, GRID_RANGES, &grid->costs[2]);
+}
+
+static weft_result build_halves(build *b, weft_job_context *job)
+{
+    weft_result result = loop(job, number_halves, b, HALVES, &b->grid->costs[3]);
+    if (result != WEFT_OK) return result;
+    begin_halves(b);
+    return loop(job, put_halves, b, HALVES, &b->grid->costs[4]);
+}
+
+weft_result weft_grid_build(weft_grid *grid, weft_job_context *job, const weft_grid_points *points)
+{
+    if (!grid || !points || (!points->positions && points->count)) return WEFT_INVALID_ARGUMENT;
+    clear(grid);
+    if (points->count == 0) return WEFT_OK;
+    const uint32_t workers = job ? weft_job_pool_worker_count(weft_job_context_pool(job)) : 1;
+    const bool is_alone = workers == 1;
+    const uint32_t number_bytes = points->is_double ? sizeof(double) : sizeof(float);
+    const uint32_t bytes = points->sorted ? grid->dimensions * number_bytes : 0;
+    const uint32_t entry_bytes = is_alone ? 0 : (uint32_t)sizeof(grid_entry) + bytes;
+    if (!points_reserve(grid, points->count, entry_bytes)) return WEFT_OUT_OF_MEMORY;
+    uint32_t block = points->count / GRID_MAX_BLOCKS + 1;
+    if (block < GRID_BLOCK) block = GRID_BLOCK;
+    build b = {.grid = grid,
+               .positions = points->positions,
+               .stride = points->stride,
+               .sorted = points->sorted,
+               .is_double = points->is_double,
+               .count = points->count,
+               .block = block,
+               .blocks = (points->count + block - 1) / block,
+               .bytes = bytes};
+    weft_result result = WEFT_OK;
+    if (is_alone)
+        sort_alone(&b);
+    else if (has_halves(&b, workers))
+        result = build_halves(&b, job);
+    else
+        result = build_run(&b, job);
+    if (result == WEFT_OK)
+        grid->count = points->count;
+    else
+        clear(grid);
+    return result;
 }

@@ -14,14 +14,18 @@
 #include "counters_group.h"
 #include "dispatch_time.h"
 #include "dispatch_trace.h"
+#include "ecs_engine.h"
 #include "hash_log.h"
-#include "level_run.h"
 #include "registry.h"
 #include "running.h"
 
-#include "ecs_engine.h"
-
+#include <stdlib.h>
 #include <string.h>
+
+static void levels_run(const weft__worker *worker, const weft__entry *entry);
+static void part_order_note(weft__scheduler *scheduler, uint32_t worker, const weft__part *part);
+static void part_order_record(weft__scheduler *scheduler, uint32_t worker, uint32_t stage,
+                              uint32_t first, uint32_t end);
 
 /* ---- tallies ---- */
 
@@ -346,7 +350,7 @@ static void run_entry(weft__worker *worker, const weft__entry *entry, uint32_t b
         run_series(worker, entry);
         break;
     case WEFT__ENTRY_LEVELS:
-        weft__levels_run(worker, entry);
+        levels_run(worker, entry);
         break;
     case WEFT__ENTRY_ONCE:
     case WEFT__ENTRY_RANGE:
@@ -390,5 +394,624 @@ void weft__dispatch(weft__worker *worker, weft__entry *entries, uint32_t entry_c
         else
             run_entry(worker, entry, first, last);
         item = entry_end;
+    }
+}
+
+/* ---- stages ---- */
+
+/* How a stage is run: inline on the owner, as a loop over the pool, beside
+ * background loops.
+ *
+ * A stage that is predicted to be small (run_choice.h) runs on the owner without touching the
+ * pool: no atomics, no clock, no worker woken. Above it the loop job decides by its own model. A
+ * recording for weft simulate runs everything on the owner, task after task: costs are undisturbed.
+ */
+
+/* What a loop job gets. Lives on the stack of run_loop; constant while the loop runs. */
+typedef struct stage_loop {
+    weft__scheduler *scheduler;
+    weft__entry *entries;
+    uint32_t entry_count;
+    uint32_t first; /* item that is number 0 of the loop */
+    uint32_t stage; /* for the order of parts; WEFT__NONE: in the background */
+} stage_loop;
+
+static int run_items(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const stage_loop *l = argument;
+    const uint32_t worker = weft_job_worker_index(job);
+    begin += l->first;
+    end += l->first;
+    if (__builtin_expect(l->scheduler->part_order != NULL, 0) && l->stage != WEFT__NONE)
+        part_order_record(l->scheduler, worker, l->stage, begin, end);
+    else
+        weft__dispatch(&l->scheduler->workers[worker], l->entries, l->entry_count, begin, end);
+    return 0;
+}
+
+/* The same on a thread that may have tasks of its own to run first: see segment_run.c. */
+static int run_items_of_task(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    weft__worker_run_caller_nodes(job);
+    return run_items(job, argument, begin, end);
+}
+
+static weft_job_context *owner_context(const weft__scheduler *scheduler)
+{
+    return weft__front(scheduler->world)->host.context;
+}
+
+static uint32_t number_of(const weft__scheduler *scheduler, const weft__stage *stage)
+{
+    return (uint32_t)(stage - scheduler->stages);
+}
+
+static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t begin, uint32_t end)
+{
+    if (__builtin_expect(scheduler->part_order != NULL, 0))
+        part_order_record(scheduler, 0, number_of(scheduler, stage), begin, end);
+    else
+        weft__dispatch(&scheduler->workers[0], stage->entries, stage->entry_count, begin, end);
+}
+
+/* Items [first, end of the stage) on the pool. */
+static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t first)
+{
+    if (!scheduler->has_frame_hint &&
+        weft__front(scheduler->world)->host.context == weft__front(scheduler->world)->host.owner) {
+        weft_job_frame_begin(weft__front(scheduler->world)->host.pool);
+        scheduler->has_frame_hint = true;
+    }
+    stage_loop l = {scheduler, stage->entries, stage->entry_count, first,
+                    number_of(scheduler, stage)};
+    weft_job_for_desc desc = {.fn = run_items,
+                              .argument = &l,
+                              .count = stage->item_count - first,
+                              .cost = &stage->cost,
+                              .name = weft__stage_label(stage)};
+    weft_result result = weft_job_for(owner_context(scheduler), &desc, NULL);
+    if (result == WEFT_OK) return;
+    weft__error(scheduler->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "the stage of system '%s' could not run on the pool: %s", stage->systems[0]->name,
+                weft_result_text(result));
+    weft__scheduler_fail(scheduler, result);
+}
+
+/* ---- cost ---- */
+
+static void run_probed(weft__scheduler *scheduler, weft__stage *stage)
+{
+    uint32_t count = stage->item_count, done = 0;
+    uint64_t begin = weft__scheduler_now(scheduler), ns = 0;
+    for (uint32_t burst = 1; done < count && ns < WEFT__STAGE_PROBE_NS; burst *= 2) {
+        uint32_t end = burst < count - done ? done + burst : count;
+        run_inline(scheduler, stage, done, end);
+        done = end;
+        ns = weft__scheduler_now(scheduler) - begin;
+    }
+    weft__stage_cost_learn(&stage->probe, ns, done);
+    if (done == count) return;
+    if (weft__stage_cost_is_small(&stage->probe, count))
+        run_inline(scheduler, stage, done, count);
+    else
+        run_loop(scheduler, stage, done);
+}
+
+static void run_shared(weft__scheduler *scheduler, weft__stage *stage)
+{
+    if (__builtin_expect(stage->probe.frames_to_measure == 0, 0)) {
+        run_probed(scheduler, stage);
+        return;
+    }
+    stage->probe.frames_to_measure--;
+    if (weft__stage_cost_is_small(&stage->probe, stage->item_count))
+        run_inline(scheduler, stage, 0, stage->item_count);
+    else
+        run_loop(scheduler, stage, 0);
+}
+
+/* ---- background ---- */
+
+static void start_background(weft__scheduler *scheduler, weft__stage *stage)
+{
+    uint32_t count = stage->background_entry_count;
+    uint32_t items = stage->background_entries[count].first_item;
+    stage_loop *l = weft__arena_take(scheduler->memory, &stage->arena, sizeof *l);
+    bool is_started = false;
+    /* on a thread that may not wait for it, it would outlive the step */
+    bool may_wait = weft__pool_check_owner(owner_context(scheduler)) == WEFT_OK;
+    if (l != NULL && may_wait && !scheduler->is_serial &&
+        !weft__part_order_rules(scheduler->part_order)) {
+        *l = (stage_loop){scheduler, stage->background_entries, count, 0, WEFT__NONE};
+        weft_job_for_desc desc = {.fn = run_items,
+                                  .argument = l,
+                                  .count = items,
+                                  .class_ = WEFT_JOB_BACKGROUND,
+                                  .name = "background"};
+        weft_job_desc job = {.class_ = WEFT_JOB_BACKGROUND, .name = "background"};
+        is_started = weft_job_for_submit(owner_context(scheduler), &desc, &job,
+                                         &stage->background) == WEFT_OK;
+    }
+    if (is_started)
+        scheduler->background_count++;
+    else
+        weft__dispatch(&scheduler->workers[0], stage->background_entries, count, 0, items);
+}
+
+void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
+{
+    for (uint32_t i = 0; scheduler->background_count > 0 && i < scheduler->stage_count; i++) {
+        weft__stage *stage = &scheduler->stages[i];
+        if (stage->background.generation == 0 || stage->join_stage > number) continue;
+        weft_result result = weft_job_wait(owner_context(scheduler), stage->background, NULL);
+        weft__scheduler_fail(scheduler, result);
+        stage->background = (weft_job_handle){0, 0};
+        scheduler->background_count--;
+    }
+}
+
+/* ---- the owner's systems ---- */
+
+static void stage_run_main(weft__scheduler *scheduler, weft__stage *stage, uint32_t first,
+                           uint32_t last)
+{
+    weft_world *world = scheduler->world;
+    for (uint32_t i = first; i < last; i++) {
+        const weft__entry *entry = &stage->main_entries[i];
+        weft__system *system = entry->system;
+        if (!system->is_active) continue;
+        bool may_change = (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 && system->query.id == 0;
+        weft__front(world)->version = system->context.stamp;
+        if (may_change) weft__front(world)->busy = 0;
+        weft__dispatch(&scheduler->workers[0], stage->main_entries, stage->main_entry_count,
+                       entry->first_item, entry[1].first_item);
+        if (!may_change) continue;
+        weft__left_loops_end(scheduler, "system", system->name);
+        weft__front(world)->busy = WEFT__BUSY_STEPPING;
+    }
+}
+
+/* ---- ranges and resources ---- */
+
+/* Like a run condition, it looks at the world. */
+static uint32_t ask_size(weft__scheduler *scheduler, const weft__system *system)
+{
+    weft_world *world = scheduler->world;
+    uint32_t busy = weft__front(world)->busy;
+    weft__front(world)->frame = WEFT__FRAME_ASKS;
+    weft__front(world)->busy = WEFT__BUSY_CALLBACK;
+    uint32_t size = system->range(world, system->user);
+    weft__left_loops_end(scheduler, "range of system", system->name);
+    weft__front(world)->busy = busy;
+    weft__front(world)->frame = WEFT__FRAME_RUNS;
+    return size;
+}
+
+/* Sizes are read before the entry they end at is renumbered. */
+static void ask_ranges(weft__scheduler *scheduler, weft__entry *entries, uint32_t count)
+{
+    uint32_t items = 0, begin = entries[0].first_item;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__entry *entry = &entries[i];
+        uint32_t end = entry[1].first_item, size = end - begin;
+        weft__system *system = entry->system;
+        if (entry->kind == WEFT__ENTRY_RANGE && system->range != NULL)
+            size = system->is_active ? ask_size(scheduler, system) : 0;
+        entry->first_item = items;
+        items += size;
+        begin = end;
+    }
+    entries[count].first_item = items;
+}
+
+/* A recording: each task in a span of its own. */
+static void run_recorded(weft__scheduler *scheduler, weft__stage *stage)
+{
+    const weft__segment *segment = &scheduler->segments[stage->segment];
+    weft_job_context *owner = owner_context(scheduler);
+    for (uint32_t i = 0; i < stage->task_count; i++) {
+        const weft__task *task = &stage->tasks[i];
+        uint32_t number = (uint32_t)(task - segment->plan->tasks);
+        weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "task", number);
+        if (task->on_owner)
+            stage_run_main(scheduler, stage, task->first_entry, task->end_entry);
+        else
+            run_inline(scheduler, stage, stage->entries[task->first_entry].first_item,
+                       stage->entries[task->end_entry].first_item);
+        weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "task", number);
+    }
+}
+
+void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
+{
+    if (__builtin_expect(scheduler->is_traced_in_detail, 0) && stage->tasks != NULL) {
+        run_recorded(scheduler, stage);
+        return;
+    }
+    if (stage->has_ranges) {
+        ask_ranges(scheduler, stage->entries, stage->entry_count);
+        stage->item_count = stage->entries[stage->entry_count].first_item;
+        ask_ranges(scheduler, stage->main_entries, stage->main_entry_count);
+        ask_ranges(scheduler, stage->background_entries, stage->background_entry_count);
+    }
+    if (stage->background_entry_count != 0) start_background(scheduler, stage);
+    if (stage->item_count != 0) {
+        const uint32_t number = number_of(scheduler, stage);
+        bool is_serial = scheduler->is_serial || stage->item_count == 1;
+        if (weft__part_order_rules(scheduler->part_order))
+            weft__part_order_run(scheduler, number, number + 1, NULL);
+        else if (is_serial)
+            run_inline(scheduler, stage, 0, stage->item_count);
+        else if (scheduler->options.is_always_parallel)
+            run_loop(scheduler, stage, 0);
+        else
+            run_shared(scheduler, stage);
+    }
+    if (stage->main_entry_count != 0) stage_run_main(scheduler, stage, 0, stage->main_entry_count);
+}
+
+/* ---- tasks ---- */
+
+weft_result weft__task_run(weft_job_context *job, weft__task *task)
+{
+    weft__scheduler *scheduler = task->scheduler;
+    weft__stage *stage = &scheduler->stages[task->stage];
+    if (task->on_owner) {
+        if (__builtin_expect(scheduler->part_order != NULL, 0))
+            part_order_note(scheduler, 0,
+                            &(weft__part){.stage = task->stage,
+                                          .first = task->first_entry,
+                                          .end = task->end_entry,
+                                          .is_main = true});
+        stage_run_main(scheduler, stage, task->first_entry, task->end_entry);
+        return WEFT_OK;
+    }
+    uint32_t first = stage->entries[task->first_entry].first_item;
+    uint32_t end = stage->entries[task->end_entry].first_item;
+    stage_loop l = {scheduler, stage->entries, stage->entry_count, first, task->stage};
+    if (end - first <= 1) {
+        if (end != first) run_items(job, &l, 0, 1);
+        return WEFT_OK;
+    }
+    const weft_job_for_desc desc = {.fn = run_items_of_task,
+                                    .argument = &l,
+                                    .count = end - first,
+                                    .cost = &task->cost,
+                                    .name = weft__task_label(task)};
+    return weft_job_for(job, &desc, NULL);
+}
+
+/* ---- orders of parts ---- */
+
+/* Lists of parts; drawing them; running them on one thread.
+ *
+ * A run covers every item once, whatever a list says: what it does not name runs at the end. */
+
+enum { PART_MOST = 4 }; /* items of a drawn part: small ones interleave more */
+
+/* ---- lists ---- */
+
+static bool append(weft__part_order *order, uint32_t list, const weft__part *part)
+{
+    return WEFT__LIST_APPEND(order->memory, WEFT__MEMORY_SYSTEMS, &order->lists[list], part, 1);
+}
+
+/* RECORD: notes that main entries begin. Threads: the worker's. */
+static void part_order_note(weft__scheduler *scheduler, uint32_t worker, const weft__part *part)
+{
+    weft__part_order *order = scheduler->part_order;
+    weft__part noted = *part;
+    if (order->mode != WEFT__PART_RECORD) return;
+    noted.number = at_add_rlx(&order->x_number, 1); /* relaxed: a counter; it publishes nothing */
+    noted.pass = scheduler->pass;
+    noted.worker = worker;
+    if (!append(order, worker, &noted)) order->is_incomplete = true;
+}
+
+/* RECORD: runs the items of a part one by one, each noted when it begins: what one of them does is
+ * the smallest piece that another may come before or after. Threads: the worker's. */
+static void part_order_record(weft__scheduler *scheduler, uint32_t worker, uint32_t stage,
+                              uint32_t first, uint32_t end)
+{
+    const weft__stage *s = &scheduler->stages[stage];
+    for (uint32_t i = first; i < end; i++) {
+        const weft__part part = {.stage = stage, .first = i, .end = i + 1};
+        part_order_note(scheduler, worker, &part);
+        weft__dispatch(&scheduler->workers[worker], s->entries, s->entry_count, i, i + 1);
+    }
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+    const weft__part *a = left, *b = right;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* ---- begin, end ---- */
+
+weft__part_order *weft__part_order_begin(weft__scheduler *scheduler, weft__part_mode mode,
+                                         uint64_t seed, const weft__part *given, uint32_t count)
+{
+    weft__part_order_free(scheduler);
+    weft__memory *memory = scheduler->memory;
+    weft__part_order *order =
+        weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *order, 64);
+    if (order == NULL) return NULL;
+    *order = (weft__part_order){
+        .mode = mode, .random = seed, .memory = memory, .worker_count = scheduler->worker_count};
+    order->lists = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, order->worker_count,
+                                      sizeof *order->lists, 64);
+    scheduler->part_order = order;
+    for (uint32_t i = 0; order->lists != NULL && i < count; i++)
+        if (!append(order, 0, &given[i])) order->is_incomplete = true;
+    if (order->lists != NULL && !order->is_incomplete) return order;
+    weft__part_order_free(scheduler);
+    return NULL;
+}
+
+const weft__part *weft__part_order_end(weft__scheduler *scheduler, uint32_t *count)
+{
+    weft__part_order *order = scheduler->part_order;
+    for (uint32_t i = 1; i < order->worker_count; i++) {
+        for (uint32_t k = 0; k < order->lists[i].count; k++)
+            if (!append(order, 0, &order->lists[i].at[k])) order->is_incomplete = true;
+        order->lists[i].count = 0;
+    }
+    weft__part_list *all = &order->lists[0];
+    if (order->mode == WEFT__PART_RECORD && all->count > 1)
+        qsort(all->at, all->count, sizeof *all->at, compare_parts);
+    *count = order->is_incomplete ? 0 : all->count;
+    return all->at;
+}
+
+void weft__part_order_free(weft__scheduler *scheduler)
+{
+    weft__part_order *order = scheduler->part_order;
+    if (order == NULL) return;
+    weft__memory *memory = order->memory;
+    for (uint32_t i = 0; order->lists != NULL && i < order->worker_count; i++)
+        WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &order->lists[i]);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, order->lists, order->worker_count,
+               sizeof *order->lists, 64);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, order, 1, sizeof *order, 64);
+    scheduler->part_order = NULL;
+}
+
+/* ---- drawing ---- */
+
+static uint32_t draw(weft__part_order *order, uint32_t below)
+{
+    uint64_t z = order->random += 0x9e3779b97f4a7c15u; /* splitmix64 (Steele, Lea, Flood 2014) */
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)((z ^ z >> 31) % below);
+}
+
+/* Appends the items of a task in random parts, in random order. */
+static void draw_items(weft__scheduler *scheduler, uint32_t stage, uint32_t first, uint32_t end)
+{
+    weft__part_order *order = scheduler->part_order;
+    const uint32_t begin = order->lists[0].count;
+    while (first < end) {
+        const uint32_t left = end - first, most = left < PART_MOST ? left : PART_MOST;
+        const uint32_t count = 1 + draw(order, most);
+        const weft__part part = {.pass = scheduler->pass,
+                                 .stage = stage,
+                                 .first = first,
+                                 .end = first + count,
+                                 .worker = draw(order, scheduler->worker_count)};
+        if (!append(order, 0, &part)) order->is_incomplete = true;
+        first += count;
+    }
+    weft__part *parts = order->lists[0].at;
+    for (uint32_t i = order->lists[0].count; i > begin + 1; i--) {
+        const uint32_t other = begin + draw(order, i - begin);
+        const weft__part part = parts[i - 1];
+        parts[i - 1] = parts[other];
+        parts[other] = part;
+    }
+}
+
+/* Whether a task that is not done yet must come before it. */
+static bool must_wait(const weft__task_plan *plan, const uint8_t *is_done, uint32_t task)
+{
+    for (uint32_t i = 0; i < plan->edge_count; i++)
+        if (plan->edges[i][1] == task && !is_done[plan->edges[i][0]]) return true;
+    return false;
+}
+
+/* The items of all tasks lie behind each other from `begin` on; takes them in an order that the
+ * graph allows. first[task]: its next part, ends[task]. */
+static void merge_tasks(weft__part_order *order, const weft__task_plan *plan, weft__part *merged,
+                        uint32_t *nexts, const uint32_t *ends, uint8_t *is_done)
+{
+    uint32_t count = 0, left = plan->task_count;
+    const weft__part *parts = order->lists[0].at;
+    while (left > 0) {
+        uint32_t task = draw(order, plan->task_count);
+        while (is_done[task] || must_wait(plan, is_done, task))
+            task = (task + 1) % plan->task_count;
+        if (nexts[task] < ends[task]) merged[count++] = parts[nexts[task]++];
+        if (nexts[task] < ends[task]) continue;
+        is_done[task] = 1;
+        left--;
+    }
+}
+
+static void draw_tasks(weft__scheduler *scheduler, const weft__task_plan *plan, uint32_t *scratch)
+{
+    weft__part_order *order = scheduler->part_order;
+    weft__part_list *all = &order->lists[0];
+    uint32_t *nexts = scratch, *ends = scratch + plan->task_count;
+    uint8_t *is_done = (uint8_t *)(ends + plan->task_count);
+    const uint32_t begin = all->count;
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        const weft__task *task = &plan->tasks[i];
+        const weft__stage *stage = &scheduler->stages[task->stage];
+        nexts[i] = all->count;
+        if (!task->on_owner) {
+            draw_items(scheduler, task->stage, stage->entries[task->first_entry].first_item,
+                       stage->entries[task->end_entry].first_item);
+        } else if (task->first_entry < task->end_entry) {
+            const weft__part part = {.pass = scheduler->pass,
+                                     .stage = task->stage,
+                                     .first = task->first_entry,
+                                     .end = task->end_entry,
+                                     .is_main = true};
+            if (!append(order, 0, &part)) order->is_incomplete = true;
+        }
+        ends[i] = all->count;
+    }
+    const uint32_t count = all->count - begin;
+    weft__part *merged =
+        weft__alloc(order->memory, WEFT__MEMORY_SYSTEMS, count + 1, sizeof *merged, 8);
+    if (merged == NULL) return; /* task after task is an order, too */
+    merge_tasks(order, plan, merged, nexts, ends, is_done);
+    memcpy(all->at + begin, merged, count * sizeof *merged);
+    weft__free(order->memory, WEFT__MEMORY_SYSTEMS, merged, count + 1, sizeof *merged, 8);
+}
+
+static void draw_segment(weft__scheduler *scheduler, const weft__task_plan *plan)
+{
+    weft__part_order *order = scheduler->part_order;
+    const uint32_t words = 3 * plan->task_count + 1;
+    uint32_t *scratch =
+        weft__alloc_zeroed(order->memory, WEFT__MEMORY_SYSTEMS, words, sizeof *scratch, 8);
+    if (scratch == NULL) return;
+    draw_tasks(scheduler, plan, scratch);
+    weft__free(order->memory, WEFT__MEMORY_SYSTEMS, scratch, words, sizeof *scratch, 8);
+}
+
+/* ---- running ---- */
+
+/* What of stages [first, end) has been run: a byte per item and per main entry. Owner: run. */
+typedef struct coverage {
+    weft__scheduler *scheduler;
+    uint32_t first, end;
+    bool has_main;
+    uint8_t *bytes;
+    uint32_t count;
+} coverage;
+
+static uint32_t stage_bytes(const coverage *c, uint32_t stage)
+{
+    const weft__stage *s = &c->scheduler->stages[stage];
+    return s->item_count + (c->has_main ? s->main_entry_count : 0);
+}
+
+/* Where the bytes of a part are; NULL: it is of no item of these stages. */
+static uint8_t *bytes_of(const coverage *c, const weft__part *part)
+{
+    if (part->stage < c->first || part->stage >= c->end || part->first >= part->end) return NULL;
+    const weft__stage *s = &c->scheduler->stages[part->stage];
+    if (part->is_main ? !c->has_main || part->end > s->main_entry_count
+                      : part->end > s->item_count || part->worker >= c->scheduler->worker_count)
+        return NULL;
+    uint32_t at = 0;
+    for (uint32_t i = c->first; i < part->stage; i++) at += stage_bytes(c, i);
+    return c->bytes + at + (part->is_main ? s->item_count : 0) + part->first;
+}
+
+static void run_part(coverage *c, const weft__part *part)
+{
+    weft__scheduler *scheduler = c->scheduler;
+    weft__stage *stage = &scheduler->stages[part->stage];
+    uint8_t *bytes = bytes_of(c, part);
+    const uint32_t count = part->end - part->first;
+    if (bytes == NULL || memchr(bytes, 1, count) != NULL) {
+        scheduler->part_order->has_differed = true;
+        return;
+    }
+    memset(bytes, 1, count);
+    if (part->is_main)
+        stage_run_main(scheduler, stage, part->first, part->end);
+    else
+        weft__dispatch(&scheduler->workers[part->worker], stage->entries, stage->entry_count,
+                       part->first, part->end);
+}
+
+/* Items that no part named: those of systems that do not run in this pass, or the run differs. */
+static void run_rest(coverage *c)
+{
+    for (uint32_t i = c->first; i < c->end; i++) {
+        const weft__stage *s = &c->scheduler->stages[i];
+        for (uint32_t k = 0; k < stage_bytes(c, i); k++) {
+            const bool is_main = k >= s->item_count;
+            const uint32_t first = is_main ? k - s->item_count : k;
+            const weft__part part = {
+                .stage = i, .first = first, .end = first + 1, .is_main = is_main};
+            if (*bytes_of(c, &part) == 0) run_part(c, &part);
+        }
+    }
+}
+
+void weft__part_order_run(weft__scheduler *scheduler, uint32_t first, uint32_t end,
+                          const weft__segment *segment)
+{
+    weft__part_order *order = scheduler->part_order;
+    weft__part_list *all = &order->lists[0];
+    coverage c = {scheduler, first, end, segment != NULL, NULL, 0};
+    for (uint32_t i = first; i < end; i++) c.count += stage_bytes(&c, i);
+    c.bytes = weft__alloc_zeroed(order->memory, WEFT__MEMORY_SYSTEMS, c.count + 1, 1, 1);
+    if (c.bytes == NULL) {
+        weft__scheduler_fail(scheduler, weft__error_memory(scheduler->world, "an order of parts"));
+        return;
+    }
+    if (order->mode == WEFT__PART_DRAW) {
+        order->next = all->count;
+        if (segment != NULL)
+            draw_segment(scheduler, segment->plan);
+        else
+            draw_items(scheduler, first, 0, scheduler->stages[first].item_count);
+    }
+    while (order->next < all->count && all->at[order->next].pass == scheduler->pass &&
+           all->at[order->next].stage >= first && all->at[order->next].stage < end)
+        run_part(&c, &all->at[order->next++]);
+    run_rest(&c);
+    weft__free(order->memory, WEFT__MEMORY_SYSTEMS, c.bytes, c.count + 1, 1, 1);
+}
+
+/* ---- systems by depth ---- */
+
+/* A system by depth: a loop over the slices of each level, inside the item that the
+ * system is in its stage. The loop's end is the barrier between two levels: what a slice reads of
+ * lower levels was written before the loop began. Order of effect (versions, keys of commands) goes
+ * by slices as for any system, so it does not depend on levels or workers. */
+
+/* Owner: the stack of levels_run; constant while a loop runs. */
+typedef struct level_loop {
+    weft__scheduler *scheduler;
+    const weft__levels *levels;
+    uint32_t first;
+} level_loop;
+
+static int run_level(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const level_loop *loop = argument;
+    weft__dispatch(&loop->scheduler->workers[weft_job_worker_index(job)], loop->levels->entries,
+                   loop->levels->entry_count, loop->first + begin, loop->first + end);
+    return 0;
+}
+
+/* Runs all levels of an entry of kind LEVELS, one after the other. */
+static void levels_run(const weft__worker *worker, const weft__entry *entry)
+{
+    weft__scheduler *scheduler = worker->scheduler;
+    weft_job_context *job = weft__host_worker(scheduler->world, worker->index);
+    const weft__levels *levels = entry->levels;
+    bool is_serial = scheduler->is_serial || weft__part_order_rules(scheduler->part_order);
+    if (!entry->system->is_active) return;
+    for (uint32_t i = 0; i < levels->level_count; i++) {
+        level_loop loop = {scheduler, levels, levels->first_items[i]};
+        uint32_t count = levels->first_items[i + 1] - loop.first;
+        const weft_job_for_desc desc = {.fn = run_level,
+                                        .argument = &loop,
+                                        .count = count,
+                                        .cost = &entry->system->level_cost,
+                                        .name = entry->system->name};
+        if (is_serial || count == 1)
+            run_level(job, &loop, 0, count);
+        else if (weft_job_for(job, &desc, NULL) != WEFT_OK) /* a forked process: nothing was run */
+            run_level(job, &loop, 0, count);
     }
 }

@@ -7,10 +7,9 @@
  * way: change versions and commands are numbered by the order of effect. */
 #include "segment_run.h"
 
-#include "part_order.h"
+#include "dispatch.h"
 #include "registry.h"
 #include "segment_graph.h"
-#include "stage_run.h"
 
 static bool has_active(const weft__task *task)
 {

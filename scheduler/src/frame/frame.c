@@ -12,12 +12,12 @@
 #include "counters_group.h"
 #include "counters_report.h"
 #include "diagnose.h"
+#include "dispatch.h"
 #include "due.h"
 #include "hash_log.h"
 #include "registry.h"
 #include "segment_run.h"
 #include "stage_entries.h"
-#include "stage_run.h"
 #include "sync_point.h"
 
 #include "ecs_engine.h"

@@ -7,12 +7,11 @@
 #include "sync_point.h"
 
 #include "diagnose.h"
+#include "dispatch.h"
 #include "ecs_engine.h"
 #include "hash_log.h"
 #include "observer_run.h"
-#include "part_order.h"
 #include "registry.h"
-#include "stage_run.h"
 
 #define PASSING_MOST 32u /* background systems under way that a sync point is compared with */
 

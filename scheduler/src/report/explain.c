@@ -7,14 +7,17 @@
  * collide: decided.c. */
 #include "explain.h"
 
-#include "chain.h"
 #include "compile.h"
 #include "compile_order.h"
 #include "decided.h"
-#include "registry.h"
-#include "sync_reason.h"
-
 #include "heap.h"
+#include "registry.h"
+
+#include <weft/system.h>
+
+#include <string.h>
+
+static void waits_add(weft__text *t, const weft__scheduler *scheduler, const weft__system *system);
 
 weft__scheduler *weft__report_open(weft_world *world, weft__text *t, const char **problem)
 {
@@ -99,7 +102,8 @@ const char *weft__system_edge_label(const weft__scheduler *scheduler, const weft
                                            : "by name or group";
 }
 
-void weft__archetype_add(weft__text *t, const weft__scheduler *scheduler, uint32_t number)
+/* ", e.g. in archetype 3 (c d)", by its number; nothing for WEFT__NONE. */
+static void archetype_add(weft__text *t, const weft__scheduler *scheduler, uint32_t number)
 {
     const weft_world *world = scheduler->world;
     if (number == WEFT__NONE || number >= weft__archetype_count(world)) return;
@@ -194,7 +198,7 @@ static void add_collision(weft__text *t, const weft__scheduler *scheduler, const
                    edge->is_first_written ? "writes" : "reads", name, b->name,
                    edge->is_second_written ? "writes" : "reads");
     if (edge->is_resource) weft__text_add(t, ", a resource");
-    weft__archetype_add(t, scheduler, edge->archetype);
+    archetype_add(t, scheduler, edge->archetype);
     weft__text_add(t, "\n");
     while ((next = weft__schedule_edge_next(scheduler, a->position, b->position, next)) !=
            WEFT__NONE)
@@ -339,7 +343,7 @@ size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system s
         weft__text_add(&t, "it is in stage %u\n", a->stage);
         add_unknown(&t, scheduler, a->lists.before, a->lists.before_count, "before");
         add_unknown(&t, scheduler, a->lists.after, a->lists.after_count, "after");
-        weft__waits_add(&t, scheduler, a);
+        waits_add(&t, scheduler, a);
     } else {
         add_order(&t, scheduler, a, b);
     }
@@ -367,4 +371,475 @@ size_t weft_schedule_ambiguities(weft_world *world, char *out, size_t capacity)
         }
     weft__orders_free(&orders);
     return t.length;
+}
+
+/* ---- the longest chain ---- */
+
+/* What the last step waited for: in each segment the longest chain of tasks, or the stages
+ * one after the other. Derived on demand from the times of the last run. */
+
+/* ---- chains of tasks ---- */
+
+/* The longest chains of a graph that ran, from their ends. Owner: the caller, on its stack. */
+typedef struct chain {
+    uint64_t *until;    /* [task] ns of the longest chain up to its end */
+    uint32_t *previous; /* [task] in that chain; WEFT__NONE: it begins there */
+    uint32_t last;      /* of the longest one; WEFT__NONE: nothing ran */
+} chain;
+
+static bool chain_find(const weft__scheduler *scheduler, const weft__task_plan *plan, chain *out)
+{
+    weft__memory *memory = scheduler->memory;
+    uint32_t count = plan->task_count, edge = 0;
+    *out = (chain){.last = WEFT__NONE};
+    out->until = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, count, sizeof(uint64_t), 8);
+    out->previous = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, count, sizeof(uint32_t), 8);
+    if (out->until == NULL || out->previous == NULL) return false;
+    for (uint32_t t = 0; t < count; t++) { /* edges ascend by their second task */
+        out->previous[t] = WEFT__NONE;
+        for (; edge < plan->edge_count && plan->edges[edge][1] == t; edge++) {
+            uint32_t before = plan->edges[edge][0];
+            if (out->until[before] <= out->until[t]) continue;
+            out->until[t] = out->until[before];
+            out->previous[t] = before;
+        }
+        out->until[t] += plan->tasks[t].time_ns;
+        if (out->until[t] != 0 &&
+            (out->last == WEFT__NONE || out->until[t] > out->until[out->last]))
+            out->last = t;
+    }
+    return true;
+}
+
+static void chain_free(const weft__scheduler *scheduler, const weft__task_plan *plan, chain *c)
+{
+    uint32_t count = plan->task_count;
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, c->until, count, sizeof(uint64_t), 8);
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, c->previous, count, sizeof(uint32_t), 8);
+}
+
+/* Turns the links of the chain that ends with `last` round; returns its first task. */
+static uint32_t chain_turn(chain *c, uint32_t last)
+{
+    uint32_t next = WEFT__NONE, at = last;
+    while (at != WEFT__NONE) {
+        uint32_t previous = c->previous[at];
+        c->previous[at] = next;
+        next = at;
+        at = previous;
+    }
+    return next;
+}
+
+static uint64_t longest_chain(const weft__scheduler *scheduler, const weft__task_plan *plan)
+{
+    chain c;
+    bool is_found = chain_find(scheduler, plan, &c);
+    uint64_t longest = is_found && c.last != WEFT__NONE ? c.until[c.last] : 0;
+    chain_free(scheduler, plan, &c);
+    return longest;
+}
+
+/* ---- stages ---- */
+
+/* From begin to end, in the last step; 0: it did not run, or was not measured. */
+static uint64_t wall_of(const weft__scheduler *scheduler, const weft__stage *stage)
+{
+    return stage->timed_pass == scheduler->step_pass ? stage->time_ns : 0;
+}
+
+/* What its systems did in the last step, summed over the workers. */
+static uint64_t work_of(const weft__scheduler *scheduler, const weft__stage *stage)
+{
+    uint64_t work = 0;
+    for (uint32_t i = 0; i < stage->system_count; i++) {
+        weft__system_tally tally;
+        weft__system_tally_get(scheduler, stage->systems[i], &tally);
+        if (tally.frame == scheduler->step_pass) work += tally.time_ns;
+    }
+    return work;
+}
+
+static uint64_t wall_of_stages(const weft__scheduler *scheduler, uint32_t first, uint32_t end)
+{
+    uint64_t wall = 0;
+    for (uint32_t i = first; i < end; i++) wall += wall_of(scheduler, &scheduler->stages[i]);
+    return wall;
+}
+
+static uint64_t wall_of_segment(const weft__scheduler *scheduler, const weft__segment *segment)
+{
+    if (weft__segment_ran_as_graph(scheduler, segment)) return segment->graph_ns;
+    return wall_of_stages(scheduler, segment->first_stage, segment->end_stage);
+}
+
+/* ---- as text ---- */
+
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void add_task(weft__text *t, const weft__task *task)
+{
+    weft__text_add(t, "    %-40s %10.1f us%s\n", weft__task_label(task),
+                   (double)task->time_ns / 1e3, task->on_owner ? "  (main thread)" : "");
+}
+
+static void add_graph(weft__text *t, const weft__scheduler *scheduler, const weft__segment *segment)
+{
+    chain c;
+    const weft__task_plan *plan = segment->graph_plan;
+    weft__text_add(t, "a graph of %u task%s and %u edge%s: %.1f us\n", plan->task_count,
+                   plural(plan->task_count), plan->edge_count, plural(plan->edge_count),
+                   (double)segment->graph_ns / 1e3);
+    if (!chain_find(scheduler, plan, &c))
+        weft__text_add(t, "  no memory for its longest chain\n");
+    else if (c.last == WEFT__NONE)
+        weft__text_add(t, "  nothing ran\n");
+    else {
+        weft__text_add(t, "  longest chain, %.1f us (each task from its begin to its end):\n",
+                       (double)c.until[c.last] / 1e3);
+        for (uint32_t at = chain_turn(&c, c.last); at != WEFT__NONE; at = c.previous[at])
+            add_task(t, &plan->tasks[at]);
+    }
+    chain_free(scheduler, plan, &c);
+}
+
+static void add_stage(weft__text *t, const weft__scheduler *scheduler, const weft__stage *stage)
+{
+    weft__text_add(t, "    %-40s", weft__stage_label(stage));
+    if (stage->timed_pass == scheduler->step_pass)
+        weft__text_add(t, " %10.1f us, %10.1f us of work", (double)stage->time_ns / 1e3,
+                       (double)work_of(scheduler, stage) / 1e3);
+    else if (scheduler->options.is_measured)
+        weft__text_add(t, " did not run");
+    weft__text_add(t, "\n");
+}
+
+static void add_stages_of(weft__text *t, const weft__scheduler *scheduler, uint32_t first,
+                          uint32_t end)
+{
+    if (scheduler->options.is_measured)
+        weft__text_add(t, ": %.1f us\n  from begin to end, and the work of all %u worker%s:\n",
+                       (double)wall_of_stages(scheduler, first, end) / 1e3, scheduler->worker_count,
+                       plural(scheduler->worker_count));
+    else
+        weft__text_add(t, " (no times: set is_measured of weft_schedule_desc)\n");
+    for (uint32_t i = first; i < end; i++) add_stage(t, scheduler, &scheduler->stages[i]);
+}
+
+size_t weft_schedule_chain(weft_world *world, char *out, size_t capacity)
+{
+    weft__text t = {out, capacity, 0};
+    const weft__scheduler *scheduler = weft__report_begin(world, &t);
+    if (scheduler == NULL) return t.length;
+    for (uint32_t i = 0; i < scheduler->segment_count; i++) {
+        const weft__segment *segment = &scheduler->segments[i];
+        uint32_t count = segment->end_stage - segment->first_stage;
+        weft__text_add(&t, "segment %u: ", i);
+        if (weft__segment_ran_as_graph(scheduler, segment)) {
+            add_graph(&t, scheduler, segment);
+        } else {
+            weft__text_add(&t, "%u stage%s", count, count == 1 ? "" : "s one after the other");
+            add_stages_of(&t, scheduler, segment->first_stage, segment->end_stage);
+        }
+    }
+    return t.length;
+}
+
+/* ---- what one system waited for ---- */
+
+static void add_chain_before(weft__text *t, const weft__scheduler *scheduler,
+                             const weft__segment *segment, const weft__system *system)
+{
+    chain c;
+    const weft__task_plan *plan = segment->graph_plan;
+    uint32_t own = plan->task_of[system->number];
+    if (!chain_find(scheduler, plan, &c))
+        weft__text_add(t, "no memory for what it waited for\n");
+    else if (c.previous[own] == WEFT__NONE)
+        weft__text_add(t, "in the last step it waited for no other system of segment %u\n",
+                       scheduler->stages[system->stage].segment);
+    else {
+        weft__text_add(t,
+                       "in the last step the longest chain before it took %.1f us (each task "
+                       "from its begin to its end):\n",
+                       (double)(c.until[own] - plan->tasks[own].time_ns) / 1e3);
+        for (uint32_t at = chain_turn(&c, own); at != own; at = c.previous[at])
+            add_task(t, &plan->tasks[at]);
+    }
+    chain_free(scheduler, plan, &c);
+}
+
+/* Segments run one after the other. */
+static void add_earlier(weft__text *t, const weft__scheduler *scheduler, uint32_t number)
+{
+    uint64_t wall = 0;
+    if (number == 0) return;
+    for (uint32_t i = 0; i < number; i++)
+        wall += wall_of_segment(scheduler, &scheduler->segments[i]);
+    weft__text_add(t, "segment %u began when segment %u had ended", number, number - 1);
+    if (wall != 0) weft__text_add(t, ", after %.1f us", (double)wall / 1e3);
+    weft__text_add(t, "\n");
+}
+
+static void add_disabled(weft__text *t, const weft__scheduler *scheduler,
+                         const weft__system *system)
+{
+    const weft__group *group = &scheduler->groups[system->group];
+    if (!system->is_enabled) weft__text_add(t, "it is disabled (weft_system_enable)\n");
+    if (group->is_disabled)
+        weft__text_add(t, "its group '%s' is disabled (weft_group_enable)\n", group->name);
+}
+
+/* What a system waited for in the last step: the longest chain of tasks that ends with its own, or
+ * the stages of its segment before it. */
+static void waits_add(weft__text *t, const weft__scheduler *scheduler, const weft__system *system)
+{
+    uint32_t number = scheduler->stages[system->stage].segment;
+    const weft__segment *segment = &scheduler->segments[number];
+    uint32_t first = segment->first_stage, count = system->stage - first;
+    add_disabled(t, scheduler, system);
+    if (scheduler->step_pass == 0) {
+        weft__text_add(t,
+                       "no step has run yet: call it again after one to see what it waited for\n");
+        return;
+    }
+    if (!system->is_active) {
+        weft__text_add(t, "it did not run in the last step\n");
+        return;
+    }
+    add_earlier(t, scheduler, number);
+    if (weft__segment_ran_as_graph(scheduler, segment)) {
+        add_chain_before(t, scheduler, segment, system);
+    } else if (count == 0) {
+        weft__text_add(t, "in the last step it waited for no other stage of segment %u\n", number);
+    } else {
+        weft__text_add(t, "in the last step it waited for %u stage%s", count, plural(count));
+        add_stages_of(t, scheduler, first, system->stage);
+    }
+}
+
+/* ---- as JSON ---- */
+
+static void json_names(weft__text *t, weft__system *const *systems, uint32_t count)
+{
+    weft__text_add(t, "{\"systems\": [");
+    for (uint32_t i = 0; i < count; i++) {
+        if (i != 0) weft__text_add(t, ", ");
+        weft__text_add_quoted(t, systems[i]->name);
+    }
+    weft__text_add(t, "], ");
+}
+
+static void json_tasks(weft__text *t, const weft__task_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        const weft__task *task = &plan->tasks[i];
+        weft__text_add(t, "%s", i == 0 ? "" : ", ");
+        json_names(t, task->systems, task->system_count);
+        weft__text_add(t, "\"on_main_thread\": %s, \"time_ns\": %llu}",
+                       task->on_owner ? "true" : "false", (unsigned long long)task->time_ns);
+    }
+    weft__text_add(t, "], \"edges\": [");
+    for (uint32_t i = 0; i < plan->edge_count; i++)
+        weft__text_add(t, "%s[%u, %u]", i == 0 ? "" : ", ", plan->edges[i][0], plan->edges[i][1]);
+}
+
+static void json_stages(weft__text *t, const weft__scheduler *scheduler,
+                        const weft__segment *segment)
+{
+    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++) {
+        const weft__stage *stage = &scheduler->stages[i];
+        weft__text_add(t, "%s", i == segment->first_stage ? "" : ", ");
+        json_names(t, stage->systems, stage->system_count);
+        weft__text_add(t, "\"stage\": %u, \"time_ns\": %llu, \"work_ns\": %llu}", i,
+                       (unsigned long long)wall_of(scheduler, stage),
+                       (unsigned long long)work_of(scheduler, stage));
+    }
+}
+
+void weft__segments_json(weft__text *t, const weft__scheduler *scheduler)
+{
+    static const weft__task_plan none = {.task_count = 0};
+    for (uint32_t i = 0; i < scheduler->segment_count; i++) {
+        const weft__segment *segment = &scheduler->segments[i];
+        bool is_graph = weft__segment_ran_as_graph(scheduler, segment);
+        const weft__task_plan *plan = is_graph ? segment->graph_plan : &none;
+        uint64_t wall = wall_of_segment(scheduler, segment);
+        weft__text_add(t, "%s\n    {\"first_stage\": %u, \"stages\": %u, \"is_graph\": %s",
+                       i == 0 ? "" : ",", segment->first_stage,
+                       segment->end_stage - segment->first_stage, is_graph ? "true" : "false");
+        weft__text_add(t, ", \"time_ns\": %llu, \"longest_chain_ns\": %llu, \"stage_times\": [",
+                       (unsigned long long)wall,
+                       (unsigned long long)(is_graph ? longest_chain(scheduler, plan) : wall));
+        if (!is_graph) json_stages(t, scheduler, segment);
+        weft__text_add(t, "], \"tasks\": [");
+        json_tasks(t, plan);
+        weft__text_add(t, "]}");
+    }
+}
+
+/* ---- why a sync point is there ---- */
+
+/* Why a sync point lies before its observer: each effect of the recorder's commands
+ * that the observer could see, with the component that says so. */
+
+/* One effect that the observer could see. A value. */
+typedef struct seen_effect {
+    uint32_t effects;   /* weft_command_effects: one, or ADD and REMOVE, which name the same list */
+    uint32_t component; /* WEFT__NONE: any */
+} seen_effect;
+
+enum { SEEN_MOST = 3, EFFECT_BYTES = 32 + 255 /* words, and the longest name of a component */ };
+
+/* What an observer could see. A value, on the caller's stack.
+ *   count == 0: one of the two is exclusive */
+typedef struct sync_reason {
+    seen_effect seen[SEEN_MOST];
+    uint32_t count;
+    uint32_t archetype; /* number of one that the observer runs over; WEFT__NONE: none exists yet */
+} sync_reason;
+
+/* A component of a sorted list that another one has, too, or that the observer's rows must have;
+ * WEFT__NONE: none. */
+static uint32_t common_component(const uint32_t *list, uint32_t count,
+                                 const weft__staging_node *observer)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < observer->required_count; k++)
+            if (observer->required[k] == list[i]) return list[i];
+        for (uint32_t k = 0; k < observer->mention_count; k++)
+            if (observer->mentions[k] == list[i]) return list[i];
+    }
+    return WEFT__NONE;
+}
+
+/* An archetype over which the observer runs and which has the component, if one is given. */
+static uint32_t seen_archetype(const weft__scheduler *scheduler, const weft__system *observer,
+                               uint32_t component)
+{
+    const weft__query *query = observer->context.query;
+    for (uint32_t i = 0; query != NULL && i < query->match_count; i++) {
+        uint32_t number = query->matches[i].number;
+        const weft__archetype *archetype = weft__archetype_numbered(scheduler->world, number);
+        if (component == WEFT__NONE || weft__archetype_find(archetype, component) != WEFT__NONE)
+            return number;
+    }
+    return WEFT__NONE;
+}
+
+static sync_reason reason_of(const weft__scheduler *scheduler, const weft__sync_point *point)
+{
+    static const uint32_t kinds[SEEN_MOST] = {
+        WEFT_RECORDS_DESTROY, WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE, WEFT_RECORDS_CREATE};
+    const weft__staging_node *recorder = &scheduler->nodes[point->recorder];
+    const weft__staging_node *observer = &scheduler->nodes[point->observer];
+    uint32_t visible = weft__staging_visible_effects(recorder, observer);
+    sync_reason reason = {.archetype = WEFT__NONE};
+    for (uint32_t i = 0; i < SEEN_MOST; i++) {
+        bool is_destroy = kinds[i] == WEFT_RECORDS_DESTROY;
+        if ((visible & kinds[i]) == 0) continue;
+        reason.seen[reason.count++] = (seen_effect){
+            visible & kinds[i],
+            common_component(is_destroy ? recorder->destroys : recorder->records,
+                             is_destroy ? recorder->destroy_count : recorder->record_count,
+                             observer)};
+    }
+    if (reason.count != 0)
+        reason.archetype = seen_archetype(scheduler, scheduler->ordered[point->observer],
+                                          reason.seen[0].component);
+    return reason;
+}
+
+static const char *effect_word(uint32_t effects)
+{
+    switch (effects) {
+    case WEFT_RECORDS_DESTROY:
+        return "destroys";
+    case WEFT_RECORDS_CREATE:
+        return "creates";
+    case WEFT_RECORDS_ADD:
+        return "adds or sets";
+    case WEFT_RECORDS_REMOVE:
+        return "removes";
+    default:
+        return "adds, sets or removes";
+    }
+}
+
+static void add_effect(weft__text *t, const weft__scheduler *scheduler, const seen_effect *seen)
+{
+    bool is_change = (seen->effects & (WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE)) != 0;
+    weft__text_add(t, "%s", effect_word(seen->effects));
+    if (seen->component == WEFT__NONE)
+        weft__text_add(t, is_change ? " any component" : " any entity");
+    else
+        weft__text_add(t, is_change ? " %s" : " entities with %s",
+                       weft__type_name(scheduler->world, seen->component));
+}
+
+/* "destroys any entity and adds or sets b" */
+static void add_effects(weft__text *t, const weft__scheduler *scheduler, const sync_reason *reason)
+{
+    for (uint32_t i = 0; i < reason->count; i++) {
+        weft__text_add(t, "%s", i == 0 ? "" : " and ");
+        add_effect(t, scheduler, &reason->seen[i]);
+    }
+}
+
+void weft__sync_reason_add(weft__text *t, const weft__scheduler *scheduler,
+                           const weft__sync_point *point)
+{
+    sync_reason reason = reason_of(scheduler, point);
+    const weft__system *observer = scheduler->ordered[point->observer];
+    const weft__system *recorder = scheduler->ordered[point->recorder];
+    if (reason.count == 0) {
+        const weft__system *exclusive = is_exclusive(observer) ? observer : recorder;
+        weft__text_add(t, "commands of '%s' are played back before '%s', because '%s' is exclusive",
+                       recorder->name, observer->name, exclusive->name);
+        return;
+    }
+    weft__text_add(t, "'%s' could see commands of '%s', which ", observer->name, recorder->name);
+    add_effects(t, scheduler, &reason);
+    archetype_add(t, scheduler, reason.archetype);
+}
+
+void weft__sync_reason_label(weft__text *t, const weft__scheduler *scheduler,
+                             const weft__sync_point *point)
+{
+    char label[SEEN_MOST * EFFECT_BYTES] = "any command";
+    sync_reason reason = reason_of(scheduler, point);
+    weft__text effects = {label, sizeof label, 0};
+    add_effects(&effects, scheduler, &reason);
+    weft__text_add_label(t, label);
+}
+
+void weft__sync_reason_json(weft__text *t, const weft__scheduler *scheduler,
+                            const weft__sync_point *point)
+{
+    static const struct {
+        uint32_t effect;
+        const char *name;
+    } names[] = {{WEFT_RECORDS_CREATE, "create"},
+                 {WEFT_RECORDS_DESTROY, "destroy"},
+                 {WEFT_RECORDS_ADD, "add or set"},
+                 {WEFT_RECORDS_REMOVE, "remove"}};
+    sync_reason reason = reason_of(scheduler, point);
+    uint32_t effects = 0, count = 0;
+    for (uint32_t i = 0; i < reason.count; i++) effects |= reason.seen[i].effects;
+    weft__text_add(t, "\"effect\": \"%s\", \"effects\": [",
+                   reason.count == 0 ? "any" : effect_word(reason.seen[0].effects));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if ((effects & names[i].effect) != 0)
+            weft__text_add(t, "%s\"%s\"", count++ == 0 ? "" : ", ", names[i].name);
+    weft__text_add(t, "]");
+    if (reason.count != 0 && reason.seen[0].component != WEFT__NONE) {
+        weft__text_add(t, ", \"component\": ");
+        weft__text_add_quoted(t, weft__type_name(scheduler->world, reason.seen[0].component));
+    }
+    if (reason.archetype != WEFT__NONE)
+        weft__text_add(t, ", \"archetype\": %u",
+                       weft__archetype_numbered(scheduler->world, reason.archetype)->id);
 }

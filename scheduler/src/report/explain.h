@@ -6,7 +6,6 @@
 #define WEFT_EXPLAIN_H
 
 #include "scheduler_state.h"
-
 #include "text.h"
 
 #define WEFT__NO_SYSTEMS "no systems"
@@ -45,7 +44,30 @@ uint32_t weft__schedule_edge_next(const weft__scheduler *scheduler, uint32_t fro
 const char *weft__system_edge_label(const weft__scheduler *scheduler,
                                     const weft__system_edge *edge);
 
-/* ", e.g. in archetype 3 (c d)", by its number; nothing for WEFT__NONE. */
-void weft__archetype_add(weft__text *t, const weft__scheduler *scheduler, uint32_t number);
+/* ---- the longest chain ---- */
+
+/* What the last step waited for, segment by segment.
+ *
+ * Owner, between steps. */
+
+/* The segments as JSON objects, without brackets around them. */
+void weft__segments_json(weft__text *t, const weft__scheduler *scheduler);
+
+/* ---- why a sync point is there ---- */
+
+/* Why a sync point lies before its observer.
+ *
+ * Owner, between steps. */
+
+/* "'b' could see commands of 'a', which adds or sets c, e.g. in archetype 3 (c d)" */
+void weft__sync_reason_add(weft__text *t, const weft__scheduler *scheduler,
+                           const weft__sync_point *point);
+/* In quotes, for an edge of a drawing: "adds or sets c"; "any command": one of the two is
+ * exclusive. */
+void weft__sync_reason_label(weft__text *t, const weft__scheduler *scheduler,
+                             const weft__sync_point *point);
+/* The members effect, effects, component and archetype of a JSON object. */
+void weft__sync_reason_json(weft__text *t, const weft__scheduler *scheduler,
+                            const weft__sync_point *point);
 
 #endif

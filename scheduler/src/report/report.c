@@ -4,10 +4,8 @@
  *
  * Everything is derived from the compiled schedule on demand; nothing here is on the path of a
  * frame. */
-#include "chain.h"
 #include "decided.h"
 #include "explain.h"
-#include "sync_reason.h"
 
 #include "counters_report.h"
 #include "frame_stats.h"

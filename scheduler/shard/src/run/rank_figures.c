@@ -213,3 +213,32 @@ void weft__figures_free(weft_shard *shard)
     free(f);
     shard->figures = NULL;
 }
+
+/* ---- of this rank ---- */
+
+void weft_shard_info_get(const weft_shard *shard, weft_shard_info *out, size_t bytes)
+{
+    weft_shard_info info = {.gid = shard->gid,
+                            .sector = shard->sector,
+                            .ghost = shard->ghost,
+                            .stub = shard->stub,
+                            .rank = shard->map.rank,
+                            .ranks = shard->map.ranks,
+                            .sectors = shard->map.count,
+                            .seed = shard->seed};
+    for (uint32_t i = 0; i < shard->map.count; i++)
+        info.sectors_mine += weft__sector_is_mine(shard, i);
+    memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
+}
+
+void weft_shard_stats_get(const weft_shard *shard, weft_shard_stats *out, size_t bytes)
+{
+    weft_shard_stats stats = shard->stats;
+    stats.rows = weft_query_count(shard->world, shard->rows_query);
+    stats.ghosts = weft_query_count(shard->world, shard->ghost_query);
+    stats.stubs = weft_query_count(shard->world, shard->stub_query);
+    for (uint32_t i = 0; i < shard->map.count; i++)
+        if ((shard->map.visibility[i] & WEFT__SECTOR_BORDER) != 0)
+            stats.border_rows += shard->packs[i].count;
+    memcpy(out, &stats, bytes < sizeof stats ? bytes : sizeof stats);
+}
