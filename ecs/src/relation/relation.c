@@ -212,8 +212,8 @@ static uint64_t bytes_of(const weft__relation *relation)
 {
     uint64_t bytes =
         sizeof *relation +
-        (relation->change_capacity + relation->sorted_capacity) * sizeof *relation->changes +
-        relation->offset_capacity * sizeof(uint32_t);
+        (relation->changes.capacity + relation->sorted.capacity) * sizeof(weft__edge_change) +
+        relation->offsets.capacity * sizeof(uint32_t);
     for (uint32_t i = 0; i < relation->diff.mirrors.count; i++) {
         const weft__mirror *mirror = relation->diff.mirrors.at[i];
         if (mirror != NULL) bytes += sizeof *mirror + mirror->capacity * 2 * sizeof(weft_entity);

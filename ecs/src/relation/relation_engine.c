@@ -30,10 +30,8 @@ static bool deaths_take(const settling *s)
     weft__relations *relations = s->relations;
     const weft__directory *directory = &s->world->directory;
     uint32_t end = at_load_rlx(&directory->x_block_end); /* relaxed: the world is idle */
-    bool *had = weft__relation_room(s->world, relations->had_deaths, &relations->death_capacity,
-                                    end + 1, sizeof *had);
-    if (had == NULL) return false;
-    relations->had_deaths = had;
+    if (!WEFT__RELATION_ROOM(s->world, &relations->had_deaths, end + 1)) return false;
+    bool *had = relations->had_deaths.at;
     relations->block_end = end;
     for (uint32_t b = 0; b < end; b++) {
         weft__entity_block *block = weft__directory_block(directory, b * WEFT__BLOCK_SLOTS);
@@ -58,7 +56,7 @@ static bool lost_take(weft__relation *relation)
     for (uint32_t b = 0; b <= relation->pages.count; b++) {
         uint32_t end = weft__bucket_first(relation, b, WEFT__BUCKET_CAME);
         for (uint32_t i = weft__bucket_first(relation, b, WEFT__BUCKET_WENT); i < end; i++) {
-            weft_entity source = relation->changes[i].source;
+            weft_entity source = relation->changes.at[i].source;
             if (weft__target_has(relation, weft__bare_index(world, source)) &&
                 !weft__entity_list_push(world, &relation->lost, source))
                 return false;
@@ -73,8 +71,8 @@ static bool results_take(weft__relation *relation)
     weft_world *world = relation->world;
     bool is_done = lost_take(relation);
     relation->orphans.count = 0;
-    for (uint32_t i = 0; i < relation->active_count; i++) {
-        const weft__target_page *page = relation->pages.at[relation->active[i]];
+    for (uint32_t i = 0; i < relation->active.count; i++) {
+        const weft__target_page *page = relation->pages.at[relation->active.at[i]];
         is_done = is_done &&
                   weft__entity_list_append(world, &relation->orphans, page->orphans.at,
                                            page->orphans.count) &&
@@ -83,7 +81,7 @@ static bool results_take(weft__relation *relation)
     uint32_t end = weft__bucket_first(relation, relation->pages.count + 1, WEFT__BUCKET_WENT);
     for (uint32_t i = weft__bucket_first(relation, relation->pages.count, WEFT__BUCKET_CAME);
          i < end && is_done; i++) {
-        const weft__edge_change *change = &relation->changes[i];
+        const weft__edge_change *change = &relation->changes.at[i];
         relation->is_loose = relation->is_loose || change->target.version != 0;
         weft__entity_list *list =
             change->target.version == 0 ? &relation->left : &relation->orphans;
@@ -145,7 +143,7 @@ static weft_result relation_round(settling *s, weft__relation *relation, bool *i
     bool was_suspect = relation->is_suspect || relation->is_broken;
     weft_result result = weft__relation_scan(relation, s->job);
     if (result != WEFT_OK) return result;
-    const bool *had_deaths = was_suspect ? NULL : s->relations->had_deaths;
+    const bool *had_deaths = was_suspect ? NULL : s->relations->had_deaths.at;
     result = weft__relation_pages_apply(relation, had_deaths, s->job);
     if (result != WEFT_OK) return result;
     if (!results_take(relation)) {

@@ -456,8 +456,8 @@ static inline edge_run run_take(edge_run *run, uint32_t index)
 
 static edge_run run_sort(const application *a, uint32_t first, uint32_t end)
 {
-    weft__edge_change *items = a->relation->changes + first;
-    weft__edges_sort(items, end - first, a->relation->sorted + first);
+    weft__edge_change *items = a->relation->changes.at + first;
+    weft__edges_sort(items, end - first, a->relation->sorted.at + first);
     return (edge_run){items, end - first};
 }
 
@@ -468,7 +468,7 @@ static bool changes_apply(const application *a, uint32_t block)
     uint32_t end = weft__bucket_first(a->relation, block + 1, WEFT__BUCKET_WENT);
     if (first == end) return true;
     if (a->page->edges == 0 && first == middle && end - middle >= WEFT__EDGE_COUNTING_FROM &&
-        page_build(a, a->relation->changes + middle, end - middle))
+        page_build(a, a->relation->changes.at + middle, end - middle))
         return true;
     edge_changes all = {run_sort(a, first, middle), run_sort(a, middle, end)};
     bool is_done = a->page->edges != 0 || page_reserve(a, all.came.count);
@@ -494,7 +494,7 @@ static int pages_run(weft_job_context *job, void *argument, uint32_t begin, uint
     weft__relation *relation = loop->relation;
     (void)job;
     for (uint32_t i = begin; i < end; i++) {
-        uint32_t block = relation->active[i];
+        uint32_t block = relation->active.at[i];
         application a = {relation, relation->pages.at[block]};
         a.page->orphans.count = a.page->came.count = a.page->changed = 0;
         a.page->is_failed = a.page->has_loose = false;
@@ -509,12 +509,9 @@ static int pages_run(weft_job_context *job, void *argument, uint32_t begin, uint
 /* Lists the pages that have changes, or targets in a block that had deaths. */
 static bool active_list(weft__relation *relation, const bool *had_deaths)
 {
-    void *active =
-        weft__relation_room(relation->world, relation->active, &relation->active_capacity,
-                            relation->pages.count + 1, sizeof *relation->active);
-    if (active == NULL) return false;
-    relation->active = active;
-    relation->active_count = 0;
+    relation->active.count = 0;
+    if (!WEFT__RELATION_ROOM(relation->world, &relation->active, relation->pages.count + 1))
+        return false;
     for (uint32_t b = 0; b < relation->pages.count; b++) {
         bool has_changes = weft__bucket_first(relation, b, WEFT__BUCKET_WENT) !=
                            weft__bucket_first(relation, b + 1, WEFT__BUCKET_WENT);
@@ -523,7 +520,7 @@ static bool active_list(weft__relation *relation, const bool *had_deaths)
             return false;
         bool had = relation->pages.at[b] != NULL && relation->pages.at[b]->edges != 0 &&
                    (had_deaths == NULL || had_deaths[b]);
-        if (has_changes || had) relation->active[relation->active_count++] = b;
+        if (has_changes || had) relation->active.at[relation->active.count++] = b;
     }
     return true;
 }
@@ -533,19 +530,19 @@ weft_result weft__relation_pages_apply(weft__relation *relation, const bool *had
 {
     page_loop loop = {relation, had_deaths};
     bool is_failed = !active_list(relation, had_deaths);
-    if (is_failed) relation->active_count = 0;
+    if (is_failed) relation->active.count = 0;
     weft_job_for_desc desc = {.fn = pages_run,
                               .argument = &loop,
-                              .count = relation->active_count,
+                              .count = relation->active.count,
                               .grain = 1,
                               .cost = &relation->page_cost,
                               .name = "relation: lists"};
-    if (job == NULL || relation->active_count < 2)
-        pages_run(job, &loop, 0, relation->active_count);
+    if (job == NULL || relation->active.count < 2)
+        pages_run(job, &loop, 0, relation->active.count);
     else if (weft_job_for(job, &desc, NULL) != WEFT_OK) /* a forked process: nothing was run */
-        pages_run(job, &loop, 0, relation->active_count);
-    for (uint32_t i = 0; i < relation->active_count; i++) {
-        const weft__target_page *page = relation->pages.at[relation->active[i]];
+        pages_run(job, &loop, 0, relation->active.count);
+    for (uint32_t i = 0; i < relation->active.count; i++) {
+        const weft__target_page *page = relation->pages.at[relation->active.at[i]];
         is_failed = is_failed || page->is_failed;
         relation->stats.changed += page->changed;
         relation->is_loose = relation->is_loose || page->has_loose;

@@ -12,11 +12,6 @@
 
 /* ---- life ---- */
 
-static void array_free(weft_world *world, void *items, size_t count, size_t size, size_t alignment)
-{
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, items, count, size, alignment);
-}
-
 static void relation_free(weft__relation *relation)
 {
     if (relation == NULL) return;
@@ -25,12 +20,12 @@ static void relation_free(weft__relation *relation)
     for (uint32_t i = 0; i < relation->pages.count; i++)
         weft__target_page_free(world, relation->pages.at[i]);
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->pages);
-    array_free(world, relation->offsets, relation->offset_capacity, sizeof(uint32_t), 64);
-    array_free(world, relation->changes, relation->change_capacity, sizeof *relation->changes, 64);
-    array_free(world, relation->sorted, relation->sorted_capacity, sizeof *relation->sorted, 64);
-    array_free(world, relation->tasks, relation->task_capacity, sizeof(uint32_t), 64);
-    array_free(world, relation->firsts, relation->first_capacity, sizeof(uint32_t), 64);
-    array_free(world, relation->active, relation->active_capacity, sizeof(uint32_t), 64);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->offsets);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->changes);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->sorted);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->tasks);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->firsts);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->active);
     weft__entity_list_fini(world, &relation->came);
     weft__entity_list_fini(world, &relation->left);
     weft__entity_list_fini(world, &relation->lost);
@@ -38,7 +33,7 @@ static void relation_free(weft__relation *relation)
     for (uint32_t i = 0; i < relation->levels.count; i++)
         weft__entity_list_fini(world, &relation->levels.at[i]);
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relation->levels);
-    array_free(world, relation, 1, sizeof *relation, 64);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, relation, 1, sizeof *relation, 64);
 }
 
 static void relations_destroy(void *data)
@@ -47,8 +42,8 @@ static void relations_destroy(void *data)
     weft_world *world = relations->world;
     for (uint32_t i = 0; i < relations->all.count; i++) relation_free(relations->all.at[i]);
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relations->all);
-    array_free(world, relations->had_deaths, relations->death_capacity, sizeof(bool), 64);
-    array_free(world, relations, 1, sizeof *relations, 8);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relations->had_deaths);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, relations, 1, sizeof *relations, 8);
 }
 
 /* A snapshot was restored: rows are as they were, with the versions that they had. */

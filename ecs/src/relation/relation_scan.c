@@ -171,8 +171,8 @@ static int tasks_run(weft_job_context *job, void *argument, uint32_t begin, uint
             piece_copy(relation, &relation->diff.pieces.at[i]);
     for (uint32_t t = begin; t < end && !loop->is_copy; t++) {
         comparison c = {.relation = relation,
-                        .counts = relation->offsets + (size_t)t * loop->buckets,
-                        .changes = relation->changes,
+                        .counts = relation->offsets.at + (size_t)t * loop->buckets,
+                        .changes = relation->changes.at,
                         .tag = relation->world->directory.tag_bits,
                         .end = relation->pages.count,
                         .is_second = loop->is_second};
@@ -206,10 +206,10 @@ static void run(const scan_loop *loop, weft_job_context *job)
 
 static bool tasks_make(weft__relation *relation, scan_loop *loop)
 {
-    loop->tasks = weft__relation_room(relation->world, relation->tasks, &relation->task_capacity,
-                                      (size_t)relation->diff.pieces.count + 1, sizeof(uint32_t));
-    if (loop->tasks == NULL) return false;
-    relation->tasks = loop->tasks;
+    if (!WEFT__RELATION_ROOM(relation->world, &relation->tasks,
+                             (size_t)relation->diff.pieces.count + 1))
+        return false;
+    loop->tasks = relation->tasks.at;
     uint32_t rows = WEFT__PIECE_ROWS;
     for (uint32_t i = 0; i < relation->diff.pieces.count; i++) {
         if (rows >= WEFT__PIECE_ROWS) {
@@ -227,31 +227,23 @@ static uint32_t places_make(weft__relation *relation, const scan_loop *loop)
 {
     uint32_t at = 0;
     for (uint32_t b = 0; b < loop->buckets; b++) {
-        relation->firsts[b] = at;
+        relation->firsts.at[b] = at;
         for (uint32_t t = 0; t < loop->task_count; t++) {
-            uint32_t *count = &relation->offsets[(size_t)t * loop->buckets + b], n = *count;
+            uint32_t *count = &relation->offsets.at[(size_t)t * loop->buckets + b], n = *count;
             *count = at;
             at += n;
         }
     }
-    relation->firsts[loop->buckets] = at;
+    relation->firsts.at[loop->buckets] = at;
     return at;
 }
 
 /* Room for the results of tasks, and of pages. */
 static bool rooms_make(weft__relation *relation, const scan_loop *loop)
 {
-    weft_world *world = relation->world;
-    void *offsets = weft__relation_room(world, relation->offsets, &relation->offset_capacity,
-                                        (size_t)loop->task_count * loop->buckets + 1,
-                                        sizeof *relation->offsets);
-    if (offsets == NULL) return false;
-    relation->offsets = offsets;
-    void *firsts = weft__relation_room(world, relation->firsts, &relation->first_capacity,
-                                       loop->buckets + 1, sizeof *relation->firsts);
-    if (firsts == NULL) return false;
-    relation->firsts = firsts;
-    return true;
+    return WEFT__RELATION_ROOM(relation->world, &relation->offsets,
+                               (size_t)loop->task_count * loop->buckets + 1) &&
+           WEFT__RELATION_ROOM(relation->world, &relation->firsts, (size_t)loop->buckets + 1);
 }
 
 /* Whether most rows are to be compared, and most of the first ones changed. */
@@ -264,25 +256,10 @@ static bool looks_much(const scan_loop *loop)
     first.task_count = loop->task_count / 16;
     tasks_run(NULL, &first, 0, first.task_count);
     for (size_t i = 0; i < (size_t)first.task_count * loop->buckets; i++)
-        changes += relation->offsets[i];
+        changes += relation->offsets.at[i];
     for (uint32_t i = 0; i < loop->tasks[first.task_count]; i++)
         rows += relation->diff.pieces.at[i].end - relation->diff.pieces.at[i].first;
     return changes > rows;
-}
-
-/* Room for changes, and for sorting them. */
-static bool changes_reserve(weft__relation *relation, uint32_t count)
-{
-    weft_world *world = relation->world;
-    void *changes = weft__relation_room(world, relation->changes, &relation->change_capacity, count,
-                                        sizeof *relation->changes);
-    if (changes == NULL) return false;
-    relation->changes = changes;
-    void *sorted = weft__relation_room(world, relation->sorted, &relation->sorted_capacity, count,
-                                       sizeof *relation->sorted);
-    if (sorted == NULL) return false;
-    relation->sorted = sorted;
-    return true;
 }
 
 /* Counts the changes, then writes them. More of them than rows: the index is to be built from
@@ -298,7 +275,8 @@ static bool compare(weft__relation *relation, weft_job_context *job, bool *is_mu
         *is_much = changes > WEFT__PIECE_ROWS && relation->stats.sources != 0 &&
                    changes > relation->diff.rows;
         if (!*is_much) {
-            is_done = changes_reserve(relation, changes);
+            is_done = WEFT__RELATION_ROOM(relation->world, &relation->changes, changes) &&
+                      WEFT__RELATION_ROOM(relation->world, &relation->sorted, changes);
             loop.is_second = true;
             if (is_done) run(&loop, job);
         }

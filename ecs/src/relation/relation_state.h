@@ -82,19 +82,12 @@ typedef struct weft__relation {
     /* pages */
     WEFT__LIST(weft__target_page *) pages; /* [block of the directory]; NULL: none */
     /* scratch, kept */
-    uint32_t *offsets; /* [task * buckets + bucket]: where its changes go */
-    size_t offset_capacity;
-    weft__edge_change *changes;
-    size_t change_capacity;
-    weft__edge_change *sorted; /* room to sort `changes` with */
-    size_t sorted_capacity;
-    uint32_t *tasks; /* of a scan */
-    size_t task_capacity;
-    uint32_t *firsts; /* [bucket + 1]: its changes */
-    size_t first_capacity;
-    uint32_t *active; /* pages to be looked at */
-    uint32_t active_count;
-    size_t active_capacity;
+    WEFT__LIST(uint32_t) offsets; /* [task * buckets + bucket]: where its changes go */
+    WEFT__LIST(weft__edge_change) changes;
+    WEFT__LIST(weft__edge_change) sorted; /* room to sort `changes` with */
+    WEFT__LIST(uint32_t) tasks;           /* of a scan */
+    WEFT__LIST(uint32_t) firsts;          /* [bucket + 1]: its changes */
+    WEFT__LIST(uint32_t) active;          /* pages to be looked at: the only one that counts */
     /* of all rounds of a settling */
     weft__entity_list came; /* sources that have another target */
     bool has_all_come;      /* all sources are among them */
@@ -112,24 +105,14 @@ typedef struct weft__relations {
     weft_world *world;
     WEFT__LIST(weft__relation *) all;
     weft_component parent;
-    bool *had_deaths;   /* [block of the directory]: some entity died since the last round */
+    WEFT__LIST(bool)
+    had_deaths;         /* [block of the directory]: some entity died since the last round */
     uint32_t block_end; /* blocks that there were when the round began; recorders may make more */
-    size_t death_capacity;
 } weft__relations;
 
-/* Room for `count` items of `size` in an array that is kept; NULL: no memory, the array stays. What
- * it held may be lost. */
-static inline void *weft__relation_room(weft_world *world, void *items, size_t *capacity,
-                                        size_t count, size_t size)
-{
-    if (count <= *capacity && items != NULL) return items;
-    size_t grown = count + count / 4 + 64;
-    void *room = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, grown, size, 64);
-    if (room == NULL) return NULL;
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, items, *capacity, size, 64);
-    *capacity = grown;
-    return room;
-}
+/* Room for `count` elements in a list of scratch; false: no memory. */
+#define WEFT__RELATION_ROOM(world, list, count)                                                    \
+    WEFT__LIST_ROOM(&(world)->memory, WEFT__MEMORY_OTHER, list, count)
 
 static inline weft__relations *weft__relations_of(const weft_world *world)
 {
@@ -186,7 +169,7 @@ static inline uint32_t weft__living_version(const weft_world *world, uint32_t in
 static inline uint32_t weft__bucket_first(const weft__relation *relation, uint32_t page,
                                           uint32_t bucket)
 {
-    return relation->firsts[2 * page + bucket];
+    return relation->firsts.at[2 * page + bucket];
 }
 
 /* The field of a row. */

@@ -41,6 +41,7 @@ static const weft__noticed *noticed_of(const weft__observer *observer)
 static void call(const calling *c, uint32_t worker, uint32_t number, uint32_t begin, uint32_t end)
 {
     const weft__observer_watch *watch = c->observer->watch;
+    const weft__value_line *values = c->noticed->values.at;
     weft_recorder *commands = c->scheduler->recorders[worker];
     weft__recorder_key(commands, (uint64_t)c->position << 32 | number);
     weft_observation observation = {
@@ -49,9 +50,8 @@ static void call(const calling *c, uint32_t worker, uint32_t number, uint32_t be
         .component = c->observer->desc.component,
         .event = c->observer->desc.on,
         .count = end - begin,
-        .entities = c->noticed->entities + begin,
-        .values =
-            c->noticed->values == NULL ? NULL : c->noticed->values + (size_t)begin * watch->bytes};
+        .entities = c->noticed->entities.at + begin,
+        .values = values == NULL ? NULL : values->bytes + (size_t)begin * watch->bytes};
     const weft__observing observing = {c->scheduler, c->observer->name, worker, number};
     const weft__observing *before = WEFT_IS_CHECKED ? weft__diagnose_observe(&observing) : NULL;
     c->observer->desc.run(&observation, c->observer->desc.user);
@@ -70,7 +70,8 @@ static int call_part(weft_job_context *job, void *argument, uint32_t begin, uint
     weft__callback_error *before = weft__error_divert(&error);
     for (uint32_t i = begin; i < end; i++) {
         uint32_t first = i * WEFT__OBSERVER_BATCH, last = first + WEFT__OBSERVER_BATCH;
-        call(c, worker, i, first, last < c->noticed->count ? last : c->noticed->count);
+        call(c, worker, i, first,
+             last < c->noticed->entities.count ? last : c->noticed->entities.count);
     }
     weft__error_divert(before);
     return 0;
@@ -83,7 +84,7 @@ static bool is_serial(const weft__scheduler *scheduler)
 
 static void call_all(calling *c)
 {
-    uint32_t count = c->noticed->count;
+    uint32_t count = c->noticed->entities.count;
     if (!c->observer->desc.is_parallel) {
         call(c, 0, 0, 0, count);
         return;
@@ -114,7 +115,7 @@ static weft_result scan(const weft__scheduler *scheduler, bool *is_news)
     }
     *is_news = false;
     for (uint32_t i = 0; i < observers->all.count; i++)
-        *is_news = *is_news || noticed_of(observers->all.at[i])->count != 0;
+        *is_news = *is_news || noticed_of(observers->all.at[i])->entities.count != 0;
     if (is_done) return WEFT_OK;
     return weft__error(scheduler->world, WEFT_OUT_OF_MEMORY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "observers: out of memory; what was found is told by the next run: free "
@@ -143,7 +144,7 @@ static weft_result call_round(weft__scheduler *scheduler, const weft__observer *
     *first = NULL;
     for (uint32_t i = 0; i < observers->all.count; i++) {
         calling c = {scheduler, observers->all.at[i], noticed_of(observers->all.at[i]), i};
-        if (c.noticed->count == 0) continue;
+        if (c.noticed->entities.count == 0) continue;
         call_all(&c);
         weft_result left = weft__left_loops_end(scheduler, "observer", c.observer->name);
         if (result == WEFT_OK) result = left;

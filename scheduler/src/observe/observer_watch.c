@@ -12,99 +12,59 @@ static weft__memory *memory_of(const weft__observer_watch *watch)
     return weft__world_memory(watch->world);
 }
 
-/* A larger copy of an array of `old` entries; the new ones are zero. NULL: no memory. */
-static void *copied(const weft__observer_watch *watch, const void *array, uint32_t old,
-                    uint32_t capacity, size_t bytes)
+/* Room for `count` values of `bytes`. False: no memory. */
+static bool values_room(const weft__observer_watch *watch, weft__value_lines *values,
+                        uint32_t count, uint32_t bytes)
 {
-    char *out = weft__alloc(memory_of(watch), WEFT__MEMORY_SYSTEMS, capacity, bytes, 64);
-    if (out == NULL) return NULL;
-    if (old != 0) memcpy(out, array, (size_t)old * bytes);
-    memset(out + (size_t)old * bytes, 0, (size_t)(capacity - old) * bytes);
-    return out;
+    size_t lines = ((size_t)count * bytes + 63) / 64;
+    return WEFT__LIST_ROOM(memory_of(watch), WEFT__MEMORY_SYSTEMS, values, lines);
 }
 
-static void released(const weft__observer_watch *watch, void *array, uint32_t count, size_t bytes)
-{
-    if (array != NULL) weft__free(memory_of(watch), WEFT__MEMORY_SYSTEMS, array, count, bytes, 64);
-}
-
-static void noticed_fini(const weft__observer_watch *watch, weft__noticed *list, uint32_t bytes)
-{
-    released(watch, list->entities, list->capacity, sizeof list->entities[0]);
-    released(watch, list->values, list->capacity, bytes);
-    *list = (weft__noticed){0};
-}
-
-/* Room for `more` entities in a list. False: no memory; it is as before. */
+/* Room for `more` entities in a list. False: no memory. */
 static bool noticed_room(const weft__observer_watch *watch, weft__noticed *list, uint32_t more,
                          uint32_t bytes)
 {
-    if (list->capacity - list->count >= more) return true;
-    uint32_t need = list->count + more, twice = 2 * list->capacity;
-    weft__noticed fresh = {.count = list->count, .capacity = twice > need ? twice : need + 64};
-    fresh.entities =
-        copied(watch, list->entities, list->count, fresh.capacity, sizeof fresh.entities[0]);
-    if (bytes != 0 && fresh.entities != NULL)
-        fresh.values = copied(watch, list->values, list->count, fresh.capacity, bytes);
-    if (fresh.entities == NULL || (bytes != 0 && fresh.values == NULL)) {
-        noticed_fini(watch, &fresh, bytes);
-        return false;
-    }
-    noticed_fini(watch, list, bytes);
-    *list = fresh;
-    return true;
-}
-
-static inline bool noticed_room_for_one(const weft__observer_watch *watch, weft__noticed *list)
-{
-    return list->count < list->capacity || noticed_room(watch, list, 1, watch->bytes);
+    uint32_t count = list->entities.count + more;
+    return WEFT__LIST_ROOM(memory_of(watch), WEFT__MEMORY_SYSTEMS, &list->entities, count) &&
+           values_room(watch, &list->values, count, bytes);
 }
 
 /* The list has room. */
 static void notice(weft__noticed *list, weft_entity entity, const void *value, uint32_t bytes)
 {
-    if (bytes != 0) memcpy(list->values + (size_t)list->count * bytes, value, bytes);
-    list->entities[list->count++] = entity;
+    uint32_t at = list->entities.count++;
+    if (bytes != 0) memcpy(list->values.at->bytes + (size_t)at * bytes, value, bytes);
+    list->entities.at[at] = entity;
+}
+
+static void noticed_fini(const weft__observer_watch *watch, weft__noticed *list)
+{
+    WEFT__LIST_FREE(memory_of(watch), WEFT__MEMORY_SYSTEMS, &list->entities);
+    WEFT__LIST_FREE(memory_of(watch), WEFT__MEMORY_SYSTEMS, &list->values);
 }
 
 /* ---- members ---- */
 
-/* Room for an index. False: no memory; everything is as before. */
+/* Room for an index. False: no memory. */
 static bool members_room(weft__observer_watch *watch, uint32_t index)
 {
-    if (index < watch->member_capacity) return true;
-    uint32_t old = watch->member_capacity, capacity = 2 * old > index ? 2 * old : index + 64;
-    uint32_t *members = copied(watch, watch->members, old, capacity, sizeof members[0]);
-    char *values = NULL;
-    uint64_t *born = NULL;
-    if (watch->bytes != 0) values = copied(watch, watch->values, old, capacity, watch->bytes);
-    if (watch->component == 0) born = copied(watch, watch->born, old, capacity, sizeof born[0]);
-    if (members == NULL || (watch->bytes != 0 && values == NULL) ||
-        (watch->component == 0 && born == NULL)) {
-        released(watch, members, capacity, sizeof members[0]);
-        released(watch, values, capacity, watch->bytes);
-        released(watch, born, capacity, sizeof born[0]);
-        return false;
-    }
-    released(watch, watch->members, old, sizeof members[0]);
-    released(watch, watch->values, old, watch->bytes);
-    released(watch, watch->born, old, sizeof born[0]);
-    watch->members = members;
-    watch->values = values;
-    watch->born = born;
-    watch->member_capacity = capacity;
-    return true;
+    weft__memory *memory = memory_of(watch);
+    return index < watch->members.count ||
+           (values_room(watch, &watch->values, index + 1, watch->bytes) &&
+            (watch->component != 0 ||
+             WEFT__LIST_ROOM(memory, WEFT__MEMORY_SYSTEMS, &watch->born, (size_t)index + 1)) &&
+            WEFT__LIST_REACH(memory, WEFT__MEMORY_SYSTEMS, &watch->members, index + 1));
 }
 
 static bool is_member(const weft__observer_watch *watch, weft_entity entity)
 {
     uint32_t index = weft_entity_index(entity);
-    return index < watch->member_capacity && watch->members[index] == entity.version;
+    return index < watch->members.count && watch->members.at[index] == entity.version;
 }
 
 static char *value_of(const weft__observer_watch *watch, uint32_t index)
 {
-    return watch->values + (size_t)index * watch->bytes;
+    return watch->values.at->bytes + (size_t)index * watch->bytes;
 }
 
 static bool is_watched(const weft__observer_watch *watch, const weft__archetype *archetype)
@@ -125,12 +85,13 @@ static bool values_compare(weft__observer_watch *watch, const weft__chunk *chunk
                            const char *values, uint32_t first, uint32_t end)
 {
     const weft_entity *rows = weft__chunk_entities(chunk);
+    if (first < end && !noticed_room(watch, &watch->changed, end - first, watch->bytes))
+        return false;
     for (uint32_t i = first; i < end; i++) {
         if (!is_member(watch, rows[i])) continue;
         char *known = value_of(watch, weft_entity_index(rows[i]));
         const char *now = values + (size_t)i * watch->bytes;
         if (memcmp(known, now, watch->bytes) == 0) continue;
-        if (!noticed_room_for_one(watch, &watch->changed)) return false;
         notice(&watch->changed, rows[i], known, watch->bytes);
         memcpy(known, now, watch->bytes);
     }
@@ -173,21 +134,27 @@ static bool piece_compare(weft__observer_watch *watch, const weft__row_piece *pi
 
 /* ---- from rows to entities ---- */
 
+/* Room for the next of `left` rows that are gone. False: no memory. */
+static bool went_room(weft__observer_watch *watch, uint32_t left)
+{
+    uint32_t next = left < WEFT__PIECE_ROWS ? left : WEFT__PIECE_ROWS;
+    return noticed_room(watch, &watch->removed, next, watch->bytes) &&
+           noticed_room(watch, &watch->destroyed, next, watch->bytes);
+}
+
 /* Rows that are gone: entities that have the component elsewhere have only moved. */
 static bool went_settle(weft__observer_watch *watch)
 {
-    for (uint32_t i = 0; i < watch->went.count; i++) {
-        weft_entity entity = watch->went.entities[i];
+    for (uint32_t i = 0, most = watch->went.entities.count; i < most; i++) {
+        weft_entity entity = watch->went.entities.at[i];
         uint32_t row, index = weft_entity_index(entity);
+        if (i % WEFT__PIECE_ROWS == 0 && !went_room(watch, most - i)) return false;
         if (!is_member(watch, entity)) continue;
         const weft__chunk *chunk = weft__entity_row(watch->world, entity, &row);
         if (chunk != NULL && is_watched(watch, chunk->archetype)) continue;
-        if (!noticed_room_for_one(watch, &watch->removed) ||
-            !noticed_room_for_one(watch, &watch->destroyed))
-            return false;
         const char *value = watch->bytes == 0 ? NULL : value_of(watch, index);
         bool is_dead = chunk == NULL || (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
-        watch->members[index] = 0;
+        watch->members.at[index] = 0;
         notice(&watch->removed, entity, value, watch->bytes);
         if (is_dead) notice(&watch->destroyed, entity, value, watch->bytes);
     }
@@ -196,22 +163,22 @@ static bool went_settle(weft__observer_watch *watch)
 
 static bool came_settle(weft__observer_watch *watch, const weft__observer_watch *all)
 {
-    uint32_t most = watch->came.count, most_created = all == NULL ? 0 : most;
+    uint32_t most = watch->came.entities.count, most_created = all == NULL ? 0 : most;
     if (!noticed_room(watch, &watch->added, most, 0) ||
         !noticed_room(watch, &watch->created, most_created, 0))
         return false;
-    for (uint32_t i = 0; i < watch->came.count; i++) {
-        weft_entity entity = watch->came.entities[i];
+    for (uint32_t i = 0; i < watch->came.entities.count; i++) {
+        weft_entity entity = watch->came.entities.at[i];
         uint32_t index = weft_entity_index(entity);
         if (!members_room(watch, index)) return false;
-        if (watch->members[index] == entity.version) continue;
-        watch->members[index] = entity.version;
+        if (watch->members.at[index] == entity.version) continue;
+        watch->members.at[index] = entity.version;
         if (watch->bytes != 0)
-            memcpy(value_of(watch, index), watch->came.values + (size_t)i * watch->bytes,
+            memcpy(value_of(watch, index), watch->came.values.at->bytes + (size_t)i * watch->bytes,
                    watch->bytes);
-        if (watch->component == 0) watch->born[index] = watch->scan;
+        if (watch->component == 0) watch->born.at[index] = watch->scan;
         notice(&watch->added, entity, NULL, 0);
-        if (all != NULL && is_member(all, entity) && all->born[index] > all->told)
+        if (all != NULL && is_member(all, entity) && all->born.at[index] > all->told)
             notice(&watch->created, entity, NULL, 0);
     }
     return true;
@@ -222,11 +189,11 @@ static bool candidates_all(weft__observer_watch *watch)
 {
     uint32_t tag = weft__world_desc(watch->world)->entity_tag << WEFT_ENTITY_TAG_SHIFT;
     weft__row_diff_reset(&watch->diff);
-    watch->went.count = 0;
-    if (!noticed_room(watch, &watch->went, watch->member_capacity, 0)) return false;
-    for (uint32_t i = 0; i < watch->member_capacity; i++)
-        if (watch->members[i] != 0)
-            notice(&watch->went, (weft_entity){i | tag, watch->members[i]}, NULL, 0);
+    watch->went.entities.count = 0;
+    if (!noticed_room(watch, &watch->went, watch->members.count, 0)) return false;
+    for (uint32_t i = 0; i < watch->members.count; i++)
+        if (watch->members.at[i] != 0)
+            notice(&watch->went, (weft_entity){i | tag, watch->members.at[i]}, NULL, 0);
     return true;
 }
 
@@ -241,7 +208,7 @@ static bool rows_scan(weft__observer_watch *watch)
 bool weft__observer_watch_scan(weft__observer_watch *watch, const weft__observer_watch *all)
 {
     watch->scan++;
-    watch->came.count = watch->went.count = 0;
+    watch->came.entities.count = watch->went.entities.count = 0;
     if (watch->is_suspect) watch->diff.seen = 0;
     bool is_done = (!watch->is_lost || candidates_all(watch)) && rows_scan(watch) &&
                    went_settle(watch) && came_settle(watch, all);
@@ -254,8 +221,8 @@ bool weft__observer_watch_scan(weft__observer_watch *watch, const weft__observer
 void weft__observer_watch_told(weft__observer_watch *watch)
 {
     watch->told = watch->scan;
-    watch->added.count = watch->removed.count = watch->changed.count = 0;
-    watch->created.count = watch->destroyed.count = 0;
+    watch->added.entities.count = watch->removed.entities.count = watch->changed.entities.count = 0;
+    watch->created.entities.count = watch->destroyed.entities.count = 0;
 }
 
 /* Values of rows that are known. */
@@ -276,12 +243,9 @@ static void values_fill(weft__observer_watch *watch, const weft__archetype *arch
 bool weft__observer_watch_keep(weft__observer_watch *watch, uint32_t bytes)
 {
     if (watch->bytes == bytes) return true;
-    if (watch->member_capacity != 0) {
-        watch->values = copied(watch, NULL, 0, watch->member_capacity, bytes);
-        if (watch->values == NULL) return false;
-    }
+    if (!values_room(watch, &watch->values, watch->members.count, bytes)) return false;
     weft__noticed *lists[] = {&watch->came, &watch->removed, &watch->changed, &watch->destroyed};
-    for (uint32_t i = 0; i < 4; i++) noticed_fini(watch, lists[i], 0);
+    for (uint32_t i = 0; i < 4; i++) lists[i]->entities.count = 0;
     watch->bytes = bytes;
     watch->diff.has_values = true;
     const weft__component_list *list = weft__component_list_at(watch->world, watch->component);
@@ -292,15 +256,12 @@ bool weft__observer_watch_keep(weft__observer_watch *watch, uint32_t bytes)
 
 void weft__observer_watch_fini(weft__observer_watch *watch)
 {
-    noticed_fini(watch, &watch->came, watch->bytes);
-    noticed_fini(watch, &watch->went, 0);
-    noticed_fini(watch, &watch->added, 0);
-    noticed_fini(watch, &watch->created, 0);
-    noticed_fini(watch, &watch->removed, watch->bytes);
-    noticed_fini(watch, &watch->changed, watch->bytes);
-    noticed_fini(watch, &watch->destroyed, watch->bytes);
+    weft__memory *memory = memory_of(watch);
+    weft__noticed *lists[] = {&watch->came,    &watch->went,    &watch->added,    &watch->removed,
+                              &watch->changed, &watch->created, &watch->destroyed};
+    for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++) noticed_fini(watch, lists[i]);
     weft__row_diff_fini(&watch->diff);
-    released(watch, watch->members, watch->member_capacity, sizeof watch->members[0]);
-    released(watch, watch->values, watch->member_capacity, watch->bytes);
-    released(watch, watch->born, watch->member_capacity, sizeof watch->born[0]);
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &watch->members);
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &watch->values);
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &watch->born);
 }
