@@ -3,18 +3,15 @@
  * fold_state.h.
  *
  * Every chunk has a small table of states; a command takes its row from one to another. Which
- * archetype follows from which command is in a table that workers only read (fold_transitions.h):
- * a worker that misses one leaves its chunk undone. The owner then takes the undone chunks in
+ * archetype follows from which command the edges of archetypes say, which workers only read: a
+ * worker that misses one leaves its chunk undone. The owner then takes the undone chunks in
  * order, adds what each misses, and folds it to its end before it looks at the next: so the order
- * in which archetypes are made follows from the commands, not from what the table knew. After the
+ * in which archetypes are made follows from the commands, not from the edges there were. After the
  * first frame nothing is missed. */
 #include "fold_rows.h"
 
 #include "archetype.h"
 #include "error.h"
-#include "fold_shared.h"
-#include "fold_sweep.h"
-#include "fold_transitions.h"
 #include "move_plan.h"
 #include "playback_error.h"
 #include "prefab.h"
@@ -23,6 +20,8 @@
 #include <string.h>
 
 /* ---- one chunk ---- */
+
+#define TRANSITION_DEATH UINT32_MAX /* in place of a component: to the residue */
 
 #define MEMO_BITS 5 /* rows get a few commands each, in the same order */
 #define MEMOS (1u << MEMO_BITS)
@@ -37,7 +36,6 @@ typedef struct memo {
 typedef struct folding {
     weft__fold *fold;
     weft__fold_touched *touched;
-    const weft__transitions *table;
     uint8_t *states;
     uint32_t *heads;
     uint32_t *tails;
@@ -107,15 +105,24 @@ static bool begin_shared(const weft__fold_touched *touched, const weft__archetyp
     return true;
 }
 
+/* Where a transition leads, as far as it is known; NULL: it is not. Any thread. */
+static weft__archetype *transition_find(const weft__archetype *from, uint32_t component,
+                                        bool is_remove)
+{
+    if (component == TRANSITION_DEATH) return from->residue;
+    const weft__plan *plan = weft__archetype_edge_find(from, component, is_remove);
+    return plan == NULL ? NULL : plan->to;
+}
+
 /* The state after a transition; 0: unknown, or no room (touched->missing says). */
 static uint32_t transit(const folding *f, uint32_t state, uint32_t component, bool is_remove)
 {
     const weft__archetype *from = f->touched->states[state];
     weft__fold_shared shared = f->touched->shared[state];
-    uint64_t key = weft__transition_key(from, component, is_remove);
-    weft__archetype *to = weft__transition_find(f->table, key);
+    weft__archetype *to = transition_find(from, component, is_remove);
     if (to == NULL) {
-        f->touched->missing = key;
+        f->touched->missing =
+            (uint64_t)from->id << 33 | (uint64_t)component << 1 | (is_remove ? 1 : 0);
         return 0;
     }
     return begin_shared(f->touched, from, to, &shared) ? state_of(f->touched, to, shared) : 0;
@@ -153,8 +160,7 @@ static uint32_t destroyed(const folding *f, uint32_t state)
     if (!weft__fold_dies_alone(archetype)) return STATE_NONE;
     if ((archetype->flags & WEFT__HAS_CLEANUP) == 0) return STATE_DEAD;
     if (is_residue(archetype)) return state;
-    return f->touched->chunk != NULL ? transit(f, state, WEFT__TRANSITION_DEATH, false)
-                                     : STATE_NONE;
+    return f->touched->chunk != NULL ? transit(f, state, TRANSITION_DEATH, false) : STATE_NONE;
 }
 
 /* The state after a command; STATE_NONE: see follow. */
@@ -448,8 +454,7 @@ static void fold_touched(folding *f)
 
 static void fold_one(weft__fold *fold, weft__fold_touched *touched)
 {
-    const weft__transitions *table = weft__transitions_known(fold->playback->world);
-    folding f = {.fold = fold, .touched = touched, .table = table};
+    folding f = {.fold = fold, .touched = touched};
     for (uint32_t i = 0; i < MEMOS; i++) f.memos[i].command = UINT64_MAX;
     fold_touched(&f);
 }
@@ -467,7 +472,7 @@ static int fold_part(weft_job_context *job, void *argument, uint32_t begin, uint
 /* Whether a command asks for a transition. */
 static bool is_asker(uint32_t op, uint32_t subject, uint32_t component, bool is_remove)
 {
-    if (component == WEFT__TRANSITION_DEATH) return op == WEFT__COMMAND_DESTROY;
+    if (component == TRANSITION_DEATH) return op == WEFT__COMMAND_DESTROY;
     return subject == component && (op == WEFT__COMMAND_REMOVE) == is_remove;
 }
 
@@ -496,41 +501,23 @@ static weft_result transition_error(const weft__fold *fold, const weft__fold_tou
         if (command == NULL) continue;
         const weft__command_segment *segment = &fold->segments[segment_of(fold, run->first)];
         return weft__playback_error(fold->playback, segment->key, command->op, command->entity,
-                                    component == WEFT__TRANSITION_DEATH ? 0 : component, code);
+                                    component == TRANSITION_DEATH ? 0 : component, code);
     }
     return code;
 }
 
-/* Makes the archetype of a missing transition; NULL: error set. */
-static weft__archetype *transition_make(const weft__fold *fold, const weft__fold_touched *touched,
-                                        uint64_t key)
+/* Makes the transition that a chunk missed. */
+static weft_result add_missing(const weft__fold *fold, const weft__fold_touched *touched)
 {
     weft_world *world = fold->playback->world;
-    weft__archetype *from = world->archetypes.by_id[(key >> 33) - 1];
-    uint32_t component = (uint32_t)(key >> 1);
-    bool is_remove = (key & 1) != 0;
-    weft__archetype *to = NULL;
-    if (component == WEFT__TRANSITION_DEATH) {
-        to = weft__archetype_residue(world, from);
-    } else {
-        const weft__plan *plan = weft__archetype_edge(world, from, component, is_remove);
-        if (plan != NULL) to = plan->to;
-    }
-    if (to == NULL) transition_error(fold, touched, component, is_remove, world->error->code);
-    return to;
-}
-
-/* Adds the transition that a chunk missed. */
-static weft_result add_missing(weft__fold *fold, const weft__fold_touched *touched)
-{
-    weft_world *world = fold->playback->world;
-    weft__transitions *table = weft__transitions_obtain(world);
-    if (table == NULL) return weft__error_memory(world, "playback");
-    if (weft__transition_find(table, touched->missing) != NULL) return WEFT_OK;
-    weft__archetype *to = transition_make(fold, touched, touched->missing);
-    if (to == NULL) return world->error->code;
-    weft__transition_put(table, touched->missing, to);
-    return WEFT_OK;
+    weft__archetype *from = world->archetypes.by_id[(touched->missing >> 33) - 1];
+    uint32_t component = (uint32_t)(touched->missing >> 1);
+    bool is_remove = (touched->missing & 1) != 0;
+    bool is_known = component == TRANSITION_DEATH
+                        ? weft__archetype_residue(world, from) != NULL
+                        : weft__archetype_edge(world, from, component, is_remove) != NULL;
+    if (is_known) return WEFT_OK;
+    return transition_error(fold, touched, component, is_remove, world->error->code);
 }
 
 /* Folds a chunk to its end, or finds that it cannot be. */
@@ -567,8 +554,6 @@ weft_result weft__fold_rows(weft__fold *fold)
 {
     weft_result result = take_cells(fold);
     if (result != WEFT_OK) return result;
-    if (weft__transitions_obtain(fold->playback->world) == NULL)
-        return weft__error_memory(fold->playback->world, "playback");
     weft__playback_for(fold->playback, WEFT__PLAYBACK_FOLD, fold_part, fold, fold->touched_count);
     for (uint32_t i = 0; i < fold->touched_count && !fold->is_impossible; i++) {
         result = settle(fold, &fold->touched[i]);

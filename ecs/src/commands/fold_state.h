@@ -2,12 +2,18 @@
 /* fold_state.h: playback of long runs of commands: fold, then move everything at once.
  *
  *   collect  (parallel over segments)  where is each target now: chunk and row; runs of
- *                                      neighbouring rows with the same commands (fold_sweep.h);
+ *                                      neighbouring rows with the same commands (sweeps);
  *   group    (owner)                   runs of commands per chunk, in order of effect;
  *   fold     (parallel over chunks)    per row, the archetype it ends in (destroyed with cleanup
  *                                      components: its residue), or its end; rows that end
  *                                      in the same archetype become one group, in row order;
  *   move     (row_moves.h)             plan, copy with the recorded values, close, settle.
+ * Commands of systems mostly come row after row, and the same for each row. Collected as runs of
+ * such rows they need no list per row: what becomes of the rows of a run is found out once, and
+ * their values lie at fixed distances. A place whose runs ascend by rows is *swept*. Additions
+ * alone, removals alone and deaths need no order within a row and are collected the same way, swept
+ * or not. All others have a chain of commands for each row.
+ *
  * Created entities have no chunk yet: they count as rows of blocks of BLOCK_ROWS in order of
  * effect. The result is a function of the commands and the layout, never of the number of
  * workers. */
@@ -138,6 +144,66 @@ static inline bool weft__fold_dies_alone(const weft__archetype *archetype)
 static inline uint32_t weft__fold_run_place(const weft__fold *fold, uint32_t segment, uint32_t i)
 {
     return i == 0 ? segment : fold->segment_count + fold->first_refs[segment] + i;
+}
+
+/* The commands of one row, in order. A value. */
+typedef struct weft__fold_pattern {
+    uint32_t width;
+    weft__command *commands[WEFT__FOLD_WIDTH];
+} weft__fold_pattern;
+
+/* The next command that was not played already, or NULL. In line, so that cursors stay in
+ * registers: a copy in one load, right after its members were stored one by one, waits until these
+ * stores are done, and they wait for the slots of the rows before. */
+static inline __attribute__((always_inline)) weft__command *
+weft__fold_next(weft__command_cursor *cursor)
+{
+    weft__command *next = weft__command_next(cursor);
+    while (next != NULL && weft__command_is_made(next)) next = weft__command_next(cursor);
+    return next;
+}
+
+/* The commands of the first row of a run. */
+static inline weft__fold_pattern weft__fold_pattern_of(const weft__fold_run *run)
+{
+    weft__fold_pattern pattern;
+    pattern.width = run->width;
+    uint32_t offset = (uint32_t)((const char *)run->command - (const char *)run->page->data);
+    weft__command_cursor cursor = {run->page, offset, UINT32_MAX};
+    for (uint32_t i = 0; i < pattern.width; i++) pattern.commands[i] = weft__fold_next(&cursor);
+    return pattern;
+}
+
+static inline uint32_t weft__fold_run_rows(const weft__fold_run *run)
+{
+    return run->width == 1 ? run->count : run->count / run->width;
+}
+
+/* One past its last row. */
+static inline uint32_t weft__fold_run_end(const weft__fold_run *run)
+{
+    return run->row + weft__fold_run_rows(run);
+}
+
+/* Whether a place is swept: its runs ascend by rows, so that nothing else concerns these rows, and
+ * order within each row is that of the run. Any thread; without chains. */
+static inline bool weft__fold_is_swept(const weft__fold *fold, const weft__fold_touched *touched)
+{
+    uint32_t end = 0;
+    for (uint32_t i = touched->run_head; i != WEFT__NONE; i = fold->runs[i].next) {
+        const weft__fold_run *run = &fold->runs[i];
+        if (run->row < end) return false;
+        end = weft__fold_run_end(run);
+    }
+    return true;
+}
+
+/* The value that a noted command sets. Any thread, while they are held. */
+static inline weft__fold_shared weft__fold_value(const weft__fold *fold, uint32_t segment,
+                                                 const weft__command *noted)
+{
+    uint32_t number = segment * WEFT__FOLD_VALUES + (noted->flags >> WEFT__FOLD_VALUE_SHIFT);
+    return (weft__fold_shared){noted->subject, fold->value_indices[number]};
 }
 
 #endif

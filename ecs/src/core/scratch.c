@@ -52,13 +52,3 @@ void *weft__scratch_take(weft_world *world, weft__scratch_slot slot, size_t coun
     s->arrays[slot].bytes = bytes;
     return fresh;
 }
-
-void *weft__scratch_kept(weft_world *world, weft__scratch_slot slot, size_t bytes)
-{
-    scratch *s = obtain(world);
-    if (s == NULL) return NULL;
-    if (s->arrays[slot].memory != NULL) return s->arrays[slot].memory;
-    void *fresh = weft__scratch_take(world, slot, 1, bytes);
-    if (fresh != NULL) memset(fresh, 0, bytes);
-    return fresh;
-}

@@ -27,9 +27,6 @@ typedef enum weft__scratch_slot {
     WEFT__SCRATCH_PARTS,
     WEFT__SCRATCH_TASKS,
     WEFT__SCRATCH_VERSIONS,
-    WEFT__SCRATCH_TRANSITIONS,
-    WEFT__SCRATCH_TRANSITION_FIRST,
-    WEFT__SCRATCH_TRANSITION_SECOND,
     WEFT__SCRATCH_VALUES,
     WEFT__SCRATCH_VALUE_INDICES,
     WEFT__SCRATCH_VALUE_COUNTS,
@@ -41,7 +38,4 @@ typedef enum weft__scratch_slot {
 /* An array of `count` elements, contents undefined; valid until the slot is taken again. NULL:
  * out of memory (no error set). Owner. */
 void *weft__scratch_take(weft_world *world, weft__scratch_slot slot, size_t count, size_t size);
-/* A block that keeps its contents; zero when new. NULL: out of memory. */
-void *weft__scratch_kept(weft_world *world, weft__scratch_slot slot, size_t bytes);
-
 #endif
