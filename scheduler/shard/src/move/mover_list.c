@@ -47,7 +47,7 @@ static bool collect_runs(key_pass *pass, uint64_t *rows)
     bool is_done = weft__shard_loop_begin(shard, shard->key_query, &cursor);
     while (is_done && weft_query_next(&cursor)) {
         const weft_slice *slice = &cursor.slice;
-        if (since != 0 && !weft_slice_changed_since(slice, 2, since) &&
+        if (!weft_slice_changed_since(slice, 2, since) &&
             !weft_slice_order_changed_since(slice, since))
             continue;
         is_done = weft__array_grow(&list->runs, &list->run_capacity, pass->run_count + UINT64_C(1),

@@ -94,8 +94,8 @@ static void note_run(const weft_shard *shard, const weft_slice *slice, pack_run 
     run->count = weft_slice_count(slice);
     run->gids = weft_slice_read(slice, 0);
     run->entities = weft_slice_entities(slice);
-    run->rows_changed = since == 0 || weft_slice_order_changed_since(slice, since) ||
-                        weft_slice_changed_since(slice, 0, since);
+    run->rows_changed =
+        weft_slice_order_changed_since(slice, since) || weft_slice_changed_since(slice, 0, since);
     run->changed = 0;
     for (uint32_t i = 0; i < shard->halo_count; i++) {
         run->columns[i] = weft_slice_read(slice, i + 2);
