@@ -128,7 +128,9 @@ static size_t text_save(const void *value, void *out, size_t capacity, void *use
 static bool text_load(void *value, const void *bytes, size_t count, void *user)
 {
     (void)user;
-    *(char **)value = count == 0 ? NULL : strndup(bytes, count);
+    char *text = count == 0 ? NULL : calloc(1, count + 1);
+    if (text != NULL) memcpy(text, bytes, count);
+    *(char **)value = text;
     return true;
 }
 

@@ -62,7 +62,7 @@ weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity, c
 
 const char *weft_entity_name(const weft_world *world, weft_entity entity)
 {
-    if (world == NULL || !weft__entity_lives(world, entity)) return "";
+    if (world == NULL || world->names == NULL || !weft__entity_lives(world, entity)) return "";
     return weft__name_last(world, entity);
 }
 

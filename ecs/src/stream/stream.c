@@ -6,7 +6,6 @@
 #include "stream_late.h"
 #include "stream_leave.h"
 #include "stream_load.h"
-#include "stream_room.h"
 #include "stream_step.h"
 #include "version_renewal.h"
 

@@ -1,10 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /* stream_state.c: what several parts of streams do with their state: the first failure of a load,
- * the shared value of a section, the end of what was read. See stream_state.h for who may call. */
+ * the components Section (and its value of a section) and SectionRequest, the end of what was read.
+ * See stream_state.h for who may call. */
 #include "stream_state.h"
 #include "error.h"
 
 #include <stdio.h>
+
+/* ---- components: known by their names, registered by the first that asks for them ---- */
+
+static const weft_field section_fields[] = {WEFT_FIELD(weft_section, scene),
+                                            WEFT_FIELD(weft_section, instance),
+                                            WEFT_FIELD(weft_section, section)};
+static const weft_type section_type = {.name = "Section",
+                                       .size = sizeof(weft_section),
+                                       .alignment = _Alignof(weft_section),
+                                       .fields = section_fields,
+                                       .field_count = 3};
+static const weft_field request_fields[] = {WEFT_FIELD(weft_section_request, instance),
+                                            WEFT_FIELD(weft_section_request, section),
+                                            WEFT_FIELD(weft_section_request, priority)};
+static const weft_type request_type = {.name = "SectionRequest",
+                                       .size = sizeof(weft_section_request),
+                                       .alignment = _Alignof(weft_section_request),
+                                       .fields = request_fields,
+                                       .field_count = 3};
+
+weft_component weft_component_section(weft_world *world)
+{
+    if (world == NULL) return WEFT__NO_COMPONENT;
+    weft_component found = weft_component_find(world, section_type.name);
+    if (found.id != 0) return found;
+    return weft_component_create(
+        world, &(weft_component_desc){.type = &section_type, .flags = WEFT_SHARED});
+}
+
+weft_component weft_component_section_request(weft_world *world)
+{
+    if (world == NULL) return WEFT__NO_COMPONENT;
+    weft_component found = weft_component_find(world, request_type.name);
+    if (found.id != 0) return found;
+    return weft_component_create(world, &(weft_component_desc){.type = &request_type});
+}
+
+/* ---- state ---- */
 
 weft__streams *weft__streams_of(const weft_world *world)
 {

@@ -104,7 +104,7 @@ struct weft_stream {
     weft__stream_section *sections; /* [front.header.section_count] */
 };
 
-/* Entity blocks that are made ahead (stream_room.h). Owner: its streams; the crew's between push
+/* Entity blocks that are made ahead (stream_step.c). Owner: its streams; the crew's between push
  * and DONE: slab. */
 typedef struct weft__room {
     weft__crew_job job; /* first */

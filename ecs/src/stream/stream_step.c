@@ -3,10 +3,10 @@
  * published, taken out, begun. In this order, so that room is free before it is needed. Under
  * lockstep what is due is waited for, and nothing else is done early. See stream_step.h. */
 #include "stream_step.h"
+#include "directory_grow.h"
 #include "error.h"
 #include "stream_leave.h"
 #include "stream_load.h"
-#include "stream_room.h"
 
 #include <math.h>
 
@@ -23,6 +23,70 @@ static bool is_late(const stepping *s)
     const weft_os *os = s->streams->world->desc.os;
     return s->result != WEFT_OK ||
            (s->deadline != 0 && s->did != 0 && os->clock_ns(os->user) >= s->deadline);
+}
+
+/* ---- entity blocks for the sections that come next ----
+ *
+ * The crew only maps memory; the owner puts the blocks into the directory, because lending them
+ * changes the same tables. While the crew maps and clears memory, the owner's own mmap would wait
+ * for a thread that may have lost its processor: frames of up to 24 ms on a busy machine. So a
+ * section begins when there are blocks for it, and the crew makes those of the next ones meanwhile.
+ * Not under lockstep, where sections begin when they are asked for. */
+
+/* The crew's part. */
+static void room_make(weft__crew_job *job, uint32_t piece, uint32_t thread)
+{
+    weft__room *room = (weft__room *)(void *)job;
+    (void)piece, (void)thread;
+    room->slab = weft__directory_slab_make(room->directory, room->count);
+}
+
+static void room_ask(weft__streams *streams, uint32_t blocks)
+{
+    weft__room *room = &streams->room;
+    room->directory = &streams->world->directory;
+    room->count = weft__directory_ahead(room->directory, blocks);
+    room->job.run = room_make;
+    room->job.piece_count = 1;
+    at_store_rlx(&room->job.x_priority, UINT32_MAX); /* relaxed: a wish */
+    room->is_out = true;
+    weft__crew_push(&streams->crew, &room->job);
+}
+
+/* Whether a section of so many rows can begin without the owner mapping blocks, or has to: no
+ * thread is at work, or there is no memory for more. False: they are being made. */
+static bool room_has(weft__streams *streams, uint32_t rows)
+{
+    const weft__directory *directory = &streams->world->directory;
+    weft__room *room = &streams->room;
+    uint32_t needed = (uint32_t)(((uint64_t)rows + WEFT__BLOCK_SLOTS - 1) / WEFT__BLOCK_SLOTS);
+    uint32_t there = weft__directory_lendable(&streams->world->directory, 2 * needed);
+    uint32_t end = at_load_rlx(&directory->x_block_end); /* relaxed: idle */
+    bool is_alone = streams->world->lent.loads == 0;
+    bool can_grow = !room->has_failed && directory->block_limit - end >= 2 * needed;
+    if (there < 2 * needed && !is_alone && can_grow && !room->is_out)
+        room_ask(streams, 2 * needed - there);
+    return there >= needed || is_alone || !can_grow;
+}
+
+/* Blocks that were made become the directory's. */
+static void room_go_on(weft__streams *streams)
+{
+    weft__room *room = &streams->room;
+    if (!room->is_out || !weft__crew_is_done(&room->job)) return;
+    room->is_out = false;
+    room->has_failed = room->slab == NULL;
+    if (room->slab != NULL) weft__directory_slab_use(&streams->world->directory, room->slab);
+    room->slab = NULL;
+}
+
+void weft__room_end(weft__streams *streams)
+{
+    weft__room *room = &streams->room;
+    if (!room->is_out) return;
+    weft__crew_await(&streams->crew, &room->job);
+    weft__directory_slab_free(&streams->world->directory, room->slab);
+    room->is_out = false;
 }
 
 /* ---- waiting ---- */
@@ -306,7 +370,7 @@ static void sections_begin(stepping *step, weft_stream *stream)
         if (next == UINT32_MAX) return;
         if (!is_lockstep && weft__streams_under_way(streams) >= streams->crew.thread_count + AHEAD)
             return;
-        if (!is_lockstep && !weft__room_has(streams, weft__section_of(stream, next)->rows)) return;
+        if (!is_lockstep && !room_has(streams, weft__section_of(stream, next)->rows)) return;
         weft__stream_section *s = &stream->sections[next];
         if (!make_room(step, stream, s->bytes)) return;
         uint64_t due = next == 0 ? streams->step : s->asked + stream->desc.lockstep;
@@ -321,7 +385,7 @@ static void sections_begin(stepping *step, weft_stream *stream)
 weft_result weft__streams_go_on(weft__streams *streams, uint64_t deadline, uint32_t *did)
 {
     stepping step = {.streams = streams, .deadline = deadline};
-    weft__room_go_on(streams);
+    room_go_on(streams);
     step.result = requests_count(streams);
     for (weft_stream *stream = streams->first; stream != NULL && step.result == WEFT_OK;
          stream = stream->next) {

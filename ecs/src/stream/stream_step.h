@@ -18,4 +18,7 @@ bool weft__streams_have_leaving(const weft__streams *streams);
 /* Waits until the crew has ended at least one job more, or has none. */
 void weft__streams_wait(weft__streams *streams);
 
+/* No entity blocks are made ahead any more. */
+void weft__room_end(weft__streams *streams);
+
 #endif

@@ -12,7 +12,6 @@
 #include "mail.h"
 #include "mover_list.h"
 #include "newborn.h"
-#include "ranks_agree.h"
 #include "ranks_error.h"
 #include "row_pack.h"
 #include "stub.h"

@@ -15,4 +15,9 @@ weft_result weft__ranks_no_memory(void);
 /* The text of an error that another rank has, which knows why; returns `code`. */
 weft_result weft__ranks_other(weft_result code, uint32_t rank);
 
+/* weft_ranks_agree, and in the same message the largest *word of all ranks (unchanged where MPI
+ * fails, or there is one rank): a wish of one rank that all must know in the same step. Collective.
+ */
+weft_result weft__ranks_agree_on(weft_result result, uint64_t *word);
+
 #endif
