@@ -148,20 +148,6 @@ static void put_described(writing *w, const weft_type *type, const void *value)
     w->out.count += length;
 }
 
-static void put_hexadecimal(writing *w, const char *bytes, size_t count)
-{
-    static const char digits[] = "0123456789abcdef";
-    if (!reserve(w, 2 * count + 4)) return;
-    char *to = w->out.at + w->out.count;
-    memcpy(to, "\"0x", 3);
-    for (size_t i = 0; i < count; i++) {
-        to[3 + 2 * i] = digits[(unsigned char)bytes[i] >> 4];
-        to[4 + 2 * i] = digits[bytes[i] & 15];
-    }
-    to[3 + 2 * count] = '"';
-    w->out.count += 2 * count + 4;
-}
-
 /* The bytes that the save hook makes of a value, behind where their text goes. */
 static void put_saved(writing *w, const weft_component_hooks *hooks, const void *value)
 {
@@ -171,7 +157,9 @@ static void put_saved(writing *w, const weft_component_hooks *hooks, const void 
         size_t count = hooks->save(value, saved, room, hooks->user);
         if (i == 1 && count != room) memset(saved, 0, count = room);
         if (count <= room) {
-            put_hexadecimal(w, saved, count);
+            weft__text text = {w->out.at + w->out.count, 2 * count + 5, 0};
+            weft__text_add_hexadecimal(&text, saved, count);
+            w->out.count += text.length;
             return;
         }
         room = count;

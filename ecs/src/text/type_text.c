@@ -74,10 +74,8 @@ static void put_type(weft__text *t, const weft_type *type)
     weft__text_add_quoted(t, type->name);
     weft__text_add(t, ", \"size\": %zu, \"alignment\": %zu", type->size, type->alignment);
     if (type->initial != NULL) {
-        weft__text_add(t, ", \"initial\": \"0x");
-        for (size_t i = 0; i < type->size; i++)
-            weft__text_add(t, "%02x", ((const unsigned char *)type->initial)[i]);
-        weft__text_add(t, "\"");
+        weft__text_add(t, ", \"initial\": ");
+        weft__text_add_hexadecimal(t, type->initial, type->size);
     }
     for (uint32_t i = 0; i < type->field_count; i++) {
         weft__text_add(t, i == 0 ? ", \"fields\": [" : ", ");

@@ -183,8 +183,8 @@ static bool is_in_range(weft__reading *r, const weft_field *field, const weft__j
                               field->most);
 }
 
-bool weft__word_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
-                       void *at)
+static bool word_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                        void *at)
 {
     weft__number number;
     char real[8]; /* a float or double is in its range as it will stand */
@@ -257,8 +257,8 @@ static bool store_number_of(weft__reading *r, const weft_type *type, const weft_
     return weft__reading_fail(r, token->at, "does not fit an integer of %zu bits", 8 * type->size);
 }
 
-bool weft__word_enum(weft__reading *r, const weft_field *field, const weft__json_token *token,
-                     void *at)
+static bool word_enum(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                      void *at)
 {
     uint64_t bits;
     if (token->kind == WEFT__JSON_NUMBER) return store_number_of(r, field->type, token, at);
@@ -272,8 +272,8 @@ bool weft__word_enum(weft__reading *r, const weft_field *field, const weft__json
 }
 
 /* "a | b | 0x40" */
-bool weft__word_bits(weft__reading *r, const weft_field *field, const weft__json_token *token,
-                     void *at)
+static bool word_bits(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                      void *at)
 {
     const weft_type *type = field->type;
     uint64_t all = 0, most = type->size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * type->size) - 1;
@@ -359,7 +359,7 @@ bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at
     return true;
 }
 
-bool weft__word_blob(weft__reading *r, const weft__json_token *token, void *at)
+static bool word_blob(weft__reading *r, const weft__json_token *token, void *at)
 {
     char buffer[WEFT__WORD_BYTES];
     size_t length;
@@ -378,7 +378,7 @@ bool weft__word_blob(weft__reading *r, const weft__json_token *token, void *at)
 
 /* ---- text and bytes ---- */
 
-bool weft__word_text(weft__reading *r, const weft__json_token *token, char *at, size_t size)
+static bool word_text(weft__reading *r, const weft__json_token *token, char *at, size_t size)
 {
     if (token->kind != WEFT__JSON_STRING)
         return weft__reading_fail(r, token->at, "text in quotes should be here");
@@ -471,7 +471,7 @@ bool weft__reading_number(weft__reading *r, weft_field_kind kind, void *out)
 {
     const weft_field field = {.name = "", .kind = kind, .count = 1};
     weft__json_token token = weft__reading_next(r);
-    return token.kind != WEFT__JSON_ERROR && weft__word_number(r, &field, &token, out);
+    return token.kind != WEFT__JSON_ERROR && word_number(r, &field, &token, out);
 }
 
 bool weft__reading_words(weft__reading *r, const char *const *words, uint32_t count,
@@ -517,21 +517,20 @@ static bool read_one(weft__reading *r, const weft_field *field, char *at,
     case WEFT__CLASS_SIGNED:
     case WEFT__CLASS_UNSIGNED:
     case WEFT__CLASS_REAL:
-        return weft__word_number(r, field, token, at);
+        return word_number(r, field, token, at);
     case WEFT__CLASS_ENTITY:
         return weft__word_entity(r, token, at);
     case WEFT__CLASS_BLOB:
-        return weft__word_blob(r, token, at);
+        return word_blob(r, token, at);
     case WEFT__CLASS_STRUCT:
         return weft__reading_value(r, field->type, at, token);
     case WEFT__CLASS_ENUM:
-        return weft__word_enum(r, field, token, at);
+        return word_enum(r, field, token, at);
     case WEFT__CLASS_BITS:
-        return weft__word_bits(r, field, token, at);
+        return word_bits(r, field, token, at);
     case WEFT__CLASS_TEXT:
-        return token->kind == WEFT__JSON_OBJECT
-                   ? read_bytes_object(r, at, weft__field_size(field))
-                   : weft__word_text(r, token, at, weft__field_size(field));
+        return token->kind == WEFT__JSON_OBJECT ? read_bytes_object(r, at, weft__field_size(field))
+                                                : word_text(r, token, at, weft__field_size(field));
     case WEFT__CLASS_BYTES:
         return weft__word_bytes(r, token, at, weft__field_size(field));
     case WEFT__CLASS_IN_BLOB:

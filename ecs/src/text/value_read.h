@@ -58,18 +58,9 @@ bool weft__reading_name(weft__reading *r, const weft__json_token *token, weft__r
 /* The kind of fields that a token names. False: there is none. */
 bool weft__word_kind(const weft__json_token *token, weft_field_kind *kind);
 bool weft__word_bool(weft__reading *r, const weft__json_token *token, void *at);
-bool weft__word_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
-                       void *at);
-bool weft__word_enum(weft__reading *r, const weft_field *field, const weft__json_token *token,
-                     void *at);
-bool weft__word_bits(weft__reading *r, const weft_field *field, const weft__json_token *token,
-                     void *at);
 /* "index:version"; NULL, or what is wrong with the word. */
 const char *weft__word_parse_entity(const char *word, size_t length, weft_entity *out);
 bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at);
-bool weft__word_blob(weft__reading *r, const weft__json_token *token, void *at);
-/* Fills the rest with zeros. */
-bool weft__word_text(weft__reading *r, const weft__json_token *token, char *at, size_t size);
 bool weft__word_bytes(weft__reading *r, const weft__json_token *token, char *at, size_t size);
 
 #endif

@@ -55,16 +55,6 @@ static void write_quoted(writing *w, const char *at, const char *end)
     weft__text_add_bytes(&w->text, "\"", 1);
 }
 
-static void write_hexadecimal(writing *w, const unsigned char *bytes, size_t count)
-{
-    static const char digits[] = "0123456789abcdef";
-    weft__text_add_bytes(&w->text, "\"0x", 3);
-    for (size_t i = 0; i < count; i++)
-        weft__text_add_bytes(&w->text, (const char[]){digits[bytes[i] >> 4], digits[bytes[i] & 15]},
-                             2);
-    weft__text_add_bytes(&w->text, "\"", 1);
-}
-
 /* ---- one value ---- */
 
 /* Not a number, with its bits where they are not the usual ones; infinities. */
@@ -144,7 +134,7 @@ static void write_text(writing *w, const char *at, size_t size)
         return;
     }
     weft__text_add_bytes(&w->text, "{\"bytes\": ", 10);
-    write_hexadecimal(w, (const unsigned char *)at, size);
+    weft__text_add_hexadecimal(&w->text, at, size);
     weft__text_add_bytes(&w->text, "}", 1);
 }
 
@@ -252,7 +242,7 @@ static void write_one(writing *w, const weft_field *field, const char *at)
         write_reference(w, field, at);
         break;
     case WEFT__CLASS_BYTES:
-        write_hexadecimal(w, (const unsigned char *)at, weft__field_size(field));
+        weft__text_add_hexadecimal(&w->text, at, weft__field_size(field));
         break;
     }
 }
@@ -285,7 +275,7 @@ static void write_elements(writing *w, const weft_field *field, const char *at, 
 static void write_unknown(writing *w, const weft_type *type, const char *value)
 {
     weft__text_add(&w->text, "{\"size\": %zu, \"bytes\": ", type->size);
-    write_hexadecimal(w, (const unsigned char *)value, type->size);
+    weft__text_add_hexadecimal(&w->text, value, type->size);
     weft__text_add_bytes(&w->text, "}", 1);
 }
 

@@ -31,6 +31,16 @@ void weft__text_add_bytes(weft__text *t, const char *bytes, size_t count)
     t->length += count;
 }
 
+void weft__text_add_hexadecimal(weft__text *t, const void *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *from = bytes;
+    weft__text_add_bytes(t, "\"0x", 3);
+    for (size_t i = 0; i < count; i++)
+        weft__text_add_bytes(t, (const char[]){digits[from[i] >> 4], digits[from[i] & 15]}, 2);
+    weft__text_add_bytes(t, "\"", 1);
+}
+
 /* `escaped`: what stands for characters that JSON writes as \uXXXX; NULL: this. */
 static void add_quoted(weft__text *t, const char *string, const char *escaped)
 {

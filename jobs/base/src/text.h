@@ -19,6 +19,8 @@ WEFT__DOOR __attribute__((format(printf, 2, 3))) void weft__text_add(weft__text 
                                                                      const char *format, ...);
 /* As they are; may hold NULs. */
 void weft__text_add_bytes(weft__text *t, const char *bytes, size_t count);
+/* In quotes, as "0x...". */
+void weft__text_add_hexadecimal(weft__text *t, const void *bytes, size_t count);
 /* In quotes, escaped for JSON. */
 WEFT__DOOR void weft__text_add_quoted(weft__text *t, const char *string);
 /* In quotes, as a label of DOT, which has no escapes for control characters: U+FFFD instead. */

@@ -1,16 +1,799 @@
 /* SPDX-License-Identifier: MIT */
 /* bake.c: one object becomes a record: its bakers run, then its properties (those named like a
  * component, "transform", "static", "name", "disabled"; unknown ones are mistakes), then what they
- * made is put into one block. See bake.h. */
+ * made is put into one block. Before that, what bakers may call (weft/scene.h). What they make:
+ * entities, values, names, places, blobs, as steps of the record; handles of entities are numbers
+ * of references of the record until a world is filled. What they read: properties, other objects,
+ * files: all of it is recorded, but what is of the object itself, which is one hash; what was not
+ * found is a read, too. See bake.h. */
 #include "bake.h"
 
-#include "bake_read.h"
+#include "component_type.h"
 #include "hash.h"
+#include "utf8.h"
 
 #include <weft/transform.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- the run ---- */
+
+static uint32_t object_node(const weft_bake *bake, const weft_object *object)
+{
+    return (uint32_t)((const weft__node *)(const void *)object - bake->scene->tree->nodes.at);
+}
+static const weft_object *node_object(const weft_bake *bake, uint32_t node)
+{
+    return (const weft_object *)(const void *)&bake->scene->tree->nodes.at[node];
+}
+
+static void refused(weft_bake *bake)
+{
+    bake->result = WEFT_OUT_OF_MEMORY;
+}
+
+/* Memory for one value, aligned to 64, zeroed; NULL: refused, which the bake keeps. */
+static void *scratch_take(weft_bake *bake, size_t bytes)
+{
+    if (bytes > UINT32_MAX / 4 ||
+        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->scratch, (uint32_t)bytes + 64)) {
+        refused(bake);
+        return NULL;
+    }
+    char *at = bake->scratch.at;
+    at += (64 - (uintptr_t)at % 64) % 64;
+    memset(at, 0, bytes);
+    return at;
+}
+
+static uint32_t add_text(weft_bake *bake, const char *text, size_t bytes)
+{
+    uint32_t at = bake->read_texts.count;
+    if (bytes > UINT32_MAX / 4 ||
+        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->read_texts, at + (uint32_t)bytes + 1)) {
+        refused(bake);
+        return 0;
+    }
+    if (bytes != 0) memcpy(bake->read_texts.at + at, text, bytes);
+    bake->read_texts.at[at + bytes] = '\0';
+    bake->read_texts.count = at + (uint32_t)bytes + 1;
+    return at;
+}
+
+/* Records a read: its kind, path and hash; `text` says of what, `name` (may be NULL) which
+ * property. */
+static void record_read(weft_bake *bake, weft__read read, const char *text, size_t text_bytes,
+                        const char *name)
+{
+    for (uint32_t i = 0; i < bake->reads.count; i++) {
+        const weft__read *known = &bake->reads.at[i];
+        if (known->kind != read.kind || known->path != read.path) continue;
+        if (name == NULL || strcmp(bake->read_texts.at + known->name, name) == 0) return;
+    }
+    read.text = add_text(bake, text, text_bytes);
+    read.name = name == NULL ? 0 : add_text(bake, name, strlen(name));
+    weft__read *kept = WEFT__SCENE_ADD(bake->scene->memory, &bake->reads);
+    if (kept == NULL)
+        refused(bake);
+    else
+        *kept = read;
+}
+
+/* Where a reading has its words and its errors. On the stack of the caller, while it reads. */
+typedef struct bake_text {
+    weft_text text;
+    weft_value_io io;
+    weft_value_error error;
+} bake_text;
+
+/* ---- what bakers call ---- */
+
+/* ---- entities ---- */
+
+static weft_entity handle(uint32_t reference)
+{
+    return (weft_entity){reference, WEFT__REFERENCE_VERSION};
+}
+
+static weft_entity refer(weft_bake *bake, weft__reference_kind kind, uint64_t path, const char *key)
+{
+    for (uint32_t i = 0; i < bake->references.count; i++)
+        if (bake->references.at[i].kind == kind && bake->references.at[i].path == path)
+            return handle(i);
+    weft__record_reference reference = {.kind = kind, .path = path};
+    if (key != NULL) {
+        uint32_t bytes = (uint32_t)strlen(key) + 1;
+        reference.text = bake->texts.count;
+        if (!WEFT__SCENE_ROOM(bake->scene->memory, &bake->texts, bake->texts.count + bytes)) {
+            refused(bake);
+            return (weft_entity){0, 0};
+        }
+        memcpy(bake->texts.at + bake->texts.count, key, bytes);
+        bake->texts.count += bytes;
+    }
+    weft__record_reference *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->references);
+    if (added == NULL) {
+        refused(bake);
+        return (weft_entity){0, 0};
+    }
+    *added = reference;
+    return handle(bake->references.count - 1);
+}
+
+weft_entity weft_bake_entity(weft_bake *bake, const char *name)
+{
+    uint64_t hash = name == NULL ? 0 : hash_string(name) | 1;
+    for (uint32_t i = 0; i < bake->entities.count; i++)
+        if (bake->entities.at[i] == hash) return refer(bake, WEFT__REFERENCE_OWN, i, NULL);
+    uint64_t *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->entities);
+    if (added == NULL) {
+        refused(bake);
+        return (weft_entity){0, 0};
+    }
+    *added = hash;
+    return refer(bake, WEFT__REFERENCE_OWN, bake->entities.count - 1, NULL);
+}
+
+/* The entity of an object by its path; a null handle: *why says it. */
+static weft_entity entity_of(weft_bake *bake, const char *path, size_t bytes, const char **why)
+{
+    const weft__tree *tree = bake->scene->tree;
+    uint64_t hash;
+    uint32_t node = weft__tree_resolve(tree, bake->node, path, bytes, &hash);
+    if (node == bake->node) return weft_bake_entity(bake, NULL);
+    const weft__read read = {.kind = WEFT__READ_OBJECT, .path = hash, .hash = node != WEFT__NONE};
+    record_read(bake, read, path, bytes, NULL);
+    *why = "no object has this path: it goes from this object (\"../other\", \"child\") or from "
+           "the root (\"/other\")";
+    if (node == WEFT__NONE) return (weft_entity){0, 0};
+    *why = "this object is no entity: it holds those of a file";
+    if (tree->nodes.at[node].is_group) return (weft_entity){0, 0};
+    return refer(bake, WEFT__REFERENCE_OBJECT, hash, NULL);
+}
+
+static weft_entity prefab_of(weft_bake *bake, const weft__scene_file *file, const char *text,
+                             size_t bytes, const char **why)
+{
+    weft__files *files = bake->scene->files;
+    pthread_mutex_lock(&files->lock);
+    const weft__file_object *object =
+        weft__tree_reference(bake->scene->tree, file, text, bytes, why);
+    pthread_mutex_unlock(&files->lock);
+    if (object == NULL && *why == weft__no_memory) refused(bake);
+    if (object == NULL) {
+        /* Another file may come to have it: the mistake depends on that file. */
+        const char *mark = memchr(text, '#', bytes);
+        const weft__use *use =
+            mark == NULL ? NULL : weft__file_use(file, text, (size_t)(mark - text));
+        char key[2 * WEFT__PATH_BYTES];
+        const char *path = use == NULL ? file->path : use->path;
+        size_t length = strlen(path), rest = mark == NULL ? 0 : bytes - (size_t)(mark - text);
+        if (mark != NULL && length + rest < sizeof key) {
+            memcpy(key, path, length);
+            memcpy(key + length, mark, rest);
+            key[length + rest] = '\0';
+            const weft__read read = {.kind = WEFT__READ_PREFAB, .path = hash_string(key)};
+            record_read(bake, read, key, length + rest, NULL);
+        }
+        return (weft_entity){0, 0};
+    }
+    char key[2 * WEFT__PATH_BYTES];
+    weft__prefab_key(object, key, sizeof key);
+    uint64_t hash = weft__prefab_hash(object);
+    const weft__read read = {.kind = WEFT__READ_PREFAB, .path = hash, .hash = 1};
+    record_read(bake, read, key, strlen(key), NULL);
+    return refer(bake, WEFT__REFERENCE_PREFAB, hash, key);
+}
+
+/* The entity that a word means: a path, or the reference of a prefab; NULL, or what is wrong. */
+static const char *entity_of_word(weft_bake *bake, const weft__scene_file *file, const char *word,
+                                  size_t bytes, weft_entity *out)
+{
+    const char *why = NULL;
+    *out = (weft_entity){0, 0};
+    if (bytes == 0) return NULL;
+    *out = memchr(word, '#', bytes) != NULL ? prefab_of(bake, file, word, bytes, &why)
+                                            : entity_of(bake, word, bytes, &why);
+    if (!weft_entity_is_null(*out)) return NULL;
+    return why == NULL ? "the file of this prefab is broken" : why;
+}
+
+weft_component weft_bake_component(const weft_bake *bake, const char *name)
+{
+    const weft__schema_component *found =
+        weft__schema_find(bake->scene->schema, name, strlen(name));
+    return found == NULL ? (weft_component){0} : found->component;
+}
+
+/* Where a property of the object says this text, in the strongest layer that does; NULL:
+ * nowhere. */
+static const char *place_of(const weft_bake *bake, const char *text)
+{
+    const weft__tree *tree = bake->scene->tree;
+    const char *found = NULL;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, bake->node, l)) != NULL;) {
+        const weft__file_object *object = l->object;
+        for (uint32_t p = object->first_property; p != WEFT__NONE;
+             p = object->file->properties.at[p].next) {
+            weft__json json;
+            weft__json_token token = {.kind = WEFT__JSON_NULL};
+            weft__json_open(&json, object->file->properties.at[p].json,
+                            object->file->properties.at[p].json_bytes);
+            while (token.kind != WEFT__JSON_END && token.kind != WEFT__JSON_ERROR) {
+                token = weft__json_next(&json);
+                bool is_it = token.kind == WEFT__JSON_STRING && weft__json_is(&token, text);
+                if (is_it) found = token.at - 1; /* its quote */
+            }
+        }
+    }
+    return found;
+}
+
+weft_entity weft_bake_entity_of(weft_bake *bake, const char *path)
+{
+    const char *why = NULL;
+    weft_entity entity = entity_of(bake, path, strlen(path), &why);
+    if (weft_entity_is_null(entity) && bake->result == WEFT_OK)
+        weft_bake_error(bake, NULL, place_of(bake, path), "\"%s\": %s", path, why);
+    return entity;
+}
+
+weft_entity weft_bake_prefab(weft_bake *bake, const char *reference)
+{
+    const weft__tree *tree = bake->scene->tree;
+    const char *why = NULL;
+    weft_entity entity = {0, 0};
+    uint32_t layers = 0;
+    const weft__scene_file *files[64];
+    for (const weft__layer *l = NULL;
+         layers < 64 && (l = weft__layer_after(tree, bake->node, l)) != NULL;)
+        files[layers++] = l->object->file;
+    while (layers-- > 0 && weft_entity_is_null(entity)) /* the strongest that knows the name */
+        entity = prefab_of(bake, files[layers], reference, strlen(reference), &why);
+    if (weft_entity_is_null(entity) && bake->result == WEFT_OK)
+        weft_bake_error(bake, NULL, place_of(bake, reference), "\"%s\": %s", reference,
+                        why == NULL ? "the file of this prefab is broken" : why);
+    return entity;
+}
+
+/* ---- steps ---- */
+
+/* The number of an entity of this object; WEFT__NONE: it is none, which is a mistake. */
+static uint32_t own_number(weft_bake *bake, weft_entity entity)
+{
+    if (entity.version == WEFT__REFERENCE_VERSION && entity.index < bake->references.count &&
+        bake->references.at[entity.index].kind == WEFT__REFERENCE_OWN)
+        return (uint32_t)bake->references.at[entity.index].path;
+    if (bake->result == WEFT_OK)
+        weft_bake_error(bake, NULL, NULL,
+                        "a baker changes an entity that is not of its object: use "
+                        "weft_bake_entity");
+    return WEFT__NONE;
+}
+
+/* Adds a step with room for `bytes`; NULL: memory was refused. */
+static void *add_step(weft_bake *bake, weft__step step)
+{
+    size_t bytes = sizeof step + ((step.bytes + 15) & ~UINT64_C(15));
+    uint32_t at = bake->steps.count;
+    if (bytes > UINT32_MAX / 4 ||
+        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->steps, at + (uint32_t)bytes)) {
+        refused(bake);
+        return NULL;
+    }
+    memcpy(bake->steps.at + at, &step, sizeof step);
+    memset(bake->steps.at + at + sizeof step, 0, bytes - sizeof step);
+    bake->steps.count = at + (uint32_t)bytes;
+    return bake->steps.at + at + sizeof step;
+}
+
+static const weft__step *find_step(const weft_bake *bake, weft__step_kind kind, uint32_t entity,
+                                   uint32_t component)
+{
+    const char *end = bake->steps.at + bake->steps.count;
+    for (const char *at = bake->steps.at; at < end;) {
+        const weft__step *step = (const weft__step *)(const void *)at;
+        bool is_value = step->kind <= WEFT__STEP_BUFFER && kind <= WEFT__STEP_BUFFER;
+        if ((step->kind == kind || is_value) && step->entity == entity &&
+            step->component == component)
+            return step;
+        at = (const char *)weft__step_next(step);
+    }
+    return NULL;
+}
+
+/* Leads references in a value: those to entities stay, blobs become numbers of the record. False:
+ * a mistake. */
+static bool keep_reference(void *user, weft__reference *reference)
+{
+    weft_bake *bake = user;
+    const weft_entity entity = reference->entity;
+    uint32_t blob = 0;
+    if (reference->bits == 0) return true;
+    if (!reference->is_blob)
+        return entity.version == WEFT__REFERENCE_VERSION && entity.index < bake->references.count;
+    while (blob < bake->blobs.count && bake->blobs.at[blob].ref.id != reference->bits) blob++;
+    bool is_known = blob != bake->blobs.count;
+    reference->bits = blob + 1;
+    return is_known;
+}
+
+/* Values of a baker. On the stack of a call. */
+typedef struct values {
+    const void *at;
+    uint32_t count;
+    size_t size; /* of one */
+    bool is_buffer;
+} values;
+
+static weft_result write_values(weft_bake *bake, weft_entity entity, weft_component component,
+                                const values *given)
+{
+    size_t size = given->size, bytes = given->count * size;
+    const weft__schema_component *known = weft__schema_of(bake->scene->schema, component);
+    uint32_t number = own_number(bake, entity);
+    if (bake->result != WEFT_OK) return bake->result;
+    if (known == NULL) {
+        weft_bake_error(bake, NULL, NULL,
+                        "a baker gives a component that the world of the scene did not have when "
+                        "the scene was created");
+        return WEFT_BAD_HANDLE;
+    }
+    const weft_component_desc *desc = known->desc;
+    bool fits = ((desc->flags & WEFT_BUFFER) != 0) == given->is_buffer && size == desc->size &&
+                (desc->flags & (WEFT_RESOURCE | WEFT_CHUNK)) == 0;
+    if (number == WEFT__NONE) return WEFT_INVALID_ARGUMENT;
+    if (!fits) {
+        weft_bake_error(bake, NULL, NULL,
+                        "%s: a baker gives %zu bytes, the component has %zu, and its kind must "
+                        "fit the call",
+                        desc->name, size, desc->size);
+        return WEFT_TYPE_MISMATCH;
+    }
+    if (find_step(bake, WEFT__STEP_SET, number, component.id) != NULL) {
+        weft_bake_error(bake, NULL, NULL,
+                        "%s is given twice, by bakers or by a property: once is possible",
+                        desc->name);
+        return WEFT_ALREADY_EXISTS;
+    }
+    char *at =
+        add_step(bake, (weft__step){.kind = given->is_buffer ? WEFT__STEP_BUFFER : WEFT__STEP_SET,
+                                    .entity = number,
+                                    .component = component.id,
+                                    .count = given->count,
+                                    .bytes = bytes});
+    if (at == NULL) return bake->result;
+    if (bytes != 0) memcpy(at, given->at, bytes);
+    if (!weft__elements_references(weft__type_of(desc), at, given->count, keep_reference, bake)) {
+        weft_bake_error(bake, NULL, NULL,
+                        "%s: no entity of weft_bake_entity and its like, or no blob that "
+                        "weft_bake_blob was given",
+                        desc->name);
+        return WEFT_INVALID_ARGUMENT;
+    }
+    return bake->result;
+}
+
+weft_result weft_bake_set(weft_bake *bake, weft_entity entity, weft_component component,
+                          const void *value, size_t size)
+{
+    return write_values(bake, entity, component, &(values){value, 1, size, false});
+}
+
+weft_result weft_bake_buffer(weft_bake *bake, weft_entity entity, weft_component component,
+                             const void *elements, uint32_t count, size_t size)
+{
+    return write_values(bake, entity, component, &(values){elements, count, size, true});
+}
+
+weft_result weft_bake_disable(weft_bake *bake, weft_entity entity, weft_component component)
+{
+    const weft__schema_component *known = weft__schema_of(bake->scene->schema, component);
+    uint32_t number = own_number(bake, entity);
+    if (known == NULL) {
+        weft_bake_error(bake, NULL, NULL,
+                        "a baker disables a component that the world of the scene did not have "
+                        "when the scene was created: register it before");
+        return WEFT_INVALID_ARGUMENT;
+    }
+    if (number == WEFT__NONE || (known->desc->flags & WEFT_ENABLEABLE) == 0 ||
+        find_step(bake, WEFT__STEP_SET, number, component.id) == NULL) {
+        weft_bake_error(bake, NULL, NULL,
+                        "\"%s\" cannot be disabled: give it first; it must be ENABLEABLE",
+                        known->desc->name);
+        return WEFT_INVALID_ARGUMENT;
+    }
+    if (find_step(bake, WEFT__STEP_DISABLE, number, component.id) != NULL) {
+        weft_bake_error(bake, NULL, NULL, "\"%s\" is disabled twice: remove one",
+                        known->desc->name);
+        return WEFT_ALREADY_EXISTS;
+    }
+    add_step(bake,
+             (weft__step){.kind = WEFT__STEP_DISABLE, .entity = number, .component = component.id});
+    return bake->result;
+}
+
+weft_result weft_bake_name(weft_bake *bake, weft_entity entity, const char *name)
+{
+    uint32_t number = own_number(bake, entity);
+    size_t bytes = name == NULL ? 0 : strlen(name);
+    if (number == WEFT__NONE) return WEFT_INVALID_ARGUMENT;
+    if (bytes != 0 && !weft__name_fits(name, bytes)) {
+        weft_bake_error(bake, NULL, NULL, "the name of an entity is not UTF-8");
+        return WEFT_INVALID_ARGUMENT;
+    }
+    char *at =
+        add_step(bake, (weft__step){.kind = WEFT__STEP_NAME, .entity = number, .bytes = bytes + 1});
+    if (at != NULL && bytes != 0) memcpy(at, name, bytes);
+    return bake->result;
+}
+
+/* ---- places ---- */
+
+static const char *place_problem(const weft__place *place, weft_transform_usage usage)
+{
+    float sum = 0;
+    for (int i = 0; i < 4; i++) sum += place->rotation[i] * place->rotation[i];
+    for (int i = 0; i < 3; i++)
+        if (!isfinite(place->position[i]) || !isfinite(place->scale[i]))
+            return "a place that is not finite";
+    if (!(fabsf(sum - 1) < 1e-3f)) return "the rotation is no unit quaternion: x, y, z, w";
+    if (usage == WEFT_TRANSFORM_DYNAMIC && !weft__scale_is_even(place->scale))
+        return "scales differ: only what is static can have that (\"static\": true)";
+    return NULL;
+}
+
+weft_result weft_bake_transform(weft_bake *bake, weft_entity entity, const float position[3],
+                                const float rotation[4], const float scale[3],
+                                weft_transform_usage usage)
+{
+    uint32_t number = own_number(bake, entity);
+    weft__place place = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
+    if (position != NULL) memcpy(place.position, position, sizeof place.position);
+    if (rotation != NULL) memcpy(place.rotation, rotation, sizeof place.rotation);
+    if (scale != NULL) memcpy(place.scale, scale, sizeof place.scale);
+    if (number == WEFT__NONE) return WEFT_INVALID_ARGUMENT;
+    const char *problem = place_problem(&place, usage);
+    if (problem == NULL && usage != WEFT_TRANSFORM_NONE &&
+        (bake->scene->schema->local.id == 0 || bake->scene->schema->placed.id == 0))
+        problem = "places need the components of weft_transform_create: call it before "
+                  "weft_scene_create";
+    if (problem != NULL) {
+        weft_bake_error(bake, NULL, NULL, "%s", problem);
+        return WEFT_INVALID_ARGUMENT;
+    }
+    const weft__step *known = NULL;
+    for (uint32_t u = 0; u <= WEFT_TRANSFORM_DYNAMIC && known == NULL; u++)
+        known = find_step(bake, WEFT__STEP_TRANSFORM, number, u);
+    if (known != NULL) { /* the strongest usage counts, and the last place */
+        weft__step *step = (weft__step *)(uintptr_t)known;
+        if (step->component < (uint32_t)usage) step->component = (uint32_t)usage;
+        memcpy(step + 1, &place, sizeof place);
+        return WEFT_OK;
+    }
+    char *at = add_step(bake, (weft__step){.kind = WEFT__STEP_TRANSFORM,
+                                           .entity = number,
+                                           .component = (uint32_t)usage,
+                                           .bytes = sizeof place});
+    if (at != NULL) memcpy(at, &place, sizeof place);
+    return bake->result;
+}
+
+/* ---- blobs ---- */
+
+weft_blob_store *weft_bake_blobs(weft_bake *bake)
+{
+    return bake->scene->blobs;
+}
+
+weft_result weft_bake_blob(weft_bake *bake, weft_blob_ref blob, const weft_blob_type *type)
+{
+    weft_blob_info info;
+    if (weft_blob_info_get(bake->scene->blobs, blob, &info, sizeof info) != WEFT_OK ||
+        weft_blob_read(bake->scene->blobs, blob, type) == NULL) {
+        weft_bake_error(bake, NULL, NULL, "a blob that is not of weft_bake_blobs and its type");
+        return WEFT_BAD_HANDLE;
+    }
+    for (uint32_t i = 0; i < bake->blobs.count; i++)
+        if (bake->blobs.at[i].ref.id == blob.id) {
+            weft_blob_release(bake->scene->blobs, blob);
+            return WEFT_OK;
+        }
+    weft__record_blob *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->blobs);
+    if (added == NULL) {
+        weft_blob_release(bake->scene->blobs, blob);
+        refused(bake);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    *added = (weft__record_blob){blob, type, hash_word(info.content_hash, info.type_hash)};
+    return WEFT_OK;
+}
+
+/* ---- what bakers read ---- */
+
+static const weft_object *object_or_own(const weft_bake *bake, const weft_object *object)
+{
+    return object == NULL ? node_object(bake, bake->node) : object;
+}
+
+/* Text of the run: a copy that ends with it. */
+static const char *kept(weft_bake *bake, const char *text, size_t bytes)
+{
+    const char *copy = weft__pile_text(&bake->arena, text, bytes);
+    if (copy == NULL) refused(bake);
+    return copy == NULL ? "" : copy;
+}
+
+const char *weft_bake_name_of(weft_bake *bake, const weft_object *object)
+{
+    const weft__node *node =
+        &bake->scene->tree->nodes.at[object_node(bake, object_or_own(bake, object))];
+    return kept(bake, node->name, node->name_bytes);
+}
+
+const char *weft_bake_path_of(weft_bake *bake, const weft_object *object)
+{
+    char path[2 * WEFT__PATH_BYTES];
+    uint32_t node = object_node(bake, object_or_own(bake, object));
+    size_t length = weft__node_path(bake->scene->tree, node, path, sizeof path);
+    return kept(bake, path, length < sizeof path ? length : sizeof path - 1);
+}
+
+/* Records a read of a node, unless it is the own one. */
+static void reads_node(weft_bake *bake, weft__read_kind kind, uint32_t node, const char *name,
+                       uint64_t hash)
+{
+    char path[1024];
+    if (node == bake->node && kind != WEFT__READ_CHILDREN) return;
+    size_t length = weft__node_path(bake->scene->tree, node, path, sizeof path);
+    const weft__read read = {
+        .kind = kind, .path = bake->scene->tree->nodes.at[node].path, .hash = hash};
+    record_read(bake, read, path, length < sizeof path ? length : sizeof path - 1, name);
+}
+
+static void consume(weft_bake *bake, uint32_t node, const char *property)
+{
+    if (node != bake->node) return;
+    uint64_t hash = hash_bytes(HASH_K1, property, strlen(property));
+    uint64_t *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->consumed);
+    if (added == NULL)
+        refused(bake);
+    else
+        *added = hash;
+}
+
+/* The object itself is read: the layer that has its bytes, or data of a source of this kind, the
+ * strongest; NULL: none has. */
+static const weft__file_object *read_itself(weft_bake *bake, const weft_object *object,
+                                            const char *kind)
+{
+    const weft__tree *tree = bake->scene->tree;
+    const uint32_t node = object_node(bake, object_or_own(bake, object));
+    const weft__file_object *found = NULL;
+    reads_node(bake, WEFT__READ_BYTES, node, NULL, tree->nodes.at[node].own);
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL;) {
+        const weft__file_object *layer = l->object;
+        if (kind == NULL ? layer->value.bytes != NULL
+                         : layer->data != NULL && strcmp(layer->file->source->kind, kind) == 0)
+            found = layer;
+    }
+    return found;
+}
+
+const void *weft_bake_data(weft_bake *bake, const weft_object *object, const char *kind)
+{
+    const weft__file_object *found = read_itself(bake, object, kind);
+    return found == NULL ? NULL : found->data;
+}
+
+weft_text weft_bake_bytes(weft_bake *bake, const weft_object *object)
+{
+    const weft__file_object *found = read_itself(bake, object, NULL);
+    return found == NULL ? (weft_text){0} : found->value;
+}
+
+const weft_object *weft_bake_object(weft_bake *bake, const char *path)
+{
+    uint64_t hash;
+    uint32_t node = weft__tree_resolve(bake->scene->tree, bake->node, path, strlen(path), &hash);
+    const weft__read read = {.kind = WEFT__READ_OBJECT, .path = hash, .hash = node != WEFT__NONE};
+    record_read(bake, read, path, strlen(path), NULL);
+    return node == WEFT__NONE ? NULL : node_object(bake, node);
+}
+
+const weft_object *weft_bake_child(weft_bake *bake, const weft_object *object,
+                                   const weft_object *previous)
+{
+    const weft__tree *tree = bake->scene->tree;
+    uint32_t node = object_node(bake, object_or_own(bake, object));
+    uint32_t child = previous == NULL ? tree->nodes.at[node].first
+                                      : tree->nodes.at[object_node(bake, previous)].next;
+    if (previous == NULL)
+        reads_node(bake, WEFT__READ_CHILDREN, node, NULL, weft__node_children(tree, node));
+    while (child != WEFT__NONE && tree->nodes.at[child].is_removed)
+        child = tree->nodes.at[child].next;
+    return child == WEFT__NONE ? NULL : node_object(bake, child);
+}
+
+/* The document of an object: that of its strongest layer. */
+static const weft__scene_file *file_of(const weft_bake *bake, uint32_t node)
+{
+    const weft__tree *tree = bake->scene->tree;
+    return tree->layers.at[tree->nodes.at[node].last_layer].object->file;
+}
+
+weft_result weft_bake_file(weft_bake *bake, const char *path, weft_text *bytes)
+{
+    char whole[WEFT__PATH_BYTES];
+    *bytes = (weft_text){0};
+    if (!weft__path_join(file_of(bake, bake->node)->path, path, strlen(path), whole))
+        return WEFT_LIMIT;
+    pthread_mutex_lock(&bake->scene->files->lock);
+    const weft__scene_file *file = weft__files_bytes(bake->scene->files, whole);
+    pthread_mutex_unlock(&bake->scene->files->lock);
+    if (file == NULL) {
+        refused(bake);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    const weft__read read = {.kind = WEFT__READ_FILE, .path = file->path_hash, .hash = file->hash};
+    record_read(bake, read, whole, strlen(whole), NULL);
+    if (file->is_missing) return file->result;
+    *bytes = file->text;
+    return WEFT_OK;
+}
+
+/* ---- properties ---- */
+
+uint32_t weft_bake_property(weft_bake *bake, const weft_object *object, const char *property,
+                            weft_property *out, uint32_t capacity)
+{
+    const weft__tree *tree = bake->scene->tree;
+    uint32_t node = object_node(bake, object_or_own(bake, object)), count = 0;
+    reads_node(bake, WEFT__READ_PROPERTY, node, property,
+               weft__node_property(tree, node, property));
+    consume(bake, node, property);
+    uint32_t layer = 0;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL; layer++) {
+        const weft__file_object *from = l->object;
+        const weft__property *found = weft__object_property(from, property);
+        if (found == NULL) continue;
+        if (count < capacity)
+            out[count] = (weft_property){{found->json, found->json_bytes, from->file->path}, layer};
+        count++;
+    }
+    return count;
+}
+
+/* What words of a value mean: weft_value_io.user. On the stack of a reading. */
+typedef struct meaning {
+    weft_bake *bake;
+    const weft__scene_file *file;
+} meaning;
+
+static const char *read_entity(const char *word, size_t length, weft_entity *out, void *user)
+{
+    const meaning *w = user;
+    return entity_of_word(w->bake, w->file, word, length, out);
+}
+
+static const char *read_blob(const char *word, size_t length, weft_blob_ref *out, void *user)
+{
+    (void)word, (void)length, (void)out, (void)user;
+    return "a blob is made by a baker, not written in a document";
+}
+
+static weft__reading reading_of(weft_bake *bake, const weft__file_object *object,
+                                const weft__property *property, bake_text *text)
+{
+    const weft_text *whole = &object->file->text;
+    bool is_in_file =
+        property->json >= whole->bytes && property->json < whole->bytes + whole->count;
+    text->text =
+        is_in_file ? *whole : (weft_text){property->json, property->json_bytes, object->file->path};
+    meaning *user = weft__pile_take(&bake->arena, sizeof *user);
+    if (user == NULL)
+        refused(bake);
+    else
+        *user = (meaning){bake, object->file};
+    text->io = (weft_value_io){.read_entity = read_entity, .read_blob = read_blob, .user = user};
+    weft__reading r = {.io = &text->io,
+                       .text = &text->text,
+                       .error = &text->error,
+                       .result = WEFT_INVALID_ARGUMENT};
+    weft__json_open(&r.json, property->json, property->json_bytes);
+    return r;
+}
+
+static bool keep_error(weft_bake *bake, const bake_text *text, const char *path)
+{
+    bake->is_failed = true;
+    if (!weft__problem_add_value(&bake->record->arena, &bake->record->problems, &text->text, path,
+                                 &text->error))
+        refused(bake);
+    return false;
+}
+
+/* One layer of a value; false: a mistake, which is reported with the path of the object. */
+static bool read_layer(weft_bake *bake, const weft__file_object *object,
+                       const weft__property *property, const weft_type *type, void *value,
+                       bool *is_there)
+{
+    bake_text text;
+    weft__reading r = reading_of(bake, object, property, &text);
+    if (bake->result != WEFT_OK) return false;
+    r.trail.root = type;
+    weft__json_token token = weft__json_next(&r.json);
+    if (token.kind == WEFT__JSON_NULL) { /* not there, whatever the prefab says */
+        weft_value_initial(type, value);
+        *is_there = false;
+        return true;
+    }
+    *is_there = true;
+    if (weft__reading_value(&r, type, value, &token)) return true;
+    if (r.result == WEFT_OUT_OF_MEMORY) refused(bake);
+    /* Again, for the error with the path of the object in it. */
+    char path[WEFT__PATH_BYTES], name[WEFT__PATH_BYTES + 256];
+    weft__node_path(bake->scene->tree, bake->node, path, sizeof path);
+    snprintf(name, sizeof name, "%s.%.*s", path, (int)property->name_bytes, property->name);
+    const weft_type named = {.name = name};
+    r = reading_of(bake, object, property, &text);
+    r.trail.root = &named;
+    token = weft__json_next(&r.json);
+    weft__reading_value(&r, type, value, &token);
+    return keep_error(bake, &text, path);
+}
+
+static weft_result value_of(weft_bake *bake, uint32_t node, const char *property,
+                            const weft_type *type, void *value, bool *is_there)
+{
+    const weft__tree *tree = bake->scene->tree;
+    weft_value_initial(type, value);
+    *is_there = false;
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL;) {
+        const weft__file_object *object = l->object;
+        const weft__property *found = weft__object_property(object, property);
+        if (found != NULL && !read_layer(bake, object, found, type, value, is_there))
+            return bake->result == WEFT_OK ? WEFT_INVALID_ARGUMENT : bake->result;
+    }
+    return WEFT_OK;
+}
+
+weft_result weft_bake_read(weft_bake *bake, const weft_object *object, const char *property,
+                           const weft_type *type, void *value, bool *is_there)
+{
+    uint32_t node = object_node(bake, object_or_own(bake, object));
+    bool is_found;
+    reads_node(bake, WEFT__READ_PROPERTY, node, property,
+               weft__node_property(bake->scene->tree, node, property));
+    consume(bake, node, property);
+    return value_of(bake, node, property, type, value, is_there == NULL ? &is_found : is_there);
+}
+
+/* ---- mistakes ---- */
+
+void weft_bake_error(weft_bake *bake, const weft_object *object, const char *at, const char *format,
+                     ...)
+{
+    const weft__tree *tree = bake->scene->tree;
+    uint32_t node = object_node(bake, object_or_own(bake, object));
+    const weft__file_object *place = tree->layers.at[tree->nodes.at[node].last_layer].object;
+    for (const weft__layer *l = NULL;
+         (l = weft__layer_after(tree, node, l)) != NULL && at != NULL;) {
+        const weft_text *text = &l->object->file->text;
+        if (at >= text->bytes && at <= text->bytes + text->count) place = l->object;
+    }
+    char path[WEFT__PATH_BYTES];
+    weft__node_path(tree, node, path, sizeof path);
+    va_list arguments;
+    va_start(arguments, format);
+    bake->is_failed = true;
+    const weft__spot spot = {&place->file->text, at == NULL ? place->at : at, path};
+    if (!weft__problem_add(&bake->record->arena, &bake->record->problems, &spot, format, arguments))
+        refused(bake);
+    va_end(arguments);
+}
 
 /* ---- properties ---- */
 
@@ -58,10 +841,8 @@ static void bake_place(weft_bake *bake, weft_entity entity)
 {
     placing place;
     bool is_there, has_static, is_static = false;
-    if (weft__bake_value(bake, bake->node, "transform", &placing_type, &place, &is_there) !=
-            WEFT_OK ||
-        weft__bake_value(bake, bake->node, "static", &flag_type, &is_static, &has_static) !=
-            WEFT_OK ||
+    if (value_of(bake, bake->node, "transform", &placing_type, &place, &is_there) != WEFT_OK ||
+        value_of(bake, bake->node, "static", &flag_type, &is_static, &has_static) != WEFT_OK ||
         !is_there)
         return;
     const float scale[3] = {place.scale, place.scale, place.scale};
@@ -74,8 +855,7 @@ static void bake_name(weft_bake *bake, weft_entity entity)
     char name[NAME_BYTES + 1];
     bool is_there;
     name[NAME_BYTES] = '\0';
-    if (weft__bake_value(bake, bake->node, "name", &name_type, name, &is_there) == WEFT_OK &&
-        is_there)
+    if (value_of(bake, bake->node, "name", &name_type, name, &is_there) == WEFT_OK && is_there)
         weft_bake_name(bake, entity, name);
 }
 
@@ -142,9 +922,9 @@ static bool bake_tag(weft_bake *bake, weft_entity entity, const weft__schema_com
 static bool bake_array(weft_bake *bake, weft_entity entity, const weft__schema_component *known,
                        const weft__file_object *object, const weft__property *last)
 {
-    weft__bake_text text;
+    bake_text text;
     size_t size = known->desc->size;
-    weft__reading r = weft__bake_reading(bake, object, last, &text);
+    weft__reading r = reading_of(bake, object, last, &text);
     char path[WEFT__PATH_BYTES], name[WEFT__PATH_BYTES + 256];
     weft__node_path(bake->scene->tree, bake->node, path, sizeof path);
     snprintf(name, sizeof name, "%s.%s", path, known->desc->name);
@@ -163,7 +943,7 @@ static bool bake_array(weft_bake *bake, weft_entity entity, const weft__schema_c
     for (; is_read && bake->result == WEFT_OK; count++) {
         token = weft__json_next(&r.json);
         if (token.kind == WEFT__JSON_ARRAY_END) break;
-        char *value = weft__bake_scratch(bake, size);
+        char *value = scratch_take(bake, size);
         if (value == NULL) break;
         weft_value_initial(known->type, value);
         is_read =
@@ -172,19 +952,15 @@ static bool bake_array(weft_bake *bake, weft_entity entity, const weft__schema_c
         if (!is_read) break;
         if (bytes > UINT32_MAX / 4 ||
             !WEFT__SCENE_ROOM(bake->scene->memory, &elements, (uint32_t)bytes))
-            weft__bake_refused(bake);
+            refused(bake);
         else
             memcpy(elements.at + bytes - size, value, size);
     }
-    if (!is_read) {
-        bake->is_failed = true;
-        if (!weft__problem_add_value(&bake->record->arena, &bake->record->problems, &text.text,
-                                     path, &text.error))
-            weft__bake_refused(bake);
-    } else if (bake->result == WEFT_OK) {
+    if (!is_read)
+        keep_error(bake, &text, path);
+    else if (bake->result == WEFT_OK)
         is_read =
             weft_bake_buffer(bake, entity, known->component, elements.at, count, size) == WEFT_OK;
-    }
     WEFT__SCENE_FREE(bake->scene->memory, &elements);
     return is_read;
 }
@@ -208,10 +984,9 @@ static bool bake_component(weft_bake *bake, weft_entity entity, const weft__sche
         return false;
     }
     if ((desc->flags & WEFT_BUFFER) != 0) return bake_array(bake, entity, known, object, last);
-    void *value = weft__bake_scratch(bake, desc->size);
+    void *value = scratch_take(bake, desc->size);
     bool is_there;
-    if (value == NULL ||
-        weft__bake_value(bake, bake->node, name, known->type, value, &is_there) != WEFT_OK)
+    if (value == NULL || value_of(bake, bake->node, name, known->type, value, &is_there) != WEFT_OK)
         return false;
     return !is_there || weft_bake_set(bake, entity, known->component, value, desc->size) == WEFT_OK;
 }
@@ -273,11 +1048,6 @@ static void bake_properties(weft_bake *bake)
     if (bake->result == WEFT_OK) bake_disabled(bake, entity);
 }
 
-void weft__bake_refused(weft_bake *bake)
-{
-    bake->result = WEFT_OUT_OF_MEMORY;
-}
-
 void weft__bake_free(weft_bake *bake)
 {
     if (bake->scene == NULL) return;
@@ -294,51 +1064,7 @@ void weft__bake_free(weft_bake *bake)
     weft__pile_free(&bake->arena);
 }
 
-void *weft__bake_scratch(weft_bake *bake, size_t bytes)
-{
-    if (bytes > UINT32_MAX / 4 ||
-        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->scratch, (uint32_t)bytes + 64)) {
-        weft__bake_refused(bake);
-        return NULL;
-    }
-    char *at = bake->scratch.at;
-    at += (64 - (uintptr_t)at % 64) % 64;
-    memset(at, 0, bytes);
-    return at;
-}
-
 /* ---- reads ---- */
-
-static uint32_t add_text(weft_bake *bake, const char *text, size_t bytes)
-{
-    uint32_t at = bake->read_texts.count;
-    if (bytes > UINT32_MAX / 4 ||
-        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->read_texts, at + (uint32_t)bytes + 1)) {
-        weft__bake_refused(bake);
-        return 0;
-    }
-    if (bytes != 0) memcpy(bake->read_texts.at + at, text, bytes);
-    bake->read_texts.at[at + bytes] = '\0';
-    bake->read_texts.count = at + (uint32_t)bytes + 1;
-    return at;
-}
-
-void weft__bake_reads(weft_bake *bake, weft__read read, const char *text, size_t text_bytes,
-                      const char *name)
-{
-    for (uint32_t i = 0; i < bake->reads.count; i++) {
-        const weft__read *known = &bake->reads.at[i];
-        if (known->kind != read.kind || known->path != read.path) continue;
-        if (name == NULL || strcmp(bake->read_texts.at + known->name, name) == 0) return;
-    }
-    read.text = add_text(bake, text, text_bytes);
-    read.name = name == NULL ? 0 : add_text(bake, name, strlen(name));
-    weft__read *kept = WEFT__SCENE_ADD(bake->scene->memory, &bake->reads);
-    if (kept == NULL)
-        weft__bake_refused(bake);
-    else
-        *kept = read;
-}
 
 static uint64_t bytes_hash(const weft__tree *tree, uint32_t node)
 {
@@ -473,8 +1199,8 @@ static bool has_kind(const weft_bake *bake, const char *kind)
 
 static void run_baker(weft_bake *bake, const weft_baker_desc *baker)
 {
-    weft_result result = baker->bake(bake, weft__node_object(bake, bake->node), baker->user);
-    if (result == WEFT_OUT_OF_MEMORY) weft__bake_refused(bake);
+    weft_result result = baker->bake(bake, node_object(bake, bake->node), baker->user);
+    if (result == WEFT_OUT_OF_MEMORY) refused(bake);
     if (result != WEFT_OK && !bake->is_failed && bake->result == WEFT_OK)
         weft_bake_error(bake, NULL, NULL, "the baker \"%s\" failed: %s", baker->name,
                         weft_result_text(result));

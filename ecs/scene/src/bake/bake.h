@@ -50,26 +50,9 @@ weft__record *weft__bake_node(weft_bake *bake, uint32_t node);
 void weft__bake_free(weft_bake *bake);
 void weft__record_free(weft__record *record, weft__memory *memory, weft_blob_store *blobs);
 
-/* Records a read: its kind, path and hash; `text` says of what, `name` (may be NULL) which
- * property. */
-void weft__bake_reads(weft_bake *bake, weft__read read, const char *text, size_t text_bytes,
-                      const char *name);
 /* What was read, in words: "property ../hull.Mass". */
 void weft__read_text(weft__text *t, const weft__record *record, const weft__read *read);
 /* The hash that a read would have now; the owner, or with the lock of the files. */
 uint64_t weft__read_hash(weft__tree *tree, const weft__record *record, const weft__read *read);
-
-/* Memory for one value, aligned to 64, zeroed; NULL: refused, which the bake keeps. */
-void *weft__bake_scratch(weft_bake *bake, size_t bytes);
-void weft__bake_refused(weft_bake *bake);
-
-static inline uint32_t weft__object_node(const weft_bake *bake, const weft_object *object)
-{
-    return (uint32_t)((const weft__node *)(const void *)object - bake->scene->tree->nodes.at);
-}
-static inline const weft_object *weft__node_object(const weft_bake *bake, uint32_t node)
-{
-    return (const weft_object *)(const void *)&bake->scene->tree->nodes.at[node];
-}
 
 #endif

@@ -4,7 +4,7 @@
  * accessors were checked when the file was opened; types and counts are here. See
  * weft/scene_gltf.h. */
 #include "error.h"
-#include "gltf_nodes.h"
+#include "gltf_source.h"
 #include "record.h"
 
 #include <weft/scene_gltf.h>

@@ -163,8 +163,7 @@ static void live_free(weft_live *live)
     WEFT__SCENE_FREE(memory, &live->slots);
     weft__live_slots_free(live);
     for (uint32_t i = 0; i < live->blobs.count; i++)
-        weft__free(memory, WEFT__MEMORY_OTHER, live->blobs.at[i].bytes, live->blobs.at[i].count, 1,
-                   64);
+        weft_blob_release(live->scene->blobs, live->blobs.at[i].from);
     WEFT__SCENE_FREE(memory, &live->blobs);
     for (uint32_t i = 0; i < live->edits.count; i++) weft__live_edit_free(live, &live->edits.at[i]);
     WEFT__SCENE_FREE(memory, &live->edits);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* live_state.c: what baker and owner of a live link share: the end of images and sets, and blobs,
- * whose bytes are kept by content until the owner first needs them in the store of its world. Then
- * what the owner knows of entities of documents, by key and by entity: two tables of numbers, at
- * most half full. A slot of an object that is gone, or got another entity, has key 0 until the
+/* live_state.c: what baker and owner of a live link share: the end of images and sets, and blobs
+ * of the scene, which are kept by content until the owner first needs them in its world's store.
+ * Then what the owner knows of entities of documents, by key and by entity: two tables of numbers,
+ * at most half full. A slot of an object that is gone, or got another entity, has key 0 until the
  * tables are made again. */
 #include "live_state.h"
 
-#include "hash.h"
-
 #include "error.h"
+#include "hash.h"
 #include "world_front.h"
 
 #include <string.h>
@@ -63,18 +62,11 @@ bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_ty
     if (weft_blob_info_get(live->scene->blobs, ref, &info, sizeof info) != WEFT_OK) return false;
     pthread_mutex_lock(&live->lock);
     bool is_kept = blob_find(live, info.content_hash | 1) != NULL;
-    if (!is_kept) {
-        weft__live_blob made = {
-            .content = info.content_hash | 1, .type = type, .count = info.block_bytes};
-        made.bytes = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, made.count, 1, 64);
-        weft__live_blob *added =
-            made.bytes == NULL ? NULL : WEFT__SCENE_ADD(&live->memory, &live->blobs);
-        is_kept = added != NULL;
-        if (is_kept) memcpy(made.bytes, info.block, made.count);
-        if (is_kept)
-            *added = made;
-        else
-            weft__free(&live->memory, WEFT__MEMORY_OTHER, made.bytes, made.count, 1, 64);
+    weft__live_blob *added = is_kept ? NULL : WEFT__SCENE_ADD(&live->memory, &live->blobs);
+    if (added != NULL) {
+        is_kept = weft_blob_acquire(live->scene->blobs, ref) == WEFT_OK;
+        *added = (weft__live_blob){.content = info.content_hash | 1, .type = type, .from = ref};
+        live->blobs.count -= !is_kept;
     }
     pthread_mutex_unlock(&live->lock);
     return is_kept;
@@ -91,7 +83,10 @@ weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_
     weft__live_blob *blob = blob_find(live, content);
     if (blob != NULL && blob->ref.id == 0) {
         const weft_blob_load_desc desc = {.type = blob->type};
-        result = weft_blob_adopt(store, blob->bytes, blob->count, &desc, &blob->ref);
+        weft_blob_info info;
+        result = weft_blob_info_get(live->scene->blobs, blob->from, &info, sizeof info);
+        if (result == WEFT_OK)
+            result = weft_blob_adopt(store, info.block, info.block_bytes, &desc, &blob->ref);
     }
     if (blob != NULL) *out = blob->ref;
     pthread_mutex_unlock(&live->lock);

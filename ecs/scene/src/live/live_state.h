@@ -39,14 +39,13 @@ typedef struct weft__live_change {
     weft__live_image *image;
 } weft__live_change;
 
-/* The content of a blob that images refer to. Owner: the link; guarded by its lock until it is
+/* A blob that images refer to. Owner: the link; guarded by its lock until it is
  * listed, constant then. */
 typedef struct weft__live_blob {
     uint64_t content;
     const weft_blob_type *type;
-    void *bytes;
-    size_t count;
-    weft_blob_ref ref; /* in the store of the world; the owner's */
+    weft_blob_ref from; /* in the store of the scene; one reference */
+    weft_blob_ref ref;  /* in the store of the world; the owner's */
 } weft__live_blob;
 
 /* The changes of one bake. Owner: the baker, the list, then the owner. */
@@ -131,7 +130,7 @@ void weft__live_image_free(weft_live *live, weft__live_image *image);
 void weft__live_set_free(weft_live *live, weft__live_set *set);
 /* What a BLOB field is normalized to; 0: null. */
 uint64_t weft__live_content(weft_blob_store *store, weft_blob_ref ref);
-/* Keeps the bytes of a blob of the scene. False: memory. The baker. */
+/* Keeps a blob of the scene. False: memory. The baker. */
 bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_type *type);
 /* Its reference in the store of the world, kept by the link; null: there is none. Owner. */
 weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_ref *out);

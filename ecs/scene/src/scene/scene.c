@@ -38,29 +38,23 @@ static bool is_possible(const weft_scene_desc *desc)
 
 static bool copy_arrays(weft_scene *scene, const weft_scene_desc *desc)
 {
-    weft__memory *memory = &scene->memory;
+    const size_t baker_bytes = desc->baker_count * sizeof *desc->bakers;
+    const size_t source_bytes = desc->source_count * sizeof *desc->sources;
+    scene->arrays.memory = &scene->memory;
     scene->desc = *desc;
-    scene->desc.bakers = NULL;
-    scene->desc.sources = NULL;
-    if (desc->baker_count != 0) {
-        weft_baker_desc *bakers =
-            weft__alloc(memory, WEFT__MEMORY_OTHER, desc->baker_count, sizeof *bakers, 16);
-        scene->desc.bakers = bakers;
-        scene->baker_properties = weft__alloc_zeroed(memory, WEFT__MEMORY_OTHER, desc->baker_count,
-                                                     sizeof *scene->baker_properties, 16);
-        if (bakers == NULL || scene->baker_properties == NULL) return false;
-        memcpy(bakers, desc->bakers, desc->baker_count * sizeof *bakers);
-        for (uint32_t i = 0; i < desc->baker_count; i++)
-            if (bakers[i].property != NULL)
-                scene->baker_properties[i] =
-                    hash_bytes(HASH_K1, bakers[i].property, strlen(bakers[i].property));
-    }
-    if (desc->source_count != 0) {
-        weft_source_desc *sources =
-            weft__alloc(memory, WEFT__MEMORY_OTHER, desc->source_count, sizeof *sources, 16);
-        scene->desc.sources = sources;
-        if (sources == NULL) return false;
-        memcpy(sources, desc->sources, desc->source_count * sizeof *sources);
+    weft_baker_desc *bakers = weft__pile_take(&scene->arrays, baker_bytes);
+    weft_source_desc *sources = weft__pile_take(&scene->arrays, source_bytes);
+    scene->baker_properties =
+        weft__pile_take(&scene->arrays, desc->baker_count * sizeof *scene->baker_properties);
+    if (bakers == NULL || sources == NULL || scene->baker_properties == NULL) return false;
+    if (baker_bytes != 0) memcpy(bakers, desc->bakers, baker_bytes);
+    if (source_bytes != 0) memcpy(sources, desc->sources, source_bytes);
+    scene->desc.bakers = bakers;
+    scene->desc.sources = sources;
+    for (uint32_t i = 0; i < desc->baker_count; i++) {
+        const char *property = bakers[i].property;
+        scene->baker_properties[i] =
+            property == NULL ? 0 : hash_bytes(HASH_K1, property, strlen(property));
     }
     if (scene->desc.file_bytes_max == 0) scene->desc.file_bytes_max = UINT64_C(1) << 30;
     if (scene->desc.object_limit == 0) scene->desc.object_limit = UINT32_C(1) << 22;
@@ -112,12 +106,7 @@ static void scene_free(weft_scene *scene)
     weft__pile_free(&scene->removed);
     weft__schema_free(&scene->schema, memory);
     weft_blob_store_destroy(scene->blobs);
-    weft__free(memory, WEFT__MEMORY_OTHER, (void *)(uintptr_t)scene->desc.bakers,
-               scene->desc.baker_count, sizeof *scene->desc.bakers, 16);
-    weft__free(memory, WEFT__MEMORY_OTHER, scene->baker_properties, scene->desc.baker_count,
-               sizeof *scene->baker_properties, 16);
-    weft__free(memory, WEFT__MEMORY_OTHER, (void *)(uintptr_t)scene->desc.sources,
-               scene->desc.source_count, sizeof *scene->desc.sources, 16);
+    weft__pile_free(&scene->arrays);
     weft__blocks_end(&scene->blocks, &scene->memory.hook);
     weft__memory last = scene->memory;
     weft__free(&last, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);

@@ -17,7 +17,8 @@ typedef struct weft__change {
 struct weft_scene {
     weft__memory memory; /* through `blocks` */
     weft__blocks blocks;
-    weft_scene_desc desc; /* with own copies of the arrays */
+    weft__pile arrays;
+    weft_scene_desc desc; /* its arrays are copies, in `arrays` */
     weft__schema schema;
     weft__files files;
     weft_blob_store *blobs;

@@ -18,14 +18,6 @@ void weft__tree_init(weft__tree *tree, weft__memory *memory, weft__files *files,
     *tree = (weft__tree){.files = files, .memory = memory, .arena.memory = memory, .limit = limit};
 }
 
-bool weft__tree_enter(weft__tree *tree)
-{
-    uint32_t number = tree->map.count + 1;
-    if (!weft__table_room(tree->memory, WEFT__MEMORY_OTHER, &tree->map, number)) return false;
-    weft__table_put(&tree->map, (uint32_t)tree->nodes.at[number - 1].path, number);
-    return true;
-}
-
 bool weft__tree_reserve(weft__tree *tree, const weft__tree *as)
 {
     return weft__table_room(tree->memory, WEFT__MEMORY_OTHER, &tree->map, as->map.count) &&
@@ -265,11 +257,12 @@ static uint32_t add_node(expansion *e, uint32_t parent, uint64_t path, const cha
                          .last_layer = WEFT__NONE,
                          .root = e->root,
                          .path = path};
-    if (!weft__tree_enter(tree)) {
+    if (!weft__table_room(tree->memory, WEFT__MEMORY_OTHER, &tree->map, tree->map.count + 1)) {
         tree->nodes.count--;
         tree->is_refused = true;
         return WEFT__NONE;
     }
+    weft__table_put(&tree->map, (uint32_t)path, index + 1);
     if (parent == WEFT__NONE) return index;
     weft__node *above = &tree->nodes.at[parent];
     if (above->last == WEFT__NONE)

@@ -65,8 +65,6 @@ void weft__tree_init(weft__tree *tree, weft__memory *memory, weft__files *files,
 /* Room for as many nodes as another tree has; false: memory was refused. */
 bool weft__tree_reserve(weft__tree *tree, const weft__tree *as);
 void weft__tree_free(weft__tree *tree);
-/* Makes the last node the one of its path; false: memory was refused. */
-bool weft__tree_enter(weft__tree *tree);
 /* Expands documents into the scene's root; mistakes are problems of the tree. False: memory was
  * refused. */
 bool weft__tree_add_scene(weft__tree *tree, const char *const *paths, uint32_t count);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* gltf_nodes.h: an open glTF file, and its nodes as a forest: each below one other at most,
+/* gltf_source.h: an open glTF file, and its nodes as a forest: each below one other at most,
  * without circles, with names that are unique below their parent. Built by one thread while the
  * file is opened; constant after that, for all. */
-#ifndef WEFT_GLTF_NODES_H
-#define WEFT_GLTF_NODES_H
+#ifndef WEFT_GLTF_SOURCE_H
+#define WEFT_GLTF_SOURCE_H
 
-#include "gltf_accessor.h"
+#include "gltf_file.h"
 
 enum { WEFT__GLTF_PATH_BYTES = 4096, WEFT__GLTF_SIGNIFICANT_NAME = 200 };
 #define WEFT__GLTF_NONE UINT32_MAX
@@ -35,8 +35,6 @@ typedef struct weft__gltf {
     weft__gltf_table *samplers; /* of each animation */
 } weft__gltf;
 
-/* Makes the forest and the order of objects. False: a mistake. */
-bool weft__gltf_forest(weft_source *out, weft__gltf *file);
 /* The path of a node from the roots of the file, behind as many "../" as lead from `from` (NULL:
  * none) to there. False: it does not fit. */
 bool weft__gltf_path(const weft__gltf_node *node, const weft__gltf_node *from,
