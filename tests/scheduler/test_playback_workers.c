@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_playback_workers.c: playback of destructions that leave residues, of values, shared values
  * and instances of groups gives the same world on any number of workers: ids, layout and
- * contents. */
+ * contents; so do changes of arrays and by queries. */
 #include <weft/weft.h>
 
 #include "plain.h"
@@ -274,6 +274,46 @@ static uint64_t teams_on(uint32_t workers)
 PLAIN_TEST(shared_values_are_the_same_on_any_number_of_workers)
 {
     same_on_all(teams_on);
+}
+
+/* ---- arrays and queries, by the owner ---- */
+
+static uint64_t arrays_on(uint32_t workers)
+{
+    static bed b;
+    static weft_entity some[ROWS];
+    uint32_t count = 0, team = 3;
+    bed_open(&b, workers);
+    weft_query all =
+        weft_query_create(b.world, &(weft_query_desc){.terms = {{b.a, WEFT_READ, WEFT_ALL, 0}}});
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.a), ROWS, b.rows));
+    for (uint32_t i = 0; i < ROWS; i++) {
+        CHECK_OK(weft_entity_set(b.world, b.rows[i], b.a, &i, sizeof i));
+        if (i % 4 == 0) CHECK_OK(weft_entity_set(b.world, b.rows[i], b.far, &i, sizeof i));
+        if (i % 3 != 0) some[count++] = b.rows[i];
+    }
+    CHECK_OK(weft_entity_change_many(
+        b.world, some, count,
+        &(weft_change_desc){.add = (weft_component[]){b.link, b.cleanup}, .add_count = 2}));
+    CHECK_OK(weft_entity_set_shared_many(b.world, some + ROWS / 3, ROWS / 3, b.team, &team));
+    CHECK_OK(weft_query_add(b.world, all, b.cleanup)); /* to chunks that rows leave later */
+    CHECK_OK(weft_entity_change_many(
+        b.world, b.rows, ROWS,
+        &(weft_change_desc){.remove = (weft_component[]){b.link}, .remove_count = 1}));
+    CHECK_OK(weft_world_validate(b.world));
+    CHECK_OK(weft_entity_destroy_many(b.world, some, count)); /* residues */
+    CHECK_OK(weft_query_remove(b.world, all, b.cleanup));
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.a), ROWS, b.rows));
+    CHECK_OK(weft_entity_destroy_many(b.world, b.rows, ROWS)); /* ids of many */
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.a), ROWS, b.rows));
+    CHECK_OK(weft_query_destroy_entities(b.world, all));
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.a), ROWS, b.rows));
+    return step_and_end(&b, 0);
+}
+
+PLAIN_TEST(arrays_and_queries_change_the_same_on_any_number_of_workers)
+{
+    same_on_all(arrays_on);
 }
 
 /* ---- instances ---- */

@@ -21,6 +21,7 @@ static const threshold thresholds[] = {
     {"BLOCK_ROWS", "ecs/src/commands/fold_move.c", 64},
     {"FREE_BATCH", "ecs/src/change/row_moves.c", 256},
     {"DEAD_FEW", "ecs/src/change/row_moves.c", 8192},
+    {"WORKERS_LEAST", "ecs/src/change/row_moves.c", 8192},
     {"RUN_MOST", "ecs/src/commands/playback_one.c", 1024},
     {"VALUES_MOST", "ecs/src/commands/playback_one.c", 64},
     {"SOURCES_MOST", "ecs/src/commands/playback_instances.c", 16},

@@ -31,12 +31,10 @@ static bool rows_merge(weft_world *world, weft__chunk *chunk, uint32_t count, ui
     weft__change_route(&change, &part, plan, chunk->tuple);
     weft__chunk_room_remove(chunk);
     bool is_reserved = weft__change_prepare(&change) == WEFT_OK;
-    if (is_reserved) {
-        weft__change_copy(&change);
-        weft__change_close(&change);
-    } else {
+    if (is_reserved)
+        weft__change_apply(&change);
+    else
         weft__chunk_room_update(chunk);
-    }
     for (uint32_t i = 0; i < change.pieces.count; i++)
         if (change.pieces.at[i].row == 0) *made += change.pieces.at[i].chunk->capacity;
     weft__change_fini(&change);

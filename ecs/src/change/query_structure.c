@@ -116,8 +116,7 @@ weft_result weft_query_set(weft_world *world, weft_query query, weft_component c
     if (result == WEFT_OK) result = weft__change_route_all(&change, &request);
     if (result == WEFT_OK) result = weft__change_prepare(&change);
     if (result == WEFT_OK) {
-        weft__change_copy(&change);
-        weft__change_close(&change);
+        weft__change_apply(&change);
         weft__change_each(&change, assign_rows, &(assigning){component.id, value});
     }
     weft__change_fini(&change);

@@ -15,7 +15,8 @@
 #include "tuple.h"
 
 #define FREE_BATCH 256u
-#define DEAD_FEW 8192u /* whose ids the owner gives back: see free_few */
+#define DEAD_FEW 8192u      /* whose ids the owner gives back: see free_few */
+#define WORKERS_LEAST 8192u /* rows of arrays and queries that the pool takes part in moving */
 
 /* ---- parts ---- */
 
@@ -438,13 +439,45 @@ void weft__change_each(const weft__change *change, weft__change_visit *visit, co
     }
 }
 
+/* ---- on the pool ---- */
+
+/* Whether rows of an archetype come or go without a call for each value. */
+static bool is_plain(const weft__archetype *archetype)
+{
+    return (archetype->flags & (WEFT__NEEDS_CONSTRUCT | WEFT__NEEDS_DESTRUCT)) == 0;
+}
+
+/* Whether workers are to take part: there is enough to do, and no hook that they would call, which
+ * they do in playback only. */
+static bool are_many(const weft__change *change)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < change->parts.count; i++) {
+        const weft__change_part *part = &change->parts.at[i];
+        if (!leaves(part)) continue;
+        if (!is_plain(part->chunk->archetype)) return false;
+        if (!part->dies && !is_plain(part->to->archetype)) return false;
+        rows += part->count;
+    }
+    return rows >= WORKERS_LEAST;
+}
+
+void weft__change_apply(weft__change *change)
+{
+    weft_world *world = change->world;
+    const bool is_shared =
+        are_many(change) && weft__host_begin(world, "a change of many rows") == WEFT_OK;
+    if (is_shared) change->job = world->front.host.context;
+    weft__change_copy(change);
+    weft__change_close(change);
+    change->job = NULL;
+    if (is_shared) weft__host_end(world);
+}
+
 weft_result weft__change_finish(weft__change *change, weft_result result)
 {
     if (result == WEFT_OK) result = weft__change_prepare(change);
-    if (result == WEFT_OK) {
-        weft__change_copy(change);
-        weft__change_close(change);
-    }
+    if (result == WEFT_OK) weft__change_apply(change);
     weft__change_fini(change);
     return result;
 }

@@ -101,10 +101,12 @@ weft_result weft__change_destroy(weft__change *change, weft__change_part *part);
 /* Does it all, or nothing where `result` is an error or it fails; frees what the change holds. */
 weft_result weft__change_finish(weft__change *change, weft_result result);
 /* The same in steps: reserves and retargets, on failure nothing has changed; copies the rows of
- * routed parts, then closes what they leave and ends those that die, which cannot fail; frees. */
+ * routed parts, then closes what they leave and ends those that die, which cannot fail; frees.
+ * weft__change_apply: both, many rows on the pool of the world. */
 weft_result weft__change_prepare(weft__change *change);
 void weft__change_copy(weft__change *change);
 void weft__change_close(weft__change *change);
+void weft__change_apply(weft__change *change);
 void weft__change_fini(weft__change *change);
 /* Visits the rows of all parts run by run, wherever the change has put them: what writes values or
  * bits of a component. */
