@@ -7,7 +7,7 @@
  * a round nothing is held: counts and all invariants must be exact. The hash covers how much was
  * allocated, which depends on the seed only.
  */
-#include "directory_check.h"
+#include "directory.h"
 #include "stress.h"
 
 #include "structure.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* walks.c: five ways through the library, each taken once, cold: the first entity of an archetype is
- * created, an entity is given a component, changed by a recorded command, seen by a step, filled from a baked scene. walks.py
- * counts the source files that each goes through.
+/* walks.c: five ways through the library, each taken once, cold: the first entity of an archetype
+ * is created, an entity is given a component, changed by a recorded command, seen by a step, filled
+ * from a baked scene. walks.py counts the source files that each goes through.
  *
  * `walks NAME` prepares a world with one worker and takes the way as walk_body, where callgrind
  * collects; `walks` alone lists the names. */

@@ -3,8 +3,6 @@
  * functions, so that they run under every sanitizer: nothing is given out twice, counts are exact,
  * of two frees of one id one counts. */
 #include "directory.h"
-#include "directory_check.h"
-#include "directory_grow.h"
 #include "plain.h"
 #include "units.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_directory.c: entity ids alone: versions, wrap, block boundaries, limits, double frees. */
 #include "directory.h"
-#include "directory_check.h"
-#include "directory_grow.h"
 #include "storage_fixture.h"
 
 #include <criterion/criterion.h>

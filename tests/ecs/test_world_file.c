@@ -2,7 +2,7 @@
 /* test_world_file.c: worlds saved and loaded: same hash and bytes, errors. */
 #include "blob_fixture.h"
 #include "buffer_append.h"
-#include "directory_check.h"
+#include "directory.h"
 #include "memory_fault.h"
 #include "plain.h"
 #include "text_fixture.h"

@@ -4,10 +4,7 @@
  * slot handed out twice is a data race. Histories are checked against a counter: LIMIT only when
  * all slots were taken. */
 #include "directory.h"
-#include "directory_check.h"
-#include "directory_grow.h"
 #include "directory_lend.h"
-#include "directory_outside.h"
 #include "explore_plans.h"
 
 #define CAPACITY (WEFT__BLOCK_SLOTS * WEFT__BLOCK_LIMIT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_snapshot.c: a restored world has the same past and the same future, shares what did not
  * change, and gives all its memory back. */
-#include "directory_check.h"
+#include "directory.h"
 #include "snapshot_state.h"
 
 #include <weft/weft.h>

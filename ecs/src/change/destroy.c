@@ -5,7 +5,7 @@
 #include "destroy.h"
 
 #include "batch.h"
-#include "directory_check.h"
+#include "directory.h"
 #include "entity_tag.h"
 #include "entity_value.h"
 #include "error.h"

@@ -8,7 +8,7 @@
  * first row is there: chunk, ids, command; when one of them is refused the others are given back,
  * and nothing is left behind. Playback puts the rows into the world (playback_link.c). */
 #include "archetype.h"
-#include "directory_outside.h"
+#include "directory.h"
 #include "private_chunk.h"
 #include "recorder.h"
 #include "world_state.h"

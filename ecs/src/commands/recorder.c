@@ -7,7 +7,7 @@
 #include "recorder.h"
 
 #include "command_shared.h"
-#include "directory_outside.h"
+#include "directory.h"
 #include "error.h"
 #include "host.h"
 #include "private_chunk.h"

@@ -3,7 +3,7 @@
  * berths, chunks. What looks at all of the directory, or hands memory to another world, would miss
  * or break them. */
 #include "lent.h"
-#include "directory_outside.h"
+#include "directory.h"
 #include "error.h"
 
 weft_result weft__lent_refuse(const weft_world *world, const char *what)

@@ -5,7 +5,7 @@
 #include "archetype.h"
 #include "blob_store.h"
 #include "component_registry.h"
-#include "directory_check.h"
+#include "directory.h"
 #include "enable.h"
 #include "entity_tag.h"
 #include "entity_value.h"

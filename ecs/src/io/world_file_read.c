@@ -14,7 +14,7 @@
 #include "chunk.h"
 #include "component_registry.h"
 #include "destroy.h"
-#include "directory_check.h"
+#include "directory.h"
 #include "directory_dead.h"
 #include "entity_tag.h"
 #include "entity_value.h"

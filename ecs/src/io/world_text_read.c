@@ -8,7 +8,7 @@
  * flat fields; both are counted first and filled from the same text then. See weft/world_text.h. */
 #include "archetype.h"
 #include "component_registry.h"
-#include "directory_check.h"
+#include "directory.h"
 #include "directory_dead.h"
 #include "entity_value.h"
 #include "error.h"

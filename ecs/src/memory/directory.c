@@ -11,7 +11,7 @@
  * indices (who finds an entry taken goes on to the next one), and a table is followed by a larger
  * one only by a thread that came past its last entry; so all of its entries are made, and the copy
  * in the larger table is complete. An entry that is there changes where a block is lent
- * (directory_lend.h): no worker makes blocks then, and the lock of directory_outside.h is held.
+ * (directory_lend.h): no worker makes blocks then, and the lock of directory.h is held.
  *
  * Edges:
  * D1  let go: store of x_count (release) -> take: CAS of x_count (acquire); covers used,
@@ -26,7 +26,7 @@
  * and uses relaxed loads and stores of the same words. x_full and x_lowest_room are hints for
  * them: a stale x_full bit only makes a scan that ignores hints necessary.
  *
- * Blocks of recorders outside of systems (directory_outside.h) look full to both families; what
+ * Blocks of recorders outside of systems (directory.h) look full to both families; what
  * frees entities finds them where it finds full ones.
  *
  * Who may run with whom: _any with _any and look-ups; _owner only with look-ups of
@@ -34,13 +34,14 @@
 #include "directory.h"
 
 #include "bits.h"
-#include "directory_grow.h"
-#include "directory_outside.h"
 #include "directory_take.h"
 #include "invariant.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
+
+static void outside_fini(weft__directory *directory);
 
 /* ---- slots ---- */
 
@@ -553,4 +554,625 @@ uint32_t weft__directory_free_any(weft__directory *directory, const weft_entity 
     at_store_rlx(&block->x_had_deaths, 1u); /* relaxed: guarded by the block (D1) */
     block_let_go(directory, block, index / WEFT__BLOCK_SLOTS, used, cleared.freed);
     return cleared.freed + cleared.retired;
+}
+
+/* ---- growth ---- */
+
+/* The beginning, the growth and the end of the entity directory: slabs of blocks,
+ * and the tables that they are published in. Nothing here is hot but the growth of worlds, and
+ * nothing is given back before the end. The protocol and its edges (D1 to D4) are at the top of
+ * directory.c. */
+
+static_assert(sizeof(weft_a64) == 8, "eight slots share one cache line");
+
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+/* Slabs from this on are mapped: as many blocks as a huge page holds. */
+#define SLAB_BLOCKS_MAPPED (HUGE_PAGE_BYTES / sizeof(weft__entity_block))
+#define SLAB_BLOCKS_MAX 128u /* blocks made ahead at most */
+
+/* Memory of some blocks. Owner: the directory, to its end. Constant after it was pushed. */
+struct weft__block_slab {
+    weft__block_slab *next;
+    weft__entity_block *blocks;
+    uint32_t count;
+    bool is_mapped;
+};
+
+void weft__directory_init(weft__directory *directory, weft__memory *memory, const weft_os *os,
+                          const weft_world_desc *desc)
+{
+    uint32_t limit = desc->entity_block_limit;
+    if (limit == 0 || limit > WEFT__BLOCK_LIMIT) limit = WEFT__BLOCK_LIMIT;
+    directory->memory = memory;
+    directory->os = os;
+    directory->block_limit = limit;
+    directory->tag_bits = (desc->entity_tag & 15u) << WEFT__ENTITY_TAG_SHIFT;
+    directory->with_huge_pages = !desc->without_huge_pages;
+    directory->first_room = 0;
+    directory->room_index = UINT32_MAX;
+    directory->room_block = NULL;
+    directory->stand_in = NULL;
+    at_init(&directory->x_block_end, 0);
+    at_init(&directory->x_lowest_room, WEFT__BLOCK_LIMIT);
+    at_init(&directory->x_slabs, NULL);
+    at_init(&directory->x_table, NULL);
+    for (uint32_t i = 0; i < WEFT__BLOCK_HINTS; i++) at_init(&directory->x_full[i], 0);
+    memset(directory->taken, 0, sizeof directory->taken);
+    directory->outside = (weft__outside){0};
+    weft__lock_init(&directory->outside.lock, os);
+}
+
+/* Bytes of a mapped slab. The last huge page is a whole one: look-ups of what lies on small pages
+ * behind it would each cost a walk. */
+static size_t slab_bytes(const weft__directory *directory, uint32_t count)
+{
+    return bits_align_up(count * sizeof(weft__entity_block),
+                         directory->with_huge_pages ? HUGE_PAGE_BYTES : 4096);
+}
+
+static void slab_release(weft__directory *directory, weft__block_slab *slab)
+{
+    if (slab->is_mapped) {
+        directory->os->unmap(directory->os->user, slab->blocks, slab_bytes(directory, slab->count));
+        weft__memory_count(directory->memory, WEFT__MEMORY_ENTITIES,
+                           -(int64_t)slab_bytes(directory, slab->count));
+    } else {
+        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab->blocks, slab->count,
+                   sizeof *slab->blocks, 64);
+    }
+    weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab, 1, sizeof *slab,
+               _Alignof(weft__block_slab));
+}
+
+static void table_free(weft__directory *directory, weft__block_table *table)
+{
+    if (table == NULL) return;
+    weft__free(directory->memory, WEFT__MEMORY_ENTITIES, table, 1,
+               sizeof *table + table->capacity * sizeof table->x_blocks[0],
+               _Alignof(weft__block_table));
+}
+
+void weft__directory_fini(weft__directory *directory)
+{
+    outside_fini(directory);
+    weft__free(directory->memory, WEFT__MEMORY_ENTITIES, directory->stand_in, 1,
+               sizeof *directory->stand_in, _Alignof(weft__entity_block));
+    for (weft__block_slab *slab = at_plain(&directory->x_slabs), *next; slab != NULL; slab = next) {
+        next = slab->next;
+        slab_release(directory, slab);
+    }
+    for (weft__block_table *table = at_plain(&directory->x_table), *next; table != NULL;
+         table = next) {
+        next = table->previous;
+        table_free(directory, table);
+    }
+}
+
+/* ---- making blocks ---- */
+
+static weft__entity_block *slab_memory(weft__directory *directory, uint32_t count, bool *is_mapped)
+{
+    *is_mapped = count >= SLAB_BLOCKS_MAPPED;
+    if (!*is_mapped)
+        return weft__alloc_zeroed(directory->memory, WEFT__MEMORY_ENTITIES, count,
+                                  sizeof(weft__entity_block), 64);
+    size_t bytes = slab_bytes(directory, count);
+    size_t alignment = directory->with_huge_pages ? HUGE_PAGE_BYTES : 4096;
+    void *memory = directory->os->map(directory->os->user, bytes, alignment);
+    if (memory != NULL)
+        weft__memory_count(directory->memory, WEFT__MEMORY_ENTITIES, (int64_t)bytes);
+    return memory;
+}
+
+static weft__block_slab *slab_create(weft__directory *directory, uint32_t count)
+{
+    weft__block_slab *slab = weft__alloc(directory->memory, WEFT__MEMORY_ENTITIES, 1, sizeof *slab,
+                                         _Alignof(weft__block_slab));
+    if (slab == NULL) return NULL;
+    bool is_mapped;
+    weft__entity_block *blocks = slab_memory(directory, count, &is_mapped);
+    if (blocks == NULL) {
+        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab, 1, sizeof *slab,
+                   _Alignof(weft__block_slab));
+        return NULL;
+    }
+    *slab = (weft__block_slab){.blocks = blocks, .count = count, .is_mapped = is_mapped};
+    return slab;
+}
+
+/* A table for at least `count` blocks (at most the limit), not published. */
+static weft__block_table *table_make(weft__directory *directory, uint32_t count)
+{
+    uint32_t capacity = WEFT__BLOCK_TABLE;
+    while (capacity < count) capacity *= 2;
+    weft__block_table *table = weft__alloc_zeroed(
+        directory->memory, WEFT__MEMORY_ENTITIES, 1,
+        sizeof *table + capacity * sizeof table->x_blocks[0], _Alignof(weft__block_table));
+    if (table != NULL) table->capacity = capacity;
+    return table;
+}
+
+/* Puts *spare in the place of a table all of whose entries are made; NULL then. */
+static void table_follow(weft__directory *directory, weft__block_table *table,
+                         weft__block_table **spare)
+{
+    weft__block_table *larger = *spare;
+    for (uint32_t i = 0; table != NULL && i < table->capacity; i++)
+        /* relaxed: a walk past an entry has acquired it, or the end beyond it */
+        at_init(&larger->x_blocks[i], at_load_rlx(&table->x_blocks[i]));
+    larger->previous = table;
+    void *found = table;
+    if (at_cas_ar(&directory->x_table, &found, larger)) *spare = NULL; /* D2 */
+}
+
+/* The table that has an entry `index`, to which the caller came past all entries below. `spare`
+ * is what it may publish for that; NULL: no memory. */
+static weft__block_table *table_obtain(weft__directory *directory, uint32_t index,
+                                       weft__block_table **spare)
+{
+    for (;;) {
+        weft__block_table *table = at_load_acq(&directory->x_table); /* D2 */
+        if (table != NULL && index < table->capacity) return table;
+        if (*spare != NULL && (*spare)->capacity <= index) { /* others made that many */
+            table_free(directory, *spare);
+            *spare = NULL;
+        }
+        if (*spare == NULL) *spare = table_make(directory, index + 1);
+        if (*spare == NULL) return NULL;
+        table_follow(directory, table, spare);
+    }
+}
+
+/* Raises the end past a block that is there; every thread that meets it helps. */
+static void end_raise(weft__directory *directory, uint32_t index)
+{
+    /* relaxed would do: the CAS that raises it, or a look-up, acquires it again */
+    uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
+    while (end <= index && !at_cas_ar(&directory->x_block_end, &end, index + 1)) {
+    } /* D3 */
+}
+
+/* Puts a block at the lowest index that has none, from `index` on, and returns it. UINT32_MAX:
+ * others were faster, no index below the limit (or no table) is left. */
+static uint32_t block_publish(weft__directory *directory, weft__entity_block *block, uint32_t index,
+                              weft__block_table **spare)
+{
+    for (; index < directory->block_limit; index++) {
+        weft__block_table *table = table_obtain(directory, index, spare);
+        if (table == NULL) return UINT32_MAX;
+        void *found = NULL;
+        bool is_ours = at_cas_ar(&table->x_blocks[index], &found, block); /* D3 */
+        end_raise(directory, index);
+        if (is_ours) return index;
+    }
+    return UINT32_MAX;
+}
+
+static void slab_push(weft__directory *directory, weft__block_slab *slab)
+{
+    /* any order would do: a stale head fails the CAS, and the list is read when all is quiet */
+    void *head = at_load_acq(&directory->x_slabs); /* D2 */
+    do slab->next = head;
+    while (!at_cas_ar(&directory->x_slabs, &head, slab)); /* D2 */
+}
+
+/* A block that another thread has published but not yet counted is counted. */
+static bool end_help(weft__directory *directory, uint32_t end)
+{
+    const weft__block_table *table = at_load_acq(&directory->x_table); /* D2 */
+    if (table == NULL || end >= table->capacity || at_load_acq(&table->x_blocks[end]) == NULL)
+        return false; /* D3 */
+    end_raise(directory, end);
+    return true;
+}
+
+uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed)
+{
+    uint64_t end = at_load_rlx(&directory->x_block_end); /* relaxed: the world is idle */
+    uint64_t ahead = end / 8 < SLAB_BLOCKS_MAX ? end / 8 : SLAB_BLOCKS_MAX;
+    if (end >= SLAB_BLOCKS_MAPPED && ahead < SLAB_BLOCKS_MAPPED) ahead = SLAB_BLOCKS_MAPPED;
+    if (ahead < needed) ahead = needed;
+    if (ahead >= SLAB_BLOCKS_MAPPED) /* as many as the last page has room for */
+        ahead = slab_bytes(directory, (uint32_t)ahead) / sizeof(weft__entity_block);
+    if (ahead > directory->block_limit - end) ahead = directory->block_limit - end;
+    return needed > ahead ? needed : (uint32_t)ahead;
+}
+
+/* Puts the blocks of a slab at the ends of the directory, and keeps it; frees one of which no block
+ * could be published. Returns how many could. */
+static uint32_t slab_publish(weft__directory *directory, weft__block_slab *slab, uint32_t end,
+                             weft__block_table **spare)
+{
+    uint32_t published = 0;
+    while (published < slab->count &&
+           block_publish(directory, &slab->blocks[published], end, spare) != UINT32_MAX)
+        published++;
+    if (published != 0)
+        slab_push(directory, slab);
+    else
+        slab_release(directory, slab);
+    return published;
+}
+
+/* The block, whose memory is the caller's to the end of the directory, becomes the last one: full,
+ * as its x_count says. Errors: LIMIT, OUT_OF_MEMORY. Threads: any. */
+static weft_result directory_publish(weft__directory *directory, weft__entity_block *block,
+                                     uint32_t *index)
+{
+    weft__block_table *spare = NULL;
+    uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
+    *index = block_publish(directory, block, end, &spare);
+    table_free(directory, spare);
+    if (*index != UINT32_MAX) return WEFT_OK;
+    end = at_load_acq(&directory->x_block_end); /* D3 */
+    return end >= directory->block_limit ? WEFT_LIMIT : WEFT_OUT_OF_MEMORY;
+}
+
+weft_result weft__directory_grow(weft__directory *directory, uint32_t count)
+{
+    uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
+    if (end >= directory->block_limit) return WEFT_LIMIT;
+    if (end_help(directory, end)) return WEFT_OK;
+    if (count > directory->block_limit - end) count = directory->block_limit - end;
+    const weft__block_table *table = at_load_acq(&directory->x_table); /* D2 */
+    weft__block_table *spare = NULL;
+    if (table == NULL || table->capacity < end + count) { /* before the blocks: it may fail */
+        spare = table_make(directory, end + count);
+        if (spare == NULL) return WEFT_OUT_OF_MEMORY;
+    }
+    weft__block_slab *slab = slab_create(directory, count);
+    if (slab != NULL) slab_publish(directory, slab, end, &spare);
+    table_free(directory, spare);
+    return slab == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+}
+
+/* ---- memory made ahead ---- */
+
+weft__block_slab *weft__directory_slab_make(weft__directory *directory, uint32_t count)
+{
+    return slab_create(directory, count);
+}
+
+void weft__directory_slab_free(weft__directory *directory, weft__block_slab *slab)
+{
+    if (slab != NULL) slab_release(directory, slab);
+}
+
+void weft__directory_slab_use(weft__directory *directory, weft__block_slab *slab)
+{
+    weft__block_table *spare = NULL;
+    slab_publish(directory, slab, at_load_rlx(&directory->x_block_end), &spare); /* relaxed: idle */
+    table_free(directory, spare);
+}
+
+/* ---- ids for recorders outside of systems ---- */
+
+/* Blocks of the entity directory for recorders outside of systems: slots are
+ * reserved, given back, settled. What dies there is in directory.c, what files and snapshots set in
+ * directory.c. */
+
+void weft__outside_lock(weft__directory *directory)
+{
+    if (!directory->outside.is_closed) weft__lock_lock(&directory->outside.lock);
+}
+
+void weft__outside_unlock(weft__directory *directory)
+{
+    if (!directory->outside.is_closed) weft__lock_unlock(&directory->outside.lock);
+}
+
+bool weft__outside_close(weft__directory *directory)
+{
+    weft__lock_lock(&directory->outside.lock);
+    directory->outside.is_closed = directory->outside.taken == 0;
+    if (!directory->outside.is_closed) weft__lock_unlock(&directory->outside.lock);
+    return directory->outside.is_closed;
+}
+
+void weft__outside_open(weft__directory *directory)
+{
+    directory->outside.is_closed = false;
+    weft__lock_unlock(&directory->outside.lock);
+}
+
+static void outside_fini(weft__directory *directory)
+{
+    for (weft__outside_block *o = directory->outside.first, *next; o != NULL; o = next) {
+        next = o->next;
+        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, o, 1, sizeof *o,
+                   _Alignof(weft__outside_block));
+    }
+}
+
+bool weft__outside_has(weft__directory *directory, uint32_t index)
+{
+    weft__outside_lock(directory);
+    const weft__outside_block *o = directory->outside.first;
+    while (o != NULL && o->index != index) o = o->next;
+    weft__outside_unlock(directory);
+    return o != NULL;
+}
+
+static uint32_t index_of(const weft__directory *directory, weft_entity entity)
+{
+    return entity.index ^ directory->tag_bits;
+}
+
+/* Slots that are neither alive, retired nor taken. */
+static uint32_t room_of(const weft__outside_block *o)
+{
+    /* relaxed: guarded by the lock (U1) */
+    return WEFT__BLOCK_SLOTS - o->taken - at_load_rlx(&o->x_alive) -
+           at_load_rlx(&o->block.x_retired);
+}
+
+/* Adds to the slots of a block that are taken. */
+static void taken_add(weft__directory *directory, weft__outside_block *o, int32_t count)
+{
+    o->taken += (uint32_t)count;
+    directory->outside.taken += (uint32_t)count;
+}
+
+/* Reserves the lowest slots of a block, at most `count`; returns how many. */
+static uint32_t block_reserve(weft__directory *directory, weft__outside_block *o, uint32_t count,
+                              weft_entity *out)
+{
+    uint32_t taken = 0, first = o->index * WEFT__BLOCK_SLOTS;
+    if (count > room_of(o)) count = room_of(o);
+    for (uint32_t word = 0; taken < count; word++) {
+        uint64_t free = ~(o->block.used[word] | o->reserved[word]);
+        free &= bits_mask(WEFT__BLOCK_SLOTS < 64 ? WEFT__BLOCK_SLOTS : 64);
+        for (; free != 0 && taken < count; free &= free - 1) {
+            uint32_t slot = word * 64 + bits_lowest(free);
+            /* relaxed: guarded by the lock (U1) */
+            uint32_t version = (uint32_t)(at_load_rlx(&o->block.x_slots[slot]) >> 32) + 1;
+            out[taken++] = (weft_entity){(first + slot) ^ directory->tag_bits, version};
+            o->reserved[word] |= free & -free;
+        }
+    }
+    taken_add(directory, o, (int32_t)taken);
+    return taken;
+}
+
+/* A new block, the first of the chain. */
+static weft_result block_make(weft__directory *directory)
+{
+    weft__outside_block *o = weft__alloc_zeroed(directory->memory, WEFT__MEMORY_ENTITIES, 1,
+                                                sizeof *o, _Alignof(weft__outside_block));
+    if (o == NULL) return WEFT_OUT_OF_MEMORY;
+    o->block.is_outside = true;
+    at_init(&o->block.x_count, WEFT__BLOCK_SLOTS);
+    weft_result result = directory_publish(directory, &o->block, &o->index);
+    if (result != WEFT_OK) {
+        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, o, 1, sizeof *o,
+                   _Alignof(weft__outside_block));
+        return result;
+    }
+    weft__directory_hint(directory, o->index, true);
+    o->next = directory->outside.first;
+    directory->outside.first = directory->outside.room = o;
+    return WEFT_OK;
+}
+
+static void slots_return(weft__directory *directory, const weft_entity *entities, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (entities[i].version == 0) continue;
+        uint32_t index = index_of(directory, entities[i]), slot = index % WEFT__BLOCK_SLOTS;
+        weft__outside_block *o = weft__outside_of(weft__directory_block(directory, index));
+        WEFT_ASSERT((o->reserved[slot / 64] >> slot % 64 & 1) != 0);
+        o->reserved[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+        taken_add(directory, o, -1);
+    }
+}
+
+weft_result weft__outside_take(weft__directory *directory, uint32_t count, weft_entity *out)
+{
+    weft__lock_lock(&directory->outside.lock);
+    weft__outside_block *o = directory->outside.room;
+    uint32_t done = o == NULL ? 0 : block_reserve(directory, o, count, out);
+    for (o = directory->outside.first; o != NULL && done < count; o = o->next) {
+        done += block_reserve(directory, o, count - done, out + done);
+        directory->outside.room = o;
+    }
+    weft_result result = WEFT_OK;
+    while (done < count && (result = block_make(directory)) == WEFT_OK)
+        done += block_reserve(directory, directory->outside.first, count - done, out + done);
+    if (result != WEFT_OK) slots_return(directory, out, done);
+    weft__lock_unlock(&directory->outside.lock);
+    return result;
+}
+
+void weft__outside_return(weft__directory *directory, const weft_entity *entities, uint32_t count)
+{
+    weft__lock_lock(&directory->outside.lock);
+    slots_return(directory, entities, count);
+    weft__lock_unlock(&directory->outside.lock);
+}
+
+void weft__outside_settle(weft__directory *directory, const weft_entity *entities, uint32_t count)
+{
+    for (uint32_t i = 0; i < count;) {
+        uint32_t index = index_of(directory, entities[i]);
+        weft__entity_block *block = weft__directory_block(directory, index);
+        if (!block->is_outside) {
+            i++;
+            continue;
+        }
+        weft__outside_block *o = weft__outside_of(block);
+        weft__lock_lock(&directory->outside.lock);
+        for (; i < count && index_of(directory, entities[i]) / WEFT__BLOCK_SLOTS == o->index; i++) {
+            uint32_t slot = index_of(directory, entities[i]) % WEFT__BLOCK_SLOTS;
+            uint64_t bit = UINT64_C(1) << slot % 64;
+            WEFT_ASSERT((o->reserved[slot / 64] & bit) != 0 && (block->used[slot / 64] & bit) == 0);
+            WEFT_ASSERT(weft__directory_version(directory, index_of(directory, entities[i])) + 1 ==
+                        entities[i].version);
+            o->reserved[slot / 64] &= ~bit;
+            block->used[slot / 64] |= bit;
+            /* relaxed: guarded by the lock (U1); look-ups follow the playback */
+            at_store_rlx(&block->x_slots[slot], (uint64_t)entities[i].version << 32);
+            weft__outside_count(block, 1);
+            taken_add(directory, o, -1);
+        }
+        weft__lock_unlock(&directory->outside.lock);
+    }
+}
+
+/* NULL when the books of a block are right. */
+static const char *outside_check(weft__entity_block *block)
+{
+    const weft__outside_block *o = weft__outside_of(block);
+    uint32_t used = 0, reserved = 0;
+    for (uint32_t word = 0; word < WEFT__BLOCK_WORDS; word++) {
+        used += bits_count(block->used[word]);
+        reserved += bits_count(o->reserved[word]);
+        if ((block->used[word] & o->reserved[word]) != 0) return "a slot in use is taken";
+    }
+    if (at_plain(&block->x_count) != WEFT__BLOCK_SLOTS) return "a block of recorders has room";
+    if (used != at_plain(&o->x_alive) + at_plain(&block->x_retired))
+        return "alive + retired is not all in use";
+    return reserved == o->taken ? NULL : "taken is not the number of bits";
+}
+
+/* ---- counts, and the check ---- */
+
+/* The entity directory outside the hot paths: counts, versions set by snapshots
+ * and tests, and the check of every invariant. The protocol and its edges (D1 to D4) are at the top
+ * of directory.c. */
+
+uint32_t weft__directory_end(const weft__directory *directory)
+{
+    /* relaxed would do: a look-up acquires the end again */
+    return at_load_acq(&directory->x_block_end) * WEFT__BLOCK_SLOTS; /* D3 */
+}
+
+uint64_t weft__directory_alive(const weft__directory *directory)
+{
+    uint64_t alive = 0;
+    uint32_t end = weft__directory_end(directory);
+    for (uint32_t index = 0; index < end; index += WEFT__BLOCK_SLOTS) {
+        weft__entity_block *block = weft__directory_block(directory, index);
+        if (block != NULL && block->is_outside) {
+            alive += at_load_rlx(&weft__outside_of(block)->x_alive); /* relaxed: statistic */
+            continue;
+        }
+        uint32_t used = block == NULL ? 0 : at_load_rlx(&block->x_count); /* relaxed: statistic */
+        /* relaxed: statistic */
+        if (used != WEFT__BLOCK_BUSY && used != 0) alive += used - at_load_rlx(&block->x_retired);
+    }
+    return alive;
+}
+
+uint32_t weft__directory_version(const weft__directory *directory, uint32_t index)
+{
+    const weft_a64 *x_slot = weft__directory_slot(directory, index ^ directory->tag_bits);
+    return x_slot == NULL ? 0 : (uint32_t)(at_load_rlx(x_slot) >> 32); /* relaxed: idle */
+}
+
+/* Sets a slot; the bit in `used` follows. Returns what that adds to the slots in use. */
+static int slot_force(weft__entity_block *block, uint32_t slot, uint32_t version, uint32_t location)
+{
+    uint64_t bit = UINT64_C(1) << slot % 64;
+    bool is_used = (block->used[slot / 64] & bit) != 0, is_alive = (version & 1) != 0;
+    bool was_alive = (at_load_rlx(&block->x_slots[slot]) >> 32 & 1) != 0;    /* relaxed: idle */
+    at_store_rlx(&block->x_slots[slot], (uint64_t)version << 32 | location); /* relaxed: idle */
+    if (at_load_rlx(&block->x_had_deaths) > 1)                               /* relaxed: idle */
+        at_store_rlx(&block->x_had_deaths, 1u); /* relaxed: idle; any version may be new */
+    if (is_used && !was_alive)                  /* it was retired: a snapshot brings it back */
+        at_store_rlx(&block->x_retired, at_load_rlx(&block->x_retired) - 1); /* relaxed: idle */
+    if (block->is_outside) weft__outside_count(block, (uint32_t)(is_alive - was_alive));
+    if (is_used == is_alive) return 0;
+    block->used[slot / 64] ^= bit;
+    return is_alive ? 1 : -1;
+}
+
+weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
+                                  uint32_t location)
+{
+    uint32_t home = index / WEFT__BLOCK_SLOTS;
+    while (home >= at_load_rlx(&directory->x_block_end)) { /* relaxed: idle */
+        weft_result result = weft__directory_grow(directory, 1);
+        if (result != WEFT_OK) return result;
+    }
+    weft__entity_block *block = weft__directory_block(directory, index);
+    uint32_t slot = index % WEFT__BLOCK_SLOTS;
+    if (block->is_outside) weft__outside_lock(directory);
+    int change = slot_force(block, slot, version, location);
+    if (block->is_outside) weft__outside_unlock(directory);
+    if (change == 0 || block->is_outside) return WEFT_OK;
+    uint32_t now = at_load_rlx(&block->x_count) + (uint32_t)change; /* relaxed: idle */
+    at_store_rlx(&block->x_count, now);                             /* relaxed: idle */
+    weft__directory_hint(directory, home, now == WEFT__BLOCK_SLOTS);
+    if (change < 0) {
+        if (slot / 64 < block->first_word) block->first_word = slot / 64;
+        if (home < directory->first_room) directory->first_room = home;
+    }
+    return WEFT_OK;
+}
+
+void weft__directory_forget(weft__directory *directory)
+{
+    uint32_t end = at_load_rlx(&directory->x_block_end); /* relaxed: idle */
+    for (uint32_t home = 0; home < end; home++) {
+        weft__entity_block *block = weft__directory_block(directory, home * WEFT__BLOCK_SLOTS);
+        bool is_outside = block->is_outside;
+        if (is_outside) weft__outside_lock(directory);
+        if (is_outside) at_init(&weft__outside_of(block)->x_alive, 0);
+        *block = (weft__entity_block){.is_outside = is_outside};
+        if (is_outside) at_init(&block->x_count, WEFT__BLOCK_SLOTS);
+        weft__directory_hint(directory, home, is_outside);
+        if (is_outside) weft__outside_unlock(directory);
+    }
+    directory->first_room = 0;
+}
+
+bool weft__directory_is_new(const weft__directory *directory)
+{
+    uint32_t end = weft__directory_end(directory);
+    for (uint32_t index = 0; index < end; index++) {
+        const weft__entity_block *block = weft__directory_block(directory, index);
+        uint32_t slot = index % WEFT__BLOCK_SLOTS;
+        bool is_used = (block->used[slot / 64] >> slot % 64 & 1) != 0;
+        if (is_used || weft__directory_version(directory, index) != 0) return false;
+    }
+    return true;
+}
+
+/* NULL when the books of a block are right. */
+static const char *block_check(weft__entity_block *block)
+{
+    uint32_t used = 0, alive = 0;
+    for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
+        bool is_used = (block->used[slot / 64] >> slot % 64 & 1) != 0;
+        uint32_t version = (uint32_t)(at_plain(&block->x_slots[slot]) >> 32);
+        used += is_used ? 1 : 0;
+        alive += version & 1;
+        if ((version & 1) != 0 && !is_used) return "an alive slot has no bit";
+        if (is_used && (version & 1) == 0 && version != 0) return "a dead slot has its bit set";
+        if ((version & 1) == 0 && (uint32_t)at_plain(&block->x_slots[slot]) != 0)
+            return "a dead slot has a location";
+        if (!is_used && slot / 64 < block->first_word) return "first_word passes over a free slot";
+    }
+    if (block->is_outside) return outside_check(block);
+    if (used != at_plain(&block->x_count)) return "x_count is not the number of bits";
+    return alive + at_plain(&block->x_retired) == used
+               ? NULL
+               : "alive + retired is not the number of bits";
+}
+
+bool weft__directory_check(const weft__directory *directory, char *text, size_t text_bytes)
+{
+    uint32_t end = at_plain(&directory->x_block_end);
+    uint32_t lowest = at_plain(&directory->x_lowest_room);
+    for (uint32_t i = 0; i < end; i++) {
+        weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
+        const char *broken = block == NULL ? "a block is missing" : block_check(block);
+        if (broken == NULL && i < directory->first_room && i < lowest &&
+            at_plain(&block->x_count) != WEFT__BLOCK_SLOTS)
+            broken = "first_room passes over a block with room";
+        if (broken == NULL) continue;
+        snprintf(text, text_bytes, "entity block %u: %s", i, broken);
+        return false;
+    }
+    return true;
 }

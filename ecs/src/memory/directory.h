@@ -14,15 +14,15 @@
 #ifndef WEFT_DIRECTORY_H
 #define WEFT_DIRECTORY_H
 
-#include <weft/world.h>
-
-#include <assert.h>
-#include <string.h>
-
 #include "atomic.h"
 #include "heap.h"
 #include "lock.h"
 #include "os.h"
+
+#include <weft/world.h>
+
+#include <assert.h>
+#include <string.h>
 
 /* Build-time parameters, so that models and the explorer can be tiny. */
 #ifndef WEFT__BLOCK_SLOTS
@@ -57,7 +57,7 @@ typedef struct weft__entity_block {
     /* not 0: a slot died since the owner took it back to 0 (relations). Above 1: all of them died
      * at once (directory_lend.h), none has lived since, and this is the highest version */
     weft_a32 x_had_deaths;
-    bool is_outside; /* its free slots are for recorders outside of systems (directory_outside.h):
+    bool is_outside; /* its free slots are for recorders outside of systems (directory.h):
                         x_count is that of a full block, first_word 0; constant */
     uint64_t used[WEFT__BLOCK_WORDS];
     _Alignas(64) weft_a64 x_slots[WEFT__BLOCK_SLOTS]; /* version << 32 | location */
@@ -316,5 +316,118 @@ static inline bool weft__directory_is_lent(const weft__directory *directory,
 {
     return block == directory->stand_in;
 }
+
+/* ---- growth ---- */
+
+/* The directory begins, gets blocks, ends.
+ *
+ * Edges: directory.h. */
+
+/* Block limit 0 means the maximum. Allocates nothing. */
+void weft__directory_init(weft__directory *directory, weft__memory *memory, const weft_os *os,
+                          const weft_world_desc *desc);
+void weft__directory_fini(weft__directory *directory);
+/* Makes `count` blocks, fewer when the limit is near; at least one more is there after it, or an
+ * error: LIMIT, OUT_OF_MEMORY. A block that another thread has published but not yet counted is
+ * counted instead. Threads: any. */
+weft_result weft__directory_grow(weft__directory *directory, uint32_t count);
+/* How many blocks a growing world makes when it needs some: as many, or an eighth more than it has.
+ * Owner. */
+uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed);
+
+/* Memory of `count` blocks that are not in the directory yet: mapping it can take the owner
+ * milliseconds while other threads map and touch memory, so one of them does. NULL: no memory.
+ * Threads: any. */
+weft__block_slab *weft__directory_slab_make(weft__directory *directory, uint32_t count);
+/* Gives it back unused; NULL is ignored. Threads: any. */
+void weft__directory_slab_free(weft__directory *directory, weft__block_slab *slab);
+/* Its blocks become the last ones, as many as the limit allows; the directory owns it. Owner. */
+void weft__directory_slab_use(weft__directory *directory, weft__block_slab *slab);
+
+/* ---- ids for recorders outside of systems ---- */
+
+/* Ids for rows that recorders outside of systems make, on any thread, while
+ * the owner works with the world.
+ *
+ * The owner's functions take no lock and count on the room that they have found. So these ids come
+ * from blocks of their own: x_count of such a block is that of a full one for ever, and all that
+ * allocates passes over it. A thread reserves slots there, which are free for all others to see,
+ * until playback settles them: then the handles that it got are alive. A lock guards the books of
+ * these blocks; entities that die there are the owner's only reason to take it.
+ *
+ * Edges:
+ * U1  the lock (lock.h): `used` of these blocks, their books, and the chain
+ * D3  a block is made as any other (directory.c), with the lock: who has seen the end pass it and
+ *     takes the lock finds it in the chain */
+
+/* A block whose free slots only weft__outside_take gives out. Guarded by the lock of the directory;
+ * `block.used` is changed by the owner alone, with the lock. Always: x_count == WEFT__BLOCK_SLOTS;
+ * reserved and used have no bit in common; x_alive + x_retired == bits of used; taken == bits of
+ * reserved. */
+typedef struct weft__outside_block {
+    weft__entity_block block;
+    struct weft__outside_block *next;
+    uint32_t index;
+    weft_a32 x_alive; /* statistics read it at any time */
+    uint32_t taken;
+    uint64_t reserved[WEFT__BLOCK_WORDS];
+} weft__outside_block;
+
+/* Reserves `count` slots and writes the handles that they will have. All or none. Errors: LIMIT,
+ * OUT_OF_MEMORY. Threads: any. Cost: now and then a look at each of these blocks. */
+weft_result weft__outside_take(weft__directory *directory, uint32_t count, weft_entity *out);
+/* Gives slots back that were not settled. Null handles are passed over. Threads: any. */
+void weft__outside_return(weft__directory *directory, const weft_entity *entities, uint32_t count);
+/* Handles that were taken are alive, not placed; others are passed over. Owner. */
+void weft__outside_settle(weft__directory *directory, const weft_entity *entities, uint32_t count);
+
+/* Keeps slots from being taken until weft__outside_open: the owner changes versions as it likes.
+ * False: some are taken, and nothing is kept. Owner. */
+bool weft__outside_close(weft__directory *directory);
+void weft__outside_open(weft__directory *directory);
+
+/* ---- for the directory alone ---- */
+
+/* Whether a block that was made is one of these. */
+bool weft__outside_has(weft__directory *directory, uint32_t index);
+
+static inline weft__outside_block *weft__outside_of(weft__entity_block *block)
+{
+    return (weft__outside_block *)(void *)block;
+}
+
+/* Adds to the entities that live in a block, with the lock. */
+static inline void weft__outside_count(weft__entity_block *block, uint32_t count)
+{
+    weft_a32 *x_alive = &weft__outside_of(block)->x_alive;
+    at_store_rlx(x_alive, at_load_rlx(x_alive) + count); /* relaxed: guarded by the lock (U1) */
+}
+
+/* Takes the lock, unless it is closed: then the owner has it. */
+void weft__outside_lock(weft__directory *directory);
+void weft__outside_unlock(weft__directory *directory);
+
+/* ---- counts, and the check ---- */
+
+/* The directory is looked at, and set, by statistics, snapshots, files, checks.
+ *
+ * World idle, unless said otherwise. */
+
+/* Alive entities. Threads: any; exact while no thread allocates. */
+uint64_t weft__directory_alive(const weft__directory *directory);
+/* Sets the version of an index (both parities; one that is retired comes back): snapshots,
+ * files, and tests of the wrap. World idle. The bit and count follow the parity. */
+weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
+                                  uint32_t location);
+/* Back to the beginning: no index was ever alive. World idle and without rows. */
+void weft__directory_forget(weft__directory *directory);
+/* Whether no index was ever alive. O(indices made). */
+bool weft__directory_is_new(const weft__directory *directory);
+/* Indices made so far: 0..end-1. */
+uint32_t weft__directory_end(const weft__directory *directory);
+/* Version of an index below the end. */
+uint32_t weft__directory_version(const weft__directory *directory, uint32_t index);
+/* Every invariant that holds while no thread allocates or frees. */
+bool weft__directory_check(const weft__directory *directory, char *text, size_t text_bytes);
 
 #endif

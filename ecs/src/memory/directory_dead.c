@@ -6,7 +6,6 @@
 #include "directory.h"
 
 #include "bits.h"
-#include "directory_check.h"
 #include "invariant.h"
 
 /* Slots that share a word of bits. */

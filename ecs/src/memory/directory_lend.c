@@ -3,8 +3,7 @@
  * directory_lend.h; the protocol of the directory is at the top of directory.c. */
 #include "directory_lend.h"
 #include "bits.h"
-#include "directory_grow.h"
-#include "directory_outside.h"
+#include "directory.h"
 #include "invariant.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
  * alive. */
 #include "chunk.h"
 #include "chunk_pair.h"
-#include "directory_check.h"
+#include "directory.h"
 #include "directory_dead.h"
 #include "error.h"
 #include "lent.h"

@@ -9,7 +9,7 @@
 
 #include "archetype_order.h"
 #include "bits.h"
-#include "directory_outside.h"
+#include "directory.h"
 #include "error.h"
 #include "format.h"
 #include "host.h"

@@ -3,7 +3,7 @@
  * published, taken out, begun. In this order, so that room is free before it is needed. Under
  * lockstep what is due is waited for, and nothing else is done early. See stream_step.h. */
 #include "stream_step.h"
-#include "directory_grow.h"
+#include "directory.h"
 #include "error.h"
 #include "stream_leave.h"
 #include "stream_load.h"

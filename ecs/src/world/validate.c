@@ -7,7 +7,7 @@
 #include "chunk.h"
 #include "column_map.h"
 #include "component_index.h"
-#include "directory_check.h"
+#include "directory.h"
 #include "entity_value.h"
 #include "error.h"
 #include "format.h"

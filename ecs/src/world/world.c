@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* world.c: creation and destruction of a world, its versions and its statistics. What a world holds
  * is in world_state.h; every other subject has its own file. */
-#include "directory_check.h"
-#include "directory_grow.h"
+#include "directory.h"
 #include "world_state.h"
 
 #include "archetype.h"

@@ -6,7 +6,7 @@
 #include "world_hash.h"
 #include "archetype_state.h"
 #include "blob_store.h"
-#include "directory_check.h"
+#include "directory.h"
 #include "entity_tag.h"
 #include "error.h"
 #include "hash.h"

@@ -5,7 +5,7 @@
 #include "world_view.h"
 
 #include "column_map.h"
-#include "directory_check.h"
+#include "directory.h"
 #include "entity_value.h"
 #include "world_state.h"
 

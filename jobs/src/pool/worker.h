@@ -21,11 +21,16 @@ bool weft__worker_run_one(weft_job_context *worker, weft__scope scope);
 /* After run_one: runs the worker's own normal jobs, as run_one would, until the next look at the
  * injection lists is due, or something that comes first is there. Depth 0 only. */
 void weft__worker_run_own(weft_job_context *worker);
-/* Whether there is something to take: sequentially consistent, for the look before sleeping. */
-bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope);
 /* Looks for work until `is_over(argument)`, sleeping when there is none. The caller makes sure that
  * the worker is woken when is_over becomes true. */
 void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_over)(void *),
                         void *argument);
+
+/* ---- graphs ---- */
+
+/* Graphs on workers.
+ *
+ * The opener of a graph runs nodes too; this is what it and the workers that join have in common.
+ * The protocol is in graph.h. */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* graph.c: the protocol of graph.h: arriving, publishing, claiming. Compiling graphs is in
- * graph_compile.c, the workers' side in worker_graph.c. */
+ * graph_compile.c, the workers' side in worker.c. */
 #include "graph.h"
 
 #include "bits.h"
@@ -43,7 +43,7 @@ bool weft__graph_has_ready(weft_job_graph *graph, bool is_opener)
 {
     for (uint32_t word = 0; word < weft__graph_word_count(graph); word++) {
         /* among nodes for all, a miss would cost a helper, not a node: see wake_opener in
-         * worker_graph.c */
+         * worker.c */
         uint64_t ready = at_load_sc(&graph->x_ready[word]); /* G3, G4, G6 */
         if ((is_opener ? ready : ready & ~graph->on_caller[word]) != 0) return true;
     }
