@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* prefab.c: the Prefab tag goes with linked groups: what adds or removes it where there is a group
  * does so for the members as well, in one change, all or none. Queries therefore need not know of
- * groups. Here is the search for the members; the rest is a change like others (query_change.h).
+ * groups. Here is the search for the members; the rest is a change like others (row_moves.h).
  * Owner, world idle. */
 #include "prefab.h"
 
 #include "archetype.h"
+#include "batch.h"
 #include "entity_value.h"
 #include "error.h"
 #include "linked_group.h"
@@ -167,7 +168,7 @@ weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, 
                                 const weft__prefab_request *request, const char *what)
 {
     weft__change change = {.world = world};
-    weft_result result = weft__change_select_entities(&change, entities, count, what);
+    weft_result result = weft__batch_select(&change, entities, count, what);
     uint32_t named_count = change.parts.count;
     if (result == WEFT_OK) result = weft__change_follow_groups(&change, what);
     /* rows may have been reserved in a chunk that all of its rows leave: none changes whole */

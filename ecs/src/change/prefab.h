@@ -4,7 +4,7 @@
 #ifndef WEFT_PREFAB_H
 #define WEFT_PREFAB_H
 
-#include "query_change.h"
+#include "row_moves.h"
 
 /* A change of the Prefab tag goes for the linked groups of the rows, too: adds parts, by ascending
  * chunk id, for their living members that are not selected themselves.

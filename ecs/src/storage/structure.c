@@ -349,12 +349,6 @@ static void rows_copy(weft_world *world, const weft__plan *plan, const weft__row
     at_add_rlx(&world->moved.x_bytes, bytes * to.count);  /* relaxed: a statistic */
 }
 
-void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                     const uint32_t *rows, uint32_t first, weft__span to)
-{
-    weft__rows_copy_from(world, plan, &(weft__rows_source){from, rows, first, NULL}, to);
-}
-
 void weft__rows_copy_from(weft_world *world, const weft__plan *plan, const weft__rows_source *from,
                           weft__span to)
 {

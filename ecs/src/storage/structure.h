@@ -5,7 +5,7 @@
  * Serial callers use the whole operations (move.h, destroy.h). Parallel playback takes them
  * apart, in this order, with a barrier between the steps:
  *   1. plan   (owner): weft__rows_reserve for every group; everything that can fail happens here;
- *   2. copy   (workers): weft__rows_copy / weft__rows_fill, each destination row by one task;
+ *   2. copy   (workers): weft__rows_copy_from, weft__rows_fill, each destination row by one task;
  *   3. close  (workers): weft__rows_discard of dropped rows, then weft__rows_close, each chunk by
  *             one task;
  *   4. settle (owner): weft__chunk_settle for every chunk closed, in a deterministic order.
@@ -59,12 +59,6 @@ void weft__rows_stamp(const weft__chunk *chunk, uint32_t type, uint32_t row, uin
 void weft__rows_construct(weft__chunk *chunk, uint32_t row, uint32_t count);
 /* The same, and stamps versions. */
 void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32_t count);
-/* Copies rows[0..count) of `from` (or, when `rows` is NULL, the run that starts at `first`) to
- * the run `to`: common columns, entity handles, enable bits; new columns are zeroed and
- * constructed; locations are written; versions of kept types become the newer of both, new types
- * are stamped now. Dropped columns are not destructed. Source rows stay until closed. */
-void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                     const uint32_t *rows, uint32_t first, weft__span to);
 /* The change versions that the rows bring along, of the kept types of the plan: `out` has
  * plan->kept_count places. Any thread that nothing stamps these slices beside. */
 void weft__rows_versions(const weft__plan *plan, const weft__chunk *from, const uint32_t *rows,
@@ -78,7 +72,9 @@ typedef struct weft__rows_source {
                                  NULL: they are read now */
 } weft__rows_source;
 
-/* weft__rows_copy of them. */
+/* Copies them to the run `to`: common columns, entity handles, enable bits; new columns are zeroed
+ * and constructed; locations are written; versions of kept types become the newer of both, new
+ * types are stamped now. Dropped columns are not destructed. Source rows stay until closed. */
 void weft__rows_copy_from(weft_world *world, const weft__plan *plan, const weft__rows_source *from,
                           weft__span to);
 /* The same for the run that starts at `first`, of rows that the directory knows to be at `to`

@@ -3,8 +3,8 @@
  * value of the run is told from one of the file. Found by the section of the target: they are
  * sorted by it. See stream_late.h. */
 #include "stream_late.h"
-#include "change_request.h"
 #include "entity_value.h"
+#include "query_change.h"
 
 #include <string.h>
 

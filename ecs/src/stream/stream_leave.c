@@ -7,7 +7,7 @@
 #include "column_map.h"
 #include "error.h"
 #include "private_chunk.h"
-#include "query_structure.h"
+#include "query_change.h"
 #include "sparse.h"
 #include "stream_late.h"
 
