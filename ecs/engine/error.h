@@ -50,11 +50,14 @@ weft_result weft__error_listed(const weft_world *world, const char *what, const 
 weft_result weft__check_listed(const weft_world *world, const char *what, const char *list,
                                const weft_component *components, uint32_t count);
 WEFT__DOOR weft_result weft__error_busy(const weft_world *world, const char *what);
-WEFT__DOOR weft_result weft__error_step(const weft_world *world, const char *what);
+weft_result weft__error_step(const weft_world *world, const char *what);
 /* OK while no systems run; else WRONG_PHASE, and `advice` says what to do instead. For calls that
  * an open cursor does not mind. */
 WEFT__DOOR weft_result weft__refuse_systems(const weft_world *world, const char *what,
                                             const char *advice);
+/* weft__idle and weft__between_steps for the libraries beside. */
+WEFT__DOOR weft_result weft__refuse_busy(const weft_world *world, const char *what);
+WEFT__DOOR weft_result weft__refuse_steps(const weft_world *world, const char *what);
 /* `problem` says which argument and what to give instead. */
 weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem);
 /* OUT_OF_MEMORY or LIMIT of an allocator. */
@@ -65,7 +68,7 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
 /* Checked builds: whether another thread is in the world, and the caller is neither a callback of
  * its loop nor told apart by what watches systems and observers. Such a call gets BUSY without a
  * text; a step reports it, unless `what` is NULL. */
-WEFT__DOOR bool weft__is_held(const weft_world *world, const char *what);
+bool weft__is_held(const weft_world *world, const char *what);
 
 /* Whether weft__idle would be WEFT_OK: for ways that leave it to others to say why not. */
 static inline bool weft__is_idle(const weft_world *world)

@@ -4,7 +4,6 @@
  * the small one, in processor time of this thread; work that grows with the square takes 16 times
  * as long. */
 #include "archetype.h"
-#include "move_plan.h"
 #include "plain.h"
 #include "storage_fixture.h"
 #include "world_file_format.h"

@@ -5,7 +5,6 @@
  * middle is taken up by the next call. Owner, world idle. */
 #include "archetype.h"
 #include "error.h"
-#include "move_plan.h"
 #include "row_moves.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include "error.h"
 #include "linked_group.h"
 #include "name_table.h"
-#include "row_move.h"
 #include "sparse.h"
+#include "structure.h"
 #include "unmake.h"
 
 /* Rows end for good, whatever cleanup components they have. */

@@ -2,10 +2,10 @@
 /* entity_change.c: add, remove and set archetype of single entities. A lean way in one straight
  * function, which also takes the value of the component that is added, does the moves that need
  * nothing but bytes copied (plan->is_plain, decided when the plan is made); everything else,
- * refusals among it, goes the general way: both give the same world. The lean way knows where to go
- * before it knows where it comes from (world->quick): found out one after the other, these loads
- * were a quarter of its time. Moves in general are in move.c; arrays are in entity_change_many.c.
- * Owner, world idle. */
+ * refusals among it, goes the general way: both give the same world. The lean way knows where to
+ * go before it knows where it comes from (world->quick): found out one after the other, these
+ * loads were a quarter of its time. Moves in general are in structure.c; arrays are in
+ * entity_change_many.c. Owner, world idle. */
 #include "entity_change.h"
 #include "archetype.h"
 #include "archetype_order.h"
@@ -14,10 +14,8 @@
 #include "entity_value.h"
 #include "error.h"
 #include "format.h"
-#include "move.h"
-#include "move_plan.h"
 #include "prefab.h"
-#include "row_move.h"
+#include "structure.h"
 #include "tuple.h"
 
 #include <string.h>

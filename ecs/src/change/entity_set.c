@@ -10,8 +10,8 @@
 #include "entity_value.h"
 #include "error.h"
 #include "prefab.h"
-#include "row_move.h"
 #include "slice_ops.h"
+#include "structure.h"
 
 #include <string.h>
 

@@ -3,11 +3,11 @@
  * values in use and their order versions. Owner, world idle where a row moves. */
 #include "entity_shared.h"
 
+#include "archetype.h"
 #include "entity_value.h"
 #include "error.h"
-#include "move.h"
-#include "move_plan.h"
 #include "query_change.h"
+#include "structure.h"
 #include "tuple.h"
 
 /* The type position of a component on an alive entity; WEFT__NONE otherwise. */

@@ -9,8 +9,8 @@
 #include "error.h"
 #include "query_handle.h"
 #include "query_read.h"
-#include "row_move.h"
 #include "sparse_quick.h"
+#include "structure.h"
 #include "world_view.h"
 
 #include <string.h>

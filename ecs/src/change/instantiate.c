@@ -16,7 +16,6 @@
 #include "format.h"
 #include "host.h"
 #include "linked_group.h"
-#include "move_plan.h"
 #include "name_table.h"
 #include "row_ids.h"
 #include "structure.h"

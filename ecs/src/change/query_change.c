@@ -11,7 +11,6 @@
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
-#include "move_plan.h"
 #include "prefab.h"
 #include "query_cursor.h"
 #include "query_memory.h"

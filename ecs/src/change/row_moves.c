@@ -8,10 +8,9 @@
 #include "entity_value.h"
 #include "error.h"
 #include "host.h"
-#include "move.h"
-#include "move_plan.h"
 #include "scratch.h"
 #include "sparse.h"
+#include "structure.h"
 #include "tuple.h"
 
 #define FREE_BATCH 256u
@@ -266,7 +265,7 @@ static void task_copy(const weft__change *change, const weft__change_task *task)
     if (part->chunk == NULL)
         rows_make(change, part, task);
     else
-        weft__rows_copy_from(change->world, part->plan, &from, task->to);
+        weft__rows_copy(change->world, part->plan, &from, task->to);
     stamp_shared(change, part, task->to);
 }
 

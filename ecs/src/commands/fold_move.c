@@ -5,9 +5,9 @@
  * they were recorded. What fails before the copies leaves the world as it was. */
 #include "fold_move.h"
 
+#include "archetype.h"
 #include "enable.h"
 #include "error.h"
-#include "move_plan.h"
 #include "playback_one.h"
 #include "scratch.h"
 #include "tuple.h"

@@ -12,7 +12,6 @@
 
 #include "archetype.h"
 #include "error.h"
-#include "move_plan.h"
 #include "playback_error.h"
 #include "prefab.h"
 #include "scratch.h"

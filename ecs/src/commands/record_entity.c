@@ -6,7 +6,7 @@
 #include "entity_tag.h"
 #include "name_table.h"
 #include "recorder.h"
-#include "row_move.h"
+#include "structure.h"
 #include "utf8.h"
 
 #include <string.h>

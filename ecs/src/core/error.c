@@ -245,6 +245,16 @@ weft_result weft__refuse_systems(const weft_world *world, const char *what, cons
                        "%s: systems are running: %s", what, advice);
 }
 
+weft_result weft__refuse_busy(const weft_world *world, const char *what)
+{
+    return weft__idle(world, what);
+}
+
+weft_result weft__refuse_steps(const weft_world *world, const char *what)
+{
+    return weft__between_steps(world, what);
+}
+
 weft_result weft__error_step(const weft_world *world, const char *what)
 {
     bool is_between = world->front.frame == WEFT__FRAME_NONE;

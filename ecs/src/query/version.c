@@ -2,10 +2,11 @@
 /* version.c: change versions that loops and tools ask for: of the world, of a term in a slice, of a
  * chunk's rows, of a value.
  *
- * They are only asked for here. What writes stamps its slice by weft__stamp (chunk_state.h): loops
- * and systems in query_cursor.c and slice.c, single entities in entity_value.h, rows that come or
- * move in structure.c and move.c; docs/guide/queries.md has the rules. Filters, which compare many
- * at a time, are in filter.c. Version 0 is older than everything; others compare by distance. */
+ * They are only asked for here. What writes stamps its slice by weft__stamp (chunk_state.h):
+ * loops and systems in query_cursor.c and slice.c, single entities in entity_value.h, rows that
+ * come or move in structure.c; docs/guide/queries.md has the rules. Filters,
+ * which compare many at a time, are in filter.c. Version 0 is older than everything; others
+ * compare by distance. */
 #include "archetype_state.h"
 #include "entity_value.h"
 #include "error.h"

@@ -2,7 +2,7 @@
 /* chunk.h: making, linking and releasing chunks.
  *
  * Whole operations come first; their steps are for chunks that jobs make (private_chunk.c) and that
- * change archetype in place (move.c). */
+ * change archetype in place (structure.c). */
 #ifndef WEFT_CHUNK_H
 #define WEFT_CHUNK_H
 

@@ -4,7 +4,7 @@
 #include "column_map.h"
 #include "entity_value.h"
 #include "error.h"
-#include "row_move.h"
+#include "structure.h"
 
 #include <string.h>
 

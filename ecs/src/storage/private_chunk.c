@@ -7,13 +7,13 @@
  * slices are always emptied. */
 #include "private_chunk.h"
 
+#include "archetype.h"
 #include "archetype_order.h"
 #include "bits.h"
 #include "directory.h"
 #include "error.h"
 #include "format.h"
 #include "host.h"
-#include "move_plan.h"
 #include "row_ids.h"
 #include "structure.h"
 

@@ -7,7 +7,7 @@
 
 #include "error.h"
 #include "format.h"
-#include "row_move.h"
+#include "structure.h"
 #include "world_state.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "archetype.h"
 #include "archetype_order.h"
 #include "error.h"
-#include "row_move.h"
+#include "structure.h"
 #include "world_view.h"
 
 #include <string.h>

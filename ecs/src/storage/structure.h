@@ -2,10 +2,10 @@
 /* structure.h: structural operations on runs of rows, the common ground of immediate changes,
  * query-wide changes and command playback.
  *
- * Serial callers use the whole operations (move.h, destroy.h). Parallel playback takes them
+ * Serial callers use the whole operations (structure.h, destroy.h). Parallel playback takes them
  * apart, in this order, with a barrier between the steps:
  *   1. plan   (owner): weft__rows_reserve for every group; everything that can fail happens here;
- *   2. copy   (workers): weft__rows_copy_from, weft__rows_fill, each destination row by one task;
+ *   2. copy   (workers): weft__rows_copy, weft__rows_fill, each destination row by one task;
  *   3. close  (workers): weft__rows_discard of dropped rows, then weft__rows_close, each chunk by
  *             one task;
  *   4. settle (owner): weft__chunk_settle for every chunk closed, in a deterministic order.
@@ -14,10 +14,13 @@
 #ifndef WEFT_STRUCTURE_H
 #define WEFT_STRUCTURE_H
 
+#include "archetype_state.h"
 #include "chunk.h"
 #include "chunk_grow.h"
 #include "list.h"
 #include "world_state.h"
+
+#include <string.h>
 
 /* A growing list of spans; zero-initialise. Owner: the struct or the stack that holds it, which
  * ends it by weft__spans_fini. Always: count <= capacity. */
@@ -72,11 +75,12 @@ typedef struct weft__rows_source {
                                  NULL: they are read now */
 } weft__rows_source;
 
-/* Copies them to the run `to`: common columns, entity handles, enable bits; new columns are zeroed
- * and constructed; locations are written; versions of kept types become the newer of both, new
- * types are stamped now. Dropped columns are not destructed. Source rows stay until closed. */
-void weft__rows_copy_from(weft_world *world, const weft__plan *plan, const weft__rows_source *from,
-                          weft__span to);
+/* Copies the rows of `from` to the run `to`: common columns, entity handles, enable bits; new
+ * columns are zeroed and constructed; locations are written; versions of kept types become the
+ * newer of both, new types are stamped now. Dropped columns are not destructed. Source rows stay
+ * until closed. */
+void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__rows_source *from,
+                     weft__span to);
 /* The same for the run that starts at `first`, of rows that the directory knows to be at `to`
  * already. */
 void weft__rows_copy_placed(weft_world *world, const weft__plan *plan, const weft__chunk *from,
@@ -108,6 +112,209 @@ static inline void weft__chunk_settle(weft_world *world, weft__chunk *chunk, uin
         weft__chunk_release(world, chunk);
     else if (!chunk->has_room)
         weft__chunk_room_update(chunk);
+}
+
+/* ---- moves ---- */
+
+/* Whole moves of rows and of chunks between tuples and archetypes, made of the steps of
+ * structure.h. All or none. Rows that need nothing but bytes copied go by entity_change.c instead.
+ * Threads: owner, world idle. */
+
+/* Moves a row to another tuple, which may be of another archetype; `plan` leads from its archetype
+ * to that of `to`. */
+weft_result weft__row_move(weft_world *world, weft__chunk *from, uint32_t row, weft__tuple *to);
+weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__chunk *from,
+                              uint32_t row, weft__tuple *to);
+/* Whole chunks change: chunks[i] to tuple to[i], of an archetype with the same format
+ * (plan->is_in_place) or of its own: no row moves. Tags and chunk components that go are dropped,
+ * new ones are zero and stamped. All or none. */
+weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks,
+                                  weft__tuple *const *to, uint32_t count);
+
+/* ---- rows that move ---- */
+
+/* The steps of moving or removing one row, inline: what single add, remove, create and
+ * destroy are made of. Owner, world idle, so every load and store of a shared word is relaxed. */
+
+/* Copies one value: of 4 to 16 bytes by two words that may overlap, without a call. */
+static inline void weft__value_copy(char *to, const char *from, size_t bytes)
+{
+    if (__builtin_expect(bytes - 8 <= 8, 1)) {
+        uint64_t head, tail;
+        memcpy(&head, from, 8);
+        memcpy(&tail, from + bytes - 8, 8);
+        memcpy(to, &head, 8);
+        memcpy(to + bytes - 8, &tail, 8);
+    } else if (bytes - 4 <= 4) {
+        uint32_t head, tail;
+        memcpy(&head, from, 4);
+        memcpy(&tail, from + bytes - 4, 4);
+        memcpy(to, &head, 4);
+        memcpy(to + bytes - 4, &tail, 4);
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
+/* Writes a value of any size. OK, for a call at the end. */
+weft_result weft__value_put_long(char *to, const void *value, size_t bytes);
+
+/* The same, in line for those of 4 to 16 bytes. */
+static inline weft_result weft__value_put(char *to, const void *value, size_t bytes)
+{
+    if (bytes == 4) { /* one store: they are what limits additions in order */
+        memcpy(to, value, 4);
+        return WEFT_OK;
+    }
+    if (__builtin_expect(bytes - 4 > 12, 0)) return weft__value_put_long(to, value, bytes);
+    weft__value_copy(to, value, bytes);
+    return WEFT_OK;
+}
+
+/* Copies a handle in one piece: two stores of four bytes would stall its next load. */
+static inline void weft__value_copy8(void *to, const void *from)
+{
+    uint64_t value;
+    memcpy(&value, from, 8);
+    memcpy(to, &value, 8);
+}
+
+/* Zeroes one value. */
+static inline void weft__value_zero(char *to, size_t bytes)
+{
+    if (bytes - 8 <= 8) {
+        memset(to, 0, 8);
+        memset(to + bytes - 8, 0, 8);
+    } else if (bytes - 4 <= 4) {
+        memset(to, 0, 4);
+        memset(to + bytes - 4, 0, 4);
+    } else {
+        memset(to, 0, bytes);
+    }
+}
+
+/* A slice takes over the version of another one when that is newer (wrap-safe, 0 is oldest). */
+static inline void weft__version_follow(weft_a32 *x_to, const weft_a32 *x_from)
+{
+    uint32_t version = at_load_rlx(x_from), now = at_load_rlx(x_to); /* relaxed: idle */
+    if (__builtin_expect(version == now, 1)) return;
+    if (weft__version_is_newer(version, now)) at_store_rlx(x_to, version); /* relaxed: idle */
+}
+
+/* True when all types of the slice have `version`, the newest there is. */
+static inline bool weft__slice_is_stamped(const weft__chunk *chunk, uint32_t slice,
+                                          uint32_t version)
+{
+    return __builtin_expect(chunk->stamped_slice == slice, 1) &&
+           __builtin_expect(chunk->stamped_version == version, 1);
+}
+
+/* True when the slices have the same versions: a row may go from one to the other as it is. */
+static inline bool weft__slices_agree(const weft__chunk *chunk, uint32_t s, uint32_t t)
+{
+    uint32_t slices = chunk->layout->slice_count;
+    const weft_a32 *x_version = chunk->x_versions;
+    const weft_a32 *x_end = x_version + chunk->archetype->type_count * slices;
+    for (; x_version != x_end; x_version += slices) {
+        /* relaxed: idle */
+        if (at_load_rlx(x_version + s) != at_load_rlx(x_version + t)) return false;
+    }
+    return true;
+}
+
+/* The slice `s` takes in a row of slice `t` of the same chunk. */
+void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32_t s, uint32_t t);
+
+/* The last row of a chunk goes, whose count is lower already. Near the ready rows it is zeroed and
+ * joins them: who creates and destroys in turn does not make a run of rows ready each time. */
+void weft__row_last_ends(weft__chunk *chunk);
+
+/* Whether a component is disabled in a row, or in the last one, which would fill its place: then
+ * bits move, too. */
+static inline bool weft__row_has_bits(const weft__chunk *chunk, uint32_t row)
+{
+    uint32_t last = chunk->count - 1;
+    for (uint32_t e = 0; e < chunk->archetype->enableable_count; e++) {
+        const weft_a64 *x_words = weft__chunk_disabled(chunk, e);
+        /* relaxed: idle */
+        uint64_t bits = at_load_rlx(&x_words[row >> 6]) >> (row & 63);
+        bits |= at_load_rlx(&x_words[last >> 6]) >> (last & 63);
+        if ((bits & 1) != 0) return true;
+    }
+    return false;
+}
+
+/* Copies row `from` to the hole `to` of the same chunk; no bits. */
+static inline void weft__row_fill_hole(weft_world *world, weft__chunk *chunk, uint32_t from,
+                                       uint32_t to)
+{
+    const weft__layout *layout = chunk->layout;
+    char *base = chunk->base;
+    const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
+    uint32_t s = to >> layout->slice_shift, t = from >> layout->slice_shift;
+    if (s != t && !weft__slices_agree(chunk, s, t)) weft__row_hole_versions(world, chunk, s, t);
+    uint64_t entity; /* as one word */
+    memcpy(&entity, base + from * sizeof entity, sizeof entity);
+    memcpy(base + to * sizeof entity, &entity, sizeof entity);
+    weft__directory_place_bits(&world->directory, entity, weft__location(chunk, to));
+    for (; column < end; column++) {
+        size_t bytes = column->bytes;
+        char *values = base + column->offset;
+        weft__value_copy(values + to * bytes, values + from * bytes, bytes);
+    }
+}
+
+/* Fills the hole of a removed row with the last row; no bits (weft__row_has_bits). */
+static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    uint32_t last = --chunk->count;
+    if (row == last) {
+        weft__row_last_ends(chunk);
+        return;
+    }
+    weft__chunk_soil(chunk);
+    weft__row_fill_hole(world, chunk, last, row);
+}
+
+/* One row more or less in a chunk that has others and is of an archetype without shared values:
+ * weft__chunk_count_rows without its questions. */
+static inline void weft__chunk_count_plain(weft_world *world, weft__chunk *chunk, int64_t count)
+{
+    weft__archetype *archetype = chunk->archetype;
+    world->front.structure_version++;
+    chunk->order_version = archetype->order_version = world->front.version;
+    archetype->entity_count += (uint64_t)count;
+}
+
+/* weft__row_die_plainly where the chunk was full, or ends with this row. */
+bool weft__row_die_at_edge(weft_world *world, weft__chunk *chunk, uint32_t row,
+                           weft__entity_block *block, uint32_t special);
+
+/* The whole death of an entity whose block and row were found, where its archetype has none of the
+ * flags `special`; false: it is otherwise, and nothing was done. */
+static inline __attribute__((always_inline)) bool
+weft__row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row,
+                      weft__entity_block *block, weft_entity entity, uint32_t special)
+{
+    /* a full chunk, or one row */
+    if (__builtin_expect(chunk->count - 2 >= chunk->capacity - 2, 0))
+        return weft__row_die_at_edge(world, chunk, row, block, special);
+    if (__builtin_expect((chunk->archetype->flags & special) != 0, 0)) return false;
+    uint32_t index = entity.index ^ world->directory.tag_bits;
+    if (!weft__directory_kill_owner(&world->directory, block, index, entity.version)) return false;
+    weft__chunk_count_plain(world, chunk, -1);
+    weft__row_swap_back(world, chunk, row);
+    return true;
+}
+
+/* Removes one row whose id or new place is settled already. */
+static inline void weft__row_end(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    if (__builtin_expect(!weft__row_has_bits(chunk, row), 1))
+        weft__row_swap_back(world, chunk, row);
+    else
+        weft__rows_close(world, chunk, NULL, row, 1);
+    weft__chunk_settle(world, chunk, 1);
 }
 
 #endif

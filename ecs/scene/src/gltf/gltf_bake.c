@@ -596,7 +596,7 @@ static const weft_type animation_type = WEFT_TYPE(GltfAnimation, animation_membe
 weft_result weft_scene_gltf_register(weft_world *world, weft_gltf_components *out)
 {
     if (world == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, "weft_scene_gltf_register");
+    weft_result result = weft__refuse_busy(world, "weft_scene_gltf_register");
     if (result != WEFT_OK) return result;
     *out = (weft_gltf_components){
         .mesh = weft_component_create(world, &(weft_component_desc){.type = &mesh_type}),

@@ -187,7 +187,7 @@ weft_result weft_live_start(weft_world *world, const weft_live_desc *desc, weft_
     if (world == NULL || out == NULL || desc == NULL || desc->path_count == 0 ||
         desc->paths == NULL || (desc->policy == WEFT_LIVE_ASK && desc->ask == NULL))
         return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__between_steps(world, "weft_live_start");
+    weft_result result = weft__refuse_steps(world, "weft_live_start");
     if (result != WEFT_OK) return result;
     weft__memory memory;
     weft_allocator none = {0};

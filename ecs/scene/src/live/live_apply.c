@@ -605,7 +605,7 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
                             size_t report_bytes)
 {
     if (live == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(live->world, "weft_live_apply");
+    weft_result result = weft__refuse_busy(live->world, "weft_live_apply");
     if (result != WEFT_OK) return result;
     live->report = (weft_live_report){0};
     const weft_error *error = weft_world_error(live->world);

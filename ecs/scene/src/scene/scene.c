@@ -120,7 +120,7 @@ weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, w
     *out = NULL;
     if (desc == NULL) desc = &plain;
     if (schema == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__between_steps(schema, "weft_scene_create");
+    weft_result result = weft__refuse_steps(schema, "weft_scene_create");
     if (result != WEFT_OK) return result;
     result =
         is_possible(desc) ? weft__memory_init(&memory, &desc->allocator) : WEFT_INVALID_ARGUMENT;

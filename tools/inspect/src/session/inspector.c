@@ -281,7 +281,7 @@ weft_result weft_inspect_start(weft_world *world, const weft_inspect_desc *desc,
     if (out != NULL) *out = NULL;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (desc == NULL) desc = &defaults;
-    weft_result result = weft__idle(world, "weft_inspect_start");
+    weft_result result = weft__refuse_busy(world, "weft_inspect_start");
     if (result != WEFT_OK) return result;
     result = out == NULL ? WEFT_INVALID_ARGUMENT : start(world, desc, out, &why);
     if (result == WEFT_OK) { /* others end with their world */
