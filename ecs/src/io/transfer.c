@@ -968,7 +968,10 @@ static bool reference_follow(void *user, weft__reference *r)
 static void references_follow(transfer *t, const weft__type *type, void *values, uint32_t count)
 {
     following f = {t, type};
-    weft__type_references(type, values, count, reference_follow, &f);
+    if ((type->desc.flags & WEFT_BUFFER) != 0)
+        weft__type_references(type, values, count, reference_follow, &f);
+    else /* the same, inlined */
+        weft__elements_references(type, values, count, reference_follow, &f);
 }
 
 static bool span_settle(transfer *t, uint32_t number, weft__span to, uint32_t done)
