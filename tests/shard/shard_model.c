@@ -242,14 +242,17 @@ static uint64_t sum_beside(void)
     }
     weft_query_end(&c);
     (void)weft_query_destroy(model.world, query);
-    const weft_query_desc marked = {.terms = {{model.mark}}, .with_inactive = true};
-    const weft_query all = weft_query_create(model.world, &marked);
-    c = weft_query_begin(model.world, all);
+    const weft_query_desc left = {.terms = {{model.info.stub}}, .with_inactive = true};
+    const weft_query stubs = weft_query_create(model.world, &left);
+    c = weft_query_begin(model.world, stubs);
     while (weft_query_next(&c))
-        for (uint32_t i = 0; i < c.slice.count; i++)
-            if (weft_shard_gid(model.shard, c.slice.entities[i]) == 0) abort();
+        for (uint32_t i = 0; i < c.slice.count; i++) {
+            const weft_entity e = c.slice.entities[i];
+            if (weft_entity_has(model.world, e, model.mark)) abort();
+            if (weft_entity_name(model.world, e)[0] != '\0') abort();
+        }
     weft_query_end(&c);
-    (void)weft_query_destroy(model.world, all);
+    (void)weft_query_destroy(model.world, stubs);
     return sum;
 }
 
