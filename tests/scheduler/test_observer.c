@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <weft/observer.h>
 #include <weft/weft.h>
@@ -524,6 +525,40 @@ Test(observer, what_several_workers_ask_in_vain_is_no_error_of_the_world)
     uint64_t errors = weft_world_error(b.world)->number;
     CHECK_OK(weft_observers_run(b.world));
     CHECK_U64(weft_world_error(b.world)->number, errors);
+    bed_close(&b);
+}
+
+static void *dirty_allocate(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    void *memory = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return memory == NULL ? NULL : memset(memory, 0xab, bytes);
+}
+
+static void dirty_release(void *user, void *memory, size_t bytes, size_t alignment)
+{
+    (void)user, (void)bytes, (void)alignment;
+    free(memory);
+}
+
+/* Nothing kept values when it went: what is told of it is zero, not what memory held. */
+Test(observer, what_went_before_values_were_kept_is_zero)
+{
+    bed b = {0};
+    const weft_world_desc desc = {.workers = 1, .allocator = {dirty_allocate, dirty_release, NULL}};
+    CHECK_OK(weft_world_create(&desc, &b.world));
+    b.value = weft_component_create_plain(b.world, "value", 4, 4, 0);
+    listener came = {&b, "came"}, gone = {&b, "gone"};
+    listen(&came, WEFT_ON_ADDED, b.value);
+    weft_entity e = weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
+    CHECK_OK(WEFT_SET(b.world, e, b.value, uint32_t, {7}));
+    CHECK_OK(weft_observers_run(b.world));
+    CHECK_OK(weft_entity_destroy(b.world, e));
+    listen(&gone, WEFT_ON_REMOVED, b.value);
+    b.last = 9;
+    CHECK_OK(weft_observers_run(b.world));
+    CHECK_TEXT(b.text, "came:1 gone:1 ");
+    CHECK_U64(b.last, 0);
     bed_close(&b);
 }
 

@@ -246,6 +246,8 @@ bool weft__observer_watch_keep(weft__observer_watch *watch, uint32_t bytes)
     if (!values_room(watch, &watch->values, watch->members.count, bytes)) return false;
     weft__noticed *lists[] = {&watch->came, &watch->removed, &watch->changed, &watch->destroyed};
     for (uint32_t i = 0; i < 4; i++) lists[i]->entities.count = 0;
+    if (watch->members.count != 0) /* what has gone meanwhile: its value is not known */
+        memset(watch->values.at, 0, (size_t)watch->members.count * bytes);
     watch->bytes = bytes;
     watch->diff.has_values = true;
     const weft__component_list *list = weft__component_list_at(watch->world, watch->component);
