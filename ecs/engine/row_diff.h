@@ -61,6 +61,12 @@ typedef struct weft__row_diff {
     WEFT__LIST(weft__row_piece) pieces;
 } weft__row_diff;
 
+/* Bytes of a mirror with room for `capacity` rows. */
+static inline size_t weft__mirror_bytes(const weft__row_diff *diff, uint32_t capacity)
+{
+    return sizeof(weft__mirror) + capacity * (sizeof(weft_entity) + diff->value_bytes);
+}
+
 /* Lists what is to be compared. False: no memory; only a reset helps. */
 bool weft__row_diff_look(weft__row_diff *diff);
 /* The mirrors have the rows of the pieces now. What is stamped from now on is news; `is_spent`: but

@@ -7,23 +7,18 @@
 #include "filter.h"
 #include "world_state.h"
 
-static size_t mirror_bytes(const weft__row_diff *diff, uint32_t capacity)
-{
-    return sizeof(weft__mirror) + capacity * (sizeof(weft_entity) + diff->value_bytes);
-}
-
 static void mirror_free(const weft__row_diff *diff, weft__mirror *mirror)
 {
     if (mirror == NULL) return;
     weft__free(&diff->world->memory, diff->category, mirror, 1,
-               mirror_bytes(diff, mirror->capacity), 8);
+               weft__mirror_bytes(diff, mirror->capacity), 8);
 }
 
 static weft__mirror *mirror_make(const weft__row_diff *diff, const weft__chunk *chunk,
                                  uint32_t level)
 {
     weft__mirror *mirror = weft__alloc(&diff->world->memory, diff->category, 1,
-                                       mirror_bytes(diff, chunk->capacity), 8);
+                                       weft__mirror_bytes(diff, chunk->capacity), 8);
     if (mirror == NULL) return NULL;
     *mirror = (weft__mirror){.serial = chunk->serial, .level = level, .capacity = chunk->capacity};
     mirror->rows = (weft_entity *)(void *)(mirror + 1);
