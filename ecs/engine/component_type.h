@@ -127,4 +127,14 @@ static inline bool weft__elements_references(const weft__type *type, void *eleme
 bool weft__type_references(const weft__type *type, void *values, uint32_t count,
                            weft__reference_visit *visit, void *user);
 
+/* Change one dynamic buffer. Threads: those that may write the row; the memory counters are atomic.
+ * OUT_OF_MEMORY, LIMIT leave the buffer as it was and set no error text. `elements` may be the
+ * buffer's own (NULL: INVALID_ARGUMENT). */
+weft_result weft__buffer_append(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
+                                const void *elements, uint32_t count);
+weft_result weft__buffer_resize(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
+                                uint32_t count);
+weft_result weft__buffer_reserve(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
+                                 uint32_t capacity);
+
 #endif

@@ -2,7 +2,6 @@
 /* buffers.c: the dynamic buffers of some rows, opened through a slice or by entity: what may be
  * changed is settled once, when they are opened. The buffers themselves are in buffer.c. */
 #include "archetype_state.h"
-#include "buffer.h"
 #include "error.h"
 #include "guard.h"
 #include "slice_ops.h"

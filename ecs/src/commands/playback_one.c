@@ -12,7 +12,6 @@
 #include "playback_one.h"
 
 #include "archetype_state.h"
-#include "buffer.h"
 #include "entity_value.h"
 #include "instantiate.h"
 #include "playback_error.h"

@@ -5,7 +5,6 @@
 #include "section_fill.h"
 #include "blob_store.h"
 #include "blob_type.h"
-#include "buffer.h"
 #include "format.h"
 #include "hash_lanes.h"
 #include "pack_rows.h"

@@ -2,7 +2,6 @@
 /* section_write.c: a world as a section file (section_format.h says which bytes). Owner, world
  * idle; reads only. */
 #include "blob_store.h"
-#include "buffer.h"
 #include "error.h"
 #include "evolution.h"
 #include "file_replace.h"

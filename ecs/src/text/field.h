@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* field.h: sizes of described fields, and the values that a type is made of, one by one. Pure; see
+/* field.h: sizes of described fields, units, and the values that a type is made of, one by one. Pure; see
  * weft/type.h. Types that are given were checked (weft_type_check). */
 #ifndef WEFT_FIELD_H
 #define WEFT_FIELD_H
@@ -81,6 +81,25 @@ weft__scalar weft__scalar_load(weft_field_kind kind, const void *at);
 /* False: it does not fit. Whole numbers stay what they are, others are rounded to a real kind. */
 bool weft__scalar_store(weft_field_kind kind, weft__scalar n, void *at);
 double weft__scalar_real(weft__scalar n);
+
+/* ---- units of measurement: "km", "rad/min", "kg m^2/s^3" ---- */
+
+enum { WEFT__UNIT_BASES = 7 }; /* m kg s A K mol cd */
+
+/* A unit. A value. */
+typedef struct weft__unit {
+    double factor;                      /* to SI */
+    int8_t exponents[WEFT__UNIT_BASES]; /* of the base units; all 0: a number or an angle */
+} weft__unit;
+
+/* Parses a whole text. False: it is no unit; *problem (may be NULL) gets where it begins to be
+ * none. "" is the number 1. */
+bool weft__unit_parse(const char *at, const char *end, weft__unit *out, const char **problem);
+bool weft__unit_is_alike(const weft__unit *a, const weft__unit *b);
+/* "a time", "a length", or the base units: "m^2 s^-1". */
+void weft__unit_describe(const weft__unit *unit, char *text, size_t capacity);
+
+/* ---- names and leaves ---- */
 
 /* Whether a name is UTF-8 of at most 255 bytes without control characters, and without those in
  * `without`: it can stand between quotes as it is when these are a quote and a backslash. */

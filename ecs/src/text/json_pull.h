@@ -4,14 +4,54 @@
  * nesting in bits of a word. One thread per parser; the text is borrowed.
  *
  * Grammar (RFC 8259) and: comments of C between tokens, a comma before ] and }, + in front of
- * numbers, hexadecimal integers. Strings must be UTF-8. */
+ * numbers, hexadecimal integers. Strings must be UTF-8. Beside it numbers as text: parsing with correct rounding, and the shortest
+ * text. */
 #ifndef WEFT_JSON_PULL_H
 #define WEFT_JSON_PULL_H
 
 #include "door.h"
-#include "number.h"
 
 #include <weft/value.h>
+
+/* ---- numbers; pure: the locale of the program does not count ---- */
+
+/* A number of a text. A value.
+ *   is_exact: the text is an integer, and `magnitude` is it without its sign */
+typedef struct weft__number {
+    uint64_t magnitude;
+    bool is_negative;
+    bool is_exact;
+    double value;
+} weft__number;
+
+enum { WEFT__NUMBER_BYTES = 40 }; /* any number that is written */
+
+/* Parses a JSON number, or a hexadecimal integer (0x...), at `at`; returns where it ends, or NULL
+ * when there is none. A value beyond the range of double is infinite. */
+const char *weft__number_parse(const char *at, const char *end, weft__number *out);
+/* Whether a finite number is an integer that doubles count exactly. */
+static inline bool weft__number_is_whole(double value)
+{
+    return value > -9007199254740992.0 && value < 9007199254740992.0 &&
+           (double)(int64_t)value == value;
+}
+
+/* The float that the text stands for: not rounded twice. */
+float weft__number_float(const weft__number *number, const char *at, const char *end);
+
+/* Writes a finite number (is_float: as a float), NUL-terminated: the shortest text that reads back
+ * to the same bits; returns its length. */
+size_t weft__number_write(double value, bool is_float, char out[WEFT__NUMBER_BYTES]);
+
+/* -1: none. */
+static inline int weft__hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* ---- tokens ---- */
 
 typedef enum weft__json_kind {
     WEFT__JSON_ERROR, /* json->problem says what; the place is the token's */

@@ -6,6 +6,7 @@
 #include "field.h"
 #include "text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static void put_limit(weft__text *t, const char *name, double value)
         put_string(t, name, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    weft__number_write(value, number);
+    weft__number_write(value, false, number);
     weft__text_add(t, ", \"%s\": %s", name, number);
 }
 
@@ -115,8 +116,9 @@ static void *take(builder *b, size_t bytes, size_t alignment)
     return b->at == NULL ? NULL : b->at + begin;
 }
 
-static bool read_string(builder *b, const char **out)
+static bool read_string(builder *b, void *to)
 {
+    const char **out = to;
     weft__json_token token = weft__reading_next(b->r);
     if (token.kind != WEFT__JSON_STRING)
         return token.kind != WEFT__JSON_ERROR &&
@@ -148,62 +150,92 @@ static bool count_elements(builder *b, uint32_t *count)
 
 /* ---- reading: descriptions ---- */
 
-static bool read_type(builder *b, weft_type *type);
+/* A member of an object of a description, and where its value goes. Constant. */
+typedef struct member {
+    const char *name;
+    bool (*read)(builder *b, void *to);
+    size_t offset;
+} member;
 
-static bool read_inner(builder *b, const weft_type **out)
+/* The members of an object, behind its opening bracket, each once. */
+static bool read_members(builder *b, const member *all, uint32_t count, const char *what, void *to)
 {
-    weft_type inner;
-    weft_type *kept = take(b, sizeof inner, _Alignof(weft_type));
-    if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a description") || !read_type(b, &inner))
-        return false;
-    *out = kept;
-    if (kept != NULL) *kept = inner;
-    return true;
+    for (weft__reading_names seen = {.count = 0};;) {
+        weft__json_token name = weft__reading_next(b->r);
+        uint32_t i = 0;
+        if (name.kind == WEFT__JSON_OBJECT_END) return true;
+        if (!weft__reading_name(b->r, &name, &seen)) return false;
+        while (i < count && !weft__json_is(&name, all[i].name)) i++;
+        if (i == count) return weft__reading_fail(b->r, name.at - 1, "%s has no such member", what);
+        if (!all[i].read(b, (char *)to + all[i].offset)) return false;
+    }
 }
 
-static bool read_kind(builder *b, weft_field_kind *kind)
+static bool read_u32(builder *b, void *to)
 {
+    return weft__reading_number(b->r, WEFT_FIELD_U32, to);
+}
+
+static bool read_i64(builder *b, void *to)
+{
+    return weft__reading_number(b->r, WEFT_FIELD_I64, to);
+}
+
+static bool read_f64(builder *b, void *to)
+{
+    return weft__reading_number(b->r, WEFT_FIELD_F64, to);
+}
+
+static bool read_size(builder *b, void *to)
+{
+    static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are read as u64");
+    return weft__reading_number(b->r, WEFT_FIELD_U64, to);
+}
+
+static bool read_flags(builder *b, void *to)
+{
+    return weft__reading_words(b->r, flag_words, FLAG_WORDS, "no such word: \"read only\", ...",
+                               to);
+}
+
+static bool read_kind(builder *b, void *to)
+{
+    weft_field_kind *kind = to;
     weft__json_token token = weft__reading_next(b->r);
     if (token.kind == WEFT__JSON_ERROR) return false;
     return (weft__word_kind(&token, kind) && weft__class_of(*kind) != WEFT__CLASS_IN_BLOB) ||
            weft__reading_fail(b->r, token.at, "no kind of fields: \"f32\", \"u8\", ...");
 }
 
-static bool read_field(builder *b, weft_field *field)
+static bool read_type(builder *b, weft_type *type);
+
+static bool read_inner(builder *b, void *to)
 {
-    *field = (weft_field){.name = ""};
-    if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a field")) return false;
-    for (weft__reading_names seen = {.count = 0};;) {
-        weft__json_token name = weft__reading_next(b->r);
-        bool is_read = false;
-        if (name.kind == WEFT__JSON_OBJECT_END) return true;
-        if (!weft__reading_name(b->r, &name, &seen)) return false;
-        if (weft__json_is(&name, "name"))
-            is_read = read_string(b, &field->name);
-        else if (weft__json_is(&name, "kind"))
-            is_read = read_kind(b, &field->kind);
-        else if (weft__json_is(&name, "offset"))
-            is_read = weft__reading_number(b->r, WEFT_FIELD_U32, &field->offset);
-        else if (weft__json_is(&name, "count"))
-            is_read = weft__reading_number(b->r, WEFT_FIELD_U32, &field->count);
-        else if (weft__json_is(&name, "unit"))
-            is_read = read_string(b, &field->unit);
-        else if (weft__json_is(&name, "text"))
-            is_read = read_string(b, &field->text);
-        else if (weft__json_is(&name, "least"))
-            is_read = weft__reading_number(b->r, WEFT_FIELD_F64, &field->least);
-        else if (weft__json_is(&name, "most"))
-            is_read = weft__reading_number(b->r, WEFT_FIELD_F64, &field->most);
-        else if (weft__json_is(&name, "flags"))
-            is_read = weft__reading_words(b->r, flag_words, FLAG_WORDS,
-                                          "no such word: \"read only\", ...", &field->flags);
-        else if (weft__json_is(&name, "type"))
-            is_read = read_inner(b, &field->type);
-        else
-            is_read = weft__reading_fail(b->r, name.at - 1, "a field has no such member");
-        if (!is_read) return false;
-    }
+    weft_type inner;
+    weft_type *kept = take(b, sizeof inner, _Alignof(weft_type));
+    if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a description") || !read_type(b, &inner))
+        return false;
+    *(const weft_type **)to = kept;
+    if (kept != NULL) *kept = inner;
+    return true;
 }
+
+static const member field_members[] = {
+    {"name", read_string, offsetof(weft_field, name)},
+    {"kind", read_kind, offsetof(weft_field, kind)},
+    {"offset", read_u32, offsetof(weft_field, offset)},
+    {"count", read_u32, offsetof(weft_field, count)},
+    {"unit", read_string, offsetof(weft_field, unit)},
+    {"text", read_string, offsetof(weft_field, text)},
+    {"least", read_f64, offsetof(weft_field, least)},
+    {"most", read_f64, offsetof(weft_field, most)},
+    {"flags", read_flags, offsetof(weft_field, flags)},
+    {"type", read_inner, offsetof(weft_field, type)},
+};
+static const member constant_members[] = {
+    {"name", read_string, offsetof(weft_constant, name)},
+    {"value", read_i64, offsetof(weft_constant, value)},
+};
 
 /* Behind the opening bracket. */
 static bool read_fields(builder *b, weft_type *type)
@@ -211,51 +243,44 @@ static bool read_fields(builder *b, weft_type *type)
     if (!count_elements(b, &type->field_count)) return false;
     weft_field *fields = take(b, type->field_count * sizeof *fields, _Alignof(weft_field));
     for (uint32_t i = 0; i < type->field_count; i++) {
-        weft_field field;
-        if (!read_field(b, &field)) return false;
+        weft_field field = {.name = ""};
+        if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a field") ||
+            !read_members(b, field_members, sizeof field_members / sizeof *field_members, "a field",
+                          &field))
+            return false;
         if (fields != NULL) fields[i] = field;
     }
     type->fields = fields;
     return weft__reading_open(b->r, WEFT__JSON_ARRAY_END, "the end of the array");
 }
 
-static bool read_constant(builder *b, weft_constant *constant)
+static bool read_field_array(builder *b, void *type)
 {
-    *constant = (weft_constant){.name = ""};
-    if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a constant")) return false;
-    for (weft__reading_names seen = {.count = 0};;) {
-        weft__json_token name = weft__reading_next(b->r);
-        bool is_read = false;
-        if (name.kind == WEFT__JSON_OBJECT_END) return true;
-        if (!weft__reading_name(b->r, &name, &seen)) return false;
-        if (weft__json_is(&name, "name"))
-            is_read = read_string(b, &constant->name);
-        else if (weft__json_is(&name, "value"))
-            is_read = weft__reading_number(b->r, WEFT_FIELD_I64, &constant->value);
-        else
-            is_read = weft__reading_fail(b->r, name.at - 1, "a constant has no such member");
-        if (!is_read) return false;
-    }
+    return weft__reading_open(b->r, WEFT__JSON_ARRAY, "an array") && read_fields(b, type);
 }
 
-static bool read_constants(builder *b, weft_type *type)
+static bool read_constants(builder *b, void *to)
 {
+    weft_type *type = to;
     if (!weft__reading_open(b->r, WEFT__JSON_ARRAY, "an array") ||
         !count_elements(b, &type->constant_count))
         return false;
     weft_constant *constants =
         take(b, type->constant_count * sizeof *constants, _Alignof(weft_constant));
     for (uint32_t i = 0; i < type->constant_count; i++) {
-        weft_constant constant;
-        if (!read_constant(b, &constant)) return false;
+        weft_constant constant = {.name = ""};
+        if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a constant") ||
+            !read_members(b, constant_members, 2, "a constant", &constant))
+            return false;
         if (constants != NULL) constants[i] = constant;
     }
     type->constants = constants;
     return weft__reading_open(b->r, WEFT__JSON_ARRAY_END, "the end of the array");
 }
 
-static bool read_initial(builder *b, weft_type *type)
+static bool read_initial(builder *b, void *to)
 {
+    weft_type *type = to;
     weft__json_token token = weft__reading_next(b->r);
     if (token.kind == WEFT__JSON_ERROR) return false;
     if (token.kind != WEFT__JSON_STRING || (size_t)(token.end - token.at) / 2 < type->size)
@@ -269,33 +294,16 @@ static bool read_initial(builder *b, weft_type *type)
 
 static bool read_type(builder *b, weft_type *type)
 {
-    uint64_t number = 0;
+    static const member members[] = {
+        {"name", read_string, offsetof(weft_type, name)},
+        {"size", read_size, offsetof(weft_type, size)},
+        {"alignment", read_size, offsetof(weft_type, alignment)},
+        {"fields", read_field_array, 0},
+        {"constants", read_constants, 0},
+        {"initial", read_initial, 0},
+    };
     *type = (weft_type){.name = ""};
-    for (weft__reading_names seen = {.count = 0};;) {
-        weft__json_token name = weft__reading_next(b->r);
-        bool is_read = false;
-        if (name.kind == WEFT__JSON_OBJECT_END) return true;
-        if (!weft__reading_name(b->r, &name, &seen)) return false;
-        if (weft__json_is(&name, "name")) {
-            is_read = read_string(b, &type->name);
-        } else if (weft__json_is(&name, "size")) {
-            is_read = weft__reading_number(b->r, WEFT_FIELD_U64, &number);
-            type->size = number;
-        } else if (weft__json_is(&name, "alignment")) {
-            is_read = weft__reading_number(b->r, WEFT_FIELD_U64, &number);
-            type->alignment = number;
-        } else if (weft__json_is(&name, "fields")) {
-            is_read =
-                weft__reading_open(b->r, WEFT__JSON_ARRAY, "an array") && read_fields(b, type);
-        } else if (weft__json_is(&name, "constants")) {
-            is_read = read_constants(b, type);
-        } else if (weft__json_is(&name, "initial")) {
-            is_read = read_initial(b, type);
-        } else {
-            is_read = weft__reading_fail(b->r, name.at - 1, "a description has no such member");
-        }
-        if (!is_read) return false;
-    }
+    return read_members(b, members, sizeof members / sizeof *members, "a description", type);
 }
 
 bool weft__type_read(weft__reading *r, void *block, size_t *bytes)

@@ -6,9 +6,7 @@
 #include "value_read.h"
 
 #include "field.h"
-#include "json_pull.h"
-#include "unit.h"
-#include "value_error.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,6 +14,188 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- errors ---- */
+
+#define LINE_BYTES 120 /* of the text that are shown */
+
+static void write_trail(weft_value_error *error, const weft__trail *trail)
+{
+    weft__text t = {error->path, sizeof error->path, 0};
+    weft__text_add(&t, "%s", trail->root == NULL ? "value" : trail->root->name);
+    for (uint32_t i = 0; i < trail->count; i++) {
+        const char *name = trail->steps[i].field->name;
+        if (name[0] != '\0') weft__text_add(&t, ".%s", name);
+        if (trail->steps[i].index != UINT32_MAX) weft__text_add(&t, "[%u]", trail->steps[i].index);
+    }
+}
+
+static bool is_lead(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+static void find_place(weft_value_error *error, const weft_text *text, const char *at)
+{
+    error->offset = (size_t)(at - text->bytes);
+    error->line = error->column = 1;
+    for (const char *c = text->bytes; c < at; c++) {
+        error->column += is_lead(*c);
+        if (*c != '\n') continue;
+        error->line++;
+        error->column = 1;
+    }
+}
+
+/* The line of the text, cut where it is long, and a caret under the place. */
+static void add_line(weft__text *t, const weft_text *text, const char *at)
+{
+    const char *end = text->bytes + text->count, *begin = at;
+    while (begin > text->bytes && begin[-1] != '\n' && at - begin < LINE_BYTES / 2) begin--;
+    while (begin < at && !is_lead(*begin)) begin++;
+    const char *stop = at;
+    while (stop < end && *stop != '\n' && *stop != '\r' && stop - begin < LINE_BYTES) stop++;
+    while (stop < end && stop > at && !is_lead(*stop)) stop--;
+    weft__text_add(t, "\n    ");
+    for (const char *c = begin; c < stop; c++)
+        weft__text_add(t, "%c", (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c);
+    weft__text_add(t, "\n    ");
+    for (const char *c = begin; c < at; c++)
+        if (is_lead(*c)) weft__text_add(t, " ");
+    weft__text_add(t, "^");
+}
+
+void weft__value_error(weft_value_error *error, const weft_text *text, const char *at,
+                       const weft__trail *trail, const char *format, ...)
+{
+    char what[256];
+    if (error == NULL) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    *error = (weft_value_error){.offset = 0};
+    write_trail(error, trail);
+    weft__text t = {error->text, sizeof error->text, 0};
+    bool has_place = text != NULL && at != NULL;
+    if (has_place) {
+        find_place(error, text, at);
+        weft__text_add(&t, "%.160s:%u:%u: ", text->file == NULL ? "text" : text->file, error->line,
+                       error->column);
+    }
+    weft__text_add(&t, "%s: %s", error->path, what);
+    if (has_place) add_line(&t, text, at);
+}
+
+/* ---- names that are nearly right ---- */
+
+/* Levenshtein's distance (1966) of two short words, 3 when it is more than 2. */
+static uint32_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    enum { MOST = 32 };
+    uint32_t row[MOST + 1];
+    size_t difference = a_length > b_length ? a_length - b_length : b_length - a_length;
+    if (a_length > MOST || b_length > MOST || difference > 2) return 3;
+    for (uint32_t k = 0; k <= b_length; k++) row[k] = k;
+    for (uint32_t i = 1; i <= a_length; i++) {
+        uint32_t diagonal = row[0];
+        row[0] = i;
+        for (uint32_t k = 1; k <= b_length; k++) {
+            uint32_t change = diagonal + (a[i - 1] != b[k - 1]);
+            uint32_t least = row[k] < row[k - 1] ? row[k] + 1 : row[k - 1] + 1;
+            diagonal = row[k];
+            row[k] = change < least ? change : least;
+        }
+    }
+    return row[b_length] > 2 ? 3 : row[b_length];
+}
+
+const char *weft__name_like(const char *const *names, size_t stride, uint32_t count,
+                            const char *word, size_t length)
+{
+    const char *best = NULL;
+    uint32_t least = 3;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name;
+        memcpy(&name, (const char *)names + i * stride, sizeof name);
+        uint32_t found = distance(name, strlen(name), word, length);
+        if (found < least && found < length) {
+            least = found;
+            best = name;
+        }
+    }
+    return best;
+}
+
+/* ---- what a type allows ---- */
+
+static bool in_range(const weft_field *field, double value)
+{
+    double least = field->least, most = field->most;
+    if (!(least < most)) return true;
+    if (weft__class_of(field->kind) == WEFT__CLASS_REAL &&
+        weft__field_size(field) == 4) { /* the float 0.1 is above the double 0.1 */
+        least = (double)(float)least;
+        most = (double)(float)most;
+    }
+    return value >= least && value <= most;
+}
+
+static bool is_number(weft_field_kind kind)
+{
+    weft__kind_class class = weft__class_of(kind);
+    return class == WEFT__CLASS_SIGNED || class == WEFT__CLASS_UNSIGNED ||
+           class == WEFT__CLASS_REAL;
+}
+
+static bool type_allows(weft__trail *trail, weft_value_error *error, const weft_type *type,
+                        const char *value);
+
+static bool field_allows(weft__trail *trail, weft_value_error *error, const weft_field *field,
+                         const char *at)
+{
+    uint32_t count = weft__field_count(field);
+    size_t size = weft__field_size(field);
+    bool is_bool = field->kind == WEFT_FIELD_BOOL;
+    bool has_range = is_bool || (is_number(field->kind) && field->least < field->most);
+    if (!has_range && field->kind != WEFT_FIELD_STRUCT) return true;
+    trail->steps[trail->count].field = field;
+    trail->count++;
+    for (uint32_t k = 0; k < count; k++) {
+        trail->steps[trail->count - 1].index = count > 1 ? k : UINT32_MAX;
+        if (!has_range) {
+            if (!type_allows(trail, error, field->type, at + k * size)) return false;
+            continue;
+        }
+        double number = weft__scalar_real(weft__scalar_load(field->kind, at + k * size));
+        if (is_bool ? number <= 1 : in_range(field, number)) continue;
+        weft__value_error(error, NULL, NULL, trail, "%g is not in the range %g to %g", number,
+                          is_bool ? 0 : field->least, is_bool ? 1 : field->most);
+        return false;
+    }
+    trail->count--;
+    return true;
+}
+
+/* Depth: WEFT_TYPE_DEPTH. */
+static bool type_allows(weft__trail *trail, weft_value_error *error, const weft_type *type,
+                        const char *value)
+{
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (!field_allows(trail, error, &type->fields[i], value + type->fields[i].offset))
+            return false;
+    const char *refusal = type->check == NULL ? NULL : type->check(value);
+    if (refusal == NULL) return true;
+    weft__value_error(error, NULL, NULL, trail, "%s", refusal);
+    return false;
+}
+
+weft_result weft_value_check(const weft_type *type, const void *value, weft_value_error *error)
+{
+    weft__trail trail = {.root = type};
+    if (type == NULL || value == NULL) return WEFT_INVALID_ARGUMENT;
+    return type_allows(&trail, error, type, value) ? WEFT_OK : WEFT_INVALID_ARGUMENT;
+}
 
 /* ---- words ---- */
 
@@ -178,7 +358,7 @@ static bool store_float(weft__reading *r, const weft_field *field, const weft__j
 static bool is_in_range(weft__reading *r, const weft_field *field, const weft__json_token *token,
                         double value)
 {
-    return weft__in_range(field, value) ||
+    return in_range(field, value) ||
            weft__reading_fail(r, token->at, "%g is not in the range %g to %g", value, field->least,
                               field->most);
 }
@@ -328,52 +508,38 @@ static const char *parse_blob(const char *word, size_t length, weft_blob_ref *ou
     return NULL;
 }
 
-/* The characters of a string, in `word`; NULL: reported. */
-static const char *word_of(weft__reading *r, const weft__json_token *token, const char *what,
-                           char word[WEFT__WORD_BYTES], size_t *length)
+/* A word in quotes, or null, into a reference of 8 bytes. */
+static bool word_reference(weft__reading *r, const weft__json_token *token, bool is_blob, void *at)
 {
-    if (token->kind != WEFT__JSON_STRING) {
-        weft__reading_fail(r, token->at, "%s should be here, as a word in quotes, or null", what);
-        return NULL;
+    char word[WEFT__WORD_BYTES];
+    const char *problem = NULL;
+    weft_entity entity = {0, 0};
+    weft_blob_ref blob = {0};
+    if (token->kind != WEFT__JSON_NULL) {
+        if (token->kind != WEFT__JSON_STRING)
+            return weft__reading_fail(r, token->at,
+                                      "%s should be here, as a word in quotes, or null",
+                                      is_blob ? "a blob" : "an entity");
+        size_t length = weft__json_string(token, word, sizeof word);
+        if (length >= sizeof word)
+            return weft__reading_fail(r, token->at, "the word is longer than %d bytes",
+                                      WEFT__WORD_BYTES - 1);
+        if (is_blob)
+            problem = r->io->read_blob != NULL ? r->io->read_blob(word, length, &blob, r->io->user)
+                                               : parse_blob(word, length, &blob);
+        else
+            problem = r->io->read_entity != NULL
+                          ? r->io->read_entity(word, length, &entity, r->io->user)
+                          : weft__word_parse_entity(word, length, &entity);
+        if (problem != NULL) return weft__reading_fail(r, token->at, "%s", problem);
     }
-    *length = weft__json_string(token, word, WEFT__WORD_BYTES);
-    if (*length < WEFT__WORD_BYTES) return word;
-    weft__reading_fail(r, token->at, "the word is longer than %d bytes", WEFT__WORD_BYTES - 1);
-    return NULL;
+    memcpy(at, is_blob ? (const void *)&blob : &entity, sizeof entity);
+    return true;
 }
 
 bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at)
 {
-    char buffer[WEFT__WORD_BYTES];
-    size_t length;
-    weft_entity entity = {0, 0};
-    if (token->kind != WEFT__JSON_NULL) {
-        const char *word = word_of(r, token, "an entity", buffer, &length);
-        if (word == NULL) return false;
-        const char *problem = r->io->read_entity != NULL
-                                  ? r->io->read_entity(word, length, &entity, r->io->user)
-                                  : weft__word_parse_entity(word, length, &entity);
-        if (problem != NULL) return weft__reading_fail(r, token->at, "%s", problem);
-    }
-    memcpy(at, &entity, sizeof entity);
-    return true;
-}
-
-static bool word_blob(weft__reading *r, const weft__json_token *token, void *at)
-{
-    char buffer[WEFT__WORD_BYTES];
-    size_t length;
-    weft_blob_ref blob = {0};
-    if (token->kind != WEFT__JSON_NULL) {
-        const char *word = word_of(r, token, "a blob", buffer, &length);
-        if (word == NULL) return false;
-        const char *problem = r->io->read_blob != NULL
-                                  ? r->io->read_blob(word, length, &blob, r->io->user)
-                                  : parse_blob(word, length, &blob);
-        if (problem != NULL) return weft__reading_fail(r, token->at, "%s", problem);
-    }
-    memcpy(at, &blob, sizeof blob);
-    return true;
+    return word_reference(r, token, false, at);
 }
 
 /* ---- text and bytes ---- */
@@ -393,20 +559,13 @@ static bool word_text(weft__reading *r, const weft__json_token *token, char *at,
     return true;
 }
 
-static int digit_of(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 bool weft__word_bytes(weft__reading *r, const weft__json_token *token, char *at, size_t size)
 {
     bool is_hex = is_plain_string(token) && (size_t)(token->end - token->at) == 2 + 2 * size &&
                   memcmp(token->at, "0x", 2) == 0;
     for (size_t i = 0; is_hex && i < size; i++) {
-        int high = digit_of(token->at[2 + 2 * i]), low = digit_of(token->at[3 + 2 * i]);
+        int high = weft__hex_digit(token->at[2 + 2 * i]),
+            low = weft__hex_digit(token->at[3 + 2 * i]);
         is_hex = high >= 0 && low >= 0;
         if (is_hex) at[i] = (char)(high << 4 | low);
     }
@@ -519,9 +678,9 @@ static bool read_one(weft__reading *r, const weft_field *field, char *at,
     case WEFT__CLASS_REAL:
         return word_number(r, field, token, at);
     case WEFT__CLASS_ENTITY:
-        return weft__word_entity(r, token, at);
+        return word_reference(r, token, false, at);
     case WEFT__CLASS_BLOB:
-        return word_blob(r, token, at);
+        return word_reference(r, token, true, at);
     case WEFT__CLASS_STRUCT:
         return weft__reading_value(r, field->type, at, token);
     case WEFT__CLASS_ENUM:

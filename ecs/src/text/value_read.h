@@ -8,7 +8,34 @@
 
 #include "door.h"
 #include "json_pull.h"
-#include "value_error.h"
+
+/* ---- errors: where in a text, which field, what to do ---- */
+
+enum { WEFT__TRAIL_STEPS = WEFT_TYPE_DEPTH + 1 };
+
+/* The field being read or checked. Owner: the reading.
+ *   steps[i], i < count: fields from the outside in; index UINT32_MAX: no element of an array */
+typedef struct weft__trail {
+    const weft_type *root;
+    struct {
+        const weft_field *field;
+        uint32_t index;
+    } steps[WEFT__TRAIL_STEPS];
+    uint32_t count;
+} weft__trail;
+
+/* Fills an error (NULL: nothing to fill). `at` is the place in the text; NULL: it is not about one.
+ */
+WEFT__DOOR __attribute__((format(printf, 5, 6))) void
+weft__value_error(weft_value_error *error, const weft_text *text, const char *at,
+                  const weft__trail *trail, const char *format, ...);
+
+/* The name in a list that is most like a word: at most two letters off; NULL: none is. `stride`:
+ * bytes from name pointer to name pointer. */
+WEFT__DOOR const char *weft__name_like(const char *const *names, size_t stride, uint32_t count,
+                                       const char *word, size_t length);
+
+/* ---- readings ---- */
 
 #define WEFT__WORD_BYTES 4096 /* most of the word of a reference, with its NUL */
 

@@ -3,7 +3,6 @@
  * beyond the end of the buffer, like snprintf, so that a caller can ask for its size first. See
  * weft/value.h. */
 #include "field.h"
-#include "number.h"
 #include "text.h"
 #include "utf8.h"
 #include "value_read.h"
@@ -81,9 +80,7 @@ static void write_number(writing *w, const weft_field *field, const void *at)
         write_special(w, n.real, weft__integer_load(at, bytes),
                       bytes == 4 ? 0x7fc00000 : UINT64_C(0x7ff8000000000000));
     else
-        weft__text_add_bytes(&w->text, text,
-                             bytes == 4 ? weft__number_write_float((float)n.real, text)
-                                        : weft__number_write(n.real, text));
+        weft__text_add_bytes(&w->text, text, weft__number_write(n.real, bytes == 4, text));
 }
 
 static uint64_t constant_bits(const weft_type *type, uint32_t i)
@@ -138,43 +135,28 @@ static void write_text(writing *w, const char *at, size_t size)
     weft__text_add_bytes(&w->text, "}", 1);
 }
 
-static void write_word(writing *w, const char *word, size_t length)
-{
-    write_quoted(w, word, word + length);
-}
-
-static void write_entity(writing *w, const void *at)
+/* As the word of the program, or as it is; null: null. */
+static void write_handle(writing *w, bool is_blob, const void *at)
 {
     weft_entity entity;
-    char word[WEFT__WORD_BYTES];
-    memcpy(&entity, at, sizeof entity);
-    if (entity.index == 0 && entity.version == 0) {
-        weft__text_add_bytes(&w->text, "null", 4);
-        return;
-    }
-    weft__text t = {word, sizeof word, 0};
-    if (w->io->write_entity != NULL)
-        t.length = w->io->write_entity(entity, word, sizeof word, w->io->user);
-    else
-        weft__text_add(&t, "%u:%u", entity.index, entity.version);
-    write_word(w, word, t.length < sizeof word ? t.length : sizeof word - 1);
-}
-
-static void write_blob(writing *w, const void *at)
-{
     weft_blob_ref blob;
     char word[WEFT__WORD_BYTES];
+    memcpy(&entity, at, sizeof entity);
     memcpy(&blob, at, sizeof blob);
     if (blob.id == 0) {
         weft__text_add_bytes(&w->text, "null", 4);
         return;
     }
     weft__text t = {word, sizeof word, 0};
-    if (w->io->write_blob != NULL)
+    if (is_blob && w->io->write_blob != NULL)
         t.length = w->io->write_blob(blob, word, sizeof word, w->io->user);
-    else
+    else if (is_blob)
         weft__text_add(&t, "0x%" PRIx64, blob.id);
-    write_word(w, word, t.length < sizeof word ? t.length : sizeof word - 1);
+    else if (w->io->write_entity != NULL)
+        t.length = w->io->write_entity(entity, word, sizeof word, w->io->user);
+    else
+        weft__text_add(&t, "%u:%u", entity.index, entity.version);
+    write_quoted(w, word, word + (t.length < sizeof word ? t.length : sizeof word - 1));
 }
 
 static void write_type(writing *w, const weft_type *type, const char *value);
@@ -221,10 +203,10 @@ static void write_one(writing *w, const weft_field *field, const char *at)
         write_number(w, field, at);
         break;
     case WEFT__CLASS_ENTITY:
-        write_entity(w, at);
+        write_handle(w, false, at);
         break;
     case WEFT__CLASS_BLOB:
-        write_blob(w, at);
+        write_handle(w, true, at);
         break;
     case WEFT__CLASS_STRUCT:
         write_type(w, field->type, at);

@@ -16,7 +16,6 @@
 #include "hash.h"
 #include "invariant.h"
 #include "table.h"
-#include "value_order.h"
 
 #define PAGE_SHIFT 4 /* slots of the first page: 16; page p holds 16 << p */
 #define PAGE_LIMIT 28
@@ -55,7 +54,6 @@ struct weft__shared_type {
     size_t alignment;
     shared_range *ranges; /* NULL: all bytes count */
     uint32_t range_count;
-    uint32_t component;
     /* owner only */
     unsigned char *scratch; /* [size] canonical form of the value looked for */
     unsigned char *zero;    /* [size] the default */
@@ -343,23 +341,75 @@ void weft__shared_adjust(weft__shared *shared, uint32_t component, uint32_t inde
     if (index != 0) slot_at(type_at(shared, component), index)->references += delta;
 }
 
+/* ---- the first of many values in the order of their bytes ----
+ *
+ * One that does not tell when they came, or where they are. A heap of pointers: values that come
+ * later than all of a full heap cost one comparison. Values are not copied. */
+
+/* Owner: the stack of one call. Until it is finished a heap, the last value first. */
+typedef struct value_order {
+    size_t size; /* of a value */
+    const void **items;
+    uint32_t count, capacity; /* of items */
+} value_order;
+
+/* Puts the item at the top where it belongs among the first `count`. */
+static void sink(const value_order *order, uint32_t count)
+{
+    const void **items = order->items, *value = items[0];
+    uint32_t at = 0;
+    for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && memcmp(items[child], items[child + 1], order->size) < 0) child++;
+        if (memcmp(value, items[child], order->size) >= 0) break;
+        items[at] = items[child];
+    }
+    items[at] = value;
+}
+
+/* Takes a value in, unless there are as many before it as there is room for. */
+static void order_add(value_order *order, const void *value)
+{
+    const void **items = order->items;
+    if (order->count == order->capacity) {
+        if (order->capacity == 0 || memcmp(value, items[0], order->size) >= 0) return;
+        items[0] = value;
+        sink(order, order->count);
+        return;
+    }
+    uint32_t at = order->count++;
+    for (; at != 0 && memcmp(items[(at - 1) / 2], value, order->size) < 0; at = (at - 1) / 2)
+        items[at] = items[(at - 1) / 2];
+    items[at] = value;
+}
+
+/* The items are in order. */
+static void order_finish(const value_order *order)
+{
+    for (uint32_t end = order->count; end-- > 1;) {
+        const void *last = order->items[0];
+        order->items[0] = order->items[end];
+        order->items[end] = last;
+        sink(order, end);
+    }
+}
+
 uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const void **out,
                            uint32_t capacity)
 {
     const weft__shared_type *type = type_at(shared, component);
     if (out == NULL) capacity = 0;
     if (capacity != 0) out[0] = type->zero;
-    weft__value_order order = {.size = type->size,
-                               .items = capacity == 0 ? NULL : out + 1,
-                               .capacity = capacity == 0 ? 0 : capacity - 1};
+    value_order order = {.size = type->size,
+                         .items = capacity == 0 ? NULL : out + 1,
+                         .capacity = capacity == 0 ? 0 : capacity - 1};
     uint32_t count = 1;
     for (uint32_t index = 1; index <= type->slot_count; index++) {
         shared_slot *slot = slot_at(type, index);
         if (slot->references == 0 || slot->references == (slot->kept & ~SLOT_DISOWNED)) continue;
-        weft__value_order_add(&order, slot_value(type, slot));
+        order_add(&order, slot_value(type, slot));
         count++;
     }
-    weft__value_order_finish(&order);
+    order_finish(&order);
     return count;
 }
 
@@ -417,15 +467,13 @@ static bool ranges_create(weft__shared *shared, weft__shared_type *type)
     return true;
 }
 
-static weft__shared_type *type_create(weft__shared *shared, uint32_t component,
-                                      const weft_component_desc *desc)
+static weft__shared_type *type_create(weft__shared *shared, const weft_component_desc *desc)
 {
     weft__shared_type *type = weft__alloc_zeroed(shared->memory, WEFT__MEMORY_SHARED, 1,
                                                  sizeof *type, _Alignof(weft__shared_type));
     if (type == NULL) return NULL;
     size_t alignment = desc->alignment == 0 ? 16 : desc->alignment;
     type->desc = desc;
-    type->component = component;
     type->size = desc->size;
     type->alignment = alignment < _Alignof(shared_slot) ? _Alignof(shared_slot) : alignment;
     type->value_offset = bits_align_up(sizeof(shared_slot), type->alignment);
@@ -447,7 +495,7 @@ weft_result weft__shared_type_create(weft__shared *shared, uint32_t component,
     WEFT_ASSERT(!weft__shared_has_type(shared, component));
     if (!WEFT__LIST_REACH(shared->memory, WEFT__MEMORY_SHARED, &shared->types, component + 1))
         return WEFT_OUT_OF_MEMORY;
-    shared->types.at[component] = type_create(shared, component, desc);
+    shared->types.at[component] = type_create(shared, desc);
     return shared->types.at[component] == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }
 

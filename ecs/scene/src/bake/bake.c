@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bake.c: one object becomes a record: its bakers run, then its properties (those named like a
+/* bake.c: the components of a world by id and by name, as they were when the scene was made; then
+ * how one object becomes a record: its bakers run, then its properties (those named like a
  * component, "transform", "static", "name", "disabled"; unknown ones are mistakes), then what they
  * made is put into one block. Before that, what bakers may call (weft/scene.h). What they make:
  * entities, values, names, places, blobs, as steps of the record; handles of entities are numbers
@@ -17,6 +18,89 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- the schema ---- */
+
+static bool schema_add(weft__schema *schema, weft__memory *memory, const weft_component_desc *desc,
+                       weft_component component)
+{
+    weft__schema_component *added = WEFT__SCENE_ADD(memory, &schema->components);
+    if (added == NULL) return false;
+    *added = (weft__schema_component){.desc = desc, .component = component};
+    if (desc == NULL) return true;
+    added->type = weft_component_type(schema->world, component);
+    added->name_hash = hash_string(desc->name);
+    added->hash = weft_component_hash(schema->world, component);
+    return true;
+}
+
+static bool make_map(weft__schema *schema, weft__memory *memory)
+{
+    if (!weft__table_room(memory, WEFT__MEMORY_OTHER, &schema->map, schema->components.count))
+        return false;
+    for (uint32_t i = 0; i < schema->components.count; i++)
+        if (schema->components.at[i].desc != NULL)
+            weft__table_put(&schema->map, (uint32_t)schema->components.at[i].name_hash, i + 1);
+    return true;
+}
+
+weft_result weft__schema_init(weft__schema *schema, weft__memory *memory, weft_world *world)
+{
+    weft_world_stats stats;
+    *schema = (weft__schema){.world = world};
+    schema->parent = weft_component_parent(world);
+    schema->instance_of = weft_component_instance_of(world);
+    if (schema->parent.id == 0 || schema->instance_of.id == 0) return weft_world_error(world)->code;
+    schema->prefab = weft_component_prefab(world);
+    schema->linked_group = weft_component_linked_group(world);
+    schema->local = weft_component_find(world, "LocalTransform");
+    schema->placed = weft_component_find(world, "WorldTransform");
+    schema->stretch = weft_component_find(world, "LocalStretch");
+    weft_world_stats_get(world, &stats, sizeof stats);
+    for (uint32_t id = 1; id <= stats.component_types; id++) { /* ids count from 1 */
+        weft_component component = {id, schema->parent.world};
+        const weft_component_desc *desc = weft_component_info(world, component);
+        if (!schema_add(schema, memory, desc, component)) return WEFT_OUT_OF_MEMORY;
+    }
+    return make_map(schema, memory) ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+}
+
+void weft__schema_free(weft__schema *schema, weft__memory *memory)
+{
+    WEFT__SCENE_FREE(memory, &schema->components);
+    weft__table_free(memory, WEFT__MEMORY_OTHER, &schema->map);
+}
+
+static const weft__schema_component *schema_find(const weft__schema *schema, const char *name,
+                                                 size_t bytes)
+{
+    uint64_t hash = hash_bytes(HASH_K0, name, bytes);
+    uint32_t step = 0, id;
+    while ((id = weft__table_next(&schema->map, (uint32_t)hash, &step)) != 0) {
+        const weft__schema_component *found = &schema->components.at[id - 1];
+        if (strlen(found->desc->name) == bytes && memcmp(found->desc->name, name, bytes) == 0)
+            return found;
+    }
+    return NULL;
+}
+
+static const weft__schema_component *schema_of(const weft__schema *schema, weft_component component)
+{
+    if (component.id == 0 || component.id > schema->components.count ||
+        component.world != schema->parent.world)
+        return NULL;
+    const weft__schema_component *found = &schema->components.at[component.id - 1];
+    return found->desc == NULL ? NULL : found;
+}
+
+static const char *schema_like(const weft__schema *schema, const char *word, size_t bytes)
+{
+    const char *best = NULL;
+    for (uint32_t i = 0; i < schema->components.count && best == NULL; i++)
+        if (schema->components.at[i].desc != NULL)
+            best = weft__name_like(&schema->components.at[i].desc->name, 0, 1, word, bytes);
+    return best;
+}
 
 /* ---- the run ---- */
 
@@ -202,8 +286,7 @@ static const char *entity_of_word(weft_bake *bake, const weft__scene_file *file,
 
 weft_component weft_bake_component(const weft_bake *bake, const char *name)
 {
-    const weft__schema_component *found =
-        weft__schema_find(bake->scene->schema, name, strlen(name));
+    const weft__schema_component *found = schema_find(bake->scene->schema, name, strlen(name));
     return found == NULL ? (weft_component){0} : found->component;
 }
 
@@ -299,7 +382,7 @@ static const weft__step *find_step(const weft_bake *bake, weft__step_kind kind, 
         if ((step->kind == kind || is_value) && step->entity == entity &&
             step->component == component)
             return step;
-        at = (const char *)weft__step_next(step);
+        at += sizeof *step + ((step->bytes + 15) & ~UINT64_C(15));
     }
     return NULL;
 }
@@ -332,7 +415,7 @@ static weft_result write_values(weft_bake *bake, weft_entity entity, weft_compon
                                 const values *given)
 {
     size_t size = given->size, bytes = given->count * size;
-    const weft__schema_component *known = weft__schema_of(bake->scene->schema, component);
+    const weft__schema_component *known = schema_of(bake->scene->schema, component);
     uint32_t number = own_number(bake, entity);
     if (bake->result != WEFT_OK) return bake->result;
     if (known == NULL) {
@@ -390,7 +473,7 @@ weft_result weft_bake_buffer(weft_bake *bake, weft_entity entity, weft_component
 
 weft_result weft_bake_disable(weft_bake *bake, weft_entity entity, weft_component component)
 {
-    const weft__schema_component *known = weft__schema_of(bake->scene->schema, component);
+    const weft__schema_component *known = schema_of(bake->scene->schema, component);
     uint32_t number = own_number(bake, entity);
     if (known == NULL) {
         weft_bake_error(bake, NULL, NULL,
@@ -863,7 +946,7 @@ static void bake_name(weft_bake *bake, weft_entity entity)
 static void tell_unknown(weft_bake *bake, const char *at, const char *name, size_t bytes,
                          const char *like)
 {
-    const char *near = weft__schema_like(bake->scene->schema, name, bytes);
+    const char *near = schema_like(bake->scene->schema, name, bytes);
     if (near != NULL) like = near;
     weft_bake_error(bake, NULL, at, "no component and no baker has the name \"%.*s\": %s%s%s",
                     (int)(bytes < 64 ? bytes : 64), name, like == NULL ? "" : "did you mean \"",
@@ -888,7 +971,7 @@ static void bake_disabled(weft_bake *bake, weft_entity entity)
         char name[256];
         size_t length = weft__json_string(&token, name, sizeof name);
         const weft__schema_component *known =
-            length < sizeof name ? weft__schema_find(bake->scene->schema, name, length) : NULL;
+            length < sizeof name ? schema_find(bake->scene->schema, name, length) : NULL;
         if (known == NULL)
             tell_unknown(bake, token.at - 1, name, length, NULL);
         else
@@ -1017,7 +1100,7 @@ static void bake_property(weft_bake *bake, weft_entity entity, const weft__file_
                           const weft__property *property)
 {
     const weft__schema_component *known =
-        weft__schema_find(bake->scene->schema, property->name, property->name_bytes);
+        schema_find(bake->scene->schema, property->name, property->name_bytes);
     if (known == NULL) {
         static const char *const own[] = {"transform", "children", "prefab", "disabled"};
         tell_unknown(bake, property->json, property->name, property->name_bytes,

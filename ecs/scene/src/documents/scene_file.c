@@ -3,21 +3,125 @@
  * system first, then a hash of the bytes. Sources add objects and properties to a file; after that,
  * each object has one number, which differs when anything of it does. The source of documents in
  * weft's text is here: JSON with comments; objects and properties are spans of the text, values are
- * read when they are baked. Grammar: docs/guide/scenes.md. See scene_file.h. */
+ * read when they are baked. Grammar: docs/guide/scenes.md. Before that what all of the scene uses:
+ * piles of memory, and mistakes as text, in the form of weft_value_error. */
 #include "scene_file.h"
 
 #include "hash.h"
 #include "hash_lanes.h"
-#include "json_pull.h"
 #include "text.h"
 #include "utf8.h"
+#include "value_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- piles ----
+ *
+ * Blocks that double up to 1 MiB, filled from their beginning; what does not fit into the last one
+ * begins another. Nothing of a pile is given back before its end. */
+
+#define BLOCK_LEAST 128u
+#define BLOCK_MOST (UINT32_C(1) << 20)
+
+struct weft__pile_block {
+    struct weft__pile_block *next;
+    size_t bytes; /* this header included */
+};
+
+static size_t next_bytes(const weft__pile *arena, size_t bytes)
+{
+    size_t last = arena->blocks == NULL ? BLOCK_LEAST / 2 : arena->blocks->bytes;
+    size_t block = last < BLOCK_MOST ? 2 * last : BLOCK_MOST;
+    size_t needed = bytes + sizeof(struct weft__pile_block);
+    return block > needed ? block : needed;
+}
+
+void *weft__pile_take(weft__pile *arena, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 4) return NULL;
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (bytes == 0) bytes = 16;
+    if ((size_t)(arena->end - arena->at) < bytes) {
+        size_t size = next_bytes(arena, bytes);
+        struct weft__pile_block *block =
+            weft__alloc(arena->memory, WEFT__MEMORY_OTHER, size, 1, 16);
+        if (block == NULL) return NULL;
+        *block = (struct weft__pile_block){arena->blocks, size};
+        arena->blocks = block;
+        arena->at = (char *)(block + 1);
+        arena->end = (char *)block + size;
+    }
+    void *taken = arena->at;
+    arena->at += bytes;
+    return taken;
+}
+
+char *weft__pile_text(weft__pile *arena, const char *text, size_t bytes)
+{
+    char *copy = weft__pile_take(arena, bytes + 1);
+    if (copy == NULL) return NULL;
+    if (bytes != 0) memcpy(copy, text, bytes);
+    copy[bytes] = '\0';
+    return copy;
+}
+
+void weft__pile_free(weft__pile *arena)
+{
+    while (arena->blocks != NULL) {
+        struct weft__pile_block *block = arena->blocks;
+        arena->blocks = block->next;
+        weft__free(arena->memory, WEFT__MEMORY_OTHER, block, block->bytes, 1, 16);
+    }
+    arena->at = arena->end = NULL;
+}
+
+/* ---- mistakes ---- */
+
+bool weft__problem_add_value(weft__pile *arena, weft__problem **list, const weft_text *text,
+                             const char *object, const weft_value_error *error)
+{
+    weft__problem *problem = weft__pile_take(arena, sizeof *problem);
+    char *own = problem == NULL ? NULL : weft__pile_text(arena, error->text, strlen(error->text));
+    char *file = own == NULL ? NULL : weft__pile_text(arena, text->file, strlen(text->file));
+    char *name = file == NULL ? NULL : weft__pile_text(arena, object, strlen(object));
+    if (name == NULL) return false;
+    *problem = (weft__problem){.next = *list,
+                               .told = {.file = file,
+                                        .line = error->line,
+                                        .column = error->column,
+                                        .object = name,
+                                        .text = own},
+                               .offset = error->line == 0 ? 0 : error->offset + 1};
+    *list = problem;
+    return true;
+}
+
+bool weft__problem_add(weft__pile *arena, weft__problem **list, const weft__spot *spot,
+                       const char *format, va_list arguments)
+{
+    const weft_text *text = spot->text;
+    const char *at = spot->at, *object = spot->object;
+    char what[256];
+    weft_value_error error;
+    vsnprintf(what, sizeof what, format, arguments);
+    if (at < text->bytes || at > text->bytes + text->count) at = NULL;
+    const weft_type root = {.name = object[0] == '\0' ? "document" : object};
+    const weft__trail trail = {.root = &root};
+    weft__value_error(&error, text, at, &trail, "%s", what);
+    if (at == NULL) { /* the form without a place lacks the name of the file */
+        size_t length = strlen(error.text);
+        char whole[sizeof error.text];
+        memcpy(whole, error.text, length + 1);
+        snprintf(error.text, sizeof error.text, "%.160s: %.440s", text->file, whole);
+    }
+    return weft__problem_add_value(arena, list, text, object, &error);
+}
 
 /* ---- sources ---- */
 

@@ -8,11 +8,59 @@
 #ifndef WEFT_SCENE_FILE_H
 #define WEFT_SCENE_FILE_H
 
-#include "scene_problem.h"
+#include "list.h"
+#include "table.h"
 
 #include <weft/scene.h>
 
 #include <pthread.h>
+#include <stdarg.h>
+
+/* ---- memory: NULL and false mean that it was refused; one thread per list or pile ---- */
+
+/* Lists whose memory is of no other category. */
+#define WEFT__SCENE_ADD(memory, list) WEFT__LIST_ADD(memory, WEFT__MEMORY_OTHER, list)
+#define WEFT__SCENE_ROOM(memory, list, wanted)                                                     \
+    WEFT__LIST_ROOM(memory, WEFT__MEMORY_OTHER, list, wanted)
+#define WEFT__SCENE_FREE(memory, list) WEFT__LIST_FREE(memory, WEFT__MEMORY_OTHER, list)
+
+/* Memory that is taken piece by piece and given back as a whole. Zero but `memory` is empty. */
+typedef struct weft__pile {
+    weft__memory *memory;
+    struct weft__pile_block *blocks;
+    char *at, *end;
+} weft__pile;
+
+/* Aligned to 16. */
+void *weft__pile_take(weft__pile *arena, size_t bytes);
+/* A copy with a NUL behind it. */
+char *weft__pile_text(weft__pile *arena, const char *text, size_t bytes);
+void weft__pile_free(weft__pile *arena);
+
+/* ---- mistakes, kept by the file, the tree or the record that they are about, in its pile ---- */
+
+/* A mistake. Belongs to the arena that it was made in. */
+typedef struct weft__problem {
+    struct weft__problem *next;
+    weft_scene_problem told;
+    uint64_t offset; /* in the file: the order of mistakes */
+} weft__problem;
+
+/* What a mistake is about. On the stack of who reports it. */
+typedef struct weft__spot {
+    const weft_text *text;
+    const char *at;     /* in the text; NULL: the file as a whole */
+    const char *object; /* its path, or "" */
+} weft__spot;
+
+/* Makes a mistake and puts it in front of *list. False: memory was refused. */
+bool weft__problem_add(weft__pile *arena, weft__problem **list, const weft__spot *spot,
+                       const char *format, va_list arguments);
+/* The same of an error of weft_value_read, whose text is complete. */
+bool weft__problem_add_value(weft__pile *arena, weft__problem **list, const weft_text *text,
+                             const char *object, const weft_value_error *error);
+
+/* ---- files ---- */
 
 #define WEFT__NONE UINT32_MAX
 

@@ -3,9 +3,9 @@
  * taken apart into position, rotation and scale), meshes, skins and animations as blobs. Numbers of
  * accessors were checked when the file was opened; types and counts are here. See
  * weft/scene_gltf.h. */
+#include "bake.h"
 #include "error.h"
 #include "gltf_source.h"
-#include "record.h"
 
 #include <weft/scene_gltf.h>
 
@@ -108,9 +108,7 @@ static const char *node_place(const weft__gltf_node *node, weft__place *place)
     return NULL;
 }
 
-/* ---- blobs ---- */
-
-/* ---- types ---- */
+/* ---- types of blobs ---- */
 
 static const weft_blob_field morph_fields[] = {
     WEFT_BLOB_FIELD_ARRAY(weft_gltf_morph, positions, NULL),
@@ -157,7 +155,7 @@ static const weft_blob_field animation_fields[] = {
 const weft_blob_type weft_gltf_animation_type =
     WEFT_BLOB_TYPE(weft_gltf_animation, animation_fields);
 
-/* ---- building ---- */
+/* ---- building blobs ---- */
 
 /* One blob. On the stack of its function. */
 typedef struct building {
@@ -230,21 +228,16 @@ static bool copy_floats(building *b, const weft__gltf_accessor *accessor, uint32
     return false;
 }
 
-/* Fills an array of tuples of `width` floats. */
-static bool fill_tuples(building *b, weft_blob_array *array, const weft__gltf_accessor *accessor,
+/* Fills an array of tuples of `width` floats; 0: of single floats, all components one behind the
+ * other. */
+static bool fill_floats(building *b, weft_blob_array *array, const weft__gltf_accessor *accessor,
                         uint32_t width)
 {
     if (accessor->count == 0) return true;
-    float *at = make_array(b, array, accessor->count, width * sizeof(float));
-    return at != NULL && copy_floats(b, accessor, accessor->count, at, width);
-}
-
-/* Fills an array of single floats: all components, one behind the other. */
-static bool fill_floats(building *b, weft_blob_array *array, const weft__gltf_accessor *accessor)
-{
-    if (accessor->count == 0) return true;
-    float *at = make_array(b, array, (uint64_t)accessor->count * accessor->width, sizeof(float));
-    return at != NULL && copy_floats(b, accessor, accessor->count, at, accessor->width);
+    const uint64_t count = (uint64_t)accessor->count * (width != 0 ? 1 : accessor->width);
+    float *at = make_array(b, array, count, (width != 0 ? width : 1) * sizeof(float));
+    return at != NULL &&
+           copy_floats(b, accessor, accessor->count, at, width != 0 ? width : accessor->width);
 }
 
 static const weft__gltf_accessor *accessor_of(const building *b, const weft__gltf_value *object,
@@ -290,7 +283,7 @@ static bool fill_attributes(building *b, const attribute *all, uint32_t count,
         if (accessor->count != vertices)
             return refuse(b, all[i].name, "has another \"count\" than POSITION");
         weft_blob_array *array = (weft_blob_array *)(void *)(to + all[i].offset);
-        if (!fill_tuples(b, array, accessor, all[i].width)) return false;
+        if (!fill_floats(b, array, accessor, all[i].width)) return false;
     }
     return true;
 }
@@ -548,8 +541,8 @@ static bool fill_channel(building *b, weft_gltf_channel *channel, const weft__gl
     weft__gltf_element(times, times->count - 1, last);
     if ((float)last[0] > animation->seconds) animation->seconds = (float)last[0];
     return set_path(b, &channel->target, &b->file->node[weft__gltf_known(target, "node", 0)]) &&
-           fill_floats(b, &channel->times.untyped, times) &&
-           fill_floats(b, &channel->values.untyped, values);
+           fill_floats(b, &channel->times.untyped, times, 0) &&
+           fill_floats(b, &channel->values.untyped, values, 0);
 }
 
 static bool is_of_node(const weft__gltf *file, const weft__gltf_value *channel)
@@ -561,13 +554,12 @@ static bool is_of_node(const weft__gltf *file, const weft__gltf_value *channel)
 static bool fill_animation(building *b, const weft__gltf_value *json)
 {
     weft_gltf_animation *animation = weft_blob_builder_root(b->builder);
-    const weft__gltf_value *list = weft__gltf_member(json, "channels"), *at = list + 1;
+    const weft__gltf_value *list = weft__gltf_member(json, "channels"), *at = NULL;
     uint32_t count = 0, filled = 0;
     if (!set_text(b, &animation->name, weft__gltf_member(json, "name"))) return false;
-    for (uint32_t i = 0; i < list->count; i++, at += at->span) count += is_of_node(b->file, at);
+    while ((at = weft__gltf_after(list, at)) != NULL) count += is_of_node(b->file, at);
     weft_gltf_channel *all = make_array(b, &animation->channels.untyped, count, sizeof *all);
-    at = list + 1;
-    for (uint32_t i = 0; all != NULL && i < list->count; i++, at += at->span)
+    while (all != NULL && (at = weft__gltf_after(list, at)) != NULL)
         if (is_of_node(b->file, at) && !fill_channel(b, &all[filled++], at)) return false;
     return all != NULL;
 }

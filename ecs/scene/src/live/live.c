@@ -1,15 +1,503 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c: live links begin and end, and what they tell. The baker's bakes come as a list of sets,
- * which the owner applies one after the other. What tools ask of links that they did not start is
- * here: a list of those of the process under a lock of its own, because worlds have different
- * owners, and the last conflicts as text, because what a conflict points to lives as long as the
- * call that tells it. */
-#include "live_bake.h"
+/* live.c: live links begin and end, bake, and tell. The baker's side: a bake, and the images of what
+ * is not as it was: entities whose output the bake has replaced, and those of which the tree says
+ * something else (their signature): another parent, another matrix where they are fixed, references
+ * that lead elsewhere. Of all others not even the record is read, and an edit that leaves the shape
+ * of the tree is compared where it was made. Images are kept normalized, each in one block. The
+ * bakes come as a list of sets, which the owner applies one after the other (live_state.c).
+ *
+ * What tools ask of links that they did not start is here: a list of those of the process under a
+ * lock of its own, because worlds have different owners, and the last conflicts as text, because
+ * what a conflict points to lives as long as the call that tells it. */
+#include "live_state.h"
 
 #include "error.h"
+#include "hash.h"
 #include "unmake.h"
 
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+/* ---- images ---- */
+
+static uint64_t key_make(uint64_t path, uint32_t number)
+{
+    return hash_end(hash_word(path, number)) | 1;
+}
+
+/* The key of an entity of a node; 0: there is none. */
+static uint64_t key_of(const weft__tree *tree, uint32_t node, uint32_t number)
+{
+    return node == WEFT__NONE ? 0 : key_make(tree->nodes.at[node].path, number);
+}
+
+static uint64_t reference_key(const weft__tree *tree, uint32_t node, uint32_t reference)
+{
+    uint32_t number;
+    uint32_t target = weft__reference_node(tree, node, reference, &number);
+    return key_of(tree, target, number);
+}
+
+/* Handles of the record become keys and blobs the hash of their content. */
+static bool reference_normalize(void *user, weft__reference *reference)
+{
+    const weft_live *live = user;
+    const weft__tree *tree = &live->scene->tree;
+    const weft__output *output = tree->nodes.at[live->imaging.node].record->output;
+    if (reference->bits != 0)
+        reference->bits =
+            reference->is_blob
+                ? weft__live_content(live->scene->blobs, output->blobs[reference->bits - 1].ref)
+                : reference_key(tree, live->imaging.node, reference->entity.index);
+    return true;
+}
+
+/* The keys of entities that the tree gives as a value, to `to` (NULL: only hashed). */
+static uint64_t keys_put(const weft__tree *tree, const weft__image_value *value, char *to,
+                         uint64_t hash)
+{
+    uint32_t left = value->target == WEFT__NONE ? 0 : value->count;
+    for (uint32_t i = value->target; left != 0; i++) {
+        const weft__node *node = &tree->nodes.at[i];
+        uint32_t own = weft__node_has_entity(node) ? node->record->output->entity_count : 0;
+        for (uint32_t n = 0; n < own && left != 0; n++, left--) {
+            uint64_t key = key_make(node->path, n);
+            hash = hash_word(hash, key);
+            if (to != NULL) memcpy(to + 8 * (size_t)(value->count - left), &key, sizeof key);
+        }
+    }
+    return hash;
+}
+
+/* Gathers an image without the components that images skip; false: memory. */
+static bool image_gather(weft_live *live, uint32_t index, uint32_t number)
+{
+    weft__imaging *m = &live->imaging;
+    const weft__schema *schema = &live->scene->schema;
+    if (weft__image_make(m, index, number) != WEFT_OK) return false;
+    const uint32_t count = m->values.count;
+    bool is_moving = weft__image_find(m->values.at, count, schema->local.id) != NULL;
+    m->values.count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__image_value *v = &m->values.at[i];
+        v->is_computed = is_moving && v->component == schema->placed.id;
+        if (!live->types[v->component].is_skipped) m->values.at[m->values.count++] = *v;
+    }
+    return true;
+}
+
+/* All that the images of a node's entities depend on beside its output; 0: memory. */
+static uint64_t signature_of(weft_live *live, uint32_t index)
+{
+    const weft__tree *tree = &live->scene->tree;
+    const weft__node *node = &tree->nodes.at[index];
+    weft__imaging *m = &live->imaging;
+    uint64_t hash = hash_word(HASH_K0, key_of(tree, weft__node_above(tree, index), 0));
+    hash = hash_word(hash, node->is_record);
+    if (node->is_simple) return hash_end(hash) | 1;
+    for (uint32_t r = 0; r < node->record->output->reference_count; r++)
+        hash = hash_word(hash, reference_key(tree, index, r));
+    for (uint32_t n = 0; n < node->record->output->entity_count; n++) {
+        if (!image_gather(live, index, n)) return 0;
+        for (uint32_t i = 0; i < m->values.count; i++) {
+            const weft__image_value *v = &m->values.at[i];
+            if (v->is_step || v->is_computed) continue;
+            hash = hash_word(hash, (uint64_t)v->component << 32 | v->count);
+            hash =
+                v->at != NULL ? hash_bytes(hash, v->at, v->bytes) : keys_put(tree, v, NULL, hash);
+        }
+    }
+    return hash_end(hash) | 1;
+}
+
+/* Ascending components. */
+static void values_sort(weft__image_value *values, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        weft__image_value next = values[i];
+        uint32_t at = i;
+        for (; at > 0 && values[at - 1].component > next.component; at--)
+            values[at] = values[at - 1];
+        values[at] = next;
+    }
+}
+
+/* The image of an entity, normalized; NULL: memory. */
+static weft__live_image *image_make(weft_live *live, uint32_t index, uint32_t number)
+{
+    weft__imaging *m = &live->imaging;
+    if (!image_gather(live, index, number)) return NULL;
+    const uint32_t count = m->values.count;
+    values_sort(m->values.at, count);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) bytes += (m->values.at[i].bytes + 15) & ~(size_t)15;
+    size_t head = sizeof(weft__live_image) + count * sizeof(weft__image_value);
+    bytes += head + WEFT__IMAGE_NAME_BYTES;
+    weft__live_image *image = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, 1, bytes, 16);
+    if (image == NULL) return NULL;
+    *image = (weft__live_image){.block_bytes = bytes, .value_count = count};
+    image->values = (weft__image_value *)(void *)(image + 1);
+    char *to = (char *)image + head;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__image_value *v = &image->values[i];
+        *v = m->values.at[i];
+        if (v->at != NULL && v->bytes != 0) memcpy(to, v->at, v->bytes);
+        if (v->at == NULL && v->bytes != 0) keys_put(&live->scene->tree, v, to, 0);
+        if (v->is_step)
+            weft__elements_references(weft__type_of(live->types[v->component].desc), to, v->count,
+                                      reference_normalize, live);
+        v->at = to;
+        to += (v->bytes + 15) & ~(size_t)15;
+    }
+    image->name = to;
+    if (m->name_bytes != 0) weft__image_name(m, to);
+    return image;
+}
+
+/* ---- a bake ---- */
+
+/* One bake. On the stack. */
+typedef struct baking {
+    weft_live *live;
+    weft__live_set *set;
+    uint32_t seen; /* entities that were known, and those that came */
+} baking;
+
+/* ---- what was known ---- */
+
+static uint32_t key_hash(uint64_t key)
+{
+    return (uint32_t)(key >> 7);
+}
+
+/* The number of an entity, from 1; 0: it is not known. */
+static uint32_t known_number(const weft_live *live, uint64_t key)
+{
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&live->known_at, key_hash(key), &step)) != 0)
+        if (live->known.at[number - 1].key == key) break;
+    return number;
+}
+
+/* Room for one more. */
+static bool known_grow(weft_live *live)
+{
+    uint32_t count = live->known.count + 1;
+    return WEFT__SCENE_ROOM(&live->memory, &live->known, count) &&
+           weft__table_room(&live->memory, WEFT__MEMORY_OTHER, &live->known_at, count);
+}
+
+/* ---- the set ---- */
+
+static bool change_add(baking *b, const weft__live_change *change)
+{
+    weft__live_change *added = WEFT__SCENE_ADD(&b->live->memory, &b->set->changes);
+    if (added != NULL) *added = *change;
+    return added != NULL;
+}
+
+static const char *path_of(baking *b, uint32_t index, uint32_t number)
+{
+    char path[4200];
+    size_t length = weft__node_path(&b->live->scene->tree, index, path, 4096);
+    if (length > 4095) length = 4095;
+    if (number != 0) length += (size_t)snprintf(path + length, 64, "+%u", number);
+    return weft__pile_text(&b->set->pile, path, length);
+}
+
+/* Keeps a blob of the scene. False: memory. */
+static bool blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_type *type)
+{
+    weft_blob_info info;
+    if (weft_blob_info_get(live->scene->blobs, ref, &info, sizeof info) != WEFT_OK) return false;
+    pthread_mutex_lock(&live->lock);
+    bool is_kept = weft__live_blob_find(live, info.content_hash | 1) != NULL;
+    weft__live_blob *added = is_kept ? NULL : WEFT__SCENE_ADD(&live->memory, &live->blobs);
+    if (added != NULL) {
+        is_kept = weft_blob_acquire(live->scene->blobs, ref) == WEFT_OK;
+        *added = (weft__live_blob){.content = info.content_hash | 1, .type = type, .from = ref};
+        live->blobs.count -= !is_kept;
+    }
+    pthread_mutex_unlock(&live->lock);
+    return is_kept;
+}
+
+static bool blobs_keep(weft_live *live, const weft__output *output)
+{
+    for (uint32_t i = 0; i < output->blob_count; i++)
+        if (!blob_keep(live, output->blobs[i].ref, output->blobs[i].type)) return false;
+    return true;
+}
+
+static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t signature)
+{
+    weft_live *live = b->live;
+    const weft__node *node = &live->scene->tree.nodes.at[index];
+    if (!known_grow(live)) return false;
+    uint64_t key = key_make(node->path, number);
+    uint32_t number_known = known_number(live, key);
+    bool is_new = number_known == 0;
+    weft__live_known *known = &live->known.at[is_new ? live->known.count : number_known - 1];
+    b->seen++;
+    if (!is_new && node->is_kept && !live->is_torn && known->signature == signature) {
+        known->bake = live->bake;
+        return true;
+    }
+    weft__live_change change = {.kind = WEFT__LIVE_CHANGED,
+                                .key = key,
+                                .path = path_of(b, index, number),
+                                .image = image_make(live, index, number)};
+    if (change.path == NULL || change.image == NULL || !change_add(b, &change)) {
+        weft__live_image_free(live, change.image);
+        return false;
+    }
+    if (is_new) weft__table_put(&live->known_at, key_hash(key), ++live->known.count);
+    *known = (weft__live_known){key, signature, live->bake};
+    return true;
+}
+
+/* What the bake has changed, where nothing else can have become different. */
+static bool changes_compare(baking *b)
+{
+    const weft_scene *scene = b->live->scene;
+    for (uint32_t i = 0; i < scene->changes.count; i++) {
+        uint32_t node = scene->changes.at[i].node;
+        if (!blobs_keep(b->live, scene->tree.nodes.at[node].record->output) ||
+            !entity_compare(b, node, 0, signature_of(b->live, node)))
+            return false;
+    }
+    return true;
+}
+
+static bool entities_compare(baking *b)
+{
+    weft_live *live = b->live;
+    const weft__tree *tree = &live->scene->tree;
+    if (!weft__imaging_begin(&live->imaging)) return false;
+    for (uint32_t i = 0; i < tree->nodes.count; i++) {
+        const weft__node *node = &tree->nodes.at[i];
+        weft__image_place(&live->imaging, i);
+        bool is_simple = node->is_simple && node->is_kept;
+        if (!is_simple && !weft__node_has_entity(node)) continue;
+        if (!is_simple && !blobs_keep(live, node->record->output)) return false;
+        uint64_t signature = signature_of(live, i);
+        if (signature == 0) return false;
+        uint32_t count = is_simple ? 1 : node->record->output->entity_count;
+        for (uint32_t n = 0; n < count; n++)
+            if (!entity_compare(b, i, n, signature)) return false;
+    }
+    return true;
+}
+
+/* Entities of the last bake that this one does not have: in the order in which they came, not in
+ * that of their keys, some of which follow from where the documents are. */
+static bool removed_list(baking *b)
+{
+    weft_live *live = b->live;
+    const weft__live_known *all = live->known.at;
+    if (b->seen == live->known.count) return true;
+    for (uint32_t i = 0; i < live->known.count; i++) {
+        weft__live_change change = {.kind = WEFT__LIVE_REMOVED, .key = all[i].key, .path = ""};
+        if (all[i].bake != live->bake && !change_add(b, &change)) return false;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < live->known.count; i++)
+        if (all[i].bake == live->bake) live->known.at[kept++] = all[i];
+    live->known.count = kept;
+    weft__table_clear(&live->known_at);
+    for (uint32_t i = 0; i < kept; i++)
+        weft__table_put(&live->known_at, key_hash(live->known.at[i].key), i + 1);
+    return true;
+}
+
+static bool errors_copy(baking *b)
+{
+    weft_scene *scene = b->live->scene;
+    for (uint32_t i = 0; i < weft_scene_error_count(scene); i++) {
+        const char *text = weft_scene_error(scene, i)->text;
+        const char *copy = weft__pile_text(&b->set->pile, text, strlen(text));
+        const char **added = WEFT__SCENE_ADD(&b->live->memory, &b->set->errors);
+        if (copy == NULL || added == NULL) return false;
+        *added = copy;
+    }
+    return true;
+}
+
+static bool set_make(baking *b)
+{
+    weft_live *live = b->live;
+    b->set = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, 1, sizeof *b->set, 16);
+    if (b->set == NULL) return false;
+    b->set->pile.memory = &live->memory;
+    if (!errors_copy(b)) return false;
+    if (live->scene->tree.nodes.count == 0) return true;
+    if (live->scene->is_same_shape && !live->is_torn) return changes_compare(b);
+    return entities_compare(b) && removed_list(b);
+}
+
+static void set_list(weft_live *live, weft__live_set *set)
+{
+    pthread_mutex_lock(&live->lock);
+    *live->last = set;
+    live->last = &set->next;
+    pthread_mutex_unlock(&live->lock);
+    at_add_ar(&live->x_waiting, 1u); /* LL1 */
+}
+
+/* Bakes, compares with the last bake, and lists the set, if anything became different or wrong: the
+ * thread of the link, or the owner of one without it; never both. */
+static weft_result bake(weft_live *live, uint64_t wake_ns)
+{
+    baking b = {.live = live};
+    pthread_mutex_lock(&live->lock); /* edits look at the scene */
+    weft_result result =
+        weft_scene_bake(live->scene, (const char *const *)live->paths, live->desc.path_count);
+    pthread_mutex_unlock(&live->lock);
+    if (result == WEFT_OUT_OF_MEMORY) return result;
+    live->bake++;
+    bool is_made = set_make(&b);
+    live->is_torn = !is_made;
+    if (!is_made) {
+        weft__live_set_free(live, b.set);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    b.set->wake_ns = wake_ns;
+    set_list(live, b.set);
+    return WEFT_OK;
+}
+
+/* ---- the thread, which sleeps until a directory of the documents changes, waits for quiet, and
+ * bakes ---- */
+
+#define GONE_MS 5
+#define LOOK_MS 200
+
+/* What events tell of the files of the scene. */
+typedef enum news {
+    NEWS_NONE,
+    NEWS_GONE,
+    NEWS_WRITTEN,
+} news;
+
+/* Watches the directory of every file of the last bake. The same directory twice is one watch. */
+static void directories_watch(weft_live *live)
+{
+    const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+    for (const weft__scene_file *file = live->scene->files.first; file != NULL; file = file->next) {
+        char directory[WEFT__PATH_BYTES];
+        const char *slash = strrchr(file->path, '/');
+        size_t bytes = slash == NULL ? 0 : (size_t)(slash - file->path);
+        if (bytes >= sizeof directory) continue;
+        memcpy(directory, file->path, bytes);
+        directory[bytes] = '\0';
+        inotify_add_watch(live->watch, slash == NULL ? "." : bytes == 0 ? "/" : directory, events);
+    }
+}
+
+/* Whether a file of the scene has this name, in whatever directory. */
+static bool is_ours(const weft_live *live, const char *name)
+{
+    for (const weft__scene_file *file = live->scene->files.first; file != NULL; file = file->next) {
+        const char *slash = strrchr(file->path, '/');
+        if (strcmp(slash == NULL ? file->path : slash + 1, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Reads events away. An overrun queue may have lost any. */
+static news events_drain(const weft_live *live)
+{
+    _Alignas(struct inotify_event) char events[8192];
+    news found = NEWS_NONE;
+    for (ssize_t got; (got = read(live->watch, events, sizeof events)) > 0;) {
+        const struct inotify_event *event;
+        for (ssize_t at = 0; at < got; at += (ssize_t)(sizeof *event + event->len)) {
+            event = (const struct inotify_event *)(void *)(events + at);
+            if ((event->mask & IN_Q_OVERFLOW) != 0) found = NEWS_WRITTEN;
+            if (event->len == 0 || !is_ours(live, event->name)) continue;
+            bool is_written = (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) != 0;
+            if (is_written || found == NEWS_NONE) found = is_written ? NEWS_WRITTEN : NEWS_GONE;
+        }
+    }
+    return found;
+}
+
+/* Waits up to `ms` for a change or the end. Returns what poll tells of the watch. */
+static bool change_await(const weft_live *live, int ms, bool *is_over)
+{
+    struct pollfd wait[2] = {{live->watch, POLLIN, 0}, {live->quit, POLLIN, 0}};
+    int got = poll(wait, 2, ms);
+    *is_over = got > 0 && wait[1].revents != 0;
+    return got > 0 && wait[0].revents != 0;
+}
+
+/* Waits for the end of what came with the first events. */
+static void quiet_await(const weft_live *live, news found, bool *is_over)
+{
+    int quiet = (int)live->desc.debounce_ms;
+    while (!*is_over) {
+        int ms = found == NEWS_GONE && quiet < GONE_MS ? GONE_MS : quiet;
+        if (ms == 0 || !change_await(live, ms, is_over)) return;
+        news more = events_drain(live);
+        if (more == NEWS_WRITTEN) found = more;
+    }
+}
+
+/* A look without news: true, when files have changed and rest, or the last bake had no memory. */
+static bool is_changed_at_rest(const weft_live *live, uint64_t *seen)
+{
+    uint64_t last = *seen;
+    *seen = weft__files_stamp(&live->scene->files);
+    return live->is_torn || (*seen == last && weft_scene_is_stale(live->scene));
+}
+
+static void *watch_run(void *argument)
+{
+    weft_live *live = argument;
+    bool is_over = false;
+    uint64_t seen = weft__files_stamp(&live->scene->files);
+    while (!is_over) {
+        bool has_news = change_await(live, LOOK_MS, &is_over);
+        uint64_t wake_ns = weft__scene_now();
+        news found = is_over ? NEWS_NONE : events_drain(live);
+        if (found != NEWS_NONE) quiet_await(live, found, &is_over);
+        if (is_over) break;
+        if (found == NEWS_NONE && (has_news || !is_changed_at_rest(live, &seen))) continue;
+        bake(live, wake_ns); /* without memory: the next look tries again */
+        directories_watch(live);
+        seen = weft__files_stamp(&live->scene->files);
+    }
+    return NULL;
+}
+
+/* THREAD_FAILED: no descriptor or no thread was to be had. Owner. */
+static weft_result watch_start(weft_live *live)
+{
+    live->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    live->quit = eventfd(0, EFD_CLOEXEC);
+    if (live->watch < 0 || live->quit < 0) return WEFT_THREAD_FAILED;
+    directories_watch(live);
+    live->has_thread = pthread_create(&live->thread, NULL, watch_run, live) == 0;
+    return live->has_thread ? WEFT_OK : WEFT_THREAD_FAILED;
+}
+
+/* Ends it, if there is one. Owner. */
+static void watch_stop(weft_live *live)
+{
+    const uint64_t one = 1;
+    if (live->has_thread) {
+        while (write(live->quit, &one, sizeof one) != (ssize_t)sizeof one) {
+        }
+        pthread_join(live->thread, NULL);
+    }
+    if (live->watch >= 0) close(live->watch);
+    if (live->quit >= 0) close(live->quit);
+    live->has_thread = false;
+}
 
 /* ---- which there are ---- */
 
@@ -127,9 +615,9 @@ static weft_result begin(weft_live *live, weft_world *world, const weft_live_des
     if (result != WEFT_OK) return result;
     live->imaging = (weft__imaging){.scene = live->scene, .memory = &live->memory};
     result = types_list(live);
-    if (result == WEFT_OK) result = weft__live_bake(live, 0);
+    if (result == WEFT_OK) result = bake(live, 0);
     if (result == WEFT_OK) result = weft_live_apply(live, 0, NULL, 0);
-    if (result == WEFT_OK && !desc->without_thread) result = weft__live_watch_start(live);
+    if (result == WEFT_OK && !desc->without_thread) result = watch_start(live);
     return result;
 }
 
@@ -156,7 +644,7 @@ static void live_free(weft_live *live)
 {
     weft__memory *memory = &live->memory;
     list_remove(live);
-    weft__live_watch_stop(live);
+    watch_stop(live);
     sets_free(live);
     for (uint32_t i = 0; i < live->slots.count; i++)
         if (live->slots.at[i].key != 0) weft__live_slot_remove(live, &live->slots.at[i]);
@@ -227,7 +715,7 @@ weft_result weft_live_refresh(weft_live *live)
         return weft__error(live->world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_live_refresh: the thread of the link looks: without_thread");
     bool is_due = live->is_torn || weft_scene_is_stale(live->scene);
-    if (is_due) result = weft__live_bake(live, weft__scene_now());
+    if (is_due) result = bake(live, weft__scene_now());
     return result == WEFT_OK ? result : weft__error_memory(live->world, "weft_live_refresh");
 }
 

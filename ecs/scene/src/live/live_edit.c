@@ -10,7 +10,6 @@
 #include "file_replace.h"
 #include "hash.h"
 #include "json_pull.h"
-#include "scene_update.h"
 
 #include <stdarg.h>
 #include <stdio.h>

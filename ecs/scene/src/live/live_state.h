@@ -130,10 +130,8 @@ void weft__live_image_free(weft_live *live, weft__live_image *image);
 void weft__live_set_free(weft_live *live, weft__live_set *set);
 /* What a BLOB field is normalized to; 0: null. */
 uint64_t weft__live_content(weft_blob_store *store, weft_blob_ref ref);
-/* Keeps a blob of the scene. False: memory. The baker. */
-bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_type *type);
-/* Its reference in the store of the world, kept by the link; null: there is none. Owner. */
-weft_result weft__live_blob_obtain(weft_live *live, uint64_t content, weft_blob_ref *out);
+/* A blob of the scene that is kept, by its content; NULL: none. With the lock. */
+weft__live_blob *weft__live_blob_find(weft_live *live, uint64_t content);
 /* WRONG_PHASE where a system or a callback makes the call `what`. */
 weft_result weft__live_refuse(const weft_live *live, const char *what);
 /* A snapshot put the world back to before the last change that the link made: what it knows of
@@ -145,16 +143,10 @@ static inline bool weft__live_is_undone(const weft_live *live)
 
 /* ---- slots; owner. A slot's address holds until the next one is added ---- */
 
-/* A slot by its key, by its entity; NULL: there is none. */
-weft__live_slot *weft__live_slot_of(const weft_live *live, uint64_t key);
+/* A slot by its entity; NULL: there is none. */
 weft__live_slot *weft__live_slot_at(const weft_live *live, weft_entity entity);
-/* A new slot without a base; NULL: memory. */
-weft__live_slot *weft__live_slot_add(weft_live *live, uint64_t key, weft_entity entity,
-                                     const char *path);
 /* The object is gone; its base is freed. */
 void weft__live_slot_remove(weft_live *live, weft__live_slot *slot);
-/* The object has another entity; slots are at other addresses. False: memory. */
-bool weft__live_slot_move(weft_live *live, uint64_t key, weft_entity entity);
 /* The tables. */
 void weft__live_slots_free(weft_live *live);
 

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c: an image is gathered from the steps of the record, then from the tree: what a place and
- * the objects above add. Two passes of a fill ask for it, so nothing is copied. See image.h. */
+/* image.c: images of entities, and what they become in a world.
+ *
+ * An image is gathered from the steps of the record, then from the tree: what a place and the
+ * objects above add. Two passes of a fill ask for it, so nothing is copied. A fill makes all
+ * entities first, in the order of the tree, in runs of the same components (an archetype is looked
+ * up by the list of its components, in a table of the fill); then they get their values, with
+ * references led to the new entities and blobs. A fill that fails takes back what it made. */
 #include "image.h"
 
+#include "error.h"
+#include "hash.h"
+#include "unmake.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -304,4 +312,365 @@ weft_result weft__image_make(weft__imaging *m, uint32_t index, uint32_t number)
     take_tree(m, node, place, number);
     if (m->name == NULL && number == 0) take_name(m, node);
     return m->result;
+}
+
+/* ---- fills ---- */
+
+/* An archetype by the hash of its components. Owner: the fill. */
+typedef struct kind {
+    uint64_t hash;
+    weft_archetype archetype;
+} kind;
+
+/* A blob of the scene in the world's store. Owner: the fill. */
+typedef struct blob_copy {
+    uint64_t from;
+    weft_blob_ref to;
+} blob_copy;
+
+/* A fill. On the stack of weft_scene_fill. */
+typedef struct fill {
+    weft_scene *scene;
+    weft__memory *memory;
+    weft_world *world;
+    weft_blob_store *blobs; /* of the world; NULL: not needed yet */
+    weft_component *map; /* component of the world by id of the schema - 1; null: not needed yet */
+    uint32_t map_count;
+    uint32_t *first; /* [nodes]: first entity of the node; WEFT__NONE */
+    weft__imaging imaging;
+    WEFT__LIST(weft_entity) entities;
+    WEFT__LIST(kind) kinds;
+    weft__table kind_at; /* of their places, from 1 */
+    WEFT__LIST(blob_copy) copies;
+    WEFT__LIST(char) scratch;
+    bool is_owned; /* the value that is led has references of its own */
+    weft_result result;
+} fill;
+
+/* Always false: keeps the first reason. */
+static bool refuse(fill *f, weft_result result)
+{
+    if (f->result == WEFT_OK) f->result = result;
+    return false;
+}
+
+static bool world_refused(fill *f)
+{
+    return refuse(f, weft_world_error(f->world)->code);
+}
+
+/* ---- components of the world ---- */
+
+static bool map_component(fill *f, uint32_t id)
+{
+    if (f->map[id - 1].id != 0) return true;
+    const weft__schema *schema = &f->scene->schema;
+    const weft__schema_component *known = &schema->components.at[id - 1];
+    weft_component found = f->world == schema->world
+                               ? known->component
+                               : weft_component_find(f->world, known->desc->name);
+    const char *name = known->desc->name;
+    if (found.id == 0) {
+        bool is_place =
+            id == schema->placed.id || id == schema->local.id || id == schema->stretch.id;
+        weft__error(f->world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_scene_fill: the world has no component \"%s\", which the scene gives: %s",
+                    name,
+                    is_place ? "call weft_transform_create there"
+                             : "register it as in the world of the scene");
+        return refuse(f, WEFT_NOT_FOUND);
+    }
+    if (weft_component_hash(f->world, found) != known->hash) {
+        weft__error(f->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, found,
+                    "weft_scene_fill: \"%s\" has another layout here than in the world of the "
+                    "scene: register it alike in both",
+                    name);
+        return refuse(f, WEFT_TYPE_MISMATCH);
+    }
+    f->map[id - 1] = found;
+    return true;
+}
+
+/* ---- archetypes ---- */
+
+static int by_id(const void *a, const void *b)
+{
+    const weft_component *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The archetype of a list of components, which may be in any order. */
+static weft_archetype archetype_of(fill *f, weft_component *components, uint32_t count)
+{
+    const weft_archetype none = {0, 0};
+    for (uint32_t i = 1; i < count; i++) /* short, and nearly sorted */
+        for (uint32_t k = i; k > 0 && by_id(&components[k - 1], &components[k]) > 0; k--) {
+            weft_component other = components[k];
+            components[k] = components[k - 1];
+            components[k - 1] = other;
+        }
+    uint64_t hash = HASH_K0;
+    for (uint32_t i = 0; i < count; i++) hash = hash_word(hash, components[i].id);
+    hash = hash_end(hash);
+    uint32_t step = 0, number, kinds = f->kinds.count + 1;
+    while ((number = weft__table_next(&f->kind_at, (uint32_t)hash, &step)) != 0)
+        if (f->kinds.at[number - 1].hash == hash) return f->kinds.at[number - 1].archetype;
+    if (!WEFT__SCENE_ROOM(f->memory, &f->kinds, kinds) ||
+        !weft__table_room(f->memory, WEFT__MEMORY_OTHER, &f->kind_at, kinds)) {
+        refuse(f, WEFT_OUT_OF_MEMORY);
+        return none;
+    }
+    weft_archetype made = weft_archetype_create(f->world, components, count);
+    if (made.id == 0) {
+        world_refused(f);
+        return none;
+    }
+    f->kinds.at[f->kinds.count++] = (kind){hash, made};
+    weft__table_put(&f->kind_at, (uint32_t)hash, kinds);
+    return made;
+}
+
+/* ---- entities ---- */
+
+/* The archetype of entity number `number` of a node. */
+static weft_archetype kind_of(fill *f, uint32_t index, uint32_t number)
+{
+    const weft_archetype none = {0, 0};
+    weft_component list[WEFT__IMAGE_VALUES];
+    uint32_t count = 0;
+    if (weft__image_make(&f->imaging, index, number) != WEFT_OK)
+        return refuse(f, f->imaging.result), none;
+    for (uint32_t i = 0; i < f->imaging.values.count; i++) {
+        uint32_t id = f->imaging.values.at[i].component;
+        if (!map_component(f, id)) return none;
+        if ((f->scene->schema.components.at[id - 1].desc->flags & WEFT_SPARSE) == 0)
+            list[count++] = f->map[id - 1];
+    }
+    return archetype_of(f, list, count);
+}
+
+static bool make_run(fill *f, weft_archetype archetype, uint32_t begin, uint32_t end)
+{
+    return begin == end ||
+           weft_entity_create_many(f->world, archetype, end - begin, f->entities.at + begin) ==
+               WEFT_OK ||
+           world_refused(f);
+}
+
+static bool make_entities(fill *f)
+{
+    const weft__tree *tree = &f->scene->tree;
+    weft_archetype run = {0, 0};
+    uint32_t begin = 0, count = 0;
+    for (uint32_t i = 0; i < tree->nodes.count; i++) {
+        weft__image_place(&f->imaging, i);
+        f->first[i] = WEFT__NONE;
+        if (!weft__node_has_entity(&tree->nodes.at[i])) continue;
+        f->first[i] = count;
+        uint32_t own = tree->nodes.at[i].record->output->entity_count;
+        for (uint32_t number = 0; number < own; number++, count++) {
+            weft_archetype next = kind_of(f, i, number);
+            if (f->result != WEFT_OK) break;
+            if (next.id == run.id) continue;
+            if (!make_run(f, run, begin, count)) break;
+            f->entities.count = begin = count;
+            run = next;
+        }
+        if (f->result != WEFT_OK) return false;
+    }
+    if (!make_run(f, run, begin, count)) return false;
+    f->entities.count = count;
+    return true;
+}
+
+/* ---- values ---- */
+
+/* An entity of a node; null: there is none. */
+static weft_entity entity_of(const fill *f, uint32_t node, uint32_t number)
+{
+    const weft_entity none = {0, 0};
+    if (node == WEFT__NONE || f->first[node] == WEFT__NONE) return none;
+    return f->entities.at[f->first[node] + number];
+}
+
+static weft_blob_ref copy_blob(fill *f, const weft__record_blob *blob)
+{
+    const weft_blob_ref none = {0};
+    weft_blob_info info;
+    if (f->blobs == NULL) f->blobs = weft_world_blobs(f->world);
+    if (f->blobs == NULL) return world_refused(f), none;
+    uint32_t i = 0;
+    while (i < f->copies.count && f->copies.at[i].from != blob->ref.id) i++;
+    if (i == f->copies.count) {
+        blob_copy *added = WEFT__SCENE_ADD(f->memory, &f->copies);
+        weft_result result =
+            added == NULL ? WEFT_OUT_OF_MEMORY
+                          : weft_blob_info_get(f->scene->blobs, blob->ref, &info, sizeof info);
+        const weft_blob_load_desc desc = {.type = blob->type};
+        if (added != NULL) *added = (blob_copy){blob->ref.id, none};
+        if (result == WEFT_OK)
+            result = weft_blob_adopt(f->blobs, info.block, info.block_bytes, &desc, &added->to);
+        if (result != WEFT_OK) {
+            if (added != NULL) f->copies.count--;
+            return refuse(f, result), none;
+        }
+    }
+    weft_blob_ref to = f->copies.at[i].to;
+    if (f->is_owned && weft_blob_acquire(f->blobs, to) != WEFT_OK) refuse(f, WEFT_LIMIT);
+    return to;
+}
+
+/* A reference of a record becomes one of the world. */
+static bool lead(void *user, weft__reference *reference)
+{
+    fill *f = user;
+    const weft__tree *tree = &f->scene->tree;
+    const weft__output *output = tree->nodes.at[f->imaging.node].record->output;
+    if (reference->bits == 0) return true;
+    if (reference->is_blob) {
+        reference->blob = copy_blob(f, &output->blobs[reference->bits - 1]);
+    } else {
+        uint32_t number;
+        uint32_t node =
+            weft__reference_node(tree, f->imaging.node, reference->entity.index, &number);
+        reference->entity = entity_of(f, node, number);
+    }
+    return f->result == WEFT_OK;
+}
+
+/* A value ready for the world; f->result: whether. */
+static const char *value_of(fill *f, const weft__image_value *value,
+                            const weft__schema_component *known)
+{
+    static const weft_entity none;
+    if (value->at == NULL && value->bytes != 0)
+        return (const char *)(value->target == WEFT__NONE
+                                  ? &none
+                                  : f->entities.at + f->first[value->target]);
+    if (!value->is_step || weft__type_of(known->desc)->reference_count == 0) return value->at;
+    if (!WEFT__SCENE_ROOM(f->memory, &f->scratch, (uint32_t)value->bytes + 64)) {
+        refuse(f, WEFT_OUT_OF_MEMORY);
+        return NULL;
+    }
+    memcpy(f->scratch.at, value->at, value->bytes);
+    f->is_owned = known->desc->hooks.destruct != NULL;
+    weft__elements_references(weft__type_of(known->desc), f->scratch.at, value->count, lead, f);
+    return f->scratch.at;
+}
+
+static bool set_value(fill *f, weft_entity entity, const weft__image_value *value)
+{
+    const weft__schema_component *known = &f->scene->schema.components.at[value->component - 1];
+    weft_component component = f->map[value->component - 1];
+    const char *bytes = value_of(f, value, known);
+    uint32_t flags = known->desc->flags;
+    weft_result result = f->result;
+    if (result != WEFT_OK) return false;
+    if ((flags & WEFT_BUFFER) != 0) {
+        weft_buffers buffers = weft_entity_write_buffer(f->world, entity, component);
+        if (weft_buffers_resize(&buffers, 0, value->count) != WEFT_OK) return world_refused(f);
+        if (value->bytes != 0) memcpy(weft_buffers_write(&buffers, 0), bytes, value->bytes);
+    } else if ((flags & WEFT_SHARED) != 0) {
+        result = weft_entity_set_shared(f->world, entity, component, bytes);
+    } else if (value->bytes != 0) {
+        result = weft_entity_set(f->world, entity, component, bytes, value->bytes);
+    } else if ((flags & WEFT_SPARSE) != 0) {
+        result = weft_entity_add(f->world, entity, component);
+    }
+    if (result == WEFT_OK && value->is_disabled)
+        result = weft_entity_enable(f->world, entity, component, false);
+    return result == WEFT_OK || refuse(f, result);
+}
+
+static bool set_values(fill *f, uint32_t index, uint32_t number)
+{
+    char name[WEFT__IMAGE_NAME_BYTES];
+    weft_entity entity = f->entities.at[f->first[index] + number];
+    if (weft__image_make(&f->imaging, index, number) != WEFT_OK)
+        return refuse(f, f->imaging.result);
+    for (uint32_t i = 0; i < f->imaging.values.count; i++)
+        if (!set_value(f, entity, &f->imaging.values.at[i])) return false;
+    return f->imaging.name_bytes == 0 || weft__image_name(&f->imaging, name) == 0 ||
+           weft_entity_set_name(f->world, entity, name) == WEFT_OK || world_refused(f);
+}
+
+static bool set_all(fill *f)
+{
+    const weft__tree *tree = &f->scene->tree;
+    for (uint32_t i = 0; i < tree->nodes.count; i++) {
+        uint32_t own =
+            f->first[i] == WEFT__NONE ? 0 : tree->nodes.at[i].record->output->entity_count;
+        for (uint32_t number = 0; number < own; number++)
+            if (!set_values(f, i, number)) return false;
+    }
+    return true;
+}
+
+static bool begin(fill *f)
+{
+    weft_scene *scene = f->scene;
+    uint32_t nodes = scene->tree.nodes.count;
+    f->map_count = scene->schema.components.count;
+    f->map = weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, f->map_count, sizeof *f->map, 16);
+    f->first = weft__alloc(f->memory, WEFT__MEMORY_OTHER, nodes, sizeof *f->first, 16);
+    bool has_room = weft__imaging_begin(&f->imaging) &&
+                    WEFT__SCENE_ROOM(f->memory, &f->entities, scene->stats.entities + 1) &&
+                    WEFT__SCENE_ROOM(f->memory, &scene->entities, nodes + 1);
+    if (f->map == NULL || f->first == NULL || !has_room) return refuse(f, WEFT_OUT_OF_MEMORY);
+    const weft__schema *schema = &scene->schema; /* these a world makes when it is asked */
+    f->map[schema->prefab.id - 1] = weft_component_prefab(f->world);
+    f->map[schema->linked_group.id - 1] = weft_component_linked_group(f->world);
+    f->map[schema->parent.id - 1] = weft_component_parent(f->world);
+    f->map[schema->instance_of.id - 1] = weft_component_instance_of(f->world);
+    if (f->map[schema->parent.id - 1].id == 0 || f->map[schema->instance_of.id - 1].id == 0)
+        return world_refused(f);
+    return true;
+}
+
+/* The world as it was: entities in the order in which they came, the last one first, and blobs. */
+static void take_back(fill *f)
+{
+    for (uint32_t i = f->entities.count; i-- > 0;) weft__entity_unmake(f->world, f->entities.at[i]);
+    for (uint32_t i = 0; i < f->copies.count; i++) weft_blob_release(f->blobs, f->copies.at[i].to);
+}
+
+static void end(fill *f)
+{
+    uint32_t nodes = f->scene->tree.nodes.count;
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->map, f->map_count, sizeof *f->map, 16);
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->first, nodes, sizeof *f->first, 16);
+    weft__imaging_free(&f->imaging);
+    WEFT__SCENE_FREE(f->memory, &f->kinds);
+    weft__table_free(f->memory, WEFT__MEMORY_OTHER, &f->kind_at);
+    WEFT__SCENE_FREE(f->memory, &f->entities);
+    WEFT__SCENE_FREE(f->memory, &f->copies);
+    WEFT__SCENE_FREE(f->memory, &f->scratch);
+}
+
+weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
+{
+    if (scene == NULL || world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__scene_bakes(scene)) return WEFT_WRONG_PHASE;
+    weft_result result = weft__refuse_systems(world, "weft_scene_fill", "do it after the step");
+    if (result != WEFT_OK) return result;
+    if (scene->tree.nodes.count == 0) return WEFT_OK; /* nothing was baked */
+    fill f = {.scene = scene,
+              .memory = &scene->memory,
+              .world = world,
+              .imaging = {.scene = scene, .memory = &scene->memory}};
+    uint64_t errors = weft_world_error(world)->number;
+    if (begin(&f) && make_entities(&f) && set_all(&f)) {
+        for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
+            scene->entities.at[i] = entity_of(&f, i, 0);
+        scene->entities.count = scene->tree.nodes.count;
+        scene->filled = scene->baked;
+        scene->filled_moment = world == scene->schema.world ? weft_world_moment(world) : 0;
+    } else {
+        if (weft_world_error(world)->number == errors)
+            weft__error(world, f.result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                        "weft_scene_fill: %s; nothing was made", weft_result_text(f.result));
+        take_back(&f);
+    }
+    end(&f);
+    return f.result;
 }

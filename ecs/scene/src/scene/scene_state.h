@@ -8,6 +8,33 @@
 
 #include <time.h>
 
+/* ---- large blocks ----
+ *
+ * Each bake makes the texts, objects and nodes of the last one again; blocks fresh from the system
+ * cost a page fault for each 4 KiB, a fifth of the time of a bake after a small edit. The first
+ * bake, whose lists grow, is not concerned. An allocator in front of another one, for any thread.
+ * Small blocks go through. */
+
+#define WEFT__BLOCKS 16u
+
+/* A large block. */
+typedef struct weft__block {
+    void *at; /* NULL: no block */
+    size_t room;
+    bool is_used;
+    bool is_idle; /* since the bake before the last */
+} weft__block;
+
+/* Part of a scene. Blocks beyond the list go through. */
+typedef struct weft__blocks {
+    weft_allocator below;
+    bool is_on;           /* owner, between bakes: new blocks are listed */
+    pthread_mutex_t lock; /* of the list */
+    weft__block list[WEFT__BLOCKS];
+} weft__blocks;
+
+/* ---- the scene ---- */
+
 /* A change of the last bake. */
 typedef struct weft__change {
     uint32_t node; /* of the tree; of a removed one in `removed_paths` */
@@ -52,25 +79,29 @@ static inline uint64_t weft__scene_now(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* What bakers see in a bake with these files. */
-static inline weft__bake_scene weft__scene_baking(weft_scene *scene, const weft__tree *tree,
-                                                  weft__files *files)
-{
-    return (weft__bake_scene){.tree = tree,
-                              .schema = &scene->schema,
-                              .bakers = scene->desc.bakers,
-                              .baker_properties = scene->baker_properties,
-                              .baker_count = scene->desc.baker_count,
-                              .files = files,
-                              .memory = &scene->memory,
-                              .blobs = scene->blobs,
-                              .bake = files->bake};
-}
-
 /* Whether a bake is going on, whose callbacks may not use the scene. */
 static inline bool weft__scene_bakes(const weft_scene *scene)
 {
     return scene->workers != NULL && scene->workers[0].scene != NULL;
 }
+
+/* ---- what a bake would say of an object if a document had another text ---- */
+
+/* A text that a document may get. On the stack of the caller. */
+typedef struct weft__trial {
+    const char *const *paths; /* of the last bake */
+    uint32_t path_count;
+    const char *file;   /* one of them */
+    const char *object; /* its path in the scene */
+    const char *text;
+    size_t bytes;
+    size_t begin, end; /* the property of the object in the text that is not as before */
+} weft__trial;
+
+/* Owner, or with the lock that bakes of the scene have. Errors: INVALID_ARGUMENT: the text is no document, or the object has a mistake in the property,
+ * or has one and had none; `why` gets its first line. OUT_OF_MEMORY. The scene is as before. Cost:
+ * bytes of the text, objects of the scene, and the bakers of the one object. */
+weft_result weft__scene_try(weft_scene *scene, const weft__trial *trial, char *why,
+                            size_t capacity);
 
 #endif

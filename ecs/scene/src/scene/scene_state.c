@@ -1,16 +1,294 @@
 /* SPDX-License-Identifier: MIT */
-/* scene_update.c: a bake: the tree is made again, records whose object and reads are as before
- * are kept, the others are baked in parallel; prefabs that records refer to join in rounds,
- * until no record refers to another one. Nothing of the scene changes before all memory that is
- * needed is there. A trial is a bake of one object, from files and a tree of its own, on top of the
- * files of the last bake. */
-#include "scene_update.h"
+/* scene_state.c: scenes begin and end, bake, and tell of the last bake.
+ *
+ * In a bake the tree is made again, records whose object and reads are as before are kept, the
+ * others are baked in parallel; prefabs that records refer to join in rounds, until no record
+ * refers to another one. Nothing of the scene changes before all memory that is needed is there. A
+ * trial is a bake of one object, from files and a tree of its own, on top of the files of the last
+ * bake. An explanation of an object has its layers, what its bakers read, what they made, why they
+ * ran in the last bake. See weft/scene.h. */
+#include "scene_state.h"
+
 #include "error.h"
 #include "hash.h"
+#include "sized.h"
+#include "utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- blocks that are used again ----
+ *
+ * A request takes a free one that is not much larger; when there is none and the list is full of
+ * free ones, one of them makes room. */
+
+#define LARGE_BYTES (UINT32_C(64) << 10) /* smaller ones glibc keeps itself */
+
+static weft__block *block_find(weft__blocks *blocks, const void *at)
+{
+    for (uint32_t i = 0; i < WEFT__BLOCKS; i++)
+        if (blocks->list[i].at == at) return &blocks->list[i];
+    return NULL;
+}
+
+/* A free block of at least `bytes`, and at most a quarter more; NULL. */
+static weft__block *block_fit(weft__blocks *blocks, size_t bytes)
+{
+    for (uint32_t i = 0; i < WEFT__BLOCKS; i++) {
+        weft__block *block = &blocks->list[i];
+        if (block->at != NULL && !block->is_used && block->room >= bytes &&
+            block->room - bytes <= bytes / 4)
+            return block;
+    }
+    return NULL;
+}
+
+/* An entry of the list for a new block; NULL: all are used. */
+static weft__block *entry_make(weft__blocks *blocks)
+{
+    weft__block *entry = block_find(blocks, NULL);
+    for (uint32_t i = 0; i < WEFT__BLOCKS && entry == NULL; i++)
+        if (!blocks->list[i].is_used) entry = &blocks->list[i];
+    if (entry != NULL && entry->at != NULL)
+        blocks->below.release(blocks->below.user, entry->at, entry->room, 64);
+    if (entry != NULL) *entry = (weft__block){0};
+    return entry;
+}
+
+static void *large_allocate(weft__blocks *blocks, size_t bytes)
+{
+    weft__block *entry = block_fit(blocks, bytes);
+    if (entry == NULL) {
+        entry = blocks->is_on ? entry_make(blocks) : NULL;
+        size_t room = bytes + bytes / 16; /* texts grow a little */
+        if (entry == NULL) return blocks->below.allocate(blocks->below.user, bytes, 64);
+        void *at = blocks->below.allocate(blocks->below.user, room, 64);
+        if (at == NULL) return NULL;
+        *entry = (weft__block){.at = at, .room = room};
+    }
+    entry->is_used = true;
+    entry->is_idle = false;
+    return entry->at;
+}
+
+static void *blocks_allocate(void *user, size_t bytes, size_t alignment)
+{
+    weft__blocks *blocks = user;
+    if (bytes < LARGE_BYTES || alignment > 64)
+        return blocks->below.allocate(blocks->below.user, bytes, alignment);
+    pthread_mutex_lock(&blocks->lock);
+    void *at = large_allocate(blocks, bytes);
+    pthread_mutex_unlock(&blocks->lock);
+    return at;
+}
+
+static void blocks_release(void *user, void *at, size_t bytes, size_t alignment)
+{
+    weft__blocks *blocks = user;
+    bool is_large = at != NULL && bytes >= LARGE_BYTES && alignment <= 64;
+    weft__block *block = NULL;
+    if (is_large) {
+        pthread_mutex_lock(&blocks->lock);
+        block = block_find(blocks, at);
+        if (block != NULL) block->is_used = false;
+        pthread_mutex_unlock(&blocks->lock);
+    }
+    if (block == NULL)
+        blocks->below.release(blocks->below.user, at, bytes, is_large ? 64 : alignment);
+}
+
+/* Makes `hook` one that uses blocks again. */
+static void blocks_init(weft__blocks *blocks, weft_allocator *hook)
+{
+    blocks->below = *hook;
+    memset(blocks->list, 0, sizeof blocks->list);
+    pthread_mutex_init(&blocks->lock, NULL);
+    blocks->is_on = false;
+    *hook = (weft_allocator){blocks_allocate, blocks_release, blocks};
+}
+
+/* Between two bakes: gives back what the last one did not need, and lists blocks from now on. */
+static void blocks_age(weft__blocks *blocks)
+{
+    pthread_mutex_lock(&blocks->lock);
+    for (uint32_t i = 0; i < WEFT__BLOCKS; i++) {
+        weft__block *block = &blocks->list[i];
+        if (block->at == NULL || block->is_used) continue;
+        if (block->is_idle) {
+            blocks->below.release(blocks->below.user, block->at, block->room, 64);
+            *block = (weft__block){0};
+        }
+        block->is_idle = true;
+    }
+    blocks->is_on = true;
+    pthread_mutex_unlock(&blocks->lock);
+}
+
+/* Gives back what is not used; `hook` is the one below again. */
+static void blocks_end(weft__blocks *blocks, weft_allocator *hook)
+{
+    for (uint32_t i = 0; i < WEFT__BLOCKS; i++)
+        if (blocks->list[i].at != NULL && !blocks->list[i].is_used)
+            blocks->below.release(blocks->below.user, blocks->list[i].at, blocks->list[i].room, 64);
+    pthread_mutex_destroy(&blocks->lock);
+    *hook = blocks->below;
+}
+
+/* ---- begin and end ---- */
+
+static bool is_possible(const weft_scene_desc *desc)
+{
+    if ((desc->bakers == NULL && desc->baker_count != 0) ||
+        (desc->sources == NULL && desc->source_count != 0) || desc->baker_count > 65536 ||
+        desc->source_count > 1024)
+        return false;
+    for (uint32_t i = 0; i < desc->baker_count; i++) {
+        if (!weft__name_fits(desc->bakers[i].name, SIZE_MAX) || desc->bakers[i].bake == NULL)
+            return false;
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(desc->bakers[i].name, desc->bakers[k].name) == 0) return false;
+    }
+    for (uint32_t i = 0; i < desc->source_count; i++) {
+        const weft_source_desc *source = &desc->sources[i];
+        if (source->kind == NULL || source->suffixes == NULL || source->open == NULL ||
+            strcmp(source->kind, "text") == 0)
+            return false;
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(source->kind, desc->sources[k].kind) == 0) return false;
+    }
+    return true;
+}
+
+static bool copy_arrays(weft_scene *scene, const weft_scene_desc *desc)
+{
+    const size_t baker_bytes = desc->baker_count * sizeof *desc->bakers;
+    const size_t source_bytes = desc->source_count * sizeof *desc->sources;
+    scene->arrays.memory = &scene->memory;
+    scene->desc = *desc;
+    weft_baker_desc *bakers = weft__pile_take(&scene->arrays, baker_bytes);
+    weft_source_desc *sources = weft__pile_take(&scene->arrays, source_bytes);
+    scene->baker_properties =
+        weft__pile_take(&scene->arrays, desc->baker_count * sizeof *scene->baker_properties);
+    if (bakers == NULL || sources == NULL || scene->baker_properties == NULL) return false;
+    if (baker_bytes != 0) memcpy(bakers, desc->bakers, baker_bytes);
+    if (source_bytes != 0) memcpy(sources, desc->sources, source_bytes);
+    scene->desc.bakers = bakers;
+    scene->desc.sources = sources;
+    for (uint32_t i = 0; i < desc->baker_count; i++) {
+        const char *property = bakers[i].property;
+        scene->baker_properties[i] =
+            property == NULL ? 0 : hash_bytes(HASH_K1, property, strlen(property));
+    }
+    if (scene->desc.file_bytes_max == 0) scene->desc.file_bytes_max = UINT64_C(1) << 30;
+    if (scene->desc.object_limit == 0) scene->desc.object_limit = UINT32_C(1) << 22;
+    return true;
+}
+
+static weft_result begin(weft_scene *scene, weft_world *world, const weft_scene_desc *desc)
+{
+    if (!copy_arrays(scene, desc)) return WEFT_OUT_OF_MEMORY;
+    weft_result result = weft__schema_init(&scene->schema, &scene->memory, world);
+    if (result != WEFT_OK) return result;
+    const weft_blob_store_desc blobs = {.allocator = scene->memory.hook};
+    result = weft_blob_store_create(&blobs, &scene->blobs);
+    if (result != WEFT_OK) return result;
+    scene->worker_count = weft_job_pool_worker_count(weft_world_pool(world));
+    scene->workers = weft__alloc_zeroed(&scene->memory, WEFT__MEMORY_OTHER, scene->worker_count,
+                                        sizeof *scene->workers, 16);
+    if (scene->workers == NULL) return WEFT_OUT_OF_MEMORY;
+    weft__tree_init(&scene->tree, &scene->memory, &scene->files, scene->desc.object_limit);
+    scene->removed.memory = &scene->memory;
+    scene->hook.holds = "scene (weft_scene_destroy)";
+    return weft_world_hook_add(world, &scene->hook);
+}
+
+static void free_records(weft_scene *scene)
+{
+    for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
+        if (scene->tree.nodes.at[i].record != NULL)
+            weft__record_free(scene->tree.nodes.at[i].record, &scene->memory, scene->blobs);
+}
+
+static void scene_free(weft_scene *scene)
+{
+    weft__memory *memory = &scene->memory;
+    free_records(scene);
+    weft__tree_free(&scene->tree);
+    weft__files_free(&scene->files);
+    for (uint32_t i = 0; i < scene->worker_count && scene->workers != NULL; i++) {
+        const weft__bake_scene shared = {.memory = memory};
+        scene->workers[i].scene = &shared;
+        weft__bake_free(&scene->workers[i]);
+    }
+    weft__free(memory, WEFT__MEMORY_OTHER, scene->workers, scene->worker_count,
+               sizeof *scene->workers, 16);
+    WEFT__SCENE_FREE(memory, &scene->changes);
+    WEFT__SCENE_FREE(memory, &scene->problems);
+    WEFT__SCENE_FREE(memory, &scene->removed_paths);
+    WEFT__SCENE_FREE(memory, &scene->entities);
+    weft__pile_free(&scene->removed);
+    weft__schema_free(&scene->schema, memory);
+    weft_blob_store_destroy(scene->blobs);
+    weft__pile_free(&scene->arrays);
+    blocks_end(&scene->blocks, &scene->memory.hook);
+    weft__memory last = scene->memory;
+    weft__free(&last, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
+}
+
+weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, weft_scene **out)
+{
+    static const weft_scene_desc plain = {.baker_count = 0};
+    weft__memory memory;
+    if (out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = NULL;
+    if (desc == NULL) desc = &plain;
+    if (schema == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__refuse_steps(schema, "weft_scene_create");
+    if (result != WEFT_OK) return result;
+    result =
+        is_possible(desc) ? weft__memory_init(&memory, &desc->allocator) : WEFT_INVALID_ARGUMENT;
+    if (result != WEFT_OK)
+        return weft__error(schema, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_scene_create: give each baker and source a function and a name of "
+                           "its own, and the allocator both functions");
+    weft_scene *scene = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *scene, 64);
+    if (scene == NULL) return weft__error_memory(schema, "weft_scene_create");
+    weft__memory_init(&scene->memory, &desc->allocator);
+    blocks_init(&scene->blocks, &scene->memory.hook);
+    if (!weft__files_init(&scene->files, &scene->memory, &scene->desc)) {
+        blocks_end(&scene->blocks, &scene->memory.hook);
+        weft__free(&memory, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
+        return weft__error_memory(schema, "weft_scene_create");
+    }
+    result = begin(scene, schema, desc);
+    if (result == WEFT_OK)
+        *out = scene;
+    else
+        scene_free(scene);
+    return result == WEFT_OUT_OF_MEMORY ? weft__error_memory(schema, "weft_scene_create") : result;
+}
+
+void weft_scene_destroy(weft_scene *scene)
+{
+    if (scene == NULL || weft__scene_bakes(scene)) return;
+    if (weft_world_hook_remove(scene->schema.world, &scene->hook) != WEFT_OK) return; /* not idle */
+    scene_free(scene);
+}
+
+/* What bakers see in a bake with these files. */
+static weft__bake_scene baking_with(weft_scene *scene, const weft__tree *tree, weft__files *files)
+{
+    return (weft__bake_scene){.tree = tree,
+                              .schema = &scene->schema,
+                              .bakers = scene->desc.bakers,
+                              .baker_properties = scene->baker_properties,
+                              .baker_count = scene->desc.baker_count,
+                              .files = files,
+                              .memory = &scene->memory,
+                              .blobs = scene->blobs,
+                              .bake = files->bake};
+}
 
 /* An object to be baked. */
 typedef struct job {
@@ -409,7 +687,7 @@ static bool gather_problems(update *u)
 /* ---- the end ---- */
 
 /* The records that the scene has no more; of a bake that failed: those that it made. */
-static void free_records(update *u, bool is_failed)
+static void drop_records(update *u, bool is_failed)
 {
     weft_scene *scene = u->scene;
     for (uint32_t i = 0; i < u->jobs.count; i++) {
@@ -472,7 +750,7 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
     scene->files.bake++;
     scene->files.read_count = 0;
     weft__tree_init(&u.tree, &scene->memory, &scene->files, scene->desc.object_limit);
-    u.shared = weft__scene_baking(scene, &u.tree, &scene->files);
+    u.shared = baking_with(scene, &u.tree, &scene->files);
     for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = &u.shared;
     bool is_done = bake_all(&u, paths, path_count) && compare(&u) && gather_problems(&u);
     if (is_done) {
@@ -484,7 +762,7 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
         EXCHANGE(scene->problems, u.problems);
         EXCHANGE(scene->removed_paths, u.removed_paths);
         EXCHANGE(scene->removed, u.removed);
-        free_records(&u, false);
+        drop_records(&u, false);
         scene->is_same_shape = u.is_same_shape && u.found == scene->record_count;
         scene->record_count = u.records;
         weft_blob_store_stats_get(scene->blobs, &blobs, sizeof blobs);
@@ -493,11 +771,11 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
         scene->stats = stats;
         scene->baked = scene->files.bake;
     } else {
-        free_records(&u, true);
+        drop_records(&u, true);
     }
     weft__tree_free(&u.tree);
     weft__files_sweep(&scene->files, !is_done);
-    weft__blocks_age(&scene->blocks);
+    blocks_age(&scene->blocks);
     for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = NULL;
     WEFT__SCENE_FREE(&scene->memory, &u.jobs);
     WEFT__SCENE_FREE(&scene->memory, &u.dropped);
@@ -541,7 +819,7 @@ static weft_result node_try(trying *t, uint32_t node)
     weft_scene *scene = t->scene;
     uint32_t before = weft__tree_find_path(&scene->tree, t->trial->object);
     const weft__record *was = before == WEFT__NONE ? NULL : scene->tree.nodes.at[before].record;
-    const weft__bake_scene shared = weft__scene_baking(scene, &t->tree, &t->files);
+    const weft__bake_scene shared = baking_with(scene, &t->tree, &t->files);
     weft_bake bake = {.scene = &shared};
     weft__record *record = weft__bake_node(&bake, node);
     weft_result result = WEFT_OUT_OF_MEMORY;
@@ -577,4 +855,218 @@ weft_result weft__scene_try(weft_scene *scene, const weft__trial *trial, char *w
     weft__tree_free(&t.tree);
     weft__files_unstack(&t.files, &scene->files);
     return result;
+}
+
+/* ---- what it tells ---- */
+
+void weft_scene_stats_get(const weft_scene *scene, weft_scene_stats *out, size_t out_bytes)
+{
+    if (scene == NULL || out == NULL) return;
+    weft__sized_fill(out, out_bytes, &scene->stats, sizeof scene->stats);
+}
+
+uint32_t weft_scene_error_count(const weft_scene *scene)
+{
+    return scene == NULL ? 0 : scene->problems.count;
+}
+
+const weft_scene_problem *weft_scene_error(const weft_scene *scene, uint32_t index)
+{
+    return scene == NULL || index >= scene->problems.count ? NULL : &scene->problems.at[index];
+}
+
+bool weft_scene_change_get(weft_scene *scene, uint32_t index, weft_scene_change *out)
+{
+    if (scene == NULL || out == NULL || index >= scene->changes.count) return false;
+    const weft__change *change = &scene->changes.at[index];
+    *out = (weft_scene_change){.kind = change->kind, .path = scene->path};
+    if (change->kind == WEFT_SCENE_REMOVED)
+        out->path = scene->removed_paths.at[change->node];
+    else
+        weft__node_path(&scene->tree, change->node, scene->path, sizeof scene->path);
+    return true;
+}
+
+bool weft_scene_is_stale(weft_scene *scene)
+{
+    if (scene == NULL || scene->files.bake == 0) return false;
+    return scene->baked != scene->files.bake || weft__files_are_stale(&scene->files);
+}
+
+static bool is_read(const weft_scene *scene, const weft__scene_file *file)
+{
+    return file->used == scene->files.bake && !file->is_fallback && !file->is_missing;
+}
+
+const char *weft_scene_file(const weft_scene *scene, uint32_t index)
+{
+    const weft__scene_file *first = scene == NULL ? NULL : scene->files.first;
+    for (const weft__scene_file *f = first; f != NULL; f = f->next)
+        if (is_read(scene, f) && index-- == 0) return f->path;
+    for (const weft__scene_file *f = first; f != NULL; f = f->next) {
+        if (!is_read(scene, f)) continue;
+        if (index < f->uses.count) return f->uses.at[index].path;
+        index -= f->uses.count;
+    }
+    return NULL;
+}
+
+weft_entity weft_scene_entity(const weft_scene *scene, const char *path)
+{
+    const weft_entity none = {0, 0};
+    if (scene == NULL || path == NULL || scene->filled != scene->baked) return none;
+    if (scene->filled_moment != 0 &&
+        !weft_world_has_moment(scene->schema.world, scene->filled_moment))
+        return none;
+    uint32_t node = weft__tree_find_path(&scene->tree, path);
+    return node == WEFT__NONE || node >= scene->entities.count ? none : scene->entities.at[node];
+}
+
+/* ---- why an object is what it is, for people and as JSON ---- */
+
+static uint32_t line_of(const weft__file_object *object)
+{
+    const weft_text *text = &object->file->text;
+    const char *at = object->at == NULL ? object->value.bytes : object->at;
+    uint32_t line = 1;
+    if (at < text->bytes || at > text->bytes + text->count) return 1;
+    for (const char *c = text->bytes; c < at; c++) line += *c == '\n';
+    return line;
+}
+
+static const char *why_text(const weft_scene *scene, const weft__record *record)
+{
+    if (record->born != scene->baked) return "as before";
+    switch (record->why) {
+    case WEFT__WHY_NEW:
+        return "new";
+    case WEFT__WHY_OWN:
+        return "its own text has changed";
+    case WEFT__WHY_MISTAKE:
+        return "it had a mistake";
+    case WEFT__WHY_READ:
+        return record->why_text == NULL ? "something that it read has changed" : record->why_text;
+    case WEFT__WHY_KEPT:
+        break;
+    }
+    return "as before";
+}
+
+static void tell_step(weft__text *t, const weft_scene *scene, const weft__step *step)
+{
+    static const char *const usages[] = {"none", "static", "dynamic"};
+    if (step->kind == WEFT__STEP_NAME)
+        weft__text_add(t, "name %s", (const char *)(step + 1));
+    else if (step->kind == WEFT__STEP_TRANSFORM)
+        weft__text_add(t, "transform, %s", usages[step->component]);
+    else
+        weft__text_add(t, "%s", scene->schema.components.at[step->component - 1].desc->name);
+    if (step->kind == WEFT__STEP_DISABLE) weft__text_add(t, ", disabled");
+    if (step->kind == WEFT__STEP_BUFFER) weft__text_add(t, ", %u elements", step->count);
+    if (step->entity != 0) weft__text_add(t, " (additional entity %u)", step->entity);
+}
+
+/* One entry of a list: a line for people, or a string of an array. */
+typedef struct list {
+    weft__text *out;
+    bool is_json;
+    uint32_t count;
+} list;
+
+static void add_entry(list *l, const char *title, const char *entry)
+{
+    if (l->is_json) {
+        weft__text_add(l->out, l->count == 0 ? "" : ", ");
+        weft__text_add_quoted(l->out, entry);
+    } else {
+        weft__text_add(l->out, "  %-12s%s\n", l->count == 0 ? title : "", entry);
+    }
+    l->count++;
+}
+
+static list begin_list(weft__text *t, bool is_json, const char *title)
+{
+    if (is_json) weft__text_add(t, ", \"%s\": [", title);
+    return (list){t, is_json, 0};
+}
+
+static void end_list(const list *l)
+{
+    if (l->is_json) weft__text_add(l->out, "]");
+}
+
+static void add_layers(weft__text *t, const weft_scene *scene, uint32_t node, bool is_json)
+{
+    const weft__tree *tree = &scene->tree;
+    list all = begin_list(t, is_json, "layers");
+    for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL;) {
+        char entry[WEFT__PATH_BYTES];
+        const weft__file_object *object = l->object;
+        weft__text e = {entry, sizeof entry, 0};
+        weft__text_add(&e, "%s:%u", object->file->path, line_of(object));
+        add_entry(&all, "layers", entry);
+    }
+    end_list(&all);
+}
+
+static void add_reads(weft__text *t, const weft__record *record, bool is_json)
+{
+    list l = begin_list(t, is_json, "reads");
+    for (uint32_t i = 0; i < record->read_count; i++) {
+        char entry[WEFT__PATH_BYTES];
+        weft__text e = {entry, sizeof entry, 0};
+        weft__read_text(&e, record, &record->reads[i]);
+        if (record->reads[i].hash == 0) weft__text_add(&e, " (not there)");
+        add_entry(&l, "reads", entry);
+    }
+    end_list(&l);
+}
+
+static void add_makes(weft__text *t, const weft_scene *scene, const weft__output *output,
+                      bool is_json)
+{
+    list l = begin_list(t, is_json, "makes");
+    const weft__step *step = NULL;
+    while (output != NULL && (step = weft__step_after(output, step)) != NULL) {
+        char entry[512];
+        weft__text e = {entry, sizeof entry, 0};
+        tell_step(&e, scene, step);
+        add_entry(&l, "makes", entry);
+    }
+    end_list(&l);
+}
+
+static void add_mistakes(weft__text *t, const weft__record *record, bool is_json)
+{
+    list l = begin_list(t, is_json, "mistakes");
+    for (const weft__problem *p = record->problems; p != NULL; p = p->next)
+        add_entry(&l, "mistakes", p->told.text);
+    end_list(&l);
+}
+
+size_t weft_scene_explain(weft_scene *scene, const char *path, bool is_json, char *text,
+                          size_t capacity)
+{
+    uint32_t node =
+        scene == NULL || path == NULL ? WEFT__NONE : weft__tree_find_path(&scene->tree, path);
+    if (node == WEFT__NONE || (text == NULL && capacity != 0)) return 0;
+    const weft__record *record = scene->tree.nodes.at[node].record;
+    weft__text t = {text, capacity, 0};
+    if (is_json) {
+        weft__text_add(&t, "{\"object\": ");
+        weft__text_add_quoted(&t, path);
+    } else {
+        weft__text_add(&t, "%s\n", path);
+    }
+    add_layers(&t, scene, node, is_json);
+    if (record != NULL) {
+        list l = begin_list(&t, is_json, "baked");
+        add_entry(&l, "baked", why_text(scene, record));
+        end_list(&l);
+        add_reads(&t, record, is_json);
+        add_makes(&t, scene, record->output, is_json);
+        add_mistakes(&t, record, is_json);
+    }
+    weft__text_add(&t, is_json ? "}\n" : "");
+    return t.length;
 }
