@@ -21,29 +21,6 @@
 
 /* ---- the schema ---- */
 
-static bool schema_add(weft__schema *schema, weft__memory *memory, const weft_component_desc *desc,
-                       weft_component component)
-{
-    weft__schema_component *added = WEFT__SCENE_ADD(memory, &schema->components);
-    if (added == NULL) return false;
-    *added = (weft__schema_component){.desc = desc, .component = component};
-    if (desc == NULL) return true;
-    added->type = weft_component_type(schema->world, component);
-    added->name_hash = hash_string(desc->name);
-    added->hash = weft_component_hash(schema->world, component);
-    return true;
-}
-
-static bool make_map(weft__schema *schema, weft__memory *memory)
-{
-    if (!weft__table_room(memory, WEFT__MEMORY_OTHER, &schema->map, schema->components.count))
-        return false;
-    for (uint32_t i = 0; i < schema->components.count; i++)
-        if (schema->components.at[i].desc != NULL)
-            weft__table_put(&schema->map, (uint32_t)schema->components.at[i].name_hash, i + 1);
-    return true;
-}
-
 weft_result weft__schema_init(weft__schema *schema, weft__memory *memory, weft_world *world)
 {
     weft_world_stats stats;
@@ -60,9 +37,16 @@ weft_result weft__schema_init(weft__schema *schema, weft__memory *memory, weft_w
     for (uint32_t id = 1; id <= stats.component_types; id++) { /* ids count from 1 */
         weft_component component = {id, schema->parent.world};
         const weft_component_desc *desc = weft_component_info(world, component);
-        if (!schema_add(schema, memory, desc, component)) return WEFT_OUT_OF_MEMORY;
+        weft__schema_component *added = WEFT__SCENE_ADD(memory, &schema->components);
+        if (added == NULL || !weft__table_room(memory, WEFT__MEMORY_OTHER, &schema->map, id))
+            return WEFT_OUT_OF_MEMORY;
+        *added = (weft__schema_component){.desc = desc, .component = component};
+        if (desc == NULL) continue;
+        added->type = weft_component_type(world, component);
+        added->hash = weft_component_hash(world, component);
+        weft__table_put(&schema->map, (uint32_t)hash_string(desc->name), id);
     }
-    return make_map(schema, memory) ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+    return WEFT_OK;
 }
 
 void weft__schema_free(weft__schema *schema, weft__memory *memory)
@@ -118,31 +102,36 @@ static void refused(weft_bake *bake)
     bake->result = WEFT_OUT_OF_MEMORY;
 }
 
-/* Memory for one value, aligned to 64, zeroed; NULL: refused, which the bake keeps. */
-static void *scratch_take(weft_bake *bake, size_t bytes)
+/* More bytes of a list; NULL: refused, which the bake keeps. */
+static char *chars_add(weft_bake *bake, weft__chars *list, size_t bytes)
 {
+    uint32_t at = list->count;
     if (bytes > UINT32_MAX / 4 ||
-        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->scratch, (uint32_t)bytes + 64)) {
+        !WEFT__SCENE_ROOM(bake->scene->memory, list, at + (uint32_t)bytes)) {
         refused(bake);
         return NULL;
     }
-    char *at = bake->scratch.at;
-    at += (64 - (uintptr_t)at % 64) % 64;
-    memset(at, 0, bytes);
-    return at;
+    list->count += (uint32_t)bytes;
+    return list->at + at;
 }
 
-static uint32_t add_text(weft_bake *bake, const char *text, size_t bytes)
+/* Memory for one value, aligned to 64, zeroed; NULL: refused. */
+static void *scratch_take(weft_bake *bake, size_t bytes)
 {
-    uint32_t at = bake->read_texts.count;
-    if (bytes > UINT32_MAX / 4 ||
-        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->read_texts, at + (uint32_t)bytes + 1)) {
-        refused(bake);
-        return 0;
-    }
-    if (bytes != 0) memcpy(bake->read_texts.at + at, text, bytes);
-    bake->read_texts.at[at + bytes] = '\0';
-    bake->read_texts.count = at + (uint32_t)bytes + 1;
+    bake->scratch.count = 0;
+    char *at = chars_add(bake, &bake->scratch, bytes + 64);
+    if (at == NULL) return NULL;
+    return memset(at + (64 - (uintptr_t)at % 64) % 64, 0, bytes);
+}
+
+/* The place of a text in a list of texts. */
+static uint32_t add_text(weft_bake *bake, weft__chars *list, const char *text, size_t bytes)
+{
+    uint32_t at = list->count;
+    char *to = chars_add(bake, list, bytes + 1);
+    if (to == NULL) return 0;
+    if (bytes != 0) memcpy(to, text, bytes);
+    to[bytes] = '\0';
     return at;
 }
 
@@ -156,8 +145,8 @@ static void record_read(weft_bake *bake, weft__read read, const char *text, size
         if (known->kind != read.kind || known->path != read.path) continue;
         if (name == NULL || strcmp(bake->read_texts.at + known->name, name) == 0) return;
     }
-    read.text = add_text(bake, text, text_bytes);
-    read.name = name == NULL ? 0 : add_text(bake, name, strlen(name));
+    read.text = add_text(bake, &bake->read_texts, text, text_bytes);
+    read.name = name == NULL ? 0 : add_text(bake, &bake->read_texts, name, strlen(name));
     weft__read *kept = WEFT__SCENE_ADD(bake->scene->memory, &bake->reads);
     if (kept == NULL)
         refused(bake);
@@ -172,9 +161,20 @@ typedef struct bake_text {
     weft_value_error error;
 } bake_text;
 
-/* ---- what bakers call ---- */
+/* A mistake of a baker: reports it and returns `result`. */
+__attribute__((format(printf, 3, 4))) static weft_result refuse(weft_bake *bake, weft_result result,
+                                                                const char *format, ...)
+{
+    char what[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    weft_bake_error(bake, NULL, NULL, "%s", what);
+    return result;
+}
 
-/* ---- entities ---- */
+/* ---- what bakers call: entities ---- */
 
 static weft_entity handle(uint32_t reference)
 {
@@ -187,16 +187,7 @@ static weft_entity refer(weft_bake *bake, weft__reference_kind kind, uint64_t pa
         if (bake->references.at[i].kind == kind && bake->references.at[i].path == path)
             return handle(i);
     weft__record_reference reference = {.kind = kind, .path = path};
-    if (key != NULL) {
-        uint32_t bytes = (uint32_t)strlen(key) + 1;
-        reference.text = bake->texts.count;
-        if (!WEFT__SCENE_ROOM(bake->scene->memory, &bake->texts, bake->texts.count + bytes)) {
-            refused(bake);
-            return (weft_entity){0, 0};
-        }
-        memcpy(bake->texts.at + bake->texts.count, key, bytes);
-        bake->texts.count += bytes;
-    }
+    if (key != NULL) reference.text = add_text(bake, &bake->texts, key, strlen(key));
     weft__record_reference *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->references);
     if (added == NULL) {
         refused(bake);
@@ -297,13 +288,10 @@ static const char *place_of(const weft_bake *bake, const char *text)
     const weft__tree *tree = bake->scene->tree;
     const char *found = NULL;
     for (const weft__layer *l = NULL; (l = weft__layer_after(tree, bake->node, l)) != NULL;) {
-        const weft__file_object *object = l->object;
-        for (uint32_t p = object->first_property; p != WEFT__NONE;
-             p = object->file->properties.at[p].next) {
+        for (const weft__property *p = NULL; (p = weft__property_after(l->object, p)) != NULL;) {
             weft__json json;
             weft__json_token token = {.kind = WEFT__JSON_NULL};
-            weft__json_open(&json, object->file->properties.at[p].json,
-                            object->file->properties.at[p].json_bytes);
+            weft__json_open(&json, p->json, p->json_bytes);
             while (token.kind != WEFT__JSON_END && token.kind != WEFT__JSON_ERROR) {
                 token = weft__json_next(&json);
                 bool is_it = token.kind == WEFT__JSON_STRING && weft__json_is(&token, text);
@@ -360,16 +348,10 @@ static uint32_t own_number(weft_bake *bake, weft_entity entity)
 static void *add_step(weft_bake *bake, weft__step step)
 {
     size_t bytes = sizeof step + ((step.bytes + 15) & ~UINT64_C(15));
-    uint32_t at = bake->steps.count;
-    if (bytes > UINT32_MAX / 4 ||
-        !WEFT__SCENE_ROOM(bake->scene->memory, &bake->steps, at + (uint32_t)bytes)) {
-        refused(bake);
-        return NULL;
-    }
-    memcpy(bake->steps.at + at, &step, sizeof step);
-    memset(bake->steps.at + at + sizeof step, 0, bytes - sizeof step);
-    bake->steps.count = at + (uint32_t)bytes;
-    return bake->steps.at + at + sizeof step;
+    char *at = chars_add(bake, &bake->steps, bytes);
+    if (at == NULL) return NULL;
+    memcpy(at, &step, sizeof step);
+    return memset(at + sizeof step, 0, bytes - sizeof step);
 }
 
 static const weft__step *find_step(const weft_bake *bake, weft__step_kind kind, uint32_t entity,
@@ -418,29 +400,23 @@ static weft_result write_values(weft_bake *bake, weft_entity entity, weft_compon
     const weft__schema_component *known = schema_of(bake->scene->schema, component);
     uint32_t number = own_number(bake, entity);
     if (bake->result != WEFT_OK) return bake->result;
-    if (known == NULL) {
-        weft_bake_error(bake, NULL, NULL,
-                        "a baker gives a component that the world of the scene did not have when "
-                        "the scene was created");
-        return WEFT_BAD_HANDLE;
-    }
+    if (known == NULL)
+        return refuse(bake, WEFT_BAD_HANDLE,
+                      "a baker gives a component that the world of the scene did not have when "
+                      "the scene was created");
     const weft_component_desc *desc = known->desc;
     bool fits = ((desc->flags & WEFT_BUFFER) != 0) == given->is_buffer && size == desc->size &&
                 (desc->flags & (WEFT_RESOURCE | WEFT_CHUNK)) == 0;
     if (number == WEFT__NONE) return WEFT_INVALID_ARGUMENT;
-    if (!fits) {
-        weft_bake_error(bake, NULL, NULL,
-                        "%s: a baker gives %zu bytes, the component has %zu, and its kind must "
-                        "fit the call",
-                        desc->name, size, desc->size);
-        return WEFT_TYPE_MISMATCH;
-    }
-    if (find_step(bake, WEFT__STEP_SET, number, component.id) != NULL) {
-        weft_bake_error(bake, NULL, NULL,
-                        "%s is given twice, by bakers or by a property: once is possible",
-                        desc->name);
-        return WEFT_ALREADY_EXISTS;
-    }
+    if (!fits)
+        return refuse(bake, WEFT_TYPE_MISMATCH,
+                      "%s: a baker gives %zu bytes, the component has %zu, and its kind must "
+                      "fit the call",
+                      desc->name, size, desc->size);
+    if (find_step(bake, WEFT__STEP_SET, number, component.id) != NULL)
+        return refuse(bake, WEFT_ALREADY_EXISTS,
+                      "%s is given twice, by bakers or by a property: once is possible",
+                      desc->name);
     char *at =
         add_step(bake, (weft__step){.kind = given->is_buffer ? WEFT__STEP_BUFFER : WEFT__STEP_SET,
                                     .entity = number,
@@ -449,13 +425,11 @@ static weft_result write_values(weft_bake *bake, weft_entity entity, weft_compon
                                     .bytes = bytes});
     if (at == NULL) return bake->result;
     if (bytes != 0) memcpy(at, given->at, bytes);
-    if (!weft__elements_references(weft__type_of(desc), at, given->count, keep_reference, bake)) {
-        weft_bake_error(bake, NULL, NULL,
-                        "%s: no entity of weft_bake_entity and its like, or no blob that "
-                        "weft_bake_blob was given",
-                        desc->name);
-        return WEFT_INVALID_ARGUMENT;
-    }
+    if (!weft__elements_references(weft__type_of(desc), at, given->count, keep_reference, bake))
+        return refuse(bake, WEFT_INVALID_ARGUMENT,
+                      "%s: no entity of weft_bake_entity and its like, or no blob that "
+                      "weft_bake_blob was given",
+                      desc->name);
     return bake->result;
 }
 
@@ -475,24 +449,18 @@ weft_result weft_bake_disable(weft_bake *bake, weft_entity entity, weft_componen
 {
     const weft__schema_component *known = schema_of(bake->scene->schema, component);
     uint32_t number = own_number(bake, entity);
-    if (known == NULL) {
-        weft_bake_error(bake, NULL, NULL,
-                        "a baker disables a component that the world of the scene did not have "
-                        "when the scene was created: register it before");
-        return WEFT_INVALID_ARGUMENT;
-    }
+    if (known == NULL)
+        return refuse(bake, WEFT_INVALID_ARGUMENT,
+                      "a baker disables a component that the world of the scene did not have "
+                      "when the scene was created: register it before");
     if (number == WEFT__NONE || (known->desc->flags & WEFT_ENABLEABLE) == 0 ||
-        find_step(bake, WEFT__STEP_SET, number, component.id) == NULL) {
-        weft_bake_error(bake, NULL, NULL,
-                        "\"%s\" cannot be disabled: give it first; it must be ENABLEABLE",
-                        known->desc->name);
-        return WEFT_INVALID_ARGUMENT;
-    }
-    if (find_step(bake, WEFT__STEP_DISABLE, number, component.id) != NULL) {
-        weft_bake_error(bake, NULL, NULL, "\"%s\" is disabled twice: remove one",
-                        known->desc->name);
-        return WEFT_ALREADY_EXISTS;
-    }
+        find_step(bake, WEFT__STEP_SET, number, component.id) == NULL)
+        return refuse(bake, WEFT_INVALID_ARGUMENT,
+                      "\"%s\" cannot be disabled: give it first; it must be ENABLEABLE",
+                      known->desc->name);
+    if (find_step(bake, WEFT__STEP_DISABLE, number, component.id) != NULL)
+        return refuse(bake, WEFT_ALREADY_EXISTS, "\"%s\" is disabled twice: remove one",
+                      known->desc->name);
     add_step(bake,
              (weft__step){.kind = WEFT__STEP_DISABLE, .entity = number, .component = component.id});
     return bake->result;
@@ -503,10 +471,8 @@ weft_result weft_bake_name(weft_bake *bake, weft_entity entity, const char *name
     uint32_t number = own_number(bake, entity);
     size_t bytes = name == NULL ? 0 : strlen(name);
     if (number == WEFT__NONE) return WEFT_INVALID_ARGUMENT;
-    if (bytes != 0 && !weft__name_fits(name, bytes)) {
-        weft_bake_error(bake, NULL, NULL, "the name of an entity is not UTF-8");
-        return WEFT_INVALID_ARGUMENT;
-    }
+    if (bytes != 0 && !weft__name_fits(name, bytes))
+        return refuse(bake, WEFT_INVALID_ARGUMENT, "the name of an entity is not UTF-8");
     char *at =
         add_step(bake, (weft__step){.kind = WEFT__STEP_NAME, .entity = number, .bytes = bytes + 1});
     if (at != NULL && bytes != 0) memcpy(at, name, bytes);
@@ -543,10 +509,7 @@ weft_result weft_bake_transform(weft_bake *bake, weft_entity entity, const float
         (bake->scene->schema->local.id == 0 || bake->scene->schema->placed.id == 0))
         problem = "places need the components of weft_transform_create: call it before "
                   "weft_scene_create";
-    if (problem != NULL) {
-        weft_bake_error(bake, NULL, NULL, "%s", problem);
-        return WEFT_INVALID_ARGUMENT;
-    }
+    if (problem != NULL) return refuse(bake, WEFT_INVALID_ARGUMENT, "%s", problem);
     const weft__step *known = NULL;
     for (uint32_t u = 0; u <= WEFT_TRANSFORM_DYNAMIC && known == NULL; u++)
         known = find_step(bake, WEFT__STEP_TRANSFORM, number, u);
@@ -575,10 +538,8 @@ weft_result weft_bake_blob(weft_bake *bake, weft_blob_ref blob, const weft_blob_
 {
     weft_blob_info info;
     if (weft_blob_info_get(bake->scene->blobs, blob, &info, sizeof info) != WEFT_OK ||
-        weft_blob_read(bake->scene->blobs, blob, type) == NULL) {
-        weft_bake_error(bake, NULL, NULL, "a blob that is not of weft_bake_blobs and its type");
-        return WEFT_BAD_HANDLE;
-    }
+        weft_blob_read(bake->scene->blobs, blob, type) == NULL)
+        return refuse(bake, WEFT_BAD_HANDLE, "a blob that is not of weft_bake_blobs and its type");
     for (uint32_t i = 0; i < bake->blobs.count; i++)
         if (bake->blobs.at[i].ref.id == blob.id) {
             weft_blob_release(bake->scene->blobs, blob);
@@ -700,19 +661,13 @@ const weft_object *weft_bake_child(weft_bake *bake, const weft_object *object,
     return child == WEFT__NONE ? NULL : node_object(bake, child);
 }
 
-/* The document of an object: that of its strongest layer. */
-static const weft__scene_file *file_of(const weft_bake *bake, uint32_t node)
-{
-    const weft__tree *tree = bake->scene->tree;
-    return tree->layers.at[tree->nodes.at[node].last_layer].object->file;
-}
-
 weft_result weft_bake_file(weft_bake *bake, const char *path, weft_text *bytes)
 {
     char whole[WEFT__PATH_BYTES];
     *bytes = (weft_text){0};
-    if (!weft__path_join(file_of(bake, bake->node)->path, path, strlen(path), whole))
-        return WEFT_LIMIT;
+    const weft__tree *tree = bake->scene->tree; /* from the document of its strongest layer */
+    const weft__layer *last = &tree->layers.at[tree->nodes.at[bake->node].last_layer];
+    if (!weft__path_join(last->object->file->path, path, strlen(path), whole)) return WEFT_LIMIT;
     pthread_mutex_lock(&bake->scene->files->lock);
     const weft__scene_file *file = weft__files_bytes(bake->scene->files, whole);
     pthread_mutex_unlock(&bake->scene->files->lock);
@@ -878,8 +833,6 @@ void weft_bake_error(weft_bake *bake, const weft_object *object, const char *at,
     va_end(arguments);
 }
 
-/* ---- properties ---- */
-
 /* ---- the words of weft ---- */
 
 /* The value of "transform". On the stack of a bake. */
@@ -984,25 +937,24 @@ static void bake_disabled(weft_bake *bake, weft_entity entity)
 
 /* ---- components ---- */
 
-/* Whether a tag is there: true, {} or false, null. */
-static bool bake_tag(weft_bake *bake, weft_entity entity, const weft__schema_component *known,
+/* Is there: true, {}; is not: false, null. */
+static void bake_tag(weft_bake *bake, weft_entity entity, const weft__schema_component *known,
                      const weft__property *last)
 {
     weft__json json;
     weft__json_open(&json, last->json, last->json_bytes);
     weft__json_token token = weft__json_next(&json);
-    if (token.kind == WEFT__JSON_FALSE || token.kind == WEFT__JSON_NULL) return true;
+    if (token.kind == WEFT__JSON_FALSE || token.kind == WEFT__JSON_NULL) return;
     bool is_empty =
         token.kind == WEFT__JSON_OBJECT && weft__json_next(&json).kind == WEFT__JSON_OBJECT_END;
-    if (token.kind != WEFT__JSON_TRUE && !is_empty) {
+    if (token.kind == WEFT__JSON_TRUE || is_empty)
+        weft_bake_set(bake, entity, known->component, NULL, 0);
+    else
         weft_bake_error(bake, NULL, last->json, "a tag has no value: write true or false");
-        return false;
-    }
-    return weft_bake_set(bake, entity, known->component, NULL, 0) == WEFT_OK;
 }
 
 /* The elements of an array; the strongest layer has all of them. */
-static bool bake_array(weft_bake *bake, weft_entity entity, const weft__schema_component *known,
+static void bake_array(weft_bake *bake, weft_entity entity, const weft__schema_component *known,
                        const weft__file_object *object, const weft__property *last)
 {
     bake_text text;
@@ -1014,13 +966,13 @@ static bool bake_array(weft_bake *bake, weft_entity entity, const weft__schema_c
     const weft_type named = {.name = name};
     r.trail.root = &named;
     weft__json_token token = weft__json_next(&r.json);
-    if (token.kind == WEFT__JSON_NULL) return true;
+    if (token.kind == WEFT__JSON_NULL) return;
     if (token.kind != WEFT__JSON_ARRAY) {
         weft_bake_error(bake, NULL, last->json, "an array should be here: %s is a buffer",
                         known->desc->name);
-        return false;
+        return;
     }
-    WEFT__LIST(char) elements = {0};
+    weft__chars elements = {0};
     uint32_t count = 0;
     bool is_read = true;
     for (; is_read && bake->result == WEFT_OK; count++) {
@@ -1031,47 +983,41 @@ static bool bake_array(weft_bake *bake, weft_entity entity, const weft__schema_c
         weft_value_initial(known->type, value);
         is_read =
             token.kind != WEFT__JSON_ERROR && weft__reading_value(&r, known->type, value, &token);
-        size_t bytes = (size_t)(count + 1) * size;
-        if (!is_read) break;
-        if (bytes > UINT32_MAX / 4 ||
-            !WEFT__SCENE_ROOM(bake->scene->memory, &elements, (uint32_t)bytes))
-            refused(bake);
-        else
-            memcpy(elements.at + bytes - size, value, size);
+        char *kept = is_read ? chars_add(bake, &elements, size) : NULL;
+        if (kept == NULL) break;
+        memcpy(kept, value, size);
     }
     if (!is_read)
         keep_error(bake, &text, path);
     else if (bake->result == WEFT_OK)
-        is_read =
-            weft_bake_buffer(bake, entity, known->component, elements.at, count, size) == WEFT_OK;
+        weft_bake_buffer(bake, entity, known->component, elements.at, count, size);
     WEFT__SCENE_FREE(bake->scene->memory, &elements);
-    return is_read;
 }
 
-static bool bake_component(weft_bake *bake, weft_entity entity, const weft__schema_component *known,
-                           const weft__file_object *object, const weft__property *last,
-                           const char *name)
+static void bake_component(weft_bake *bake, weft_entity entity, const weft__schema_component *known,
+                           const weft__file_object *object, const weft__property *last)
 {
     const weft_component_desc *desc = known->desc;
     if ((desc->flags & (WEFT_RESOURCE | WEFT_CHUNK)) != 0) {
         weft_bake_error(bake, NULL, last->json, "%s is a value of the %s, not of an entity",
                         desc->name, (desc->flags & WEFT_CHUNK) != 0 ? "chunk" : "world");
-        return false;
-    }
-    if (desc->size == 0) return bake_tag(bake, entity, known, last);
-    if (known->type == NULL) {
+    } else if (desc->size == 0) {
+        bake_tag(bake, entity, known, last);
+    } else if (known->type == NULL) {
         weft_bake_error(bake, NULL, last->json,
                         "%s is not described: register it with weft_component_desc.type (weft "
                         "bake: a \"description\" in its line of --types), or write a baker",
                         desc->name);
-        return false;
+    } else if ((desc->flags & WEFT_BUFFER) != 0) {
+        bake_array(bake, entity, known, object, last);
+    } else {
+        void *value = scratch_take(bake, desc->size);
+        bool is_there = false;
+        if (value != NULL &&
+            value_of(bake, bake->node, desc->name, known->type, value, &is_there) == WEFT_OK &&
+            is_there)
+            weft_bake_set(bake, entity, known->component, value, desc->size);
     }
-    if ((desc->flags & WEFT_BUFFER) != 0) return bake_array(bake, entity, known, object, last);
-    void *value = scratch_take(bake, desc->size);
-    bool is_there;
-    if (value == NULL || value_of(bake, bake->node, name, known->type, value, &is_there) != WEFT_OK)
-        return false;
-    return !is_there || weft_bake_set(bake, entity, known->component, value, desc->size) == WEFT_OK;
 }
 
 /* ---- all properties ---- */
@@ -1082,17 +1028,6 @@ static bool is_consumed(const weft_bake *bake, uint64_t name_hash)
         if (bake->consumed.at[i] == name_hash) return true;
     for (uint32_t i = 0; i < bake->scene->baker_count; i++)
         if (bake->scene->baker_properties[i] == name_hash) return true;
-    return false;
-}
-
-/* Whether a stronger layer than `l` has the property. */
-static bool is_overridden(const weft_bake *bake, const weft__layer *l,
-                          const weft__property *property)
-{
-    while ((l = weft__layer_after(bake->scene->tree, bake->node, l)) != NULL)
-        for (uint32_t p = l->object->first_property; p != WEFT__NONE;
-             p = l->object->file->properties.at[p].next)
-            if (l->object->file->properties.at[p].name_hash == property->name_hash) return true;
     return false;
 }
 
@@ -1108,7 +1043,15 @@ static void bake_property(weft_bake *bake, weft_entity entity, const weft__file_
                                      property->name_bytes));
         return;
     }
-    bake_component(bake, entity, known, object, property, known->desc->name);
+    bake_component(bake, entity, known, object, property);
+}
+
+/* Whether a stronger layer than `l` has the property. */
+static bool is_overridden(const weft_bake *bake, const weft__layer *l, uint64_t name_hash)
+{
+    while ((l = weft__layer_after(bake->scene->tree, bake->node, l)) != NULL)
+        if (weft__object_has(l->object, name_hash) != NULL) return true;
+    return false;
 }
 
 /* What bakers have read is not baked again. */
@@ -1117,14 +1060,11 @@ static void bake_properties(weft_bake *bake)
     const weft__tree *tree = bake->scene->tree;
     weft_entity entity = weft_bake_entity(bake, NULL);
     for (const weft__layer *l = NULL; (l = weft__layer_after(tree, bake->node, l)) != NULL;) {
-        const weft__file_object *object = l->object;
-        for (uint32_t p = object->first_property; p != WEFT__NONE && bake->result == WEFT_OK;
-             p = object->file->properties.at[p].next) {
-            const weft__property *property = &object->file->properties.at[p];
-            if (!is_word(property) && !is_consumed(bake, property->name_hash) &&
-                !is_overridden(bake, l, property))
-                bake_property(bake, entity, object, property);
-        }
+        const weft__property *p = NULL;
+        while (bake->result == WEFT_OK && (p = weft__property_after(l->object, p)) != NULL)
+            if (!is_word(p) && !is_consumed(bake, p->name_hash) &&
+                !is_overridden(bake, l, p->name_hash))
+                bake_property(bake, entity, l->object, p);
     }
     if (bake->result == WEFT_OK) bake_place(bake, entity);
     if (bake->result == WEFT_OK) bake_name(bake, entity);
@@ -1149,11 +1089,6 @@ void weft__bake_free(weft_bake *bake)
 
 /* ---- reads ---- */
 
-static uint64_t bytes_hash(const weft__tree *tree, uint32_t node)
-{
-    return node == WEFT__NONE ? 0 : tree->nodes.at[node].own;
-}
-
 void weft__read_text(weft__text *t, const weft__record *record, const weft__read *read)
 {
     static const char *const words[] = {"object", "property", "children of",
@@ -1175,7 +1110,7 @@ uint64_t weft__read_hash(weft__tree *tree, const weft__record *record, const wef
     case WEFT__READ_CHILDREN:
         return node == WEFT__NONE ? 0 : weft__node_children(tree, node);
     case WEFT__READ_BYTES:
-        return bytes_hash(tree, node);
+        return node == WEFT__NONE ? 0 : tree->nodes.at[node].own;
     case WEFT__READ_FILE:
         file = weft__files_bytes(tree->files, record->texts + read->text);
         tree->is_refused |= file == NULL;
@@ -1219,7 +1154,6 @@ static weft__output *make_output(weft_bake *bake)
                              .hash = hash_output(bake),
                              .bytes = bytes,
                              .step_bytes = bake->steps.count,
-                             .text_bytes = bake->texts.count,
                              .references = (weft__record_reference *)(block + head),
                              .blobs = (weft__record_blob *)(block + head + references),
                              .steps = block + before,
@@ -1230,25 +1164,6 @@ static weft__output *make_output(weft_bake *bake)
     if (bake->texts.count != 0) memcpy(output->texts, bake->texts.at, bake->texts.count);
     bake->blobs.count = 0;
     return output;
-}
-
-static void begin(weft_bake *bake, uint32_t node)
-{
-    bake->node = node;
-    bake->result = WEFT_OK;
-    bake->is_failed = false;
-    bake->reads.count = bake->references.count = bake->steps.count = bake->texts.count = 0;
-    bake->read_texts.count = bake->entities.count = bake->consumed.count = 0;
-    bake->arena.memory = bake->scene->memory;
-    weft_bake_entity(bake, NULL);
-}
-
-static void end(weft_bake *bake)
-{
-    for (uint32_t i = 0; i < bake->blobs.count; i++)
-        weft_blob_release(bake->scene->blobs, bake->blobs.at[i].ref);
-    bake->blobs.count = 0;
-    weft__pile_free(&bake->arena);
 }
 
 static bool keep_reads(weft_bake *bake, weft__record *record)
@@ -1320,12 +1235,21 @@ weft__record *weft__bake_node(weft_bake *bake, uint32_t node)
     record->own = baked->own;
     record->born = bake->scene->bake;
     bake->record = record;
-    begin(bake, node);
+    bake->node = node;
+    bake->result = WEFT_OK;
+    bake->is_failed = false;
+    bake->reads.count = bake->references.count = bake->steps.count = bake->texts.count = 0;
+    bake->read_texts.count = bake->entities.count = bake->consumed.count = 0;
+    bake->arena.memory = bake->scene->memory;
+    weft_bake_entity(bake, NULL);
     run_bakers(bake);
     if (bake->result == WEFT_OK) bake_properties(bake);
     bool is_kept = bake->result == WEFT_OK && keep_reads(bake, record);
     if (is_kept && !bake->is_failed) is_kept = (record->output = make_output(bake)) != NULL;
-    end(bake);
+    for (uint32_t i = 0; i < bake->blobs.count; i++)
+        weft_blob_release(bake->scene->blobs, bake->blobs.at[i].ref);
+    bake->blobs.count = 0;
+    weft__pile_free(&bake->arena);
     if (is_kept) return record;
     weft__record_free(record, bake->scene->memory, bake->scene->blobs);
     return NULL;
@@ -1333,17 +1257,14 @@ weft__record *weft__bake_node(weft_bake *bake, uint32_t node)
 
 /* ---- the end of records ---- */
 
-static void output_release(weft__output *output, weft__memory *memory, weft_blob_store *blobs)
-{
-    if (output == NULL || --output->users != 0) return;
-    for (uint32_t i = 0; i < output->blob_count; i++)
-        weft_blob_release(blobs, output->blobs[i].ref);
-    weft__free(memory, WEFT__MEMORY_OTHER, output, output->bytes, 1, 16);
-}
-
 void weft__record_free(weft__record *record, weft__memory *memory, weft_blob_store *blobs)
 {
-    output_release(record->output, memory, blobs);
+    weft__output *output = record->output;
+    if (output != NULL && --output->users == 0) {
+        for (uint32_t i = 0; i < output->blob_count; i++)
+            weft_blob_release(blobs, output->blobs[i].ref);
+        weft__free(memory, WEFT__MEMORY_OTHER, output, output->bytes, 1, 16);
+    }
     weft__pile_free(&record->arena);
     weft__free(memory, WEFT__MEMORY_OTHER, record, 1, sizeof *record, 16);
 }

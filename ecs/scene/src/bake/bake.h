@@ -23,7 +23,7 @@ typedef struct weft__schema_component {
     const weft_component_desc *desc;
     const weft_type *type; /* NULL: not described */
     weft_component component;
-    uint64_t name_hash, hash;
+    uint64_t hash;
 } weft__schema_component;
 
 /* Part of a scene. */
@@ -124,7 +124,6 @@ typedef struct weft__output {
     uint64_t hash; /* of everything below */
     size_t bytes;  /* of the block */
     size_t step_bytes;
-    size_t text_bytes;
     weft__record_reference *references;
     weft__record_blob *blobs;
     char *steps;
@@ -178,6 +177,8 @@ typedef struct weft__bake_scene {
     uint64_t bake;
 } weft__bake_scene;
 
+typedef WEFT__LIST(char) weft__chars;
+
 /* A run of the bakers of one object; its lists are used again for the next. Owner: a worker. */
 struct weft_bake {
     const weft__bake_scene *scene;
@@ -186,12 +187,12 @@ struct weft_bake {
     WEFT__LIST(weft__read) reads;
     WEFT__LIST(weft__record_reference) references;
     WEFT__LIST(weft__record_blob) blobs;
-    WEFT__LIST(char) steps; /* weft__step and bytes */
-    WEFT__LIST(char) texts; /* of the output: keys of prefabs */
-    WEFT__LIST(char) read_texts;
+    weft__chars steps; /* weft__step and bytes */
+    weft__chars texts; /* of the output: keys of prefabs */
+    weft__chars read_texts;
     WEFT__LIST(uint64_t) entities; /* hashes of their names; 0 the own one */
     WEFT__LIST(uint64_t) consumed; /* hashes of the names of properties that bakers read */
-    WEFT__LIST(char) scratch;      /* a value */
+    weft__chars scratch;           /* a value */
     weft__pile arena;              /* ends with the run */
     weft_result result;            /* OUT_OF_MEMORY ends everything */
     bool is_failed;                /* a mistake was reported */

@@ -300,9 +300,8 @@ static void finish(weft__scene_file *file)
     for (uint32_t i = 0; i < file->objects.count; i++) {
         weft__file_object *object = &file->objects.at[i];
         uint64_t hash = hash_word(object->hash, kind);
-        for (uint32_t p = object->first_property; p != WEFT__NONE; p = file->properties.at[p].next)
-            hash = hash_word(hash_word(hash, file->properties.at[p].name_hash),
-                             file->properties.at[p].hash);
+        for (const weft__property *p = NULL; (p = weft__property_after(object, p)) != NULL;)
+            hash = hash_word(hash_word(hash, p->name_hash), p->hash);
         object->hash = hash;
     }
 }
@@ -400,14 +399,12 @@ static bool read_property(reading *r, uint32_t object, const weft__json_token *n
             weft_source_error(r->out, value.at, "%s", r->json.problem);
         return false;
     }
-    const weft__scene_file *file = r->out->file;
     uint32_t count = 0;
-    for (uint32_t p = file->objects.at[object].first_property; p != WEFT__NONE;
-         p = file->properties.at[p].next, count++) {
-        const weft__property *other = &file->properties.at[p];
+    const weft__property *other = NULL;
+    for (; (other = weft__property_after(&r->out->file->objects.at[object], other)) != NULL;
+         count++)
         if (other->name_bytes == bytes && memcmp(other->name, text, bytes) == 0)
             return fail(r, name, "this name stands twice in the object: remove one");
-    }
     if (count >= PROPERTIES_MOST) return fail(r, name, "an object has at most 1,024 properties");
     weft_source_property(r->out, object, text, bytes, begin, (size_t)(r->json.at - begin));
     return !r->out->is_refused;
@@ -912,12 +909,9 @@ bool weft__path_join(const char *from, const char *path, size_t bytes, char out[
 
 const weft__property *weft__object_property(const weft__file_object *object, const char *name)
 {
-    if (object->first_property == WEFT__NONE) return NULL;
-    uint64_t hash = hash_bytes(HASH_K1, name, strlen(name));
-    const weft__property *properties = object->file->properties.at;
-    for (uint32_t p = object->first_property; p != WEFT__NONE; p = properties[p].next)
-        if (properties[p].name_hash == hash) return &properties[p];
-    return NULL;
+    return object->first_property == WEFT__NONE
+               ? NULL
+               : weft__object_has(object, hash_bytes(HASH_K1, name, strlen(name)));
 }
 
 const weft__use *weft__file_use(const weft__scene_file *file, const char *alias, size_t bytes)

@@ -171,7 +171,22 @@ uint64_t weft__files_stamp(weft__files *files);
 enum { WEFT__PATH_BYTES = 4096 };
 bool weft__path_join(const char *from, const char *path, size_t bytes, char out[WEFT__PATH_BYTES]);
 
-/* A property of an object of a file by name; NULL: it has none. */
+/* The property of an object behind one of it (NULL: the first); NULL: no more. */
+static inline const weft__property *weft__property_after(const weft__file_object *object,
+                                                         const weft__property *property)
+{
+    uint32_t next = property == NULL ? object->first_property : property->next;
+    return next == WEFT__NONE ? NULL : &object->file->properties.at[next];
+}
+/* A property of an object by the hash of its name, or its name; NULL: it has none. */
+static inline const weft__property *weft__object_has(const weft__file_object *object,
+                                                     uint64_t name_hash)
+{
+    const weft__property *p = NULL;
+    while ((p = weft__property_after(object, p)) != NULL && p->name_hash != name_hash) {
+    }
+    return p;
+}
 const weft__property *weft__object_property(const weft__file_object *object, const char *name);
 /* The path behind an alias of a document; NULL: there is none. */
 const weft__use *weft__file_use(const weft__scene_file *file, const char *alias, size_t bytes);
