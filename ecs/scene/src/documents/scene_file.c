@@ -605,11 +605,21 @@ static void free_text(weft__files *files, weft__scene_file *file)
     hook->release(hook->user, (void *)(uintptr_t)file->text.bytes, file->text.count + 1, 16);
 }
 
+static void free_lists(weft__files *files, weft__scene_file *file)
+{
+    WEFT__SCENE_FREE(files->memory, &file->objects);
+    WEFT__SCENE_FREE(files->memory, &file->properties);
+}
+
 static void free_file(weft__files *files, weft__scene_file *file)
 {
     weft__memory *memory = files->memory;
-    WEFT__SCENE_FREE(memory, &file->objects);
-    WEFT__SCENE_FREE(memory, &file->properties);
+    if (file->objects.capacity != 0) { /* an edit leaves about as many objects as there were */
+        free_lists(files, &files->spare);
+        files->spare.objects = file->objects;
+        files->spare.properties = file->properties;
+        files->spare.objects.count = files->spare.properties.count = 0;
+    }
     WEFT__SCENE_FREE(memory, &file->uses);
     WEFT__SCENE_FREE(memory, &file->parts);
     weft__pile_free(&file->arena);
@@ -625,6 +635,7 @@ void weft__files_free(weft__files *files)
         files->first = file->next;
         free_file(files, file);
     }
+    free_lists(files, &files->spare);
     pthread_mutex_destroy(&files->lock);
 }
 
@@ -721,14 +732,6 @@ static weft_result read_file(weft__files *files, weft__scene_file *file, uint64_
     return result;
 }
 
-/* An edit leaves about as many objects as there were. */
-static bool reserve_as(weft__files *files, weft__scene_file *file, const weft__scene_file *old)
-{
-    if (old == NULL || old->is_missing) return true;
-    return WEFT__SCENE_ROOM(files->memory, &file->objects, old->objects.count) &&
-           WEFT__SCENE_ROOM(files->memory, &file->properties, old->properties.count);
-}
-
 static weft__scene_file *open_new(weft__files *files, const char *path, uint64_t hash,
                                   weft__scene_file *old, const weft_source_desc *source)
 {
@@ -751,7 +754,12 @@ static weft__scene_file *open_new(weft__files *files, const char *path, uint64_t
     file->is_missing = file->is_broken = file->result != WEFT_OK;
     if (!file->is_missing && source != NULL) {
         file->source = source;
-        is_refused = !reserve_as(files, file, old) || !source_open(files, file);
+        if (old != NULL && files->spare.objects.capacity / 4 <= old->objects.count) {
+            file->objects = files->spare.objects;
+            file->properties = files->spare.properties;
+            files->spare = (weft__scene_file){.next = NULL};
+        }
+        is_refused = !source_open(files, file);
     }
     if (is_refused) {
         free_file(files, file);

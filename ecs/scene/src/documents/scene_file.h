@@ -139,6 +139,7 @@ typedef struct weft__files {
     weft__memory *memory;
     const weft_scene_desc *desc;
     weft__scene_file *first; /* newer ones of a path in front of older ones */
+    weft__scene_file spare;  /* lists of the last file that went: memory for the next */
     uint64_t bake;           /* the number of the running bake */
     uint32_t read_count;     /* files read in it */
     pthread_mutex_t lock;    /* of everything, while bakers run */

@@ -183,14 +183,6 @@ static uint32_t known_number(const weft_live *live, uint64_t key)
     return number;
 }
 
-/* Room for one more. */
-static bool known_grow(weft_live *live)
-{
-    uint32_t count = live->known.count + 1;
-    return WEFT__SCENE_ROOM(&live->memory, &live->known, count) &&
-           weft__table_room(&live->memory, WEFT__MEMORY_OTHER, &live->known_at, count);
-}
-
 /* ---- the set ---- */
 
 static bool change_add(baking *b, const weft__live_change *change)
@@ -237,7 +229,10 @@ static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t 
 {
     weft_live *live = b->live;
     const weft__node *node = &live->scene->tree.nodes.at[index];
-    if (!known_grow(live)) return false;
+    const uint32_t wanted = live->known.count + 1;
+    if (!WEFT__SCENE_ROOM(&live->memory, &live->known, wanted) ||
+        !weft__table_room(&live->memory, WEFT__MEMORY_OTHER, &live->known_at, wanted))
+        return false;
     uint64_t key = key_make(node->path, number);
     uint32_t number_known = known_number(live, key);
     bool is_new = number_known == 0;
@@ -339,15 +334,6 @@ static bool set_make(baking *b)
     return entities_compare(b) && removed_list(b);
 }
 
-static void set_list(weft_live *live, weft__live_set *set)
-{
-    pthread_mutex_lock(&live->lock);
-    *live->last = set;
-    live->last = &set->next;
-    pthread_mutex_unlock(&live->lock);
-    at_add_ar(&live->x_waiting, 1u); /* LL1 */
-}
-
 /* Bakes, compares with the last bake, and lists the set, if anything became different or wrong: the
  * thread of the link, or the owner of one without it; never both. */
 static weft_result bake(weft_live *live, uint64_t wake_ns)
@@ -366,7 +352,11 @@ static weft_result bake(weft_live *live, uint64_t wake_ns)
         return WEFT_OUT_OF_MEMORY;
     }
     b.set->wake_ns = wake_ns;
-    set_list(live, b.set);
+    pthread_mutex_lock(&live->lock);
+    *live->last = b.set;
+    live->last = &b.set->next;
+    pthread_mutex_unlock(&live->lock);
+    at_add_ar(&live->x_waiting, 1u); /* LL1 */
     return WEFT_OK;
 }
 
@@ -504,15 +494,6 @@ static void watch_stop(weft_live *live)
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static weft_live *list; /* guarded by list_lock; in order of their start */
 
-static void list_add(weft_live *live)
-{
-    pthread_mutex_lock(&list_lock);
-    weft_live **link = &list;
-    while (*link != NULL) link = &(*link)->next_link;
-    *link = live;
-    pthread_mutex_unlock(&list_lock);
-}
-
 static void list_remove(weft_live *live)
 {
     pthread_mutex_lock(&list_lock);
@@ -631,21 +612,16 @@ static void take_back(weft_live *live)
             weft_blob_release(weft_world_blobs(live->world), live->blobs.at[i].ref);
 }
 
-static void sets_free(weft_live *live)
-{
-    for (weft__live_set *set = live->first, *next; set != NULL; set = next) {
-        next = set->next;
-        weft__live_set_free(live, set);
-    }
-    weft__live_set_free(live, live->told);
-}
-
 static void live_free(weft_live *live)
 {
     weft__memory *memory = &live->memory;
     list_remove(live);
     watch_stop(live);
-    sets_free(live);
+    for (weft__live_set *set = live->first, *next; set != NULL; set = next) {
+        next = set->next;
+        weft__live_set_free(live, set);
+    }
+    weft__live_set_free(live, live->told);
     for (uint32_t i = 0; i < live->slots.count; i++)
         if (live->slots.at[i].key != 0) weft__live_slot_remove(live, &live->slots.at[i]);
     WEFT__SCENE_FREE(memory, &live->slots);
@@ -687,7 +663,11 @@ weft_result weft_live_start(weft_world *world, const weft_live_desc *desc, weft_
     uint64_t errors = weft_world_error(world)->number;
     result = begin(live, world, desc);
     if (result == WEFT_OK) {
-        list_add(*out = live);
+        pthread_mutex_lock(&list_lock);
+        weft_live **link = &list;
+        while (*link != NULL) link = &(*link)->next_link;
+        *out = *link = live;
+        pthread_mutex_unlock(&list_lock);
         return WEFT_OK;
     }
     const weft_error *error = weft_world_error(world); /* the world's part, if that failed */

@@ -440,11 +440,6 @@ static void fields_apply(applying *a, const weft__image_value *base, const weft_
     }
 }
 
-static bool has_fields(const weft_component_desc *desc)
-{
-    return (desc->flags & (WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK)) == 0 && desc->field_count != 0;
-}
-
 static void bit_apply(applying *a, const weft__image_value *base, const weft__image_value *file,
                       bool is_disabled)
 {
@@ -475,7 +470,7 @@ static void component_change(applying *a, const weft__image_value *base,
         return;
     }
     const weft_component_desc *desc = desc_of(a->live, file->component);
-    if (has_fields(desc)) {
+    if ((desc->flags & (WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK)) == 0 && desc->field_count != 0) {
         bool is_disabled = now.is_disabled;
         fields_apply(a, base, file, &now);
         bit_apply(a, base, file, is_disabled);
@@ -754,13 +749,6 @@ static weft__live_set *set_take(weft_live *live)
     return set;
 }
 
-/* The set was applied to its end. */
-static void set_end(weft_live *live, weft__live_set *set)
-{
-    live->report.bakes++;
-    if (set->wake_ns != 0) live->report.latency_ns = weft__scene_now() - set->wake_ns;
-}
-
 static weft_result sets_apply(weft_live *live, uint64_t deadline)
 {
     weft_result result = WEFT_OK;
@@ -774,7 +762,9 @@ static weft_result sets_apply(weft_live *live, uint64_t deadline)
         }
         result = go_on(live, deadline);
         if (live->current != NULL) return result; /* the budget is spent, or it failed */
-        set_end(live, live->told);
+        live->report.bakes++;
+        if (live->told->wake_ns != 0)
+            live->report.latency_ns = weft__scene_now() - live->told->wake_ns;
         if (deadline != 0 && weft__scene_now() >= deadline) return result;
     }
     return result;

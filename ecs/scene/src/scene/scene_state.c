@@ -18,123 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- blocks that are used again ----
- *
- * A request takes a free one that is not much larger; when there is none and the list is full of
- * free ones, one of them makes room. */
-
-#define LARGE_BYTES (UINT32_C(64) << 10) /* smaller ones glibc keeps itself */
-
-static weft__block *block_find(weft__blocks *blocks, const void *at)
-{
-    for (uint32_t i = 0; i < WEFT__BLOCKS; i++)
-        if (blocks->list[i].at == at) return &blocks->list[i];
-    return NULL;
-}
-
-/* A free block of at least `bytes`, and at most a quarter more; NULL. */
-static weft__block *block_fit(weft__blocks *blocks, size_t bytes)
-{
-    for (uint32_t i = 0; i < WEFT__BLOCKS; i++) {
-        weft__block *block = &blocks->list[i];
-        if (block->at != NULL && !block->is_used && block->room >= bytes &&
-            block->room - bytes <= bytes / 4)
-            return block;
-    }
-    return NULL;
-}
-
-/* An entry of the list for a new block; NULL: all are used. */
-static weft__block *entry_make(weft__blocks *blocks)
-{
-    weft__block *entry = block_find(blocks, NULL);
-    for (uint32_t i = 0; i < WEFT__BLOCKS && entry == NULL; i++)
-        if (!blocks->list[i].is_used) entry = &blocks->list[i];
-    if (entry != NULL && entry->at != NULL)
-        blocks->below.release(blocks->below.user, entry->at, entry->room, 64);
-    if (entry != NULL) *entry = (weft__block){0};
-    return entry;
-}
-
-static void *large_allocate(weft__blocks *blocks, size_t bytes)
-{
-    weft__block *entry = block_fit(blocks, bytes);
-    if (entry == NULL) {
-        entry = blocks->is_on ? entry_make(blocks) : NULL;
-        size_t room = bytes + bytes / 16; /* texts grow a little */
-        if (entry == NULL) return blocks->below.allocate(blocks->below.user, bytes, 64);
-        void *at = blocks->below.allocate(blocks->below.user, room, 64);
-        if (at == NULL) return NULL;
-        *entry = (weft__block){.at = at, .room = room};
-    }
-    entry->is_used = true;
-    entry->is_idle = false;
-    return entry->at;
-}
-
-static void *blocks_allocate(void *user, size_t bytes, size_t alignment)
-{
-    weft__blocks *blocks = user;
-    if (bytes < LARGE_BYTES || alignment > 64)
-        return blocks->below.allocate(blocks->below.user, bytes, alignment);
-    pthread_mutex_lock(&blocks->lock);
-    void *at = large_allocate(blocks, bytes);
-    pthread_mutex_unlock(&blocks->lock);
-    return at;
-}
-
-static void blocks_release(void *user, void *at, size_t bytes, size_t alignment)
-{
-    weft__blocks *blocks = user;
-    bool is_large = at != NULL && bytes >= LARGE_BYTES && alignment <= 64;
-    weft__block *block = NULL;
-    if (is_large) {
-        pthread_mutex_lock(&blocks->lock);
-        block = block_find(blocks, at);
-        if (block != NULL) block->is_used = false;
-        pthread_mutex_unlock(&blocks->lock);
-    }
-    if (block == NULL)
-        blocks->below.release(blocks->below.user, at, bytes, is_large ? 64 : alignment);
-}
-
-/* Makes `hook` one that uses blocks again. */
-static void blocks_init(weft__blocks *blocks, weft_allocator *hook)
-{
-    blocks->below = *hook;
-    memset(blocks->list, 0, sizeof blocks->list);
-    pthread_mutex_init(&blocks->lock, NULL);
-    blocks->is_on = false;
-    *hook = (weft_allocator){blocks_allocate, blocks_release, blocks};
-}
-
-/* Between two bakes: gives back what the last one did not need, and lists blocks from now on. */
-static void blocks_age(weft__blocks *blocks)
-{
-    pthread_mutex_lock(&blocks->lock);
-    for (uint32_t i = 0; i < WEFT__BLOCKS; i++) {
-        weft__block *block = &blocks->list[i];
-        if (block->at == NULL || block->is_used) continue;
-        if (block->is_idle) {
-            blocks->below.release(blocks->below.user, block->at, block->room, 64);
-            *block = (weft__block){0};
-        }
-        block->is_idle = true;
-    }
-    blocks->is_on = true;
-    pthread_mutex_unlock(&blocks->lock);
-}
-
-/* Gives back what is not used; `hook` is the one below again. */
-static void blocks_end(weft__blocks *blocks, weft_allocator *hook)
-{
-    for (uint32_t i = 0; i < WEFT__BLOCKS; i++)
-        if (blocks->list[i].at != NULL && !blocks->list[i].is_used)
-            blocks->below.release(blocks->below.user, blocks->list[i].at, blocks->list[i].room, 64);
-    pthread_mutex_destroy(&blocks->lock);
-    *hook = blocks->below;
-}
-
 /* ---- begin and end ---- */
 
 static bool is_possible(const weft_scene_desc *desc)
@@ -198,23 +81,20 @@ static weft_result begin(weft_scene *scene, weft_world *world, const weft_scene_
                                         sizeof *scene->workers, 16);
     if (scene->workers == NULL) return WEFT_OUT_OF_MEMORY;
     weft__tree_init(&scene->tree, &scene->memory, &scene->files, scene->desc.object_limit);
+    scene->spare = scene->tree;
     scene->removed.memory = &scene->memory;
     scene->hook.holds = "scene (weft_scene_destroy)";
     return weft_world_hook_add(world, &scene->hook);
 }
 
-static void free_records(weft_scene *scene)
-{
-    for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
-        if (scene->tree.nodes.at[i].record != NULL)
-            weft__record_free(scene->tree.nodes.at[i].record, &scene->memory, scene->blobs);
-}
-
 static void scene_free(weft_scene *scene)
 {
     weft__memory *memory = &scene->memory;
-    free_records(scene);
+    for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
+        if (scene->tree.nodes.at[i].record != NULL)
+            weft__record_free(scene->tree.nodes.at[i].record, memory, scene->blobs);
     weft__tree_free(&scene->tree);
+    weft__tree_free(&scene->spare);
     weft__files_free(&scene->files);
     for (uint32_t i = 0; i < scene->worker_count && scene->workers != NULL; i++) {
         const weft__bake_scene shared = {.memory = memory};
@@ -231,7 +111,6 @@ static void scene_free(weft_scene *scene)
     weft__schema_free(&scene->schema, memory);
     weft_blob_store_destroy(scene->blobs);
     weft__pile_free(&scene->arrays);
-    blocks_end(&scene->blocks, &scene->memory.hook);
     weft__memory last = scene->memory;
     weft__free(&last, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
 }
@@ -255,9 +134,7 @@ weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, w
     weft_scene *scene = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *scene, 64);
     if (scene == NULL) return weft__error_memory(schema, "weft_scene_create");
     weft__memory_init(&scene->memory, &desc->allocator);
-    blocks_init(&scene->blocks, &scene->memory.hook);
     if (!weft__files_init(&scene->files, &scene->memory, &scene->desc)) {
-        blocks_end(&scene->blocks, &scene->memory.hook);
         weft__free(&memory, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
         return weft__error_memory(schema, "weft_scene_create");
     }
@@ -392,40 +269,22 @@ static int run_jobs(weft_job_context *context, void *argument, uint32_t begin, u
     return 0;
 }
 
-static void explain(job *done, const weft__record *old)
+static bool has_reference(const weft__output *output, weft__reference_kind kind)
 {
-    done->made->why = done->why;
-    if (done->why != WEFT__WHY_READ) return;
-    char text[1280];
-    weft__text t = {text, sizeof text, 0};
-    weft__read_text(&t, old, &old->reads[done->why_read]);
-    size_t bytes = t.length < sizeof text ? t.length : sizeof text - 1;
-    done->made->why_text = weft__pile_text(&done->made->arena, text, bytes);
+    for (uint32_t i = 0; output != NULL && i < output->reference_count; i++)
+        if (output->references[i].kind == kind) return true;
+    return false;
 }
 
 /* Whether everything of its entity is in its output. */
 static bool is_simple(const weft__node *node, const weft__output *output)
 {
-    if (output == NULL || output->entity_count != 1 || node->prefab != NULL || node->root != 0)
+    if (output == NULL || output->entity_count != 1 || node->prefab != NULL || node->root != 0 ||
+        node->has_prefabs || has_reference(output, WEFT__REFERENCE_OBJECT))
         return false;
-    for (uint32_t i = 0; i < output->reference_count; i++)
-        if (output->references[i].kind != WEFT__REFERENCE_OWN) return false;
     for (const weft__step *s = NULL; (s = weft__step_after(output, s)) != NULL;)
         if (s->kind == WEFT__STEP_TRANSFORM) return false;
     return true;
-}
-
-static bool refers_to_prefabs(const weft__output *output)
-{
-    for (uint32_t i = 0; output != NULL && i < output->reference_count; i++)
-        if (output->references[i].kind == WEFT__REFERENCE_PREFAB) return true;
-    return false;
-}
-
-/* Of a tree of the same shape. */
-static bool was_simple(const update *u, uint32_t node)
-{
-    return u->scene->tree.nodes.at[node].is_simple;
 }
 
 /* Takes the records of a round into the tree. */
@@ -435,7 +294,14 @@ static void collect(update *u)
         job *done = &u->jobs.at[i];
         weft__record *made = done->made;
         if (made == NULL) continue;
-        explain(done, done->old);
+        made->why = done->why;
+        if (done->why == WEFT__WHY_READ) {
+            char text[1280];
+            weft__text told = {text, sizeof text, 0};
+            weft__read_text(&told, done->old, &done->old->reads[done->why_read]);
+            made->why_text = weft__pile_text(
+                &made->arena, text, told.length < sizeof text ? told.length : sizeof text - 1);
+        }
         if (made->output == NULL && done->old != NULL && done->old->output != NULL) {
             made->output = done->old->output;
             made->output->users++;
@@ -443,12 +309,13 @@ static void collect(update *u)
         weft__node *node = &u->tree.nodes.at[done->node];
         node->record = made;
         node->is_plain = made->read_count == 0 && made->problems == NULL;
-        node->has_prefabs = refers_to_prefabs(made->output);
+        node->has_prefabs = has_reference(made->output, WEFT__REFERENCE_PREFAB);
         node->is_simple = is_simple(node, made->output);
         const weft__output *was = done->old == NULL ? NULL : done->old->output;
         node->is_kept = was != NULL && made->output != NULL && was->hash == made->output->hash;
         u->is_same_shape =
-            u->is_same_shape && (node->is_kept || (node->is_simple && was_simple(u, done->node)));
+            u->is_same_shape &&
+            (node->is_kept || (node->is_simple && u->scene->tree.nodes.at[done->node].is_simple));
         u->faulty += made->problems != NULL;
         u->records++;
     }
@@ -524,9 +391,7 @@ static bool add_prefabs(update *u, uint32_t begin, uint32_t end)
 
 static bool bake_all(update *u, const char *const *paths, uint32_t count)
 {
-    if (!weft__tree_reserve(&u->tree, &u->scene->tree) ||
-        !weft__tree_add_scene(&u->tree, paths, count))
-        return false;
+    if (!weft__tree_add_scene(&u->tree, paths, count)) return false;
     for (uint32_t done = 0; done < u->tree.nodes.count;) {
         uint32_t end = u->tree.nodes.count;
         if (!bake_round(u, done, end) || !add_prefabs(u, done, end)) return false;
@@ -595,17 +460,13 @@ static bool compare(update *u)
 
 /* ---- mistakes ---- */
 
-static bool add_problem(update *u, const weft_scene_problem *problem)
-{
-    weft_scene_problem *added = WEFT__SCENE_ADD(&u->scene->memory, &u->problems);
-    if (added != NULL) *added = *problem;
-    return added != NULL;
-}
-
 static bool add_problems(update *u, const weft__problem *first)
 {
-    for (; first != NULL; first = first->next)
-        if (!add_problem(u, &first->told)) return false;
+    for (; first != NULL; first = first->next) {
+        weft_scene_problem *added = WEFT__SCENE_ADD(&u->scene->memory, &u->problems);
+        if (added == NULL) return false;
+        *added = first->told;
+    }
     return true;
 }
 
@@ -614,10 +475,11 @@ static bool say(update *u, const char *file, const char *format, const char *wha
     char text[WEFT__PATH_BYTES + 256];
     int length = snprintf(text, sizeof text, format, file, what);
     size_t bytes = length < (int)sizeof text ? (size_t)length : sizeof text - 1;
-    const weft_scene_problem problem = {.file = weft__pile_text(&u->removed, file, strlen(file)),
-                                        .object = "",
-                                        .text = weft__pile_text(&u->removed, text, bytes)};
-    return problem.file != NULL && problem.text != NULL && add_problem(u, &problem);
+    const weft__problem problem = {
+        .told = {.file = weft__pile_text(&u->removed, file, strlen(file)),
+                 .object = "",
+                 .text = weft__pile_text(&u->removed, text, bytes)}};
+    return problem.told.file != NULL && problem.told.text != NULL && add_problems(u, &problem);
 }
 
 static int by_place(const void *a, const void *b)
@@ -653,14 +515,6 @@ static void unite(update *u)
     u->problems.count = kept;
 }
 
-static const char *why_missing(weft_result result)
-{
-    if (result == WEFT_NOT_FOUND) return "there is no such file: create it, or correct the name";
-    if (result == WEFT_IO)
-        return "it is a directory or a pipe, or the disk refused: name a readable file";
-    return weft_result_text(result);
-}
-
 static bool gather_problems(update *u)
 {
     const weft__files *files = &u->scene->files;
@@ -670,7 +524,13 @@ static bool gather_problems(update *u)
         is_kept = add_problems(u, file->problems);
         bool is_document = (file->path_hash ^ hash_string(file->path)) == 0;
         if (file->is_missing && is_document)
-            is_kept = say(u, file->path, "%s: cannot be read: %s", why_missing(file->result));
+            is_kept =
+                say(u, file->path, "%s: cannot be read: %s",
+                    file->result == WEFT_NOT_FOUND
+                        ? "there is no such file: create it, or correct the name"
+                    : file->result == WEFT_IO
+                        ? "it is a directory or a pipe, or the disk refused: name a readable file"
+                        : weft_result_text(file->result));
     }
     for (uint32_t i = 0; u->faulty != 0 && i < u->tree.nodes.count && is_kept; i++)
         if (u->tree.nodes.at[i].record != NULL && !u->tree.nodes.at[i].is_plain)
@@ -749,7 +609,7 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
     update u = {.scene = scene, .removed.memory = &scene->memory, .is_same_shape = true};
     scene->files.bake++;
     scene->files.read_count = 0;
-    weft__tree_init(&u.tree, &scene->memory, &scene->files, scene->desc.object_limit);
+    u.tree = scene->spare;
     u.shared = baking_with(scene, &u.tree, &scene->files);
     for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = &u.shared;
     bool is_done = bake_all(&u, paths, path_count) && compare(&u) && gather_problems(&u);
@@ -773,9 +633,9 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
     } else {
         drop_records(&u, true);
     }
-    weft__tree_free(&u.tree);
+    weft__tree_clear(&u.tree);
+    scene->spare = u.tree;
     weft__files_sweep(&scene->files, !is_done);
-    blocks_age(&scene->blocks);
     for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = NULL;
     WEFT__SCENE_FREE(&scene->memory, &u.jobs);
     WEFT__SCENE_FREE(&scene->memory, &u.dropped);
@@ -969,17 +829,18 @@ static void tell_step(weft__text *t, const weft_scene *scene, const weft__step *
 /* One entry of a list: a line for people, or a string of an array. */
 typedef struct list {
     weft__text *out;
+    const char *title;
     bool is_json;
     uint32_t count;
 } list;
 
-static void add_entry(list *l, const char *title, const char *entry)
+static void add_entry(list *l, const char *entry)
 {
     if (l->is_json) {
         weft__text_add(l->out, l->count == 0 ? "" : ", ");
         weft__text_add_quoted(l->out, entry);
     } else {
-        weft__text_add(l->out, "  %-12s%s\n", l->count == 0 ? title : "", entry);
+        weft__text_add(l->out, "  %-12s%s\n", l->count == 0 ? l->title : "", entry);
     }
     l->count++;
 }
@@ -987,7 +848,7 @@ static void add_entry(list *l, const char *title, const char *entry)
 static list begin_list(weft__text *t, bool is_json, const char *title)
 {
     if (is_json) weft__text_add(t, ", \"%s\": [", title);
-    return (list){t, is_json, 0};
+    return (list){t, title, is_json, 0};
 }
 
 static void end_list(const list *l)
@@ -1004,7 +865,7 @@ static void add_layers(weft__text *t, const weft_scene *scene, uint32_t node, bo
         const weft__file_object *object = l->object;
         weft__text e = {entry, sizeof entry, 0};
         weft__text_add(&e, "%s:%u", object->file->path, line_of(object));
-        add_entry(&all, "layers", entry);
+        add_entry(&all, entry);
     }
     end_list(&all);
 }
@@ -1017,7 +878,7 @@ static void add_reads(weft__text *t, const weft__record *record, bool is_json)
         weft__text e = {entry, sizeof entry, 0};
         weft__read_text(&e, record, &record->reads[i]);
         if (record->reads[i].hash == 0) weft__text_add(&e, " (not there)");
-        add_entry(&l, "reads", entry);
+        add_entry(&l, entry);
     }
     end_list(&l);
 }
@@ -1031,16 +892,8 @@ static void add_makes(weft__text *t, const weft_scene *scene, const weft__output
         char entry[512];
         weft__text e = {entry, sizeof entry, 0};
         tell_step(&e, scene, step);
-        add_entry(&l, "makes", entry);
+        add_entry(&l, entry);
     }
-    end_list(&l);
-}
-
-static void add_mistakes(weft__text *t, const weft__record *record, bool is_json)
-{
-    list l = begin_list(t, is_json, "mistakes");
-    for (const weft__problem *p = record->problems; p != NULL; p = p->next)
-        add_entry(&l, "mistakes", p->told.text);
     end_list(&l);
 }
 
@@ -1061,11 +914,14 @@ size_t weft_scene_explain(weft_scene *scene, const char *path, bool is_json, cha
     add_layers(&t, scene, node, is_json);
     if (record != NULL) {
         list l = begin_list(&t, is_json, "baked");
-        add_entry(&l, "baked", why_text(scene, record));
+        add_entry(&l, why_text(scene, record));
         end_list(&l);
         add_reads(&t, record, is_json);
         add_makes(&t, scene, record->output, is_json);
-        add_mistakes(&t, record, is_json);
+        l = begin_list(&t, is_json, "mistakes");
+        for (const weft__problem *p = record->problems; p != NULL; p = p->next)
+            add_entry(&l, p->told.text);
+        end_list(&l);
     }
     weft__text_add(&t, is_json ? "}\n" : "");
     return t.length;

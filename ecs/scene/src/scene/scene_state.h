@@ -8,33 +8,6 @@
 
 #include <time.h>
 
-/* ---- large blocks ----
- *
- * Each bake makes the texts, objects and nodes of the last one again; blocks fresh from the system
- * cost a page fault for each 4 KiB, a fifth of the time of a bake after a small edit. The first
- * bake, whose lists grow, is not concerned. An allocator in front of another one, for any thread.
- * Small blocks go through. */
-
-#define WEFT__BLOCKS 16u
-
-/* A large block. */
-typedef struct weft__block {
-    void *at; /* NULL: no block */
-    size_t room;
-    bool is_used;
-    bool is_idle; /* since the bake before the last */
-} weft__block;
-
-/* Part of a scene. Blocks beyond the list go through. */
-typedef struct weft__blocks {
-    weft_allocator below;
-    bool is_on;           /* owner, between bakes: new blocks are listed */
-    pthread_mutex_t lock; /* of the list */
-    weft__block list[WEFT__BLOCKS];
-} weft__blocks;
-
-/* ---- the scene ---- */
-
 /* A change of the last bake. */
 typedef struct weft__change {
     uint32_t node; /* of the tree; of a removed one in `removed_paths` */
@@ -42,8 +15,7 @@ typedef struct weft__change {
 } weft__change;
 
 struct weft_scene {
-    weft__memory memory; /* through `blocks` */
-    weft__blocks blocks;
+    weft__memory memory;
     weft__pile arrays;
     weft_scene_desc desc; /* its arrays are copies, in `arrays` */
     weft__schema schema;
@@ -51,6 +23,7 @@ struct weft_scene {
     weft_blob_store *blobs;
     weft_world_hook hook;  /* holds the schema's world */
     weft__tree tree;       /* of the last bake that ended */
+    weft__tree spare;      /* of the one before: memory for the next */
     uint32_t record_count; /* of its nodes */
     /* The last bake left all nodes where they were, and what it changed is simple, and was. */
     bool is_same_shape;

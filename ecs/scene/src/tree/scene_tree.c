@@ -18,11 +18,15 @@ void weft__tree_init(weft__tree *tree, weft__memory *memory, weft__files *files,
     *tree = (weft__tree){.files = files, .memory = memory, .arena.memory = memory, .limit = limit};
 }
 
-bool weft__tree_reserve(weft__tree *tree, const weft__tree *as)
+void weft__tree_clear(weft__tree *tree)
 {
-    return weft__table_room(tree->memory, WEFT__MEMORY_OTHER, &tree->map, as->map.count) &&
-           WEFT__SCENE_ROOM(tree->memory, &tree->nodes, as->nodes.count) &&
-           WEFT__SCENE_ROOM(tree->memory, &tree->layers, as->layers.count);
+    bool is_long = tree->nodes.capacity / 4 > tree->nodes.count;
+    weft__pile_free(&tree->arena);
+    if (is_long) weft__tree_free(tree);
+    tree->nodes.count = tree->layers.count = tree->roots.count = 0;
+    weft__table_clear(&tree->map);
+    tree->problems = NULL;
+    tree->is_refused = tree->is_full = false;
 }
 
 void weft__tree_free(weft__tree *tree)
