@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* field.h: sizes of described fields, units, and the values that a type is made of, one by one. Pure; see
- * weft/type.h. Types that are given were checked (weft_type_check). */
+/* field.h: sizes of described fields, units, and the values that a type is made of, one by one.
+ * Pure; see weft/type.h. Types that are given were checked (weft_type_check). */
 #ifndef WEFT_FIELD_H
 #define WEFT_FIELD_H
 

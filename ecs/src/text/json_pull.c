@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* json_pull.c: numbers as text and back, and the pull parser. One pass over the bytes, nothing copied: a token is two pointers
- * into the text. What an object or array is, at each depth, is a bit of a word; so nothing is
- * allocated, and depth is bounded. See json_pull.h. */
+/* json_pull.c: numbers as text and back, and the pull parser. One pass over the bytes, nothing
+ * copied: a token is two pointers into the text. What an object or array is, at each depth, is a
+ * bit of a word; so nothing is allocated, and depth is bounded. See json_pull.h. */
 #include "json_pull.h"
 
 #include "utf8.h"

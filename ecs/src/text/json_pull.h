@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* json_pull.h: a pull parser of JSON with comments and trailing commas, which keeps the place of
  * every token in the text, for errors and for writing back. It allocates nothing and follows
- * nesting in bits of a word. One thread per parser; the text is borrowed.
+ * nesting in bits of a word. One thread per parser; the text is borrowed. Beside it numbers.
  *
  * Grammar (RFC 8259) and: comments of C between tokens, a comma before ] and }, + in front of
- * numbers, hexadecimal integers. Strings must be UTF-8. Beside it numbers as text: parsing with correct rounding, and the shortest
- * text. */
+ * numbers, hexadecimal integers. Strings must be UTF-8. */
 #ifndef WEFT_JSON_PULL_H
 #define WEFT_JSON_PULL_H
 

@@ -141,7 +141,8 @@ static bool is_whole(const weft__gltf_value *value)
            weft__number_is_whole(value->number);
 }
 
-/* Reads an integer member; an absent one leaves *value. False: it is no whole number below `limit`. */
+/* Reads an integer member; an absent one leaves *value. False: it is no whole number below
+ * `limit`. */
 static bool read_integer(weft_source *out, const weft__gltf_value *object, const char *name,
                          uint64_t limit, uint64_t *value)
 {

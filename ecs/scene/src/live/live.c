@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c: live links begin and end, bake, and tell. The baker's side: a bake, and the images of what
- * is not as it was: entities whose output the bake has replaced, and those of which the tree says
- * something else (their signature): another parent, another matrix where they are fixed, references
- * that lead elsewhere. Of all others not even the record is read, and an edit that leaves the shape
- * of the tree is compared where it was made. Images are kept normalized, each in one block. The
- * bakes come as a list of sets, which the owner applies one after the other (live_state.c).
+/* live.c: live links begin and end, bake, and tell.
+ *
+ * The baker's side: a bake, and the images of what is not as it was: entities whose output the bake
+ * has replaced, and those of which the tree says something else (their signature): another parent,
+ * another matrix where they are fixed, references that lead elsewhere. Of all others not even the
+ * record is read, and an edit that leaves the shape of the tree is compared where it was made.
+ * Images are kept normalized, each in one block. The bakes come as a list of sets, which the owner
+ * applies one after the other (live_state.c).
  *
  * What tools ask of links that they did not start is here: a list of those of the process under a
  * lock of its own, because worlds have different owners, and the last conflicts as text, because

@@ -71,9 +71,10 @@ typedef struct weft__trial {
     size_t begin, end; /* the property of the object in the text that is not as before */
 } weft__trial;
 
-/* Owner, or with the lock that bakes of the scene have. Errors: INVALID_ARGUMENT: the text is no document, or the object has a mistake in the property,
- * or has one and had none; `why` gets its first line. OUT_OF_MEMORY. The scene is as before. Cost:
- * bytes of the text, objects of the scene, and the bakers of the one object. */
+/* Owner, or with the lock that bakes of the scene have. Errors: INVALID_ARGUMENT: the text is no
+ * document, or the object has a mistake in the property, or has one and had none; `why` gets its
+ * first line. OUT_OF_MEMORY. The scene is as before. Cost: bytes of the text, objects of the scene,
+ * and the bakers of the one object. */
 weft_result weft__scene_try(weft_scene *scene, const weft__trial *trial, char *why,
                             size_t capacity);
 
