@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* field.c: sizes, numbers, units, names and leaves of described fields, and the check of a
- * description (weft_type_check). Nothing is kept: every question goes through the description again,
- * which is constant data of the program. See field.h. */
+ * description (weft_type_check). Nothing is kept: every question goes through the description
+ * again, which is constant data of the program. See field.h. */
 #include "field.h"
 
 #include "bits.h"
