@@ -521,7 +521,7 @@ static bool word_reference(weft__reading *r, const weft__json_token *token, bool
                                       "%s should be here, as a word in quotes, or null",
                                       is_blob ? "a blob" : "an entity");
         size_t length = weft__json_string(token, word, sizeof word);
-        if (length >= sizeof word)
+        if (length >= WEFT__WORD_BYTES)
             return weft__reading_fail(r, token->at, "the word is longer than %d bytes",
                                       WEFT__WORD_BYTES - 1);
         if (is_blob)

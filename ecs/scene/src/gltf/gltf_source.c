@@ -235,7 +235,8 @@ typedef struct views_of {
 static uint32_t type_bytes(uint64_t type)
 {
     static const uint8_t bytes[] = {1, 1, 2, 2, 0, 4, 4};
-    return type >= WEFT__GLTF_I8 && type <= WEFT__GLTF_F32 ? bytes[type - WEFT__GLTF_I8] : 0;
+    const uint64_t number = type - WEFT__GLTF_I8;
+    return number < sizeof bytes ? bytes[number] : 0;
 }
 
 /* Components of an element by the word of a file; 0: unknown. */
