@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs shard_model under mpirun and compares hashes: run_shard.py MODE FOLDER [--quick].
 
-MODE: hashes, restart, static, faults, refused, messages, figures, leaks; FOLDER has the programs. Messages stay on this
+MODE: hashes, restart, worlds, static, faults, refused, messages, figures, leaks; FOLDER has the programs. Messages stay on this
 machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
 """
 import json
@@ -127,6 +127,18 @@ def restart(folder, quick):
         del half
 
 
+def worlds(folder, quick):
+    """Random worlds with all kinds of components, saved by 3 ranks and loaded by 2."""
+    count, batch = (10000, 500) if os.environ.get("WEFT_DEEP") else (30, 30) if quick else (120, 120)
+    count = int(os.environ.get("WEFT_TEST_SEEDS", count))
+    for first in range(1, count + 1, batch):
+        some = min(batch, count + 1 - first)
+        with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as place:
+            saved = run(folder, 3, "save", first, some, place, program="shard_worlds", limit=3600)
+            loaded = run(folder, 2, "load", first, some, place, program="shard_worlds", limit=3600)
+        same(f"worlds of 3 ranks on 2, seeds {first} to {first + some - 1}", saved, loaded)
+
+
 def static(folder, quick):
     """A world that stands still sends no value bytes after the first exchange."""
     few, many = (figure_of(run(folder, 3, "--points", 700, "--still", "--steps", steps,
@@ -239,7 +251,7 @@ def figures(folder, quick):
 
 
 def main():
-    modes = {f.__name__: f for f in (hashes, restart, static, faults, refused, messages, figures, leaks)}
+    modes = {f.__name__: f for f in (hashes, restart, worlds, static, faults, refused, messages, figures, leaks)}
     try:
         modes[sys.argv[1]](sys.argv[2], "--quick" in sys.argv)
     except Failed as problem:

@@ -322,6 +322,62 @@ static void transfer_sparse_end(const transfer *t, const weft__change_part *part
     weft__chunk_settle(t->from, chunk, part->count);
 }
 
+/* ---- blobs ---- */
+
+/* Blobs that moved values refer to through described BLOB fields: copied into the
+ * destination's store before the commit, and the fields rewritten after it. */
+
+static uint32_t id_hash(uint64_t id)
+{
+    return (uint32_t)hash_fold(id ^ HASH_K0, HASH_K1);
+}
+
+/* NULL: it is not listed. */
+static transfer_blob *blob_of(const transfer *t, uint64_t id)
+{
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&t->blobs_from, id_hash(id), &step)) != 0)
+        if (t->blobs.at[number - 1].from == id) return &t->blobs.at[number - 1];
+    return NULL;
+}
+
+/* Room for one more. */
+static bool blobs_reserve(transfer *t)
+{
+    uint32_t count = t->blobs.count + 1;
+    return WEFT__LIST_ROOM(&t->to->memory, CATEGORY, &t->blobs, count) &&
+           weft__table_room(&t->to->memory, CATEGORY, &t->blobs_from, count);
+}
+
+static weft_result blob_copy(transfer *t, weft_blob_ref from, weft_blob_ref *out)
+{
+    out->id = 0;
+    const weft__blob_header *header = weft__blob_store_block(t->from->blobs, from);
+    const weft_blob_type *type = weft__blob_store_type(t->from->blobs, from);
+    if (header == NULL) return WEFT_OK; /* stale here: null there, where it might mean another */
+    weft__blob_block block = {0};
+    weft_result result = weft__blob_block_create(t->to->blobs, header->total_bytes, &block);
+    if (result != WEFT_OK) return result;
+    memcpy(block.memory, header, header->total_bytes);
+    result = weft__blob_store_insert(t->to->blobs, &block, type, out);
+    if (result != WEFT_OK) weft__blob_block_destroy(t->to->blobs, &block);
+    return result;
+}
+
+/* The entry of a blob, copied when it is new. NULL: memory is refused. */
+static transfer_blob *blob_take(transfer *t, weft_blob_ref from)
+{
+    weft_blob_ref copy;
+    transfer_blob *entry = blob_of(t, from.id);
+    if (entry != NULL) return entry;
+    if (weft_world_blobs(t->to) == NULL || !blobs_reserve(t)) return NULL;
+    if (blob_copy(t, from, &copy) != WEFT_OK) return NULL;
+    entry = &t->blobs.at[t->blobs.count++];
+    *entry = (transfer_blob){.from = from.id, .to = copy.id};
+    weft__table_put(&t->blobs_from, id_hash(from.id), t->blobs.count);
+    return entry;
+}
+
 /* ---- shared values ---- */
 
 /* Shared values of a transfer: found by content in the destination, or put
@@ -355,12 +411,25 @@ static transfer_shared *map_of(transfer *t, uint32_t component)
     return NULL;
 }
 
-/* A reference in a shared value becomes the handle that its entity will have, or null. */
+/* A reference in a shared value leads to the copy of its blob, which the destination's store
+ * keeps. */
+static bool blob_foresee(transfer *t, weft__reference *r)
+{
+    transfer_blob *entry = blob_take(t, r->blob);
+    if (entry == NULL) return false;
+    entry->is_kept = true;
+    r->blob.id = entry->to;
+    return true;
+}
+
+/* A reference in a shared value becomes the handle that its entity will have, or null. False:
+ * memory is refused. */
 static bool reference_foresee(void *user, weft__reference *r)
 {
     transfer *t = user;
     uint32_t row, first = 0;
-    if (r->is_blob || r->bits == 0) return true;
+    if (r->bits == 0) return true;
+    if (r->is_blob) return t->from->blobs == NULL || blob_foresee(t, r);
     if (!t->are_foreseen)
         weft__directory_foresee_owner(&t->to->directory, (uint32_t)t->row_count, t->ids);
     t->are_foreseen = true;
@@ -380,15 +449,15 @@ static bool reference_foresee(void *user, weft__reference *r)
     return true;
 }
 
-/* The value that the destination gets for a source value; `own` has room for one. */
+/* The value that the destination gets for a source value; `own` has room for one. NULL: memory is
+ * refused. */
 static const void *value_follow(transfer *t, uint32_t component, uint32_t index, void *own)
 {
     const weft__type *type = t->from->types.at[component];
     const void *value = weft__shared_value(&t->from->shared, component, index);
-    if (type->entity_offset_count == 0) return value;
+    if (type->reference_count == 0) return value;
     memcpy(own, value, type->desc.size);
-    weft__elements_references(type, own, 1, reference_foresee, t);
-    return own;
+    return weft__elements_references(type, own, 1, reference_foresee, t) ? own : NULL;
 }
 
 /* Whether the destination has a value from this transfer. */
@@ -401,14 +470,15 @@ static bool is_put(const transfer_shared *map, uint32_t found)
 
 static weft_result value_put(transfer *t, transfer_shared *map, uint32_t component, uint32_t index)
 {
-    bool refers = t->from->types.at[component]->entity_offset_count != 0;
+    bool refers = t->from->types.at[component]->reference_count != 0;
     size_t bytes = refers ? desc_of(t, component)->size : 1;
     uint32_t type = t->types[component], found;
     void *own = weft__alloc(&t->to->memory, CATEGORY, 1, bytes, 8);
     if (own == NULL) return WEFT_OUT_OF_MEMORY;
     const void *value = value_follow(t, component, index, own);
-    bool is_known = weft__shared_find(&t->to->shared, type, value, &found);
-    weft_result result = weft__shared_intern(&t->to->shared, type, value, &found);
+    bool is_known = value != NULL && weft__shared_find(&t->to->shared, type, value, &found);
+    weft_result result = value != NULL ? weft__shared_intern(&t->to->shared, type, value, &found)
+                                       : WEFT_OUT_OF_MEMORY;
     weft__free(&t->to->memory, CATEGORY, own, 1, bytes, 8);
     if (result != WEFT_OK) return result;
     bool may_merge = refers && desc_of(t, component)->shared_release != NULL;
@@ -675,10 +745,7 @@ static void transfer_memory_fini(transfer *t)
     weft__free(&t->to->memory, CATEGORY, t->pairs, t->pair_count, sizeof *t->pairs, 8);
 }
 
-/* ---- blobs ---- */
-
-/* Blobs that moved values refer to through described BLOB fields: copied into the
- * destination's store before the commit, and the fields rewritten after it. */
+/* ---- blobs of rows ---- */
 
 /* One walk over BLOB fields; lives on the stack of its caller. */
 typedef struct walk {
@@ -687,59 +754,14 @@ typedef struct walk {
     weft_result result;
 } walk;
 
-static uint32_t id_hash(uint64_t id)
-{
-    return (uint32_t)hash_fold(id ^ HASH_K0, HASH_K1);
-}
-
-/* NULL: it is not listed. */
-static transfer_blob *blob_of(const transfer *t, uint64_t id)
-{
-    uint32_t step = 0, number;
-    while ((number = weft__table_next(&t->blobs_from, id_hash(id), &step)) != 0)
-        if (t->blobs.at[number - 1].from == id) return &t->blobs.at[number - 1];
-    return NULL;
-}
-
-/* Room for one more. */
-static bool blobs_reserve(transfer *t)
-{
-    uint32_t count = t->blobs.count + 1;
-    return WEFT__LIST_ROOM(&t->to->memory, CATEGORY, &t->blobs, count) &&
-           weft__table_room(&t->to->memory, CATEGORY, &t->blobs_from, count);
-}
-
-static weft_result blob_copy(transfer *t, weft_blob_ref from, weft_blob_ref *out)
-{
-    out->id = 0;
-    const weft__blob_header *header = weft__blob_store_block(t->from->blobs, from);
-    const weft_blob_type *type = weft__blob_store_type(t->from->blobs, from);
-    if (header == NULL) return WEFT_OK; /* stale here: null there, where it might mean another */
-    weft__blob_block block = {0};
-    weft_result result = weft__blob_block_create(t->to->blobs, header->total_bytes, &block);
-    if (result != WEFT_OK) return result;
-    memcpy(block.memory, header, header->total_bytes);
-    result = weft__blob_store_insert(t->to->blobs, &block, type, out);
-    if (result != WEFT_OK) weft__blob_block_destroy(t->to->blobs, &block);
-    return result;
-}
-
 static bool field_collect(void *user, weft__reference *r)
 {
     walk *w = user;
-    transfer *t = w->t;
-    weft_blob_ref copy;
     if (!r->is_blob || r->bits == 0) return true;
-    transfer_blob *entry = blob_of(t, r->bits);
-    if (entry == NULL) {
-        w->result = blobs_reserve(t) ? blob_copy(t, r->blob, &copy) : WEFT_OUT_OF_MEMORY;
-        if (w->result != WEFT_OK) return false;
-        entry = &t->blobs.at[t->blobs.count++];
-        *entry = (transfer_blob){.from = r->bits, .to = copy.id};
-        weft__table_put(&t->blobs_from, id_hash(r->bits), t->blobs.count);
-    }
-    entry->is_kept = entry->is_kept || w->type->desc.hooks.destruct == NULL;
-    return true;
+    transfer_blob *entry = blob_take(w->t, r->blob);
+    if (entry == NULL) w->result = WEFT_OUT_OF_MEMORY;
+    if (entry != NULL && w->type->desc.hooks.destruct == NULL) entry->is_kept = true;
+    return entry != NULL;
 }
 
 static weft_result part_collect(transfer *t, const weft__change_part *part)
@@ -767,7 +789,7 @@ static weft_result part_collect(transfer *t, const weft__change_part *part)
 static weft_result transfer_blobs_collect(transfer *t)
 {
     if (t->from->blobs == NULL) return WEFT_OK;
-    weft_result result = weft_world_blobs(t->to) == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < t->change.parts.count && result == WEFT_OK; i++)
         result = part_collect(t, &t->change.parts.at[i]);
     return result == WEFT_OK ? WEFT_OK : weft__error_memory(t->to, "weft_world_transfer: a blob");

@@ -222,6 +222,7 @@ typedef struct entity_line {
     const char *at;     /* of the handle in the text */
     char name[NAME_BYTES];
     weft__json components, disabled; /* start NULL: none */
+    bool has_chunk_values;
 } entity_line;
 
 static const weft__type *find(text_reading *t, const weft__json_token *token)
@@ -251,10 +252,11 @@ static const weft__type *find_string(text_reading *t, const weft__json_token *to
 }
 
 /* The component joins the ids of the entity, ascending; SPARSE ones are added later. */
-static bool component_join(text_reading *t, const weft__json_token *token)
+static bool component_join(text_reading *t, const weft__json_token *token, entity_line *line)
 {
     const weft__type *type = find(t, token);
     if (type == NULL) return false;
+    if ((type->desc.flags & WEFT_CHUNK) != 0) line->has_chunk_values = true;
     if ((type->desc.flags & WEFT_RESOURCE) != 0)
         return weft__reading_fail(&t->reading, token->at - 1,
                                   "\"%s\" is a resource: {\"resource\": ...}", type->desc.name);
@@ -276,7 +278,7 @@ static bool scan_components(text_reading *t, entity_line *line)
     for (;;) {
         weft__json_token token = weft__reading_next(&t->reading);
         if (token.kind == WEFT__JSON_OBJECT_END) return true;
-        if (token.kind != WEFT__JSON_NAME || !component_join(t, &token) ||
+        if (token.kind != WEFT__JSON_NAME || !component_join(t, &token, line) ||
             !weft__reading_skip(&t->reading))
             return false;
     }
@@ -345,7 +347,9 @@ static bool row_make(text_reading *t, const entity_line *line)
     return failed(t, result);
 }
 
-static bool read_components(text_reading *t, const entity_line *line)
+/* SHARED values, the others, or both. */
+static bool read_components(text_reading *t, const entity_line *line, bool with_shared,
+                            bool with_others)
 {
     t->reading.json = line->components;
     for (;;) {
@@ -353,6 +357,10 @@ static bool read_components(text_reading *t, const entity_line *line)
         if (token.kind == WEFT__JSON_OBJECT_END) return true;
         const weft__type *type = token.kind == WEFT__JSON_NAME ? find(t, &token) : NULL;
         if (type == NULL) return false;
+        if (!((type->desc.flags & WEFT_SHARED) != 0 ? with_shared : with_others)) {
+            if (!weft__reading_skip(&t->reading)) return false;
+            continue;
+        }
         weft__json_token value = weft__reading_next(&t->reading);
         if (!read_component(t, line->handle, type, &value)) return false;
     }
@@ -378,13 +386,22 @@ static bool read_disabled(text_reading *t, const entity_line *line)
     }
 }
 
+/* SHARED values decide in which chunk the entity is, so they come before the values of the
+ * chunk. */
+static bool read_values(text_reading *t, const entity_line *line)
+{
+    if (line->components.start == NULL) return true;
+    if (line->has_chunk_values && !read_components(t, line, true, false)) return false;
+    return read_components(t, line, !line->has_chunk_values, true);
+}
+
 static bool read_entity_line(text_reading *t)
 {
     entity_line line = {.at = NULL};
     t->ids.count = 0;
     if (!scan(t, &line)) return false;
     weft__json end = t->reading.json;
-    if (!row_make(t, &line) || (line.components.start != NULL && !read_components(t, &line)) ||
+    if (!row_make(t, &line) || !read_values(t, &line) ||
         (line.disabled.start != NULL && !read_disabled(t, &line)))
         return false;
     if (line.name[0] != '\0') {
