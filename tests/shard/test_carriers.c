@@ -65,7 +65,8 @@ typedef enum verdict { CARRIES, OWNER, STORE, ROWS, STUBS, PROGRAM, VERDICTS } v
 
 static const char *const reasons[VERDICTS] = {
     "carried",
-    "a section must not cost the owner time for each of its values: bake them into another kind",
+    "a section must not cost the owner time for each of its values, and SHARED ones are there "
+    "before its entities and blobs are: bake them into another kind",
     "the values lie in memory, or in a store, that the other side does not have (a text has the "
     "hash of a blob: "
     "give weft_value_io.read_blob)",

@@ -30,8 +30,7 @@ static bool takes_section(uint32_t kind)
 {
     const random_storage storage = random_storage_of(kind);
     const random_content content = random_content_of(kind);
-    if (storage == STORED_SPARSE || content == HOLDS_TEXT) return false;
-    return storage != STORED_SHARED || content == HOLDS_WORD;
+    return storage != STORED_SPARSE && (storage != STORED_SHARED || content == HOLDS_WORD);
 }
 
 static bool takes_ranks(uint32_t kind)

@@ -43,8 +43,8 @@ static uint64_t kinds_left_out(void)
     uint64_t set = 0;
     for (uint32_t kind = 0; kind < KINDS; kind++) {
         const model_kind *of = &kinds_of_model()[kind];
-        bool is_linked = of->link_count != 0 && (of->flags & (MODEL_SHARED | MODEL_CHUNK)) != 0;
-        if (is_linked || (of->flags & (MODEL_SPARSE | MODEL_SIGNED)) != 0) set |= KIND_BIT(kind);
+        bool is_linked = of->link_count != 0 && (of->flags & MODEL_SHARED) != 0;
+        if (is_linked || (of->flags & MODEL_SPARSE) != 0) set |= KIND_BIT(kind);
     }
     return set;
 }

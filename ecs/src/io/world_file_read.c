@@ -223,14 +223,10 @@ static bool convert(reader *r, const weft__evolution *evolution, const weft__typ
 static bool reader_value(reader *r, const weft__type *type, char *value, size_t bytes)
 {
     if (weft__type_is_hooked(type)) {
-        uint32_t count = weft__in_u32(&r->in);
-        const char *from = weft__in_take(&r->in, count);
-        if (from == NULL) return false;
         weft__callback_begin(r->world);
-        bool is_loaded = type->desc.hooks.load(value, from, count, type->desc.hooks.user);
+        const char *problem = weft__hooked_get(&r->in, type, value);
         weft__callback_end(r->world);
-        if (!is_loaded)
-            return reader_fail(r, WEFT_LOAD_MALFORMED, "a value that its load hook refuses");
+        if (problem != NULL) return reader_fail(r, WEFT_LOAD_MALFORMED, problem);
         weft__tags_flip(&r->world->directory, type, value,
                         (weft__value_bytes){value, 0, type->desc.size});
         return true;

@@ -74,22 +74,6 @@ static void put_blobs(writer *w)
 
 /* ---- values ---- */
 
-static void put_hooked(writer *w, const weft__type *type, const void *value)
-{
-    const weft_component_hooks *hooks = &type->desc.hooks;
-    size_t at = weft__out_later(&w->out), free = w->out.capacity - w->out.count;
-    if (w->out.is_refused) return;
-    size_t count = hooks->save(value, w->out.at + w->out.count, free, hooks->user);
-    if (count > free) {
-        char *to = weft__out_space(&w->out, count);
-        if (to == NULL) return;
-        if (hooks->save(value, to, count, hooks->user) != count) memset(to, 0, count);
-    }
-    w->out.is_refused = w->out.is_refused || count > UINT32_MAX;
-    weft__out_now(&w->out, at, (uint32_t)count);
-    w->out.count += count;
-}
-
 /* What the hook is given has no tags: a copy of the bytes, which owns nothing. */
 static void put_hooked_untagged(writer *w, const weft__type *type, const void *value)
 {
@@ -99,7 +83,7 @@ static void put_hooked_untagged(writer *w, const weft__type *type, const void *v
     if (copy == NULL) return;
     memcpy(copy, value, size);
     weft__tags_flip(&w->world->directory, type, copy, (weft__value_bytes){copy, 0, size});
-    put_hooked(w, type, copy);
+    weft__hooked_put(&w->out, type, copy);
     weft__free(&w->world->memory, CATEGORY, copy, size, 1, 64);
 }
 
@@ -124,7 +108,7 @@ static void put_values(writer *w, const weft__type *type, const char *values, ui
         if (is_tagged)
             put_hooked_untagged(w, type, values + i * stride);
         else
-            put_hooked(w, type, values + i * stride);
+            weft__hooked_put(&w->out, type, values + i * stride);
     }
     if (weft__type_is_hooked(type)) return;
     weft__out_put(&w->out, values, count * stride);

@@ -6,6 +6,34 @@
 #include "bits.h"
 #include "enable.h"
 
+#include <string.h>
+
+void weft__hooked_put(weft__out *out, const weft__type *type, const void *value)
+{
+    const weft_component_hooks *hooks = &type->desc.hooks;
+    size_t at = weft__out_later(out), free = out->capacity - out->count;
+    if (out->is_refused) return;
+    size_t count = hooks->save(value, out->at + out->count, free, hooks->user);
+    if (count > free) {
+        char *to = weft__out_space(out, count);
+        if (to == NULL) return;
+        if (hooks->save(value, to, count, hooks->user) != count) memset(to, 0, count);
+    }
+    out->is_refused = out->is_refused || count > UINT32_MAX;
+    weft__out_now(out, at, (uint32_t)count);
+    out->count += count;
+}
+
+const char *weft__hooked_get(weft__in *in, const weft__type *type, void *value)
+{
+    uint32_t count = weft__in_u32(in);
+    const char *from = weft__in_take(in, count);
+    if (from == NULL) return "a value that is cut off";
+    return type->desc.hooks.load(value, from, count, type->desc.hooks.user)
+               ? NULL
+               : "a value that its load hook refuses";
+}
+
 void weft__disabled_put(weft__out *out, uint32_t component, const weft__span *spans, uint32_t count)
 {
     size_t at = out->count;

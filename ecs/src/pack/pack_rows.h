@@ -14,6 +14,11 @@ static inline bool weft__type_is_hooked(const weft__type *type)
     return type->desc.hooks.save != NULL;
 }
 
+/* The bytes that the save hook makes of a value: u32 count, bytes. */
+void weft__hooked_put(weft__out *out, const weft__type *type, const void *value);
+/* Gives them to the load hook of a constructed value. NULL, or what is wrong. */
+const char *weft__hooked_get(weft__in *in, const weft__type *type, void *value);
+
 /* Enable bits of the rows of spans: u8 0 (all enabled), or 1 and u64 disabled bits[]. */
 void weft__disabled_put(weft__out *out, uint32_t component, const weft__span *spans,
                         uint32_t count);

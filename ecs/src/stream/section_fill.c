@@ -126,8 +126,35 @@ static bool blobs_settle(const filling *f, const weft__type *type, char *values,
            weft__elements_references(type, values, count, blob_read, &s);
 }
 
+/* Elements that a hook saved, one by one: what is there is constructed. */
+static bool hooked_elements_read(const filling *f, weft__in *in, const weft__type *type,
+                                 weft_buffer *buffer)
+{
+    for (uint32_t left = weft__in_u32(in); left != 0 && !in->is_short; left--) {
+        if (weft__buffer_resize(&f->world->memory, type, buffer, buffer->count + 1) != WEFT_OK)
+            return weft__load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory for a buffer");
+        char *element = (char *)weft__buffer_data(buffer) + (buffer->count - 1) * type->desc.size;
+        if (weft__hooked_get(in, type, element) != NULL) return false;
+    }
+    return true;
+}
+
+static bool hooked_read(const filling *f, weft__in *in, const weft__type *type)
+{
+    const uint32_t column = ref_of(f, type)->column;
+    for (uint32_t row = 0; row < f->chunk->count; row++) {
+        char *value = weft__chunk_value(f->chunk, column, row);
+        const bool is_read = (type->desc.flags & WEFT_BUFFER) != 0
+                                 ? hooked_elements_read(f, in, type, (weft_buffer *)(void *)value)
+                                 : weft__hooked_get(in, type, value) == NULL;
+        if (!is_read) return false;
+    }
+    return true;
+}
+
 static bool buffers_read(const filling *f, weft__in *in, const weft__type *type)
 {
+    if (weft__type_is_hooked(type)) return hooked_read(f, in, type);
     for (uint32_t row = 0; row < f->chunk->count; row++) {
         const uint32_t count = weft__in_u32(in);
         const char *elements = weft__in_take(in, (uint64_t)count * type->desc.size);
@@ -162,6 +189,9 @@ static bool tail_read(const filling *f)
             weft__disabled_get(&in, ref->enableable, &f->chunk, 1) != NULL)
             return false;
         if ((type->desc.flags & WEFT_BUFFER) != 0 && !buffers_read(f, &in, type)) return false;
+        if (weft__section_has_column(type) && weft__type_is_hooked(type) &&
+            !hooked_read(f, &in, type))
+            return false;
     }
     return !in.is_short && in.at == in.end;
 }
@@ -233,12 +263,14 @@ static void ids_give(const filling *f)
     f->chunk->has_ids = true;
 }
 
-/* Columns that were not read, or hold stored references, must not be destructed. */
+/* Columns that were not read, or hold stored references, must not be destructed; those of hooks
+ * are constructed. */
 static void columns_clear(const filling *f)
 {
     for (uint32_t column = 1; column < f->chunk->layout->column_count; column++) {
         const weft__type *type = f->chunk->archetype->format->types[column];
-        if (type->needs_destruct && (type->desc.flags & WEFT_BUFFER) == 0)
+        if (type->needs_destruct && (type->desc.flags & WEFT_BUFFER) == 0 &&
+            !weft__type_is_hooked(type))
             memset(weft__chunk_column(f->chunk, column), 0,
                    (size_t)f->chunk->count * type->value_bytes);
     }
@@ -266,7 +298,7 @@ static bool chunk_make(filling *f, uint32_t piece, uint32_t thread)
     f->chunk->count = f->piece->rows;
     for (uint32_t column = 1; column < f->chunk->layout->column_count; column++) {
         const weft__type *type = f->chunk->archetype->format->types[column];
-        if ((type->desc.flags & WEFT_BUFFER) != 0)
+        if ((type->desc.flags & WEFT_BUFFER) != 0 || weft__type_is_hooked(type))
             weft__type_construct(type, weft__chunk_column(f->chunk, column), f->chunk->count);
     }
     return true;

@@ -18,12 +18,13 @@
  *
  *     table       exports u32 row[]; lates weft__late[]; blobs, each: u64 type hash, u64 bytes, the
  *                 block; names, each: u32 row, text
- *     piece       per type with a column and no buffer, in order of the shape: rows x value (its
+ *     piece       per type with a column, no buffer and no hooks, in order of the shape: rows x value (its
  *                 hash takes weft__section_part rows at a time); then
  *                 per type in order of the shape:
  *                   CHUNK       the value
  *                   ENABLEABLE  u8 0 (all enabled) or 1 and u64 disabled bits[]
  *                   BUFFER      per row u32 elements, and these
+ *                   saved by a hook, also elements: each u32 bytes, and these
  *
  * ENTITY fields hold {row, 1}: of this section; {export, 3}: of section 0; null. BLOB fields hold 0
  * or the number of the blob in the table from 1. text: u32 bytes, then the bytes. */
@@ -78,10 +79,16 @@ static inline bool weft__section_holds(const weft__type *type)
     return (type->desc.flags & (WEFT_RESOURCE | WEFT_SPARSE)) == 0;
 }
 
-/* Whether values of the type are a packed column of a piece. */
-static inline bool weft__section_is_packed(const weft__type *type)
+/* Whether values of the type are a column of a piece, its bytes or what a hook saves. */
+static inline bool weft__section_has_column(const weft__type *type)
 {
     return type->value_bytes != 0 && (type->desc.flags & WEFT_BUFFER) == 0;
+}
+
+/* Whether they are a packed column. */
+static inline bool weft__section_is_packed(const weft__type *type)
+{
+    return weft__section_has_column(type) && type->desc.hooks.save == NULL;
 }
 
 /* Rows of a packed column that are hashed at once. */

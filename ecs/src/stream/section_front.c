@@ -102,7 +102,7 @@ static weft_result type_find(weft__file_front *front, const weft__file_type *fil
     else if (type->hash != file->hash)
         problem = "has another layout here: write the file again";
     else if (type->desc.flags != file->desc.flags || type->desc.size != file->desc.size ||
-             !weft__section_holds(type) || weft__type_is_hooked(type))
+             !weft__section_holds(type) || weft__type_is_hooked(type) != file->is_hooked)
         problem = "is of another kind here";
     front->types[number] = type;
     return problem == NULL ? WEFT_OK

@@ -37,7 +37,8 @@ static bool is_left_out(const weft__section_plan *plan, uint32_t id)
 
 static weft_result type_check(const weft__section_plan *plan, const weft__type *type)
 {
-    const char *problem = weft__type_is_hooked(type) ? "is saved by a hook" : NULL;
+    const bool is_hidden = weft__type_is_hooked(type) && type->reference_count != 0;
+    const char *problem = is_hidden ? "is saved by a hook and has references" : NULL;
     if (problem == NULL) problem = weft__type_save_problem(type);
     if (problem == NULL && (type->desc.flags & WEFT_SHARED) != 0 && type->reference_count != 0)
         problem = "is SHARED and has references";

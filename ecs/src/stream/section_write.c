@@ -172,6 +172,25 @@ static void column_write(const piece_writer *p, uint32_t number)
     hash_add(p, begin, weft__section_part(type) * type->value_bytes);
 }
 
+/* Values, or elements, side by side, that have no references. */
+static void hooked_write(const piece_writer *p, const weft__type *type, const char *values,
+                         uint32_t count)
+{
+    weft__callback_begin(p->w->world);
+    for (uint32_t i = 0; i < count; i++)
+        weft__hooked_put(p->out, type, values + (size_t)i * type->desc.size);
+    weft__callback_end(p->w->world);
+}
+
+static void hooked_column_write(const piece_writer *p, const weft__type *type)
+{
+    for (uint32_t i = 0; i < p->piece->span_count; i++) {
+        const weft__span *span = &spans_of(p)[i];
+        const uint32_t column = ref_of(span->chunk, type)->column;
+        hooked_write(p, type, weft__chunk_value(span->chunk, column, span->row), span->count);
+    }
+}
+
 static void buffers_write(const piece_writer *p, uint32_t number)
 {
     const weft__type *type = weft__plan_type(&p->w->plan, number);
@@ -184,6 +203,10 @@ static void buffers_write(const piece_writer *p, uint32_t number)
                 (const void *)weft__chunk_value(span->chunk, ref->column, span->row + r);
             weft__out_u32(p->out, buffer->count);
             size_t at = p->out->count;
+            if (weft__type_is_hooked(type)) {
+                hooked_write(p, type, weft__buffer_data(buffer), buffer->count);
+                continue;
+            }
             weft__out_put(p->out, weft__buffer_data(buffer), buffer->count * type->desc.size);
             if (p->out->is_refused) return;
             values_settle(p->w, type, p->out->at + at, buffer->count, place);
@@ -213,6 +236,8 @@ static void piece_write(const piece_writer *p)
         if (ref->enableable != WEFT__NO_PLACE)
             weft__disabled_put(p->out, type->id, spans_of(p), p->piece->span_count);
         if ((type->desc.flags & WEFT_BUFFER) != 0) buffers_write(p, shape[i]);
+        if (weft__section_has_column(type) && weft__type_is_hooked(type))
+            hooked_column_write(p, type);
     }
     hash_add(p, begin, SIZE_MAX);
 }
