@@ -265,42 +265,29 @@ static uint32_t draw_length(drawing *d, uint32_t most)
  * with it can be met. */
 static bool fits(uint32_t op, uint32_t kind)
 {
-    switch ((weft__command_op)op) {
-    case WEFT__COMMAND_CREATE:
-    case WEFT__COMMAND_ROWS:
-        return is_in_rows(kind) && (kind != NUMBER || op == WEFT__COMMAND_ROWS);
-    case WEFT__COMMAND_INSTANTIATE:
-    case WEFT__COMMAND_DESTROY:
-    case WEFT__COMMAND_SET_NAME:
-    case WEFT__COMMAND_QUERY_DESTROY:
+    if (op >= OPS) return false;
+    switch ((weft__command_subject)weft__command_kinds[op].subject) {
+    case WEFT__SUBJECT_NOTHING:
         return true;
-    case WEFT__COMMAND_ADD:
-    case WEFT__COMMAND_REMOVE:
-    case WEFT__COMMAND_QUERY_ADD:
-    case WEFT__COMMAND_QUERY_REMOVE:
+    case WEFT__SUBJECT_ARCHETYPE:
+        return is_in_rows(kind) && (kind != NUMBER || op == WEFT__COMMAND_ROWS);
+    case WEFT__SUBJECT_COMPONENT:
         return kind != NUMBER;
-    case WEFT__COMMAND_SET:
+    case WEFT__SUBJECT_PLAIN:
         return kind != NUMBER && !is_kind(kind, WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK);
-    case WEFT__COMMAND_SET_SHARED:
-    case WEFT__COMMAND_QUERY_SET_SHARED:
+    case WEFT__SUBJECT_SHARED:
         return is_kind(kind, WEFT_SHARED);
-    case WEFT__COMMAND_ENABLE:
-    case WEFT__COMMAND_QUERY_ENABLE:
+    case WEFT__SUBJECT_ENABLEABLE:
         return is_kind(kind, WEFT_ENABLEABLE);
-    case WEFT__COMMAND_APPEND: /* the first element of a group is its root */
-        return is_kind(kind, WEFT_BUFFER) && kind != GROUP;
-    case WEFT__COMMAND_SET_BUFFER:
-        return is_kind(kind, WEFT_BUFFER);
-    case WEFT__COMMAND_OP_COUNT:
-        break;
+    case WEFT__SUBJECT_BUFFER: /* the first element of a group is its root */
+        return is_kind(kind, WEFT_BUFFER) && (kind != GROUP || op == WEFT__COMMAND_SET_BUFFER);
     }
     return false;
 }
 
 static bool has_kind(uint32_t op)
 {
-    return op >= WEFT__COMMAND_ADD && op != WEFT__COMMAND_SET_NAME &&
-           op != WEFT__COMMAND_QUERY_DESTROY;
+    return op < OPS && weft__command_kinds[op].subject >= WEFT__SUBJECT_COMPONENT;
 }
 
 /* A number that commands of this group may name: made before the list, or in the group. */

@@ -38,9 +38,38 @@ static uint32_t random_under(test_random *random, uint32_t bound)
 
 static const weft_type *random_type_make(random_types *t, test_random *random, uint32_t depth);
 
+#define RANDOM_BYTES(name, word, number, bytes, class, numpy) bytes,
+#define RANDOM_IS_OF(name, word, number, bytes, class, numpy) RANDOM_CLASS_##class,
+enum random_class { /* whether a component may have it */
+                    RANDOM_CLASS_BYTES = 1,
+                    RANDOM_CLASS_BOOL = 1,
+                    RANDOM_CLASS_SIGNED = 1,
+                    RANDOM_CLASS_UNSIGNED = 1,
+                    RANDOM_CLASS_REAL = 1,
+                    RANDOM_CLASS_ENTITY = 1,
+                    RANDOM_CLASS_BLOB = 1,
+                    RANDOM_CLASS_STRUCT = 1,
+                    RANDOM_CLASS_ENUM = 1,
+                    RANDOM_CLASS_BITS = 1,
+                    RANDOM_CLASS_TEXT = 1,
+                    RANDOM_CLASS_IN_BLOB = 0,
+};
+static const uint8_t random_bytes[] = {WEFT_FIELD_KINDS(RANDOM_BYTES)};
+static const uint8_t random_is_drawn[] = {WEFT_FIELD_KINDS(RANDOM_IS_OF)};
+
+/* Any kind of the table, a new one too. */
+static weft_field_kind random_kind_draw(test_random *random)
+{
+    uint32_t count = 0, kind = 0;
+    for (uint32_t i = 0; i < sizeof random_is_drawn; i++) count += random_is_drawn[i];
+    for (uint32_t left = random_under(random, count) + 1; left != 0; kind++)
+        left -= random_is_drawn[kind];
+    return (weft_field_kind)(kind - 1);
+}
+
 static void random_kind(random_types *t, test_random *random, uint32_t depth, weft_field *field)
 {
-    field->kind = (weft_field_kind)random_under(random, WEFT_FIELD_TEXT + 1);
+    field->kind = random_kind_draw(random);
     bool is_deep = depth >= 4 || t->count >= RANDOM_TYPES - 1;
     if (field->kind == WEFT_FIELD_STRUCT && is_deep) field->kind = WEFT_FIELD_F32;
     if (field->kind == WEFT_FIELD_STRUCT) field->type = random_type_make(t, random, depth + 1);
@@ -54,10 +83,7 @@ static void random_kind(random_types *t, test_random *random, uint32_t depth, we
 
 static uint32_t random_bytes_of(const weft_field *field)
 {
-    static const uint32_t bytes[] = {1, 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 8};
-    uint32_t each = field->type != NULL              ? (uint32_t)field->type->size
-                    : field->kind <= WEFT_FIELD_BLOB ? bytes[field->kind]
-                                                     : 1;
+    uint32_t each = field->type != NULL ? (uint32_t)field->type->size : random_bytes[field->kind];
     return each * (field->count == 0 ? 1 : field->count);
 }
 
