@@ -38,7 +38,7 @@ def layers():
             ("jobs/base/src/heap.c", "base.heap jobs.deque ecs.query scheduler.systems counted.baseline", "platform.docs python.weft"),
             ("jobs/src/protocol/deque.h", "jobs.deque scheduler.systems", "base.heap"),
             ("ecs/src/query/query.c", "ecs.query scheduler.systems scene.scene", "jobs.deque base.heap explore.deque"),
-            ("scheduler/src/plan/access.c", "scheduler.staging", "ecs.query jobs.deque"),
+            ("scheduler/src/plan/staging.c", "scheduler.staging", "ecs.query jobs.deque"),
             ("ecs/scene/src/live/live_state.c", "scene.live_random", "ecs.query scheduler.staging"),
             ("scheduler/shard/src/ranks/ranks.c", "shard.hashes", "scheduler.staging ecs.query"),
             ("ecs/include/weft/query.h", "ecs.query platform.headers platform.abi cpp.typed", "platform.docs"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hoist.c: which systems are moved in front of a sync point, and which must stay behind it. */
-#include "hoist.h"
+#include "staging.h"
 
 #include <weft/system.h>
 

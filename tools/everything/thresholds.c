@@ -62,8 +62,8 @@ static const threshold thresholds[] = {
     {"WEFT__PAYLOAD_WORDS_MOST", "ecs/engine/recorder.h", 252},
     {"WEFT__BUFFER_INLINE_BYTES", "ecs/engine/component_type.h", 128},
     {"EDGES_MOST", "scheduler/src/compile/segment_graph.c", 64},
-    {"WEFT__OBSERVER_ROUNDS", "scheduler/src/observe/observer_run.h", 8},
-    {"WEFT__OBSERVER_BATCH", "scheduler/src/observe/observer_run.h", 4096},
+    {"WEFT__OBSERVER_ROUNDS", "scheduler/src/observe/observers.h", 8},
+    {"WEFT__OBSERVER_BATCH", "scheduler/src/observe/observers.h", 4096},
 };
 /* clang-format on */
 

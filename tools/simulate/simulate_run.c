@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* simulate_run.c: steps the recorded frames on a pool of virtual workers, as the scheduler does it
- * (dispatch.c and segment_run.c of scheduler/src/dispatch): a stage runs inline or as a loop, a
+ * (dispatch.c and frame.c of the scheduler): a stage runs inline or as a loop, a
  * segment as its stages or as a graph of tasks. The decisions are those of run_choice.h, and
  * everything below is the job system itself. */
 #include "simulate.h"

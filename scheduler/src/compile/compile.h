@@ -12,5 +12,10 @@
  * CYCLE, NOT_FOUND, OUT_OF_MEMORY; then there is no schedule. */
 weft_result weft__schedule_prepare(weft__scheduler *scheduler);
 void weft__schedule_free(weft__scheduler *scheduler);
+/* Whether a system, by its position, must run before another by name, or by groups where the
+ * schedule cannot see what they do. */
+bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after);
+/* With the world: the list that WEFT_SYSTEMS asks for. */
+void weft__system_list_close(weft__scheduler *scheduler);
 
 #endif

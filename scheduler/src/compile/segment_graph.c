@@ -68,6 +68,18 @@ static uint64_t *row_of(const drawing *d, uint64_t *sets, uint32_t number)
     return sets + (size_t)number * d->words;
 }
 
+void weft__systems_label(char *title, size_t bytes, const char *prefix,
+                         weft__system *const *systems, uint32_t count)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < count && used < bytes - 8; i++) {
+        int written =
+            snprintf(title + used, bytes - used, "%s%s", i == 0 ? prefix : " + ", systems[i]->name);
+        used += written > 0 ? (size_t)written : 0;
+    }
+    if (used >= bytes) memcpy(title + bytes - 4, "...", 4);
+}
+
 /* ---- collisions ---- */
 
 static void list_systems(drawing *d)
@@ -240,22 +252,6 @@ static void find_urgent(drawing *d, uint32_t first, uint32_t end)
     }
 }
 
-static bool is_on_owner(const weft__system *system)
-{
-    return (system->flags & WEFT_SYSTEM_MAIN_THREAD) != 0;
-}
-
-static void label(weft__task *task)
-{
-    size_t used = 0;
-    for (uint32_t i = 0; i < task->system_count && used < sizeof task->title - 8; i++) {
-        int written = snprintf(task->title + used, sizeof task->title - used, "%s%s",
-                               i == 0 ? WEFT__TASK_TITLE : " + ", task->systems[i]->name);
-        used += written > 0 ? (size_t)written : 0;
-    }
-    if (used >= sizeof task->title) memcpy(task->title + sizeof task->title - 4, "...", 4);
-}
-
 /* An urgent task of the same stage, before which others must not run. */
 static void wait_for_urgent(drawing *d, uint32_t system, uint32_t first, uint32_t number)
 {
@@ -273,7 +269,7 @@ static void add_task(drawing *d, uint32_t root, uint32_t first, uint32_t end)
                          .systems = d->in_order,
                          .stage = d->systems[root]->stage,
                          .is_fused = is_fused(d, root),
-                         .on_owner = is_on_owner(d->systems[root])};
+                         .on_owner = weft__system_is_on_owner(d->systems[root])};
     memcpy(row_of(d, d->waits, number), row_of(d, d->preds, root), d->words * sizeof(uint64_t));
     for (uint32_t i = root; i < end; i++) {
         if (root_of(d, i) != root) continue;
@@ -282,14 +278,15 @@ static void add_task(drawing *d, uint32_t root, uint32_t first, uint32_t end)
         wait_for_urgent(d, i, first, number);
     }
     d->in_order += task->system_count;
-    label(task);
+    weft__systems_label(task->title, sizeof task->title, WEFT__TASK_TITLE, task->systems,
+                        task->system_count);
 }
 
 /* The place of its task among those of a stage. */
 static uint32_t turn_of(const drawing *d, uint32_t system)
 {
     enum { ALONE, URGENT, FUSED, ON_OWNER };
-    if (is_on_owner(d->systems[system])) return ON_OWNER;
+    if (weft__system_is_on_owner(d->systems[system])) return ON_OWNER;
     if (!is_fused(d, system)) return ALONE;
     return d->is_urgent[system] ? URGENT : FUSED;
 }

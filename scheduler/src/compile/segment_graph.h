@@ -22,6 +22,9 @@ void weft__segment_plan_use(weft__scheduler *scheduler, weft__segment *segment,
 /* Makes the graph again, ranked by the times of the last run. False: no memory; it stays as it
  * was. */
 bool weft__segment_graph_rank(weft__scheduler *scheduler, weft__task_plan *plan, weft_job_fn run);
+/* The title of a stage or a task in traces: the names of its systems, as many as fit. */
+void weft__systems_label(char *title, size_t bytes, const char *prefix,
+                         weft__system *const *systems, uint32_t count);
 /* Frees all plans. */
 void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment);
 /* Whether the graphs of their segment, if there are any, run a system after an earlier one, or in

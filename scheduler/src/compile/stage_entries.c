@@ -282,14 +282,9 @@ static uint32_t list_alone(making *m, weft__system *system, weft__entry *entries
     return count;
 }
 
-static bool is_on_owner(const weft__system *system)
-{
-    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
-}
-
 static bool is_background(const weft__system *system)
 {
-    return (system->flags & WEFT_SYSTEM_BACKGROUND) != 0 && !is_on_owner(system);
+    return (system->flags & WEFT_SYSTEM_BACKGROUND) != 0 && !weft__system_is_on_owner(system);
 }
 
 static uint32_t list_where(making *m, bool (*is_wanted)(const weft__system *), weft__entry *entries)
@@ -321,7 +316,7 @@ static void keep_places(making *m)
 
 static bool is_alone_in_loop(const weft__system *system)
 {
-    return !is_fused(system) && !is_on_owner(system) && !is_background(system);
+    return !is_fused(system) && !weft__system_is_on_owner(system) && !is_background(system);
 }
 
 /* ---- a stage ---- */
@@ -393,7 +388,8 @@ static void list_all(making *m)
     const system_list list = {stage->systems, stage->system_count};
     stage->entry_count = list_where(m, is_alone_in_loop, stage->entries);
     stage->entry_count += list_fused(m, &list, stage->entries + stage->entry_count);
-    if (stage->has_main) stage->main_entry_count = list_where(m, is_on_owner, stage->main_entries);
+    if (stage->has_main)
+        stage->main_entry_count = list_where(m, weft__system_is_on_owner, stage->main_entries);
     if (stage->has_background)
         stage->background_entry_count = list_where(m, is_background, stage->background_entries);
     keep_places(m);

@@ -2,7 +2,6 @@
 /* counters.c: the part of the counters that every library has: the environment's wish, the figures
  * of a system, the report at the end of a world. */
 #include "counters.h"
-#include "counters_report.h"
 
 #include "ecs_engine.h"
 #include "log.h"

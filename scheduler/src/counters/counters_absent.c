@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* counters_absent.c: stands in for counters_group.c and counters_report.c in a library that is
+/* counters_absent.c: stands in for counters_group.c in a library that is
  * built with WEFT_COUNTERS=OFF: no step counts, and the report says why. */
 #include "counters.h"
-#include "counters_group.h"
-#include "counters_report.h"
 
 bool weft__counters_reserve(weft__scheduler *scheduler)
 {

@@ -6,15 +6,8 @@
 #ifndef WEFT_DIAGNOSE_H
 #define WEFT_DIAGNOSE_H
 
+#include "ecs_engine.h"
 #include "scheduler_state.h"
-
-/* A value a slice asked to write by look-up. Kept in checked builds until the end of the pass. */
-typedef struct weft__far_write {
-    uint32_t position; /* of the system */
-    uint32_t component;
-    weft_entity entity;
-    uint32_t slice;
-} weft__far_write;
 
 /* Commands of a segment against the effects and components that the system declared. */
 void weft__diagnose_effects(weft__scheduler *scheduler, const weft__command_segment *segment);
@@ -41,10 +34,47 @@ void weft__diagnose_watch(const weft__scheduler *scheduler);
 /* The owner, around the stages of a pass. */
 void weft__diagnose_begin(weft__scheduler *scheduler);
 void weft__diagnose_end(weft__scheduler *scheduler);
-/* What this thread runs from now on; returns what it ran before. */
-const weft_slice *weft__diagnose_enter(const weft_slice *slice);
-/* Lists all mistakes of the step, and makes the first one its error. After weft__watch_report. */
+/* Lists all mistakes of the step, and makes the first one its error. */
 void weft__diagnose_report(weft__scheduler *scheduler);
 void weft__diagnose_free(weft__scheduler *scheduler);
+
+/* ---- keeping and reporting mistakes ---- */
+
+/* What this slice did that its system did not declare. The slice's thread. */
+void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
+                      const char *what);
+/* The same: it asked for a row past the end of a slice of `count` rows. */
+void weft__row_missing_in(const weft_slice *slice, uint32_t component, weft_access access,
+                          uint32_t row, uint32_t count);
+/* The same: it asked for a term as another C type than that of its component. */
+void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
+                       const char *type);
+/* The same outside of steps: the first one becomes the world's error, and its code is returned. */
+weft_result weft__violations_tell(weft__scheduler *scheduler);
+
+/* ---- copies of columns around the call of a system ---- */
+
+/* One call; on the stack of who calls. */
+typedef struct weft__watch {
+    const weft_slice *before; /* what the thread ran before */
+    uint32_t loops;           /* of the worker that were open */
+    weft__guard_frame frame;
+} weft__watch;
+
+/* Decides which columns of a new system are copied. Without memory none are. */
+void weft__watch_init(weft__system *system);
+void weft__watch_fini(weft__system *system);
+/* Room for the copies of all slices of a stage whose entries were just made. Owner, no system runs
+ * but background ones. */
+void weft__watch_reserve(weft__scheduler *scheduler, const weft__stage *stage);
+/* The slice for the callback. */
+weft_slice *weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice);
+void weft__watch_end(const weft__watch *watch, const weft__system *system);
+/* A slice is used that is no more (weft__slice_is_here): the mistake of the callback that this
+ * thread runs, else of the one that the slice was given to. */
+void weft__watch_gone(const weft_slice *slice, weft_access access);
+/* The resource of a type that the system reads, inside its call: a copy, like its columns. */
+void *weft__watch_resource(const weft__system *system, const weft_slice *slice,
+                           const weft__type *type);
 
 #endif

@@ -10,10 +10,8 @@
  * is asked about: run_sweep. */
 #include "dispatch.h"
 
-#include "column_watch.h"
-#include "counters_group.h"
-#include "dispatch_time.h"
-#include "dispatch_trace.h"
+#include "counters.h"
+#include "diagnose.h"
 #include "ecs_engine.h"
 #include "hash_log.h"
 #include "registry.h"
@@ -359,6 +357,199 @@ static void run_entry(weft__worker *worker, const weft__entry *entry, uint32_t b
     }
 }
 
+/* ---- times and traces ----
+ *
+ * Times of systems without a clock read for each slice. A system that runs alone is timed over
+ * all slices of a part. In a fused stage the systems alternate from slice to slice: the part is
+ * timed as a whole, one slice in SAMPLE is run system by system between clock reads, and the
+ * time of the part is divided as these were. Which slice it is changes from step to step, so
+ * that what lies at one place of all chunks counts as all else. The slices between keep the way
+ * of weft__system_calls: taken one by one they cost a frame of four systems over 1M rows 8 %.
+ *
+ * A span of a trace costs two clock reads and two ring writes (about 40 ns), more than a small
+ * slice takes. So a system that runs alone gets one span for all slices of a part. The part of a
+ * fused stage is one span, and the sums of its sampled slices follow as shares of the span,
+ * which the file divides by them. A trace for `weft simulate` has a span per slice instead, with
+ * the bytes the slice touches. */
+
+#define WEFT__TIMED_MAX 64u /* systems of a fused stage; more are left out of the shares */
+
+/* Whether the systems of the entry alternate from slice to slice. */
+static bool is_fused(const weft__entry *entry)
+{
+    return entry->kind == WEFT__ENTRY_CHUNK && entry->binding_count > 1;
+}
+
+/* The system of an entry, or the first of its systems. */
+static const weft__system *first_of(const weft__entry *entry)
+{
+    return entry->kind == WEFT__ENTRY_CHUNK ? entry->bindings[0].system : entry->system;
+}
+
+#define SAMPLE 64u /* slices of 512 rows: at seven systems 0.02 ns an entity */
+
+/* One slice, system after system, each timed. */
+static void run_sampled(weft__worker *worker, const weft__entry *entry, uint32_t item,
+                        uint64_t *sums)
+{
+    const weft__scheduler *scheduler = worker->scheduler;
+    uint64_t begin = weft__scheduler_now(scheduler);
+    for (uint32_t i = 0; i < entry->binding_count; i++) {
+        weft__entry single = *entry;
+        single.bindings = &entry->bindings[i];
+        single.binding_count = 1;
+        run_entry(worker, &single, item, item + 1);
+        uint64_t now = weft__scheduler_now(scheduler);
+        if (i < WEFT__TIMED_MAX) sums[i] += now - begin;
+        begin = now;
+    }
+}
+
+static void run_sampling(weft__worker *worker, const weft__entry *entry, uint32_t begin,
+                         uint32_t end, uint64_t *sums)
+{
+    uint32_t span = end - begin < SAMPLE ? end - begin : SAMPLE;
+    uint32_t turn = (uint32_t)worker->scheduler->pass * UINT32_C(0x9e3779b9); /* a Weyl sequence */
+    for (uint32_t next = begin + (turn >> 8) % span; next < end; next += SAMPLE) {
+        if (begin < next) run_entry(worker, entry, begin, next);
+        run_sampled(worker, entry, next, sums);
+        begin = next + 1;
+    }
+    if (begin < end) run_entry(worker, entry, begin, end);
+}
+
+/* A system that did not run in this pass, because all slices were filtered, gets nothing. */
+static void add_time(const weft__worker *worker, const weft__system *system, uint64_t ns)
+{
+    weft__system_tally *tally = &worker->tallies[weft__system_slot(system)];
+    if (tally->frame == worker->scheduler->pass) tally->time_ns += ns;
+}
+
+static void divide_time(const weft__worker *worker, const weft__entry *entry, uint64_t took,
+                        const uint64_t *sums)
+{
+    uint32_t count =
+        entry->binding_count < WEFT__TIMED_MAX ? entry->binding_count : WEFT__TIMED_MAX;
+    uint64_t whole = 0;
+    for (uint32_t i = 0; i < count; i++) whole += sums[i];
+    for (uint32_t i = 0; i < count && whole != 0; i++) {
+        double share = (double)sums[i] / (double)whole;
+        add_time(worker, entry->bindings[i].system, (uint64_t)((double)took * share));
+    }
+}
+
+/* Runs items [begin, end) of an entry, and counts their time where the schedule is measured.
+ * `shares`: ns of each binding of a fused entry in the slices that were sampled, added to what is
+ * there; NULL: not asked for. */
+static void run_timed(weft__worker *worker, const weft__entry *entry, uint32_t begin, uint32_t end,
+                      uint64_t *shares)
+{
+    const weft__scheduler *scheduler = worker->scheduler;
+    bool is_sampled = is_fused(entry) && (scheduler->is_timed || shares != NULL);
+    bool is_timed = scheduler->is_timed && entry->kind != WEFT__ENTRY_LEVELS; /* loops of its own */
+    uint64_t sums[WEFT__TIMED_MAX] = {0};
+    uint64_t since = is_timed ? weft__scheduler_now(scheduler) : 0;
+    if (is_sampled)
+        run_sampling(worker, entry, begin, end, sums);
+    else
+        run_entry(worker, entry, begin, end);
+    uint64_t took = is_timed ? weft__scheduler_now(scheduler) - since : 0;
+    if (is_timed && is_sampled)
+        divide_time(worker, entry, took, sums);
+    else if (is_timed)
+        add_time(worker, first_of(entry), took);
+    for (uint32_t i = 0; shares != NULL && i < WEFT__TIMED_MAX; i++) shares[i] += sums[i];
+}
+
+static weft_job_context *job_of(const weft__worker *worker)
+{
+    return weft__host_worker(worker->scheduler->world, worker->index);
+}
+
+static void run_span(weft__worker *worker, const weft__entry *entry, const char *name,
+                     uint32_t begin, uint32_t end)
+{
+    weft_job_context *job = job_of(worker);
+    weft__note(job, WEFT_JOB_EVENT_SPAN_BEGIN, name, end - begin);
+    run_timed(worker, entry, begin, end, NULL);
+    weft__note(job, WEFT_JOB_EVENT_SPAN_END, name, 0);
+}
+
+static uint32_t rows_of(const weft__binding *binding, uint32_t slice)
+{
+    uint32_t row = slice << binding->slice_shift, size = 1u << binding->slice_shift;
+    return binding->rows - row < size ? binding->rows - row : size;
+}
+
+/* Whether an earlier system of the fused slice touches the column: then it is in cache. */
+static bool is_counted(const weft__entry *entry, uint32_t binding, const void *column)
+{
+    for (uint32_t i = 0; i < binding; i++)
+        for (uint32_t k = 0; k < entry->bindings[i].slice.term_count; k++)
+            if (entry->bindings[i].slice.columns[k] == column) return true;
+    return false;
+}
+
+/* Bytes read, and again those written, each column once. */
+static uint64_t bytes_touched(const weft__entry *entry, uint32_t slice)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < entry->binding_count; i++) {
+        const weft__binding *binding = &entry->bindings[i];
+        uint32_t rows = entry->kind == WEFT__ENTRY_CHUNK ? rows_of(binding, slice) : binding->rows;
+        for (uint32_t k = 0; k < binding->slice.term_count; k++) {
+            const void *column = binding->slice.columns[k];
+            if (column == NULL || is_counted(entry, i, column)) continue;
+            bool is_written = binding->query->terms[k].access == WEFT_WRITE;
+            bytes += (uint64_t)rows * binding->column_bytes[k] * (is_written ? 2 : 1);
+        }
+    }
+    return bytes;
+}
+
+static void run_detailed(weft__worker *worker, const weft__entry *entry, uint32_t begin,
+                         uint32_t end)
+{
+    weft_job_context *job = job_of(worker);
+    for (uint32_t item = begin; item < end; item++) {
+        uint64_t bytes = bytes_touched(entry, item);
+        weft__note(job, WEFT_JOB_EVENT_SPAN_BEGIN, "slice",
+                   bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
+        run_timed(worker, entry, item, item + 1, NULL);
+        weft__note(job, WEFT_JOB_EVENT_SPAN_END, "slice", 0);
+    }
+}
+
+static void run_fused(weft__worker *worker, const weft__entry *entry, uint32_t begin, uint32_t end)
+{
+    uint64_t sums[WEFT__TIMED_MAX] = {0};
+    weft_job_context *job = job_of(worker);
+    weft__note(job, WEFT_JOB_EVENT_SPAN_BEGIN, "fused slices", end - begin);
+    run_timed(worker, entry, begin, end, sums);
+    for (uint32_t i = 0; i < entry->binding_count && i < WEFT__TIMED_MAX; i++) {
+        uint32_t ns = sums[i] < UINT32_MAX ? (uint32_t)sums[i] : UINT32_MAX;
+        if (entry->bindings[i].system->is_active)
+            weft__note(job, WEFT_JOB_EVENT_SHARE, entry->bindings[i].system->name, ns);
+    }
+    weft__note(job, WEFT_JOB_EVENT_SPAN_END, "fused slices", 0);
+}
+
+/* Runs items [begin, end) of an entry with spans around systems. */
+static void run_traced(weft__worker *worker, const weft__entry *entry, uint32_t begin, uint32_t end)
+{
+    bool is_detailed = worker->scheduler->is_traced_in_detail;
+    if (is_detailed && weft__system_is_on_owner(first_of(entry)))
+        run_span(worker, entry, "serial", begin, end);
+    else if (is_detailed)
+        run_detailed(worker, entry, begin, end);
+    else if (is_fused(entry))
+        run_fused(worker, entry, begin, end);
+    else
+        run_span(worker, entry, first_of(entry)->name, begin, end);
+}
+
+/* ---- dispatch ---- */
+
 static uint32_t find_entry(const weft__entry *entries, uint32_t count, uint32_t item)
 {
     uint32_t low = 0, high = count; /* entries[low].first_item <= item < entries[high].first_item */
@@ -372,8 +563,8 @@ static uint32_t find_entry(const weft__entry *entries, uint32_t count, uint32_t 
     return low;
 }
 
-void weft__dispatch(weft__worker *worker, weft__entry *entries, uint32_t entry_count,
-                    uint32_t begin, uint32_t end)
+static void dispatch(weft__worker *worker, weft__entry *entries, uint32_t entry_count,
+                     uint32_t begin, uint32_t end)
 {
     weft__scheduler *scheduler = worker->scheduler;
     if (begin >= end) return;
@@ -388,9 +579,9 @@ void weft__dispatch(weft__worker *worker, weft__entry *entries, uint32_t entry_c
         if (entry->is_direct && !is_watched)
             run_direct(scheduler, worker, entry);
         else if (scheduler->is_traced)
-            weft__dispatch_traced(worker, entry, first, last, run_entry);
+            run_traced(worker, entry, first, last);
         else if (scheduler->is_timed)
-            weft__dispatch_timed(worker, entry, first, last, run_entry, NULL);
+            run_timed(worker, entry, first, last, NULL);
         else
             run_entry(worker, entry, first, last);
         item = entry_end;
@@ -425,11 +616,11 @@ static int run_items(weft_job_context *job, void *argument, uint32_t begin, uint
     if (__builtin_expect(l->scheduler->part_order != NULL, 0) && l->stage != WEFT__NONE)
         part_order_record(l->scheduler, worker, l->stage, begin, end);
     else
-        weft__dispatch(&l->scheduler->workers[worker], l->entries, l->entry_count, begin, end);
+        dispatch(&l->scheduler->workers[worker], l->entries, l->entry_count, begin, end);
     return 0;
 }
 
-/* The same on a thread that may have tasks of its own to run first: see segment_run.c. */
+/* The same on a thread that may have tasks of its own to run first: see run_task of frame.c. */
 static int run_items_of_task(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     weft__worker_run_caller_nodes(job);
@@ -451,7 +642,7 @@ static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t 
     if (__builtin_expect(scheduler->part_order != NULL, 0))
         part_order_record(scheduler, 0, number_of(scheduler, stage), begin, end);
     else
-        weft__dispatch(&scheduler->workers[0], stage->entries, stage->entry_count, begin, end);
+        dispatch(&scheduler->workers[0], stage->entries, stage->entry_count, begin, end);
 }
 
 /* Items [first, end of the stage) on the pool. */
@@ -535,7 +726,7 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
     if (is_started)
         scheduler->background_count++;
     else
-        weft__dispatch(&scheduler->workers[0], stage->background_entries, count, 0, items);
+        dispatch(&scheduler->workers[0], stage->background_entries, count, 0, items);
 }
 
 void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
@@ -563,8 +754,8 @@ static void stage_run_main(weft__scheduler *scheduler, weft__stage *stage, uint3
         bool may_change = (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 && system->query.id == 0;
         weft__front(world)->version = system->context.stamp;
         if (may_change) weft__front(world)->busy = 0;
-        weft__dispatch(&scheduler->workers[0], stage->main_entries, stage->main_entry_count,
-                       entry->first_item, entry[1].first_item);
+        dispatch(&scheduler->workers[0], stage->main_entries, stage->main_entry_count,
+                 entry->first_item, entry[1].first_item);
         if (!may_change) continue;
         weft__left_loops_end(scheduler, "system", system->name);
         weft__front(world)->busy = WEFT__BUSY_STEPPING;
@@ -717,7 +908,7 @@ static void part_order_record(weft__scheduler *scheduler, uint32_t worker, uint3
     for (uint32_t i = first; i < end; i++) {
         const weft__part part = {.stage = stage, .first = i, .end = i + 1};
         part_order_note(scheduler, worker, &part);
-        weft__dispatch(&scheduler->workers[worker], s->entries, s->entry_count, i, i + 1);
+        dispatch(&scheduler->workers[worker], s->entries, s->entry_count, i, i + 1);
     }
 }
 
@@ -926,8 +1117,8 @@ static void run_part(coverage *c, const weft__part *part)
     if (part->is_main)
         stage_run_main(scheduler, stage, part->first, part->end);
     else
-        weft__dispatch(&scheduler->workers[part->worker], stage->entries, stage->entry_count,
-                       part->first, part->end);
+        dispatch(&scheduler->workers[part->worker], stage->entries, stage->entry_count, part->first,
+                 part->end);
 }
 
 /* Items that no part named: those of systems that do not run in this pass, or the run differs. */
@@ -988,8 +1179,8 @@ typedef struct level_loop {
 static int run_level(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     const level_loop *loop = argument;
-    weft__dispatch(&loop->scheduler->workers[weft_job_worker_index(job)], loop->levels->entries,
-                   loop->levels->entry_count, loop->first + begin, loop->first + end);
+    dispatch(&loop->scheduler->workers[weft_job_worker_index(job)], loop->levels->entries,
+             loop->levels->entry_count, loop->first + begin, loop->first + end);
     return 0;
 }
 

@@ -7,9 +7,6 @@
 
 #include "scheduler_state.h"
 
-/* Runs items [begin, end) of the entries. Any worker. */
-void weft__dispatch(weft__worker *worker, weft__entry *entries, uint32_t entry_count,
-                    uint32_t begin, uint32_t end);
 /* The frame in stacks between the engine and a system. */
 void weft__system_call(const weft__system *system, weft_slice *slice);
 /* The same for the worker's sweep, of one system at least: all systems of a slice, then the next
@@ -18,10 +15,6 @@ void weft__system_calls(weft__worker *worker, uint32_t member_count, uint32_t co
                         uint32_t rows, uint32_t slice_rows);
 
 /* ---- stages ---- */
-
-/* Running the stages of a pass: on the owner, on the pool, or in the background.
- *
- * Owner. */
 
 /* Runs a stage whose entries are current: loop, background, owner's systems. Owner. */
 void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage);
@@ -95,11 +88,5 @@ static inline bool weft__part_order_rules(const weft__part_order *order)
  * allows, and their main entries too. Owner. */
 void weft__part_order_run(weft__scheduler *scheduler, uint32_t first, uint32_t end,
                           const weft__segment *segment);
-
-/* ---- systems by depth ---- */
-
-/* Running a system by depth.
- *
- * Any worker, which waits for its helpers level by level. */
 
 #endif

@@ -10,4 +10,7 @@
 
 extern const weft__slice_ops weft__slice_ops_system;
 
+/* `run` of a system with WEFT_SYSTEM_JOBS: its body as a job, with its children joined. */
+void weft__slice_job_run(weft_slice *slice, void *user);
+
 #endif

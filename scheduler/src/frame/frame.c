@@ -7,22 +7,522 @@
  * of execution is, so fusion and workers do not show in them. After a sync point new archetypes
  * may exist: then the schedule is compiled again and the pass goes on with the next segment,
  * which is the same in both. */
-#include "column_watch.h"
 #include "compile.h"
-#include "counters_group.h"
-#include "counters_report.h"
+#include "counters.h"
 #include "diagnose.h"
 #include "dispatch.h"
-#include "due.h"
-#include "hash_log.h"
-#include "registry.h"
-#include "segment_run.h"
-#include "stage_entries.h"
-#include "sync_point.h"
-
 #include "ecs_engine.h"
+#include "hash_log.h"
+#include "observers.h"
+#include "registry.h"
+#include "scheduler_state.h"
+#include "segment_graph.h"
+#include "slice_ops_system.h"
+#include "stage_entries.h"
 
 #include <float.h>
+
+/* ---- the clock ----
+ *
+ * The time of a world: which step it is, and the rest of fixed rates. The clock moves when a step
+ * begins (frame.c) and stands while systems run, so that any of them may read it. */
+
+weft_frame weft_world_frame(const weft_world *world)
+{
+    if (world == NULL) return (weft_frame){0};
+    return (weft_frame){.number = weft__front(world)->clock.steps,
+                        .time = weft__front(world)->clock.time,
+                        .dt = weft__front(world)->clock.dt};
+}
+
+/* The rate that a system runs at, and what is left over of it; 0: every step. */
+static double rate_of(const weft__scheduler *scheduler, const weft__system *system, double *rest)
+{
+    const weft__group *group = &scheduler->groups[system->group];
+    *rest = system->period > 0 ? system->elapsed : group->elapsed;
+    return (double)(system->period > 0 ? system->period : group->period);
+}
+
+weft_frame weft_slice_frame(const weft_slice *slice)
+{
+    const weft_slice_context *context = slice->context;
+    weft_frame frame = weft_world_frame(context->world);
+    if (context->ops != &weft__slice_ops_system) return frame;
+    if (!weft__slice_is_here(slice)) return frame;
+    const weft__system *system = weft__slice_system(slice);
+    const weft__scheduler *scheduler = system->scheduler;
+    frame.dt = system->dt;
+    if (scheduler->passes_left == 0) return frame; /* alone, outside its rate */
+    double rest, period = rate_of(scheduler, system, &rest);
+    if (period > 0) frame.time -= rest + period * (double)(scheduler->passes_left - 1);
+    return frame;
+}
+
+float weft_world_alpha(const weft_world *world, const char *name)
+{
+    if (world == NULL) return 0;
+    if (name == NULL) name = "";
+    const weft__scheduler *scheduler = weft__scheduler_of(world);
+    const weft__system *system = scheduler == NULL ? NULL : weft__system_named(scheduler, name);
+    uint32_t group = scheduler == NULL ? WEFT__NONE : weft__group_named(scheduler, name);
+    double rest = 0, period = 0;
+    if (system != NULL) {
+        period = rate_of(scheduler, system, &rest);
+    } else if (group != WEFT__NONE) {
+        period = (double)scheduler->groups[group].period;
+        rest = scheduler->groups[group].elapsed;
+    } else if ((weft__front(world)->busy & WEFT__BUSY_STEPPING) == 0) {
+        weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_world_alpha: no system or group is named '%s'", name);
+    }
+    float alpha = period > 0 ? (float)(rest / period) : 0;
+    return alpha < 1 ? alpha : 1 - FLT_EPSILON / 2; /* the float above 1 - 1e-9 is 1 */
+}
+
+/* ---- what is due ----
+ *
+ * Which systems run in a step, how often and with what dt: rates, timers, conditions, disabled
+ * systems and groups.
+ *
+ * A fixed rate that must catch up makes several passes of a step. A system runs in the last `due`
+ * of them; a timer's system in the one pass whose tick sees the timer run out. */
+
+static uint32_t runs_due(double *elapsed, double dt, double period)
+{
+    *elapsed += dt;
+    double runs = *elapsed / period + 1e-9; /* 60 steps of 1/60 s are one second */
+    if (runs < 1) return 0;
+    if (runs < 1e15) /* else it is a whole number as it is */
+        runs = (double)(uint64_t)runs;
+    *elapsed -= runs * period;
+    if (*elapsed < 0) *elapsed = 0;
+    return runs > WEFT__CATCH_UP_LIMIT ? WEFT__CATCH_UP_LIMIT : (uint32_t)runs; /* given up */
+}
+
+/* Which tick of this step, counted from 1, sees the timer run out; 0: none. `ticks` of `period`
+ * seconds pass for the system. A timer that has run out stays at 0 until its system has run. */
+static uint32_t timer_tick(double *timer, uint32_t ticks, double period)
+{
+    if (*timer < 0) return 0;
+    for (uint32_t tick = 1; tick <= ticks; tick++) {
+        *timer -= period;
+        if (*timer > WEFT__TIMER_SLACK) continue; /* 60 steps of 1/60 s are one second */
+        *timer = 0;
+        return tick;
+    }
+    return 0;
+}
+
+/* The time of a disabled system stands still, while its group ticks on. */
+static void timer_hold(weft__system *system, const weft__group *group)
+{
+    if (system->timer <= 0 || group->period <= 0) return;
+    system->timer += group->elapsed - group->elapsed_before;
+    if (system->timer < WEFT__TIMER_SLACK) system->timer = WEFT__TIMER_SLACK;
+}
+
+/* The number of the pass that a timer's system runs in, counted from the last one; 0: none. */
+static uint32_t timer_due(weft__system *system, const weft__group *group, double dt)
+{
+    if (!system->is_enabled) timer_hold(system, group);
+    if (!system->is_enabled || group->is_disabled) return 0;
+    /* put off by its condition: the next step, whether its group ticks or not */
+    if (system->timer == 0) return group->due > 1 ? group->due : 1;
+    uint32_t tick =
+        timer_tick(&system->timer, group->due, group->period > 0 ? (double)group->period : dt);
+    return tick == 0 ? 0 : group->due - tick + 1;
+}
+
+/* Conditions look at the world. */
+static uint32_t ask(weft__scheduler *scheduler, const weft__system *system, uint32_t due)
+{
+    weft_world *world = scheduler->world;
+    if (due == 0 || system->run_if == NULL) return due;
+    weft__front(world)->frame = WEFT__FRAME_ASKS;
+    weft__front(world)->busy = WEFT__BUSY_CALLBACK;
+    bool runs = system->run_if(world, system->user);
+    weft__left_loops_end(scheduler, "run_if of system", system->name);
+    weft__front(world)->busy = 0;
+    weft__front(world)->frame = WEFT__FRAME_RUNS;
+    return runs ? due : 0;
+}
+
+static uint32_t due_decide(weft__scheduler *scheduler, double dt)
+{
+    uint32_t passes = 1;
+    for (uint32_t i = 0; i < scheduler->group_count; i++) {
+        weft__group *group = &scheduler->groups[i];
+        group->due = group->is_disabled ? 0 : 1;
+        group->elapsed_before = group->elapsed;
+        if (group->due != 0 && group->period > 0)
+            group->due = runs_due(&group->elapsed, dt, (double)group->period);
+    }
+    for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
+        weft__system *system = scheduler->ordered[i];
+        const weft__group *group = &scheduler->groups[system->group];
+        uint32_t due = group->due;
+        if (system->period > 0 && !group->is_disabled && system->is_enabled)
+            due = runs_due(&system->elapsed, dt, (double)system->period);
+        if (!system->is_enabled) due = 0;
+        if (weft__system_is_timer(system)) due = timer_due(system, group, dt);
+        system->due = ask(scheduler, system, due);
+        if (weft__system_is_timer(system) && system->due != 0) system->timer = -1;
+        if (system->due > passes) passes = system->due;
+    }
+    return passes;
+}
+
+static float dt_of(const weft__scheduler *scheduler, const weft__system *system, float dt)
+{
+    if (system->period > 0) return system->period;
+    float group_period = scheduler->groups[system->group].period;
+    return group_period > 0 ? group_period : dt;
+}
+
+/* The version a system's own last run had becomes what its filters compare with. */
+static inline void begin_system(weft__system *system, uint32_t base, bool is_active, float dt)
+{
+    if (system->was_active) system->context.since = system->context.stamp;
+    system->was_active = system->is_active = is_active;
+    system->context.stamp = base + system->version_offset;
+    system->dt = dt;
+    system->runs += is_active;
+}
+
+static void due_begin_pass(weft__scheduler *scheduler, float dt, uint32_t left)
+{
+    uint32_t base = scheduler->pass_base;
+    if (!scheduler->is_conditional) {
+        for (uint32_t i = 0; i < scheduler->ordered_count; i++)
+            begin_system(scheduler->ordered[i], base, true, dt);
+        return;
+    }
+    for (uint32_t i = 0; i < scheduler->stage_count; i++) scheduler->stages[i].active_count = 0;
+    for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
+        weft__system *system = scheduler->ordered[i];
+        bool is_active = weft__system_is_timer(system) ? system->due == left : system->due >= left;
+        begin_system(system, base, is_active, dt_of(scheduler, system, dt));
+        scheduler->stages[system->stage].active_count += is_active;
+    }
+}
+
+static void due_begin_alone(const weft__scheduler *scheduler, weft__system *system, float dt)
+{
+    begin_system(system, scheduler->pass_base, true, dt_of(scheduler, system, dt));
+    system->context.stamp = scheduler->pass_base; /* its offset is that of a whole pass */
+}
+
+/* ---- sync points ----
+ *
+ * Playback of what systems recorded, between stages and at the end of a pass; then relations are
+ * settled and observers run.
+ *
+ * Commands are counted for the systems that recorded them; checked builds compare them with what
+ * these declared. */
+
+#define PASSING_MOST 32u /* background systems under way that a sync point is compared with */
+
+/* The name behind the key of a command, for errors. `user`: the scheduler. */
+static const char *recorder_name(const void *user, uint64_t key)
+{
+    const weft__scheduler *scheduler = user;
+    uint32_t position = (uint32_t)(key >> 32);
+    return position < scheduler->ordered_count ? scheduler->ordered[position]->name : NULL;
+}
+
+static bool has_commands(const weft__scheduler *scheduler)
+{
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        const weft_recorder *commands = scheduler->recorders[i];
+        if (commands->segment_count != 0 || commands->failure.code != WEFT_OK) return true;
+    }
+    return false;
+}
+
+/* Counts commands per recording system; checked builds compare with what it declared. */
+static void tally_commands(weft__scheduler *scheduler)
+{
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        weft_recorder *commands = scheduler->recorders[i];
+        if (WEFT_IS_CHECKED) weft__recorder_seal(commands);
+        for (uint32_t k = 0; k < commands->segment_count; k++) {
+            const weft__command_segment *segment = &commands->segments[k];
+            const uint32_t position = (uint32_t)(segment->key >> 32);
+            if (position >= scheduler->ordered_count) continue; /* by a recorder that was kept */
+            const weft__system *system = scheduler->ordered[position];
+            weft__system_tally *tally = &scheduler->workers[i].tallies[weft__system_slot(system)];
+            if (tally->frame != scheduler->pass)
+                *tally = (weft__system_tally){.frame = scheduler->pass};
+            tally->commands += segment->count;
+            if (WEFT_IS_CHECKED) weft__diagnose_effects(scheduler, segment);
+        }
+    }
+}
+
+static weft__playback_desc describe(const weft__scheduler *scheduler, weft__playback_costs *costs)
+{
+    bool is_serial = scheduler->is_serial || weft__part_order_rules(scheduler->part_order);
+    return (weft__playback_desc){.world = scheduler->world,
+                                 .job =
+                                     is_serial ? NULL : weft__front(scheduler->world)->host.context,
+                                 .recorders = scheduler->recorders,
+                                 .count = scheduler->worker_count,
+                                 .costs = costs,
+                                 .name = recorder_name,
+                                 .user = scheduler};
+}
+
+static void play_commands(weft__scheduler *scheduler, uint32_t version, weft__playback_costs *costs)
+{
+    weft_world *world = scheduler->world;
+    weft_job_context *owner = weft__front(world)->host.context;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "playback", UINT32_MAX);
+    tally_commands(scheduler);
+    uint64_t begin = weft__scheduler_now(scheduler);
+    uint32_t busy = weft__front(world)->busy;
+    weft__front(world)->busy = 0;
+    weft__front(world)->version = version;
+    weft__playback_result played;
+    const weft__playback_desc desc = describe(scheduler, costs);
+    weft_result result = weft__playback_run(&desc, &played);
+    weft__front(world)->busy = busy;
+    weft__scheduler_fail(scheduler, result);
+    scheduler->stats.commands += played.commands;
+    scheduler->stats.commands_skipped += played.skipped;
+    scheduler->stats.playback_ns += weft__scheduler_now(scheduler) - begin;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "playback", 0);
+}
+
+/* What follows from fields that systems and commands wrote. */
+static void play_relations(weft__scheduler *scheduler, uint32_t version)
+{
+    weft_world *world = scheduler->world;
+    weft_job_context *owner = weft__front(world)->host.context;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "relations", UINT32_MAX);
+    uint32_t busy = weft__front(world)->busy;
+    weft__front(world)->busy = 0;
+    weft__front(world)->version = version;
+    weft_result result =
+        weft__relations_settle_all(world, scheduler->is_serial ? NULL : owner, false);
+    weft__front(world)->busy = busy;
+    weft__scheduler_fail(scheduler, result);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "relations", 0);
+}
+
+static void run_observers(weft__scheduler *scheduler, uint32_t version)
+{
+    weft_world *world = scheduler->world;
+    weft_job_context *owner = weft__front(world)->host.context;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "observers", UINT32_MAX);
+    uint32_t busy = weft__front(world)->busy;
+    weft__front(world)->busy = 0;
+    weft__front(world)->version = version;
+    weft_result result = weft__observers_play(scheduler);
+    weft__front(world)->busy = busy;
+    weft__scheduler_fail(scheduler, result);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "observers", 0);
+}
+
+/* ---- background systems that pass it ---- */
+
+/* The queries of the background systems that are under way; false: more than `capacity`. */
+static bool list_queries(const weft__scheduler *scheduler, const weft__query **queries,
+                         uint32_t capacity, uint32_t *count)
+{
+    for (uint32_t i = 0; i < scheduler->stage_count; i++) {
+        const weft__stage *stage = &scheduler->stages[i];
+        for (uint32_t k = 0; k < stage->system_count; k++) {
+            const weft__system *system = stage->systems[k];
+            if (stage->background.generation == 0 || !system->passes || system->query.id == 0)
+                continue;
+            if (*count == capacity) return false;
+            queries[(*count)++] = system->context.query;
+        }
+    }
+    return true;
+}
+
+/* Waits for them unless what is played leaves their rows as they are. What observers record and
+ * what relations lead to is not known before, and the log hashes the world. */
+static void let_pass(weft__scheduler *scheduler)
+{
+    const weft__playback_desc desc = describe(scheduler, NULL);
+    const weft__query *queries[PASSING_MOST];
+    uint32_t count = 0;
+    bool is_open = scheduler->observers != NULL || scheduler->hash_log != NULL ||
+                   weft__relations_any(scheduler->world);
+    if (is_open || !list_queries(scheduler, queries, PASSING_MOST, &count) ||
+        !weft__playback_spares(&desc, queries, count))
+        weft__stage_join(scheduler, UINT32_MAX);
+}
+
+static void sync_point_run(weft__scheduler *scheduler, uint32_t version,
+                           weft__playback_costs *costs)
+{
+    weft_world *world = scheduler->world;
+    weft__note(weft__front(world)->host.context, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
+    if (scheduler->background_count != 0) let_pass(scheduler);
+    if (has_commands(scheduler)) {
+        weft__hash_log_commands(scheduler);
+        play_commands(scheduler, version, costs);
+        weft__hash_log_playback(scheduler, version);
+    }
+    if (weft__relations_any(world)) play_relations(scheduler, version);
+    if (scheduler->observers != NULL) run_observers(scheduler, version);
+}
+
+/* ---- segments ----
+ *
+ * A segment as a graph of tasks: a system begins when those that it depends on have ended, beside
+ * whatever else runs.
+ *
+ * Whether it is run so is decided by run_choice.h. The graph is ranked by the times of its tasks,
+ * so that the longest chain begins first. What a task does to the world does not depend on the
+ * way: change versions and commands are numbered by the order of effect. */
+
+static bool has_active(const weft__task *task)
+{
+    for (uint32_t i = 0; i < task->system_count; i++)
+        if (task->systems[i]->is_active) return true;
+    return false;
+}
+
+static int run_task(weft_job_context *job, void *argument)
+{
+    weft__task *task = argument;
+    const weft__scheduler *scheduler = task->scheduler;
+    task->result = WEFT_OK;
+    task->time_ns = 0;
+    if (scheduler->is_conditional && !has_active(task)) return 0;
+    uint64_t begin = weft__scheduler_now(scheduler);
+    task->result = weft__task_run(job, task);
+    task->time_ns = weft__scheduler_now(scheduler) - begin;
+    return 0; /* a system cannot fail, and no other one is skipped if the pool does */
+}
+
+/* ---- the decision ---- */
+
+/* Makes a plan the one of the segment; false: there is none, which the segment notes. */
+static bool use(weft__scheduler *scheduler, weft__segment *segment, weft__plan_kind kind)
+{
+    bool is_made = weft__segment_plan_make(scheduler, segment, kind, run_task);
+    if (is_made)
+        weft__segment_plan_use(scheduler, segment, kind);
+    else if (kind == WEFT__PLAN_SPLIT)
+        segment->has_no_split = true;
+    else
+        segment->may_overlap = false;
+    return is_made;
+}
+
+/* What is_always_parallel asks for: each kind of graph in turn. */
+static weft__way way_for_tests(const weft__scheduler *scheduler, const weft__segment *segment)
+{
+    bool is_split = segment->plan != NULL && !segment->has_no_split && scheduler->pass % 2 == 0;
+    return is_split ? WEFT__WAY_SPLIT : WEFT__WAY_GRAPH;
+}
+
+/* The way of this run, where that with a split was asked for: its match begins again without it. */
+static weft__way without_split(const weft__scheduler *scheduler, weft__segment *segment)
+{
+    segment->choice.match_runs = 0;
+    return scheduler->options.is_always_parallel ? WEFT__WAY_GRAPH
+                                                 : weft__segment_choice_way(&segment->choice);
+}
+
+static bool segment_choose(weft__scheduler *scheduler, weft__segment *segment)
+{
+    segment->choice.rest = 0;
+    weft__way way = scheduler->options.is_always_parallel
+                        ? way_for_tests(scheduler, segment)
+                        : weft__segment_choice_way(&segment->choice);
+    if (scheduler->is_traced_in_detail) way = WEFT__WAY_STAGES; /* weft simulate reads stages */
+    if (way == WEFT__WAY_SPLIT && !segment->has_no_split &&
+        use(scheduler, segment, WEFT__PLAN_SPLIT))
+        return true;
+    if (way == WEFT__WAY_SPLIT) way = without_split(scheduler, segment);
+    bool has_whole =
+        way != WEFT__WAY_STAGES ? use(scheduler, segment, WEFT__PLAN_WHOLE) : segment->plan != NULL;
+    if (has_whole) weft__segment_plan_use(scheduler, segment, WEFT__PLAN_WHOLE);
+    return has_whole && way != WEFT__WAY_STAGES;
+}
+
+static void segment_record(weft__scheduler *scheduler, weft__segment *segment)
+{
+    if (!use(scheduler, segment, WEFT__PLAN_WHOLE)) return;
+    const weft__task_plan *plan = segment->plan;
+    weft_job_context *owner = weft__front(scheduler->world)->host.context;
+    uint32_t number = (uint32_t)(segment - scheduler->segments);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "graph", number);
+    for (uint32_t i = 0; i < plan->task_count; i++)
+        weft__note(owner, WEFT_JOB_EVENT_MARK, plan->tasks[i].title,
+                   i << 1 | plan->tasks[i].on_owner);
+    for (uint32_t i = 0; i < plan->edge_count; i++)
+        weft__note(owner, WEFT_JOB_EVENT_MARK, "edge", plan->edges[i][0] << 16 | plan->edges[i][1]);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "graph", number);
+}
+
+static void segment_learn(weft__scheduler *scheduler, weft__segment *segment, weft__way way,
+                          uint64_t ns)
+{
+    weft__segment_choice *choice = &segment->choice;
+    const uint32_t ways = segment->has_no_split ? WEFT__WAY_GRAPH + 1 : WEFT__WAY_SPLIT + 1;
+    if (!scheduler->options.is_always_parallel) weft__segment_choice_learn(choice, way, ns, ways);
+    /* the next frame may run stages without a look, and these are loops over all their tasks */
+    if (choice->rest != 0 && segment->plan != NULL)
+        weft__segment_plan_use(scheduler, segment, WEFT__PLAN_WHOLE);
+}
+
+/* Whether some task takes another part of the whole than when the graph was ranked. */
+static bool has_changed(const weft__task_plan *plan)
+{
+    uint64_t now = 0, then = 0;
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        now += plan->tasks[i].time_ns;
+        then += plan->tasks[i].ranked_ns;
+    }
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        const weft__task *task = &plan->tasks[i];
+        if (weft__task_has_shifted(task->time_ns, task->ranked_ns, now, then)) return true;
+    }
+    return false;
+}
+
+static void segment_run(weft__scheduler *scheduler, weft__segment *segment)
+{
+    weft__task_plan *plan = segment->plan;
+    weft__way way = plan == &segment->plans[WEFT__PLAN_SPLIT] ? WEFT__WAY_SPLIT : WEFT__WAY_GRAPH;
+    weft_world *world = scheduler->world;
+    weft_job_context *owner = weft__front(world)->host.context;
+    if (!scheduler->has_frame_hint && owner == weft__front(world)->host.owner) {
+        weft_job_frame_begin(weft__front(world)->host.pool);
+        scheduler->has_frame_hint = true;
+    }
+    bool in_question;
+    if (weft__graph_ranks(plan->runs, &in_question) || (in_question && has_changed(plan)))
+        weft__segment_graph_rank(scheduler, plan, run_task);
+    plan->runs++;
+    segment->graph_pass = scheduler->pass;
+    segment->graph_plan = plan;
+    segment->graph_ns = 0;
+    if (weft__part_order_rules(scheduler->part_order)) {
+        weft__part_order_run(scheduler, segment->first_stage, segment->end_stage, segment);
+        return;
+    }
+    uint64_t begin = weft__scheduler_now(scheduler);
+    weft_result result = weft_job_graph_run(owner, plan->graph, NULL);
+    const uint64_t ns = weft__scheduler_now(scheduler) - begin;
+    for (uint32_t i = 0; i < plan->task_count && result == WEFT_OK; i++)
+        result = plan->tasks[i].result;
+    segment->graph_ns = ns;
+    segment_learn(scheduler, segment, way, ns);
+    if (result == WEFT_OK) return;
+    weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "the systems of a step could not run on the pool: %s", weft_result_text(result));
+    weft__scheduler_fail(scheduler, result);
+}
+
+/* ---- stages and passes ---- */
 
 /* ---- stages ---- */
 
@@ -102,8 +602,7 @@ static weft_result run_measured(weft__scheduler *scheduler, weft__segment *segme
 {
     uint64_t begin = weft__scheduler_now(scheduler);
     weft_result result = run_in_stages(scheduler, segment);
-    weft__segment_learn(scheduler, segment, WEFT__WAY_STAGES,
-                        weft__scheduler_now(scheduler) - begin);
+    segment_learn(scheduler, segment, WEFT__WAY_STAGES, weft__scheduler_now(scheduler) - begin);
     return result;
 }
 
@@ -116,7 +615,7 @@ static weft_result run_graph(weft__scheduler *scheduler, weft__segment *segment)
     weft_job_context *owner = weft__front(scheduler->world)->host.context;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "segment",
                (uint32_t)(segment - scheduler->segments));
-    weft__segment_run(scheduler, segment);
+    segment_run(scheduler, segment);
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "segment", 0);
     return WEFT_OK;
 }
@@ -126,8 +625,8 @@ static __attribute__((noinline)) weft_result run_asked(weft__scheduler *schedule
                                                        weft__segment *segment)
 {
     if (scheduler->background_count != 0) weft__stage_join(scheduler, segment->end_stage - 1);
-    if (scheduler->is_traced_in_detail) weft__segment_record(scheduler, segment);
-    bool is_graph = weft__segment_choose(scheduler, segment);
+    if (scheduler->is_traced_in_detail) segment_record(scheduler, segment);
+    bool is_graph = segment_choose(scheduler, segment);
     weft_result result =
         is_graph ? run_graph(scheduler, segment) : run_measured(scheduler, segment);
     uint32_t rest = segment->may_overlap ? segment->choice.rest + 1 : 0;
@@ -143,8 +642,8 @@ static weft_result run_stages(weft__scheduler *scheduler)
         weft__stage *stage = &scheduler->stages[i];
         if (scheduler->background_count != 0) weft__stage_join(scheduler, i);
         if (stage->is_sync)
-            weft__sync_point_run(scheduler, scheduler->pass_base + stage->sync_version_offset,
-                                 &stage->playback_costs);
+            sync_point_run(scheduler, scheduler->pass_base + stage->sync_version_offset,
+                           &stage->playback_costs);
         if (stage->segment != segment) {
             segment = stage->segment;
             if (scheduler->compiled_archetypes != weft__archetype_count(scheduler->world)) {
@@ -163,8 +662,8 @@ static weft_result run_stages(weft__scheduler *scheduler)
         result = run_stage(scheduler, stage);
     }
     weft__stage_join(scheduler, UINT32_MAX);
-    weft__sync_point_run(scheduler, scheduler->pass_base + scheduler->version_count - 1,
-                         &scheduler->stages[scheduler->stage_count].playback_costs);
+    sync_point_run(scheduler, scheduler->pass_base + scheduler->version_count - 1,
+                   &scheduler->stages[scheduler->stage_count].playback_costs);
     return result;
 }
 
@@ -192,7 +691,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     scheduler->pass_base = weft__front(world)->version + 1;
     scheduler->is_conditional =
         scheduler->has_conditions; /* which an exclusive system may change */
-    weft__due_begin_pass(scheduler, dt, left);
+    due_begin_pass(scheduler, dt, left);
     uint32_t last = weft__front(world)->version + scheduler->version_count;
     weft__entity_maps_refresh(world);
     weft__hash_log_pass_begin(scheduler);
@@ -305,7 +804,6 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     weft__scheduler_fail(scheduler, result);
     report_starved(scheduler);
     report_refused(scheduler);
-    if (WEFT_IS_CHECKED) weft__watch_report(scheduler);
     if (WEFT_IS_CHECKED) weft__diagnose_report(scheduler);
     weft__front(scheduler->world)->frame = WEFT__FRAME_NONE;
     if (scheduler->error.code == WEFT_OK) return WEFT_OK;
@@ -344,7 +842,7 @@ static inline weft_result step(weft_world *world, float dt)
     begin_step(scheduler);
     weft__scheduler_fail(scheduler, cycle);
     uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
-    uint32_t passes = scheduler->has_conditions ? weft__due_decide(scheduler, (double)dt) : 1;
+    uint32_t passes = scheduler->has_conditions ? due_decide(scheduler, (double)dt) : 1;
     for (uint32_t left = passes; left > 0 && result == WEFT_OK; left--)
         result = run_pass(scheduler, dt, left);
     scheduler->stats.frames++;
@@ -379,12 +877,11 @@ weft_result weft_world_step(weft_world *world, float dt)
 static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, float dt)
 {
     weft_world *world = scheduler->world;
-    weft__stage stage = {
-        .systems = &system,
-        .system_count = 1,
-        .has_main = (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0,
-        .has_ranges = system->range != NULL,
-        .has_background = (system->flags & WEFT_SYSTEM_BACKGROUND) != 0};
+    weft__stage stage = {.systems = &system,
+                         .system_count = 1,
+                         .has_main = weft__system_is_on_owner(system),
+                         .has_ranges = system->range != NULL,
+                         .has_background = (system->flags & WEFT_SYSTEM_BACKGROUND) != 0};
     weft_result result = make_entries(scheduler, &stage);
     if (result != WEFT_OK) weft__stage_entries_free(scheduler, &stage);
     if (result != WEFT_OK) return result;
@@ -392,7 +889,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     scheduler->passes_left = 0;
     if (weft__front(world)->version > UINT32_MAX - 3) weft__front(world)->version = 0; /* wraps */
     scheduler->pass_base = weft__front(world)->version + 1;
-    weft__due_begin_alone(scheduler, system, dt);
+    due_begin_alone(scheduler, system, dt);
     weft__entity_maps_refresh(world);
     weft__front(world)->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
@@ -401,7 +898,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
         result = weft_job_wait(weft__front(world)->host.context, stage.background, NULL);
         scheduler->background_count--;
     }
-    weft__sync_point_run(scheduler, scheduler->pass_base + 1, &stage.playback_costs);
+    sync_point_run(scheduler, scheduler->pass_base + 1, &stage.playback_costs);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.is_measured) add_total(scheduler, system);
     weft__front(world)->busy = 0;

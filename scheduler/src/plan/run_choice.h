@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run_choice.h: how a stage and a segment are run, decided from what was measured: pure functions
- * of small structs, for the scheduler (dispatch.c, segment_run.c) and for the simulation of one
+ * of small structs, for the scheduler (dispatch.c, frame.c) and for the simulation of one
  * (tools/simulate).
  *
  * A stage that is predicted to take less than 6 us runs on the owner without touching the pool; the

@@ -1,16 +1,134 @@
 /* SPDX-License-Identifier: MIT */
-/* staging.c: sync points and stages. See staging.h. To place 1,000 systems in a few milliseconds
- * only pairs that share a component with a write are tested, and only if the result could move
- * the later one. */
+/* staging.c: collisions of access sets; sync points and stages; systems moved in front of sync
+ * points. See staging.h. To place 1,000 systems in a few milliseconds only pairs that share a
+ * component with a write are tested, and only if the result could move the later one. */
 #include "staging.h"
 
+#include "bits.h"
 #include "hash.h"
 #include "invariant.h"
 
-#include <weft/system.h>
-
 #include <stdlib.h>
 #include <string.h>
+
+#include <weft/system.h>
+
+/* ---- access sets ----
+ *
+ * Collision of access sets. See access.h. Cost of a pair: the items of both, and for each shared
+ * component with a write one pass over the words of the archetype sets until the first hit. */
+
+static uint64_t set_word(const weft__archetype_set *set, uint32_t word)
+{
+    if (set == NULL) return ~UINT64_C(0);
+    return word < set->word_count ? set->words[word] : 0;
+}
+
+static uint32_t largest(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+uint32_t weft__archetype_sets_meet(const weft__archetype_set *a, const weft__archetype_set *b,
+                                   const weft__archetype_set *c)
+{
+    const weft__archetype_set *sets[] = {a, b, c};
+    uint32_t first = 0, end = UINT32_MAX;
+    for (uint32_t i = 0; i < 3; i++) {
+        if (sets[i] == NULL) continue;
+        first = largest(first, sets[i]->first_word);
+        if (sets[i]->word_count < end) end = sets[i]->word_count;
+    }
+    if (end == UINT32_MAX) return 0; /* three times "any": they meet if there are archetypes */
+    for (uint32_t word = first; word < end; word++) {
+        uint64_t common = set_word(a, word) & set_word(b, word) & set_word(c, word);
+        if (common != 0) return word * 64 + bits_lowest(common);
+    }
+    return UINT32_MAX;
+}
+
+weft__conflict weft__access_item_conflict(const weft__access_item *a, const weft__access_item *b)
+{
+    WEFT_ASSERT(a->component == b->component);
+    if (((a->flags | b->flags) & WEFT__ACCESS_WRITE) == 0) return WEFT__CONFLICT_NONE;
+    if (((a->flags | b->flags) & WEFT__ACCESS_RESOURCE) == 0 &&
+        weft__archetype_sets_meet(a->match, b->match, a->with) == UINT32_MAX)
+        return WEFT__CONFLICT_NONE;
+    return ((a->flags | b->flags) & WEFT__ACCESS_FAR) != 0 ? WEFT__CONFLICT_FAR
+                                                           : WEFT__CONFLICT_NEAR;
+}
+
+/* The strongest conflict between the runs of items of one component. */
+static weft__conflict conflict_of_runs(const weft__access_item *a, uint32_t a_count,
+                                       const weft__access_item *b, uint32_t b_count)
+{
+    weft__conflict worst = WEFT__CONFLICT_NONE;
+    for (uint32_t i = 0; i < a_count; i++)
+        for (uint32_t k = 0; k < b_count; k++) {
+            weft__conflict conflict = weft__access_item_conflict(&a[i], &b[k]);
+            if (conflict > worst) worst = conflict;
+        }
+    return worst;
+}
+
+static uint32_t run_length(const weft__access_set *set, uint32_t from)
+{
+    uint32_t end = from + 1;
+    while (end < set->count && set->items[end].component == set->items[from].component) end++;
+    return end - from;
+}
+
+static weft__conflict access_conflict(const weft__access_set *a, const weft__access_set *b,
+                                      uint32_t *component)
+{
+    weft__conflict worst = WEFT__CONFLICT_NONE;
+    for (uint32_t i = 0, k = 0; i < a->count && k < b->count;) {
+        uint32_t left = a->items[i].component, right = b->items[k].component;
+        if (left != right) {
+            if (left < right)
+                i++;
+            else
+                k++;
+            continue;
+        }
+        uint32_t i_run = run_length(a, i), k_run = run_length(b, k);
+        weft__conflict conflict = conflict_of_runs(&a->items[i], i_run, &b->items[k], k_run);
+        if (conflict > worst) {
+            worst = conflict;
+            if (component != NULL) *component = left;
+            if (worst == WEFT__CONFLICT_FAR) return worst;
+        }
+        i += i_run;
+        k += k_run;
+    }
+    return worst;
+}
+
+static int compare_items(const void *left, const void *right)
+{
+    const weft__access_item *a = left, *b = right;
+    if (a->component != b->component) return a->component < b->component ? -1 : 1;
+    if (a->match != b->match) return (uintptr_t)a->match < (uintptr_t)b->match ? -1 : 1;
+    return a->flags < b->flags ? -1 : a->flags > b->flags;
+}
+
+void weft__access_set_normalise(weft__access_set *set)
+{
+    if (set->count == 0) return;
+    qsort(set->items, set->count, sizeof set->items[0], compare_items);
+    uint32_t kept = 0;
+    for (uint32_t i = 1; i < set->count; i++) {
+        weft__access_item *last = &set->items[kept], *next = &set->items[i];
+        bool is_same = last->component == next->component && last->match == next->match;
+        if (is_same)
+            last->flags |= next->flags; /* write beats read, far beats near */
+        else
+            set->items[++kept] = *next;
+    }
+    set->count = kept + 1;
+}
+
+/* ---- stages ---- */
 
 static bool lists_meet(const uint32_t *a, uint32_t a_count, const uint32_t *b, uint32_t b_count)
 {
@@ -91,7 +209,7 @@ uint32_t weft__staging_visible_effects(const weft__staging_node *recorder,
 weft__conflict weft__staging_conflict(const weft__staging_node *a, const weft__staging_node *b,
                                       uint32_t *component)
 {
-    weft__conflict conflict = weft__access_conflict(&a->access, &b->access, component);
+    weft__conflict conflict = access_conflict(&a->access, &b->access, component);
     bool can_fuse = (a->traits & b->traits & WEFT__STAGING_FUSABLE) != 0;
     return conflict == WEFT__CONFLICT_NEAR && !can_fuse ? WEFT__CONFLICT_FAR : conflict;
 }
@@ -201,11 +319,6 @@ static uint32_t segment_end(const planning *p, uint32_t first, uint32_t *recorde
         if (input->nodes[end].effects != 0) recorders[count++] = end;
     }
     return end;
-}
-
-static uint32_t largest(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
 }
 
 /* Raises `stage` until the conflict of `item` with everything placed on its component is
@@ -434,4 +547,168 @@ weft_result weft__staging_make(const weft__staging_input *input, weft__memory *m
     planning_fini(&p);
     if (result != WEFT_OK) weft__staging_free(out, memory);
     return result;
+}
+
+/* ---- systems in front of sync points ----
+ *
+ * Nodes are placed in order; of those placed before, a few words per component are remembered. */
+
+#define SEGMENT_BITS 64u /* segments from the last bit on are not looked at one by one */
+
+/* What nodes placed so far do with a component; segments count from 1, 0: none does. Owner:
+ * `hoisting`. */
+typedef struct component_use {
+    uint32_t last_write;
+    uint32_t last_touch;
+    uint64_t fusable; /* bit per segment: it has a node that touches it and could be fused */
+} component_use;
+
+/* One computation; lives on the stack, with arrays of its own. */
+typedef struct hoisting {
+    const weft__staging_input *input;
+    component_use *uses;  /* [component] */
+    uint32_t *segment_of; /* [node] */
+    uint32_t *recorders;  /* those placed */
+    uint32_t *gates;      /* [gate] 1 + the last segment of what leads to it; 0: not known */
+    uint32_t recorder_count;
+    uint32_t barrier; /* the first that may end at the node being placed */
+    uint32_t current; /* the last segment so far */
+    uint32_t wall;    /* the segment after the last exclusive system */
+} hoisting;
+
+/* A list of a node says what it touches: what it has access to, and what else it names. */
+static uint32_t touched_count(const weft__staging_node *node)
+{
+    return node->access.count + node->mention_count;
+}
+
+static uint32_t touched_at(const weft__staging_node *node, uint32_t i, bool *is_write)
+{
+    *is_write = false;
+    if (i >= node->access.count) return node->mentions[i - node->access.count];
+    *is_write = (node->access.items[i].flags & WEFT__ACCESS_WRITE) != 0;
+    return node->access.items[i].component;
+}
+
+/* The segment of a node, or the last one of those that lead to a gate. */
+static uint32_t segment_after(const hoisting *h, uint32_t before)
+{
+    const weft__staging_input *input = h->input;
+    if (before < input->node_count) return h->segment_of[before];
+    return weft__order_gate_value(input->barriers, input->barrier_count, before, h->segment_of,
+                                  &h->gates[before - input->node_count]) -
+           1;
+}
+
+/* The first segment in which a node may be. */
+static uint32_t first_allowed(hoisting *h, uint32_t node)
+{
+    const weft__staging_input *input = h->input;
+    const weft__staging_node *own = &input->nodes[node];
+    uint32_t first = h->wall;
+    for (uint32_t i = 0; i < touched_count(own); i++) {
+        bool is_write;
+        const component_use *use = &h->uses[touched_at(own, i, &is_write)];
+        uint32_t after = is_write ? use->last_touch : use->last_write;
+        if (after != 0) first = largest(first, after - 1);
+    }
+    for (; h->barrier < input->barrier_count && input->barriers[h->barrier].after == node;
+         h->barrier++)
+        first = largest(first, segment_after(h, input->barriers[h->barrier].before));
+    for (uint32_t i = h->recorder_count; i-- > 0;) {
+        uint32_t after = h->segment_of[h->recorders[i]] + 1;
+        if (after <= first) break; /* recorders stay in order: all others are before it */
+        if (weft__staging_visible(&input->nodes[h->recorders[i]], own) != WEFT__VISIBLE_NOTHING)
+            first = after;
+    }
+    return first;
+}
+
+/* The first segment from `first` on in which it can be fused; `first` if there is none. */
+static uint32_t first_with_partner(const hoisting *h, const weft__staging_node *own, uint32_t first)
+{
+    uint64_t segments = 0;
+    if ((own->traits & WEFT__STAGING_FUSABLE) == 0 || first >= SEGMENT_BITS - 1) return first;
+    for (uint32_t i = 0; i < own->access.count; i++)
+        segments |= h->uses[own->access.items[i].component].fusable;
+    segments &= ~UINT64_C(0) << first;
+    uint32_t found = segments == 0 ? first : (uint32_t)__builtin_ctzll(segments);
+    return found == SEGMENT_BITS - 1 ? first : found;
+}
+
+static bool must_stay(const weft__staging_node *node)
+{
+    const uint32_t traits =
+        WEFT__STAGING_EXCLUSIVE | WEFT__STAGING_BACKGROUND | WEFT__STAGING_STAYS;
+    return node->effects != WEFT_RECORDS_NOTHING || (node->traits & traits) != 0 ||
+           node->access.count == 0;
+}
+
+static void remember(hoisting *h, uint32_t node, uint32_t segment)
+{
+    const weft__staging_node *own = &h->input->nodes[node];
+    uint64_t bit = (own->traits & WEFT__STAGING_FUSABLE) == 0
+                       ? 0
+                       : UINT64_C(1) << (segment < SEGMENT_BITS ? segment : SEGMENT_BITS - 1);
+    for (uint32_t i = 0; i < touched_count(own); i++) {
+        bool is_write;
+        component_use *use = &h->uses[touched_at(own, i, &is_write)];
+        use->last_touch = largest(use->last_touch, segment + 1);
+        if (is_write) use->last_write = largest(use->last_write, segment + 1);
+        use->fusable |= bit;
+    }
+    if (own->effects != WEFT_RECORDS_NOTHING) h->recorders[h->recorder_count++] = node;
+    h->segment_of[node] = segment;
+}
+
+static void place_node(hoisting *h, uint32_t node)
+{
+    const weft__staging_node *own = &h->input->nodes[node];
+    bool is_exclusive = (own->traits & WEFT__STAGING_EXCLUSIVE) != 0;
+    uint32_t segment = first_allowed(h, node);
+    if (is_exclusive && node > 0 && h->wall <= h->current) segment = h->current + 1;
+    if (segment <= h->current)
+        segment = must_stay(own) ? h->current : first_with_partner(h, own, segment);
+    h->current = largest(h->current, segment);
+    remember(h, node, segment);
+    if (is_exclusive) h->wall = segment + 1;
+}
+
+/* By segment: counts become starts, and places are handed out from them. */
+static void list_by_segment(const hoisting *h, uint32_t *starts, uint32_t *order)
+{
+    uint32_t nodes = h->input->node_count, at = 0;
+    for (uint32_t i = 0; i < nodes; i++) starts[h->segment_of[i]]++;
+    for (uint32_t segment = 0; segment <= h->current; segment++) {
+        uint32_t count = starts[segment];
+        starts[segment] = at;
+        at += count;
+    }
+    for (uint32_t i = 0; i < nodes; i++) order[starts[h->segment_of[i]]++] = i;
+}
+
+weft_result weft__staging_hoist(const weft__staging_input *input, weft__memory *memory,
+                                uint32_t *order)
+{
+    uint32_t nodes = input->node_count, recorders = 0;
+    for (uint32_t i = 0; i < nodes; i++) {
+        order[i] = i;
+        recorders += input->nodes[i].effects != WEFT_RECORDS_NOTHING;
+    }
+    if (recorders == 0) return WEFT_OK;
+    size_t components = (size_t)input->component_limit + 1;
+    size_t words = 3 * (size_t)nodes + input->gate_count + 1;
+    hoisting h = {.input = input};
+    h.uses = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, components, sizeof h.uses[0], 8);
+    h.segment_of = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, words, sizeof(uint32_t), 8);
+    bool is_made = h.uses != NULL && h.segment_of != NULL;
+    if (is_made) {
+        h.recorders = h.segment_of + nodes;
+        h.gates = h.recorders + nodes;
+        for (uint32_t i = 0; i < nodes; i++) place_node(&h, i);
+        list_by_segment(&h, h.gates + input->gate_count, order);
+    }
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, h.uses, components, sizeof h.uses[0], 8);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, h.segment_of, words, sizeof(uint32_t), 8);
+    return is_made ? WEFT_OK : WEFT_OUT_OF_MEMORY;
 }

@@ -11,17 +11,101 @@
 #include <weft/schedule.h>
 
 #include "arena.h"
-#include "desc_lists.h"
 #include "ecs_engine.h"
 #include "jobs_engine.h"
 #include "list.h"
-#include "segment_state.h"
+#include "run_choice.h"
 #include "staging.h"
 
+#define WEFT__NAME_LIMIT 64
 #define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */
 #define WEFT__TIMER_SLACK 1e-9 /* seconds: it runs out with the next tick */
 
 typedef struct weft__scheduler weft__scheduler;
+
+/* A declared look-up or resource. A value. */
+typedef struct weft__grant {
+    uint32_t component;
+    weft_access access;
+} weft__grant;
+
+/* The copies. Part of a system or group; constant after its creation. */
+typedef struct weft__lists {
+    weft__grant *lookups;
+    weft__grant *resources;
+    weft_query *queries;
+    uint32_t *records;                /* sorted, with what they require */
+    uint32_t *destroys;               /* sorted */
+    char (*before)[WEFT__NAME_LIMIT]; /* names of systems or groups */
+    char (*after)[WEFT__NAME_LIMIT];
+    uint32_t lookup_count, resource_count, query_count, record_count, destroy_count;
+    uint32_t before_count, after_count;
+    void *block; /* holds all of them; NULL: they are empty */
+    size_t bytes;
+} weft__lists;
+
+/* ---- segments ---- */
+
+/* A part of a stage that runs by itself in the graph of its segment: fused systems that belong
+ * together, or one other system. Owner: the segment (its arena); run by one worker at a time, which
+ * writes time_ns and result.
+ *   entries [first_entry, end_entry) of the stage are its own: of main_entries with on_owner */
+typedef struct weft__task {
+    struct weft__scheduler *scheduler;
+    struct weft__system **systems; /* in the order in which a slice runs them */
+    uint32_t system_count;
+    uint32_t stage;
+    bool is_fused;
+    bool on_owner;
+    uint32_t first_entry, end_entry; /* current with the entries of the stage */
+    uint64_t time_ns;                /* of the last run; 0: it did not run */
+    uint64_t ranked_ns;              /* the time that the graph was ranked by */
+    weft_result result;              /* of the last run */
+    weft_job_cost cost;
+    char title[69]; /* "task " and their names, for traces */
+} weft__task;
+
+/* Tasks of a segment and which must have ended before which. Owner: the segment; its arrays lie in
+ * the arena.
+ *   graph != NULL, and all else is made, or nothing is
+ *   bit a of reach[b * reach_words ...] is set  <=>  a chain of edges leads from task a to task b
+ *   task_of[system->number] is the task of a system of the segment */
+typedef struct weft__task_plan {
+    weft__arena_block *arena;
+    weft__task *tasks; /* in an order that respects every edge; those of a stage in a row */
+    uint32_t task_count;
+    uint32_t (*edges)[2]; /* tasks: before, after; none that a chain of others implies */
+    uint32_t edge_count;
+    uint64_t *reach;
+    uint32_t reach_words;
+    uint32_t *task_of;
+    uint64_t runs;
+    weft_job_graph *graph;
+} weft__task_plan;
+
+/* Plans of a segment: fused systems of a stage are one task, or those that a serial system of a
+ * later stage waits for are a task of their own, which goes first. */
+typedef enum weft__plan_kind { WEFT__PLAN_WHOLE, WEFT__PLAN_SPLIT, WEFT__PLANS } weft__plan_kind;
+
+/* The stages between two sync points, and what of them may overlap. Owner: the compiled schedule
+ * (segments[]); changed by the thread that owns the world, between segments.
+ *   plan == NULL: none was made; else it is one of plans[], and stages[].tasks are its tasks
+ *   plan is plans[WEFT__PLAN_SPLIT] only from a look at the segment to the next frame, which looks
+ *   again: a loop over a stage would run tasks at once that wait for each other
+ *   graph_pass != 0: graph_plan != NULL */
+typedef struct weft__segment {
+    uint32_t first_stage, end_stage;
+    bool may_overlap;  /* several workers, or recorded; several systems, nothing asks for stages */
+    bool has_no_split; /* the second plan was tried in vain: mostly it is the first one */
+    weft__segment_choice choice;
+    weft__task_plan plans[WEFT__PLANS];
+    weft__task_plan *plan;
+    uint64_t graph_pass; /* the last one in which it ran as a graph; 0: it never did */
+    uint64_t graph_ns;   /* of that run, from its begin to its end */
+    const weft__task_plan *graph_plan; /* of that run */
+} weft__segment;
+
+/* ---- systems ---- */
 
 /* A group: named by systems or by weft_group_set, until the world ends. Owner: the scheduler
  * (groups[]); changed by the thread that owns the world.
@@ -197,8 +281,8 @@ typedef struct weft__system_tally {
     uint64_t time_ns;
 } weft__system_tally;
 
-typedef struct weft__violation weft__violation; /* mistakes.h */
-typedef struct weft__far_write weft__far_write; /* diagnose.h */
+typedef struct weft__violation weft__violation; /* diagnose.c */
+typedef struct weft__far_write weft__far_write; /* the same */
 
 /* A system of a sweep over the slices of one chunk: its slice, which moves on, and what to call.
  * Owner: the worker, for one call of weft__system_calls. */
@@ -250,13 +334,19 @@ static inline bool weft__system_is_serial(const weft__system *system)
             (WEFT_SYSTEM_SERIAL | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
 }
 
+/* The thread that steps the world runs it. */
+static inline bool weft__system_is_on_owner(const weft__system *system)
+{
+    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
 /* It runs when its timer has run out. */
 static inline bool weft__system_is_timer(const weft__system *system)
 {
     return (system->flags & WEFT_SYSTEM_TIMER) != 0;
 }
 
-/* What compile_extend.c compares with and works in. Owner: the scheduler.
+/* What schedule_extend compares with and works in. Owner: the scheduler.
  *   weft__archetype_count(world) <= set_words * 64, or the schedule is compiled again */
 typedef struct weft__plan_growth {
     uint32_t types;                  /* type count the schedule was compiled for */
@@ -284,7 +374,7 @@ typedef enum weft__counter_wish {
     WEFT__COUNTER_WISH_SOFTWARE /* "software": without the hardware rung */
 } weft__counter_wish;
 
-typedef struct weft__counters weft__counters; /* counters_state.h */
+typedef struct weft__counters weft__counters; /* counters_group.c */
 
 /* Owner: the world (its extension). Changed by the thread that owns the world; while a stage runs,
  * workers read it and write their own weft__worker.
@@ -346,7 +436,7 @@ struct weft__scheduler {
     uint32_t tally_capacity;
     uint32_t mask_words;
 
-    struct weft__observers *observers;                  /* observer_run.h; NULL: never was */
+    struct weft__observers *observers;                  /* observers.c; NULL: never was */
     void (*observers_free)(weft__scheduler *scheduler); /* of them; set with them */
     bool is_restored;                                   /* a snapshot was, since observers ran */
     /* frames */
@@ -371,7 +461,7 @@ struct weft__scheduler {
     bool is_watched;          /* one of these; dispatch looks at nothing else first */
     bool is_traced_in_detail; /* the cost of each slice, too: a recording for weft simulate */
     bool is_serial;           /* in this step: all systems run on the owner */
-    struct weft__system_list *system_list; /* system_list.c; NULL: nothing was written */
+    struct weft__system_list *system_list; /* compile.c; NULL: nothing was written */
 };
 
 /* The system of a slice whose callback runs: its context is the first field of it. */
