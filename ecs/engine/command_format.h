@@ -100,9 +100,9 @@ typedef enum weft__command_way {
 #define WEFT__VALUE_IS_TAKEN 1
 /* Flag of SET_SHARED, QUERY_SET_SHARED and ROWS: see command_shared.h. */
 #define WEFT__VALUE_IS_READY 2
-/* Flag of INSTANTIATE: it was played before the commands around it, see playback_instances.c. */
+/* Flag of INSTANTIATE: it was played before the commands around it, see playback_one.c. */
 #define WEFT__INSTANCE_IS_MADE 4
-/* From this bit on, flags of SET_SHARED hold a number while it is folded: see fold_shared.h. */
+/* From this bit on, flags of SET_SHARED hold a number while it is folded: see fold.c. */
 #define WEFT__FOLD_VALUE_SHIFT 4
 
 /* Header of a command; `words` 8-byte words of payload follow, one for WEFT__PAYLOAD_APART.

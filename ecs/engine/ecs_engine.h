@@ -38,7 +38,6 @@
 
 /* commands */
 #include "playback.h"
-#include "playback_reach.h"
 #include "recorder.h"
 
 #endif

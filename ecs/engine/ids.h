@@ -10,6 +10,14 @@
 #define WEFT__NO_ENTITY ((weft_entity){0, 0})
 #define WEFT__NO_COMPONENT ((weft_component){0})
 
+/* Whether a list has an id. */
+static inline bool weft__ids_have(const uint32_t *list, uint32_t count, uint32_t id)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == id) return true;
+    return false;
+}
+
 /* Puts an id into an ascending list that has room, unless it is there. */
 static inline void weft__ids_insert(uint32_t *list, uint32_t *count, uint32_t id)
 {

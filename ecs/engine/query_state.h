@@ -187,7 +187,7 @@ typedef struct weft__slice_ops {
 
 /* What rows that a recorder gave (WEFT_SLICE_ROWS) can reach of themselves: a term is a position in
  * the archetype, there is no query, and no place. What is wrong is noted in the recorder. One
- * constant table (slice_rows.c); all functions are set. */
+ * constant table (recorder.c); all functions are set. */
 typedef struct weft__new_row_ops {
     bool (*are_here)(const weft_slice *slice); /* false, and noted: they were played */
     void *(*column)(const weft_slice *slice, uint32_t term, weft_access access);

@@ -16,7 +16,7 @@
  * was not drawn. WEFT_TEST_SEEDS=10000 plays so many seeds, WEFT_TEST_SEEDS=FIRST-LAST those. A
  * list that differs is cut down before it is printed. */
 #include "command_ways.h"
-#include "fold_state.h"
+#include "fold_rows.h"
 #include "host.h"
 #include "playback.h"
 

@@ -4,7 +4,7 @@
 #include "memory_fault.h"
 #include "plain.h"
 
-#include "fold_state.h"
+#include "fold_rows.h"
 
 #include <weft/ecs.h>
 

@@ -2,7 +2,7 @@
 /* test_reference_ways.c: which references are replaced where: the table of docs/guide/commands.md
  * ("References in values"), cell by cell. A host has one value that refers to a target; each way
  * brings host and target somewhere, and says what the value of the host refers to there. */
-#include "fold_state.h"
+#include "fold_rows.h"
 #include "plain.h"
 
 #include <weft/weft.h>

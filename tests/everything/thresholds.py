@@ -36,7 +36,7 @@ OTHERS = {
     "MOST": "words of an error",
     "NUMBER_MOST": "text of numbers",
     "NAME_COLUMNS": "a table for people",
-    "SAMPLE": "when a clock is read; of batch.c: entities looked at, as WEFT__BATCH_FEW",
+    "SAMPLE": "when a clock is read; of destroy.c: entities looked at, as WEFT__BATCH_FEW",
     "WEFT__TIMED_MAX": "systems that are timed",
     "PART_MOST": "parts of a slice",
     "LANES": "floats of a vector",

@@ -4,21 +4,179 @@
  * nothing but bytes copied (plan->is_plain, decided when the plan is made); everything else,
  * refusals among it, goes the general way: both give the same world. The lean way knows where to
  * go before it knows where it comes from (world->quick): found out one after the other, these
- * loads were a quarter of its time. Moves in general are in structure.c; arrays are in
- * entity_change_many.c. Owner, world idle. */
+ * loads were a quarter of its time. Moves in general are in structure.c. Owner, world idle. */
 #include "entity_change.h"
+
 #include "archetype.h"
 #include "archetype_order.h"
+#include "archetype_state.h"
+#include "component_check.h"
 #include "destroy.h"
+#include "enable.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
 #include "format.h"
-#include "prefab.h"
+#include "query_change.h"
+#include "slice_ops.h"
 #include "structure.h"
 #include "tuple.h"
+#include "world_state.h"
 
 #include <string.h>
+
+/* A change of weft__quick: the component with its world, and a bit for removing. */
+static inline uint64_t key_of(weft_component component)
+{
+    static_assert(offsetof(weft_component, world) == 4 && sizeof component == 8, "packed");
+    uint64_t bits;
+    memcpy(&bits, &component, sizeof bits); /* as it came: in one register */
+    return bits << 1;
+}
+
+/* The chunk of an entity, with its slot, if the world may be changed now; else NULL. */
+static inline __attribute__((always_inline)) weft__chunk *
+changed_chunk(const weft_world *world, uint64_t entity, weft_a64 **x_slot, uint64_t *slot)
+{
+    if (!weft__is_idle(world)) return NULL;
+    *x_slot = weft__directory_slot(&world->directory, (uint32_t)entity);
+    if (__builtin_expect(*x_slot == NULL, 0)) return NULL;
+    *slot = at_load_rlx(*x_slot); /* relaxed: idle */
+    if (__builtin_expect((*slot ^ entity) >> 32 != 0 || (uint32_t)*slot == 0, 0)) return NULL;
+    return world->berths.at[(uint32_t)*slot >> WEFT__BERTH_SHIFT].chunk;
+}
+
+/* Whether the quick way, whose key is that of the change, leads from this chunk: it does from all
+ * of the same layout. */
+static inline bool quick_leads(weft__quick *quick, weft__chunk *from)
+{
+    if (__builtin_expect(quick->from != from, 0)) {
+        if (quick->from == NULL || quick->plan->from != from->archetype ||
+            quick->plan->from_layout != from->layout)
+            return false;
+        quick->from = from;
+    }
+    return quick->tuple->room == quick->to;
+}
+
+/* ---- many entities ----
+ *
+ * Components added to and removed from many entities at once, chunk by chunk (destroy.h). All or
+ * none. Owner, world idle. */
+
+/* Sorted, checked lists of components to add and to remove. Owner: one call. */
+typedef struct lists {
+    uint32_t *add;
+    uint32_t *remove;
+    uint32_t add_count;
+    uint32_t remove_count;
+    const weft__addition *addition; /* else NULL: `add` are its two components */
+} lists;
+
+static weft_result part_send(weft__change *change, weft__change_part *part, const lists *c)
+{
+    return weft__change_send(change, part,
+                             weft__archetype_change(change->world, part->chunk->archetype, c->add,
+                                                    c->add_count, c->remove, c->remove_count));
+}
+
+/* Rows that have the component of an addition stay. */
+static weft_result part_beside(weft__change *change, weft__change_part *part, const lists *c)
+{
+    weft_world *world = change->world;
+    weft__archetype *from = part->chunk->archetype;
+    if (weft__archetype_find(from, c->addition->component) != WEFT__NONE) return WEFT_OK;
+    weft__archetype *to = weft__archetype_change(world, from, c->add, c->add_count, NULL, 0);
+    const weft__plan *plan = to == NULL ? NULL : weft__change_plan(change, part, to);
+    weft__tuple *tuple = plan == NULL
+                             ? NULL
+                             : weft__tuple_with_value(world, part->chunk->tuple, to,
+                                                      c->addition->shared, c->addition->value);
+    if (tuple == NULL) return world->error->code;
+    weft__change_route(change, part, plan, tuple);
+    return WEFT_OK;
+}
+
+static weft_result change_apply(weft_world *world, const weft_entity *entities, uint32_t count,
+                                const lists *c, const char *what)
+{
+    if (weft__ids_have(c->add, c->add_count, world->builtin.prefab.id) ||
+        weft__ids_have(c->remove, c->remove_count, world->builtin.prefab.id))
+        return weft__prefab_change(world, entities, count,
+                                   &(weft__prefab_request){.add = c->add,
+                                                           .remove = c->remove,
+                                                           .add_count = c->add_count,
+                                                           .remove_count = c->remove_count},
+                                   what);
+    weft__change_room room;
+    weft__change change = {.world = world, .room = &room, .moves_whole = true};
+    weft_result result = weft__batch_select(&change, entities, count, what);
+    for (uint32_t i = 0; i < change.parts.count && result == WEFT_OK; i++)
+        result = c->addition != NULL ? part_beside(&change, &change.parts.at[i], c)
+                                     : part_send(&change, &change.parts.at[i], c);
+    return weft__change_finish(&change, result);
+}
+
+/* The SPARSE components beside the others. */
+static weft_result change_all(weft_world *world, const weft_entity *entities, uint32_t count,
+                              lists c, const char *what)
+{
+    uint32_t added = weft__sparse_part(world, c.add, &c.add_count);
+    uint32_t removed = weft__sparse_part(world, c.remove, &c.remove_count);
+    if (added + removed == 0) return change_apply(world, entities, count, &c, what);
+    weft__sparse_changes changes = {.remove = c.remove + c.remove_count, .remove_count = removed};
+    weft_result result =
+        weft__sparse_changes_prepare(world, entities, count, c.add + c.add_count, added, &changes);
+    if (result != WEFT_OK) return result;
+    if (c.add_count + c.remove_count != 0) result = change_apply(world, entities, count, &c, what);
+    if (result == WEFT_OK)
+        weft__sparse_changes_commit(world, entities, count, &changes);
+    else
+        weft__sparse_changes_cancel(world, entities, count, &changes);
+    return result;
+}
+
+weft_result weft_entity_change_many(weft_world *world, const weft_entity *entities, uint32_t count,
+                                    const weft_change_desc *desc)
+{
+    const char *what = "weft_entity_change_many";
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, what);
+    if (result != WEFT_OK) return result;
+    if (desc == NULL)
+        return weft__error_argument(world, what, "desc is NULL: say what to add or remove");
+    if (entities == NULL && count != 0)
+        return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
+    lists c = {.add_count = desc->add_count, .remove_count = desc->remove_count};
+    c.add = weft__components_sort(world, desc->add, c.add_count, what);
+    if (c.add == NULL) return world->error->code;
+    c.remove = weft__components_sort(world, desc->remove, c.remove_count, what);
+    result = c.remove == NULL ? world->error->code : change_all(world, entities, count, c, what);
+    weft__components_free(world, c.add, desc->add_count);
+    if (c.remove != NULL) weft__components_free(world, c.remove, desc->remove_count);
+    return result;
+}
+
+weft_result weft__entities_add(weft_world *world, const weft_entity *entities, uint32_t count,
+                               uint32_t component, const char *what)
+{
+    weft_result result = weft__idle(world, what);
+    lists c = {.add = &component, .add_count = 1};
+    return result == WEFT_OK ? change_apply(world, entities, count, &c, what) : result;
+}
+
+weft_result weft__entities_add_beside(weft_world *world, const weft_entity *entities,
+                                      uint32_t count, const weft__addition *addition,
+                                      const char *what)
+{
+    weft_result result = weft__idle(world, what);
+    uint32_t a = addition->component, b = addition->shared;
+    uint32_t both[2] = {a < b ? a : b, a < b ? b : a};
+    lists c = {.add = both, .add_count = 2, .addition = addition};
+    return result == WEFT_OK ? change_apply(world, entities, count, &c, what) : result;
+}
+
+/* ---- one entity ---- */
 
 /* ---- the general way ---- */
 
@@ -323,7 +481,8 @@ static INLINE bool run_agrees(const weft__quick *quick, const weft__chunk *from,
     return true;
 }
 
-weft_result weft__row_leave(weft_world *world, weft_a64 *x_slot, uint64_t slot, const void *value)
+static __attribute__((noinline)) weft_result row_leave_quickly(weft_world *world, weft_a64 *x_slot,
+                                                               uint64_t slot, const void *value)
 {
     const weft__quick *quick = &world->quick;
     weft__chunk *from = quick->from, *to = quick->to;
@@ -373,14 +532,15 @@ static bool quick_find(weft_world *world, weft__chunk *from, uint64_t key)
     return true;
 }
 
-bool weft__entity_add_value(weft_world *world, uint64_t entity, uint64_t key, const void *value,
-                            size_t bytes, weft_result *result)
+static __attribute__((noinline)) bool entity_add_value(weft_world *world, uint64_t entity,
+                                                       uint64_t key, const void *value,
+                                                       size_t bytes, weft_result *result)
 {
     weft_a64 *x_slot;
     uint64_t slot;
-    weft__chunk *from = weft__changed_chunk(world, entity, &x_slot, &slot);
+    weft__chunk *from = changed_chunk(world, entity, &x_slot, &slot);
     if (from == NULL || !quick_find(world, from, key) || world->quick.bytes != bytes) return false;
-    *result = weft__row_leave(world, x_slot, slot, value);
+    *result = row_leave_quickly(world, x_slot, slot, value);
     return true;
 }
 
@@ -389,12 +549,12 @@ static __attribute__((noinline)) weft_result
 change_by_edge(weft_world *world, weft_entity entity, weft_component component, bool is_remove)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    uint64_t key = weft__change_key(component) | is_remove, slot;
+    uint64_t key = key_of(component) | is_remove, slot;
     weft_a64 *x_slot;
-    weft__chunk *from = weft__changed_chunk(world, weft__entity_bits(entity), &x_slot, &slot);
+    weft__chunk *from = changed_chunk(world, weft__entity_bits(entity), &x_slot, &slot);
     if (from == NULL || !quick_find(world, from, key))
         return change_generally(world, entity, component, is_remove);
-    return weft__row_leave(world, x_slot, slot, NULL);
+    return row_leave_quickly(world, x_slot, slot, NULL);
 }
 
 /* Whether the change goes the quick way, and the entity's slot. */
@@ -402,8 +562,8 @@ static INLINE bool goes_quickly(weft_world *world, weft_entity entity, uint64_t 
                                 weft_a64 **x_slot, uint64_t *slot)
 {
     if (world == NULL || world->quick.key != key) return false;
-    weft__chunk *from = weft__changed_chunk(world, weft__entity_bits(entity), x_slot, slot);
-    return __builtin_expect(from != NULL, 1) && weft__quick_leads(&world->quick, from);
+    weft__chunk *from = changed_chunk(world, weft__entity_bits(entity), x_slot, slot);
+    return __builtin_expect(from != NULL, 1) && quick_leads(&world->quick, from);
 }
 
 /* Calls come last and nothing lives beyond them, so that no registers are saved. SPARSE components
@@ -412,8 +572,8 @@ weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_componen
 {
     weft_a64 *x_slot;
     uint64_t slot;
-    if (goes_quickly(world, entity, weft__change_key(component), &x_slot, &slot))
-        return weft__row_leave(world, x_slot, slot, NULL);
+    if (goes_quickly(world, entity, key_of(component), &x_slot, &slot))
+        return row_leave_quickly(world, x_slot, slot, NULL);
     const weft__sparse_near *near = weft__sparse_near_of(world, component);
     if (near != NULL) return weft__sparse_entity_add(world, entity, near->sparse);
     return change_by_edge(world, entity, component, false);
@@ -423,8 +583,8 @@ weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_compo
 {
     weft_a64 *x_slot;
     uint64_t slot;
-    if (goes_quickly(world, entity, weft__change_key(component) | 1, &x_slot, &slot))
-        return weft__row_leave(world, x_slot, slot, NULL);
+    if (goes_quickly(world, entity, key_of(component) | 1, &x_slot, &slot))
+        return row_leave_quickly(world, x_slot, slot, NULL);
     const weft__sparse_near *near = weft__sparse_near_of(world, component);
     if (near != NULL) return weft__sparse_entity_remove(world, entity, near->sparse);
     return change_by_edge(world, entity, component, true);
@@ -461,4 +621,248 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
                                    "weft_entity_set_archetype");
     const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, to);
     return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
+}
+
+/* ---- values ----
+ *
+ * Values given to entities, one or many: the component is added where it is absent, then the value
+ * takes the place of the old one, which is destructed.
+ *
+ * Owner, world idle. The value itself is checked before anything changes. */
+
+/* What to call instead for a kind that has no plain value of its own. */
+static const char *plain_advice(uint32_t flags)
+{
+    if ((flags & WEFT_RESOURCE) != 0)
+        return "a RESOURCE, not part of entities: use weft_resource_write";
+    if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_entity_set_shared";
+    if ((flags & WEFT_BUFFER) != 0)
+        return "a BUFFER: add it, then fill it (weft_entity_write_buffer, weft_buffers_append)";
+    return "a CHUNK value, which no entity owns: add it, then write it in a loop over a query "
+           "(weft_slice_write_chunk)";
+}
+
+/* OK when `size` bytes are a value of this type; tags take size 0. */
+static weft_result value_check(const weft_world *world, const weft__type *type, const void *value,
+                               size_t size, const char *what)
+{
+    const weft_component component = weft__component(world, type->id);
+    if (weft__type_is_residue_tag(world, type)) return weft__error_residue_tag(world, what);
+    uint32_t refused = type->desc.flags & (WEFT_SHARED | WEFT_BUFFER | WEFT_RESOURCE | WEFT_CHUNK);
+    if (refused != 0)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "%s: component \"%s\" is %s", what, type->desc.name,
+                           plain_advice(refused));
+    if (size != type->desc.size)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "%s: component \"%s\" has %zu bytes, the value %zu: pass the sizeof of "
+                           "its type",
+                           what, type->desc.name, type->desc.size, size);
+    if (value == NULL && size != 0)
+        return weft__error_argument(world, what, "value is NULL: give its address");
+    return WEFT_OK;
+}
+
+static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
+                      const weft__type_slot *slot, const void *value)
+{
+    const weft__type *type = chunk->archetype->types[slot->type].type;
+    weft__slot_stamp(world, chunk, row, slot);
+    void *to = weft__slot_value(chunk, row, slot);
+    if (to == NULL) return; /* a tag */
+    if (type->needs_destruct) weft__type_destruct(&world->memory, type, to, 1);
+    memcpy(to, value, type->desc.size);
+}
+
+/* Sets of any kind, with every check and every error. */
+static __attribute__((noinline)) weft_result set_generally(weft_world *world, weft_entity entity,
+                                                           weft_component component,
+                                                           const void *value, size_t size)
+{
+    const weft__type *type = world->types.at[component.id];
+    weft_result result = value_check(world, type, value, size, "weft_entity_set");
+    if (result == WEFT_OK) result = weft__values_check(world, type, value, 1);
+    if (result == WEFT_OK) result = weft__may_write(world, "weft_entity_set");
+    if (result != WEFT_OK) return result;
+    if (type->sparse != NULL) return weft__sparse_set(world, entity, type, value);
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL) return weft__error_stale(world, entity);
+    const weft__type_slot *slot = weft__slot_find(world, chunk, component);
+    if (slot == NULL || weft__prefab_follows(world, chunk->archetype, component.id)) {
+        result = weft_entity_add(world, entity, component);
+        if (result != WEFT_OK) return result;
+        chunk = weft__entity_chunk(world, entity, &row);
+        slot = weft__slot_find(world, chunk, component);
+    }
+    value_set(world, chunk, row, slot, value);
+    return WEFT_OK;
+}
+
+/* Sets that are no more than bytes over bytes in no way. */
+static __attribute__((noinline)) weft_result set_otherwise(weft_world *world, weft_entity entity,
+                                                           weft_component component,
+                                                           const void *value, size_t size)
+{
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    weft_result result;
+    bool is_plain = size == type->plain_bytes && size != 0 && value != NULL;
+    if (is_plain && !(WEFT_IS_CHECKED && type->desc.is_checked) &&
+        entity_add_value(world, weft__entity_bits(entity), key_of(component), value, size, &result))
+        return result;
+    return set_generally(world, entity, component, value, size);
+}
+
+/* Bytes over those of a component that the entity has in its row, where it is that simple. */
+static __attribute__((noinline)) weft_result set_in_row(weft_world *world, weft_entity entity,
+                                                        weft_component component, const void *value,
+                                                        size_t size)
+{
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__type_slot *slot =
+        chunk == NULL ? NULL : weft__archetype_slot(chunk->archetype, component.id);
+    if (__builtin_expect(slot == NULL, 0))
+        return set_otherwise(world, entity, component, value, size);
+    weft__slot_stamp(world, chunk, row, slot);
+    return weft__value_put(weft__chunk_value(chunk, slot->column, row), value, size);
+}
+
+/* By the kind of the component. Calls come last here and below, so that no registers are saved. */
+static __attribute__((noinline)) weft_result set_by_kind(weft_world *world, weft_entity entity,
+                                                         weft_component component,
+                                                         const void *value, size_t size)
+{
+    const weft__type *type = weft__type_at(world, component);
+    if (WEFT_IS_CHECKED || __builtin_expect(type == NULL || value == NULL, 0))
+        return set_otherwise(world, entity, component, value, size);
+    if (type->sparse != NULL && size == type->value_bytes && size != 0)
+        return weft__sparse_entity_set(world, entity, type->sparse, value);
+    if (size != type->plain_bytes || size == 0 ||
+        __builtin_expect((world->front.busy & WEFT__BUSY_WRITING) != 0, 0))
+        return set_otherwise(world, entity, component, value, size);
+    return set_in_row(world, entity, component, value, size);
+}
+
+/* A value that goes with its row, as the last one did, or any other. */
+static inline __attribute__((always_inline)) weft_result
+set(weft_world *world, weft_entity entity, weft_component component, const void *value, size_t size)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const uint64_t key = key_of(component);
+    if (!WEFT_IS_CHECKED && world->quick.key == key && size == world->quick.bytes &&
+        value != NULL) {
+        weft_a64 *x_slot;
+        uint64_t slot;
+        weft__chunk *from = changed_chunk(world, weft__entity_bits(entity), &x_slot, &slot);
+        if (__builtin_expect(from != NULL, 1) && quick_leads(&world->quick, from))
+            return row_leave_quickly(world, x_slot, slot, value);
+    }
+    return set_by_kind(world, entity, component, value, size);
+}
+
+weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,
+                            const void *value, size_t size)
+{
+    return set(world, entity, component, value, size);
+}
+
+weft_result weft_entity_set_as(weft_world *world, weft_entity entity, weft_component component,
+                               const void *value, size_t size, const char *type)
+{
+    const weft__type *held =
+        WEFT_IS_CHECKED && world != NULL ? weft__type_at(world, component) : NULL;
+    if (held != NULL && held->value_bytes == size && (held->desc.flags & WEFT_BUFFER) == 0 &&
+        !weft__slice_is_type(held, size, type))
+        return weft__error(world, WEFT_TYPE_MISMATCH, entity, component,
+                           "WEFT_SET: component \"%s\" is set with a %s, another type of the same "
+                           "size: name the type that it was registered with",
+                           held->desc.name, type);
+    return set(world, entity, component, value, size);
+}
+
+/* All entities are alive and have the component afterwards. */
+static weft_result all_have(weft_world *world, const weft_entity *entities, uint32_t count,
+                            weft_component component, const char *what)
+{
+    bool is_absent = false;
+    weft__directory_prefetch_first(&world->directory, entities, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        weft__directory_prefetch(&world->directory, entities, count, i);
+        const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        if (chunk == NULL) return weft__error_stale(world, entities[i]);
+        is_absent = is_absent || weft__slot_find(world, chunk, component) == NULL ||
+                    weft__prefab_follows(world, chunk->archetype, component.id);
+    }
+    return is_absent ? weft__entities_add(world, entities, count, component.id, what) : WEFT_OK;
+}
+
+weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities, uint32_t count,
+                                 weft_component component, const void *values, size_t size)
+{
+    const char *what = "weft_entity_set_many";
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if (entities == NULL && count != 0)
+        return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
+    weft_result result = value_check(world, type, count == 0 ? what : values, size, what);
+    if (result == WEFT_OK) result = weft__values_check(world, type, values, count);
+    if (result == WEFT_OK) result = weft__may_write(world, what);
+    if (result != WEFT_OK) return result;
+    if (type->sparse != NULL) return weft__sparse_set_many(world, entities, count, type, values);
+    result = all_have(world, entities, count, component, what);
+    weft__directory_prefetch_first(&world->directory, entities, count);
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
+        uint32_t row;
+        weft__directory_prefetch(&world->directory, entities, count, i);
+        const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        value_set(world, chunk, row, weft__slot_find(world, chunk, component),
+                  size == 0 ? NULL : (const char *)values + i * size);
+    }
+    return result;
+}
+
+/* ---- enable bits ---- */
+
+weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_component component,
+                               bool enabled)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__may_write(world, "weft_entity_enable");
+    if (result != WEFT_OK) return result;
+    uint32_t row = 0;
+    weft__chunk *chunk = weft__living_chunk(world, entity, &row);
+    if (chunk == NULL) return weft__error_stale(world, entity);
+    const weft__type *known = weft__type_at(world, component);
+    if (known == NULL) return weft__error_component(world, component);
+    if ((known->desc.flags & WEFT_ENABLEABLE) == 0)
+        return weft__error(
+            world, WEFT_TYPE_MISMATCH, entity, component,
+            "weft_entity_enable: %s is not ENABLEABLE: register it with WEFT_ENABLEABLE",
+            weft__type_name(world, component.id));
+    uint32_t type = weft__archetype_find(chunk->archetype, component.id);
+    if (type == WEFT__NONE)
+        return weft__error(world, WEFT_NOT_FOUND, entity, component,
+                           "weft_entity_enable: the entity has no %s: add it first",
+                           weft__type_name(world, component.id));
+    weft__chunk_enable(chunk, chunk->archetype->types[type].enableable, row, enabled);
+    weft__stamp(&weft__chunk_versions(chunk, type)[row >> chunk->layout->slice_shift],
+                world->front.version);
+    return WEFT_OK;
+}
+
+bool weft_entity_is_enabled(const weft_world *world, weft_entity entity, weft_component component)
+{
+    if (world == NULL) return false;
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL) return false;
+    uint32_t type = weft__archetype_find(chunk->archetype, weft__component_id(world, component));
+    if (type == WEFT__NONE) return weft__sparse_has_any(world, entity, component);
+    weft__note_read(world, "weft_entity_is_enabled", component);
+    uint32_t enableable = chunk->archetype->types[type].enableable;
+    return enableable == WEFT__NO_PLACE || weft__chunk_is_enabled(chunk, enableable, row);
 }

@@ -243,13 +243,6 @@ uint32_t weft__sparse_part(const weft_world *world, uint32_t *list, uint32_t *co
     return found;
 }
 
-static bool is_listed(const uint32_t *list, uint32_t count, uint32_t component)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i] == component) return true;
-    return false;
-}
-
 /* All entities may be changed. */
 static weft_result entities_check(const weft_world *world, const weft_entity *entities,
                                   uint32_t count, bool is_added)
@@ -277,7 +270,7 @@ weft_result weft__sparse_changes_prepare(weft_world *world, const weft_entity *e
 {
     bool is_added = false;
     for (uint32_t i = 0; i < add_count; i++)
-        is_added = is_added || !is_listed(changes->remove, changes->remove_count, add[i]);
+        is_added = is_added || !weft__ids_have(changes->remove, changes->remove_count, add[i]);
     changes->additions = NULL;
     changes->add_count = add_count;
     weft_result result = entities_check(world, entities, count, is_added);
@@ -287,7 +280,7 @@ weft_result weft__sparse_changes_prepare(weft_world *world, const weft_entity *e
                            sizeof *changes->additions, _Alignof(weft__sparse_addition));
     if (changes->additions == NULL) return weft__error_memory(world, "sparse components");
     for (uint32_t i = 0; i < add_count && result == WEFT_OK; i++) {
-        bool is_kept = !is_listed(changes->remove, changes->remove_count, add[i]);
+        bool is_kept = !weft__ids_have(changes->remove, changes->remove_count, add[i]);
         result = weft__sparse_prepare(world, world->types.at[add[i]], entities, is_kept ? count : 0,
                                       &changes->additions[i]);
         if (result != WEFT_OK) changes->additions[i].type = NULL;

@@ -5,6 +5,7 @@
 #ifndef WEFT_INSTANTIATE_H
 #define WEFT_INSTANTIATE_H
 
+#include "archetype_state.h"
 #include "world_state.h"
 
 /* weft_entity_instantiate for a living source that is no residue, and count != 0. `are_named`:
@@ -13,5 +14,23 @@
  * way. World idle. */
 weft_result weft__instantiate(weft_world *world, weft_job_context *job, weft_entity source,
                               uint32_t count, weft_entity *roots, bool are_named);
+
+/* ---- linked groups ---- */
+
+/* A living member and its row. False ends the walk. */
+typedef bool weft__group_visit(void *user, weft_entity member, weft__chunk *chunk, uint32_t row);
+
+/* Whether the entities of a chunk have groups. */
+static inline bool weft__chunk_has_groups(const weft__chunk *chunk)
+{
+    return (chunk->archetype->flags & WEFT__HAS_LINKED_GROUP) != 0;
+}
+
+/* Visits the living members of a row's group as they are listed, the row itself if it is, then
+ * those of the groups of members, each group once; who is in two groups is visited twice.
+ * Nothing may be changed before it returns. False: `visit` ended it, or there was no memory,
+ * which is needed only where a member has a group. */
+bool weft__group_each(weft_world *world, const weft__chunk *chunk, uint32_t row,
+                      weft__group_visit *visit, void *user);
 
 #endif

@@ -1,44 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* query_change.h: which rows a change is of: those of a query, of entities, or all of the world,
- * one part per chunk, whole or a list of rows, in query order; and one component added to, removed
- * from or given a shared value in all of them. Owner, world idle. */
+/* query_change.h: which rows a change is of: those of a query, or all of the world, one part per
+ * chunk, whole or a list of rows, in query order; and changes of the rows of arrays. Owner, world
+ * idle. */
 #ifndef WEFT_QUERY_CHANGE_H
 #define WEFT_QUERY_CHANGE_H
 
 #include "query_state.h"
 #include "row_moves.h"
+#include "world_state.h"
 
 /* Collects the rows of a query. Errors: BAD_HANDLE, WRONG_PHASE, OUT_OF_MEMORY (error set). */
 weft_result weft__change_select(weft__change *change, weft_query query, const char *what);
 /* Collects every row of the world: a part per chunk. Errors: WRONG_PHASE, OUT_OF_MEMORY. */
 weft_result weft__change_select_all(weft__change *change, const char *what);
-/* Collects the rows of entities, each once, by ascending chunk id. Errors: WRONG_PHASE,
- * STALE_ENTITY, OUT_OF_MEMORY (error set). */
-weft_result weft__change_select_entities(weft__change *change, const weft_entity *entities,
-                                         uint32_t count, const char *what);
-/* What a change of selected rows asks for. Owner: one call; the value is held meanwhile. */
-typedef struct weft__change_request {
-    uint32_t component;
-    bool is_remove; /* then has_value is false */
-    bool has_value; /* shared value to set */
-    uint32_t value; /* its index */
-} weft__change_request;
-
-/* OK for a component of this world of none of the kinds in `refused` (component flags). */
-weft_result weft__component_check(weft_world *world, weft_component component, uint32_t refused,
-                                  const char *what);
 /* Stamps a component's change version in the slices of rows [first, first + count). */
 void weft__component_stamp(const weft_world *world, const weft__chunk *chunk, uint32_t component,
                            uint32_t first, uint32_t count);
-/* Asks for a shared value, which is held: it cannot go while rows move. Release it afterwards. */
-weft_result weft__change_request_shared(weft_world *world, weft_component component,
-                                        const void *value, const char *what,
-                                        weft__change_request *request);
-/* Does a change whose rows are selected (or could not be: `result`), and frees it. */
-weft_result weft__change_selected(weft__change *change, weft_result result,
-                                  const weft__change_request *request);
 /* Ends all rows of a linked chunk, as weft_query_destroy_entities would: those with CLEANUP
  * components become residues. Errors: OUT_OF_MEMORY, LIMIT (error set; nothing changed). */
 weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk);
+
+/* ---- the Prefab tag, which goes with linked groups ---- */
+
+/* How named entities change: lists of components, or to one archetype. A value; borrows all. */
+typedef struct weft__prefab_request {
+    weft__archetype *to; /* NULL: the lists count */
+    const uint32_t *add;
+    const uint32_t *remove;
+    uint32_t add_count;
+    uint32_t remove_count;
+} weft__prefab_request;
+
+/* Changes the entities as asked, and the tag of the members of their linked groups with them: it
+ * is added where they get it or have it, else removed. All or none; `what` for errors. */
+weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, uint32_t count,
+                                const weft__prefab_request *request, const char *what);
+
+/* Whether a component that is added to or removed from rows of an archetype takes members along. */
+static inline bool weft__prefab_follows(const weft_world *world, const weft__archetype *archetype,
+                                        uint32_t component)
+{
+    return component == world->builtin.prefab.id &&
+           (archetype->flags & WEFT__HAS_LINKED_GROUP) != 0;
+}
+
+/* weft_entity_set_shared_many for values that decide what is iterated together: whole chunks change
+ * in place only when they are three quarters full, others are merged. */
+weft_result weft__entities_group(weft_world *world, const weft_entity *entities, uint32_t count,
+                                 weft_component component, const void *value);
 
 #endif

@@ -20,4 +20,15 @@ weft_result weft__command_ready_shared(weft_world *world, const weft__playback *
 /* Gives the references back. */
 void weft__command_let_go_shared(weft_world *world, const weft__command_segment *segment);
 
+/* ---- deferred handles in recorded values ---- */
+
+/* Replaces deferred handles in `count` recorded values of a type, or elements for a buffer. Any
+ * worker, own commands. */
+void weft__playback_patch(const weft__playback *playback, const weft__command_segment *segment,
+                          const weft__type *type, void *elements, uint32_t count);
+
+/* The same in values of rows, with the elements of their buffers. Any worker, own rows. */
+void weft__playback_patch_rows(const weft__playback *playback, const weft__command_segment *segment,
+                               const weft__type *type, void *values, uint32_t count);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fold.c: the steps of a fold, one after the other: collect and group, fold, move (fold_state.h).
+/* fold.c: the steps of a fold, one after the other: collect and group, fold, move (fold_rows.h).
  *
  * Collecting finds where every target is, and the commands of each chunk as a list of runs in order
  * of effect; recorded values get their deferred references replaced on the way, in place. The task
@@ -11,11 +11,10 @@
  * the store. */
 #include "fold.h"
 
+#include "command_shared.h"
 #include "entity_value.h"
 #include "error.h"
-#include "fold_move.h"
 #include "fold_rows.h"
-#include "playback_patch.h"
 #include "scratch.h"
 
 #include <string.h>
@@ -426,7 +425,7 @@ typedef struct collecting {
     finding finder;
     uint32_t run_count;
     weft__fold_run *run;                /* the last one, NULL before the first */
-    uint8_t guesses[WEFT__FOLD_VALUES]; /* of shared values: see fold_shared.h */
+    uint8_t guesses[WEFT__FOLD_VALUES]; /* of shared values: see the end of fold.c */
 } collecting;
 
 /* Extends the last run or begins one. */

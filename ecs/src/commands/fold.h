@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* fold.h: playback of long runs of commands: all steps of a fold. What stops a run from being
- * folded and the steps themselves are in fold_state.h. */
+ * folded and the steps themselves are in fold_rows.h. */
 #ifndef WEFT_FOLD_H
 #define WEFT_FOLD_H
 
-#include "fold_state.h"
+#include "fold_rows.h"
 
 /* Plays segments without commands that must go alone. WEFT_OK with *is_played false: nothing
  * happened, play them one by one. */

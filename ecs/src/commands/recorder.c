@@ -6,15 +6,239 @@
  * world's error text, so failures are kept in the recorder and reported when it is played. */
 #include "recorder.h"
 
+#include "archetype.h"
 #include "command_shared.h"
+#include "component_type.h"
 #include "directory.h"
+#include "enable.h"
+#include "entity_tag.h"
 #include "error.h"
 #include "host.h"
+#include "name_table.h"
 #include "private_chunk.h"
-#include "slice_rows.h"
+#include "query_state.h"
+#include "slice_ops.h"
+#include "structure.h"
+#include "utf8.h"
 #include "world_state.h"
 
 #include <string.h>
+
+#include <weft/value.h>
+
+extern const weft__slice_ops weft__slice_ops_rows; /* of weft_recorder.rows_context */
+
+/* ---- slices of rows made in place ----
+ *
+ * Slices of rows that a recorder made in place (below). Their terms are the positions of
+ * the archetype; they reach their own columns, buffers, enable bits and shared values, and no
+ * more: the rows are of no query, and the system's slice reaches the rest. A worker cannot set the
+ * world's error, so what is wrong is noted in the recorder, and playback reports it. After
+ * playback nothing of a slice is read but its context and round: the rest may be gone. */
+
+static weft_recorder *recorder_of(const weft_slice *slice)
+{
+    char *context = (char *)(uintptr_t)slice->context;
+    return (weft_recorder *)(void *)(context - offsetof(weft_recorder, rows_context));
+}
+
+/* Its recorder was not played since the rows were made. */
+static bool is_current(const weft_slice *slice)
+{
+    return slice->calls == weft__rows_calls(recorder_of(slice));
+}
+
+/* The component of a term; NULL: there is no such term, or the rows were played. */
+static const weft__type_ref *ref_of(const weft_slice *slice, uint32_t term)
+{
+    if (!is_current(slice)) return NULL;
+    const weft__chunk *chunk = slice->chunk;
+    return term < slice->term_count ? &chunk->archetype->types[term] : NULL;
+}
+
+static void note(const weft_slice *slice, weft_result code, uint32_t component)
+{
+    if (!is_current(slice)) {
+        code = WEFT_STALE_ENTITY;
+        component = 0;
+    }
+    weft__recorder_fail(recorder_of(slice), code, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, component);
+}
+
+static void rows_report(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    (void)access;
+    note(slice, WEFT_UNDECLARED_ACCESS, ref == NULL ? 0 : ref->component);
+}
+
+static void rows_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
+                            weft_access access)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    (void)row, (void)access;
+    note(slice, WEFT_NOT_FOUND, ref == NULL ? 0 : ref->component);
+}
+
+/* ---- answers to mistakes: memory that stands in, in checked builds, else NULL ---- */
+
+static void *no_values(const weft_slice *slice, uint32_t component, uint32_t rows)
+{
+    return weft__stand_in_values(recorder_of(slice)->world, component, rows);
+}
+
+/* The values of a term; `rows` of them. */
+static void *no_term(const weft_slice *slice, uint32_t term, uint32_t rows)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    return no_values(slice, ref == NULL ? WEFT__NONE : ref->component, rows);
+}
+
+/* ---- what works ---- */
+
+static void *rows_column(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    if (ref != NULL && (ref->type->desc.flags & WEFT_BUFFER) == 0) return slice->columns[term];
+    rows_report(slice, term, access);
+    return no_term(slice, term, slice->count);
+}
+
+static void rows_mistype(const weft_slice *slice, uint32_t term, weft_access access,
+                         const char *type)
+{
+    (void)access, (void)type;
+    note(slice, WEFT_TYPE_MISMATCH, ref_of(slice, term)->component);
+}
+
+static void *rows_column_as(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
+                            const char *type)
+{
+    void *column = rows_column(slice, term, access);
+    const weft__type_ref *ref = ref_of(slice, term);
+    if (column != NULL && ref != NULL && !weft__slice_is_type(ref->type, size, type))
+        rows_mistype(slice, term, access, type);
+    else if (ref != NULL)
+        return column;
+    return weft__stand_in_bytes(recorder_of(slice)->world, size * slice->count);
+}
+
+/* The command that made the rows: their column pointers lie in it. */
+static const weft__command_rows *command_of(const weft_slice *slice)
+{
+    char *columns = (char *)(uintptr_t)slice->columns;
+    return (const weft__command_rows *)(void *)(columns - offsetof(weft__command_rows, columns));
+}
+
+/* The value that the rows were asked for with; NULL: none, it is the default. */
+static const void *asked_value(const weft_slice *slice, uint32_t component)
+{
+    const weft__command_rows *rows = command_of(slice)->piece;
+    const char *at = (const char *)(rows->columns + rows->chunk->archetype->type_count);
+    for (const char *end = at + rows->shared_bytes; at < end;) {
+        const weft__command_shared *value = (const weft__command_shared *)(const void *)at;
+        if (value->component == component) return value->value;
+        at += value->bytes;
+    }
+    return NULL;
+}
+
+static const void *rows_shared(const weft_slice *slice, uint32_t term)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    if (ref == NULL || ref->shared == WEFT__NO_PLACE) {
+        rows_report(slice, term, WEFT_READ);
+        return no_term(slice, term, 1);
+    }
+    const void *value = asked_value(slice, ref->component);
+    return value != NULL ? value : ref->type->shared_default;
+}
+
+static void rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    const weft__chunk *chunk = slice->chunk;
+    if (ref == NULL || ref->enableable == WEFT__NO_PLACE) {
+        rows_report(slice, term, WEFT_WRITE);
+        return;
+    }
+    if (row >= slice->count) {
+        rows_report_row(slice, term, row, WEFT_WRITE);
+        return;
+    }
+    weft__chunk_enable(chunk, ref->enableable, command_of(slice)->first + row, enabled);
+}
+
+/* ---- what does not ---- */
+
+static const void *rows_get(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    (void)entity;
+    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
+    return no_values(slice, component.id, 1);
+}
+
+static void *rows_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    (void)entity;
+    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
+    return no_values(slice, component.id, 1);
+}
+
+static bool rows_may_find(const weft_slice *slice, weft_component component)
+{
+    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
+    return false;
+}
+
+static void *rows_resource(const weft_slice *slice, weft_component component, weft_access access)
+{
+    (void)access;
+    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
+    return no_values(slice, component.id, 1);
+}
+
+static weft_recorder *rows_commands(const weft_slice *slice)
+{
+    return recorder_of(slice);
+}
+
+/* They get their version at playback. */
+static bool rows_asks(const weft_slice *slice, uint32_t term)
+{
+    (void)slice, (void)term;
+    return false;
+}
+
+static bool rows_are_here(const weft_slice *slice)
+{
+    if (is_current(slice)) return true;
+    note(slice, WEFT_STALE_ENTITY, 0);
+    return false;
+}
+
+static const weft__new_row_ops new_row_ops = {
+    .are_here = rows_are_here,
+    .column = rows_column,
+    .column_as = rows_column_as,
+    .shared = rows_shared,
+    .enable = rows_enable,
+};
+
+const weft__slice_ops weft__slice_ops_rows = {
+    .get = rows_get,
+    .get_write = rows_get_write,
+    .may_find = rows_may_find,
+    .resource = rows_resource,
+    .commands = rows_commands,
+    .report = rows_report,
+    .report_row = rows_report_row,
+    .mistype = rows_mistype,
+    .asks = rows_asks,
+    .new_rows = &new_row_ops,
+};
+
+/* ---- life, pages and segments ---- */
 
 #define FIRST_PAGE_BYTES 4032u
 #define PAGE_BYTES 65472u
@@ -266,4 +490,694 @@ void weft_recorder_destroy(weft_recorder *commands)
     weft__recorder_fini(commands);
     weft__hold(world, WEFT__HOLDER_RECORDERS, -1);
     weft__free(&world->memory, WEFT__MEMORY_COMMANDS, commands, 1, sizeof *commands, 64);
+}
+
+/* ---- commands for single entities ----
+ *
+ * Recording of commands for single entities. See command_format.h.
+ *
+ * Nothing here reads entities: whether a target is alive is asked at playback. */
+
+/* Bytes behind values that are the recorder's, so that they can be aligned where they are. */
+static size_t slack_of(const weft__type *type)
+{
+    return type->desc.hooks.destruct != NULL && type->desc.alignment > 8 ? type->desc.alignment - 8
+                                                                         : 0;
+}
+
+/* ---- what is checked while recording ---- */
+
+/* A deferred handle must be of this recorder, this round and, in systems, this slice: another
+ * slice's handle would be right or wrong depending on which worker ran it. Not inlined: GCC would
+ * split every handle in vector registers. */
+static __attribute__((noinline)) bool is_deferred_here(const weft_recorder *commands,
+                                                       weft_entity entity)
+{
+    if (entity.version != commands->epoch || commands->open == NULL) return false;
+    if ((entity.index & WEFT__ROW_HANDLE) != 0) {
+        uint32_t row = entity.index & ~WEFT__ROW_HANDLE;
+        return row >= commands->rows_first && row < commands->rows;
+    }
+    return entity.index >= commands->open->created_first && entity.index < commands->created;
+}
+
+/* What a command on this entity is refused with. Release builds find handles of other worlds at
+ * playback, as those of dead entities. */
+static weft_result target_check(const weft_recorder *commands, weft_entity entity)
+{
+    if ((entity.version & 1) == 0)
+        return is_deferred_here(commands, entity) ? WEFT_OK : WEFT_STALE_ENTITY;
+    bool is_refused =
+        WEFT_IS_CHECKED && weft__entity_is_foreign(&commands->world->directory, entity);
+    return is_refused ? WEFT_BAD_HANDLE : WEFT_OK;
+}
+
+/* Commands on SPARSE components are played one by one, with all of their segment. */
+static __attribute__((noinline)) weft_result check_sparse(weft_recorder *commands,
+                                                          weft__command_op op, weft_entity entity,
+                                                          const weft__type *type)
+{
+    if (!type->is_of_entities)
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, type->id);
+    bool is_open = commands->open != NULL;
+    if (!is_open && !weft__recorder_make_room(commands, sizeof(weft__command)))
+        return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+    commands->open->traits |= WEFT__SEGMENT_HAS_ALONE;
+    return WEFT_OK;
+}
+
+static weft_result check(weft_recorder *commands, weft__command_op op, weft_entity entity,
+                         weft_component component, const weft__type **type)
+{
+    *type = NULL;
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__recorder_check_open(commands, op, entity, component.id) != WEFT_OK)
+        return WEFT_WRONG_PHASE;
+    weft_result result = target_check(commands, entity);
+    if (result != WEFT_OK) return weft__recorder_fail(commands, result, op, entity, component.id);
+    *type = weft__type_at(commands->world, component);
+    if (*type == NULL)
+        return weft__recorder_fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
+    if (!weft__command_takes(op, *type))
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
+    if (__builtin_expect(!(*type)->is_folded, 0)) return check_sparse(commands, op, entity, *type);
+    return WEFT_OK;
+}
+
+static weft_result record(weft_recorder *commands, weft__command_op op, weft_entity entity,
+                          uint32_t subject)
+{
+    weft__command *command = weft__recorder_append_words(commands, op, 0);
+    if (command == NULL)
+        return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
+    command->entity = entity;
+    command->subject = subject;
+    return WEFT_OK;
+}
+
+/* A command with values of a type, `bytes` of payload in all, which the caller fills; NULL: no
+ * memory, and the failure is noted. */
+static inline weft__command *record_values(weft_recorder *commands, weft__command_op op,
+                                           weft_entity entity, const weft__type *type, size_t bytes)
+{
+    weft__command *command = weft__recorder_append(commands, op, bytes + slack_of(type));
+    if (command == NULL) {
+        weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+        return NULL;
+    }
+    command->entity = entity;
+    command->subject = type->id;
+    if (type->desc.hooks.destruct != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_OWNED;
+    if (op == WEFT__COMMAND_SET_SHARED) weft__recorder_note_shared(commands, type);
+    return command;
+}
+
+static inline weft_result record_value(weft_recorder *commands, weft__command_op op,
+                                       weft_entity entity, const weft__type *type,
+                                       const void *value)
+{
+    weft__command *command = record_values(commands, op, entity, type, type->desc.size);
+    if (command == NULL) return WEFT_OUT_OF_MEMORY;
+    if (type->desc.size != 0)
+        weft__value_copy(weft__command_payload(command), value, type->desc.size);
+    return WEFT_OK;
+}
+
+/* ---- public: creation ---- */
+
+static weft_entity record_creation(weft_recorder *commands, weft__command_op op, uint32_t subject,
+                                   weft_entity source)
+{
+    weft__command *command =
+        weft__recorder_append_words(commands, op, op == WEFT__COMMAND_INSTANTIATE ? 1 : 0);
+    if (command == NULL) {
+        weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, source, 0);
+        return WEFT__NO_ENTITY;
+    }
+    command->entity = (weft_entity){commands->created++, commands->epoch};
+    command->subject = subject;
+    if (op == WEFT__COMMAND_INSTANTIATE) memcpy(command + 1, &source, sizeof source);
+    commands->open->created_count++;
+    return command->entity;
+}
+
+weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype archetype)
+{
+    if (commands == NULL ||
+        weft__recorder_check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
+        return WEFT__NO_ENTITY;
+    if (weft__archetype_for_rows(commands->world, archetype) == NULL) {
+        weft__recorder_fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
+        return WEFT__NO_ENTITY;
+    }
+    return record_creation(commands, WEFT__COMMAND_CREATE, archetype.id, WEFT__NO_ENTITY);
+}
+
+weft_entity weft_recorder_instantiate(weft_recorder *commands, weft_entity source)
+{
+    if (commands == NULL ||
+        weft__recorder_check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
+        return WEFT__NO_ENTITY;
+    weft_result result = target_check(commands, source);
+    if (result != WEFT_OK) {
+        weft__recorder_fail(commands, result, WEFT__COMMAND_INSTANTIATE, source, 0);
+        return WEFT__NO_ENTITY;
+    }
+    return record_creation(commands, WEFT__COMMAND_INSTANTIATE, 0, source);
+}
+
+/* ---- public: changes ---- */
+
+weft_result weft_recorder_destroy_entity(weft_recorder *commands, weft_entity entity)
+{
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__recorder_check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK)
+        return WEFT_WRONG_PHASE;
+    weft_result result = target_check(commands, entity);
+    if (result != WEFT_OK)
+        return weft__recorder_fail(commands, result, WEFT__COMMAND_DESTROY, entity, 0);
+    return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
+}
+
+weft_result weft_recorder_add(weft_recorder *commands, weft_entity entity, weft_component component)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_ADD, entity, component, &type);
+    return result != WEFT_OK ? result : record(commands, WEFT__COMMAND_ADD, entity, component.id);
+}
+
+weft_result weft_recorder_remove(weft_recorder *commands, weft_entity entity,
+                                 weft_component component)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_REMOVE, entity, component, &type);
+    if (result == WEFT_OK) result = record(commands, WEFT__COMMAND_REMOVE, entity, component.id);
+    if (result == WEFT_OK && (type->desc.flags & WEFT_ENABLEABLE) != 0)
+        commands->open->traits |= WEFT__SEGMENT_HAS_ENABLES;
+    return result;
+}
+
+weft_result weft_recorder_set(weft_recorder *commands, weft_entity entity, weft_component component,
+                              const void *value, size_t size)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_SET, entity, component, &type);
+    if (result != WEFT_OK) return result;
+    if (size != type->desc.size)
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity,
+                                   component.id);
+    if (value == NULL && size != 0)
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity,
+                                   component.id);
+    if (size == 0) return record(commands, WEFT__COMMAND_ADD, entity, component.id);
+    if (WEFT_IS_CHECKED && type->desc.is_checked &&
+        weft_value_check(type->desc.type, value, NULL) != WEFT_OK)
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity,
+                                   component.id);
+    return record_value(commands, WEFT__COMMAND_SET, entity, type, value);
+}
+
+weft_result weft_recorder_set_shared(weft_recorder *commands, weft_entity entity,
+                                     weft_component component, const void *value)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_SET_SHARED, entity, component, &type);
+    if (result != WEFT_OK) return result;
+    if (value == NULL && type->desc.size != 0)
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED,
+                                   entity, component.id);
+    return record_value(commands, WEFT__COMMAND_SET_SHARED, entity, type, value);
+}
+
+weft_result weft_recorder_enable(weft_recorder *commands, weft_entity entity,
+                                 weft_component component, bool enabled)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_ENABLE, entity, component, &type);
+    if (result != WEFT_OK) return result;
+    weft__command *command = weft__recorder_append_words(commands, WEFT__COMMAND_ENABLE, 0);
+    if (command == NULL)
+        return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity,
+                                   component.id);
+    command->entity = entity;
+    command->subject = component.id;
+    command->flags = enabled;
+    return WEFT_OK;
+}
+
+static weft_result record_elements(weft_recorder *commands, weft__command_op op, weft_entity entity,
+                                   weft_component component, const void *elements, uint32_t count)
+{
+    const weft__type *type;
+    weft_result result = check(commands, op, entity, component, &type);
+    if (result != WEFT_OK) return result;
+    bool is_good = elements != NULL || count == 0;
+    for (uint32_t i = 0; i < count && is_good && WEFT_IS_CHECKED && type->desc.is_checked; i++)
+        is_good = weft_value_check(type->desc.type, (const char *)elements + i * type->desc.size,
+                                   NULL) == WEFT_OK;
+    if (!is_good)
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, op, entity, component.id);
+    size_t bytes = (size_t)count * type->desc.size;
+    weft__command *command = record_values(commands, op, entity, type, 8 + bytes);
+    if (command == NULL) return WEFT_OUT_OF_MEMORY;
+    uint64_t *payload = weft__command_payload(command);
+    payload[0] = count;
+    if (bytes != 0) memcpy(payload + 1, elements, bytes);
+    return WEFT_OK;
+}
+
+weft_result weft_recorder_append(weft_recorder *commands, weft_entity entity,
+                                 weft_component component, const void *elements, uint32_t count)
+{
+    return record_elements(commands, WEFT__COMMAND_APPEND, entity, component, elements, count);
+}
+
+weft_result weft_recorder_set_buffer(weft_recorder *commands, weft_entity entity,
+                                     weft_component component, const void *elements, uint32_t count)
+{
+    return record_elements(commands, WEFT__COMMAND_SET_BUFFER, entity, component, elements, count);
+}
+
+weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, const char *name)
+{
+    const weft__command_op op = WEFT__COMMAND_SET_NAME;
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__recorder_check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
+    weft_result result = target_check(commands, entity);
+    if (result != WEFT_OK) return weft__recorder_fail(commands, result, op, entity, 0);
+    size_t length = name == NULL ? 0 : strlen(name);
+    if (length != 0 && !weft__name_fits(name, length))
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, op, entity, 0);
+    if (length != 0) length = weft__utf8_cut(name, length, WEFT__NAME_BYTES - 1);
+    weft__command *command = weft__recorder_append(commands, op, name == NULL ? 0 : length + 1);
+    if (command == NULL) return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, 0);
+    command->entity = entity;
+    command->subject = 0;
+    if (name == NULL) return WEFT_OK;
+    char *text = weft__command_payload(command);
+    memcpy(text, name, length);
+    text[length] = 0;
+    return WEFT_OK;
+}
+
+/* ---- commands for all rows of a query ----
+ *
+ * Recording of commands for all rows of a query. The query is a handle here: what it matches is
+ * asked at playback, so that filters and enable bits count as they are then, and rows of earlier
+ * commands are among them. */
+
+static weft_result refuse_wide(weft_recorder *commands, weft_result code, weft__command_op op,
+                               weft_query query, uint32_t component)
+{
+    return weft__recorder_fail(commands, code, op, (weft_entity){query.id, 0}, component);
+}
+
+/* Checks both handles; *type is that of the component. */
+static weft_result check_wide(weft_recorder *commands, weft__command_op op, weft_query query,
+                              weft_component component, const weft__type **type)
+{
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft_world *world = commands->world;
+    weft_result result =
+        weft__recorder_check_open(commands, op, (weft_entity){query.id, 0}, component.id);
+    if (result != WEFT_OK) return result;
+    bool is_query = query.world == world->front.number && query.id != 0;
+    *type = weft__type_at(world, component);
+    if (!is_query || (*type == NULL && weft__command_has_component(op)))
+        return refuse_wide(commands, WEFT_BAD_HANDLE, op, query, is_query ? component.id : 0);
+    if (*type != NULL && (!(*type)->is_of_entities || !weft__command_takes(op, *type)))
+        return refuse_wide(commands, WEFT_TYPE_MISMATCH, op, query, component.id);
+    return WEFT_OK;
+}
+
+/* A command with `bytes` of payload for the caller to fill; NULL: no memory, noted. */
+static weft__command *record_wide(weft_recorder *commands, weft__command_op op, weft_query query,
+                                  uint32_t component, size_t bytes)
+{
+    weft__command *command = weft__recorder_append(commands, op, bytes);
+    if (command == NULL) {
+        refuse_wide(commands, WEFT_OUT_OF_MEMORY, op, query, component);
+        return NULL;
+    }
+    command->entity = (weft_entity){query.id, 0};
+    command->subject = component;
+    return command;
+}
+
+static weft_result record_plain(weft_recorder *commands, weft__command_op op, weft_query query,
+                                weft_component component)
+{
+    const weft__type *type;
+    weft_result result = check_wide(commands, op, query, component, &type);
+    if (result != WEFT_OK) return result;
+    uint32_t subject = type == NULL ? 0 : type->id;
+    return record_wide(commands, op, query, subject, 0) == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+}
+
+weft_result weft_recorder_query_add(weft_recorder *commands, weft_query query,
+                                    weft_component component)
+{
+    return record_plain(commands, WEFT__COMMAND_QUERY_ADD, query, component);
+}
+
+weft_result weft_recorder_query_remove(weft_recorder *commands, weft_query query,
+                                       weft_component component)
+{
+    return record_plain(commands, WEFT__COMMAND_QUERY_REMOVE, query, component);
+}
+
+weft_result weft_recorder_query_destroy_entities(weft_recorder *commands, weft_query query)
+{
+    return record_plain(commands, WEFT__COMMAND_QUERY_DESTROY, query, WEFT__NO_COMPONENT);
+}
+
+weft_result weft_recorder_query_set_shared(weft_recorder *commands, weft_query query,
+                                           weft_component component, const void *value)
+{
+    const weft__command_op op = WEFT__COMMAND_QUERY_SET_SHARED;
+    const weft__type *type;
+    weft_result result = check_wide(commands, op, query, component, &type);
+    if (result != WEFT_OK) return result;
+    if (value == NULL && type->desc.size != 0)
+        return refuse_wide(commands, WEFT_INVALID_ARGUMENT, op, query, component.id);
+    weft__command *command = record_wide(commands, op, query, component.id, type->desc.size);
+    if (command == NULL) return WEFT_OUT_OF_MEMORY;
+    if (type->desc.size != 0) memcpy(weft__command_payload(command), value, type->desc.size);
+    weft__recorder_note_shared(commands, type);
+    return WEFT_OK;
+}
+
+weft_result weft_recorder_query_enable(weft_recorder *commands, weft_query query,
+                                       weft_component component, bool enabled)
+{
+    const weft__command_op op = WEFT__COMMAND_QUERY_ENABLE;
+    const weft__type *type;
+    weft_result result = check_wide(commands, op, query, component, &type);
+    if (result != WEFT_OK) return result;
+    weft__command *command = record_wide(commands, op, query, component.id, 0);
+    if (command == NULL) return WEFT_OUT_OF_MEMORY;
+    command->flags = enabled;
+    return WEFT_OK;
+}
+
+/* ---- rows made in place ----
+ *
+ * Recording of rows made in place. A recorder fills private chunks (private_chunk.c). Few rows of
+ * a slice go to a nursery, a chunk that the rows of other slices share: its rows are copied at
+ * playback, a chunk for each slice would have to be opened and copied. Many rows have chunks of
+ * their own, as long as the archetype and the shared values stay the same. Which it is depends on
+ * what the slice asked for, never on what is in the nursery: the result must not depend on which
+ * slices a worker has run. A call takes all it needs before the first row is there: chunk, ids,
+ * command; when one of them is refused the others are given back, and nothing is left behind.
+ * Playback puts the rows into the world (playback.c). */
+
+#define OP WEFT__COMMAND_ROWS
+
+/* One call; lives on its stack. */
+typedef struct making {
+    const weft_rows_desc *desc;
+    weft__archetype *archetype;
+    weft__chunk *chunk;
+    uint32_t count; /* rows of this call */
+    bool is_new;    /* the chunk */
+    bool in_nursery;
+    bool goes_on;   /* with the piece of the call before */
+    bool is_like;   /* the call before, but for the chunk */
+    uint32_t place; /* of a new nursery */
+    size_t shared_bytes;
+} making;
+
+static weft_result refuse(weft_recorder *commands, weft_result code, uint32_t component)
+{
+    return weft__recorder_fail(commands, code, OP, WEFT__NO_ENTITY, component);
+}
+
+/* ---- shared values ---- */
+
+static size_t value_bytes(const weft__type *type)
+{
+    return sizeof(weft__command_shared) + bits_align_up(type->desc.size, 8);
+}
+
+/* Whether a shared value refers to rows that get their ids only when they are linked: the value
+ * decides where they are linked. */
+static bool has_rows(const weft__type *type, const void *value)
+{
+    for (uint32_t i = 0; i < type->entity_offset_count; i++) {
+        weft_entity to;
+        memcpy(&to, (const char *)value + type->entity_offsets[i], sizeof to);
+        if (weft__entity_is_deferred(to) && (to.index & WEFT__ROW_HANDLE) != 0) return true;
+    }
+    return false;
+}
+
+/* Checks the shared values and adds their bytes up. */
+static weft_result check_shared(weft_recorder *commands, making *m)
+{
+    const weft_rows_desc *desc = m->desc;
+    if (desc->shared_count != 0 && desc->shared == NULL)
+        return refuse(commands, WEFT_INVALID_ARGUMENT, 0);
+    for (uint32_t i = 0; i < desc->shared_count; i++) {
+        const weft__type *type = weft__type_at(commands->world, desc->shared[i].component);
+        uint32_t component = desc->shared[i].component.id;
+        if (type == NULL) return refuse(commands, WEFT_BAD_HANDLE, component);
+        if ((type->desc.flags & WEFT_SHARED) == 0)
+            return refuse(commands, WEFT_TYPE_MISMATCH, component);
+        if (weft__archetype_find(m->archetype, component) == WEFT__NONE ||
+            (desc->shared[i].values == NULL && type->desc.size != 0) ||
+            has_rows(type, desc->shared[i].values))
+            return refuse(commands, WEFT_INVALID_ARGUMENT, component);
+        m->shared_bytes += value_bytes(type);
+    }
+    return m->shared_bytes <= UINT32_MAX ? WEFT_OK : refuse(commands, WEFT_LIMIT, 0);
+}
+
+static char *values_of(const weft__command_rows *rows)
+{
+    return (char *)(uintptr_t)(rows->columns + rows->chunk->archetype->type_count);
+}
+
+/* Whether the rows made last have the shared values asked for, in the same order. */
+static bool has_values(const weft_recorder *commands, const making *m)
+{
+    const weft__command_rows *rows = commands->piece;
+    if (rows->shared_bytes != m->shared_bytes) return false;
+    const char *at = values_of(rows);
+    for (uint32_t i = 0; i < m->desc->shared_count; i++) {
+        const weft__command_shared *value = (const weft__command_shared *)(const void *)at;
+        const weft__type *type = weft__type_at(commands->world, m->desc->shared[i].component);
+        if (value->component != type->id) return false;
+        size_t bytes = type->desc.size;
+        if (bytes != 0 && memcmp(value->value, m->desc->shared[i].values, bytes) != 0) return false;
+        at += value->bytes;
+    }
+    return true;
+}
+
+static void write_values(weft_recorder *commands, const making *m, weft__command_rows *rows)
+{
+    char *at = values_of(rows);
+    for (uint32_t i = 0; i < m->desc->shared_count; i++) {
+        weft__command_shared *value = (weft__command_shared *)(void *)at;
+        const weft__type *type = weft__type_at(commands->world, m->desc->shared[i].component);
+        value->component = type->id;
+        weft__recorder_note_shared(commands, type);
+        value->bytes = (uint32_t)value_bytes(type);
+        memset(value->value, 0, value->bytes - sizeof *value);
+        if (type->desc.size != 0) memcpy(value->value, m->desc->shared[i].values, type->desc.size);
+        at += value->bytes;
+    }
+}
+
+/* ---- one call ---- */
+
+/* The nursery of an archetype that has room; NULL: none, it would be nurseries[m->place]. */
+static weft__chunk *nursery_of(weft_recorder *commands, making *m)
+{
+    for (uint32_t i = 0; i < WEFT__NURSERIES; i++) {
+        weft__chunk *nursery = commands->nurseries[i];
+        if (nursery == NULL || nursery->archetype != m->archetype) continue;
+        m->place = i;
+        return nursery->capacity - nursery->count >= m->count ? nursery : NULL;
+    }
+    m->place = commands->next_nursery;
+    return NULL;
+}
+
+/* Rows of a slice that are fewer than half of a small chunk. */
+static bool is_for_nursery(const making *m, uint32_t run_rows)
+{
+    if (m->desc->is_unordered) return false;
+    uint32_t capacity = weft__private_small(m->archetype);
+    return m->count < capacity && run_rows < capacity && (run_rows + m->count) * 2 < capacity;
+}
+
+/* The chunk that takes the next rows: the one of the call before, a nursery, or a new one. */
+static weft_result find_chunk(weft_recorder *commands, making *m)
+{
+    const weft__command_rows *piece = commands->open == NULL ? NULL : commands->piece;
+    weft__chunk *last = piece == NULL ? NULL : piece->chunk;
+    m->is_like = last != NULL && last->archetype == m->archetype && has_values(commands, m);
+    bool is_open = m->is_like && !piece->in_nursery && last->count != last->capacity;
+    m->in_nursery = !is_open && is_for_nursery(m, m->is_like ? commands->run_rows : 0);
+    weft__chunk *chunk = is_open ? last : m->in_nursery ? nursery_of(commands, m) : NULL;
+    m->is_new = chunk == NULL;
+    m->goes_on = is_open || (m->is_like && chunk == last && m->in_nursery);
+    weft_result result = WEFT_OK;
+    if (m->is_new)
+        result = weft__private_open(commands->world, commands->worker, m->archetype,
+                                    m->in_nursery ? 1 : m->count, &chunk);
+    if (result != WEFT_OK) return result;
+    m->chunk = chunk;
+    uint32_t room = chunk->capacity - chunk->count;
+    if (m->count > room) m->count = room;
+    WEFT_ASSERT(m->count != 0);
+    return m->count < WEFT__ROW_HANDLE - commands->rows ? WEFT_OK : WEFT_LIMIT;
+}
+
+/* Ids for the rows to come, at their place; what is there after a failure reads as zero again. */
+static weft_result take_ids(weft_recorder *commands, const making *m, weft_entity *ids)
+{
+    weft__directory *directory = &commands->world->directory;
+    weft_result result =
+        commands->in_set ? weft__directory_allocate_any(directory, &commands->home, m->count, ids)
+                         : weft__outside_take(directory, m->count, ids);
+    if (result != WEFT_OK) memset(ids, 0, m->count * sizeof *ids);
+    return result;
+}
+
+static void return_ids(weft_recorder *commands, const making *m, weft_entity *ids)
+{
+    if (commands->in_set)
+        weft__directory_free_any(&commands->world->directory, ids, m->count);
+    else
+        weft__outside_return(&commands->world->directory, ids, m->count);
+    memset(ids, 0, m->count * sizeof *ids);
+}
+
+static weft__command_rows *record_rows(weft_recorder *commands, const making *m)
+{
+    size_t bytes = sizeof(weft__command_rows) + m->archetype->type_count * sizeof(void *);
+    size_t shared_bytes = m->goes_on ? 0 : m->shared_bytes;
+    weft__command *command = weft__recorder_append(commands, OP, bytes + shared_bytes);
+    if (command == NULL) return NULL;
+    command->entity = WEFT__NO_ENTITY;
+    command->subject = m->archetype->id;
+    weft__command_rows *rows = weft__command_payload(command);
+    *rows = (weft__command_rows){.chunk = m->chunk,
+                                 .first = m->chunk->count,
+                                 .count = m->count,
+                                 .number = commands->rows,
+                                 .shared_bytes = (uint32_t)shared_bytes,
+                                 .brings_chunk = m->is_new,
+                                 .begins_piece = !m->goes_on,
+                                 .in_nursery = m->in_nursery};
+    rows->piece = m->goes_on ? commands->piece : rows;
+    if (!m->goes_on) write_values(commands, m, rows);
+    return rows;
+}
+
+/* All that can be refused; the rows are there after it. NULL: *result says why. */
+static weft__command_rows *make_rows(weft_recorder *commands, making *m, weft_result *result)
+{
+    *result = find_chunk(commands, m);
+    weft_entity *ids = m->chunk == NULL ? NULL : weft__chunk_entities(m->chunk) + m->chunk->count;
+    bool with_ids = m->desc->is_unordered;
+    weft__command_rows *rows = NULL;
+    if (*result == WEFT_OK && with_ids) *result = take_ids(commands, m, ids);
+    if (*result == WEFT_OK) {
+        rows = record_rows(commands, m);
+        if (rows == NULL) *result = WEFT_OUT_OF_MEMORY;
+        if (rows == NULL && with_ids) return_ids(commands, m, ids);
+    }
+    if (rows != NULL)
+        weft__private_rows(m->chunk, m->count, with_ids);
+    else if (m->chunk != NULL && m->is_new)
+        weft__private_drop(commands->world, m->chunk);
+    return rows;
+}
+
+/* Describes the rows; column pointers live in the command. */
+static void describe_rows(weft__command_rows *made, bool with_ids, weft_slice *rows)
+{
+    const weft__archetype *archetype = made->chunk->archetype;
+    for (uint32_t i = 0; i < archetype->type_count; i++) {
+        uint32_t column = archetype->types[i].column;
+        made->columns[i] = column == 0 ? NULL : weft__chunk_value(made->chunk, column, made->first);
+    }
+    *rows =
+        (weft_slice){.count = made->count,
+                     .term_count = archetype->type_count,
+                     .columns = made->columns,
+                     .entities = with_ids ? weft__chunk_entities(made->chunk) + made->first : NULL,
+                     .calls = rows->calls,
+                     .chunk = made->chunk,
+                     .context = rows->context};
+}
+
+/* The rows of a nursery that is given up stay where they are until playback. */
+static void keep_nursery(weft_recorder *commands, const making *m)
+{
+    commands->nurseries[m->place] = m->chunk;
+    if (m->place == commands->next_nursery)
+        commands->next_nursery = (m->place + 1) % WEFT__NURSERIES;
+}
+
+weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_rows_desc *desc,
+                                           weft_slice *rows)
+{
+    if (commands == NULL || desc == NULL || rows == NULL || desc->count == 0)
+        return WEFT_INVALID_ARGUMENT;
+    *rows = (weft_slice){.calls = weft__rows_calls(commands), .context = &commands->rows_context};
+    weft_result result = weft__recorder_check_open(commands, OP, WEFT__NO_ENTITY, 0);
+    if (result != WEFT_OK) return result;
+    weft__archetype *archetype = weft__archetype_for_rows(commands->world, desc->archetype);
+    if (archetype == NULL) return refuse(commands, WEFT_BAD_HANDLE, 0);
+    making m = {.desc = desc, .archetype = archetype, .count = desc->count};
+    result = check_shared(commands, &m);
+    if (result != WEFT_OK) return result;
+    weft__command_rows *made = make_rows(commands, &m, &result);
+    if (made == NULL) return refuse(commands, result, 0);
+    commands->rows += m.count;
+    commands->run_rows = m.count + (m.is_like ? commands->run_rows : 0);
+    commands->piece = made->piece;
+    made->piece->piece_rows += m.count;
+    if (m.in_nursery && m.is_new) keep_nursery(commands, &m);
+    describe_rows(made, desc->is_unordered, rows);
+    return WEFT_OK;
+}
+
+weft_result weft_recorder_create_rows(weft_recorder *commands, weft_archetype archetype,
+                                      uint32_t count, weft_slice *rows)
+{
+    weft_rows_desc desc = {.archetype = archetype, .count = count};
+    return weft_recorder_create_rows_with(commands, &desc, rows);
+}
+
+weft_result weft_recorder_create_rows_unordered(weft_recorder *commands, weft_archetype archetype,
+                                                uint32_t count, weft_slice *rows)
+{
+    weft_rows_desc desc = {.archetype = archetype, .count = count, .is_unordered = true};
+    return weft_recorder_create_rows_with(commands, &desc, rows);
+}
+
+weft_entity weft_recorder_row_entity(weft_recorder *commands, const weft_slice *rows, uint32_t row)
+{
+    if (commands == NULL) return WEFT__NO_ENTITY;
+    if (weft__recorder_check_open(commands, OP, WEFT__NO_ENTITY, 0) != WEFT_OK)
+        return WEFT__NO_ENTITY;
+    if (rows == NULL || rows->columns == NULL || row >= rows->count) {
+        refuse(commands, WEFT_NOT_FOUND, 0);
+        return WEFT__NO_ENTITY;
+    }
+    if (rows->context != &commands->rows_context || rows->calls != weft__rows_calls(commands)) {
+        refuse(commands, WEFT_STALE_ENTITY, 0);
+        return WEFT__NO_ENTITY;
+    }
+    if (rows->entities != NULL) return rows->entities[row];
+    char *columns = (char *)(uintptr_t)rows->columns;
+    weft__command_rows *made =
+        (weft__command_rows *)(void *)(columns - offsetof(weft__command_rows, columns));
+    made->is_asked = commands->rows_asked = true;
+    return (weft_entity){WEFT__ROW_HANDLE | (made->number + row), commands->epoch};
 }

@@ -3,7 +3,7 @@
  * done when relations are settled (relation_engine.c). */
 #include <weft/relation.h>
 
-#include "entity_change_many.h"
+#include "entity_change.h"
 #include "entity_value.h"
 #include "error.h"
 #include "relation_depth.h"

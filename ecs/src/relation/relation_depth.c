@@ -7,9 +7,9 @@
 #include "relation_depth.h"
 
 #include "component_index.h"
-#include "entity_shared.h"
 #include "entity_value.h"
 #include "error.h"
+#include "query_change.h"
 #include "structure.h"
 
 /* Of a node, in this settling. */

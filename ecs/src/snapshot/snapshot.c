@@ -1,18 +1,441 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c: taking and destroying snapshots. See snapshot_state.h. Cost: the metadata of all
- * chunks (one pointer per column and slice), and the bytes of what changed since `previous`. Where
- * rows came, went or moved in a chunk, its entities are compared slice by slice. */
-#include "chunk_pair.h"
+/* snapshot.c: taking snapshots, putting a world back, and what versions of both mean the same.
+ *
+ * Rows are kept in blocks: the values of one column in one slice of one chunk. A block is shared
+ * by all snapshots between which the slice did not change. That is seen by the chunk's serial
+ * number, its entities, and the change version, as far as versions mean the same: never by an
+ * address, and by looking at entities only where rows came, went or moved.
+ *
+ * Versions tell times apart only along one line of events, and every restore begins a new line
+ * where the snapshot was taken. Lines are a tree: a snapshot and the world have in common what was
+ * written before their lines parted, and know that by the version at which they did. Owner only. */
+#include "archetype_order.h"
+#include "archetype_state.h"
+#include "chunk.h"
+#include "directory.h"
 #include "directory_dead.h"
 #include "error.h"
 #include "format.h"
 #include "lent.h"
-#include "snapshot_check.h"
+#include "name_table.h"
+#include "spare_chunk.h"
+#include "sparse.h"
+#include "structure.h"
+#include "tuple.h"
 #include "version_renewal.h"
+#include "world_state.h"
 
 #include <string.h>
 
+#include <weft/snapshot.h>
+
+/* From a restore, or the beginning, to the next restore. Owned by its holders; changed by the owner
+ * of the world only. */
+typedef struct weft__timeline {
+    struct weft__timeline *parent; /* held; NULL: the first one */
+    uint32_t fork;    /* what `parent` wrote before it began has versions before this one */
+    uint32_t holders; /* its snapshots, the lines that began in it, one while it is current */
+} weft__timeline;
+
+/* Which moments (weft_world_moment) are in the past of a state: those of closed spans, and those
+ * after `after`. Owner: a snapshot, or the timelines. */
+typedef struct weft__past {
+    struct weft__past_span {
+        uint64_t after, last; /* moments after < m <= last */
+    } * spans;                /* ascending, [capacity] */
+    uint32_t count;
+    uint32_t capacity;
+    uint64_t after;
+} weft__past;
+
+/* Owned by the world, in its snapshots extension. current != NULL; `snapshots` lists each
+ * snapshot of the world once. */
+typedef struct weft__timelines {
+    weft_world *world;
+    weft__timeline *current;  /* held */
+    weft_snapshot *snapshots; /* all there are, by `next` */
+    weft__past past;
+} weft__timelines;
+
+/* Whether a version is before another one (wraps). */
+static inline bool is_before(uint32_t version, uint32_t other)
+{
+    return (int32_t)(version - other) < 0;
+}
+
+/* Values of a slice of a column. Reference counted by the owner. */
+typedef struct weft__snapshot_block {
+    uint32_t references;
+    uint32_t bytes;           /* of data */
+    uint32_t count;           /* values */
+    const weft__type *type;   /* NULL: entities */
+    _Alignas(64) char data[]; /* as aligned as any component: hooks write here */
+} weft__snapshot_block;
+
+/* The blocks of a column of a chunk. Reference counted by the owner: a column in which no slice
+ * changed is shared as a whole, so its blocks are not touched. */
+typedef struct weft__snapshot_column {
+    uint32_t references;
+    uint32_t slice_count;
+    weft__snapshot_block *blocks[]; /* [slice]; a reference on each */
+} weft__snapshot_column;
+
+/* A chunk as it was. `side` is its side memory: versions, disabled bits and counts, chunk
+ * values. Owner: the snapshot. Always: count != 0; each column has slice_count blocks, and the
+ * counts of its blocks sum up to `count`. */
+typedef struct weft__snapshot_chunk {
+    uint64_t serial;
+    uint32_t id;
+    uint32_t size_class;
+    uint32_t count;
+    uint32_t slice_count; /* that hold rows */
+    uint32_t order_version;
+    uint32_t side_bytes;
+    uint32_t room; /* of the archetype's list: which chunk goes to the head of its tuple's list of
+                      chunks with room as the n-th; WEFT__NONE: no further one */
+    uint32_t value_count;
+    uint32_t *values; /* of the tuple; a reference on each is held */
+    void *side;
+    weft__snapshot_column **columns; /* [column]; a reference on each */
+} weft__snapshot_chunk;
+
+/* The chunks of an archetype of `order` in list order: chunks[first_chunk, first_chunk +
+ * chunk_count). A value. */
+typedef struct weft__snapshot_archetype {
+    uint32_t chunk_count;
+    uint32_t first_chunk;
+    uint32_t order_version;
+} weft__snapshot_archetype;
+
+/* Owned by the caller that took it; constant once taken; used by the owner of the world only.
+ * Always:
+ *   archetype_count == order.count;
+ *   archetypes[i].first_chunk = sum of chunk_count of archetypes before i;
+ *   chunk_count = sum of chunk_count of all archetypes <= chunk_limit. */
+struct weft_snapshot {
+    weft_world *world;
+    weft_snapshot *next;      /* of the world, see weft__timelines */
+    weft__timeline *timeline; /* held */
+    uint32_t version;         /* the world's, after taking it */
+    uint32_t renewed;         /* the world's: where its versions ... */
+    uint64_t renewal;         /* were renewed last */
+    uint64_t steps;           /* the world's clock */
+    double time;
+    float dt;
+    weft__archetype_list order;           /* of archetypes, as it was */
+    weft__snapshot_archetype *archetypes; /* [place in the order] */
+    uint32_t archetype_count;
+    weft__snapshot_chunk *chunks; /* by archetype, in list order */
+    uint32_t chunk_count;
+    WEFT__LIST(weft__dead)
+    dead; /* indices that are not alive; alive ones are known from the
+                                    rows */
+    uint32_t archetype_limit, chunk_limit; /* elements allocated (less one) */
+    void **resources;                      /* [type id] copies, NULL */
+    uint32_t type_count;
+    void *states[WEFT__EXTENSION_COUNT]; /* of the world's extensions; NULL: none */
+    weft__names_kept *names;             /* of entities; held, NULL: none */
+    weft__past past;
+};
+
+/* A chunk of the world and what a snapshot says of one. A value; of the stack. */
+typedef struct weft__chunk_pair {
+    const weft__chunk *chunk;
+    const weft__snapshot_chunk *saved; /* of the same serial, archetype, size class; or NULL */
+    uint32_t common;                   /* equal versions before this one mean the same ... */
+    bool is_comparable;                /* no renewal of versions lies between the two; else none
+                                          means the same */
+    bool is_all_common;                /* ... and all that the snapshot has are before it */
+    bool has_same_rows;                /* no row came, went or moved */
+} weft__chunk_pair;
+
+/* Rows of a slice of a chunk that has `count`. */
+static inline uint32_t rows_of_slice(const weft__chunk *chunk, uint32_t count, uint32_t slice)
+{
+    uint32_t shift = chunk->layout->slice_shift, first = slice << shift;
+    if (count <= first) return 0;
+    return count - first < 1u << shift ? count - first : 1u << shift;
+}
+/* Whether the rows of a slice are of the same entities, in order. */
+static bool slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice);
+/* Versions of a type position in saved side memory. */
+static inline const weft_a32 *saved_versions(const weft__chunk_pair *pair, uint32_t type)
+{
+    const weft__chunk *chunk = pair->chunk;
+    size_t offset = (size_t)((const char *)chunk->x_versions - weft__chunk_side(chunk));
+    const char *versions = (const char *)pair->saved->side + offset;
+    return (const weft_a32 *)(const void *)versions + (size_t)type * chunk->layout->slice_count;
+}
+/* Whether the values of a type in a slice with the same rows are the same. The pair is comparable;
+ * one that has the same rows is. */
+static inline bool slice_has_same_values(const weft__chunk_pair *pair, uint32_t type,
+                                         uint32_t slice)
+{
+    uint32_t version = at_plain(&weft__chunk_versions(pair->chunk, type)[slice]);
+    return at_plain(&saved_versions(pair, type)[slice]) == version &&
+           is_before(version, pair->common);
+}
+/* The same of all slices of a chunk with the same rows. */
+static bool chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type);
+
+/* ---- the tree of timelines ----
+ *
+ * The tree of timelines of a world. Lines that are only on the way from the
+ * current one to the first are cut out, so that a world that goes back once a frame for ever has
+ * as many as it has snapshots. Owner only. */
+
 #define CATEGORY WEFT__MEMORY_SNAPSHOTS
+
+static void drop(weft_world *world, weft__timeline *timeline)
+{
+    while (timeline != NULL && --timeline->holders == 0) {
+        weft__timeline *parent = timeline->parent;
+        weft__free(&world->memory, CATEGORY, timeline, 1, sizeof *timeline, 8);
+        timeline = parent;
+    }
+}
+
+static weft__timeline *begin(weft_world *world, weft__timeline *parent, uint32_t version)
+{
+    weft__timeline *timeline = weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timeline, 8);
+    if (timeline == NULL) return NULL;
+    *timeline = (weft__timeline){parent, version, 1};
+    if (parent != NULL) parent->holders++;
+    return timeline;
+}
+
+static weft__timeline *timeline_begin(const weft__timelines *timelines, weft__timeline *parent,
+                                      uint32_t version)
+{
+    return begin(timelines->world, parent, version);
+}
+
+/* Cuts out the parents that only lead to their child. */
+static void cut_parents(weft_world *world, weft__timeline *child)
+{
+    for (weft__timeline *parent; (parent = child->parent) != NULL;) {
+        if (parent->holders != 1) {
+            child = parent;
+            continue;
+        }
+        child->parent = parent->parent;
+        child->fork = parent->fork;
+        weft__free(&world->memory, CATEGORY, parent, 1, sizeof *parent, 8);
+    }
+}
+
+static void timeline_drop(const weft__timelines *timelines, weft__timeline *timeline)
+{
+    drop(timelines->world, timeline);
+    cut_parents(timelines->world, timelines->current);
+}
+
+static void timeline_enter(weft__timelines *timelines, weft__timeline *timeline)
+{
+    weft__timeline *old = timelines->current;
+    timelines->current = timeline;
+    timeline_drop(timelines, old);
+}
+
+static uint32_t earlier(uint32_t a, uint32_t b)
+{
+    return is_before(a, b) ? a : b;
+}
+
+static uint32_t timeline_common(const weft__timelines *timelines, const weft__timeline *timeline,
+                                uint32_t version)
+{
+    for (; timeline != NULL; version = timeline->fork, timeline = timeline->parent) {
+        const weft__timeline *line = timelines->current;
+        if (line == timeline) return version;
+        for (; line->parent != NULL; line = line->parent)
+            if (line->parent == timeline) return earlier(version, line->fork);
+    }
+    return version; /* not reached: all lines begin in one */
+}
+
+/* ---- moments ---- */
+
+static void past_free(weft_world *world, weft__past *past)
+{
+    weft__free(&world->memory, CATEGORY, past->spans, past->capacity, sizeof *past->spans, 8);
+    *past = (weft__past){0};
+}
+
+static bool past_copy(weft_world *world, const weft__past *from, uint32_t more, weft__past *out)
+{
+    *out = (weft__past){.count = from->count, .capacity = from->count + more, .after = from->after};
+    if (out->capacity == 0) return true;
+    out->spans = weft__alloc(&world->memory, CATEGORY, out->capacity, sizeof *out->spans, 8);
+    if (out->spans == NULL) return false;
+    if (from->count != 0) memcpy(out->spans, from->spans, from->count * sizeof *out->spans);
+    return true;
+}
+
+static bool past_keep(const weft__timelines *timelines, weft__past *out)
+{
+    uint64_t now = timelines->world->front.moments;
+    if (!past_copy(timelines->world, &timelines->past, 1, out)) return false;
+    if (out->after != now) out->spans[out->count++] = (struct weft__past_span){out->after, now};
+    out->after = UINT64_MAX;
+    return true;
+}
+
+static bool past_fork(const weft__timelines *timelines, const weft__past *kept, weft__past *out)
+{
+    if (!past_copy(timelines->world, kept, 0, out)) return false;
+    out->after = timelines->world->front.moments;
+    if (out->count != 0 && out->spans[out->count - 1].last == out->after)
+        out->after = out->spans[--out->count].after; /* no moment is undone */
+    return true;
+}
+
+static bool past_has(const weft__past *past, uint64_t moment)
+{
+    bool is_past = moment > past->after;
+    for (uint32_t i = 0; i < past->count && !is_past; i++)
+        is_past = moment > past->spans[i].after && moment <= past->spans[i].last;
+    return is_past;
+}
+
+uint64_t weft_world_moment(weft_world *world)
+{
+    const char *advice = "mark the state between steps";
+    if (world == NULL || weft__refuse_systems(world, "weft_world_moment", advice) != WEFT_OK)
+        return 0;
+    return ++world->front.moments;
+}
+
+bool weft_world_has_moment(const weft_world *world, uint64_t moment)
+{
+    if (world == NULL || moment == 0 || moment > world->front.moments) return false;
+    const weft__timelines *timelines = world->front.extensions[WEFT__EXTENSION_SNAPSHOTS].data;
+    return timelines == NULL || past_has(&timelines->past, moment);
+}
+
+/* ---- of a world ---- */
+
+/* For the checker of invariants: every chunk of a snapshot holds a reference on each value. */
+static void visit_shared(const void *data, weft__shared_visit_fn visit, void *user)
+{
+    const weft__timelines *timelines = data;
+    for (const weft_snapshot *s = timelines->snapshots; s != NULL; s = s->next)
+        for (uint32_t a = 0; a < s->archetype_count; a++) {
+            const weft__archetype *archetype = s->order.items[a];
+            const weft__snapshot_archetype *list = &s->archetypes[a];
+            for (uint32_t c = 0; c < list->chunk_count; c++)
+                for (uint32_t i = 0; i < archetype->shared_count; i++)
+                    visit(user, archetype->shared_components[i],
+                          s->chunks[list->first_chunk + c].values[i]);
+        }
+}
+
+static void timelines_destroy(void *data)
+{
+    weft__timelines *timelines = data;
+    drop(timelines->world, timelines->current);
+    past_free(timelines->world, &timelines->past);
+    weft__free(&timelines->world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
+}
+
+static weft__timelines *timelines_obtain(weft_world *world)
+{
+    weft__extension *extension = &world->front.extensions[WEFT__EXTENSION_SNAPSHOTS];
+    if (extension->data != NULL) return extension->data;
+    weft__timelines *timelines =
+        weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timelines, 8);
+    weft__timeline *first = timelines == NULL ? NULL : begin(world, NULL, 0);
+    if (first == NULL) {
+        weft__free(&world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
+        return NULL;
+    }
+    timelines->world = world;
+    timelines->current = first;
+    *extension = (weft__extension){
+        .data = timelines, .destroy = timelines_destroy, .shared_visit = visit_shared};
+    return timelines;
+}
+
+/* ---- which rows and values of a chunk are those of a snapshot ----
+ *
+ * Which rows and values of a chunk are those of a snapshot.
+ *
+ * Rows of a chunk in which none came, went or moved are known by its versions; else the entities
+ * of a slice are compared. What versions mean the same: the tree above. */
+
+static weft__chunk_pair chunk_pair_make(const weft__chunk *chunk, const weft__snapshot_chunk *saved,
+                                        const weft_snapshot *snapshot, uint32_t common)
+{
+    if (saved != NULL &&
+        (saved->serial != chunk->serial || saved->side_bytes != chunk->side_bytes ||
+         saved->size_class != chunk->layout->size_class))
+        saved = NULL;
+    weft__chunk_pair pair = {.chunk = chunk, .saved = saved, .common = common};
+    if (saved == NULL) return pair;
+    pair.is_comparable = snapshot->renewal == snapshot->world->front.renewal;
+    pair.is_all_common = snapshot->version == common;
+    pair.has_same_rows = pair.is_comparable && saved->count == chunk->count &&
+                         saved->order_version == chunk->order_version &&
+                         is_before(saved->order_version, common);
+    return pair;
+}
+
+static bool slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice)
+{
+    if (pair->has_same_rows) return true;
+    const weft__chunk *chunk = pair->chunk;
+    uint32_t rows = rows_of_slice(chunk, chunk->count, slice);
+    if (rows == 0 || rows != rows_of_slice(chunk, pair->saved->count, slice)) return false;
+    const weft_entity *entities =
+        weft__chunk_entities(chunk) + ((size_t)slice << chunk->layout->slice_shift);
+    return memcmp(entities, pair->saved->columns[0]->blocks[slice]->data,
+                  rows * sizeof *entities) == 0;
+}
+
+static bool chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type)
+{
+    uint32_t count = pair->saved->slice_count;
+    const weft_a32 *x_versions = weft__chunk_versions(pair->chunk, type);
+    bool is_same =
+        memcmp(x_versions, saved_versions(pair, type), count * sizeof x_versions[0]) == 0;
+    for (uint32_t i = 0; i < count && is_same && !pair->is_all_common; i++)
+        is_same = is_before(at_plain(&x_versions[i]), pair->common);
+    return is_same;
+}
+
+/* ---- what forbids taking ----
+ *
+ * What forbids taking a snapshot: values that would be owned twice, by the world and by the copy.
+ * What else forbids it, its phase and sections that are read, is asked by snapshot.c. */
+
+/* A type whose values own something that the bytes of a copy would own as well. */
+static bool is_uncopyable(const weft_world *world, const weft__type *type)
+{
+    if (type->desc.hooks.destruct == NULL || type->desc.hooks.copy != NULL) return false;
+    if (type->resource != NULL) return true;
+    for (uint32_t i = 0; i < world->archetypes.count; i++)
+        if (world->archetypes.at[i]->entity_count != 0 &&
+            weft__archetype_find(world->archetypes.at[i], type->id) != WEFT__NONE)
+            return true;
+    return false;
+}
+
+static weft_result snapshot_check_types(const weft_world *world)
+{
+    for (uint32_t i = 1; i <= world->types.count; i++)
+        if (is_uncopyable(world, world->types.at[i]))
+            return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, i),
+                               "weft_snapshot_take: component \"%s\" has a destruct hook but no "
+                               "copy hook, so its values cannot be copied: give it a copy hook",
+                               world->types.at[i]->desc.name);
+    return WEFT_OK;
+}
+
+/* ---- taking ----
+ *
+ * Cost: the metadata of all chunks (one
+ * pointer per column and slice), and the bytes of what changed since `previous`. Where rows came,
+ * went or moved in a chunk, its entities are compared slice by slice. */
 
 /* ---- blocks ---- */
 
@@ -101,11 +524,11 @@ static bool is_shared(const weft__chunk_pair *pair, const weft__snapshot_chunk *
 {
     const weft__snapshot_chunk *old = pair->saved;
     if (old == NULL) return false;
-    if (column == 0) return weft__slice_has_same_rows(pair, slice);
-    if (pair->has_same_rows) return weft__slice_has_same_values(pair, type, slice);
+    if (column == 0) return slice_has_same_rows(pair, slice);
+    if (pair->has_same_rows) return slice_has_same_values(pair, type, slice);
     return pair->is_comparable && slice < old->slice_count &&
            saved->columns[0]->blocks[slice] == old->columns[0]->blocks[slice] &&
-           weft__slice_has_same_values(pair, type, slice);
+           slice_has_same_values(pair, type, slice);
 }
 
 static bool chunk_copy_column(weft_world *world, weft__snapshot_chunk *saved,
@@ -113,7 +536,7 @@ static bool chunk_copy_column(weft_world *world, weft__snapshot_chunk *saved,
 {
     const weft__chunk *chunk = pair->chunk;
     uint32_t shift = chunk->layout->slice_shift, count = saved->slice_count;
-    if (pair->has_same_rows && (column == 0 || weft__chunk_has_same_values(pair, type))) {
+    if (pair->has_same_rows && (column == 0 || chunk_has_same_values(pair, type))) {
         saved->columns[column] = pair->saved->columns[column];
         saved->columns[column]->references++;
         return true;
@@ -131,7 +554,7 @@ static bool chunk_copy_column(weft_world *world, weft__snapshot_chunk *saved,
             continue;
         }
         fresh->blocks[slice] = block_make(world, chunk, column, slice << shift,
-                                          weft__slice_rows(chunk, chunk->count, slice));
+                                          rows_of_slice(chunk, chunk->count, slice));
         if (fresh->blocks[slice] == NULL) return false;
     }
     return true;
@@ -153,7 +576,7 @@ static bool chunk_copy(weft_world *world, weft__snapshot_chunk *saved, const wef
 typedef struct taking {
     weft_snapshot *snapshot;
     const weft_snapshot *previous; /* or NULL */
-    uint32_t common;               /* see weft__timeline_common */
+    uint32_t common;               /* see timeline_common */
     uint32_t *places; /* [chunk id] of a chunk of `previous`: its number there + 1; NULL until the
                          first one is looked for */
     uint32_t id_end;  /* of places */
@@ -221,7 +644,7 @@ static bool copy_archetype(taking *t, uint32_t number)
         const weft__snapshot_chunk *old;
         weft__snapshot_chunk *saved = &snapshot->chunks[snapshot->chunk_count++];
         if (!find_previous(t, number, i, chunk, &old)) return false;
-        weft__chunk_pair pair = weft__chunk_pair_make(chunk, old, t->previous, t->common);
+        weft__chunk_pair pair = chunk_pair_make(chunk, old, t->previous, t->common);
         if (!chunk_copy(world, saved, &pair)) return false;
     }
     note_rooms(snapshot, archetype, list->first_chunk);
@@ -319,8 +742,8 @@ static weft_result take(taking *t, weft__timelines *timelines)
     snapshot->renewed = world->front.renewed;
     snapshot->renewal = world->front.renewal;
     if (t->previous != NULL)
-        t->common = weft__timeline_common(timelines, t->previous->timeline, t->previous->version);
-    bool is_done = weft__past_keep(timelines, &snapshot->past) && copy_world(t);
+        t->common = timeline_common(timelines, t->previous->timeline, t->previous->version);
+    bool is_done = past_keep(timelines, &snapshot->past) && copy_world(t);
     weft__free(&world->memory, CATEGORY, t->places, (size_t)t->id_end + 1, sizeof t->places[0], 4);
     if (is_done) return WEFT_OK;
     weft_snapshot_destroy(snapshot);
@@ -338,9 +761,9 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                     "snapshot of this world, or NULL");
     weft_result result = weft__between_steps(world, "weft_snapshot_take");
     if (result == WEFT_OK) result = weft__lent_refuse(world, "weft_snapshot_take");
-    if (result == WEFT_OK) result = weft__snapshot_check_types(world);
+    if (result == WEFT_OK) result = snapshot_check_types(world);
     if (result != WEFT_OK) return result;
-    weft__timelines *timelines = weft__timelines_obtain(world);
+    weft__timelines *timelines = timelines_obtain(world);
     weft_snapshot *snapshot =
         timelines == NULL ? NULL
                           : weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *snapshot, 8);
@@ -417,8 +840,7 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
     if (weft__refuse_systems(world, "weft_snapshot_destroy", advice) != WEFT_OK) return;
     weft__memory *memory = &world->memory;
     unlist(snapshot);
-    weft__timeline_drop(world->front.extensions[WEFT__EXTENSION_SNAPSHOTS].data,
-                        snapshot->timeline);
+    timeline_drop(world->front.extensions[WEFT__EXTENSION_SNAPSHOTS].data, snapshot->timeline);
     if (snapshot->chunks != NULL) free_chunks(snapshot);
     weft__archetype_list_free(world, &snapshot->order);
     weft__free(memory, CATEGORY, snapshot->archetypes, snapshot->archetype_limit + 1,
@@ -429,6 +851,492 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
     free_resources(snapshot);
     drop_states(snapshot);
     weft__names_let_go(world, snapshot->names);
-    weft__past_free(world, &snapshot->past);
+    past_free(world, &snapshot->past);
     weft__free(memory, CATEGORY, snapshot, 1, sizeof *snapshot, 8);
+}
+
+/* ---- putting back ----
+ *
+ * Chunks that still exist with the same shared values are used again: only slices whose rows or
+ * versions differ are copied, and only their entities are entered into the directory. Others, and
+ * copies of values that take memory of their own, are made first, so that running out of it leaves
+ * the world as it was; after that nothing can fail. Whatever decides what comes next is put back,
+ * too: ids and order of chunks, the lists of those with room, the versions of indices that are not
+ * alive. */
+
+/* One restore; lives on the owner's stack. */
+typedef struct restoring {
+    weft_world *world;
+    const weft_snapshot *snapshot;
+    weft__chunk **chunks;  /* [snapshot chunk] where it goes; one without rows was made for it */
+    weft_buffer **buffers; /* [type id] resources that are buffers: copies, until they are put */
+    uint32_t common;       /* see timeline_common */
+    char *copies;          /* of values that need more than their bytes, in the order of putting; */
+    size_t copies_bytes;   /* the last ones are not there yet while copies_used is less */
+    size_t copies_used;
+    bool is_refused; /* making the copies ran out of memory */
+} restoring;
+
+/* Values of a slice that a restore puts. A value. */
+typedef struct placing {
+    weft__chunk *chunk;
+    uint32_t column, slice;
+    const weft__snapshot_block *block;
+    bool has_rows; /* the rows stay: their old values end */
+} placing;
+
+static bool has_values(const weft__chunk *chunk, const weft__snapshot_chunk *saved)
+{
+    for (uint32_t i = 0; i < saved->value_count; i++)
+        if (chunk->tuple->values[i] != saved->values[i]) return false;
+    return true;
+}
+
+/* The chunk a record came from, if it is still what it was. */
+static weft__chunk *find_chunk(const weft_world *world, const weft__archetype *archetype,
+                               const weft__snapshot_chunk *saved)
+{
+    weft__chunk *chunk = saved->id < world->chunks.end ? world->chunks.at[saved->id] : NULL;
+    bool is_same = chunk != NULL && chunk->serial == saved->serial &&
+                   chunk->archetype == archetype && has_values(chunk, saved);
+    WEFT_ASSERT(!is_same || chunk->layout->size_class == saved->size_class);
+    return is_same ? chunk : NULL;
+}
+
+static weft__chunk *make_chunk(weft_world *world, weft__archetype *archetype,
+                               const weft__snapshot_chunk *saved)
+{
+    weft__tuple *tuple = saved->value_count == 0
+                             ? archetype->tuple0
+                             : weft__tuple_obtain(world, archetype, saved->values);
+    if (tuple == NULL) return NULL;
+    weft__chunk *chunk = weft__chunk_create(world, tuple, saved->size_class);
+    if (saved->value_count != 0) weft__tuple_release(world, tuple);
+    return chunk;
+}
+
+/* Releases the chunks that were made. */
+static void drop_made(const restoring *r)
+{
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++)
+        if (r->chunks[i] != NULL && r->chunks[i]->count == 0)
+            weft__chunk_release(r->world, r->chunks[i]);
+}
+
+/* Everything that can fail. On failure the chunks made go again. What is there is found before
+ * anything is made: new chunks get ids that records may name. */
+static weft_result find_or_make(restoring *r)
+{
+    const weft_snapshot *snapshot = r->snapshot;
+    weft__archetype **archetypes = r->world->archetypes.at;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < snapshot->archetype_count; i++)
+        for (uint32_t k = 0; k < snapshot->archetypes[i].chunk_count; k++, n++)
+            r->chunks[n] = find_chunk(r->world, archetypes[i], &snapshot->chunks[n]);
+    n = 0;
+    for (uint32_t i = 0; i < snapshot->archetype_count; i++)
+        for (uint32_t k = 0; k < snapshot->archetypes[i].chunk_count; k++, n++) {
+            if (r->chunks[n] != NULL) continue;
+            r->chunks[n] = make_chunk(r->world, archetypes[i], &snapshot->chunks[n]);
+            if (r->chunks[n] != NULL) continue;
+            weft_result result = r->world->error->code;
+            drop_made(r);
+            return result;
+        }
+    return WEFT_OK;
+}
+
+/* ---- removing what is not in the snapshot ---- */
+
+/* Ends rows: their ids become new, until the dead ones and the rows of the snapshot are put. */
+static void end_rows(weft_world *world, weft__chunk *chunk, uint32_t first, uint32_t count)
+{
+    weft__directory *directory = &world->directory;
+    const weft_entity *entities = weft__chunk_entities(chunk) + first;
+    bool is_sparse = (chunk->archetype->flags & WEFT__IS_SPARSE) != 0;
+    if (is_sparse) weft__sparse_leave(chunk, first, count);
+    for (uint32_t i = 0; i < count && !is_sparse; i++)
+        weft__directory_force(directory, entities[i].index ^ directory->tag_bits, 0, 0);
+    weft__rows_discard(world, NULL, chunk, NULL, first, count);
+}
+
+static void drop_others(const restoring *r)
+{
+    weft_world *world = r->world;
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) r->chunks[i]->mark = 1;
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        weft__chunk *chunk = world->chunks.at[id];
+        if (chunk == NULL || chunk->mark != 0) continue;
+        end_rows(world, chunk, 0, chunk->count);
+        weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
+        chunk->count = 0;
+        weft__chunk_release(world, chunk);
+    }
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) r->chunks[i]->mark = 0;
+}
+
+static weft__chunk_pair pair_of(const restoring *r, uint32_t i)
+{
+    return chunk_pair_make(r->chunks[i], &r->snapshot->chunks[i], r->snapshot, r->common);
+}
+
+/* The rows of all slices that will not stay as they are. Of a chunk that was made there are
+ * none. */
+static void drop_rows(const restoring *r)
+{
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) {
+        weft__chunk_pair pair = pair_of(r, i);
+        weft__chunk *chunk = r->chunks[i];
+        for (uint32_t s = 0, end = weft__chunk_slices(chunk); s < end && !pair.has_same_rows; s++)
+            if (!slice_has_same_rows(&pair, s))
+                end_rows(r->world, chunk, s << chunk->layout->slice_shift,
+                         rows_of_slice(chunk, chunk->count, s));
+    }
+}
+
+/* ---- what is put ---- */
+
+/* Calls `visit` for all that a restore puts into a chunk, always in the same order. */
+static void chunk_visit(restoring *r, uint32_t number, void (*visit)(restoring *, placing))
+{
+    const weft__snapshot_chunk *saved = &r->snapshot->chunks[number];
+    weft__chunk *chunk = r->chunks[number];
+    weft__chunk_pair pair = pair_of(r, number);
+    const weft__archetype *archetype = chunk->archetype;
+    for (uint32_t s = 0; s < saved->slice_count && !pair.has_same_rows; s++) {
+        bool has_rows = slice_has_same_rows(&pair, s);
+        for (uint32_t column = 0; column < chunk->layout->column_count && !has_rows; column++)
+            visit(r, (placing){chunk, column, s, saved->columns[column]->blocks[s], false});
+        for (uint32_t type = 0; type < archetype->type_count && has_rows; type++) {
+            uint32_t column = archetype->types[type].column;
+            if (column == 0) continue;
+            if (!pair.is_comparable || !slice_has_same_values(&pair, type, s))
+                visit(r, (placing){chunk, column, s, saved->columns[column]->blocks[s], true});
+        }
+    }
+    if (!pair.has_same_rows) return;
+    for (uint32_t type = 0; type < archetype->type_count; type++) { /* mostly none changed */
+        uint32_t column = archetype->types[type].column;
+        if (column == 0 || chunk_has_same_values(&pair, type)) continue;
+        for (uint32_t s = 0; s < saved->slice_count; s++)
+            if (!slice_has_same_values(&pair, type, s))
+                visit(r, (placing){chunk, column, s, saved->columns[column]->blocks[s], true});
+    }
+}
+
+/* ---- copies ---- */
+
+static bool needs_copy(const weft__snapshot_block *block)
+{
+    return block->type != NULL && block->type->needs_copy;
+}
+
+/* Room of a block among the copies. */
+static size_t copy_bytes(const weft__snapshot_block *block)
+{
+    return bits_align_up((size_t)block->bytes, 64);
+}
+
+static void copy_count(restoring *r, placing at)
+{
+    if (needs_copy(at.block)) r->copies_bytes += copy_bytes(at.block);
+}
+
+static void copy_make(restoring *r, placing at)
+{
+    weft__memory *memory = &r->world->memory;
+    const weft__snapshot_block *block = at.block;
+    if (!needs_copy(block) || r->is_refused) return;
+    char *to = r->copies + r->copies_used;
+    size_t bytes = block->type->value_bytes;
+    for (uint32_t i = 0; i < block->count && !r->is_refused; i++) {
+        r->is_refused = weft__type_replicate(memory, block->type, to + i * bytes,
+                                             block->data + i * bytes, 1) != WEFT_OK;
+        if (r->is_refused) weft__type_destruct(memory, block->type, to, i);
+    }
+    if (!r->is_refused) r->copies_used += copy_bytes(block);
+}
+
+/* Ends copies up to copies_bytes, which were not put. */
+static void copy_drop(restoring *r, placing at)
+{
+    if (!needs_copy(at.block) || r->copies_used == r->copies_bytes) return;
+    weft__type_destruct(&r->world->memory, at.block->type, r->copies + r->copies_used,
+                        at.block->count);
+    r->copies_used += copy_bytes(at.block);
+}
+
+static void visit_all(restoring *r, void (*visit)(restoring *, placing))
+{
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) chunk_visit(r, i, visit);
+}
+
+static void copies_free(restoring *r)
+{
+    weft__free(&r->world->memory, WEFT__MEMORY_SNAPSHOTS, r->copies, r->copies_bytes, 1, 64);
+}
+
+/* Copies the values that need more than their bytes, before anything changes. */
+static weft_result make_copies(restoring *r)
+{
+    bool is_needed = false;
+    for (uint32_t i = 1; i <= r->snapshot->type_count; i++)
+        is_needed = is_needed || r->world->types.at[i]->needs_copy;
+    if (is_needed) visit_all(r, copy_count);
+    if (r->copies_bytes == 0) return WEFT_OK;
+    r->copies = weft__alloc(&r->world->memory, WEFT__MEMORY_SNAPSHOTS, r->copies_bytes, 1, 64);
+    r->is_refused = r->copies == NULL;
+    visit_all(r, copy_make);
+    size_t end = r->copies_used, all = r->copies_bytes;
+    r->copies_used = 0;
+    if (!r->is_refused) return WEFT_OK;
+    r->copies_bytes = end;
+    visit_all(r, copy_drop);
+    r->copies_bytes = all;
+    copies_free(r);
+    return weft__error_memory(r->world, "weft_snapshot_restore");
+}
+
+/* ---- rows ---- */
+
+/* Enters the rows of a slice into the directory, after their entities were put. */
+static void enter_rows(const restoring *r, placing at)
+{
+    weft__directory *directory = &r->world->directory;
+    uint32_t row = at.slice << at.chunk->layout->slice_shift;
+    if ((at.chunk->archetype->flags & WEFT__IS_SPARSE) != 0) {
+        weft__sparse_enter(at.chunk, row, at.block->count);
+        return;
+    }
+    const weft_entity *entities = weft__chunk_entities(at.chunk) + row;
+    for (uint32_t i = 0; i < at.block->count; i++)
+        weft__directory_force(directory, entities[i].index ^ directory->tag_bits,
+                              entities[i].version, weft__location(at.chunk, row + i));
+}
+
+static void put_block(restoring *r, placing at)
+{
+    const weft__snapshot_block *block = at.block;
+    const char *from = block->data;
+    char *to = weft__chunk_value(at.chunk, at.column, at.slice << at.chunk->layout->slice_shift);
+    if (at.has_rows && block->type->needs_destruct)
+        weft__type_destruct(&r->world->memory, block->type, to, block->count);
+    if (needs_copy(block)) {
+        from = r->copies + r->copies_used;
+        r->copies_used += copy_bytes(block);
+    }
+    memcpy(to, from, block->bytes);
+    if (at.column == 0) enter_rows(r, at);
+}
+
+static void put_chunk(restoring *r, uint32_t number)
+{
+    const weft__snapshot_chunk *saved = &r->snapshot->chunks[number];
+    weft__chunk *chunk = r->chunks[number];
+    bool is_made = chunk->count == 0;
+    if (is_made) chunk->serial = saved->serial;
+    bool has_same_rows = pair_of(r, number).has_same_rows;
+    chunk_visit(r, number, put_block);
+    if (has_same_rows) {
+        chunk->ready_end = 0; /* their slices have other versions now */
+    } else {
+        weft__chunk_count_rows(r->world, chunk, (int64_t)saved->count - chunk->count);
+        chunk->count = saved->count;
+        weft__chunk_soil(chunk);
+    }
+    if (saved->side_bytes != 0) memcpy(weft__chunk_side(chunk), saved->side, saved->side_bytes);
+    chunk->stamped_version = 0; /* the world comes to these versions once more */
+}
+
+/* Chunks that were made get the ids that they had. */
+static void put_ids(const restoring *r)
+{
+    weft_world *world = r->world;
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++)
+        if (r->chunks[i]->id != r->snapshot->chunks[i].id)
+            weft__chunk_id_return(world, r->chunks[i]);
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++)
+        if (r->chunks[i]->id != r->snapshot->chunks[i].id)
+            weft__chunk_id_take(world, r->chunks[i], r->snapshot->chunks[i].id);
+}
+
+/* The order of chunks, and of the lists of chunks with room. */
+static void order_archetype(restoring *r, uint32_t number)
+{
+    const weft__snapshot_archetype *list = &r->snapshot->archetypes[number];
+    weft__archetype *archetype = r->world->archetypes.at[number];
+    WEFT_ASSERT(archetype->chunk_count == list->chunk_count);
+    const weft__snapshot_chunk *saved = &r->snapshot->chunks[list->first_chunk];
+    for (uint32_t i = 0; i < list->chunk_count; i++) {
+        weft__chunk *chunk = r->chunks[list->first_chunk + i];
+        archetype->chunks[i] = chunk;
+        chunk->list_index = i;
+        weft__chunk_room_remove(chunk);
+    }
+    for (uint32_t i = 0; i < list->chunk_count && saved[i].room != WEFT__NONE; i++)
+        weft__chunk_room_update(r->chunks[list->first_chunk + saved[i].room]); /* to the head */
+    archetype->order_version = list->order_version;
+}
+
+/* ---- the rest ---- */
+
+static void put_states(const restoring *r)
+{
+    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
+        const weft__extension *extension = &r->world->front.extensions[i];
+        if (extension->data != NULL && extension->state_put != NULL)
+            extension->state_put(extension->data, r->snapshot->states[i]);
+    }
+}
+
+/* Copies the buffers of resources, before anything changes: memory may be refused. */
+static weft_result copy_buffers(restoring *r)
+{
+    weft__memory *memory = &r->world->memory;
+    r->buffers = weft__alloc_zeroed(memory, WEFT__MEMORY_SNAPSHOTS,
+                                    (size_t)r->snapshot->type_count + 1, sizeof r->buffers[0], 8);
+    weft_result result = r->buffers == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    for (uint32_t i = 1; i <= r->snapshot->type_count && result == WEFT_OK; i++) {
+        const void *saved = r->snapshot->resources[i];
+        const weft__type *type = r->world->types.at[i];
+        if (saved == NULL || (type->desc.flags & WEFT_BUFFER) == 0) continue;
+        weft_buffer *copy = weft__alloc(memory, WEFT__MEMORY_SNAPSHOTS, 1, type->value_bytes, 64);
+        result =
+            copy == NULL ? WEFT_OUT_OF_MEMORY : weft__type_replicate(memory, type, copy, saved, 1);
+        if (result == WEFT_OK)
+            r->buffers[i] = copy;
+        else
+            weft__free(memory, WEFT__MEMORY_SNAPSHOTS, copy, 1, type->value_bytes, 64);
+    }
+    return result == WEFT_OK ? WEFT_OK : weft__error_memory(r->world, "weft_snapshot_restore");
+}
+
+/* Ends the copies that were not put. */
+static void drop_buffers(restoring *r)
+{
+    weft__memory *memory = &r->world->memory;
+    for (uint32_t i = 1; r->buffers != NULL && i <= r->snapshot->type_count; i++) {
+        const weft__type *type = r->world->types.at[i];
+        if (r->buffers[i] == NULL) continue;
+        weft__type_destruct(memory, type, r->buffers[i], 1);
+        weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r->buffers[i], 1, type->value_bytes, 64);
+    }
+    weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r->buffers, (size_t)r->snapshot->type_count + 1,
+               sizeof r->buffers[0], 8);
+}
+
+static void put_resources(const restoring *r)
+{
+    weft__memory *memory = &r->world->memory;
+    for (uint32_t i = 1; i <= r->snapshot->type_count; i++) {
+        const void *saved = r->snapshot->resources[i];
+        const weft__type *type = r->world->types.at[i];
+        if (saved == NULL) continue;
+        weft__type_destruct(memory, type, type->resource, 1);
+        if (r->buffers[i] == NULL) {
+            weft__type_replicate(memory, type, type->resource, saved, 1); /* cannot fail */
+            continue;
+        }
+        memcpy(type->resource, r->buffers[i], type->value_bytes);
+        weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r->buffers[i], 1, type->value_bytes, 64);
+        r->buffers[i] = NULL;
+    }
+}
+
+static void put_all(restoring *r)
+{
+    weft_world *world = r->world;
+    const weft_snapshot *snapshot = r->snapshot;
+    drop_others(r);
+    drop_rows(r);
+    weft__directory_dead_put(&world->directory, snapshot->dead.at, snapshot->dead.count);
+    for (uint32_t i = 0; i < snapshot->chunk_count; i++) put_chunk(r, i);
+    put_ids(r);
+    for (uint32_t i = 0; i < snapshot->archetype_count; i++) order_archetype(r, i);
+    put_resources(r);
+    put_states(r);
+    weft__names_put(world, snapshot->names);
+    for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
+        r->chunks[i]->order_version = snapshot->chunks[i].order_version;
+    world->front.version = snapshot->version;
+    world->front.renewed = snapshot->renewed;
+    world->front.renewal = snapshot->renewal;
+    weft__spares_forget_versions(world);
+    world->quick.run_rows = 0; /* the world comes to these versions once more */
+    world->front.clock.steps = snapshot->steps;
+    world->front.clock.time = snapshot->time;
+    world->front.clock.dt = snapshot->dt;
+    world->front.structure_version++;
+}
+
+static weft_result restore(restoring *r, weft__timelines *timelines)
+{
+    weft_world *world = r->world;
+    const weft_snapshot *snapshot = r->snapshot;
+    r->common = timeline_common(timelines, snapshot->timeline, snapshot->version);
+    weft__timeline *timeline = timeline_begin(timelines, snapshot->timeline, snapshot->version);
+    weft__past past = {0};
+    weft__archetype_list before = {0};
+    weft_result result = WEFT_OK;
+    if (timeline == NULL || !past_fork(timelines, &snapshot->past, &past) ||
+        weft__names_put_reserve(world, snapshot->names) != WEFT_OK)
+        result = weft__error_memory(world, "weft_snapshot_restore");
+    if (result == WEFT_OK) result = weft__archetypes_note(world, &before);
+    if (result == WEFT_OK) result = weft__archetypes_arrange(world, &snapshot->order);
+    if (result == WEFT_OK) result = copy_buffers(r);
+    if (result == WEFT_OK) result = find_or_make(r);
+    if (result == WEFT_OK && (result = make_copies(r)) != WEFT_OK) drop_made(r);
+    if (result == WEFT_OK)
+        put_all(r);
+    else if (before.items != NULL)
+        weft__archetypes_arrange(world, &before); /* cannot fail: there is room for it */
+    weft__archetype_list_free(world, &before);
+    drop_buffers(r);
+    if (result != WEFT_OK) {
+        past_free(world, &past);
+        timeline_drop(timelines, timeline);
+        return result;
+    }
+    copies_free(r);
+    timeline_enter(timelines, timeline);
+    past_free(world, &timelines->past);
+    timelines->past = past;
+    return WEFT_OK;
+}
+
+/* Whether something would not go back with the world. */
+static weft_result pins_check(const weft_world *world, const weft_snapshot *snapshot)
+{
+    for (uint32_t i = 0; i < WEFT__PIN_COUNT; i++) {
+        const weft__pin *pin = &world->front.pins[i];
+        if (pin->moment == 0 || past_has(&snapshot->past, pin->moment)) continue;
+        return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_snapshot_restore: after the snapshot was taken %s", pin->why);
+    }
+    return WEFT_OK;
+}
+
+weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (snapshot == NULL || snapshot->world != world)
+        return weft__error_argument(world, "weft_snapshot_restore",
+                                    "the snapshot is NULL or of another world: give one that "
+                                    "weft_snapshot_take made of this world");
+    weft_result result = weft__between_steps(world, "weft_snapshot_restore");
+    if (result == WEFT_OK) result = weft__lent_refuse(world, "weft_snapshot_restore");
+    if (result == WEFT_OK) result = pins_check(world, snapshot);
+    if (result == WEFT_OK) result = weft__ids_close(world, "weft_snapshot_restore");
+    if (result != WEFT_OK) return result;
+    restoring r = {.world = world, .snapshot = snapshot};
+    weft__memory *memory = &world->memory;
+    size_t count = (size_t)snapshot->chunk_count + 1;
+    r.chunks = weft__alloc_zeroed(memory, WEFT__MEMORY_SNAPSHOTS, count, sizeof r.chunks[0], 8);
+    if (r.chunks == NULL)
+        result = weft__error_memory(world, "weft_snapshot_restore");
+    else
+        result = restore(&r, timelines_obtain(world)); /* it is there: so is a snapshot */
+    weft__ids_open(world);
+    weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r.chunks, count, sizeof r.chunks[0], 8);
+    return result;
 }

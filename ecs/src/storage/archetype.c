@@ -681,7 +681,7 @@ static bool plan_is_plain(const weft__plan *plan)
     uint32_t special =
         from->shared_count | to->shared_count | (to->flags & (uint32_t)WEFT__IS_RESIDUE);
     bool is_followed = (from->flags & WEFT__HAS_LINKED_GROUP) != 0 &&
-                       ((from->flags ^ to->flags) & WEFT__IS_PREFAB) != 0; /* prefab.c */
+                       ((from->flags ^ to->flags) & WEFT__IS_PREFAB) != 0; /* query_change.c */
     if (special != 0 || from == to || is_followed) return false;
     for (uint32_t i = 0; i < plan->added_count; i++)
         if (to->format->types[plan->added[i]]->needs_construct) return false;
