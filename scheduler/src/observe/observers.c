@@ -20,7 +20,11 @@
 typedef struct value_line {
     _Alignas(64) char bytes[64];
 } value_line;
-typedef WEFT__LIST(value_line) value_lines; /* only its room is used */
+/* Only its room is used. */
+typedef struct value_lines {
+    value_line *at;
+    uint32_t count, capacity; /* as of a WEFT__LIST */
+} value_lines;
 
 /* Entities and, where values are kept, the value of each. Owner: its watch. */
 typedef struct weft__noticed {
