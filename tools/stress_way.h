@@ -13,7 +13,7 @@
 
 #include "stress_actors.h"
 
-#include "dispatch.h"
+#include "part_order.h"
 
 enum { WEFT_STRESS_STEPS = 4 };
 

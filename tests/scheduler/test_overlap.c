@@ -5,7 +5,7 @@
 #include <weft/weft.h>
 
 #include "atomic.h"
-#include "dispatch.h"
+#include "part_order.h"
 #include "plain.h"
 #include "random.h"
 #include "registry.h"

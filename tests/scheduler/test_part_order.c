@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_part_order.c: orders of parts: what a pool did can be recorded and run again, on one thread;
  * drawn ones cover every item once. */
-#include "dispatch.h"
+#include "part_order.h"
 
 #include "registry.h"
 #include "systems_bed.h"
@@ -39,7 +39,7 @@ static uint32_t run(weft__part_mode mode, uint64_t seed, const weft__part *given
     CHECK(weft__part_order_begin(scheduler, mode, seed, given, count) != NULL);
     for (int i = 0; i < STEPS; i++) CHECK_OK(weft_world_step(t.world, 1));
     check_values(STEPS);
-    CHECK(!scheduler->part_order->has_differed);
+    CHECK(!weft__part_order_of(scheduler)->has_differed);
     const weft__part *all = weft__part_order_end(scheduler, &recorded);
     CHECK(recorded <= PARTS_MOST);
     memcpy(parts, all, recorded * sizeof *parts);
@@ -102,6 +102,6 @@ PLAIN_TEST(parts_that_are_missing_are_run_and_wrong_ones_are_not)
     CHECK(weft__part_order_begin(scheduler, WEFT__PART_GIVEN, 0, first, count / 2) != NULL);
     for (int i = 0; i < STEPS; i++) CHECK_OK(weft_world_step(t.world, 1));
     check_values(STEPS); /* each row once a step all the same */
-    CHECK(scheduler->part_order->has_differed);
+    CHECK(weft__part_order_of(scheduler)->has_differed);
     end();
 }

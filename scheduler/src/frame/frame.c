@@ -261,7 +261,7 @@ static void tally_commands(weft__scheduler *scheduler)
 
 static weft__playback_desc describe(const weft__scheduler *scheduler, weft__playback_costs *costs)
 {
-    bool is_serial = scheduler->is_serial || weft__part_order_rules(scheduler->part_order);
+    bool is_serial = scheduler->is_serial || weft__parts_are_ruled(scheduler);
     return (weft__playback_desc){.world = scheduler->world,
                                  .job =
                                      is_serial ? NULL : weft__front(scheduler->world)->host.context,
@@ -505,8 +505,8 @@ static void segment_run(weft__scheduler *scheduler, weft__segment *segment)
     segment->graph_pass = scheduler->pass;
     segment->graph_plan = plan;
     segment->graph_ns = 0;
-    if (weft__part_order_rules(scheduler->part_order)) {
-        weft__part_order_run(scheduler, segment->first_stage, segment->end_stage, segment);
+    if (weft__parts_are_ruled(scheduler)) {
+        scheduler->part_watch->run(scheduler, segment->first_stage, segment->end_stage, segment);
         return;
     }
     uint64_t begin = weft__scheduler_now(scheduler);

@@ -452,7 +452,7 @@ struct weft__scheduler {
     weft_frame_stats stats;
     weft__counters *counters;            /* NULL: never counted */
     struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */
-    struct weft__part_order *part_order; /* dispatch.h; NULL: parts go as they go */
+    struct weft__part_watch *part_watch; /* dispatch.h; NULL: parts go as they go */
     weft__counter_wish counter_wish;
     bool is_counted;          /* in this step; begin_step decides */
     bool is_followed;         /* in this step: something is taken after each call of a system */

@@ -215,7 +215,7 @@ static void scheduler_destroy(void *data)
     weft__counters_free(scheduler);
     weft__system_list_close(scheduler);
     weft__hash_log_close(scheduler);
-    weft__part_order_free(scheduler);
+    if (scheduler->part_watch != NULL) scheduler->part_watch->free(scheduler);
     weft__schedule_free(scheduler);
     for (uint32_t i = 0; i < scheduler->system_capacity; i++)
         if (scheduler->systems[i] != NULL) weft__system_free(scheduler->systems[i]);
