@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_ordering.c: topological order by rank, cycles as a path, random orders. */
-#include "ordering.h"
+#include "staging.h"
 
 #include "check.h"
 

@@ -161,18 +161,33 @@ static void *slice_resource(const weft_slice *slice, weft_component component, w
     return access == WEFT_WRITE ? type->resource : weft__watch_resource(system, slice, type);
 }
 
+/* Kept for the end of the step: the world's error is not this thread's. */
+static void note_missed(weft__worker *worker, const weft__system *system, weft__missed what)
+{
+    if (worker->missed[what] == NULL || system->position < worker->missed[what]->position)
+        worker->missed[what] = system;
+}
+
 static weft_recorder *slice_commands(const weft_slice *slice)
 {
     const weft__system *system = weft__slice_system(slice);
     weft__worker *worker = &system->scheduler->workers[slice->worker];
     if (__builtin_expect(system->passes, 0)) { /* commands may be being played */
-        if (worker->refused == NULL || system->position < worker->refused->position)
-            worker->refused = system;
+        note_missed(worker, system, WEFT__MISSED_RECORDER);
         return NULL;
     }
     weft_recorder *commands = &worker->commands;
     weft__recorder_key(commands, (uint64_t)system->position << 32 | slice->index);
     return commands;
+}
+
+/* The slice whose system answers for the use of `slice`: it, or, of a declared query, the one of the
+ * callback that this thread runs. NULL: there is none. */
+static const weft_slice *blamed_for(const weft_slice *slice)
+{
+    if (((const weft_slice_context *)slice->context)->ops == &weft__slice_ops_system) return slice;
+    const weft_slice *own = weft__diagnose_current();
+    return own == NULL || own->context == NULL ? NULL : own;
 }
 
 static void slice_report(const weft_slice *slice, uint32_t term, weft_access access)
@@ -181,10 +196,12 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
         weft__watch_gone(slice, access);
         return;
     }
-    const weft__query *query = weft__slice_system(slice)->context.query;
+    const weft__query *query = weft__slice_query(slice);
+    const weft_slice *blamed = blamed_for(slice);
     bool has_term = query != NULL && term < query->term_count;
+    if (blamed == NULL) return;
     weft__violate_in(
-        slice, has_term ? query->terms[term].component : 0, access,
+        blamed, has_term ? query->terms[term].component : 0, access,
         has_term
             ? weft__slice_problem(query, term, access)
             : "named a term that its query does not have: terms count from 0 to term_count - 1");
@@ -193,14 +210,18 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
 static void slice_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
                              weft_access access)
 {
-    weft__row_missing_in(slice, weft__slice_query(slice)->terms[term].component, access, row,
-                         slice->count);
+    const weft_slice *blamed = blamed_for(slice);
+    if (blamed != NULL)
+        weft__row_missing_in(blamed, weft__slice_query(slice)->terms[term].component, access, row,
+                             slice->count);
 }
 
 static void slice_mistype(const weft_slice *slice, uint32_t term, weft_access access,
                           const char *type)
 {
-    weft__mistyped_in(slice, weft__slice_query(slice)->terms[term].component, access, type);
+    const weft_slice *blamed = blamed_for(slice);
+    if (blamed != NULL)
+        weft__mistyped_in(blamed, weft__slice_query(slice)->terms[term].component, access, type);
 }
 
 /* Slices of large chunks are stamped for all systems of the stage at once, unless one of them asks:
@@ -307,9 +328,8 @@ weft_job_context *weft_slice_job(const weft_slice *slice)
  * builds, else NULL. */
 static void *nested_refuse(const weft_slice *slice, weft_component component, const char *what)
 {
-    const weft_slice *own = weft__diagnose_current();
-    if (WEFT_IS_CHECKED && own != NULL && own->context != NULL)
-        weft__violate_in(own, component.id, WEFT_WRITE, what);
+    const weft_slice *blamed = WEFT_IS_CHECKED ? blamed_for(slice) : NULL;
+    if (blamed != NULL) weft__violate_in(blamed, component.id, WEFT_WRITE, what);
     const weft_slice_context *context = slice->context;
     return weft__stand_in_values(context->world, component.id, 1);
 }
@@ -352,44 +372,12 @@ static void *nested_resource(const weft_slice *slice, weft_component component, 
 
 static weft_recorder *nested_commands(const weft_slice *slice)
 {
-    const weft_slice *own = weft__diagnose_current();
-    (void)slice;
-    if (WEFT_IS_CHECKED && own != NULL && own->context != NULL)
-        weft__violate_in(own, 0, WEFT_NO_ACCESS,
+    const weft_slice *blamed = WEFT_IS_CHECKED ? blamed_for(slice) : NULL;
+    if (blamed != NULL)
+        weft__violate_in(blamed, 0, WEFT_NO_ACCESS,
                          "asked a slice of a declared query for a recorder, which it does not "
                          "have: use the slice of the system");
     return NULL;
-}
-
-/* The slice of the system stands behind that of its cursor. */
-static void nested_report(const weft_slice *slice, uint32_t term, weft_access access)
-{
-    if (!weft__slice_is_here(slice)) {
-        weft__watch_gone(slice, access);
-        return;
-    }
-    const weft__query *query = weft__slice_query(slice);
-    const weft_slice *own = weft__diagnose_current();
-    if (own == NULL || own->context == NULL) return;
-    weft__violate_in(own, term < query->term_count ? query->terms[term].component : 0, access,
-                     weft__slice_problem(query, term, access));
-}
-
-static void nested_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
-                              weft_access access)
-{
-    const weft_slice *own = weft__diagnose_current();
-    if (own != NULL && own->context != NULL)
-        weft__row_missing_in(own, weft__slice_query(slice)->terms[term].component, access, row,
-                             slice->count);
-}
-
-static void nested_mistype(const weft_slice *slice, uint32_t term, weft_access access,
-                           const char *type)
-{
-    const weft_slice *own = weft__diagnose_current();
-    if (own != NULL && own->context != NULL)
-        weft__mistyped_in(own, weft__slice_query(slice)->terms[term].component, access, type);
 }
 
 /* No system stamps what it reads while it runs. */
@@ -406,9 +394,9 @@ static const weft__slice_ops nested_ops = {
     .may_find = nested_may_find,
     .resource = nested_resource,
     .commands = nested_commands,
-    .report = nested_report,
-    .report_row = nested_report_row,
-    .mistype = nested_mistype,
+    .report = slice_report,
+    .report_row = slice_report_row,
+    .mistype = slice_mistype,
     .asks = nested_asks,
 };
 
@@ -462,23 +450,12 @@ static bool is_declared(const weft__system *system, weft_query query)
     return false;
 }
 
-/* Kept for the end of the step: the world's error is not this thread's. */
-static void note_starved(const weft_slice *slice, const weft__system *system)
-{
-    weft__worker *worker = &system->scheduler->workers[slice->worker];
-    if (worker->starved == NULL || system->position < worker->starved->position)
-        worker->starved = system;
-}
-
 weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
 {
     weft_cursor cursor = {.loop = NULL};
     const weft_slice_context *own = slice->context;
-    if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
-        ((const weft__slice_ops *)own->ops)->report(slice, WEFT__NONE, WEFT_READ);
-        return cursor;
-    }
-    if (WEFT_IS_CHECKED && !weft__slice_is_here(slice)) {
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0 ||
+        (WEFT_IS_CHECKED && !weft__slice_is_here(slice))) {
         ((const weft__slice_ops *)own->ops)->report(slice, WEFT__NONE, WEFT_READ);
         return cursor;
     }
@@ -499,7 +476,7 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
                                         .since = own->since};
     weft__query_loops *loops = &system->scheduler->workers[slice->worker].loops;
     if (!weft__loop_begin(loops, &cursor, &context, &handle->filter)) {
-        note_starved(slice, system);
+        note_missed(&system->scheduler->workers[slice->worker], system, WEFT__MISSED_LOOP);
         return cursor;
     }
     cursor.slice.worker = slice->worker;

@@ -272,55 +272,48 @@ static weft__playback_desc describe(const weft__scheduler *scheduler, weft__play
                                  .user = scheduler};
 }
 
-static void play_commands(weft__scheduler *scheduler, uint32_t version, weft__playback_costs *costs)
+static weft_result play_commands(weft__scheduler *scheduler, weft__playback_costs *costs)
 {
-    weft_world *world = scheduler->world;
-    weft_job_context *owner = weft__front(world)->host.context;
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "playback", UINT32_MAX);
-    tally_commands(scheduler);
     uint64_t begin = weft__scheduler_now(scheduler);
-    uint32_t busy = weft__front(world)->busy;
-    weft__front(world)->busy = 0;
-    weft__front(world)->version = version;
     weft__playback_result played;
     const weft__playback_desc desc = describe(scheduler, costs);
     weft_result result = weft__playback_run(&desc, &played);
-    weft__front(world)->busy = busy;
-    weft__scheduler_fail(scheduler, result);
     scheduler->stats.commands += played.commands;
     scheduler->stats.commands_skipped += played.skipped;
     scheduler->stats.playback_ns += weft__scheduler_now(scheduler) - begin;
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "playback", 0);
+    return result;
 }
 
 /* What follows from fields that systems and commands wrote. */
-static void play_relations(weft__scheduler *scheduler, uint32_t version)
+static weft_result play_relations(weft__scheduler *scheduler, weft__playback_costs *costs)
 {
+    (void)costs;
     weft_world *world = scheduler->world;
-    weft_job_context *owner = weft__front(world)->host.context;
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "relations", UINT32_MAX);
-    uint32_t busy = weft__front(world)->busy;
-    weft__front(world)->busy = 0;
-    weft__front(world)->version = version;
-    weft_result result =
-        weft__relations_settle_all(world, scheduler->is_serial ? NULL : owner, false);
-    weft__front(world)->busy = busy;
-    weft__scheduler_fail(scheduler, result);
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "relations", 0);
+    weft_job_context *owner = scheduler->is_serial ? NULL : weft__front(world)->host.context;
+    return weft__relations_settle_all(world, owner, false);
 }
 
-static void run_observers(weft__scheduler *scheduler, uint32_t version)
+static weft_result run_observers(weft__scheduler *scheduler, weft__playback_costs *costs)
 {
-    weft_world *world = scheduler->world;
-    weft_job_context *owner = weft__front(world)->host.context;
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "observers", UINT32_MAX);
-    uint32_t busy = weft__front(world)->busy;
-    weft__front(world)->busy = 0;
-    weft__front(world)->version = version;
-    weft_result result = weft__observers_play(scheduler);
-    weft__front(world)->busy = busy;
+    (void)costs;
+    return weft__observers_play(scheduler);
+}
+
+/* What a sync point does, in a span of the trace: the world is at rest, and what is written gets
+ * `version`. */
+static void do_at_rest(weft__scheduler *scheduler, const char *name, uint32_t version,
+                       weft_result (*fn)(weft__scheduler *scheduler, weft__playback_costs *costs),
+                       weft__playback_costs *costs)
+{
+    weft__world_front *front = weft__front(scheduler->world);
+    weft__note(front->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, name, UINT32_MAX);
+    uint32_t busy = front->busy;
+    front->busy = 0;
+    front->version = version;
+    weft_result result = fn(scheduler, costs);
+    front->busy = busy;
     weft__scheduler_fail(scheduler, result);
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "observers", 0);
+    weft__note(front->host.context, WEFT_JOB_EVENT_SPAN_END, name, 0);
 }
 
 /* ---- background systems that pass it ---- */
@@ -364,11 +357,14 @@ static void sync_point_run(weft__scheduler *scheduler, uint32_t version,
     if (scheduler->background_count != 0) let_pass(scheduler);
     if (has_commands(scheduler)) {
         weft__hash_log_commands(scheduler);
-        play_commands(scheduler, version, costs);
+        tally_commands(scheduler);
+        do_at_rest(scheduler, "playback", version, play_commands, costs);
         weft__hash_log_playback(scheduler, version);
     }
-    if (weft__relations_any(world)) play_relations(scheduler, version);
-    if (scheduler->observers != NULL) run_observers(scheduler, version);
+    if (weft__relations_any(world))
+        do_at_rest(scheduler, "relations", version, play_relations, NULL);
+    if (scheduler->observers != NULL)
+        do_at_rest(scheduler, "observers", version, run_observers, NULL);
 }
 
 /* ---- segments ----
@@ -757,38 +753,19 @@ static void trace_end(weft__scheduler *scheduler)
     weft__pool_drain_trace(weft__front(scheduler->world)->host.pool);
 }
 
-/* Makes a recorder that a system did not get the step's error. */
-static void report_refused(weft__scheduler *scheduler)
+/* Makes what a system asked for and did not get the step's error. */
+static void report_missed(weft__scheduler *scheduler, weft__missed what, weft_result code,
+                          const char *text)
 {
     const weft__system *first = NULL;
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        const weft__system *system = scheduler->workers[i].refused;
-        scheduler->workers[i].refused = NULL;
+        const weft__system *system = scheduler->workers[i].missed[what];
+        scheduler->workers[i].missed[what] = NULL;
         if (system != NULL && (first == NULL || system->position < first->position)) first = system;
     }
     if (first == NULL) return;
-    weft_result result = weft__error(
-        scheduler->world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-        "system %s: weft_slice_recorder gave NULL: a BACKGROUND system that declares no effects "
-        "runs on beside sync points: set `effects` to what it records",
-        first->name);
-    weft__scheduler_fail(scheduler, result);
-}
-
-/* Makes a query that a system could not iterate the step's error. */
-static void report_starved(weft__scheduler *scheduler)
-{
-    const weft__system *first = NULL;
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        const weft__system *system = scheduler->workers[i].starved;
-        scheduler->workers[i].starved = NULL;
-        if (system != NULL && (first == NULL || system->position < first->position)) first = system;
-    }
-    if (first == NULL) return;
-    weft_result result = weft__error(
-        scheduler->world, WEFT_OUT_OF_MEMORY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-        "system %s: weft_slice_query had no memory for a loop, and gave no rows: free memory",
-        first->name);
+    weft_result result = weft__error(scheduler->world, code, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                                     "system %s: %s", first->name, text);
     weft__scheduler_fail(scheduler, result);
 }
 
@@ -802,8 +779,12 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     for (uint32_t i = 0; i < scheduler->worker_count && scheduler->background_count == 0; i++)
         weft__loops_end(&scheduler->workers[i].loops);
     weft__scheduler_fail(scheduler, result);
-    report_starved(scheduler);
-    report_refused(scheduler);
+    report_missed(scheduler, WEFT__MISSED_LOOP, WEFT_OUT_OF_MEMORY,
+                  "weft_slice_query had no memory for a loop, and gave no rows: free memory");
+    report_missed(
+        scheduler, WEFT__MISSED_RECORDER, WEFT_UNDECLARED_ACCESS,
+        "weft_slice_recorder gave NULL: a BACKGROUND system that declares no effects runs "
+        "on beside sync points: set `effects` to what it records");
     if (WEFT_IS_CHECKED) weft__diagnose_report(scheduler);
     weft__front(scheduler->world)->frame = WEFT__FRAME_NONE;
     if (scheduler->error.code == WEFT_OK) return WEFT_OK;

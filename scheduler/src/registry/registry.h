@@ -9,6 +9,9 @@
 #define WEFT_REGISTRY_H
 
 #include "scheduler_state.h"
+#include "version_renewal.h"
+
+#include <stdbool.h>
 
 weft__scheduler *weft__scheduler_of(const weft_world *world); /* NULL when there is none */
 /* NULL (error set) when the handle names no system. */
@@ -54,5 +57,28 @@ uint32_t weft__group_obtain(weft__scheduler *scheduler, const char *name);
 weft_result weft__slot_reserve(weft__scheduler *scheduler, uint32_t *slot);
 /* The slot of a system that is about to be freed. The schedule is dirty after it. */
 void weft__slot_free(weft__scheduler *scheduler, uint32_t slot);
+
+/* ---- what snapshots and world files keep ----
+ *
+ * What filters of systems compare with, and how far rates and timers are. Hooks of the scheduler's
+ * weft__extension (world_front.h); `data` is the weft__scheduler. Owner, between steps. */
+
+/* False: out of memory. */
+bool weft__run_state_keep(const void *data, void **state);
+/* Systems that are younger than the state, and all of them with NULL, are as if they had never run.
+ */
+void weft__run_state_put(void *data, const void *state);
+void weft__run_state_drop(const void *data, void *state);
+/* What systems have seen, at a renewal of versions. */
+void weft__run_state_renew(void *data, struct weft__renewal *renewal);
+
+/* Systems and groups with a rate, and timers. */
+void weft__runs_visit(const void *data, void (*visit)(void *user, const weft__kept_run *run),
+                      void *user);
+/* All systems and groups take theirs of the world's runs. */
+void weft__runs_take(void *data);
+/* The same for one that was created; a group, when it gets a rate. */
+void weft__system_takes_run(weft__system *system);
+void weft__group_takes_run(weft__group *group, weft_world *world);
 
 #endif

@@ -293,6 +293,13 @@ typedef struct weft__sweep_member {
     const weft__system *system;
 } weft__sweep_member;
 
+/* What a system asked for and did not get. */
+typedef enum weft__missed {
+    WEFT__MISSED_LOOP,     /* memory for a loop of weft_slice_query */
+    WEFT__MISSED_RECORDER, /* while it passes sync points */
+    WEFT__MISSED_COUNT
+} weft__missed;
+
 /* What one worker writes while stages run, on cache lines of its own. Owner: the scheduler
  * (workers[]); while a stage runs its worker alone touches it, between stages the owner.
  *   this == &scheduler->workers[index], scheduler->recorders[index] == &commands
@@ -310,10 +317,8 @@ typedef struct weft__worker {
     weft__sweep_member *sweep; /* [most systems of a stage] */
     void **sweep_columns; /* [terms of all systems of a stage] columns of all members in a row */
     size_t *sweep_steps;  /* the same: bytes from slice to slice */
-    const weft__system *starved; /* of this step: the earliest that iterated a query of its own
-                                    (weft_slice_query) without memory for it; NULL: none */
-    const weft__system *refused; /* of this step: the earliest that passes sync points and asked for
-                                    its recorder; NULL: none */
+    const weft__system
+        *missed[WEFT__MISSED_COUNT];        /* of this step: the earliest that did; or NULL */
     WEFT__LIST(weft__violation) violations; /* checked builds, of this step */
     uint64_t violation_sequence;
     WEFT__LIST(weft__far_write) far_writes; /* checked builds, see diagnose.c */

@@ -12,7 +12,6 @@
 #include "ecs_engine.h"
 #include "hash_log.h"
 #include "registry.h"
-#include "run_state.h"
 #include "sized.h"
 #include "utf8.h"
 

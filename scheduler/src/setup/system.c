@@ -7,7 +7,6 @@
 #include "compile.h"
 #include "diagnose.h"
 #include "registry.h"
-#include "run_state.h"
 #include "scheduler.h"
 #include "slice_ops_system.h"
 #include "utf8.h"
