@@ -64,74 +64,16 @@ struct weft_recorder {
     weft_slice_context rows_context; /* of the rows it gives; constant */
 };
 
+#define WEFT__PAYLOAD_WORDS_MOST 252u /* larger payloads are blocks */
+
 /* Starts an empty recorder; allocates nothing. `id` < 4096 is its number in the set it is played
  * with. */
 void weft__recorder_init(weft_recorder *commands, weft_world *world, uint32_t id, uint32_t worker);
 void weft__recorder_fini(weft_recorder *commands);
 
-/* Makes room for a command of `bytes` in an open segment. False: out of memory. */
-bool weft__recorder_make_room(weft_recorder *commands, size_t bytes);
-
-/* A command with `words` words of payload in the page, counted; NULL: out of memory. */
-static inline weft__command *weft__recorder_append_words(weft_recorder *commands,
-                                                         weft__command_op op, uint32_t words)
-{
-    size_t bytes = sizeof(weft__command) + (size_t)words * 8;
-    if (__builtin_expect(commands->open == NULL || (size_t)(commands->end - commands->at) < bytes,
-                         0) &&
-        !weft__recorder_make_room(commands, bytes))
-        return NULL;
-    weft__command *command = (weft__command *)(void *)commands->at;
-    commands->at += bytes;
-    commands->open->count++;
-    commands->open->traits |= weft__command_kinds[op].traits;
-    command->op = (uint8_t)op;
-    command->flags = 0;
-    command->words = (uint16_t)words;
-    return command;
-}
-
-/* A command whose payload is a block of its own. */
-weft__command *weft__recorder_append_apart(weft_recorder *commands, weft__command_op op,
-                                           size_t bytes);
-
-#define WEFT__PAYLOAD_WORDS_MOST 252u /* larger payloads are blocks */
-
-/* The same with `bytes` of payload, which may be too large for a page. */
-static inline weft__command *weft__recorder_append(weft_recorder *commands, weft__command_op op,
-                                                   size_t bytes)
-{
-    size_t words = (bytes + 7) / 8;
-    if (__builtin_expect(words > WEFT__PAYLOAD_WORDS_MOST, 0))
-        return weft__recorder_append_apart(commands, op, bytes);
-    return weft__recorder_append_words(commands, op, (uint32_t)words);
-}
-
-/* Notes a refusal, to be reported by playback, and returns its code. */
-weft_result weft__recorder_fail(weft_recorder *commands, weft_result code, weft__command_op op,
-                                weft_entity entity, uint32_t component);
-/* Checked builds: WRONG_PHASE, noted, for a recorder of a system whose callback has returned. */
-static inline weft_result weft__recorder_check_open(weft_recorder *commands, weft__command_op op,
-                                                    weft_entity entity, uint32_t component)
-{
-    if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
-    return weft__recorder_fail(commands, WEFT_WRONG_PHASE, op, entity, component);
-}
-/* Whether a component is of the kind that a command is for. */
-static inline bool weft__command_takes(weft__command_op op, const weft__type *type)
-{
-    const weft__command_kind *kind = &weft__command_kinds[op];
-    return (type->desc.flags & kind->flags_asked) == kind->flags_needed;
-}
 /* Notes how far the page being filled is used, which recording does not: before the commands are
  * walked over. Recording may go on after it. */
 void weft__recorder_seal(weft_recorder *commands);
-/* Notes that the open segment has a SHARED value of a type, which may have to be made ready. */
-static inline void weft__recorder_note_shared(weft_recorder *commands, const weft__type *type)
-{
-    if (type->desc.shared_release != NULL || type->entity_offset_count != 0)
-        commands->open->traits |= WEFT__SEGMENT_HAS_READIED;
-}
 /* Drops everything recorded (private chunks too when `with_rows`) and keeps the memory. */
 void weft__recorder_reset(weft_recorder *commands, bool with_rows);
 /* Following commands belong to `key`. */
@@ -142,12 +84,6 @@ static inline void weft__recorder_key(weft_recorder *commands, uint64_t key)
     commands->key = key;
     commands->open = NULL;
     commands->piece = NULL;
-}
-
-/* weft_slice.calls of rows that a recorder makes now: others were made before a playback. */
-static inline uint32_t weft__rows_calls(const weft_recorder *commands)
-{
-    return WEFT_SLICE_ROWS | commands->epoch >> 1 << 4;
 }
 
 #endif

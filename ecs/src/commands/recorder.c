@@ -26,7 +26,149 @@
 
 #include <weft/value.h>
 
-extern const weft__slice_ops weft__slice_ops_rows; /* of weft_recorder.rows_context */
+/* ---- pages and segments ---- */
+
+#define FIRST_PAGE_BYTES 4032u
+#define PAGE_BYTES 65472u
+static_assert(WEFT__PAYLOAD_WORDS_MOST * 16 <= FIRST_PAGE_BYTES, "two fit the first page");
+
+/* Goes on to a page with room: the next kept one, or a new one. */
+static bool next_page(weft_recorder *commands)
+{
+    weft__command_page *page = commands->page;
+    weft__command_page *next = page == NULL ? commands->first : page->next;
+    weft__recorder_seal(commands);
+    if (next == NULL) {
+        uint32_t bytes = page == NULL ? FIRST_PAGE_BYTES : PAGE_BYTES;
+        next = weft__alloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof *next + bytes,
+                           8);
+        if (next == NULL) return false;
+        *next = (weft__command_page){.bytes = bytes};
+        if (page == NULL)
+            commands->first = next;
+        else
+            page->next = next;
+    }
+    commands->page = next;
+    commands->at = (char *)next->data;
+    commands->end = commands->at + next->bytes;
+    return true;
+}
+
+static bool open_segment(weft_recorder *commands)
+{
+    if (!weft__list_room(&commands->world->memory, WEFT__MEMORY_COMMANDS, &commands->segments,
+                         &commands->segment_capacity, commands->segment_count + 1,
+                         sizeof commands->segments[0]))
+        return false;
+    commands->open = &commands->segments[commands->segment_count++];
+    commands->rows_first = commands->rows;
+    *commands->open = (weft__command_segment){
+        .key = commands->key,
+        .page = commands->page,
+        .offset = (uint32_t)(commands->at - (char *)commands->page->data),
+        .recorder = commands->id,
+        .created_first = commands->created,
+    };
+    return true;
+}
+
+/* Makes room for a command of `bytes` in an open segment. False: out of memory. */
+static __attribute__((noinline)) bool make_room(weft_recorder *commands, size_t bytes)
+{
+    while (commands->page == NULL || (size_t)(commands->end - commands->at) < bytes)
+        if (!next_page(commands)) return false;
+    return commands->open != NULL || open_segment(commands);
+}
+
+/* A command with `words` words of payload in the page, counted; NULL: out of memory. */
+static inline weft__command *append_words(weft_recorder *commands, weft__command_op op,
+                                          uint32_t words)
+{
+    size_t bytes = sizeof(weft__command) + (size_t)words * 8;
+    if (__builtin_expect(commands->open == NULL || (size_t)(commands->end - commands->at) < bytes,
+                         0) &&
+        !make_room(commands, bytes))
+        return NULL;
+    weft__command *command = (weft__command *)(void *)commands->at;
+    commands->at += bytes;
+    commands->open->count++;
+    commands->open->traits |= weft__command_kinds[op].traits;
+    command->op = (uint8_t)op;
+    command->flags = 0;
+    command->words = (uint16_t)words;
+    return command;
+}
+
+/* A command whose payload is a block of its own. */
+static __attribute__((noinline)) weft__command *append_apart(weft_recorder *commands,
+                                                             weft__command_op op, size_t bytes)
+{
+    size_t total = sizeof(weft__command_block) + bits_align_up(bytes, 8);
+    weft__command_block *block =
+        weft__alloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, 1, total, 8);
+    if (block == NULL) return NULL;
+    weft__command *command = append_words(commands, op, 1);
+    if (command == NULL) {
+        weft__free(&commands->world->memory, WEFT__MEMORY_COMMANDS, block, 1, total, 8);
+        return NULL;
+    }
+    block->bytes = total;
+    block->next = commands->blocks;
+    commands->blocks = block;
+    command->words = WEFT__PAYLOAD_APART;
+    *(uint64_t *)(command + 1) = (uint64_t)(uintptr_t)block;
+    return command;
+}
+
+/* The same with `bytes` of payload, which may be too large for a page. */
+static inline weft__command *append(weft_recorder *commands, weft__command_op op, size_t bytes)
+{
+    size_t words = (bytes + 7) / 8;
+    if (__builtin_expect(words > WEFT__PAYLOAD_WORDS_MOST, 0))
+        return append_apart(commands, op, bytes);
+    return append_words(commands, op, (uint32_t)words);
+}
+
+/* Notes a refusal, to be reported by playback, and returns its code. */
+static __attribute__((noinline)) weft_result fail(weft_recorder *commands, weft_result code,
+                                                  weft__command_op op, weft_entity entity,
+                                                  uint32_t component)
+{
+    bool is_first = commands->failure.code == WEFT_OK || commands->key < commands->failure.key;
+    if (is_first)
+        commands->failure =
+            (weft__command_failure){code, commands->key, entity, component, (uint8_t)op};
+    return code;
+}
+
+/* Checked builds: WRONG_PHASE, noted, for a recorder of a system whose callback has returned. */
+static inline weft_result check_open(weft_recorder *commands, weft__command_op op,
+                                     weft_entity entity, uint32_t component)
+{
+    if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
+    return fail(commands, WEFT_WRONG_PHASE, op, entity, component);
+}
+
+/* Whether a component is of the kind that a command is for. */
+static inline bool takes(weft__command_op op, const weft__type *type)
+{
+    const weft__command_kind *kind = &weft__command_kinds[op];
+    return (type->desc.flags & kind->flags_asked) == kind->flags_needed;
+}
+
+/* Notes that the open segment has a SHARED value of a type, which may have to be made ready. */
+static inline void note_shared(weft_recorder *commands, const weft__type *type)
+{
+    if (type->desc.shared_release != NULL || type->entity_offset_count != 0)
+        commands->open->traits |= WEFT__SEGMENT_HAS_READIED;
+}
+
+/* weft_slice.calls of rows that a recorder makes now: others were made before a playback. */
+static inline uint32_t calls_of_rows(const weft_recorder *commands)
+{
+    return WEFT_SLICE_ROWS | commands->epoch >> 1 << 4;
+}
 
 /* ---- slices of rows made in place ----
  *
@@ -45,7 +187,7 @@ static weft_recorder *recorder_of(const weft_slice *slice)
 /* Its recorder was not played since the rows were made. */
 static bool is_current(const weft_slice *slice)
 {
-    return slice->calls == weft__rows_calls(recorder_of(slice));
+    return slice->calls == calls_of_rows(recorder_of(slice));
 }
 
 /* The component of a term; NULL: there is no such term, or the rows were played. */
@@ -62,7 +204,7 @@ static void note(const weft_slice *slice, weft_result code, uint32_t component)
         code = WEFT_STALE_ENTITY;
         component = 0;
     }
-    weft__recorder_fail(recorder_of(slice), code, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, component);
+    fail(recorder_of(slice), code, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, component);
 }
 
 static void rows_report(const weft_slice *slice, uint32_t term, weft_access access)
@@ -225,7 +367,7 @@ static const weft__new_row_ops new_row_ops = {
     .enable = rows_enable,
 };
 
-const weft__slice_ops weft__slice_ops_rows = {
+static const weft__slice_ops slice_ops_rows = {
     .get = rows_get,
     .get_write = rows_get_write,
     .may_find = rows_may_find,
@@ -240,10 +382,6 @@ const weft__slice_ops weft__slice_ops_rows = {
 
 /* ---- life, pages and segments ---- */
 
-#define FIRST_PAGE_BYTES 4032u
-#define PAGE_BYTES 65472u
-static_assert(WEFT__PAYLOAD_WORDS_MOST * 16 <= FIRST_PAGE_BYTES, "two fit the first page");
-
 /* Even, not 0, and for the next two thousand million rounds not that of any other recorder: so a
  * deferred handle is good in one recorder and one round only. Owner. */
 static uint32_t next_epoch(weft_world *world)
@@ -257,7 +395,7 @@ void weft__recorder_init(weft_recorder *commands, weft_world *world, uint32_t id
     *commands = (weft_recorder){.world = world,
                                 .id = id,
                                 .worker = worker,
-                                .rows_context = {.ops = &weft__slice_ops_rows, .world = world}};
+                                .rows_context = {.ops = &slice_ops_rows, .world = world}};
     commands->epoch = next_epoch(world);
     commands->home = worker;
 }
@@ -380,86 +518,6 @@ void weft__recorder_fini(weft_recorder *commands)
     *commands = (weft_recorder){.world = commands->world};
 }
 
-/* ---- room ---- */
-
-weft_result weft__recorder_fail(weft_recorder *commands, weft_result code, weft__command_op op,
-                                weft_entity entity, uint32_t component)
-{
-    bool is_first = commands->failure.code == WEFT_OK || commands->key < commands->failure.key;
-    if (is_first)
-        commands->failure =
-            (weft__command_failure){code, commands->key, entity, component, (uint8_t)op};
-    return code;
-}
-
-/* Goes on to a page with room: the next kept one, or a new one. */
-static bool next_page(weft_recorder *commands)
-{
-    weft__command_page *page = commands->page;
-    weft__command_page *next = page == NULL ? commands->first : page->next;
-    weft__recorder_seal(commands);
-    if (next == NULL) {
-        uint32_t bytes = page == NULL ? FIRST_PAGE_BYTES : PAGE_BYTES;
-        next = weft__alloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof *next + bytes,
-                           8);
-        if (next == NULL) return false;
-        *next = (weft__command_page){.bytes = bytes};
-        if (page == NULL)
-            commands->first = next;
-        else
-            page->next = next;
-    }
-    commands->page = next;
-    commands->at = (char *)next->data;
-    commands->end = commands->at + next->bytes;
-    return true;
-}
-
-static bool open_segment(weft_recorder *commands)
-{
-    if (!weft__list_room(&commands->world->memory, WEFT__MEMORY_COMMANDS, &commands->segments,
-                         &commands->segment_capacity, commands->segment_count + 1,
-                         sizeof commands->segments[0]))
-        return false;
-    commands->open = &commands->segments[commands->segment_count++];
-    commands->rows_first = commands->rows;
-    *commands->open = (weft__command_segment){
-        .key = commands->key,
-        .page = commands->page,
-        .offset = (uint32_t)(commands->at - (char *)commands->page->data),
-        .recorder = commands->id,
-        .created_first = commands->created,
-    };
-    return true;
-}
-
-bool weft__recorder_make_room(weft_recorder *commands, size_t bytes)
-{
-    while (commands->page == NULL || (size_t)(commands->end - commands->at) < bytes)
-        if (!next_page(commands)) return false;
-    return commands->open != NULL || open_segment(commands);
-}
-
-weft__command *weft__recorder_append_apart(weft_recorder *commands, weft__command_op op,
-                                           size_t bytes)
-{
-    size_t total = sizeof(weft__command_block) + bits_align_up(bytes, 8);
-    weft__command_block *block =
-        weft__alloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, 1, total, 8);
-    if (block == NULL) return NULL;
-    weft__command *command = weft__recorder_append_words(commands, op, 1);
-    if (command == NULL) {
-        weft__free(&commands->world->memory, WEFT__MEMORY_COMMANDS, block, 1, total, 8);
-        return NULL;
-    }
-    block->bytes = total;
-    block->next = commands->blocks;
-    commands->blocks = block;
-    command->words = WEFT__PAYLOAD_APART;
-    *(uint64_t *)(command + 1) = (uint64_t)(uintptr_t)block;
-    return command;
-}
-
 /* ---- recorders outside systems ---- */
 
 weft_result weft_recorder_create(weft_world *world, weft_recorder **out)
@@ -537,11 +595,10 @@ static __attribute__((noinline)) weft_result check_sparse(weft_recorder *command
                                                           weft__command_op op, weft_entity entity,
                                                           const weft__type *type)
 {
-    if (!type->is_of_entities)
-        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, type->id);
+    if (!type->is_of_entities) return fail(commands, WEFT_TYPE_MISMATCH, op, entity, type->id);
     bool is_open = commands->open != NULL;
-    if (!is_open && !weft__recorder_make_room(commands, sizeof(weft__command)))
-        return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+    if (!is_open && !make_room(commands, sizeof(weft__command)))
+        return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
     commands->open->traits |= WEFT__SEGMENT_HAS_ALONE;
     return WEFT_OK;
 }
@@ -551,15 +608,12 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_enti
 {
     *type = NULL;
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__recorder_check_open(commands, op, entity, component.id) != WEFT_OK)
-        return WEFT_WRONG_PHASE;
+    if (check_open(commands, op, entity, component.id) != WEFT_OK) return WEFT_WRONG_PHASE;
     weft_result result = target_check(commands, entity);
-    if (result != WEFT_OK) return weft__recorder_fail(commands, result, op, entity, component.id);
+    if (result != WEFT_OK) return fail(commands, result, op, entity, component.id);
     *type = weft__type_at(commands->world, component);
-    if (*type == NULL)
-        return weft__recorder_fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
-    if (!weft__command_takes(op, *type))
-        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
+    if (*type == NULL) return fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
+    if (!takes(op, *type)) return fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
     if (__builtin_expect(!(*type)->is_folded, 0)) return check_sparse(commands, op, entity, *type);
     return WEFT_OK;
 }
@@ -567,9 +621,8 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_enti
 static weft_result record(weft_recorder *commands, weft__command_op op, weft_entity entity,
                           uint32_t subject)
 {
-    weft__command *command = weft__recorder_append_words(commands, op, 0);
-    if (command == NULL)
-        return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
+    weft__command *command = append_words(commands, op, 0);
+    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
     command->entity = entity;
     command->subject = subject;
     return WEFT_OK;
@@ -580,15 +633,15 @@ static weft_result record(weft_recorder *commands, weft__command_op op, weft_ent
 static inline weft__command *record_values(weft_recorder *commands, weft__command_op op,
                                            weft_entity entity, const weft__type *type, size_t bytes)
 {
-    weft__command *command = weft__recorder_append(commands, op, bytes + slack_of(type));
+    weft__command *command = append(commands, op, bytes + slack_of(type));
     if (command == NULL) {
-        weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+        fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
         return NULL;
     }
     command->entity = entity;
     command->subject = type->id;
     if (type->desc.hooks.destruct != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_OWNED;
-    if (op == WEFT__COMMAND_SET_SHARED) weft__recorder_note_shared(commands, type);
+    if (op == WEFT__COMMAND_SET_SHARED) note_shared(commands, type);
     return command;
 }
 
@@ -608,10 +661,9 @@ static inline weft_result record_value(weft_recorder *commands, weft__command_op
 static weft_entity record_creation(weft_recorder *commands, weft__command_op op, uint32_t subject,
                                    weft_entity source)
 {
-    weft__command *command =
-        weft__recorder_append_words(commands, op, op == WEFT__COMMAND_INSTANTIATE ? 1 : 0);
+    weft__command *command = append_words(commands, op, op == WEFT__COMMAND_INSTANTIATE ? 1 : 0);
     if (command == NULL) {
-        weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, source, 0);
+        fail(commands, WEFT_OUT_OF_MEMORY, op, source, 0);
         return WEFT__NO_ENTITY;
     }
     command->entity = (weft_entity){commands->created++, commands->epoch};
@@ -624,10 +676,10 @@ static weft_entity record_creation(weft_recorder *commands, weft__command_op op,
 weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype archetype)
 {
     if (commands == NULL ||
-        weft__recorder_check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
+        check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
     if (weft__archetype_for_rows(commands->world, archetype) == NULL) {
-        weft__recorder_fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
+        fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
         return WEFT__NO_ENTITY;
     }
     return record_creation(commands, WEFT__COMMAND_CREATE, archetype.id, WEFT__NO_ENTITY);
@@ -635,12 +687,11 @@ weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype 
 
 weft_entity weft_recorder_instantiate(weft_recorder *commands, weft_entity source)
 {
-    if (commands == NULL ||
-        weft__recorder_check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
+    if (commands == NULL || check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
     weft_result result = target_check(commands, source);
     if (result != WEFT_OK) {
-        weft__recorder_fail(commands, result, WEFT__COMMAND_INSTANTIATE, source, 0);
+        fail(commands, result, WEFT__COMMAND_INSTANTIATE, source, 0);
         return WEFT__NO_ENTITY;
     }
     return record_creation(commands, WEFT__COMMAND_INSTANTIATE, 0, source);
@@ -651,11 +702,9 @@ weft_entity weft_recorder_instantiate(weft_recorder *commands, weft_entity sourc
 weft_result weft_recorder_destroy_entity(weft_recorder *commands, weft_entity entity)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__recorder_check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK)
-        return WEFT_WRONG_PHASE;
+    if (check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
     weft_result result = target_check(commands, entity);
-    if (result != WEFT_OK)
-        return weft__recorder_fail(commands, result, WEFT__COMMAND_DESTROY, entity, 0);
+    if (result != WEFT_OK) return fail(commands, result, WEFT__COMMAND_DESTROY, entity, 0);
     return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
 }
 
@@ -684,16 +733,13 @@ weft_result weft_recorder_set(weft_recorder *commands, weft_entity entity, weft_
     weft_result result = check(commands, WEFT__COMMAND_SET, entity, component, &type);
     if (result != WEFT_OK) return result;
     if (size != type->desc.size)
-        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity,
-                                   component.id);
+        return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity, component.id);
     if (value == NULL && size != 0)
-        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity,
-                                   component.id);
+        return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity, component.id);
     if (size == 0) return record(commands, WEFT__COMMAND_ADD, entity, component.id);
     if (WEFT_IS_CHECKED && type->desc.is_checked &&
         weft_value_check(type->desc.type, value, NULL) != WEFT_OK)
-        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity,
-                                   component.id);
+        return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity, component.id);
     return record_value(commands, WEFT__COMMAND_SET, entity, type, value);
 }
 
@@ -704,8 +750,8 @@ weft_result weft_recorder_set_shared(weft_recorder *commands, weft_entity entity
     weft_result result = check(commands, WEFT__COMMAND_SET_SHARED, entity, component, &type);
     if (result != WEFT_OK) return result;
     if (value == NULL && type->desc.size != 0)
-        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED,
-                                   entity, component.id);
+        return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED, entity,
+                    component.id);
     return record_value(commands, WEFT__COMMAND_SET_SHARED, entity, type, value);
 }
 
@@ -715,10 +761,9 @@ weft_result weft_recorder_enable(weft_recorder *commands, weft_entity entity,
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_ENABLE, entity, component, &type);
     if (result != WEFT_OK) return result;
-    weft__command *command = weft__recorder_append_words(commands, WEFT__COMMAND_ENABLE, 0);
+    weft__command *command = append_words(commands, WEFT__COMMAND_ENABLE, 0);
     if (command == NULL)
-        return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity,
-                                   component.id);
+        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity, component.id);
     command->entity = entity;
     command->subject = component.id;
     command->flags = enabled;
@@ -735,8 +780,7 @@ static weft_result record_elements(weft_recorder *commands, weft__command_op op,
     for (uint32_t i = 0; i < count && is_good && WEFT_IS_CHECKED && type->desc.is_checked; i++)
         is_good = weft_value_check(type->desc.type, (const char *)elements + i * type->desc.size,
                                    NULL) == WEFT_OK;
-    if (!is_good)
-        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, op, entity, component.id);
+    if (!is_good) return fail(commands, WEFT_INVALID_ARGUMENT, op, entity, component.id);
     size_t bytes = (size_t)count * type->desc.size;
     weft__command *command = record_values(commands, op, entity, type, 8 + bytes);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
@@ -762,15 +806,15 @@ weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, 
 {
     const weft__command_op op = WEFT__COMMAND_SET_NAME;
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__recorder_check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
+    if (check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
     weft_result result = target_check(commands, entity);
-    if (result != WEFT_OK) return weft__recorder_fail(commands, result, op, entity, 0);
+    if (result != WEFT_OK) return fail(commands, result, op, entity, 0);
     size_t length = name == NULL ? 0 : strlen(name);
     if (length != 0 && !weft__name_fits(name, length))
-        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, op, entity, 0);
+        return fail(commands, WEFT_INVALID_ARGUMENT, op, entity, 0);
     if (length != 0) length = weft__utf8_cut(name, length, WEFT__NAME_BYTES - 1);
-    weft__command *command = weft__recorder_append(commands, op, name == NULL ? 0 : length + 1);
-    if (command == NULL) return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, 0);
+    weft__command *command = append(commands, op, name == NULL ? 0 : length + 1);
+    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, 0);
     command->entity = entity;
     command->subject = 0;
     if (name == NULL) return WEFT_OK;
@@ -789,7 +833,7 @@ weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, 
 static weft_result refuse_wide(weft_recorder *commands, weft_result code, weft__command_op op,
                                weft_query query, uint32_t component)
 {
-    return weft__recorder_fail(commands, code, op, (weft_entity){query.id, 0}, component);
+    return fail(commands, code, op, (weft_entity){query.id, 0}, component);
 }
 
 /* Checks both handles; *type is that of the component. */
@@ -798,14 +842,13 @@ static weft_result check_wide(weft_recorder *commands, weft__command_op op, weft
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     const weft_world *world = commands->world;
-    weft_result result =
-        weft__recorder_check_open(commands, op, (weft_entity){query.id, 0}, component.id);
+    weft_result result = check_open(commands, op, (weft_entity){query.id, 0}, component.id);
     if (result != WEFT_OK) return result;
     bool is_query = query.world == world->front.number && query.id != 0;
     *type = weft__type_at(world, component);
     if (!is_query || (*type == NULL && weft__command_has_component(op)))
         return refuse_wide(commands, WEFT_BAD_HANDLE, op, query, is_query ? component.id : 0);
-    if (*type != NULL && (!(*type)->is_of_entities || !weft__command_takes(op, *type)))
+    if (*type != NULL && (!(*type)->is_of_entities || !takes(op, *type)))
         return refuse_wide(commands, WEFT_TYPE_MISMATCH, op, query, component.id);
     return WEFT_OK;
 }
@@ -814,7 +857,7 @@ static weft_result check_wide(weft_recorder *commands, weft__command_op op, weft
 static weft__command *record_wide(weft_recorder *commands, weft__command_op op, weft_query query,
                                   uint32_t component, size_t bytes)
 {
-    weft__command *command = weft__recorder_append(commands, op, bytes);
+    weft__command *command = append(commands, op, bytes);
     if (command == NULL) {
         refuse_wide(commands, WEFT_OUT_OF_MEMORY, op, query, component);
         return NULL;
@@ -863,7 +906,7 @@ weft_result weft_recorder_query_set_shared(weft_recorder *commands, weft_query q
     weft__command *command = record_wide(commands, op, query, component.id, type->desc.size);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
     if (type->desc.size != 0) memcpy(weft__command_payload(command), value, type->desc.size);
-    weft__recorder_note_shared(commands, type);
+    note_shared(commands, type);
     return WEFT_OK;
 }
 
@@ -909,7 +952,7 @@ typedef struct making {
 
 static weft_result refuse(weft_recorder *commands, weft_result code, uint32_t component)
 {
-    return weft__recorder_fail(commands, code, OP, WEFT__NO_ENTITY, component);
+    return fail(commands, code, OP, WEFT__NO_ENTITY, component);
 }
 
 /* ---- shared values ---- */
@@ -981,7 +1024,7 @@ static void write_values(weft_recorder *commands, const making *m, weft__command
         weft__command_shared *value = (weft__command_shared *)(void *)at;
         const weft__type *type = weft__type_at(commands->world, m->desc->shared[i].component);
         value->component = type->id;
-        weft__recorder_note_shared(commands, type);
+        note_shared(commands, type);
         value->bytes = (uint32_t)value_bytes(type);
         memset(value->value, 0, value->bytes - sizeof *value);
         if (type->desc.size != 0) memcpy(value->value, m->desc->shared[i].values, type->desc.size);
@@ -1059,7 +1102,7 @@ static weft__command_rows *record_rows(weft_recorder *commands, const making *m)
 {
     size_t bytes = sizeof(weft__command_rows) + m->archetype->type_count * sizeof(void *);
     size_t shared_bytes = m->goes_on ? 0 : m->shared_bytes;
-    weft__command *command = weft__recorder_append(commands, OP, bytes + shared_bytes);
+    weft__command *command = append(commands, OP, bytes + shared_bytes);
     if (command == NULL) return NULL;
     command->entity = WEFT__NO_ENTITY;
     command->subject = m->archetype->id;
@@ -1128,8 +1171,8 @@ weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_r
 {
     if (commands == NULL || desc == NULL || rows == NULL || desc->count == 0)
         return WEFT_INVALID_ARGUMENT;
-    *rows = (weft_slice){.calls = weft__rows_calls(commands), .context = &commands->rows_context};
-    weft_result result = weft__recorder_check_open(commands, OP, WEFT__NO_ENTITY, 0);
+    *rows = (weft_slice){.calls = calls_of_rows(commands), .context = &commands->rows_context};
+    weft_result result = check_open(commands, OP, WEFT__NO_ENTITY, 0);
     if (result != WEFT_OK) return result;
     weft__archetype *archetype = weft__archetype_for_rows(commands->world, desc->archetype);
     if (archetype == NULL) return refuse(commands, WEFT_BAD_HANDLE, 0);
@@ -1164,13 +1207,12 @@ weft_result weft_recorder_create_rows_unordered(weft_recorder *commands, weft_ar
 weft_entity weft_recorder_row_entity(weft_recorder *commands, const weft_slice *rows, uint32_t row)
 {
     if (commands == NULL) return WEFT__NO_ENTITY;
-    if (weft__recorder_check_open(commands, OP, WEFT__NO_ENTITY, 0) != WEFT_OK)
-        return WEFT__NO_ENTITY;
+    if (check_open(commands, OP, WEFT__NO_ENTITY, 0) != WEFT_OK) return WEFT__NO_ENTITY;
     if (rows == NULL || rows->columns == NULL || row >= rows->count) {
         refuse(commands, WEFT_NOT_FOUND, 0);
         return WEFT__NO_ENTITY;
     }
-    if (rows->context != &commands->rows_context || rows->calls != weft__rows_calls(commands)) {
+    if (rows->context != &commands->rows_context || rows->calls != calls_of_rows(commands)) {
         refuse(commands, WEFT_STALE_ENTITY, 0);
         return WEFT__NO_ENTITY;
     }

@@ -202,7 +202,7 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
     if (blamed == NULL) return;
     weft__violate_in(
         blamed, has_term ? query->terms[term].component : 0, access,
-        has_term
+        has_term || blamed != slice
             ? weft__slice_problem(query, term, access)
             : "named a term that its query does not have: terms count from 0 to term_count - 1");
 }
@@ -454,8 +454,7 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
 {
     weft_cursor cursor = {.loop = NULL};
     const weft_slice_context *own = slice->context;
-    if ((slice->calls & WEFT_SLICE_ROWS) != 0 ||
-        (WEFT_IS_CHECKED && !weft__slice_is_here(slice))) {
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0 || (WEFT_IS_CHECKED && !weft__slice_is_here(slice))) {
         ((const weft__slice_ops *)own->ops)->report(slice, WEFT__NONE, WEFT_READ);
         return cursor;
     }
