@@ -37,8 +37,8 @@ typedef struct weft__part {
 typedef struct weft__part_watch {
     bool rules; /* `run` runs all items of stages on the owner; else loops and graphs do */
     void (*begins)(weft__scheduler *scheduler, uint32_t worker, const weft__part *part);
-    /* The items of stages [first, end) of one segment; with `segment` as its graph allows, and their
-     * main entries too. Owner. */
+    /* The items of stages [first, end) of one segment; with `segment` as its graph allows, and
+     * their main entries too. Owner. */
     void (*run)(weft__scheduler *scheduler, uint32_t first, uint32_t end,
                 const weft__segment *segment);
     void (*free)(weft__scheduler *scheduler);

@@ -181,8 +181,8 @@ static weft_recorder *slice_commands(const weft_slice *slice)
     return commands;
 }
 
-/* The slice whose system answers for the use of `slice`: it, or, of a declared query, the one of the
- * callback that this thread runs. NULL: there is none. */
+/* The slice whose system answers for the use of `slice`: it, or, of a declared query, the one of
+ * the callback that this thread runs. NULL: there is none. */
 static const weft_slice *blamed_for(const weft_slice *slice)
 {
     if (((const weft_slice_context *)slice->context)->ops == &weft__slice_ops_system) return slice;
