@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recorder.h: recorders: who records, into which memory, and appending a command.
+/* recorder.h: recorders: who records, into which memory.
  *
  * Recorded values with a destruct hook are the recorder's until an entity takes them; those that
  * none took (skipped, removed again, dropped) are destructed when the recorder is emptied. Shared

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* destroy.c: death of rows: ids, destructors, holes; rows with cleanup components move to their
- * residue instead; linked groups are followed. Arrays of entities go through a batch, so
- * that nothing has happened when memory runs out. Owner, serial. */
+/* destroy.c: which rows the handles of an array mean; death of rows: ids, destructors, holes; rows
+ * with cleanup components move to their residue instead; linked groups are followed. Arrays of
+ * entities go through a batch, so that nothing has happened when memory runs out. Owner, serial. */
 #include "destroy.h"
 
 #include "bits.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* entity_change.c: add, remove and set archetype of single entities. A lean way in one straight
- * function, which also takes the value of the component that is added, does the moves that need
- * nothing but bytes copied (plan->is_plain, decided when the plan is made); everything else,
- * refusals among it, goes the general way: both give the same world. The lean way knows where to
- * go before it knows where it comes from (world->quick): found out one after the other, these
- * loads were a quarter of its time. Moves in general are in structure.c. Owner, world idle. */
+/* entity_change.c: add, remove, set, enable and set archetype of entities, one or many. A lean
+ * way in one straight function, which also takes the value of the component that is added, does
+ * the moves that need nothing but bytes copied (plan->is_plain, decided when the plan is made);
+ * everything else, refusals among it, goes the general way: both give the same world. The lean
+ * way knows where to go before it knows where it comes from (world->quick): found out one after
+ * the other, these loads were a quarter of its time. Moves in general are in structure.c. Owner,
+ * world idle. */
 #include "entity_change.h"
 
 #include "archetype.h"
@@ -61,8 +62,7 @@ static inline bool quick_leads(weft__quick *quick, weft__chunk *from)
 
 /* ---- many entities ----
  *
- * Components added to and removed from many entities at once, chunk by chunk (destroy.h). All or
- * none. Owner, world idle. */
+ * Chunk by chunk (destroy.h), all or none. */
 
 /* Sorted, checked lists of components to add and to remove. Owner: one call. */
 typedef struct lists {
@@ -625,7 +625,7 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
 
 /* ---- values ----
  *
- * Values given to entities, one or many: the component is added where it is absent, then the value
+ * The component is added where it is absent, then the value
  * takes the place of the old one, which is destructed.
  *
  * Owner, world idle. The value itself is checked before anything changes. */

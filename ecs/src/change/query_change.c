@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* query_change.c: query-wide changes: add, remove, set, set a shared value, enable, destroy. The
- * rows are selected first, the walk over the query ends before anything moves; then each part is
- * given a destination, and row_moves.c does the rest. Parts of the same tuple in a row share the
- * search for their destination. */
+/* query_change.c: query-wide changes: add, remove, set, set a shared value, enable, destroy;
+ * shared values of entities, one or many; changes of the Prefab tag, which follow linked groups.
+ * The rows are selected first, the walk over the query ends before anything moves; then each
+ * part is given a destination, and row_moves.c does the rest. Parts of the same tuple in a row
+ * share the search for their destination. */
 #include "query_change.h"
 
 #include "archetype.h"
@@ -585,8 +586,7 @@ weft_result weft_query_enable(weft_world *world, weft_query query, weft_componen
 
 /* ---- shared values of entities ----
  *
- * Shared values of entities, one or many: reading, setting (which moves the rows); values in use
- * and their order versions. Owner, world idle where a row moves. */
+ * Setting them moves the rows. Owner, world idle where a row moves. */
 
 /* The type position of a component on an alive entity; WEFT__NONE otherwise. */
 static uint32_t locate(const weft_world *world, weft_entity entity, weft_component component,

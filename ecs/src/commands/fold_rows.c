@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fold_rows.c: the second half of a fold: per row the archetype it ends in. See
+/* fold_rows.c: the second half of a fold: per row the archetype it ends in, then the moves. See
  * fold_rows.h.
  *
  * Every chunk has a small table of states; a command takes its row from one to another. Which

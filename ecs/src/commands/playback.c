@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* playback.c: playback: segments in key order, ids for created entities, then the commands.
+/* playback.c: playback: segments in key order, ids for created entities, rows made in place, then
+ * the commands; and which rows a playback would leave alone.
  *
  *   1. sort     segments of all recorders, sorted by key (unique: a slice has one recorder);
  *   2. name     entities created by commands, instances too, get their ids, in key order, before

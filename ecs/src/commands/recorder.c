@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* recorder.c: the memory of a recorder: its life, its pages and segments. See command_format.h for
- * the format.
+/* recorder.c: recorders: their life, pages and segments, and what they record: commands for single
+ * entities, for all rows of a query, and rows made in place. See command_format.h for the format.
  *
- * The hot path is a bump in the page and a store of 16 bytes (recorder.h). A worker cannot set the
+ * The hot path is a bump in the page and a store of 16 bytes. A worker cannot set the
  * world's error text, so failures are kept in the recorder and reported when it is played. */
 #include "recorder.h"
 
@@ -912,7 +912,7 @@ weft_result weft_recorder_query_enable(weft_recorder *commands, weft_query query
 
 /* ---- rows made in place ----
  *
- * Recording of rows made in place. A recorder fills private chunks (private_chunk.c). Few rows of
+ * A recorder fills private chunks (private_chunk.c). Few rows of
  * a slice go to a nursery, a chunk that the rows of other slices share: its rows are copied at
  * playback, a chunk for each slice would have to be opened and copied. Many rows have chunks of
  * their own, as long as the archetype and the shared values stay the same. Which it is depends on

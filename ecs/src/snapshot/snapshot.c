@@ -180,7 +180,7 @@ static bool chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type);
 
 /* ---- the tree of timelines ----
  *
- * The tree of timelines of a world. Lines that are only on the way from the
+ * Lines that are only on the way from the
  * current one to the first are cut out, so that a world that goes back once a frame for ever has
  * as many as it has snapshots. Owner only. */
 
@@ -358,8 +358,6 @@ static weft__timelines *timelines_obtain(weft_world *world)
 
 /* ---- which rows and values of a chunk are those of a snapshot ----
  *
- * Which rows and values of a chunk are those of a snapshot.
- *
  * Rows of a chunk in which none came, went or moved are known by its versions; else the entities
  * of a slice are compared. What versions mean the same: the tree above. */
 
@@ -405,8 +403,8 @@ static bool chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type)
 
 /* ---- what forbids taking ----
  *
- * What forbids taking a snapshot: values that would be owned twice, by the world and by the copy.
- * What else forbids it, its phase and sections that are read, is asked by snapshot.c. */
+ * Values that would be owned twice, by the world and by the copy; beside the phase and sections
+ * that are read. */
 
 /* A type whose values own something that the bytes of a copy would own as well. */
 static bool is_uncopyable(const weft_world *world, const weft__type *type)

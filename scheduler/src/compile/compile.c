@@ -100,8 +100,6 @@ void weft__system_list_close(weft__scheduler *scheduler)
 
 /* ---- the order of effect ----
  *
- * The order of effect of systems, from names and ranks.
- *
  * Systems and the begin and end of every group are nodes of a graph; before/after names are its
  * edges. Orders that come from groups decide who is first when two systems collide, or when the
  * schedule cannot see what both do; an order between two systems by name is kept in any case. What
@@ -866,8 +864,6 @@ static weft_result schedule_stages(weft__scheduler *scheduler)
 }
 
 /* ---- archetypes that appeared since the schedule was compiled ----
- *
- * Archetypes that appeared since the schedule was compiled, without compiling it again.
  *
  * All that the planner asks of archetypes is whether the sets of two access items of one component
  * meet (access.h). A new archetype can only make sets meet that did not, and only sets that it is

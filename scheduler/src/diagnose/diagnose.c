@@ -17,8 +17,6 @@
 
 /* ---- keeping and reporting mistakes ----
  *
- * The mistakes of systems that checked builds find, from where they are met to the report.
- *
  * Every worker keeps the violations it meets, one of a kind, and the owner joins the lists at the
  * end of the step and reports them by order of effect: the same ones on any number of workers. */
 

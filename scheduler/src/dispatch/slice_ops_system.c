@@ -254,7 +254,7 @@ const weft__slice_ops weft__slice_ops_system = {
 
 /* ---- systems whose callbacks start jobs ----
  *
- * Jobs inside the callbacks of systems. A system that declares them runs through a function that
+ * A system that declares them runs through a function that
  * makes the callback a job of its worker: children it starts are joined before the next system
  * sees the slice, also where a stage runs inline on the thread that steps the world. Children and
  * parts of loops that other workers run for it count for the system. Other systems pay nothing. */
@@ -313,8 +313,6 @@ weft_job_context *weft_slice_job(const weft_slice *slice)
 }
 
 /* ---- declared queries ----
- *
- * The queries that a system iterates beside its own rows (`queries`).
  *
  * The owner makes their lists current with the entries of the stage (stage_entries.c); here a
  * worker only reads them, through a cursor that does not count as an iteration of the owner. Their

@@ -24,8 +24,7 @@
 
 /* ---- the clock ----
  *
- * The time of a world: which step it is, and the rest of fixed rates. The clock moves when a step
- * begins (frame.c) and stands while systems run, so that any of them may read it. */
+ * It moves when a step begins and stands while systems run, so that any of them may read it. */
 
 weft_frame weft_world_frame(const weft_world *world)
 {
@@ -81,8 +80,7 @@ float weft_world_alpha(const weft_world *world, const char *name)
 
 /* ---- what is due ----
  *
- * Which systems run in a step, how often and with what dt: rates, timers, conditions, disabled
- * systems and groups.
+ * Rates, timers, conditions, disabled systems and groups decide.
  *
  * A fixed rate that must catch up makes several passes of a step. A system runs in the last `due`
  * of them; a timer's system in the one pass whose tick sees the timer run out. */
@@ -369,7 +367,7 @@ static void sync_point_run(weft__scheduler *scheduler, uint32_t version,
 
 /* ---- segments ----
  *
- * A segment as a graph of tasks: a system begins when those that it depends on have ended, beside
+ * As a graph of tasks: a system begins when those that it depends on have ended, beside
  * whatever else runs.
  *
  * Whether it is run so is decided by run_choice.h. The graph is ranked by the times of its tasks,

@@ -69,7 +69,7 @@ typedef struct weft__observers {
 
 /* ---- what differs since the last scan ----
  *
- * Finding what differs since the last scan, among the rows that row_diff.h lists, in three steps:
+ * Among the rows that row_diff.h lists, in three steps:
  * values that changed where the entity is still known; rows that are gone from their place, which
  * either moved or lost the component; rows that are new in their place, which either moved or got
  * it. What is found depends on the world only. */
@@ -336,7 +336,7 @@ static void observer_watch_fini(observer_watch *watch)
 
 /* ---- rounds ----
  *
- * Rounds of observers: what differs is found, each observer is called with its part, then what
+ * What differs is found, each observer is called with its part, then what
  * they recorded is played, in the order (observer, batch). The recorders are those of the systems,
  * which are empty at a sync point. While observers are called the world is only read. */
 
@@ -576,7 +576,7 @@ static void observers_free(weft__scheduler *scheduler)
 
 /* ---- registering and running ----
  *
- * Observers as users register, remove and run them. The watch of a component is shared by its
+ * The watch of a component is shared by its
  * observers; that of all entities tells which are new. A watch that loses its last observer goes.
  * Owner, between steps. */
 

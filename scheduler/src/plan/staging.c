@@ -15,7 +15,7 @@
 
 /* ---- order ----
  *
- * Kahn's algorithm with a binary heap on rank. See ordering.h. What is left when no node is free
+ * Kahn's algorithm with a binary heap on rank. What is left when no node is free
  * contains a cycle: walking backwards along unfinished predecessors must meet itself. */
 
 uint32_t weft__order_edges_of(const weft__order_edge *edges, uint32_t count, uint32_t after)
@@ -196,7 +196,7 @@ weft_result weft__ordering_sort(const weft__ordering *graph, weft__memory *memor
 
 /* ---- access sets ----
  *
- * Collision of access sets. See access.h. Cost of a pair: the items of both, and for each shared
+ * Cost of a pair: the items of both, and for each shared
  * component with a write one pass over the words of the archetype sets until the first hit. */
 
 static uint64_t set_word(const weft__archetype_set *set, uint32_t word)

@@ -20,7 +20,7 @@
 
 /* ---- lists of descriptions ----
  *
- * Checking and copying the lists of descriptions. What handles stand for is checked by system.c;
+ * What handles stand for is checked by system.c;
  * the copies are one block, so that a system has one allocation more, and none when its lists are
  * empty. */
 
@@ -367,8 +367,6 @@ weft_result weft_state_log_end(weft_world *world)
 }
 
 /* ---- groups ----
- *
- * Groups of systems: their order, their rate, pausing them.
  *
  * A group exists from the first system or call that names it (registry.c) until the world ends. */
 

@@ -349,9 +349,7 @@ weft_result weft_system_enable(weft_world *world, weft_system handle, bool enabl
 
 /* ---- timers ----
  *
- * Timers of systems: setting, stopping, asking.
- *
- * Time passes for them where a step decides which systems run: frame/due.c. */
+ * Time passes for them where a step decides which systems run (frame.c). */
 
 /* The TIMER system of a handle, or NULL (error set). */
 static weft__system *timer_at(const weft_world *world, weft_system handle, const char *what)
