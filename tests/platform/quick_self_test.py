@@ -40,7 +40,7 @@ def layers():
             ("ecs/src/query/query.c", "ecs.query scheduler.systems scene.scene", "jobs.deque base.heap explore.deque"),
             ("scheduler/src/plan/staging.c", "scheduler.staging", "ecs.query jobs.deque"),
             ("ecs/scene/src/live/live_state.c", "scene.live_random", "ecs.query scheduler.staging"),
-            ("scheduler/shard/src/ranks/ranks.c", "shard.hashes", "scheduler.staging ecs.query"),
+            ("scheduler/shard/src/ranks/messages.c", "shard.hashes", "scheduler.staging ecs.query"),
             ("ecs/include/weft/query.h", "ecs.query platform.headers platform.abi cpp.typed", "platform.docs"),
             ("ecs/src/memory/units.pml", "model.units", "model.wake"),
             ("docs/guide/queries.md", "platform.pages", "ecs.query platform.docs"),

@@ -5,7 +5,7 @@
  * environment the test writes it there. */
 #include "arrival.h"
 #include "plain.h"
-#include "sector_rows.h"
+#include "checkpoint.h"
 
 #include <weft/shard.h>
 #include <weft/stream.h>

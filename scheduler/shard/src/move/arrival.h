@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* arrival.h: rows that come from other ranks or from a checkpoint, put into the world: those of a
- * block that have the same sector and follow each other at once. */
+/* arrival.h: rows that come from other ranks or from a checkpoint, put into the world, and stubs:
+ * entities that stand for rows of other ranks and for dead ones, where references lead to.
+ *
+ * A row that leaves becomes its stub, so references to it stay as they are; a row that comes takes
+ * the place of its stub. A row that dies here stays as a residue with its gid (ShardGid is CLEANUP
+ * then): so a reference keeps its gid on every rank, whether the target was there or elsewhere.
+ * Worlds without ENTITY fields have neither. */
 #ifndef WEFT_ARRIVAL_H
 #define WEFT_ARRIVAL_H
 
 #include "row_block.h"
+#include "shard_state.h"
+
+/* Turns `count` rows into their stubs. Called again after an error it does the rest. */
+weft_result weft__stubs_leave(weft_shard *shard, const weft_entity *entities, const uint64_t *gids,
+                              uint32_t count);
+/* Ends stubs and residues that no ENTITY field leads to, where there are many more than after
+ * the last time. Errors: OUT_OF_MEMORY. */
+weft_result weft__stubs_sweep(weft_shard *shard);
 
 /* Puts the rows of all blocks into the world. The blocks' bytes must stay meanwhile. entities[row]
  * of all rows: null before; what was made when it fails, or a stub of the gid. Errors: those of

@@ -1,26 +1,546 @@
 /* SPDX-License-Identifier: MIT */
-/* sector_move.c: see sector_move.h.
+/* sector_move.c: which rows are new or belong elsewhere; gids for the new ones; what leaves and comes.
  *
- * All that can fail because of what rows are happens before they come and leave. Movers that go
- * the same way lie together in the list, so they are written, taken out and put in many at
- * once. */
+ * Movers: the owner lists chunks to look at, jobs compute the sectors of their rows and note the rows
+ * that are elsewhere, the owner sorts those by rank, archetype and sector. Rows of a sector are in
+ * the order of the walk over chunks, which is the same for any number of workers. So movers that go
+ * the same way lie together, and are written, taken out and put in many at once.
+ *
+ * Gids: the rank that has the sector in which a row begins gives the gid: sector << 40 | counter.
+ * Requests go there by mail; it sorts all of a sector by the hashes of their values and answers. So
+ * a gid depends on neither ranks nor the places of rows; rows with equal values are alike, and it
+ * does not matter which of them gets which. Counters are never shared.
+ *
+ * All that can fail because of what rows are happens before they come and leave. */
 #include "sector_move.h"
 
 #include <stdlib.h>
 
+#include "archetype_state.h"
 #include "arrival.h"
-#include "mail.h"
-#include "mover_list.h"
-#include "newborn.h"
-#include "ranks_error.h"
+#include "messages.h"
+#include "row_block.h"
 #include "row_pack.h"
-#include "stub.h"
+#include "shard_state.h"
+#include "world_front.h"
+
+struct key_run;
+struct key_row;
+
+/* Memory that is used again by each sync. Zero-initialised it is empty. The arrays up to `sectors`
+ * have `count` elements, one for each mover. Owner: one thread; places are valid until structure
+ * changes. */
+typedef struct mover_list {
+    uint32_t count;
+    weft__row_place *places;
+    weft_entity *entities;
+    uint64_t *gids;    /* 0: new */
+    uint32_t *sectors; /* where they go */
+    uint64_t capacity[4];
+    /* of the walk */
+    struct key_run *runs; /* chunks to look at */
+    uint64_t run_capacity;
+    struct key_row *rows; /* [row of all runs] */
+    uint64_t row_capacity;
+    struct weft__gid_pair *pairs;
+    uint64_t pair_capacity;
+} mover_list;
+
+/* ---- movers ---- */
+
+#define SECTOR_BITS 24 /* weft_shard_create refuses more sectors */
+#define FIELD_BITS 20  /* of a rank, and of an archetype among those of movers */
+
+/* Rows of a chunk whose keys are looked at. Borrowed from the world, for the time of a pass. */
+typedef struct key_run {
+    weft__row_place place; /* of its first row */
+    const uint64_t *gids;
+    const unsigned char *keys;
+    uint32_t count, stored; /* value of ShardSector */
+    uint64_t begin;         /* of its rows in list->rows */
+    uint32_t found;         /* movers among them, from `begin` on */
+} key_run;
+
+/* A mover. */
+typedef struct key_row {
+    uint32_t row; /* of its chunk */
+    uint32_t sector;
+} key_row;
+
+/* What the jobs share. */
+typedef struct key_pass {
+    weft_shard *shard;
+    mover_list *list;
+    uint32_t run_count;
+    uint32_t key_bytes;
+} key_pass;
+
+static bool collect_runs(key_pass *pass, uint64_t *rows)
+{
+    const weft_shard *shard = pass->shard;
+    mover_list *list = pass->list;
+    const uint32_t since = shard->keys_version;
+    weft_cursor cursor;
+    bool is_done = weft__shard_loop_begin(shard, shard->key_query, &cursor);
+    while (is_done && weft_query_next(&cursor)) {
+        const weft_slice *slice = &cursor.slice;
+        if (!weft_slice_changed_since(slice, 2, since) &&
+            !weft_slice_order_changed_since(slice, since))
+            continue;
+        is_done = weft__array_grow(&list->runs, &list->run_capacity, pass->run_count + UINT64_C(1),
+                                   sizeof *list->runs);
+        if (!is_done) break;
+        key_run *run = &list->runs[pass->run_count++];
+        *run = (key_run){.place = weft__slice_place(slice),
+                         .gids = weft_slice_read(slice, 0),
+                         .keys = weft_slice_read(slice, 2),
+                         .count = slice->count,
+                         .begin = *rows};
+        memcpy(&run->stored, weft_slice_read_shared(slice, 1), sizeof run->stored);
+        *rows += slice->count;
+    }
+    weft_query_end(&cursor);
+    return is_done;
+}
+
+enum { ROWS_AT_ONCE = 256 };
+
+/* Notes which of the rows [begin, begin + count) of a run move: those that surely stay are left out
+ * first. No branches: what moves is not to be foreseen; so every row is written, which must not
+ * wait for memory. */
+static void note_movers(const key_pass *pass, key_run *run, uint32_t begin, uint32_t count)
+{
+    const weft__sector_map *map = &pass->shard->map;
+    const uint64_t *gids = run->gids + begin;
+    uint32_t sectors[ROWS_AT_ONCE], rows[ROWS_AT_ONCE];
+    key_row moving[ROWS_AT_ONCE];
+    weft__sector_keys keys = {.keys = run->keys + (size_t)begin * pass->key_bytes,
+                              .bytes = pass->key_bytes,
+                              .count = count};
+    const bool is_mine = run->stored != 0 && map->rank_of[run->stored - 1] == map->rank;
+    const uint32_t home = is_mine ? run->stored - 1 : UINT32_MAX; /* all of the others move */
+    if (is_mine) {
+        keys.count = weft__sectors_doubt(map, home, &keys, gids, rows);
+        keys.rows = rows;
+    }
+    weft__sectors_at(map, &keys, sectors);
+    uint32_t found = 0;
+    const uint32_t first = run->place.row + begin;
+    for (uint32_t i = 0; i < keys.count; i++) {
+        const uint32_t row = is_mine ? rows[i] : i;
+        moving[found] = (key_row){first + row, sectors[i]};
+        found += (uint32_t)(sectors[i] != home) | (uint32_t)(gids[row] == 0);
+    }
+    if (found != 0)
+        memcpy(pass->list->rows + run->begin + run->found, moving, found * sizeof *moving);
+    run->found += found;
+}
+
+static int find_movers(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
+{
+    const key_pass *pass = user;
+    (void)job;
+    for (uint32_t k = begin; k < end; k++) {
+        key_run *run = &pass->list->runs[k];
+        for (uint32_t done = 0; done < run->count; done += ROWS_AT_ONCE)
+            note_movers(pass, run, done,
+                        run->count - done < ROWS_AT_ONCE ? run->count - done : ROWS_AT_ONCE);
+    }
+    return 0;
+}
+
+/* ---- sorting ---- */
+
+static bool reserve(mover_list *list, uint64_t count)
+{
+    return weft__array_grow(&list->places, &list->capacity[0], 2 * count, sizeof *list->places) &&
+           weft__array_grow(&list->entities, &list->capacity[1], count, sizeof *list->entities) &&
+           weft__array_grow(&list->gids, &list->capacity[2], count, sizeof *list->gids) &&
+           weft__array_grow(&list->sectors, &list->capacity[3], count, sizeof *list->sectors) &&
+           weft__array_grow(&list->pairs, &list->pair_capacity, 2 * count, sizeof *list->pairs);
+}
+
+/* Keys of all movers, in the order of the walk; their places behind those of the sorted ones. */
+static bool make_pairs(const key_pass *pass)
+{
+    const weft__sector_map *map = &pass->shard->map;
+    const weft__archetype *last = NULL;
+    mover_list *list = pass->list;
+    weft__row_place *places = list->places + list->count;
+    uint64_t at = 0, archetypes = 0;
+    for (uint32_t k = 0; k < pass->run_count; k++) {
+        const key_run *run = &list->runs[k];
+        if (run->found != 0 && run->place.chunk->archetype != last) archetypes++;
+        if (run->found != 0) last = run->place.chunk->archetype;
+        for (const key_row *row = list->rows + run->begin, *end = row + run->found; row < end;
+             row++, at++) {
+            const uint64_t rank = map->rank_of[row->sector];
+            list->pairs[at].key =
+                rank << (SECTOR_BITS + FIELD_BITS) | archetypes << SECTOR_BITS | row->sector;
+            list->pairs[at].number = (uint32_t)at;
+            places[at] = (weft__row_place){run->place.chunk, row->row};
+        }
+    }
+    return archetypes >> FIELD_BITS == 0 && map->ranks >> FIELD_BITS == 0;
+}
+
+static weft_result sort_movers(const key_pass *pass)
+{
+    mover_list *list = pass->list;
+    uint64_t count = 0;
+    for (uint32_t k = 0; k < pass->run_count; k++) count += list->runs[k].found;
+    if (count > UINT32_MAX / 2)
+        return weft__ranks_fail(WEFT_LIMIT, "more than 2^31 rows of a rank move: use more ranks");
+    list->count = (uint32_t)count;
+    if (!reserve(list, count)) return weft__ranks_no_memory();
+    if (!make_pairs(pass))
+        return weft__ranks_fail(WEFT_LIMIT, "more than 2^20 ranks or archetypes of rows");
+    const weft__gid_pair *sorted = weft__gid_sort(list->pairs, list->pairs + count, list->count);
+    const weft__row_place *unsorted = list->places + count;
+    const uint32_t gid = pass->shard->gid.id;
+    const weft__chunk *chunk = NULL;
+    const uint64_t *gids = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__row_place place = unsorted[sorted[i].number];
+        if (place.chunk != chunk) {
+            chunk = place.chunk;
+            const uint32_t column = weft__archetype_slot(chunk->archetype, gid)->column;
+            gids = (const uint64_t *)(const void *)weft__chunk_column(chunk, column);
+        }
+        list->places[i] = place;
+        list->entities[i] = weft__row_entity(place);
+        list->gids[i] = gids[place.row];
+        list->sectors[i] = (uint32_t)(sorted[i].key & ((UINT64_C(1) << SECTOR_BITS) - 1));
+    }
+    return WEFT_OK;
+}
+
+/* Lists them. Looked at are chunks whose keys or rows changed since the last time. Owner; jobs
+ * of the pool share the work. Errors: OUT_OF_MEMORY, LIMIT. */
+static weft_result movers_collect(weft_shard *shard, mover_list *list)
+{
+    key_pass pass = {.shard = shard,
+                     .list = list,
+                     .key_bytes = (uint32_t)weft_component_info(shard->world, shard->key)->size};
+    uint64_t rows = 0;
+    list->count = 0;
+    if (!collect_runs(&pass, &rows) ||
+        !weft__array_grow(&list->rows, &list->row_capacity, rows + 1, sizeof *list->rows))
+        return weft__ranks_no_memory();
+    const weft_job_for_desc loop = {
+        .fn = find_movers, .argument = &pass, .count = pass.run_count, .name = "shard keys"};
+    weft_result result = WEFT_OK;
+    if (pass.run_count != 0)
+        result = weft_job_for(weft__front(shard->world)->host.owner, &loop, NULL);
+    if (result != WEFT_OK) return weft__ranks_fail(result, "finding sectors: weft_job_for failed");
+    return sort_movers(&pass);
+}
+
+static void movers_free(mover_list *list)
+{
+    free(list->places);
+    free(list->entities);
+    free(list->gids);
+    free(list->sectors);
+    free(list->runs);
+    free(list->rows);
+    free(list->pairs);
+    *list = (mover_list){0};
+}
+
+/* ---- what goes together ---- */
+
+/* The end of the movers that go to the same rank as mover `begin`. */
+static uint32_t movers_to_rank(const weft_shard *shard, const mover_list *list, uint32_t begin)
+{
+    const uint32_t *rank_of = shard->map.rank_of, rank = rank_of[list->sectors[begin]];
+    uint32_t end = begin + 1;
+    while (end < list->count && rank_of[list->sectors[end]] == rank) end++;
+    return end;
+}
+
+/* The end of those of the same archetype as mover `begin`, at most `end`. */
+static uint32_t movers_alike(const mover_list *list, uint32_t begin, uint32_t end)
+{
+    const weft__row_place *places = list->places;
+    const weft__archetype *archetype = places[begin].chunk->archetype;
+    uint32_t next = begin + 1;
+    while (next < end && (places[next].chunk == places[next - 1].chunk ||
+                          places[next].chunk->archetype == archetype))
+        next++;
+    return next;
+}
+
+/* Appends blocks of movers [begin, end), one for each archetype. Errors: as weft__block_write. */
+static weft_result movers_write(const weft_shard *shard, const mover_list *list, uint32_t begin,
+                                uint32_t end, weft__bytes *out)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t next; begin < end && result == WEFT_OK; begin = next) {
+        next = movers_alike(list, begin, end);
+        const weft__row_list rows = {
+            weft_entity_archetype(shard->world, list->entities[begin]),
+            next - begin,
+            list->places + begin,
+            list->gids + begin,
+            list->sectors + begin,
+        };
+        result = weft__block_write(shard, &rows, out);
+    }
+    return result;
+}
+
+/* ---- gids ---- */
+
+#define COUNTER_BITS 40
+
+/* A new row, here or on another rank. A value; sent as it is. */
+typedef struct name_request {
+    uint64_t hash;
+    uint32_t sector;
+    uint32_t index; /* of the mover, in the list of the rank that asks */
+    uint32_t rank;  /* that asks */
+    uint32_t unused;
+    uint64_t gid; /* the answer */
+} name_request;
+
+/* Memory of namings, used again by each. Owner: the shard. */
+typedef struct weft__naming {
+    mover_list *list; /* of the naming that runs */
+    weft__bytes *out; /* [rank]: requests; those to this rank are answered there */
+    weft__round asked, answered;
+    name_request **requests; /* that this rank answers, where they lie */
+    uint64_t capacity;
+    uint32_t count;
+    uint64_t failure; /* why it cannot; sent in place of answers */
+} naming;
+
+/* ---- what is asked ---- */
+
+/* Asks for the gid of a mover. */
+static bool request_gid(const weft_shard *shard, uint32_t index, uint64_t hash)
+{
+    const weft__sector_map *map = &shard->map;
+    const uint32_t sector = shard->naming->list->sectors[index];
+    const name_request request = {
+        .hash = hash, .sector = sector, .index = index, .rank = map->rank};
+    return weft__bytes_put(&shard->naming->out[map->rank_of[sector]], &request, sizeof request);
+}
+
+/* Asks for gids of movers [begin, end), which are new and of one archetype. */
+static weft_result hash_newborn(weft_shard *shard, uint32_t begin, uint32_t end)
+{
+    weft__bytes bytes = {0};
+    weft__block block = {0};
+    uint64_t(*hashes)[2] = calloc(end - begin, sizeof *hashes);
+    if (hashes == NULL) return weft__ranks_no_memory();
+    weft_result result = movers_write(shard, shard->naming->list, begin, end, &bytes);
+    weft__reader in = {bytes.at, bytes.at + bytes.count};
+    if (result == WEFT_OK) result = weft__block_read(shard, &in, NULL, &block);
+    if (result == WEFT_OK) weft__block_hash(shard, &block, hashes);
+    for (uint32_t i = begin; i < end && result == WEFT_OK; i++)
+        if (!request_gid(shard, i, hashes[i - begin][0])) result = weft__ranks_no_memory();
+    weft__block_free(&block);
+    weft__bytes_free(&bytes);
+    free(hashes);
+    return result;
+}
+
+/* The new ones among movers [begin, end), which are of one archetype: run by run. */
+static weft_result hash_group(weft_shard *shard, uint32_t begin, uint32_t end)
+{
+    const uint64_t *gids = shard->naming->list->gids;
+    weft_result result = WEFT_OK;
+    for (uint32_t next; begin < end && result == WEFT_OK; begin = next) {
+        for (next = begin + 1; next < end; next++)
+            if ((gids[next] == 0) != (gids[begin] == 0)) break;
+        if (gids[begin] == 0) result = hash_newborn(shard, begin, next);
+    }
+    return result;
+}
+
+/* Room for what comes back from other ranks: gids that are given and lost would be given away. */
+static weft_result reserve_answers(const naming *n, uint32_t ranks, uint32_t mine)
+{
+    uint32_t at = 0;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        if (rank == mine || n->out[rank].count == 0) continue;
+        weft__bytes *bytes = &n->answered.letters[at++].bytes;
+        if (!weft__array_grow(&bytes->at, &bytes->capacity, n->out[rank].count, 1))
+            return weft__ranks_no_memory();
+    }
+    return WEFT_OK;
+}
+
+static weft_result prepare(weft_shard *shard)
+{
+    const naming *n = shard->naming;
+    weft_result result = WEFT_OK;
+    for (uint32_t begin = 0, end; begin < n->list->count && result == WEFT_OK; begin = end) {
+        end = movers_alike(n->list, begin, n->list->count);
+        result = hash_group(shard, begin, end);
+    }
+    return result == WEFT_OK ? reserve_answers(n, shard->map.ranks, shard->map.rank) : result;
+}
+
+/* ---- answers ---- */
+
+static int by_hash(const void *a, const void *b)
+{
+    const name_request *left = *(name_request *const *)a, *right = *(name_request *const *)b;
+    if (left->sector != right->sector) return left->sector < right->sector ? -1 : 1;
+    if (left->hash != right->hash) return left->hash < right->hash ? -1 : 1;
+    if (left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
+    return (left->index > right->index) - (left->index < right->index);
+}
+
+static bool list_requests(naming *n, const weft__bytes *bytes)
+{
+    const uint64_t count = bytes->count / sizeof(name_request);
+    name_request *requests = (name_request *)(void *)bytes->at;
+    if (!weft__array_grow(&n->requests, &n->capacity, n->count + count, sizeof *n->requests))
+        return false;
+    for (uint64_t i = 0; i < count; i++) n->requests[n->count++] = &requests[i];
+    return true;
+}
+
+/* Lists what this rank was asked for. */
+static weft_result collect(naming *n, uint32_t mine)
+{
+    bool is_done = list_requests(n, &n->out[mine]);
+    for (uint32_t i = 0; i < n->asked.letter_count && is_done; i++)
+        is_done = list_requests(n, &n->asked.letters[i].bytes);
+    return is_done ? WEFT_OK : weft__ranks_no_memory();
+}
+
+static weft_result give_gids(weft_shard *shard, const naming *n)
+{
+    if (n->count != 0) qsort(n->requests, n->count, sizeof *n->requests, by_hash);
+    for (uint32_t i = 0; i < n->count; i++) {
+        name_request *request = n->requests[i];
+        const uint64_t counter = ++shard->counters[request->sector];
+        if (counter >> COUNTER_BITS != 0)
+            return weft__ranks_fail(WEFT_LIMIT, "sector %u has given away all of its 2^40 gids",
+                                    request->sector);
+        request->gid = (uint64_t)request->sector << COUNTER_BITS | counter;
+    }
+    return WEFT_OK;
+}
+
+/* Into the world, and into the list. */
+static weft_result take_gid(const weft_shard *shard, const name_request *request)
+{
+    mover_list *list = shard->naming->list;
+    const weft_entity entity = list->entities[request->index];
+    uint64_t *gid = weft_entity_write(shard->world, entity, shard->gid);
+    if (gid == NULL)
+        return weft__ranks_fail(WEFT_STALE_ENTITY, "a new row has ended: a hook changes the "
+                                                   "world during weft_shard_sync");
+    *gid = list->gids[request->index] = request->gid;
+    return WEFT_OK;
+}
+
+/* Requests with their answers, or a word: the error of the rank that should have answered. */
+static weft_result take_gids(const weft_shard *shard, uint32_t from, const weft__bytes *bytes)
+{
+    const name_request *requests = (const name_request *)(const void *)bytes->at;
+    weft_result result = WEFT_OK;
+    if (bytes->count == sizeof(uint64_t)) {
+        uint64_t failure;
+        memcpy(&failure, bytes->at, sizeof failure);
+        return weft__ranks_other((weft_result)failure, from);
+    }
+    for (uint64_t i = 0; i < bytes->count / sizeof *requests && result == WEFT_OK; i++)
+        result = take_gid(shard, &requests[i]);
+    return result;
+}
+
+/* Sends each rank its requests with their answers; where there are none, the error in their place,
+ * as it waits. Takes the answers of others, also then: they are given. */
+static weft_result answer(const weft_shard *shard, naming *n, weft_result result)
+{
+    weft__round_open(&n->answered, WEFT__TAG_NAMED);
+    for (uint32_t rank = 0; rank < shard->map.ranks; rank++)
+        if (rank != shard->map.rank && n->out[rank].count != 0)
+            weft__round_expect(&n->answered, rank);
+    n->failure = (uint64_t)result;
+    const weft__bytes failure = {.at = (unsigned char *)&n->failure, .count = sizeof n->failure};
+    for (uint32_t i = 0; i < n->asked.letter_count; i++) {
+        const weft__letter *letter = &n->asked.letters[i];
+        weft__round_send(&n->answered, letter->from, result == WEFT_OK ? &letter->bytes : &failure);
+    }
+    const weft_result waited = weft__round_wait(&n->answered);
+    if (result == WEFT_OK) result = take_gids(shard, shard->map.rank, &n->out[shard->map.rank]);
+    for (uint32_t i = 0; i < n->answered.letter_count; i++) {
+        const weft__letter *letter = &n->answered.letters[i];
+        const weft_result taken = take_gids(shard, letter->from, &letter->bytes);
+        if (result == WEFT_OK) result = taken;
+    }
+    return waited == WEFT_OK ? result : waited;
+}
+
+/* Gives gids to the new ones of the list: in the world and in the list. Collective. `result`: what
+ * this rank has met so far. Where a rank has an error, all ask nothing and return the same one. A
+ * rank that cannot answer says so to those that asked, which have its error then: not yet all.
+ * Errors: UNSUPPORTED, OUT_OF_MEMORY, LIMIT, IO. */
+static weft_result newborn_name(weft_shard *shard, mover_list *list, weft_result result)
+{
+    naming *n = shard->naming;
+    n->list = list;
+    n->count = 0;
+    for (uint32_t rank = 0; rank < shard->map.ranks; rank++) n->out[rank].count = 0;
+    if (result == WEFT_OK) result = prepare(shard);
+    result = weft__mail_exchange(n->out, &n->asked, WEFT__TAG_NAMES, result);
+    if (result != WEFT_OK) return result; /* of all ranks */
+    result = n->asked.failed;
+    if (result == WEFT_OK) result = collect(n, shard->map.rank);
+    if (result == WEFT_OK) result = give_gids(shard, n);
+    return answer(shard, n, result);
+}
+
+/* ---- memory ---- */
+
+/* The memory of namings, as long as the shard. False: it was refused. */
+static bool naming_make(weft_shard *shard)
+{
+    naming *n = shard->naming = calloc(1, sizeof *n);
+    if (n != NULL) n->out = calloc(shard->map.ranks, sizeof *n->out);
+    return n != NULL && n->out != NULL && weft__round_make(&n->asked, shard->map.ranks - 1) &&
+           weft__round_make(&n->answered, shard->map.ranks - 1);
+}
+
+/* Gives back what grows with the rows that are new. */
+static void naming_shrink(weft_shard *shard)
+{
+    naming *n = shard->naming;
+    for (uint32_t rank = 0; n->out != NULL && rank < shard->map.ranks; rank++)
+        weft__bytes_free(&n->out[rank]);
+    free(n->requests);
+    n->requests = NULL;
+    n->capacity = 0;
+    weft__round_shrink(&n->asked);
+    weft__round_shrink(&n->answered);
+}
+
+static void naming_free(weft_shard *shard)
+{
+    naming *n = shard->naming;
+    if (n == NULL) return;
+    naming_shrink(shard);
+    weft__round_free(&n->asked);
+    weft__round_free(&n->answered);
+    free(n->out);
+    free(n);
+    shard->naming = NULL;
+}
+
+/* ---- leaving and coming ---- */
 
 #define KEPT_PAIRS 65536u /* memory for fewer movers is always kept */
 
 /* Memory of syncs, used again by each. Owner: the shard. */
 typedef struct weft__moving {
-    weft__mover_list list;
+    mover_list list;
     weft__bytes *out; /* [rank] */
     weft__round round;
     weft__block *blocks;
@@ -42,9 +562,9 @@ static weft_result write_movers(weft_shard *shard, moving *m)
     weft_result result = WEFT_OK;
     for (uint32_t begin = 0, end; begin < m->list.count && result == WEFT_OK; begin = end) {
         const uint32_t rank = shard->map.rank_of[m->list.sectors[begin]];
-        end = weft__movers_to_rank(shard, &m->list, begin);
+        end = movers_to_rank(shard, &m->list, begin);
         if (rank == shard->map.rank) continue;
-        result = weft__movers_write(shard, &m->list, begin, end, &m->out[rank]);
+        result = movers_write(shard, &m->list, begin, end, &m->out[rank]);
         shard->stats.moved_bytes += m->out[rank].count;
     }
     return result;
@@ -62,7 +582,7 @@ static weft_result take_leavers(weft_shard *shard, const weft_entity *entities,
 /* Rows [begin, end) stay on this rank and get their sector. */
 static weft_result move_here(weft_shard *shard, const moving *m, uint32_t begin, uint32_t end)
 {
-    const weft__mover_list *list = &m->list;
+    const mover_list *list = &m->list;
     weft_result result = WEFT_OK;
     shard->stats.rows_moved += end - begin;
     for (uint32_t next; begin < end && result == WEFT_OK; begin = next) {
@@ -78,10 +598,10 @@ static weft_result move_here(weft_shard *shard, const moving *m, uint32_t begin,
 
 static weft_result move_all(weft_shard *shard, const moving *m)
 {
-    const weft__mover_list *list = &m->list;
+    const mover_list *list = &m->list;
     weft_result result = WEFT_OK;
     for (uint32_t begin = 0, end; begin < list->count && result == WEFT_OK; begin = end) {
-        end = weft__movers_to_rank(shard, list, begin);
+        end = movers_to_rank(shard, list, begin);
         if (shard->map.rank_of[list->sectors[begin]] == shard->map.rank) {
             result = move_here(shard, m, begin, end);
             continue;
@@ -155,7 +675,7 @@ static weft_result place_blocks(weft_shard *shard, moving *m)
 /* What came goes, what left comes back. */
 static void turn_back(const weft_shard *shard, moving *m)
 {
-    const weft__mover_list *list = &m->list;
+    const mover_list *list = &m->list;
     m->is_back = true;
     for (uint32_t i = 0; i < list->count; i++) {
         if (shard->map.rank_of[list->sectors[i]] == shard->map.rank) continue;
@@ -199,7 +719,7 @@ bool weft__moving_make(weft_shard *shard)
     moving *m = shard->moving = calloc(1, sizeof *m);
     if (m != NULL) m->out = calloc(shard->map.ranks, sizeof *m->out);
     return m != NULL && m->out != NULL && weft__round_make(&m->round, shard->map.ranks - 1) &&
-           weft__naming_make(shard);
+           naming_make(shard);
 }
 
 /* Frees what grows with the rows that move. */
@@ -210,7 +730,7 @@ static void moving_shrink(const weft_shard *shard, moving *m)
     free(m->blocks);
     free(m->gone);
     free(m->gone_gids);
-    weft__movers_free(&m->list);
+    movers_free(&m->list);
     weft__round_shrink(&m->round);
     *m = (moving){.out = m->out, .round = m->round, .has_failed = m->has_failed};
 }
@@ -220,7 +740,7 @@ void weft__moving_free(weft_shard *shard)
     moving *m = shard->moving;
     if (m == NULL) return;
     moving_shrink(shard, m);
-    weft__naming_free(shard);
+    naming_free(shard);
     weft__round_free(&m->round);
     free(m->out);
     free(m);
@@ -233,8 +753,8 @@ static weft_result sync(weft_shard *shard, moving *m, weft_result result)
     if (result == WEFT_OK) result = settled;
     for (uint32_t rank = 0; rank < shard->map.ranks && !m->is_back; rank++) m->out[rank].count = 0;
     m->list.count = 0;
-    if (result == WEFT_OK) result = weft__movers_collect(shard, &m->list);
-    result = weft__newborn_name(shard, &m->list, result);
+    if (result == WEFT_OK) result = movers_collect(shard, &m->list);
+    result = newborn_name(shard, &m->list, result);
     /* Errors that not all have go along with the counts of rows. */
     if (result == WEFT_OK) result = write_movers(shard, m);
     result = weft__mail_exchange(m->out, &m->round, WEFT__TAG_ROWS, result);
@@ -261,7 +781,7 @@ weft_result weft__rows_sync(weft_shard *shard, weft_result result)
     /* the first sync, in which all rows are new, needs far more memory than later ones */
     if (!m->is_back && m->list.pair_capacity > KEPT_PAIRS &&
         m->list.count < m->list.pair_capacity / 64)
-        moving_shrink(shard, m), weft__naming_shrink(shard);
+        moving_shrink(shard, m), naming_shrink(shard);
     if (result == WEFT_OK) shard->keys_version = weft_world_advance_change_version(shard->world);
     return result;
 }

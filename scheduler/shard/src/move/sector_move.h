@@ -10,7 +10,10 @@
 #ifndef WEFT_SECTOR_MOVE_H
 #define WEFT_SECTOR_MOVE_H
 
+#include "row_block.h"
 #include "shard_state.h"
+
+struct weft__gid_pair;
 
 /* Collective. `result`: what this rank has met so far; nothing moves where one rank has an
  * error. Returns the same on all ranks. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transport_mpi.c: see transport.h. Messages by MPI: two-sided, non-blocking, on a communicator of
+/* transport_mpi.c: see messages.h. Messages by MPI: two-sided, non-blocking, on a communicator of
  * our own, whose errors return.
  *
  * The length of a message is not known before it comes: it is matched by MPI_Improbe, then received
@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ranks_error.h"
-#include "transport.h"
+#include "messages.h"
 
 #define PIECE_WORDS (UINT64_C(1) << 30)
 

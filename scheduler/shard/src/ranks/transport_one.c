@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* transport_one.c: see transport.h. A run of one rank, built where there is no MPI: there is no
+/* transport_one.c: see messages.h. A run of one rank, built where there is no MPI: there is no
  * other rank that a message could go to. */
 #include <stdlib.h>
 
-#include "ranks_error.h"
-#include "transport.h"
+#include "messages.h"
 
 static bool is_started;
 

@@ -8,7 +8,18 @@
 #ifndef WEFT_ROW_PACK_H
 #define WEFT_ROW_PACK_H
 
+#include <stdint.h>
+
 #include "shard_state.h"
+
+/* A value; pairs are owned by the caller, one thread. */
+typedef struct weft__gid_pair {
+    uint64_t key;
+    uint32_t number;
+} weft__gid_pair;
+
+/* Sorts `count` pairs; `room`: as many. Returns where the sorted ones are: `pairs` or `room`. */
+weft__gid_pair *weft__gid_sort(weft__gid_pair *pairs, weft__gid_pair *room, uint32_t count);
 
 /* Makes the packs of the sectors of this rank current. Owner; systems do not run, or an EXCLUSIVE
  * one does. Errors: OUT_OF_MEMORY. Cost: a visit per chunk, some ns per changed value; jobs of the

@@ -1,18 +1,792 @@
 /* SPDX-License-Identifier: MIT */
-/* shard.c: creating and destroying a shard, and what it is: its components, queries and tables. The
- * ranks compare what they were given before the shard is handed out. Steps are in shard_step.c,
- * systems in shard_system.c. */
+/* shard.c: a shard as programs see it: its components, queries and tables, systems in two halves,
+ * steps with their exchanges, balance, the figures of all ranks.
+ *
+ * The ranks compare what they were given before a shard is handed out. The schedule is compiled
+ * without exchanges first: the stages of the systems are an order that respects all that they
+ * declare. Exchanges are EXCLUSIVE systems between stages, ordered by name against every other
+ * system, so they change nothing in the order of the others. Their errors wait in step_result until
+ * the ranks agree in weft__rows_sync. Every rank decides about balance from the same sums of costs,
+ * so all take the same new map without asking. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "exchange_plan.h"
 #include "ghost_exchange.h"
-#include "gid_table.h"
 #include "hash.h"
-#include "rank_figures.h"
-#include "ranks_error.h"
+#include "messages.h"
+#include "os.h"
 #include "row_block.h"
 #include "row_pack.h"
 #include "sector_move.h"
+#include "shard_clock.h"
+#include "shard_state.h"
+#include "world_front.h"
+
+/* ---- where a step exchanges ghosts ---- */
+
+#define EXCHANGES_LIMIT 64u
+
+/* A system of the world. A value. */
+typedef struct planned_system {
+    weft_system system;
+    const char *name;
+    uint32_t stage;
+    bool may_write; /* a halo component, or structure */
+    int half;       /* 0, 1: of a system that reads ghosts; -1: another */
+} planned_system;
+
+/* Owner: the shard. Always: count <= 2 * EXCHANGES_LIMIT. */
+typedef struct weft__exchange_plan {
+    weft_system exchanges[2 * EXCHANGES_LIMIT]; /* begin, end, begin, ... */
+    uint32_t count;
+    uint64_t systems; /* what the plan was made of: a hash of their handles; 0: nothing */
+} exchange_plan;
+
+/* ---- the systems ---- */
+
+static void begin_exchange(weft_slice *slice, void *user)
+{
+    weft_shard *shard = user;
+    (void)slice;
+    shard->step_result = weft__ghosts_begin(shard, shard->step_result);
+}
+
+static void end_exchange(weft_slice *slice, void *user)
+{
+    weft_shard *shard = user;
+    (void)slice;
+    shard->step_result = weft__ghosts_end(shard, shard->step_result);
+}
+
+static bool is_exchange(const exchange_plan *plan, weft_system system)
+{
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (plan->exchanges[i].id == system.id) return true;
+    return false;
+}
+
+static int half_of(const weft_shard *shard, weft_system system)
+{
+    for (const weft__shard_system *s = shard->systems; s != NULL; s = s->next)
+        for (int half = 0; half < 2; half++)
+            if (s->halves[half].id == system.id) return half;
+    return -1;
+}
+
+static bool writes_halo(const weft_shard *shard, weft_system system, uint32_t effects)
+{
+    weft_lookup list[256];
+    if (effects != WEFT_RECORDS_NOTHING) return true;
+    const uint32_t count = weft_system_access(shard->world, system, list, 256);
+    if (count > 256) return true;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < shard->halo_count; k++)
+            if (list[i].component.id == shard->halo[k].id && list[i].access == WEFT_WRITE)
+                return true;
+    return false;
+}
+
+static int by_stage(const void *a, const void *b)
+{
+    const planned_system *left = a, *right = b;
+    if (left->stage != right->stage) return left->stage < right->stage ? -1 : 1;
+    return (left->system.id > right->system.id) - (left->system.id < right->system.id);
+}
+
+/* All systems but exchanges, by stage. */
+static weft_result list_systems(weft_shard *shard, planned_system *out, uint32_t count)
+{
+    weft_system *handles = malloc((size_t)count * sizeof *handles + 1);
+    if (handles == NULL) return weft__ranks_no_memory();
+    (void)weft_system_list(shard->world, handles, count);
+    for (uint32_t i = 0; i < count; i++) {
+        weft_system_info info;
+        weft_system_stats stats;
+        (void)weft_system_info_get(shard->world, handles[i], &info, sizeof info);
+        (void)weft_system_stats_get(shard->world, handles[i], &stats, sizeof stats);
+        const bool is_exclusive = (info.flags & WEFT_SYSTEM_EXCLUSIVE) != 0;
+        out[i] = (planned_system){.system = handles[i],
+                                  .name = info.name,
+                                  .stage = stats.stage,
+                                  .may_write =
+                                      is_exclusive || writes_halo(shard, handles[i], info.effects),
+                                  .half = half_of(shard, handles[i])};
+    }
+    free(handles);
+    qsort(out, count, sizeof *out, by_stage);
+    return WEFT_OK;
+}
+
+/* ---- placing ---- */
+
+/* Makes an EXCLUSIVE system after the systems of stages up to `stage` and before the others. */
+static weft_result place(weft_shard *shard, const planned_system *list, uint32_t count,
+                         int64_t stage, bool is_end)
+{
+    exchange_plan *plan = shard->plan;
+    const char **names = malloc((size_t)(count + plan->count) * sizeof *names + 1);
+    if (names == NULL) return weft__ranks_no_memory();
+    uint32_t earlier = 0, later = 0;
+    static char own[2 * EXCHANGES_LIMIT][24];
+    for (uint32_t i = 0; i < plan->count; i++) names[earlier++] = own[i];
+    for (uint32_t i = 0; i < count; i++)
+        if ((int64_t)list[i].stage <= stage) names[earlier++] = list[i].name;
+    for (uint32_t i = 0; i < count; i++)
+        if ((int64_t)list[i].stage > stage) names[earlier + later++] = list[i].name;
+    (void)snprintf(own[plan->count], sizeof own[0], "shard.%s %u", is_end ? "end" : "begin",
+                   plan->count / 2);
+    const weft_system_desc desc = {.name = own[plan->count],
+                                   .run = is_end ? end_exchange : begin_exchange,
+                                   .user = shard,
+                                   .flags = WEFT_SYSTEM_EXCLUSIVE,
+                                   .more_after = names,
+                                   .more_after_count = earlier,
+                                   .more_before = names + earlier,
+                                   .more_before_count = later};
+    const weft_system system = weft_system_create(shard->world, &desc);
+    free(names);
+    if (system.id == 0)
+        return weft__ranks_fail(weft_world_error(shard->world)->code, "an exchange of ghosts: %s",
+                                weft_world_error(shard->world)->text);
+    plan->exchanges[plan->count++] = system;
+    return WEFT_OK;
+}
+
+/* The stage of the last system in [from, to) that may write what ghosts have; -1: none. */
+static int64_t last_writer(const planned_system *list, uint32_t from, uint32_t to)
+{
+    int64_t stage = -1;
+    for (uint32_t i = from; i < to; i++)
+        if (list[i].may_write) stage = list[i].stage;
+    return stage;
+}
+
+/* The end of the stages in which interior halves begin that no writer follows: there the exchange
+ * may end. */
+static uint32_t interior_end(const planned_system *list, uint32_t count, uint32_t first)
+{
+    uint32_t end = first + 1;
+    for (uint32_t i = first + 1; i < count && list[i].half != 1; i++) {
+        if (list[i].may_write) break;
+        end = i + 1;
+    }
+    return end;
+}
+
+static weft_result place_all(weft_shard *shard, const planned_system *list, uint32_t count)
+{
+    weft_result result = WEFT_OK;
+    uint32_t since = 0;
+    bool is_first = true;
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
+        if (list[i].half != 0) continue;
+        const int64_t writer = last_writer(list, since, i);
+        if (writer < 0 && !is_first) continue; /* ghosts are as they must be */
+        if (shard->plan->count == 2 * EXCHANGES_LIMIT)
+            return weft__ranks_fail(WEFT_LIMIT, "more than %u exchanges in a step",
+                                    EXCHANGES_LIMIT);
+        const uint32_t end = interior_end(list, count, i);
+        result = place(shard, list, count, writer, false);
+        if (result == WEFT_OK) result = place(shard, list, count, list[end - 1].stage, true);
+        since = i + 1;
+        is_first = false;
+    }
+    return result;
+}
+
+/* ---- the plan ---- */
+
+static void drop_exchanges(weft_shard *shard)
+{
+    exchange_plan *plan = shard->plan;
+    while (plan->count != 0)
+        (void)weft_system_destroy(shard->world, plan->exchanges[--plan->count]);
+    plan->systems = 0;
+}
+
+static void plan_free(weft_shard *shard)
+{
+    if (shard->plan == NULL) return;
+    drop_exchanges(shard);
+    free(shard->plan);
+    shard->plan = NULL;
+}
+
+/* A number for the systems that there are, without exchanges: their handles are never used again.
+ * 0: no memory. */
+static uint64_t systems_number(const weft_shard *shard, uint32_t *count)
+{
+    const uint32_t there = weft_system_list(shard->world, NULL, 0);
+    weft_system *list = malloc(((size_t)there + 1) * sizeof *list);
+    if (list == NULL) return 0;
+    weft_system_list(shard->world, list, there);
+    uint64_t sum = 1;
+    *count = there - (shard->plan != NULL ? shard->plan->count : 0);
+    for (uint32_t i = 0; i < there; i++)
+        if (shard->plan == NULL || !is_exchange(shard->plan, list[i]))
+            sum += (uint64_t)list[i].id * UINT64_C(0x9E3779B97F4A7C15);
+    free(list);
+    return sum | 1;
+}
+
+/* How many exchanges a step has; 1 where there are some, and the plan could not be made. */
+static uint32_t plan_exchanges(const weft_shard *shard)
+{
+    const uint32_t count = shard->plan != NULL ? shard->plan->count / 2 : 0;
+    return count == 0 && shard->systems != NULL ? 1 : count;
+}
+
+/* Makes the exchanges again where systems came or left. Errors: those of the schedule,
+ * OUT_OF_MEMORY.
+ */
+static weft_result plan_update(weft_shard *shard)
+{
+    uint32_t count;
+    if (shard->plan == NULL) shard->plan = calloc(1, sizeof *shard->plan);
+    if (shard->plan == NULL) return weft__ranks_no_memory();
+    const uint64_t number = systems_number(shard, &count);
+    if (number == 0) return weft__ranks_no_memory();
+    if (shard->plan->systems == number) return WEFT_OK;
+    drop_exchanges(shard);
+    if (shard->systems == NULL) return WEFT_OK; /* no system reads ghosts */
+    weft_result result = weft_schedule_compile(shard->world);
+    if (result != WEFT_OK)
+        return weft__ranks_fail(result, "the schedule: %s", weft_world_error(shard->world)->text);
+    planned_system *list = malloc((size_t)count * sizeof *list + 1);
+    if (list == NULL) return weft__ranks_no_memory();
+    result = list_systems(shard, list, count);
+    if (result == WEFT_OK) result = place_all(shard, list, count);
+    free(list);
+    if (result == WEFT_OK)
+        shard->plan->systems = number;
+    else
+        drop_exchanges(shard);
+    return result;
+}
+
+/* ---- figures of all ranks ---- */
+
+static const uint64_t period_ns = UINT64_C(250000000);
+
+/* The words of a line: what is there now, then counts since creation. */
+enum {
+    ENTITIES,
+    SECTORS,
+    GHOSTS,
+    STUBS,
+    BORDER,
+    COUNTS, /* the first of the counts */
+    SENT = COUNTS,
+    RECEIVED,
+    LEFT,
+    ARRIVED,
+    MOVED,
+    TIME,
+    WORK,
+    WAIT,
+    SYNC,
+    FIGURES,
+    HOST = FIGURES, /* a name of HOST_BYTES */
+    HOST_BYTES = 32,
+    LINE_WORDS = HOST + HOST_BYTES / 8
+};
+
+static const char *const names[FIGURES] = {
+    [ENTITIES] = "entities", [SECTORS] = "sectors", [GHOSTS] = "ghosts",     [STUBS] = "stubs",
+    [BORDER] = "border",     [SENT] = "sent",       [RECEIVED] = "received", [LEFT] = "left",
+    [ARRIVED] = "arrived",   [MOVED] = "moved",     [TIME] = "time",         [WORK] = "work",
+    [WAIT] = "wait",         [SYNC] = "sync"};
+
+/* Owner: the shard. Tables: [rank * LINE_WORDS + word]. */
+typedef struct weft__rank_figures {
+    weft_world_hook hook;
+    bool is_wanted;         /* the hook was asked since the last gather */
+    uint64_t gathered_ns;   /* when; 0: never */
+    uint64_t tick, steps;   /* of the last gather */
+    uint64_t steps_between; /* and how many steps after the one before; 0: never gathered */
+    uint64_t *now, *before; /* tables */
+    char host[HOST_BYTES];  /* constant */
+} rank_figures;
+
+/* ---- telling ---- */
+
+/* Text of a limited size, whose whole length is counted. */
+typedef struct told {
+    char *text;
+    size_t capacity, length;
+} told;
+
+__attribute__((format(printf, 2, 3))) static void add(told *out, const char *format, ...)
+{
+    const size_t room = out->length < out->capacity ? out->capacity - out->length : 0;
+    va_list arguments;
+    va_start(arguments, format);
+    const int count =
+        vsnprintf(room != 0 ? out->text + out->length : NULL, room, format, arguments);
+    va_end(arguments);
+    if (count > 0) out->length += (size_t)count;
+}
+
+/* A figure of a rank: what is there now, or a count for each tick. */
+static double figure_of(const rank_figures *f, uint32_t rank, uint32_t figure)
+{
+    const size_t at = (size_t)rank * LINE_WORDS + figure;
+    if (figure < COUNTS) return (double)f->now[at];
+    return (double)(f->now[at] - f->before[at]) / (double)f->steps_between;
+}
+
+static void tell_rank(const rank_figures *f, uint32_t rank, told *out)
+{
+    const char *host = (const char *)&f->now[(size_t)rank * LINE_WORDS + HOST];
+    add(out, "%s{\"rank\":%" PRIu32 ",\"host\":\"%s\"", rank != 0 ? "," : "", rank, host);
+    for (uint32_t i = 0; i < FIGURES; i++)
+        add(out, ",\"%s\":%.9g", names[i], figure_of(f, rank, i));
+    add(out, "}");
+}
+
+static void tell_over_ranks(const rank_figures *f, uint32_t ranks, uint32_t figure, told *out)
+{
+    double sum = 0, largest = 0;
+    uint32_t at = 0;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        const double value = figure_of(f, rank, figure);
+        sum += value;
+        if (value > largest) largest = value, at = rank;
+    }
+    add(out, "%s{\"figure\":\"%s\",\"per_tick\":%s,\"sum\":%.9g,\"largest\":%.9g,\"rank\":%" PRIu32,
+        figure != 0 ? "," : "", names[figure], figure < COUNTS ? "false" : "true", sum, largest,
+        at);
+    if (sum > 0) add(out, ",\"imbalance\":%.6g", largest * ranks / sum);
+    add(out, "}");
+}
+
+/* The hook's: asks for the next figures, too. */
+static size_t tell(char *text, size_t capacity, void *user)
+{
+    weft_shard *shard = user;
+    rank_figures *f = shard->figures;
+    const uint32_t ranks = shard->map.ranks;
+    told out = {text, capacity, 0};
+    f->is_wanted = true;
+    add(&out,
+        "\"rank\":%" PRIu32 ",\"ranks\":%" PRIu32 ",\"sectors\":%" PRIu32 ",\"tick\":%" PRIu64
+        ",\"steps\":%" PRIu64 ",\"rows\":[",
+        shard->map.rank, ranks, shard->map.count, f->tick, f->steps_between);
+    for (uint32_t rank = 0; rank < ranks && f->steps_between != 0; rank++) tell_rank(f, rank, &out);
+    add(&out, "],\"over_ranks\":[");
+    for (uint32_t i = 0; i < FIGURES && f->steps_between != 0; i++)
+        tell_over_ranks(f, ranks, i, &out);
+    add(&out, "]");
+    return out.length;
+}
+
+/* ---- gathering ---- */
+
+/* Says in shard->figures_asked whether this rank wants figures now. */
+static void figures_ask(weft_shard *shard)
+{
+    const rank_figures *f = shard->figures;
+    shard->figures_asked =
+        f->is_wanted && (f->gathered_ns == 0 || weft__shard_now() - f->gathered_ns >= period_ns);
+}
+
+static void write_line(const weft_shard *shard, uint64_t *line)
+{
+    weft_shard_stats s;
+    weft_shard_stats_get(shard, &s, sizeof s);
+    weft_shard_info info;
+    weft_shard_info_get(shard, &info, sizeof info);
+    const uint64_t figures[FIGURES] = {
+        [ENTITIES] = s.rows,
+        [SECTORS] = info.sectors_mine,
+        [GHOSTS] = s.ghosts,
+        [STUBS] = s.stubs,
+        [BORDER] = s.border_rows,
+        [SENT] = s.value_bytes + s.header_bytes + s.moved_bytes,
+        [RECEIVED] = s.received_bytes,
+        [LEFT] = s.rows_left,
+        [ARRIVED] = s.rows_arrived,
+        [MOVED] = s.rows_moved,
+        [TIME] = s.step_ns,
+        [WORK] = s.work_ns,
+        [WAIT] = s.wait_ns,
+        [SYNC] = s.sync_ns,
+    };
+    memcpy(line, figures, sizeof figures);
+    memcpy(line + HOST, shard->figures->host, HOST_BYTES);
+}
+
+/* Brings the figures of all ranks to all; collective. Errors: IO. */
+static weft_result figures_gather(weft_shard *shard)
+{
+    rank_figures *f = shard->figures;
+    const uint64_t words = (uint64_t)shard->map.ranks * LINE_WORDS;
+    uint64_t *const table = f->before;
+    f->before = f->now;
+    f->now = table;
+    memset(table, 0, words * sizeof *table);
+    write_line(shard, table + (size_t)shard->map.rank * LINE_WORDS);
+    f->steps_between = shard->stats.steps - f->steps;
+    f->steps = shard->stats.steps;
+    f->tick = shard->tick;
+    f->is_wanted = false;
+    f->gathered_ns = weft__shard_now();
+    return weft__transport_sum(table, words);
+}
+
+/* ---- begin and end ---- */
+
+/* A name that needs no escapes in JSON. */
+static void take_host(char *host)
+{
+    (void)gethostname(host, HOST_BYTES - 1);
+    for (char *c = host; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\') *c = '?';
+}
+
+/* Adds the hook. Errors: OUT_OF_MEMORY, those of weft_world_hook_add. */
+static weft_result figures_init(weft_shard *shard)
+{
+    const size_t words = (size_t)shard->map.ranks * LINE_WORDS;
+    rank_figures *f = shard->figures = calloc(1, sizeof *f);
+    if (f == NULL) return weft__ranks_no_memory();
+    f->now = calloc(words, sizeof *f->now);
+    f->before = calloc(words, sizeof *f->before);
+    if (f->now == NULL || f->before == NULL) return weft__ranks_no_memory();
+    take_host(f->host);
+    f->hook = (weft_world_hook){
+        .user = shard, .name = "shards", .tell = tell, .holds = "shard (weft_shard_destroy)"};
+    return weft_world_hook_add(shard->world, &f->hook);
+}
+
+static void figures_free(weft_shard *shard)
+{
+    rank_figures *f = shard->figures;
+    if (f == NULL) return;
+    (void)weft_world_hook_remove(shard->world, &f->hook);
+    free(f->now);
+    free(f->before);
+    free(f);
+    shard->figures = NULL;
+}
+
+/* ---- of this rank ---- */
+
+void weft_shard_info_get(const weft_shard *shard, weft_shard_info *out, size_t bytes)
+{
+    weft_shard_info info = {.gid = shard->gid,
+                            .sector = shard->sector,
+                            .ghost = shard->ghost,
+                            .stub = shard->stub,
+                            .rank = shard->map.rank,
+                            .ranks = shard->map.ranks,
+                            .sectors = shard->map.count,
+                            .seed = shard->seed};
+    for (uint32_t i = 0; i < shard->map.count; i++)
+        info.sectors_mine += weft__sector_is_mine(shard, i);
+    memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
+}
+
+void weft_shard_stats_get(const weft_shard *shard, weft_shard_stats *out, size_t bytes)
+{
+    weft_shard_stats stats = shard->stats;
+    stats.rows = weft_query_count(shard->world, shard->rows_query);
+    stats.ghosts = weft_query_count(shard->world, shard->ghost_query);
+    stats.stubs = weft_query_count(shard->world, shard->stub_query);
+    for (uint32_t i = 0; i < shard->map.count; i++)
+        if ((shard->map.visibility[i] & WEFT__SECTOR_BORDER) != 0)
+            stats.border_rows += shard->packs[i].count;
+    memcpy(out, &stats, bytes < sizeof stats ? bytes : sizeof stats);
+}
+
+/* ---- steps and balance ---- */
+
+weft_result weft_shard_sync(weft_shard *shard)
+{
+    const uint64_t start = weft__shard_now();
+    weft_result result = weft__rows_sync(shard, WEFT_OK);
+    shard->stats.sync_ns += weft__shard_now() - start;
+    return result;
+}
+
+weft_result weft_shard_exchange(weft_shard *shard)
+{
+    weft_result result = weft__rows_resume(shard);
+    if (result != WEFT_OK) return result;
+    weft__ghosts_start(shard);
+    result = weft__ghosts_begin(shard, WEFT_OK);
+    result = weft_ranks_agree(weft__ghosts_end(shard, result));
+    weft__shard_pin(shard);
+    (void)weft_world_advance_change_version(shard->world); /* later writes are changes */
+    if (result != WEFT_OK) weft__packs_forget_sent(shard); /* what others have is not known */
+    return result;
+}
+
+/* ---- balance ---- */
+
+/* Measured costs of all sectors; where nothing is measured, rows. */
+static weft_result sum_costs(weft_shard *shard, uint64_t *costs)
+{
+    const uint32_t count = shard->map.count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!weft__sector_is_mine(shard, i)) continue;
+        for (uint32_t worker = 0; worker < shard->cost_workers; worker++)
+            costs[i] += shard->costs[(uint64_t)worker * count + i];
+        costs[i] += shard->packs[i].count;
+    }
+    return weft__transport_sum(costs, count);
+}
+
+/* Takes a new map over, with the counters of the sectors, and moves rows. */
+static weft_result move_sectors(weft_shard *shard, const uint32_t *rank_of)
+{
+    const uint32_t count = shard->map.count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!weft__sector_is_mine(shard, i))
+            shard->counters[i] = 0;
+        else if (rank_of[i] != shard->map.rank)
+            shard->stats.sectors_moved++;
+    }
+    weft_result result = weft__transport_sum(shard->counters, count);
+    if (result != WEFT_OK) return result;
+    weft__ghosts_set_map(shard, rank_of);
+    return weft__rows_sync(shard, WEFT_OK);
+}
+
+static weft_result balance(weft_shard *shard, uint64_t *costs, uint32_t *rank_of, bool *moved)
+{
+    weft_result result = sum_costs(shard, costs);
+    if (result != WEFT_OK) return result;
+    memset(shard->costs, 0, (size_t)shard->cost_workers * shard->map.count * sizeof *shard->costs);
+    const double now = weft__sector_imbalance(&shard->map, costs, shard->map.rank_of);
+    shard->stats.imbalance = now;
+    if (now <= shard->balance_above) return WEFT_OK;
+    weft__sector_cut(&shard->map, costs, rank_of);
+    if (weft__sector_imbalance(&shard->map, costs, rank_of) >= now) return WEFT_OK;
+    const bool is_prepared = weft__ghosts_prepare(shard, rank_of);
+    result = weft_ranks_agree(is_prepared ? WEFT_OK : weft__ranks_no_memory());
+    if (result != WEFT_OK) return result;
+    *moved = true;
+    return move_sectors(shard, rank_of);
+}
+
+weft_result weft_shard_balance(weft_shard *shard, bool *moved)
+{
+    bool has_moved = false;
+    if (moved != NULL) *moved = false;
+    if (shard->map.ranks == 1) return WEFT_OK;
+    weft_result result = weft__rows_resume(shard);
+    if (result != WEFT_OK) return result;
+    uint64_t *costs = calloc(shard->map.count, sizeof *costs);
+    uint32_t *rank_of = calloc(shard->map.count, sizeof *rank_of);
+    result = costs != NULL && rank_of != NULL ? WEFT_OK : weft__ranks_no_memory();
+    result = weft_ranks_agree(result);
+    if (result == WEFT_OK) result = balance(shard, costs, rank_of, &has_moved);
+    free(costs);
+    free(rank_of);
+    if (moved != NULL) *moved = has_moved;
+    return result;
+}
+
+/* ---- steps ---- */
+
+/* The systems, with exchanges of ghosts between them. */
+static weft_result run_systems(weft_shard *shard, float dt)
+{
+    weft__ghosts_start(shard);
+    shard->step_result = WEFT_OK;
+    weft_result result = plan_update(shard);
+    if (result == WEFT_OK) {
+        result = weft_world_step(shard->world, dt);
+        if (result != WEFT_OK)
+            result = weft__ranks_fail(result, "the step: %s", weft_world_error(shard->world)->text);
+        if (shard->step_result != WEFT_OK) result = shard->step_result;
+    }
+    return weft__ghosts_finish(shard, plan_exchanges(shard), result);
+}
+
+/* Time that is not the work of systems: waiting for ghosts, and hooks. */
+static uint64_t idle_ns(const weft_shard *shard)
+{
+    return shard->stats.wait_ns + weft__front(shard->world)->hooks_ns;
+}
+
+weft_result weft_shard_step(weft_shard *shard, float dt)
+{
+    const uint64_t start = weft__shard_now(), idle = idle_ns(shard);
+    shard->owner_thread = weft__os_thread_number();
+    weft_result result = weft__rows_resume(shard);
+    if (result != WEFT_OK) return result;
+    result = run_systems(shard, dt);
+    const uint64_t done = weft__shard_now();
+    shard->stats.work_ns += done - start - (idle_ns(shard) - idle);
+    figures_ask(shard);
+    result = weft__rows_sync(shard, result);
+    shard->stats.sync_ns += weft__shard_now() - done;
+    shard->stats.steps++;
+    shard->tick++;
+    const bool is_asked = result == WEFT_OK && shard->figures_asked != 0;
+    if (result == WEFT_OK && shard->balance_every != UINT32_MAX &&
+        shard->stats.steps % shard->balance_every == 0)
+        result = weft_shard_balance(shard, NULL);
+    shard->stats.step_ns += weft__shard_now() - start;
+    if (result == WEFT_OK && is_asked) result = figures_gather(shard);
+    return result;
+}
+
+/* ---- systems that read ghosts ---- */
+
+#define TERMS_LIMIT 64u
+
+/* What a call of a half measures and whether it lets messages on. */
+static void run_half(weft_slice *slice, void *user)
+{
+    const struct weft__shard_half *half = user;
+    const weft__shard_system *system = half->system;
+    weft_shard *shard = system->shard;
+    uint32_t stored;
+    memcpy(&stored, weft_slice_read_shared(slice, system->sector_term), sizeof stored);
+    if (stored == 0) return; /* new: it has no place yet */
+    const uint32_t sector = stored - 1;
+    const bool is_border = (shard->map.visibility[sector] & WEFT__SECTOR_BORDER) != 0;
+    if (is_border != half->is_border) return;
+    const uint64_t start = weft__shard_now();
+    system->run(slice, system->user);
+    const uint64_t worker = weft_slice_worker(slice);
+    if (worker < shard->cost_workers)
+        shard->costs[worker * shard->map.count + sector] += weft__shard_now() - start;
+    if (!half->is_border && shard->owner_thread == weft__os_thread_number())
+        weft__ghosts_poll(shard); /* MPI goes on only while it is called */
+}
+
+/* ---- creating ---- */
+
+static uint32_t term_count(const weft_query_desc *query)
+{
+    uint32_t count = 0;
+    while (count < WEFT_INLINE_TERMS && query->terms[count].component.id != 0) count++;
+    return count + query->more_term_count;
+}
+
+static const weft_term *term_at(const weft_query_desc *query, uint32_t position)
+{
+    uint32_t inline_count = 0;
+    while (inline_count < WEFT_INLINE_TERMS && query->terms[inline_count].component.id != 0)
+        inline_count++;
+    return position < inline_count ? &query->terms[position]
+                                   : &query->more_terms[position - inline_count];
+}
+
+static weft_result check(const weft_shard *shard, const weft_system_desc *desc)
+{
+    const uint32_t refused = WEFT_SYSTEM_SERIAL | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
+                             WEFT_SYSTEM_TIMER | WEFT_SYSTEM_BACKGROUND;
+    const char *name = desc->name != NULL ? desc->name : "?";
+    if (desc->run == NULL || desc->name == NULL)
+        return weft__ranks_fail(WEFT_INVALID_ARGUMENT, "system %s: name and run are needed", name);
+    if (desc->over.kind != WEFT_OVER_ROWS || desc->skips_unchanged || desc->by_depth.id != 0 ||
+        (desc->flags & refused) != 0)
+        return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                                "system %s reads ghosts: it runs over rows (over.rows), in "
+                                "parallel, without SERIAL, MAIN_THREAD, EXCLUSIVE, TIMER, "
+                                "BACKGROUND, skips_unchanged and by_depth",
+                                name);
+    const uint32_t count = term_count(&desc->over.rows);
+    if (count + 1 > TERMS_LIMIT)
+        return weft__ranks_fail(WEFT_LIMIT, "system %s: more than %u terms", name, TERMS_LIMIT - 1);
+    bool names_gid = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const weft_term *term = term_at(&desc->over.rows, i);
+        names_gid |= term->component.id == shard->gid.id && term->match == WEFT_ALL &&
+                     term->access == WEFT_READ;
+        for (uint32_t k = 0; k < shard->halo_count; k++)
+            if (term->component.id == shard->halo[k].id && term->access == WEFT_WRITE)
+                return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                                        "system %s reads ghosts and writes halo component %s: "
+                                        "write another component, and copy it in a system behind",
+                                        name,
+                                        weft_component_info(shard->world, shard->halo[k])->name);
+    }
+    if (!names_gid)
+        return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                                "system %s reads ghosts: name ShardGid (weft_shard_info) among "
+                                "its terms, for reading",
+                                name);
+    return WEFT_OK;
+}
+
+/* One half: the description with ShardSector as the last term, the halo as look-ups. */
+static weft_system create_half(weft_shard *shard, weft__shard_system *system,
+                               const weft_system_desc *desc, bool is_border)
+{
+    weft_term terms[TERMS_LIMIT];
+    weft_lookup lookups[WEFT_SHARD_HALO_LIMIT + 64];
+    char name[80];
+    const uint32_t count = term_count(&desc->over.rows);
+    for (uint32_t i = 0; i < count; i++) terms[i] = *term_at(&desc->over.rows, i);
+    terms[count] = (weft_term){shard->sector, .match = WEFT_PRESENT};
+    system->sector_term = count;
+    weft_system_desc half = *desc;
+    (void)snprintf(name, sizeof name, "%s%s", desc->name, is_border ? ".border" : "");
+    half.name = name;
+    half.run = run_half;
+    half.user = &system->half[is_border];
+    memset(half.over.rows.terms, 0, sizeof half.over.rows.terms);
+    half.over.rows.more_terms = terms;
+    half.over.rows.more_term_count = count + 1;
+    half.flags |= WEFT_SYSTEM_NOT_FUSED;
+    uint32_t lookup_count = 0;
+    for (uint32_t i = 0; i < desc->more_lookup_count && i < 64; i++)
+        lookups[lookup_count++] = desc->more_lookups[i];
+    for (uint32_t i = 0; i < shard->halo_count; i++)
+        lookups[lookup_count++] = (weft_lookup){shard->halo[i], WEFT_READ};
+    half.more_lookups = lookups;
+    half.more_lookup_count = lookup_count;
+    return weft_system_create(shard->world, &half);
+}
+
+weft_result weft_shard_system_create(weft_shard *shard, const weft_system_desc *desc)
+{
+    if (shard == NULL || desc == NULL)
+        return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                                "weft_shard_system_create: an argument is NULL");
+    weft_result result = check(shard, desc);
+    if (result != WEFT_OK) return result;
+    weft__shard_system *system = calloc(1, sizeof *system);
+    if (system == NULL) return weft__ranks_no_memory();
+    system->shard = shard;
+    system->run = desc->run;
+    system->user = desc->user;
+    for (uint32_t i = 0; i < 2; i++) {
+        system->half[i] = (struct weft__shard_half){system, i == 1};
+        system->halves[i] = create_half(shard, system, desc, i == 1);
+        if (system->halves[i].id != 0) continue;
+        result = weft__ranks_fail(weft_world_error(shard->world)->code, "%s",
+                                  weft_world_error(shard->world)->text);
+        if (i == 1) (void)weft_system_destroy(shard->world, system->halves[0]);
+        free(system);
+        return result;
+    }
+    system->next = shard->systems;
+    shard->systems = system;
+    return WEFT_OK;
+}
+
+/* ---- inside ---- */
+
+/* The system that the slice is of: its query has ShardSector as its last term. */
+uint32_t weft_shard_slice_sector(const weft_shard *shard, const weft_slice *slice)
+{
+    (void)shard;
+    uint32_t stored;
+    memcpy(&stored, weft_slice_read_shared(slice, slice->term_count - 1), sizeof stored);
+    return stored - 1;
+}
+
+/* ---- create and destroy ---- */
 
 /* ---- components and queries ---- */
 
@@ -182,7 +956,7 @@ static weft_result init(weft_shard *shard, weft_world *world, const weft_shard_d
     if (result == WEFT_OK) result = take_components(shard, desc);
     if (result == WEFT_OK) result = make_queries(shard);
     if (result == WEFT_OK) result = make_tables(shard);
-    return result == WEFT_OK ? weft__figures_init(shard) : result;
+    return result == WEFT_OK ? figures_init(shard) : result;
 }
 
 weft_result weft_shard_create(weft_world *world, const weft_shard_desc *desc, weft_shard **out)
@@ -223,7 +997,7 @@ void weft_shard_destroy(weft_shard *shard)
         return;
     }
     weft__front(shard->world)->pins[WEFT__PIN_SHARD].moment = 0;
-    weft__plan_free(shard);
+    plan_free(shard);
     while (shard->systems != NULL) {
         weft__shard_system *system = shard->systems;
         shard->systems = system->next;
@@ -238,7 +1012,7 @@ void weft_shard_destroy(weft_shard *shard)
     weft__packs_free(shard);
     weft__ghosts_free(shard);
     weft__gid_table_free(shard);
-    weft__figures_free(shard);
+    figures_free(shard);
     weft__moving_free(shard);
     free(shard->counters);
     free(shard->costs);

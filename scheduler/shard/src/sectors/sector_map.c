@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <weft/kernel.h>
 
-#include "ranks_error.h"
-#include "transport.h"
+#include "messages.h"
 
 /* ---- the sector of a key ---- */
 

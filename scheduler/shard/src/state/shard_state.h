@@ -8,8 +8,8 @@
 
 #include <weft/shard.h>
 
+#include "messages.h"
 #include "sector_map.h"
-#include "transport.h"
 #include "world_front.h"
 
 /* Tags of rounds that may be open at once, and of others. */
@@ -72,7 +72,7 @@ struct weft_shard {
     /* ghosts: ghost_exchange.c */
     struct weft__halo *ghosts;
 
-    /* gids, movers: sector_move.c, newborn.c, gid_table.c */
+    /* gids, movers: sector_move.c, row_block.c */
     uint64_t *counters;    /* [sector]: gids given away; of ours only */
     uint32_t keys_version; /* change version of the last look at keys */
     struct weft__moving *moving;
@@ -90,7 +90,7 @@ struct weft_shard {
     weft_result step_result; /* of exchanges in the step */
     weft_shard_stats stats;
 
-    /* figures of all ranks: rank_figures.c */
+    /* figures of all ranks: shard.c */
     struct weft__rank_figures *figures;
     uint64_t figures_asked; /* not 0: a tool asks; after weft__rows_sync on all ranks or on none */
 };

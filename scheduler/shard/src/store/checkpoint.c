@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* checkpoint.c: weft_shard_save, weft_shard_load, and the bytes of a checkpoint.
+/* checkpoint.c: weft_shard_save, _load and _hash: the rows of this rank, sector by sector.
  *
  *     head          checkpoint_head
  *     components    of each component of the world, in the order of registration, as
@@ -17,7 +17,12 @@
  *
  * Loading: every rank reads the front and checks it; the sizes of the sections are the costs by
  * which sectors are cut among the ranks that there are. Then each reads the sections of its sectors
- * and checks all of them; when all ranks have done so, rows are put into the world. */
+ * and checks all of them; when all ranks have done so, rows are put into the world.
+ *
+ * Hashing: sums mod 2^64 of the hashes of rows, which are exact in any order and on any number of
+ * ranks. Rows are hashed as blocks, as they would travel: references are gids. */
+#include "checkpoint.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,13 +35,193 @@
 #include "file_problem.h"
 #include "ghost_exchange.h"
 #include "hash.h"
+#include "messages.h"
 #include "os.h"
 #include "os_file.h"
-#include "ranks_error.h"
+#include "row_block.h"
 #include "row_pack.h"
 #include "sector_move.h"
-#include "sector_rows.h"
 #include "world_view.h"
+
+/* ---- rows by sector ---- */
+
+/* A hash of the kind list: the same on all ranks. */
+static weft_result order_of(const weft_shard *shard, weft_archetype archetype, uint64_t *order)
+{
+    weft__row_component list[WEFT__ROW_COMPONENTS];
+    uint32_t count = 0;
+    weft_result result = weft__row_components(shard, archetype, list, &count);
+    uint64_t hash = hash_start(count, 0);
+    for (uint32_t i = 0; i < count; i++)
+        hash = hash_word(hash, weft_component_hash(shard->world, list[i].component));
+    *order = hash_end(hash);
+    return result;
+}
+
+static int by_sector(const void *a, const void *b)
+{
+    const weft__sector_run *left = a, *right = b;
+    if (left->sector != right->sector) return left->sector < right->sector ? -1 : 1;
+    return (left->order > right->order) - (left->order < right->order);
+}
+
+weft_result weft__sector_rows_collect(const weft_shard *shard, weft__sector_rows *out)
+{
+    weft_archetype last = {0};
+    uint64_t order = 0;
+    weft_cursor cursor;
+    const bool is_begun = weft__shard_loop_begin(shard, shard->rows_query, &cursor);
+    weft_result result = is_begun ? WEFT_OK : weft__ranks_no_memory();
+    while (result == WEFT_OK && weft_query_next(&cursor)) {
+        const weft_slice *slice = &cursor.slice;
+        uint32_t stored;
+        memcpy(&stored, weft_slice_read_shared(slice, 1), sizeof stored);
+        if (stored == 0) continue;
+        const weft_archetype archetype = weft_entity_archetype(shard->world, slice->entities[0]);
+        if (archetype.id != last.id) result = order_of(shard, archetype, &order);
+        last = archetype;
+        if (!weft__array_grow(&out->runs, &out->capacity, out->count + UINT64_C(1),
+                              sizeof *out->runs))
+            result = weft__ranks_no_memory();
+        if (result != WEFT_OK) break;
+        out->runs[out->count++] = (weft__sector_run){.order = order,
+                                                     .sector = stored - 1,
+                                                     .count = slice->count,
+                                                     .archetype = archetype,
+                                                     .place = weft__slice_place(slice),
+                                                     .gids = weft_slice_read(slice, 0)};
+    }
+    weft_query_end(&cursor);
+    if (out->count != 0) qsort(out->runs, out->count, sizeof *out->runs, by_sector);
+    return result;
+}
+
+void weft__sector_rows_free(weft__sector_rows *rows)
+{
+    free(rows->runs);
+    *rows = (weft__sector_rows){0};
+}
+
+uint32_t weft__sector_rows_group(const weft__sector_rows *rows, uint32_t begin)
+{
+    uint32_t end = begin + 1;
+    while (end < rows->count && by_sector(&rows->runs[begin], &rows->runs[end]) == 0) end++;
+    return end;
+}
+
+/* Rows of runs in the order of gids. Owner: one writing. Always: the arrays have `count` places. */
+typedef struct row_order {
+    weft__gid_pair *pairs; /* twice as many; the one block of memory */
+    weft__row_place *unsorted, *places;
+    uint64_t *gids;
+    uint32_t *sectors;
+} row_order;
+
+static bool reserve(row_order *order, size_t count)
+{
+    const size_t row = 2 * sizeof *order->pairs + 2 * sizeof *order->places + sizeof *order->gids +
+                       sizeof *order->sectors;
+    order->pairs = malloc(count * row + 1);
+    order->unsorted = (weft__row_place *)(void *)(order->pairs + 2 * count);
+    order->places = order->unsorted + count;
+    order->gids = (uint64_t *)(void *)(order->places + count);
+    order->sectors = (uint32_t *)(void *)(order->gids + count);
+    return order->pairs != NULL;
+}
+
+static void sort_rows(const weft__sector_rows *rows, uint32_t begin, uint32_t end, uint32_t count,
+                      row_order *order)
+{
+    uint32_t at = 0;
+    for (uint32_t k = begin; k < end; k++) {
+        const weft__sector_run *run = &rows->runs[k];
+        for (uint32_t i = 0; i < run->count; i++, at++) {
+            order->pairs[at] = (weft__gid_pair){run->gids[i], at};
+            order->unsorted[at] = (weft__row_place){run->place.chunk, run->place.row + i};
+        }
+    }
+    const weft__gid_pair *sorted = weft__gid_sort(order->pairs, order->pairs + count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__row_place place = order->unsorted[sorted[i].number];
+        order->gids[i] = sorted[i].key;
+        order->places[i] = place;
+        order->sectors[i] = rows->runs[begin].sector;
+    }
+}
+
+weft_result weft__sector_rows_write(const weft_shard *shard, const weft__sector_rows *rows,
+                                    uint32_t begin, uint32_t end, weft__bytes *out)
+{
+    uint32_t count = 0;
+    for (uint32_t k = begin; k < end; k++) count += rows->runs[k].count;
+    row_order order = {0};
+    weft_result result = WEFT_OUT_OF_MEMORY;
+    if (reserve(&order, count)) {
+        sort_rows(rows, begin, end, count, &order);
+        result = weft__block_write(shard,
+                                   &(weft__row_list){rows->runs[begin].archetype, count,
+                                                     order.places, order.gids, order.sectors},
+                                   out);
+    } else {
+        (void)weft__ranks_no_memory();
+    }
+    free(order.pairs);
+    return result;
+}
+
+/* ---- the hash ---- */
+
+/* Adds the hashes of the rows of a block. */
+static weft_result add_block(weft_shard *shard, const weft__bytes *bytes, uint64_t sums[2])
+{
+    weft__reader in = {bytes->at, bytes->at + bytes->count};
+    weft__block block;
+    weft_result result = weft__block_read(shard, &in, NULL, &block);
+    if (result != WEFT_OK) return result;
+    uint64_t(*hashes)[2] = malloc((size_t)block.count * sizeof *hashes + 1);
+    if (hashes == NULL) {
+        result = weft__ranks_no_memory();
+    } else {
+        weft__block_hash(shard, &block, hashes);
+        for (uint32_t row = 0; row < block.count; row++)
+            for (uint32_t k = 0; k < 2; k++)
+                sums[k] += hash_end(hash_word(hash_start(block.gids[row], k), hashes[row][k]));
+    }
+    free(hashes);
+    weft__block_free(&block);
+    return result;
+}
+
+static weft_result hash_rows(weft_shard *shard, uint64_t sums[2])
+{
+    weft__sector_rows rows = {0};
+    weft__bytes bytes = {0};
+    weft_result result = weft__sector_rows_collect(shard, &rows);
+    for (uint32_t begin = 0, end; begin < rows.count && result == WEFT_OK; begin = end) {
+        end = weft__sector_rows_group(&rows, begin);
+        bytes.count = 0;
+        result = weft__sector_rows_write(shard, &rows, begin, end, &bytes);
+        if (result == WEFT_OK) result = add_block(shard, &bytes, sums);
+    }
+    weft__bytes_free(&bytes);
+    weft__sector_rows_free(&rows);
+    return result;
+}
+
+weft_result weft_shard_hash(weft_shard *shard, uint64_t out[2])
+{
+    out[0] = out[1] = 0;
+    uint64_t sums[2] = {0, 0};
+    weft_result result = weft__rows_sync(shard, WEFT_OK);
+    if (result == WEFT_OK) result = weft_ranks_agree(hash_rows(shard, sums));
+    if (result == WEFT_OK) result = weft__transport_sum(sums, 2);
+    if (result != WEFT_OK) return result;
+    out[0] = sums[0];
+    out[1] = sums[1];
+    return WEFT_OK;
+}
+
+/* ---- checkpoints ---- */
 
 #define CHECKPOINT_MAGIC UINT64_C(0x6472616873746677) /* "wftshard" */
 #define CHECKPOINT_VERSION UINT64_C(2)

@@ -1,15 +1,144 @@
 /* SPDX-License-Identifier: MIT */
-/* row_block.c: columns are copied as they are, then references in the copy become gids. Reading
- * keeps pointers into the bytes, all of them checked against the end. */
+/* row_block.c: rows as bytes and back, and which entity has a gid.
+ *
+ * Columns are copied as they are, then references in the copy become gids. Reading keeps pointers
+ * into the bytes, all of them checked against the end.
+ *
+ * The table of gids has linear probing. Entries are never taken out: it is made again when it is
+ * asked after structure changed, which costs less than to follow each change. */
 #include "row_block.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "archetype_state.h"
+#include "byte_list.h"
+#include "chunk_state.h"
+#include "component_type.h"
+#include "evolution.h"
 #include "hash.h"
-#include "ranks_error.h"
+#include "messages.h"
+#include "shard_state.h"
 #include "world_front.h"
+
+/* ---- gids ---- */
+
+typedef struct gid_entry {
+    uint64_t gid; /* 0: free */
+    weft_entity entity;
+} gid_entry;
+
+/* Owner: the shard. Always: count <= capacity / 2; capacity is 0 or a power of two. */
+typedef struct weft__gid_table {
+    gid_entry *entries;
+    uint64_t capacity, count;
+    uint64_t structure; /* version of the world's structure that it goes with */
+} weft__gid_table;
+
+static gid_entry *entry_of(const weft__gid_table *table, uint64_t gid)
+{
+    uint64_t at = hash_fold(gid ^ HASH_K0, HASH_K1) & (table->capacity - 1);
+    while (table->entries[at].gid != 0 && table->entries[at].gid != gid)
+        at = (at + 1) & (table->capacity - 1);
+    return &table->entries[at];
+}
+
+/* Room for `count` entries in all. */
+static bool make_room(weft__gid_table *table, uint64_t count)
+{
+    if (count * 2 <= table->capacity) return true;
+    weft__gid_table grown = {.capacity = 64, .structure = table->structure};
+    while (grown.capacity < count * 2) grown.capacity *= 2;
+    grown.entries = calloc(grown.capacity, sizeof *grown.entries);
+    if (grown.entries == NULL) return false;
+    for (uint64_t i = 0; i < table->capacity; i++)
+        if (table->entries[i].gid != 0)
+            *entry_of(&grown, table->entries[i].gid) = table->entries[i];
+    grown.count = table->count;
+    free(table->entries);
+    *table = grown;
+    return true;
+}
+
+bool weft__gid_table_put(weft_shard *shard, uint64_t gid, weft_entity entity)
+{
+    weft__gid_table *table = shard->table;
+    if (!make_room(table, table->count + 1)) return false;
+    gid_entry *entry = entry_of(table, gid);
+    if (entry->gid == 0) table->count++;
+    *entry = (gid_entry){gid, entity};
+    return true;
+}
+
+/* Adds the entities of a query whose first term has gids. */
+static bool put_all(weft_shard *shard, weft_query query)
+{
+    weft_cursor cursor;
+    bool is_done = weft__shard_loop_begin(shard, query, &cursor);
+    while (is_done && weft_query_next(&cursor)) {
+        const uint64_t *gids = weft_slice_read(&cursor.slice, 0);
+        for (uint32_t i = 0; i < cursor.slice.count && is_done; i++)
+            if (gids[i] != 0)
+                is_done = weft__gid_table_put(shard, gids[i], cursor.slice.entities[i]);
+    }
+    weft_query_end(&cursor);
+    return is_done;
+}
+
+weft_result weft__gid_table_refresh(weft_shard *shard)
+{
+    if (shard->table == NULL) shard->table = calloc(1, sizeof *shard->table);
+    weft__gid_table *table = shard->table;
+    if (table == NULL) return weft__ranks_no_memory();
+    const uint64_t structure = weft__front(shard->world)->structure_version + 1;
+    if (table->structure == structure) return WEFT_OK;
+    if (table->capacity != 0) memset(table->entries, 0, table->capacity * sizeof *table->entries);
+    table->count = 0;
+    table->structure = 0;
+    if (!make_room(table, 1) || !put_all(shard, shard->ghost_query) ||
+        !put_all(shard, shard->stub_query) ||
+        (shard->has_references && !put_all(shard, shard->dead_query)) ||
+        !put_all(shard, shard->rows_query))
+        return weft__ranks_no_memory();
+    table->structure = structure;
+    return WEFT_OK;
+}
+
+weft_entity weft__gid_table_find(const weft_shard *shard, uint64_t gid)
+{
+    if (gid == 0 || shard->table == NULL || shard->table->capacity == 0) return (weft_entity){0};
+    return entry_of(shard->table, gid)->entity;
+}
+
+void weft__gid_table_free(weft_shard *shard)
+{
+    if (shard->table == NULL) return;
+    free(shard->table->entries);
+    free(shard->table);
+    shard->table = NULL;
+}
+
+/* ---- for programs ---- */
+
+uint64_t weft_shard_gid(const weft_shard *shard, weft_entity entity)
+{
+    const weft_component kinds[] = {shard->gid, shard->stub, shard->ghost};
+    for (uint32_t i = 0; i < 3; i++) {
+        if (!weft_entity_has(shard->world, entity, kinds[i])) continue;
+        uint64_t gid;
+        memcpy(&gid, weft_entity_read(shard->world, entity, kinds[i]), sizeof gid);
+        return gid;
+    }
+    return 0;
+}
+
+weft_entity weft_shard_find(weft_shard *shard, uint64_t gid)
+{
+    if (weft__gid_table_refresh(shard) != WEFT_OK) return (weft_entity){0};
+    return weft__gid_table_find(shard, gid);
+}
+
+/* ---- blocks ---- */
 
 /* ---- what the description of a component says ---- */
 
@@ -24,8 +153,9 @@ static const char *reason_against(const weft_component_desc *desc)
     return NULL;
 }
 
-weft_result weft__row_component_of(const weft_shard *shard, weft_component component,
-                                   weft__row_component *out)
+/* What the library must know of a component; UNSUPPORTED where its values cannot travel. */
+static weft_result row_component_of(const weft_shard *shard, weft_component component,
+                                    weft__row_component *out)
 {
     const weft_component_desc *desc = weft_component_info(shard->world, component);
     if (desc == NULL) return weft__ranks_fail(WEFT_BAD_HANDLE, "a component is of another world");
@@ -86,7 +216,7 @@ weft_result weft__row_components(const weft_shard *shard, weft_archetype archety
     qsort(all, there, sizeof *all, by_id);
     for (uint32_t i = 0; i < there; i++) {
         if (all[i].id == shard->gid.id || all[i].id == shard->sector.id) continue;
-        weft_result result = weft__row_component_of(shard, all[i], &list[*count]);
+        weft_result result = row_component_of(shard, all[i], &list[*count]);
         if (result != WEFT_OK) return result;
         (*count)++;
     }
@@ -240,7 +370,7 @@ static weft_result write_sparse(const weft_shard *shard, const weft__row_list *r
         count += weft_entity_has(world, weft__row_entity(rows->places[i]), component);
     if (count == 0) return WEFT_OK;
     weft__row_component type;
-    const weft_result result = weft__row_component_of(shard, component, &type);
+    const weft_result result = row_component_of(shard, component, &type);
     if (result != WEFT_OK) return result;
     const bool is_begun = weft__bytes_word(out, component.id | (uint64_t)type.kind << 32) &&
                           weft__bytes_word(out, count);
@@ -360,7 +490,7 @@ static weft_result read_component(const weft_shard *shard, weft__reader *in, uin
     const weft__row_component *type = &out->type;
     const uint32_t kind = word >> 32 & 0xFF;
     const bool is_plain = plan != NULL && kind <= WEFT__VALUE_PLAIN;
-    weft_result result = weft__row_component_of(shard, out->type.component, &out->type);
+    weft_result result = row_component_of(shard, out->type.component, &out->type);
     if (result != WEFT_OK) return result;
     if ((type->kind != kind && !(is_plain && type->kind <= WEFT__VALUE_PLAIN)) ||
         type->has_bits != (word >> 40 & 1))

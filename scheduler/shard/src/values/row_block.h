@@ -45,10 +45,6 @@ typedef struct weft__row_component {
     bool has_bits; /* ENABLEABLE */
     bool has_references;
 } weft__row_component;
-
-/* What the library must know of a component; UNSUPPORTED where its values cannot travel. */
-weft_result weft__row_component_of(const weft_shard *shard, weft_component component,
-                                   weft__row_component *out);
 /* The kind list of an archetype, ascending by id. Errors: UNSUPPORTED, LIMIT. */
 weft_result weft__row_components(const weft_shard *shard, weft_archetype archetype,
                                  weft__row_component list[WEFT__ROW_COMPONENTS], uint32_t *count);
@@ -131,5 +127,13 @@ const char *weft__block_name(weft__reader *names, uint32_t *row, char out[256]);
 
 /* The hash of each row: of its components and values, not of its gid. `out`: [rows][2]. */
 void weft__block_hash(const weft_shard *shard, const weft__block *block, uint64_t (*out)[2]);
+
+/* Makes the table current. Errors: OUT_OF_MEMORY. Cost: O(entities) after structure changed. */
+weft_result weft__gid_table_refresh(weft_shard *shard);
+/* Of the table as it is; null: none. A row counts before a stub, a stub before a ghost. */
+weft_entity weft__gid_table_find(const weft_shard *shard, uint64_t gid);
+/* Adds an entity, or puts it in the place of the one that there is. False: memory is refused. */
+bool weft__gid_table_put(weft_shard *shard, uint64_t gid, weft_entity entity);
+void weft__gid_table_free(weft_shard *shard);
 
 #endif

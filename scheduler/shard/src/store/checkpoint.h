@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sector_rows.h: all rows of this rank as blocks, sector by sector, in an order that does not
+/* checkpoint.h: all rows of this rank as blocks, sector by sector, in an order that does not
  * depend on ranks: what hashes and checkpoints are made of. */
-#ifndef WEFT_SECTOR_ROWS_H
-#define WEFT_SECTOR_ROWS_H
+#ifndef WEFT_CHECKPOINT_H
+#define WEFT_CHECKPOINT_H
 
 #include "row_block.h"
 

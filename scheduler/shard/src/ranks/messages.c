@@ -1,13 +1,130 @@
 /* SPDX-License-Identifier: MIT */
-/* ranks.c: starting a run of equal programs, totals, bytes of all ranks. Messages are those of
- * transport.h; nothing here knows MPI. */
+/* messages.c: starting a run of equal programs, totals, bytes of all ranks, mail, the last error.
+ *
+ * Messages are those of the transport; nothing here knows MPI. Mail: counts and results by one
+ * all-to-all, then bytes by a round of messages between those that have something to say. The text
+ * of the last failure is kept for the process, as the ranks of a run are processes; it is made in a
+ * buffer of its own: an argument may be the old text. */
+#include "messages.h"
+
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include <weft/base.h>
 #include <weft/ranks.h>
 
+#include "byte_list.h"
 #include "hash.h"
-#include "mail.h"
-#include "ranks_error.h"
-#include "transport.h"
+
+static char text[640];
+
+weft_result weft__ranks_fail(weft_result code, const char *format, ...)
+{
+    char made[sizeof text]; /* an argument may be the old text */
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(made, sizeof made, format, arguments);
+    va_end(arguments);
+    (void)snprintf(text, sizeof text, "%s", made);
+    return code;
+}
+
+weft_result weft__ranks_no_memory(void)
+{
+    return weft__ranks_fail(WEFT_OUT_OF_MEMORY,
+                            "memory was refused: use more ranks, or fewer rows");
+}
+
+weft_result weft__ranks_other(weft_result code, uint32_t rank)
+{
+    return weft__ranks_fail(code, "rank %u failed (%s): its own text says why", rank,
+                            weft_result_name(code));
+}
+
+const char *weft_ranks_error(void)
+{
+    return text;
+}
+
+/* ---- what one rank met, all know ----
+ *
+ * One message: the largest of two words: the result with the rank that has it, and a word of the
+ * caller. Nothing is sent where there is one rank. */
+
+weft_result weft__ranks_agree_on(weft_result result, uint64_t *word)
+{
+    if (weft__transport_count() == 1) return result;
+    uint64_t most[2] = {0, *word};
+    if (result != WEFT_OK) most[0] = (uint64_t)result << 32 | weft__transport_rank();
+    const weft_result sent = weft__transport_max(most, 2);
+    if (sent != WEFT_OK) return result != WEFT_OK ? result : sent;
+    *word = most[1];
+    const weft_result worst = (weft_result)(most[0] >> 32);
+    return worst == result ? result : weft__ranks_other(worst, (uint32_t)most[0]);
+}
+
+weft_result weft_ranks_agree(weft_result result)
+{
+    uint64_t word = 0;
+    return weft__ranks_agree_on(result, &word);
+}
+
+/* Two words for each rank and two of each, of the exchange that runs; as long as the run: a rank
+ * without memory must not keep the others waiting. */
+static uint64_t *pairs;
+
+/* The memory of exchanges, between start and stop of the ranks. False: it was refused. */
+static bool mail_begin(void)
+{
+    pairs = calloc(weft__transport_count() * UINT64_C(4), sizeof *pairs);
+    return pairs != NULL;
+}
+
+static void mail_end(void)
+{
+    free(pairs);
+    pairs = NULL;
+}
+
+/* The worst result of all ranks, from the second words of their pairs. */
+static weft_result worst_of(const uint64_t *in, uint32_t ranks, weft_result result)
+{
+    uint32_t worst = weft__transport_rank();
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        if (in[2 * rank + 1] > in[2 * worst + 1]) worst = rank;
+    const weft_result other = (weft_result)in[2 * worst + 1];
+    return other == result ? result : weft__ranks_other(other, worst);
+}
+
+static weft_result deliver(const weft__bytes *out, const uint64_t *in, weft__round *round)
+{
+    const uint32_t ranks = weft__transport_count(), mine = weft__transport_rank();
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        if (rank == mine) continue;
+        if (in[2 * rank] != 0) weft__round_expect(round, rank);
+        if (out[rank].count != 0) weft__round_send(round, rank, &out[rank]);
+    }
+    return weft__round_wait(round) == WEFT_IO ? WEFT_IO : WEFT_OK;
+}
+
+weft_result weft__mail_exchange(const weft__bytes *out, weft__round *round, int tag,
+                                weft_result result)
+{
+    const uint32_t ranks = weft__transport_count();
+    for (uint32_t rank = 0; rank < ranks && result == WEFT_OK; rank++)
+        result = weft__round_fits(rank, &out[rank]);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        pairs[2 * rank] = out[rank].count;
+        pairs[2 * rank + 1] = (uint64_t)result;
+    }
+    uint64_t *in = pairs + ranks * UINT64_C(2);
+    weft__round_open(round, tag);
+    const weft_result sent = weft__transport_all_to_all(pairs, in, 2);
+    if (sent != WEFT_OK) return sent;
+    result = worst_of(in, ranks, result);
+    return result == WEFT_OK ? deliver(out, in, round) : result;
+}
 
 #define TAG_GATHER 1
 
@@ -37,7 +154,7 @@ static uint64_t program_hash(void)
 static weft_result compare_programs(void)
 {
     const uint64_t mine = program_hash();
-    uint64_t first = mine, lowest[3] = {0, mine == 0, !weft__mail_begin()};
+    uint64_t first = mine, lowest[3] = {0, mine == 0, !mail_begin()};
     weft_result result = weft__transport_broadcast(&first, sizeof first);
     if (result != WEFT_OK) return result;
     if (mine != first) lowest[0] = UINT32_MAX - weft__transport_rank();
@@ -65,7 +182,7 @@ weft_result weft_ranks_start(int *argc, char ***argv)
     if (result != WEFT_OK) {
         refused.rank = weft__transport_rank();
         refused.count = weft__transport_count();
-        weft__mail_end();
+        mail_end();
         weft__transport_stop();
     }
     return result;
@@ -74,7 +191,7 @@ weft_result weft_ranks_start(int *argc, char ***argv)
 void weft_ranks_stop(void)
 {
     refused.count = 0;
-    weft__mail_end();
+    mail_end();
     weft__transport_stop();
 }
 

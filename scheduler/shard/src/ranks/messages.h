@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* transport.h: what moves bytes between ranks: MPI (transport_mpi.c), or nothing where there is one
+/* messages.h: what the layer knows of the other ranks: what failed, mail, and the transport: what moves bytes between ranks: MPI (transport_mpi.c), or nothing where there is one
  * rank (transport_one.c). One of the two is built.
  *
  * All calls are of one thread, the owner. Failures set weft_ranks_error and return IO. Collective
  * calls are marked so. */
-#ifndef WEFT_TRANSPORT_H
-#define WEFT_TRANSPORT_H
+#ifndef WEFT_MESSAGES_H
+#define WEFT_MESSAGES_H
 
 #include <weft/base.h>
 
@@ -68,5 +68,25 @@ void weft__round_poll(weft__round *round);
  * lost), IO (the run cannot go on). */
 weft_result weft__round_wait(weft__round *round);
 void weft__round_free(weft__round *round);
+
+/* Keeps the text; returns `code`. Owner. */
+weft_result weft__ranks_fail(weft_result code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The text of memory that was refused; returns OUT_OF_MEMORY. */
+weft_result weft__ranks_no_memory(void);
+/* The text of an error that another rank has, which knows why; returns `code`. */
+weft_result weft__ranks_other(weft_result code, uint32_t rank);
+
+/* weft_ranks_agree, and in the same message the largest *word of all ranks (unchanged where MPI
+ * fails, or there is one rank): a wish of one rank that all must know in the same step. Collective.
+ */
+weft_result weft__ranks_agree_on(weft_result result, uint64_t *word);
+
+/* Sends out[rank] to each rank that it is not empty for (never to this one), and waits for what the
+ * others send, which is then in the letters of the round (made for all ranks). Collective. Returns
+ * the worst result of all ranks, on all of them; LIMIT: a message is too long; IO. Where it is OK
+ * there were messages, and round->failed is OUT_OF_MEMORY where this rank lost one. */
+weft_result weft__mail_exchange(const weft__bytes *out, weft__round *round, int tag,
+                                weft_result result);
 
 #endif
