@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads a trace in Perfetto's TrackEvent format as weft writes it (jobs/src/trace/trace_perfetto.c)."""
+"""Reads a trace in Perfetto's TrackEvent format as weft writes it (jobs/src/trace/trace_file.c)."""
 
 
 def fields(data):

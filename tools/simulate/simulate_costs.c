@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* simulate_costs.c: reads a recording (.slices, see jobs/src/trace/trace_slices.c) or makes an
+/* simulate_costs.c: reads a recording (.slices, see jobs/src/trace/trace_file.c) or makes an
  * artificial one. Lines are untrusted: what does not fit is an error with its line number. */
 #include "simulate.h"
 

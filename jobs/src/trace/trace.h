@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace.h: a ring of events, one per worker and guest: it writes, one reader takes; when it is full
- * the event is counted as dropped. The algorithm and its edges are in trace_ring.h.
+ * the event is counted as dropped. The algorithm and its edges are in trace.c.
  *
  *   who            write       read
  *   worker, guest  own ring    -

@@ -5,8 +5,7 @@
  * frame and whenever its own is half full, the owner also when the pool is destroyed; they are
  * appended as records to a spool (FILE.raw);
  * names are copied then, so that they may go away with their system. Only destroying the pool turns
- * the spool into FILE: a running program pays 24 bytes per event. What part of the run is kept:
- * trace_window.h; the formats: trace_format.h. Two pools that write at the same time get FILE and
+ * the spool into FILE: a running program pays 24 bytes per event. Two pools that write at the same time get FILE and
  * FILE with -2 before the ending.
  *
  * A row is what a viewer shows as a thread: workers by their index, behind them guests.
@@ -24,7 +23,8 @@
 #include "lock.h"
 #include "os_file.h"
 #include "trace.h"
-#include "trace_format.h"
+
+#define WEFT__TRACE_ROW_NAME 48 /* bytes, at most */
 
 typedef struct weft__trace_file weft__trace_file;
 
