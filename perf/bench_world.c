@@ -8,7 +8,6 @@
  * the disk is not measured; raw copies as many bytes as the file has. / */
 #include "bench.h"
 
-#include "world_file_format.h"
 #include "world_file_read.h"
 #include "world_file_write.h"
 

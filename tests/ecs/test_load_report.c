@@ -8,7 +8,7 @@
 #include "hash_lanes.h"
 #include "memory_fault.h"
 #include "plain.h"
-#include "world_file_format.h"
+#include "world_file_write.h"
 
 #include <errno.h>
 

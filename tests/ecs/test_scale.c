@@ -6,7 +6,6 @@
 #include "archetype.h"
 #include "plain.h"
 #include "storage_fixture.h"
-#include "world_file_format.h"
 #include "world_file_read.h"
 #include "world_file_write.h"
 #include "world_state.h"

@@ -5,7 +5,7 @@
 #include "memory_fault.h"
 #include "plain.h"
 #include "transfer_fixture.h"
-#include "world_file_format.h"
+#include "world_file_write.h"
 
 #include <errno.h>
 #include <fcntl.h>

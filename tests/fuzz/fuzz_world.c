@@ -12,7 +12,6 @@
 #include "buffer_append.h"
 #include "check.h"
 #include "fuzz.h"
-#include "world_file_format.h"
 #include "world_file_read.h"
 #include "world_file_write.h"
 

@@ -14,9 +14,11 @@
 #include "bits.h"
 #include "blob_type.h"
 #include "blob_validate.h"
+#include "hash.h"
 #include "hash_lanes.h"
 #include "invariant.h"
 #include "list.h"
+#include "text.h"
 #include "utf8.h"
 
 #include <string.h>

@@ -17,8 +17,6 @@
 
 #include <weft/blob.h>
 
-#include "load_refusal.h"
-
 #include <assert.h>
 
 #define BLOB_MAGIC                                                                                 \

@@ -21,6 +21,7 @@
 #include "blob_type.h"
 #include "file_problem.h"
 #include "invariant.h"
+#include "os_file.h"
 #include "sized.h"
 
 #include <stdio.h>

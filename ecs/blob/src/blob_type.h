@@ -5,6 +5,8 @@
 #ifndef WEFT_BLOB_TYPE_H
 #define WEFT_BLOB_TYPE_H
 
+#include <weft/load_report.h>
+
 #include "blob_format.h"
 
 /* Kind of what a field refers to; the plan contains it. */
@@ -27,5 +29,19 @@ bool weft__blob_target_fits(const weft__blob_element *element, const weft__blob_
  * where the last search ended: its neighbour is found without a search. */
 uint64_t weft__blob_extent_find(const weft__blob_extent *extents, uint64_t count, uint64_t position,
                                 uint64_t *hint);
+
+/* The result that a reason stands for. CALL and SOURCE have several: INVALID_ARGUMENT and IO. */
+weft_result weft__load_result(weft_load_reason reason);
+/* The reason behind a result for which none was noted. */
+weft_load_reason weft__load_reason(weft_result result);
+/* Fills the report (NULL: none): reason, byte, check (static text), and a text: the check,
+ * the byte, and what to do. Returns the result of the reason. */
+weft_result weft__load_refuse(weft_load_report *report, weft_load_reason reason, uint64_t offset,
+                              const char *check);
+/* Whether a caller's report is usable: NULL, or with its size. */
+static inline bool weft__load_report_is_given(const weft_load_report *report, size_t bytes)
+{
+    return report == NULL || bytes != 0;
+}
 
 #endif

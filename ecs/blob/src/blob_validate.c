@@ -11,8 +11,10 @@
 
 #include "bits.h"
 #include "blob_type.h"
+#include "hash.h"
 #include "hash_lanes.h"
 #include "sized.h"
+#include "text.h"
 #include "utf8.h"
 
 #include <stdio.h>

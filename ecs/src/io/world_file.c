@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* world_file.c: weft_world_save, weft_world_load and their forms for memory: the bytes
  * of world_file_write.c and world_file_read.c to and from where they are kept. */
+#include "blob_type.h"
 #include "error.h"
 #include "file_problem.h"
 #include "file_replace.h"
 #include "lent.h"
-#include "load_refusal.h"
 #include "os_file.h"
 #include "sized.h"
-#include "world_file_format.h"
 #include "world_file_read.h"
 #include "world_file_write.h"
 

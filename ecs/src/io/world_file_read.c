@@ -22,18 +22,17 @@
 #include "evolution.h"
 #include "field.h"
 #include "format.h"
+#include "hash.h"
 #include "hash_lanes.h"
 #include "lent.h"
-#include "load_refusal.h"
 #include "name_table.h"
 #include "relation_registry.h"
 #include "sparse.h"
 #include "structure.h"
+#include "text.h"
 #include "tuple.h"
 #include "utf8.h"
-#include "world_file_format.h"
 #include "world_file_write.h"
-#include "world_runs.h"
 
 #include <float.h>
 #include <stdio.h>

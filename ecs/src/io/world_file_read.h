@@ -5,7 +5,7 @@
 #ifndef WEFT_WORLD_FILE_READ_H
 #define WEFT_WORLD_FILE_READ_H
 
-#include "world_file_format.h"
+#include "world_file_write.h"
 
 /* Fills a new world. Without the hash: for fuzzing, which must get past it. Error and report (may
  * be NULL) set; its text is that of the error. */

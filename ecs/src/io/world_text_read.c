@@ -18,9 +18,8 @@
 #include "sparse.h"
 #include "structure.h"
 #include "type_text.h"
-#include "world_file_format.h"
 #include "world_file_read.h"
-#include "world_runs.h"
+#include "world_file_write.h"
 #include "world_text_type.h"
 
 #include <string.h>

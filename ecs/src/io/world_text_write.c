@@ -16,9 +16,7 @@
 #include "sparse.h"
 #include "text.h"
 #include "type_text.h"
-#include "world_file_format.h"
 #include "world_file_write.h"
-#include "world_runs.h"
 #include "world_text_type.h"
 
 #include <inttypes.h>

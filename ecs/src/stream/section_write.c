@@ -1,19 +1,375 @@
 /* SPDX-License-Identifier: MIT */
-/* section_write.c: a world as a section file (section_format.h says which bytes). Owner, world
- * idle; reads only. */
-#include "blob_store.h"
-#include "error.h"
-#include "evolution.h"
+/* section_write.c: a world as a section file (section_format.h says which bytes). Entities are
+ * sorted into sections, runs and pieces, then written piece by piece. Chunks are taken in the order
+ * of archetypes, so the plan follows from the state of the world. Owner, world idle; reads only. */
+#include "file_problem.h"
 #include "file_replace.h"
 #include "hash_lanes.h"
-#include "lent.h"
-#include "pack_rows.h"
-#include "section_plan.h"
+#include "section_format.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "archetype_state.h"
+#include "blob_store.h"
+#include "bytes.h"
+#include "error.h"
+#include "evolution.h"
+#include "format.h"
+#include "hash.h"
+#include "lent.h"
+#include "os_file.h"
+#include "pack_rows.h"
+#include "private_chunk.h"
+#include "world_file_write.h"
+
+/* Where an entity is in the file. Always: row == WEFT__NONE: it is not. */
+typedef struct section_place {
+    uint32_t section, row;
+    uint32_t export; /* its number among the exports of its section + 1; 0: none */
+} section_place;
+
+/* Rows of one chunk of the file. */
+typedef struct plan_piece {
+    uint32_t rows, first_span, span_count;
+    uint64_t at, bytes, hash; /* `at` from the first piece of the section */
+} plan_piece;
+
+/* Rows of one shape and one tuple. */
+typedef struct plan_run {
+    const weft__chunk *chunk; /* one of its chunks: shared and chunk values are the same in all */
+    uint32_t shape, rows, first_piece, piece_count;
+} plan_run;
+
+/* The runs and pieces of a section. A value. Always: rows = the sum over its runs. */
+typedef struct plan_section {
+    uint32_t first_run, run_count, first_piece, piece_count, rows;
+} plan_section;
+
+/* What is written. Owner: the stack of weft_sections_save; ended by section_plan_fini. */
+typedef struct section_plan {
+    weft_world *world;
+    const weft_sections_desc *desc;
+    uint32_t section_component; /* id; 0: the world has none */
+    uint32_t *numbers;          /* [type id]: number in the file + 1; 0: not in it */
+    uint32_t number_count;
+    uint32_t place_count;
+    section_place *places; /* [entity index] */
+    weft__out types;       /* const weft__type *[] */
+    weft__out shapes;      /* uint32_t[]: types, type[] of each */
+    uint32_t shape_count;
+    uint32_t *shape_of; /* [archetype id - 1] number; WEFT__NONE: not written */
+    weft__out spans, pieces, runs, sections;
+} section_plan;
+
+static inline const weft__type *plan_type(const section_plan *plan, uint32_t number)
+{
+    return ((const weft__type *const *)(const void *)plan->types.at)[number];
+}
+
+/* ---- the plan ---- */
+
 #define CATEGORY WEFT__MEMORY_COMMANDS
+
+/* A chunk and where it goes. Owner: the list of section_plan_make. */
+typedef struct entry {
+    const weft__chunk *chunk;
+    uint32_t section, shape;
+    uint32_t tuple; /* the first entry with the same shape and values */
+    uint32_t order;
+} entry;
+
+static weft_result refused(const weft_world *world)
+{
+    return weft__error_memory(world, "weft_sections_save");
+}
+
+/* ---- types and shapes ---- */
+
+static bool is_left_out(const section_plan *plan, uint32_t id)
+{
+    if (id == plan->section_component) return true;
+    for (uint32_t i = 0; i < plan->desc->without_count; i++)
+        if (plan->desc->without[i].id == id) return true;
+    return false;
+}
+
+static weft_result type_check(const section_plan *plan, const weft__type *type)
+{
+    const bool is_hidden = weft__type_is_hooked(type) && type->reference_count != 0;
+    const char *problem = is_hidden ? "is saved by a hook and has references" : NULL;
+    if (problem == NULL) problem = weft__type_save_problem(type);
+    if (problem == NULL && (type->desc.flags & WEFT_SHARED) != 0 && type->reference_count != 0)
+        problem = "is SHARED and has references";
+    if (problem == NULL) return WEFT_OK;
+    return weft__error(plan->world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY,
+                       weft__component(plan->world, type->id),
+                       "weft_sections_save: %s %s: leave it out by weft_sections_desc.without",
+                       type->desc.name, problem);
+}
+
+/* The number of a type in the file. */
+static weft_result type_add(section_plan *plan, const weft__type *type)
+{
+    if (plan->numbers[type->id] != 0) return WEFT_OK;
+    weft_result result = type_check(plan, type);
+    if (result != WEFT_OK) return result;
+    weft__out_put(&plan->types, &type, sizeof(const weft__type *));
+    plan->numbers[type->id] = (uint32_t)(plan->types.count / sizeof(const weft__type *));
+    return plan->types.is_refused ? refused(plan->world) : WEFT_OK;
+}
+
+/* The types of a shape: the count, then their numbers. */
+static const uint32_t *plan_shape(const section_plan *plan, uint32_t shape)
+{
+    const uint32_t *at = (const uint32_t *)(const void *)plan->shapes.at;
+    while (shape-- != 0) at += 1 + at[0];
+    return at;
+}
+
+/* The shape of an archetype: another one with the same types, or a new one. */
+static weft_result shape_add(section_plan *plan, const weft__archetype *archetype)
+{
+    size_t begin = plan->shapes.count;
+    uint32_t count = 0;
+    weft__out_u32(&plan->shapes, 0);
+    for (uint32_t i = 0; i < archetype->type_count; i++) {
+        const weft__type *type = archetype->types[i].type;
+        if (is_left_out(plan, type->id)) continue;
+        weft_result result = type_add(plan, type);
+        if (result != WEFT_OK) return result;
+        weft__out_u32(&plan->shapes, plan->numbers[type->id] - 1);
+        count++;
+    }
+    if (plan->shapes.is_refused) return refused(plan->world);
+    uint32_t *made = (uint32_t *)(void *)(plan->shapes.at + begin);
+    made[0] = count;
+    for (uint32_t s = 0; s < plan->shape_count; s++) {
+        const uint32_t *other = plan_shape(plan, s);
+        if (memcmp(other, made, (count + 1) * sizeof *made) != 0) continue;
+        plan->shapes.count = begin;
+        plan->shape_of[archetype->id - 1] = s;
+        return WEFT_OK;
+    }
+    plan->shape_of[archetype->id - 1] = plan->shape_count++;
+    return WEFT_OK;
+}
+
+/* ---- chunks ---- */
+
+static uint32_t section_of(const section_plan *plan, const weft__chunk *chunk)
+{
+    if (plan->section_component == 0) return 0;
+    uint32_t type = weft__archetype_find(chunk->archetype, plan->section_component);
+    if (type == WEFT__NONE) return 0;
+    uint32_t index = chunk->tuple->values[chunk->archetype->types[type].shared];
+    if (index == 0) return 0;
+    const weft_section *value =
+        weft__shared_value(&plan->world->shared, plan->section_component, index);
+    return value->section;
+}
+
+/* Whether rows of two chunks of one shape may be in one run. */
+static bool is_alike(const section_plan *plan, const weft__chunk *a, const weft__chunk *b)
+{
+    if (a == b) return true;
+    for (uint32_t i = 0; i < a->archetype->type_count; i++) {
+        const weft__type_ref *ref = &a->archetype->types[i];
+        if (plan->numbers[ref->component] == 0) continue;
+        if (ref->chunk_offset == WEFT__NONE && ref->shared == WEFT__NO_PLACE) continue;
+        const weft__type_ref *other =
+            &b->archetype->types[weft__archetype_find(b->archetype, ref->component)];
+        if (ref->shared != WEFT__NO_PLACE &&
+            a->tuple->values[ref->shared] != b->tuple->values[other->shared])
+            return false;
+        if (ref->chunk_offset != WEFT__NONE &&
+            memcmp(a->chunk_values + ref->chunk_offset, b->chunk_values + other->chunk_offset,
+                   ref->type->chunk_bytes) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The first entry of the same section and shape that the chunk is alike. */
+static uint32_t tuple_of(const section_plan *plan, const entry *entries, uint32_t count,
+                         const entry *e)
+{
+    for (uint32_t i = count; i-- > 0;)
+        if (entries[i].shape == e->shape && entries[i].section == e->section &&
+            is_alike(plan, entries[i].chunk, e->chunk))
+            return entries[i].tuple;
+    return count;
+}
+
+static weft_result entries_list(section_plan *plan, weft__out *list)
+{
+    weft_world *world = plan->world;
+    for (uint32_t a = 0; a < world->archetypes.count; a++) {
+        const weft__archetype *archetype = world->archetypes.at[a];
+        if (archetype->chunk_count == 0 || (archetype->flags & WEFT__IS_RESIDUE) != 0) continue;
+        if ((archetype->flags & WEFT__IS_SPARSE) != 0) {
+            if (is_left_out(plan, archetype->types[0].component)) continue;
+            return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY,
+                               weft__component(world, archetype->types[0].component),
+                               "weft_sections_save: %s is SPARSE: leave it out by "
+                               "weft_sections_desc.without",
+                               archetype->types[0].type->desc.name);
+        }
+        weft_result result = shape_add(plan, archetype);
+        for (uint32_t c = 0; c < archetype->chunk_count && result == WEFT_OK; c++) {
+            const entry *entries = (const entry *)(const void *)list->at;
+            uint32_t count = (uint32_t)(list->count / sizeof *entries);
+            entry e = {.chunk = archetype->chunks[c],
+                       .section = section_of(plan, archetype->chunks[c]),
+                       .shape = plan->shape_of[archetype->id - 1],
+                       .order = count};
+            if (e.section >= WEFT_SECTION_LIMIT)
+                return weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                                   "weft_sections_save: section %u: they are numbered from 0 to "
+                                   "%u",
+                                   e.section, WEFT_SECTION_LIMIT - 1);
+            e.tuple = tuple_of(plan, entries, count, &e);
+            weft__out_put(list, &e, sizeof e);
+            if (list->is_refused) result = refused(world);
+        }
+        if (result != WEFT_OK) return result;
+    }
+    return WEFT_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->section != y->section) return x->section < y->section ? -1 : 1;
+    if (x->shape != y->shape) return x->shape < y->shape ? -1 : 1;
+    if (x->tuple != y->tuple) return x->tuple < y->tuple ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* ---- pieces ---- */
+
+/* Rows that a piece may have: those of the largest chunk that this world would make. */
+static uint32_t piece_rows_most(const weft__archetype *archetype)
+{
+    const weft__format *format = archetype->format;
+    return weft__format_capacity(format, weft__private_class(format, WEFT__CHUNK_ROWS_MAX));
+}
+
+static void places_note(section_plan *plan, const weft__span *span, uint32_t section, uint32_t row)
+{
+    const weft_entity *entities = weft__chunk_entities(span->chunk) + span->row;
+    for (uint32_t i = 0; i < span->count; i++)
+        plan->places[entities[i].index ^ plan->world->directory.tag_bits] =
+            (section_place){section, row + i, 0};
+}
+
+#define LAST(list, type) ((type *)(void *)((list).at + (list).count) - 1)
+#define COUNT(list, type) ((uint32_t)((list).count / sizeof(type)))
+
+/* Adds the rows of a chunk to the last run. */
+static void chunk_add(section_plan *plan, const weft__chunk *chunk)
+{
+    uint32_t most = piece_rows_most(chunk->archetype);
+    for (uint32_t row = 0; row < chunk->count;) {
+        plan_section *section = LAST(plan->sections, plan_section);
+        plan_run *run = LAST(plan->runs, plan_run);
+        bool is_full = run->piece_count == 0 || LAST(plan->pieces, plan_piece)->rows == most;
+        if (is_full) {
+            plan_piece made = {.first_span = COUNT(plan->spans, weft__span)};
+            weft__out_put(&plan->pieces, &made, sizeof made);
+            run->piece_count++;
+            section->piece_count++;
+        }
+        if (plan->pieces.is_refused) return;
+        plan_piece *piece = LAST(plan->pieces, plan_piece);
+        uint32_t left = chunk->count - row, room = most - piece->rows;
+        weft__span span = {(weft__chunk *)(uintptr_t)chunk, row, left < room ? left : room};
+        weft__out_put(&plan->spans, &span, sizeof span);
+        places_note(plan, &span, COUNT(plan->sections, plan_section) - 1, section->rows);
+        piece->span_count++;
+        piece->rows += span.count;
+        run->rows += span.count;
+        section->rows += span.count;
+        row += span.count;
+    }
+}
+
+static weft_result entries_cut(section_plan *plan, const entry *entries, uint32_t count)
+{
+    const entry *last = NULL;
+    for (uint32_t i = 0; i < count; last = &entries[i++]) {
+        const entry *e = &entries[i];
+        while (COUNT(plan->sections, plan_section) <= e->section) {
+            plan_section made = {.first_run = COUNT(plan->runs, plan_run),
+                                 .first_piece = COUNT(plan->pieces, plan_piece)};
+            weft__out_put(&plan->sections, &made, sizeof made);
+            if (plan->sections.is_refused) return refused(plan->world);
+            last = NULL;
+        }
+        if (last == NULL || last->shape != e->shape || last->tuple != e->tuple) {
+            plan_run made = {.chunk = e->chunk,
+                             .shape = e->shape,
+                             .first_piece = COUNT(plan->pieces, plan_piece)};
+            weft__out_put(&plan->runs, &made, sizeof made);
+            LAST(plan->sections, plan_section)->run_count++;
+        }
+        if (plan->runs.is_refused) return refused(plan->world);
+        chunk_add(plan, e->chunk);
+        if (plan->pieces.is_refused || plan->spans.is_refused) return refused(plan->world);
+    }
+    return WEFT_OK;
+}
+
+static weft_result tables_make(section_plan *plan)
+{
+    weft_world *world = plan->world;
+    plan->number_count = world->types.count + 1;
+    plan->place_count =
+        at_load_rlx(&world->directory.x_block_end) * WEFT__BLOCK_SLOTS; /* relaxed: idle */
+    plan->numbers =
+        weft__alloc_zeroed(&world->memory, CATEGORY, plan->number_count, sizeof(uint32_t), 16);
+    plan->places =
+        weft__alloc(&world->memory, CATEGORY, plan->place_count + 1, sizeof *plan->places, 16);
+    plan->shape_of =
+        weft__alloc(&world->memory, CATEGORY, world->archetypes.id_count + 1, sizeof(uint32_t), 16);
+    if (plan->numbers == NULL || plan->places == NULL || plan->shape_of == NULL)
+        return refused(world);
+    memset(plan->places, 0xff, plan->place_count * sizeof *plan->places);
+    return WEFT_OK;
+}
+
+/* Decides. Errors set. */
+static weft_result section_plan_make(section_plan *plan)
+{
+    weft__out *const lists[] = {&plan->types,  &plan->shapes, &plan->spans,
+                                &plan->pieces, &plan->runs,   &plan->sections};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        lists[i]->memory = &plan->world->memory;
+    weft__out list = {.memory = &plan->world->memory};
+    weft_result result = tables_make(plan);
+    if (result == WEFT_OK) result = entries_list(plan, &list);
+    uint32_t count = (uint32_t)(list.count / sizeof(entry));
+    if (count != 0) qsort(list.at, count, sizeof(entry), by_place);
+    if (result == WEFT_OK) result = entries_cut(plan, (const entry *)(const void *)list.at, count);
+    weft__out_free(&list);
+    return result;
+}
+
+static void section_plan_fini(section_plan *plan)
+{
+    weft__memory *memory = &plan->world->memory;
+    weft__free(memory, CATEGORY, plan->numbers, plan->number_count, sizeof(uint32_t), 16);
+    weft__free(memory, CATEGORY, plan->places, plan->place_count + 1, sizeof *plan->places, 16);
+    if (plan->shape_of != NULL)
+        weft__free(memory, CATEGORY, plan->shape_of, plan->world->archetypes.id_count + 1,
+                   sizeof(uint32_t), 16);
+    weft__out *const lists[] = {&plan->types,  &plan->shapes, &plan->spans,
+                                &plan->pieces, &plan->runs,   &plan->sections};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) weft__out_free(lists[i]);
+}
+
+/* ---- bytes ---- */
 
 /* What is made of one section. Owner: the list of the writer. */
 typedef struct section_bytes {
@@ -31,7 +387,7 @@ typedef struct section_bytes {
 /* One save; on the stack of weft_sections_save. */
 typedef struct writer {
     weft_world *world;
-    weft__section_plan plan;
+    section_plan plan;
     section_bytes *sections;
     uint32_t section_count;
     uint32_t section; /* that is written now */
@@ -39,12 +395,11 @@ typedef struct writer {
 } writer;
 
 #define AT(list, type) ((type *)(void *)(list).at)
-#define COUNT(list, type) ((uint32_t)((list).count / sizeof(type)))
 
 /* ---- references ---- */
 
 /* The number of an entity among the exports of its section. */
-static uint32_t export_of(writer *w, weft__section_place *place)
+static uint32_t export_of(writer *w, section_place *place)
 {
     weft__out *exports = &w->sections[place->section].exports;
     if (place->export == 0) {
@@ -64,7 +419,7 @@ static void entity_write(writer *w, weft_entity *field, field_place at)
     weft_entity target = *field;
     *field = (weft_entity){0};
     if (!weft_entity_is_alive(w->world, target)) return;
-    weft__section_place *place = &w->plan.places[target.index ^ w->world->directory.tag_bits];
+    section_place *place = &w->plan.places[target.index ^ w->world->directory.tag_bits];
     if (place->row == WEFT__NONE) return;
     if (place->section == w->section) {
         *field = (weft_entity){place->row, WEFT__STORED_ROW};
@@ -127,8 +482,8 @@ static void values_settle(writer *w, const weft__type *type, char *values, uint3
 /* A piece that is written: its rows begin at `row` of the section. On the stack. */
 typedef struct piece_writer {
     writer *w;
-    weft__plan_piece *piece;
-    const weft__plan_run *run;
+    plan_piece *piece;
+    const plan_run *run;
     weft__out *out;
     uint32_t row;
 } piece_writer;
@@ -156,7 +511,7 @@ static void hash_add(const piece_writer *p, size_t begin, size_t most)
 
 static void column_write(const piece_writer *p, uint32_t number)
 {
-    const weft__type *type = weft__plan_type(&p->w->plan, number);
+    const weft__type *type = plan_type(&p->w->plan, number);
     size_t begin = p->out->count;
     uint32_t row = p->row;
     for (uint32_t i = 0; i < p->piece->span_count; i++) {
@@ -193,7 +548,7 @@ static void hooked_column_write(const piece_writer *p, const weft__type *type)
 
 static void buffers_write(const piece_writer *p, uint32_t number)
 {
-    const weft__type *type = weft__plan_type(&p->w->plan, number);
+    const weft__type *type = plan_type(&p->w->plan, number);
     field_place place = {.row = p->row, .type = number};
     for (uint32_t i = 0; i < p->piece->span_count; i++) {
         const weft__span *span = &spans_of(p)[i];
@@ -216,15 +571,14 @@ static void buffers_write(const piece_writer *p, uint32_t number)
 
 static void piece_write(const piece_writer *p)
 {
-    const uint32_t *shape = weft__plan_shape(&p->w->plan, p->run->shape);
+    const uint32_t *shape = plan_shape(&p->w->plan, p->run->shape);
     const weft__chunk *chunk = p->run->chunk;
     p->piece->hash = WEFT__SECTION_SEED;
     for (uint32_t i = 1; i <= shape[0]; i++)
-        if (weft__section_is_packed(weft__plan_type(&p->w->plan, shape[i])))
-            column_write(p, shape[i]);
+        if (weft__section_is_packed(plan_type(&p->w->plan, shape[i]))) column_write(p, shape[i]);
     size_t begin = p->out->count;
     for (uint32_t i = 1; i <= shape[0]; i++) {
-        const weft__type *type = weft__plan_type(&p->w->plan, shape[i]);
+        const weft__type *type = plan_type(&p->w->plan, shape[i]);
         const weft__type_ref *ref = ref_of(chunk, type);
         if (ref->chunk_offset != WEFT__NONE) {
             size_t at = p->out->count;
@@ -283,12 +637,12 @@ static void section_write(writer *w, uint32_t number)
 {
     w->section = number;
     section_bytes *s = &w->sections[number];
-    const weft__plan_section *section = &AT(w->plan.sections, weft__plan_section)[number];
+    const plan_section *section = &AT(w->plan.sections, plan_section)[number];
     uint32_t row = 0;
     for (uint32_t r = 0; r < section->run_count; r++) {
-        const weft__plan_run *run = &AT(w->plan.runs, weft__plan_run)[section->first_run + r];
+        const plan_run *run = &AT(w->plan.runs, plan_run)[section->first_run + r];
         for (uint32_t i = 0; i < run->piece_count; i++) {
-            weft__plan_piece *piece = &AT(w->plan.pieces, weft__plan_piece)[run->first_piece + i];
+            plan_piece *piece = &AT(w->plan.pieces, plan_piece)[run->first_piece + i];
             piece_writer p = {w, piece, run, &s->pieces, row};
             piece->at = s->pieces.count;
             piece_write(&p);
@@ -322,14 +676,14 @@ static void table_write(writer *w, section_bytes *s)
                      s->lates.is_refused | s->blobs.is_refused | s->names.is_refused;
 }
 
-static void run_write(const writer *w, weft__out *front, const weft__plan_run *run)
+static void run_write(const writer *w, weft__out *front, const plan_run *run)
 {
     weft__out_u32(front, run->shape);
     weft__out_u32(front, run->rows);
     weft__out_u32(front, run->piece_count);
-    const uint32_t *shape = weft__plan_shape(&w->plan, run->shape);
+    const uint32_t *shape = plan_shape(&w->plan, run->shape);
     for (uint32_t i = 1; i <= shape[0]; i++) {
-        const weft__type *type = weft__plan_type(&w->plan, shape[i]);
+        const weft__type *type = plan_type(&w->plan, shape[i]);
         const weft__type_ref *ref = ref_of(run->chunk, type);
         if (ref->shared == WEFT__NO_PLACE) continue;
         uint32_t index = run->chunk->tuple->values[ref->shared];
@@ -343,7 +697,7 @@ static void run_write(const writer *w, weft__out *front, const weft__plan_run *r
 static void section_head_write(const writer *w, weft__out *front, uint32_t number)
 {
     const section_bytes *s = &w->sections[number];
-    const weft__plan_section *section = &AT(w->plan.sections, weft__plan_section)[number];
+    const plan_section *section = &AT(w->plan.sections, plan_section)[number];
     weft__out_u32(front, s->has_bounds);
     weft__out_put(front, s->least, sizeof s->least);
     weft__out_put(front, s->most, sizeof s->most);
@@ -359,10 +713,9 @@ static void section_head_write(const writer *w, weft__out *front, uint32_t numbe
     weft__out_u32(front, COUNT(s->blobs, uint64_t));
     weft__out_u32(front, s->name_count);
     for (uint32_t r = 0; r < section->run_count; r++)
-        run_write(w, front, &AT(w->plan.runs, weft__plan_run)[section->first_run + r]);
+        run_write(w, front, &AT(w->plan.runs, plan_run)[section->first_run + r]);
     for (uint32_t i = 0; i < section->piece_count; i++) {
-        const weft__plan_piece *piece =
-            &AT(w->plan.pieces, weft__plan_piece)[section->first_piece + i];
+        const plan_piece *piece = &AT(w->plan.pieces, plan_piece)[section->first_piece + i];
         weft__out_u32(front, piece->rows);
         weft__out_u64(front, s->at + s->table.count + piece->at);
         weft__out_u64(front, piece->bytes);
@@ -374,7 +727,7 @@ static void types_write(const writer *w, weft__out *front)
 {
     uint32_t count = COUNT(w->plan.types, const weft__type *);
     for (uint32_t i = 0; i < count; i++) {
-        weft__file_type_put(front, &weft__plan_type(&w->plan, i)->desc);
+        weft__file_type_put(front, &plan_type(&w->plan, i)->desc);
     }
 }
 
@@ -388,8 +741,8 @@ static void front_write(writer *w, weft__out *front)
                                    .type_count = COUNT(w->plan.types, const weft__type *),
                                    .shape_count = w->plan.shape_count,
                                    .section_count = w->section_count,
-                                   .run_count = COUNT(w->plan.runs, weft__plan_run),
-                                   .piece_count = COUNT(w->plan.pieces, weft__plan_piece)};
+                                   .run_count = COUNT(w->plan.runs, plan_run),
+                                   .piece_count = COUNT(w->plan.pieces, plan_piece)};
     for (uint32_t pass = 0; pass < 2; pass++) {
         uint64_t end = bits_align_up(front->count, WEFT__SECTION_ALIGNMENT);
         for (uint32_t i = 0; i < w->section_count; i++) {
@@ -454,7 +807,7 @@ static weft_result file_write(writer *w, const char *path)
 static weft_result sections_write(writer *w, const char *path)
 {
     weft__memory *memory = &w->world->memory;
-    w->section_count = COUNT(w->plan.sections, weft__plan_section);
+    w->section_count = COUNT(w->plan.sections, plan_section);
     w->sections =
         weft__alloc_zeroed(memory, CATEGORY, w->section_count + 1, sizeof *w->sections, 16);
     if (w->sections == NULL) return weft__error_memory(w->world, "weft_sections_save");
@@ -510,8 +863,8 @@ weft_result weft_sections_save(weft_world *world, const char *path, const weft_s
     if (result != WEFT_OK) return result;
     writer w = {.world = world, .plan = {.world = world, .desc = desc}};
     w.plan.section_component = weft_component_find(world, "Section").id;
-    result = weft__section_plan_make(&w.plan);
+    result = section_plan_make(&w.plan);
     if (result == WEFT_OK) result = sections_write(&w, path);
-    weft__section_plan_fini(&w.plan);
+    section_plan_fini(&w.plan);
     return result;
 }

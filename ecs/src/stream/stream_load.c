@@ -1,22 +1,465 @@
 /* SPDX-License-Identifier: MIT */
-/* stream_load.c: what the owner does of a load: everything that can fail is reserved before threads
- * begin; publishing links what they filled. See stream_load.h. */
+/* stream_load.c: how a section comes and how it leaves, as the owner does it.
+ *
+ * Everything that can fail is reserved before threads begin; publishing links what they filled. A
+ * chunk whose order version is that of its publication holds exactly the rows that it came with; so
+ * an entity block that only such chunks fill can be withdrawn as a whole, which ends all its
+ * entities for the world at once.
+ *
+ * Late references: for each field what was written there last is kept, so that a value of the run
+ * is told from one of the file. Found by the section of the target: they are sorted by it. */
 #include "stream_load.h"
+
+#include <stdio.h>
+#include <string.h>
+
 #include "archetype_order.h"
 #include "chunk.h"
 #include "column_map.h"
+#include "directory_lend.h"
+#include "entity_value.h"
 #include "error.h"
 #include "format.h"
 #include "name_table.h"
 #include "private_chunk.h"
-#include "section_fill.h"
-#include "stream_late.h"
-#include "stream_leave.h"
+#include "query_change.h"
+#include "section_read.h"
+#include "sparse.h"
+#include "stream_crew.h"
 #include "structure.h"
+#include "text.h"
 #include "tuple.h"
 #include "utf8.h"
 
-#include <string.h>
+/* ---- components: known by their names, registered by the first that asks for them ---- */
+
+static const weft_field section_fields[] = {WEFT_FIELD(weft_section, scene),
+                                            WEFT_FIELD(weft_section, instance),
+                                            WEFT_FIELD(weft_section, section)};
+static const weft_type section_type = {.name = "Section",
+                                       .size = sizeof(weft_section),
+                                       .alignment = _Alignof(weft_section),
+                                       .fields = section_fields,
+                                       .field_count = 3};
+static const weft_field request_fields[] = {WEFT_FIELD(weft_section_request, instance),
+                                            WEFT_FIELD(weft_section_request, section),
+                                            WEFT_FIELD(weft_section_request, priority)};
+static const weft_type request_type = {.name = "SectionRequest",
+                                       .size = sizeof(weft_section_request),
+                                       .alignment = _Alignof(weft_section_request),
+                                       .fields = request_fields,
+                                       .field_count = 3};
+
+weft_component weft_component_section(weft_world *world)
+{
+    if (world == NULL) return WEFT__NO_COMPONENT;
+    weft_component found = weft_component_find(world, section_type.name);
+    if (found.id != 0) return found;
+    return weft_component_create(
+        world, &(weft_component_desc){.type = &section_type, .flags = WEFT_SHARED});
+}
+
+weft_component weft_component_section_request(weft_world *world)
+{
+    if (world == NULL) return WEFT__NO_COMPONENT;
+    weft_component found = weft_component_find(world, request_type.name);
+    if (found.id != 0) return found;
+    return weft_component_create(world, &(weft_component_desc){.type = &request_type});
+}
+
+/* ---- state ---- */
+
+weft__streams *weft__streams_of(const weft_world *world)
+{
+    return world->front.extensions[WEFT__EXTENSION_STREAMS].data;
+}
+
+bool weft__load_fail(weft__load *load, weft_result result, const char *text)
+{
+    uint32_t none = WEFT_OK;
+    /* relaxed would do: the owner reads the text after SC3 */
+    if (!at_cas_ar(&load->x_failed, &none, (uint32_t)result)) return false; /* SC2 */
+    snprintf(load->text, sizeof load->text, "section %u: %.*s", load->section,
+             (int)sizeof load->text - 24, text);
+    return false;
+}
+
+/* The value that Section has for entities of a section, while they are known to the world; the
+ * section holds one reference. Error set: OUT_OF_MEMORY. */
+static weft_result section_value_obtain(weft_stream *stream, uint32_t section)
+{
+    weft_world *world = stream->world;
+    weft_section value = {stream->front.header.scene, stream->number, section};
+    weft_result result = weft__shared_intern(&world->shared, stream->streams->section.id, &value,
+                                             &stream->sections[section].index);
+    return result == WEFT_OK ? WEFT_OK : weft__error_memory(world, "weft_stream_step");
+}
+
+static void section_value_release(weft_stream *stream, uint32_t section)
+{
+    weft__stream_section *s = &stream->sections[section];
+    weft__shared_release(&stream->world->shared, stream->streams->section.id, s->index, 1);
+    s->index = 0;
+}
+
+void weft__loaded_free(weft_world *world, weft__loaded *l)
+{
+    weft__stream_free(world, l->blocks, l->block_count, sizeof *l->blocks);
+    weft__stream_free(world, l->chunks, l->chunk_count, sizeof *l->chunks);
+    weft__stream_free(world, l->exports, l->export_count, sizeof *l->exports);
+    weft__stream_free(world, l->lates, l->late_count, sizeof *l->lates);
+    weft__stream_free(world, l->blobs, l->blob_room, sizeof *l->blobs);
+    weft__stream_free(world, l->names, l->name_bytes, 1);
+    *l = (weft__loaded){0};
+}
+
+/* A section came or left. */
+static void sections_pin(weft_world *world)
+{
+    world->front.pins[WEFT__PIN_SECTIONS] =
+        (weft__pin){weft_world_moment(world), "sections came or left, and streams do not go back: "
+                                              "restore a snapshot that was taken since"};
+}
+
+static bool is_there(const weft_stream *stream, uint32_t section)
+{
+    return stream->sections[section].state == WEFT_SECTION_LOADED;
+}
+
+/* The first reference of a loaded section to `target`, or beyond. */
+static uint32_t first_to(const weft__loaded *loaded, uint32_t target)
+{
+    uint32_t low = 0, high = loaded->late_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (loaded->lates[middle].section < target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where the field is now; NULL: the entity, the component or the element is gone. */
+static char *field_of(weft_world *world, const weft__loaded_late *late, weft__chunk **chunk,
+                      uint32_t *row)
+{
+    *chunk = weft__entity_chunk(world, late->source, row);
+    if (*chunk == NULL) return NULL;
+    const uint32_t number = weft__archetype_find((*chunk)->archetype, late->component);
+    if (number == WEFT__NONE) return NULL;
+    const weft__type_ref *ref = &(*chunk)->archetype->types[number];
+    const weft__type *type = ref->type;
+    if (ref->chunk_offset != WEFT__NONE)
+        return (*chunk)->chunk_values + ref->chunk_offset + late->offset;
+    if (ref->column == 0) return NULL;
+    char *value = weft__chunk_value(*chunk, ref->column, *row);
+    if ((type->desc.flags & WEFT_BUFFER) == 0) return value + late->offset;
+    const weft_buffer *buffer = (const void *)value;
+    if (late->element >= buffer->count) return NULL;
+    return (char *)weft__buffer_data(buffer) + late->element * type->desc.size + late->offset;
+}
+
+/* Writes a handle where the field still is as it was left. */
+static void late_write(weft_world *world, weft__loaded_late *late, weft_entity handle)
+{
+    weft__chunk *chunk;
+    uint32_t row;
+    char *field = field_of(world, late, &chunk, &row);
+    if (field == NULL || memcmp(field, &late->written, sizeof handle) != 0) return;
+    memcpy(field, &handle, sizeof handle);
+    weft__component_stamp(world, chunk, late->component, row, 1);
+    late->written = handle;
+}
+
+static void range_write(weft_stream *stream, uint32_t from, uint32_t target, bool is_cleared)
+{
+    weft__loaded *loaded = &stream->sections[from].loaded;
+    const weft_entity *exports = stream->sections[target].loaded.exports;
+    for (uint32_t i = first_to(loaded, target);
+         i < loaded->late_count && loaded->lates[i].section == target; i++) {
+        weft__loaded_late *late = &loaded->lates[i];
+        late_write(stream->world, late, is_cleared ? WEFT__NO_ENTITY : exports[late->target]);
+    }
+}
+
+/* A section was published: its references, and those of others to it. */
+static void lates_arrive(weft_stream *stream, uint32_t section)
+{
+    const weft__loaded *own = &stream->sections[section].loaded;
+    for (uint32_t i = 0; i < own->late_count;) { /* of each target once */
+        uint32_t target = own->lates[i].section;
+        if (is_there(stream, target)) range_write(stream, section, target, false);
+        while (i < own->late_count && own->lates[i].section == target) i++;
+    }
+    if (own->export_count == 0) return;
+    for (uint32_t other = 0; other < stream->front.header.section_count; other++)
+        if (other != section && is_there(stream, other)) range_write(stream, other, section, false);
+}
+
+/* A section is about to leave: references of others to it become null. */
+static void lates_leave(weft_stream *stream, uint32_t section)
+{
+    if (stream->sections[section].loaded.export_count == 0) return;
+    for (uint32_t other = 0; other < stream->front.header.section_count; other++)
+        if (other != section && is_there(stream, other)) range_write(stream, other, section, true);
+}
+
+uint64_t weft__lates_waiting(const weft_stream *stream)
+{
+    uint64_t waiting = 0;
+    for (uint32_t s = 0; s < stream->front.header.section_count; s++) {
+        const weft__loaded *loaded = &stream->sections[s].loaded;
+        for (uint32_t i = 0; i < loaded->late_count && is_there(stream, s); i++)
+            waiting += is_there(stream, loaded->lates[i].section) ? 0 : 1;
+    }
+    return waiting;
+}
+
+#define BLOCKS_PER_PIECE 32u
+
+/* ---- the crew's part ---- */
+
+static void leave_run(weft__crew_job *job, uint32_t piece, uint32_t thread)
+{
+    const weft__leave *leave = (const weft__leave *)(const void *)job;
+    (void)thread;
+    if (piece == 0) return; /* others may begin */
+    piece--;
+    if (piece < leave->chunk_count) {
+        weft__private_drop(leave->stream->world, leave->chunks[piece]);
+        return;
+    }
+    uint32_t first = (piece - leave->chunk_count) * BLOCKS_PER_PIECE;
+    for (uint32_t i = first; i < leave->block_count && i < first + BLOCKS_PER_PIECE; i++)
+        weft__lent_kill(leave->blocks[i].block);
+}
+
+/* ---- life ---- */
+
+/* What was allocated: the counts grow up to it. */
+typedef struct leave_room {
+    weft__leave leave;
+    uint32_t chunks, blocks;
+} leave_room;
+
+/* ---- for loads that are given up ---- */
+
+/* An empty one with room for so many chunks and blocks; NULL: no memory. */
+static weft__leave *leave_make(weft_stream *stream, uint32_t section, uint32_t chunks,
+                               uint32_t blocks)
+{
+    weft_world *world = stream->world;
+    leave_room *made = weft__stream_alloc(world, 1, sizeof *made);
+    if (made == NULL) return NULL;
+    made->chunks = chunks;
+    made->blocks = blocks;
+    weft__leave *leave = &made->leave;
+    leave->stream = stream;
+    leave->section = section;
+    leave->chunks = weft__stream_alloc(world, chunks, sizeof *leave->chunks);
+    leave->blocks = weft__stream_alloc(world, blocks, sizeof *leave->blocks);
+    if (leave->chunks != NULL && leave->blocks != NULL) return leave;
+    weft__stream_free(world, leave->chunks, chunks, sizeof *leave->chunks);
+    weft__stream_free(world, leave->blocks, blocks, sizeof *leave->blocks);
+    weft__stream_free(world, made, 1, sizeof *made);
+    return NULL;
+}
+
+static void leave_free(weft__leave *leave)
+{
+    weft_world *world = leave->stream->world;
+    leave_room *made = (leave_room *)(void *)leave;
+    weft__stream_free(world, leave->chunks, made->chunks, sizeof *leave->chunks);
+    weft__stream_free(world, leave->blocks, made->blocks, sizeof *leave->blocks);
+    weft__stream_free(world, made, 1, sizeof *made);
+}
+
+/* Hands it to the crew: the section is LEAVING. The books of what is lent count it already. */
+static void leave_push(weft__leave *leave)
+{
+    weft__stream_section *s = &leave->stream->sections[leave->section];
+    sections_pin(leave->stream->world);
+    s->state = WEFT_SECTION_LEAVING;
+    s->leave = leave;
+    leave->job.run = leave_run;
+    leave->job.piece_count =
+        1 + leave->chunk_count + (leave->block_count + BLOCKS_PER_PIECE - 1) / BLOCKS_PER_PIECE;
+    weft__crew_push(&leave->stream->streams->crew, &leave->job);
+}
+
+/* ---- the rest ---- */
+
+/* Chunks of an archetype with this value of Section: their rows end here. */
+static weft_result archetype_clear(weft_stream *stream, weft__archetype *archetype, uint32_t index)
+{
+    uint32_t type = weft__archetype_find(archetype, stream->streams->section.id);
+    uint32_t shared = archetype->types[type].shared;
+    weft_result result = WEFT_OK;
+    for (uint32_t c = archetype->chunk_count; c-- > 0 && result == WEFT_OK;) {
+        if (c >= archetype->chunk_count) continue; /* another one went with it */
+        weft__chunk *chunk = archetype->chunks[c];
+        if (chunk->tuple->values[shared] == index)
+            result = weft__chunk_destroy_rows(stream->world, chunk);
+    }
+    return result;
+}
+
+/* Ends all rows with the section that are left: came later, or are not as they came. */
+static weft_result rest_clear(weft_stream *stream, uint32_t section)
+{
+    weft_world *world = stream->world;
+    uint32_t component = stream->streams->section.id, index = stream->sections[section].index;
+    if (weft__shared_references(&world->shared, component, index) <= 1) return WEFT_OK;
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < world->archetypes.count && result == WEFT_OK; i++) {
+        weft__archetype *archetype = world->archetypes.at[i];
+        if (archetype->chunk_count != 0 && (archetype->flags & WEFT__IS_RESIDUE) == 0 &&
+            weft__archetype_find(archetype, component) != WEFT__NONE)
+            result = archetype_clear(stream, archetype, index);
+    }
+    return result;
+}
+
+weft_result weft__leave_end(weft__leave *leave)
+{
+    weft_stream *stream = leave->stream;
+    weft__stream_section *s = &stream->sections[leave->section];
+    weft_result result = rest_clear(stream, leave->section);
+    if (result != WEFT_OK) return result;
+    for (uint32_t i = 0; i < leave->block_count; i++) {
+        weft__directory_put_back(&stream->world->directory, &leave->blocks[i]);
+        weft__column_maps_block(stream->world, leave->blocks[i].index);
+    }
+    section_value_release(stream, leave->section);
+    s->leave = NULL;
+    s->state = s->result == WEFT_OK ? WEFT_SECTION_ABSENT : WEFT_SECTION_FAILED;
+    stream->streams->bytes -= s->bytes;
+    stream->world->lent.loads--;
+    leave_free(leave);
+    return WEFT_OK;
+}
+
+/* ---- what is as it came ---- */
+
+/* The chunk of a record if it holds exactly its rows; else NULL. One that a restore made again is
+ * the owner's to free. */
+static weft__chunk *chunk_as_it_came(const weft_world *world, const weft__loaded_chunk *known)
+{
+    weft__chunk *chunk = known->id < world->chunks.end ? world->chunks.at[known->id] : NULL;
+    bool is_same = chunk != NULL && chunk->is_private && chunk->serial == known->serial &&
+                   chunk->order_version == known->version && chunk->count == known->rows &&
+                   (chunk->archetype->flags & WEFT__HAS_CLEANUP) == 0;
+    return is_same ? chunk : NULL;
+}
+
+/* A section that leaves, on the stack. */
+typedef struct leaving {
+    weft_stream *stream;
+    weft_world *world;
+    const weft__loaded *loaded;
+    uint32_t rows;    /* that it came with */
+    uint64_t *intact; /* bit per block */
+} leaving;
+
+static bool is_intact(const leaving *l, uint32_t block)
+{
+    return (l->intact[block / 64] >> block % 64 & 1) != 0;
+}
+
+/* Blocks in which nothing lives but rows that are as they came. */
+static void blocks_look(const leaving *l)
+{
+    const weft__directory *directory = &l->world->directory;
+    for (uint32_t b = 0; b < l->loaded->block_count; b++) {
+        const weft__entity_block *block =
+            weft__directory_block(directory, l->loaded->blocks[b] * WEFT__BLOCK_SLOTS);
+        uint32_t left = l->rows - b * WEFT__BLOCK_SLOTS;
+        uint32_t own = left < WEFT__BLOCK_SLOTS ? left : WEFT__BLOCK_SLOTS;
+        if (at_load_rlx(&block->x_count) == own) /* relaxed: idle */
+            l->intact[b / 64] |= UINT64_C(1) << b % 64;
+    }
+    for (uint32_t i = 0; i < l->loaded->chunk_count; i++) {
+        const weft__loaded_chunk *known = &l->loaded->chunks[i];
+        if (known->rows == 0 || chunk_as_it_came(l->world, known) != NULL) continue;
+        uint32_t last = (known->first + known->rows - 1) / WEFT__BLOCK_SLOTS;
+        for (uint32_t b = known->first / WEFT__BLOCK_SLOTS; b <= last; b++)
+            l->intact[b / 64] &= ~(UINT64_C(1) << b % 64);
+    }
+}
+
+/* Ends the entities of a chunk whose blocks stay. */
+static void entities_end(const leaving *l, const weft__chunk *chunk, uint32_t first)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t done = 0; done < chunk->count;) {
+        uint32_t row = first + done, count = WEFT__BLOCK_SLOTS - row % WEFT__BLOCK_SLOTS;
+        if (count > chunk->count - done) count = chunk->count - done;
+        if (!is_intact(l, row / WEFT__BLOCK_SLOTS))
+            weft__directory_free_many_owner(&l->world->directory, entities + done, count);
+        done += count;
+    }
+}
+
+/* Hands over what is as it came. Cannot fail. */
+static void chunks_withdraw(const leaving *l, weft__leave *leave)
+{
+    const weft__loaded *loaded = l->loaded;
+    for (uint32_t i = 0; i < loaded->chunk_count; i++) {
+        weft__chunk *chunk = chunk_as_it_came(l->world, &loaded->chunks[i]);
+        if (chunk == NULL) continue;
+        weft__sparse_forget(l->world, chunk, NULL, 0, chunk->count);
+        entities_end(l, chunk, loaded->chunks[i].first);
+        weft__chunk_detach(l->world, chunk);
+        leave->chunks[leave->chunk_count++] = chunk;
+    }
+    for (uint32_t b = 0; b < loaded->block_count; b++) {
+        if (!is_intact(l, b)) {
+            weft__directory_leave(&l->world->directory, loaded->blocks[b]);
+            continue;
+        }
+        leave->blocks[leave->block_count++] =
+            weft__directory_withdraw(&l->world->directory, loaded->blocks[b]);
+        weft__column_maps_block(l->world, loaded->blocks[b]);
+    }
+}
+
+/* Blobs that entities elsewhere may still refer to stay in the store. */
+static void blobs_leave(const leaving *l, const weft__leave *leave)
+{
+    if (leave->chunk_count != l->loaded->chunk_count) return;
+    for (uint32_t i = 0; i < l->loaded->blob_count; i++)
+        weft_blob_release(l->world->blobs, l->loaded->blobs[i]);
+}
+
+weft_result weft__leave_begin(weft_stream *stream, uint32_t section)
+{
+    weft__stream_section *s = &stream->sections[section];
+    weft_world *world = stream->world;
+    leaving l = {.stream = stream,
+                 .world = world,
+                 .loaded = &s->loaded,
+                 .rows = weft__section_of(stream, section)->rows};
+    uint32_t words = s->loaded.block_count / 64 + 1;
+    weft__leave *leave = leave_make(stream, section, s->loaded.chunk_count, s->loaded.block_count);
+    l.intact = weft__stream_alloc(world, words, sizeof *l.intact);
+    if (leave == NULL || l.intact == NULL) {
+        if (leave != NULL) leave_free(leave);
+        weft__stream_free(world, l.intact, words, sizeof *l.intact);
+        return weft__error_memory(world, "weft_stream_step");
+    }
+    lates_leave(stream, section);
+    blocks_look(&l);
+    chunks_withdraw(&l, leave);
+    weft__stream_free(world, l.intact, words, sizeof *l.intact);
+    blobs_leave(&l, leave);
+    weft__loaded_free(world, &s->loaded);
+    world->lent.loads++;
+    stream->streams->stats.unloads++;
+    stream->streams->stats.loaded--;
+    leave_push(leave);
+    return rest_clear(stream, section);
+}
 
 /* ---- what is reserved ---- */
 
@@ -178,7 +621,9 @@ static void berths_take_back(weft__load *load)
                 piece_capacity(stream, &stream->front.pieces[s->first_piece + i]));
 }
 
-void weft__load_end(weft__load *load)
+/* Frees a load and, unless it was published, all that it reserved and read, at once. The crew does
+ * not have it. */
+static void load_end(weft__load *load)
 {
     weft_world *world = load->stream->world;
     berths_take_back(load);
@@ -208,15 +653,15 @@ weft_result weft__load_begin(weft_stream *stream, uint32_t section, uint64_t due
     weft_world *world = stream->world;
     if (weft__section_of(stream, section)->blob_count != 0 && weft_world_blobs(world) == NULL)
         return world->error->code;
-    weft_result result = weft__section_value_obtain(stream, section);
+    weft_result result = section_value_obtain(stream, section);
     if (result != WEFT_OK) return result;
     weft__load *load = load_make(stream, section);
     result = load == NULL || !load_is_made(load) ? weft__error_memory(world, "weft_stream_step")
                                                  : tuples_hold(load);
     if (result == WEFT_OK) result = places_lend(load);
     if (result != WEFT_OK) {
-        if (load != NULL) weft__load_end(load);
-        weft__section_value_release(stream, section);
+        if (load != NULL) load_end(load);
+        section_value_release(stream, section);
         return result;
     }
     load->due = due;
@@ -315,13 +760,13 @@ weft_result weft__load_publish(weft_stream *stream, uint32_t section)
     s->load = NULL;
     s->state = WEFT_SECTION_LOADED;
     stream->world->lent.loads--;
-    weft__sections_pin(stream->world);
+    sections_pin(stream->world);
     weft_stream_stats *stats = &stream->streams->stats;
     stats->loads++;
     stats->loaded++;
     stats->rows_loaded += weft__section_of(stream, section)->rows;
     stats->bytes_read += weft__section_of(stream, section)->bytes;
-    weft__lates_arrive(stream, section);
+    lates_arrive(stream, section);
     return WEFT_OK;
 }
 
@@ -331,7 +776,7 @@ weft_result weft__load_abandon(weft_stream *stream, uint32_t section)
     weft__load *load = s->load;
     weft_world *world = stream->world;
     uint32_t chunks = load->loaded.chunk_count, blocks = load->loaded.block_count;
-    weft__leave *leave = weft__leave_make(stream, section, chunks, blocks);
+    weft__leave *leave = leave_make(stream, section, chunks, blocks);
     if (leave == NULL) return weft__error_memory(world, "weft_stream_step");
     for (uint32_t i = 0; i < chunks; i++) {
         if (load->chunks[i] != NULL) leave->chunks[leave->chunk_count++] = load->chunks[i];
@@ -343,6 +788,6 @@ weft_result weft__load_abandon(weft_stream *stream, uint32_t section)
     blobs_release(world, &load->loaded);
     load_free(load);
     s->load = NULL;
-    weft__leave_push(leave); /* one book entry of the load goes on as that of the leave */
+    leave_push(leave); /* one book entry of the load goes on as that of the leave */
     return WEFT_OK;
 }

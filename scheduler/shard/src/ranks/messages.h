@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* messages.h: what the layer knows of the other ranks: what failed, mail, and the transport: what moves bytes between ranks: MPI (transport_mpi.c), or nothing where there is one
- * rank (transport_one.c). One of the two is built.
+/* messages.h: what the layer knows of the other ranks: what failed, mail, and the transport, which
+ * moves bytes between ranks: MPI (transport_mpi.c), or nothing where there is one rank
+ * (transport_one.c). One of the two is built.
  *
  * All calls are of one thread, the owner. Failures set weft_ranks_error and return IO. Collective
  * calls are marked so. */
@@ -69,6 +70,8 @@ void weft__round_poll(weft__round *round);
 weft_result weft__round_wait(weft__round *round);
 void weft__round_free(weft__round *round);
 
+/* ---- errors: one text per process, all calls are made by one thread ---- */
+
 /* Keeps the text; returns `code`. Owner. */
 weft_result weft__ranks_fail(weft_result code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -81,6 +84,11 @@ weft_result weft__ranks_other(weft_result code, uint32_t rank);
  * fails, or there is one rank): a wish of one rank that all must know in the same step. Collective.
  */
 weft_result weft__ranks_agree_on(weft_result result, uint64_t *word);
+
+/* ---- mail: bytes from any rank to any other, where the receiver does not know who sends ----
+ *
+ * Counts go first, to all (MPI_Alltoall), with the result that each rank has so far: where one has
+ * failed, all return the same error and no bytes are sent. */
 
 /* Sends out[rank] to each rank that it is not empty for (never to this one), and waits for what the
  * others send, which is then in the letters of the round (made for all ranks). Collective. Returns

@@ -25,7 +25,12 @@
 #include "shard_state.h"
 #include "world_front.h"
 
-/* ---- where a step exchanges ghosts ---- */
+/* ---- where a step exchanges ghosts ----
+ *
+ * By systems of the library, "shard.begin N" and "shard.end N". A system that reads ghosts needs an
+ * exchange before it if, since the last exchange, a system may have written a halo component or
+ * recorded commands. It begins after the last of these, ends before the first border half, and
+ * interior halves run between. */
 
 #define EXCHANGES_LIMIT 64u
 
@@ -267,7 +272,16 @@ static weft_result plan_update(weft_shard *shard)
     return result;
 }
 
-/* ---- figures of all ranks ---- */
+/* ---- figures of all ranks ----
+ *
+ * For tools that look at the world of one: a hook of the world, "shards", tells them
+ * (weft_world_hook_find). Nothing is sent while nothing looks. A rank whose hook is asked says so in
+ * the agreement that ends every sync anyway, so all ranks know in the same step, and add their
+ * figures up at its end: one sum over all ranks, at most once in 250 ms. Results never depend on it.
+ *
+ * Each rank has a line of words in a table of all; the others have zeros there, so the sum of the
+ * tables is the table of all. Counts are since creation: the figures of a tick are the difference of
+ * two tables over the steps between them. */
 
 static const uint64_t period_ns = UINT64_C(250000000);
 
@@ -785,8 +799,6 @@ uint32_t weft_shard_slice_sector(const weft_shard *shard, const weft_slice *slic
     memcpy(&stored, weft_slice_read_shared(slice, slice->term_count - 1), sizeof stored);
     return stored - 1;
 }
-
-/* ---- create and destroy ---- */
 
 /* ---- components and queries ---- */
 

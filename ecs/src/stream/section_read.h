@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* section_front.h: the front of a section file, read and checked: what is needed to reserve room
- * for its sections.
+/* section_read.h: the front of a section file, read and checked: what is needed to reserve room for
+ * its sections; and the work of a thread on a load: the table of a section, and its pieces.
  *
  * Untrusted bytes: every number is compared with what is there before it is used. Owned by the
  * stream; constant after it was read, so that threads may use it. */
-#ifndef WEFT_SECTION_FRONT_H
-#define WEFT_SECTION_FRONT_H
+#ifndef WEFT_SECTION_READ_H
+#define WEFT_SECTION_READ_H
 
 #include "archetype_state.h"
 #include "bytes.h"
 #include "file_problem.h"
+#include "os_file.h"
 #include "section_format.h"
+#include "stream_crew.h"
 
 /* What rows of a shape are in this world. */
 typedef struct weft__front_shape {
@@ -59,5 +61,8 @@ typedef struct weft__file_front {
 /* Opens and reads; makes the archetypes. Errors set. */
 weft_result weft__front_open(weft__file_front *front, const char *path);
 void weft__front_close(weft__file_front *front);
+
+/* weft__crew_job.run of a load. */
+void weft__section_fill(weft__crew_job *job, uint32_t piece, uint32_t thread);
 
 #endif
