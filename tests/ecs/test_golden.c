@@ -12,7 +12,7 @@
 #include "field.h"
 #include "plain.h"
 #include "text_fixture.h"
-#include "type_text.h"
+#include "value_read.h"
 #include "world_file_read.h"
 
 #include <weft/weft.h>

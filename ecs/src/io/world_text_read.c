@@ -17,7 +17,7 @@
 #include "relation_registry.h"
 #include "sparse.h"
 #include "structure.h"
-#include "type_text.h"
+#include "value_read.h"
 #include "world_file_read.h"
 #include "world_file_write.h"
 #include "world_text_type.h"

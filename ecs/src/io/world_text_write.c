@@ -15,7 +15,7 @@
 #include "shared.h"
 #include "sparse.h"
 #include "text.h"
-#include "type_text.h"
+#include "value_read.h"
 #include "world_file_write.h"
 #include "world_text_type.h"
 

@@ -383,18 +383,6 @@ static bool is_in_object(const weft__json *json)
     return json->depth != 0 && (json->is_object >> (json->depth - 1) & 1) != 0;
 }
 
-static weft__json_token close_level(weft__json *json)
-{
-    weft__json_token token = {.kind =
-                                  is_in_object(json) ? WEFT__JSON_OBJECT_END : WEFT__JSON_ARRAY_END,
-                              .at = json->at,
-                              .end = json->at + 1};
-    json->depth--;
-    json->at++;
-    value_ends(json);
-    return token;
-}
-
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -475,7 +463,14 @@ weft__json_token weft__json_next(weft__json *json)
         json->state = WEFT__JSON_FIRST;
         return weft__json_next(json); /* one level: FIRST does not come back here */
     }
-    if (json->state != WEFT__JSON_VALUE && is_end) return close_level(json);
+    if (json->state != WEFT__JSON_VALUE && is_end) {
+        const weft__json_kind kind =
+            is_in_object(json) ? WEFT__JSON_OBJECT_END : WEFT__JSON_ARRAY_END;
+        json->depth--;
+        json->at++;
+        value_ends(json);
+        return (weft__json_token){.kind = kind, .at = json->at - 1, .end = json->at};
+    }
     if (json->state != WEFT__JSON_VALUE && is_in_object(json)) return read_name(json);
     return read_value(json);
 }

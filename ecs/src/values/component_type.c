@@ -50,12 +50,6 @@ void weft__type_construct(const weft__type *type, void *values, uint32_t count)
     weft__type_construct_zeroed(type, values, count);
 }
 
-static void buffer_destruct(weft__memory *memory, const weft__type *type, weft_buffer *buffer)
-{
-    weft__elements_destruct(type, weft__buffer_data(buffer), buffer->count);
-    weft__free(memory, WEFT__MEMORY_BUFFERS, buffer->heap, buffer->capacity, type->desc.size, 16);
-}
-
 void weft__type_destruct(weft__memory *memory, const weft__type *type, void *values, uint32_t count)
 {
     if (!type->needs_destruct) return;
@@ -63,7 +57,12 @@ void weft__type_destruct(weft__memory *memory, const weft__type *type, void *val
         weft__elements_destruct(type, values, count);
         return;
     }
-    for (uint32_t i = 0; i < count; i++) buffer_destruct(memory, type, buffer_at(values, type, i));
+    for (uint32_t i = 0; i < count; i++) {
+        weft_buffer *buffer = buffer_at(values, type, i);
+        weft__elements_destruct(type, weft__buffer_data(buffer), buffer->count);
+        weft__free(memory, WEFT__MEMORY_BUFFERS, buffer->heap, buffer->capacity, type->desc.size,
+                   16);
+    }
 }
 
 static void elements_copy(const weft__type *type, void *to, const void *from, uint32_t count)

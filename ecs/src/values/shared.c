@@ -94,15 +94,6 @@ static weft__shared_type *type_at(const weft__shared *shared, uint32_t component
 
 /* ---- content ---- */
 
-static shared_range range_of_field(const weft_field *field)
-{
-    uint32_t each = weft__kinds[field->kind].bytes;
-    bool is_float = weft__class_of(field->kind) == WEFT__CLASS_REAL;
-    uint32_t count = field->count == 0 ? 1 : field->count;
-    return (shared_range){
-        .offset = field->offset, .bytes = each * count, .float_bytes = is_float ? each : 0};
-}
-
 /* A negative zero is the sign bit alone. */
 static void clear_negative_zeroes(unsigned char *values, uint32_t bytes, uint32_t each)
 {
@@ -215,14 +206,6 @@ static uint32_t slot_reserve(weft__shared *shared, weft__shared_type *type)
     return index;
 }
 
-static void slot_take(weft__shared_type *type, uint32_t index)
-{
-    if (index == type->free_head)
-        type->free_head = slot_at(type, index)->next_free;
-    else
-        type->slot_count = index;
-}
-
 static weft_result insert(weft__shared *shared, weft__shared_type *type, const void *value,
                           uint32_t hash, uint32_t *out)
 {
@@ -230,8 +213,11 @@ static weft_result insert(weft__shared *shared, weft__shared_type *type, const v
         return WEFT_OUT_OF_MEMORY;
     uint32_t index = slot_reserve(shared, type);
     if (index == 0) return WEFT_OUT_OF_MEMORY;
-    slot_take(type, index);
     shared_slot *slot = slot_at(type, index);
+    if (index == type->free_head)
+        type->free_head = slot->next_free;
+    else
+        type->slot_count = index;
     *slot = (shared_slot){.references = 1, .hash = hash};
     memcpy(slot_value(type, slot), value, type->size);
     weft__table_put(&type->table, hash, index);
@@ -346,7 +332,7 @@ void weft__shared_adjust(weft__shared *shared, uint32_t component, uint32_t inde
  * One that does not tell when they came, or where they are. A heap of pointers: values that come
  * later than all of a full heap cost one comparison. Values are not copied. */
 
-/* Owner: the stack of one call. Until it is finished a heap, the last value first. */
+/* Owner: the stack of one call. A heap, the last value first. */
 typedef struct value_order {
     size_t size; /* of a value */
     const void **items;
@@ -382,17 +368,6 @@ static void order_add(value_order *order, const void *value)
     items[at] = value;
 }
 
-/* The items are in order. */
-static void order_finish(const value_order *order)
-{
-    for (uint32_t end = order->count; end-- > 1;) {
-        const void *last = order->items[0];
-        order->items[0] = order->items[end];
-        order->items[end] = last;
-        sink(order, end);
-    }
-}
-
 uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const void **out,
                            uint32_t capacity)
 {
@@ -409,7 +384,12 @@ uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const
         order_add(&order, slot_value(type, slot));
         count++;
     }
-    order_finish(&order);
+    for (uint32_t end = order.count; end-- > 1;) { /* in order */
+        const void *last = order.items[0];
+        order.items[0] = order.items[end];
+        order.items[end] = last;
+        sink(&order, end);
+    }
     return count;
 }
 
@@ -462,8 +442,14 @@ static bool ranges_create(weft__shared *shared, weft__shared_type *type)
                                sizeof *type->ranges, _Alignof(shared_range));
     if (type->ranges == NULL) return false;
     type->range_count = desc->field_count;
-    for (uint32_t i = 0; i < desc->field_count; i++)
-        type->ranges[i] = range_of_field(&desc->fields[i]);
+    for (uint32_t i = 0; i < desc->field_count; i++) {
+        const weft_field *field = &desc->fields[i];
+        uint32_t each = weft__kinds[field->kind].bytes, count = field->count;
+        type->ranges[i] = (shared_range){
+            .offset = field->offset,
+            .bytes = each * (count == 0 ? 1 : count),
+            .float_bytes = weft__class_of(field->kind) == WEFT__CLASS_REAL ? each : 0};
+    }
     return true;
 }
 

@@ -154,13 +154,6 @@ static void record_read(weft_bake *bake, weft__read read, const char *text, size
         *kept = read;
 }
 
-/* Where a reading has its words and its errors. On the stack of the caller, while it reads. */
-typedef struct bake_text {
-    weft_text text;
-    weft_value_io io;
-    weft_value_error error;
-} bake_text;
-
 /* A mistake of a baker: reports it and returns `result`. */
 __attribute__((format(printf, 3, 4))) static weft_result refuse(weft_bake *bake, weft_result result,
                                                                 const char *format, ...)
@@ -704,15 +697,19 @@ uint32_t weft_bake_property(weft_bake *bake, const weft_object *object, const ch
     return count;
 }
 
-/* What words of a value mean: weft_value_io.user. On the stack of a reading. */
-typedef struct meaning {
+/* What a reading works on: what words of a value mean (weft_value_io.user), and its errors. On the
+ * stack of the caller, while it reads. */
+typedef struct bake_text {
     weft_bake *bake;
     const weft__scene_file *file;
-} meaning;
+    weft_text text;
+    weft_value_io io;
+    weft_value_error error;
+} bake_text;
 
 static const char *read_entity(const char *word, size_t length, weft_entity *out, void *user)
 {
-    const meaning *w = user;
+    const bake_text *w = user;
     return entity_of_word(w->bake, w->file, word, length, out);
 }
 
@@ -728,14 +725,11 @@ static weft__reading reading_of(weft_bake *bake, const weft__file_object *object
     const weft_text *whole = &object->file->text;
     bool is_in_file =
         property->json >= whole->bytes && property->json < whole->bytes + whole->count;
+    text->bake = bake;
+    text->file = object->file;
     text->text =
         is_in_file ? *whole : (weft_text){property->json, property->json_bytes, object->file->path};
-    meaning *user = weft__pile_take(&bake->arena, sizeof *user);
-    if (user == NULL)
-        refused(bake);
-    else
-        *user = (meaning){bake, object->file};
-    text->io = (weft_value_io){.read_entity = read_entity, .read_blob = read_blob, .user = user};
+    text->io = (weft_value_io){.read_entity = read_entity, .read_blob = read_blob, .user = text};
     weft__reading r = {.io = &text->io,
                        .text = &text->text,
                        .error = &text->error,
@@ -760,7 +754,6 @@ static bool read_layer(weft_bake *bake, const weft__file_object *object,
 {
     bake_text text;
     weft__reading r = reading_of(bake, object, property, &text);
-    if (bake->result != WEFT_OK) return false;
     r.trail.root = type;
     weft__json_token token = weft__json_next(&r.json);
     if (token.kind == WEFT__JSON_NULL) { /* not there, whatever the prefab says */

@@ -34,21 +34,16 @@ struct weft__pile_block {
     size_t bytes; /* this header included */
 };
 
-static size_t next_bytes(const weft__pile *arena, size_t bytes)
-{
-    size_t last = arena->blocks == NULL ? BLOCK_LEAST / 2 : arena->blocks->bytes;
-    size_t block = last < BLOCK_MOST ? 2 * last : BLOCK_MOST;
-    size_t needed = bytes + sizeof(struct weft__pile_block);
-    return block > needed ? block : needed;
-}
-
 void *weft__pile_take(weft__pile *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX / 4) return NULL;
     bytes = (bytes + 15) & ~(size_t)15;
     if (bytes == 0) bytes = 16;
     if ((size_t)(arena->end - arena->at) < bytes) {
-        size_t size = next_bytes(arena, bytes);
+        size_t last = arena->blocks == NULL ? BLOCK_LEAST / 2 : arena->blocks->bytes;
+        size_t size = last < BLOCK_MOST ? 2 * last : BLOCK_MOST;
+        size_t needed = bytes + sizeof(struct weft__pile_block);
+        if (size < needed) size = needed;
         struct weft__pile_block *block =
             weft__alloc(arena->memory, WEFT__MEMORY_OTHER, size, 1, 16);
         if (block == NULL) return NULL;
@@ -185,10 +180,7 @@ static uint32_t source_add(weft_source *out, const weft_source_object *object, w
     weft__file_object *parent = is_root ? NULL : &file->objects.at[object->parent];
     uint32_t *first = !is_root ? &parent->first : is_prefab ? &file->first_prefab : &file->first;
     uint32_t *last = !is_root ? &parent->last : is_prefab ? &file->last_prefab : &file->last;
-    if (*last == WEFT__NONE)
-        *first = index;
-    else
-        file->objects.at[*last].next = index;
+    *(*last == WEFT__NONE ? first : &file->objects.at[*last].next) = index;
     *last = index;
     return index;
 }
@@ -241,10 +233,8 @@ void weft_source_property(weft_source *out, uint32_t object, const char *name, s
                               .name_hash = hash_bytes(HASH_K1, name, name_bytes),
                               .hash = hash_bytes(HASH_K0, json, json_bytes)};
     weft__file_object *owner = &file->objects.at[object];
-    if (owner->last_property == WEFT__NONE)
-        owner->first_property = index;
-    else
-        file->properties.at[owner->last_property].next = index;
+    *(owner->last_property == WEFT__NONE ? &owner->first_property
+                                         : &file->properties.at[owner->last_property].next) = index;
     owner->last_property = index;
 }
 
@@ -913,6 +903,14 @@ bool weft__path_join(const char *from, const char *path, size_t bytes, char out[
     }
     out[length] = '\0';
     return length > 0;
+}
+
+const char *weft__path_stem(const char *path, size_t *bytes)
+{
+    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    const char *dot = strrchr(name, '.');
+    *bytes = dot == NULL || dot == name ? strlen(name) : (size_t)(dot - name);
+    return name;
 }
 
 const weft__property *weft__object_property(const weft__file_object *object, const char *name)

@@ -171,6 +171,8 @@ uint64_t weft__files_stamp(weft__files *files);
 /* A path relative to the file `from` (NULL: to nothing), without "." and ".."; false: too long. */
 enum { WEFT__PATH_BYTES = 4096 };
 bool weft__path_join(const char *from, const char *path, size_t bytes, char out[WEFT__PATH_BYTES]);
+/* The name of a file without folder and suffix. */
+const char *weft__path_stem(const char *path, size_t *bytes);
 
 /* The property of an object behind one of it (NULL: the first); NULL: no more. */
 static inline const weft__property *weft__property_after(const weft__file_object *object,

@@ -71,30 +71,25 @@ static const char *take_apart(const double at[16], double position[3], double ro
     return NULL;
 }
 
-static const char *read_parts(const weft__gltf_value *json, double position[3], double rotation[4],
-                              double scale[3])
-{
-    const weft__gltf_value *t = weft__gltf_member(json, "translation");
-    const weft__gltf_value *r = weft__gltf_member(json, "rotation");
-    const weft__gltf_value *s = weft__gltf_member(json, "scale");
-    if (t != NULL && !weft__gltf_numbers(t, position, 3))
-        return "\"translation\" should be 3 numbers";
-    if (r != NULL && !weft__gltf_numbers(r, rotation, 4)) return "\"rotation\" should be 4 numbers";
-    if (s != NULL && !weft__gltf_numbers(s, scale, 3)) return "\"scale\" should be 3 numbers";
-    return NULL;
-}
-
 static const char *node_place(const weft__gltf_node *node, weft__place *place)
 {
     double position[3] = {0}, rotation[4] = {0, 0, 0, 1}, scale[3] = {1, 1, 1}, at[16];
-    const weft__gltf_value *matrix = weft__gltf_member(node->json, "matrix");
-    const char *problem = NULL;
-    if (matrix == NULL)
-        problem = read_parts(node->json, position, rotation, scale);
-    else if (!weft__gltf_numbers(matrix, at, 16))
-        problem = "\"matrix\" should be 16 numbers";
-    else
-        problem = take_apart(at, position, rotation, scale);
+    const struct {
+        const char *name;
+        double *at;
+        uint32_t count;
+        const char *problem;
+    } parts[] = {{"matrix", at, 16, "\"matrix\" should be 16 numbers"},
+                 {"translation", position, 3, "\"translation\" should be 3 numbers"},
+                 {"rotation", rotation, 4, "\"rotation\" should be 4 numbers"},
+                 {"scale", scale, 3, "\"scale\" should be 3 numbers"}};
+    bool is_matrix = weft__gltf_member(node->json, "matrix") != NULL;
+    for (uint32_t i = 0; i < (is_matrix ? 1 : 4); i++) {
+        const weft__gltf_value *part = weft__gltf_member(node->json, parts[i].name);
+        if (part != NULL && !weft__gltf_numbers(part, parts[i].at, parts[i].count))
+            return parts[i].problem;
+    }
+    const char *problem = is_matrix ? take_apart(at, position, rotation, scale) : NULL;
     if (problem != NULL) return problem;
     double length = sqrt(dot(rotation, rotation) + rotation[3] * rotation[3]);
     if (!(fabs(length - 1) < 1e-2)) return "\"rotation\" should be a unit quaternion: x, y, z, w";
@@ -423,24 +418,6 @@ static bool fill_mesh(building *b, const weft__gltf_value *json, const weft__glt
     return all != NULL;
 }
 
-static weft_result mesh_blob(weft_bake *bake, const weft__gltf_node *node, uint32_t mesh,
-                             weft_blob_ref *out)
-{
-    uint64_t skin = weft__gltf_known(node->json, "skin", UINT64_MAX);
-    building b = {.bake = bake,
-                  .file = node->file,
-                  .kind = "meshes",
-                  .number = mesh,
-                  .joint_count = UINT32_MAX};
-    if (skin != UINT64_MAX)
-        b.joint_count = weft__gltf_member(b.file->skins.at[skin], "joints")->count;
-    const weft__gltf_value *json = b.file->meshes.at[mesh];
-    const weft__gltf_value *weights = weft__gltf_member(node->json, "weights");
-    if (weights == NULL) weights = weft__gltf_member(json, "weights");
-    bool is_good = begin(&b, &weft_gltf_mesh_type) && fill_mesh(&b, json, weights);
-    return end(&b, is_good, &weft_gltf_mesh_type, out);
-}
-
 /* ---- skins ---- */
 
 static bool set_path(building *b, weft_blob_string *string, const weft__gltf_node *node)
@@ -474,14 +451,6 @@ static bool fill_skin(building *b, const weft__gltf_value *json)
     for (uint32_t i = 0; paths != NULL && i < joints->count; i++)
         if (!set_path(b, &paths[i], &b->file->node[(uint32_t)joints[1 + i].number])) return false;
     return paths != NULL && fill_matrices(b, skin, json, joints->count);
-}
-
-static weft_result skin_blob(weft_bake *bake, const weft__gltf *file, uint32_t skin,
-                             weft_blob_ref *out)
-{
-    building b = {.bake = bake, .file = file, .kind = "skins", .number = skin};
-    bool is_good = begin(&b, &weft_gltf_skin_type) && fill_skin(&b, file->skins.at[skin]);
-    return end(&b, is_good, &weft_gltf_skin_type, out);
 }
 
 /* ---- animations ---- */
@@ -564,15 +533,6 @@ static bool fill_animation(building *b, const weft__gltf_value *json)
     return all != NULL;
 }
 
-static weft_result animation_blob(weft_bake *bake, const weft__gltf *file, uint32_t animation,
-                                  weft_blob_ref *out)
-{
-    building b = {.bake = bake, .file = file, .kind = "animations", .number = animation};
-    bool is_good =
-        begin(&b, &weft_gltf_animation_type) && fill_animation(&b, file->animations.at[animation]);
-    return end(&b, is_good, &weft_gltf_animation_type, out);
-}
-
 /* ---- components ---- */
 
 static const weft_field mesh_members[] = {WEFT_FIELD(GltfMesh, mesh)};
@@ -643,20 +603,36 @@ static weft_result bake_skin(weft_bake *bake, const weft__gltf_node *node, weft_
     uint64_t number = weft__gltf_known(node->json, "skin", UINT64_MAX);
     if (number == UINT64_MAX) return WEFT_OK;
     GltfSkin value;
-    weft_result result = skin_blob(bake, node->file, (uint32_t)number, &value.skin);
+    const weft__gltf_value *json = node->file->skins.at[number];
+    building b = {.bake = bake, .file = node->file, .kind = "skins", .number = (uint32_t)number};
+    bool is_good = begin(&b, &weft_gltf_skin_type) && fill_skin(&b, json);
+    weft_result result = end(&b, is_good, &weft_gltf_skin_type, &value.skin);
     if (result == WEFT_OK)
         result = weft_bake_set(bake, entity, components->skin, &value, sizeof value);
-    const weft__gltf_value *joints = weft__gltf_member(node->file->skins.at[number], "joints");
-    return result != WEFT_OK ? result : bake_joints(bake, node, entity, joints, components->joint);
+    return result != WEFT_OK ? result
+                             : bake_joints(bake, node, entity, weft__gltf_member(json, "joints"),
+                                           components->joint);
 }
 
 static weft_result bake_mesh(weft_bake *bake, const weft__gltf_node *node, weft_entity entity,
                              const weft_gltf_components *components)
 {
     uint64_t number = weft__gltf_known(node->json, "mesh", UINT64_MAX);
+    uint64_t skin = weft__gltf_known(node->json, "skin", UINT64_MAX);
     if (number == UINT64_MAX) return WEFT_OK;
     GltfMesh value;
-    weft_result result = mesh_blob(bake, node, (uint32_t)number, &value.mesh);
+    building b = {.bake = bake,
+                  .file = node->file,
+                  .kind = "meshes",
+                  .number = (uint32_t)number,
+                  .joint_count = UINT32_MAX};
+    if (skin != UINT64_MAX)
+        b.joint_count = weft__gltf_member(b.file->skins.at[skin], "joints")->count;
+    const weft__gltf_value *json = b.file->meshes.at[number];
+    const weft__gltf_value *weights = weft__gltf_member(node->json, "weights");
+    if (weights == NULL) weights = weft__gltf_member(json, "weights");
+    bool is_good = begin(&b, &weft_gltf_mesh_type) && fill_mesh(&b, json, weights);
+    weft_result result = end(&b, is_good, &weft_gltf_mesh_type, &value.mesh);
     return result != WEFT_OK ? result
                              : weft_bake_set(bake, entity, components->mesh, &value, sizeof value);
 }
@@ -672,7 +648,10 @@ static weft_result bake_animations(weft_bake *bake, const weft__gltf_node *node,
          a = node->file->next_animation[a], count++) {
         weft__gltf_string(weft__gltf_member(node->file->animations.at[a], "name"), all[count].name,
                           sizeof all[count].name);
-        weft_result result = animation_blob(bake, node->file, a, &all[count].animation);
+        building b = {.bake = bake, .file = node->file, .kind = "animations", .number = a};
+        bool is_good = begin(&b, &weft_gltf_animation_type) &&
+                       fill_animation(&b, node->file->animations.at[a]);
+        weft_result result = end(&b, is_good, &weft_gltf_animation_type, &all[count].animation);
         if (result != WEFT_OK) return result;
     }
     return weft_bake_buffer(bake, entity, components->animation, all, count, sizeof all[0]);

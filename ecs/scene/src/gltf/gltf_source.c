@@ -457,8 +457,14 @@ static uint32_t word_at(const char *at)
     return word;
 }
 
-static bool open_binary(weft_source *out, const weft_text *file, run *json, run *binary)
+/* The JSON of a file, and the binary part of a GLB (at NULL: none). False: a mistake. */
+static bool open_parts(weft_source *out, const weft_text *file, run *json, run *binary)
 {
+    *json = *binary = (run){NULL, 0};
+    if (file->count < 4 || word_at(file->bytes) != MAGIC) {
+        *json = (run){(const unsigned char *)file->bytes, file->count};
+        return true;
+    }
     if (file->count < HEADER_BYTES || word_at(file->bytes + 4) != 2)
         return fail(out, NULL, "this is no GLB of version 2: export it as glTF 2.0");
     uint64_t count = word_at(file->bytes + 8), at = HEADER_BYTES;
@@ -481,16 +487,6 @@ static bool open_binary(weft_source *out, const weft_text *file, run *json, run 
     }
     if (json->at == NULL) weft_source_error(out, NULL, "the GLB has no JSON: it is cut off");
     return json->at != NULL;
-}
-
-/* The JSON of a file, and the binary part of a GLB (at NULL: none). False: a mistake. */
-static bool open_parts(weft_source *out, const weft_text *file, run *json, run *binary)
-{
-    *json = *binary = (run){NULL, 0};
-    if (file->count >= 4 && word_at(file->bytes) == MAGIC)
-        return open_binary(out, file, json, binary);
-    *json = (run){(const unsigned char *)file->bytes, file->count};
-    return true;
 }
 
 /* ---- URIs ---- */
@@ -655,7 +651,7 @@ static bool find_parents(weft_source *out, weft__gltf *file)
 
 /* ---- names ---- */
 
-/* Hashes of names in use, by open addressing. On the stack of forest_make. */
+/* Hashes of names in use, by open addressing. On the stack of read_file. */
 typedef struct names {
     uint64_t *at;
     uint64_t mask;
@@ -831,14 +827,6 @@ static bool make_room(weft_source *out, weft__gltf *file, walk *w)
     return true;
 }
 
-/* Makes the forest and the order of objects. False: a mistake. */
-static bool forest_make(weft_source *out, weft__gltf *file)
-{
-    walk w;
-    return make_room(out, file, &w) && find_parents(out, file) && !find_circle(out, file) &&
-           walk_scenes(&w);
-}
-
 bool weft__gltf_path(const weft__gltf_node *node, const weft__gltf_node *from,
                      char out[WEFT__GLTF_PATH_BYTES])
 {
@@ -999,17 +987,6 @@ static bool hash_animation(hashing *h, uint32_t index)
     return true;
 }
 
-static bool hash_parts(hashing *h)
-{
-    for (uint32_t i = 0; i < h->file->meshes.count; i++)
-        if (!hash_mesh(h, i)) return false;
-    for (uint32_t i = 0; i < h->file->skins.count; i++)
-        if (!hash_skin(h, i)) return false;
-    for (uint32_t i = 0; i < h->file->animations.count; i++)
-        if (!hash_animation(h, i)) return false;
-    return true;
-}
-
 static bool hash_node(hashing *h, const weft__gltf_node *node, uint64_t *hash)
 {
     uint64_t mesh = UINT64_MAX, skin = UINT64_MAX;
@@ -1041,8 +1018,14 @@ static uint64_t *hashes_make(weft_source *out, weft__gltf *file)
     file->next_animation = weft_source_memory(out, (animations + (size_t)1) * sizeof(uint32_t));
     uint64_t *hashes = weft_source_memory(out, (file->object_count + (size_t)1) * sizeof *hashes);
     if (h.meshes == NULL || h.skins == NULL || h.animations == NULL || hashes == NULL ||
-        file->samplers == NULL || file->next_animation == NULL || !hash_parts(&h))
+        file->samplers == NULL || file->next_animation == NULL)
         return NULL;
+    for (uint32_t i = 0; i < file->meshes.count; i++)
+        if (!hash_mesh(&h, i)) return NULL;
+    for (uint32_t i = 0; i < file->skins.count; i++)
+        if (!hash_skin(&h, i)) return NULL;
+    for (uint32_t i = 0; i < animations; i++)
+        if (!hash_animation(&h, i)) return NULL;
     for (uint32_t i = 0; i < file->object_count; i++)
         if (!hash_node(&h, file->in_order[i], &hashes[i])) return NULL;
     return hashes;
@@ -1214,7 +1197,9 @@ static bool read_file(weft_source *out, const weft_text *text, weft__gltf *file)
         views.byte_count += views.bytes[i].count;
     if (views.bytes == NULL) return false;
     file->accessor = read_accessors(out, &file->accessors, &views);
-    return file->accessor != NULL && forest_make(out, file);
+    walk w;
+    return file->accessor != NULL && make_room(out, file, &w) && find_parents(out, file) &&
+           !find_circle(out, file) && walk_scenes(&w);
 }
 
 static weft_result open_gltf(weft_source *out, const weft_text *text, void *user)

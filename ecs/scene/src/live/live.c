@@ -116,25 +116,19 @@ static uint64_t signature_of(weft_live *live, uint32_t index)
     return hash_end(hash) | 1;
 }
 
-/* Ascending components. */
-static void values_sort(weft__image_value *values, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        weft__image_value next = values[i];
-        uint32_t at = i;
-        for (; at > 0 && values[at - 1].component > next.component; at--)
-            values[at] = values[at - 1];
-        values[at] = next;
-    }
-}
-
 /* The image of an entity, normalized; NULL: memory. */
 static weft__live_image *image_make(weft_live *live, uint32_t index, uint32_t number)
 {
     weft__imaging *m = &live->imaging;
     if (!image_gather(live, index, number)) return NULL;
     const uint32_t count = m->values.count;
-    values_sort(m->values.at, count);
+    for (uint32_t i = 1; i < count; i++) { /* ascending components */
+        weft__image_value next = m->values.at[i];
+        uint32_t at = i;
+        for (; at > 0 && m->values.at[at - 1].component > next.component; at--)
+            m->values.at[at] = m->values.at[at - 1];
+        m->values.at[at] = next;
+    }
     size_t bytes = 0;
     for (uint32_t i = 0; i < count; i++) bytes += (m->values.at[i].bytes + 15) & ~(size_t)15;
     size_t head = sizeof(weft__live_image) + count * sizeof(weft__image_value);
@@ -171,16 +165,11 @@ typedef struct baking {
 
 /* ---- what was known ---- */
 
-static uint32_t key_hash(uint64_t key)
-{
-    return (uint32_t)(key >> 7);
-}
-
 /* The number of an entity, from 1; 0: it is not known. */
 static uint32_t known_number(const weft_live *live, uint64_t key)
 {
     uint32_t step = 0, number;
-    while ((number = weft__table_next(&live->known_at, key_hash(key), &step)) != 0)
+    while ((number = weft__table_next(&live->known_at, weft__live_key_place(key), &step)) != 0)
         if (live->known.at[number - 1].key == key) break;
     return number;
 }
@@ -252,7 +241,7 @@ static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t 
         weft__live_image_free(live, change.image);
         return false;
     }
-    if (is_new) weft__table_put(&live->known_at, key_hash(key), ++live->known.count);
+    if (is_new) weft__table_put(&live->known_at, weft__live_key_place(key), ++live->known.count);
     *known = (weft__live_known){key, signature, live->bake};
     return true;
 }
@@ -261,8 +250,8 @@ static bool entity_compare(baking *b, uint32_t index, uint32_t number, uint64_t 
 static bool changes_compare(baking *b)
 {
     const weft_scene *scene = b->live->scene;
-    for (uint32_t i = 0; i < scene->changes.count; i++) {
-        uint32_t node = scene->changes.at[i].node;
+    for (uint32_t i = 0; i < scene->told.changes.count; i++) {
+        uint32_t node = scene->told.changes.at[i].node;
         if (!blobs_keep(b->live, scene->tree.nodes.at[node].record->output) ||
             !entity_compare(b, node, 0, signature_of(b->live, node)))
             return false;
@@ -307,7 +296,7 @@ static bool removed_list(baking *b)
     live->known.count = kept;
     weft__table_clear(&live->known_at);
     for (uint32_t i = 0; i < kept; i++)
-        weft__table_put(&live->known_at, key_hash(live->known.at[i].key), i + 1);
+        weft__table_put(&live->known_at, weft__live_key_place(live->known.at[i].key), i + 1);
     return true;
 }
 
@@ -439,14 +428,6 @@ static void quiet_await(const weft_live *live, news found, bool *is_over)
     }
 }
 
-/* A look without news: true, when files have changed and rest, or the last bake had no memory. */
-static bool is_changed_at_rest(const weft_live *live, uint64_t *seen)
-{
-    uint64_t last = *seen;
-    *seen = weft__files_stamp(&live->scene->files);
-    return live->is_torn || (*seen == last && weft_scene_is_stale(live->scene));
-}
-
 static void *watch_run(void *argument)
 {
     weft_live *live = argument;
@@ -458,7 +439,13 @@ static void *watch_run(void *argument)
         news found = is_over ? NEWS_NONE : events_drain(live);
         if (found != NEWS_NONE) quiet_await(live, found, &is_over);
         if (is_over) break;
-        if (found == NEWS_NONE && (has_news || !is_changed_at_rest(live, &seen))) continue;
+        if (found == NEWS_NONE && has_news) continue;
+        if (found ==
+            NEWS_NONE) { /* a look: files that have changed and rest, or a bake to repeat */
+            const uint64_t last = seen;
+            seen = weft__files_stamp(&live->scene->files);
+            if (!live->is_torn && (seen != last || !weft_scene_is_stale(live->scene))) continue;
+        }
         bake(live, wake_ns); /* without memory: the next look tries again */
         directories_watch(live);
         seen = weft__files_stamp(&live->scene->files);

@@ -189,10 +189,8 @@ static bool file_find(editing *e, const char **path)
     if (live->desc.path_count == 1) return true;
     size_t bytes = strcspn(*path, "/");
     for (uint32_t i = 0; i < live->desc.path_count; i++) {
-        const char *slash = strrchr(live->paths[i], '/');
-        const char *name = slash == NULL ? live->paths[i] : slash + 1;
-        const char *dot = strrchr(name, '.');
-        size_t stem = dot == NULL || dot == name ? strlen(name) : (size_t)(dot - name);
+        size_t stem;
+        const char *name = weft__path_stem(live->paths[i], &stem);
         if (stem != bytes || memcmp(name, *path, bytes) != 0) continue;
         e->path = live->paths[i];
         *path += bytes + ((*path)[bytes] == '/' ? 1 : 0);

@@ -93,11 +93,6 @@ static weft_result blob_obtain(weft_live *live, uint64_t content, weft_blob_ref 
 
 /* ---- slots ---- */
 
-static uint32_t place_of_key(uint64_t key)
-{
-    return (uint32_t)(key >> 7);
-}
-
 static uint32_t place_of_entity(weft_entity entity)
 {
     return (uint32_t)hash_fold((uint64_t)entity.version << 32 | entity.index, HASH_K1);
@@ -107,7 +102,7 @@ static uint32_t place_of_entity(weft_entity entity)
 static void enter(weft_live *live, uint32_t number)
 {
     const weft__live_slot *slot = &live->slots.at[number];
-    weft__table_put(&live->by_key, place_of_key(slot->key), number + 1);
+    weft__table_put(&live->by_key, weft__live_key_place(slot->key), number + 1);
     weft__table_put(&live->by_entity, place_of_entity(slot->entity), number + 1);
 }
 
@@ -169,7 +164,7 @@ void weft__live_slot_remove(weft_live *live, weft__live_slot *slot)
 static weft__live_slot *slot_of(const weft_live *live, uint64_t key)
 {
     uint32_t step = 0, number;
-    while ((number = weft__table_next(&live->by_key, place_of_key(key), &step)) != 0)
+    while ((number = weft__table_next(&live->by_key, weft__live_key_place(key), &step)) != 0)
         if (live->slots.at[number - 1].key == key) return &live->slots.at[number - 1];
     return NULL;
 }
@@ -225,21 +220,23 @@ static weft_component world_component(const weft_live *live, uint32_t component)
     return live->types[component].component;
 }
 
-static uint64_t key_of(const weft_live *live, weft_entity entity)
-{
-    const weft__live_slot *slot = weft__live_slot_at(live, entity);
-    return slot != NULL ? slot->key
-                        : hash_fold((uint64_t)entity.version << 32 | entity.index, HASH_K0) & ~1ull;
-}
-
 /* Handles become keys and blobs the hash of their content. */
 static bool reference_normalize(void *user, weft__reference *reference)
 {
     const weft_live *live = user;
-    if (reference->is_blob && reference->bits != 0)
-        reference->bits = weft__live_content(weft_world_blobs(live->world), reference->blob);
-    else if (!reference->is_blob)
-        reference->bits = reference->entity.version == 0 ? 0 : key_of(live, reference->entity);
+    if (reference->is_blob) {
+        if (reference->bits != 0)
+            reference->bits = weft__live_content(weft_world_blobs(live->world), reference->blob);
+        return true;
+    }
+    const weft__live_slot *slot = weft__live_slot_at(live, reference->entity);
+    reference->bits =
+        reference->entity.version == 0 ? 0
+        : slot != NULL
+            ? slot->key
+            : hash_fold((uint64_t)reference->entity.version << 32 | reference->entity.index,
+                        HASH_K0) &
+                  ~1ull;
     return true;
 }
 
@@ -550,16 +547,6 @@ static const weft_entity *group_of(const weft_live *live, weft_entity root, uint
     return group == NULL ? NULL : weft_buffer_read(group);
 }
 
-/* Number of the member in the linked group of a prefab root; WEFT__NONE. */
-static uint32_t member_of(const weft_live *live, weft_entity root, weft_entity member)
-{
-    uint32_t count;
-    const weft_entity *all = group_of(live, root, &count);
-    for (uint32_t i = 0; i < count; i++)
-        if (weft_entity_equal(all[i], member)) return i;
-    return WEFT__NONE;
-}
-
 /* The entity of an instance that stands for member `number`; null. */
 static weft_entity counterpart(const weft_live *live, weft_entity root, weft_entity instance,
                                uint32_t number)
@@ -613,9 +600,12 @@ static void prefab_follow(applying *a)
         while ((parent = weft_entity_read(live->world, root, up)) != NULL &&
                parent->entity.version != 0)
             root = parent->entity;
-        number = member_of(live, root, a->entity);
+        uint32_t count;
+        const weft_entity *all = group_of(live, root, &count);
+        while (number < count && !weft_entity_equal(all[number], a->entity)) number++;
+        if (number == count) return;
     }
-    if (number != WEFT__NONE) instances_follow(a, root, number);
+    instances_follow(a, root, number);
 }
 
 /* ---- objects ---- */

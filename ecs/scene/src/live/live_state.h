@@ -141,6 +141,12 @@ static inline bool weft__live_is_undone(const weft_live *live)
     return live->moment != 0 && !weft_world_has_moment(live->world, live->moment);
 }
 
+/* The hash of a key in tables. */
+static inline uint32_t weft__live_key_place(uint64_t key)
+{
+    return (uint32_t)(key >> 7);
+}
+
 /* ---- slots; owner. A slot's address holds until the next one is added ---- */
 
 /* A slot by its entity; NULL: there is none. */

@@ -93,21 +93,16 @@ static const weft__standing *standing_above(const weft__imaging *m, uint32_t nod
     return parent == WEFT__NONE ? &standing_none : &m->places.at[parent];
 }
 
-/* The place of the own entity of a record; NULL: it has none. */
-static const weft__step *place_of(const weft__output *output)
-{
-    for (const weft__step *s = NULL; (s = weft__step_after(output, s)) != NULL;)
-        if (s->kind == WEFT__STEP_TRANSFORM && s->entity == 0) return s;
-    return NULL;
-}
-
 void weft__image_place(weft__imaging *m, uint32_t index)
 {
     const weft__node *node = &m->scene->tree.nodes.at[index];
     weft__standing *spot = &m->places.at[index];
     *spot = *standing_above(m, index);
-    const weft__step *step =
-        !node->is_simple && weft__node_has_entity(node) ? place_of(node->record->output) : NULL;
+    const weft__step *step = NULL;
+    if (node->is_simple || !weft__node_has_entity(node)) return;
+    while ((step = weft__step_after(node->record->output, step)) != NULL &&
+           (step->kind != WEFT__STEP_TRANSFORM || step->entity != 0)) {
+    }
     if (step == NULL) return;
     weft__place place;
     float own[12];
@@ -270,16 +265,6 @@ static const weft__step *take_steps(weft__imaging *m, const weft__output *output
     return place;
 }
 
-/* How many entities a root has. Its nodes were made in one go. */
-static uint32_t group_count(const weft__tree *tree, uint32_t index)
-{
-    uint32_t count = 0, root = tree->nodes.at[index].root;
-    for (uint32_t i = index; i < tree->nodes.count && tree->nodes.at[i].root == root; i++)
-        if (weft__node_has_entity(&tree->nodes.at[i]))
-            count += tree->nodes.at[i].record->output->entity_count;
-    return count;
-}
-
 static void take_tree(weft__imaging *m, const weft__node *node, const weft__step *place,
                       uint32_t number)
 {
@@ -296,8 +281,12 @@ static void take_tree(weft__imaging *m, const weft__node *node, const weft__step
             target = WEFT__NONE;
         put_entities(m, schema->instance_of, target, 1);
     }
-    if (node->root != 0 && node->parent == WEFT__NONE)
-        put_entities(m, schema->linked_group, m->node, group_count(tree, m->node));
+    if (node->root == 0 || node->parent != WEFT__NONE) return;
+    uint32_t count = 0; /* entities of the root, whose nodes were made in one go */
+    for (uint32_t i = m->node; i < tree->nodes.count && tree->nodes.at[i].root == node->root; i++)
+        if (weft__node_has_entity(&tree->nodes.at[i]))
+            count += tree->nodes.at[i].record->output->entity_count;
+    put_entities(m, schema->linked_group, m->node, count);
 }
 
 weft_result weft__image_make(weft__imaging *m, uint32_t index, uint32_t number)
@@ -393,18 +382,12 @@ static bool map_component(fill *f, uint32_t id)
 
 /* ---- archetypes ---- */
 
-static int by_id(const void *a, const void *b)
-{
-    const weft_component *x = a, *y = b;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
 /* The archetype of a list of components, which may be in any order. */
 static weft_archetype archetype_of(fill *f, weft_component *components, uint32_t count)
 {
     const weft_archetype none = {0, 0};
     for (uint32_t i = 1; i < count; i++) /* short, and nearly sorted */
-        for (uint32_t k = i; k > 0 && by_id(&components[k - 1], &components[k]) > 0; k--) {
+        for (uint32_t k = i; k > 0 && components[k - 1].id > components[k].id; k--) {
             weft_component other = components[k];
             components[k] = components[k - 1];
             components[k - 1] = other;
@@ -594,18 +577,6 @@ static bool set_values(fill *f, uint32_t index, uint32_t number)
            weft_entity_set_name(f->world, entity, name) == WEFT_OK || world_refused(f);
 }
 
-static bool set_all(fill *f)
-{
-    const weft__tree *tree = &f->scene->tree;
-    for (uint32_t i = 0; i < tree->nodes.count; i++) {
-        uint32_t own =
-            f->first[i] == WEFT__NONE ? 0 : tree->nodes.at[i].record->output->entity_count;
-        for (uint32_t number = 0; number < own; number++)
-            if (!set_values(f, i, number)) return false;
-    }
-    return true;
-}
-
 static bool begin(fill *f)
 {
     weft_scene *scene = f->scene;
@@ -625,13 +596,6 @@ static bool begin(fill *f)
     if (f->map[schema->parent.id - 1].id == 0 || f->map[schema->instance_of.id - 1].id == 0)
         return world_refused(f);
     return true;
-}
-
-/* The world as it was: entities in the order in which they came, the last one first, and blobs. */
-static void take_back(fill *f)
-{
-    for (uint32_t i = f->entities.count; i-- > 0;) weft__entity_unmake(f->world, f->entities.at[i]);
-    for (uint32_t i = 0; i < f->copies.count; i++) weft_blob_release(f->blobs, f->copies.at[i].to);
 }
 
 static void end(fill *f)
@@ -659,7 +623,14 @@ weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
               .world = world,
               .imaging = {.scene = scene, .memory = &scene->memory}};
     uint64_t errors = weft_world_error(world)->number;
-    if (begin(&f) && make_entities(&f) && set_all(&f)) {
+    bool is_made = begin(&f) && make_entities(&f);
+    for (uint32_t i = 0; is_made && i < scene->tree.nodes.count; i++) {
+        const weft__node *node = &scene->tree.nodes.at[i];
+        uint32_t own = f.first[i] == WEFT__NONE ? 0 : node->record->output->entity_count;
+        for (uint32_t number = 0; is_made && number < own; number++)
+            is_made = set_values(&f, i, number);
+    }
+    if (is_made) {
         for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
             scene->entities.at[i] = entity_of(&f, i, 0);
         scene->entities.count = scene->tree.nodes.count;
@@ -669,7 +640,9 @@ weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
         if (weft_world_error(world)->number == errors)
             weft__error(world, f.result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                         "weft_scene_fill: %s; nothing was made", weft_result_text(f.result));
-        take_back(&f);
+        /* the world as it was: entities in the order in which they came, the last one first */
+        for (uint32_t i = f.entities.count; i-- > 0;) weft__entity_unmake(world, f.entities.at[i]);
+        for (uint32_t i = 0; i < f.copies.count; i++) weft_blob_release(f.blobs, f.copies.at[i].to);
     }
     end(&f);
     return f.result;

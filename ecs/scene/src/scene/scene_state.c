@@ -82,9 +82,17 @@ static weft_result begin(weft_scene *scene, weft_world *world, const weft_scene_
     if (scene->workers == NULL) return WEFT_OUT_OF_MEMORY;
     weft__tree_init(&scene->tree, &scene->memory, &scene->files, scene->desc.object_limit);
     scene->spare = scene->tree;
-    scene->removed.memory = &scene->memory;
+    scene->told.removed.memory = &scene->memory;
     scene->hook.holds = "scene (weft_scene_destroy)";
     return weft_world_hook_add(world, &scene->hook);
+}
+
+static void told_free(weft__memory *memory, weft__told *told)
+{
+    WEFT__SCENE_FREE(memory, &told->changes);
+    WEFT__SCENE_FREE(memory, &told->problems);
+    WEFT__SCENE_FREE(memory, &told->removed_paths);
+    weft__pile_free(&told->removed);
 }
 
 static void scene_free(weft_scene *scene)
@@ -103,11 +111,8 @@ static void scene_free(weft_scene *scene)
     }
     weft__free(memory, WEFT__MEMORY_OTHER, scene->workers, scene->worker_count,
                sizeof *scene->workers, 16);
-    WEFT__SCENE_FREE(memory, &scene->changes);
-    WEFT__SCENE_FREE(memory, &scene->problems);
-    WEFT__SCENE_FREE(memory, &scene->removed_paths);
     WEFT__SCENE_FREE(memory, &scene->entities);
-    weft__pile_free(&scene->removed);
+    told_free(memory, &scene->told);
     weft__schema_free(&scene->schema, memory);
     weft_blob_store_destroy(scene->blobs);
     weft__pile_free(&scene->arrays);
@@ -188,10 +193,7 @@ typedef struct update {
     bool is_same_shape;                 /* see struct weft_scene */
     uint32_t found, faulty;             /* old records whose object is there; kept with mistakes */
     WEFT__LIST(weft__record *) dropped; /* old ones whose object is not */
-    WEFT__LIST(weft__change) changes;
-    WEFT__LIST(weft_scene_problem) problems;
-    WEFT__LIST(const char *) removed_paths;
-    weft__pile removed;
+    weft__told told;
 } update;
 
 /* ---- what must be baked ---- */
@@ -404,7 +406,7 @@ static bool bake_all(update *u, const char *const *paths, uint32_t count)
 
 static bool add_change(update *u, uint32_t node, weft_scene_change_kind kind)
 {
-    weft__change *change = WEFT__SCENE_ADD(&u->scene->memory, &u->changes);
+    weft__change *change = WEFT__SCENE_ADD(&u->scene->memory, &u->told.changes);
     if (change != NULL) *change = (weft__change){node, kind};
     return change != NULL;
 }
@@ -414,12 +416,12 @@ static bool add_removed(update *u, uint32_t node)
     char path[2 * WEFT__PATH_BYTES];
     size_t length = weft__node_path(&u->scene->tree, node, path, sizeof path);
     const char *kept =
-        weft__pile_text(&u->removed, path, length < sizeof path ? length : sizeof path - 1);
+        weft__pile_text(&u->told.removed, path, length < sizeof path ? length : sizeof path - 1);
     const char **added =
-        kept == NULL ? NULL : WEFT__SCENE_ADD(&u->scene->memory, &u->removed_paths);
+        kept == NULL ? NULL : WEFT__SCENE_ADD(&u->scene->memory, &u->told.removed_paths);
     if (added == NULL) return false;
     *added = kept;
-    return add_change(u, u->removed_paths.count - 1, WEFT_SCENE_REMOVED);
+    return add_change(u, u->told.removed_paths.count - 1, WEFT_SCENE_REMOVED);
 }
 
 static const weft__output *output_of(const weft__record *record)
@@ -463,7 +465,7 @@ static bool compare(update *u)
 static bool add_problems(update *u, const weft__problem *first)
 {
     for (; first != NULL; first = first->next) {
-        weft_scene_problem *added = WEFT__SCENE_ADD(&u->scene->memory, &u->problems);
+        weft_scene_problem *added = WEFT__SCENE_ADD(&u->scene->memory, &u->told.problems);
         if (added == NULL) return false;
         *added = first->told;
     }
@@ -476,9 +478,9 @@ static bool say(update *u, const char *file, const char *format, const char *wha
     int length = snprintf(text, sizeof text, format, file, what);
     size_t bytes = length < (int)sizeof text ? (size_t)length : sizeof text - 1;
     const weft__problem problem = {
-        .told = {.file = weft__pile_text(&u->removed, file, strlen(file)),
+        .told = {.file = weft__pile_text(&u->told.removed, file, strlen(file)),
                  .object = "",
-                 .text = weft__pile_text(&u->removed, text, bytes)}};
+                 .text = weft__pile_text(&u->told.removed, text, bytes)}};
     return problem.told.file != NULL && problem.told.text != NULL && add_problems(u, &problem);
 }
 
@@ -504,15 +506,15 @@ static const char *message(const weft_scene_problem *problem)
 static void unite(update *u)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < u->problems.count; i++) {
-        const weft_scene_problem *p = &u->problems.at[i];
-        const weft_scene_problem *last = kept == 0 ? NULL : &u->problems.at[kept - 1];
+    for (uint32_t i = 0; i < u->told.problems.count; i++) {
+        const weft_scene_problem *p = &u->told.problems.at[i];
+        const weft_scene_problem *last = kept == 0 ? NULL : &u->told.problems.at[kept - 1];
         if (last != NULL && p->line != 0 && p->line == last->line && p->column == last->column &&
             strcmp(p->file, last->file) == 0 && strcmp(message(p), message(last)) == 0)
             continue;
-        u->problems.at[kept++] = *p;
+        u->told.problems.at[kept++] = *p;
     }
-    u->problems.count = kept;
+    u->told.problems.count = kept;
 }
 
 static bool gather_problems(update *u)
@@ -538,8 +540,8 @@ static bool gather_problems(update *u)
     if (u->tree.is_full && is_kept)
         is_kept =
             say(u, "", "%sthe scene has more objects than weft_scene_desc.object_limit%s", "");
-    if (u->problems.count > 1)
-        qsort(u->problems.at, u->problems.count, sizeof *u->problems.at, by_place);
+    if (u->told.problems.count > 1)
+        qsort(u->told.problems.at, u->told.problems.count, sizeof *u->told.problems.at, by_place);
     unite(u);
     return is_kept;
 }
@@ -575,7 +577,7 @@ static void count(update *u, weft_scene_stats *stats)
                                 .baked = u->baked,
                                 .entities = u->scene->stats.entities,
                                 .record_bytes = u->scene->stats.record_bytes,
-                                .errors = u->problems.count};
+                                .errors = u->told.problems.count};
     for (const weft__scene_file *f = u->scene->files.first; f != NULL; f = f->next)
         stats->files += f->used == u->scene->files.bake && !f->is_missing;
     for (uint32_t i = 0; i < u->jobs.count; i++) {
@@ -583,20 +585,12 @@ static void count(update *u, weft_scene_stats *stats)
         count_record(stats, u->jobs.at[i].made, false);
     }
     for (uint32_t i = 0; i < u->dropped.count; i++) count_record(stats, u->dropped.at[i], true);
-    for (uint32_t i = 0; i < u->changes.count; i++) {
-        stats->added += u->changes.at[i].kind == WEFT_SCENE_ADDED;
-        stats->removed += u->changes.at[i].kind == WEFT_SCENE_REMOVED;
-        stats->changed += u->changes.at[i].kind == WEFT_SCENE_CHANGED;
+    for (uint32_t i = 0; i < u->told.changes.count; i++) {
+        stats->added += u->told.changes.at[i].kind == WEFT_SCENE_ADDED;
+        stats->removed += u->told.changes.at[i].kind == WEFT_SCENE_REMOVED;
+        stats->changed += u->told.changes.at[i].kind == WEFT_SCENE_CHANGED;
     }
 }
-
-#define EXCHANGE(a, b)                                                                             \
-    do {                                                                                           \
-        char exchanged[sizeof(a)];                                                                 \
-        memcpy(exchanged, &(a), sizeof(a));                                                        \
-        memcpy(&(a), &(b), sizeof(a));                                                             \
-        memcpy(&(b), exchanged, sizeof(a));                                                        \
-    } while (0)
 
 weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_t path_count)
 {
@@ -606,7 +600,7 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
         weft__refuse_systems(scene->schema.world, "weft_scene_bake", "do it after the step");
     if (result != WEFT_OK) return result;
     const uint64_t begin = weft__scene_now();
-    update u = {.scene = scene, .removed.memory = &scene->memory, .is_same_shape = true};
+    update u = {.scene = scene, .told.removed.memory = &scene->memory, .is_same_shape = true};
     scene->files.bake++;
     scene->files.read_count = 0;
     u.tree = scene->spare;
@@ -617,11 +611,12 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
         weft_scene_stats stats;
         weft_blob_store_stats blobs;
         count(&u, &stats);
-        EXCHANGE(scene->tree, u.tree);
-        EXCHANGE(scene->changes, u.changes);
-        EXCHANGE(scene->problems, u.problems);
-        EXCHANGE(scene->removed_paths, u.removed_paths);
-        EXCHANGE(scene->removed, u.removed);
+        const weft__tree before = scene->tree;
+        const weft__told told_before = scene->told;
+        scene->tree = u.tree;
+        scene->told = u.told;
+        u.tree = before;
+        u.told = told_before;
         drop_records(&u, false);
         scene->is_same_shape = u.is_same_shape && u.found == scene->record_count;
         scene->record_count = u.records;
@@ -639,12 +634,9 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
     for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = NULL;
     WEFT__SCENE_FREE(&scene->memory, &u.jobs);
     WEFT__SCENE_FREE(&scene->memory, &u.dropped);
-    WEFT__SCENE_FREE(&scene->memory, &u.changes);
-    WEFT__SCENE_FREE(&scene->memory, &u.problems);
-    WEFT__SCENE_FREE(&scene->memory, &u.removed_paths);
-    weft__pile_free(&u.removed);
+    told_free(&scene->memory, &u.told);
     if (!is_done) return weft__error_memory(scene->schema.world, "weft_scene_bake");
-    return scene->problems.count == 0 ? WEFT_OK : WEFT_INVALID_ARGUMENT;
+    return scene->told.problems.count == 0 ? WEFT_OK : WEFT_INVALID_ARGUMENT;
 }
 
 /* ---- trials ---- */
@@ -727,21 +719,22 @@ void weft_scene_stats_get(const weft_scene *scene, weft_scene_stats *out, size_t
 
 uint32_t weft_scene_error_count(const weft_scene *scene)
 {
-    return scene == NULL ? 0 : scene->problems.count;
+    return scene == NULL ? 0 : scene->told.problems.count;
 }
 
 const weft_scene_problem *weft_scene_error(const weft_scene *scene, uint32_t index)
 {
-    return scene == NULL || index >= scene->problems.count ? NULL : &scene->problems.at[index];
+    return scene == NULL || index >= scene->told.problems.count ? NULL
+                                                                : &scene->told.problems.at[index];
 }
 
 bool weft_scene_change_get(weft_scene *scene, uint32_t index, weft_scene_change *out)
 {
-    if (scene == NULL || out == NULL || index >= scene->changes.count) return false;
-    const weft__change *change = &scene->changes.at[index];
+    if (scene == NULL || out == NULL || index >= scene->told.changes.count) return false;
+    const weft__change *change = &scene->told.changes.at[index];
     *out = (weft_scene_change){.kind = change->kind, .path = scene->path};
     if (change->kind == WEFT_SCENE_REMOVED)
-        out->path = scene->removed_paths.at[change->node];
+        out->path = scene->told.removed_paths.at[change->node];
     else
         weft__node_path(&scene->tree, change->node, scene->path, sizeof scene->path);
     return true;

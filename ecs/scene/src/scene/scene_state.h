@@ -14,6 +14,14 @@ typedef struct weft__change {
     weft_scene_change_kind kind;
 } weft__change;
 
+/* What a bake tells. Owner: the scene, or a bake until it has ended. */
+typedef struct weft__told {
+    WEFT__LIST(weft__change) changes;
+    WEFT__LIST(weft_scene_problem) problems;
+    WEFT__LIST(const char *) removed_paths;
+    weft__pile removed; /* paths of removed objects, and texts of problems of the tree */
+} weft__told;
+
 struct weft_scene {
     weft__memory memory;
     weft__pile arrays;
@@ -33,10 +41,7 @@ struct weft_scene {
     weft_job_cost cost;
     /* of the last bake */
     weft_scene_stats stats;
-    WEFT__LIST(weft__change) changes;
-    WEFT__LIST(weft_scene_problem) problems;
-    weft__pile removed; /* paths of removed objects, and texts of problems of the tree */
-    WEFT__LIST(const char *) removed_paths;
+    weft__told told;
     char path[2 * WEFT__PATH_BYTES]; /* what weft_scene_change_get gave last */
     uint64_t baked;                  /* the number of the last bake that ended */
     /* of the last fill */

@@ -269,10 +269,7 @@ static uint32_t add_node(expansion *e, uint32_t parent, uint64_t path, const cha
     weft__table_put(&tree->map, (uint32_t)path, index + 1);
     if (parent == WEFT__NONE) return index;
     weft__node *above = &tree->nodes.at[parent];
-    if (above->last == WEFT__NONE)
-        above->first = index;
-    else
-        tree->nodes.at[above->last].next = index;
+    *(above->last == WEFT__NONE ? &above->first : &tree->nodes.at[above->last].next) = index;
     above->last = index;
     return index;
 }
@@ -288,10 +285,8 @@ static void add_layer(expansion *e, uint32_t node, const weft__file_object *obje
     uint32_t index = tree->layers.count - 1;
     *layer = (weft__layer){object, WEFT__NONE};
     weft__node *owner = &tree->nodes.at[node];
-    if (owner->last_layer == WEFT__NONE)
-        owner->first_layer = index;
-    else
-        tree->layers.at[owner->last_layer].next = index;
+    *(owner->last_layer == WEFT__NONE ? &owner->first_layer
+                                      : &tree->layers.at[owner->last_layer].next) = index;
     owner->last_layer = index;
     owner->own = hash_end(hash_word(owner->own, object->hash)) | 1;
 }
@@ -518,24 +513,6 @@ static uint32_t add_root(weft__tree *tree, const char *key, uint64_t hash, expan
     return number;
 }
 
-static void add_document(expansion *e, uint32_t parent, const weft__scene_file *file)
-{
-    for (uint32_t i = file->first; i != WEFT__NONE; i = file->objects.at[i].next) {
-        uint32_t node = add_child(e, parent, &file->objects.at[i]);
-        if (node != WEFT__NONE) apply(e, node, &file->objects.at[i]);
-        if (e->tree->is_refused || e->tree->is_full) return;
-    }
-}
-
-/* The name of a file without folder and suffix. */
-static const char *stem(const char *path, uint32_t *bytes)
-{
-    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
-    const char *dot = strrchr(name, '.');
-    *bytes = (uint32_t)(dot == NULL || dot == name ? strlen(name) : (size_t)(dot - name));
-    return name;
-}
-
 bool weft__tree_add_scene(weft__tree *tree, const char *const *paths, uint32_t count)
 {
     expansion e;
@@ -550,13 +527,20 @@ bool weft__tree_add_scene(weft__tree *tree, const char *const *paths, uint32_t c
         if (opened == NULL) return false;
         uint32_t parent = top;
         if (count > 1) {
+            size_t bytes;
+            const char *name = weft__path_stem(opened->path, &bytes);
             const weft__file_object folder = {
-                .file = opened, .name = stem(opened->path, &parent), .name_bytes = parent};
+                .file = opened, .name = name, .name_bytes = (uint32_t)bytes};
             parent = add_child(&e, top, &folder);
             if (parent == WEFT__NONE) continue;
             tree->nodes.at[parent].is_group = true;
         }
-        add_document(&e, parent, weft__file_good(opened));
+        const weft__scene_file *file = weft__file_good(opened);
+        for (uint32_t k = file->first; k != WEFT__NONE && !tree->is_refused && !tree->is_full;
+             k = file->objects.at[k].next) {
+            uint32_t node = add_child(&e, parent, &file->objects.at[k]);
+            if (node != WEFT__NONE) apply(&e, node, &file->objects.at[k]);
+        }
     }
     return !tree->is_refused;
 }
