@@ -317,27 +317,10 @@ static void done(applying *a, weft_result result)
 static void component_set(applying *a, const weft__image_value *value)
 {
     weft_live *live = a->live;
-    weft_world *world = live->world;
-    const weft_component_desc *desc = desc_of(live, value->component);
-    weft_component component = world_component(a->live, value->component);
-    weft_result result = WEFT_OK;
     char *bytes = value_bring(a, value, 0);
     if (bytes == NULL) return;
-    if ((desc->flags & WEFT_SHARED) != 0) {
-        result = weft_entity_set_shared(world, a->entity, component, bytes);
-    } else if ((desc->flags & (WEFT_BUFFER | WEFT_CHUNK)) == 0 && value->bytes != 0) {
-        result = weft_entity_set(world, a->entity, component, bytes, desc->size);
-    } else {
-        result = weft_entity_add(world, a->entity, component);
-    }
-    if (result == WEFT_OK && (desc->flags & WEFT_BUFFER) != 0) {
-        weft_buffers buffer = weft_entity_write_buffer(world, a->entity, component);
-        result = weft_buffers_resize(&buffer, 0, 0);
-        if (result == WEFT_OK && value->bytes != 0)
-            result = weft_buffers_append(&buffer, 0, bytes, value->count);
-    }
-    if (result == WEFT_OK && (desc->flags & WEFT_ENABLEABLE) != 0)
-        result = weft_entity_enable(world, a->entity, component, !value->is_disabled);
+    weft_result result = weft__value_give(
+        live->world, a->entity, world_component(live, value->component), value, bytes, false);
     live->half_of = result == WEFT_OK ? (weft_entity){0} : a->entity;
     live->half_type = value->component;
     done(a, result);

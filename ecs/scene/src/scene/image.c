@@ -303,6 +303,28 @@ weft_result weft__image_make(weft__imaging *m, uint32_t index, uint32_t number)
     return m->result;
 }
 
+weft_result weft__value_give(weft_world *world, weft_entity entity, weft_component component,
+                             const weft__image_value *value, const char *bytes, bool is_made)
+{
+    const uint32_t flags = weft_component_info(world, component)->flags;
+    weft_result result = WEFT_OK;
+    if ((flags & WEFT_SHARED) != 0)
+        result = weft_entity_set_shared(world, entity, component, bytes);
+    else if ((flags & WEFT_BUFFER) == 0 && value->bytes != 0)
+        result = weft_entity_set(world, entity, component, bytes, value->bytes);
+    else if (!is_made || (flags & WEFT_SPARSE) != 0)
+        result = weft_entity_add(world, entity, component);
+    if (result == WEFT_OK && (flags & WEFT_BUFFER) != 0) {
+        weft_buffers buffer = weft_entity_write_buffer(world, entity, component);
+        result = weft_buffers_resize(&buffer, 0, 0);
+        if (result == WEFT_OK && value->count != 0)
+            result = weft_buffers_append(&buffer, 0, bytes, value->count);
+    }
+    if (result == WEFT_OK && (value->is_disabled || (!is_made && (flags & WEFT_ENABLEABLE) != 0)))
+        result = weft_entity_enable(world, entity, component, !value->is_disabled);
+    return result;
+}
+
 /* ---- fills ---- */
 
 /* An archetype by the hash of its components. Owner: the fill. */
@@ -544,24 +566,10 @@ static const char *value_of(fill *f, const weft__image_value *value,
 static bool set_value(fill *f, weft_entity entity, const weft__image_value *value)
 {
     const weft__schema_component *known = &f->scene->schema.components.at[value->component - 1];
-    weft_component component = f->map[value->component - 1];
     const char *bytes = value_of(f, value, known);
-    uint32_t flags = known->desc->flags;
-    weft_result result = f->result;
-    if (result != WEFT_OK) return false;
-    if ((flags & WEFT_BUFFER) != 0) {
-        weft_buffers buffers = weft_entity_write_buffer(f->world, entity, component);
-        if (weft_buffers_resize(&buffers, 0, value->count) != WEFT_OK) return world_refused(f);
-        if (value->bytes != 0) memcpy(weft_buffers_write(&buffers, 0), bytes, value->bytes);
-    } else if ((flags & WEFT_SHARED) != 0) {
-        result = weft_entity_set_shared(f->world, entity, component, bytes);
-    } else if (value->bytes != 0) {
-        result = weft_entity_set(f->world, entity, component, bytes, value->bytes);
-    } else if ((flags & WEFT_SPARSE) != 0) {
-        result = weft_entity_add(f->world, entity, component);
-    }
-    if (result == WEFT_OK && value->is_disabled)
-        result = weft_entity_enable(f->world, entity, component, false);
+    if (f->result != WEFT_OK) return false;
+    weft_result result =
+        weft__value_give(f->world, entity, f->map[value->component - 1], value, bytes, true);
     return result == WEFT_OK || refuse(f, result);
 }
 

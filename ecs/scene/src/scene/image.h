@@ -64,6 +64,10 @@ static inline weft__image_value *weft__image_find(weft__image_value *values, uin
         if (values[i].component == component) return &values[i];
     return NULL;
 }
+/* Gives an entity a component of its image, `bytes` in handles of the world. `is_made`: it was made
+ * with what is not SPARSE, and nothing is disabled yet. What fails may be half done. */
+weft_result weft__value_give(weft_world *world, weft_entity entity, weft_component component,
+                             const weft__image_value *value, const char *bytes, bool is_made);
 /* The name as an entity keeps it: its length. */
 size_t weft__image_name(const weft__imaging *m, char out[WEFT__IMAGE_NAME_BYTES]);
 
