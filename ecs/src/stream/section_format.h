@@ -18,8 +18,8 @@
  *
  *     table       exports u32 row[]; lates weft__late[]; blobs, each: u64 type hash, u64 bytes, the
  *                 block; names, each: u32 row, text
- *     piece       per type with a column, no buffer and no hooks, in order of the shape: rows x value (its
- *                 hash takes weft__section_part rows at a time); then
+ *     piece       per type with a column, no buffer and no hooks, in order of the shape: rows x
+ *                 value (its hash takes weft__section_part rows at a time); then
  *                 per type in order of the shape:
  *                   CHUNK       the value
  *                   ENABLEABLE  u8 0 (all enabled) or 1 and u64 disabled bits[]
