@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // typed.cpp: weft.hpp: every kind of argument, every kind of component, owners, errors. Built a second
 // time without exceptions (WEFT_NO_EXCEPTIONS), where failing calls return what C returns.
+#include "check.hpp"
+
 #include <weft/weft.hpp>
 
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 
@@ -34,12 +35,6 @@ struct Path {
 struct Shield {
     float strength;
 };
-
-int failures;
-
-#define CHECK(condition)                                                                           \
-    ((condition) ? (void)0                                                                         \
-                 : (void)(failures++, std::printf("%s:%d: %s\n", __FILE__, __LINE__, #condition)))
 
 } // namespace
 

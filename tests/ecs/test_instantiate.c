@@ -292,3 +292,73 @@ Test(instantiate, references_in_what_a_hook_copied_are_found_there)
     }
     storage_close(&f);
 }
+
+/* ---- values that two would own ---- */
+
+static void owned_end(void *values, uint32_t count, void *user)
+{
+    (void)values;
+    *(uint32_t *)user += count;
+}
+
+static void owned_copy(void *to, const void *from, uint32_t count, void *user)
+{
+    (void)user;
+    memcpy(to, from, count * sizeof(uint32_t));
+}
+
+/* What a component with a destruct hook does, by its kind and by whether it has a copy hook. */
+static void try_owned(uint32_t flags, bool has_copy, weft_result expected)
+{
+    storage_fixture f = storage_open();
+    uint32_t ended = 0, value = 5;
+    weft_component owned = weft_component_create(
+        f.world, &(weft_component_desc){.name = "owned",
+                                        .size = sizeof value,
+                                        .alignment = 4,
+                                        .flags = flags,
+                                        .hooks = {.destruct = owned_end,
+                                                  .copy = has_copy ? owned_copy : NULL,
+                                                  .user = &ended}});
+    weft_component group = weft_component_linked_group(f.world);
+    weft_entity pair[2], copies[3];
+    CHECK(owned.id != 0);
+    for (uint32_t i = 0; i < 2; i++) pair[i] = weft_entity_create(f.world, storage_moving(&f));
+    CHECK_OK(weft_entity_add(f.world, pair[0], group));
+    weft_buffers linked = weft_entity_write_buffer(f.world, pair[0], group);
+    CHECK_OK(weft_buffers_append(&linked, 0, pair, 2));
+    CHECK_OK(weft_entity_add(f.world, pair[1], owned)); /* of a member of the group */
+    if ((flags & WEFT_BUFFER) != 0) {
+        weft_buffers elements = weft_entity_write_buffer(f.world, pair[1], owned);
+        CHECK_OK(weft_buffers_append(&elements, 0, &value, 1));
+    }
+    uint64_t before = weft_world_hash(f.world, WEFT_HASH_LAYOUT);
+    uint64_t rows = count_all(&f);
+    CHECK(weft_entity_instantiate(f.world, pair[0], 3, copies) == expected);
+    CHECK_U64(count_all(&f), rows + (expected == WEFT_OK ? 6 : 0));
+    if (expected != WEFT_OK) {
+        CHECK(weft_world_hash(f.world, WEFT_HASH_LAYOUT) == before);
+        CHECK(strstr(weft_world_error(f.world)->text, "\"owned\" has a destruct hook") != NULL);
+        weft_recorder *recorder;
+        CHECK_OK(weft_recorder_create(f.world, &recorder));
+        CHECK(!weft_entity_is_null(weft_recorder_instantiate(recorder, pair[0])));
+        CHECK(weft_recorder_play(recorder) == expected);
+        weft_recorder_destroy(recorder);
+    }
+    ended = 0;
+    CHECK_OK(weft_entity_destroy(f.world, pair[1]));
+    CHECK_U64(ended, (flags & WEFT_CLEANUP) != 0 ? 0 : 1);
+    storage_close(&f);
+}
+
+Test(instantiate, a_value_that_two_would_own_is_refused)
+{
+    try_owned(0, false, WEFT_UNSUPPORTED);
+    try_owned(WEFT_SPARSE, false, WEFT_UNSUPPORTED);
+    try_owned(WEFT_BUFFER, false, WEFT_UNSUPPORTED);
+    try_owned(WEFT_ENABLEABLE, false, WEFT_UNSUPPORTED);
+    try_owned(0, true, WEFT_OK);
+    try_owned(WEFT_SPARSE, true, WEFT_OK);
+    try_owned(WEFT_NOT_COPIED, false, WEFT_OK);
+    try_owned(WEFT_CLEANUP, false, WEFT_OK);
+}

@@ -56,7 +56,8 @@ typedef struct weft_component_hooks {
     void (*construct)(void *values, uint32_t count, void *user);
     /* Values about to end: removed, or of destroyed rows. */
     void (*destruct)(void *values, uint32_t count, void *user);
-    /* Makes copies in raw memory (instances, snapshots). Default: the bytes. */
+    /* Makes copies in raw memory (instances, snapshots). Default: the bytes; without `destruct`
+     * only. */
     void (*copy)(void *to, const void *from, uint32_t count, void *user);
     void *user;
     /* World files (world_file.h), both or none. `save` returns the bytes that one value takes, and

@@ -107,8 +107,9 @@ WEFT_API weft_result weft_entity_create_filled(weft_world *world, weft_archetype
  * group lead to the copy. Names are copied; the Prefab tag, CLEANUP and NOT_COPIED components are
  * not. In a world with weft_component_instance_of the roots of copies of a prefab have it, with
  * `source`. `out` gets the roots (undefined after an error); may be NULL. Errors: INVALID_ARGUMENT
- * also for a linked group whose element 0 is not `source`. Cost: a SHARED value that refers to a
- * member is another one in every copy, in a chunk of its own. */
+ * also for a linked group whose element 0 is not `source`; UNSUPPORTED for a component with a
+ * destruct hook and no copy hook, unless it is NOT_COPIED (both would own one thing). Cost: a
+ * SHARED value that refers to a member is another one in every copy, in a chunk of its own. */
 WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                              weft_entity *out);
 

@@ -319,6 +319,31 @@ static weft_result rows_reserve_apart(instantiation *op, const member *m)
     return result;
 }
 
+/* A type whose values own something that the bytes of a copy would own as well. */
+static bool is_uncopyable(const weft__type *type)
+{
+    return type->desc.hooks.destruct != NULL && type->desc.hooks.copy == NULL;
+}
+
+static weft_result values_check(const instantiation *op, const member *m)
+{
+    const weft__type *bad = NULL;
+    for (uint32_t c = 0; c < m->plan->copy_count && bad == NULL; c++) {
+        const weft__type *type = m->chunk->archetype->format->types[m->plan->copies[c].from];
+        if (is_uncopyable(type)) bad = type;
+    }
+    const weft__type *sparse = op->world->types.sparse;
+    for (uint32_t row; sparse != NULL && bad == NULL; sparse = sparse->sparse->next)
+        if (is_uncopyable(sparse) && weft__sparse_find(op->world, sparse, m->entity, &row) != NULL)
+            bad = sparse;
+    if (bad == NULL) return WEFT_OK;
+    return weft__error(op->world, WEFT_UNSUPPORTED, m->entity, weft__component(op->world, bad->id),
+                       "weft_entity_instantiate: component \"%s\" has a destruct hook but no copy "
+                       "hook, so its values cannot be copied: give it a copy hook, or register it "
+                       "NOT_COPIED",
+                       bad->desc.name);
+}
+
 static weft_result member_reserve(instantiation *op, member *m)
 {
     weft_world *world = op->world;
@@ -327,9 +352,10 @@ static weft_result member_reserve(instantiation *op, member *m)
     if (to != NULL) m->plan = weft__plan_obtain(world, archetype, to);
     if (m->plan != NULL) m->to = weft__tuple_follow(world, m->chunk->tuple, to);
     if (m->to == NULL) return world->error->code;
-    weft_result result = member_refers(op, m)
-                             ? rows_reserve_apart(op, m)
-                             : weft__rows_reserve(world, m->to, op->count, &op->spans);
+    weft_result result = values_check(op, m);
+    if (result != WEFT_OK) return result;
+    result = member_refers(op, m) ? rows_reserve_apart(op, m)
+                                  : weft__rows_reserve(world, m->to, op->count, &op->spans);
     m->span_end = op->spans.count;
     return result;
 }

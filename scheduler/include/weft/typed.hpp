@@ -7,9 +7,13 @@
 #ifndef WEFT_TYPED_HPP
 #define WEFT_TYPED_HPP
 
+#include <weft/jobs.hpp>
 #include <weft/weft.h>
 
+#include <atomic>
+#include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -21,37 +25,65 @@
 #include <utility>
 #include <vector>
 
-#if !defined(WEFT_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
-#define WEFT_NO_EXCEPTIONS 1
-#endif
+/* Handles compare and hash as values: std::unordered_set<weft::entity>. */
+inline bool operator==(weft_entity a, weft_entity b)
+{
+    return weft_entity_equal(a, b);
+}
+inline bool operator!=(weft_entity a, weft_entity b)
+{
+    return !weft_entity_equal(a, b);
+}
+template <> struct std::hash<weft_entity> {
+    std::size_t operator()(weft_entity e) const noexcept
+    {
+        return std::hash<uint64_t>()(uint64_t{e.version} << 32 | e.index);
+    }
+};
 
 namespace weft
 {
 
 using entity = weft_entity;
 
-/* A failing call: the code of C and the text of weft_world_error. */
-class error : public std::runtime_error
-{
-  public:
-    error(weft_result code, const char *text) : std::runtime_error(text), code_(code) {}
-    weft_result code() const { return code_; }
-
-  private:
-    weft_result code_;
-};
-
 /* ---- components ---- */
 
 namespace detail
 {
 
-/* The name of a type, as the compiler writes it: "Position", "game::Position". */
+template <class T> constexpr const char *spelled()
+{
+    return __PRETTY_FUNCTION__;
+}
+/* The source that includes this header: each has its own. */
+static constexpr const char *source_file = __BASE_FILE__;
+
+/* Where the compiler writes an unnamed namespace into `text`, and how; no more: npos. */
+inline std::pair<std::size_t, std::size_t> unnamed_in(const std::string &text)
+{
+    for (const char *form : {"{anonymous}", "(anonymous namespace)", "<unnamed>"}) {
+        std::size_t at = text.find(form);
+        if (at != std::string::npos) return {at, std::string(form).size()};
+    }
+    return {std::string::npos, 0};
+}
+
+/* The name of a type, as the compiler writes it: "Position", "game::Position". In an unnamed
+ * namespace, of which each source has one, with the name of the source: "game.cpp::Position". */
 template <class T> std::string type_name()
 {
-    std::string_view text = __PRETTY_FUNCTION__;
+    std::string text = spelled<T>();
     std::size_t begin = text.find("T = ") + 4;
-    return std::string(text.substr(begin, text.find_first_of(";]", begin) - begin));
+    text = text.substr(begin, text.rfind(']') - begin);
+    for (auto at = unnamed_in(text); at.second != 0; at = unnamed_in(text)) {
+        std::string file = source_file;
+        text.replace(at.first, at.second, file.substr(file.find_last_of("/\\") + 1));
+    }
+    return text;
+}
+template <class T> bool is_of_one_source()
+{
+    return unnamed_in(spelled<T>()).second != 0;
 }
 
 /* A number per type of the program, to find its component in a world. */
@@ -70,6 +102,96 @@ template <class T> uint32_t type_number()
 
 } // namespace detail
 
+/* The description of a type (type.h): what WEFT_DESCRIBE makes. */
+template <class T> struct description {
+    static const weft_type *type() { return nullptr; }
+};
+
+namespace detail
+{
+
+/* A field by the C++ type of a member: numbers, entities, blobs, arrays of them, text, described
+ * structs; enums as their integers; anything else is bytes. */
+template <class M> weft_field field_of(const char *name, std::size_t offset)
+{
+    using item = std::remove_all_extents_t<M>;
+    weft_field field = {};
+    field.name = name;
+    field.offset = static_cast<uint32_t>(offset);
+    field.bytes = static_cast<uint32_t>(sizeof(M));
+    if constexpr (std::is_enum_v<item>)
+        field.kind = weft_kind_of<std::underlying_type_t<item>>();
+    else if constexpr (std::is_class_v<item>)
+        field.type = description<item>::type();
+    if (field.type != nullptr)
+        field.kind = WEFT_FIELD_STRUCT;
+    else if constexpr (!std::is_enum_v<item>)
+        field.kind = weft_kind_of<M>();
+    return field;
+}
+
+template <class T> weft_type described(const weft_field *fields, std::size_t count)
+{
+    static_assert(std::is_standard_layout_v<T>, "a described type has standard layout: its members "
+                                                "are all public or all private, in one class");
+    static const std::string name = type_name<T>();
+    weft_type type = {};
+    type.name = name.c_str();
+    type.size = sizeof(T);
+    type.alignment = alignof(T);
+    type.fields = fields;
+    type.field_count = static_cast<uint32_t>(count);
+    if constexpr (std::is_default_constructible_v<T> &&
+                  !std::is_trivially_default_constructible_v<T>) {
+        static const T initial = T();
+        type.initial = &initial;
+    }
+    return type;
+}
+
+} // namespace detail
+
+/* Describes a type by its members, outside of namespaces: WEFT_DESCRIBE(game::Orbit, centre, radius).
+ * Then files and copies translate its entities, and text and the inspector show its fields. At most
+ * 24 members; others are weft_type by hand, in component_traits<T>::type(). */
+#define WEFT_DESCRIBE(T, ...)                                                                      \
+    template <> struct weft::description<T> {                                                      \
+        static const weft_type *type()                                                             \
+        {                                                                                          \
+            static const weft_field fields[] = {WEFT_DESCRIBE_(T, __VA_ARGS__)};                   \
+            static const weft_type made =                                                          \
+                weft::detail::described<T>(fields, sizeof fields / sizeof *fields);                \
+            return &made;                                                                          \
+        }                                                                                          \
+    }
+#define WEFT_DESCRIBE_MEMBER_(T, m) weft::detail::field_of<decltype(T::m)>(#m, offsetof(T, m))
+#define WEFT_DESCRIBE_(T, ...) WEFT_DESCRIBE_COUNT_(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, n, ...) WEFT_DESCRIBE_##n##_
+#define WEFT_DESCRIBE_1_(T, m) WEFT_DESCRIBE_MEMBER_(T, m)
+#define WEFT_DESCRIBE_2_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_1_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_3_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_2_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_4_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_3_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_5_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_4_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_6_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_5_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_7_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_6_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_8_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_7_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_9_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_8_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_10_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_9_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_11_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_10_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_12_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_11_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_13_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_12_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_14_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_13_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_15_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_14_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_16_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_15_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_17_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_16_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_18_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_17_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_19_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_18_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_20_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_19_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_21_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_20_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_22_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_21_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_23_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_22_(T, __VA_ARGS__)
+#define WEFT_DESCRIBE_24_(T, m, ...) WEFT_DESCRIBE_MEMBER_(T, m), WEFT_DESCRIBE_23_(T, __VA_ARGS__)
+
 /* What a C++ type is as a component. Specialise it, deriving from component_defaults<T>, for another
  * name, flags (WEFT_ENABLEABLE, WEFT_SPARSE, WEFT_SHARED, WEFT_RESOURCE, ...) or a description.
  * Rows move as bytes. A type that is not trivially copyable has to say that its values may be
@@ -83,13 +205,23 @@ template <class T> struct component_defaults {
         static const std::string text = detail::type_name<T>();
         return text.c_str();
     }
-    static const weft_type *type() { return nullptr; }
+    static const weft_type *type() { return description<T>::type(); }
 };
 template <class T> struct component_traits : component_defaults<T> {
 };
 
+/* `const T` is the component of T. */
+template <class T> struct component_traits<const T> : component_traits<T> {
+};
+
+namespace detail
+{
+struct service { /* what arguments may be beside components */
+};
+} // namespace detail
+
 /* Access to a resource in a system: resource<Clock> writes, resource<const Clock> reads. */
-template <class T> class resource
+template <class T> class resource : detail::service
 {
   public:
     explicit resource(T *value) : value_(value) {}
@@ -100,38 +232,117 @@ template <class T> class resource
     T *value_;
 };
 
+/* Access to a component of other entities in a system: lookup<const Hull> reads, lookup<Hull> writes
+ * (two slices must not write the same entity: flags(WEFT_SYSTEM_SERIAL) where they could). */
+template <class T> class lookup : detail::service
+{
+  public:
+    lookup(const weft_slice *slice, weft_component component)
+        : slice_(slice), component_(component)
+    {
+    }
+    /* The value; nullptr: the entity has none, or is not alive. */
+    T *operator[](entity e) const
+    {
+        if constexpr (std::is_const_v<T>)
+            return static_cast<T *>(weft_slice_read_entity(slice_, e, component_));
+        else
+            return static_cast<T *>(weft_slice_write_entity(slice_, e, component_));
+    }
+
+  private:
+    const weft_slice *slice_;
+    weft_component component_;
+};
+
 namespace detail
 {
 
 template <class T> constexpr uint32_t flags_of = component_traits<T>::flags;
 template <class T> constexpr bool is_tag = std::is_empty_v<T>;
+template <class T> constexpr bool is_plain = std::is_trivially_copyable_v<T>;
+/* Member initialisers, or a constructor: values do not begin as zero. */
+template <class T>
+constexpr bool is_constructed = !std::is_trivially_default_constructible_v<T> &&
+                                std::is_default_constructible_v<T>;
+template <class T>
+constexpr bool is_service = std::is_same_v<T, weft_entity> || std::is_same_v<T, weft_slice> ||
+                            std::is_base_of_v<service, T>;
 
-template <class T> void construct(void *values, uint32_t count, void *)
+/* The first exception of a copy that a hook made: hooks are called by C, which no exception may
+ * cross, so the value is a new one, and the call of weft::world that copied throws. */
+inline std::atomic<bool> has_copy_failed{false};
+struct copy_failure {
+    std::mutex mutex;
+    std::exception_ptr first;
+};
+inline copy_failure &failed_copy()
+{
+    static copy_failure failure;
+    return failure;
+}
+
+template <class T> void construct(void *values, uint32_t count, void *) noexcept
 {
     for (uint32_t i = 0; i < count; i++) new (static_cast<T *>(values) + i) T();
 }
-template <class T> void destruct(void *values, uint32_t count, void *)
+template <class T> void destruct(void *values, uint32_t count, void *) noexcept
 {
     for (uint32_t i = 0; i < count; i++) static_cast<T *>(values)[i].~T();
 }
-template <class T> void copy(void *to, const void *from, uint32_t count, void *)
+template <class T> void copy_one(T *to, const T &from) noexcept
+{
+#ifdef WEFT_NO_EXCEPTIONS
+    new (to) T(from);
+#else
+    try {
+        new (to) T(from);
+    } catch (...) {
+        new (to) T();
+        std::lock_guard<std::mutex> lock(failed_copy().mutex);
+        if (!failed_copy().first) failed_copy().first = std::current_exception();
+        has_copy_failed = true;
+    }
+#endif
+}
+template <class T> void copy(void *to, const void *from, uint32_t count, void *) noexcept
 {
     for (uint32_t i = 0; i < count; i++)
-        new (static_cast<T *>(to) + i) T(static_cast<const T *>(from)[i]);
+        copy_one(static_cast<T *>(to) + i, static_cast<const T *>(from)[i]);
+}
+
+/* What cannot be a component does not compile, with one of these sentences. */
+template <class T> constexpr void require_component()
+{
+    constexpr uint32_t flags = flags_of<T>;
+    static_assert(std::is_class_v<T> || std::is_union_v<T>,
+                  "a component is a struct of its own: no pointer, array, number or enum");
+    static_assert(!is_service<T>, "weft's own types are no components");
+    static_assert(component_traits<T>::is_relocatable,
+                  "a component moves as bytes: see weft::component_traits");
+    static_assert(is_plain<T> || std::is_default_constructible_v<T>,
+                  "a component needs a constructor without arguments: it begins with it");
+    static_assert(!is_constructed<T> || std::is_nothrow_default_constructible_v<T>,
+                  "the constructor of a component may not throw: mark it noexcept");
+    static_assert(std::is_nothrow_destructible_v<T>, "the destructor of a component may not throw");
+    static_assert(!is_tag<T> || (is_plain<T> && !is_constructed<T>),
+                  "a tag has no value: its constructor and destructor would not run");
+    static_assert((flags & (WEFT_SHARED | WEFT_CHUNK)) == 0 || (is_plain<T> && !is_constructed<T>),
+                  "SHARED and CHUNK values begin as zero: no member initialisers, no constructor, "
+                  "no destructor");
 }
 
 template <class T> weft_component_desc describe()
 {
-    static_assert(component_traits<T>::is_relocatable,
-                  "a component moves as bytes: see weft::component_traits");
+    require_component<T>();
     weft_component_desc desc = {};
     desc.name = component_traits<T>::name();
     desc.flags = flags_of<T>;
     desc.type = component_traits<T>::type();
     desc.size = is_tag<T> ? 0 : sizeof(T);
     desc.alignment = is_tag<T> ? 1 : alignof(T);
-    if constexpr (!std::is_trivially_copyable_v<T>) {
-        desc.hooks.construct = construct<T>;
+    if constexpr (is_constructed<T>) desc.hooks.construct = construct<T>;
+    if constexpr (!is_plain<T>) {
         desc.hooks.destruct = destruct<T>;
         if constexpr (std::is_copy_constructible_v<T>) desc.hooks.copy = copy<T>;
     }
@@ -167,6 +378,14 @@ class bound
     bound **at_ = nullptr; /* what points to this */
 };
 
+/* An exception of a function that the library called. Of those of one step the one of the system
+ * that was registered first, and of its slices the first, comes out: for any number of workers. */
+struct thrown_in_call {
+    std::exception_ptr exception;
+    bool is_command = false; /* a command was refused: the step's error says more */
+    uint64_t system = 0, slice = 0;
+};
+
 /* What a weft::world knows beside the world: components by type, functions of systems. */
 struct state {
     weft_world *world = nullptr;
@@ -174,30 +393,53 @@ struct state {
     bound *first = nullptr;
     std::vector<weft_component> components; /* [type_number] */
     std::vector<std::shared_ptr<void>> functions;
+    weft_archetype empty = {};          /* that of entities without components */
+    weft_recorder *outside = nullptr;   /* of the loop outside systems that runs */
     std::mutex mutex; /* of `thrown` */
-    std::exception_ptr thrown;
+    thrown_in_call thrown;
 
-    template <class T> weft_component find() const /* threads: any, once registered */
+    template <class C> weft_component find() const /* threads: any, once registered */
     {
+        using T = std::remove_cv_t<C>;
+        require_component<T>();
         uint32_t number = type_number<T>();
         return number < components.size() ? components[number] : weft_component{};
     }
-    template <class T> weft_component obtain()
+    template <class C> weft_component obtain()
     {
+        using T = std::remove_cv_t<C>;
         weft_component found = find<T>();
         if (found.id != 0) return found;
         weft_component_desc desc = describe<T>();
-        bool is_plain = desc.type == nullptr && desc.hooks.construct == nullptr;
-        found = is_plain && !is_tag<T> ? weft_component_create_typed(world, desc.name, desc.size,
+        bool is_typed = desc.type == nullptr && desc.fields == nullptr &&
+                        desc.hooks.construct == nullptr && desc.hooks.destruct == nullptr;
+        found = is_typed && !is_tag<T> ? weft_component_create_typed(world, desc.name, desc.size,
                                                                      desc.alignment, desc.flags)
                                        : weft_component_create(world, &desc);
+        if (is_of_one_source<T>())
+            for (weft_component other : components)
+                if (found.id != 0 && other.id == found.id) {
+                    refuse(WEFT_ALREADY_EXISTS, "two C++ types have the name " +
+                                                    std::string(desc.name) +
+                                                    ": give one a name by weft::component_traits");
+                    return {};
+                }
         if (components.size() <= type_number<T>()) components.resize(type_number<T>() + 1);
         components[type_number<T>()] = found;
         return checked(found);
     }
+    /* The archetype of entities to which commands give components. */
+    weft_archetype nothing()
+    {
+        if (empty.id == 0) empty = checked(weft_archetype_create(world, nullptr, 0));
+        return empty;
+    }
     weft_result checked(weft_result result) const
     {
         if (result != WEFT_OK) fail(result);
+#ifndef WEFT_NO_EXCEPTIONS
+        if (has_copy_failed) throw_failed_copy();
+#endif
         return result;
     }
     template <class H> H checked(H handle) const
@@ -217,6 +459,38 @@ struct state {
         throw error(result, last->code == result ? last->text : weft_result_text(result));
 #endif
     }
+    void refuse([[maybe_unused]] weft_result result, [[maybe_unused]] const std::string &text) const
+    {
+#ifndef WEFT_NO_EXCEPTIONS
+        throw error(result, text.c_str());
+#endif
+    }
+#ifndef WEFT_NO_EXCEPTIONS
+    static void throw_failed_copy()
+    {
+        std::lock_guard<std::mutex> lock(failed_copy().mutex);
+        has_copy_failed = false;
+        if (failed_copy().first) std::rethrow_exception(std::exchange(failed_copy().first, nullptr));
+    }
+    /* Keeps the exception that is handled now. Threads: any. */
+    void keep(uint64_t system, uint64_t slice, bool is_command = false)
+    {
+        std::lock_guard<std::mutex> lock(mutex);
+        bool is_first = !thrown.exception || system < thrown.system ||
+                        (system == thrown.system && slice < thrown.slice);
+        if (is_first) thrown = {std::current_exception(), is_command, system, slice};
+    }
+#endif
+    /* Ends a call in which functions ran: throws the kept exception, else the error of the call. */
+    weft_result ended(weft_result result)
+    {
+#ifndef WEFT_NO_EXCEPTIONS
+        thrown_in_call kept = std::exchange(thrown, {});
+        if (kept.exception && !(kept.is_command && result != WEFT_OK))
+            std::rethrow_exception(kept.exception);
+#endif
+        return checked(result);
+    }
 };
 
 inline void bound::bind(state *known) noexcept
@@ -232,9 +506,19 @@ inline void bound::bind(state *known) noexcept
 
 /* ---- commands ---- */
 
-/* A recorder: that of a slice, as an argument of a system's function. A failing command is reported
- * by the step. Components must be known to the world by then: name them in records<...>(). */
-class commands
+/* A command that could not be recorded. */
+class command_error : public error
+{
+  public:
+    using error::error;
+};
+
+/* A recorder, as an argument of a function: in a system that of the slice, whose commands are played
+ * at the next sync point; in a loop outside systems one that is played when the loop has ended (a
+ * loop that an exception ends plays nothing). What cannot be recorded throws, or without exceptions
+ * returns what C returns; what fails when it is played is the error of the step or loop.
+ * Components must be known to the world by then: name them in records<...>(). */
+class commands : detail::service
 {
   public:
     commands(const detail::state *known, weft_recorder *recorder)
@@ -242,33 +526,123 @@ class commands
     {
     }
     weft_recorder *get() const { return recorder_; }
-    template <class T> weft_result set(entity e, const T &value)
+    /* Sets a value, and adds the component where the entity lacks it. */
+    template <class V> weft_result set(entity e, V &&value) const
     {
-        return weft_recorder_set(recorder_, e, known_->find<T>(), &value, sizeof value);
+        using T = std::decay_t<V>;
+        detail::require_component<T>();
+        static_assert((detail::flags_of<T> & (WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
+                      "a BUFFER is changed by append and set_buffer; no command sets CHUNK and "
+                      "RESOURCE values");
+        if constexpr (detail::is_tag<T>)
+            return add<T>(e);
+        else if constexpr ((detail::flags_of<T> & WEFT_SHARED) != 0)
+            return checked<T>(weft_recorder_set_shared(recorder_, e, known_->find<T>(), &value));
+        else if constexpr (detail::is_plain<T>)
+            return checked<T>(
+                weft_recorder_set(recorder_, e, known_->find<T>(), &value, sizeof value));
+        else { /* the recorder takes over the bytes of a value of its own */
+            alignas(T) unsigned char bytes[sizeof(T)];
+            T *made = new (bytes) T(std::forward<V>(value));
+            weft_result result = weft_recorder_set(recorder_, e, known_->find<T>(), bytes, sizeof(T));
+            if (result != WEFT_OK) made->~T();
+            return checked<T>(result);
+        }
     }
-    template <class T> weft_result add(entity e)
+    /* Adds a component; with arguments the value T{arguments...}. */
+    template <class T, class... As> weft_result add(entity e, As &&...arguments) const
     {
-        return weft_recorder_add(recorder_, e, known_->find<T>());
+        if constexpr (sizeof...(As) != 0)
+            return set(e, T{std::forward<As>(arguments)...});
+        else
+            return checked<T>(weft_recorder_add(recorder_, e, known_->find<T>()));
     }
-    template <class T> weft_result remove(entity e)
+    template <class T> weft_result remove(entity e) const
     {
-        return weft_recorder_remove(recorder_, e, known_->find<T>());
+        return checked<T>(weft_recorder_remove(recorder_, e, known_->find<T>()));
     }
-    template <class T> weft_result enable(entity e, bool enabled)
+    template <class T> weft_result enable(entity e, bool enabled) const
     {
-        return weft_recorder_enable(recorder_, e, known_->find<T>(), enabled);
+        return checked<T>(weft_recorder_enable(recorder_, e, known_->find<T>(), enabled));
     }
-    weft_result destroy(entity e) { return weft_recorder_destroy_entity(recorder_, e); }
-    entity instantiate(entity source) { return weft_recorder_instantiate(recorder_, source); }
-    /* An entity of an archetype made before (world.archetype<...>()), with values. */
-    template <class... Ts> entity create(weft_archetype archetype, const Ts &...values)
+    /* Elements of a BUFFER component of T. */
+    template <class T> weft_result append(entity e, const T *elements, uint32_t count) const
     {
-        entity made = weft_recorder_create_entity(recorder_, archetype);
-        (set(made, values), ...);
-        return made;
+        static_assert((detail::flags_of<T> & WEFT_BUFFER) != 0, "flags = WEFT_BUFFER is missing");
+        static_assert(detail::is_plain<T>, "elements are copied as bytes");
+        return checked<T>(
+            weft_recorder_append(recorder_, e, known_->find<T>(), elements, count));
+    }
+    template <class T> weft_result set_buffer(entity e, const T *elements, uint32_t count) const
+    {
+        static_assert((detail::flags_of<T> & WEFT_BUFFER) != 0, "flags = WEFT_BUFFER is missing");
+        static_assert(detail::is_plain<T>, "elements are copied as bytes");
+        return checked<T>(
+            weft_recorder_set_buffer(recorder_, e, known_->find<T>(), elements, count));
+    }
+    weft_result name(entity e, const char *text) const
+    {
+        return checked(weft_recorder_set_name(recorder_, e, text), "name");
+    }
+    weft_result destroy(entity e) const
+    {
+        return checked(weft_recorder_destroy_entity(recorder_, e), "destroy");
+    }
+    entity instantiate(entity source) const
+    {
+        return checked(weft_recorder_instantiate(recorder_, source), "instantiate");
+    }
+    /* An entity with these values: c.create(Position{1, 2}, Enemy{}); of an archetype made before
+     * (world.archetype<Position, Enemy>()) where that comes first. */
+    entity create() const { return make(known_->empty); }
+    template <class V, class... Vs> entity create(V &&first, Vs &&...rest) const
+    {
+        if constexpr (std::is_same_v<std::decay_t<V>, weft_archetype>)
+            return make(first, std::forward<Vs>(rest)...);
+        else
+            return make(known_->empty, std::forward<V>(first), std::forward<Vs>(rest)...);
     }
 
   private:
+    template <class... Vs> entity make(weft_archetype archetype, Vs &&...values) const
+    {
+        entity made = checked(weft_recorder_create_entity(recorder_, archetype), "create");
+        if (!weft_entity_is_null(made)) ((void)set(made, std::forward<Vs>(values)), ...);
+        return made;
+    }
+    template <class T> weft_result checked(weft_result result) const
+    {
+        if (__builtin_expect(result != WEFT_OK, 0)) {
+            const char *name = component_traits<std::remove_cv_t<T>>::name();
+            if (known_->find<T>().id == 0)
+                known_->refuse(result, std::string("a command names component \"") + name +
+                                           "\", which the world does not know: call "
+                                           "world.component<T>() before, or name it in "
+                                           "records<T>()");
+            else
+                fail(result, name);
+        }
+        return result;
+    }
+    weft_result checked(weft_result result, const char *what) const
+    {
+        if (__builtin_expect(result != WEFT_OK, 0)) fail(result, what);
+        return result;
+    }
+    entity checked(entity made, const char *what) const
+    {
+        if (__builtin_expect(weft_entity_is_null(made), 0))
+            fail(recorder_ == nullptr ? WEFT_WRONG_PHASE : WEFT_INVALID_ARGUMENT, what);
+        return made;
+    }
+    [[gnu::cold]] void fail([[maybe_unused]] weft_result result,
+                            [[maybe_unused]] const char *what) const
+    {
+#ifndef WEFT_NO_EXCEPTIONS
+        std::string text = std::string("the command for ") + what + " was refused: ";
+        throw command_error(result, (text + weft_result_text(result)).c_str());
+#endif
+    }
     const detail::state *known_;
     weft_recorder *recorder_;
 };
@@ -278,7 +652,12 @@ class commands
 namespace detail
 {
 
+template <class F, class = void> struct has_signature : std::false_type {
+};
+template <class F> struct has_signature<F, std::void_t<decltype(&F::operator())>> : std::true_type {
+};
 template <class F> struct signature : signature<decltype(&F::operator())> {
+    static_assert(has_signature<F>::value, "the function's arguments need types: not auto");
 };
 template <class R, class C, class... As> struct signature<R (C::*)(As...) const> {
     using arguments = std::tuple<As...>;
@@ -296,12 +675,19 @@ template <class R, class... As> struct signature<R (*)(As...)> {
     using arguments = std::tuple<As...>;
 };
 
+/* What a system touches beside its rows. */
+struct declared {
+    std::vector<weft_lookup> lookups, resources;
+};
+
 /* Column: what an argument of type A is at run time: made once a slice by its constructor, read for
  * each row by at(). `term` counts those that are terms of the query. */
 struct no_term {
     static constexpr bool is_term = false;
+    static constexpr bool is_of_row = false;
+    static constexpr bool takes_commands = false;
     static void declare(state &, weft_term &) {}
-    static void declare(state &, weft_system_desc &, uint32_t &) {}
+    static void declare(state &, declared &) {}
 };
 /* Where the values of a component are: a column; of a SPARSE one looked up for each row; of a SHARED or
  * CHUNK one a single value. */
@@ -355,8 +741,10 @@ using values_of = std::conditional_t<(flags & WEFT_SPARSE) != 0, values_by_row<T
 
 template <class T, bool optional> struct component_column {
     using value = std::remove_const_t<T>;
-    static_assert(std::is_class_v<value> || std::is_union_v<value>,
-                  "a component is a struct of its own");
+    static_assert((std::is_class_v<value> || std::is_union_v<value>) && !is_service<value>,
+                  "an argument is a component (a struct of its own), weft::entity, float (the "
+                  "seconds of the step), weft::commands &, weft::resource<T>, weft::lookup<T> or "
+                  "weft_slice &");
     static_assert(!is_tag<value>, "a tag has no value: name it in with<T>()");
     static_assert((flags_of<value> & (WEFT_BUFFER | WEFT_RESOURCE)) == 0,
                   "buffers: weft_slice_write_buffers; resources: weft::resource<T>");
@@ -370,7 +758,9 @@ template <class T, bool optional> struct component_column {
         term.access = std::is_const_v<T> ? WEFT_READ : WEFT_WRITE;
         term.match = optional ? WEFT_OPTIONAL : WEFT_ALL;
     }
-    static void declare(state &, weft_system_desc &, uint32_t &) {}
+    static void declare(state &, declared &) {}
+    static constexpr bool is_of_row = true;
+    static constexpr bool takes_commands = false;
     component_column(const state &, weft_slice *slice, uint32_t term) : values(slice, term) {}
     decltype(auto) at(std::size_t row) const
     {
@@ -392,6 +782,7 @@ template <class T> struct column<T *> : component_column<T, true> {
     using component_column<T, true>::component_column;
 };
 template <> struct column<entity> : no_term {
+    static constexpr bool is_of_row = true;
     column(const state &, weft_slice *slice, uint32_t) : first(slice->entities) {}
     entity at(std::size_t row) const { return first[row]; }
     const entity *first;
@@ -407,8 +798,11 @@ template <> struct column<weft_slice &> : no_term {
     weft_slice *slice;
 };
 template <> struct column<commands &> : no_term {
+    static constexpr bool takes_commands = true;
+    static void declare(state &known, weft_term &) { (void)known.nothing(); }
+    static void declare(state &, declared &) {}
     column(const state &known, weft_slice *slice, uint32_t)
-        : recorder(&known, weft_slice_recorder(slice))
+        : recorder(&known, known.outside != nullptr ? known.outside : weft_slice_recorder(slice))
     {
     }
     commands &at(std::size_t) { return recorder; }
@@ -416,30 +810,66 @@ template <> struct column<commands &> : no_term {
 };
 template <class T> struct column<resource<T>> : no_term {
     using value = std::remove_const_t<T>;
-    static void declare(state &, weft_term &) {}
-    static void declare(state &known, weft_system_desc &desc, uint32_t &at)
+    static_assert((flags_of<value> & WEFT_RESOURCE) != 0, "flags = WEFT_RESOURCE is missing");
+    static void declare(state &known, weft_term &) { (void)known.obtain<value>(); }
+    static void declare(state &known, declared &all)
     {
-        if (at < WEFT_SYSTEM_LOOKUPS)
-            desc.resources[at++] = {known.obtain<value>(),
-                                    std::is_const_v<T> ? WEFT_READ : WEFT_WRITE};
+        all.resources.push_back(
+            {known.obtain<value>(), std::is_const_v<T> ? WEFT_READ : WEFT_WRITE});
     }
     column(const state &known, weft_slice *slice, uint32_t) : of(nullptr)
     {
+        weft_component component = known.find<value>();
         if constexpr (std::is_const_v<T>)
-            of =
-                resource<T>(static_cast<T *>(weft_slice_read_resource(slice, known.find<value>())));
+            of = resource<T>(static_cast<T *>(weft_slice_read_resource(slice, component)));
         else
-            of = resource<T>(
-                static_cast<T *>(weft_slice_write_resource(slice, known.find<value>())));
+            of = resource<T>(static_cast<T *>(weft_slice_write_resource(slice, component)));
     }
     resource<T> at(std::size_t) const { return of; }
     resource<T> of;
+};
+template <class T> struct column<lookup<T>> : no_term {
+    using value = std::remove_const_t<T>;
+    static_assert(!is_tag<value>, "a tag has no value: weft_entity_has");
+    static void declare(state &known, weft_term &) { (void)known.obtain<value>(); }
+    static void declare(state &known, declared &all)
+    {
+        all.lookups.push_back(
+            {known.obtain<value>(), std::is_const_v<T> ? WEFT_READ : WEFT_WRITE});
+    }
+    column(const state &known, weft_slice *slice, uint32_t) : of(slice, known.find<value>()) {}
+    lookup<T> at(std::size_t) const { return of; }
+    lookup<T> of;
+};
+/* Other ways to write the same; what is left is refused by component_column. */
+template <> struct column<const entity &> : column<entity> {
+    using column<entity>::column;
+};
+template <> struct column<const float &> : column<float> {
+    using column<float>::column;
+};
+template <> struct column<const weft_slice &> : column<weft_slice &> {
+    using column<weft_slice &>::column;
+};
+template <> struct column<commands> : column<commands &> {
+    using column<commands &>::column;
+};
+template <> struct column<const commands &> : column<commands &> {
+    using column<commands &>::column;
+};
+template <class T> struct column<const resource<T> &> : column<resource<T>> {
+    using column<resource<T>>::column;
+};
+template <class T> struct column<const lookup<T> &> : column<lookup<T>> {
+    using column<lookup<T>>::column;
 };
 
 /* The arguments of a function together: terms for its query, and the loop over a slice. */
 template <class Arguments> struct columns;
 template <class... As> struct columns<std::tuple<As...>> {
-    static constexpr uint32_t term_count = (0u + ... + (column<As>::is_term ? 1u : 0u));
+    /* Whether the function asks for a row, so that it cannot run without. */
+    static constexpr bool is_of_row = (false || ... || column<As>::is_of_row);
+    static constexpr bool takes_commands = (false || ... || column<As>::takes_commands);
 
     static void declare(state &known, std::vector<weft_term> &terms)
     {
@@ -451,17 +881,21 @@ template <class... As> struct columns<std::tuple<As...>> {
         };
         (one(static_cast<column<As> *>(nullptr)), ...);
     }
-    static void declare(state &known, weft_system_desc &desc)
+    static void declare([[maybe_unused]] state &known, [[maybe_unused]] declared &all)
     {
-        uint32_t at = 0;
-        (column<As>::declare(known, desc, at), ...);
+        (column<As>::declare(known, all), ...);
     }
     template <class F> static void run(const state &known, weft_slice *slice, F &function)
     {
         run_with(known, slice, function, std::index_sequence_for<As...>());
     }
+    /* Without rows: once for a slice. */
+    template <class F> static void run_once(const state &known, weft_slice *slice, F &function)
+    {
+        std::tuple<column<As>...> from{column<As>(known, slice, 0)...};
+        std::apply([&](auto &...each) { function(each.at(0)...); }, from);
+    }
 
-  private:
     template <std::size_t Term> static constexpr uint32_t term_before()
     {
         constexpr bool is_term[] = {column<As>::is_term..., false};
@@ -469,6 +903,8 @@ template <class... As> struct columns<std::tuple<As...>> {
         for (std::size_t i = 0; i < Term; i++) count += is_term[i];
         return count;
     }
+
+  private:
     template <class F, std::size_t... Is>
     static void run_with(const state &known, weft_slice *slice, F &function,
                          std::index_sequence<Is...>)
@@ -484,6 +920,13 @@ template <class... As> struct columns<std::tuple<As...>> {
             for (uint64_t bits = slice->enabled[base / 64]; bits != 0; bits &= bits - 1)
                 function(std::get<Is>(from).at(base +
                                                static_cast<std::size_t>(__builtin_ctzll(bits)))...);
+    }
+};
+/* The same for systems without terms, whose function is called once a step or index. */
+template <class Columns> struct once {
+    template <class F> static void run(const state &known, weft_slice *slice, F &function)
+    {
+        Columns::run_once(known, slice, function);
     }
 };
 struct whole_slice {

@@ -13,18 +13,24 @@
  *   weft_entity          the row's entity        float                seconds of the step
  *   weft::commands &     the slice's recorder    weft_slice &         the slice itself
  *   weft::resource<T>    a resource for writing, weft::resource<const T> for reading
+ *   weft::lookup<T>      T of other entities for writing, weft::lookup<const T> for reading
  * The loop is that of C, inlined: the same instructions (tests/cpp).
  *
  * Errors are exceptions (weft::error). Without exceptions (-fno-exceptions, or WEFT_NO_EXCEPTIONS)
  * failing calls return what C returns; weft_world_error says more. An exception of a system's
- * function ends that slice; step() throws the first one when the step is over.
+ * function ends that slice; step() throws it when the step is over, of several that of the system
+ * registered first and its first slice.
  * Threads: as the C functions; a weft::world belongs to its owner thread. */
 #ifndef WEFT_HPP
 #define WEFT_HPP
 
 #include <weft/snapshot.h>
 #include <weft/typed.hpp>
+#include <weft/observer.h>
+#include <weft/relation.h>
 #include <weft/world_file.h>
+
+#include <optional>
 
 namespace weft
 {
@@ -48,6 +54,10 @@ template <class Self> class terms_of
         (extra_.push_back({known_->obtain<Ts>(), WEFT_NO_ACCESS, match, 0}), ...);
         return self();
     }
+    void add(weft_component component, weft_access access, weft_match match)
+    {
+        extra_.push_back({component, access, match, 0});
+    }
     /* The arguments' terms come first: term i of the slice is argument i. */
     template <class F> weft_query_desc describe()
     {
@@ -66,6 +76,38 @@ template <class Self> class terms_of
     weft_query_desc query_ = {};
     std::vector<weft_term> extra_, terms_;
 };
+
+namespace detail
+{
+
+/* The recorder of a loop outside systems: made for the outermost one. */
+class outside_commands
+{
+  public:
+    explicit outside_commands(state &known) : known_(known)
+    {
+        if (known.outside != nullptr) return;
+        (void)known.checked(weft_recorder_create(known.world, &known.outside));
+        is_outermost_ = known.outside != nullptr;
+    }
+    outside_commands(const outside_commands &) = delete;
+    outside_commands &operator=(const outside_commands &) = delete;
+    bool is_there() const { return known_.outside != nullptr; }
+    void play()
+    {
+        if (is_outermost_) (void)known_.checked(weft_recorder_play(known_.outside));
+    }
+    ~outside_commands()
+    {
+        if (is_outermost_) weft_recorder_destroy(std::exchange(known_.outside, nullptr));
+    }
+
+  private:
+    state &known_;
+    bool is_outermost_ = false;
+};
+
+} // namespace detail
 
 /* A query that the caller owns: it ends with the variable, or with the weft::world it was made by,
  * and then selects nothing. */
@@ -90,10 +132,24 @@ template <class F> class query final : detail::bound
     {
         return known_ == nullptr ? 0 : weft_query_count(known_->world, handle_);
     }
-    /* Calls the function for every row that the query selects, on this thread. */
+    /* Calls the function for every row that the query selects, on this thread; then plays the
+     * commands that it recorded (those of a loop within another one when the outer one ends). */
     void operator()()
     {
         if (known_ == nullptr) return;
+        if constexpr (detail::columns_of<F>::takes_commands) {
+            detail::outside_commands open(*known_);
+            if (open.is_there()) {
+                loop();
+                open.play();
+            }
+        } else
+            loop();
+    }
+
+  private:
+    void loop()
+    {
         struct open_cursor {
             weft_cursor c;
             ~open_cursor() { weft_query_end(&c); }
@@ -101,8 +157,6 @@ template <class F> class query final : detail::bound
         while (weft_query_next(&open.c))
             detail::columns_of<F>::run(*known_, &open.c.slice, function_);
     }
-
-  private:
     void end() noexcept override
     {
         if (known_ != nullptr && handle_.id != 0) (void)weft_query_destroy(known_->world, handle_);
@@ -111,6 +165,86 @@ template <class F> class query final : detail::bound
     }
     weft_query handle_;
     F function_;
+};
+
+/* The rows of a query one by one: for (auto [p, v, e] : world.view<Position, const Velocity,
+ * weft::entity>()) p.x += v.x; each element a reference, a pointer where the term is `T *` (optional,
+ * or nullptr), or the entity. One loop at a time; leaving it early ends it. A function given to
+ * each() is faster. Threads: owner. */
+template <class... Ts> class view
+{
+    template <class T>
+    using argument = std::conditional_t<std::is_pointer_v<T> || std::is_same_v<T, entity>, T, T &>;
+    using columns = std::tuple<detail::column<argument<Ts>>...>;
+
+  public:
+    using function = void (*)(argument<Ts>...);
+    view(detail::state *known, query<function> &&rows) : known_(known), rows_(std::move(rows)) {}
+    view(const view &) = delete;
+    view &operator=(const view &) = delete;
+    ~view() { weft_query_end(&cursor_); }
+
+    struct sentinel {
+    };
+    class iterator
+    {
+      public:
+        explicit iterator(view *of) : of_(of) {}
+        std::tuple<argument<Ts>...> operator*() const
+        {
+            return std::apply(
+                [this](auto &...each) {
+                    return std::tuple<argument<Ts>...>(each.at(of_->row_)...);
+                },
+                *of_->columns_);
+        }
+        iterator &operator++() { return of_->row_++, of_->settle(), *this; }
+        bool operator!=(sentinel) const { return of_->columns_.has_value(); }
+        bool operator==(sentinel) const { return !of_->columns_.has_value(); }
+
+      private:
+        view *of_;
+    };
+    iterator begin()
+    {
+        weft_query_end(&cursor_);
+        cursor_ = weft_query_begin(known_->world, rows_.get());
+        next_slice();
+        settle();
+        return iterator(this);
+    }
+    sentinel end() const { return {}; }
+
+  private:
+    void next_slice()
+    {
+        columns_.reset();
+        row_ = 0;
+        if (weft_query_next(&cursor_)) emplace(std::index_sequence_for<Ts...>());
+    }
+    template <std::size_t... Is> void emplace(std::index_sequence<Is...>)
+    {
+        columns_.emplace(detail::column<argument<Ts>>(
+            *known_, &cursor_.slice,
+            detail::columns<std::tuple<argument<Ts>...>>::template term_before<Is>())...);
+    }
+    /* Goes on to the next enabled row, from row_ on. */
+    void settle()
+    {
+        while (columns_.has_value()) {
+            const weft_slice &slice = cursor_.slice;
+            while (row_ < slice.count && slice.enabled != nullptr &&
+                   (slice.enabled[row_ / 64] >> row_ % 64 & 1) == 0)
+                row_++;
+            if (row_ < slice.count) return;
+            next_slice();
+        }
+    }
+    detail::state *known_;
+    query<function> rows_;
+    weft_cursor cursor_ = {};
+    std::optional<columns> columns_; /* of the slice; none: the end */
+    std::size_t row_ = 0;
 };
 
 /* Describes a query: world.query().with<Alive>().each([](Position &p) { ... })(). */
@@ -123,6 +257,10 @@ class query_builder : public terms_of<query_builder>
         weft_query_desc desc = describe<F>();
         weft_query made = known_->checked(weft_query_create(known_->world, &desc));
         return {known_, made, std::forward<F>(function)};
+    }
+    template <class... Ts> weft::view<Ts...> view()
+    {
+        return {known_, each(typename weft::view<Ts...>::function())};
     }
 };
 
@@ -149,54 +287,180 @@ class system_builder : public terms_of<system_builder>
         (records_.push_back(known_->obtain<Ts>()), ...);
         return *this;
     }
-    /* Components of other entities: reads<T>() and, const or not, what weft_slice_read_entity takes. */
+    /* The components that entities it destroys may have (weft_system_desc.destroys). */
+    template <class... Ts> system_builder &destroys()
+    {
+        desc_.effects |= WEFT_RECORDS_DESTROY;
+        (destroys_.push_back(known_->obtain<Ts>()), ...);
+        return *this;
+    }
+    /* Components of other entities: reads<T>() and, const or not, what weft_slice_read_entity takes.
+     * An argument weft::lookup<T> says so by itself. */
     template <class... Ts> system_builder &reads() { return looks_up<Ts...>(WEFT_READ); }
     template <class... Ts> system_builder &writes() { return looks_up<Ts...>(WEFT_WRITE); }
+    /* Resources that run() uses: resources<Clock, const Settings>(), const for reading. An argument
+     * weft::resource<T> says so by itself. */
+    template <class... Ts> system_builder &resources()
+    {
+        (all_.resources.push_back({known_->obtain<Ts>(), access_of<Ts>}), ...);
+        return *this;
+    }
+    /* Queries that the function iterates (weft_slice_query), declared with their access. */
+    template <class... Qs> system_builder &queries(const Qs &...queries)
+    {
+        (queries_.push_back(handle_of(queries)), ...);
+        return *this;
+    }
+    /* The rows that run() gets, beside with<T>() and its like: terms 0, 1, ... of the slice, const
+     * for reading: over<Position, const Velocity>(); maybe<T>() where rows without T count, too. */
+    template <class... Ts> system_builder &over()
+    {
+        (this->add(known_->obtain<Ts>(), access_of<Ts>, WEFT_ALL), ...);
+        return *this;
+    }
+    template <class... Ts> system_builder &maybe()
+    {
+        (this->add(known_->obtain<Ts>(), access_of<Ts>, WEFT_OPTIONAL), ...);
+        return *this;
+    }
+    /* Instead of rows `count` indices (weft_slice.index), or as many as a function says in each run. */
+    system_builder &count(uint32_t indices)
+    {
+        indices_ = indices;
+        return over_ = WEFT_OVER_COUNT, *this;
+    }
+    system_builder &range(std::function<uint32_t()> indices)
+    {
+        range_ = std::move(indices);
+        return over_ = WEFT_OVER_RANGE, *this;
+    }
+    /* The system runs only if the function returns true. */
+    system_builder &run_if(std::function<bool()> condition)
+    {
+        return run_if_ = std::move(condition), *this;
+    }
+    /* Level after level of a relation by depth: world.parent(), or a component that was declared. */
+    system_builder &by_depth(weft_component relation)
+    {
+        this->add(relation, WEFT_READ, WEFT_OPTIONAL);
+        return desc_.by_depth = relation, *this;
+    }
 
-    /* The function is called for every enabled row, in parallel. */
+    /* The function is called for every enabled row, in parallel; without components once a step, or
+     * once for each index. */
     template <class F> weft_system each(F &&function)
     {
-        desc_.over.rows = describe<F>();
-        detail::columns_of<F>::declare(*known_, desc_);
-        return create<detail::columns_of<F>>(std::forward<F>(function));
+        using columns = detail::columns_of<F>;
+        weft_query_desc rows = this->template describe<F>();
+        columns::declare(*known_, all_);
+        if (rows.more_term_count != 0) return create<columns>(rows, std::forward<F>(function));
+        if constexpr (columns::is_of_row) {
+            known_->refuse(WEFT_INVALID_ARGUMENT,
+                           std::string("system ") + name_ + " takes the entity of a row, but names "
+                           "no component that rows have: add with<T>(), or take a component");
+            return {};
+        } else
+            return create<detail::once<columns>>(rows, std::forward<F>(function));
     }
-    /* The function, void (weft_slice &), is called once for each slice; without terms once a step. */
+    /* The function, void (weft_slice &), is called once for each slice or index; without terms once
+     * a step. */
     template <class F> weft_system run(F &&function)
     {
-        desc_.over.rows = describe<void (*)()>();
-        return create<detail::whole_slice>(std::forward<F>(function));
+        return create<detail::whole_slice>(this->template describe<void (*)()>(),
+                                           std::forward<F>(function));
     }
 
   private:
+    template <class T>
+    static constexpr weft_access access_of = std::is_const_v<T> ? WEFT_READ : WEFT_WRITE;
+    static weft_query handle_of(weft_query of) { return of; }
+    template <class F> static weft_query handle_of(const query<F> &of) { return of.get(); }
+
+    /* What a system of C++ is for the library: `user`. */
+    struct called {
+        detail::state *known;
+        uint64_t number; /* in order of registration */
+        std::function<uint32_t()> range;
+        std::function<bool()> run_if;
+    };
     template <class... Ts> system_builder &looks_up(weft_access access)
     {
-        (lookups_.push_back({known_->obtain<Ts>(), access}), ...);
+        (all_.lookups.push_back({known_->obtain<Ts>(), access}), ...);
         return *this;
     }
-    template <class Over, class F> weft_system create(F &&function)
+    /* Keeps the exception that is handled now: it comes out of the step. */
+    [[gnu::cold, gnu::noinline]] static void keep([[maybe_unused]] called *of,
+                                                  [[maybe_unused]] const weft_slice *slice)
     {
-        struct closure {
-            std::decay_t<F> function;
-            detail::state *known;
-        };
-        auto kept = std::make_shared<closure>(closure{std::forward<F>(function), known_});
-        desc_.name = name_;
-        desc_.user = kept.get();
-        desc_.run = [](weft_slice *slice, void *user) {
-            closure *c = static_cast<closure *>(user);
-#ifdef WEFT_NO_EXCEPTIONS
-            Over::run(*c->known, slice, c->function);
-#else
-            try {
-                Over::run(*c->known, slice, c->function);
-            } catch (...) {
-                std::lock_guard<std::mutex> lock(c->known->mutex);
-                if (!c->known->thrown) c->known->thrown = std::current_exception();
-            }
+#ifndef WEFT_NO_EXCEPTIONS
+        uint64_t place = slice == nullptr ? 0 : slice->first + slice->index + 1;
+        try {
+            throw;
+        } catch (const command_error &) {
+            of->known->keep(of->number, place, true);
+        } catch (...) {
+            of->known->keep(of->number, place);
+        }
 #endif
+    }
+    template <class F> static void guard(called *of, const weft_slice *slice, F &&function)
+    {
+#ifdef WEFT_NO_EXCEPTIONS
+        (void)of;
+        (void)slice;
+        function();
+#else
+        try {
+            function();
+        } catch (...) {
+            keep(of, slice);
+        }
+#endif
+    }
+    template <class Over, class F> weft_system create(const weft_query_desc &rows, F &&function)
+    {
+        struct closure : called {
+            std::decay_t<F> function;
         };
-        list(desc_.more_lookups, desc_.more_lookup_count, lookups_);
+        uint64_t number = known_->functions.size();
+        auto kept = std::make_shared<closure>(closure{
+            {known_, number, std::move(range_), std::move(run_if_)}, std::forward<F>(function)});
+        called *of = kept.get();
+        desc_.name = name_;
+        desc_.user = of;
+        desc_.run = [](weft_slice *slice, void *user) {
+            closure *c = static_cast<closure *>(static_cast<called *>(user));
+            guard(c, slice, [&] { Over::run(*c->known, slice, c->function); });
+        };
+        if (over_ != WEFT_OVER_ROWS && rows.more_term_count != 0) {
+            known_->refuse(WEFT_INVALID_ARGUMENT,
+                           std::string("system ") + name_ + " has both rows and indices");
+            return {};
+        }
+        desc_.over.kind = over_;
+        if (over_ == WEFT_OVER_ROWS)
+            desc_.over.rows = rows;
+        else if (over_ == WEFT_OVER_COUNT)
+            desc_.over.count = indices_;
+        else
+            desc_.over.range = [](weft_world *, void *user) {
+                called *c = static_cast<called *>(user);
+                uint32_t count = 0;
+                guard(c, nullptr, [&] { count = c->range(); });
+                return count;
+            };
+        if (of->run_if)
+            desc_.run_if = [](weft_world *, void *user) {
+                called *c = static_cast<called *>(user);
+                bool is_true = false;
+                guard(c, nullptr, [&] { is_true = c->run_if(); });
+                return is_true;
+            };
+        list(desc_.more_lookups, desc_.more_lookup_count, all_.lookups);
+        list(desc_.more_resources, desc_.more_resource_count, all_.resources);
+        list(desc_.more_queries, desc_.more_query_count, queries_);
         list(desc_.more_records, desc_.more_record_count, records_);
+        list(desc_.more_destroys, desc_.more_destroy_count, destroys_);
         list(desc_.more_before, desc_.more_before_count, before_);
         list(desc_.more_after, desc_.more_after_count, after_);
         weft_system made = known_->checked(weft_system_create(known_->world, &desc_));
@@ -211,9 +475,106 @@ class system_builder : public terms_of<system_builder>
 
     const char *name_;
     weft_system_desc desc_ = {};
-    std::vector<weft_lookup> lookups_;
-    std::vector<weft_component> records_;
+    detail::declared all_;
+    std::vector<weft_query> queries_;
+    std::vector<weft_component> records_, destroys_;
+    uint32_t over_ = WEFT_OVER_ROWS, indices_ = 0;
+    std::function<uint32_t()> range_;
+    std::function<bool()> run_if_;
     std::vector<const char *> before_, after_;
+};
+
+/* ---- observers ---- */
+
+/* Describes an observer of a component; the last call registers it. Its function takes any of
+ * weft::entity, const T & (the value as it was: not of added and created), weft::commands & and
+ * const weft_observation &, and is called for each entity. */
+template <class T> class observer_builder
+{
+  public:
+    observer_builder(detail::state *known, const char *name) : known_(known)
+    {
+        desc_.name = name;
+        desc_.component = known->obtain<T>();
+    }
+    observer_builder &before(const char *name) { return desc_.before = name, *this; }
+    observer_builder &parallel() { return desc_.is_parallel = true, *this; }
+    template <class F> weft_observer added(F &&f) { return on<F>(WEFT_ON_ADDED, f); }
+    template <class F> weft_observer removed(F &&f) { return on<F>(WEFT_ON_REMOVED, f); }
+    template <class F> weft_observer changed(F &&f) { return on<F>(WEFT_ON_CHANGED, f); }
+    template <class F> weft_observer created(F &&f) { return on<F>(WEFT_ON_CREATED, f); }
+    template <class F> weft_observer destroyed(F &&f) { return on<F>(WEFT_ON_DESTROYED, f); }
+
+  private:
+    template <class A>
+    static decltype(auto) argument(const weft_observation *o, uint32_t i, commands &recorder)
+    {
+        using plain = std::remove_cv_t<std::remove_reference_t<A>>;
+        static_assert(std::is_same_v<plain, entity> || std::is_same_v<plain, T> ||
+                          std::is_same_v<plain, commands> || std::is_same_v<plain, weft_observation>,
+                      "an observer's function takes weft::entity, const T & (the value as it was), "
+                      "weft::commands & or const weft_observation &");
+        if constexpr (std::is_same_v<plain, entity>)
+            return entity(o->entities[i]);
+        else if constexpr (std::is_same_v<plain, T>)
+            return static_cast<const T &>(static_cast<const T *>(o->values)[i]);
+        else if constexpr (std::is_same_v<plain, commands>)
+            return static_cast<commands &>(recorder);
+        else
+            return static_cast<const weft_observation &>(*o);
+    }
+    template <class... As> struct caller;
+    template <class... As> struct caller<std::tuple<As...>> {
+        static constexpr bool takes_value =
+            (false || ... ||
+             std::is_same_v<std::remove_cv_t<std::remove_reference_t<As>>, T>);
+        template <class F>
+        static void run(const weft_observation *o, commands &recorder, F &function)
+        {
+            for (uint32_t i = 0; i < o->count; i++) function(argument<As>(o, i, recorder)...);
+        }
+    };
+    template <class F> weft_observer on(weft_observer_event event, F &function)
+    {
+        using call = caller<typename detail::signature<std::decay_t<F>>::arguments>;
+        static_assert(!call::takes_value || !detail::is_tag<T>, "a tag has no value");
+        if (call::takes_value && (event == WEFT_ON_ADDED || event == WEFT_ON_CREATED)) {
+            known_->refuse(WEFT_INVALID_ARGUMENT,
+                           std::string("observer ") + desc_.name + " of what was added takes the "
+                           "value as it was, and there was none: read it by weft_entity_read");
+            return {};
+        }
+        struct closure {
+            detail::state *known;
+            uint64_t number;
+            std::decay_t<F> function;
+        };
+        auto kept = std::make_shared<closure>(
+            closure{known_, known_->functions.size(), std::forward<F>(function)});
+        desc_.on = event;
+        desc_.user = kept.get();
+        desc_.run = [](const weft_observation *o, void *user) {
+            closure *c = static_cast<closure *>(user);
+            commands recorder(c->known, o->commands);
+#ifdef WEFT_NO_EXCEPTIONS
+            call::run(o, recorder, c->function);
+#else
+            try {
+                call::run(o, recorder, c->function);
+            } catch (const command_error &) {
+                c->known->keep(c->number, o->entities[0].index, true);
+            } catch (...) {
+                c->known->keep(c->number, o->entities[0].index);
+            }
+#endif
+        };
+        (void)known_->nothing();
+        weft_observer made = known_->checked(weft_observer_create(known_->world, &desc_));
+        if (made.id != 0) known_->functions.push_back(std::move(kept));
+        return made;
+    }
+    detail::state *known_;
+    weft_observer_desc desc_ = {};
 };
 
 /* ---- worlds ---- */
@@ -311,10 +672,10 @@ class world
         return known_->checked(weft_entity_create(get(), weft_archetype_create(get(), nullptr, 0)));
     }
     /* An entity with these values: world.create(Position{1, 2}, Enemy{}). */
-    template <class... Ts> entity create(const Ts &...values)
+    template <class... Vs> entity create(Vs &&...values)
     {
-        entity made = known_->checked(weft_entity_create(get(), archetype<Ts...>()));
-        (put(made, values), ...);
+        entity made = known_->checked(weft_entity_create(get(), archetype<std::decay_t<Vs>...>()));
+        ((void)put(made, std::forward<Vs>(values)), ...);
         return made;
     }
     template <class... Ts> weft_result create_many(uint32_t count, entity *out = nullptr)
@@ -343,19 +704,38 @@ class world
     /* The value, or nullptr where there is none. Valid until the next structural change. */
     template <class T> const T *read(entity e) const
     {
-        return static_cast<const T *>(weft_entity_read(get(), e, known_->template find<T>()));
+        detail::require_component<std::remove_cv_t<T>>();
+        static_assert(!detail::is_tag<T>, "a tag has no value: has<T>()");
+        static_assert((detail::flags_of<T> & (WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
+                      "BUFFER: weft_entity_read_buffer; CHUNK: in systems and loops; RESOURCE: "
+                      "resource<T>()");
+        weft_component of = known_->template find<T>();
+        if constexpr ((detail::flags_of<T> & WEFT_SHARED) != 0)
+            return static_cast<const T *>(weft_entity_read_shared(get(), e, of));
+        else
+            return static_cast<const T *>(weft_entity_read(get(), e, of));
     }
     template <class T> T *write(entity e)
     {
+        detail::require_component<T>();
+        static_assert(!detail::is_tag<T>, "a tag has no value: add<T>()");
+        static_assert((detail::flags_of<T> &
+                       (WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
+                      "SHARED: set(); BUFFER: weft_entity_write_buffer; CHUNK: in systems and "
+                      "loops; RESOURCE: resource<T>()");
         return static_cast<T *>(weft_entity_write(get(), e, known_->template find<T>()));
     }
-    template <class T> weft_result set(entity e, const T &value)
+    template <class V> weft_result set(entity e, V &&value)
     {
-        return put(e, value);
+        return put(e, std::forward<V>(value));
     }
-    template <class T> weft_result add(entity e)
+    /* Adds a component; with arguments the value T{arguments...}. */
+    template <class T, class... As> weft_result add(entity e, As &&...arguments)
     {
-        return known_->checked(weft_entity_add(get(), e, component<T>()));
+        if constexpr (sizeof...(As) != 0)
+            return put(e, T{std::forward<As>(arguments)...});
+        else
+            return known_->checked(weft_entity_add(get(), e, component<T>()));
     }
     template <class T> weft_result remove(entity e)
     {
@@ -379,7 +759,45 @@ class world
     {
         static_assert((detail::flags_of<T> & WEFT_RESOURCE) != 0,
                       "flags = WEFT_RESOURCE is missing");
-        return *static_cast<T *>(weft_resource_write(get(), component<T>()));
+        T *value = static_cast<T *>(weft_resource_write(get(), component<T>()));
+        if (value == nullptr) known_->fail(weft_world_error(get())->code);
+        return *value;
+    }
+    /* Makes T, whose only described entity field is the target, a relation (relation.h). */
+    template <class T>
+    weft_component relation(weft_target_death on_target_death = WEFT_ON_TARGET_CLEAR,
+                            bool by_depth = false)
+    {
+        weft_relation_desc desc = {component<T>(), on_target_death, by_depth, by_depth};
+        known_->checked(weft_relation_declare(get(), &desc));
+        return desc.component;
+    }
+    weft_result relate(entity source, weft_component relation, entity target)
+    {
+        return known_->checked(weft_relation_set(get(), source, relation, target));
+    }
+    /* The sources of a target, as of the last step or settle(): valid until the next. */
+    struct entities {
+        const entity *first = nullptr;
+        uint32_t count = 0;
+        const entity *begin() const { return first; }
+        const entity *end() const { return first + count; }
+        uint32_t size() const { return count; }
+    };
+    entities sources(weft_component relation, entity target) const
+    {
+        entities all;
+        all.first = weft_relation_sources(get(), relation, target, &all.count);
+        return all;
+    }
+    weft_result settle()
+    {
+        return known_->checked(weft_relation_settle(get()));
+    }
+    /* The component Parent, whose value is weft_target: by_depth(world.parent()). */
+    weft_component parent()
+    {
+        return known_->checked(weft_component_parent(get()));
     }
 
     query_builder query()
@@ -391,18 +809,35 @@ class world
     {
         query().each(std::forward<F>(function))();
     }
+    /* The rows that have these components, for a range-based loop. */
+    template <class... Ts> weft::view<Ts...> view()
+    {
+        return query().template view<Ts...>();
+    }
     system_builder system(const char *name)
     {
         return {known_.get(), name};
     }
+    /* Observers (observer.h): world.observe<Cargo>("drop").removed([](weft::entity e, const Cargo &was,
+     * weft::commands &c) { ... }). */
+    template <class T> observer_builder<T> observe(const char *name)
+    {
+        return {known_.get(), name};
+    }
 
+    /* Runs the observers now (weft_observers_run). */
+    weft_result run_observers()
+    {
+        return known_->ended(weft_observers_run(get()));
+    }
     weft_result step(float dt)
     {
-        weft_result result = weft_world_step(get(), dt);
-#ifndef WEFT_NO_EXCEPTIONS
-        if (known_->thrown) std::rethrow_exception(std::exchange(known_->thrown, nullptr));
-#endif
-        return known_->checked(result);
+        return known_->ended(weft_world_step(get(), dt));
+    }
+    /* Runs one system now (weft_system_run). */
+    weft_result run(weft_system system, float dt)
+    {
+        return known_->ended(weft_system_run(get(), system, dt));
     }
     uint64_t hash(weft_hash_kind kind = WEFT_HASH_LAYOUT) const
     {
@@ -430,15 +865,20 @@ class world
 
   private:
     explicit world(std::unique_ptr<detail::state> known) : known_(std::move(known)) {}
-    template <class T> weft_result put(entity e, const T &value)
+    template <class V> weft_result put(entity e, V &&value)
     {
+        using T = std::decay_t<V>;
+        detail::require_component<T>();
+        static_assert((detail::flags_of<T> & (WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
+                      "BUFFER: weft_entity_write_buffer; CHUNK: in systems and loops; RESOURCE: "
+                      "resource<T>()");
         if constexpr (detail::is_tag<T>)
             return add<T>(e);
         else if constexpr ((detail::flags_of<T> & WEFT_SHARED) != 0)
             return known_->checked(weft_entity_set_shared(get(), e, component<T>(), &value));
-        else if constexpr (!std::is_trivially_copyable_v<T>) {
+        else if constexpr (!detail::is_plain<T>) {
             weft_result result = add<T>(e); /* constructed there; assigned, not copied as bytes */
-            if (T *at = write<T>(e)) *at = value;
+            if (T *at = write<T>(e)) *at = std::forward<V>(value);
             return result;
         } else
             return known_->checked(weft_entity_set(get(), e, component<T>(), &value, sizeof value));
