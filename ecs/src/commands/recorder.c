@@ -172,11 +172,11 @@ static inline uint32_t calls_of_rows(const weft_recorder *commands)
 
 /* ---- slices of rows made in place ----
  *
- * Their terms are the positions of
- * the archetype; they reach their own columns, buffers, enable bits and shared values, and no
- * more: the rows are of no query, and the system's slice reaches the rest. A worker cannot set the
- * world's error, so what is wrong is noted in the recorder, and playback reports it. After
- * playback nothing of a slice is read but its context and round: the rest may be gone. */
+ * Their terms are the positions of the archetype; they reach their own columns, buffers, enable
+ * bits and shared values, and no more: the rows are of no query, and the system's slice reaches
+ * the rest. A worker cannot set the world's error, so what is wrong is noted in the recorder,
+ * and playback reports it. After playback nothing of a slice is read but its context and round:
+ * the rest may be gone. */
 
 static weft_recorder *recorder_of(const weft_slice *slice)
 {
@@ -588,16 +588,6 @@ static weft_result target_check(const weft_recorder *commands, weft_entity entit
     return is_refused ? WEFT_BAD_HANDLE : WEFT_OK;
 }
 
-/* What is refused of a command that names no component. */
-static inline weft_result check_target(weft_recorder *commands, weft__command_op op,
-                                       weft_entity entity)
-{
-    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
-    weft_result result = target_check(commands, entity);
-    return result == WEFT_OK ? WEFT_OK : fail(commands, result, op, entity, 0);
-}
-
 /* Commands on SPARSE components are played one by one, with all of their segment. */
 static __attribute__((noinline)) weft_result check_sparse(weft_recorder *commands,
                                                           weft__command_op op, weft_entity entity,
@@ -626,33 +616,28 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_enti
     return WEFT_OK;
 }
 
-/* A command with `bytes` of payload, which the caller fills; NULL: no memory, and the failure is
- * noted. */
-static inline weft__command *record_with(weft_recorder *commands, weft__command_op op,
-                                         weft_entity entity, uint32_t subject, size_t bytes)
-{
-    weft__command *command = append(commands, op, bytes);
-    if (command == NULL) {
-        fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
-        return NULL;
-    }
-    command->entity = entity;
-    command->subject = subject;
-    return command;
-}
-
 static weft_result record(weft_recorder *commands, weft__command_op op, weft_entity entity,
                           uint32_t subject)
 {
-    return record_with(commands, op, entity, subject, 0) == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    weft__command *command = append_words(commands, op, 0);
+    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
+    command->entity = entity;
+    command->subject = subject;
+    return WEFT_OK;
 }
 
-/* The same with values of a type. */
+/* A command with values of a type, `bytes` of payload in all, which the caller fills; NULL: no
+ * memory, and the failure is noted. */
 static inline weft__command *record_values(weft_recorder *commands, weft__command_op op,
                                            weft_entity entity, const weft__type *type, size_t bytes)
 {
-    weft__command *command = record_with(commands, op, entity, type->id, bytes + slack_of(type));
-    if (command == NULL) return NULL;
+    weft__command *command = append(commands, op, bytes + slack_of(type));
+    if (command == NULL) {
+        fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+        return NULL;
+    }
+    command->entity = entity;
+    command->subject = type->id;
     if (type->desc.hooks.destruct != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_OWNED;
     if (op == WEFT__COMMAND_SET_SHARED) note_shared(commands, type);
     return command;
@@ -700,8 +685,13 @@ weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype 
 
 weft_entity weft_recorder_instantiate(weft_recorder *commands, weft_entity source)
 {
-    if (check_target(commands, WEFT__COMMAND_INSTANTIATE, source) != WEFT_OK)
+    if (commands == NULL || check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
+    weft_result result = target_check(commands, source);
+    if (result != WEFT_OK) {
+        fail(commands, result, WEFT__COMMAND_INSTANTIATE, source, 0);
+        return WEFT__NO_ENTITY;
+    }
     return record_creation(commands, WEFT__COMMAND_INSTANTIATE, 0, source);
 }
 
@@ -709,8 +699,11 @@ weft_entity weft_recorder_instantiate(weft_recorder *commands, weft_entity sourc
 
 weft_result weft_recorder_destroy_entity(weft_recorder *commands, weft_entity entity)
 {
-    weft_result result = check_target(commands, WEFT__COMMAND_DESTROY, entity);
-    return result != WEFT_OK ? result : record(commands, WEFT__COMMAND_DESTROY, entity, 0);
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
+    weft_result result = target_check(commands, entity);
+    if (result != WEFT_OK) return fail(commands, result, WEFT__COMMAND_DESTROY, entity, 0);
+    return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
 }
 
 weft_result weft_recorder_add(weft_recorder *commands, weft_entity entity, weft_component component)
@@ -766,8 +759,11 @@ weft_result weft_recorder_enable(weft_recorder *commands, weft_entity entity,
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_ENABLE, entity, component, &type);
     if (result != WEFT_OK) return result;
-    weft__command *command = record_with(commands, WEFT__COMMAND_ENABLE, entity, component.id, 0);
-    if (command == NULL) return WEFT_OUT_OF_MEMORY;
+    weft__command *command = append_words(commands, WEFT__COMMAND_ENABLE, 0);
+    if (command == NULL)
+        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity, component.id);
+    command->entity = entity;
+    command->subject = component.id;
     command->flags = enabled;
     return WEFT_OK;
 }
@@ -807,14 +803,18 @@ weft_result weft_recorder_set_buffer(weft_recorder *commands, weft_entity entity
 weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, const char *name)
 {
     const weft__command_op op = WEFT__COMMAND_SET_NAME;
-    weft_result result = check_target(commands, op, entity);
-    if (result != WEFT_OK) return result;
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
+    weft_result result = target_check(commands, entity);
+    if (result != WEFT_OK) return fail(commands, result, op, entity, 0);
     size_t length = name == NULL ? 0 : strlen(name);
     if (length != 0 && !weft__name_fits(name, length))
         return fail(commands, WEFT_INVALID_ARGUMENT, op, entity, 0);
     if (length != 0) length = weft__utf8_cut(name, length, WEFT__NAME_BYTES - 1);
-    weft__command *command = record_with(commands, op, entity, 0, name == NULL ? 0 : length + 1);
-    if (command == NULL) return WEFT_OUT_OF_MEMORY;
+    weft__command *command = append(commands, op, name == NULL ? 0 : length + 1);
+    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, 0);
+    command->entity = entity;
+    command->subject = 0;
     if (name == NULL) return WEFT_OK;
     char *text = weft__command_payload(command);
     memcpy(text, name, length);
@@ -824,9 +824,8 @@ weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, 
 
 /* ---- commands for all rows of a query ----
  *
- * The query is a handle here: what it matches is
- * asked at playback, so that filters and enable bits count as they are then, and rows of earlier
- * commands are among them. */
+ * The query is a handle here: what it matches is asked at playback, so that filters and enable bits
+ * count as they are then, and rows of earlier commands are among them. */
 
 static weft_result refuse_wide(weft_recorder *commands, weft_result code, weft__command_op op,
                                weft_query query, uint32_t component)
@@ -851,6 +850,20 @@ static weft_result check_wide(weft_recorder *commands, weft__command_op op, weft
     return WEFT_OK;
 }
 
+/* A command with `bytes` of payload for the caller to fill; NULL: no memory, noted. */
+static weft__command *record_wide(weft_recorder *commands, weft__command_op op, weft_query query,
+                                  uint32_t component, size_t bytes)
+{
+    weft__command *command = append(commands, op, bytes);
+    if (command == NULL) {
+        refuse_wide(commands, WEFT_OUT_OF_MEMORY, op, query, component);
+        return NULL;
+    }
+    command->entity = (weft_entity){query.id, 0};
+    command->subject = component;
+    return command;
+}
+
 static weft_result record_plain(weft_recorder *commands, weft__command_op op, weft_query query,
                                 weft_component component)
 {
@@ -858,9 +871,7 @@ static weft_result record_plain(weft_recorder *commands, weft__command_op op, we
     weft_result result = check_wide(commands, op, query, component, &type);
     if (result != WEFT_OK) return result;
     uint32_t subject = type == NULL ? 0 : type->id;
-    return record_with(commands, op, (weft_entity){query.id, 0}, subject, 0) == NULL
-               ? WEFT_OUT_OF_MEMORY
-               : WEFT_OK;
+    return record_wide(commands, op, query, subject, 0) == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }
 
 weft_result weft_recorder_query_add(weft_recorder *commands, weft_query query,
@@ -889,8 +900,7 @@ weft_result weft_recorder_query_set_shared(weft_recorder *commands, weft_query q
     if (result != WEFT_OK) return result;
     if (value == NULL && type->desc.size != 0)
         return refuse_wide(commands, WEFT_INVALID_ARGUMENT, op, query, component.id);
-    weft__command *command =
-        record_with(commands, op, (weft_entity){query.id, 0}, component.id, type->desc.size);
+    weft__command *command = record_wide(commands, op, query, component.id, type->desc.size);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
     if (type->desc.size != 0) memcpy(weft__command_payload(command), value, type->desc.size);
     note_shared(commands, type);
@@ -904,7 +914,7 @@ weft_result weft_recorder_query_enable(weft_recorder *commands, weft_query query
     const weft__type *type;
     weft_result result = check_wide(commands, op, query, component, &type);
     if (result != WEFT_OK) return result;
-    weft__command *command = record_with(commands, op, (weft_entity){query.id, 0}, component.id, 0);
+    weft__command *command = record_wide(commands, op, query, component.id, 0);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
     command->flags = enabled;
     return WEFT_OK;
