@@ -8,7 +8,7 @@
 #define WEFT_ARCHETYPE_STATE_H
 
 #include "chunk_state.h"
-#include "component_index.h"
+#include "world_front.h"
 
 /* One component type of an archetype; owned by it, constant. Always: component == type->id; at most
  * one of column != 0, shared and chunk_offset says where values are (none: a tag). */
@@ -125,7 +125,7 @@ typedef struct weft__edge {
 struct weft__tuple {
     weft__archetype *archetype;
     weft__chunk *room; /* head of the list of chunks with room */
-    weft__chunk *some; /* one of its chunks; NULL: not known which (chunk_grow.c) */
+    weft__chunk *some; /* one of its chunks; NULL: not known which (chunk.c) */
     uint64_t rows;     /* weft__tuple_rows */
     uint64_t coming;   /* rows that the operation under way reserves next; else 0 */
     uint32_t chunk_count;
@@ -151,14 +151,14 @@ struct weft__archetype {
     uint32_t flags;
     uint32_t order_version; /* world version of the last structural change in it */
     uint32_t id;            /* 1.. in order of creation; in handles */
-    weft__chunk *spare;     /* an empty chunk kept for the next row (spare_chunk.h), or NULL */
+    weft__chunk *spare;     /* an empty chunk kept for the next row (chunk.h), or NULL */
     uint64_t entity_count;
     const weft__type_slot *slots;
     weft__tuple *tuple0; /* all default values; always exists */
     uint32_t type_count;
     uint32_t slot_mask; /* slots: power of two minus one */
 
-    uint32_t number;            /* place in the order (archetype_order.c); WEFT__NONE: not in it */
+    uint32_t number;            /* place in the order (archetype.c); WEFT__NONE: not in it */
     uint32_t chunk_value_bytes; /* side memory for CHUNK components */
     weft__chunk *first_chunk;   /* storage of `chunks` while there is one chunk at most */
     weft__format *format;
@@ -186,10 +186,10 @@ struct weft__archetype {
     uint32_t holders;             /* noted orders that name it */
     weft_a32 x_is_given;          /* not 0: programs or streams may know its handle. Relaxed */
 
-    weft__archetype *residue;   /* where destroyed rows go; NULL until needed or without CLEANUP */
-    weft__archetype *instance;  /* what instantiate makes; NULL until needed */
-    weft__archetype *hash_next; /* registry chain */
-    weft__type_ref types[];     /* ascending component id */
+    weft__archetype *residue;  /* where destroyed rows go; NULL until needed or without CLEANUP */
+    weft__archetype *instance; /* what instantiate makes; NULL until needed */
+    weft__archetype *next_ending; /* while compaction ends some */
+    weft__type_ref types[];       /* ascending component id */
 };
 
 /* The table of an archetype without edges: never written. */
@@ -237,5 +237,44 @@ static inline weft__plan *weft__archetype_edge_find(const weft__archetype *arche
         if (edge->key == key || edge->key == 0) return edge->plan;
     }
 }
+
+/* ---- the archetypes of each component ---- */
+
+#define WEFT__NO_PLACE UINT16_MAX
+
+/* Where a component is in an archetype; NO_PLACE: nowhere. A value. */
+typedef struct weft__place {
+    uint16_t type;       /* position among the types: versions */
+    uint16_t column;     /* of the format; NO_PLACE: no column */
+    uint16_t enableable; /* position among the enableable types */
+    uint16_t shared;     /* position in the tuple */
+} weft__place;
+
+/* One archetype that has the component. Owner: the list. place = weft__place_find(archetype). */
+typedef struct weft__index_entry {
+    uint32_t archetype; /* number */
+    weft__place place;
+} weft__index_entry;
+
+/* Of one component. Owner: the world's component index. Always:
+ *   at[i].archetype < at[i + 1].archetype;
+ *   sum of count over all components = sum of type_count over the archetypes in the order. */
+typedef struct weft__component_list {
+    weft__index_entry *at;
+    uint32_t count, capacity; /* as of a WEFT__LIST */
+} weft__component_list;
+
+static inline weft__place weft__place_none(void)
+{
+    return (weft__place){WEFT__NO_PLACE, WEFT__NO_PLACE, WEFT__NO_PLACE, WEFT__NO_PLACE};
+}
+/* Where an archetype has a component. */
+weft__place weft__place_find(const weft__archetype *archetype, uint32_t component);
+
+/* The list of a component; an empty one when no archetype has had it. */
+const weft__component_list *weft__component_list_at(const weft_world *world, uint32_t component);
+
+/* Whether the lists are those of the archetypes in the order. Cost: O(their types). */
+bool weft__component_index_check(const weft_world *world);
 
 #endif

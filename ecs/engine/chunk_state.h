@@ -57,7 +57,7 @@ struct weft__chunk {
     weft_a32 *x_versions; /* [type position * slice_count + slice]; changed by weft__stamp: stores
                              of equal values race */
     weft_a64 *x_disabled; /* [enableable * mask_words + word]; bit set = row disabled; 0 beyond the
-                             rows; changed by the worker of the slice: enable.h */
+                             rows; changed by the worker of the slice: filter.h */
     weft__tuple *tuple;
     /* second line: bookkeeping */
     weft_a32 *x_disabled_counts; /* [enableable * slice_count + slice], rows disabled */
@@ -88,7 +88,7 @@ struct weft__chunk {
                       the entity column is undefined */
     bool
         is_private; /* was made by a job: the object is a block of the allocator, not of the world's
-                        lines (lines.h) */
+                        lines (small_memory.h) */
     _Alignas(8) char own_side[WEFT__OWN_SIDE]; /* side memory that fits, without chunk values; else
                                                   it is a block */
 };

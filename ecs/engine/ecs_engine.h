@@ -10,23 +10,17 @@
 
 /* the world */
 #include "error.h"
-#include "given_list.h"
 #include "host.h"
-#include "stand_in.h"
-#include "world_hook.h"
 #include "world_view.h"
 
 /* archetypes and chunks */
 #include "archetype_state.h"
-#include "component_index.h"
 
 /* queries */
-#include "enable.h"
 #include "filter.h"
 #include "guard.h"
 #include "query_cursor.h"
-#include "query_handle.h"
-#include "query_match.h"
+#include "query_state.h"
 #include "slice_ops.h"
 
 /* versions */

@@ -9,6 +9,8 @@
 #include "door.h"
 #include "world_front.h"
 
+#include <pthread.h>
+
 /* The error of callbacks on one worker: the one of the lowest slice. Its worker writes it, the
  * owner reads it when the loop has ended. */
 typedef struct weft__callback_error {
@@ -167,5 +169,71 @@ weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity)
 
 /* Name for error texts, never NULL. */
 const char *weft__type_name(const weft_world *world, uint32_t component);
+
+/* ---- lists of descriptors ---- */
+
+/* A few entries inline, up to the first that is all zero, and more behind a pointer with a count.
+ * An entry whose handle is null is a mistake wherever something else says that it was meant: fields
+ * beside the handle, entries behind it, or the count. */
+
+/* A list as the caller gave it; on the stack of the call. */
+typedef struct weft__given {
+    const char *name; /* of the inline array, for error texts; the other is more_<name> */
+    const void *few;  /* NULL: there is no inline array */
+    const void *more;
+    uint32_t few_limit;  /* entries of the inline array */
+    uint32_t more_count; /* as given */
+    uint32_t bytes;      /* of an entry; no padding */
+    uint32_t key_bytes;  /* the handle or pointer that it begins with */
+    uint32_t few_count;  /* entries in use; filled by weft__given_check */
+    uint32_t count;      /* with those behind the pointer; filled by weft__given_check */
+} weft__given;
+
+/* Counts the entries. Errors name the list and the position: BAD_HANDLE (a null entry),
+ * INVALID_ARGUMENT (a count without a pointer). `what` is the function. */
+weft_result weft__given_check(const weft_world *world, const char *what, weft__given *list);
+
+/* Entry i < count of a list that was checked. */
+static inline const void *weft__given_at(const weft__given *list, uint32_t i)
+{
+    const char *at = i < list->few_count ? list->few : list->more;
+    return at + (size_t)(i < list->few_count ? i : i - list->few_count) * list->bytes;
+}
+
+/* ---- memory that stands in ---- */
+
+/* Checked builds answer a mistake with it, in place of NULL: the program goes on to where the
+ * mistake is reported. Unchecked builds have none. What is written to it is lost. It is taken from
+ * one block of a world after another, each twice as large, up to 16 MiB; then the last block is
+ * used from its beginning again. Blocks stay until the world ends, because pointers into them may
+ * be kept. Threads: any. */
+
+/* Owner: the world. Guarded by `lock`; used <= size. */
+typedef struct weft__stand_in {
+    pthread_mutex_t lock;
+    char *block; /* NULL: none; begins with its size and the block before it */
+    size_t size, used;
+} weft__stand_in;
+
+/* Zeroed memory of at least `bytes`. NULL: an unchecked build, or no memory. */
+void *weft__stand_in_bytes(const weft_world *world, size_t bytes);
+/* Room for `rows` values of a component; of any other id, of the largest component there is. */
+void *weft__stand_in_values(const weft_world *world, uint32_t component, uint32_t rows);
+/* In place of a value for writing that the world refuses now: for the callbacks of systems and
+ * observers, which are reported. NULL: the owner called, who has the error. */
+void *weft__stand_in_refused(const weft_world *world, uint32_t component);
+/* Whether `at` is in such memory. */
+bool weft__stand_in_holds(const weft_world *world, const void *at);
+void weft__stand_in_init(weft_world *world);
+void weft__stand_in_fini(weft_world *world);
+
+/* ---- what waits until the threads of streams have given back what they have of the world ---- */
+
+/* BUSY (error set) while sections are read or taken out; else WEFT_OK. */
+weft_result weft__lent_refuse(const weft_world *world, const char *what);
+/* Recorders outside of systems hold no ids, and get none until weft__ids_open: versions may be
+ * changed. Errors: WRONG_PHASE, and nothing is closed. */
+weft_result weft__ids_close(weft_world *world, const char *what);
+void weft__ids_open(weft_world *world);
 
 #endif

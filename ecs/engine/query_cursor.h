@@ -6,7 +6,7 @@
 #ifndef WEFT_QUERY_CURSOR_H
 #define WEFT_QUERY_CURSOR_H
 
-#include "query_flat.h"
+#include "query_state.h"
 
 /* Of a view with its column pointers. */
 static inline size_t weft__query_view_bytes(const weft__query *query)
@@ -94,5 +94,8 @@ bool weft__owner_loops_end(weft_world *world);
 /* Fills `columns` with pointers to row `row` of the terms' columns; NULL where there is none. */
 void weft__query_columns(const weft__query *query, uint32_t match, const weft__chunk *chunk,
                          uint32_t row, void **columns);
+
+/* Frees the records of errors of callbacks. */
+void weft__callback_errors_free(weft_world *world);
 
 #endif

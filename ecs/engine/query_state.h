@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* query_state.h: what a query is inside: terms, matches, the flat list of chunks; and what a slice
- * reaches through its context. Structs only: the functions have the headers of their sources.
+ * reaches through its context; and the queries of a world.
  *
  * A query is shared by all handles with the same description; the filter belongs to the handle.
  * Matches are kept in ascending archetype number, which is the order of iteration. The flat list of
@@ -8,17 +8,61 @@
  * has changed. Cursors, jobs and counts walk ranges of slice positions of it; nothing of that
  * allocates.
  *
+ * A new query walks the shortest list of the component index that can hold its matches
+ * (archetype_state.h); a new archetype asks only the queries filed under one of its components, as
+ * the order of archetypes says (archetype.c) through world->matching. Archetypes and queries that
+ * have nothing to do with each other never meet.
+ *
  * Threads: the owner creates, matches, prepares; workers read between sync points. */
 #ifndef WEFT_QUERY_STATE_H
 #define WEFT_QUERY_STATE_H
 
 #include "chunk_state.h"
+#include "error.h"
 #include "filter.h"
-#include "query_registry.h"
+#include "list.h"
+#include "table.h"
+#include "world_front.h"
+
+#include <weft/query.h>
 
 #define WEFT__QUERY_ALIGNMENT ((size_t)16) /* of its arrays */
 #define WEFT__ALTERNATIVE_LIMIT 64         /* descriptions of one query: bits of a word */
 #define WEFT__MASK_WORDS WEFT_MASK_WORDS
+
+typedef struct weft__query weft__query;
+typedef struct weft__query_handle weft__query_handle;
+
+/* The loops (query_cursor.h) of one thread, in use or not. Owner: weft__queries,
+ * or a worker of the scheduler; the thread of the pool. */
+typedef struct weft__query_loops {
+    struct weft__query_loop *free; /* by next_free */
+    struct weft__query_loop *all;  /* by next */
+    weft__memory *memory;          /* constant */
+} weft__query_loops;
+
+/* Owner: weft__queries. */
+typedef WEFT__LIST(weft__query *) weft__query_list;
+
+/* Owned by the world; changed by the owner while the world is idle, read by workers between.
+ * Always:
+ *   all.at[i]->place == i;
+ *   handle_count = handles with a query = sum of the queries' references;
+ *   handle_count + retired_count + handles on the free list = handles.count - 1. */
+typedef struct weft__queries {
+    WEFT__LIST(weft__query_list)
+    keyed;                                    /* [component id]: those that can match (by one
+                                           description) only where the component is */
+    weft__query_list unkeyed;                 /* queries that any archetype may match */
+    WEFT__LIST(weft__query *) all;            /* distinct queries, found by `numbers` */
+    weft__table numbers;                      /* places in `all`, from 1, by content hash */
+    WEFT__LIST(weft__query_handle *) handles; /* [handle index]; [0] is none */
+    uint32_t free_handle;                     /* head of the list of free handles, 0 = none */
+    uint32_t handle_count;                    /* alive */
+    uint32_t retired_count;  /* indices whose handles are used up: none ever comes back */
+    uint64_t match_version;  /* +1 whenever a query gains a match */
+    weft__query_loops loops; /* of the owner */
+} weft__queries;
 
 /* A term as given, with what its component is. Owner: the query; constant after create.
  * is_masking: only if is_enableable and the query does not ignore enable bits. */
@@ -105,8 +149,7 @@ typedef struct weft__query_flat {
     uint64_t view_version;  /* as `version` */
 } weft__query_flat;
 
-/* What equal descriptions share. Owner: world->front.queries, in the bucket of its hash; freed when
- * references == 0. Always:
+/* What equal descriptions share. Owner: world->front.queries; freed when references == 0. Always:
  *   matches ascend by number; match_count <= match_capacity and <= place_capacity;
  *   key_count <= alternative_count; stamp_count is write_count or 0. */
 struct weft__query {
@@ -133,7 +176,7 @@ struct weft__query {
     uint32_t stamp_count; /* of them, stamped when a slice is visited: all, or none */
     /* owner */
     uint32_t references; /* handles */
-    weft__query *next;   /* of the same hash bucket */
+    uint32_t place;      /* in weft__queries.all */
     weft__match *matches;
     weft__place *places; /* [match * term_count + term] */
     uint32_t match_count;
@@ -202,10 +245,75 @@ static inline const weft__query *weft__slice_query(const weft_slice *slice)
     return ((const weft_slice_context *)slice->context)->query;
 }
 
-typedef enum weft__rows {
-    WEFT__ROWS_NONE, /* no row of the slice is enabled */
-    WEFT__ROWS_ALL,  /* all are: no mask */
-    WEFT__ROWS_SOME, /* the mask says which */
-} weft__rows;
+/* ---- handles: owner changes them while the world is idle; look-up is for any thread ---- */
+
+/* The handle's state, or NULL (and BAD_HANDLE set in the world's error by _checked). */
+static inline weft__query_handle *weft__query_find(const weft_world *world, weft_query query)
+{
+    const weft__world_front *front = weft__front(world);
+    const weft__queries *queries = front->queries;
+    uint32_t index = query.id & WEFT__QUERY_INDEX_MASK;
+    if (query.world != front->number || index == 0 || index >= queries->handles.count) return NULL;
+    weft__query_handle *handle = queries->handles.at[index];
+    bool is_alive =
+        handle->query != NULL && handle->generation == query.id >> WEFT__QUERY_INDEX_BITS;
+    return is_alive ? handle : NULL;
+}
+weft__query_handle *weft__query_find_checked(const weft_world *world, weft_query query);
+/* A system holds / drops the handle. `query` is valid. */
+void weft__query_acquire(weft_world *world, weft_query query);
+void weft__query_release(weft_world *world, weft_query query);
+
+/* The terms of a query's description. */
+weft__given weft__query_terms_given(const weft_query_desc *desc);
+
+/* ---- matches, and the list of chunks: owner, world idle; workers read them between ---- */
+
+static inline const weft__place *weft__match_places(const weft__query *query, uint32_t match)
+{
+    return query->places + (size_t)match * query->term_count;
+}
+/* Index of the match of an archetype number, or WEFT__NONE. O(log matches). */
+uint32_t weft__query_match_find(const weft__query *query, uint32_t number);
+/* Index of the first term on this component that is not ABSENT, or WEFT__NONE. */
+uint32_t weft__query_term_find(const weft__query *query, uint32_t component);
+
+#define WEFT__FLAT_ALIGNMENT ((size_t)64) /* an entry is a line */
+
+/* Makes the flat list current. Owner, world idle. Errors: OUT_OF_MEMORY. O(1) when nothing changed
+ * structure since, else O(matches + chunks). */
+weft_result weft__query_flat_prepare(weft__query *query);
+/* Slices of the query: positions are [0, count). After prepare. */
+static inline uint32_t weft__query_slice_count(const weft__query *query)
+{
+    return query->flat.entries == NULL ? 0 : query->flat.entries[query->flat.count].first_slice;
+}
+/* Rows of the query, filters and enable bits not counted. After prepare. */
+static inline uint64_t weft__query_row_count(const weft__query *query)
+{
+    return query->flat.entries == NULL ? 0 : query->flat.entries[query->flat.count].first_row;
+}
+/* The entry that holds slice position `slice` (< slice count). O(log chunks). */
+uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice);
+
+/* The first slice of [slice, end) of a chunk in which an entity has flat.rare, which is not NULL;
+ * `end`: none. Any thread. */
+uint32_t weft__query_rare_next(const weft__query *query, const weft__chunk *chunk, uint32_t slice,
+                               uint32_t end);
+
+/* ---- all queries of a world: owner ---- */
+
+/* Makes world->front.queries. Before the first archetype. Errors: OUT_OF_MEMORY. */
+weft_result weft__queries_create(weft_world *world);
+/* Frees all queries, handles and filters. Filters drop their shared values, so it comes before the
+ * end of the shared store. */
+void weft__queries_destroy(weft_world *world);
+/* Whether the books of all queries are right: handles, matches, valid lists of chunks. False: the
+ * text names the first wrong one. Cost: O(handles, matches and listed chunks). */
+bool weft__queries_check(const weft_world *world, char *text, size_t text_bytes);
+/* Visits the references that filters hold on shared values. For the invariant checker. */
+void weft__queries_shared_visit(const weft_world *world,
+                                void (*visit)(void *user, uint32_t component, uint32_t index),
+                                void *user);
 
 #endif

@@ -11,7 +11,7 @@
 #include <weft/ecs.h>
 #include <weft/finder.h>
 
-#include "ids.h"
+#include "component_type.h"
 #include "invariant.h"
 #include "jobs_engine.h"
 
@@ -196,7 +196,7 @@ typedef struct weft__world_front {
     weft__extension extensions[WEFT__EXTENSION_COUNT];
     weft__kept_run *runs; /* [run_count] loaded, for systems and groups that are not there yet */
     uint32_t run_count, run_capacity;
-    struct weft__queries *queries; /* query_registry.h */
+    struct weft__queries *queries; /* query_state.h */
     weft_world_hook *hooks;        /* called by the step, each once */
     weft_world_hook *hook_next;    /* behind the one that is called; moves on when it is removed */
     weft_world_hook *hook_new;     /* the first that was added while hooks are called, or NULL */

@@ -7,8 +7,13 @@
 #define WEFT_WORLD_VIEW_H
 
 #include "archetype_state.h"
+#include "atomic.h"
+#include "component_type.h"
+#include "door.h"
 #include "heap.h"
 #include "world_front.h"
+
+#include <weft/entity.h>
 
 /* Where the world's memory is counted. */
 WEFT__DOOR weft__memory *weft__world_memory(weft_world *world);
@@ -53,5 +58,34 @@ const void *weft__entity_mapped(const weft_world *world, weft_entity entity, uin
 void weft__entity_maps_refresh(weft_world *world);
 /* Makes the map of a component, where there is memory for it. Owner, world idle. */
 void weft__entity_map_open(weft_world *world, weft_component component);
+
+/* ---- hooks ---- */
+
+/* Whether there is something to call, and it wants to be called now. */
+static inline bool weft__hook_is_wanted(const weft_world_hook *hook)
+{
+    const weft_a32 *word = (const void *)hook->asks;
+    if (hook->stepped == NULL) return false;
+    /* relaxed: a hint; what it stands for is handed over elsewhere */
+    return word == NULL || at_load_rlx(word) != 0;
+}
+
+/* Whether a hook wants to be called now: inline, because a step asks each time. */
+static inline bool weft__world_is_asked(const weft_world *world)
+{
+    for (const weft_world_hook *hook = weft__front(world)->hooks; hook != NULL; hook = hook->next)
+        if (weft__hook_is_wanted(hook)) return true;
+    return false;
+}
+
+/* At the end of a step, where a hook wants it. The world's error stays as it is. */
+void weft__world_stepped(weft_world *world);
+/* The world is about to be destroyed: each is told, and removed. */
+void weft__world_ended(weft_world *world);
+
+/* Visits the described references of all values, of SHARED and CHUNK ones and resources, too, to
+ * look at them only. Owner, world idle. */
+WEFT__DOOR void weft__world_references(const weft_world *world, weft__reference_visit *visit,
+                                       void *user);
 
 #endif

@@ -8,7 +8,6 @@
 #ifndef WEFT_TESTS_COMMAND_WAYS_H
 #define WEFT_TESTS_COMMAND_WAYS_H
 
-#include "command_format.h"
 #include "plain.h"
 #include "recorder.h"
 

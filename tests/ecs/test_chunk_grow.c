@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_chunk_grow.c: a small population stays in one chunk, which grows in place, with values of
  * every kind, versions, enable bits, finders and snapshots; without memory it gets a neighbour. */
+#include "archetype.h"
 #include "archetype_state.h"
-#include "chunk_grow.h"
+#include "chunk.h"
 #include "format.h"
 #include "memory_fault.h"
 #include "storage_fixture.h"
-#include "tuple.h"
 #include "world_state.h"
 
 #include <criterion/criterion.h>
@@ -196,7 +196,7 @@ Test(chunk_grow, versions_within_the_chunk_find_their_slices)
     while (chunk->has_room) weft_entity_create(f.world, both);
     for (uint32_t type = 0; type < 2; type++)
         at_init(&weft__chunk_versions(chunk, type)[0], 70 + type);
-    CHECK_POINTER(weft__chunk_grow(f.world, chunk->tuple, 60, NULL), chunk);
+    CHECK_POINTER(weft__chunk_grow(f.world, chunk->tuple, 60, NULL, 0), chunk);
     CHECK_U64(chunk->layout->slice_count, 2);
     CHECK_POINTER(weft__chunk_side(chunk), chunk->own_side);
     for (uint32_t type = 0; type < 2; type++) {

@@ -3,11 +3,9 @@
  * time, is found and named; put right, the world is valid again. */
 #include "archetype_state.h"
 #include "chunk.h"
-#include "component_index.h"
 #include "format.h"
 #include "query_fixture.h"
-#include "query_flat.h"
-#include "query_handle.h"
+#include "query_state.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -103,7 +101,7 @@ Test(validate, parts_of_units)
     weft__parts *parts = &f.world->parts;
     weft__part_unit *unit = parts->with_room[WEFT__PART_1K];
     CHECK(unit != NULL && unit->used != 0);
-    BROKEN(&f, parts->count, parts->count + 1, "");
+    BROKEN(&f, parts->numbers.count, parts->numbers.count + 1, "");
     BROKEN(&f, unit->used, 0, "no part is used");
     BROKEN(&f, unit->used, unit->used | 1u << 20, "beyond the last one");
     BROKEN(&f, unit->dirty, 0, "not marked dirty");
@@ -121,7 +119,7 @@ Test(validate, formats_and_the_component_index)
     BROKEN(&f, format->row_bytes, format->row_bytes + 4, "format");
     BROKEN(&f, layout->columns[2].offset, layout->columns[1].offset, "format");
     BROKEN(&f, layout->slice_count, layout->slice_count + 1, "format");
-    BROKEN(&f, f.world->formats.count, 77, "format");
+    BROKEN(&f, f.world->formats.numbers.count, 77, "format");
     weft__component_list *list = &f.world->component_index.at[f.a.id];
     BROKEN(&f, list->count, list->count - 1, "component index");
     BROKEN(&f, list->at[1].archetype, list->at[0].archetype, "component index");
@@ -160,7 +158,7 @@ Test(validate, queries)
     CHECK_OK(weft__query_flat_prepare(query));
     fixture_validate(&f);
     BROKEN(&f, queries->handle_count, 0, "handle_count");
-    BROKEN(&f, queries->query_count, 5, "query_count");
+    BROKEN(&f, queries->numbers.count, 5, "not those in the table");
     BROKEN(&f, queries->free_handle, 0, "neither taken, free");
     BROKEN(&f, query->references, query->references + 1, "references are not");
     BROKEN(&f, query->match_count, query->match_capacity + 1, "more matches");

@@ -11,7 +11,7 @@
 #include "arrival.h"
 #include "plain.h"
 #include "random_world.h"
-#include "sector_rows.h"
+#include "checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,11 +9,10 @@
 #include "entity_change.h"
 
 #include "archetype.h"
-#include "archetype_order.h"
 #include "archetype_state.h"
-#include "component_check.h"
+#include "component_registry.h"
 #include "destroy.h"
-#include "enable.h"
+#include "filter.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
@@ -21,7 +20,6 @@
 #include "query_change.h"
 #include "slice_ops.h"
 #include "structure.h"
-#include "tuple.h"
 #include "world_state.h"
 
 #include <string.h>
@@ -438,7 +436,7 @@ row_leave_otherwise(weft_world *world, weft_a64 *x_slot, uint64_t slot, const vo
     uint32_t bit = archetype->number;
     if (archetype->entity_count == 0)
         world->archetypes.nonempty[bit / 64] ^= UINT64_C(1) << bit % 64;
-    weft__chunk_release(world, from);
+    weft__chunk_release(world, from, false);
     return WEFT_OK;
 }
 

@@ -5,12 +5,11 @@
  * room, whose next rows are zeroed and stamped in advance; what that cannot do goes the general
  * way. Owner, world idle. */
 #include "archetype.h"
-#include "component_check.h"
+#include "component_registry.h"
 #include "entity_value.h"
 #include "error.h"
 #include "format.h"
-#include "ready_rows.h"
-#include "tuple.h"
+#include "structure.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 
 #include "entity_value.h"
 #include "error.h"
-#include "query_handle.h"
 #include "query_read.h"
+#include "query_state.h"
 #include "sparse_quick.h"
 #include "structure.h"
 #include "world_view.h"

@@ -9,7 +9,7 @@
 
 #include "archetype.h"
 #include "bits.h"
-#include "enable.h"
+#include "filter.h"
 #include "entity_list.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
@@ -17,9 +17,8 @@
 #include "format.h"
 #include "host.h"
 #include "name_table.h"
-#include "row_ids.h"
+#include "private_chunk.h"
 #include "structure.h"
-#include "tuple.h"
 
 #include <string.h>
 

@@ -8,16 +8,15 @@
 
 #include "archetype.h"
 #include "destroy.h"
-#include "enable.h"
+#include "filter.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
 #include "instantiate.h"
 #include "query_cursor.h"
-#include "query_memory.h"
+#include "query_state.h"
 #include "query_read.h"
 #include "structure.h"
-#include "tuple.h"
 
 #include <stdlib.h>
 

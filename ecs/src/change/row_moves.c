@@ -11,7 +11,6 @@
 #include "scratch.h"
 #include "sparse.h"
 #include "structure.h"
-#include "tuple.h"
 
 #define FREE_BATCH 256u
 #define DEAD_FEW 8192u      /* whose ids the owner gives back: see free_few */

@@ -10,7 +10,7 @@
 #ifndef WEFT_COMMAND_SHARED_H
 #define WEFT_COMMAND_SHARED_H
 
-#include "playback_state.h"
+#include "playback.h"
 
 /* Makes the values of the commands of a segment ready (`are_rows`: of rows only) that are not.
  * `playback`: it resolves handles; NULL: they stay. OUT_OF_MEMORY: the values that have no

@@ -11,12 +11,11 @@
 #include "fold_rows.h"
 
 #include "archetype.h"
-#include "enable.h"
+#include "filter.h"
 #include "error.h"
 #include "playback_one.h"
 #include "query_change.h"
 #include "scratch.h"
-#include "tuple.h"
 
 #include <string.h>
 

@@ -21,7 +21,7 @@
 #define WEFT_FOLD_ROWS_H
 
 #include "archetype_state.h"
-#include "playback_state.h"
+#include "playback.h"
 #include "row_moves.h"
 
 /* Build-time parameters, so that the explorer can be tiny. */

@@ -20,10 +20,9 @@
 #include "fold.h"
 #include "host.h"
 #include "playback_one.h"
-#include "playback_state.h"
 #include "private_chunk.h"
 #include "scratch.h"
-#include "tuple.h"
+#include "archetype.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef WEFT_PLAYBACK_ONE_H
 #define WEFT_PLAYBACK_ONE_H
 
-#include "playback_state.h"
+#include "playback.h"
 
 /* Appends the elements of a command to a buffer, or replaces what it holds. Any worker, own rows;
  * when memory ends the buffer is as it was. */

@@ -10,7 +10,7 @@
 #include "command_shared.h"
 #include "component_type.h"
 #include "directory.h"
-#include "enable.h"
+#include "filter.h"
 #include "entity_tag.h"
 #include "error.h"
 #include "host.h"

@@ -6,12 +6,14 @@
  */
 #include "error.h"
 #include "atomic.h"
+#include "directory.h"
 #include "entity_tag.h"
 #include "name_table.h"
 #include "world_state.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static weft__callback_error **diversion(void)
 {
@@ -297,4 +299,202 @@ const weft_error *weft_world_error(const weft_world *world)
 void weft_world_error_clear(weft_world *world)
 {
     if (world != NULL) *world->error = (weft_error){.number = world->error->number};
+}
+
+/* ---- lists of descriptors ---- */
+
+/* Entries are looked at as bytes, so that one function serves lists of all kinds: the first
+ * key_bytes are the handle or pointer, the others what is said of it. */
+
+static bool is_zero(const void *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (((const unsigned char *)bytes)[i] != 0) return false;
+    return true;
+}
+
+static const char *entry(const void *entries, const weft__given *list, uint32_t i)
+{
+    return (const char *)entries + (size_t)i * list->bytes;
+}
+
+static weft_result null_entry(const weft_world *world, const char *what, const weft__given *list,
+                              const char *prefix, uint32_t position, const char *why)
+{
+    return weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: %s%s[%u] is null, but %s: look at what made it (a call that failed "
+                       "gives null, and weft_world_error says why)",
+                       what, prefix, list->name, position, why);
+}
+
+/* The first entry that is all zero ends the inline array. */
+static weft_result few_check(const weft_world *world, const char *what, weft__given *list)
+{
+    uint32_t end = 0;
+    list->few_count = 0;
+    if (list->few == NULL) return WEFT_OK;
+    while (end < list->few_limit && !is_zero(entry(list->few, list, end), list->key_bytes)) end++;
+    list->few_count = end;
+    if (end == list->few_limit) return WEFT_OK;
+    if (!is_zero(entry(list->few, list, end), list->bytes))
+        return null_entry(world, what, list, "", end, "it is described further");
+    if (!is_zero(entry(list->few, list, end), (size_t)(list->few_limit - end) * list->bytes))
+        return null_entry(world, what, list, "", end, "entries follow");
+    return WEFT_OK;
+}
+
+weft_result weft__given_check(const weft_world *world, const char *what, weft__given *list)
+{
+    weft_result result = few_check(world, what, list);
+    if (result != WEFT_OK) return result;
+    if (list->more_count != 0 && list->more == NULL)
+        return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "%s: more_%s is NULL, but its count is %u: set both, or none", what,
+                           list->name, list->more_count);
+    for (uint32_t i = 0; i < list->more_count; i++)
+        if (is_zero(entry(list->more, list, i), list->key_bytes))
+            return null_entry(world, what, list, "more_", i, "it is counted");
+    list->count = list->few_count + list->more_count;
+    return WEFT_OK;
+}
+
+/* ---- memory that stands in ---- */
+
+/* Blocks are a list, each with a head in front. Only mistakes come here, from any thread, so a
+ * mutex guards them. */
+
+#define FIRST_BYTES ((size_t)64 << 10)
+#define MOST_BYTES ((size_t)16 << 20) /* of a block, but for a larger request */
+#define ALIGNMENT ((size_t)64)
+#define MARGIN ((size_t)256) /* behind each: a little past the end hits nothing else */
+
+/* In front of each block. */
+typedef struct head {
+    _Alignas(64) char *before;
+    size_t size; /* with the head */
+} head;
+
+static bool grow(weft__stand_in *stand_in, weft__memory *memory, size_t bytes)
+{
+    size_t size = stand_in->size == 0 ? FIRST_BYTES : 2 * stand_in->size;
+    if (size > MOST_BYTES) size = MOST_BYTES;
+    if (size < sizeof(head) + bytes) size = sizeof(head) + bytes;
+    char *block = weft__alloc(memory, WEFT__MEMORY_SYSTEMS, size, 1, ALIGNMENT);
+    if (block == NULL) return false;
+    *(head *)(void *)block = (head){stand_in->block, size};
+    stand_in->block = block;
+    stand_in->size = size;
+    stand_in->used = sizeof(head);
+    return true;
+}
+
+static void *take(weft_world *world, size_t bytes)
+{
+    weft__stand_in *stand_in = &world->stand_in;
+    if (bytes > SIZE_MAX / 4) return NULL;
+    bytes = bits_align_up(bytes, ALIGNMENT) + MARGIN;
+    if (stand_in->size - stand_in->used < bytes) {
+        if (stand_in->size >= MOST_BYTES && stand_in->size - sizeof(head) >= bytes)
+            stand_in->used = sizeof(head);
+        else if (!grow(stand_in, &world->memory, bytes))
+            return NULL;
+    }
+    char *taken = stand_in->block + stand_in->used;
+    stand_in->used += bytes;
+    return memset(taken, 0, bytes);
+}
+
+void *weft__stand_in_bytes(const weft_world *world, size_t bytes)
+{
+    weft_world *owner = (weft_world *)(uintptr_t)world;
+    if (!WEFT_IS_CHECKED) return NULL;
+    pthread_mutex_lock(&owner->stand_in.lock);
+    void *taken = take(owner, bytes);
+    pthread_mutex_unlock(&owner->stand_in.lock);
+    return taken;
+}
+
+bool weft__stand_in_holds(const weft_world *world, const void *at)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&world->stand_in.lock;
+    bool holds = false;
+    if (!WEFT_IS_CHECKED) return false;
+    pthread_mutex_lock(lock);
+    for (const char *block = world->stand_in.block; block != NULL && !holds;) {
+        const head *front = (const void *)block;
+        holds = (uintptr_t)at - (uintptr_t)block < front->size;
+        block = front->before;
+    }
+    pthread_mutex_unlock(lock);
+    return holds;
+}
+
+/* Bytes of a value; of a BUFFER also of an element, which it may be taken for. */
+static size_t bytes_of(const weft__type *type)
+{
+    size_t bytes = type == NULL ? 0 : type->value_bytes;
+    return type != NULL && type->desc.size > bytes ? type->desc.size : bytes;
+}
+
+void *weft__stand_in_values(const weft_world *world, uint32_t component, uint32_t rows)
+{
+    const weft__roll *known = &world->types.known; /* the owner may register others meanwhile */
+    size_t bytes = 0, most = 0;
+    if (!WEFT_IS_CHECKED) return NULL;
+    bytes = bytes_of(weft__roll_at(known, component)); /* [0]: NULL */
+    const weft__type *type;
+    for (uint32_t i = 1; bytes == 0 && (type = weft__roll_at(known, i)) != NULL; i++)
+        most = bytes_of(type) > most ? bytes_of(type) : most;
+    if (bytes == 0) bytes = most;
+    return weft__stand_in_bytes(world, bytes * (rows == 0 ? 1 : rows));
+}
+
+void *weft__stand_in_refused(const weft_world *world, uint32_t component)
+{
+    const uint32_t callbacks =
+        (uint32_t)(WEFT__BUSY_STEPPING | WEFT__BUSY_OBSERVERS | WEFT__BUSY_CALLBACK);
+    bool is_callback = (world->front.busy & callbacks) != 0;
+    return is_callback ? weft__stand_in_values(world, component, 1) : NULL;
+}
+
+void weft__stand_in_init(weft_world *world)
+{
+    pthread_mutex_init(&world->stand_in.lock, NULL);
+}
+
+void weft__stand_in_fini(weft_world *world)
+{
+    pthread_mutex_destroy(&world->stand_in.lock);
+    for (char *block = world->stand_in.block; block != NULL;) {
+        head at = *(head *)(void *)block;
+        weft__free(&world->memory, WEFT__MEMORY_SYSTEMS, block, at.size, 1, ALIGNMENT);
+        block = at.before;
+    }
+}
+
+/* ---- what waits for streams ---- */
+
+/* Their threads have blocks of the directory, berths, chunks. What looks at all of the directory,
+ * or hands memory to another world, would miss or break them. */
+
+weft_result weft__lent_refuse(const weft_world *world, const char *what)
+{
+    if (__builtin_expect(world->lent.loads == 0, 1)) return WEFT_OK;
+    return weft__error(world, WEFT_BUSY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: %u sections are being read or taken out: call weft_stream_wait first",
+                       what, world->lent.loads);
+}
+
+weft_result weft__ids_close(weft_world *world, const char *what)
+{
+    if (weft__outside_close(&world->directory)) return WEFT_OK;
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: a recorder holds entities that weft_recorder_create_rows_unordered "
+                       "gave: play or destroy it first",
+                       what);
+}
+
+void weft__ids_open(weft_world *world)
+{
+    weft__outside_open(&world->directory);
 }

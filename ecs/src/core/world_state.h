@@ -8,15 +8,13 @@
 #include "bits.h"
 #include "component_type.h"
 #include "directory.h"
+#include "error.h"
 #include "hash.h"
-#include "lines.h"
 #include "list.h"
 #include "roll.h"
 #include "shared.h"
 #include "small_memory.h"
-#include "stand_in.h"
 #include "table.h"
-#include "unit_parts.h"
 #include "world_front.h"
 
 /* Where rows are, as the directory keeps it: a location is the location of the chunk's first row
@@ -63,7 +61,7 @@ typedef struct weft__type_table {
     weft__description *descriptions;
 } weft__type_table;
 
-/* How queries follow the order of archetypes: functions of query_match.c, set by query_create.c
+/* How queries follow the order of archetypes: functions of query_state.c, set by query_state.c
  * before the first archetype.
  * Owner, world idle. `reserve` may fail for want of memory and changes nothing that can be seen;
  * `enter`, after it and before anything else, cannot. `cut`: archetypes from number `count` on left
@@ -74,7 +72,7 @@ typedef struct weft__matching {
     void (*cut)(weft_world *world, uint32_t count);
 } weft__matching;
 
-/* Archetypes, by id for ever and by number in the order that queries see (archetype_order.c).
+/* Archetypes, by id for ever and by number in the order that queries see (archetype.c).
  * Owner, world idle; read by all while it is. Threads that record meanwhile read `known`. Always:
  * count <= id_count; by_id is the newest list of `known`. */
 typedef struct weft__archetype_table {
@@ -87,20 +85,18 @@ typedef struct weft__archetype_table {
     weft__archetype **at; /* [number]: those in the order */
     uint32_t capacity;    /* of at and, in bits, nonempty */
     weft__roll known;
-    uint64_t order_version;  /* +1 whenever numbers may mean other archetypes */
-    bool has_residues;       /* some archetype that was made has the tag of residues */
-    weft__archetype **table; /* hash table by set, table_mask + 1 entries */
-    uint32_t table_mask;
+    uint64_t order_version; /* +1 whenever numbers may mean other archetypes */
+    bool has_residues;      /* some archetype that was made has the tag of residues */
+    weft__table sets;       /* of ids */
 } weft__archetype_table;
 
-/* The archetypes of each component (component_index.h). Owner, world idle; read by all. */
+/* The archetypes of each component (archetype_state.h). Owner, world idle; read by all. */
 typedef WEFT__LIST(struct weft__component_list) weft__component_index; /* [component id] */
 
-/* Formats of rows, by their columns. Owner. */
+/* Formats of rows, and by their columns. Owner. */
 typedef struct weft__format_table {
-    weft__format **table; /* hash table, table_mask + 1 entries */
-    uint32_t table_mask;
-    uint32_t count;
+    WEFT__LIST(weft__format *) all;
+    weft__table numbers; /* places in `all`, from 1 */
 } weft__format_table;
 
 /* Chunks by id. Owner, world idle; read by all. count <= end <= capacity. */
@@ -117,7 +113,7 @@ typedef struct weft__chunk_table {
 
 #define WEFT__SPARES 16u /* chunks of at most 4 KiB each */
 
-/* Spare chunks (spare_chunk.h). Owner, world idle. Always: count = entries of the ring that are not
+/* Spare chunks (chunk.h). Owner, world idle. Always: count = entries of the ring that are not
  * NULL; each is the `spare` of its archetype, and at ring[id % WEFT__SPARES]. */
 typedef struct weft__spare_chunks {
     weft__chunk *ring[WEFT__SPARES];

@@ -6,18 +6,16 @@
 #include "blob_store.h"
 #include "component_registry.h"
 #include "directory.h"
-#include "enable.h"
 #include "entity_tag.h"
 #include "entity_value.h"
 #include "error.h"
+#include "filter.h"
 #include "format.h"
-#include "lent.h"
 #include "name_table.h"
 #include "query_change.h"
 #include "relation_registry.h"
 #include "sized.h"
 #include "sparse.h"
-#include "tuple.h"
 
 #include <string.h>
 #include <weft/transfer.h>
@@ -1096,7 +1094,7 @@ static weft_result chunk_reserve(transfer *t, const weft__change_part *part, wef
     if (chunk == NULL) return t->to->error->code;
     if (!weft__spans_push(t->to, &t->spans, (weft__span){chunk, 0, part->count})) {
         if (is_adopted) chunk->base = NULL;
-        weft__chunk_release(t->to, chunk);
+        weft__chunk_release(t->to, chunk, false);
         return weft__error_memory(t->to, "weft_world_transfer");
     }
     WEFT_ASSERT(chunk->capacity == part->chunk->capacity);

@@ -6,7 +6,6 @@
  * which cannot be, come when all else is right. Owner of a new world. */
 #include "world_file_read.h"
 #include "archetype.h"
-#include "archetype_order.h"
 #include "bits.h"
 #include "blob_store.h"
 #include "blob_type.h"
@@ -15,7 +14,6 @@
 #include "component_registry.h"
 #include "destroy.h"
 #include "directory.h"
-#include "directory_dead.h"
 #include "entity_tag.h"
 #include "entity_value.h"
 #include "error.h"
@@ -24,13 +22,11 @@
 #include "format.h"
 #include "hash.h"
 #include "hash_lanes.h"
-#include "lent.h"
 #include "name_table.h"
 #include "relation_registry.h"
 #include "sparse.h"
 #include "structure.h"
 #include "text.h"
-#include "tuple.h"
 #include "utf8.h"
 #include "world_file_write.h"
 
@@ -688,7 +684,7 @@ void weft__world_wipe(weft_world *world)
         weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
         weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
         chunk->count = 0;
-        weft__chunk_release(world, chunk);
+        weft__chunk_release(world, chunk, false);
     }
     weft__directory_forget(&world->directory);
 }

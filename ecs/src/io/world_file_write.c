@@ -11,7 +11,7 @@
 #include "archetype_state.h"
 #include "blob_store.h"
 #include "bytes.h"
-#include "directory_dead.h"
+#include "directory.h"
 #include "entity_tag.h"
 #include "error.h"
 #include "evolution.h"

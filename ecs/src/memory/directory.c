@@ -34,7 +34,6 @@
 #include "directory.h"
 
 #include "bits.h"
-#include "directory_take.h"
 #include "invariant.h"
 
 #include <assert.h>
@@ -42,6 +41,141 @@
 #include <string.h>
 
 static void outside_fini(weft__directory *directory);
+
+/* ---- slots that come to life ---- */
+
+/* The lowest free ones first: runs of them two at a time, scattered ones singly. */
+
+/* How new slots of a block are filled: what makes a handle's index of a slot number, and by how
+ * much the location grows from one to the next. On the stack of one call. */
+typedef struct placing {
+    uint32_t index_bits;
+    uint32_t step;
+} placing;
+
+static inline placing placing_of(const weft__directory *directory, uint32_t block, uint32_t step)
+{
+    return (placing){block * WEFT__BLOCK_SLOTS ^ directory->tag_bits, step};
+}
+
+/* Brings one free slot to life. The handle is made whole: two stores of four bytes would stall the
+ * next load of it. */
+static inline __attribute__((always_inline)) void slot_fill(weft_a64 *x_slot, uint32_t location,
+                                                            uint32_t index, weft_entity *out)
+{
+    /* relaxed: guarded by the block (D1); look-ups follow the hand-over of the handle. The
+     * location of a free slot is 0 */
+    uint64_t born = at_load_rlx(x_slot) + WEFT__VERSION_ONE;
+    at_store_rlx(x_slot, born | location); /* relaxed: above */
+    uint64_t handle = born | index;
+    memcpy(out, &handle, sizeof handle);
+}
+
+/* Brings the free slots [slot, slot + count) to life, two at a time: these are most of what a batch
+ * costs. The block is held or the world idle. */
+static inline void slots_fill(weft__entity_block *block, uint32_t slot, uint32_t count,
+                              const placing *place, uint32_t location, weft_entity *out)
+{
+    weft_a64 *x_slot = &block->x_slots[slot];
+    uint32_t index = slot ^ place->index_bits, step = place->step;
+    const weft_entity *end = out + count;
+    if (slot % 2 != 0) {
+        slot_fill(x_slot++, location, index++, out++);
+        location += step;
+    }
+    weft_pair indices = {index, index + 1}, locations = {location, location + step};
+#pragma GCC unroll 4
+    for (; end - out >= 2; out += 2, x_slot += 2) {
+        weft_pair born = at_load_pair_rlx(x_slot) + WEFT__VERSION_ONE; /* relaxed: as slot_fill */
+        at_store_pair_rlx(x_slot, born | locations);                   /* relaxed: as slot_fill */
+        born |= indices;
+        memcpy(out, &born, sizeof born);
+        indices += 2;
+        locations += 2 * (uint64_t)step;
+    }
+    if (out != end) slot_fill(x_slot, (uint32_t)locations[0], (uint32_t)indices[0], out);
+}
+
+/* Marks a run of free slots from the lowest one of `*word` on as used, at most `count`; it goes on
+ * through words without a used slot. Returns its length; *word is where it ends. */
+static inline uint32_t run_mark(weft__entity_block *block, uint32_t *word, uint64_t free,
+                                uint32_t count)
+{
+    uint32_t first = bits_lowest(free);
+    uint64_t rest = ~(free >> first);
+    uint32_t part = rest != 0 ? bits_lowest(rest) : 64;
+    if (part > 64 - first) part = 64 - first;
+    if (part > count) part = count;
+    block->used[*word] |= bits_mask(part) << first;
+    uint32_t run = part, w = *word;
+    bool is_open = first + part == 64;
+    while (is_open && run < count && w + 1 < WEFT__BLOCK_WORDS && block->used[w + 1] == 0) {
+        part = count - run < 64 ? count - run : 64;
+        block->used[++w] = bits_mask(part);
+        is_open = part == 64;
+        run += part;
+    }
+    *word = w;
+    return run;
+}
+
+enum { RUN_SHORT = 8 }; /* mean length of the runs of a word up to which slots are taken singly */
+
+/* Whether the free slots of a word are mostly short runs, as among the ids of rows that left one by
+ * one: taking those as runs costs ten times as much as their slots. */
+static inline bool is_scattered(uint64_t free)
+{
+    const uint64_t starts = free & ~(free << 1);
+    return (starts & (starts - 1)) != 0 && bits_count(starts) * RUN_SHORT > bits_count(free);
+}
+
+static inline uint64_t word_free(const weft__entity_block *block, uint32_t word)
+{
+    return ~block->used[word] & bits_mask(WEFT__BLOCK_SLOTS - word * 64);
+}
+
+/* Brings the lowest free slots of a word to life, at most `count`; returns how many. The block is
+ * held or the world idle. */
+static inline uint32_t word_take(weft__entity_block *block, uint32_t word, uint32_t count,
+                                 const placing *place, uint32_t location, weft_entity *out)
+{
+    const uint64_t free = word_free(block, word);
+    const uint32_t index_bits = place->index_bits, step = place->step;
+    uint64_t left = free;
+    uint32_t taken = 0;
+    for (; left != 0 && taken < count; left &= left - 1, taken++, location += step) {
+        uint32_t slot = word * 64 + bits_lowest(left);
+        slot_fill(&block->x_slots[slot], location, slot ^ index_bits, &out[taken]);
+    }
+    block->used[word] |= free ^ left;
+    return taken;
+}
+
+/* Takes up to `count` lowest free slots of a block with room; returns how many. The block is held
+ * or the world idle. */
+static inline uint32_t block_take(weft__entity_block *block, uint32_t count, const placing *place,
+                                  uint32_t location, weft_entity *out)
+{
+    uint32_t taken = 0, word = block->first_word;
+    while (taken < count && word < WEFT__BLOCK_WORDS) {
+        uint64_t free = word_free(block, word);
+        if (free == 0) {
+            word++;
+            continue;
+        }
+        uint32_t run, slot = word * 64 + bits_lowest(free);
+        if (is_scattered(free)) {
+            run = word_take(block, word, count - taken, place, location, out + taken);
+        } else {
+            run = run_mark(block, &word, free, count - taken);
+            slots_fill(block, slot, run, place, location, out + taken);
+        }
+        location += place->step * run;
+        taken += run;
+    }
+    block->first_word = word;
+    return taken;
+}
 
 /* ---- slots ---- */
 
@@ -1175,4 +1309,100 @@ bool weft__directory_check(const weft__directory *directory, char *text, size_t 
         return false;
     }
     return true;
+}
+
+/* ---- indices that are not alive ---- */
+
+/* Slots that share a word of bits. */
+#define STRIDE (WEFT__BLOCK_SLOTS < 64 ? WEFT__BLOCK_SLOTS : 64u)
+
+/* Versions of the slots of a word, or-ed: 0 when none of them was ever alive. */
+static uint64_t word_versions(const weft__entity_block *block, uint32_t first)
+{
+    weft_pair any = {0, 0};
+    for (uint32_t slot = first; slot < first + STRIDE; slot += 2)
+        any |= at_load_pair_rlx(&block->x_slots[slot]); /* relaxed: idle */
+    return (any[0] | any[1]) >> 32;
+}
+
+static uint32_t version_of(const weft__entity_block *block, uint32_t slot)
+{
+    return (uint32_t)(at_load_rlx(&block->x_slots[slot]) >> 32); /* relaxed: idle */
+}
+
+/* The slots of a word of bits that are not alive: free, or retired. */
+static uint64_t word_dead(const weft__entity_block *block, uint32_t first)
+{
+    uint64_t used = block->used[first / 64], dead = ~used & bits_mask(STRIDE);
+    if (at_load_rlx(&block->x_retired) == 0) return dead; /* relaxed: idle */
+    for (; used != 0; used &= used - 1)
+        if ((version_of(block, first + bits_lowest(used)) & 1) == 0) dead |= used & -used;
+    return dead;
+}
+
+bool weft__directory_dead_next(const weft__directory *directory, uint32_t *from, weft__dead *out)
+{
+    uint32_t end = weft__directory_end(directory);
+    for (uint32_t index = *from; index < end; index = (index | (STRIDE - 1)) + 1) {
+        const weft__entity_block *block = weft__directory_block(directory, index);
+        if (weft__directory_is_lent(directory, block)) continue;
+        uint32_t slot = index % WEFT__BLOCK_SLOTS, first = slot & ~(STRIDE - 1);
+        uint64_t dead = word_dead(block, first) & ~bits_mask(slot % STRIDE);
+        if (dead == 0 || (block->used[first / 64] == 0 && word_versions(block, first) == 0))
+            continue;
+        for (; dead != 0; dead &= dead - 1) {
+            uint32_t at = first + bits_lowest(dead), version = version_of(block, at);
+            bool is_retired = (block->used[at / 64] >> at % 64 & 1) != 0;
+            if (version == 0 && !is_retired) continue;
+            *out = (weft__dead){index - slot + at, is_retired ? WEFT__VERSION_LAST : version};
+            *from = out->index + 1;
+            return true;
+        }
+    }
+    *from = end;
+    return false;
+}
+
+weft_result weft__directory_dead_enter(weft__directory *directory, weft__dead dead)
+{
+    weft_result result = weft__directory_force(directory, dead.index, dead.version, 0);
+    if (result != WEFT_OK || dead.version != WEFT__VERSION_LAST) return result;
+    weft_entity last = {dead.index ^ directory->tag_bits, WEFT__VERSION_LAST};
+    weft__directory_free_owner(directory, last); /* retires it */
+    return WEFT_OK;
+}
+
+static void put_one(weft__directory *directory, const weft__entity_block *block, uint32_t index,
+                    uint32_t version)
+{
+    uint32_t slot = index % WEFT__BLOCK_SLOTS;
+    bool is_retired = (block->used[slot / 64] >> slot % 64 & 1) != 0;
+    if (version == WEFT__VERSION_LAST) {
+        if (!is_retired)
+            weft__directory_dead_enter(directory, (weft__dead){index, WEFT__VERSION_LAST});
+    } else if (is_retired || version_of(block, slot) != version) {
+        weft__directory_force(directory, index, version, 0);
+    }
+}
+
+void weft__directory_dead_put(weft__directory *directory, const weft__dead *dead, uint32_t count)
+{
+    const weft__dead *next = dead, *last = dead + count;
+    uint32_t end = weft__directory_end(directory);
+    for (uint32_t index = 0; index < end; index = (index | (STRIDE - 1)) + 1) {
+        const weft__entity_block *block = weft__directory_block(directory, index);
+        uint32_t first = index % WEFT__BLOCK_SLOTS;
+        uint64_t candidates = word_dead(block, first);
+        bool is_listed = next != last && next->index - index < STRIDE;
+        if (candidates == 0 ||
+            (!is_listed && block->used[first / 64] == 0 && word_versions(block, first) == 0))
+            continue;
+        for (; candidates != 0; candidates &= candidates - 1) {
+            uint32_t at = index + bits_lowest(candidates);
+            bool is_next = next != last && next->index == at;
+            put_one(directory, block, at, is_next ? next->version : 0);
+            if (is_next) next++;
+        }
+    }
+    WEFT_ASSERT(next == last); /* none of them is alive */
 }

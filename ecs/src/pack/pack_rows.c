@@ -4,7 +4,7 @@
 #include "pack_rows.h"
 
 #include "bits.h"
-#include "enable.h"
+#include "filter.h"
 
 #include <string.h>
 

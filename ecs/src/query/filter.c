@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter.c: setting and evaluating the filters of a query handle.
+/* filter.c: evaluating the filters of query handles, and enable bits.
  *
  * A shared value of a condition is interned when the condition is made, so that evaluation compares
  * indices; filtering on a value not in use creates it. Change conditions compare version numbers,
@@ -7,13 +7,14 @@
 #include "filter.h"
 
 #include "archetype_state.h"
+#include "bits.h"
+#include "entity_value.h"
 #include "error.h"
-#include "query_handle.h"
-#include "query_match.h"
+#include "query_state.h"
 #include "sparse.h"
 #include "world_state.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 /* ---- evaluation ---- */
 
@@ -152,168 +153,312 @@ uint32_t weft__filter_run_end(const weft__filter *filter, const weft__place *pla
 
 /* ---- setting ---- */
 
-static void release_values(weft_world *world, const weft__filter_shared *condition, uint32_t count)
+void weft__filter_release(weft_world *world, const weft__filter_shared *condition, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         weft__shared_release(&world->shared, condition->component, condition->values[i], 1);
-}
-
-static void free_array(weft_world *world, void *items, uint32_t capacity, size_t size)
-{
-    weft__free(&world->memory, WEFT__MEMORY_QUERIES, items, capacity, size, 8);
 }
 
 void weft__filter_reset(weft_world *world, weft__filter *filter)
 {
     for (uint32_t i = 0; i < filter->shared.count; i++) {
         weft__filter_shared *condition = &filter->shared.at[i];
-        release_values(world, condition, condition->count);
-        free_array(world, condition->values, condition->count, sizeof *condition->values);
+        weft__filter_release(world, condition, condition->count);
+        weft__free(&world->memory, WEFT__MEMORY_QUERIES, condition->values, condition->count,
+                   sizeof *condition->values, 8);
     }
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &filter->shared);
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &filter->changed);
     *filter = (weft__filter){.version = filter->version + 1};
 }
 
-static int compare_values(const void *a, const void *b)
+/* ---- enable bits ---- */
+
+/* The mask of a slice is, per description that matches the archetype: rows where every ALL term is
+ * enabled, every NONE and DISABLED term is disabled, and one of the ANY terms is enabled (one that
+ * is not enableable always is); the descriptions are OR-ed. Counts of disabled rows per slice
+ * answer the common cases without looking at a bit. */
+
+bool weft__chunk_is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t row)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
+    /* relaxed: bits are read by the owner, or by systems ordered after their writers */
+    uint64_t word = at_load_rlx(&weft__chunk_disabled(chunk, enableable)[row >> 6]);
+    return (word >> (row & 63) & 1) == 0;
 }
 
-/* Interns the values of a condition. On failure nothing is held. */
-static weft_result intern_values(weft_world *world, weft__filter_shared *condition,
-                                 const void *values)
+/* ---- counts ---- */
+
+/* Rows of a slice. */
+static uint32_t slice_rows(const weft__chunk *chunk, uint32_t slice)
 {
-    size_t size = world->types.at[condition->component]->desc.size;
-    for (uint32_t i = 0; i < condition->count; i++) {
-        const char *value = (const char *)values + i * size;
-        weft_result result =
-            weft__shared_intern(&world->shared, condition->component, value, &condition->values[i]);
-        if (result == WEFT_OK) continue;
-        release_values(world, condition, i);
-        return result;
+    uint32_t shift = chunk->layout->slice_shift;
+    uint32_t left = chunk->count - (slice << shift);
+    return left < 1u << shift ? left : 1u << shift;
+}
+
+/* How many rows of a slice are disabled, and how many a term lets pass, by the counts. */
+static weft__rows guess_disabled(uint32_t enableable, const weft__chunk *chunk, uint32_t slice)
+{
+    /* relaxed: written by the owner, or by systems ordered before this one */
+    uint32_t disabled = at_load_rlx(&weft__chunk_disabled_counts(chunk, enableable)[slice]);
+    if (disabled == 0) return WEFT__ROWS_NONE;
+    return disabled == slice_rows(chunk, slice) ? WEFT__ROWS_ALL : WEFT__ROWS_SOME;
+}
+
+static weft__rows guess_term(const weft__query_term *term, const weft__place *place,
+                             const weft__chunk *chunk, uint32_t slice)
+{
+    if (!term->is_masking) return WEFT__ROWS_ALL;
+    if (term->sparse != NULL) return WEFT__ROWS_SOME;
+    weft__rows disabled = guess_disabled(place->enableable, chunk, slice);
+    bool wants_enabled = term->match == WEFT_ALL || term->match == WEFT_ANY;
+    if (!wants_enabled || disabled == WEFT__ROWS_SOME) return disabled;
+    return disabled == WEFT__ROWS_ALL ? WEFT__ROWS_NONE : WEFT__ROWS_ALL;
+}
+
+/* Whether a term says something about rows of the archetype. */
+static bool is_asked(const weft__query_term *term, const weft__place *place)
+{
+    return place->type != WEFT__NO_PLACE || term->sparse != NULL;
+}
+
+static weft__rows guess_alternative(const weft__query *query, const weft__place *places,
+                                    const weft__chunk *chunk, uint32_t slice, uint32_t alternative)
+{
+    bool has_any = (query->any_alternatives >> alternative & 1) != 0;
+    weft__rows rows = WEFT__ROWS_ALL, any = WEFT__ROWS_NONE;
+    for (uint32_t t = 0; t < query->term_count; t++) {
+        const weft__query_term *term = &query->terms[t];
+        if (term->alternative != alternative || !is_asked(term, &places[t])) continue;
+        weft__rows guess = guess_term(term, &places[t], chunk, slice);
+        if (term->match == WEFT_ANY) {
+            if (guess == WEFT__ROWS_ALL || any == WEFT__ROWS_NONE) any = guess;
+        } else if (guess == WEFT__ROWS_NONE) {
+            return WEFT__ROWS_NONE;
+        } else if (guess == WEFT__ROWS_SOME) {
+            rows = WEFT__ROWS_SOME;
+        }
     }
-    qsort(condition->values, condition->count, sizeof *condition->values, compare_values);
-    return WEFT_OK;
+    if (!has_any || any == WEFT__ROWS_ALL) return rows;
+    return any;
 }
 
-static weft_result add_shared(weft_world *world, weft__filter *filter,
-                              weft__filter_shared condition, const void *values)
+weft__rows weft__query_mask_guess(const weft__query *query, uint32_t match,
+                                  const weft__chunk *chunk, uint32_t slice)
 {
-    if (!WEFT__LIST_ROOM(&world->memory, WEFT__MEMORY_QUERIES, &filter->shared,
-                         filter->shared.count + 1))
-        return WEFT_OUT_OF_MEMORY;
-    condition.values = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, condition.count,
-                                   sizeof *condition.values, 8);
-    if (condition.values == NULL) return WEFT_OUT_OF_MEMORY;
-    weft_result result = intern_values(world, &condition, values);
-    if (result != WEFT_OK) {
-        free_array(world, condition.values, condition.count, sizeof *condition.values);
-        return result;
+    const weft__place *places = weft__match_places(query, match);
+    weft__rows rows = WEFT__ROWS_NONE;
+    for (uint64_t left = query->matches[match].alternatives; left != 0; left &= left - 1) {
+        weft__rows guess = guess_alternative(query, places, chunk, slice, bits_lowest(left));
+        if (guess == WEFT__ROWS_ALL) return query->hidden_flags == 0 ? guess : WEFT__ROWS_SOME;
+        if (guess == WEFT__ROWS_SOME) rows = WEFT__ROWS_SOME;
     }
-    filter->shared.at[filter->shared.count++] = condition;
-    filter->version++;
-    return WEFT_OK;
+    return rows;
 }
 
-/* The handle and the term of a condition. On failure: error set. */
-static weft_result find_term(weft_world *world, weft_query query, weft_component component,
-                             const char *what, weft__query_handle **handle, uint32_t *term)
+/* ---- bits ---- */
+
+/* A stretch of the words of a chunk: words [first, first + count). A value. */
+typedef struct word_range {
+    const weft__chunk *chunk;
+    uint32_t first;
+    uint32_t count;
+} word_range;
+
+/* Ands the words of a term into `mask`, flipped when enabled rows are wanted. */
+static void and_words(uint64_t *mask, word_range range, uint32_t enableable, bool wants_enabled)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, what);
-    if (result != WEFT_OK) return result;
-    *handle = weft__query_find_checked(world, query);
-    if (*handle == NULL) return WEFT_BAD_HANDLE;
-    if (weft__type_at(world, component) == NULL) return weft__error_component(world, component);
-    *term = weft__query_term_find((*handle)->query, component.id);
-    if (*term != WEFT__NONE) return WEFT_OK;
-    return weft__error(
-        world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
-        "%s: %s is not a component of the query: add a term for it (WEFT_NO_ACCESS is enough)",
-        what, weft__type_name(world, component.id));
+    const weft_a64 *x_words = weft__chunk_disabled(range.chunk, enableable) + range.first;
+    uint64_t flip = wants_enabled ? ~UINT64_C(0) : 0;
+    for (uint32_t w = 0; w < range.count; w++) /* relaxed: as weft__chunk_is_enabled */
+        mask[w] &= at_load_rlx(&x_words[w]) ^ flip;
 }
 
-weft_result weft_query_filter_shared(weft_world *world, weft_query query, weft_component component,
-                                     weft_filter_op op, const void *values, uint32_t count)
+static void or_enabled_words(uint64_t *mask, word_range range, uint32_t enableable)
 {
-    weft__query_handle *handle;
-    uint32_t term;
-    weft_result result =
-        find_term(world, query, component, "weft_query_filter_shared", &handle, &term);
-    if (result != WEFT_OK) return result;
-    if (!handle->query->terms[term].is_shared)
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "weft_query_filter_shared: %s is not a SHARED component: name one that "
-                           "was registered with WEFT_SHARED",
-                           weft__type_name(world, component.id));
-    if (values == NULL || count == 0 || (unsigned)op > WEFT_FILTER_ONE_OF ||
-        (op != WEFT_FILTER_ONE_OF && count != 1))
-        return weft__error_argument(world, "weft_query_filter_shared",
-                                    "give one value for EQUAL and NOT_EQUAL, one or more for "
-                                    "ONE_OF, and no other operation");
-    weft__filter_shared condition = {
-        .component = component.id, .term = term, .op = op, .count = count};
-    result = add_shared(world, &handle->filter, condition, values);
-    return result == WEFT_OK ? WEFT_OK : weft__error_memory(world, "a filter");
+    const weft_a64 *x_words = weft__chunk_disabled(range.chunk, enableable) + range.first;
+    for (uint32_t w = 0; w < range.count; w++) /* relaxed: as weft__chunk_is_enabled */
+        mask[w] |= ~at_load_rlx(&x_words[w]);
 }
 
-/* The change condition of a term, made when there is none. NULL: no memory. */
-static weft__filter_changed *changed_at(weft_world *world, weft__filter *filter, uint32_t term,
-                                        const weft__type *sparse)
+/* Rows of a stretch of words: [*row, *row + returned). */
+static uint32_t range_rows(word_range range, uint32_t *row)
 {
-    for (uint32_t i = 0; i < filter->changed.count; i++)
-        if (filter->changed.at[i].term == term) return &filter->changed.at[i];
-    weft__filter_changed *condition =
-        WEFT__LIST_ADD(&world->memory, WEFT__MEMORY_QUERIES, &filter->changed);
-    if (condition != NULL) *condition = (weft__filter_changed){.term = term, .sparse = sparse};
-    return condition;
+    *row = range.first * 64;
+    uint32_t left = range.chunk->count > *row ? range.chunk->count - *row : 0;
+    return left < range.count * 64 ? left : range.count * 64;
 }
 
-weft_result weft_query_filter_changed(weft_world *world, weft_query query, weft_component component,
-                                      uint32_t since)
+/* The rows whose entities have a SPARSE component. They are alive, so a slot that leads to a row is
+ * theirs. */
+static void sparse_words(uint64_t *words, word_range range, const weft__type *type)
 {
-    weft__query_handle *handle;
-    uint32_t term;
-    weft_result result =
-        find_term(world, query, component, "weft_query_filter_changed", &handle, &term);
-    if (result != WEFT_OK) return result;
-    weft__filter_changed *condition =
-        changed_at(world, &handle->filter, term, handle->query->terms[term].sparse);
-    if (condition == NULL) return weft__error_memory(world, "a filter");
-    condition->since = since;
-    handle->filter.version++;
-    return WEFT_OK;
+    weft__entity_block *const *blocks = type->sparse->blocks;
+    uint32_t row, count = range_rows(range, &row);
+    const weft_entity *entities = weft__chunk_entities(range.chunk) + row;
+    for (uint32_t w = 0; w < range.count; w++) {
+        uint64_t word = 0;
+        uint32_t first = w * 64, end = first + 64 < count ? first + 64 : count;
+        for (uint32_t i = first; i < end; i++) {
+            const weft__entity_block *block = blocks[entities[i].index / WEFT__BLOCK_SLOTS];
+            if (block == NULL) continue;
+            /* relaxed: as weft__sparse_find */
+            uint64_t slot = at_load_rlx(&block->x_slots[entities[i].index % WEFT__BLOCK_SLOTS]);
+            word |= (uint64_t)((uint32_t)slot != 0) << (i - first);
+        }
+        words[w] = word;
+    }
 }
 
-/* The handle of a query whose filter may be changed now. NULL: error set, code in *result. */
-static weft__query_handle *find_filter(weft_world *world, weft_query query, const char *what,
-                                       weft_result *result)
+/* The same, as it is known or into `found`. */
+static const uint64_t *sparse_found(const weft__query *query, const weft__type *type,
+                                    word_range range, uint64_t *found)
 {
-    *result = world == NULL ? WEFT_INVALID_ARGUMENT : weft__idle(world, what);
-    if (*result != WEFT_OK) return NULL;
-    weft__query_handle *handle = weft__query_find_checked(world, query);
-    if (handle == NULL) *result = WEFT_BAD_HANDLE;
-    return handle;
+    if (query->flat.rare == type)
+        return query->flat.rare_words + weft__location(range.chunk, range.first * 64) / 64;
+    sparse_words(found, range, type);
+    return found;
 }
 
-weft_result weft_query_filter_order(weft_world *world, weft_query query, uint32_t since)
+/* Whether rows with the component are wanted, or those without. */
+static bool wants_sparse(const weft__query_term *term)
 {
-    weft_result result;
-    weft__query_handle *handle = find_filter(world, query, "weft_query_filter_order", &result);
-    if (handle == NULL) return result;
-    handle->filter.has_order = true;
-    handle->filter.order_since = since;
-    handle->filter.version++;
-    return WEFT_OK;
+    return term->match != WEFT_NONE && term->match != WEFT_ABSENT;
 }
 
-weft_result weft_query_filter_reset(weft_world *world, weft_query query)
+/* A SPARSE term, for one description: anded, or of several the ORed ones. */
+static void sparse_term_mask(const weft__query *query, const weft__query_term *term,
+                             word_range range, uint64_t *mask, uint64_t *any)
 {
-    weft_result result;
-    weft__query_handle *handle = find_filter(world, query, "weft_query_filter_reset", &result);
-    if (handle == NULL) return result;
-    weft__filter_reset(world, &handle->filter);
-    return WEFT_OK;
+    uint64_t found[WEFT__MASK_WORDS];
+    const uint64_t *words = sparse_found(query, term->sparse, range, found);
+    for (uint32_t w = 0; w < range.count; w++)
+        if (term->match == WEFT_ANY)
+            any[w] |= words[w];
+        else
+            mask[w] &= wants_sparse(term) ? words[w] : ~words[w];
+}
+
+/* Leaves out SPARSE rows whose entities are prefabs or inactive. */
+static void hide_words(uint64_t *mask, word_range range, const weft__query *query)
+{
+    uint32_t row, count = range_rows(range, &row);
+    const weft_entity *entities = weft__chunk_entities(range.chunk) + row;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t unused;
+        const weft__chunk *chunk = weft__entity_chunk(query->world, entities[i], &unused);
+        if ((chunk->archetype->flags & query->hidden_flags) != 0)
+            mask[i / 64] &= ~(UINT64_C(1) << i % 64);
+    }
+}
+
+/* The rows that satisfy one description. */
+static void alternative_mask(const weft__query *query, const weft__place *places, word_range range,
+                             uint32_t alternative, uint64_t *mask)
+{
+    uint64_t any[WEFT__MASK_WORDS] = {0};
+    bool needs_any = (query->any_alternatives >> alternative & 1) != 0;
+    memset(mask, 0xFF, range.count * sizeof *mask);
+    for (uint32_t t = 0; t < query->term_count; t++) {
+        const weft__query_term *term = &query->terms[t];
+        if (term->alternative != alternative || !is_asked(term, &places[t])) continue;
+        if (term->sparse != NULL && term->is_masking)
+            sparse_term_mask(query, term, range, mask, any);
+        else if (term->match == WEFT_ANY && !term->is_masking)
+            needs_any = false; /* every row has this one */
+        else if (term->match == WEFT_ANY)
+            or_enabled_words(any, range, places[t].enableable);
+        else if (term->is_masking)
+            and_words(mask, range, places[t].enableable, term->match == WEFT_ALL);
+    }
+    for (uint32_t w = 0; w < range.count && needs_any; w++) mask[w] &= any[w];
+}
+
+/* All descriptions; bits beyond the words' rows are not cleared. */
+static void match_mask(const weft__query *query, uint32_t match, word_range range, uint64_t *mask)
+{
+    const weft__place *places = weft__match_places(query, match);
+    uint64_t left = query->matches[match].alternatives;
+    alternative_mask(query, places, range, bits_lowest(left), mask);
+    while ((left &= left - 1) != 0) {
+        uint64_t other[WEFT__MASK_WORDS];
+        alternative_mask(query, places, range, bits_lowest(left), other);
+        for (uint32_t w = 0; w < range.count; w++) mask[w] |= other[w];
+    }
+    if (query->hidden_flags != 0) hide_words(mask, range, query);
+}
+
+/* Clears the bits beyond the rows, and says what is left. */
+static weft__rows close_mask(uint64_t *mask, uint32_t rows)
+{
+    uint64_t some = 0, all = ~UINT64_C(0);
+    uint32_t whole = rows / 64;
+    for (uint32_t w = 0; w < whole; w++) {
+        some |= mask[w];
+        all &= mask[w];
+    }
+    bool is_all = all == ~UINT64_C(0);
+    if ((rows & 63) != 0) {
+        mask[whole] &= bits_mask(rows & 63);
+        some |= mask[whole];
+        is_all = is_all && mask[whole] == bits_mask(rows & 63);
+    }
+    if (some == 0) return WEFT__ROWS_NONE;
+    return is_all ? WEFT__ROWS_ALL : WEFT__ROWS_SOME;
+}
+
+/* The mask of a slice that some but not all rows pass, of a match with one masking term: its
+ * words, as they are or flipped; the count of disabled rows has told the rest. */
+static void sole_mask(const weft__query_term *term, const weft__place *place, word_range range,
+                      uint32_t rows, uint64_t *mask)
+{
+    const weft_a64 *x_words = weft__chunk_disabled(range.chunk, place->enableable) + range.first;
+    uint64_t flip = term->match == WEFT_ALL ? ~UINT64_C(0) : 0;
+    for (uint32_t w = 0; w < range.count; w++) /* relaxed: as weft__chunk_is_enabled */
+        mask[w] = at_load_rlx(&x_words[w]) ^ flip;
+    if ((rows & 63) != 0) mask[range.count - 1] &= bits_mask(rows & 63);
+}
+
+/* The mask of a slice of a match whose only masking term is SPARSE. */
+static weft__rows sole_sparse_mask(const weft__query *query, const weft__query_term *term,
+                                   word_range range, uint32_t rows, uint64_t *mask)
+{
+    const uint64_t *words = sparse_found(query, term->sparse, range, mask);
+    uint64_t flip = wants_sparse(term) ? 0 : ~UINT64_C(0);
+    for (uint32_t w = 0; w < range.count; w++) mask[w] = words[w] ^ flip;
+    if (query->hidden_flags != 0) hide_words(mask, range, query);
+    return close_mask(mask, rows);
+}
+
+weft__rows weft__query_mask(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                            uint32_t slice, uint64_t *mask)
+{
+    uint32_t sole = query->matches[match].sole_mask;
+    const weft__place *places = weft__match_places(query, match);
+    weft__rows guess = sole != WEFT__NONE
+                           ? guess_term(&query->terms[sole], &places[sole], chunk, slice)
+                           : weft__query_mask_guess(query, match, chunk, slice);
+    if (guess != WEFT__ROWS_SOME) return guess;
+    uint32_t rows = slice_rows(chunk, slice);
+    word_range range = {.chunk = chunk,
+                        .first = slice << (chunk->layout->slice_shift - 6),
+                        .count = (rows + 63) / 64};
+    WEFT_ASSERT(range.count <= WEFT__MASK_WORDS);
+    if (sole != WEFT__NONE && query->terms[sole].sparse != NULL)
+        return sole_sparse_mask(query, &query->terms[sole], range, rows, mask);
+    if (sole != WEFT__NONE) {
+        sole_mask(&query->terms[sole], &places[sole], range, rows, mask);
+        return WEFT__ROWS_SOME;
+    }
+    match_mask(query, match, range, mask);
+    return close_mask(mask, rows);
+}
+
+bool weft__query_row_is_enabled(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                                uint32_t row)
+{
+    if (!query->matches[match].has_masks) return true;
+    uint64_t word;
+    match_mask(query, match, (word_range){.chunk = chunk, .first = row >> 6, .count = 1}, &word);
+    return (word >> (row & 63) & 1) != 0;
 }

@@ -8,8 +8,8 @@
 
 #include "archetype_state.h"
 #include "bits.h"
-#include "poison.h"
 #include "slice_ops.h"
+#include "small_memory.h"
 #include "world_state.h"
 
 #include <string.h>

@@ -5,13 +5,11 @@
  * Every round destroys entities or clears fields, so they end. What comes out is a function of the
  * fields: neither the number of workers, nor when it was settled last, shows in it. */
 #include "relation_engine.h"
-#include "component_index.h"
+#include "archetype_state.h"
 #include "entity_value.h"
 #include "error.h"
 #include "host.h"
-#include "relation_depth.h"
-#include "relation_page.h"
-#include "relation_scan.h"
+#include "relation_state.h"
 
 /* One settling. Owner: the stack of the call. */
 typedef struct settling {

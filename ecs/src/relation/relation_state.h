@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* relation_state.h: what a relation keeps beside the chunks: mirrors of the rows that have the
- * component, and pages of targets with the lists of their sources. Structs and look-ups only.
+ * component, and pages of targets with the lists of their sources. Owner, world idle.
  *
  * The fields of the component are the truth; all of this can be made again from them. A *mirror*
  * (row_diff.h) holds the entities and targets of a chunk as they were when it was last scanned;
- * comparing it with the chunk gives edges that came and went (relation_scan.c). A *page* belongs
+ * comparing it with the chunk gives edges that came and went. A *page* belongs
  * to a block of the entity directory: it has a slot per entity of the block that is a target, and
- * the lists of sources (relation_page.c). Order within a list is that of the sources' indices, so
+ * the lists of sources (relation_state.c). Order within a list is that of the sources' indices, so
  * lists are a function of the fields alone: neither workers nor what rows moved when show in
  * them. */
 #ifndef WEFT_RELATION_STATE_H
@@ -179,5 +179,59 @@ static inline weft_entity weft__relation_field(const weft__relation *relation, c
     memcpy(&target, (const char *)value + relation->offset, sizeof target);
     return target;
 }
+
+/* ---- the lists of sources, page by page: tasks of one loop apply them ---- */
+
+/* Applies the changes of the last scan to all pages that have any or whose block had deaths
+ * (`had_deaths`: [page]; NULL: take all for such). Results are in the pages relation->active.
+ * OUT_OF_MEMORY: the relation is broken. */
+weft_result weft__relation_pages_apply(weft__relation *relation, const bool *had_deaths,
+                                       weft_job_context *job);
+
+/* Takes the sources of a dead target out of the index, at the end of `out`. False: no memory. */
+bool weft__target_take(weft__relation *relation, weft_entity target, weft__entity_list *out);
+
+void weft__target_page_free(weft_world *world, weft__target_page *page);
+
+/* ---- what changed ---- */
+
+/* Compares what may have changed with the mirrors and makes these current. The changes are in
+ * relation->changes, those of bucket b in [firsts[b], firsts[b + 1]), in any order; in the last
+ * two are edges to what no entity can be, and rows without a target that have a depth. `job`:
+ * the context for loops, or NULL. On OUT_OF_MEMORY the relation is broken: it is built from
+ * nothing the next time. */
+weft_result weft__relation_scan(weft__relation *relation, weft_job_context *job);
+
+/* After rows moved and no field changed: mirrors follow. */
+void weft__relation_follow(weft__relation *relation, weft_job_context *job);
+
+/* ---- cycles and depths ---- */
+
+/* What was done. A value. */
+typedef struct weft__depth_result {
+    uint32_t cuts;    /* cycles that were cut: their fields are to be scanned once more */
+    weft_entity cut;  /* a source whose field was cleared */
+    bool has_changed; /* rows moved or were written */
+} weft__depth_result;
+
+/* Cuts cycles among relation->came, and gives them and all below them the depth that they have
+ * now; takes the depth from those that left. The lists of sources are current. */
+weft_result weft__relation_depths(weft__relation *relation, weft__depth_result *out);
+
+/* The depth that a row's chunk says; 0: none. */
+uint32_t weft__relation_depth_of(const weft__relation *relation, const weft__chunk *chunk);
+
+/* Makes the field of a row null and stamps it. */
+void weft__relation_field_clear(const weft__relation *relation, const weft__chunk *chunk,
+                                uint32_t row);
+
+/* The row of an entity that has the component; NULL: it has none. */
+weft__chunk *weft__relation_row(const weft__relation *relation, weft_entity source, uint32_t *row,
+                                char **value);
+
+/* ---- the check, settled or not ---- */
+
+/* False: `text` says what is wrong. */
+bool weft__relations_check(const weft_world *world, char *text, size_t bytes);
 
 #endif

@@ -9,19 +9,15 @@
  * Versions tell times apart only along one line of events, and every restore begins a new line
  * where the snapshot was taken. Lines are a tree: a snapshot and the world have in common what was
  * written before their lines parted, and know that by the version at which they did. Owner only. */
-#include "archetype_order.h"
+#include "archetype.h"
 #include "archetype_state.h"
 #include "chunk.h"
 #include "directory.h"
-#include "directory_dead.h"
 #include "error.h"
 #include "format.h"
-#include "lent.h"
 #include "name_table.h"
-#include "spare_chunk.h"
 #include "sparse.h"
 #include "structure.h"
-#include "tuple.h"
 #include "version_renewal.h"
 #include "world_state.h"
 
@@ -918,7 +914,7 @@ static void drop_made(const restoring *r)
 {
     for (uint32_t i = 0; i < r->snapshot->chunk_count; i++)
         if (r->chunks[i] != NULL && r->chunks[i]->count == 0)
-            weft__chunk_release(r->world, r->chunks[i]);
+            weft__chunk_release(r->world, r->chunks[i], false);
 }
 
 /* Everything that can fail. On failure the chunks made go again. What is there is found before
@@ -968,7 +964,7 @@ static void drop_others(const restoring *r)
         end_rows(world, chunk, 0, chunk->count);
         weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
         chunk->count = 0;
-        weft__chunk_release(world, chunk);
+        weft__chunk_release(world, chunk, false);
     }
     for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) r->chunks[i]->mark = 0;
 }

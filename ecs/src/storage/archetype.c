@@ -1,562 +1,464 @@
 /* SPDX-License-Identifier: MIT */
 /* archetype.c: the registry of archetypes: from a set of component ids to its archetype, made on
- * first use together with everything that is derived from the set. An archetype is one block:
- * struct, type references, look-up slots, shared components. Owner only; freed with the
- * world, or by compaction. */
+ * first use together with everything that is derived from the set, and freed with the world, or by
+ * compaction. An archetype is one block: struct, type references, look-up slots, shared components.
+ *
+ * Its number is its place in the order, which is that of iteration, of layouts and of playback:
+ * that in which archetypes were made, unless a snapshot or a file says otherwise; its id, which
+ * handles hold, never changes. One that the restored state does not know, or that compaction found
+ * without rows, leaves the order, and stays while something knows it. It comes back, last, when its
+ * set is asked for again or its first chunk is made: as if it were made then, so that a future does
+ * not depend on those that were taken back. Every way that is kept to an archetype outside the
+ * order is forgotten, so that it is asked for. Owner only. */
 #include "archetype.h"
 
-#include "archetype_order.h"
 #include "bits.h"
-#include "component_index.h"
 #include "error.h"
 #include "format.h"
 #include "sparse.h"
-#include "tuple.h"
 #include "world_state.h"
 #include "world_view.h"
 
 #include <string.h>
 
-/* Bytes of the CHUNK values of one chunk, so that the sizes of its side memory fit 32 bits. */
-#define CHUNK_VALUES_MAX (UINT32_C(1) << 30)
-#define FEW_TYPES 4
+/* ---- the archetypes of each component ---- */
 
-const weft__edge weft__no_edge;
+/* Archetypes enter in the order of their numbers, so lists grow at their ends and stay ascending.
+ * Room is made before an archetype enters; entering cannot fail. */
 
-/* Sizes of the parts of an archetype's block. A value. */
-typedef struct census {
-    uint32_t slot_count;
-    uint32_t shared_count;
-    uint32_t enableable_count;
-    uint32_t column_count; /* with the entity column */
-    uint32_t row_limit;
-    uint64_t chunk_value_bytes;
-    uint32_t flags;
-} census;
+#define CATEGORY WEFT__MEMORY_QUERIES
 
-static void census_type(const weft_world *world, census *c, const weft__type *type)
+static uint16_t narrow(uint32_t position)
 {
-    c->shared_count += (type->desc.flags & WEFT_SHARED) != 0 ? 1 : 0;
-    c->enableable_count += (type->desc.flags & WEFT_ENABLEABLE) != 0 ? 1 : 0;
-    c->column_count += type->value_bytes != 0 ? 1 : 0;
-    uint32_t limit = type->desc.chunk_row_limit;
-    if (limit != 0 && limit < c->row_limit) c->row_limit = limit;
-    if (type->chunk_bytes != 0)
-        c->chunk_value_bytes = bits_align_up(c->chunk_value_bytes, 64) + type->chunk_bytes;
-    if ((type->desc.flags & WEFT_CLEANUP) != 0) c->flags |= WEFT__HAS_CLEANUP;
-    if (type->sparse != NULL) c->flags |= WEFT__IS_SPARSE;
-    if (type->needs_destruct) c->flags |= WEFT__NEEDS_DESTRUCT;
-    if (type->needs_construct) c->flags |= WEFT__NEEDS_CONSTRUCT;
-    if (type->entity_offset_count != 0) c->flags |= WEFT__HAS_ENTITY_FIELDS;
-    if (type->id == world->builtin.residue.id) c->flags |= WEFT__IS_RESIDUE;
-    if (type->id == world->builtin.prefab.id) c->flags |= WEFT__IS_PREFAB;
-    if (type->id == world->builtin.inactive.id) c->flags |= WEFT__IS_DISABLED;
-    if (type->id == world->builtin.linked_group.id) c->flags |= WEFT__HAS_LINKED_GROUP;
-    uint32_t special = WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP |
-                       WEFT__NEEDS_CONSTRUCT | WEFT__NEEDS_DESTRUCT;
-    if ((type->desc.flags & WEFT_ENABLEABLE) != 0) c->flags |= WEFT__HAS_BITS;
-    if ((c->flags & special) != 0 || (type->desc.flags & WEFT_SHARED) != 0)
-        c->flags |= WEFT__IS_SPECIAL;
+    return position < WEFT__NO_PLACE ? (uint16_t)position : WEFT__NO_PLACE;
 }
 
-static census census_take(const weft_world *world, const uint32_t *components, uint32_t count)
+static weft__place place_of(const weft__archetype *archetype, uint32_t type)
 {
-    census c = {.row_limit = UINT32_MAX, .column_count = 1};
-    for (uint32_t i = 0; i < count; i++) census_type(world, &c, world->types.at[components[i]]);
-    /* few types are looked up the most, often in vain: more than half of their slots stay free */
-    c.slot_count =
-        (uint32_t)bits_round_up_power_of_two((uint64_t)count * 2 + (count < FEW_TYPES ? 1 : 0));
-    return c;
+    const weft__type_ref *ref = &archetype->types[type];
+    return (weft__place){
+        .type = narrow(type),
+        .column = ref->column == 0 ? WEFT__NO_PLACE : ref->column,
+        .enableable = ref->enableable,
+        .shared = ref->shared,
+    };
 }
 
-static size_t block_bytes(uint32_t type_count, uint32_t slot_count, uint32_t shared_count)
+weft__place weft__place_find(const weft__archetype *archetype, uint32_t component)
 {
-    return offsetof(weft__archetype, types) + type_count * sizeof(weft__type_ref) +
-           slot_count * sizeof(weft__type_slot) + weft__tuple_bytes(shared_count) +
-           shared_count * sizeof(uint32_t);
+    uint32_t type = weft__archetype_find(archetype, component);
+    return type == WEFT__NONE ? weft__place_none() : place_of(archetype, type);
 }
 
-/* One type's positions; `columns` gets the sized ones. */
-static void type_enter(weft__archetype *archetype, weft__type_ref *ref, const weft__type *type,
-                       uint32_t *column_count, const weft__type **columns)
+const weft__component_list *weft__component_list_at(const weft_world *world, uint32_t component)
 {
-    *ref = (weft__type_ref){.type = type,
-                            .component = type->id,
-                            .enableable = WEFT__NO_PLACE,
-                            .shared = WEFT__NO_PLACE,
-                            .chunk_offset = WEFT__NONE};
-    if (type->value_bytes != 0) {
-        columns[*column_count] = type;
-        ref->column = (uint16_t)(*column_count)++;
+    static const weft__component_list empty = {0};
+    const weft__component_index *index = &world->component_index;
+    return component < index->count ? &index->at[component] : &empty;
+}
+
+static bool list_reserve(weft_world *world, uint32_t component)
+{
+    weft__component_index *index = &world->component_index;
+    return WEFT__LIST_REACH(&world->memory, CATEGORY, index, component + 1) &&
+           WEFT__LIST_ROOM(&world->memory, CATEGORY, &index->at[component],
+                           index->at[component].count + 1);
+}
+
+/* Room for one more archetype in the lists of its components. False: no memory; nothing changed
+ * that can be seen. */
+static bool component_index_reserve(weft_world *world, const weft__archetype *archetype)
+{
+    for (uint32_t type = 0; type < archetype->type_count; type++)
+        if (!list_reserve(world, archetype->types[type].component)) return false;
+    return true;
+}
+
+/* Enters an archetype, whose number is the highest, into the lists; they have room. */
+static void component_index_enter(weft_world *world, const weft__archetype *archetype)
+{
+    for (uint32_t type = 0; type < archetype->type_count; type++) {
+        weft__component_list *list = &world->component_index.at[archetype->types[type].component];
+        WEFT_ASSERT(list->count < list->capacity);
+        WEFT_ASSERT(list->count == 0 || list->at[list->count - 1].archetype < archetype->number);
+        list->at[list->count++] =
+            (weft__index_entry){.archetype = archetype->number, .place = place_of(archetype, type)};
     }
-    if ((type->desc.flags & WEFT_ENABLEABLE) != 0)
-        ref->enableable = (uint16_t)archetype->enableable_count++;
-    if ((type->desc.flags & WEFT_SHARED) != 0) {
-        ((uint32_t *)(uintptr_t)archetype->shared_components)[archetype->shared_count] = type->id;
-        ref->shared = (uint16_t)archetype->shared_count++;
-    }
-    if (type->chunk_bytes == 0) return;
-    ref->chunk_offset = (uint32_t)bits_align_up(archetype->chunk_value_bytes, 64);
-    archetype->chunk_value_bytes = ref->chunk_offset + type->chunk_bytes;
 }
 
-static void slot_enter(weft__type_slot *slots, uint32_t mask, uint32_t position,
-                       const weft__type_ref *ref)
+/* Takes the archetypes from number `count` on out again; lists keep their capacity, so entering as
+ * many of the same cannot fail. Cost: O(component types + entries). */
+static void component_index_cut(weft_world *world, uint32_t count)
 {
-    uint32_t i = ref->component & mask;
-    while (slots[i].component != 0) i = (i + 1) & mask;
-    slots[i] = (weft__type_slot){
-        .component = ref->component, .type = (uint16_t)position, .column = ref->column};
+    for (uint32_t id = 0; id < world->component_index.count; id++) {
+        weft__component_list *list = &world->component_index.at[id];
+        while (list->count != 0 && list->at[list->count - 1].archetype >= count) list->count--;
+    }
 }
 
-static weft__archetype *archetype_make(weft_world *world, const uint32_t *components,
-                                       uint32_t count, const weft__type **columns)
+static bool list_check(const weft_world *world, uint32_t component, uint64_t *entries)
 {
-    census c = census_take(world, components, count);
-    if (c.chunk_value_bytes > CHUNK_VALUES_MAX) {
-        weft__error(
-            world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-            "the CHUNK components of an archetype take %llu bytes, at most %u are possible: "
-            "use fewer or smaller ones",
-            (unsigned long long)c.chunk_value_bytes, CHUNK_VALUES_MAX);
-        return NULL;
+    const weft__component_list *list = &world->component_index.at[component];
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t number = list->at[i].archetype;
+        if (number >= world->archetypes.count) return false;
+        if (i != 0 && list->at[i - 1].archetype >= number) return false;
+        weft__place place = weft__place_find(world->archetypes.at[number], component);
+        if (place.type == WEFT__NO_PLACE || memcmp(&place, &list->at[i].place, sizeof place) != 0)
+            return false;
     }
-    size_t bytes = block_bytes(count, c.slot_count, c.shared_count);
-    weft__archetype *archetype = weft__lines_take(&world->archetype_lines, &world->memory, bytes);
-    if (archetype == NULL) {
-        weft__error_memory(world, "archetype");
-        return NULL;
-    }
-    memset(archetype, 0, bytes);
-    archetype->slab = world->archetype_lines.slab;
-    weft__type_ref *types = archetype->types;
-    weft__type_slot *slots = (weft__type_slot *)(void *)(types + count);
-    archetype->type_count = count;
-    archetype->slots = slots;
-    archetype->slot_mask = c.slot_count - 1;
-    weft__tuple *tuple0 = (weft__tuple *)(void *)(slots + c.slot_count);
-    archetype->shared_components =
-        (uint32_t *)(void *)((char *)tuple0 + weft__tuple_bytes(c.shared_count));
-    archetype->flags = c.flags;
-    archetype->chunks = &archetype->first_chunk;
-    archetype->chunk_capacity = 1;
-    archetype->edges = (weft__edge *)(uintptr_t)&weft__no_edge;
-    archetype->plans = &archetype->first_plans;
-    uint32_t column_count = 1;
-    for (uint32_t i = 0; i < count; i++) {
-        type_enter(archetype, &types[i], world->types.at[components[i]], &column_count, columns);
-        slot_enter(slots, archetype->slot_mask, i, &types[i]);
-    }
-    archetype->format = weft__format_obtain(world, columns, column_count, c.row_limit);
-    if (archetype->format != NULL) {
-        weft__tuple_first(world, archetype, tuple0);
-        return archetype;
-    }
-    weft__lines_undo(&world->archetype_lines, bytes);
-    return NULL;
+    *entries += list->count;
+    return list->count <= list->capacity;
 }
 
-/* All but its block. */
-static void archetype_fini(weft_world *world, weft__archetype *archetype)
+bool weft__component_index_check(const weft_world *world)
 {
-    weft__plans_fini(world, archetype);
-    weft__tuples_fini(world, archetype);
-    if (archetype->chunks != &archetype->first_chunk)
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks,
-                   archetype->chunk_capacity, sizeof *archetype->chunks, 8);
+    uint64_t entries = 0, types = 0;
+    for (uint32_t component = 0; component < world->component_index.count; component++)
+        if (!list_check(world, component, &entries)) return false;
+    for (uint32_t i = 0; i < world->archetypes.count; i++)
+        types += world->archetypes.at[i]->type_count;
+    return entries == types;
 }
 
-/* ---- registry ---- */
-
-/* Ids are places here. */
-static bool ids_grow(weft_world *world)
+static void component_index_fini(weft_world *world)
 {
-    weft__archetype_table *table = &world->archetypes;
-    if (!weft__roll_reserve(&table->known, &world->memory, WEFT__MEMORY_METADATA, table->id_count))
+    weft__component_index *index = &world->component_index;
+    for (uint32_t id = 0; id < index->count; id++)
+        WEFT__LIST_FREE(&world->memory, CATEGORY, &index->at[id]);
+    WEFT__LIST_FREE(&world->memory, CATEGORY, index);
+}
+
+/* ---- the order of archetypes ---- */
+
+#define TRIM_FROM 64u /* archetypes without rows: queries pass over fewer without any cost */
+
+static bool list_grow(weft_world *world)
+{
+    uint32_t old = world->archetypes.capacity;
+    if (world->archetypes.count < old) return true;
+    uint32_t grown = old == 0 ? 64 : 2 * old;
+    uint64_t *bits =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown / 64, sizeof *bits, 8);
+    if (bits == NULL) return false;
+    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.at, old,
+                               grown, sizeof *world->archetypes.at, 8);
+    if (list == NULL) {
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, bits, grown / 64, sizeof *bits, 8);
         return false;
-    table->by_id = at_plain(&table->known.x_list);
+    }
+    if (old != 0) memcpy(bits, world->archetypes.nonempty, old / 64 * sizeof *bits);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty, old / 64,
+               sizeof *bits, 8);
+    world->archetypes.nonempty = bits;
+    world->archetypes.at = list;
+    world->archetypes.capacity = grown;
     return true;
 }
 
-static bool table_grow(weft_world *world)
+weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype)
 {
-    uint32_t size = world->archetypes.table == NULL ? 0 : world->archetypes.table_mask + 1;
-    if (world->archetypes.free_ids != 0 || world->archetypes.id_count < size) return true;
-    uint32_t grown = size == 0 ? 64 : 2 * size;
-    weft__archetype **table =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
-    if (table == NULL) return false;
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.table, size, sizeof *table,
-               8);
-    world->archetypes.table = table;
-    world->archetypes.table_mask = grown - 1;
-    for (uint32_t i = 0; i < world->archetypes.id_count; i++) {
-        weft__archetype *archetype = world->archetypes.by_id[i];
-        if (archetype == NULL) continue;
-        archetype->hash_next = table[archetype->hash & (grown - 1)];
-        table[archetype->hash & (grown - 1)] = archetype;
+    if (archetype->number != WEFT__NONE) return WEFT_OK;
+    const weft__matching *matching = &world->matching;
+    world->front.structure_version++; /* before: what is reserved may move, and then fail */
+    if (!list_grow(world) || !component_index_reserve(world, archetype) ||
+        !matching->reserve(world, archetype))
+        return weft__error_memory(world, "archetype");
+    uint32_t number = world->archetypes.count++;
+    archetype->number = number;
+    world->archetypes.at[number] = archetype;
+    if (archetype->entity_count != 0)
+        world->archetypes.nonempty[number / 64] |= UINT64_C(1) << number % 64;
+    component_index_enter(world, archetype);
+    matching->enter(world, archetype);
+    return WEFT_OK;
+}
+
+/* ---- another order ---- */
+
+/* Edges and derived archetypes that lead out of the order. */
+static void ways_forget(weft__archetype *archetype)
+{
+    bool is_stale = false;
+    for (uint32_t i = 0; i <= archetype->edge_mask && !is_stale; i++)
+        is_stale =
+            archetype->edges[i].key != 0 && archetype->edges[i].plan->to->number == WEFT__NONE;
+    if (is_stale) {
+        memset(archetype->edges, 0, (archetype->edge_mask + (size_t)1) * sizeof(weft__edge));
+        archetype->edge_count = 0;
     }
-    return true;
+    if (archetype->residue != NULL && archetype->residue->number == WEFT__NONE)
+        archetype->residue = NULL;
+    if (archetype->instance != NULL && archetype->instance->number == WEFT__NONE)
+        archetype->instance = NULL;
 }
 
-static bool has_components(const weft__archetype *archetype, const uint32_t *components,
-                           uint32_t count)
+/* Takes the archetypes from a number on out of the order. */
+static void cut(weft_world *world, uint32_t count)
 {
-    if (archetype->type_count != count) return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (archetype->types[i].component != components[i]) return false;
-    return true;
-}
-
-static weft__archetype *archetype_find(const weft_world *world, uint64_t hash,
-                                       const uint32_t *components, uint32_t count)
-{
-    if (world->archetypes.table == NULL) return NULL;
-    weft__archetype *archetype = world->archetypes.table[hash & world->archetypes.table_mask];
-    while (archetype != NULL &&
-           (archetype->hash != hash || !has_components(archetype, components, count)))
-        archetype = archetype->hash_next;
-    return archetype;
-}
-
-/* The type knows the archetype of its rows. */
-static void sparse_note(weft__archetype *archetype)
-{
-    weft__sparse *sparse = archetype->types[0].type->sparse;
-    sparse->archetype = archetype;
-    sparse->slice_shift = archetype->format->slice_shift;
-    sparse->is_special = (archetype->flags & WEFT__IS_SPECIAL) != 0;
-    if (!sparse->is_special) sparse->tuple = archetype->tuple0;
-}
-
-/* The lowest id less one that no archetype has. */
-static uint32_t id_free(const weft_world *world)
-{
-    uint32_t id = world->archetypes.free_from;
-    if (world->archetypes.free_ids == 0) return world->archetypes.id_count;
-    while (world->archetypes.by_id[id] != NULL) id++;
-    return id;
-}
-
-static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const uint32_t *components,
-                                      uint32_t count)
-{
-    const weft__type **columns = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, count + 1,
-                                             sizeof *columns, _Alignof(weft__type *));
-    if (columns == NULL || !ids_grow(world) || !table_grow(world)) {
-        weft__free(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1, sizeof *columns,
-                   _Alignof(weft__type *));
-        weft__error_memory(world, "archetype");
-        return NULL;
+    for (uint32_t i = count; i < world->archetypes.count; i++) {
+        world->archetypes.at[i]->number = WEFT__NONE;
+        world->archetypes.nonempty[i / 64] &= ~(UINT64_C(1) << i % 64);
     }
-    columns[0] = NULL;
-    weft__archetype *archetype = archetype_make(world, components, count, columns);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1, sizeof *columns,
-               _Alignof(weft__type *));
-    if (archetype == NULL) return NULL;
-    archetype->hash = hash;
-    archetype->id = id_free(world) + 1;
-    archetype->number = WEFT__NONE;
-    if (weft__archetype_enter(world, archetype) != WEFT_OK) {
-        archetype_fini(world, archetype);
-        weft__lines_undo(&world->archetype_lines,
-                         block_bytes(count, archetype->slot_mask + 1, archetype->shared_count));
-        return NULL;
-    }
-    weft__archetype **head = &world->archetypes.table[hash & world->archetypes.table_mask];
-    archetype->hash_next = *head;
-    *head = archetype;
-    if (archetype->id > world->archetypes.id_count) {
-        world->archetypes.id_count++;
-    } else {
-        world->archetypes.free_ids--;
-        world->archetypes.free_from = archetype->id;
-    }
-    world->archetypes.by_id[archetype->id - 1] = archetype;
-    if ((archetype->flags & WEFT__IS_RESIDUE) != 0) world->archetypes.has_residues = true;
-    if ((archetype->flags & WEFT__IS_SPARSE) != 0) sparse_note(archetype);
-    weft__roll_publish(&world->archetypes.known, world->archetypes.id_count);
-    return archetype;
+    world->archetypes.count = count;
+    component_index_cut(world, count);
+    world->matching.cut(world, count);
 }
 
-weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *components,
-                                        uint32_t count)
+weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_list *list)
 {
-    uint64_t hash = hash_bytes(HASH_K1, components, count * sizeof *components);
-    weft__archetype *archetype = archetype_find(world, hash, components, count);
-    if (archetype == NULL) return archetype_add(world, hash, components, count);
-    return weft__archetype_enter(world, archetype) == WEFT_OK ? archetype : NULL;
-}
-
-weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle)
-{
-    if (weft__archetype_is(world, handle)) return world->archetypes.by_id[handle.id - 1];
-    weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                "archetype %u does not exist in world \"%s\": use a handle that "
-                "weft_archetype_create of this world returned",
-                handle.id, world->desc.name);
-    return NULL;
-}
-
-weft__archetype *weft__archetype_given(const weft_world *world, weft_archetype handle)
-{
-    if (handle.id != 0 || world->error->code == WEFT_OK) return weft__archetype_at(world, handle);
-    world->error->number++; /* a failure of its own */
-    return NULL;
-}
-
-void weft__archetypes_fini(weft_world *world)
-{
+    uint32_t same = 0;
+    weft_result result = WEFT_OK;
+    while (same < list->count && same < world->archetypes.count &&
+           world->archetypes.at[same] == list->items[same])
+        same++;
+    if (same == list->count && same == world->archetypes.count) return WEFT_OK;
+    cut(world, same);
+    for (uint32_t i = same; i < list->count && result == WEFT_OK; i++)
+        result = weft__archetype_enter(world, list->items[i]);
+    world->quick.from = NULL;
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
-        if (world->archetypes.by_id[i] != NULL) archetype_fini(world, world->archetypes.by_id[i]);
-    uint32_t size = world->archetypes.table == NULL ? 0 : world->archetypes.table_mask + 1;
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.table, size,
-               sizeof *world->archetypes.table, 8);
-    weft__roll_fini(&world->archetypes.known, &world->memory, WEFT__MEMORY_METADATA);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.at,
-               world->archetypes.capacity, sizeof *world->archetypes.at, 8);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty,
-               world->archetypes.capacity / 64, sizeof *world->archetypes.nonempty, 8);
-    weft__component_index_fini(world);
-    weft__formats_fini(world);
+        if (world->archetypes.by_id[i] != NULL) ways_forget(world->archetypes.by_id[i]);
+    world->archetypes.order_version++;
+    world->front.structure_version++;
+    return result;
 }
 
-/* ---- archetypes without rows ---- */
-
-static bool is_needed(const weft__archetype *archetype)
+weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out)
 {
-    bool is_given = at_load_rlx(&archetype->x_is_given) != 0; /* relaxed: the world is idle */
-    return archetype->number != WEFT__NONE || is_given || archetype->holders != 0 ||
-           (archetype->flags & WEFT__IS_SPARSE) != 0 || /* its type knows it */
-           archetype->chunk_count != 0 || archetype->entity_count != 0 ||
-           archetype->tuple0->holders > 1 || archetype->tuple_count != 0;
+    uint32_t count = world->archetypes.count;
+    *out = (weft__archetype_list){0};
+    out->items = weft__alloc(&world->memory, WEFT__MEMORY_METADATA, (size_t)count + 1,
+                             sizeof out->items[0], 8);
+    if (out->items == NULL) return weft__error_memory(world, "the order of archetypes");
+    out->count = count;
+    if (count != 0) memcpy(out->items, world->archetypes.at, count * sizeof out->items[0]);
+    for (uint32_t i = 0; i < count; i++) out->items[i]->holders++;
+    return WEFT_OK;
 }
 
-/* Takes what is not needed out of the registry: a list by hash_next, with id 0. */
-static weft__archetype *unneeded_take(weft_world *world)
+static bool is_empty(const weft__archetype *archetype)
 {
-    weft__archetype_table *table = &world->archetypes;
-    weft__archetype *list = NULL;
-    for (uint32_t i = 0; i < table->id_count; i++) {
-        weft__archetype *archetype = table->by_id[i];
-        if (archetype == NULL || is_needed(archetype)) continue;
-        weft__archetype **link = &table->table[archetype->hash & table->table_mask];
-        while (*link != archetype) link = &(*link)->hash_next;
-        *link = archetype->hash_next;
-        archetype->hash_next = list;
-        archetype->id = 0;
-        table->by_id[i] = NULL;
-        table->free_ids++;
-        if (i < table->free_from) table->free_from = i;
-        list = archetype;
+    return archetype->entity_count == 0 && archetype->chunk_count == 0 &&
+           (archetype->flags & WEFT__IS_SPARSE) == 0;
+}
+
+/* Where most archetypes have no rows, and not few: takes these out of the order. False: nothing
+ * was done (too few, or no memory). */
+static bool archetypes_leave(weft_world *world)
+{
+    uint32_t count = world->archetypes.count, kept = 0;
+    weft__archetype_list list;
+    for (uint32_t i = 0; i < count; i++) kept += is_empty(world->archetypes.at[i]) ? 0 : 1;
+    if (count - kept < TRIM_FROM || count - kept < count / 2) return false;
+    if (weft__archetypes_note(world, &list) != WEFT_OK) return false;
+    for (uint32_t i = 0, a = 0, b = kept; i < count; i++) {
+        weft__archetype *archetype = world->archetypes.at[i];
+        list.items[is_empty(archetype) ? b++ : a++] = archetype;
     }
-    return list;
+    list.count = kept;
+    weft_result result = weft__archetypes_arrange(world, &list);
+    WEFT_ASSERT(result == WEFT_OK); /* they have been there */
+    (void)result;
+    list.count = count;
+    weft__archetype_list_free(world, &list);
+    return true;
 }
 
-void weft__archetypes_trim(weft_world *world)
+void weft__archetype_list_free(weft_world *world, weft__archetype_list *list)
 {
-    if (!weft__archetypes_leave(world)) return;
-    weft__archetype *list = unneeded_take(world), *next;
-    for (uint32_t i = 0; i < world->archetypes.id_count && list != NULL; i++)
-        if (world->archetypes.by_id[i] != NULL)
-            weft__plans_forget(world, world->archetypes.by_id[i]);
-    for (; list != NULL; list = next) {
-        next = list->hash_next;
-        weft__line_slab *slab = list->slab;
-        weft__plans_forget(world, list); /* counts what they moved */
-        archetype_fini(world, list);
-        weft__lines_give(&world->archetype_lines, &world->memory, slab);
-    }
+    for (uint32_t i = 0; i < list->count; i++) list->items[i]->holders--;
+    if (list->items != NULL)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, list->items, (size_t)list->count + 1,
+                   sizeof list->items[0], 8);
+    *list = (weft__archetype_list){0};
 }
 
-/* ---- derived archetypes ---- */
+/* ---- tuples of shared values ---- */
 
-static bool list_has(const uint32_t *list, uint32_t count, uint32_t component)
+/* Every archetype has tuple0 (all default); archetypes with shared components keep the others in a
+ * hash table. A tuple holds one reference on each of its values as long as it exists. */
+
+static size_t tuple_bytes(uint32_t shared_count)
 {
+    return bits_align_up(sizeof(weft__tuple) + shared_count * sizeof(uint32_t), 8);
+}
+
+/* Head of the hash chain of these values; the table is there. */
+static weft__tuple **chain_of(const weft__archetype *archetype, const uint32_t *values)
+{
+    uint32_t count = archetype->shared_count;
+    return &archetype
+                ->tuples[hash_bytes(count, values, count * sizeof *values) & archetype->tuple_mask];
+}
+
+/* In zeroed memory. */
+static void tuple_init(weft_world *world, weft__tuple *tuple, weft__archetype *archetype,
+                       const uint32_t *values)
+{
+    uint32_t count = archetype->shared_count;
+    tuple->archetype = archetype;
+    if (values != NULL && count != 0) memcpy(tuple->values, values, count * sizeof *values);
     for (uint32_t i = 0; i < count; i++)
-        if (list[i] == component) return true;
-    return false;
+        weft__shared_acquire(&world->shared, archetype->shared_components[i], tuple->values[i], 1);
 }
 
-/* A component that is new comes with what it requires, but for what is removed. */
-static void list_add(const weft_world *world, uint32_t *list, uint32_t *count,
-                     const uint32_t *remove, uint32_t remove_count, uint32_t component)
+static weft__tuple *tuple_make(weft_world *world, weft__archetype *archetype,
+                               const uint32_t *values)
 {
-    const weft__type *type = world->types.at[component];
-    uint32_t before = *count;
-    if (list_has(remove, remove_count, component)) return;
-    weft__ids_insert(list, count, component);
-    for (uint32_t i = 0; i < type->required_count && *count != before; i++)
-        if (!list_has(remove, remove_count, type->required[i]))
-            weft__ids_insert(list, count, type->required[i]);
+    size_t bytes = tuple_bytes(archetype->shared_count);
+    weft__tuple *tuple =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1, bytes, _Alignof(weft__tuple));
+    if (tuple != NULL) tuple_init(world, tuple, archetype, values);
+    return tuple;
 }
 
-weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *archetype,
-                                        const uint32_t *add, uint32_t add_count,
-                                        const uint32_t *remove, uint32_t remove_count)
+static void tuple_end(weft_world *world, weft__tuple *tuple)
 {
-    uint32_t present = archetype == NULL ? 0 : archetype->type_count;
-    uint32_t capacity = present + add_count + 1, count = 0;
-    for (uint32_t i = 0; i < add_count; i++) capacity += world->types.at[add[i]]->required_count;
-    uint32_t *list =
-        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
-    if (list == NULL) {
-        weft__error_memory(world, "archetype");
-        return NULL;
-    }
-    for (uint32_t i = 0; i < present; i++) {
-        uint32_t component = archetype->types[i].component;
-        if (!list_has(remove, remove_count, component)) list[count++] = component;
-    }
-    for (uint32_t i = 0; i < add_count; i++)
-        list_add(world, list, &count, remove, remove_count, add[i]);
-    weft__archetype *result = weft__archetype_obtain(world, list, count);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
-               _Alignof(uint32_t));
-    return result;
+    weft__archetype *archetype = tuple->archetype;
+    for (uint32_t i = 0; i < archetype->shared_count; i++)
+        weft__shared_release(&world->shared, archetype->shared_components[i], tuple->values[i], 1);
+    if (tuple == archetype->tuple0) return; /* in the block of the archetype */
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, tuple, 1,
+               tuple_bytes(archetype->shared_count), _Alignof(weft__tuple));
 }
 
-/* The archetype without the types that `drops` names, with `add` (0: none). */
-static weft__archetype *archetype_filter(weft_world *world, weft__archetype *archetype,
-                                         bool (*drops)(const weft_world *, const weft__type *),
-                                         uint32_t add)
+/* Makes tuple0 of a new archetype in zeroed memory of its block. */
+static void tuple_first(weft_world *world, weft__archetype *archetype, weft__tuple *tuple)
 {
-    uint32_t capacity = archetype->type_count + 1, count = 0;
-    uint32_t *list =
-        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
-    if (list == NULL) {
-        weft__error_memory(world, "archetype");
-        return NULL;
-    }
-    for (uint32_t i = 0; i < archetype->type_count; i++)
-        if (!drops(world, archetype->types[i].type)) list[count++] = archetype->types[i].component;
-    if (add != 0) weft__ids_insert(list, &count, add);
-    weft__archetype *result = weft__archetype_obtain(world, list, count);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
-               _Alignof(uint32_t));
-    return result;
+    tuple_init(world, tuple, archetype, NULL);
+    tuple->holders = 1; /* lives as long as its archetype */
+    archetype->tuple0 = tuple;
 }
 
-static bool is_not_left(const weft_world *world, const weft__type *type)
+static bool table_grow(weft_world *world, weft__archetype *archetype)
 {
-    return (type->desc.flags & WEFT_CLEANUP) == 0 && type->id != world->builtin.residue.id;
-}
-
-bool weft__type_is_not_copied(const weft_world *world, const weft__type *type)
-{
-    return (type->desc.flags & (WEFT_CLEANUP | WEFT_NOT_COPIED)) != 0 ||
-           type->id == world->builtin.prefab.id;
-}
-
-weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *archetype)
-{
-    bool is_tagged = (archetype->flags & WEFT__IS_RESIDUE) != 0;
-    WEFT_ASSERT((archetype->flags & WEFT__HAS_CLEANUP) != 0);
-    if (archetype->residue == NULL)
-        archetype->residue = archetype_filter(world, archetype, is_not_left,
-                                              is_tagged ? 0 : world->builtin.residue.id);
-    return archetype->residue;
-}
-
-weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *archetype)
-{
-    if (archetype->instance == NULL)
-        archetype->instance = archetype_filter(world, archetype, weft__type_is_not_copied, 0);
-    return archetype->instance;
-}
-
-bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *archetype)
-{
-    return archetype->type_count == 1 && archetype->types[0].component == world->builtin.residue.id;
-}
-
-/* ---- public ---- */
-
-uint32_t *weft__components_sort(const weft_world *world, const weft_component *components,
-                                uint32_t count, const char *what)
-{
-    if (components == NULL && count != 0) {
-        weft__error_argument(world, what,
-                             "the components are NULL, but their count is not 0: give an array");
-        return NULL;
-    }
-    weft_world *owner = (weft_world *)(uintptr_t)world;
-    uint32_t *list = weft__alloc(&owner->memory, WEFT__MEMORY_OTHER, (size_t)count + 1,
-                                 sizeof *list, _Alignof(uint32_t));
-    if (list == NULL) {
-        weft__error_memory(world, what);
-        return NULL;
-    }
-    uint32_t sorted = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const weft__type *type = weft__type_at(world, components[i]);
-        uint32_t before = sorted;
-        if (type == NULL) {
-            weft__error_listed(world, what, "components", i, components[i]);
-        } else if (weft__type_is_residue_tag(world, type)) {
-            weft__error_residue_tag(world, what);
-        } else if ((type->desc.flags & WEFT_RESOURCE) != 0) {
-            weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, components[i],
-                        "%s: component \"%s\" is a RESOURCE and belongs to no archetype: use "
-                        "weft_resource_write",
-                        what, type->desc.name);
-        } else {
-            weft__ids_insert(list, &sorted, type->id);
-            if (sorted == before)
-                weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, components[i],
-                            "%s: component \"%s\" is in the list twice", what, type->desc.name);
+    uint32_t size = archetype->tuples == NULL ? 0 : archetype->tuple_mask + 1;
+    if (archetype->tuple_count < size) return true;
+    uint32_t grown = size == 0 ? 8 : 2 * size;
+    weft__tuple **table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown,
+                                             sizeof *table, _Alignof(weft__tuple *));
+    if (table == NULL) return false;
+    weft__tuple **old = archetype->tuples;
+    archetype->tuples = table;
+    archetype->tuple_mask = grown - 1;
+    for (uint32_t i = 0; i < size; i++) {
+        for (weft__tuple *tuple = old[i], *next; tuple != NULL; tuple = next) {
+            next = tuple->next;
+            weft__tuple **head = chain_of(archetype, tuple->values);
+            tuple->next = *head;
+            *head = tuple;
         }
-        if (sorted != before) continue;
-        weft__components_free(world, list, count);
+    }
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, old, size, sizeof *table,
+               _Alignof(weft__tuple *));
+    return true;
+}
+
+static weft__tuple *tuple_find(const weft__archetype *archetype, const uint32_t *values)
+{
+    size_t bytes = archetype->shared_count * sizeof *values;
+    if (memcmp(archetype->tuple0->values, values, bytes) == 0) return archetype->tuple0;
+    if (archetype->tuples == NULL) return NULL;
+    weft__tuple *tuple = *chain_of(archetype, values);
+    while (tuple != NULL && memcmp(tuple->values, values, bytes) != 0) tuple = tuple->next;
+    return tuple;
+}
+
+weft__tuple *weft__tuple_obtain(weft_world *world, weft__archetype *archetype,
+                                const uint32_t *values)
+{
+    weft__tuple *tuple =
+        archetype->shared_count == 0 ? archetype->tuple0 : tuple_find(archetype, values);
+    if (tuple == NULL) {
+        if (table_grow(world, archetype)) tuple = tuple_make(world, archetype, values);
+        if (tuple == NULL) {
+            weft__error_memory(world, "shared values");
+            return NULL;
+        }
+        weft__tuple **head = chain_of(archetype, tuple->values);
+        tuple->next = *head;
+        *head = tuple;
+        archetype->tuple_count++;
+    }
+    tuple->holders++;
+    return tuple;
+}
+
+weft__tuple *weft__tuple_follow(weft_world *world, const weft__tuple *from, weft__archetype *to)
+{
+    uint32_t count = to->shared_count;
+    if (count == 0 || from->archetype->shared_count == 0) {
+        to->tuple0->holders++;
+        return to->tuple0;
+    }
+    uint32_t *values = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, count, sizeof *values,
+                                          _Alignof(uint32_t));
+    if (values == NULL) {
+        weft__error_memory(world, "shared values");
         return NULL;
     }
-    return list;
-}
-
-void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count)
-{
-    weft__free(&((weft_world *)(uintptr_t)world)->memory, WEFT__MEMORY_OTHER, list,
-               (size_t)count + 1, sizeof *list, _Alignof(uint32_t));
-}
-
-/* True, and the error set, when a component is SPARSE. */
-static bool sparse_refuse(const weft_world *world, const uint32_t *components, uint32_t count)
-{
     for (uint32_t i = 0; i < count; i++) {
-        const weft__type *type = world->types.at[components[i]];
-        if (type->sparse == NULL) continue;
-        weft__error(
-            world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, weft__component(world, type->id),
-            "weft_archetype_create: component \"%s\" is SPARSE and belongs to no archetype: "
-            "add it to the entities (weft_entity_add, weft_entity_set_many)",
-            type->desc.name);
-        return true;
+        uint32_t type = weft__archetype_find(from->archetype, to->shared_components[i]);
+        if (type == WEFT__NONE) continue;
+        values[i] = from->values[from->archetype->types[type].shared];
     }
-    return false;
+    weft__tuple *tuple = weft__tuple_obtain(world, to, values);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, values, count, sizeof *values,
+               _Alignof(uint32_t));
+    return tuple;
 }
 
-weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,
-                                     uint32_t count)
+weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, weft__archetype *to,
+                                    uint32_t component, uint32_t value)
 {
-    const weft_archetype none = {0};
-    if (world == NULL || weft__idle(world, "weft_archetype_create") != WEFT_OK) return none;
-    uint32_t *list = weft__components_sort(world, components, count, "weft_archetype_create");
-    if (list == NULL) return none;
-    weft__archetype *archetype = sparse_refuse(world, list, count)
-                                     ? NULL
-                                     : weft__archetype_change(world, NULL, list, count, NULL, 0);
-    weft__components_free(world, list, count);
-    return weft__archetype_give(world, archetype);
+    weft__tuple *base = weft__tuple_follow(world, from, to);
+    uint32_t type = weft__archetype_find(to, component);
+    uint32_t position = to->types[type].shared;
+    if (base == NULL || base->values[position] == value) return base;
+    uint32_t few[16], *values = few;
+    if (to->shared_count > 16)
+        values = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, to->shared_count, sizeof *values,
+                             _Alignof(uint32_t));
+    weft__tuple *tuple = NULL;
+    if (values != NULL) {
+        for (uint32_t i = 0; i < to->shared_count; i++) values[i] = base->values[i];
+        values[position] = value;
+        tuple = weft__tuple_obtain(world, to, values);
+    } else {
+        weft__error_memory(world, "a tuple of shared values");
+    }
+    if (values != few)
+        weft__free(&world->memory, WEFT__MEMORY_OTHER, values, to->shared_count, sizeof *values,
+                   _Alignof(uint32_t));
+    weft__tuple_release(world, base);
+    return tuple;
 }
 
-uint32_t weft_archetype_components(const weft_world *world, weft_archetype handle,
-                                   weft_component *out, uint32_t capacity)
+void weft__tuple_release(weft_world *world, weft__tuple *tuple)
 {
-    const weft__archetype *archetype = world == NULL ? NULL : weft__archetype_at(world, handle);
-    if (archetype == NULL) return 0;
-    for (uint32_t i = 0; i < archetype->type_count && i < capacity && out != NULL; i++)
-        out[i] = weft__component(world, archetype->types[i].component);
-    return archetype->type_count;
+    WEFT_ASSERT(tuple->holders != 0);
+    if (--tuple->holders != 0) return;
+    weft__archetype *archetype = tuple->archetype;
+    weft__tuple **link = chain_of(archetype, tuple->values);
+    while (*link != tuple) link = &(*link)->next;
+    *link = tuple->next;
+    archetype->tuple_count--;
+    tuple_end(world, tuple);
+}
+
+static void tuples_fini(weft_world *world, weft__archetype *archetype)
+{
+    uint32_t size = archetype->tuples == NULL ? 0 : archetype->tuple_mask + 1;
+    for (uint32_t i = 0; i < size; i++) {
+        for (weft__tuple *tuple = archetype->tuples[i], *next; tuple != NULL; tuple = next) {
+            next = tuple->next;
+            tuple_end(world, tuple);
+        }
+    }
+    if (archetype->tuple0 != NULL) tuple_end(world, archetype->tuple0);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->tuples, size,
+               sizeof *archetype->tuples, _Alignof(weft__tuple *));
 }
 
 /* ---- plans of moves ---- */
@@ -808,7 +710,7 @@ const weft__plan *weft__archetype_edge_make(weft_world *world, weft__archetype *
     return plan;
 }
 
-void weft__plans_forget(weft_world *world, weft__archetype *from)
+static void plans_forget(weft_world *world, weft__archetype *from)
 {
     for (uint32_t i = 0; i <= from->plan_mask; i++)
         for (weft__plan **link = &from->plans[i], *plan; (plan = *link) != NULL;) {
@@ -825,7 +727,8 @@ void weft__plans_forget(weft_world *world, weft__archetype *from)
         }
 }
 
-void weft__plans_fini(weft_world *world, weft__archetype *archetype)
+/* Ends the plans to archetypes that end, which have id 0, or all of one that ends itself. */
+static void plans_fini(weft_world *world, weft__archetype *archetype)
 {
     for (uint32_t i = 0; i <= archetype->plan_mask; i++)
         for (weft__plan *plan = archetype->plans[i], *next; plan != NULL; plan = next) {
@@ -839,4 +742,521 @@ void weft__plans_fini(weft_world *world, weft__archetype *archetype)
     if (edge_capacity(archetype) != 0)
         weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->edges,
                    edge_capacity(archetype), sizeof *archetype->edges, 8);
+}
+
+/* ---- the block of an archetype ---- */
+
+/* Bytes of the CHUNK values of one chunk, so that the sizes of its side memory fit 32 bits. */
+#define CHUNK_VALUES_MAX (UINT32_C(1) << 30)
+#define FEW_TYPES 4
+
+const weft__edge weft__no_edge;
+
+/* Sizes of the parts of an archetype's block. A value. */
+typedef struct census {
+    uint32_t slot_count;
+    uint32_t shared_count;
+    uint32_t enableable_count;
+    uint32_t column_count; /* with the entity column */
+    uint32_t row_limit;
+    uint64_t chunk_value_bytes;
+    uint32_t flags;
+} census;
+
+static void census_type(const weft_world *world, census *c, const weft__type *type)
+{
+    c->shared_count += (type->desc.flags & WEFT_SHARED) != 0 ? 1 : 0;
+    c->enableable_count += (type->desc.flags & WEFT_ENABLEABLE) != 0 ? 1 : 0;
+    c->column_count += type->value_bytes != 0 ? 1 : 0;
+    uint32_t limit = type->desc.chunk_row_limit;
+    if (limit != 0 && limit < c->row_limit) c->row_limit = limit;
+    if (type->chunk_bytes != 0)
+        c->chunk_value_bytes = bits_align_up(c->chunk_value_bytes, 64) + type->chunk_bytes;
+    if ((type->desc.flags & WEFT_CLEANUP) != 0) c->flags |= WEFT__HAS_CLEANUP;
+    if (type->sparse != NULL) c->flags |= WEFT__IS_SPARSE;
+    if (type->needs_destruct) c->flags |= WEFT__NEEDS_DESTRUCT;
+    if (type->needs_construct) c->flags |= WEFT__NEEDS_CONSTRUCT;
+    if (type->entity_offset_count != 0) c->flags |= WEFT__HAS_ENTITY_FIELDS;
+    if (type->id == world->builtin.residue.id) c->flags |= WEFT__IS_RESIDUE;
+    if (type->id == world->builtin.prefab.id) c->flags |= WEFT__IS_PREFAB;
+    if (type->id == world->builtin.inactive.id) c->flags |= WEFT__IS_DISABLED;
+    if (type->id == world->builtin.linked_group.id) c->flags |= WEFT__HAS_LINKED_GROUP;
+    uint32_t special = WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP |
+                       WEFT__NEEDS_CONSTRUCT | WEFT__NEEDS_DESTRUCT;
+    if ((type->desc.flags & WEFT_ENABLEABLE) != 0) c->flags |= WEFT__HAS_BITS;
+    if ((c->flags & special) != 0 || (type->desc.flags & WEFT_SHARED) != 0)
+        c->flags |= WEFT__IS_SPECIAL;
+}
+
+static census census_take(const weft_world *world, const uint32_t *components, uint32_t count)
+{
+    census c = {.row_limit = UINT32_MAX, .column_count = 1};
+    for (uint32_t i = 0; i < count; i++) census_type(world, &c, world->types.at[components[i]]);
+    /* few types are looked up the most, often in vain: more than half of their slots stay free */
+    c.slot_count =
+        (uint32_t)bits_round_up_power_of_two((uint64_t)count * 2 + (count < FEW_TYPES ? 1 : 0));
+    return c;
+}
+
+static size_t block_bytes(uint32_t type_count, uint32_t slot_count, uint32_t shared_count)
+{
+    return offsetof(weft__archetype, types) + type_count * sizeof(weft__type_ref) +
+           slot_count * sizeof(weft__type_slot) + tuple_bytes(shared_count) +
+           shared_count * sizeof(uint32_t);
+}
+
+/* One type's positions; `columns` gets the sized ones. */
+static void type_enter(weft__archetype *archetype, weft__type_ref *ref, const weft__type *type,
+                       uint32_t *column_count, const weft__type **columns)
+{
+    *ref = (weft__type_ref){.type = type,
+                            .component = type->id,
+                            .enableable = WEFT__NO_PLACE,
+                            .shared = WEFT__NO_PLACE,
+                            .chunk_offset = WEFT__NONE};
+    if (type->value_bytes != 0) {
+        columns[*column_count] = type;
+        ref->column = (uint16_t)(*column_count)++;
+    }
+    if ((type->desc.flags & WEFT_ENABLEABLE) != 0)
+        ref->enableable = (uint16_t)archetype->enableable_count++;
+    if ((type->desc.flags & WEFT_SHARED) != 0) {
+        ((uint32_t *)(uintptr_t)archetype->shared_components)[archetype->shared_count] = type->id;
+        ref->shared = (uint16_t)archetype->shared_count++;
+    }
+    if (type->chunk_bytes == 0) return;
+    ref->chunk_offset = (uint32_t)bits_align_up(archetype->chunk_value_bytes, 64);
+    archetype->chunk_value_bytes = ref->chunk_offset + type->chunk_bytes;
+}
+
+static void slot_enter(weft__type_slot *slots, uint32_t mask, uint32_t position,
+                       const weft__type_ref *ref)
+{
+    uint32_t i = ref->component & mask;
+    while (slots[i].component != 0) i = (i + 1) & mask;
+    slots[i] = (weft__type_slot){
+        .component = ref->component, .type = (uint16_t)position, .column = ref->column};
+}
+
+static weft__archetype *archetype_make(weft_world *world, const uint32_t *components,
+                                       uint32_t count, const weft__type **columns)
+{
+    census c = census_take(world, components, count);
+    if (c.chunk_value_bytes > CHUNK_VALUES_MAX) {
+        weft__error(
+            world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+            "the CHUNK components of an archetype take %llu bytes, at most %u are possible: "
+            "use fewer or smaller ones",
+            (unsigned long long)c.chunk_value_bytes, CHUNK_VALUES_MAX);
+        return NULL;
+    }
+    size_t bytes = block_bytes(count, c.slot_count, c.shared_count);
+    weft__archetype *archetype = weft__lines_take(&world->archetype_lines, &world->memory, bytes);
+    if (archetype == NULL) {
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    memset(archetype, 0, bytes);
+    archetype->slab = world->archetype_lines.slab;
+    weft__type_ref *types = archetype->types;
+    weft__type_slot *slots = (weft__type_slot *)(void *)(types + count);
+    archetype->type_count = count;
+    archetype->slots = slots;
+    archetype->slot_mask = c.slot_count - 1;
+    weft__tuple *tuple0 = (weft__tuple *)(void *)(slots + c.slot_count);
+    archetype->shared_components =
+        (uint32_t *)(void *)((char *)tuple0 + tuple_bytes(c.shared_count));
+    archetype->flags = c.flags;
+    archetype->chunks = &archetype->first_chunk;
+    archetype->chunk_capacity = 1;
+    archetype->edges = (weft__edge *)(uintptr_t)&weft__no_edge;
+    archetype->plans = &archetype->first_plans;
+    uint32_t column_count = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        type_enter(archetype, &types[i], world->types.at[components[i]], &column_count, columns);
+        slot_enter(slots, archetype->slot_mask, i, &types[i]);
+    }
+    archetype->format = weft__format_obtain(world, columns, column_count, c.row_limit);
+    if (archetype->format != NULL) {
+        tuple_first(world, archetype, tuple0);
+        return archetype;
+    }
+    weft__lines_undo(&world->archetype_lines, bytes);
+    return NULL;
+}
+
+/* All but its block. */
+static void archetype_fini(weft_world *world, weft__archetype *archetype)
+{
+    plans_fini(world, archetype);
+    tuples_fini(world, archetype);
+    if (archetype->chunks != &archetype->first_chunk)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks,
+                   archetype->chunk_capacity, sizeof *archetype->chunks, 8);
+}
+
+/* ---- registry ---- */
+
+/* Ids are places here. Room for one more. */
+static bool ids_grow(weft_world *world)
+{
+    weft__archetype_table *table = &world->archetypes;
+    if (!weft__roll_reserve(&table->known, &world->memory, WEFT__MEMORY_METADATA,
+                            table->id_count) ||
+        !weft__table_room(&world->memory, WEFT__MEMORY_METADATA, &table->sets, table->id_count + 1))
+        return false;
+    table->by_id = at_plain(&table->known.x_list);
+    return true;
+}
+
+static bool has_components(const weft__archetype *archetype, const uint32_t *components,
+                           uint32_t count)
+{
+    if (archetype->type_count != count) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (archetype->types[i].component != components[i]) return false;
+    return true;
+}
+
+static weft__archetype *archetype_find(const weft_world *world, uint64_t hash,
+                                       const uint32_t *components, uint32_t count)
+{
+    const weft__archetype_table *table = &world->archetypes;
+    uint32_t step = 0, id;
+    while ((id = weft__table_next(&table->sets, (uint32_t)hash, &step)) != 0)
+        if (has_components(table->by_id[id - 1], components, count)) return table->by_id[id - 1];
+    return NULL;
+}
+
+/* The type knows the archetype of its rows. */
+static void sparse_note(weft__archetype *archetype)
+{
+    weft__sparse *sparse = archetype->types[0].type->sparse;
+    sparse->archetype = archetype;
+    sparse->slice_shift = archetype->format->slice_shift;
+    sparse->is_special = (archetype->flags & WEFT__IS_SPECIAL) != 0;
+    if (!sparse->is_special) sparse->tuple = archetype->tuple0;
+}
+
+/* The lowest id less one that no archetype has. */
+static uint32_t id_free(const weft_world *world)
+{
+    uint32_t id = world->archetypes.free_from;
+    if (world->archetypes.free_ids == 0) return world->archetypes.id_count;
+    while (world->archetypes.by_id[id] != NULL) id++;
+    return id;
+}
+
+static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const uint32_t *components,
+                                      uint32_t count)
+{
+    const weft__type **columns = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, count + 1,
+                                             sizeof *columns, _Alignof(weft__type *));
+    if (columns == NULL || !ids_grow(world)) {
+        weft__free(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1, sizeof *columns,
+                   _Alignof(weft__type *));
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    columns[0] = NULL;
+    weft__archetype *archetype = archetype_make(world, components, count, columns);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1, sizeof *columns,
+               _Alignof(weft__type *));
+    if (archetype == NULL) return NULL;
+    archetype->hash = hash;
+    archetype->id = id_free(world) + 1;
+    archetype->number = WEFT__NONE;
+    if (weft__archetype_enter(world, archetype) != WEFT_OK) {
+        archetype_fini(world, archetype);
+        weft__lines_undo(&world->archetype_lines,
+                         block_bytes(count, archetype->slot_mask + 1, archetype->shared_count));
+        return NULL;
+    }
+    weft__table_put(&world->archetypes.sets, (uint32_t)hash, archetype->id);
+    if (archetype->id > world->archetypes.id_count) {
+        world->archetypes.id_count++;
+    } else {
+        world->archetypes.free_ids--;
+        world->archetypes.free_from = archetype->id;
+    }
+    world->archetypes.by_id[archetype->id - 1] = archetype;
+    if ((archetype->flags & WEFT__IS_RESIDUE) != 0) world->archetypes.has_residues = true;
+    if ((archetype->flags & WEFT__IS_SPARSE) != 0) sparse_note(archetype);
+    weft__roll_publish(&world->archetypes.known, world->archetypes.id_count);
+    return archetype;
+}
+
+weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *components,
+                                        uint32_t count)
+{
+    uint64_t hash = hash_bytes(HASH_K1, components, count * sizeof *components);
+    weft__archetype *archetype = archetype_find(world, hash, components, count);
+    if (archetype == NULL) return archetype_add(world, hash, components, count);
+    return weft__archetype_enter(world, archetype) == WEFT_OK ? archetype : NULL;
+}
+
+weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle)
+{
+    if (weft__archetype_is(world, handle)) return world->archetypes.by_id[handle.id - 1];
+    weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "archetype %u does not exist in world \"%s\": use a handle that "
+                "weft_archetype_create of this world returned",
+                handle.id, world->desc.name);
+    return NULL;
+}
+
+weft__archetype *weft__archetype_given(const weft_world *world, weft_archetype handle)
+{
+    if (handle.id != 0 || world->error->code == WEFT_OK) return weft__archetype_at(world, handle);
+    world->error->number++; /* a failure of its own */
+    return NULL;
+}
+
+void weft__archetypes_fini(weft_world *world)
+{
+    for (uint32_t i = 0; i < world->archetypes.id_count; i++)
+        if (world->archetypes.by_id[i] != NULL) archetype_fini(world, world->archetypes.by_id[i]);
+    weft__table_free(&world->memory, WEFT__MEMORY_METADATA, &world->archetypes.sets);
+    weft__roll_fini(&world->archetypes.known, &world->memory, WEFT__MEMORY_METADATA);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.at,
+               world->archetypes.capacity, sizeof *world->archetypes.at, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty,
+               world->archetypes.capacity / 64, sizeof *world->archetypes.nonempty, 8);
+    component_index_fini(world);
+    weft__formats_fini(world);
+}
+
+/* ---- archetypes without rows ---- */
+
+static bool is_needed(const weft__archetype *archetype)
+{
+    bool is_given = at_load_rlx(&archetype->x_is_given) != 0; /* relaxed: the world is idle */
+    return archetype->number != WEFT__NONE || is_given || archetype->holders != 0 ||
+           (archetype->flags & WEFT__IS_SPARSE) != 0 || /* its type knows it */
+           archetype->chunk_count != 0 || archetype->entity_count != 0 ||
+           archetype->tuple0->holders > 1 || archetype->tuple_count != 0;
+}
+
+/* Takes what is not needed out of the registry: a list by next_ending, with id 0. */
+static weft__archetype *unneeded_take(weft_world *world)
+{
+    weft__archetype_table *table = &world->archetypes;
+    weft__archetype *list = NULL;
+    for (uint32_t i = 0; i < table->id_count; i++) {
+        weft__archetype *archetype = table->by_id[i];
+        if (archetype == NULL || is_needed(archetype)) continue;
+        weft__table_take(&table->sets, (uint32_t)archetype->hash, archetype->id);
+        archetype->next_ending = list;
+        archetype->id = 0;
+        table->by_id[i] = NULL;
+        table->free_ids++;
+        if (i < table->free_from) table->free_from = i;
+        list = archetype;
+    }
+    return list;
+}
+
+void weft__archetypes_trim(weft_world *world)
+{
+    if (!archetypes_leave(world)) return;
+    weft__archetype *list = unneeded_take(world), *next;
+    for (uint32_t i = 0; i < world->archetypes.id_count && list != NULL; i++)
+        if (world->archetypes.by_id[i] != NULL) plans_forget(world, world->archetypes.by_id[i]);
+    for (; list != NULL; list = next) {
+        next = list->next_ending;
+        weft__line_slab *slab = list->slab;
+        plans_forget(world, list); /* counts what they moved */
+        archetype_fini(world, list);
+        weft__lines_give(&world->archetype_lines, &world->memory, slab);
+    }
+}
+
+/* ---- derived archetypes ---- */
+
+static bool list_has(const uint32_t *list, uint32_t count, uint32_t component)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == component) return true;
+    return false;
+}
+
+/* A component that is new comes with what it requires, but for what is removed. */
+static void list_add(const weft_world *world, uint32_t *list, uint32_t *count,
+                     const uint32_t *remove, uint32_t remove_count, uint32_t component)
+{
+    const weft__type *type = world->types.at[component];
+    uint32_t before = *count;
+    if (list_has(remove, remove_count, component)) return;
+    weft__ids_insert(list, count, component);
+    for (uint32_t i = 0; i < type->required_count && *count != before; i++)
+        if (!list_has(remove, remove_count, type->required[i]))
+            weft__ids_insert(list, count, type->required[i]);
+}
+
+weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *archetype,
+                                        const uint32_t *add, uint32_t add_count,
+                                        const uint32_t *remove, uint32_t remove_count)
+{
+    uint32_t present = archetype == NULL ? 0 : archetype->type_count;
+    uint32_t capacity = present + add_count + 1, count = 0;
+    for (uint32_t i = 0; i < add_count; i++) capacity += world->types.at[add[i]]->required_count;
+    uint32_t *list =
+        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
+    if (list == NULL) {
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < present; i++) {
+        uint32_t component = archetype->types[i].component;
+        if (!list_has(remove, remove_count, component)) list[count++] = component;
+    }
+    for (uint32_t i = 0; i < add_count; i++)
+        list_add(world, list, &count, remove, remove_count, add[i]);
+    weft__archetype *result = weft__archetype_obtain(world, list, count);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
+               _Alignof(uint32_t));
+    return result;
+}
+
+/* The archetype without the types that `drops` names, with `add` (0: none). */
+static weft__archetype *archetype_filter(weft_world *world, weft__archetype *archetype,
+                                         bool (*drops)(const weft_world *, const weft__type *),
+                                         uint32_t add)
+{
+    uint32_t capacity = archetype->type_count + 1, count = 0;
+    uint32_t *list =
+        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
+    if (list == NULL) {
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < archetype->type_count; i++)
+        if (!drops(world, archetype->types[i].type)) list[count++] = archetype->types[i].component;
+    if (add != 0) weft__ids_insert(list, &count, add);
+    weft__archetype *result = weft__archetype_obtain(world, list, count);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
+               _Alignof(uint32_t));
+    return result;
+}
+
+static bool is_not_left(const weft_world *world, const weft__type *type)
+{
+    return (type->desc.flags & WEFT_CLEANUP) == 0 && type->id != world->builtin.residue.id;
+}
+
+bool weft__type_is_not_copied(const weft_world *world, const weft__type *type)
+{
+    return (type->desc.flags & (WEFT_CLEANUP | WEFT_NOT_COPIED)) != 0 ||
+           type->id == world->builtin.prefab.id;
+}
+
+weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *archetype)
+{
+    bool is_tagged = (archetype->flags & WEFT__IS_RESIDUE) != 0;
+    WEFT_ASSERT((archetype->flags & WEFT__HAS_CLEANUP) != 0);
+    if (archetype->residue == NULL)
+        archetype->residue = archetype_filter(world, archetype, is_not_left,
+                                              is_tagged ? 0 : world->builtin.residue.id);
+    return archetype->residue;
+}
+
+weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *archetype)
+{
+    if (archetype->instance == NULL)
+        archetype->instance = archetype_filter(world, archetype, weft__type_is_not_copied, 0);
+    return archetype->instance;
+}
+
+bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *archetype)
+{
+    return archetype->type_count == 1 && archetype->types[0].component == world->builtin.residue.id;
+}
+
+/* ---- public ---- */
+
+uint32_t *weft__components_sort(const weft_world *world, const weft_component *components,
+                                uint32_t count, const char *what)
+{
+    if (components == NULL && count != 0) {
+        weft__error_argument(world, what,
+                             "the components are NULL, but their count is not 0: give an array");
+        return NULL;
+    }
+    weft_world *owner = (weft_world *)(uintptr_t)world;
+    uint32_t *list = weft__alloc(&owner->memory, WEFT__MEMORY_OTHER, (size_t)count + 1,
+                                 sizeof *list, _Alignof(uint32_t));
+    if (list == NULL) {
+        weft__error_memory(world, what);
+        return NULL;
+    }
+    uint32_t sorted = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__type *type = weft__type_at(world, components[i]);
+        uint32_t before = sorted;
+        if (type == NULL) {
+            weft__error_listed(world, what, "components", i, components[i]);
+        } else if (weft__type_is_residue_tag(world, type)) {
+            weft__error_residue_tag(world, what);
+        } else if ((type->desc.flags & WEFT_RESOURCE) != 0) {
+            weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, components[i],
+                        "%s: component \"%s\" is a RESOURCE and belongs to no archetype: use "
+                        "weft_resource_write",
+                        what, type->desc.name);
+        } else {
+            weft__ids_insert(list, &sorted, type->id);
+            if (sorted == before)
+                weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, components[i],
+                            "%s: component \"%s\" is in the list twice", what, type->desc.name);
+        }
+        if (sorted != before) continue;
+        weft__components_free(world, list, count);
+        return NULL;
+    }
+    return list;
+}
+
+void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count)
+{
+    weft__free(&((weft_world *)(uintptr_t)world)->memory, WEFT__MEMORY_OTHER, list,
+               (size_t)count + 1, sizeof *list, _Alignof(uint32_t));
+}
+
+/* True, and the error set, when a component is SPARSE. */
+static bool sparse_refuse(const weft_world *world, const uint32_t *components, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__type *type = world->types.at[components[i]];
+        if (type->sparse == NULL) continue;
+        weft__error(
+            world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, weft__component(world, type->id),
+            "weft_archetype_create: component \"%s\" is SPARSE and belongs to no archetype: "
+            "add it to the entities (weft_entity_add, weft_entity_set_many)",
+            type->desc.name);
+        return true;
+    }
+    return false;
+}
+
+weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,
+                                     uint32_t count)
+{
+    const weft_archetype none = {0};
+    if (world == NULL || weft__idle(world, "weft_archetype_create") != WEFT_OK) return none;
+    uint32_t *list = weft__components_sort(world, components, count, "weft_archetype_create");
+    if (list == NULL) return none;
+    weft__archetype *archetype = sparse_refuse(world, list, count)
+                                     ? NULL
+                                     : weft__archetype_change(world, NULL, list, count, NULL, 0);
+    weft__components_free(world, list, count);
+    return weft__archetype_give(world, archetype);
+}
+
+uint32_t weft_archetype_components(const weft_world *world, weft_archetype handle,
+                                   weft_component *out, uint32_t capacity)
+{
+    const weft__archetype *archetype = world == NULL ? NULL : weft__archetype_at(world, handle);
+    if (archetype == NULL) return 0;
+    for (uint32_t i = 0; i < archetype->type_count && i < capacity && out != NULL; i++)
+        out[i] = weft__component(world, archetype->types[i].component);
+    return archetype->type_count;
 }

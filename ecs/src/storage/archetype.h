@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* archetype.h: the registry of archetypes: from a set of components to its archetype, and from one
- * archetype to those that are made of it.
+/* archetype.h: the registry of archetypes: from a set of components to its archetype, from one
+ * archetype to those that are made of it, and how rows go there; their order, which is that of
+ * iteration; and their tuples, one for each combination of shared values that rows have.
  *
- * Archetypes live as long as the world, or until weft__archetypes_trim. Threads: owner, world
- * idle. */
+ * Archetypes live as long as the world, or until weft__archetypes_trim; a tuple while a chunk uses
+ * it or it is held. Threads: owner, world idle. */
 #ifndef WEFT_ARCHETYPE_H
 #define WEFT_ARCHETYPE_H
 
@@ -74,8 +75,40 @@ static inline const weft__plan *weft__archetype_edge(weft_world *world, weft__ar
 }
 /* Plan between any two archetypes, cached. NULL: error set. */
 const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, weft__archetype *to);
-/* Ends the plans to archetypes that end, which have id 0, or all of one that ends itself. */
-void weft__plans_forget(weft_world *world, weft__archetype *from);
-void weft__plans_fini(weft_world *world, weft__archetype *archetype);
+
+/* ---- the order of archetypes ---- */
+
+/* Archetypes in an order, which holds them. Owned by the snapshot that noted it. */
+typedef struct weft__archetype_list {
+    weft__archetype **items;
+    uint32_t count;
+} weft__archetype_list;
+
+/* Puts an archetype that is not in the order at its end. OUT_OF_MEMORY (error set) changes
+ * nothing. O(1) when it is in it, else O(its components + queries filed under one of them). */
+weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype);
+/* Copies the order; the caller frees the list. OUT_OF_MEMORY (error set): it is empty. */
+weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out);
+/* Makes a noted order the order, and leaves all other archetypes out: rows that they have must end
+ * before anything else is done. OUT_OF_MEMORY (error set): the order has only some of the list;
+ * arranging what was the order before cannot fail then. O(length of the list) when nothing differs,
+ * else O(archetypes, edges, component types and queries). */
+weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_list *list);
+void weft__archetype_list_free(weft_world *world, weft__archetype_list *list);
+
+/* ---- tuples of shared values ---- */
+
+/* The tuple with these values (shared_count indices), made when it is new: a new tuple takes one
+ * reference on each value. Held until weft__tuple_release. NULL: error set. */
+weft__tuple *weft__tuple_obtain(weft_world *world, weft__archetype *archetype,
+                                const uint32_t *values);
+/* The tuple of `to` that a row of `from` goes to: values of shared types in both are kept, new ones
+ * are default. Held. NULL: error set. */
+weft__tuple *weft__tuple_follow(weft_world *world, const weft__tuple *from, weft__archetype *to);
+/* The tuple of `to` for rows of `from`, with one shared value replaced. Held. NULL: error set. */
+weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, weft__archetype *to,
+                                    uint32_t component, uint32_t value);
+/* Drops a hold; an unused tuple goes. */
+void weft__tuple_release(weft_world *world, weft__tuple *tuple);
 
 #endif

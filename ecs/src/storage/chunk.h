@@ -7,7 +7,8 @@
 #define WEFT_CHUNK_H
 
 #include "archetype_state.h"
-#include "side_memory.h"
+#include "format.h"
+#include "heap.h"
 #include "world_state.h"
 
 /* ---- whole operations: owner ---- */
@@ -17,15 +18,15 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
 /* The same around units that the world has got already: it takes them over. NULL: error set. */
 weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t size_class,
                                const weft__run *run);
-/* Unlinks and frees an empty chunk; its memory, too, unless `base` is NULL. */
-void weft__chunk_release(weft_world *world, weft__chunk *chunk);
-/* The same where the last row died by itself: ready rows are zero, enable bits clear. */
-void weft__chunk_release_clean(weft_world *world, weft__chunk *chunk);
-/* weft__spare_for_one, where nothing has to be reserved for its return. */
+/* Unlinks and frees an empty chunk; its memory, too, unless `base` is NULL. `is_clean`: the last
+ * row died by itself; ready rows are zero, enable bits clear. */
+void weft__chunk_release(weft_world *world, weft__chunk *chunk, bool is_clean);
+/* The spare chunk of a tuple without rows, if one row would get a new chunk like it and nothing has
+ * to be reserved for its return. NULL: there is none. */
 weft__chunk *weft__chunk_spare(const weft_world *world, const weft__tuple *tuple);
 /* Links it again, without rows: the caller adds one at once. Cannot fail. */
 void weft__chunk_revive(weft_world *world, weft__chunk *spare);
-/* Frees the chunks that are kept for later (spare_chunk.h). False: there were none. */
+/* Frees the chunks that are kept for later (chunk.h). False: there were none. */
 bool weft__chunk_spares_free(weft_world *world);
 /* Unlinks a chunk with its rows, which are none of the world's any more; its memory is the
  * caller's. Its tuple may end. */
@@ -102,5 +103,51 @@ static inline void weft__tuple_leave(weft__tuple *tuple, const weft__chunk *chun
 
 /* Makes the newer of two versions stand (wrap-safe); `version` 0 is older than everything. */
 void weft__stamp_newer(weft_a32 *x_version, uint32_t version);
+
+/* ---- side memory ---- */
+
+/* Side memory of a chunk, not yet installed. Owner: the caller, until weft__side_replace gives
+ * `block` to the chunk. */
+typedef struct weft__side {
+    void *block;
+    char *chunk_values;
+    weft_a64 *x_disabled;
+    weft_a32 *x_versions;
+    weft_a32 *x_disabled_counts;
+    uint32_t bytes;
+} weft__side;
+
+/* Zeroed side memory. Threads: any. */
+bool weft__side_allocate(weft__memory *memory, const weft__archetype *archetype,
+                         const weft__layout *layout, weft__side *out);
+/* Frees side memory that was not installed. */
+void weft__side_free(weft__memory *memory, const weft__side *side);
+/* weft__side_put; what it had goes. */
+void weft__side_replace(weft__memory *memory, weft__chunk *chunk, const weft__archetype *archetype,
+                        const weft__layout *layout, const weft__side *side);
+
+/* Whether it is within the chunk if it fits, else a block. */
+bool weft__side_check(const weft__chunk *chunk);
+
+/* ---- spare chunks ---- */
+
+/* The world goes back in time, and comes to the versions of spare chunks once more. */
+void weft__spares_forget_versions(weft_world *world);
+
+/* ---- growth in place ---- */
+
+/* A growth that can be taken back: what the chunk had is kept. A list, the last one first. Owner:
+ * the spans of the operation (structure.h). */
+typedef struct weft__growth weft__growth;
+
+/* Gives the only chunk of a tuple, which is full, room for `count` more rows, or as many as a unit
+ * holds. With `list` the growth can be taken back until it is kept; `first`: spans that there were
+ * before. NULL: it cannot grow, or there is no memory; nothing has changed, and no error is set. */
+weft__chunk *weft__chunk_grow(weft_world *world, weft__tuple *tuple, uint64_t count,
+                              weft__growth **list, uint32_t first);
+/* The chunks stay as they are; frees the list. */
+void weft__growths_keep(weft_world *world, weft__growth **list);
+/* Takes back growths from the first one with `first` >= from; the rows that came have gone. */
+void weft__growths_undo(weft_world *world, weft__growth **list, uint32_t from);
 
 #endif

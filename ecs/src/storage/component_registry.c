@@ -5,13 +5,252 @@
 #include "component_registry.h"
 
 #include "bits.h"
-#include "component_fields.h"
-#include "component_problem.h"
 #include "error.h"
 #include "field.h"
 #include "sparse.h"
+#include "utf8.h"
 
 #include <string.h>
+
+#include <weft/value.h>
+
+/* ---- fields of a described component ---- */
+
+/* A flat list. Owner: the registration of a component, on its stack; fields and names are one
+ * block. */
+typedef struct component_fields {
+    weft_field *fields; /* kinds up to WEFT_FIELD_BLOB, named by their path */
+    uint32_t count;
+    size_t bytes; /* of the block; 0: no block */
+} component_fields;
+
+/* One listing. On the stack of component_fields_list. */
+typedef struct listing {
+    weft_field *fields; /* NULL: counting */
+    char *names;
+    uint32_t count;
+    size_t name_bytes;
+    const char *problem;
+} listing;
+
+static bool list_leaf(const weft_field *field, uint32_t offset, const char *path, void *user)
+{
+    listing *l = user;
+    size_t bytes = strlen(path) + 1;
+    weft__kind_class class = weft__class_of(field->kind);
+    weft_field_kind kind = class == WEFT__CLASS_TEXT ? WEFT_FIELD_BYTES : field->kind;
+    if (class == WEFT__CLASS_ENUM || class == WEFT__CLASS_BITS)
+        weft__kind_of_class(WEFT__CLASS_UNSIGNED, field->type->size, &kind);
+    if (weft__kind_number(kind) == WEFT__KIND_NONE) {
+        l->problem = field->name;
+        return false;
+    }
+    if (l->fields != NULL) {
+        l->fields[l->count] = (weft_field){.name = memcpy(l->names + l->name_bytes, path, bytes),
+                                           .kind = kind,
+                                           .offset = offset,
+                                           .count = weft__field_length(field)};
+    }
+    l->count++;
+    l->name_bytes += bytes;
+    return true;
+}
+
+static weft_result component_fields_list(weft__memory *memory, const weft_type *type,
+                                         component_fields *out, const char **problem)
+{
+    listing l = {.fields = NULL};
+    *out = (component_fields){.fields = NULL};
+    if (!weft__type_leaves(type, list_leaf, &l)) {
+        *problem = l.problem;
+        return WEFT_UNSUPPORTED;
+    }
+    if (l.count == 0) return WEFT_OK;
+    size_t bytes = l.count * sizeof(weft_field) + l.name_bytes;
+    char *block = weft__alloc_zeroed(memory, WEFT__MEMORY_TYPES, 1, bytes, _Alignof(weft_field));
+    if (block == NULL) return WEFT_OUT_OF_MEMORY;
+    *out = (component_fields){(weft_field *)(void *)block, l.count, bytes};
+    l = (listing){.fields = out->fields, .names = block + l.count * sizeof(weft_field)};
+    weft__type_leaves(type, list_leaf, &l);
+    return WEFT_OK;
+}
+
+/* Lists the fields of a checked type. OUT_OF_MEMORY; UNSUPPORTED: *problem names a field that only
+ * blobs can have. */
+static void component_fields_free(weft__memory *memory, component_fields *list)
+{
+    weft__free(memory, WEFT__MEMORY_TYPES, list->fields, list->bytes == 0 ? 0 : 1, list->bytes,
+               _Alignof(weft_field));
+    *list = (component_fields){.fields = NULL};
+}
+
+/* ---- descriptions that are refused ---- */
+
+/* What goes with what: the kinds that one may have beside it, what it lacks, and the sentence for
+ * others; kinds without a row go with all that have none. The first row that refuses tells. */
+enum { HOOKS = 1, CHECK = 2, REQUIRED = 4 };
+static const struct kind_rule {
+    uint32_t kind, beside, lacks;
+    const char *refusal;
+} rules[] = {
+    {WEFT_RESOURCE, WEFT_BUFFER | WEFT_NOT_HASHED, REQUIRED,
+     "RESOURCE goes with BUFFER only: leave the other flags out"},
+    {WEFT_SHARED, WEFT_CLEANUP | WEFT_NOT_HASHED | WEFT_NOT_COPIED, HOOKS | CHECK,
+     "SHARED goes with CLEANUP only: leave the other flags out"},
+    {WEFT_CHUNK, WEFT_CLEANUP | WEFT_NOT_HASHED | WEFT_NOT_COPIED, HOOKS,
+     "CHUNK goes with CLEANUP only: leave the other flags out"},
+    {WEFT_SPARSE, WEFT_NOT_HASHED, REQUIRED,
+     "SPARSE goes with NOT_HASHED only: leave the other flags out"},
+    {WEFT_ENABLEABLE, WEFT_BUFFER | WEFT_NOT_HASHED | WEFT_NOT_COPIED, 0,
+     "CLEANUP components cannot be ENABLEABLE: leave one of the flags out"},
+};
+#define KINDS_ALL                                                                                  \
+    (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_RESOURCE |     \
+     WEFT_NOT_HASHED | WEFT_SPARSE | WEFT_NOT_COPIED)
+#define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
+
+static uint64_t field_total(const weft_field *field)
+{
+    return (uint64_t)weft__field_size(field) * weft__field_count(field);
+}
+
+/* Files and texts hold fields by their names: paths like "hull.plates[2].mass" where they are
+ * nested. Those of a `type`, which was checked, are plain and differ, but paths may be long. */
+static const char *field_name_problem(const weft_component_desc *desc, uint32_t index)
+{
+    const char *name = desc->fields[index].name;
+    if (name == NULL) return "a field has no name: give it one";
+    if (name[0] == '\0' && desc->field_count != 1)
+        return "a field has no name, which only a sole field may have: give it one";
+    if (desc->type == NULL ? !weft__name_is_plain(name, "\"\\") : strlen(name) > 255)
+        return "the name of a field, with those of the structs around it, is longer than 255 bytes "
+               "or not UTF-8, or has a quote, a backslash or a control character: change it";
+    for (uint32_t i = 0; i < index && desc->type == NULL && index < WEFT_TYPE_FIELDS; i++)
+        if (strcmp(desc->fields[i].name, name) == 0)
+            return "two fields have the same name: rename one of them";
+    return NULL;
+}
+
+/* Described references are visited each, so they may not overlap, as other fields may: there are
+ * never more than the component has bytes for. */
+static const char *fields_problem(const weft_component_desc *desc)
+{
+    uint64_t reference_bytes = 0;
+    if (desc->field_count != 0 && desc->fields == NULL)
+        return "field_count is not 0, but fields is NULL: set both";
+    for (uint32_t i = 0; i < desc->field_count; i++) {
+        const weft_field *field = &desc->fields[i];
+        const char *problem = field_name_problem(desc, i);
+        if (problem == NULL) problem = weft__field_range_problem(field);
+        if (problem != NULL) return problem;
+        if (!weft__kind_is(field->kind) || weft__kind_number(field->kind) == WEFT__KIND_NONE)
+            return "a field has an unknown kind: use one up to WEFT_FIELD_BLOB, or describe the "
+                   "component by `type`";
+        if (field->offset > desc->size || field_total(field) > desc->size - field->offset)
+            return "a field reaches beyond the component: check offset and count";
+        bool is_reference = field->kind == WEFT_FIELD_ENTITY || field->kind == WEFT_FIELD_BLOB;
+        reference_bytes += is_reference ? field_total(field) : 0;
+        if (reference_bytes > desc->size)
+            return "ENTITY or BLOB fields overlap: check their offsets";
+    }
+    return NULL;
+}
+
+static const char *kind_problem(const weft_component_desc *desc)
+{
+    uint32_t lacks = 0;
+    if ((desc->flags & ~(uint32_t)KINDS_ALL) != 0)
+        return "unknown flags: use those of weft_component_flags";
+    for (uint32_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if ((desc->flags & rules[i].kind) == 0) continue;
+        if ((desc->flags & ~(rules[i].kind | rules[i].beside)) != 0) return rules[i].refusal;
+        lacks |= rules[i].lacks;
+    }
+    if (desc->required_count != 0 && (lacks & REQUIRED) != 0)
+        return "RESOURCE and SPARSE components require none: leave `required` out";
+    if (desc->is_checked && (desc->type == NULL || (lacks & CHECK) != 0))
+        return "is_checked needs `type`, and is not for SHARED: leave it out";
+    bool has_hooks = desc->hooks.construct != NULL || desc->hooks.destruct != NULL ||
+                     desc->hooks.copy != NULL || desc->hooks.save != NULL;
+    if (has_hooks && (lacks & HOOKS) != 0)
+        return "SHARED and CHUNK components have no lifecycle hooks: leave them out (SHARED: use "
+               "shared_release)";
+    return NULL;
+}
+
+static const char *size_problem(const weft_component_desc *desc)
+{
+    if (desc->alignment > 64 ||
+        (desc->alignment != 0 && !bits_is_power_of_two((uint64_t)desc->alignment)))
+        return "the alignment must be a power of two up to 64, or 0";
+    bool is_resource = (desc->flags & (WEFT_RESOURCE | WEFT_BUFFER)) == WEFT_RESOURCE;
+    if (is_resource && desc->size > PTRDIFF_MAX - 4096)
+        return "the resource is larger than the address space: check the size";
+    if (!is_resource && desc->size > VALUE_BYTES_MAX)
+        return "the component is larger than a chunk (about 1 MiB): use a BUFFER or a blob";
+    if (desc->alignment != 0 && desc->size % desc->alignment != 0)
+        return "the size must be a multiple of the alignment: pass sizeof and alignof of one type";
+    if ((desc->flags & WEFT_BUFFER) == 0) return NULL;
+    if (desc->alignment > 16)
+        return "buffer elements are aligned to 16 at most: use a smaller alignment";
+    if ((uint64_t)desc->buffer_capacity * desc->size > VALUE_BYTES_MAX - sizeof(weft_buffer))
+        return "the inline elements are larger than a chunk (about 1 MiB): lower buffer_capacity";
+    return NULL;
+}
+
+static const char *required_problem(const weft_world *world, const weft_component_desc *desc)
+{
+    if (desc->required_count == 0) return NULL;
+    if (desc->required == NULL) return "required_count is not 0, but required is NULL: set both";
+    for (uint32_t i = 0; i < desc->required_count; i++) {
+        const weft__type *type = weft__type_at(world, desc->required[i]);
+        if (type != NULL && (!type->is_folded || type->id == world->builtin.prefab.id))
+            return "`required` names a RESOURCE, a SPARSE component or Prefab: leave it out";
+    }
+    return NULL;
+}
+
+/* The sentence that says what is wrong with a description and what to do, or NULL: nothing is, but
+ * for handles in its lists. */
+static const char *component_problem(const weft_world *world, const weft_component_desc *desc)
+{
+    if (desc == NULL) return "the description is NULL";
+    if (!weft__name_fits(desc->name, 255))
+        return "the name must have 1 to 255 bytes of UTF-8: texts cannot hold another one";
+    const char *problem = kind_problem(desc);
+    if (problem == NULL) problem = size_problem(desc);
+    if (problem == NULL) problem = fields_problem(desc);
+    if (problem == NULL) problem = required_problem(world, desc);
+    if (problem != NULL) return problem;
+    if ((desc->hooks.save == NULL) != (desc->hooks.load == NULL))
+        return "save and load come together: give both or none";
+    if ((desc->shared_hash == NULL) != (desc->shared_equal == NULL))
+        return "shared_hash and shared_equal come together: give both or none";
+    return NULL;
+}
+
+/* ---- checks of values ---- */
+
+weft_result weft_component_check(const weft_world *world, weft_component component,
+                                 const void *value)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if (type->desc.type == NULL)
+        return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, component,
+                           "weft_component_check: component \"%s\" has no description: register "
+                           "it with `type`",
+                           type->desc.name);
+    if (value == NULL)
+        return weft__error_argument(world, "weft_component_check",
+                                    "value is NULL: give its address");
+    weft_value_error error;
+    weft_result result = weft_value_check(type->desc.type, value, &error);
+    if (result == WEFT_OK) return WEFT_OK;
+    return weft__error(world, result, WEFT__NO_ENTITY, component, "component \"%s\": %s",
+                       type->desc.name, error.text);
+}
 
 /* ---- the copy of a description ---- */
 
@@ -312,16 +551,20 @@ void weft__types_fini(weft_world *world)
 
 /* ---- public ---- */
 
+static weft_component refuse(const weft_world *world, weft_result code, const char *name,
+                             const char *problem)
+{
+    weft__error(world, code, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "component \"%s\": %s",
+                name == NULL ? "" : name, problem);
+    return WEFT__NO_COMPONENT;
+}
+
 /* Registers a description whose fields are listed. */
 static weft_component create(weft_world *world, const weft_component_desc *desc)
 {
-    const char *problem = weft__component_problem(world, desc);
-    if (problem != NULL) {
-        weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "component \"%s\": %s", desc != NULL && desc->name != NULL ? desc->name : "",
-                    problem);
-        return WEFT__NO_COMPONENT;
-    }
+    const char *problem = component_problem(world, desc);
+    if (problem != NULL)
+        return refuse(world, WEFT_INVALID_ARGUMENT, desc == NULL ? NULL : desc->name, problem);
     if (weft__check_listed(world, "weft_component_create", "required", desc->required,
                            desc->required_count) != WEFT_OK)
         return WEFT__NO_COMPONENT;
@@ -331,11 +574,9 @@ static weft_component create(weft_world *world, const weft_component_desc *desc)
         resolved.buffer_capacity = (uint32_t)(WEFT__BUFFER_INLINE_BYTES / desc->size);
     uint64_t hash = desc_hash(&resolved);
     uint32_t found = id_named(world, desc->name);
-    if (found != 0 && weft__type_is_residue_tag(world, world->types.at[found])) {
-        weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "component \"%s\": weft has a tag of this name: use another name", desc->name);
-        return WEFT__NO_COMPONENT;
-    }
+    if (found != 0 && weft__type_is_residue_tag(world, world->types.at[found]))
+        return refuse(world, WEFT_ALREADY_EXISTS, desc->name,
+                      "weft has a tag of this name: use another name");
     if (found != 0) return registered(world, found, desc, hash);
     if (world->types.count >= world->desc.component_limit) {
         weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
@@ -350,37 +591,24 @@ static weft_component create(weft_world *world, const weft_component_desc *desc)
     return weft__component(world, world->types.count);
 }
 
-static void refuse_type(const weft_world *world, const weft_component_desc *desc,
-                        const char *problem)
-{
-    weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                "component \"%s\": %s", desc->name == NULL ? desc->type->name : desc->name,
-                problem);
-}
-
 /* A description by `type`: what it leaves out is the type's, and so are the fields. */
 static weft_component create_described(weft_world *world, const weft_component_desc *desc)
 {
     const weft_type *type = desc->type;
     weft_component_desc full = *desc;
     char text[192];
-    if (weft_type_check(type, text, sizeof text) != WEFT_OK) {
-        weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "component \"%s\": %s", desc->name == NULL ? "" : desc->name, text);
-        return WEFT__NO_COMPONENT;
-    }
+    if (weft_type_check(type, text, sizeof text) != WEFT_OK)
+        return refuse(world, WEFT_INVALID_ARGUMENT, desc->name, text);
     if (full.name == NULL) full.name = type->name;
     if (full.size == 0) full.size = type->size;
     if (full.alignment == 0) full.alignment = type->alignment;
-    if (full.size != type->size || full.field_count != 0) {
-        refuse_type(world, desc,
-                    full.field_count != 0 ? "give `type` or `fields`, not both"
-                                          : "`size` is not that of `type`: leave it 0");
-        return WEFT__NO_COMPONENT;
-    }
-    weft__component_fields list;
+    if (full.size != type->size || full.field_count != 0)
+        return refuse(world, WEFT_INVALID_ARGUMENT, full.name,
+                      full.field_count != 0 ? "give `type` or `fields`, not both"
+                                            : "`size` is not that of `type`: leave it 0");
+    component_fields list;
     const char *field = NULL;
-    weft_result result = weft__component_fields_list(&world->memory, type, &list, &field);
+    weft_result result = component_fields_list(&world->memory, type, &list, &field);
     if (result == WEFT_UNSUPPORTED)
         weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "component \"%s\": field %s is of a kind that is for blobs: use "
@@ -391,7 +619,7 @@ static weft_component create_described(weft_world *world, const weft_component_d
     full.fields = list.fields;
     full.field_count = list.count;
     weft_component component = create(world, &full);
-    weft__component_fields_free(&world->memory, &list);
+    component_fields_free(&world->memory, &list);
     return component;
 }
 

@@ -103,28 +103,6 @@ static weft__format *format_make(weft_world *world, const weft__format *key,
     return format;
 }
 
-static bool table_grow(weft_world *world)
-{
-    uint32_t size = world->formats.table == NULL ? 0 : world->formats.table_mask + 1;
-    if (world->formats.count < size) return true;
-    uint32_t grown = size == 0 ? 16 : 2 * size;
-    weft__format **table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown,
-                                              sizeof *table, _Alignof(weft__format *));
-    if (table == NULL) return false;
-    for (uint32_t i = 0; i < size; i++) {
-        for (weft__format *format = world->formats.table[i], *next; format != NULL; format = next) {
-            next = format->next;
-            format->next = table[format->hash & (grown - 1)];
-            table[format->hash & (grown - 1)] = format;
-        }
-    }
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->formats.table, size, sizeof *table,
-               _Alignof(weft__format *));
-    world->formats.table = table;
-    world->formats.table_mask = grown - 1;
-    return true;
-}
-
 static bool is_same(const weft__format *format, const weft__format *key,
                     const weft__type *const *columns)
 {
@@ -147,18 +125,19 @@ weft__format *weft__format_obtain(weft_world *world, const weft__type *const *co
         bytes += columns[i]->value_bytes;
     }
     key.row_bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
-    if (!table_grow(world)) {
+    weft__format_table *formats = &world->formats;
+    uint32_t step = 0, number, next = formats->all.count + 1;
+    while ((number = weft__table_next(&formats->numbers, (uint32_t)key.hash, &step)) != 0)
+        if (is_same(formats->all.at[number - 1], &key, columns)) return formats->all.at[number - 1];
+    if (!WEFT__LIST_ROOM(&world->memory, WEFT__MEMORY_METADATA, &formats->all, next) ||
+        !weft__table_room(&world->memory, WEFT__MEMORY_METADATA, &formats->numbers, next)) {
         weft__error_memory(world, "archetype");
         return NULL;
     }
-    weft__format **head = &world->formats.table[key.hash & world->formats.table_mask];
-    for (weft__format *format = *head; format != NULL; format = format->next)
-        if (is_same(format, &key, columns)) return format;
     weft__format *format = format_make(world, &key, columns);
     if (format == NULL) return NULL;
-    format->next = *head;
-    *head = format;
-    world->formats.count++;
+    formats->all.at[formats->all.count++] = format;
+    weft__table_put(&formats->numbers, (uint32_t)key.hash, next);
     return format;
 }
 
@@ -256,29 +235,21 @@ static bool format_check(const weft__format *format)
 
 bool weft__formats_check(const weft_world *world)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; world->formats.table != NULL && i <= world->formats.table_mask; i++) {
-        for (const weft__format *format = world->formats.table[i]; format; format = format->next) {
-            if (!format_check(format)) return false;
-            count++;
-        }
-    }
-    return count == world->formats.count;
+    for (uint32_t i = 0; i < world->formats.all.count; i++)
+        if (!format_check(world->formats.all.at[i])) return false;
+    return world->formats.all.count == world->formats.numbers.count;
 }
 
 void weft__formats_fini(weft_world *world)
 {
-    uint32_t size = world->formats.table == NULL ? 0 : world->formats.table_mask + 1;
-    for (uint32_t i = 0; i < size; i++) {
-        for (weft__format *format = world->formats.table[i], *next; format != NULL; format = next) {
-            next = format->next;
-            for (uint32_t k = 0; k < WEFT__SIZE_CLASSES; k++)
-                weft__free(&world->memory, WEFT__MEMORY_METADATA, at_plain(&format->x_layouts[k]),
-                           1, layout_bytes(format), _Alignof(weft__layout));
-            weft__free(&world->memory, WEFT__MEMORY_METADATA, format, 1,
-                       format_bytes(format->column_count), _Alignof(weft__format));
-        }
+    for (uint32_t i = 0; i < world->formats.all.count; i++) {
+        weft__format *format = world->formats.all.at[i];
+        for (uint32_t k = 0; k < WEFT__SIZE_CLASSES; k++)
+            weft__free(&world->memory, WEFT__MEMORY_METADATA, at_plain(&format->x_layouts[k]), 1,
+                       layout_bytes(format), _Alignof(weft__layout));
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, format, 1,
+                   format_bytes(format->column_count), _Alignof(weft__format));
     }
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->formats.table, size,
-               sizeof *world->formats.table, _Alignof(weft__format *));
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_METADATA, &world->formats.all);
+    weft__table_free(&world->memory, WEFT__MEMORY_METADATA, &world->formats.numbers);
 }

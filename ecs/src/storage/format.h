@@ -12,13 +12,12 @@
  * chunk can change between them in place. Owned by the world, never freed before it. */
 struct weft__format {
     uint64_t hash;
-    struct weft__format *next; /* in the hash chain */
-    uint32_t column_count;     /* with the entity column */
-    uint32_t row_bytes;        /* sum of the columns */
-    uint32_t cap;              /* chunk_row_limit as given; UINT32_MAX: none */
-    uint32_t row_limit;        /* the same, UINT32_MAX when no chunk could hold more anyway */
-    uint32_t slice_shift;      /* log2 of rows per slice: 64..1024 rows (format.c) */
-    uint32_t smallest_class;   /* the smallest class that holds a row */
+    uint32_t column_count;   /* with the entity column */
+    uint32_t row_bytes;      /* sum of the columns */
+    uint32_t cap;            /* chunk_row_limit as given; UINT32_MAX: none */
+    uint32_t row_limit;      /* the same, UINT32_MAX when no chunk could hold more anyway */
+    uint32_t slice_shift;    /* log2 of rows per slice: 64..1024 rows (format.c) */
+    uint32_t smallest_class; /* the smallest class that holds a row */
     weft_aptr x_layouts[WEFT__SIZE_CLASSES]; /* weft__layout *, NULL until used (format.c) */
     const weft__type *types[];               /* [column]; [0] is NULL: entities */
 };

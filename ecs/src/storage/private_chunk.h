@@ -6,6 +6,7 @@
 #define WEFT_PRIVATE_CHUNK_H
 
 #include "archetype_state.h"
+#include "world_state.h"
 
 /* A private chunk for about `rows` rows of an archetype (all shared values default), from the
  * concurrent allocators; count is 0, memory beyond `count` reads as zero. `worker` says where to
@@ -63,5 +64,36 @@ typedef struct weft__private_desc {
 weft_result weft__private_link(const weft__private_desc *desc);
 /* Drops a private chunk; its rows are destructed. Ids it holds are the caller's. Threads: any. */
 void weft__private_drop(weft_world *world, weft__chunk *chunk);
+
+/* ---- ids of many rows ---- */
+
+/* Rows that have no id yet. Owner: the list of weft__row_ids. Always: row + count is within the
+ * chunk; first of the next run == first + count. */
+typedef struct weft__id_run {
+    weft__chunk *chunk;
+    uint32_t row;
+    uint32_t count;
+    uint32_t first;    /* rows of the runs before it */
+    uint32_t location; /* of its first row, as the directory is to know it; the rest follow */
+} weft__id_run;
+
+/* Runs of rows that get ids together. Owner: one operation, on its stack; runs are the caller's. */
+typedef struct weft__row_ids {
+    weft_world *world;
+    const weft__id_run *runs;
+    uint32_t run_count;
+    uint32_t rows; /* of all runs */
+    weft__id_share *shares;
+    uint32_t share_count;
+} weft__row_ids;
+
+/* Everything that can fail; `rows` are those that the runs will have. `what`: the operation, for
+ * the error. Errors: LIMIT, OUT_OF_MEMORY. */
+weft_result weft__row_ids_prepare(weft__row_ids *ids, weft_world *world, uint64_t rows,
+                                  const char *what);
+/* Gives the ids: into the entity columns, and where the rows are into the directory. `job`: its
+ * workers do it; NULL: the caller does. `cost`: of the loop over shares; NULL: unknown. */
+void weft__row_ids_give(const weft__row_ids *ids, weft_job_context *job, weft_job_cost *cost);
+void weft__row_ids_fini(weft__row_ids *ids);
 
 #endif

@@ -7,7 +7,6 @@
 #include "sparse.h"
 
 #include "archetype.h"
-#include "archetype_order.h"
 #include "error.h"
 #include "structure.h"
 #include "world_view.h"

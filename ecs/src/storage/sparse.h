@@ -14,7 +14,7 @@
 
 #include "archetype_state.h"
 #include "column_map.h"
-#include "row_ids.h"
+#include "private_chunk.h"
 #include "structure.h"
 #include "world_state.h"
 

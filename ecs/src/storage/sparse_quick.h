@@ -2,15 +2,15 @@
 /* sparse_quick.h: single rows of SPARSE components whose values are plain bytes come, go and are
  * set, where nothing has to be made: inline, for the calls of users. sparse.c has the rest.
  *
- * Additions take rows that are ready (ready_rows.h). Functions around these call others at their
+ * Additions take rows that are ready (structure.h). Functions around these call others at their
  * end only, so that they save no register. Owner, world idle, so every load and store of a shared
  * word is relaxed. `entity`: weft__entity_bits; may be dead. */
 #ifndef WEFT_SPARSE_QUICK_H
 #define WEFT_SPARSE_QUICK_H
 
 #include "column_map.h"
-#include "ready_rows.h"
 #include "sparse.h"
+#include "structure.h"
 
 #include <string.h>
 

@@ -9,10 +9,9 @@
 
 #include "archetype.h"
 #include "bits.h"
-#include "chunk_grow.h"
+#include "chunk.h"
 #include "error.h"
 #include "format.h"
-#include "tuple.h"
 
 #include <string.h>
 
@@ -90,8 +89,7 @@ static weft__chunk *piece_take(weft_world *world, weft__tuple *tuple, uint64_t c
     uint64_t known = count + tuple->coming;
     if (chunk == NULL && tuple->chunk_count == 1) {
         weft__growth **list = spans != NULL ? &spans->growths : NULL;
-        chunk = weft__chunk_grow(world, tuple, known, list);
-        if (chunk != NULL && list != NULL) (*list)->first = spans->count;
+        chunk = weft__chunk_grow(world, tuple, known, list, spans != NULL ? spans->count : 0);
     }
     if (chunk == NULL) chunk = chunk_obtain(world, tuple, known);
     if (chunk == NULL) return NULL;
@@ -109,7 +107,7 @@ static void piece_return(weft_world *world, weft__span piece)
     piece.chunk->count = piece.row;
     weft__chunk_count_rows(world, piece.chunk, -(int64_t)piece.count);
     weft__chunk_room_update(piece.chunk);
-    if (piece.row == 0) weft__chunk_release(world, piece.chunk);
+    if (piece.row == 0) weft__chunk_release(world, piece.chunk, false);
 }
 
 weft_result weft__row_reserve(weft_world *world, weft__tuple *tuple, weft__span *place)
@@ -667,7 +665,7 @@ bool weft__row_die_at_edge(weft_world *world, weft__chunk *chunk, uint32_t row,
     weft__row_swap_back(world, chunk, row);
     weft__chunk_count_rows(world, chunk, -1);
     if (chunk->count == 0)
-        weft__chunk_release_clean(world, chunk);
+        weft__chunk_release(world, chunk, true);
     else if (!chunk->has_room)
         weft__chunk_room_update(chunk);
     return true;

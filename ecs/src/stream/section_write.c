@@ -18,7 +18,6 @@
 #include "evolution.h"
 #include "format.h"
 #include "hash.h"
-#include "lent.h"
 #include "os_file.h"
 #include "pack_rows.h"
 #include "private_chunk.h"

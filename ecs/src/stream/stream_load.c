@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "archetype_order.h"
+#include "archetype.h"
 #include "chunk.h"
 #include "column_map.h"
 #include "directory_lend.h"
@@ -28,7 +28,6 @@
 #include "stream_crew.h"
 #include "structure.h"
 #include "text.h"
-#include "tuple.h"
 #include "utf8.h"
 
 /* ---- components: known by their names, registered by the first that asks for them ---- */

@@ -6,14 +6,12 @@
 #include "bits.h"
 #include "chunk.h"
 #include "column_map.h"
-#include "component_index.h"
 #include "directory.h"
 #include "entity_value.h"
 #include "error.h"
 #include "format.h"
-#include "query_registry.h"
 #include "query_state.h"
-#include "relation_check.h"
+#include "relation_state.h"
 #include "sparse.h"
 
 #include <stdarg.h>
@@ -397,7 +395,7 @@ static void memory_add(memory_count *count, const weft__chunk *chunk)
 static bool units_check(const weft_world *world)
 {
     char text[200];
-    memory_count has = {.units = world->parts.count};
+    memory_count has = {.units = world->parts.all.count};
     uint64_t used = weft__units_used(&world->units), parts = 0;
     for (uint32_t id = 1; id < world->chunks.end; id++) memory_add(&has, world->chunks.at[id]);
     for (uint32_t i = 0; i < WEFT__SPARES; i++) memory_add(&has, world->spares.ring[i]);

@@ -14,12 +14,11 @@
 #include "guard.h"
 #include "jobs_engine.h"
 #include "name_table.h"
-#include "query_create.h"
-#include "query_each.h"
-#include "query_registry.h"
+#include "query_cursor.h"
+#include "query_state.h"
 #include "sized.h"
 #include "utf8.h"
-#include "world_hook.h"
+#include "world_view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -173,6 +172,7 @@ static weft_result storage_init(weft_world *world)
 static void storage_fini(weft_world *world)
 {
     weft__chunks_fini(world);
+    if (world->front.queries != NULL) weft__loops_free(&world->front.queries->loops);
     weft__queries_destroy(world);
     weft__archetypes_fini(world);
     weft__shared_fini(&world->shared);
@@ -382,7 +382,7 @@ static void stats_counts(const weft_world *world, weft_world_stats *out)
     out->units_used = weft__units_used(&world->units);
     out->megachunks_mapped = weft__units_mapped(&world->units);
     out->component_types = world->types.count;
-    out->queries = world->front.queries->query_count;
+    out->queries = world->front.queries->all.count;
 }
 
 void weft_world_stats_get(const weft_world *world, weft_world_stats *out, size_t out_bytes)

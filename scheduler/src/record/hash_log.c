@@ -3,7 +3,6 @@
  * its end; playback: the commands before it and the world after it, at once. */
 #include "hash_log.h"
 
-#include "cell_text.h"
 #include "ecs_engine.h"
 #include "file_problem.h"
 #include "hash.h"

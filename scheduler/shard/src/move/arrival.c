@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "messages.h"
-#include "references.h"
+#include "world_view.h"
 #include "row_block.h"
 #include "shard_state.h"
 #include "world_front.h"
