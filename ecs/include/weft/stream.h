@@ -78,10 +78,12 @@ typedef struct weft_sections_desc {
  * Section says; as weft_world_save the file is the old or the new one, complete. The same state
  * gives the same bytes. References between sections are kept; those to entities of section 0 cost
  * nothing, others are filled in when the other section comes, and cleared when it leaves. Resources
- * are not written. `desc` may be NULL. Threads: owner, world idle. Errors: INVALID_ARGUMENT,
- * WRONG_PHASE, BUSY, BAD_HANDLE, UNSUPPORTED (a component is SPARSE, saved by a hook, or SHARED
- * with references: the text names it, desc->without leaves it out), LIMIT (more than
- * WEFT_SECTION_LIMIT), IO, OUT_OF_MEMORY. Cost: holds all bytes in memory once. */
+ * are not written. The hooks `construct`, `load` and `destruct` of values in sections run on
+ * threads of the library. `desc` may be NULL. Threads: owner, world idle. Errors:
+ * INVALID_ARGUMENT, WRONG_PHASE, BUSY, BAD_HANDLE, UNSUPPORTED (a component is SPARSE, or has
+ * references and is SHARED or saved by a hook: the text names it, desc->without leaves it out),
+ * LIMIT (more than WEFT_SECTION_LIMIT), IO, OUT_OF_MEMORY. Cost: holds all bytes in memory
+ * once. */
 WEFT_API weft_result weft_sections_save(weft_world *world, const char *path,
                                         const weft_sections_desc *desc);
 
