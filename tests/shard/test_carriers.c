@@ -4,8 +4,8 @@
  * of five reasons. The table is that of docs/reference/carriers.md; with WEFT_WRITE_TABLES in the
  * environment the test writes it there. */
 #include "arrival.h"
-#include "plain.h"
 #include "checkpoint.h"
+#include "plain.h"
 
 #include <weft/shard.h>
 #include <weft/stream.h>

@@ -9,9 +9,9 @@
  * WEFT_TEST_SEEDS=10000 takes so many seeds, WEFT_TEST_SEEDS=FIRST-LAST those, WEFT_TEST_SEED=N
  * that one. */
 #include "arrival.h"
+#include "checkpoint.h"
 #include "plain.h"
 #include "random_world.h"
-#include "checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -38,7 +38,7 @@ static const threshold thresholds[] = {
     {"WEFT__MEGACHUNK_UNITS", "ecs/src/memory/units.h", 64},
     {"GROUP", "ecs/src/memory/directory.c", 32},
     {"RUN_SHORT", "ecs/src/memory/directory.c", 8},
-    {"WEFT__EDGE_COUNTING_FROM", "ecs/src/relation/relation_state.h", 256},
+    {"EDGE_COUNTING_FROM", "ecs/src/relation/relation_state.c", 256},
     {"RUN", "ecs/src/relation/relation_state.c", 12},
     {"WEFT__PIECE_ROWS", "ecs/engine/row_diff.h", 8192},
     {"WEFT__READY_ROWS", "ecs/src/storage/structure.h", 16},

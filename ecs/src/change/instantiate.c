@@ -9,11 +9,11 @@
 
 #include "archetype.h"
 #include "bits.h"
-#include "filter.h"
 #include "entity_list.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
+#include "filter.h"
 #include "format.h"
 #include "host.h"
 #include "name_table.h"

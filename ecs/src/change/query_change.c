@@ -8,14 +8,14 @@
 
 #include "archetype.h"
 #include "destroy.h"
-#include "filter.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
+#include "filter.h"
 #include "instantiate.h"
 #include "query_cursor.h"
-#include "query_state.h"
 #include "query_read.h"
+#include "query_state.h"
 #include "structure.h"
 
 #include <stdlib.h>

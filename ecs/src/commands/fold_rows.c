@@ -11,8 +11,8 @@
 #include "fold_rows.h"
 
 #include "archetype.h"
-#include "filter.h"
 #include "error.h"
+#include "filter.h"
 #include "playback_one.h"
 #include "query_change.h"
 #include "scratch.h"

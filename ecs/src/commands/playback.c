@@ -13,6 +13,7 @@
  * Which way is taken depends on the commands only, never on the number of workers. */
 #include "playback.h"
 
+#include "archetype.h"
 #include "archetype_state.h"
 #include "command_shared.h"
 #include "entity_value.h"
@@ -22,7 +23,6 @@
 #include "playback_one.h"
 #include "private_chunk.h"
 #include "scratch.h"
-#include "archetype.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,9 +22,9 @@
 
 /* ---- times left of systems and groups ----
  *
- * The scheduler's part is its weft__extension (world_front.h): io knows no systems. Runs that wait for
- * a system or group are written again, so that a program without systems, as weft dump, loses
- * none. */
+ * The scheduler's part is its weft__extension (world_front.h): io knows no systems. Runs that
+ * wait for a system or group are written again, so that a program without systems, as weft dump,
+ * loses none. */
 
 void weft__run_list_add(weft__run_list *list, const weft__kept_run *run)
 {

@@ -10,9 +10,9 @@
 #include "relation_state.h"
 
 #include "bits.h"
-#include "query_change.h"
 #include "entity_value.h"
 #include "error.h"
+#include "query_change.h"
 #include "structure.h"
 
 #include <stdarg.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* section_read.c: the front of a section file, read and checked, and its pieces, which become private
- * chunks.
+/* section_read.c: the front of a section file, read and checked, and its pieces, which become
+ * private chunks.
  *
  * Nothing is allocated for more things than the bytes of the file can describe. The columns of a
- * piece are read straight into their places, part by part; while a part is in cache it is hashed and
- * its stored handles become those of the world. Then the rows get their ids. */
+ * piece are read straight into their places, part by part; while a part is in cache it is hashed
+ * and its stored handles become those of the world. Then the rows get their ids. */
 #include "section_read.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -386,11 +387,22 @@ static const weft__type_ref *ref_of(const filling *f, const weft__type *type)
 
 /* ---- reading ---- */
 
+/* Keeps the first failure of a load. Returns false. Any thread of the crew. */
+static bool load_fail(weft__load *load, weft_result result, const char *text)
+{
+    uint32_t none = WEFT_OK;
+    /* relaxed would do: the owner reads the text after SC3 */
+    if (!at_cas_ar(&load->x_failed, &none, (uint32_t)result)) return false; /* SC2 */
+    snprintf(load->text, sizeof load->text, "section %u: %.*s", load->section,
+             (int)sizeof load->text - 24, text);
+    return false;
+}
+
 static bool read_at(filling *f, void *to, uint64_t bytes, uint64_t at)
 {
     weft__file_source own = f->front->file; /* its own place for what failed */
     weft_result result = weft__file_read(&own, to, bytes, at);
-    return result == WEFT_OK || weft__load_fail(f->load, result, own.problem.text);
+    return result == WEFT_OK || load_fail(f->load, result, own.problem.text);
 }
 
 /* ---- values ---- */
@@ -476,7 +488,7 @@ static bool hooked_elements_read(const filling *f, weft__in *in, const weft__typ
 {
     for (uint32_t left = weft__in_u32(in); left != 0 && !in->is_short; left--) {
         if (weft__buffer_resize(&f->world->memory, type, buffer, buffer->count + 1) != WEFT_OK)
-            return weft__load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory for a buffer");
+            return load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory for a buffer");
         char *element = (char *)weft__buffer_data(buffer) + (buffer->count - 1) * type->desc.size;
         if (weft__hooked_get(in, type, element) != NULL) return false;
     }
@@ -509,7 +521,7 @@ static bool buffers_read(const filling *f, weft__in *in, const weft__type *type)
             continue;
         }
         if (weft__buffer_append(&f->world->memory, type, buffer, elements, count) != WEFT_OK)
-            return weft__load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory for a buffer");
+            return load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory for a buffer");
         if (!entities_settle(f, type, weft__buffer_data(buffer), count) ||
             !blobs_settle(f, type, weft__buffer_data(buffer), count))
             return false;
@@ -569,11 +581,10 @@ static bool bytes_read(filling *f)
             return false;
     f->tail_bytes = f->piece->at + f->piece->bytes - f->at;
     f->tail = weft__stream_alloc(f->world, f->tail_bytes, 1);
-    if (f->tail == NULL) return weft__load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory");
+    if (f->tail == NULL) return load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory");
     if (f->tail_bytes != 0 && !read_at(f, f->tail, f->tail_bytes, f->at)) return false;
     if (f->tail_bytes != 0) hash = weft__hash_lanes(hash, f->tail, f->tail_bytes);
-    return hash == f->piece->hash ||
-           weft__load_fail(f->load, WEFT_CORRUPT, "the hash of rows differs");
+    return hash == f->piece->hash || load_fail(f->load, WEFT_CORRUPT, "the hash of rows differs");
 }
 
 /* What depends on all bytes being right. */
@@ -636,7 +647,7 @@ static bool chunk_make(filling *f, uint32_t piece, uint32_t thread)
     const weft__front_section *section = weft__section_of(f->load->stream, f->load->section);
     weft__tuple *tuple = f->load->tuples[f->piece->run - section->first_run];
     weft_result result = weft__private_make(f->world, thread, tuple, f->piece->rows, &f->chunk);
-    if (result != WEFT_OK) return weft__load_fail(f->load, result, "no memory for rows");
+    if (result != WEFT_OK) return load_fail(f->load, result, "no memory for rows");
     if (f->chunk->is_zero) pages_touch(f->chunk);
     f->chunk->location = f->load->locations[piece];
     f->chunk->count = f->piece->rows;
@@ -657,9 +668,9 @@ static void piece_fill(weft__load *load, uint32_t piece, uint32_t thread)
     f.shape = &stream->front.shapes[stream->front.runs[f.piece->run].shape];
     if (!chunk_make(&f, piece, thread)) return;
     bool is_read = bytes_read(&f), is_right = is_read && columns_settle(&f);
-    if (is_read && !is_right) weft__load_fail(load, WEFT_CORRUPT, "a reference leads nowhere");
+    if (is_read && !is_right) load_fail(load, WEFT_CORRUPT, "a reference leads nowhere");
     if (is_right && !tail_read(&f))
-        is_right = weft__load_fail(load, WEFT_CORRUPT, "rows are described wrongly");
+        is_right = load_fail(load, WEFT_CORRUPT, "rows are described wrongly");
     weft__stream_free(f.world, f.tail, f.tail_bytes, 1);
     if (!is_right) {
         columns_clear(&f);
@@ -686,7 +697,7 @@ static weft_entity handle_of(const weft__load *load, uint32_t row)
 
 static bool wrong(weft__load *load, const char *what)
 {
-    return weft__load_fail(load, WEFT_CORRUPT, what);
+    return load_fail(load, WEFT_CORRUPT, what);
 }
 
 static bool exports_get(weft__load *load, weft__in *in, const weft__front_section *section)
@@ -752,12 +763,12 @@ static bool blobs_get(weft__load *load, weft__in *in, uint32_t count)
             weft__blob_type_of(stream->blob_types, stream->desc.blob_type_count, hash),
             WEFT_BLOB_LOAD, NULL, 0};
         if (desc.type == NULL)
-            return weft__load_fail(load, WEFT_TYPE_MISMATCH,
-                                   "a blob of a type that is not among blob_types: add it to "
-                                   "weft_stream_desc");
+            return load_fail(load, WEFT_TYPE_MISMATCH,
+                             "a blob of a type that is not among blob_types: add it to "
+                             "weft_stream_desc");
         weft_result result = weft_blob_adopt(load->stream->world->blobs, block, bytes, &desc,
                                              &loaded->blobs[loaded->blob_count]);
-        if (result != WEFT_OK) return weft__load_fail(load, result, "a blob was refused");
+        if (result != WEFT_OK) return load_fail(load, result, "a blob was refused");
         loaded->blob_count++;
     }
     return true;
@@ -777,8 +788,7 @@ static bool names_get(weft__load *load, weft__in *in, const weft__front_section 
     }
     if (in->at != in->end) return wrong(load, "its table has another length");
     loaded->names = weft__stream_alloc(load->stream->world, (size_t)(in->at - begin), 1);
-    if (loaded->names == NULL)
-        return weft__load_fail(load, WEFT_OUT_OF_MEMORY, "no memory for names");
+    if (loaded->names == NULL) return load_fail(load, WEFT_OUT_OF_MEMORY, "no memory for names");
     loaded->name_bytes = (size_t)(in->at - begin);
     memcpy(loaded->names, begin, loaded->name_bytes);
     loaded->name_count = section->name_count;
@@ -816,10 +826,10 @@ static void table_fill(weft__load *load)
     weft__file_source own = stream->front.file;
     weft_result result = WEFT_OK;
     if (bytes == NULL || !room_make(load, section))
-        weft__load_fail(load, WEFT_OUT_OF_MEMORY, "no memory for its table");
+        load_fail(load, WEFT_OUT_OF_MEMORY, "no memory for its table");
     else
         result = weft__file_read(&own, bytes, section->table_bytes, section->at);
-    if (result != WEFT_OK) weft__load_fail(load, result, own.problem.text);
+    if (result != WEFT_OK) load_fail(load, result, own.problem.text);
     if (at_load_rlx(&load->x_failed) == WEFT_OK) { /* relaxed: this thread's own */
         weft__in in = {.at = bytes, .end = bytes + section->table_bytes};
         uint64_t hash = weft__hash_lanes(WEFT__SECTION_SEED, bytes, section->table_bytes);

@@ -2,9 +2,9 @@
 /* stream.c: the public functions of streams, and the streams of a world as a part that lives and
  * dies with it. Owner.
  *
- * One step of the streams of a world: who asks for what, what has ended, what is published, taken
- * out, begun. In this order, so that room is free before it is needed. Under lockstep what is due is
- * waited for, and nothing else is done early. */
+ * One step of the streams of a world: who asks for what, what has ended, what is published,
+ * taken out, begun. In this order, so that room is free before it is needed. Under lockstep what
+ * is due is waited for, and nothing else is done early. */
 #include <math.h>
 #include <string.h>
 

@@ -73,16 +73,6 @@ weft__streams *weft__streams_of(const weft_world *world)
     return world->front.extensions[WEFT__EXTENSION_STREAMS].data;
 }
 
-bool weft__load_fail(weft__load *load, weft_result result, const char *text)
-{
-    uint32_t none = WEFT_OK;
-    /* relaxed would do: the owner reads the text after SC3 */
-    if (!at_cas_ar(&load->x_failed, &none, (uint32_t)result)) return false; /* SC2 */
-    snprintf(load->text, sizeof load->text, "section %u: %.*s", load->section,
-             (int)sizeof load->text - 24, text);
-    return false;
-}
-
 /* The value that Section has for entities of a section, while they are known to the world; the
  * section holds one reference. Error set: OUT_OF_MEMORY. */
 static weft_result section_value_obtain(weft_stream *stream, uint32_t section)

@@ -153,9 +153,6 @@ static inline void weft__stream_free(weft_world *world, const void *block, uint6
 
 void weft__loaded_free(weft_world *world, weft__loaded *loaded);
 
-/* Keeps the first failure of a load. Returns false. Any thread of the crew. */
-bool weft__load_fail(weft__load *load, weft_result result, const char *text);
-
 /* Memory that rows of a section take. */
 uint64_t weft__section_memory(const weft_stream *stream, uint32_t section);
 /* Reserves ids, places and shared values, and hands the section to the crew. Section 0 is there, or

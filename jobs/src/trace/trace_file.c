@@ -3,12 +3,12 @@
  * ends (trace_file.h). Draining copies a record and looks its name up; everything that costs more,
  * nesting and the text or protobuf, waits for the end.
  *
- * A *format* gets records one after the other, per worker in the order of time, and appends bytes to
- * an output. Records of spans are repaired before: an end without a begin (its begin was dropped)
- * is left out, an open span is ended with the trace, so every format sees proper nesting. The shares
- * that stand before the end of a span become spans inside of it, one after the other, each as long
- * as its part of them all: so a viewer adds up the time of each system, although a fused slice is
- * too short for a span each.
+ * A *format* gets records one after the other, per worker in the order of time, and appends
+ * bytes to an output. Records of spans are repaired before: an end without a begin (its begin
+ * was dropped) is left out, an open span is ended with the trace, so every format sees proper
+ * nesting. The shares that stand before the end of a span become spans inside of it, one after
+ * the other, each as long as its part of them all: so a viewer adds up the time of each system,
+ * although a fused slice is too short for a span each.
  *
  * The *spool*: one file, FILE.raw, while it has room; then two that take turns, FILE.raw and
  * FILE.old.raw: when one is full the other is emptied, so that at least half of the room holds the
@@ -709,8 +709,8 @@ static void trace_spool_close(trace_spool *spool, bool is_removed)
 
 /* ---- the part of the run that is kept ----
  *
- * Some frames, the last seconds, at most so many bytes on disk while it runs. The user of the program
- * asks by the environment:
+ * Some frames, the last seconds, at most so many bytes on disk while it runs. The user of the
+ * program asks by the environment:
  *
  *   WEFT_TRACE_FRAMES=A-B   frames A to B (A: one; A-: to the end), by the number of the span
  *   WEFT_TRACE_LAST=S       what happened in the last S seconds

@@ -652,7 +652,7 @@ typedef struct trying {
 } trying;
 
 /* The first mistake in the property; of a list that is wanted whole, the first one. */
-static weft_result told(const trying *t, const weft__problem *list, bool is_whole)
+static weft_result mistake_told(const trying *t, const weft__problem *list, bool is_whole)
 {
     const weft__problem *found = NULL;
     for (const weft__problem *p = list; p != NULL; p = p->next) {
@@ -676,7 +676,7 @@ static weft_result node_try(trying *t, uint32_t node)
     weft__record *record = weft__bake_node(&bake, node);
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (record != NULL) {
-        result = told(t, record->problems, was != NULL && was->problems == NULL);
+        result = mistake_told(t, record->problems, was != NULL && was->problems == NULL);
         weft__record_free(record, &scene->memory, scene->blobs);
     }
     weft__bake_free(&bake);
@@ -687,7 +687,7 @@ static weft_result tree_try(trying *t)
 {
     const weft__trial *trial = t->trial;
     if (!weft__tree_add_scene(&t->tree, trial->paths, trial->path_count)) return WEFT_OUT_OF_MEMORY;
-    weft_result result = told(t, t->tree.problems, false);
+    weft_result result = mistake_told(t, t->tree.problems, false);
     uint32_t node = weft__tree_find_path(&t->tree, trial->object);
     if (result != WEFT_OK || node == WEFT__NONE || t->tree.nodes.at[node].is_group ||
         t->tree.nodes.at[node].is_removed)
@@ -702,7 +702,7 @@ weft_result weft__scene_try(weft_scene *scene, const weft__trial *trial, char *w
     if (scene->baked != scene->files.bake) return WEFT_OUT_OF_MEMORY; /* so the last bake ended */
     if (!weft__files_stack(&t.files, &scene->files, trial->file, &text)) return WEFT_OUT_OF_MEMORY;
     weft__tree_init(&t.tree, &scene->memory, &t.files, scene->desc.object_limit);
-    weft_result result = told(&t, t.files.first->problems, true);
+    weft_result result = mistake_told(&t, t.files.first->problems, true);
     if (result == WEFT_OK) result = tree_try(&t);
     weft__tree_free(&t.tree);
     weft__files_unstack(&t.files, &scene->files);

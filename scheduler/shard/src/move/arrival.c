@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 #include "messages.h"
-#include "world_view.h"
 #include "row_block.h"
 #include "shard_state.h"
 #include "world_front.h"
+#include "world_view.h"
 
 /* ---- stubs ---- */
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* sector_move.c: which rows are new or belong elsewhere; gids for the new ones; what leaves and comes.
+/* sector_move.c: which rows are new or belong elsewhere; gids for the new ones; what leaves and
+ * comes.
  *
- * Movers: the owner lists chunks to look at, jobs compute the sectors of their rows and note the rows
- * that are elsewhere, the owner sorts those by rank, archetype and sector. Rows of a sector are in
- * the order of the walk over chunks, which is the same for any number of workers. So movers that go
- * the same way lie together, and are written, taken out and put in many at once.
+ * Movers: the owner lists chunks to look at, jobs compute the sectors of their rows and note the
+ * rows that are elsewhere, the owner sorts those by rank, archetype and sector. Rows of a sector
+ * are in the order of the walk over chunks, which is the same for any number of workers. So
+ * movers that go the same way lie together, and are written, taken out and put in many at once.
  *
  * Gids: the rank that has the sector in which a row begins gives the gid: sector << 40 | counter.
  * Requests go there by mail; it sorts all of a sector by the hashes of their values and answers. So

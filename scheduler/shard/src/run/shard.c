@@ -275,13 +275,14 @@ static weft_result plan_update(weft_shard *shard)
 /* ---- figures of all ranks ----
  *
  * For tools that look at the world of one: a hook of the world, "shards", tells them
- * (weft_world_hook_find). Nothing is sent while nothing looks. A rank whose hook is asked says so in
- * the agreement that ends every sync anyway, so all ranks know in the same step, and add their
- * figures up at its end: one sum over all ranks, at most once in 250 ms. Results never depend on it.
+ * (weft_world_hook_find). Nothing is sent while nothing looks. A rank whose hook is asked says
+ * so in the agreement that ends every sync anyway, so all ranks know in the same step, and add
+ * their figures up at its end: one sum over all ranks, at most once in 250 ms. Results never
+ * depend on it.
  *
- * Each rank has a line of words in a table of all; the others have zeros there, so the sum of the
- * tables is the table of all. Counts are since creation: the figures of a tick are the difference of
- * two tables over the steps between them. */
+ * Each rank has a line of words in a table of all; the others have zeros there, so the sum of
+ * the tables is the table of all. Counts are since creation: the figures of a tick are the
+ * difference of two tables over the steps between them. */
 
 static const uint64_t period_ns = UINT64_C(250000000);
 
