@@ -96,8 +96,9 @@ static void bed_open(void *data)
 static void bed_bake(const scene_bed *bed)
 {
     if (weft_scene_bake(bed->scene, &bed->path, 1) == WEFT_OK) return;
-    const weft_scene_problem *problem = weft_scene_error(bed->scene, 0);
-    weft_bench_fail(bed->bench, "%s", problem == NULL ? "no memory" : problem->text);
+    weft_error mistake = {.text = "no memory"};
+    weft_scene_mistakes(bed->scene, &mistake, 1);
+    weft_bench_fail(bed->bench, "%s", mistake.text);
 }
 
 static void whole_run(void *data)
@@ -125,8 +126,8 @@ static void edit_run(void *data)
     const scene_bed *bed = data;
     weft_scene_change change;
     bed_bake(bed);
-    if (!weft_scene_change_get(bed->scene, 0, &change) || change.kind != WEFT_SCENE_CHANGED ||
-        weft_scene_change_get(bed->scene, 1, &change))
+    if (!weft_scene_change_at(bed->scene, 0, &change) || change.kind != WEFT_SCENE_CHANGED ||
+        weft_scene_change_at(bed->scene, 1, &change))
         weft_bench_fail(bed->bench, "%s: an edit that is not one change", bed->path);
 }
 

@@ -99,7 +99,7 @@ static void bed_close(streaming *s)
 static weft_section_state state_of(const streaming *s, uint32_t section)
 {
     weft_section_info info = {0};
-    weft_stream_section(s->stream, section, &info, sizeof info);
+    weft_stream_section_get(s->stream, section, &info, sizeof info);
     return info.state;
 }
 

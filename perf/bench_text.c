@@ -52,13 +52,14 @@ static void read_weft(void *data)
 {
     value_bed *bed = data;
     weft_text text = {bed->text, bed->bytes, NULL};
-    if (weft_value_read(NULL, &text, &fleet_type, &bed->to, NULL) != WEFT_OK) bed->is_failed = true;
+    if (weft_value_parse(NULL, &text, &fleet_type, &bed->to, NULL) != WEFT_OK)
+        bed->is_failed = true;
 }
 
 static void write_weft(void *data)
 {
     value_bed *bed = data;
-    weft_value_write(NULL, &fleet_type, &bed->from, bed->written, TEXT_BYTES);
+    weft_value_format(NULL, &fleet_type, &bed->from, bed->written, TEXT_BYTES);
 }
 
 #ifdef WEFT_PEER_JANSSON
@@ -101,7 +102,7 @@ static bool fill(value_bed *bed)
         snprintf(c->name, sizeof c->name, "STARLINK-%u", i);
     }
     weft_value_io io = {.indent = 2};
-    bed->bytes = weft_value_write(&io, &fleet_type, &bed->from, bed->text, TEXT_BYTES);
+    bed->bytes = weft_value_format(&io, &fleet_type, &bed->from, bed->text, TEXT_BYTES);
     read_weft(bed);
     return bed->bytes < TEXT_BYTES && !bed->is_failed &&
            weft_value_diff(&fleet_type, &bed->from, &bed->to, NULL, 0) == 0;
@@ -209,7 +210,7 @@ static void write_world(void *data)
 {
     world_bed *bed = data;
     bed->count = 0;
-    if (weft_world_write_json(bed->from, &(weft_writer){keep_text, bed}, NULL) != WEFT_OK)
+    if (weft_world_save_json(bed->from, &(weft_writer){keep_text, bed}, NULL) != WEFT_OK)
         bed->is_failed = true;
 }
 
@@ -234,7 +235,7 @@ static void read_world(void *data)
 {
     world_bed *bed = data;
     weft_text text = {bed->text, bed->count, NULL};
-    if (weft_world_read_json(bed->to, &text, NULL, NULL) != WEFT_OK) bed->is_failed = true;
+    if (weft_world_load_json(bed->to, &text, NULL, NULL) != WEFT_OK) bed->is_failed = true;
 }
 
 static bool fill_world(world_bed *bed)

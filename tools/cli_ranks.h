@@ -16,7 +16,7 @@ typedef struct weft_cli_ranks {
     weft_result (*agree)(weft_result result);
     weft_result (*gather)(const void *bytes, uint64_t count, void **out, uint64_t *out_bytes);
     weft_result (*broadcast)(void *bytes, uint64_t count);
-    const char *(*error)(void);
+    const weft_error *(*error)(void);
 } weft_cli_ranks;
 
 /* NULL in the weft binary; weft-shards sets it before a command runs. */

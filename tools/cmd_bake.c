@@ -64,10 +64,12 @@ static int read_types(const char *path, struct types *types)
 static int make_world(const struct options *o, const struct types *types, weft_world **out,
                       weft_gltf_components *gltf)
 {
-    const weft_world_desc desc = {
-        .workers = o->workers, .name = "bake", .entity_tag = WEFT_WITHOUT_ENTITY_TAG};
-    const weft_result result = weft_world_create(&desc, out);
-    if (result != WEFT_OK) return weft_cli_fail("bake", "%s", weft_result_text(result));
+    weft_error error;
+    const weft_world_desc desc = {.workers = o->workers,
+                                  .name = "bake",
+                                  .entity_tag = WEFT_WITHOUT_ENTITY_TAG,
+                                  .error = &error};
+    if (weft_world_create(&desc, out) != WEFT_OK) return weft_cli_fail("bake", "%s", error.text);
     weft_transform transform;
     weft_transform_create(*out, NULL, &transform);
     weft_scene_gltf_register(*out, gltf);
@@ -76,11 +78,9 @@ static int make_world(const struct options *o, const struct types *types, weft_w
     if (weft_world_error(*out)->code != WEFT_OK)
         return weft_cli_fail("bake", "%s", weft_world_error(*out)->text);
     if (types->path == NULL) return WEFT_CLI_OK;
-    weft_value_error error;
     const weft_text text = {types->bytes, types->count, types->path};
-    if (weft_world_read_json(*out, &text, NULL, &error) != WEFT_OK)
-        return weft_cli_fail("bake", "--types: %s",
-                             error.text[0] != '\0' ? error.text : weft_world_error(*out)->text);
+    if (weft_world_load_json(*out, &text, NULL, &error) != WEFT_OK)
+        return weft_cli_fail("bake", "--types: %s", error.text);
     weft_world_stats stats;
     weft_world_stats_get(*out, &stats, sizeof stats);
     if (stats.entities == 0) return WEFT_CLI_OK;
@@ -173,11 +173,11 @@ static int write_depend(const struct options *o, const weft_scene *scene, uint32
     if (o->types != NULL) print_escaped(file, o->types);
     for (uint32_t i = 0; i < files; i++) {
         fputs(" \\\n  ", file);
-        print_escaped(file, weft_scene_file(scene, i));
+        print_escaped(file, weft_scene_file_at(scene, i));
     }
     putc('\n', file);
     for (uint32_t i = 0; i < files; i++) {
-        print_escaped(file, weft_scene_file(scene, i));
+        print_escaped(file, weft_scene_file_at(scene, i));
         fputs(":\n", file);
     }
     return weft_cli_file_end(&out) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
@@ -195,19 +195,19 @@ static void show_progress(uint32_t done, uint32_t total, void *user)
     weft_cli_progress("bake [%s] %u of %u objects", bar, (unsigned)done, (unsigned)total);
 }
 
-static void print_problem(const struct options *o, const weft_scene_problem *problem)
+static void print_mistake(const struct options *o, const weft_error *mistake)
 {
     if (!o->is_json) {
-        fprintf(stderr, "%s\n", problem->text);
+        fprintf(stderr, "%s\n", mistake->text);
         return;
     }
     weft_json json;
     weft_json_begin(&json, stdout);
-    weft_json_text(&json, "error", problem->text);
-    weft_json_text(&json, "file", problem->file);
-    weft_json_count(&json, "line", problem->line);
-    weft_json_count(&json, "column", problem->column);
-    weft_json_text(&json, "object", problem->object);
+    weft_json_text(&json, "error", mistake->text);
+    weft_json_text(&json, "file", mistake->file);
+    weft_json_count(&json, "line", mistake->line);
+    weft_json_count(&json, "column", mistake->column);
+    weft_json_text(&json, "object", mistake->path);
     weft_json_end(&json);
 }
 
@@ -264,7 +264,7 @@ static bool are_apart(const struct options *o, const weft_scene *scene)
     for (uint32_t k = 0; k < 2 && outputs[k] != NULL; k++) {
         const char *read;
         if (weft_cli_file_apart("bake", outputs[k], o->types) != 0) return false;
-        for (uint32_t i = 0; (read = weft_scene_file(scene, i)) != NULL; i++)
+        for (uint32_t i = 0; (read = weft_scene_file_at(scene, i)) != NULL; i++)
             if (weft_cli_file_apart("bake", outputs[k], read) != 0) return false;
     }
     return true;
@@ -272,15 +272,25 @@ static bool are_apart(const struct options *o, const weft_scene *scene)
 
 /* One bake with its reports. A first bake with mistakes writes nothing; a later one writes objects
  * with mistakes as they were. */
+/* Prints the mistakes of the last bake; returns how many there are. */
+static uint32_t print_mistakes(const struct options *o, const weft_scene *scene)
+{
+    const uint32_t count = weft_scene_mistakes(scene, NULL, 0);
+    weft_error *mistakes = calloc(count + 1, sizeof *mistakes);
+    if (mistakes == NULL) return 0;
+    weft_scene_mistakes(scene, mistakes, count);
+    for (uint32_t i = 0; i < count; i++) print_mistake(o, &mistakes[i]);
+    free(mistakes);
+    return count;
+}
+
 static int bake_once(const struct options *o, const struct types *types, weft_scene *scene,
                      bool *was_good)
 {
     const weft_result result = weft_scene_bake(scene, o->sources, o->source_count);
     weft_cli_progress_clear();
-    if (result != WEFT_OK && weft_scene_error_count(scene) == 0)
+    if (print_mistakes(o, scene) == 0 && result != WEFT_OK)
         return weft_cli_fail("bake", "%s", weft_result_text(result));
-    for (uint32_t i = 0; i < weft_scene_error_count(scene); i++)
-        print_problem(o, weft_scene_error(scene, i));
     weft_scene_stats stats;
     weft_scene_stats_get(scene, &stats, sizeof stats);
     *was_good |= result == WEFT_OK;
@@ -376,7 +386,7 @@ static int run_bake(int argc, char **argv)
         "Bakes documents (.weft, .json), glTF files (.gltf, .glb) and satellite catalogues (.tle, "
         ".3le) into a world file.",
         options,
-        "A program writes its types with weft_world_write_json of a world without entities.\n"
+        "A program writes its types with weft_world_save_json of a world without entities.\n"
         "Mistakes are told with file, line and column; then nothing is written and the status is "
         "1.\nWith --watch objects with mistakes keep what they were, and Ctrl-C ends. See "
         "docs/guide/scenes.md.",

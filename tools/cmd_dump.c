@@ -28,7 +28,7 @@ static weft_result write_stream(void *user, const void *bytes, size_t count)
 /* The text of the world to a stream; `name` is what errors call it. */
 static int write_text(weft_world *world, FILE *file, const char *name)
 {
-    weft_result result = weft_world_write_json(world, &(weft_writer){write_stream, file}, NULL);
+    weft_result result = weft_world_save_json(world, &(weft_writer){write_stream, file}, NULL);
     if (result != WEFT_OK && result != WEFT_IO)
         return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
     if (result == WEFT_OK && fflush(file) == 0 && !ferror(file)) return WEFT_CLI_OK;
@@ -71,9 +71,9 @@ static int read_back(weft_world *world, const char *path, const char *out)
     void *bytes = count == 0 ? NULL : mmap(NULL, count, PROT_READ, MAP_PRIVATE, file, 0);
     close(file);
     if (bytes == MAP_FAILED) return weft_cli_fail("dump", "%s: %s", path, strerror(errno));
-    weft_value_error error;
+    weft_error error;
     weft_result result =
-        weft_world_read_json(world, &(weft_text){bytes, count, path}, NULL, &error);
+        weft_world_load_json(world, &(weft_text){bytes, count, path}, NULL, &error);
     if (bytes != NULL) munmap(bytes, count);
     if (result != WEFT_OK)
         return weft_cli_fail("dump", "%s",

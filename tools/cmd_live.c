@@ -102,13 +102,20 @@ static void count_add(char text[NOTE_BYTES], uint32_t count, const char *what, c
                  count == 1 ? "" : plural);
 }
 
+/* The first line of the first mistake. */
+static void mistake_note(struct show *show)
+{
+    weft_error mistake;
+    if (weft_live_mistakes(show->live, &mistake, 1) != 0)
+        snprintf(note_next(show), NOTE_BYTES, "%.*s", (int)strcspn(mistake.text, "\n"),
+                 mistake.text);
+}
+
 static void report_note(struct show *show, const weft_live_report *report)
 {
     if (report->bakes == 0) return;
     if (show->is_json) report_json(report);
-    const char *error = weft_live_error(show->live, 0);
-    if (error != NULL)
-        snprintf(note_next(show), NOTE_BYTES, "%.*s", (int)strcspn(error, "\n"), error);
+    mistake_note(show);
     char text[NOTE_BYTES] = "";
     count_add(text, report->added, "added", "");
     count_add(text, report->changed, "changed", "");
@@ -226,9 +233,7 @@ static int show_run(struct show *show, const char *scene, double seconds)
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
     const struct timespec pause = {.tv_nsec = 16000000};
     if (show->is_terminal) fputs("\033[2J", stdout);
-    const char *error = weft_live_error(show->live, 0);
-    if (error != NULL)
-        snprintf(note_next(show), NOTE_BYTES, "%.*s", (int)strcspn(error, "\n"), error);
+    mistake_note(show);
     bool is_last = false;
     for (uint32_t frame = 0; !is_last; frame++) {
         weft_live_report report = {0};
@@ -240,7 +245,7 @@ static int show_run(struct show *show, const char *scene, double seconds)
         if (is_last || (show->is_terminal && frame % 6 == 0)) show_print(show, scene);
         if (!is_last && sigtimedwait(&ends, NULL, &pause) >= 0) break;
     }
-    return weft_live_error(show->live, 0) == NULL ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+    return weft_live_mistakes(show->live, NULL, 0) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
 }
 
 static int run_live(int argc, char **argv)

@@ -41,7 +41,7 @@ static weft_result bake_glow(weft_bake *bake, const weft_object *object, void *u
     weft_property property;
     weft_text bytes;
     (void)user;
-    const weft_result result = weft_bake_read(bake, object, "glow", &heat_type, &at, &is_there);
+    const weft_result result = weft_bake_parse(bake, object, "glow", &heat_type, &at, &is_there);
     if (result != WEFT_OK || !is_there) return WEFT_INVALID_ARGUMENT;
     const weft_entity own = weft_bake_entity(bake, NULL), more = weft_bake_entity(bake, "more");
     const weft_component sparks = weft_bake_component(bake, "sparks");
@@ -97,11 +97,11 @@ void weft_stress_scene(host *h)
     if (heat.id == 0) return;
     if (EXPECT_OK(h, weft_scene_create(world, &scene_desc, &scene))) {
         EXPECT_OK(h, weft_scene_bake(scene, documents, 1));
-        EXPECT(h, weft_scene_error_count(scene) == 0 && weft_scene_error(scene, 0) == NULL);
-        EXPECT(h, weft_scene_file(scene, 0) != NULL);
+        EXPECT(h, weft_scene_mistakes(scene, NULL, 0) == 0);
+        EXPECT(h, weft_scene_file_at(scene, 0) != NULL);
         (void)weft_scene_is_stale(scene);
         weft_scene_stats_get(scene, &stats, sizeof stats);
-        EXPECT(h, stats.entities == 5 && weft_scene_change_get(scene, 2, &change));
+        EXPECT(h, stats.entities == 5 && weft_scene_change_at(scene, 2, &change));
         EXPECT_OK(h, weft_scene_fill(scene, world));
         EXPECT(h, weft_entity_is_alive(world, weft_scene_entity(scene, "a")));
         EXPECT(h, weft_scene_explain(scene, "b", false, text, sizeof text) != 0);
@@ -129,8 +129,8 @@ void weft_stress_live(host *h)
         EXPECT_OK(h, weft_live_apply(live, 0, &report, sizeof report));
         check_heat(h, world, heat);
         EXPECT(h, weft_live_list(world, &listed, 1) == 1 && listed == live);
-        EXPECT(h, strcmp(weft_live_document(live, 0), "level.weft") == 0);
-        EXPECT(h, weft_live_error(live, 0) == NULL && weft_live_conflict_text(live, 0) == NULL);
+        EXPECT(h, strcmp(weft_live_document_at(live, 0), "level.weft") == 0);
+        EXPECT(h, weft_live_mistakes(live, NULL, 0) == 0 && weft_live_conflict_at(live, 0) == NULL);
         EXPECT(h, strcmp(weft_live_path(live, weft_live_entity(live, "c")), "c") == 0);
         (void)weft_live_explain(live, "a", true, text, sizeof text); /* 0 while it bakes */
         EXPECT(h, weft_live_undo(live) == WEFT_NOT_FOUND);

@@ -198,7 +198,7 @@ static void act_stream(host *h)
         EXPECT_OK(h, weft_stream_wait(other->world));
         weft_stream_stats_get(other->world, &stats, sizeof stats);
         EXPECT(h, stats.under_way == 0);
-        EXPECT_OK(h, weft_stream_section(stream, 0, &info, sizeof info));
+        EXPECT_OK(h, weft_stream_section_get(stream, 0, &info, sizeof info));
         EXPECT(h, weft_stress_held(h, other) == weft_stress_sum(&h->owned->model));
         EXPECT_OK(h, weft_stream_unload(stream, 0));
         EXPECT_OK(h, weft_stream_step(other->world, 0));
@@ -229,7 +229,7 @@ static void act_report(host *h)
     EXPECT_OK(h, weft_state_log_begin(world, &(weft_state_log_desc){.writer = writer}));
     act_step(h);
     EXPECT_OK(h, weft_state_log_end(world));
-    EXPECT_OK(h, weft_world_write_json(world, &writer, NULL));
+    EXPECT_OK(h, weft_world_save_json(world, &writer, NULL));
     EXPECT(h, bytes != 0);
     EXPECT(h, weft_schedule_explain(world, grow, grow, text, sizeof text) != 0);
     EXPECT(h, weft_schedule_json(world, text, sizeof text) != 0);
@@ -536,7 +536,7 @@ static void act_figures(host *h)
     weft_job_pool_wake(h->round->pool);
     if (h->number == 0) { /* the owner of the pool */
         weft_job_frame_begin(h->round->pool);
-        EXPECT(h, weft_job_pool_error(h->round->pool) != NULL);
+        EXPECT_OK(h, weft_job_pool_error(h->round->pool)->code);
         weft_job_frame_end(h->round->pool);
     }
     EXPECT(h, weft_job_pool_worker_count(h->round->pool) == h->round->workers);

@@ -34,6 +34,9 @@ bool weft__error_is_diverted(const weft_world *world);
 WEFT__DOOR __attribute__((format(printf, 5, 6))) weft_result
 weft__error(const weft_world *world, weft_result code, weft_entity entity, weft_component component,
             const char *format, ...);
+/* The same with what is wrong with a value: code, place and, behind `what`, the text of `found`. */
+weft_result weft__error_found(const weft_world *world, weft_component component, const char *what,
+                              const weft_error *found);
 /* Ready-made ones: the text names the function. */
 WEFT__DOOR weft_result weft__error_memory(const weft_world *world, const char *what);
 /* TYPE_MISMATCH: only destruction puts the tag of residues on and takes it off. */

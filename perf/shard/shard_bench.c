@@ -49,7 +49,7 @@ static struct {
 static void check(weft_result result, const char *what)
 {
     if (result == WEFT_OK) return;
-    fprintf(stderr, "rank %u: %s: %s\n", weft_ranks_rank(), what, weft_ranks_error());
+    fprintf(stderr, "rank %u: %s: %s\n", weft_ranks_rank(), what, weft_ranks_error()->text);
     weft_ranks_abort(2);
 }
 
@@ -481,7 +481,7 @@ int main(int argc, char **argv)
                  {"scale", run_scale}};
     read_options(argc, argv);
     if (weft_ranks_start(&argc, &argv) != WEFT_OK) {
-        fprintf(stderr, "%s\n", weft_ranks_error());
+        fprintf(stderr, "%s\n", weft_ranks_error()->text);
         return 2;
     }
     create_world();

@@ -77,9 +77,10 @@ int main(int argc, char **argv)
     if (weft_component_create(world, &mass).id == 0)
         return fail("Mass", weft_world_error(world)->text);
     if (weft_scene_create(world, NULL, &scene) != WEFT_OK) return fail("scene", "not made");
+    weft_error mistake;
     const char *const paths[] = {path};
     if (weft_scene_bake(scene, paths, 1) != WEFT_OK)
-        return fail("bake", weft_scene_error(scene, 0)->text);
+        return fail("bake", weft_scene_mistakes(scene, &mistake, 1) == 0 ? "" : mistake.text);
     if (weft_scene_fill(scene, world) != WEFT_OK)
         return fail("fill", weft_world_error(world)->text);
     const weft_inspect_desc desc = {.port = WEFT_INSPECT_ANY_PORT};

@@ -10,7 +10,7 @@ typedef struct Spot {
 
 static int fail(const char *what)
 {
-    printf("%s: %s\n", what, weft_ranks_error());
+    printf("%s: %s\n", what, weft_ranks_error()->text);
     weft_ranks_abort(1);
     return 1;
 }

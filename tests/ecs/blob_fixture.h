@@ -135,7 +135,7 @@ static inline weft_result blob_fill_scene(weft_blob_builder *builder, uint32_t n
     if (tags != NULL) blob_name(builder, &tags[2], "tag");
     Node *spare = WEFT_BLOB_BUILD_OBJECT(builder, &scene->spare);
     if (spare != NULL) WEFT_BLOB_BUILD_POINT(builder, &spare->parent, spare);
-    return weft_blob_builder_error(builder);
+    return weft_blob_builder_error(builder)->code;
 }
 
 static inline weft_result blob_build_scene(weft_blob_store *store, uint32_t node_count,

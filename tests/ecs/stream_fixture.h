@@ -134,7 +134,7 @@ static inline uint64_t entities_of(weft_world *world)
 static inline weft_section_state state_of(const weft_stream *stream, uint32_t section)
 {
     weft_section_info info;
-    CHECK_OK(weft_stream_section(stream, section, &info, sizeof info));
+    CHECK_OK(weft_stream_section_get(stream, section, &info, sizeof info));
     return info.state;
 }
 

@@ -131,7 +131,7 @@ Test(blob_builder, sizes_that_overflow_are_an_error_not_a_small_array)
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         Scene *root = begin(0);
         CHECK_POINTER(WEFT_BLOB_BUILD_ARRAY(builder, &root->nodes, counts[i]), NULL);
-        CHECK_RESULT(weft_blob_builder_error(builder), WEFT_LIMIT);
+        CHECK_RESULT(weft_blob_builder_error(builder)->code, WEFT_LIMIT);
     }
 }
 
@@ -164,7 +164,7 @@ Test(blob_builder, more_than_32_bits_of_bytes_are_asked_for_as_such)
     CHECK_OK(weft_blob_builder_create(small, &scene_type, 0, &b));
     Scene *root = weft_blob_builder_root(b);
     CHECK_POINTER(WEFT_BLOB_BUILD_ARRAY(b, &root->palette, 150000000), NULL);
-    CHECK_RESULT(weft_blob_builder_error(b), WEFT_OUT_OF_MEMORY);
+    CHECK_RESULT(weft_blob_builder_error(b)->code, WEFT_OUT_OF_MEMORY);
     CHECK(refused_bytes >= 9600000000);
     weft_blob_builder_destroy(b);
     weft_blob_store_destroy(small);
@@ -175,13 +175,13 @@ Test(blob_builder, fields_outside_the_builder_are_refused)
     Scene *root = begin(0);
     Scene copy = *root;
     CHECK_POINTER(WEFT_BLOB_BUILD_ARRAY(builder, &copy.nodes, 3), NULL);
-    CHECK_RESULT(weft_blob_builder_error(builder), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_builder_error(builder)->code, WEFT_INVALID_ARGUMENT);
     root = begin(0);
     CHECK_POINTER(weft_blob_builder_array(builder, NULL, 3), NULL);
     root = begin(0); /* a field, of another kind */
     CHECK_POINTER(weft_blob_builder_array(builder, (weft_blob_array *)(void *)&root->title, 3),
                   NULL);
-    CHECK_RESULT(weft_blob_builder_error(builder), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_builder_error(builder)->code, WEFT_INVALID_ARGUMENT);
     root = begin(0);
     Node outside = {0};
     CHECK_RESULT(WEFT_BLOB_BUILD_POINT(builder, &root->spare, &outside), WEFT_INVALID_ARGUMENT);
@@ -193,18 +193,18 @@ Test(blob_builder, fields_outside_the_builder_are_refused)
 /* The text of the first error holds `word`, whatever comes after it. */
 static void check_text(const char *word)
 {
-    const char *text = weft_blob_builder_error_text(builder);
+    const char *text = weft_blob_builder_error(builder)->text;
     if (strstr(text, word) == NULL) test_fail(__FILE__, __LINE__, text);
     weft_blob_ref ref;
     CHECK(weft_blob_builder_finish(builder, &ref) != WEFT_OK);
-    CHECK_POINTER(weft_blob_builder_error_text(builder), text);
+    CHECK_POINTER(weft_blob_builder_error(builder)->text, text);
 }
 
 Test(blob_builder, every_error_says_what_to_do)
 {
     Scene *root = begin(0), copy = *root;
-    CHECK_TEXT(weft_blob_builder_error_text(builder), "");
-    CHECK(strstr(weft_blob_builder_error_text(NULL), "NULL") != NULL);
+    CHECK_TEXT(weft_blob_builder_error(builder)->text, "");
+    CHECK(strstr(weft_blob_builder_error(NULL)->text, "NULL") != NULL);
     WEFT_BLOB_BUILD_ARRAY(builder, &copy.nodes, 3);
     check_text("never of a copy");
     root = begin(0);
@@ -244,7 +244,7 @@ Test(blob_builder, reaching_through_an_unfinished_array_is_refused_for_every_ind
         Node *node = (Node *)(through + index * sizeof(Node));
         weft_blob_array *inner = (weft_blob_array *)((uintptr_t)node + offsetof(Node, children));
         CHECK_POINTER(weft_blob_builder_array(builder, inner, 2), NULL);
-        CHECK_RESULT(weft_blob_builder_error(builder), WEFT_INVALID_ARGUMENT);
+        CHECK_RESULT(weft_blob_builder_error(builder)->code, WEFT_INVALID_ARGUMENT);
     }
 }
 
@@ -253,7 +253,7 @@ Test(blob_builder, an_array_or_string_is_given_once)
     Scene *root = begin(0);
     CHECK(WEFT_BLOB_BUILD_ARRAY(builder, &root->nodes, 2) != NULL);
     CHECK_POINTER(WEFT_BLOB_BUILD_ARRAY(builder, &root->nodes, 2), NULL);
-    CHECK_RESULT(weft_blob_builder_error(builder), WEFT_ALREADY_EXISTS);
+    CHECK_RESULT(weft_blob_builder_error(builder)->code, WEFT_ALREADY_EXISTS);
     root = begin(0);
     blob_name(builder, &root->title, "one");
     CHECK_RESULT(weft_blob_builder_string(builder, &root->title, "two", 3), WEFT_ALREADY_EXISTS);
@@ -283,9 +283,7 @@ static void check_no_blob(const char *failed_check)
     CHECK_U64(ref.id, 0);
     CHECK_OK(weft_blob_store_stats_get(store, &stats, sizeof stats));
     CHECK_U64(stats.blob_count, 0);
-    weft_blob_report report;
-    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
-    CHECK_TEXT(report.failed_check, failed_check);
+    check_text(failed_check);
     check_text("leave references to the builder");
 }
 
@@ -437,19 +435,23 @@ Test(blob_builder, descriptions_that_contradict_themselves_are_refused)
         {NULL, 8, 8, NULL, 0},    {"x", 32, 4, overlap, 1}, {"x", 32, 8, NULL, 1}};
     static const struct {
         const char *text;
-        uint64_t offset;
+        unsigned offset;
     } why[] = {{"overlap", 8}, {"beyond", 24},      {"multiple of 8", 4},
                {"kind", 0},    {"another size", 0}, {"power of two", 0},
                {"bytes", 0},   {"multiple", 0},     {"up to 64", 0},
                {"name", 0},    {"aligned to 8", 0}, {"fields is NULL", 0}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        weft_blob_report report;
+        weft_error error;
+        char place[32];
         CHECK_RESULT(weft_blob_builder_create(store, &types[i], 0, &builder),
                      WEFT_INVALID_ARGUMENT);
         CHECK_POINTER(builder, NULL);
-        CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
-        CHECK(strstr(report.failed_check, why[i].text) != NULL);
-        CHECK_U64(report.failed_offset, why[i].offset);
+        weft_blob_store_error(store, &error);
+        CHECK_RESULT(error.code, WEFT_INVALID_ARGUMENT);
+        CHECK_U64(error.number, i + 1);
+        CHECK(strstr(error.text, why[i].text) != NULL);
+        snprintf(place, sizeof place, "at byte %u of", why[i].offset);
+        CHECK(strstr(error.text, place) != NULL);
     }
 }
 
@@ -470,9 +472,9 @@ Test(blob_builder, null_arguments_are_errors)
     CHECK_RESULT(weft_blob_builder_point(NULL, &root->spare.untyped, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_builder_finish(NULL, &ref), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_builder_finish(builder, NULL), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_builder_error(NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_builder_error(NULL)->code, WEFT_INVALID_ARGUMENT);
     CHECK_POINTER(weft_blob_builder_root(NULL), NULL);
-    CHECK_OK(weft_blob_builder_error(builder));
+    CHECK_OK(weft_blob_builder_error(builder)->code);
     CHECK_RESULT(weft_blob_builder_string(builder, &root->title, NULL, 4), WEFT_INVALID_ARGUMENT);
     weft_blob_builder_destroy(NULL);
 }
@@ -484,7 +486,7 @@ Test(blob_builder, a_finished_builder_makes_nothing_more)
     weft_blob_ref ref;
     CHECK_RESULT(weft_blob_builder_finish(builder, &ref), WEFT_WRONG_PHASE);
     CHECK_POINTER(weft_blob_builder_array(builder, &root->nodes.untyped, 1), NULL);
-    CHECK(strstr(weft_blob_builder_error_text(builder), "another builder") != NULL);
+    CHECK(strstr(weft_blob_builder_error(builder)->text, "another builder") != NULL);
 }
 
 Test(blob_builder, any_failing_allocation_is_an_error_and_leaks_nothing)

@@ -45,10 +45,11 @@ PLAIN_TEST(a_world_makes_its_blob_store_when_it_is_asked_for)
 
 static void expect_busy(weft_blob_store *store, const char *words)
 {
-    weft_blob_report report;
+    weft_error error;
     CHECK_RESULT(weft_blob_store_destroy(store), WEFT_BUSY);
-    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
-    CHECK(strstr(report.failed_check, words) != NULL);
+    weft_blob_store_error(store, &error);
+    CHECK_RESULT(error.code, WEFT_BUSY);
+    CHECK(strstr(error.text, words) != NULL);
 }
 
 PLAIN_TEST(a_store_with_builders_or_of_a_world_is_not_destroyed)

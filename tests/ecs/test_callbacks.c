@@ -141,7 +141,7 @@ PLAIN_TEST(writers_cannot_change_the_world)
 {
     begin(&whole, false);
     fill();
-    CHECK_OK(weft_world_write_json(of.world, &(weft_writer){take, NULL}, NULL));
+    CHECK_OK(weft_world_save_json(of.world, &(weft_writer){take, NULL}, NULL));
     end(100);
     free(of.bytes);
     of = (bed){0};
@@ -195,7 +195,7 @@ PLAIN_TEST(what_reads_and_checks_values_of_text_cannot_change_the_world)
         type.check = with_check ? check : NULL;
         snprintf(text, sizeof text, line, with_check ? "null" : "\"x\"");
         begin(&type, false);
-        CHECK_OK(weft_world_read_json(of.world, &(weft_text){text, strlen(text), NULL},
+        CHECK_OK(weft_world_load_json(of.world, &(weft_text){text, strlen(text), NULL},
                                       &(weft_world_text_desc){.io = &io}, NULL));
         end(1);
     }
@@ -212,10 +212,10 @@ PLAIN_TEST(hooks_that_save_and_load_values_cannot_change_the_world)
     end(100);
     begin(NULL, true);
     fill();
-    CHECK_OK(weft_world_write_json(of.world, &(weft_writer){take, NULL}, NULL));
+    CHECK_OK(weft_world_save_json(of.world, &(weft_writer){take, NULL}, NULL));
     end(100);
     begin(NULL, true);
-    CHECK_OK(weft_world_read_json(of.world, &(weft_text){of.bytes, of.count, NULL}, NULL, NULL));
+    CHECK_OK(weft_world_load_json(of.world, &(weft_text){of.bytes, of.count, NULL}, NULL, NULL));
     end(100);
     free(of.bytes);
     of = (bed){0};

@@ -427,7 +427,7 @@ static weft_result append(void *user, const void *from, size_t count)
 static bytes text_of(weft_world *world)
 {
     bytes all = {0};
-    CHECK_OK(weft_world_write_json(world, &(weft_writer){append, &all}, NULL));
+    CHECK_OK(weft_world_save_json(world, &(weft_writer){append, &all}, NULL));
     return all;
 }
 
@@ -609,9 +609,9 @@ static void save_and_load(weft_slice *slice, void *user)
     (void)slice;
     CHECK_RESULT(weft_world_save_memory(world, &made, NULL), WEFT_WRONG_PHASE);
     CHECK_RESULT(weft_world_load_memory(world, "", 0, NULL), WEFT_WRONG_PHASE);
-    CHECK_RESULT(weft_world_write_json(world, &(weft_writer){append, &text}, NULL),
+    CHECK_RESULT(weft_world_save_json(world, &(weft_writer){append, &text}, NULL),
                  WEFT_WRONG_PHASE);
-    CHECK_RESULT(weft_world_read_json(world, &(weft_text){"", 0, NULL}, NULL, NULL),
+    CHECK_RESULT(weft_world_load_json(world, &(weft_text){"", 0, NULL}, NULL, NULL),
                  WEFT_WRONG_PHASE);
     count_fast++;
 }

@@ -140,7 +140,7 @@ static weft_result write_text(bed *b, weft_writer writer)
 {
     weft_component without[UNSAVED];
     const weft_world_text_desc desc = {.without = without, .without_count = unsaved(b, without)};
-    return weft_world_write_json(b->w.world, &writer, &desc);
+    return weft_world_save_json(b->w.world, &writer, &desc);
 }
 
 static command command_of(const bed *b, weft__command_op op, uint32_t target)
@@ -1091,7 +1091,7 @@ static weft_result do_load(void *open)
 static weft_result do_read_json(void *open)
 {
     bed *b = open;
-    return weft_world_read_json(b->other, &(weft_text){b->text, b->text_bytes, NULL}, NULL, NULL);
+    return weft_world_load_json(b->other, &(weft_text){b->text, b->text_bytes, NULL}, NULL, NULL);
 }
 
 /* Without the snapshot, which uses shared values that may be in one world only. */
@@ -1299,7 +1299,7 @@ static const refused_function functions[] = {
     {"weft_snapshot_take first", do_snapshot_first, REFUSED_WORKERS, 0},
     {"weft_world_save", do_save, 0, 0},
     {"weft_world_save_memory", do_save_memory, 0, 0},
-    {"weft_world_write_json", do_write_json, 0, 0},
+    {"weft_world_save_json", do_write_json, 0, 0},
 };
 
 /* Whose errors are those of the other world. Types made by a refused call stay. */
@@ -1310,7 +1310,7 @@ static const refused_function other_functions[] = {
     {"weft_component_section_request", do_section_request, 0, 0},
     {"weft_world_load", do_load, REFUSED_TYPES, 0},
     {"weft_world_load_memory", do_load_memory, REFUSED_TYPES, 0},
-    {"weft_world_read_json", do_read_json, REFUSED_TYPES | REFUSED_LATER, 0}, /* resources stay */
+    {"weft_world_load_json", do_read_json, REFUSED_TYPES | REFUSED_LATER, 0}, /* resources stay */
 };
 
 static const refused_function transfers[] = {

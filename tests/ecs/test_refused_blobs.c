@@ -58,8 +58,8 @@ static weft_result build(bed *b, step does, weft_blob_ref *out)
     CHECK(result == WEFT_OK || builder == NULL);
     if (result != WEFT_OK) return result;
     fill(builder, does);
-    result = weft_blob_builder_error(builder);
-    CHECK_U64(result != WEFT_OK, weft_blob_builder_error_text(builder)[0] != '\0');
+    result = weft_blob_builder_error(builder)->code;
+    CHECK_U64(result != WEFT_OK, weft_blob_builder_error(builder)->text[0] != '\0');
     weft_blob_ref made = {0};
     if (result == WEFT_OK) result = weft_blob_builder_finish(builder, &made);
     weft_blob_builder_destroy(builder);

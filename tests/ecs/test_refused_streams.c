@@ -249,7 +249,7 @@ static weft_result failure_of(const bed *b)
 {
     for (uint32_t section = 0; section < 3; section++) {
         weft_section_info info;
-        CHECK_OK(weft_stream_section(b->stream, section, &info, sizeof info));
+        CHECK_OK(weft_stream_section_get(b->stream, section, &info, sizeof info));
         CHECK(info.result == WEFT_OK || info.text[0] != '\0');
         if (info.result != WEFT_OK) return info.result;
     }
@@ -262,7 +262,7 @@ static bool is_busy(const bed *b)
     bool is_any = false;
     for (uint32_t section = 0; section < 3; section++) {
         weft_section_info info;
-        CHECK_OK(weft_stream_section(b->stream, section, &info, sizeof info));
+        CHECK_OK(weft_stream_section_get(b->stream, section, &info, sizeof info));
         is_any |= info.state == WEFT_SECTION_READING || info.state == WEFT_SECTION_LEAVING ||
                   (info.state == WEFT_SECTION_WAITING && info.result == WEFT_OK);
     }

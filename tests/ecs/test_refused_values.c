@@ -23,7 +23,7 @@ static const weft_type table_type = WEFT_TYPE(Table, table_fields);
 typedef struct bed {
     Table table;
     char text[ELEMENTS * 4];
-    weft_value_error error;
+    weft_error error;
 } bed;
 
 static void *bed_open(const refused_place *place)
@@ -54,8 +54,8 @@ static void bed_look(void *open, refused_look *out)
 static weft_result do_value(void *open)
 {
     bed *b = open;
-    return weft_value_read(NULL, &(weft_text){b->text, strlen(b->text), NULL}, &table_type,
-                           &b->table, &b->error);
+    return weft_value_parse(NULL, &(weft_text){b->text, strlen(b->text), NULL}, &table_type,
+                            &b->table, &b->error);
 }
 
 static weft_result do_path(void *open)
@@ -63,14 +63,14 @@ static weft_result do_path(void *open)
     bed *b = open;
     weft_path path;
     const char *list = strchr(b->text, '[');
-    CHECK_OK(weft_path_compile(&table_type, "elements", &path, NULL, 0));
-    return weft_path_read(NULL, &(weft_text){list, strlen(list) - 1, NULL}, &table_type, &path,
-                          &b->table, &b->error);
+    CHECK_OK(weft_path_parse(&table_type, "elements", &path, NULL));
+    return weft_path_value_parse(NULL, &(weft_text){list, strlen(list) - 1, NULL}, &table_type,
+                                 &path, &b->table, &b->error);
 }
 
 static const refused_function functions[] = {
-    {"weft_value_read", do_value, 0, 0},
-    {"weft_path_read", do_path, 0, 0},
+    {"weft_value_parse", do_value, 0, 0},
+    {"weft_path_value_parse", do_path, 0, 0},
 };
 
 PLAIN_TEST(refused_texts_leave_the_value_as_before)

@@ -104,7 +104,7 @@ static bool all_load(stage *to, const char *path, uint64_t *hash)
     uint64_t rows = 0;
     for (uint32_t i = 0; i < weft_stream_section_count(stream); i++) {
         weft_section_info info;
-        CHECK_OK(weft_stream_section(stream, i, &info, sizeof info));
+        CHECK_OK(weft_stream_section_get(stream, i, &info, sizeof info));
         if (info.state == WEFT_SECTION_LOADED) rows += info.rows;
         came &= info.state == WEFT_SECTION_LOADED;
         if (info.state == WEFT_SECTION_FAILED)
@@ -153,7 +153,7 @@ PLAIN_TEST(every_flipped_bit_is_an_error)
     weft_section_info info[2];
     weft_stream *stream = stream_open(&to, &from, NULL);
     for (uint32_t i = 0; i < 2; i++)
-        CHECK_OK(weft_stream_section(stream, i, &info[i], sizeof info[i]));
+        CHECK_OK(weft_stream_section_get(stream, i, &info[i], sizeof info[i]));
     weft_stream_close(stream);
     CHECK(all_load(&to, from.path, &right));
     size_t step = getenv("WEFT_DEEP") != NULL ? 1 : 3;

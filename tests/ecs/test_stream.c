@@ -147,13 +147,13 @@ PLAIN_TEST(what_is_known_of_sections_before_they_are_loaded)
     stage from = file_make(), to = stage_make(1);
     weft_stream *stream = stream_open(&to, &from, NULL);
     weft_section_info info;
-    CHECK_OK(weft_stream_section(stream, 2, &info, sizeof info));
+    CHECK_OK(weft_stream_section_get(stream, 2, &info, sizeof info));
     CHECK_U64(info.rows, COUNT_2);
     CHECK(info.has_bounds && info.chunks != 0 && info.bytes > COUNT_2 * 28);
     CHECK_F64((double)info.least[0], 2000, 0);
     CHECK_F64((double)info.most[1], COUNT_2 - 1, 0);
     CHECK_U64(info.state, WEFT_SECTION_ABSENT);
-    CHECK_RESULT(weft_stream_section(stream, 3, &info, sizeof info), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_stream_section_get(stream, 3, &info, sizeof info), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_stream_load(stream, 3, 0), WEFT_INVALID_ARGUMENT);
     float at[3] = {1000, 0, 0};
     CHECK_OK(weft_stream_near(stream, at, 10, 20));
@@ -526,7 +526,7 @@ PLAIN_TEST(two_instances_are_placed_apart_and_have_entities_of_their_own)
     CHECK_U64(weft_stream_list(to.world, all, 2), 2);
     CHECK(all[0] == one && all[1] == two && weft_stream_list(from.world, all, 2) == 0);
     weft_section_info info;
-    CHECK_OK(weft_stream_section(two, 1, &info, sizeof info));
+    CHECK_OK(weft_stream_section_get(two, 1, &info, sizeof info));
     CHECK(access(info.path, R_OK) == 0);
     CHECK_OK(weft_stream_load(one, 1, 0));
     CHECK_OK(weft_stream_load(two, 1, 0));

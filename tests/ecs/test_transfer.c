@@ -406,7 +406,7 @@ PLAIN_TEST(a_description_of_a_text_stays_with_its_world)
     weft_world *from, *to;
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &from));
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &to));
-    CHECK_OK(weft_world_read_json(from, &(weft_text){text, sizeof text - 1, NULL}, NULL, NULL));
+    CHECK_OK(weft_world_load_json(from, &(weft_text){text, sizeof text - 1, NULL}, NULL, NULL));
     CHECK_OK(weft_world_transfer(to, from, NULL, NULL, 0));
     CHECK_OK(weft_world_destroy(from));
     const weft_component_desc *heat = weft_component_info(to, weft_component_find(to, "Heat"));

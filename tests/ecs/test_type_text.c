@@ -32,7 +32,7 @@ static weft_result page_write(void *user, const void *bytes, size_t count)
 static page page_of(weft_world *world)
 {
     page p = {.count = 0};
-    CHECK_OK(weft_world_write_json(world, &(weft_writer){page_write, &p}, NULL));
+    CHECK_OK(weft_world_save_json(world, &(weft_writer){page_write, &p}, NULL));
     return p;
 }
 
@@ -44,9 +44,9 @@ static weft_world *empty_world(void)
     return world;
 }
 
-static weft_result read_text(weft_world *world, const char *text, weft_value_error *error)
+static weft_result read_text(weft_world *world, const char *text, weft_error *error)
 {
-    return weft_world_read_json(world, &(weft_text){text, strlen(text), "a.json"}, NULL, error);
+    return weft_world_load_json(world, &(weft_text){text, strlen(text), "a.json"}, NULL, error);
 }
 
 /* ---- a description with everything ---- */
@@ -112,7 +112,7 @@ PLAIN_TEST(a_world_gets_the_types_that_it_lacks)
     weft_entity e = weft_entity_create(from, WEFT_ARCHETYPE(from, craft));
     CHECK_OK(weft_entity_set(from, e, craft, &craft_initial, sizeof craft_initial));
     page p = page_of(from), again;
-    weft_value_error error;
+    weft_error error;
     if (read_text(to, p.text, &error) != WEFT_OK) test_fail(__FILE__, __LINE__, error.text);
     again = page_of(to);
     CHECK_TEXT(again.text, p.text);
@@ -128,13 +128,13 @@ PLAIN_TEST(a_world_gets_the_types_that_it_lacks)
     CHECK_U64(weft_value_diff(&craft_type, &value, &craft_initial, NULL, 0), 0);
     const char *text = "{\"height\": \"400.5 km\", \"phase\": \"burn\", \"plates\": [{\"kinds\": "
                        "\"warm | bright\"}, {}]}";
-    CHECK_OK(weft_value_read(NULL, &(weft_text){text, strlen(text), NULL}, type, &value, &error));
+    CHECK_OK(weft_value_parse(NULL, &(weft_text){text, strlen(text), NULL}, type, &value, &error));
     CHECK_F64(value.height, 400500, 0);
     CHECK_U64(value.phase, BURN);
     CHECK_U64(value.plates[0].kinds, 3);
     text = "{\"plates\": [{\"area\": -1}, {}]}";
     CHECK_RESULT(
-        weft_value_read(NULL, &(weft_text){text, strlen(text), NULL}, type, &value, &error),
+        weft_value_parse(NULL, &(weft_text){text, strlen(text), NULL}, type, &value, &error),
         WEFT_INVALID_ARGUMENT);
     free(p.text), free(again.text);
     CHECK_OK(weft_world_destroy(from));
@@ -158,7 +158,7 @@ PLAIN_TEST(random_types_come_back)
                         .id != 0);
         }
         page p = page_of(from);
-        weft_value_error error;
+        weft_error error;
         if (read_text(to, p.text, &error) != WEFT_OK) test_fail(__FILE__, __LINE__, error.text);
         page again = page_of(to);
         CHECK_TEXT(again.text, p.text);
@@ -204,7 +204,7 @@ PLAIN_TEST(a_description_that_cannot_be_is_refused)
     };
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         weft_world *world = empty_world();
-        weft_value_error error;
+        weft_error error;
         CHECK(read_text(world, refusals[i].text, &error) != WEFT_OK);
         if (strstr(error.text, refusals[i].message) == NULL)
             CHECK_TEXT(error.text, refusals[i].message);

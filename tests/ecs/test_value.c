@@ -79,23 +79,23 @@ static char written[4096];
 
 static const char *write_value(const weft_type *type, const void *value)
 {
-    size_t length = weft_value_write(NULL, type, value, written, sizeof written);
+    size_t length = weft_value_format(NULL, type, value, written, sizeof written);
     CHECK_U64(length, strlen(written));
     return written;
 }
 
 static weft_result read_value(const weft_type *type, void *value, const char *text,
-                              weft_value_error *error)
+                              weft_error *error)
 {
-    return weft_value_read(NULL, &(weft_text){text, strlen(text), "craft.weft"}, type, value,
-                           error);
+    return weft_value_parse(NULL, &(weft_text){text, strlen(text), "craft.weft"}, type, value,
+                            error);
 }
 
 PLAIN_TEST(descriptions_know_kinds_sizes_and_counts)
 {
-    char text[200];
-    CHECK_OK(weft_type_check(&craft_type, text, sizeof text));
-    CHECK_TEXT(text, "");
+    weft_error error;
+    CHECK_OK(weft_type_check(&craft_type, &error));
+    CHECK_TEXT(error.text, "");
     CHECK_U64(craft_fields[0].kind, WEFT_FIELD_F64);
     CHECK_U64(craft_fields[1].kind, WEFT_FIELD_I32);
     CHECK_U64(craft_fields[2].kind, WEFT_FIELD_U64);
@@ -131,7 +131,7 @@ PLAIN_TEST(every_kind_is_written_and_read)
     Craft again = initial;
     const char *text = write_value(&craft_type, &craft);
     CHECK_TEXT(text, expected);
-    weft_value_error error;
+    weft_error error;
     weft_result result = read_value(&craft_type, &again, text, &error);
     if (result != WEFT_OK) test_fail(__FILE__, __LINE__, error.text);
     CHECK_U64(weft_value_diff(&craft_type, &craft, &again, NULL, 0), 0);
@@ -163,7 +163,7 @@ PLAIN_TEST(units_are_converted_and_dimensions_compared)
                  {"{\"rate\": \"360 deg/min\"}", 2 * 3.14159265358979323846}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         Craft craft = initial;
-        weft_value_error error;
+        weft_error error;
         weft_result result = read_value(&craft_type, &craft, cases[i].text, &error);
         if (result != WEFT_OK) test_fail(__FILE__, __LINE__, error.text);
         CHECK(fabs(craft.rate - cases[i].value) <= 1e-14 * cases[i].value);
@@ -241,12 +241,12 @@ PLAIN_TEST(refusals_name_place_field_and_remedy_and_change_nothing)
 {
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         Craft craft = initial;
-        weft_value_error error;
+        weft_error error;
         CHECK_RESULT(read_value(&craft_type, &craft, refusals[i].text, &error),
                      WEFT_INVALID_ARGUMENT);
         if (strstr(error.text, refusals[i].message) == NULL)
             CHECK_TEXT(error.text, refusals[i].message);
-        CHECK(error.line >= 1 && error.column >= 1 && error.offset <= strlen(refusals[i].text));
+        CHECK(error.line >= 1 && error.column >= 1 && error.code == WEFT_INVALID_ARGUMENT);
         CHECK(memcmp(&craft, &initial, sizeof craft) == 0);
         CHECK_RESULT(read_value(&craft_type, &craft, refusals[i].text, NULL),
                      WEFT_INVALID_ARGUMENT);
@@ -258,9 +258,9 @@ PLAIN_TEST(text_is_nested_no_deeper_than_64)
     char text[300];
     memset(text, '[', sizeof text);
     Craft craft = initial;
-    weft_value_error error;
+    weft_error error;
     CHECK_RESULT(
-        weft_value_read(NULL, &(weft_text){text, sizeof text, NULL}, &craft_type, &craft, &error),
+        weft_value_parse(NULL, &(weft_text){text, sizeof text, NULL}, &craft_type, &craft, &error),
         WEFT_INVALID_ARGUMENT);
 }
 
@@ -313,32 +313,31 @@ PLAIN_TEST(what_is_not_described_is_shown_as_bytes)
 PLAIN_TEST(paths_reach_values_within_values)
 {
     char text[200];
+    weft_error error;
     weft_path path;
     Craft craft = initial;
-    CHECK_OK(weft_path_compile(&craft_type, "panels[1].area", &path, text, sizeof text));
+    CHECK_OK(weft_path_parse(&craft_type, "panels[1].area", &path, &error));
     CHECK_U64(path.offset, offsetof(Craft, panels[1].area));
     CHECK_U64(path.count, 1);
-    CHECK_U64(weft_path_write(&craft_type, NULL, text, sizeof text), 0);
-    CHECK_U64(weft_path_write(&craft_type, &path, text, sizeof text), 14);
+    CHECK_U64(weft_path_format(&craft_type, NULL, text, sizeof text), 0);
+    CHECK_U64(weft_path_format(&craft_type, &path, text, sizeof text), 14);
     CHECK_TEXT(text, "panels[1].area");
-    CHECK_OK(
-        weft_path_read(NULL, &(weft_text){"\"3 m^2\"", 7, NULL}, &craft_type, &path, &craft, NULL));
+    CHECK_OK(weft_path_value_parse(NULL, &(weft_text){"\"3 m^2\"", 7, NULL}, &craft_type, &path,
+                                   &craft, NULL));
     CHECK(craft.panels[1].area == 3 && craft.panels[0].area == 0);
-    CHECK_U64(weft_path_value_write(NULL, &craft_type, &path, &craft, text, sizeof text), 1);
+    CHECK_U64(weft_path_value_format(NULL, &craft_type, &path, &craft, text, sizeof text), 1);
     CHECK_TEXT(text, "3");
-    CHECK_OK(weft_path_compile(&craft_type, "drag", &path, NULL, 0));
+    CHECK_OK(weft_path_parse(&craft_type, "drag", &path, NULL));
     CHECK_U64(path.count, 3);
-    CHECK_RESULT(weft_path_compile(&craft_type, "drag[3]", &path, text, sizeof text),
-                 WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_path_compile(&craft_type, "drog", &path, text, sizeof text), WEFT_NOT_FOUND);
-    CHECK(strstr(text, "in Craft, which has rate, count") != NULL);
-    CHECK_RESULT(weft_path_compile(&craft_type, "panels.area", &path, text, sizeof text),
-                 WEFT_INVALID_ARGUMENT);
-    CHECK_TEXT(text, "path \"panels.area\": an array needs an index in front of .");
-    CHECK_RESULT(weft_path_compile(&craft_type, "rate.x", &path, text, sizeof text),
-                 WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_path_compile(&craft_type, "drag[x]", &path, text, sizeof text),
-                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_path_parse(&craft_type, "drag[3]", &path, &error), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_path_parse(&craft_type, "drog", &path, &error), WEFT_NOT_FOUND);
+    CHECK(strstr(error.text, "in Craft, which has rate, count") != NULL);
+    CHECK_RESULT(error.code, WEFT_NOT_FOUND);
+    CHECK_TEXT(error.path, "drog");
+    CHECK_RESULT(weft_path_parse(&craft_type, "panels.area", &path, &error), WEFT_INVALID_ARGUMENT);
+    CHECK_TEXT(error.text, "path \"panels.area\": an array needs an index in front of .");
+    CHECK_RESULT(weft_path_parse(&craft_type, "rate.x", &path, &error), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_path_parse(&craft_type, "drag[x]", &path, &error), WEFT_INVALID_ARGUMENT);
 }
 
 PLAIN_TEST(differences_are_paths)
@@ -350,9 +349,9 @@ PLAIN_TEST(differences_are_paths)
     b.panels[1].is_open = true;
     b.undescribed = &b.count;
     CHECK_U64(weft_value_diff(&craft_type, &a, &b, found, 4), 2);
-    weft_path_write(&craft_type, &found[0], text, sizeof text);
+    weft_path_format(&craft_type, &found[0], text, sizeof text);
     CHECK_TEXT(text, "drag[1]");
-    weft_path_write(&craft_type, &found[1], text, sizeof text);
+    weft_path_format(&craft_type, &found[1], text, sizeof text);
     CHECK_TEXT(text, "panels[1].is_open");
     CHECK_U64(found[1].offset, offsetof(Craft, panels[1].is_open));
 }
@@ -360,12 +359,16 @@ PLAIN_TEST(differences_are_paths)
 PLAIN_TEST(values_are_checked_by_range_and_function)
 {
     Craft craft = initial;
-    weft_value_error error;
+    weft_error error;
     CHECK_OK(weft_value_check(&craft_type, &craft, &error));
     craft.panels[1].area = -1;
     CHECK_RESULT(weft_value_check(&craft_type, &craft, &error), WEFT_INVALID_ARGUMENT);
     CHECK_TEXT(error.text, "Craft.panels[1].area: -1 is not in the range 0 to 100");
+    CHECK_TEXT(error.path, "Craft.panels[1].area");
+    CHECK_RESULT(error.code, WEFT_INVALID_ARGUMENT);
     CHECK_U64(error.line, 0);
+    CHECK_RESULT(weft_value_check(NULL, &craft, &error), WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(error.text, "NULL") != NULL && error.path[0] == '\0');
     craft.panels[1].area = 0;
     craft.count = 13;
     CHECK_RESULT(weft_value_check(&craft_type, &craft, &error), WEFT_INVALID_ARGUMENT);
@@ -489,9 +492,9 @@ PLAIN_TEST(long_words_of_references_come_back)
     for (size_t length = 250; length < 4096; length += length < 260 ? 1 : 1278) {
         weft_value_io io = {.write_entity = write_long, .read_entity = read_long, .user = &length};
         Link link = {{7, 1}}, again = {{0, 0}};
-        size_t count = weft_value_write(&io, &type, &link, text, sizeof text);
+        size_t count = weft_value_format(&io, &type, &link, text, sizeof text);
         CHECK(count > length && count < sizeof text);
-        CHECK_OK(weft_value_read(&io, &(weft_text){text, count, NULL}, &type, &again, NULL));
+        CHECK_OK(weft_value_parse(&io, &(weft_text){text, count, NULL}, &type, &again, NULL));
         CHECK(again.to.index == 7 && again.to.version == 1);
     }
 }
@@ -552,9 +555,11 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
         {{"caf\xe9", 4, 4, kind, 1}, "of UTF-8"},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        char text[200];
-        CHECK(weft_type_check(&types[i].type, text, sizeof text) != WEFT_OK);
-        if (strstr(text, types[i].word) == NULL) CHECK_TEXT(text, types[i].word);
+        weft_error error;
+        const weft_result result = weft_type_check(&types[i].type, &error);
+        CHECK(result != WEFT_OK);
+        CHECK_RESULT(error.code, result);
+        if (strstr(error.text, types[i].word) == NULL) CHECK_TEXT(error.text, types[i].word);
     }
 }
 

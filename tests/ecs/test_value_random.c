@@ -22,24 +22,24 @@ static uint32_t value_count(void)
 static void check_round(test_random *random, const weft_type *type)
 {
     weft_value_io io = {.indent = random_under(random, 3)};
-    weft_value_error error;
+    weft_error error;
     memset(value, 0, type->size);
     random_value(random, type, value);
-    size_t length = weft_value_write(&io, type, value, text, sizeof text);
+    size_t length = weft_value_format(&io, type, value, text, sizeof text);
     CHECK(length < sizeof text && text[length] == '\0');
     memset(again, 0, type->size);
     weft_result result =
-        weft_value_read(&io, &(weft_text){text, length, NULL}, type, again, &error);
+        weft_value_parse(&io, &(weft_text){text, length, NULL}, type, again, &error);
     if (result != WEFT_OK) test_fail(__FILE__, __LINE__, error.text);
     if (memcmp(value, again, type->size) != 0) {
         weft_path path;
         char name[128];
         CHECK(weft_value_diff(type, value, again, &path, 1) != 0);
-        weft_path_write(type, &path, name, sizeof name);
+        weft_path_format(type, &path, name, sizeof name);
         test_fail(__FILE__, __LINE__, name);
     }
     for (size_t capacity = 0; capacity < length && capacity < 40; capacity += 7)
-        CHECK_U64(weft_value_write(&io, type, value, again, capacity), length);
+        CHECK_U64(weft_value_format(&io, type, value, again, capacity), length);
 }
 
 PLAIN_TEST(values_of_random_types_become_text_and_the_same_bytes)
@@ -49,9 +49,8 @@ PLAIN_TEST(values_of_random_types_become_text_and_the_same_bytes)
     for (uint32_t i = 0; i < count;) {
         types.count = 0;
         const weft_type *type = random_type_make(&types, &random, 0);
-        char problem[200];
-        if (weft_type_check(type, problem, sizeof problem) != WEFT_OK)
-            test_fail(__FILE__, __LINE__, problem);
+        weft_error error;
+        if (weft_type_check(type, &error) != WEFT_OK) test_fail(__FILE__, __LINE__, error.text);
         if (type->size > RANDOM_BYTES) continue;
         for (uint32_t k = 0; k < 20; k++, i++) check_round(&random, type);
     }
@@ -74,10 +73,10 @@ PLAIN_TEST(differences_of_random_values_are_found_and_mended)
         for (uint32_t k = 0; k < count && k < 256; k++) {
             weft_path compiled;
             char name[128];
-            weft_path_write(type, &paths[k], name, sizeof name);
+            weft_path_format(type, &paths[k], name, sizeof name);
             if (name[0] != '\0' && strchr(name, '.') != name && name[strlen(name) - 1] != '.' &&
                 strstr(name, "..") == NULL && strstr(name, ".[") == NULL && name[0] != '[') {
-                CHECK_OK(weft_path_compile(type, name, &compiled, NULL, 0));
+                CHECK_OK(weft_path_parse(type, name, &compiled, NULL));
                 CHECK_U64(compiled.offset, paths[k].offset);
             }
             memcpy(again + paths[k].offset, value + paths[k].offset, paths[k].bytes);

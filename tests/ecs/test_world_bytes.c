@@ -167,15 +167,17 @@ PLAIN_TEST(a_blob_replaces_no_device_and_the_store_tells_why)
     blob_directory directory;
     weft_blob_store *store;
     weft_blob_ref ref;
-    weft_blob_report report;
+    weft_error error;
     CHECK_OK(weft_blob_store_create(NULL, &store));
     CHECK_OK(blob_build_scene(store, 20, 0, &ref));
     blob_directory_create(&directory);
     CHECK(mkfifo(directory.path, 0600) == 0);
     CHECK_RESULT(weft_blob_save(store, ref, directory.path), WEFT_IO);
-    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
-    CHECK(strstr(report.failed_file, "a FIFO") != NULL);
-    CHECK(strstr(report.failed_file, directory.path) != NULL);
+    weft_blob_store_error(store, &error);
+    CHECK_RESULT(error.code, WEFT_IO);
+    CHECK(strstr(error.text, "a FIFO") != NULL);
+    CHECK(strstr(error.text, directory.path) != NULL);
+    CHECK_TEXT(error.file, directory.path);
     weft_blob_store_destroy(store);
     blob_directory_destroy(&directory);
 }

@@ -54,6 +54,36 @@ static int read_stack(weft_job_context *job, void *argument)
     return 0;
 }
 
+PLAIN_TEST(a_world_that_is_not_made_says_why)
+{
+    weft_error error;
+    static const struct {
+        weft_world_desc desc;
+        weft_result result;
+        const char *word;
+    } wrong[] = {
+        {{.workers = 257}, WEFT_INVALID_ARGUMENT, "workers"},
+        {{.entity_tag = 17}, WEFT_INVALID_ARGUMENT, "entity_tag"},
+        {{.component_limit = 65535}, WEFT_INVALID_ARGUMENT, "component_limit"},
+        {{.name = "\xff"}, WEFT_INVALID_ARGUMENT, "UTF-8"},
+        {{.stack_bytes = 1}, WEFT_INVALID_ARGUMENT, "stack_bytes"},
+        {{.trace_file = "no_such_folder/a.slices"}, WEFT_IO, "No such file"},
+    };
+    weft_world *world;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        weft_world_desc desc = wrong[i].desc;
+        desc.error = &error;
+        CHECK_RESULT(weft_world_create(&desc, &world), wrong[i].result);
+        CHECK_POINTER(world, NULL);
+        CHECK_RESULT(error.code, wrong[i].result);
+        CHECK(strstr(error.text, wrong[i].word) != NULL);
+        CHECK_U64(error.file[0] != '\0', wrong[i].result == WEFT_IO);
+    }
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .error = &error}, &world));
+    CHECK_OK(error.code);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 PLAIN_TEST(threads_of_a_world_get_the_stack_that_is_asked_for)
 {
     weft_world *world;
@@ -191,7 +221,7 @@ PLAIN_TEST(the_pool_of_a_world_waits_for_the_world)
         CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers, .name = "own"}, &world));
         weft_job_pool *pool = weft_world_pool(world);
         CHECK_RESULT(weft_job_pool_destroy(pool), WEFT_BUSY);
-        CHECK(strstr(weft_job_pool_error(pool), "destroy it first: 'own'") != NULL);
+        CHECK(strstr(weft_job_pool_error(pool)->text, "destroy it first: 'own'") != NULL);
         weft_world *guest;
         CHECK_OK(weft_world_create(&(weft_world_desc){.pool = pool, .name = "guest"}, &guest));
         CHECK_RESULT(weft_world_destroy(world), WEFT_BUSY);

@@ -36,17 +36,16 @@ static weft_result page_write(void *user, const void *bytes, size_t count)
 static page page_of(weft_world *world, const weft_world_text_desc *desc)
 {
     page p = {.count = 0};
-    CHECK_OK(weft_world_write_json(world, &(weft_writer){page_write, &p}, desc));
+    CHECK_OK(weft_world_save_json(world, &(weft_writer){page_write, &p}, desc));
     return p;
 }
 
-static weft_result read_page(weft_world *world, const char *text, size_t count,
-                             weft_value_error *error)
+static weft_result read_page(weft_world *world, const char *text, size_t count, weft_error *error)
 {
     char *exact = malloc(count + 1); /* its exact size, for AddressSanitizer */
     memcpy(exact, text, count);
     weft_result result =
-        weft_world_read_json(world, &(weft_text){exact, count, "a.json"}, NULL, error);
+        weft_world_load_json(world, &(weft_text){exact, count, "a.json"}, NULL, error);
     free(exact);
     return result;
 }
@@ -138,7 +137,7 @@ static void check_same_handles(weft_world *a, weft_world *b, weft_world *c)
 static void check_round(uint32_t count, uint64_t seed)
 {
     side a, b;
-    weft_value_error error;
+    weft_error error;
     fill(&a, count, seed);
     weft_world_text_desc desc = {.without = &a.owned, .without_count = 1};
     page first = page_of(a.world, &desc);
@@ -176,7 +175,7 @@ PLAIN_TEST(the_same_state_gives_the_same_text_in_pieces)
     CHECK(memcmp(first.text, second.text, first.count) == 0);
     CHECK(first.calls > 10 && first.longest <= 1 << 20);
     page cut = {.fail_at = 2};
-    CHECK_RESULT(weft_world_write_json(a.world, &(weft_writer){page_write, &cut}, &desc), WEFT_IO);
+    CHECK_RESULT(weft_world_save_json(a.world, &(weft_writer){page_write, &cut}, &desc), WEFT_IO);
     CHECK_U64(cut.calls, 2);
     free(first.text), free(second.text), free(cut.text);
     close_side(&a);
@@ -245,7 +244,7 @@ PLAIN_TEST(people_may_write_it)
     weft_world *world = empty_world(2);
     weft_component position =
         weft_component_create(world, &(weft_component_desc){.type = &position_type});
-    weft_value_error error;
+    weft_error error;
     if (read_page(world, text, sizeof text - 1, &error) != WEFT_OK)
         test_fail(__FILE__, __LINE__, error.text);
     weft_entity b = weft_entity_find(world, "b");
@@ -416,7 +415,7 @@ PLAIN_TEST(values_of_hooks_are_bytes)
     page p = page_of(from, NULL);
     CHECK_OK(read_page(to, p.text, p.count, NULL));
     CHECK_TEXT(*(char *const *)weft_entity_read(to, e, again), words);
-    weft_value_error error;
+    weft_error error;
     CHECK_RESULT(read_page(plain, p.text, p.count, &error), WEFT_TYPE_MISMATCH);
     CHECK(strstr(error.text, "has hooks: register it before reading") != NULL);
     static const char refused[] = "{\"entity\": \"0:1\", \"components\": {\"Text\": \"0x2121\"}}";
@@ -500,13 +499,16 @@ PLAIN_TEST(refusals_say_where_and_leave_nothing)
 {
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         side s;
-        weft_value_error error;
+        weft_error error;
         open_side(&s, &plain_desc, false);
         CHECK_RESULT(read_page(s.world, refusals[i].text, strlen(refusals[i].text), &error),
                      WEFT_INVALID_ARGUMENT);
         if (strstr(error.text, refusals[i].message) == NULL)
             CHECK_TEXT(error.text, refusals[i].message);
         CHECK_U64(error.line, refusals[i].line);
+        CHECK_TEXT(error.file, "a.json");
+        CHECK_U64(weft_world_error(s.world)->line, error.line);
+        CHECK_TEXT(weft_world_error(s.world)->path, error.path);
         CHECK(strncmp(error.text, "a.json:", 7) == 0);
         CHECK(strstr(weft_world_error(s.world)->text, refusals[i].message) != NULL);
         CHECK_U64(entities_of(s.world), 0);
@@ -514,7 +516,9 @@ PLAIN_TEST(refusals_say_where_and_leave_nothing)
         CHECK_OK(read_page(s.world, "", 0, NULL)); /* still new */
         CHECK_OK(read_page(s.world, "{\"entity\": \"0:1\"}", 17, NULL));
         CHECK_TEXT(weft_entity_name(s.world, (weft_entity){0, 1}), "");
-        CHECK_RESULT(read_page(s.world, "", 0, NULL), WEFT_WRONG_PHASE);
+        CHECK_RESULT(read_page(s.world, "", 0, &error), WEFT_WRONG_PHASE);
+        CHECK_RESULT(error.code, WEFT_WRONG_PHASE);
+        CHECK_TEXT(error.text, weft_world_error(s.world)->text);
         close_side(&s);
     }
 }
@@ -524,11 +528,11 @@ PLAIN_TEST(what_cannot_be_written_is_named)
     side s;
     page p = {.count = 0};
     open_side(&s, &plain_desc, false);
-    CHECK_RESULT(weft_world_write_json(s.world, &(weft_writer){page_write, &p}, NULL),
+    CHECK_RESULT(weft_world_save_json(s.world, &(weft_writer){page_write, &p}, NULL),
                  WEFT_UNSUPPORTED);
     CHECK(strstr(weft_world_error(s.world)->text, "\"Owned\"") != NULL);
-    CHECK_RESULT(weft_world_write_json(s.world, NULL, NULL), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_world_read_json(s.world, NULL, NULL, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_world_save_json(s.world, NULL, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_world_load_json(s.world, NULL, NULL, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_U64(p.calls, 0);
     close_side(&s);
 }

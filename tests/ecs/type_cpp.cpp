@@ -50,7 +50,7 @@ void check(bool condition, int line)
 
 int main()
 {
-    CHECK(weft_type_check(&plate_type, nullptr, 0) == WEFT_OK);
+    CHECK(weft_type_check(&plate_type, nullptr) == WEFT_OK);
     CHECK(plate_fields[0].kind == WEFT_FIELD_F32 && plate_fields[0].most == 100);
     CHECK(plate_fields[1].kind == WEFT_FIELD_F64 && plate_fields[2].kind == WEFT_FIELD_TEXT);
     CHECK(plate_fields[4].kind == WEFT_FIELD_BOOL && plate_fields[5].kind == WEFT_FIELD_U64);
@@ -59,7 +59,7 @@ int main()
     const char *text = "{\"area\": \"25000 cm^2\", \"corners\": [1, 2, 3, 4], \"phase\": \"burn\"}";
     Plate plate = {};
     weft_text source = {text, std::strlen(text), nullptr};
-    CHECK(weft_value_read(nullptr, &source, &plate_type, &plate, nullptr) == WEFT_OK);
+    CHECK(weft_value_parse(nullptr, &source, &plate_type, &plate, nullptr) == WEFT_OK);
     CHECK(plate.area == 2.5f && plate.corners[1][1] == 4 && plate.phase == Phase::burn);
     weft_world *world = nullptr;
     CHECK(weft_world_create(nullptr, &world) == WEFT_OK);

@@ -292,7 +292,7 @@ static uint32_t read_guests(void)
     weft_job_event event;
     uint32_t count = 0;
     for (uint32_t row = 1; row < 3; row++)
-        while (weft_job_trace_read(pool, row, &event, 1, NULL) != 0) {
+        while (weft_job_trace_take(pool, row, &event, 1, NULL) != 0) {
             EXPLORE_CHECK(event.value == 7 && event.worker == row, "an event of row %u", row);
             count++;
         }
@@ -385,7 +385,8 @@ static void left_job_is_pending(void)
     weft_result result;
     start_leaving();
     while ((result = weft_job_pool_destroy(pool)) == WEFT_BUSY) {
-        EXPLORE_CHECK(strstr(weft_job_pool_error(pool), "pending") != NULL, "not for the job");
+        EXPLORE_CHECK(strstr(weft_job_pool_error(pool)->text, "pending") != NULL,
+                      "not for the job");
         at_stall();
     }
     EXPLORE_CHECK(result == WEFT_OK, "destroy: %s", weft_result_name(result));

@@ -110,7 +110,7 @@ static void op_children(program *p, model_node *node)
     if (p->node_count + count > NODES_MAX) return;
     Node *children = WEFT_BLOB_BUILD_ARRAY(p->builder, &node->built->children, (uint64_t)count);
     if (node->child_count != 0 && count != 0) p->expected = WEFT_ALREADY_EXISTS;
-    CHECK_RESULT(weft_blob_builder_error(p->builder), p->expected);
+    CHECK_RESULT(weft_blob_builder_error(p->builder)->code, p->expected);
     if (p->expected != WEFT_OK || count == 0) return;
     node->first_child = p->node_count;
     node->child_count = count;
@@ -187,7 +187,7 @@ static void step(program *p)
     }
     if (op >= 230 && op < 254) node->id = node->built->id = (uint32_t)op * 7u + 1u;
     if (op >= 254) op_misuse(p, node);
-    CHECK_RESULT(weft_blob_builder_error(p->builder), p->expected);
+    CHECK_RESULT(weft_blob_builder_error(p->builder)->code, p->expected);
 }
 
 /* Where the nodes of the model lie in the blob: children follow their parents in both. */

@@ -33,21 +33,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < HEAD) return 0;
     const weft_type *type = type_of(data);
-    weft_value_error error;
+    weft_error error;
     size_t count = size - HEAD;
     char *text = malloc(count + 1); /* its exact size, for AddressSanitizer */
     CHECK(text != NULL);
     memcpy(text, data + HEAD, count);
     memset(value, 0, type->size);
     memset(before, 0, type->size);
-    if (weft_value_read(NULL, &(weft_text){text, count, "fuzz"}, type, value, &error) != WEFT_OK) {
+    if (weft_value_parse(NULL, &(weft_text){text, count, "fuzz"}, type, value, &error) != WEFT_OK) {
         CHECK(memcmp(value, before, type->size) == 0);
-        CHECK(error.line != 0 && error.column != 0 && error.offset <= count);
+        CHECK(error.line != 0 && error.column != 0 && error.column <= count + 1);
         CHECK(error.text[0] != '\0');
     } else {
-        size_t length = weft_value_write(NULL, type, value, written, sizeof written);
+        size_t length = weft_value_format(NULL, type, value, written, sizeof written);
         CHECK(length < sizeof written);
-        CHECK_OK(weft_value_read(NULL, &(weft_text){written, length, NULL}, type, again, &error));
+        CHECK_OK(weft_value_parse(NULL, &(weft_text){written, length, NULL}, type, again, &error));
         CHECK_U64(weft_value_diff(type, value, again, NULL, 0), 0);
     }
     free(text);
@@ -63,6 +63,6 @@ size_t fuzz_seed(uint32_t index, uint8_t *out, size_t capacity)
     memset(value, 0, type->size);
     random_value(&random, type, value);
     weft_value_io io = {.indent = index % 3};
-    size_t length = weft_value_write(&io, type, value, (char *)out + HEAD, capacity - HEAD);
+    size_t length = weft_value_format(&io, type, value, (char *)out + HEAD, capacity - HEAD);
     return HEAD + (length < capacity - HEAD ? length : capacity - HEAD - 1);
 }

@@ -298,7 +298,7 @@ static uint32_t read_rows(weft_job_pool *pool, uint32_t first, uint32_t *values)
     uint64_t dropped;
     uint32_t count, all = 0;
     for (uint32_t row = first; row < first + HOSTS; row++) {
-        while ((count = weft_job_trace_read(pool, row, events, 16, &dropped)) != 0) {
+        while ((count = weft_job_trace_take(pool, row, events, 16, &dropped)) != 0) {
             for (uint32_t i = 0; i < count; i++) {
                 if (values[row - first] == 0) values[row - first] = events[i].value;
                 CHECK_U64(events[i].value, values[row - first]);
@@ -328,8 +328,8 @@ PLAIN_TEST(each_thread_has_a_row_of_its_own_in_traces)
     count += read_rows(pool, 2, values);
     CHECK_U64(count, HOSTS * ENTRIES);
     for (uint32_t i = 0; i < HOSTS; i++) CHECK(values[i] != 0);
-    CHECK_U64(weft_job_trace_read(pool, 2 + HOSTS, &(weft_job_event){0}, 1, NULL), 0);
-    CHECK_U64(weft_job_trace_read(pool, 2 + 256, &(weft_job_event){0}, 1, NULL), 0);
+    CHECK_U64(weft_job_trace_take(pool, 2 + HOSTS, &(weft_job_event){0}, 1, NULL), 0);
+    CHECK_U64(weft_job_trace_take(pool, 2 + 256, &(weft_job_event){0}, 1, NULL), 0);
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
@@ -358,7 +358,7 @@ PLAIN_TEST(guests_inside_are_limited_and_keep_the_pool)
     CHECK(pthread_create(&thread, NULL, fill_up, pool) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK_RESULT(weft_job_pool_destroy(pool), WEFT_BUSY);
-    CHECK(strstr(weft_job_pool_error(pool), "weft_job_pool_leave") != NULL);
+    CHECK(strstr(weft_job_pool_error(pool)->text, "weft_job_pool_leave") != NULL);
     CHECK_OK(weft_job_pool_leave(last_inside)); /* its thread has ended: handed over by the join */
     CHECK_OK(weft_job_pool_destroy(pool));
 }

@@ -37,16 +37,38 @@ static int count(weft_job_context *job, void *argument)
 Test(pool, wrong_descriptors_are_refused)
 {
     weft_job_pool *pool = (weft_job_pool *)1;
-    const weft_job_pool_desc wrong[] = {
-        {.worker_count = 257}, {.job_capacity = (1u << 24) + 1}, {.child_capacity = 3},
-        {.child_capacity = 1}, {.trace_capacity = 100},          {.thread_name = "a name too long"},
-        {.thread_name = ""},   {.edge_capacity = UINT32_MAX},    {.allocator.allocate = no_memory},
+    static const struct {
+        weft_job_pool_desc desc;
+        const char *word;
+    } wrong[] = {
+        {{.worker_count = 257}, "worker_count"},
+        {{.job_capacity = (1u << 24) + 1}, "job_capacity"},
+        {{.child_capacity = 3}, "child_capacity"},
+        {{.child_capacity = 1}, "child_capacity"},
+        {{.trace_capacity = 100}, "trace_capacity"},
+        {{.thread_name = "a name too long"}, "thread_name"},
+        {{.thread_name = ""}, "thread_name"},
+        {{.edge_capacity = UINT32_MAX}, "edge_capacity"},
+        {{.stack_bytes = 1}, "stack_bytes"},
+        {{.allocator.allocate = no_memory}, "weft_job_pool_create"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        CHECK_RESULT(weft_job_pool_create(&wrong[i], &pool), WEFT_INVALID_ARGUMENT);
+        weft_error error = {.number = 7};
+        weft_job_pool_desc desc = wrong[i].desc;
+        CHECK_RESULT(weft_job_pool_create(&desc, &pool), WEFT_INVALID_ARGUMENT);
         CHECK_POINTER(pool, NULL);
+        desc.error = &error;
+        CHECK_RESULT(weft_job_pool_create(&desc, &pool), WEFT_INVALID_ARGUMENT);
+        CHECK_RESULT(error.code, WEFT_INVALID_ARGUMENT);
+        CHECK_U64(error.number, 1);
+        CHECK(strstr(error.text, wrong[i].word) != NULL);
     }
     CHECK_RESULT(weft_job_pool_create(NULL, NULL), WEFT_INVALID_ARGUMENT);
+    weft_error error = {.code = WEFT_IO};
+    CHECK_OK(
+        weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 1, .error = &error}, &pool));
+    CHECK_OK(error.code);
+    CHECK_OK(weft_job_pool_destroy(pool));
 }
 
 Test(pool, defaults_make_at_least_one_worker)

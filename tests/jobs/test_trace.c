@@ -33,7 +33,7 @@ Test(trace, events_come_back_in_order_with_names_and_times)
     const weft_job_pool_desc desc = {.worker_count = 1, .trace_capacity = 16};
     CHECK_OK(weft_job_pool_create(&desc, &pool));
     run_named(pool);
-    CHECK_U64(weft_job_trace_read(pool, 0, events, 8, &dropped), 3);
+    CHECK_U64(weft_job_trace_take(pool, 0, events, 8, &dropped), 3);
     CHECK_U64(dropped, 0);
     CHECK_U64(events[0].kind, WEFT_JOB_EVENT_BEGIN);
     CHECK_TEXT(events[0].name, "physics");
@@ -42,8 +42,8 @@ Test(trace, events_come_back_in_order_with_names_and_times)
     CHECK_U64(events[1].value, 42);
     CHECK_U64(events[2].kind, WEFT_JOB_EVENT_END);
     CHECK(events[0].time_ns <= events[1].time_ns && events[1].time_ns <= events[2].time_ns);
-    CHECK_U64(weft_job_trace_read(pool, 0, events, 8, NULL), 0);
-    CHECK_U64(weft_job_trace_read(pool, 1, events, 8, NULL), 0); /* no such worker */
+    CHECK_U64(weft_job_trace_take(pool, 0, events, 8, NULL), 0);
+    CHECK_U64(weft_job_trace_take(pool, 1, events, 8, NULL), 0); /* no such worker */
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
@@ -55,7 +55,7 @@ Test(trace, a_full_ring_counts_what_it_drops)
     const weft_job_pool_desc desc = {.worker_count = 1, .trace_capacity = 8};
     CHECK_OK(weft_job_pool_create(&desc, &pool));
     for (uint32_t i = 0; i < 10; i++) run_named(pool);
-    uint32_t kept = weft_job_trace_read(pool, 0, events, 64, &dropped);
+    uint32_t kept = weft_job_trace_take(pool, 0, events, 64, &dropped);
     CHECK_U64(kept, 7); /* one place stays empty */
     CHECK_U64(kept + dropped, 30);
     CHECK_OK(weft_job_pool_destroy(pool));
@@ -69,13 +69,13 @@ Test(trace, a_paused_ring_stays_empty_until_it_is_enabled)
         .worker_count = 1, .trace_capacity = 16, .trace_is_paused = true};
     CHECK_OK(weft_job_pool_create(&desc, &pool));
     run_named(pool);
-    CHECK_U64(weft_job_trace_read(pool, 0, events, 8, NULL), 0);
+    CHECK_U64(weft_job_trace_take(pool, 0, events, 8, NULL), 0);
     weft_job_trace_enable(pool, true);
     run_named(pool);
-    CHECK_U64(weft_job_trace_read(pool, 0, events, 8, NULL), 3);
+    CHECK_U64(weft_job_trace_take(pool, 0, events, 8, NULL), 3);
     weft_job_trace_enable(pool, false);
     run_named(pool);
-    CHECK_U64(weft_job_trace_read(pool, 0, events, 8, NULL), 0);
+    CHECK_U64(weft_job_trace_take(pool, 0, events, 8, NULL), 0);
     weft_job_trace_enable(NULL, true);
     CHECK_OK(weft_job_pool_destroy(pool));
 }

@@ -66,28 +66,29 @@ Test(trace_file, a_bad_name_or_place_is_an_error_and_an_empty_name_is_no_trace)
     test_memory_fini(&memory);
 }
 
-static weft_result create(const char *path, char *text, uint32_t bytes)
+static weft_result create(const char *path, weft_error *error)
 {
     weft_job_pool *pool;
-    const weft_job_pool_desc desc = {
-        .worker_count = 1, .trace_file = path, .trace_error = text, .trace_error_bytes = bytes};
-    return weft_job_pool_create(&desc, &pool);
+    const weft_job_pool_desc desc = {.worker_count = 1, .trace_file = path, .error = error};
+    const weft_result result = weft_job_pool_create(&desc, &pool);
+    if (error != NULL) CHECK_RESULT(error->code, result);
+    return result;
 }
 
 Test(trace_file, a_file_that_cannot_be_written_is_named_with_the_reason)
 {
     const char *path = "fifo.pftrace";
-    char text[300] = "?", few[8];
-    CHECK_RESULT(create("no_such_folder/trace.pftrace", text, sizeof text), WEFT_IO);
-    CHECK(strstr(text, "\"no_such_folder/trace.pftrace\": No such file or directory") != NULL);
+    weft_error error;
+    CHECK_RESULT(create("no_such_folder/trace.pftrace", &error), WEFT_IO);
+    CHECK(strstr(error.text, "\"no_such_folder/trace.pftrace\": No such file or directory") !=
+          NULL);
+    CHECK_TEXT(error.file, "no_such_folder/trace.pftrace");
     test_folder_enter();
     CHECK(mkfifo(path, 0600) == 0);
-    CHECK_RESULT(create(path, text, sizeof text), WEFT_IO);
-    CHECK(strstr(text, path) != NULL && strstr(text, "a FIFO") != NULL);
-    CHECK_RESULT(create(path, few, sizeof few), WEFT_IO);
-    CHECK_U64(strlen(few), sizeof few - 1);
-    CHECK_RESULT(create(path, NULL, 0), WEFT_IO);
+    CHECK_RESULT(create(path, &error), WEFT_IO);
+    CHECK(strstr(error.text, path) != NULL && strstr(error.text, "a FIFO") != NULL);
+    CHECK_RESULT(create(path, NULL), WEFT_IO);
     test_folder_leave();
-    CHECK_RESULT(create("trace.txt", text, sizeof text), WEFT_INVALID_ARGUMENT);
-    CHECK(strstr(text, ".pftrace") != NULL);
+    CHECK_RESULT(create("trace.txt", &error), WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(error.text, ".pftrace") != NULL);
 }

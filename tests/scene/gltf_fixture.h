@@ -52,7 +52,8 @@ static inline weft_result gltf_bake(gltf_stage *s, const char *path)
 /* The first mistake; "" without one. */
 static inline const char *gltf_said(const gltf_stage *s)
 {
-    return weft_scene_error_count(s->scene) == 0 ? "" : weft_scene_error(s->scene, 0)->text;
+    static weft_error first;
+    return weft_scene_mistakes(s->scene, &first, 1) == 0 ? "" : first.text;
 }
 
 /* Makes a GLB of a JSON text and binary bytes; the caller frees it. */

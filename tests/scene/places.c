@@ -42,7 +42,7 @@ static weft_entity entity_of(const stage *s, const char *path)
 static void print(stage *s, const char *when)
 {
     weft_scene_change object;
-    for (uint32_t i = 0; weft_scene_change_get(s->scene, i, &object); i++) {
+    for (uint32_t i = 0; weft_scene_change_at(s->scene, i, &object); i++) {
         const weft_world_transform *at =
             weft_entity_read(s->world, entity_of(s, object.path), s->transform.world);
         if (at == NULL) continue; /* a scene of several */
@@ -56,7 +56,7 @@ static void roots_move(stage *s)
 {
     weft_scene_change object;
     weft_component parent = weft_component_parent(s->world);
-    for (uint32_t i = 0; weft_scene_change_get(s->scene, i, &object); i++) {
+    for (uint32_t i = 0; weft_scene_change_at(s->scene, i, &object); i++) {
         weft_entity entity = entity_of(s, object.path);
         const weft_target *above = weft_entity_read(s->world, entity, parent);
         if (above != NULL && weft_entity_has(s->world, above->entity, s->transform.world)) continue;
@@ -75,8 +75,9 @@ static void run(const char *file, bool is_live)
     const weft_scene_desc desc = scene_desc(&s);
     must(weft_scene_create(s.world, &desc, &s.scene), "scene");
     weft_result result = weft_scene_bake(s.scene, &file, 1);
-    for (uint32_t i = 0; i < weft_scene_error_count(s.scene); i++)
-        fprintf(stderr, "%s\n", weft_scene_error(s.scene, i)->text);
+    weft_error mistakes[16];
+    const uint32_t count = weft_scene_mistakes(s.scene, mistakes, 16);
+    for (uint32_t i = 0; i < count && i < 16; i++) fprintf(stderr, "%s\n", mistakes[i].text);
     must(result, "bake");
     const weft_live_desc link = {
         .scene = &desc, .paths = &file, .path_count = 1, .without_thread = true};

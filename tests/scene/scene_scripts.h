@@ -182,7 +182,7 @@ static inline weft_result bake_watch(weft_bake *bake, const weft_object *object,
     if (other != NULL) {
         Team note = {0};
         bool is_there;
-        weft_bake_read(bake, other, "Note", &team_type, &note, &is_there);
+        weft_bake_parse(bake, other, "Note", &team_type, &note, &is_there);
         sum.number += note.number * 10;
         for (const weft_object *child = weft_bake_child(bake, other, NULL); child != NULL;
              child = weft_bake_child(bake, other, child))

@@ -205,8 +205,9 @@ static weft_result scene_of(bed *b, const char *name, const weft_scene_desc *des
     if (result != WEFT_OK) return result;
     const char *path = desc->source_count == 0 ? "a.weft" : "a.name";
     result = weft_scene_bake(scene, &path, 1);
-    const weft_scene_problem *problem = weft_scene_error(scene, 0);
-    snprintf(b->said, sizeof b->said, "%s", problem == NULL ? "" : problem->text);
+    weft_error mistake = {0};
+    weft_scene_mistakes(scene, &mistake, 1);
+    snprintf(b->said, sizeof b->said, "%.500s", mistake.text);
     if (strstr(b->said, "no component and no baker") != NULL) result = WEFT_OK; /* it was read */
     weft_scene_destroy(scene);
     return result;
@@ -352,12 +353,12 @@ PLAIN_TEST(names_come_back_from_a_text_by_call_and_by_command)
         snprintf(kept, sizeof kept, "%s", weft_entity_name(b.world, b.entity));
         if (names[i / 2].kept != NULL) CHECK_TEXT(kept, names[i / 2].kept);
         CHECK(strncmp(kept, names[i / 2].given, strlen(kept)) == 0);
-        CHECK_OK(weft_world_write_json(b.world, &(weft_writer){keep, &text}, NULL));
+        CHECK_OK(weft_world_save_json(b.world, &(weft_writer){keep, &text}, NULL));
         CHECK_OK(weft_world_create(
             &(weft_world_desc){.workers = 1, .entity_tag = WEFT_WITHOUT_ENTITY_TAG}, &other));
         weft_component_create_plain(other, "plain", 4, 4, 0);
         CHECK_OK(
-            weft_world_read_json(other, &(weft_text){text.bytes, text.count, "text"}, NULL, NULL));
+            weft_world_load_json(other, &(weft_text){text.bytes, text.count, "text"}, NULL, NULL));
         CHECK_TEXT(weft_entity_name(other, b.entity), kept);
         CHECK_OK(weft_world_destroy(other));
         CHECK_OK(weft_world_destroy(b.world));

@@ -223,7 +223,7 @@ PLAIN_TEST(a_live_link_bakes_models_in_its_own_schema)
                                  .path_count = 1,
                                  .without_thread = true};
     CHECK_OK(weft_live_start(s.world, &desc, &live));
-    CHECK(weft_live_error(live, 0) == NULL);
+    CHECK(weft_live_mistakes(live, NULL, 0) == 0);
     const GltfMesh *mesh =
         weft_entity_read(s.world, weft_live_entity(live, "root/part"), s.gltf.mesh);
     CHECK(mesh != NULL);
@@ -258,7 +258,7 @@ PLAIN_TEST(a_cut_file_is_refused_at_every_byte)
     gltf_begin(&s);
     for (uint32_t i = 0; i < count; i++) {
         try_bytes(&s, glb, i);
-        CHECK(weft_scene_error_count(s.scene) != 0);
+        CHECK(weft_scene_mistakes(s.scene, NULL, 0) != 0);
     }
     gltf_end(&s);
     free(glb);

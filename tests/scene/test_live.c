@@ -162,8 +162,8 @@ PLAIN_TEST(tools_find_the_links_of_a_world_and_what_they_tell)
     begin(&other, two, WEFT_LIVE_KEEP);
     CHECK_U64(weft_live_list(s.world, links, 2), 1);
     CHECK(links[0] == s.live && links[1] == NULL);
-    CHECK_TEXT(weft_live_document(s.live, 0), "a.weft");
-    CHECK(weft_live_document(s.live, 1) == NULL && weft_live_conflict_text(s.live, 0) == NULL);
+    CHECK_TEXT(weft_live_document_at(s.live, 0), "a.weft");
+    CHECK(weft_live_document_at(s.live, 1) == NULL && weft_live_conflict_at(s.live, 0) == NULL);
     CHECK(weft_live_explain(s.live, "b", false, text, sizeof text) != 0);
     CHECK(strstr(text, "a.weft:1") != NULL);
     CHECK_U64(weft_live_explain(s.live, "none", false, text, sizeof text), 0);
@@ -174,10 +174,10 @@ PLAIN_TEST(tools_find_the_links_of_a_world_and_what_they_tell)
                  "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": %d}}}}", 10 + i);
         edit(&s, document);
     }
-    CHECK_TEXT(weft_live_conflict_text(s.live, 0),
+    CHECK_TEXT(weft_live_conflict_at(s.live, 0),
                "a.Spin.speed: the run and the document have changed it; the world stays as it is");
-    CHECK(weft_live_conflict_text(s.live, 15) != NULL);
-    CHECK(weft_live_conflict_text(s.live, 16) == NULL);
+    CHECK(weft_live_conflict_at(s.live, 15) != NULL);
+    CHECK(weft_live_conflict_at(s.live, 16) == NULL);
     weft_live_stop(s.live);
     s.live = NULL;
     CHECK_U64(weft_live_list(s.world, NULL, 0), 0);
@@ -322,7 +322,12 @@ PLAIN_TEST(a_broken_document_keeps_the_world_and_tells)
     begin(&s, two, WEFT_LIVE_KEEP);
     weft_live_report report = edit(&s, "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": ");
     CHECK(report.errors != 0);
-    CHECK(weft_live_error(s.live, 0) != NULL && weft_live_error(s.live, report.errors) == NULL);
+    weft_error mistake;
+    CHECK_U64(weft_live_mistakes(s.live, &mistake, 1), report.errors);
+    CHECK_RESULT(mistake.code, WEFT_INVALID_ARGUMENT);
+    CHECK_TEXT(mistake.file, "a.weft");
+    CHECK_U64(mistake.line, 1);
+    CHECK(mistake.column > 30 && strstr(mistake.text, ":1:") != NULL);
     CHECK_F64((double)spin_of(&s, "a")->speed, 2, 0);
     report = edit(&s, two);
     CHECK_U64(report.errors, 0);
@@ -350,7 +355,10 @@ PLAIN_TEST(a_link_touches_nothing_after_a_restore_to_before_its_last_change)
     weft_live_report report;
     CHECK_RESULT(weft_live_apply(s.live, 0, &report, sizeof report), WEFT_UNSUPPORTED);
     CHECK_U64(report.errors, 1);
-    CHECK(strstr(weft_live_error(s.live, 0), "put back by a snapshot") != NULL);
+    weft_error mistake;
+    CHECK_U64(weft_live_mistakes(s.live, &mistake, 1), 1);
+    CHECK_RESULT(mistake.code, WEFT_UNSUPPORTED);
+    CHECK(strstr(mistake.text, "put back by a snapshot") != NULL);
     CHECK(weft_entity_is_alive(s.world, other));
     CHECK(weft_entity_is_null(weft_live_entity(s.live, "a")));
     CHECK(weft_live_path(s.live, other) == NULL);
@@ -768,9 +776,9 @@ static weft_result doubled_bake(weft_bake *bake, const weft_object *object, void
 {
     Shield shield = {0};
     (void)user;
-    weft_result result = weft_bake_read(bake, object, "doubled", &shield_type, &shield, NULL);
+    weft_result result = weft_bake_parse(bake, object, "doubled", &shield_type, &shield, NULL);
     if (result == WEFT_OK && shield.strength < 0)
-        weft_bake_error(bake, object, NULL, "nothing is doubled below 0");
+        weft_bake_fail(bake, object, NULL, "nothing is doubled below 0");
     shield.strength *= 2;
     weft_component component = weft_bake_component(bake, "Shield");
     return result == WEFT_OK ? weft_bake_set(bake, weft_bake_entity(bake, NULL), component, &shield,
@@ -892,13 +900,13 @@ PLAIN_TEST(edits_are_taken_where_the_bakers_take_them)
             CHECK_OK(weft_live_apply(s.live, 0, NULL, 0));
             bool mends = strcmp(place_cases[i].path, "c") == 0 &&
                          strcmp(place_cases[i].field, "Spin.speed") == 0;
-            CHECK_U64(weft_live_error(s.live, 0) == NULL, mends);
+            CHECK_U64(weft_live_mistakes(s.live, NULL, 0) == 0, mends);
             CHECK_OK(weft_live_undo(s.live));
             file_is(places_text);
         }
         CHECK_OK(weft_live_refresh(s.live));
         CHECK_OK(weft_live_apply(s.live, 0, NULL, 0));
-        CHECK(weft_live_error(s.live, 0) != NULL && weft_live_error(s.live, 1) == NULL);
+        CHECK(weft_live_mistakes(s.live, NULL, 0) == 1);
         if (place_cases[i].why != NULL)
             CHECK_U64(weft_world_hash(s.world, WEFT_HASH_CONTENT), before);
         unlink(file_path);

@@ -25,7 +25,7 @@ static weft_result bake_stand(weft_bake *bake, const weft_object *object, void *
     Stand s;
     char name[64];
     (void)user;
-    weft_result result = weft_bake_read(bake, object, "Stand", &stand_type, &s, NULL);
+    weft_result result = weft_bake_parse(bake, object, "Stand", &stand_type, &s, NULL);
     if (result != WEFT_OK) return result;
     weft_bake_transform(bake, weft_bake_entity(bake, NULL), s.position, s.rotation, s.scale,
                         (weft_transform_usage)s.usage);

@@ -93,7 +93,7 @@ static weft_result open_rows(weft_source *out, const weft_text *file, void *user
                                                        .data = name});
         if (object == UINT32_MAX) return WEFT_OUT_OF_MEMORY;
         weft_source_property(out, object, "Shield", 6, "{\"strength\": 4}", 15);
-        if (*at == 's') weft_source_error(out, at, "%.3s is not wanted", at);
+        if (*at == 's') weft_source_fail(out, at, "%.3s is not wanted", at);
         at = line + 1;
     }
     return WEFT_OK;
@@ -123,10 +123,10 @@ static weft_result bake_all(weft_bake *bake, const weft_object *object, void *us
     bool is_there;
     const weft_entity own = weft_bake_entity(bake, NULL), more = weft_bake_entity(bake, "more");
     (void)weft_bake_property(bake, object, "All", &all, 1);
-    if (weft_bake_read(bake, object, "Spin", &spin_type, &spin, &is_there) != WEFT_OK)
+    if (weft_bake_parse(bake, object, "Spin", &spin_type, &spin, &is_there) != WEFT_OK)
         return WEFT_OUT_OF_MEMORY;
     if (!is_there) {
-        weft_bake_error(bake, object, all.json.bytes, "an object with All has Spin, too");
+        weft_bake_fail(bake, object, all.json.bytes, "an object with All has Spin, too");
         return WEFT_INVALID_ARGUMENT;
     }
     (void)weft_bake_bytes(bake, object);
@@ -154,7 +154,7 @@ static weft_result bake_row(weft_bake *bake, const weft_object *object, void *us
     const bed *b = user;
     Shield shield = {0};
     const weft_text text = weft_bake_bytes(bake, object);
-    const weft_result result = weft_bake_read(bake, object, "Shield", &shield_type, &shield, NULL);
+    const weft_result result = weft_bake_parse(bake, object, "Shield", &shield_type, &shield, NULL);
     if (result != WEFT_OK) return result;
     if (weft_bake_data(bake, object, "rows") != NULL) shield.strength += 1;
     shield.strength += (float)text.count;
@@ -243,7 +243,7 @@ static weft_result scene_make(bed *b)
 static weft_result bake(bed *b)
 {
     const weft_result result = weft_scene_bake(b->scene, &roots[b->sort], 1);
-    CHECK(result != WEFT_INVALID_ARGUMENT || weft_scene_error_count(b->scene) != 0);
+    CHECK(result != WEFT_INVALID_ARGUMENT || weft_scene_mistakes(b->scene, NULL, 0) != 0);
     return result == WEFT_INVALID_ARGUMENT && (b->sort == MISTAKES || b->sort == SOURCES) ? WEFT_OK
                                                                                           : result;
 }

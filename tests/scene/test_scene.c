@@ -278,7 +278,7 @@ static weft_result bake_gun(weft_bake *bake, const weft_object *object, void *us
     Gun gun;
     Team number = {0};
     bool is_there;
-    if (weft_bake_read(bake, object, "Gun", &gun_type, &gun, NULL) != WEFT_OK)
+    if (weft_bake_parse(bake, object, "Gun", &gun_type, &gun, NULL) != WEFT_OK)
         return WEFT_INVALID_ARGUMENT;
     Spawner spawner = {gun.shell, 1 / gun.rate};
     weft_entity own = weft_bake_entity(bake, NULL), flash = weft_bake_entity(bake, "flash");
@@ -287,11 +287,11 @@ static weft_result bake_gun(weft_bake *bake, const weft_object *object, void *us
     weft_bake_transform(bake, flash, NULL, NULL, NULL, WEFT_TRANSFORM_STATIC);
     const weft_object *mate = weft_bake_object(bake, "../mate");
     if (mate != NULL &&
-        weft_bake_read(bake, mate, "Note", &team_type, &number, &is_there) == WEFT_OK)
+        weft_bake_parse(bake, mate, "Note", &team_type, &number, &is_there) == WEFT_OK)
         weft_bake_set(bake, flash, c->note, &number, sizeof number);
     weft_text csv;
     if (weft_bake_file(bake, "rates.csv", &csv) == WEFT_OK && csv.count == 0)
-        weft_bake_error(bake, object, NULL, "rates.csv is empty: write a number");
+        weft_bake_fail(bake, object, NULL, "rates.csv is empty: write a number");
     return WEFT_OK;
 }
 
@@ -322,8 +322,8 @@ PLAIN_TEST(files_of_use_are_listed_behind_those_that_were_read)
     CHECK_OK(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1));
     static const char *const expected[] = {"b.weft", "a.weft", "lonely.weft", "b.weft"};
     CHECK_U64(stats_of(scene).files, 2);
-    for (uint32_t i = 0; i < 4; i++) CHECK_TEXT(weft_scene_file(scene, i), expected[i]);
-    CHECK_POINTER(weft_scene_file(scene, 4), NULL);
+    for (uint32_t i = 0; i < 4; i++) CHECK_TEXT(weft_scene_file_at(scene, i), expected[i]);
+    CHECK_POINTER(weft_scene_file_at(scene, 4), NULL);
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));
 }
@@ -363,7 +363,7 @@ PLAIN_TEST(what_a_baker_read_bakes_it_again)
     CHECK_U64(stats_of(scene).added, 1);
     CHECK_U64(stats_of(scene).removed, 1);
     weft_scene_change change;
-    CHECK(weft_scene_change_get(scene, 1, &change));
+    CHECK(weft_scene_change_at(scene, 1, &change));
     CHECK_TEXT(change.path, "rest");
     shelf_put(&files, "rates.csv", "1");
     CHECK_BAKES(scene, "g.weft");
@@ -386,8 +386,8 @@ static void check_mistake(const char *text, const char *said)
     weft_scene *scene = scene_of(world, &files, NULL, 0);
     shelf_put(&files, "a.weft", text);
     CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
-    CHECK(weft_scene_error_count(scene) != 0);
-    const char *found = weft_scene_error(scene, 0)->text;
+    CHECK(weft_scene_mistakes(scene, NULL, 0) != 0);
+    const char *found = mistake_of(scene, 0)->text;
     if (strncmp(found, said, strlen(said)) != 0) CHECK_TEXT(found, said);
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));
@@ -476,15 +476,21 @@ PLAIN_TEST(all_mistakes_of_a_pass_are_told_and_good_objects_stay)
               "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 500}}, \"b\": {\"B\": 1}, "
               "\"c\": {\"Alive\": true}}}");
     CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
-    CHECK_U64(weft_scene_error_count(scene), 2);
-    CHECK(weft_scene_error(scene, 0)->column < weft_scene_error(scene, 1)->column);
+    CHECK_U64(weft_scene_mistakes(scene, NULL, 0), 2);
+    weft_error both[2];
+    CHECK_U64(weft_scene_mistakes(scene, both, 2), 2);
+    CHECK(both[0].line == 1 && both[0].column < both[1].column);
+    CHECK_TEXT(both[0].file, "a.weft");
+    CHECK_TEXT(both[0].path, "a");
+    CHECK_TEXT(both[1].path, "b");
+    CHECK_RESULT(both[1].code, WEFT_INVALID_ARGUMENT);
     CHECK_OK(weft_scene_fill(scene, world)); /* the last good state of a and b, the new one of c */
     CHECK_F64((double)((const Spin *)value(scene, world, "a", c.spin))->speed, 5, 0);
     CHECK(weft_entity_has(world, weft_scene_entity(scene, "c"), c.alive));
     CHECK_U64(stats_of(scene).entities, 3);
     /* the same mistakes again, without baking; then a broken file as a whole */
     CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
-    CHECK_U64(weft_scene_error_count(scene), 2);
+    CHECK_U64(weft_scene_mistakes(scene, NULL, 0), 2);
     CHECK_U64(stats_of(scene).baked, 0);
     shelf_put(&files, "a.weft", "{\"weft\": 1, \"objects\": {\"a\": ");
     CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
@@ -593,9 +599,9 @@ PLAIN_TEST(a_baker_s_reference_that_leads_nowhere_is_told_where_it_stands)
         &scene));
     CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
     static const uint32_t places[][2] = {{2, 29}, {3, 23}, {4, 3}};
-    CHECK_U64(weft_scene_error_count(scene), 3);
+    CHECK_U64(weft_scene_mistakes(scene, NULL, 0), 3);
     for (uint32_t i = 0; i < 3; i++) {
-        const weft_scene_problem *told = weft_scene_error(scene, i);
+        const weft_error *told = mistake_of(scene, i);
         if (told->line != places[i][0] || told->column != places[i][1]) puts(told->text);
         CHECK_U64(told->line, places[i][0]);
         if (i < 2) CHECK_U64(told->column, places[i][1]); /* else the object */

@@ -103,7 +103,7 @@ static void sweep(uint32_t workers, bool is_forever)
     for (uint64_t k = 1; result == WEFT_OUT_OF_MEMORY; k++, refused++) { /* the first bake */
         test_memory_fail(&s.memory, k, is_forever);
         result = bake(&s);
-        if (result == WEFT_OUT_OF_MEMORY) CHECK_U64(weft_scene_error_count(s.scene), 0);
+        if (result == WEFT_OUT_OF_MEMORY) CHECK_U64(weft_scene_mistakes(s.scene, NULL, 0), 0);
     }
     CHECK_OK(result);
     CHECK(refused > 20);
@@ -119,7 +119,7 @@ static void sweep(uint32_t workers, bool is_forever)
         if (result == WEFT_OUT_OF_MEMORY) CHECK(memcmp(&was, &is, sizeof was) == 0);
     }
     CHECK_RESULT(result, WEFT_INVALID_ARGUMENT);
-    CHECK_U64(weft_scene_error_count(s.scene), 1);
+    CHECK_U64(weft_scene_mistakes(s.scene, NULL, 0), 1);
     result = WEFT_OUT_OF_MEMORY;
     weft_world_stats empty, left;
     weft_world_stats_get(s.world, &empty, sizeof empty);
@@ -192,8 +192,8 @@ static void check_hostile(char *text, const char *said)
     shelf_put(&files, "a.weft", text);
     CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
     bool is_said = false;
-    for (uint32_t i = 0; i < weft_scene_error_count(scene); i++)
-        is_said |= strstr(weft_scene_error(scene, i)->text, said) != NULL;
+    for (uint32_t i = 0; mistake_of(scene, i) != NULL; i++)
+        is_said |= strstr(mistake_of(scene, i)->text, said) != NULL;
     if (!is_said) print_mistakes(scene);
     CHECK(is_said);
     weft_scene_destroy(scene);
@@ -245,7 +245,9 @@ PLAIN_TEST(files_that_are_none_are_refused)
     const char *const paths[] = {"/dev/zero", "/", "/no/such/file.weft"};
     for (int i = 0; i < 3; i++) {
         CHECK_RESULT(weft_scene_bake(scene, &paths[i], 1), WEFT_INVALID_ARGUMENT);
-        CHECK(strstr(weft_scene_error(scene, 0)->text, "cannot be read") != NULL);
+        CHECK(strstr(mistake_of(scene, 0)->text, "cannot be read") != NULL);
+        CHECK_RESULT(mistake_of(scene, 0)->code, i == 2 ? WEFT_NOT_FOUND : WEFT_IO);
+        CHECK_TEXT(mistake_of(scene, 0)->file, paths[i]);
     }
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));

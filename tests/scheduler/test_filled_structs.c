@@ -55,11 +55,6 @@ static void fill_store(const bed *b, void *out, size_t bytes)
     CHECK_OK(weft_blob_store_stats_get(b->store, out, bytes));
 }
 
-static void fill_report(const bed *b, void *out, size_t bytes)
-{
-    CHECK_OK(weft_blob_report_get(b->store, out, bytes));
-}
-
 static void fill_info(const bed *b, void *out, size_t bytes)
 {
     CHECK_OK(weft_blob_info_get(b->store, b->blob, out, bytes));
@@ -100,19 +95,12 @@ static const struct {
     fill_fn *fill;
     size_t bytes;
 } structs[] = {
-    {fill_world, sizeof(weft_world_stats)},
-    {fill_jobs, sizeof(weft_job_stats)},
-    {fill_archetype, sizeof(weft_archetype_stats)},
-    {fill_frame, sizeof(weft_frame_stats)},
-    {fill_system, sizeof(weft_system_stats)},
-    {fill_counters, sizeof(weft_system_counters)},
-    {fill_store, sizeof(weft_blob_store_stats)},
-    {fill_report, sizeof(weft_blob_report)},
-    {fill_info, sizeof(weft_blob_info)},
-    {fill_place, sizeof(weft_entity_place)},
-    {fill_transfer, sizeof(weft_transfer_report)},
-    {fill_validation, sizeof(weft_load_report)},
-    {fill_blob_load, sizeof(weft_load_report)},
+    {fill_world, sizeof(weft_world_stats)},         {fill_jobs, sizeof(weft_job_stats)},
+    {fill_archetype, sizeof(weft_archetype_stats)}, {fill_frame, sizeof(weft_frame_stats)},
+    {fill_system, sizeof(weft_system_stats)},       {fill_counters, sizeof(weft_system_counters)},
+    {fill_store, sizeof(weft_blob_store_stats)},    {fill_info, sizeof(weft_blob_info)},
+    {fill_place, sizeof(weft_entity_place)},        {fill_transfer, sizeof(weft_transfer_report)},
+    {fill_validation, sizeof(weft_load_report)},    {fill_blob_load, sizeof(weft_load_report)},
     {fill_world_load, sizeof(weft_load_report)},
 };
 enum { STRUCTS = sizeof structs / sizeof structs[0], ROOM = 1024, MORE = 24 };

@@ -156,11 +156,11 @@ PLAIN_TEST(a_pool_is_not_destroyed_under_worlds)
     CHECK_OK(weft_world_create(&(weft_world_desc){.pool = pool, .name = "arena"}, &arena));
     CHECK_OK(weft_world_create(&(weft_world_desc){.pool = pool, .name = "lobby"}, &lobby));
     CHECK_RESULT(weft_job_pool_destroy(pool), WEFT_BUSY);
-    CHECK(strstr(weft_job_pool_error(pool), "'arena'") != NULL);
-    CHECK(strstr(weft_job_pool_error(pool), "'lobby'") != NULL);
+    CHECK(strstr(weft_job_pool_error(pool)->text, "'arena'") != NULL);
+    CHECK(strstr(weft_job_pool_error(pool)->text, "'lobby'") != NULL);
     CHECK_OK(weft_world_destroy(arena));
     CHECK_RESULT(weft_job_pool_destroy(pool), WEFT_BUSY);
-    CHECK(strstr(weft_job_pool_error(pool), "'arena'") == NULL);
+    CHECK(strstr(weft_job_pool_error(pool)->text, "'arena'") == NULL);
     CHECK_OK(weft_world_step(lobby, 0)); /* it lives on */
     CHECK_OK(weft_world_destroy(lobby));
     CHECK_OK(weft_job_pool_destroy(pool));

@@ -198,7 +198,7 @@ static uint32_t count_spans(weft_job_pool *pool, uint32_t worker, const char *na
 {
     weft_job_event event;
     uint32_t count = 0;
-    while (weft_job_trace_read(pool, worker, &event, 1, NULL) != 0)
+    while (weft_job_trace_take(pool, worker, &event, 1, NULL) != 0)
         if (event.kind == WEFT_JOB_EVENT_SPAN_BEGIN && event.name == name) count++;
     return count;
 }

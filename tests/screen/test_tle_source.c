@@ -148,10 +148,10 @@ PLAIN_TEST(one_record_that_changed_is_baked_again)
     weft_scene_stats_get(t->scene, &stats, sizeof stats);
     CHECK_U64(stats.baked, 1);
     weft_scene_change change;
-    CHECK(weft_scene_change_get(t->scene, 0, &change));
+    CHECK(weft_scene_change_at(t->scene, 0, &change));
     CHECK_TEXT(change.path, "900");
     CHECK_U64(change.kind, WEFT_SCENE_CHANGED);
-    CHECK(!weft_scene_change_get(t->scene, 1, &change));
+    CHECK(!weft_scene_change_at(t->scene, 1, &change));
     finish(t);
 }
 
@@ -160,11 +160,11 @@ static void expect(const char *text, uint32_t line, uint32_t column, const char 
 {
     trial *t = begin(text);
     CHECK_RESULT(weft_scene_bake(t->scene, (const char *[]){"sky.tle"}, 1), WEFT_INVALID_ARGUMENT);
-    CHECK_U64(weft_scene_error_count(t->scene), 1);
-    const weft_scene_problem *problem = weft_scene_error(t->scene, 0);
-    CHECK_U64(problem->line, line);
-    CHECK_U64(problem->column, column);
-    CHECK(strstr(problem->text, words) != NULL);
+    weft_error mistake;
+    CHECK_U64(weft_scene_mistakes(t->scene, &mistake, 1), 1);
+    CHECK_U64(mistake.line, line);
+    CHECK_U64(mistake.column, column);
+    CHECK(strstr(mistake.text, words) != NULL);
     finish(t);
 }
 

@@ -339,7 +339,7 @@ static bool run_refused(const struct call *call, source from, uint32_t rank, uin
                         UINT64_MAX - (uint64_t)*out};
     libc->fail(0);
     test_memory_fail(&bed.memory, 0, false);
-    if (*out != WEFT_OK) CHECK(weft_ranks_error()[0] != '\0');
+    if (*out != WEFT_OK) CHECK(weft_ranks_error()->text[0] != '\0');
     CHECK_OK(weft_ranks_max(words, 3));
     CHECK_U64(words[1], UINT64_MAX - words[2]); /* one result on all ranks */
     return words[0] != 0;

@@ -61,7 +61,7 @@ static void check(weft_result result, const char *what)
 {
     if (result == WEFT_OK) return;
     fprintf(stderr, "rank %u: %s: %s: %s\n", weft_ranks_rank(), what, weft_result_name(result),
-            weft_ranks_error());
+            weft_ranks_error()->text);
     if (strstr(what, "refused") != NULL) { /* every rank has the error */
         printf("refused %s\n", weft_result_name(result));
         fflush(stdout);
@@ -542,7 +542,7 @@ int main(int argc, char **argv)
     read_options(argc, argv);
     if (start_ranks(&argc, &argv) != WEFT_OK) {
         printf("refused on rank %u of %u: %s\n", weft_ranks_rank(), weft_ranks_count(),
-               weft_ranks_error());
+               weft_ranks_error()->text);
         fflush(stdout);
         _Exit(3);
     }

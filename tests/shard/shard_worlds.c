@@ -32,7 +32,7 @@ static void check(weft_result result, const char *what, uint64_t seed)
 {
     if (result == WEFT_OK) return;
     fprintf(stderr, "rank %u, seed %" PRIu64 ": %s: %s: %s\n", weft_ranks_rank(), seed, what,
-            weft_result_name(result), weft_ranks_error());
+            weft_result_name(result), weft_ranks_error()->text);
     weft_ranks_abort(2);
 }
 

@@ -394,10 +394,9 @@ static weft_result by_memory(const side *from, const side *to, const weft_load_d
 static weft_result by_text(const side *from, const side *to)
 {
     text_bytes text = {NULL, 0};
-    weft_result result =
-        weft_world_write_json(from->world, &(weft_writer){text_write, &text}, NULL);
+    weft_result result = weft_world_save_json(from->world, &(weft_writer){text_write, &text}, NULL);
     const weft_text read = {text.at, text.count, NULL};
-    if (result == WEFT_OK) result = weft_world_read_json(to->world, &read, NULL, NULL);
+    if (result == WEFT_OK) result = weft_world_load_json(to->world, &read, NULL, NULL);
     if (result == WEFT_INVALID_ARGUMENT) result = WEFT_UNSUPPORTED; /* a blob without read_blob */
     free(text.at);
     return result;
@@ -535,7 +534,7 @@ static bool trip(kind what, carrier with)
         (result != WEFT_OK && result != WEFT_UNSUPPORTED && result != WEFT_TYPE_MISMATCH)) {
         fprintf(stderr, "%s, carrier %d: %s: %s / %s / %s\n", kind_words[what], (int)with,
                 weft_result_name(result), weft_world_error(from.world)->text,
-                weft_world_error(to.world)->text, weft_ranks_error());
+                weft_world_error(to.world)->text, weft_ranks_error()->text);
         test_fail(__FILE__, __LINE__, "it is lost");
     }
     side_close(&from);

@@ -179,7 +179,7 @@ static text_bytes text_of(random_world *w, const weft_component *without, uint32
     text_bytes text = {NULL, 0, 0};
     const weft_value_io io = {.write_blob = random_blob_write, .user = w};
     const weft_world_text_desc desc = {without, count, &io};
-    CHECK_OK(weft_world_write_json(w->world, &(weft_writer){text_take, &text}, &desc));
+    CHECK_OK(weft_world_save_json(w->world, &(weft_writer){text_take, &text}, &desc));
     return text;
 }
 
@@ -209,7 +209,7 @@ static uint64_t lines_hash(text_bytes *text)
 
 static void by_text(trip *t)
 {
-    weft_value_error error;
+    weft_error error;
     weft_component without[RANDOM_KINDS + 1];
     uint32_t without_count = 0;
     there_open(t, 2, true);
@@ -218,7 +218,7 @@ static void by_text(trip *t)
     if (is_grown) without[without_count++] = t->from.total;
     const weft_value_io io = {.read_blob = random_blob_read, .user = &t->to};
     text_bytes text = text_of(&t->from, without, without_count), again;
-    if (weft_world_read_json(t->to.world, &(weft_text){text.at, text.count, NULL},
+    if (weft_world_load_json(t->to.world, &(weft_text){text.at, text.count, NULL},
                              &(weft_world_text_desc){.io = &io}, &error) != WEFT_OK)
         test_fail(__FILE__, __LINE__, error.text);
     there_compare(t, "text",
@@ -348,7 +348,7 @@ static void between_ranks(uint64_t seed, bool is_message)
     } else {
         CHECK_OK(weft_shard_save(from.shard, path));
         const weft_result result = weft_shard_load(to.shard, path);
-        if (result != WEFT_OK) test_fail(__FILE__, __LINE__, weft_ranks_error());
+        if (result != WEFT_OK) test_fail(__FILE__, __LINE__, weft_ranks_error()->text);
         unlink(path);
     }
     CHECK_OK(weft_world_validate(to.world));

@@ -37,7 +37,7 @@ static weft_result shard_make(bed *b)
         .balance_every = 1,
         .seed = 7};
     const weft_result result = weft_shard_create(b->world, &desc, &b->shard);
-    CHECK(result == WEFT_OK || weft_ranks_error()[0] != '\0');
+    CHECK(result == WEFT_OK || weft_ranks_error()->text[0] != '\0');
     if (result != WEFT_OK) b->shard = NULL;
     return result;
 }

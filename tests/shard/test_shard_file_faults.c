@@ -35,7 +35,7 @@ static int write_checkpoint(const char *path, int variant)
     traced_begin();
     const weft_result result = weft_shard_save(shard, path);
     traced_stop();
-    if (result != WEFT_OK) traced_say(weft_ranks_error());
+    if (result != WEFT_OK) traced_say(weft_ranks_error()->text);
     return result == WEFT_OK ? 0 : 1;
 }
 

@@ -224,8 +224,8 @@ static const weft_text calls_json = {.bytes = "{}", .count = 2};
     X(weft_world_load, WRONG(s, weft_world_load(c->world, c->path, NULL)))                         \
     X(weft_world_save_memory, WRONG(s, weft_world_save_memory(c->world, &s->saved, NULL)))         \
     X(weft_world_load_memory, WRONG(s, weft_world_load_memory(c->world, "weft", 4, NULL)))         \
-    X(weft_world_write_json, WRONG(s, weft_world_write_json(c->world, &calls_writer, NULL)))       \
-    X(weft_world_read_json, WRONG(s, weft_world_read_json(c->world, &calls_json, NULL, NULL)))     \
+    X(weft_world_save_json, WRONG(s, weft_world_save_json(c->world, &calls_writer, NULL)))         \
+    X(weft_world_load_json, WRONG(s, weft_world_load_json(c->world, &calls_json, NULL, NULL)))     \
     X(weft_recorder_create, WRONG(s, weft_recorder_create(c->world, &s->made)))                    \
     X(weft_recorder_destroy, (weft_recorder_destroy(c->recorder), true))                           \
     X(weft_recorder_play, WRONG(s, weft_recorder_play(c->recorder)))                               \

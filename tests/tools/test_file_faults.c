@@ -68,7 +68,7 @@ static int write_blob(const char *path, int variant)
     weft_blob_store *store;
     weft_blob_builder *builder;
     weft_blob_ref ref;
-    weft_blob_report report;
+    weft_error error;
     static const uint32_t values[100] = {1, 2, 3};
     CHECK_OK(weft_blob_store_create(NULL, &store));
     CHECK_OK(weft_blob_builder_create(store, &numbers_type, 0, &builder));
@@ -77,8 +77,8 @@ static int write_blob(const char *path, int variant)
     CHECK_OK(weft_blob_builder_finish(builder, &ref));
     traced_begin();
     const weft_result result = weft_blob_save(store, ref, path);
-    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
-    return told(result, report.failed_file);
+    weft_blob_store_error(store, &error);
+    return told(result, error.text);
 }
 
 typedef struct Lamp {
@@ -140,16 +140,15 @@ static int write_state_log(const char *path, int variant)
 static int write_trace(const char *path, int variant)
 {
     weft_job_pool *pool;
-    char text[400];
+    weft_error error;
     const weft_job_pool_desc desc = {.worker_count = 1,
                                      .spin_ns = 1000,
                                      .trace_file = path,
-                                     .trace_error = text,
-                                     .trace_error_bytes = sizeof text,
+                                     .error = &error,
                                      .log = {log_write, NULL}};
     traced_begin();
     const weft_result result = weft_job_pool_create(&desc, &pool);
-    if (result != WEFT_OK) return told(result, text);
+    if (result != WEFT_OK) return told(result, error.text);
     for (int i = 0; i < (variant == 0 ? 3 : 3000); i++)
         weft_job_trace_mark(weft_job_pool_owner(pool), "edge", (uint32_t)i);
     CHECK_OK(weft_job_pool_destroy(pool));
@@ -225,7 +224,7 @@ static int dump_read(const char *path, int variant)
     weft_world *world = world_make(&alone, variant);
     FILE *file = fopen(in, "we");
     CHECK(file != NULL);
-    CHECK_OK(weft_world_write_json(world, &(weft_writer){put_text, file}, NULL));
+    CHECK_OK(weft_world_save_json(world, &(weft_writer){put_text, file}, NULL));
     CHECK(fclose(file) == 0);
     return execute((const char *[]){"weft", "dump", "--read", in, "--out", path, NULL});
 }

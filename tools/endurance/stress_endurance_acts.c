@@ -37,7 +37,9 @@ static void documents_follow(endurance *e)
     if (!endurance_ok(e, e->world, weft_live_apply(e->live, 0, &report, sizeof report),
                       "live apply"))
         return;
-    if (report.errors != 0) endurance_fail(e, "document: %s", weft_live_error(e->live, 0));
+    weft_error mistake;
+    if (weft_live_mistakes(e->live, &mistake, 1) != 0)
+        endurance_fail(e, "document: %s", mistake.text);
 }
 
 static void act_documents(endurance *e)

@@ -57,9 +57,9 @@ static bool copy_by_text(endurance *e)
                                            .read_blob = endurance_story_read,
                                            .user = e,
                                        }};
-    bool is_ok = endurance_ok(e, e->world, weft_world_write_json(e->world, &writer, &desc), "text");
+    bool is_ok = endurance_ok(e, e->world, weft_world_save_json(e->world, &writer, &desc), "text");
     const weft_text text = {.bytes = p.text, .count = p.count};
-    is_ok = is_ok && endurance_ok(e, e->guest, weft_world_read_json(e->guest, &text, &desc, NULL),
+    is_ok = is_ok && endurance_ok(e, e->guest, weft_world_load_json(e->guest, &text, &desc, NULL),
                                   "load of a text");
     free(p.text);
     return is_ok;

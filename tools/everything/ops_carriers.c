@@ -51,7 +51,7 @@ static weft_result cargo_save(cargo *g, weft_world *world)
     case IN_MEMORY:
         return weft_world_save_memory(world, &g->bytes, &desc);
     case AS_TEXT:
-        return weft_world_write_json(world, &writer, &text);
+        return weft_world_save_json(world, &writer, &text);
     default:
         return weft_world_save(world, g->path, &desc);
     }
@@ -64,7 +64,7 @@ static weft_result cargo_load(cargo *g, weft_world *world)
     case IN_MEMORY:
         return weft_world_load_memory(world, g->bytes.bytes, g->bytes.count, NULL);
     case AS_TEXT:
-        return weft_world_read_json(world, &text, NULL, NULL);
+        return weft_world_load_json(world, &text, NULL, NULL);
     default:
         return weft_world_load(world, g->path, NULL);
     }
@@ -84,12 +84,12 @@ static void cargo_says(everything *e, const cargo *g, const char *result, bool i
 {
     static const char *const saves[] = {
         "weft_world_save_memory(old, &bytes, &without)",
-        ("weft_world_write_json(old, &(weft_writer){take, NULL}, &(weft_world_text_desc){"
+        ("weft_world_save_json(old, &(weft_writer){take, NULL}, &(weft_world_text_desc){"
          ".without = without.without, .without_count = without.without_count})"),
         "weft_world_save(old, \"this.world\", &without)"};
     static const char *const loads[] = {
         "weft_world_load_memory(world, bytes.bytes, bytes.count, NULL)",
-        "weft_world_read_json(world, &(weft_text){stream, taken, NULL}, NULL, NULL)",
+        "weft_world_load_json(world, &(weft_text){stream, taken, NULL}, NULL, NULL)",
         "weft_world_load(world, \"this.world\", NULL)"};
     if (!is_load)
         everything_says(e,
@@ -333,7 +333,7 @@ static const char *const compact_ways[] = {"some", "all", NULL};
 const everything_op everything_ops_carriers[] = {
     {.name = "carry",
      .functions = "weft_world_save_memory weft_world_load_memory weft_world_bytes_free "
-                  "weft_world_write_json weft_world_read_json weft_world_save weft_world_load "
+                  "weft_world_save_json weft_world_load_json weft_world_save weft_world_load "
                   "weft_world_hash",
      .weight = 2,
      .draws = DRAWS_SET,

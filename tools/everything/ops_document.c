@@ -222,7 +222,7 @@ static weft_result tree_open(weft_source *out, const weft_text *file, void *user
     if (memcmp(side.bytes, t->side, sizeof t->side) != 0) return WEFT_CORRUPT;
     if (weft_source_file(out, "none.bin", &none) != WEFT_NOT_FOUND) return WEFT_CORRUPT;
     if (file->bytes[0] == '!') {
-        weft_source_error(out, file->bytes, "the file is broken in bake %u", t->bake);
+        weft_source_fail(out, file->bytes, "the file is broken in bake %u", t->bake);
         return WEFT_OK;
     }
     uint32_t i = 0;
@@ -291,11 +291,11 @@ static weft_result stand_bake(weft_bake *bake, const weft_object *object, void *
     const document_object *o = &t->drawn[i];
     stand s = {0};
     bool is_there = false;
-    weft_result result = weft_bake_read(bake, object, "stand", &stand_type, &s, &is_there);
+    weft_result result = weft_bake_parse(bake, object, "stand", &stand_type, &s, &is_there);
     if (result != WEFT_OK) return result;
     if (!is_there || !is_drawn(o, &s) || !sees_tree(t, bake, object, i)) return WEFT_CORRUPT;
     if (s.is_wrong) {
-        weft_bake_error(bake, object, NULL, "object %u is wrong", i);
+        weft_bake_fail(bake, object, NULL, "object %u is wrong", i);
         return WEFT_INVALID_ARGUMENT;
     }
     char other[DOCUMENT_PATH + 1];
@@ -423,17 +423,18 @@ static void errors_check(telling *t, weft_result result)
     wrong += t->is_broken;
     everything_result(t->e, "weft_scene_bake", result,
                       wrong == 0 ? WEFT_OK : WEFT_INVALID_ARGUMENT);
-    if (!everything_equal(t->e, "weft_scene_error_count", weft_scene_error_count(t->scene), wrong))
+    weft_error mistakes[16]; /* the first ones are enough */
+    if (!everything_equal(t->e, "weft_scene_mistakes", weft_scene_mistakes(t->scene, mistakes, 16),
+                          wrong))
         return;
-    for (uint32_t i = 0; i < wrong; i++) {
-        const weft_scene_problem *problem = weft_scene_error(t->scene, i);
+    for (uint32_t i = 0; i < wrong && i < 16; i++) {
         uint32_t k = 0;
-        if (problem->object[0] == '\0' && t->is_broken) continue; /* of the file */
-        while (k < t->count && strcmp(t->drawn[k].path, problem->object) != 0) k++;
-        everything_equal(t->e, "weft_scene_error: object", k < t->count && t->drawn[k].is_wrong,
+        if (mistakes[i].path[0] == '\0' && t->is_broken) continue; /* of the file */
+        while (k < t->count && strcmp(t->drawn[k].path, mistakes[i].path) != 0) k++;
+        everything_equal(t->e, "weft_scene_mistakes: path", k < t->count && t->drawn[k].is_wrong,
                          true);
-        everything_equal(t->e, "weft_scene_error: text", strstr(problem->text, "is wrong") != NULL,
-                         true);
+        everything_equal(t->e, "weft_scene_mistakes: text",
+                         strstr(mistakes[i].text, "is wrong") != NULL, true);
     }
     weft_scene_stats stats;
     weft_scene_stats_get(t->scene, &stats, sizeof stats);
@@ -547,8 +548,8 @@ static const char *const document_ways[] = {"document", "source", "gltf", NULL};
 
 const everything_op everything_ops_document[] = {
     {.name = "document",
-     .functions = "weft_bake_blob weft_bake_blobs weft_bake_error weft_bake_file weft_bake_prefab "
-                  "weft_bake_read weft_bake_transform weft_source_error weft_source_file "
+     .functions = "weft_bake_blob weft_bake_blobs weft_bake_fail weft_bake_file weft_bake_prefab "
+                  "weft_bake_parse weft_bake_transform weft_source_fail weft_source_file "
                   "weft_source_property weft_source_add weft_baker_gltf weft_scene_gltf_register "
                   "weft_source_gltf weft_transform_create weft_local_transform_none",
      .weight = 1,

@@ -372,7 +372,7 @@ static void apply_run(editing *d)
     everything_equal(d->e, "weft_live_report: errors", report.errors, 0);
     everything_equal(d->e, "conflicts that are told", d->told, conflicts);
     everything_equal(d->e, "a conflict that is told is another", d->is_told_wrong, false);
-    everything_equal(d->e, "weft_live_conflict_text", weft_live_conflict_text(d->live, 0) != NULL,
+    everything_equal(d->e, "weft_live_conflict_at", weft_live_conflict_at(d->live, 0) != NULL,
                      d->conflicts != 0);
     everything_equal(d->e, "weft_live_explain",
                      weft_live_explain(d->live, d->paths[0], false, text, sizeof text) != 0, true);
@@ -484,7 +484,7 @@ static const char *const edit_ways[] = {"keep", "take", "ask", NULL};
 const everything_op everything_ops_edit[] = {
     {.name = "live_edit",
      .functions = "weft_live_edit weft_live_undo weft_live_refresh weft_live_apply "
-                  "weft_live_conflict_text weft_live_explain weft_live_start weft_live_stop",
+                  "weft_live_conflict_at weft_live_explain weft_live_start weft_live_stop",
      .weight = 1,
      .ways = edit_ways,
      .run = run_edit},

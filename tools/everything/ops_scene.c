@@ -244,21 +244,21 @@ static void bake_run(staging *s)
     for (uint32_t n = 1; n < e->here->m.count; n++) now += is_there(s, n);
     weft_result result = weft_scene_bake(s->scene, paths, 1);
     if (result != WEFT_OK) {
-        const weft_scene_problem *problem = weft_scene_error(s->scene, 0);
-        everything_fails(e, "weft_scene_bake", "%s: %s", weft_result_name(result),
-                         problem == NULL ? "" : problem->text);
+        weft_error mistake = {0};
+        weft_scene_mistakes(s->scene, &mistake, 1);
+        everything_fails(e, "weft_scene_bake", "%s: %s", weft_result_name(result), mistake.text);
         return;
     }
-    everything_equal(e, "weft_scene_error_count", weft_scene_error_count(s->scene), 0);
+    everything_equal(e, "weft_scene_mistakes", weft_scene_mistakes(s->scene, NULL, 0), 0);
     weft_scene_change change;
     uint32_t removed = 0;
-    for (uint32_t i = 0; weft_scene_change_get(s->scene, i, &change); i++)
+    for (uint32_t i = 0; weft_scene_change_at(s->scene, i, &change); i++)
         removed += change.kind == WEFT_SCENE_REMOVED;
-    everything_equal(e, "weft_scene_change_get: removed", removed,
+    everything_equal(e, "weft_scene_change_at: removed", removed,
                      s->bake == 0 ? 0 : s->count - now);
     s->count = now;
     everything_equal(e, "weft_scene_is_stale", weft_scene_is_stale(s->scene), false);
-    everything_equal(e, "weft_scene_file", weft_scene_file(s->scene, 0) != NULL,
+    everything_equal(e, "weft_scene_file_at", weft_scene_file_at(s->scene, 0) != NULL,
                      now != 0 || s->bake != 0);
     everything_equal(e, "weft_scene_explain of none",
                      weft_scene_explain(s->scene, "none", false, text, sizeof text), 0);
@@ -320,13 +320,13 @@ static void live_ask(staging *s, weft_live *live)
     everything *e = s->e;
     weft_live *first = NULL;
     char text[64];
-    const char *document = weft_live_document(live, 0);
+    const char *document = weft_live_document_at(live, 0);
     everything_equal(e, "weft_live_list", weft_live_list(s->there->world, &first, 1), 1);
     everything_equal(e, "weft_live_list: which", first == live, true);
-    everything_equal(e, "weft_live_document", document != NULL && strcmp(document, file_name) == 0,
-                     true);
-    everything_equal(e, "weft_live_error", weft_live_error(live, 0) == NULL, true);
-    everything_equal(e, "weft_live_conflict_text", weft_live_conflict_text(live, 0) == NULL, true);
+    everything_equal(e, "weft_live_document_at",
+                     document != NULL && strcmp(document, file_name) == 0, true);
+    everything_equal(e, "weft_live_mistakes", weft_live_mistakes(live, NULL, 0), 0);
+    everything_equal(e, "weft_live_conflict_at", weft_live_conflict_at(live, 0) == NULL, true);
     everything_equal(e, "weft_live_explain of none",
                      weft_live_explain(live, "none", false, text, sizeof text), 0);
     everything_result(e, "weft_live_edit of none", weft_live_edit(live, "none", "PLAIN", "1"),
@@ -390,15 +390,15 @@ const everything_op everything_ops_scene[] = {
     {.name = "scene",
      .functions =
          "weft_scene_create weft_scene_bake weft_scene_fill weft_scene_entity "
-         "weft_scene_stats_get weft_scene_error weft_scene_error_count "
-         "weft_scene_change_get weft_scene_is_stale weft_scene_file weft_scene_explain "
+         "weft_scene_stats_get weft_scene_mistakes "
+         "weft_scene_change_at weft_scene_is_stale weft_scene_file_at weft_scene_explain "
          "weft_scene_destroy weft_source_add weft_source_memory weft_bake_data "
          "weft_bake_path_of weft_bake_name_of weft_bake_bytes weft_bake_entity "
          "weft_bake_entity_of weft_bake_component weft_bake_set weft_bake_buffer "
          "weft_bake_disable weft_bake_name weft_bake_object weft_bake_child weft_bake_property "
          "weft_live_start "
          "weft_live_apply weft_live_refresh weft_live_stop weft_live_entity weft_live_path "
-         "weft_live_list weft_live_document weft_live_error weft_live_conflict_text "
+         "weft_live_list weft_live_document_at weft_live_mistakes weft_live_conflict_at "
          "weft_live_explain weft_live_edit weft_live_undo",
      .weight = 1,
      .ways = scene_ways,

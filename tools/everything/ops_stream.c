@@ -204,7 +204,7 @@ static void there_compare(streaming *s)
     model_clear_references(m);
     keys_learn(s);
     for (uint32_t k = 0; k < s->count && !everything_has_failed(s->e); k++) {
-        weft_stream_section(s->stream, k, &info, sizeof info);
+        weft_stream_section_get(s->stream, k, &info, sizeof info);
         everything_equal(s->e, "weft_section_info: state", info.state,
                          is_loaded(s, k) ? WEFT_SECTION_LOADED : WEFT_SECTION_ABSENT);
         everything_equal(s->e, "weft_section_info: rows", info.rows, s->rows[k]);
@@ -229,7 +229,7 @@ static void request_try(streaming *s, uint32_t section)
     everything_result(s->e, "a SectionRequest",
                       weft_entity_set(world, asks, request, &value, sizeof value), WEFT_OK);
     wait_for(s, s->asked | KIND_BIT(section));
-    weft_stream_section(s->stream, section, &info, sizeof info);
+    weft_stream_section_get(s->stream, section, &info, sizeof info);
     everything_equal(s->e, "a section that an entity asks for", info.state, WEFT_SECTION_LOADED);
     everything_result(s->e, "weft_entity_destroy", weft_entity_destroy(world, asks), WEFT_OK);
 }
@@ -312,7 +312,7 @@ const everything_op everything_ops_stream[] = {
      .functions = "weft_component_section weft_component_section_request weft_sections_save "
                   "weft_stream_open weft_stream_close weft_stream_number weft_stream_list "
                   "weft_stream_section_count weft_stream_load weft_stream_unload "
-                  "weft_stream_near weft_stream_step weft_stream_wait weft_stream_section "
+                  "weft_stream_near weft_stream_step weft_stream_wait weft_stream_section_get "
                   "weft_stream_stats_get weft_stream_column",
      .weight = 1,
      .run = run_stream},

@@ -123,11 +123,11 @@ static bool is_same(const sample *a, const sample *b)
 /* A text of the value, as long as it says. */
 static char *text_of(everything *e, const weft_value_io *io, const sample *value, size_t *length)
 {
-    *length = weft_value_write(io, &sample_type, value, NULL, 0);
+    *length = weft_value_format(io, &sample_type, value, NULL, 0);
     char *text = model_memory(&e->here->m, *length + 1);
-    everything_equal(e, "weft_value_write: length",
-                     weft_value_write(io, &sample_type, value, text, *length + 1), *length);
-    everything_equal(e, "weft_value_write: text", strlen(text), *length);
+    everything_equal(e, "weft_value_format: length",
+                     weft_value_format(io, &sample_type, value, text, *length + 1), *length);
+    everything_equal(e, "weft_value_format: text", strlen(text), *length);
     return text;
 }
 
@@ -149,11 +149,11 @@ static void wrong_try(everything *e, const weft_value_io *io, const sample *valu
                                          : false;
     snprintf(text, sizeof text, words[way], number);
     sample back = *value;
-    weft_value_error error = {0};
+    weft_error error = {0};
     const weft_text as_text = {.bytes = text, .count = strlen(text)};
-    weft_result result = weft_value_read(io, &as_text, &sample_type, &back, &error);
+    weft_result result = weft_value_parse(io, &as_text, &sample_type, &back, &error);
     if (result != (is_right ? WEFT_OK : WEFT_INVALID_ARGUMENT))
-        everything_fails(e, "weft_value_read of what is wrong", "%s: %s", text,
+        everything_fails(e, "weft_value_parse of what is wrong", "%s: %s", text,
                          weft_result_name(result));
     if (!is_right) everything_equal(e, "a value that was refused", is_same(value, &back), true);
     if (is_right && way == 0) everything_equal(e, "a bool of 0 or 1", back.flag, number);
@@ -162,16 +162,16 @@ static void wrong_try(everything *e, const weft_value_io *io, const sample *valu
 static void run_text(everything *e, const everything_call *c)
 {
     sample value, back;
-    weft_value_error error = {0};
+    weft_error error = {0};
     weft_value_io io = {.indent = (uint32_t)(c->value % 3)};
     size_t length;
     sample_draw(e, &value, everything_mix(c->value, c->a));
     char *written = text_of(e, &io, &value, &length);
     const weft_text text = {.bytes = written, .count = length};
     memset(&back, 0, sizeof back);
-    weft_result result = weft_value_read(&io, &text, &sample_type, &back, &error);
+    weft_result result = weft_value_parse(&io, &text, &sample_type, &back, &error);
     if (result != WEFT_OK) {
-        everything_fails(e, "weft_value_read", "%s: %s", weft_result_name(result), error.text);
+        everything_fails(e, "weft_value_parse", "%s: %s", weft_result_name(result), error.text);
         return;
     }
     everything_equal(e, "a value that was text", is_same(&value, &back), true);
@@ -186,8 +186,8 @@ static void run_text(everything *e, const everything_call *c)
     value.flag = (uint8_t)(2 + c->b % 254); /* any byte but 0 is true, and is written as such */
     written = text_of(e, &io, &value, &length);
     const weft_text again = {.bytes = written, .count = length};
-    result = weft_value_read(&io, &again, &sample_type, &back, &error);
-    everything_result(e, "weft_value_read of a bool", result, WEFT_OK);
+    result = weft_value_parse(&io, &again, &sample_type, &back, &error);
+    everything_result(e, "weft_value_parse of a bool", result, WEFT_OK);
     everything_equal(e, "a bool that was text", back.flag, 1);
     weft_value_initial(&sample_type, &back);
     everything_equal(e, "weft_value_initial", is_same(&back, &sample_initial), true);
@@ -221,31 +221,31 @@ static void run_paths(everything *e, const everything_call *c)
     enum { PATHS_MOST = 64 };
     sample from, to;
     weft_path paths[PATHS_MOST], one;
-    char text[256], name[128];
+    weft_error error;
+    char name[128];
     sample_draw(e, &from, everything_mix(c->value, c->a));
     sample_draw(e, &to, everything_mix(c->value >> (c->b % 4 == 0 ? 0 : 8), c->b));
     uint32_t count = weft_value_diff(&sample_type, &from, &to, paths, PATHS_MOST);
     uint32_t expected = differences(&sample_type, (uint8_t *)&from, (uint8_t *)&to);
     if (!everything_equal(e, "weft_value_diff", count, expected)) return;
     for (uint32_t i = 0; i < count && i < PATHS_MOST && !everything_has_failed(e); i++) {
-        weft_path_write(&sample_type, &paths[i], name, sizeof name);
-        weft_result result = weft_path_compile(&sample_type, name, &one, text, sizeof text);
-        if (!everything_result(e, "weft_path_compile", result, WEFT_OK)) return;
-        everything_equal(e, "weft_path_compile: offset", one.offset, paths[i].offset);
-        size_t length = weft_path_value_write(NULL, &sample_type, &one, &to, NULL, 0);
+        weft_path_format(&sample_type, &paths[i], name, sizeof name);
+        weft_result result = weft_path_parse(&sample_type, name, &one, &error);
+        if (!everything_result(e, "weft_path_parse", result, WEFT_OK)) return;
+        everything_equal(e, "weft_path_parse: offset", one.offset, paths[i].offset);
+        size_t length = weft_path_value_format(NULL, &sample_type, &one, &to, NULL, 0);
         char *value = model_memory(&e->here->m, length + 1);
-        weft_path_value_write(NULL, &sample_type, &one, &to, value, length + 1);
+        weft_path_value_format(NULL, &sample_type, &one, &to, value, length + 1);
         const weft_text as_text = {.bytes = value, .count = length};
-        result = weft_path_read(NULL, &as_text, &sample_type, &one, &from, NULL);
-        everything_result(e, "weft_path_read", result, WEFT_OK);
+        result = weft_path_value_parse(NULL, &as_text, &sample_type, &one, &from, NULL);
+        everything_result(e, "weft_path_value_parse", result, WEFT_OK);
     }
     if (count <= PATHS_MOST && !everything_has_failed(e))
         everything_equal(e, "a value changed path by path", is_same(&from, &to), true);
-    everything_result(e, "weft_path_compile of none",
-                      weft_path_compile(&sample_type, "parts[2].low", &one, text, sizeof text),
+    everything_result(e, "weft_path_parse of none",
+                      weft_path_parse(&sample_type, "parts[2].low", &one, &error),
                       WEFT_INVALID_ARGUMENT);
-    everything_result(e, "weft_type_check", weft_type_check(&sample_type, text, sizeof text),
-                      WEFT_OK);
+    everything_result(e, "weft_type_check", weft_type_check(&sample_type, &error), WEFT_OK);
 }
 
 /* ---- types of blobs ---- */
@@ -319,12 +319,12 @@ static void run_blob(everything *e, const everything_call *c)
 
 const everything_op everything_ops_value[] = {
     {.name = "value_text",
-     .functions = "weft_value_write weft_value_read weft_value_check weft_value_initial",
+     .functions = "weft_value_format weft_value_parse weft_value_check weft_value_initial",
      .weight = 1,
      .run = run_text},
     {.name = "value_paths",
-     .functions = "weft_value_diff weft_path_write weft_path_compile weft_path_value_write "
-                  "weft_path_read weft_type_check",
+     .functions = "weft_value_diff weft_path_format weft_path_parse weft_path_value_format "
+                  "weft_path_value_parse weft_type_check",
      .weight = 1,
      .run = run_paths},
     {.name = "blob",

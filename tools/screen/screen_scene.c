@@ -56,7 +56,7 @@ static void report_record(void *user, const struct tle_problem *problem)
         at = stop ? stop + 1 : end;
     }
     if (problem->column) at += problem->column - 1;
-    weft_bake_error(b->bake, b->object, at < end ? at : NULL, "%s", problem->reason);
+    weft_bake_fail(b->bake, b->object, at < end ? at : NULL, "%s", problem->reason);
 }
 
 static weft_result bake_satellite(weft_bake *bake, const weft_object *object, void *user)

@@ -16,7 +16,7 @@ static const double low_perigee_km = 300.0;
 
 static int fail(const struct screen_options *o, weft_result result)
 {
-    const char *text = o->ranks->error();
+    const char *text = o->ranks->error()->text;
     return weft_cli_fail("screen", "%s", text[0] ? text : weft_result_text(result));
 }
 

@@ -86,7 +86,7 @@ static bool refuse_byte(const reading *r, const line *l)
 {
     uint32_t i = 0;
     while (l->at[i] >= ' ' && l->at[i] <= '~') i++;
-    weft_source_error(r->out, l->at + i, "byte 0x%02x is not text", (unsigned char)l->at[i]);
+    weft_source_fail(r->out, l->at + i, "byte 0x%02x is not text", (unsigned char)l->at[i]);
     return false;
 }
 
@@ -94,8 +94,8 @@ static bool refuse_byte(const reading *r, const line *l)
 static bool check(const reading *r, const line *l)
 {
     if (l->bytes < LINE_BYTES) {
-        weft_source_error(r->out, l->at + l->bytes, "truncated: %u of 69 characters",
-                          (unsigned)l->bytes);
+        weft_source_fail(r->out, l->at + l->bytes, "truncated: %u of 69 characters",
+                         (unsigned)l->bytes);
         return false;
     }
     characters c, sums = {0}, last;
@@ -111,8 +111,8 @@ static bool check(const reading *r, const line *l)
     if (!is_good || !is_text(c)) return refuse_byte(r, l);
     const uint32_t sum = sum_of(sums + weights(last));
     if (l->at[LINE_BYTES - 1] == (char)('0' + sum % 10)) return true;
-    weft_source_error(r->out, l->at + LINE_BYTES - 1, "checksum is '%c', the line adds up to %u",
-                      l->at[LINE_BYTES - 1], sum % 10);
+    weft_source_fail(r->out, l->at + LINE_BYTES - 1, "checksum is '%c', the line adds up to %u",
+                     l->at[LINE_BYTES - 1], sum % 10);
     return false;
 }
 
@@ -122,7 +122,7 @@ static bool check(const reading *r, const line *l)
 static void drop_first(reading *r)
 {
     if (r->first.at == NULL) return;
-    weft_source_error(r->out, r->first.at, "this line 1 has no line 2 behind it");
+    weft_source_fail(r->out, r->first.at, "this line 1 has no line 2 behind it");
     r->first.at = r->name = NULL;
 }
 
@@ -179,7 +179,7 @@ static void add_record(reading *r, const line *second)
                    .order = r->count};
     made.number = number_of(r->first.at, &made.name, &made.name_bytes);
     if (made.name_bytes == 0) {
-        weft_source_error(r->out, r->first.at + NUMBER_AT, "the catalogue number is missing");
+        weft_source_fail(r->out, r->first.at + NUMBER_AT, "the catalogue number is missing");
         return;
     }
     if (made.order != 0 && r->records[made.order - 1].number >= made.number) r->is_sorted = false;
@@ -239,12 +239,12 @@ static void give(reading *r)
 static void take_second(reading *r, const line *l)
 {
     if (r->first.at == NULL && !r->is_bad)
-        weft_source_error(r->out, l->at, "this line 2 has no line 1 before it");
+        weft_source_fail(r->out, l->at, "this line 2 has no line 1 before it");
     bool is_good = r->first.at != NULL && check(r, l);
     if (is_good && !have_one_number(r->first.at, l->at)) {
-        weft_source_error(r->out, l->at + NUMBER_AT,
-                          "catalogue number \"%.5s\" differs from \"%.5s\" on line 1",
-                          l->at + NUMBER_AT, r->first.at + NUMBER_AT);
+        weft_source_fail(r->out, l->at + NUMBER_AT,
+                         "catalogue number \"%.5s\" differs from \"%.5s\" on line 1",
+                         l->at + NUMBER_AT, r->first.at + NUMBER_AT);
         is_good = false;
     }
     if (is_good) add_record(r, l);
@@ -260,9 +260,9 @@ static bool take_name(reading *r, const line *l)
     r->name = l->at;
     for (size_t i = 0; i < l->bytes; i++)
         if ((unsigned char)l->at[i] < ' ' && l->at[i] != '\t') {
-            weft_source_error(r->out, l->at + i,
-                              "byte 0x%02x is not text: is this a file of two-line elements?",
-                              (unsigned char)l->at[i]);
+            weft_source_fail(r->out, l->at + i,
+                             "byte 0x%02x is not text: is this a file of two-line elements?",
+                             (unsigned char)l->at[i]);
             return false;
         }
     return true;

@@ -40,7 +40,7 @@ weft_result demo_count(const demo *run, uint64_t *count)
 static void tell(const demo *run, const char *what, weft_result result)
 {
     const weft_error *error = run->world ? weft_world_error(run->world) : NULL;
-    const char *text = weft_ranks_error();
+    const char *text = weft_ranks_error()->text;
     if (text[0] == '\0' && error && error->code != WEFT_OK) text = error->text;
     if (text[0] == '\0') text = weft_result_text(result);
     if (result != WEFT_CANCELLED) weft_cli_fail("shard-demo", "%s: %s", what, text);

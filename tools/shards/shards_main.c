@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     }
     if (asks_for_help(argc, argv)) return command->run(argc - 1, argv + 1);
     if (weft_ranks_start(&argc, &argv) != WEFT_OK)
-        return weft_cli_fail(argv[1], "%s", weft_ranks_error());
+        return weft_cli_fail(argv[1], "%s", weft_ranks_error()->text);
     const weft_cli_ranks ranks = {
         .rank = weft_ranks_rank(),
         .count = weft_ranks_count(),

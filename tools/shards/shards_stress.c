@@ -125,10 +125,10 @@ static int run(stress *s)
              (long)getpid());
     if (weft_ranks_broadcast(s->path, sizeof s->path) != WEFT_OK ||
         weft_ranks_broadcast(&s->seed, sizeof s->seed) != WEFT_OK)
-        return weft_cli_fail("stress", "%s", weft_ranks_error());
+        return weft_cli_fail("stress", "%s", weft_ranks_error()->text);
     for (;; number++) {
         if (is_due(s, number, begin, &due) != WEFT_OK)
-            return weft_cli_fail("stress", "%s", weft_ranks_error());
+            return weft_cli_fail("stress", "%s", weft_ranks_error()->text);
         if (!due || status != WEFT_CLI_OK) break;
         status = run_round(s, number);
     }

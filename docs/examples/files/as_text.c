@@ -32,7 +32,7 @@ int main(void)
     WEFT_SET(world, lamp, position, Position, {1, 2});
     weft_entity_set_name(world, lamp, "lamp");
     weft_entity_create(world, WEFT_ARCHETYPE(world, position));
-    if (weft_world_write_json(world, &(weft_writer){to_stdout, NULL}, NULL) != WEFT_OK)
+    if (weft_world_save_json(world, &(weft_writer){to_stdout, NULL}, NULL) != WEFT_OK)
         puts(weft_world_error(world)->text);
     weft_world_destroy(world);
 }

@@ -34,9 +34,10 @@ int main(void)
     weft_component planet =
         weft_component_create(world, &(weft_component_desc){.type = &planet_type});
     if (weft_scene_create(world, NULL, &scene) != WEFT_OK) return 1;
-    if (weft_scene_bake(scene, (const char *[]){"planets.weft"}, 1) != WEFT_OK)
-        for (uint32_t i = 0; i < weft_scene_error_count(scene); i++)
-            puts(weft_scene_error(scene, i)->text);
+    weft_error mistakes[8];
+    weft_scene_bake(scene, (const char *[]){"planets.weft"}, 1);
+    uint32_t count = weft_scene_mistakes(scene, mistakes, 8);
+    for (uint32_t i = 0; i < count && i < 8; i++) puts(mistakes[i].text);
     if (weft_scene_fill(scene, world) != WEFT_OK) puts(weft_world_error(world)->text);
 
     const char *names[] = {"earth", "mars"};

@@ -20,7 +20,7 @@ static weft_result bake_fence(weft_bake *bake, const weft_object *object, void *
 {
     (void)user;
     Fence fence;
-    weft_result result = weft_bake_read(bake, object, "Fence", &fence_type, &fence, NULL);
+    weft_result result = weft_bake_parse(bake, object, "Fence", &fence_type, &fence, NULL);
     if (result != WEFT_OK) return result;
     weft_component post = weft_bake_component(bake, "Post");
     for (int32_t i = 0; i < fence.posts && result == WEFT_OK; i++) {
@@ -49,8 +49,9 @@ int main(void)
     if (weft_scene_create(world, &(weft_scene_desc){.bakers = &baker, .baker_count = 1}, &scene) !=
         WEFT_OK)
         return 1;
-    if (weft_scene_bake(scene, (const char *[]){"garden.weft"}, 1) != WEFT_OK)
-        puts(weft_scene_error(scene, 0)->text);
+    weft_error mistake;
+    weft_scene_bake(scene, (const char *[]){"garden.weft"}, 1);
+    if (weft_scene_mistakes(scene, &mistake, 1) != 0) puts(mistake.text);
     weft_scene_fill(scene, world);
 
     weft_query all = weft_query_create(world, &(weft_query_desc){.terms = {{post}}});

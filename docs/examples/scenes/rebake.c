@@ -24,13 +24,14 @@ static void save(int last)
 
 static void bake(weft_scene *scene)
 {
-    if (weft_scene_bake(scene, (const char *[]){"fleet.weft"}, 1) != WEFT_OK)
-        puts(weft_scene_error(scene, 0)->text);
+    weft_error mistake;
+    weft_scene_bake(scene, (const char *[]){"fleet.weft"}, 1);
+    if (weft_scene_mistakes(scene, &mistake, 1) != 0) puts(mistake.text);
     weft_scene_stats stats;
     weft_scene_stats_get(scene, &stats, sizeof stats);
     printf("%u objects, %u baked", stats.objects, stats.baked);
     weft_scene_change change;
-    if (weft_scene_change_get(scene, 0, &change)) printf(", the first is %s", change.path);
+    if (weft_scene_change_at(scene, 0, &change)) printf(", the first is %s", change.path);
     puts("");
 }
 

@@ -7,7 +7,7 @@
 int main(int argc, char **argv)
 {
     if (weft_ranks_start(&argc, &argv) != WEFT_OK) {
-        puts(weft_ranks_error());
+        puts(weft_ranks_error()->text);
         return 1;
     }
     weft_sum sum = {0};

@@ -213,8 +213,9 @@ static weft_result bake(const solar *s, const char *path)
     weft_result result = weft_scene_create(s->world, NULL, &scene);
     if (result != WEFT_OK) return result;
     result = weft_scene_bake(scene, &path, 1);
-    for (uint32_t i = 0; i < weft_scene_error_count(scene); i++)
-        fprintf(stderr, "%s\n", weft_scene_error(scene, i)->text);
+    weft_error mistakes[16];
+    const uint32_t count = weft_scene_mistakes(scene, mistakes, 16);
+    for (uint32_t i = 0; i < count && i < 16; i++) fprintf(stderr, "%s\n", mistakes[i].text);
     if (result == WEFT_OK) result = weft_scene_fill(scene, s->world);
     weft_scene_destroy(scene);
     return result;
@@ -245,7 +246,7 @@ int main(int argc, char **argv)
     if (result == WEFT_OK) result = weft_transform_create(s.world, NULL, &transform);
     if (result == WEFT_OK && !solar_register(&s)) result = weft_world_error(s.world)->code;
     if (result == WEFT_OK && argc == 2 && strcmp(argv[1], "--types") == 0)
-        result = weft_world_write_json(s.world, &(weft_writer){to_stdout, NULL}, NULL);
+        result = weft_world_save_json(s.world, &(weft_writer){to_stdout, NULL}, NULL);
     else if (result == WEFT_OK)
         result = run(&s, argc > 1 ? argv[1] : "solar.weft", argc > 2 ? atof(argv[2]) : 0);
     if (result != WEFT_OK) fprintf(stderr, "solar: %s\n", weft_result_text(result));

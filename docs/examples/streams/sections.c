@@ -35,7 +35,7 @@ int main(void)
     if (weft_stream_open(world, "woods.wss", NULL, &woods) != WEFT_OK) return 1;
     for (uint32_t i = 1; i < weft_stream_section_count(woods); i++) {
         weft_section_info info; /* known before anything is read */
-        weft_stream_section(woods, i, &info, sizeof info);
+        weft_stream_section_get(woods, i, &info, sizeof info);
         printf("section %u: %u trees\n", i, info.rows);
     }
     /* A game calls weft_stream_step(world, 500000) each frame instead of waiting. */

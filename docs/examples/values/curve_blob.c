@@ -36,7 +36,7 @@ static weft_blob_ref build(weft_blob_store *store)
     float *heights = WEFT_BLOB_BUILD_ARRAY(builder, &curve->heights, 4);
     for (int i = 0; heights != NULL && i < 4; i++) heights[i] = (float)(i * i);
     if (weft_blob_builder_finish(builder, &ref) != WEFT_OK)
-        puts(weft_blob_builder_error_text(builder));
+        puts(weft_blob_builder_error(builder)->text);
     weft_blob_builder_destroy(builder);
     return ref;
 }

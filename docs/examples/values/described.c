@@ -18,9 +18,9 @@ static const weft_type craft_type = WEFT_TYPE(Craft, craft_fields);
 
 static void read_craft(const char *text, Craft *craft)
 {
-    weft_value_error error;
+    weft_error error;
     weft_text source = {text, strlen(text), "craft.weft"};
-    if (weft_value_read(NULL, &source, &craft_type, craft, &error) != WEFT_OK) puts(error.text);
+    if (weft_value_parse(NULL, &source, &craft_type, craft, &error) != WEFT_OK) puts(error.text);
 }
 
 int main(void)
@@ -28,7 +28,7 @@ int main(void)
     Craft craft = {0};
     char line[100];
     read_craft("{\"height\": \"400 km\", /* fields that are left out stay */}", &craft);
-    weft_value_write(NULL, &craft_type, &craft, line, sizeof line);
+    weft_value_format(NULL, &craft_type, &craft, line, sizeof line);
     puts(line);
     read_craft("{\"height\": \"3 kg\"}", &craft);
 }

@@ -46,8 +46,6 @@ typedef struct pointer_patch {
 struct weft_blob_builder {
     weft_blob_store *store;
     const weft_blob_type *type;
-    weft_result error;      /* the first one, kept */
-    const char *error_text; /* static; NULL while there is none */
     uint32_t chunk_count;
     uint64_t end;        /* first position not yet given away */
     uint64_t owner_hint; /* see weft__blob_extent_find */
@@ -57,6 +55,7 @@ struct weft_blob_builder {
     weft__blob_plan plan;
     chunk chunks[CHUNKS_MAX];
 };
+    weft_error error; /* the first one, kept; only the code is set while there is none */
 
 /* Where a field handed in by the caller lies. A value. */
 typedef struct place {
@@ -65,12 +64,12 @@ typedef struct place {
     uint64_t extent; /* number of the extent around it */
 } place;
 
-/* `text`: static, says what to do; NULL: that of the result. */
+/* `text` says what to do; NULL: that of the result. */
 static weft_result keep_error(weft_blob_builder *b, weft_result result, const char *text)
 {
-    if (b->error != WEFT_OK) return result;
-    b->error = result;
-    b->error_text = text != NULL ? text : weft_result_text(result);
+    if (b->error.code != WEFT_OK) return result;
+    b->error.number = 0;
+    weft__error_fill(&b->error, result, "%s", text != NULL ? text : weft_result_text(result));
     return result;
 }
 
@@ -157,7 +156,7 @@ static weft_result keep_finished(weft_blob_builder *b)
 /* The field at an address; INVALID_ARGUMENT unless it is a `kind` of this builder's memory. */
 static weft_result find_field(weft_blob_builder *b, const void *address, uint32_t kind, place *out)
 {
-    if (b->error != WEFT_OK) return b->error;
+    if (b->error.code != WEFT_OK) return b->error.code;
     if (b->chunk_count == 0) return keep_finished(b);
     out->at = address == NULL ? 0 : position_of(b, address);
     if (out->at == 0)
@@ -224,18 +223,21 @@ weft_result weft_blob_builder_create(weft_blob_store *store, const weft_blob_typ
     *out = NULL;
     weft_blob_builder *b = weft__alloc(store->memory, WEFT__MEMORY_BLOBS, 1, sizeof *b, 8);
     if (b == NULL) return WEFT_OUT_OF_MEMORY;
-    *b = (weft_blob_builder){0};
+    memset(b, 0, offsetof(weft_blob_builder, error));
+    b->error.code = WEFT_OK;
     b->store = store;
     weft__blob_store_built(store, 1);
     b->type = root_type;
     b->end = WEFT_BLOB_HEADER_BYTES;
     weft_result result = weft__blob_plan_init(&b->plan, root_type);
-    if (result != WEFT_OK) weft__blob_store_note(store, &b->plan.problem);
+    if (result != WEFT_OK)
+        weft__blob_store_fail(store, result, NULL, "%s (at byte %llu of the struct)",
+                              b->plan.mistake, (unsigned long long)b->plan.mistake_offset);
     if (result == WEFT_OK) result = add_chunk(b, WEFT_BLOB_HEADER_BYTES + capacity_bytes);
     weft__blob_extent root = {.count = 1};
     char *memory = result == WEFT_OK ? allocate(b, &root) : NULL;
     if (memory == NULL) {
-        result = result != WEFT_OK ? result : b->error;
+        result = result != WEFT_OK ? result : b->error.code;
         weft_blob_builder_destroy(b);
         return result;
     }
@@ -260,15 +262,13 @@ void *weft_blob_builder_root(weft_blob_builder *b)
     return b == NULL || b->chunk_count == 0 ? NULL : address_of(b, WEFT_BLOB_HEADER_BYTES);
 }
 
-weft_result weft_blob_builder_error(const weft_blob_builder *b)
+const weft_error *weft_blob_builder_error(const weft_blob_builder *b)
 {
-    return b == NULL ? WEFT_INVALID_ARGUMENT : b->error;
-}
-
-const char *weft_blob_builder_error_text(const weft_blob_builder *b)
-{
-    if (b == NULL) return "the builder is NULL";
-    return b->error_text == NULL ? "" : b->error_text;
+    static const weft_error is_null = {.code = WEFT_INVALID_ARGUMENT,
+                                       .text = "the builder is NULL"};
+    static const weft_error none;
+    if (b == NULL) return &is_null;
+    return b->error.code == WEFT_OK ? &none : &b->error;
 }
 
 void *weft_blob_builder_array(weft_blob_builder *b, weft_blob_array *array, uint64_t count)
@@ -317,7 +317,8 @@ weft_result weft_blob_builder_copy(weft_blob_builder *b, weft_blob_array *array,
                           "there are no values, or they contain references, which cannot be copied "
                           "as bytes: use weft_blob_builder_array and fill the elements");
     char *memory = allocate_owned(b, array, &where, count);
-    return memory == NULL ? b->error : copy_hashed(b, memory, values, count * where.field->bytes);
+    return memory == NULL ? b->error.code
+                          : copy_hashed(b, memory, values, count * where.field->bytes);
 }
 
 weft_result weft_blob_builder_string(weft_blob_builder *b, weft_blob_string *string,
@@ -332,7 +333,7 @@ weft_result weft_blob_builder_string(weft_blob_builder *b, weft_blob_string *str
                           "the text is NULL or not UTF-8: keep other bytes in an array");
     }
     char *memory = allocate_owned(b, (weft_blob_array *)(void *)string, &where, bytes + 1);
-    if (memory == NULL) return b->error;
+    if (memory == NULL) return b->error.code;
     memcpy(memory, text, bytes);
     memory[bytes] = '\0';
     return WEFT_OK;
@@ -454,18 +455,19 @@ static weft_result check_references_are_ours(weft_blob_builder *b, const char *b
                 ((const weft__blob_header *)(const void *)block)->content_hash);
     weft_load_report problem;
     if (weft__blob_check(block, total, &b->plan, false, &problem) == WEFT_OK) return WEFT_OK;
-    weft__blob_store_note(b->store, &(weft_blob_report){problem.check, problem.offset, ""});
-    return keep_error(b, WEFT_INVALID_ARGUMENT,
-                      "a reference was written by hand, copied with its struct, or overwritten and "
-                      "given again (weft_blob_report_get says which): leave references to the "
-                      "builder's functions");
+    char text[sizeof b->error.text];
+    snprintf(text, sizeof text,
+             "%s (at byte %llu of the blob): a reference was written by hand, copied with its "
+             "struct, or overwritten and given again: leave references to the builder's functions",
+             problem.check, (unsigned long long)problem.offset);
+    return keep_error(b, WEFT_INVALID_ARGUMENT, text);
 }
 
 weft_result weft_blob_builder_finish(weft_blob_builder *b, weft_blob_ref *out)
 {
     if (b == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
     out->id = 0;
-    if (b->error != WEFT_OK) return b->error;
+    if (b->error.code != WEFT_OK) return b->error.code;
     if (b->chunk_count == 0) return keep_finished(b);
     weft__blob_block block;
     const uint64_t total = bits_align_up(b->end, 8) + b->extents.count * sizeof(weft__blob_extent);

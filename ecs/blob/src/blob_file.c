@@ -30,8 +30,9 @@ weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char
     weft__file_piece piece = {header, header->total_bytes};
     weft__file_problem problem;
     weft_result result = weft__file_replace(store->os, path, &piece, 1, &problem);
-    if (result != WEFT_OK) weft__blob_store_note_file(store, &problem);
-    return result;
+    return result == WEFT_OK
+               ? WEFT_OK
+               : weft__blob_store_fail(store, result, path, "weft_blob_save: %s", problem.text);
 }
 
 /* Header and size, before anything is allocated. */

@@ -64,7 +64,8 @@ typedef struct weft__blob_element {
 typedef struct weft__blob_plan {
     uint32_t kind_count;
     uint64_t type_hash;
-    weft_blob_report problem; /* what is wrong with the description, in which field */
+    const char *mistake;     /* what is wrong with the description; NULL: nothing */
+    uint64_t mistake_offset; /* in which field: bytes from the start of its struct */
     weft__blob_element kinds[BLOB_KINDS_MAX];
 } weft__blob_plan;
 

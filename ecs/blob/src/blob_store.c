@@ -338,16 +338,16 @@ weft_result weft_blob_store_create(const weft_blob_store_desc *desc, weft_blob_s
 weft_result weft_blob_store_destroy(weft_blob_store *store)
 {
     if (store == NULL) return WEFT_OK;
-    const char *holder = NULL;
     if (store->memory != &store->own_memory)
-        holder = "store: it is of a world, which destroys it: call weft_world_destroy";
-    else if (store->stats.builders != 0)
-        holder = "store: it has builders: call weft_blob_builder_destroy for each before";
-    if (holder == NULL)
-        weft__blob_store_free(store);
-    else
-        weft__blob_store_note(store, &(weft_blob_report){.failed_check = holder});
-    return holder == NULL ? WEFT_OK : WEFT_BUSY;
+        return weft__blob_store_fail(store, WEFT_BUSY, NULL,
+                                     "weft_blob_store_destroy: it is of a world, which destroys "
+                                     "it: call weft_world_destroy");
+    if (store->stats.builders != 0)
+        return weft__blob_store_fail(store, WEFT_BUSY, NULL,
+                                     "weft_blob_store_destroy: it has builders: call "
+                                     "weft_blob_builder_destroy for each before");
+    weft__blob_store_free(store);
+    return WEFT_OK;
 }
 
 void weft__blob_store_free(weft_blob_store *store)
@@ -385,29 +385,28 @@ weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_st
     return WEFT_OK;
 }
 
-weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out, size_t out_bytes)
+void weft_blob_store_error(weft_blob_store *store, weft_error *out)
 {
-    if (store == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    if (out == NULL) return;
+    *out = (weft_error){.code = WEFT_INVALID_ARGUMENT, .text = "the store is NULL"};
+    if (store == NULL) return;
     weft__lock_lock(&store->lock);
-    weft__sized_fill(out, out_bytes, &store->report, sizeof store->report);
-    weft__lock_unlock(&store->lock);
-    return WEFT_OK;
-}
-
-void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *report)
-{
-    weft__lock_lock(&store->lock);
-    store->report.failed_check = report->failed_check;
-    store->report.failed_offset = report->failed_offset;
+    *out = store->error;
     weft__lock_unlock(&store->lock);
 }
 
-void weft__blob_store_note_file(weft_blob_store *store, const weft__file_problem *problem)
+weft_result weft__blob_store_fail(weft_blob_store *store, weft_result code, const char *file,
+                                  const char *format, ...)
 {
+    weft_error *error = &store->error;
+    va_list arguments;
+    va_start(arguments, format);
     weft__lock_lock(&store->lock);
-    static_assert(sizeof store->report.failed_file == sizeof problem->text, "copied whole");
-    memcpy(store->report.failed_file, problem->text, sizeof problem->text);
+    weft__error_fill_list(error, code, format, arguments);
+    if (file != NULL) weft__error_name(error->file, sizeof error->file, file);
     weft__lock_unlock(&store->lock);
+    va_end(arguments);
+    return code;
 }
 
 weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref)

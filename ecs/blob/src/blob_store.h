@@ -60,7 +60,7 @@ struct weft_blob_store {
     uint32_t *buckets;   /* heads of the content table; bucket_count is a power of two */
     uint32_t bucket_count;
     weft_blob_store_stats stats;
-    weft_blob_report report; /* of the last refusal */
+    weft_error error; /* the last one */
 };
 
 /* A store that takes its memory from `memory`, which outlives it; NULL: from a copy of `own`. */
@@ -80,10 +80,11 @@ void weft__blob_block_destroy(weft_blob_store *store, weft__blob_block *block);
  * reference. On failure the block stays the caller's. */
 weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *block,
                                     const weft_blob_type *type, weft_blob_ref *out);
-/* Notes why a builder refused something, for weft_blob_report_get. */
-void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *report);
-/* The same for a file that could not be written. */
-void weft__blob_store_note_file(weft_blob_store *store, const weft__file_problem *problem);
+/* Keeps why something failed, for weft_blob_store_error; `file` may be NULL. Returns `code`. */
+__attribute__((format(printf, 4, 5))) weft_result weft__blob_store_fail(weft_blob_store *store,
+                                                                        weft_result code,
+                                                                        const char *file,
+                                                                        const char *format, ...);
 /* The block of a live reference, or NULL. */
 const weft__blob_header *weft__blob_store_block(const weft_blob_store *store, weft_blob_ref ref);
 /* Its type, or NULL. */

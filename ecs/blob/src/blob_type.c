@@ -149,8 +149,8 @@ uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field
 /* Adds the kinds that `type` refers to, and the description of `type` to the hash. */
 static weft_result plan_type(weft__blob_plan *plan, const weft_blob_type *type)
 {
-    plan->problem.failed_check = type_problem(type, &plan->problem.failed_offset);
-    if (plan->problem.failed_check != NULL) return WEFT_INVALID_ARGUMENT;
+    plan->mistake = type_problem(type, &plan->mistake_offset);
+    if (plan->mistake != NULL) return WEFT_INVALID_ARGUMENT;
     uint64_t hash = hash_bytes(plan->type_hash, type->name, strlen(type->name));
     hash = hash_word(hash, (uint64_t)type->bytes << 32 | type->alignment);
     hash = hash_word(hash, type->field_count);
@@ -158,8 +158,7 @@ static weft_result plan_type(weft__blob_plan *plan, const weft_blob_type *type)
         const weft_blob_field *field = &type->fields[i];
         uint32_t kind = weft__blob_plan_kind(plan, field);
         if (kind == BLOB_KINDS_MAX) {
-            plan->problem.failed_check =
-                "type: it reaches more than 256 different types: use fewer";
+            plan->mistake = "type: it reaches more than 256 different types: use fewer";
             return WEFT_LIMIT;
         }
         if (kind == plan->kind_count) {
@@ -176,9 +175,10 @@ static weft_result plan_type(weft__blob_plan *plan, const weft_blob_type *type)
 
 weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *root)
 {
-    plan->problem = (weft_blob_report){.failed_check = "type: it is NULL"};
+    plan->mistake = "type: it is NULL";
+    plan->mistake_offset = 0;
     if (root == NULL) return WEFT_INVALID_ARGUMENT;
-    plan->problem.failed_check = NULL;
+    plan->mistake = NULL;
     plan->kind_count = 1;
     plan->type_hash = BLOB_VERSION;
     plan->kinds[0] = (weft__blob_element){root, root->bytes, root->alignment};
@@ -206,8 +206,7 @@ weft_result weft__blob_plan_report(weft__blob_plan *plan, const weft_blob_type *
 {
     weft_result result = weft__blob_plan_init(plan, root);
     if (result == WEFT_OK) return WEFT_OK;
-    weft__load_refuse(report, WEFT_LOAD_CALL, plan->problem.failed_offset,
-                      plan->problem.failed_check);
+    weft__load_refuse(report, WEFT_LOAD_CALL, plan->mistake_offset, plan->mistake);
     report->result = result;
     if (root != NULL && root->name != NULL)
         snprintf(report->type, sizeof report->type, "%s", root->name);

@@ -12,9 +12,9 @@
 /* Kind of what a field refers to; the plan contains it. */
 uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field *field);
 /* INVALID_ARGUMENT when the description contradicts itself; LIMIT for more than 256 kinds; then
- * plan->problem tells. */
+ * plan->mistake tells. */
 weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *root);
-/* The same, with plan->problem as a report. */
+/* The same, with plan->mistake as a report. */
 weft_result weft__blob_plan_report(weft__blob_plan *plan, const weft_blob_type *root,
                                    weft_load_report *report);
 /* The type of a list that has the hash; NULL: none. */

@@ -158,9 +158,9 @@ WEFT_API weft_result weft_stream_near(weft_stream *stream, const float at[3], fl
  * takes others out, begins to read. At least one piece of work is done by each call; 0: no bound.
  * Threads: owner, world idle. Errors: WRONG_PHASE, OUT_OF_MEMORY, LIMIT (what could not be begun is
  * tried again by the next call). What happened to a section, IO and CORRUPT among it,
- * weft_stream_section says. Cost: O(chunks and entity blocks) of what comes or leaves, O(sections
- * that are asked for). Entities that were created, destroyed or moved since their section came cost
- * some 5 ns each when it leaves. */
+ * weft_stream_section_get says. Cost: O(chunks and entity blocks) of what comes or leaves,
+ * O(sections that are asked for). Entities that were created, destroyed or moved since their
+ * section came cost some 5 ns each when it leaves. */
 WEFT_API weft_result weft_stream_step(weft_world *world, uint64_t budget_ns);
 /* Steps until everything that is asked for is there, and everything else has left. Errors: as
  * weft_stream_step. Threads: owner, world idle. */
@@ -190,8 +190,8 @@ typedef struct weft_section_info {
 } weft_section_info;
 
 /* `out_bytes`: sizeof *out. Threads: owner. Errors: INVALID_ARGUMENT. */
-WEFT_API weft_result weft_stream_section(const weft_stream *stream, uint32_t section,
-                                         weft_section_info *out, size_t out_bytes);
+WEFT_API weft_result weft_stream_section_get(const weft_stream *stream, uint32_t section,
+                                             weft_section_info *out, size_t out_bytes);
 
 /* What the streams of a world did. Times are of the calls of weft_stream_step. */
 typedef struct weft_stream_stats {

@@ -132,10 +132,9 @@ struct weft_type {
 };
 
 /* Checks a description in full, nested types included. Errors: INVALID_ARGUMENT; LIMIT (deeper
- * than WEFT_TYPE_DEPTH, more than WEFT_TYPE_LEAVES or WEFT_TYPE_FIELDS); `text` (may be NULL
- * with capacity 0) gets a sentence that names the field and says what to do. Cost: O(values that
- * it is made of). */
-WEFT_API weft_result weft_type_check(const weft_type *type, char *text, size_t capacity);
+ * than WEFT_TYPE_DEPTH, more than WEFT_TYPE_LEAVES or WEFT_TYPE_FIELDS); `error` (may be NULL)
+ * names the field and says what to do. Cost: O(values that it is made of). */
+WEFT_API weft_result weft_type_check(const weft_type *type, weft_error *error);
 
 /* ---- paths ---- */
 
@@ -153,14 +152,14 @@ typedef struct weft_path {
     uint32_t count;           /* elements: 1, or those of an array named as a whole */
 } weft_path;
 
-/* Compiles a path. Errors: NOT_FOUND (no field of this name), INVALID_ARGUMENT (no path, an index
- * beyond the array, a field of what has none), LIMIT; `text` gets a sentence. */
-WEFT_API weft_result weft_path_compile(const weft_type *type, const char *path, weft_path *out,
-                                       char *text, size_t capacity);
+/* Makes a path of its text. Errors: NOT_FOUND (no field of this name), INVALID_ARGUMENT (no path,
+ * an index beyond the array, a field of what has none), LIMIT. `error` may be NULL. */
+WEFT_API weft_result weft_path_parse(const weft_type *type, const char *path, weft_path *out,
+                                     weft_error *error);
 
 /* The text of a path; returns its length like snprintf; 0 when `type` or `path` is NULL. */
-WEFT_API size_t weft_path_write(const weft_type *type, const weft_path *path, char *text,
-                                size_t capacity);
+WEFT_API size_t weft_path_format(const weft_type *type, const weft_path *path, char *text,
+                                 size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -42,24 +42,14 @@ typedef struct weft_value_io {
     uint32_t indent; /* blanks per level; 0: one line */
 } weft_value_io;
 
-/* What is wrong with a text. */
-typedef struct weft_value_error {
-    size_t offset;   /* bytes from the start of the text */
-    uint32_t line;   /* from 1; 0: not about a place in the text */
-    uint32_t column; /* from 1, in characters */
-    char path[128];  /* "Orbit.drag[2]" */
-    /* "orbit.weft:3:14: Orbit.drag[2]: 's' is a time, ...", the line of the text, a caret. */
-    char text[640];
-} weft_value_error;
-
 /* ---- writing and reading ---- */
 
 /* Writes a value as text (NUL-terminated if it fits); returns its length like snprintf. A type
  * without fields is shown as {"size": 4, "bytes": "0x01020304"}; a bool that is not 0 is true.
  * `io` may be NULL. Numbers are the shortest that read back to the same; not-a-number and the
  * infinities are words. */
-WEFT_API size_t weft_value_write(const weft_value_io *io, const weft_type *type, const void *value,
-                                 char *text, size_t capacity);
+WEFT_API size_t weft_value_format(const weft_value_io *io, const weft_type *type, const void *value,
+                                  char *text, size_t capacity);
 
 /* Reads a text into a value, which holds what absent fields keep: start from type->initial, from
  * zero, or from a value to be changed. Numbers may have a unit where the field has one. After an
@@ -67,23 +57,22 @@ WEFT_API size_t weft_value_write(const weft_value_io *io, const weft_type *type,
  * this form, an unknown field, a number out of range, a unit of another dimension, what
  * type->check refused), LIMIT (deeper than WEFT_VALUE_DEPTH), OUT_OF_MEMORY. Cost: some 4 ns a
  * byte; allocates for values of more than 1 KiB. */
-WEFT_API weft_result weft_value_read(const weft_value_io *io, const weft_text *text,
-                                     const weft_type *type, void *value, weft_value_error *error);
+WEFT_API weft_result weft_value_parse(const weft_value_io *io, const weft_text *text,
+                                      const weft_type *type, void *value, weft_error *error);
 
 /* The same for one value within a value. */
-WEFT_API weft_result weft_path_read(const weft_value_io *io, const weft_text *text,
-                                    const weft_type *type, const weft_path *path, void *value,
-                                    weft_value_error *error);
-WEFT_API size_t weft_path_value_write(const weft_value_io *io, const weft_type *type,
-                                      const weft_path *path, const void *value, char *text,
-                                      size_t capacity);
+WEFT_API weft_result weft_path_value_parse(const weft_value_io *io, const weft_text *text,
+                                           const weft_type *type, const weft_path *path,
+                                           void *value, weft_error *error);
+WEFT_API size_t weft_path_value_format(const weft_value_io *io, const weft_type *type,
+                                       const weft_path *path, const void *value, char *text,
+                                       size_t capacity);
 
 /* ---- checks and differences ---- */
 
 /* Checks ranges, bools (0 or 1) and type->check of a value, nested ones included. Errors:
  * INVALID_ARGUMENT (`error` names the field; it has no line, and may be NULL). */
-WEFT_API weft_result weft_value_check(const weft_type *type, const void *value,
-                                      weft_value_error *error);
+WEFT_API weft_result weft_value_check(const weft_type *type, const void *value, weft_error *error);
 
 /* Sets a value to type->initial, or to zero. */
 WEFT_API void weft_value_initial(const weft_type *type, void *value);

@@ -26,12 +26,7 @@ extern "C" {
 typedef struct weft_world weft_world;
 typedef struct weft_blob_store weft_blob_store; /* <weft/blob.h> */
 
-/* An entity: 32-bit index and 32-bit version; {0, 0} is null. A version is odd while the entity
- * lives and never comes back for an index. Compare both fields; never order versions. */
-typedef struct weft_entity {
-    uint32_t index;
-    uint32_t version;
-} weft_entity;
+/* weft_entity and weft_component, which errors can name, are in <weft/base.h>. */
 
 /* Whether two handles are the same. Threads: any. */
 static inline bool weft_entity_equal(weft_entity a, weft_entity b)
@@ -74,13 +69,6 @@ static inline bool weft_entity_is_null(weft_entity entity)
  * the order in which a process creates worlds. No hash, file or result depends on them, unless
  * components hold such handles: keep names or ids in components. */
 
-/* A component type of one world; ids count from 1. The same name and layout give the same
- * handle. */
-typedef struct weft_component {
-    uint32_t id;
-    uint32_t world; /* private: number of the world */
-} weft_component;
-
 /* An archetype of one world: a set of component types; ids count from 1. It lives as long as the
  * world. */
 typedef struct weft_archetype {
@@ -111,14 +99,14 @@ typedef struct weft_world_desc {
     const weft_os *os;       /* NULL; tests inject faults here */
     const char *trace_file;  /* trace of the world's own pool, see weft_job_pool_desc; NULL: as
                                 the environment variable WEFT_TRACE says; "": never */
-    char *trace_error;       /* [trace_error_bytes] why trace_file cannot be written, as there */
-    uint32_t trace_error_bytes;
+    weft_error *error;       /* filled by weft_world_create; NULL: not wanted */
     weft_log log;       /* warnings, mistakes, reports of the world, and of a pool of its own */
     size_t stack_bytes; /* of the threads of its own pool, see weft_job_pool_desc */
 } weft_world_desc;
 
-/* Creates a world. `desc` may be NULL (all defaults). On failure *out is NULL. Threads: any.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED, IO (trace_file). Cost: an empty world
+/* Creates a world. `desc` may be NULL (all defaults). On failure *out is NULL, and *desc->error has
+ * the text; on success its code is WEFT_OK. Threads: any. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY,
+ * THREAD_FAILED, IO (trace_file). Cost: an empty world
  * without a pool of its own takes some kilobytes. */
 WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world **out);
 
@@ -141,15 +129,6 @@ WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
 
 /* ---- errors ---- */
-
-/* An error of a world. `text` names what it is about and says what to do. */
-typedef struct weft_error {
-    weft_result code;
-    weft_entity entity;       /* the entity concerned, or null */
-    weft_component component; /* the component concerned, or null */
-    uint64_t number;          /* failures of this world so far, this one included */
-    char text[400];
-} weft_error;
 
 /* The last error, never NULL, valid until the next failing call; its code is WEFT_OK when no
  * call failed, or after it was cleared. Every failing call of the owner sets it, whether it

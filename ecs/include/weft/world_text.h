@@ -46,8 +46,8 @@ typedef struct weft_world_text_desc {
  * not use the world. Errors: INVALID_ARGUMENT, WRONG_PHASE, UNSUPPORTED (a type with hooks but
  * without `save`: the text names it; leave it out), OUT_OF_MEMORY, and what the writer returned.
  * Cost: some 9 ns a byte; memory for the longest value. */
-WEFT_API weft_result weft_world_write_json(weft_world *world, const weft_writer *writer,
-                                           const weft_world_text_desc *desc);
+WEFT_API weft_result weft_world_save_json(weft_world *world, const weft_writer *writer,
+                                          const weft_world_text_desc *desc);
 
 /* Fills a new world (no entity was ever created in it) from text. Entities have the handles that
  * the text gives them, so its weft_world_hash of CONTENT is that of the written world, where
@@ -66,9 +66,8 @@ WEFT_API weft_result weft_world_write_json(weft_world *world, const weft_writer 
  * entity then; types and resources stay): INVALID_ARGUMENT (`error` says where and what; the
  * world's error has its text), WRONG_PHASE, TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY. Cost: some 6 ns
  * a byte. */
-WEFT_API weft_result weft_world_read_json(weft_world *world, const weft_text *text,
-                                          const weft_world_text_desc *desc,
-                                          weft_value_error *error);
+WEFT_API weft_result weft_world_load_json(weft_world *world, const weft_text *text,
+                                          const weft_world_text_desc *desc, weft_error *error);
 
 #ifdef __cplusplus
 }

@@ -77,15 +77,29 @@ weft_result weft__error(const weft_world *world, weft_result code, weft_entity e
 {
     weft_error *error = place_of_error(world);
     if (error == NULL) return code;
-    error->code = code;
-    error->entity = entity;
-    error->component = component;
-    error->number++;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    weft__error_fill_list(error, code, format, arguments);
     va_end(arguments);
+    error->entity = entity;
+    error->component = component;
     return code;
+}
+
+weft_result weft__error_found(const weft_world *world, weft_component component, const char *what,
+                              const weft_error *found)
+{
+    weft_error *error = place_of_error(world);
+    if (error == NULL) return found->code;
+    uint64_t number = error->number;
+    char text[sizeof found->text];
+    weft__text t = {text, sizeof text, 0};
+    weft__text_add(&t, "%s: %s", what, found->text);
+    *error = *found;
+    error->component = component;
+    error->number = number + 1;
+    memcpy(error->text, text, sizeof text);
+    return found->code;
 }
 
 weft_result weft__error_memory(const weft_world *world, const char *what)

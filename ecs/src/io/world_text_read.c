@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* world_text_read.c: weft_world_read_json: objects one after the other, each by the member it
+/* world_text_read.c: weft_world_load_json: objects one after the other, each by the member it
  * begins with. An entity is looked through first for the names of its components, then its row
  * is made, then values are read where they belong. The first failure empties the world again.
  *
@@ -29,7 +29,7 @@
 #define ENTITY_TEXT_MIN 20u /* {"entity": "0:1"}, at least */
 #define NAME_BYTES 64u      /* with its NUL; longer names are cut by weft_entity_set_name */
 
-/* One reading. Owner: weft_world_read_json, on its stack; of the world, which is new. A function
+/* One reading. Owner: weft_world_load_json, on its stack; of the world, which is new. A function
  * that returns false has filled the reading's error, or has set the world's error and `result`. */
 typedef struct text_reading {
     weft_world *world;
@@ -59,7 +59,7 @@ static bool failed(text_reading *t, weft_result result)
 
 static bool refused(text_reading *t)
 {
-    return failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+    return failed(t, weft__error_memory(t->world, "weft_world_load_json"));
 }
 
 /* ---- values ---- */
@@ -340,7 +340,7 @@ static bool row_make(text_reading *t, const entity_line *line)
     weft_result result =
         weft__directory_force(directory, index, version, weft__location(place.chunk, place.row));
     if (result == WEFT_OK) return true;
-    weft__error_limit(world, result, "weft_world_read_json");
+    weft__error_limit(world, result, "weft_world_load_json");
     return failed(t, result);
 }
 
@@ -492,7 +492,7 @@ static bool list_fields(text_reading *t, type_line *line)
 /* The description of the line in a block of the world's; NULL: reported. */
 static weft__description *description_make(text_reading *t, const type_line *line)
 {
-    char why[256];
+    weft_error why;
     size_t bytes;
     t->reading.json = line->description;
     if (!weft__type_read(&t->reading, NULL, &bytes)) return NULL;
@@ -505,8 +505,8 @@ static weft__description *description_make(text_reading *t, const type_line *lin
     made->bytes = sizeof *made + bytes;
     t->reading.json = line->description;
     bool is_read = weft__type_read(&t->reading, made + 1, &bytes);
-    if (is_read && weft_type_check((const weft_type *)(made + 1), why, sizeof why) != WEFT_OK)
-        is_read = weft__reading_fail(&t->reading, line->description.at, "%s", why);
+    if (is_read && weft_type_check((const weft_type *)(made + 1), &why) != WEFT_OK)
+        is_read = weft__reading_fail(&t->reading, line->description.at, "%s", why.text);
     if (is_read) return made;
     weft__free(&t->world->memory, WEFT__MEMORY_TYPES, made, 1, made->bytes, 16);
     return NULL;
@@ -588,7 +588,7 @@ static bool type_register(text_reading *t, type_line *line)
     if (line->is_hooked)
         return failed(
             t, weft__error(t->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                           "weft_world_read_json: component \"%s\" has hooks: register it before "
+                           "weft_world_load_json: component \"%s\" has hooks: register it before "
                            "reading",
                            desc->name));
     /* of any size: few bytes may not ask for much memory */
@@ -641,7 +641,7 @@ static bool read_dead_one(text_reading *t, const weft__json_token *token)
     if (!index_check(t, token->at, dead.index)) return false;
     weft_result result = weft__directory_dead_enter(directory, dead);
     if (result == WEFT_OK) return true;
-    weft__error_limit(t->world, result, "weft_world_read_json");
+    weft__error_limit(t->world, result, "weft_world_load_json");
     return failed(t, result);
 }
 
@@ -800,8 +800,8 @@ static weft_result read_all(text_reading *t)
     if (is_read) return WEFT_OK;
     /* the library's own errors have set the world's, those about the text have not */
     if (t->result == WEFT_OK)
-        t->result = weft__error(t->world, t->reading.result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                                "weft_world_read_json: %s", t->reading.error->text);
+        t->result = weft__error_found(t->world, WEFT__NO_COMPONENT, "weft_world_load_json",
+                                      t->reading.error);
     else if (t->reading.error->text[0] == '\0')
         weft__value_error(t->reading.error, t->reading.text, t->reading.json.at, &t->reading.trail,
                           "%s", t->world->error->text);
@@ -819,14 +819,10 @@ static void wipe(weft_world *world)
     weft__world_wipe(world);
 }
 
-weft_result weft_world_read_json(weft_world *world, const weft_text *text,
-                                 const weft_world_text_desc *desc, weft_value_error *error)
+static weft_result read_json(weft_world *world, const weft_text *text,
+                             const weft_world_text_desc *desc, weft_error *error)
 {
-    const char *what = "weft_world_read_json";
-    weft_value_error own;
-    if (error == NULL) error = &own;
-    *error = (weft_value_error){.offset = 0};
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const char *what = "weft_world_load_json";
     if (text == NULL || (text->bytes == NULL && text->count != 0))
         return weft__error_argument(world, what, "text is NULL: give it");
     weft_result result = weft__between_steps(world, what);
@@ -859,3 +855,20 @@ weft_result weft_world_read_json(weft_world *world, const weft_text *text,
 }
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
+weft_result weft_world_load_json(weft_world *world, const weft_text *text,
+                                 const weft_world_text_desc *desc, weft_error *error)
+{
+    weft_error own;
+    if (error == NULL) error = &own;
+    *error = (weft_error){0};
+    if (world == NULL)
+        return weft__error_fill(error, WEFT_INVALID_ARGUMENT,
+                                "weft_world_load_json: world is NULL");
+    weft_result result = read_json(world, text, desc, error);
+    if (result == WEFT_OK || error->text[0] != '\0') return result;
+    *error = *weft_world_error(world); /* refused before the text was looked at */
+    return error->code == result ? result
+                                 : weft__error_fill(error, result, "weft_world_load_json: %s",
+                                                    weft_result_text(result));
+}
+

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* world_text_write.c: weft_world_write_json: a walk over types, resources and rows, each an
+/* world_text_write.c: weft_world_save_json: a walk over types, resources and rows, each an
  * object on a line of its own, into a buffer that goes to the writer whenever it is long enough.
  * See weft/world_text.h. */
 #include "archetype_state.h"
@@ -33,7 +33,7 @@ const char *const weft__world_text_flags[WEFT__WORLD_TEXT_FLAGS] = {
     "enableable", "shared",     "buffer", "chunk",     "cleanup",
     "resource",   "not hashed", "sparse", "not copied"};
 
-/* One writing. Owner: weft_world_write_json, on its stack. */
+/* One writing. Owner: weft_world_save_json, on its stack. */
 typedef struct writing {
     weft_world *world;
     const weft_writer *writer;
@@ -58,7 +58,7 @@ static bool reserve(writing *w, size_t count)
 {
     if (w->result != WEFT_OK) return false;
     return weft__out_space(&w->out, count) != NULL ||
-           failed(w, weft__error_memory(w->world, "weft_world_write_json"));
+           failed(w, weft__error_memory(w->world, "weft_world_save_json"));
 }
 
 static void put_bytes(writing *w, const char *bytes, size_t count)
@@ -97,7 +97,7 @@ static void flush(writing *w)
         weft_result result = w->writer->write(w->writer->user, w->out.at + at, count);
         if (result == WEFT_OK) continue;
         weft__error(w->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "weft_world_write_json: the writer returned %s", weft_result_name(result));
+                    "weft_world_save_json: the writer returned %s", weft_result_name(result));
         failed(w, result);
     }
     w->out.count = 0;
@@ -138,10 +138,10 @@ static size_t write_blob(weft_blob_ref blob, char *text, size_t capacity, void *
 static void put_described(writing *w, const weft_type *type, const void *value)
 {
     size_t free = w->out.capacity - w->out.count;
-    size_t length = weft_value_write(&w->io, type, value, w->out.at + w->out.count, free);
+    size_t length = weft_value_format(&w->io, type, value, w->out.at + w->out.count, free);
     if (length >= free) {
         if (!reserve(w, length + 1)) return;
-        weft_value_write(&w->io, type, value, w->out.at + w->out.count, length + 1);
+        weft_value_format(&w->io, type, value, w->out.at + w->out.count, length + 1);
     }
     w->out.count += length;
 }
@@ -170,7 +170,7 @@ static void put_hooked(writing *w, const weft__type *type, const void *value)
     size_t size = type->desc.size;
     char *copy = weft__alloc(&w->world->memory, CATEGORY, size, 1, 64);
     if (copy == NULL) {
-        failed(w, weft__error_memory(w->world, "weft_world_write_json"));
+        failed(w, weft__error_memory(w->world, "weft_world_save_json"));
         return;
     }
     memcpy(copy, value, size);
@@ -298,7 +298,7 @@ static void put_runs(writing *w)
 {
     weft__run_list list = {.world = w->world};
     weft__run_list_collect(&list);
-    if (list.is_out_of_memory) failed(w, weft__error_memory(w->world, "weft_world_write_json"));
+    if (list.is_out_of_memory) failed(w, weft__error_memory(w->world, "weft_world_save_json"));
     for (uint32_t i = 0; i < list.count; i++) {
         const weft__kept_run *run = &list.at[i];
         put_word(w, run->is_group ? "{\"group\": " : "{\"system\": ");
@@ -428,8 +428,8 @@ static void put_all(writing *w)
 static weft_result choose(writing *w, const weft_world_text_desc *desc)
 {
     weft_world *world = w->world;
-    weft_result result = weft__check_listed(world, "weft_world_write_json", "without",
-                                            desc->without, desc->without_count);
+    weft_result result = weft__check_listed(world, "weft_world_save_json", "without", desc->without,
+                                            desc->without_count);
     if (result != WEFT_OK) return result;
     for (uint32_t i = 0; i < desc->without_count; i++) w->is_left_out[desc->without[i].id] = 1;
     for (uint32_t id = 1; id <= w->type_count; id++) {
@@ -437,17 +437,17 @@ static weft_result choose(writing *w, const weft_world_text_desc *desc)
         const char *problem = weft__type_save_problem(type);
         if (problem == NULL || w->is_left_out[id] != 0) continue;
         return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, id),
-                           "weft_world_write_json: component \"%s\" %s%s leave it out (without)",
+                           "weft_world_save_json: component \"%s\" %s%s leave it out (without)",
                            type->desc.name, problem, weft__save_advice(type));
     }
     return WEFT_OK;
 }
 
-weft_result weft_world_write_json(weft_world *world, const weft_writer *writer,
-                                  const weft_world_text_desc *desc)
+weft_result weft_world_save_json(weft_world *world, const weft_writer *writer,
+                                 const weft_world_text_desc *desc)
 {
     static const weft_world_text_desc everything;
-    const char *what = "weft_world_write_json";
+    const char *what = "weft_world_save_json";
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (desc == NULL) desc = &everything;
     if (writer == NULL || writer->write == NULL ||

@@ -245,11 +245,12 @@ weft_result weft_component_check(const weft_world *world, weft_component compone
     if (value == NULL)
         return weft__error_argument(world, "weft_component_check",
                                     "value is NULL: give its address");
-    weft_value_error error;
+    weft_error error;
     weft_result result = weft_value_check(type->desc.type, value, &error);
     if (result == WEFT_OK) return WEFT_OK;
-    return weft__error(world, result, WEFT__NO_ENTITY, component, "component \"%s\": %s",
-                       type->desc.name, error.text);
+    char what[300];
+    snprintf(what, sizeof what, "component \"%s\"", type->desc.name);
+    return weft__error_found(world, component, what, &error);
 }
 
 /* ---- the copy of a description ---- */
@@ -596,9 +597,9 @@ static weft_component create_described(weft_world *world, const weft_component_d
 {
     const weft_type *type = desc->type;
     weft_component_desc full = *desc;
-    char text[192];
-    if (weft_type_check(type, text, sizeof text) != WEFT_OK)
-        return refuse(world, WEFT_INVALID_ARGUMENT, desc->name, text);
+    weft_error error;
+    if (weft_type_check(type, &error) != WEFT_OK)
+        return refuse(world, WEFT_INVALID_ARGUMENT, desc->name, error.text);
     if (full.name == NULL) full.name = type->name;
     if (full.size == 0) full.size = type->size;
     if (full.alignment == 0) full.alignment = type->alignment;

@@ -740,10 +740,10 @@ weft_result weft_stream_wait(weft_world *world)
 
 /* ---- questions ---- */
 
-weft_result weft_stream_section(const weft_stream *stream, uint32_t section, weft_section_info *out,
-                                size_t out_bytes)
+weft_result weft_stream_section_get(const weft_stream *stream, uint32_t section,
+                                    weft_section_info *out, size_t out_bytes)
 {
-    weft_result result = section_check(stream, section, "weft_stream_section");
+    weft_result result = section_check(stream, section, "weft_stream_section_get");
     if (result != WEFT_OK || out == NULL) return out == NULL ? WEFT_INVALID_ARGUMENT : result;
     const weft__front_section *known = weft__section_of(stream, section);
     const weft__stream_section *s = &stream->sections[section];

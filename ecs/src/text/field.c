@@ -427,21 +427,19 @@ bool weft__type_leaves(const weft_type *type, weft__leaf_visit *visit, void *use
 
 /* One check. On the stack of weft_type_check. */
 typedef struct checking {
-    weft__text text;
+    weft_error *error; /* NULL: not asked for */
     uint64_t leaves;
 } checking;
 
 static weft_result refuse(checking *c, weft_result result, const weft_type *type,
                           const weft_field *field, const char *what)
 {
-    c->text.length = 0;
-    weft__text_add(&c->text, "type %s%s%s: %s",
-                   type == NULL || type->name == NULL ? "without a name" : type->name,
-                   field == NULL ? "" : ": field ",
-                   field == NULL         ? ""
-                   : field->name == NULL ? "without a name"
-                                         : field->name,
-                   what);
+    const char *name = field == NULL ? "" : field->name == NULL ? "without a name" : field->name;
+    weft__error_fill(c->error, result, "type %s%s%s: %s",
+                     type == NULL || type->name == NULL ? "without a name" : type->name,
+                     field == NULL ? "" : ": field ", name, what);
+    if (c->error != NULL && field != NULL)
+        weft__error_name(c->error->path, sizeof c->error->path, name);
     return result;
 }
 
@@ -554,11 +552,9 @@ static weft_result check_type(checking *c, const weft_type *type, uint32_t depth
     return WEFT_OK;
 }
 
-weft_result weft_type_check(const weft_type *type, char *text, size_t capacity)
+weft_result weft_type_check(const weft_type *type, weft_error *error)
 {
-    char unused[1];
-    bool is_asked = text != NULL && capacity != 0;
-    checking c = {.text = {is_asked ? text : unused, is_asked ? capacity : 1, 0}};
-    c.text.at[0] = '\0';
+    checking c = {.error = error};
+    if (error != NULL) *error = (weft_error){0};
     return check_type(&c, type, 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* path.c: paths to values within values: weft_path_compile, weft_path_write. A path is kept as
+/* path.c: paths to values within values: weft_path_parse, weft_path_format. A path is kept as
  * positions of fields and indices, so that it is compiled once and used on many values; its offset
  * from the outermost value is ready. */
 #include "field.h"
@@ -9,21 +9,25 @@
 
 #include <string.h>
 
-/* One compilation. On the stack of weft_path_compile. */
+/* One compilation. On the stack of weft_path_parse. */
 typedef struct compiling {
     const char *path; /* the whole of it */
     const char *at;
     weft_path *out;
-    weft__text text;
+    weft_error *error; /* NULL: not asked for */
 } compiling;
 
 static weft_result refuse(compiling *c, weft_result result, const weft_type *type, const char *what)
 {
-    weft__text_add(&c->text, "path \"%s\": %s", c->path, what);
-    if (type != NULL) weft__text_add(&c->text, " (in %s", type->name);
-    for (uint32_t i = 0; type != NULL && i < type->field_count; i++)
-        weft__text_add(&c->text, "%s%s", i == 0 ? ", which has " : ", ", type->fields[i].name);
-    if (type != NULL) weft__text_add(&c->text, ")");
+    weft__error_fill(c->error, result, "path \"%s\": %s", c->path, what);
+    if (c->error == NULL) return result;
+    weft__error_name(c->error->path, sizeof c->error->path, c->path);
+    if (type == NULL) return result;
+    weft__text t = {c->error->text, sizeof c->error->text, strlen(c->error->text)};
+    weft__text_add(&t, " (in %s", type->name);
+    for (uint32_t i = 0; i < type->field_count; i++)
+        weft__text_add(&t, "%s%s", i == 0 ? ", which has " : ", ", type->fields[i].name);
+    weft__text_add(&t, ")");
     return result;
 }
 
@@ -81,22 +85,19 @@ static weft_result compile(compiling *c, const weft_type *type)
     }
 }
 
-weft_result weft_path_compile(const weft_type *type, const char *path, weft_path *out, char *text,
-                              size_t capacity)
+weft_result weft_path_parse(const weft_type *type, const char *path, weft_path *out,
+                            weft_error *error)
 {
-    char unused[1];
-    bool is_asked = text != NULL && capacity != 0;
-    compiling c = {.path = path,
-                   .at = path,
-                   .out = out,
-                   .text = {is_asked ? text : unused, is_asked ? capacity : 1, 0}};
-    c.text.at[0] = '\0';
-    if (type == NULL || path == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    compiling c = {.path = path, .at = path, .out = out, .error = error};
+    if (error != NULL) *error = (weft_error){0};
+    if (type == NULL || path == NULL || out == NULL)
+        return weft__error_fill(error, WEFT_INVALID_ARGUMENT,
+                                "weft_path_parse: type, path or out is NULL: give them");
     *out = (weft_path){.step_count = 0};
     return compile(&c, type);
 }
 
-size_t weft_path_write(const weft_type *type, const weft_path *path, char *text, size_t capacity)
+size_t weft_path_format(const weft_type *type, const weft_path *path, char *text, size_t capacity)
 {
     weft__text t = {text, text == NULL ? 0 : capacity, 0};
     if (t.capacity != 0) text[0] = '\0';

@@ -20,7 +20,7 @@
 
 #define LINE_BYTES 120 /* of the text that are shown */
 
-static void write_trail(weft_value_error *error, const weft__trail *trail)
+static void write_trail(weft_error *error, const weft__trail *trail)
 {
     weft__text t = {error->path, sizeof error->path, 0};
     weft__text_add(&t, "%s", trail->root == NULL ? "value" : trail->root->name);
@@ -36,16 +36,16 @@ static bool is_lead(char c)
     return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-static void find_place(weft_value_error *error, const weft_text *text, const char *at)
+uint64_t weft__text_place(const weft_text *text, const char *at)
 {
-    error->offset = (size_t)(at - text->bytes);
-    error->line = error->column = 1;
+    uint64_t line = 1, column = 1;
     for (const char *c = text->bytes; c < at; c++) {
-        error->column += is_lead(*c);
+        column += is_lead(*c);
         if (*c != '\n') continue;
-        error->line++;
-        error->column = 1;
+        line++;
+        column = 1;
     }
+    return line << 32 | column;
 }
 
 /* The line of the text, cut where it is long, and a caret under the place. */
@@ -66,7 +66,7 @@ static void add_line(weft__text *t, const weft_text *text, const char *at)
     weft__text_add(t, "^");
 }
 
-void weft__value_error(weft_value_error *error, const weft_text *text, const char *at,
+void weft__value_error(weft_error *error, const weft_text *text, const char *at,
                        const weft__trail *trail, const char *format, ...)
 {
     char what[256];
@@ -75,14 +75,17 @@ void weft__value_error(weft_value_error *error, const weft_text *text, const cha
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    *error = (weft_value_error){.offset = 0};
+    *error = (weft_error){.code = WEFT_INVALID_ARGUMENT};
     write_trail(error, trail);
     weft__text t = {error->text, sizeof error->text, 0};
+    const char *file = text == NULL ? "" : text->file == NULL ? "text" : text->file;
+    weft__error_name(error->file, sizeof error->file, file);
     bool has_place = text != NULL && at != NULL;
     if (has_place) {
-        find_place(error, text, at);
-        weft__text_add(&t, "%.160s:%u:%u: ", text->file == NULL ? "text" : text->file, error->line,
-                       error->column);
+        uint64_t place = weft__text_place(text, at);
+        error->line = (uint32_t)(place >> 32);
+        error->column = (uint32_t)place;
+        weft__text_add(&t, "%.160s:%u:%u: ", file, error->line, error->column);
     }
     weft__text_add(&t, "%s: %s", error->path, what);
     if (has_place) add_line(&t, text, at);
@@ -149,10 +152,10 @@ static bool is_number(weft_field_kind kind)
            class == WEFT__CLASS_REAL;
 }
 
-static bool type_allows(weft__trail *trail, weft_value_error *error, const weft_type *type,
+static bool type_allows(weft__trail *trail, weft_error *error, const weft_type *type,
                         const char *value);
 
-static bool field_allows(weft__trail *trail, weft_value_error *error, const weft_field *field,
+static bool field_allows(weft__trail *trail, weft_error *error, const weft_field *field,
                          const char *at)
 {
     uint32_t count = weft__field_count(field);
@@ -179,7 +182,7 @@ static bool field_allows(weft__trail *trail, weft_value_error *error, const weft
 }
 
 /* Depth: WEFT_TYPE_DEPTH. */
-static bool type_allows(weft__trail *trail, weft_value_error *error, const weft_type *type,
+static bool type_allows(weft__trail *trail, weft_error *error, const weft_type *type,
                         const char *value)
 {
     for (uint32_t i = 0; i < type->field_count; i++)
@@ -191,10 +194,13 @@ static bool type_allows(weft__trail *trail, weft_value_error *error, const weft_
     return false;
 }
 
-weft_result weft_value_check(const weft_type *type, const void *value, weft_value_error *error)
+weft_result weft_value_check(const weft_type *type, const void *value, weft_error *error)
 {
     weft__trail trail = {.root = type};
-    if (type == NULL || value == NULL) return WEFT_INVALID_ARGUMENT;
+    if (error != NULL) *error = (weft_error){0};
+    if (type == NULL || value == NULL)
+        return weft__error_fill(error, WEFT_INVALID_ARGUMENT,
+                                "weft_value_check: type or value is NULL: give both");
     return type_allows(&trail, error, type, value) ? WEFT_OK : WEFT_INVALID_ARGUMENT;
 }
 
@@ -835,36 +841,41 @@ static weft_result read_copy(weft__reading *r, const weft_type *type, const weft
     return result;
 }
 
-static weft__reading begin(const weft_value_io *io, const weft_text *text, const weft_type *type,
-                           weft_value_error *error)
+/* One reading of a text into a value, or with a path into one within it. */
+static weft_result read_text(const weft_value_io *io, const weft_text *text, const weft_type *type,
+                             const weft_path *path, void *value, weft_error *error)
 {
     static const weft_value_io plain = {.indent = 0};
-    if (error != NULL) *error = (weft_value_error){.offset = 0};
-    return (weft__reading){.io = io == NULL ? &plain : io,
-                           .text = text,
-                           .error = error,
-                           .result = WEFT_INVALID_ARGUMENT,
-                           .trail.root = type};
+    const char *what = path == NULL ? "weft_value_parse" : "weft_path_value_parse";
+    if (error != NULL) *error = (weft_error){0};
+    if (text == NULL || type == NULL || value == NULL || text->bytes == NULL ||
+        (path != NULL && path->field == NULL))
+        return weft__error_fill(error, WEFT_INVALID_ARGUMENT,
+                                "%s: text, type, path or value is NULL: give them", what);
+    weft__reading r = {.io = io == NULL ? &plain : io,
+                       .text = text,
+                       .error = error,
+                       .result = WEFT_INVALID_ARGUMENT,
+                       .trail.root = type};
+    weft_result result = path == NULL ? read_copy(&r, type, NULL, value, type->size)
+                                      : read_copy(&r, type, path, (char *)value + path->offset,
+                                                  (size_t)path->bytes * path->count);
+    if (result == WEFT_OUT_OF_MEMORY) weft__error_fill(error, result, "%s: out of memory", what);
+    return result;
 }
 
-weft_result weft_value_read(const weft_value_io *io, const weft_text *text, const weft_type *type,
-                            void *value, weft_value_error *error)
+weft_result weft_value_parse(const weft_value_io *io, const weft_text *text, const weft_type *type,
+                             void *value, weft_error *error)
 {
-    if (text == NULL || type == NULL || value == NULL || text->bytes == NULL)
-        return WEFT_INVALID_ARGUMENT;
-    weft__reading r = begin(io, text, type, error);
-    return read_copy(&r, type, NULL, value, type->size);
+    return read_text(io, text, type, NULL, value, error);
 }
 
-weft_result weft_path_read(const weft_value_io *io, const weft_text *text, const weft_type *type,
-                           const weft_path *path, void *value, weft_value_error *error)
+weft_result weft_path_value_parse(const weft_value_io *io, const weft_text *text,
+                                  const weft_type *type, const weft_path *path, void *value,
+                                  weft_error *error)
 {
-    if (text == NULL || type == NULL || value == NULL || text->bytes == NULL || path == NULL ||
-        path->field == NULL)
-        return WEFT_INVALID_ARGUMENT;
-    weft__reading r = begin(io, text, type, error);
-    return read_copy(&r, type, path, (char *)value + path->offset,
-                     (size_t)path->bytes * path->count);
+    static const weft_path none = {0};
+    return read_text(io, text, type, path == NULL ? &none : path, value, error);
 }
 
 void weft_value_initial(const weft_type *type, void *value)

@@ -24,10 +24,14 @@ typedef struct weft__trail {
     uint32_t count;
 } weft__trail;
 
+/* A place in a text as a number that grows with it: line << 32 | column, both from 1; columns in
+ * characters. */
+WEFT__DOOR uint64_t weft__text_place(const weft_text *text, const char *at);
+
 /* Fills an error (NULL: nothing to fill). `at` is the place in the text; NULL: it is not about one.
  */
 WEFT__DOOR __attribute__((format(printf, 5, 6))) void
-weft__value_error(weft_value_error *error, const weft_text *text, const char *at,
+weft__value_error(weft_error *error, const weft_text *text, const char *at,
                   const weft__trail *trail, const char *format, ...);
 
 /* The name in a list that is most like a word: at most two letters off; NULL: none is. `stride`:
@@ -44,8 +48,8 @@ typedef struct weft__reading {
     weft__json json;
     const weft_value_io *io;
     const weft_text *text;
-    weft_value_error *error; /* NULL: not asked for */
-    weft_result result;      /* what a failure returns */
+    weft_error *error;  /* NULL: not asked for */
+    weft_result result; /* what a failure returns */
     weft__trail trail;
 } weft__reading;
 

@@ -293,16 +293,16 @@ static writing begin(const weft_value_io *io, char *text, size_t capacity)
                      .io = io == NULL ? &plain : io};
 }
 
-size_t weft_value_write(const weft_value_io *io, const weft_type *type, const void *value,
-                        char *text, size_t capacity)
+size_t weft_value_format(const weft_value_io *io, const weft_type *type, const void *value,
+                         char *text, size_t capacity)
 {
     writing w = begin(io, text, capacity);
     if (type != NULL && value != NULL) write_type(&w, type, value);
     return w.text.length;
 }
 
-size_t weft_path_value_write(const weft_value_io *io, const weft_type *type, const weft_path *path,
-                             const void *value, char *text, size_t capacity)
+size_t weft_path_value_format(const weft_value_io *io, const weft_type *type, const weft_path *path,
+                              const void *value, char *text, size_t capacity)
 {
     writing w = begin(io, text, capacity);
     if (type == NULL || path == NULL || value == NULL || path->field == NULL) return 0;

@@ -31,13 +31,21 @@ static uint32_t limit_or(uint32_t value, uint32_t most)
     return value == 0 || value > most ? most : value;
 }
 
-static bool is_possible(const weft_world_desc *desc)
+/* What is out of range; NULL: nothing. */
+static const char *mistake_in(const weft_world_desc *desc)
 {
-    return desc->entity_tag <= WEFT_WITHOUT_ENTITY_TAG &&
-           desc->entity_block_limit <= WEFT__BLOCK_LIMIT &&
-           desc->megachunk_limit <= WEFT__MEGACHUNK_LIMIT &&
-           desc->component_limit <= COMPONENT_LIMIT - BUILT_IN_COMPONENTS && desc->workers <= 256 &&
-           (desc->name == NULL || desc->name[0] == '\0' || weft__name_fits(desc->name, SIZE_MAX));
+    if (desc->entity_tag > WEFT_WITHOUT_ENTITY_TAG)
+        return "entity_tag must be at most 15, or WEFT_WITHOUT_ENTITY_TAG";
+    if (desc->entity_block_limit > WEFT__BLOCK_LIMIT)
+        return "entity_block_limit must be at most 32,768";
+    if (desc->megachunk_limit > WEFT__MEGACHUNK_LIMIT)
+        return "megachunk_limit must be at most 16,384";
+    if (desc->component_limit > COMPONENT_LIMIT - BUILT_IN_COMPONENTS)
+        return "component_limit must be at most 65,531";
+    if (desc->workers > 256) return "workers must be at most 256";
+    if (desc->name != NULL && desc->name[0] != '\0' && !weft__name_fits(desc->name, SIZE_MAX))
+        return "name must be UTF-8";
+    return NULL;
 }
 
 /* Numbers of worlds: 1..2^31 - 1, then from the beginning. */
@@ -118,16 +126,15 @@ static weft_result pool_obtain(weft_world *world)
         return WEFT_OK;
     }
     world->front.host.owns_pool = true;
-    weft_result result = weft_job_pool_create(
-        &(weft_job_pool_desc){.worker_count = world->desc.workers,
-                              .allocator = world->memory.hook,
-                              .os = world->desc.os,
-                              .trace_file = world->desc.trace_file,
-                              .trace_error = world->desc.trace_error,
-                              .trace_error_bytes = world->desc.trace_error_bytes,
-                              .log = world->desc.log,
-                              .stack_bytes = world->desc.stack_bytes},
-        &world->front.host.pool);
+    weft_result result =
+        weft_job_pool_create(&(weft_job_pool_desc){.worker_count = world->desc.workers,
+                                                   .allocator = world->memory.hook,
+                                                   .os = world->desc.os,
+                                                   .trace_file = world->desc.trace_file,
+                                                   .error = world->desc.error,
+                                                   .log = world->desc.log,
+                                                   .stack_bytes = world->desc.stack_bytes},
+                             &world->front.host.pool);
     world->front.host.owner = weft_job_pool_owner(world->front.host.pool);
     if (result == WEFT_OK)
         weft__pool_add_user(world->front.host.pool, &world->front.host.tenancy, world->desc.name);
@@ -190,14 +197,8 @@ static void storage_fini(weft_world *world)
     weft__blob_store_free(world->blobs); /* last: destructors of components may release blobs */
 }
 
-weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
+static weft_result create_world(const weft_world_desc *desc, weft_world **out)
 {
-    static const weft_world_desc defaults;
-    if (out == NULL) return WEFT_INVALID_ARGUMENT;
-    *out = NULL;
-    if (desc == NULL) desc = &defaults;
-    if (desc->trace_error != NULL && desc->trace_error_bytes != 0) desc->trace_error[0] = '\0';
-    if (!is_possible(desc)) return WEFT_INVALID_ARGUMENT;
     weft_world *world;
     weft_result result = world_allocate(desc, &world);
     if (result != WEFT_OK) return result;
@@ -216,6 +217,23 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
 
 /* Asked before anything is destroyed, outside of jobs: the owner of the world has its pool. */
 static weft_result pool_check_end(weft_world *world)
+weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
+{
+    static const weft_world_desc defaults;
+    if (desc == NULL) desc = &defaults;
+    weft_error *error = desc->error;
+    if (error != NULL) *error = (weft_error){0};
+    const char *mistake = out == NULL ? "out is NULL: give its address" : mistake_in(desc);
+    if (out != NULL) *out = NULL;
+    if (mistake != NULL)
+        return weft__error_fill(error, WEFT_INVALID_ARGUMENT, "weft_world_create: %s", mistake);
+    weft_result result = create_world(desc, out);
+    if (result != WEFT_OK && error != NULL && error->code == WEFT_OK)
+        weft__error_fill(error, result, "weft_world_create: %s; nothing was made",
+                         weft_result_text(result));
+    return result;
+}
+
 {
     weft__host *host = &world->front.host;
     uintptr_t owner = weft__pool_take_over(host->pool, weft__thread_self());
@@ -226,7 +244,7 @@ static weft_result pool_check_end(weft_world *world)
     weft__pool_take_over(host->pool, owner);
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_world_destroy: its own job pool would end with it, but %s",
-                       weft_job_pool_error(world->front.host.pool));
+                       weft_job_pool_error(world->front.host.pool)->text);
 }
 
 static void list_add(char *list, size_t room, const char *item)

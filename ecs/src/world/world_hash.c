@@ -230,7 +230,7 @@ static size_t append_value(char *text, size_t length, const weft__type *type, co
 {
     char described[WEFT__CELL_TEXT_BYTES];
     if (type->desc.type == NULL) return append_bytes(text, length, value, type->desc.size);
-    weft_value_write(NULL, type->desc.type, value, described, sizeof described);
+    weft_value_format(NULL, type->desc.type, value, described, sizeof described);
     described[sizeof described - 1] = '\0';
     return append(text, length, described);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c: see text.h. Every piece goes through one vsnprintf, which ends the text with a NUL as
- * long as there is room for one. */
+ * long as there is room for one. Errors are made in a buffer of their own: what they say may be of
+ * the error that they replace. */
 #include "text.h"
 
 #include "utf8.h"
@@ -62,4 +63,40 @@ void weft__text_add_quoted(weft__text *t, const char *string)
 void weft__text_add_label(weft__text *t, const char *string)
 {
     add_quoted(t, string, "\xEF\xBF\xBD");
+}
+
+/* ---- errors ---- */
+
+weft_result weft__error_fill_list(weft_error *error, weft_result code, const char *format,
+                                  va_list arguments)
+{
+    char made[sizeof error->text];
+    if (error == NULL) return code;
+    vsnprintf(made, sizeof made, format, arguments);
+    error->code = code;
+    error->entity = (weft_entity){0, 0};
+    error->component = (weft_component){0, 0};
+    error->number++;
+    error->line = error->column = 0;
+    error->file[0] = error->path[0] = '\0';
+    memcpy(error->text, made, strlen(made) + 1);
+    return code;
+}
+
+weft_result weft__error_fill(weft_error *error, weft_result code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    weft__error_fill_list(error, code, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+void weft__error_name(char *to, size_t room, const char *name)
+{
+    size_t bytes = strnlen(name, room - 1);
+    while (bytes != 0 && name[bytes] != '\0' && ((unsigned char)name[bytes] & 0xc0) == 0x80)
+        bytes--;
+    memcpy(to, name, bytes);
+    to[bytes] = '\0';
 }

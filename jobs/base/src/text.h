@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text.h: text made piece by piece into a buffer of the caller, counted beyond its end like
- * snprintf does. For reports: nothing here is on the path of a frame. */
+ * snprintf does; errors in words. For reports: nothing here is on the path of a frame. */
 #ifndef WEFT_TEXT_H
 #define WEFT_TEXT_H
 
@@ -27,3 +27,14 @@ WEFT__DOOR void weft__text_add_quoted(weft__text *t, const char *string);
 void weft__text_add_label(weft__text *t, const char *string);
 
 #endif
+/* ---- errors ---- */
+
+/* Fills an error that is about no entity, component or place, and counts it. An argument may be its
+ * old text. Returns `code`. `error` may be NULL. */
+WEFT__DOOR __attribute__((format(printf, 3, 4))) weft_result
+weft__error_fill(weft_error *error, weft_result code, const char *format, ...);
+WEFT__DOOR __attribute__((format(printf, 3, 0))) weft_result
+weft__error_fill_list(weft_error *error, weft_result code, const char *format, va_list arguments);
+/* Copies a name into error->file or error->path, cut between characters. */
+WEFT__DOOR void weft__error_name(char *to, size_t room, const char *name);
+

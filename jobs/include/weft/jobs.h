@@ -76,7 +76,7 @@ typedef struct weft_job_pool_desc {
     uint32_t frame_spin_ns;  /* the same between frame begin and end; default 200 us */
     uint32_t background_workers; /* workers that may run background jobs at once; default: half,
                                     at least 1 */
-    uint32_t trace_capacity;  /* events per worker for weft_job_trace_read, a power of two; 0: none,
+    uint32_t trace_capacity;  /* events per worker for weft_job_trace_take, a power of two; 0: none,
                                 or with a trace file 2^15, at most 64 MiB in all */
     bool trace_is_paused;     /* the rings stay empty until weft_job_trace_enable */
     bool is_host_driven;      /* create no threads: the host calls weft_job_worker_run for 1..N-1 */
@@ -88,21 +88,19 @@ typedef struct weft_job_pool_desc {
     const char *trace_file;   /* written until destroy: .pftrace Perfetto,
                                     .slices for `weft simulate`; NULL: as the variable WEFT_TRACE
                                     of the environment says, "": never */
-    char *trace_error;        /* [trace_error_bytes] when create fails for trace_file: operation,
-                                    path and the system's reason; else "". NULL: not told */
-    uint32_t trace_error_bytes;
-    weft_log log;       /* warnings about the trace file; zero: stderr */
+    weft_error *error;        /* filled by weft_job_pool_create; NULL: not wanted */
+    weft_log log;             /* warnings about the trace file; zero: stderr */
     size_t stack_bytes; /* of the threads that it starts: rounded up to 64 KiB, at least 64 KiB;
                            0: the system's default (limits.md) */
 } weft_job_pool_desc;
 
-/* Creates a pool; the calling thread becomes its owner and worker 0. `desc` may be NULL.
- * Costs about 1 ms when it measures the wake-up time (spin_ns == 0 and more than one worker).
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED, IO (trace_file); then *out is NULL and
- * nothing is left. A file named by WEFT_TRACE that cannot be created is a warning in the log only.
- * The threads it creates block all signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS,
- * SIGABRT and SIGPROF: the host's handlers run on the host's threads. The caller's mask is kept.
- * Threads: any. */
+/* Creates a pool; the calling thread becomes its owner and worker 0. `desc` may be NULL. Costs
+ * about 1 ms when it measures the wake-up time (spin_ns == 0 and more than one worker). Errors:
+ * INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED, IO (trace_file); then *out is NULL, nothing is
+ * left, and *desc->error has the text; on success its code is WEFT_OK. A file named by
+ * WEFT_TRACE that cannot be created is a warning in the log only. The threads it creates block
+ * all signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT and SIGPROF: the
+ * host's handlers run on the host's threads. The caller's mask is kept. Threads: any. */
 WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out);
 /* Joins the owner's children and the workers (host-driven: waits until the lent threads have come
  * back) and frees everything, graphs too. Errors, and then the pool lives on: WRONG_THREAD,
@@ -112,9 +110,9 @@ WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_j
  * is. In a forked child it frees what is the child's and returns OK.
  * NULL is ignored. Threads: pool owner. */
 WEFT_API weft_result weft_job_pool_destroy(weft_job_pool *pool);
-/* Why weft_job_pool_destroy last returned BUSY, with the names of the worlds, and what to do; ""
- * when it never did. Valid until the next BUSY. Threads: pool owner. */
-WEFT_API const char *weft_job_pool_error(const weft_job_pool *pool);
+/* Why weft_job_pool_destroy was last refused, with the names of the worlds, and what to do: never
+ * NULL; code WEFT_OK when it never was. Valid until the next refusal. Threads: pool owner. */
+WEFT_API const weft_error *weft_job_pool_error(const weft_job_pool *pool);
 /* The owner's context, until the pool is destroyed. Threads: any; only the owner may use it. */
 WEFT_API weft_job_context *weft_job_pool_owner(weft_job_pool *pool);
 /* The number of workers, the owner included, 1..256. Threads: any. */
@@ -351,7 +349,7 @@ typedef struct weft_job_event {
     const char *name; /* of the job, loop, node or mark; may be NULL */
     uint32_t value;   /* loop part: begin; steal: victim; mark: as given */
     uint16_t kind;    /* weft_job_event_kind */
-    uint16_t worker;  /* as for weft_job_trace_read */
+    uint16_t worker;  /* as for weft_job_trace_take */
 } weft_job_event;
 
 /* Takes up to `capacity` events of one worker out of its ring, oldest first; returns how many.
@@ -359,7 +357,7 @@ typedef struct weft_job_event {
  * *dropped (may be NULL) is the number lost since creation because the ring was full. Nothing
  * when the pool writes a trace file: the events go there. Threads: holder; of a worker's
  * events one reader at a time, while the worker may run. */
-WEFT_API uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
+WEFT_API uint32_t weft_job_trace_take(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
                                       uint32_t capacity, uint64_t *dropped);
 /* Whether events go into the rings of a pool. Threads: any. Cost while paused: 2 ns an event. */
 WEFT_API void weft_job_trace_enable(weft_job_pool *pool, bool is_enabled);

@@ -36,15 +36,21 @@
 namespace weft
 {
 
-/* A failing call: the code of C and a text that says what to do. */
+/* A failing call: the error of C; what() is its text. */
 class error : public std::runtime_error
 {
   public:
-    error(weft_result code, const char *text) : std::runtime_error(text), code_(code) {}
-    weft_result code() const { return code_; }
+    explicit error(const weft_error &why) : std::runtime_error(why.text), why_(why) {}
+    error(weft_result code, const char *text) : std::runtime_error(text), why_()
+    {
+        why_.code = code;
+        std::strncpy(why_.text, text, sizeof why_.text - 1);
+    }
+    weft_result code() const { return why_.code; }
+    const weft_error &why() const { return why_; }
 
   private:
-    weft_result code_;
+    weft_error why_;
 };
 
 namespace detail
@@ -202,7 +208,13 @@ class pool
     explicit pool(uint32_t workers = 0) : pool(of_workers(workers)) {}
     explicit pool(const weft_job_pool_desc &desc) : is_owner_(true)
     {
-        detail::checked_call(weft_job_pool_create(&desc, &pool_));
+        weft_error why;
+        weft_job_pool_desc asked = desc;
+        if (asked.error == nullptr) asked.error = &why;
+        [[maybe_unused]] weft_result result = weft_job_pool_create(&asked, &pool_);
+#ifndef WEFT_NO_EXCEPTIONS
+        if (result != WEFT_OK) throw error(*asked.error);
+#endif
     }
     static pool borrow(weft_job_pool *from) { return pool(from, false); }
     pool(pool &&other) noexcept

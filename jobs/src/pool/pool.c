@@ -60,8 +60,29 @@ static void choose_workers(weft_job_pool_desc *desc)
     if (desc->worker_count == 0) desc->worker_count = cpu_count(desc->os);
 }
 
-/* Fills in defaults; false when a field is out of range. */
-static bool complete_desc(weft_job_pool_desc *desc)
+static bool is_capacity(uint32_t count, uint32_t most)
+{
+    return count >= 2 && count <= most && bits_is_power_of_two(count);
+}
+
+/* What is out of range; NULL: nothing. */
+static const char *mistake_in(const weft_job_pool_desc *desc)
+{
+    if (!is_name_ok(desc->thread_name)) return "thread_name must have 1 to 10 bytes";
+    if (desc->stack_bytes != 0 && desc->stack_bytes < STACK_LEAST)
+        return "stack_bytes must be 0 or at least 64 KiB";
+    if (desc->worker_count > WEFT__WORKERS_MAX) return "worker_count must be at most 256";
+    if (desc->job_capacity > JOB_CAPACITY_MAX) return "job_capacity must be at most 2^24";
+    if (desc->edge_capacity > 4 * JOB_CAPACITY_MAX) return "edge_capacity must be at most 2^26";
+    if (!is_capacity(desc->child_capacity, CAPACITY_MAX))
+        return "child_capacity must be a power of two from 2 to 2^20";
+    if (desc->trace_capacity != 0 && !is_capacity(desc->trace_capacity, CAPACITY_MAX * 16))
+        return "trace_capacity must be 0 or a power of two from 2 to 2^24";
+    return NULL;
+}
+
+/* Fills in defaults. */
+static void complete_desc(weft_job_pool_desc *desc)
 {
     if (desc->os == NULL) desc->os = weft__os_default();
     choose_workers(desc);
@@ -72,21 +93,12 @@ static bool complete_desc(weft_job_pool_desc *desc)
     desc->frame_spin_ns = or_default(desc->frame_spin_ns, FRAME_SPIN_NS);
     uint32_t half = desc->worker_count / 2;
     desc->background_workers = or_default(desc->background_workers, half > 1 ? half : 1);
-    if (!is_name_ok(desc->thread_name)) return false;
     if (desc->thread_name == NULL) desc->thread_name = "weft-w";
     if (desc->trace_file[0] != '\0') desc->trace_is_paused = false;
     bool is_inspected = desc->trace_capacity == 0 && secure_getenv("WEFT_INSPECT") != NULL;
     if (is_inspected && desc->trace_file[0] == '\0') desc->trace_is_paused = true;
     if ((is_inspected || desc->trace_file[0] != '\0') && desc->trace_capacity == 0)
         desc->trace_capacity = weft__trace_file_capacity(desc->worker_count);
-    bool is_traced_well = desc->trace_capacity == 0 ||
-                          (bits_is_power_of_two(desc->trace_capacity) &&
-                           desc->trace_capacity >= 2 && desc->trace_capacity <= CAPACITY_MAX * 16);
-    if (desc->stack_bytes != 0 && desc->stack_bytes < STACK_LEAST) return false;
-    return desc->worker_count <= WEFT__WORKERS_MAX && desc->job_capacity <= JOB_CAPACITY_MAX &&
-           desc->edge_capacity <= 4 * JOB_CAPACITY_MAX && desc->child_capacity <= CAPACITY_MAX &&
-           desc->child_capacity >= 2 && bits_is_power_of_two(desc->child_capacity) &&
-           is_traced_well;
 }
 
 static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
@@ -267,38 +279,56 @@ static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *des
                   desc->trace_file, problem.text);
         return WEFT_OK;
     }
-    if (desc->trace_error != NULL)
-        snprintf(desc->trace_error, desc->trace_error_bytes, "%s", problem.text);
+    weft__error_fill(desc->error, result, "weft_job_pool_create: %s", problem.text);
+    if (desc->error != NULL)
+        weft__error_name(desc->error->file, sizeof desc->error->file, desc->trace_file);
     return result;
 }
 
-weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out)
+static weft_result create_pool(const weft_job_pool_desc *desc, bool is_by_environment,
+                               weft_job_pool **out)
 {
-    if (out == NULL) return WEFT_INVALID_ARGUMENT;
-    *out = NULL;
-    weft_job_pool_desc full = desc != NULL ? *desc : (weft_job_pool_desc){0};
-    bool is_by_environment = full.trace_file == NULL;
-    if (full.trace_error != NULL && full.trace_error_bytes != 0) full.trace_error[0] = '\0';
-    if (is_by_environment) full.trace_file = trace_file_of_environment();
-    if (!complete_desc(&full)) return WEFT_INVALID_ARGUMENT;
     weft_result result;
-    weft_job_pool *pool = alloc_pool(&full, &result);
+    weft_job_pool *pool = alloc_pool(desc, &result);
     if (pool == NULL) return result;
-    copy_desc(pool, &full);
-    result = init_pool(pool, &full);
-    if (result == WEFT_OK) result = open_trace(pool, &full, is_by_environment);
+    copy_desc(pool, desc);
+    result = init_pool(pool, desc);
+    if (result == WEFT_OK) result = open_trace(pool, desc, is_by_environment);
     if (result == WEFT_OK) result = start_threads(pool);
     if (result != WEFT_OK) {
         if (pool->trace_file != NULL) weft__trace_file_leave(pool->trace_file, true);
         free_pool(pool);
         return result;
     }
-    weft__pool_calibrate(pool, full.spin_ns, full.frame_spin_ns);
+    weft__pool_calibrate(pool, desc->spin_ns, desc->frame_spin_ns);
     *out = pool;
     return WEFT_OK;
 }
 
 /* ---- the end */
+weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out)
+{
+    weft_job_pool_desc full = desc != NULL ? *desc : (weft_job_pool_desc){0};
+    if (full.error != NULL) *full.error = (weft_error){0};
+    if (out == NULL)
+        return weft__error_fill(full.error, WEFT_INVALID_ARGUMENT,
+                                "weft_job_pool_create: out is NULL: give its address");
+    *out = NULL;
+    bool is_by_environment = full.trace_file == NULL;
+    if (is_by_environment) full.trace_file = trace_file_of_environment();
+    complete_desc(&full);
+    const char *mistake = mistake_in(&full);
+    if (mistake != NULL)
+        return weft__error_fill(full.error, WEFT_INVALID_ARGUMENT, "weft_job_pool_create: %s",
+                                mistake);
+    weft_result result = create_pool(&full, is_by_environment, out);
+    if (result != WEFT_OK && full.error != NULL && full.error->code == WEFT_OK)
+        weft__error_fill(full.error, result,
+                         "weft_job_pool_create: %u workers, %u jobs: %s; nothing was made",
+                         full.worker_count, full.job_capacity, weft_result_text(result));
+    return result;
+}
+
 
 weft_result weft_job_pool_destroy(weft_job_pool *pool)
 {
@@ -316,9 +346,10 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
     return WEFT_OK;
 }
 
-const char *weft_job_pool_error(const weft_job_pool *pool)
+const weft_error *weft_job_pool_error(const weft_job_pool *pool)
 {
-    return pool == NULL ? "" : pool->error;
+    static const weft_error none = {.code = WEFT_INVALID_ARGUMENT, .text = "the pool is NULL"};
+    return pool == NULL ? &none : &pool->error;
 }
 
 /* ---- small functions */

@@ -85,32 +85,32 @@ bool weft__pool_has_pending(weft_job_pool *pool)
     return false;
 }
 
-/* What the destruction of the pool waits for, as an error; its text goes into pool->error. */
+/* What the destruction of the pool waits for. */
 static weft_result find_user(weft_job_pool *pool)
 {
-    char names[sizeof pool->error - 100];
+    char names[300];
     uint32_t count = weft__users_describe(&pool->users, names, sizeof names);
-    const char *text = NULL;
     if (count != 0)
-        snprintf(pool->error, sizeof pool->error,
-                 "weft_job_pool_destroy: %u world%s on this pool: destroy %s first: %s", count,
-                 count == 1 ? " lives" : "s live", count == 1 ? "it" : "them", names);
-    else if (weft__guests_are_inside(pool))
-        text = "weft_job_pool_destroy: a thread that entered the pool is still inside: let it call "
-               "weft_job_pool_leave first";
-    else if (weft__pool_has_pending(pool))
-        text = "weft_job_pool_destroy: jobs are pending: call weft_job_wait_all first";
-    else
-        return WEFT_OK;
-    if (text != NULL) strcpy(pool->error, text);
-    return WEFT_BUSY;
+        return weft__error_fill(
+            &pool->error, WEFT_BUSY,
+            "weft_job_pool_destroy: %u world%s on this pool: destroy %s first: %s", count,
+            count == 1 ? " lives" : "s live", count == 1 ? "it" : "them", names);
+    if (weft__guests_are_inside(pool))
+        return weft__error_fill(&pool->error, WEFT_BUSY,
+                                "weft_job_pool_destroy: a thread that entered the pool is still "
+                                "inside: let it call weft_job_pool_leave first");
+    if (weft__pool_has_pending(pool))
+        return weft__error_fill(
+            &pool->error, WEFT_BUSY,
+            "weft_job_pool_destroy: jobs are pending: call weft_job_wait_all first");
+    return WEFT_OK;
 }
 
 weft_result weft__pool_check_end(weft_job_pool *pool)
 {
     weft_job_context *owner = &pool->workers[0];
     if (weft__pool_is_forked(pool)) return WEFT_OK;
-    if (weft__pool_is_in_job(pool)) return WEFT_WRONG_PHASE;
+    if (weft__pool_is_in_job(pool)) return WEFT_WRONG_PHASE; /* on any thread: no text */
     weft_result result = weft__pool_check_owner(owner);
     if (result != WEFT_OK) return result;
     weft_job_children_wait(owner);

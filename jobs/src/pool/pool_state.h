@@ -77,7 +77,7 @@ struct weft_job_pool {
     weft__guests guests;
     weft__pool_users users;
     /* owner only */
-    char error[400]; /* why destroy was refused the last time */
+    weft_error error; /* why destroy was refused the last time */
 };
 
 /* Edges of the pool:

@@ -42,7 +42,7 @@ void weft__trace_name_of(void *pool, uint32_t row, char name[WEFT__TRACE_ROW_NAM
         snprintf(name, WEFT__TRACE_ROW_NAME, "guest %u (%s)", row - self->worker_count, thread);
 }
 
-uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
+uint32_t weft_job_trace_take(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
                              uint32_t capacity, uint64_t *dropped)
 {
     if (dropped != NULL) *dropped = 0;

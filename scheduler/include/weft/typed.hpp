@@ -456,7 +456,8 @@ struct state {
     {
 #ifndef WEFT_NO_EXCEPTIONS
         const weft_error *last = weft_world_error(world);
-        throw error(result, last->code == result ? last->text : weft_result_text(result));
+        if (last->code == result) throw error(*last);
+        throw error(result, weft_result_text(result));
 #endif
     }
     void refuse([[maybe_unused]] weft_result result, [[maybe_unused]] const std::string &text) const

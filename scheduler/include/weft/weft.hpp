@@ -626,10 +626,13 @@ class world
   public:
     explicit world(const weft_world_desc &desc = {}) : known_(std::make_unique<detail::state>())
     {
-        weft_result result = weft_world_create(&desc, &known_->world);
+        weft_error why;
+        weft_world_desc asked = desc;
+        if (asked.error == nullptr) asked.error = &why;
+        weft_result result = weft_world_create(&asked, &known_->world);
         known_->is_owner = true;
 #ifndef WEFT_NO_EXCEPTIONS
-        if (result != WEFT_OK) throw error(result, weft_result_text(result));
+        if (result != WEFT_OK) throw error(*asked.error);
 #endif
         (void)result;
     }

@@ -386,7 +386,7 @@ static void run(uint64_t seed, const char *folder)
     uint64_t text = 0;
     weft_world_bytes made;
     OK(weft_world_save_memory(s->world, &made, NULL));
-    OK(weft_world_write_json(s->world, &(weft_writer){digest_write, &text}, NULL));
+    OK(weft_world_save_json(s->world, &(weft_writer){digest_write, &text}, NULL));
     snprintf(path, sizeof path, "%s/%" PRIu64 ".world", folder, seed);
     check_file(s, path, &made);
     printf("%" PRIu64 " content %016" PRIx64 " layout %016" PRIx64 " file %016" PRIx64

@@ -210,14 +210,6 @@ typedef struct weft_blob_store_stats {
     uint32_t builders;                /* not destroyed yet */
 } weft_blob_store_stats;
 
-/* Why a type could not be built, a blob not be saved, or a store not be destroyed. */
-typedef struct weft_blob_report {
-    const char *failed_check; /* of a builder or store; static text, or NULL */
-    uint64_t failed_offset;   /* bytes from the start of the blob; of the struct when failed_check
-                                 begins with "type:" */
-    char failed_file[384];    /* of weft_blob_save: operation, path, the system's reason; or "" */
-} weft_blob_report;
-
 /* What a store knows of a blob. */
 typedef struct weft_blob_info {
     const void *block;     /* the whole blob; its bytes may be copied anywhere */
@@ -236,18 +228,17 @@ WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
 
 /* Frees the store and every blob in it, referenced or not. NULL is fine. BUSY, and nothing happens,
  * while it has builders, and for the store of a world (weft_world_blobs), which ends with the
- * world; weft_blob_report_get says which. Threads: holder. */
+ * world; weft_blob_store_error says which. Threads: holder. */
 WEFT_API weft_result weft_blob_store_destroy(weft_blob_store *store);
 
 /* Counts of a store. `out_bytes`: sizeof *out. Threads: any. */
 WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out,
                                                size_t out_bytes);
 
-/* Why a builder of the store last refused a type or a blob, why weft_blob_save last failed, and why
- * the store was BUSY, in any thread. Loads have a report of their own (weft_blob_load_desc).
- * `out_bytes`: sizeof *out. Threads: any. */
-WEFT_API weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out,
-                                          size_t out_bytes);
+/* The last failure of the store in any thread, and so a copy: why it refused a type or a blob of a
+ * builder, why weft_blob_save failed, why it was BUSY. Code WEFT_OK when nothing failed. Loads have
+ * a report of their own (weft_blob_load_desc). Threads: any. */
+WEFT_API void weft_blob_store_error(weft_blob_store *store, weft_error *out);
 
 /* Adds a reference. Errors: BAD_HANDLE (stale), LIMIT (2^32 - 1 references). The caller has
  * one. Threads: any. */
@@ -280,7 +271,7 @@ typedef struct weft_blob_builder weft_blob_builder;
 /* Begins a blob. `root_type` must outlive the store. With `capacity_bytes` (0: unknown) of the
  * final size (block_bytes), or up to a tenth more, a blob of 16 KiB or more is made in place,
  * without a copy; in a store with read-only pages never. INVALID_ARGUMENT (also a type that
- * cannot be: weft_blob_report_get says what is wrong with which field), LIMIT, OUT_OF_MEMORY.
+ * cannot be: weft_blob_store_error says what is wrong with which field), LIMIT, OUT_OF_MEMORY.
  * Threads: any; the builder belongs to one thread at a time. */
 WEFT_API weft_result weft_blob_builder_create(weft_blob_store *store,
                                               const weft_blob_type *root_type,
@@ -292,12 +283,8 @@ WEFT_API void weft_blob_builder_destroy(weft_blob_builder *builder);
 /* The root struct, zeroed; NULL after finish. Threads: holder. */
 WEFT_API void *weft_blob_builder_root(weft_blob_builder *builder);
 
-/* The error kept so far. Threads: holder. */
-WEFT_API weft_result weft_blob_builder_error(const weft_blob_builder *builder);
-
-/* The first error as a sentence that says what to do; "" without one. Static text, never NULL.
- * Threads: holder. */
-WEFT_API const char *weft_blob_builder_error_text(const weft_blob_builder *builder);
+/* The error that is kept, the first one: never NULL; code WEFT_OK without one. Threads: holder. */
+WEFT_API const weft_error *weft_blob_builder_error(const weft_blob_builder *builder);
 
 /* Gives an array field `count` elements, zeroed, and returns them: the handle through which nested
  * fields are reached until finish (the field itself reads as empty until then). `array` must lie in
@@ -330,7 +317,7 @@ WEFT_API weft_result weft_blob_builder_point(weft_blob_builder *builder, weft_bl
 /* Ends building: `out` gets a reference (to the equal blob that exists already, if there is
  * one). Memory handed out is gone. Equal calls make equal bytes, whatever the capacity or the
  * addresses; padding is zero unless you wrote it. INVALID_ARGUMENT also when a reference holds
- * what the caller wrote there (weft_blob_report_get says which check, and where). On failure
+ * what the caller wrote there (weft_blob_builder_error says which, and where). On failure
  * nothing changes and it can be called again, unless an error was kept. Cost: the bytes once
  * (hash), twice without capacity, and every reference once. Threads: holder. */
 WEFT_API weft_result weft_blob_builder_finish(weft_blob_builder *builder, weft_blob_ref *out);
@@ -366,7 +353,7 @@ typedef enum weft_blob_load_mode {
  * refused with IO. A symbolic link stays; the file it leads to is replaced (IO when it leads
  * nowhere). weft_blob_info_get gives the bytes for other destinations; weft_blob_adopt reads
  * them. Errors: INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path now);
- * weft_blob_report_get says why. Threads: any. */
+ * weft_blob_store_error says why. Threads: any. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
 
 /* What is loaded, and how. `type` is required; zero means default for the others. */

@@ -43,7 +43,7 @@ typedef struct weft_load_report {
     uint64_t expected;
     const char *check; /* what was looked at when bytes were refused: static text, else NULL */
     char type[256];    /* the component or blob type concerned, or "" */
-    char text[400];    /* a sentence that says what is wrong and what to do */
+    char text[640];    /* a sentence that says what is wrong and what to do */
 } weft_load_report;
 
 #ifdef __cplusplus

@@ -90,7 +90,7 @@ typedef struct weft_live_report {
     uint32_t conflicts;
     uint32_t instances;  /* entities of the run that followed their prefab */
     uint32_t pending;    /* objects that wait for the next call */
-    uint32_t errors;     /* mistakes of the last bake: weft_live_error */
+    uint32_t errors;     /* mistakes of the last bake: weft_live_mistakes */
     uint64_t latency_ns; /* from the first word of a change to its last value; 0: no bake ended */
 } weft_live_report;
 
@@ -121,9 +121,8 @@ WEFT_API weft_result weft_live_refresh(weft_live *live);
 
 /* ---- questions ---- */
 
-/* The mistakes of the last bake, as text with place and line: NULL beyond the last. Valid until the
- * next call of weft_live_apply or weft_live_refresh. Threads: owner. */
-WEFT_API const char *weft_live_error(weft_live *live, uint32_t index);
+/* The mistakes of the last bake that was applied, as weft_scene_mistakes. Threads: owner. */
+WEFT_API uint32_t weft_live_mistakes(weft_live *live, weft_error *out, uint32_t capacity);
 /* The entity of an object; null: there is none, or a restore undid it. Threads: owner. */
 WEFT_API weft_entity weft_live_entity(const weft_live *live, const char *path);
 /* The path of the object that an entity was made from; NULL: none. Threads: owner. */
@@ -136,10 +135,10 @@ WEFT_API const char *weft_live_path(const weft_live *live, weft_entity entity);
 WEFT_API uint32_t weft_live_list(const weft_world *world, weft_live **out, uint32_t capacity);
 /* A document that the link follows, as weft_live_desc.paths named it; NULL beyond the last.
  * Threads: owner. */
-WEFT_API const char *weft_live_document(const weft_live *live, uint32_t index);
+WEFT_API const char *weft_live_document_at(const weft_live *live, uint32_t index);
 /* One of the last 16 conflicts as a sentence, 0 the newest; NULL: there was none. Valid until the
  * next weft_live_apply. Threads: owner. */
-WEFT_API const char *weft_live_conflict_text(const weft_live *live, uint32_t index);
+WEFT_API const char *weft_live_conflict_at(const weft_live *live, uint32_t index);
 /* Why an object is what it is, and where it stands, as weft_scene_explain. 0 also while the link
  * bakes: ask again. Threads: owner. */
 WEFT_API size_t weft_live_explain(weft_live *live, const char *path, bool is_json, char *text,

@@ -20,9 +20,8 @@
  *   weft_scene_create(world, &(weft_scene_desc){.bakers = bakers, .baker_count = 2}, &scene);
  *   if (weft_scene_bake(scene, (const char *[]){"level.weft"}, 1) == WEFT_OK)
  *       weft_scene_fill(scene, world);
- *   else
- *       for (uint32_t i = 0; i < weft_scene_error_count(scene); i++)
- *           puts(weft_scene_error(scene, i)->text);
+ *   else if (weft_scene_mistakes(scene, &mistake, 1) != 0)
+ *       puts(mistake.text);
  *
  * The guide is docs/guide/scenes.md. */
 #ifndef WEFT_SCENE_H
@@ -72,7 +71,7 @@ typedef struct weft_source_desc {
     const char *kind;     /* "tle": kind of its objects, for bakers; unique */
     const char *suffixes; /* names of its files end with one of these: ".tle .txt" */
     /* Adds the objects of a file, in an order that depends on its bytes only. `file` lives as long
-     * as the objects. Any thread. What is wrong with the file goes to weft_source_error; another
+     * as the objects. Any thread. What is wrong with the file goes to weft_source_fail; another
      * result than WEFT_OK without an error is reported by its name. */
     weft_result (*open)(weft_source *out, const weft_text *file, void *user);
     void *user;
@@ -94,7 +93,7 @@ WEFT_API void *weft_source_memory(weft_source *out, size_t bytes);
 WEFT_API weft_result weft_source_file(weft_source *out, const char *path, weft_text *bytes);
 /* Says what is wrong at `at`, a place in the file (NULL: the file as a whole). `text` is one
  * sentence. Threads: callback. */
-WEFT_API void weft_source_error(weft_source *out, const char *at, const char *format, ...)
+WEFT_API void weft_source_fail(weft_source *out, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* ---- bakers: objects become entities ---- */
@@ -123,10 +122,10 @@ WEFT_API const void *weft_bake_data(weft_bake *bake, const weft_object *object, 
 /* Reads a property of an object as a described value, weakest layer first: `value` begins as
  * type->initial or zero, and each layer changes the fields that it names. *is_there (may be NULL):
  * whether any layer has it. Errors: INVALID_ARGUMENT (what is wrong is reported), OUT_OF_MEMORY.
- * Threads: callback. Cost: as weft_value_read. */
-WEFT_API weft_result weft_bake_read(weft_bake *bake, const weft_object *object,
-                                    const char *property, const weft_type *type, void *value,
-                                    bool *is_there);
+ * Threads: callback. Cost: as weft_value_parse. */
+WEFT_API weft_result weft_bake_parse(weft_bake *bake, const weft_object *object,
+                                     const char *property, const weft_type *type, void *value,
+                                     bool *is_there);
 /* The texts of a property, weakest layer first, up to `capacity`; returns how many there are.
  * Threads: callback. */
 WEFT_API uint32_t weft_bake_property(weft_bake *bake, const weft_object *object,
@@ -203,8 +202,8 @@ WEFT_API weft_result weft_bake_blob(weft_bake *bake, weft_blob_ref blob,
 
 /* Reports what is wrong, with the place of `at`: of a property, a text of a layer; NULL: of the
  * object. Fails the object. Threads: callback. */
-WEFT_API void weft_bake_error(weft_bake *bake, const weft_object *object, const char *at,
-                              const char *format, ...) __attribute__((format(printf, 4, 5)));
+WEFT_API void weft_bake_fail(weft_bake *bake, const weft_object *object, const char *at,
+                             const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* ---- scenes ---- */
 
@@ -254,7 +253,7 @@ typedef struct weft_scene_stats {
 
 /* Reads the documents, bakes what is new or has changed, and drops what is gone. `paths` are roots:
  * objects of a root of several have its name in front: "level/cube" of "level.weft". The first call
- * bakes everything. Errors: INVALID_ARGUMENT: there are mistakes, all of which weft_scene_error
+ * bakes everything. Errors: INVALID_ARGUMENT: there are mistakes, all of which weft_scene_mistakes
  * tells; files and objects with mistakes keep what they were before. OUT_OF_MEMORY: the scene is as
  * before. WRONG_PHASE: a bake of it, or a system of its world, calls. Cost: bytes of changed
  * files, objects, and bakers that run. Threads: owner. */
@@ -270,7 +269,7 @@ WEFT_API bool weft_scene_is_stale(weft_scene *scene);
  * older than it. Then come those that "use" of these documents names, needed or not, in part the
  * same again: what a program writes is none of them. NULL beyond the last. Threads: owner. Cost:
  * O(files). */
-WEFT_API const char *weft_scene_file(const weft_scene *scene, uint32_t index);
+WEFT_API const char *weft_scene_file_at(const weft_scene *scene, uint32_t index);
 
 /* Makes the entities of the scene in a world: the schema's, or another one, whose types are
  * found by name. Errors: INVALID_ARGUMENT, NOT_FOUND (the world lacks a type: weft_world_error
@@ -282,20 +281,12 @@ WEFT_API weft_result weft_scene_fill(weft_scene *scene, weft_world *world);
 WEFT_API void weft_scene_stats_get(const weft_scene *scene, weft_scene_stats *out,
                                    size_t out_bytes);
 
-/* ---- errors, changes, explanations ---- */
+/* ---- mistakes, changes, explanations ---- */
 
-/* A mistake in a document. Belongs to the scene until the next bake. */
-typedef struct weft_scene_problem {
-    const char *file;
-    uint32_t line, column; /* from 1; 0: not about a place */
-    const char *object;    /* path; "" when it is about the file */
-    const char *text;      /* "level.weft:3:14: cube.Spin.speed: ...", the line, a caret */
-} weft_scene_problem;
-
-/* How many mistakes the last bake found. Threads: owner. */
-WEFT_API uint32_t weft_scene_error_count(const weft_scene *scene);
-/* In order of files and places; NULL beyond the last. Threads: owner. */
-WEFT_API const weft_scene_problem *weft_scene_error(const weft_scene *scene, uint32_t index);
+/* The mistakes in the documents that the last bake found, in order of files and places: `path` is
+ * the object, "" when it is about the file. Writes up to `capacity`, returns how many there are.
+ * Threads: owner. */
+WEFT_API uint32_t weft_scene_mistakes(const weft_scene *scene, weft_error *out, uint32_t capacity);
 
 /* What the last bake changed. */
 typedef enum weft_scene_change_kind {
@@ -312,7 +303,7 @@ typedef struct weft_scene_change {
 
 /* The change number `index`, in order of objects, removed ones last; false beyond the last. Cost:
  * O(1), and the making of the path. Threads: owner. */
-WEFT_API bool weft_scene_change_get(weft_scene *scene, uint32_t index, weft_scene_change *out);
+WEFT_API bool weft_scene_change_at(weft_scene *scene, uint32_t index, weft_scene_change *out);
 
 /* The entity that weft_scene_fill last made of an object; null: none, or a snapshot put the
  * world of the schema back to before the fill. Threads: owner. */

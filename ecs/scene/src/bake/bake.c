@@ -163,7 +163,7 @@ __attribute__((format(printf, 3, 4))) static weft_result refuse(weft_bake *bake,
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    weft_bake_error(bake, NULL, NULL, "%s", what);
+    weft_bake_fail(bake, NULL, NULL, "%s", what);
     return result;
 }
 
@@ -300,7 +300,7 @@ weft_entity weft_bake_entity_of(weft_bake *bake, const char *path)
     const char *why = NULL;
     weft_entity entity = entity_of(bake, path, strlen(path), &why);
     if (weft_entity_is_null(entity) && bake->result == WEFT_OK)
-        weft_bake_error(bake, NULL, place_of(bake, path), "\"%s\": %s", path, why);
+        weft_bake_fail(bake, NULL, place_of(bake, path), "\"%s\": %s", path, why);
     return entity;
 }
 
@@ -317,8 +317,8 @@ weft_entity weft_bake_prefab(weft_bake *bake, const char *reference)
     while (layers-- > 0 && weft_entity_is_null(entity)) /* the strongest that knows the name */
         entity = prefab_of(bake, files[layers], reference, strlen(reference), &why);
     if (weft_entity_is_null(entity) && bake->result == WEFT_OK)
-        weft_bake_error(bake, NULL, place_of(bake, reference), "\"%s\": %s", reference,
-                        why == NULL ? "the file of this prefab is broken" : why);
+        weft_bake_fail(bake, NULL, place_of(bake, reference), "\"%s\": %s", reference,
+                       why == NULL ? "the file of this prefab is broken" : why);
     return entity;
 }
 
@@ -331,9 +331,9 @@ static uint32_t own_number(weft_bake *bake, weft_entity entity)
         bake->references.at[entity.index].kind == WEFT__REFERENCE_OWN)
         return (uint32_t)bake->references.at[entity.index].path;
     if (bake->result == WEFT_OK)
-        weft_bake_error(bake, NULL, NULL,
-                        "a baker changes an entity that is not of its object: use "
-                        "weft_bake_entity");
+        weft_bake_fail(bake, NULL, NULL,
+                       "a baker changes an entity that is not of its object: use "
+                       "weft_bake_entity");
     return WEFT__NONE;
 }
 
@@ -704,7 +704,7 @@ typedef struct bake_text {
     const weft__scene_file *file;
     weft_text text;
     weft_value_io io;
-    weft_value_error error;
+    weft_error error;
 } bake_text;
 
 static const char *read_entity(const char *word, size_t length, weft_entity *out, void *user)
@@ -741,8 +741,7 @@ static weft__reading reading_of(weft_bake *bake, const weft__file_object *object
 static bool keep_error(weft_bake *bake, const bake_text *text, const char *path)
 {
     bake->is_failed = true;
-    if (!weft__problem_add_value(&bake->record->arena, &bake->record->problems, &text->text, path,
-                                 &text->error))
+    if (!weft__problem_add_value(&bake->record->arena, &bake->record->problems, path, &text->error))
         refused(bake);
     return false;
 }
@@ -791,8 +790,8 @@ static weft_result value_of(weft_bake *bake, uint32_t node, const char *property
     return WEFT_OK;
 }
 
-weft_result weft_bake_read(weft_bake *bake, const weft_object *object, const char *property,
-                           const weft_type *type, void *value, bool *is_there)
+weft_result weft_bake_parse(weft_bake *bake, const weft_object *object, const char *property,
+                            const weft_type *type, void *value, bool *is_there)
 {
     uint32_t node = object_node(bake, object_or_own(bake, object));
     bool is_found;
@@ -804,8 +803,8 @@ weft_result weft_bake_read(weft_bake *bake, const weft_object *object, const cha
 
 /* ---- mistakes ---- */
 
-void weft_bake_error(weft_bake *bake, const weft_object *object, const char *at, const char *format,
-                     ...)
+void weft_bake_fail(weft_bake *bake, const weft_object *object, const char *at, const char *format,
+                    ...)
 {
     const weft__tree *tree = bake->scene->tree;
     uint32_t node = object_node(bake, object_or_own(bake, object));
@@ -894,12 +893,12 @@ static void tell_unknown(weft_bake *bake, const char *at, const char *name, size
 {
     const char *near = schema_like(bake->scene->schema, name, bytes);
     if (near != NULL) like = near;
-    weft_bake_error(bake, NULL, at, "no component and no baker has the name \"%.*s\": %s%s%s",
-                    (int)(bytes < 64 ? bytes : 64), name, like == NULL ? "" : "did you mean \"",
-                    like == NULL ? "register it before the scene is made (weft bake: by --types; "
-                                   "weft live: impossible)"
-                                 : like,
-                    like == NULL ? "" : "\"?");
+    weft_bake_fail(bake, NULL, at, "no component and no baker has the name \"%.*s\": %s%s%s",
+                   (int)(bytes < 64 ? bytes : 64), name, like == NULL ? "" : "did you mean \"",
+                   like == NULL ? "register it before the scene is made (weft bake: by --types; "
+                                  "weft live: impossible)"
+                                : like,
+                   like == NULL ? "" : "\"?");
 }
 
 /* {"disabled": ["Shield"]}, of the strongest layer that has it. */
@@ -924,8 +923,7 @@ static void bake_disabled(weft_bake *bake, weft_entity entity)
             weft_bake_disable(bake, entity, known->component);
     }
     if (!is_list || token.kind != WEFT__JSON_ARRAY_END)
-        weft_bake_error(bake, NULL, found->json,
-                        "names of components should be here: [\"Shield\"]");
+        weft_bake_fail(bake, NULL, found->json, "names of components should be here: [\"Shield\"]");
 }
 
 /* ---- components ---- */
@@ -943,7 +941,7 @@ static void bake_tag(weft_bake *bake, weft_entity entity, const weft__schema_com
     if (token.kind == WEFT__JSON_TRUE || is_empty)
         weft_bake_set(bake, entity, known->component, NULL, 0);
     else
-        weft_bake_error(bake, NULL, last->json, "a tag has no value: write true or false");
+        weft_bake_fail(bake, NULL, last->json, "a tag has no value: write true or false");
 }
 
 /* The elements of an array; the strongest layer has all of them. */
@@ -961,8 +959,8 @@ static void bake_array(weft_bake *bake, weft_entity entity, const weft__schema_c
     weft__json_token token = weft__json_next(&r.json);
     if (token.kind == WEFT__JSON_NULL) return;
     if (token.kind != WEFT__JSON_ARRAY) {
-        weft_bake_error(bake, NULL, last->json, "an array should be here: %s is a buffer",
-                        known->desc->name);
+        weft_bake_fail(bake, NULL, last->json, "an array should be here: %s is a buffer",
+                       known->desc->name);
         return;
     }
     weft__chars elements = {0};
@@ -992,15 +990,15 @@ static void bake_component(weft_bake *bake, weft_entity entity, const weft__sche
 {
     const weft_component_desc *desc = known->desc;
     if ((desc->flags & (WEFT_RESOURCE | WEFT_CHUNK)) != 0) {
-        weft_bake_error(bake, NULL, last->json, "%s is a value of the %s, not of an entity",
-                        desc->name, (desc->flags & WEFT_CHUNK) != 0 ? "chunk" : "world");
+        weft_bake_fail(bake, NULL, last->json, "%s is a value of the %s, not of an entity",
+                       desc->name, (desc->flags & WEFT_CHUNK) != 0 ? "chunk" : "world");
     } else if (desc->size == 0) {
         bake_tag(bake, entity, known, last);
     } else if (known->type == NULL) {
-        weft_bake_error(bake, NULL, last->json,
-                        "%s is not described: register it with weft_component_desc.type (weft "
-                        "bake: a \"description\" in its line of --types), or write a baker",
-                        desc->name);
+        weft_bake_fail(bake, NULL, last->json,
+                       "%s is not described: register it with weft_component_desc.type (weft "
+                       "bake: a \"description\" in its line of --types), or write a baker",
+                       desc->name);
     } else if ((desc->flags & WEFT_BUFFER) != 0) {
         bake_array(bake, entity, known, object, last);
     } else {
@@ -1193,8 +1191,8 @@ static void run_baker(weft_bake *bake, const weft_baker_desc *baker)
     weft_result result = baker->bake(bake, node_object(bake, bake->node), baker->user);
     if (result == WEFT_OUT_OF_MEMORY) refused(bake);
     if (result != WEFT_OK && !bake->is_failed && bake->result == WEFT_OK)
-        weft_bake_error(bake, NULL, NULL, "the baker \"%s\" failed: %s", baker->name,
-                        weft_result_text(result));
+        weft_bake_fail(bake, NULL, NULL, "the baker \"%s\" failed: %s", baker->name,
+                       weft_result_text(result));
 }
 
 static void run_bakers(weft_bake *bake)
@@ -1213,8 +1211,8 @@ static void run_bakers(weft_bake *bake)
             run_baker(bake, baker);
     }
     if (is_known) return;
-    weft_bake_error(bake, NULL, asked->json, "no baker %.*s is registered",
-                    (int)(asked->json_bytes < 64 ? asked->json_bytes : 64), asked->json);
+    weft_bake_fail(bake, NULL, asked->json, "no baker %.*s is registered",
+                   (int)(asked->json_bytes < 64 ? asked->json_bytes : 64), asked->json);
 }
 
 weft__record *weft__bake_node(weft_bake *bake, uint32_t node)

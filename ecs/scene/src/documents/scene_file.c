@@ -4,7 +4,7 @@
  * each object has one number, which differs when anything of it does. The source of documents in
  * weft's text is here: JSON with comments; objects and properties are spans of the text, values are
  * read when they are baked. Grammar: docs/guide/scenes.md. Before that what all of the scene uses:
- * piles of memory, and mistakes as text, in the form of weft_value_error. */
+ * piles of memory, and mistakes as text, in the form of weft_error. */
 #include "scene_file.h"
 
 #include "hash.h"
@@ -78,21 +78,13 @@ void weft__pile_free(weft__pile *arena)
 
 /* ---- mistakes ---- */
 
-bool weft__problem_add_value(weft__pile *arena, weft__problem **list, const weft_text *text,
-                             const char *object, const weft_value_error *error)
+bool weft__problem_add_value(weft__pile *arena, weft__problem **list, const char *object,
+                             const weft_error *error)
 {
     weft__problem *problem = weft__pile_take(arena, sizeof *problem);
-    char *own = problem == NULL ? NULL : weft__pile_text(arena, error->text, strlen(error->text));
-    char *file = own == NULL ? NULL : weft__pile_text(arena, text->file, strlen(text->file));
-    char *name = file == NULL ? NULL : weft__pile_text(arena, object, strlen(object));
-    if (name == NULL) return false;
-    *problem = (weft__problem){.next = *list,
-                               .told = {.file = file,
-                                        .line = error->line,
-                                        .column = error->column,
-                                        .object = name,
-                                        .text = own},
-                               .offset = error->line == 0 ? 0 : error->offset + 1};
+    if (problem == NULL) return false;
+    *problem = (weft__problem){.next = *list, .told = *error};
+    weft__error_name(problem->told.path, sizeof problem->told.path, object);
     *list = problem;
     return true;
 }
@@ -103,19 +95,18 @@ bool weft__problem_add(weft__pile *arena, weft__problem **list, const weft__spot
     const weft_text *text = spot->text;
     const char *at = spot->at, *object = spot->object;
     char what[256];
-    weft_value_error error;
+    weft_error error;
     vsnprintf(what, sizeof what, format, arguments);
     if (at < text->bytes || at > text->bytes + text->count) at = NULL;
     const weft_type root = {.name = object[0] == '\0' ? "document" : object};
     const weft__trail trail = {.root = &root};
     weft__value_error(&error, text, at, &trail, "%s", what);
     if (at == NULL) { /* the form without a place lacks the name of the file */
-        size_t length = strlen(error.text);
         char whole[sizeof error.text];
-        memcpy(whole, error.text, length + 1);
-        snprintf(error.text, sizeof error.text, "%.160s: %.440s", text->file, whole);
+        snprintf(whole, sizeof whole, "%.160s: %.440s", text->file, error.text);
+        memcpy(error.text, whole, sizeof whole);
     }
-    return weft__problem_add_value(arena, list, text, object, &error);
+    return weft__problem_add_value(arena, list, object, &error);
 }
 
 /* ---- sources ---- */
@@ -150,8 +141,8 @@ static uint32_t source_add(weft_source *out, const weft_source_object *object, w
 {
     weft__scene_file *file = out->file;
     if (object->parent != WEFT_SOURCE_ROOT && object->parent >= file->objects.count) {
-        weft_source_error(out, at, "object \"%.*s\" has a parent that was not added before it",
-                          (int)object->name_bytes, object->name);
+        weft_source_fail(out, at, "object \"%.*s\" has a parent that was not added before it",
+                         (int)object->name_bytes, object->name);
         return WEFT__NONE;
     }
     uint32_t index = file->objects.count;
@@ -204,9 +195,9 @@ uint32_t weft_source_add(weft_source *out, const weft_source_object *object)
     const char *at = object->value;
     if (name_fits(object->name, object->name_bytes, WEFT__CHILD))
         return source_add(out, object, WEFT__CHILD, at);
-    weft_source_error(out, at,
-                      "an object needs a name of 1 to 255 bytes of UTF-8, without '/' and '#', and "
-                      "without a dot in front");
+    weft_source_fail(out, at,
+                     "an object needs a name of 1 to 255 bytes of UTF-8, without '/' and '#', and "
+                     "without a dot in front");
     return WEFT__NONE;
 }
 
@@ -216,7 +207,7 @@ void weft_source_property(weft_source *out, uint32_t object, const char *name, s
     weft__scene_file *file = out->file;
     if (object >= file->objects.count || name_bytes > UINT32_MAX / 2) return;
     if (weft__utf8_span(name, name_bytes) != name_bytes) {
-        weft_source_error(out, json, "the name of a property is not UTF-8");
+        weft_source_fail(out, json, "the name of a property is not UTF-8");
         return;
     }
     uint32_t index = file->properties.count;
@@ -272,7 +263,7 @@ weft_result weft_source_file(weft_source *out, const char *path, weft_text *byte
     return WEFT_OK;
 }
 
-void weft_source_error(weft_source *out, const char *at, const char *format, ...)
+void weft_source_fail(weft_source *out, const char *at, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -304,13 +295,13 @@ static bool source_open(weft__files *files, weft__scene_file *file)
     bool is_text = strcmp(file->source->kind, "text") == 0;
     uint64_t good = is_text ? weft__utf8_span(file->text.bytes, file->text.count) : 0;
     if (is_text && good != file->text.count) {
-        weft_source_error(&out, file->text.bytes + good, "not UTF-8: save the file as UTF-8");
+        weft_source_fail(&out, file->text.bytes + good, "not UTF-8: save the file as UTF-8");
         return !out.is_refused;
     }
     weft_result result = file->source->open(&out, &file->text, file->source->user);
     if (out.is_refused || result == WEFT_OUT_OF_MEMORY) return false;
     if (result != WEFT_OK && !file->is_broken)
-        weft_source_error(&out, NULL, "it cannot be opened: %s", weft_result_text(result));
+        weft_source_fail(&out, NULL, "it cannot be opened: %s", weft_result_text(result));
     finish(file);
     return !out.is_refused;
 }
@@ -328,14 +319,14 @@ typedef struct reading {
 static weft__json_token next_token(reading *r)
 {
     weft__json_token token = weft__json_next(&r->json);
-    if (token.kind == WEFT__JSON_ERROR) weft_source_error(r->out, token.at, "%s", r->json.problem);
+    if (token.kind == WEFT__JSON_ERROR) weft_source_fail(r->out, token.at, "%s", r->json.problem);
     return token;
 }
 
 static bool fail(reading *r, const weft__json_token *token, const char *what)
 {
     bool is_text = token->kind == WEFT__JSON_STRING || token->kind == WEFT__JSON_NAME;
-    if (token->kind != WEFT__JSON_ERROR) weft_source_error(r->out, token->at - is_text, "%s", what);
+    if (token->kind != WEFT__JSON_ERROR) weft_source_fail(r->out, token->at - is_text, "%s", what);
     return false;
 }
 
@@ -386,7 +377,7 @@ static bool read_property(reading *r, uint32_t object, const weft__json_token *n
     const char *begin = value.kind == WEFT__JSON_STRING ? value.at - 1 : value.at;
     if (!weft__json_skip(&r->json, &value)) {
         if (value.kind == WEFT__JSON_ERROR && r->out->file->problems == NULL)
-            weft_source_error(r->out, value.at, "%s", r->json.problem);
+            weft_source_fail(r->out, value.at, "%s", r->json.problem);
         return false;
     }
     uint32_t count = 0;
@@ -508,7 +499,7 @@ static weft_result open_text(weft_source *out, const weft_text *file, void *user
     }
     if (token.kind == WEFT__JSON_OBJECT_END) token = next_token(&r);
     if (token.kind == WEFT__JSON_END && (seen & 1) == 0)
-        weft_source_error(out, begin, "the version of the format is missing: {\"weft\": 1, ...}");
+        weft_source_fail(out, begin, "the version of the format is missing: {\"weft\": 1, ...}");
     return token.kind == WEFT__JSON_END ? WEFT_OK : WEFT_INVALID_ARGUMENT;
 }
 

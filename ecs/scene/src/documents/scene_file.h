@@ -42,8 +42,7 @@ void weft__pile_free(weft__pile *arena);
 /* A mistake. Belongs to the arena that it was made in. */
 typedef struct weft__problem {
     struct weft__problem *next;
-    weft_scene_problem told;
-    uint64_t offset; /* in the file: the order of mistakes */
+    weft_error told;
 } weft__problem;
 
 /* What a mistake is about. On the stack of who reports it. */
@@ -56,9 +55,9 @@ typedef struct weft__spot {
 /* Makes a mistake and puts it in front of *list. False: memory was refused. */
 bool weft__problem_add(weft__pile *arena, weft__problem **list, const weft__spot *spot,
                        const char *format, va_list arguments);
-/* The same of an error of weft_value_read, whose text is complete. */
-bool weft__problem_add_value(weft__pile *arena, weft__problem **list, const weft_text *text,
-                             const char *object, const weft_value_error *error);
+/* The same of an error of weft_value_parse, whose text is complete; its path becomes the object. */
+bool weft__problem_add_value(weft__pile *arena, weft__problem **list, const char *object,
+                             const weft_error *error);
 
 /* ---- files ---- */
 

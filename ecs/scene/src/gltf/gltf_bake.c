@@ -165,7 +165,7 @@ typedef struct building {
 
 static bool refuse(building *b, const char *what, const char *why)
 {
-    weft_bake_error(b->bake, NULL, NULL, "%s[%u]: %s %s", b->kind, b->number, what, why);
+    weft_bake_fail(b->bake, NULL, NULL, "%s[%u]: %s %s", b->kind, b->number, what, why);
     return false;
 }
 
@@ -178,7 +178,7 @@ static bool begin(building *b, const weft_blob_type *type)
 static weft_result end(building *b, bool is_good, const weft_blob_type *type, weft_blob_ref *out)
 {
     weft_result result =
-        b->builder == NULL ? WEFT_OUT_OF_MEMORY : weft_blob_builder_error(b->builder);
+        b->builder == NULL ? WEFT_OUT_OF_MEMORY : weft_blob_builder_error(b->builder)->code;
     if (result == WEFT_OK && is_good) result = weft_blob_builder_finish(b->builder, out);
     weft_blob_builder_destroy(b->builder);
     if (result != WEFT_OK) return result;
@@ -218,8 +218,8 @@ static bool copy_floats(building *b, const weft__gltf_accessor *accessor, uint32
         }
     }
     if (is_good) return true;
-    weft_bake_error(b->bake, NULL, NULL, "%s[%u]: accessors[%u] holds a number that is not finite",
-                    b->kind, b->number, (uint32_t)(accessor - b->file->accessor));
+    weft_bake_fail(b->bake, NULL, NULL, "%s[%u]: accessors[%u] holds a number that is not finite",
+                   b->kind, b->number, (uint32_t)(accessor - b->file->accessor));
     return false;
 }
 
@@ -572,7 +572,7 @@ static weft_result bake_place(weft_bake *bake, const weft__gltf_node *node, weft
         return weft_bake_transform(bake, entity, zero, unit, one, WEFT_TRANSFORM_NONE);
     const char *problem = node_place(node, &place);
     if (problem != NULL) {
-        weft_bake_error(bake, NULL, NULL, "%s", problem);
+        weft_bake_fail(bake, NULL, NULL, "%s", problem);
         return WEFT_INVALID_ARGUMENT;
     }
     return weft_bake_transform(bake, entity, place.position, place.rotation, place.scale,
@@ -588,7 +588,7 @@ static weft_result bake_joints(weft_bake *bake, const weft__gltf_node *node, wef
     for (uint32_t i = 0; i < joints->count; i++) {
         const weft__gltf_node *joint = &node->file->node[(uint32_t)joints[1 + i].number];
         if (!weft__gltf_path(joint, node, path)) {
-            weft_bake_error(bake, NULL, NULL, "a joint has a path of more than 4095 bytes");
+            weft_bake_fail(bake, NULL, NULL, "a joint has a path of more than 4095 bytes");
             return WEFT_INVALID_ARGUMENT;
         }
         all[i].joint = weft_bake_entity_of(bake, path);

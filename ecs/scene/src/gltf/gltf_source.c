@@ -30,7 +30,7 @@ __attribute__((format(printf, 3, 4))) static bool fail(weft_source *out, const c
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    weft_source_error(out, at, "%s", what);
+    weft_source_fail(out, at, "%s", what);
     return false;
 }
 
@@ -54,13 +54,13 @@ static uint32_t count_values(weft_source *out, const char *text, size_t bytes)
         weft__json_token token = weft__json_next(&json);
         if (token.kind == WEFT__JSON_END) break;
         if (token.kind == WEFT__JSON_ERROR || count == UINT32_MAX / 2) {
-            weft_source_error(out, token.at, "%s",
-                              token.kind == WEFT__JSON_ERROR ? json.problem : "too many values");
+            weft_source_fail(out, token.at, "%s",
+                             token.kind == WEFT__JSON_ERROR ? json.problem : "too many values");
             return 0;
         }
         count += is_value(token.kind);
     }
-    if (count == 0) weft_source_error(out, NULL, "the file has no JSON in it");
+    if (count == 0) weft_source_fail(out, NULL, "the file has no JSON in it");
     return count;
 }
 
@@ -116,7 +116,7 @@ static const weft__gltf_value *parse(weft_source *out, const char *text, size_t 
     if (values == NULL) return NULL;
     fill_values(values, text, bytes);
     if (values->kind == WEFT__JSON_OBJECT) return values;
-    weft_source_error(out, values->at, "a glTF file is one JSON object");
+    weft_source_fail(out, values->at, "a glTF file is one JSON object");
     return NULL;
 }
 
@@ -485,7 +485,7 @@ static bool open_parts(weft_source *out, const weft_text *file, run *json, run *
         if (number == 1 && kind == CHUNK_BINARY) *binary = part;
         at += bytes;
     }
-    if (json->at == NULL) weft_source_error(out, NULL, "the GLB has no JSON: it is cut off");
+    if (json->at == NULL) weft_source_fail(out, NULL, "the GLB has no JSON: it is cut off");
     return json->at != NULL;
 }
 
@@ -617,8 +617,8 @@ static bool element_number(weft_source *out, const weft__gltf_value *element, ui
                   element->number < limit && weft__number_is_whole(element->number);
     *number = is_one ? (uint32_t)element->number : 0;
     if (!is_one)
-        weft_source_error(out, element->at, "this is not the number of %s: there are %u", what,
-                          limit);
+        weft_source_fail(out, element->at, "this is not the number of %s: there are %u", what,
+                         limit);
     return is_one;
 }
 
@@ -792,7 +792,7 @@ static bool find_circle(weft_source *out, weft__gltf *file)
             at = file->node[at].parent;
         }
         if (at != WEFT__GLTF_NONE && file->node[at].object == i) {
-            weft_source_error(out, file->nodes.at[at]->at, "node %u is below itself", at);
+            weft_source_fail(out, file->nodes.at[at]->at, "node %u is below itself", at);
             return true;
         }
     }

@@ -303,13 +303,9 @@ static bool removed_list(baking *b)
 static bool errors_copy(baking *b)
 {
     weft_scene *scene = b->live->scene;
-    for (uint32_t i = 0; i < weft_scene_error_count(scene); i++) {
-        const char *text = weft_scene_error(scene, i)->text;
-        const char *copy = weft__pile_text(&b->set->pile, text, strlen(text));
-        const char **added = WEFT__SCENE_ADD(&b->live->memory, &b->set->errors);
-        if (copy == NULL || added == NULL) return false;
-        *added = copy;
-    }
+    const uint32_t count = weft_scene_mistakes(scene, NULL, 0);
+    if (!WEFT__SCENE_ROOM(&b->live->memory, &b->set->errors, count)) return false;
+    b->set->errors.count = weft_scene_mistakes(scene, b->set->errors.at, count);
     return true;
 }
 
@@ -719,14 +715,14 @@ uint32_t weft_live_list(const weft_world *world, weft_live **out, uint32_t capac
     return count;
 }
 
-const char *weft_live_document(const weft_live *live, uint32_t index)
+const char *weft_live_document_at(const weft_live *live, uint32_t index)
 {
     return live == NULL || index >= live->desc.path_count ? NULL : live->paths[index];
 }
 
 /* ---- conflicts ---- */
 
-const char *weft_live_conflict_text(const weft_live *live, uint32_t index)
+const char *weft_live_conflict_at(const weft_live *live, uint32_t index)
 {
     if (live == NULL || index >= live->conflict_count || index >= WEFT__CONFLICTS_KEPT) return NULL;
     return live->conflicts[(live->conflict_count - 1 - index) % WEFT__CONFLICTS_KEPT];

@@ -751,6 +751,7 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
     if (result != WEFT_OK) return result;
     live->report = (weft_live_report){0};
     const weft_error *error = weft_world_error(live->world);
+    weft_error first;
     const uint64_t errors = error->number;
     result = weft__live_is_undone(live) ? WEFT_UNSUPPORTED : WEFT_OK;
     bool is_due = live->current != NULL || at_load_acq(&live->x_waiting) != 0; /* LL1 */
@@ -760,24 +761,25 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
     }
     if (live->current != NULL)
         live->report.pending = live->current->changes.count - (live->phase == 1 ? live->next : 0);
-    live->report.errors = weft__live_is_undone(live) ? 1
-                          : live->told == NULL       ? 0
-                                                     : live->told->errors.count;
+    live->report.errors = weft_live_mistakes(live, &first, 1);
     if (report != NULL) weft__sized_fill(report, report_bytes, &live->report, sizeof live->report);
     if (result != WEFT_OK && (error->number == errors || error->code != result))
         weft__error(live->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "weft_live_apply: %s",
-                    weft__live_is_undone(live) ? weft_live_error(live, 0)
-                                               : weft_result_text(result));
+                    weft__live_is_undone(live) ? first.text : weft_result_text(result));
     return result;
 }
 
-const char *weft_live_error(weft_live *live, uint32_t index)
+uint32_t weft_live_mistakes(weft_live *live, weft_error *out, uint32_t capacity)
 {
-    if (live != NULL && weft__live_is_undone(live))
-        return index != 0 ? NULL
-                          : "the world was put back by a snapshot that was taken before the last "
-                            "change from the documents: restore a later one, or stop the link, "
-                            "clear the world and start another";
-    bool is_there = live != NULL && live->told != NULL && index < live->told->errors.count;
-    return is_there ? live->told->errors.at[index] : NULL;
+    static const weft_error undone = {
+        .code = WEFT_UNSUPPORTED,
+        .text = "the world was put back by a snapshot that was taken before the last change from "
+                "the documents: restore a later one, or stop the link, clear the world and start "
+                "another"};
+    bool is_undone = live != NULL && weft__live_is_undone(live);
+    if (!is_undone && (live == NULL || live->told == NULL)) return 0;
+    const weft_error *all = is_undone ? &undone : live->told->errors.at;
+    const uint32_t count = is_undone ? 1 : live->told->errors.count;
+    for (uint32_t i = 0; i < count && i < capacity; i++) out[i] = all[i];
+    return count;
 }

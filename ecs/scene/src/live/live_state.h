@@ -53,7 +53,7 @@ typedef struct weft__live_set {
     struct weft__live_set *next;
     weft__pile pile; /* of texts */
     WEFT__LIST(weft__live_change) changes;
-    WEFT__LIST(const char *) errors;
+    WEFT__LIST(weft_error) errors;
     uint64_t wake_ns;
 } weft__live_set;
 
@@ -116,7 +116,7 @@ struct weft_live {
     uint32_t phase, next;          /* where it is */
     weft_entity half_of;           /* memory ended while it was given the component `half_type` */
     uint32_t half_type;            /* ... which the next call gives again, without a question */
-    weft__live_set *told;          /* whose errors weft_live_error tells */
+    weft__live_set *told;          /* whose errors weft_live_mistakes tells */
     WEFT__LIST(weft__live_edit) edits;
     WEFT__LIST(char) scratch;                  /* a value of the followed world */
     weft_live_report report;                   /* of the call that runs */

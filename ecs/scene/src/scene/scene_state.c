@@ -465,41 +465,38 @@ static bool compare(update *u)
 static bool add_problems(update *u, const weft__problem *first)
 {
     for (; first != NULL; first = first->next) {
-        weft_scene_problem *added = WEFT__SCENE_ADD(&u->scene->memory, &u->told.problems);
+        weft_error *added = WEFT__SCENE_ADD(&u->scene->memory, &u->told.problems);
         if (added == NULL) return false;
         *added = first->told;
     }
     return true;
 }
 
-static bool say(update *u, const char *file, const char *format, const char *what)
+static bool say(update *u, weft_result code, const char *file, const char *format, const char *what)
 {
-    char text[WEFT__PATH_BYTES + 256];
-    int length = snprintf(text, sizeof text, format, file, what);
-    size_t bytes = length < (int)sizeof text ? (size_t)length : sizeof text - 1;
-    const weft__problem problem = {
-        .told = {.file = weft__pile_text(&u->told.removed, file, strlen(file)),
-                 .object = "",
-                 .text = weft__pile_text(&u->told.removed, text, bytes)}};
-    return problem.told.file != NULL && problem.told.text != NULL && add_problems(u, &problem);
+    weft__problem problem = {.next = NULL};
+    weft__error_fill(&problem.told, code, format, file, what);
+    problem.told.number = 0;
+    weft__error_name(problem.told.file, sizeof problem.told.file, file);
+    return add_problems(u, &problem);
 }
 
 static int by_place(const void *a, const void *b)
 {
-    const weft_scene_problem *x = a, *y = b;
+    const weft_error *x = a, *y = b;
     int order = strcmp(x->file, y->file);
     if (order != 0) return order;
     if (x->line != y->line) return x->line < y->line ? -1 : 1;
     if (x->column != y->column) return x->column < y->column ? -1 : 1;
-    order = strcmp(x->object, y->object);
+    order = strcmp(x->path, y->path);
     return order != 0 ? order : strcmp(x->text, y->text);
 }
 
 /* What is said behind the path of the object. */
-static const char *message(const weft_scene_problem *problem)
+static const char *message(const weft_error *problem)
 {
-    const char *at = problem->object[0] == '\0' ? NULL : strstr(problem->text, problem->object);
-    return at == NULL ? problem->text : at + strlen(problem->object);
+    const char *at = problem->path[0] == '\0' ? NULL : strstr(problem->text, problem->path);
+    return at == NULL ? problem->text : at + strlen(problem->path);
 }
 
 /* A mistake in a prefab is one, however many instances have it. */
@@ -507,8 +504,8 @@ static void unite(update *u)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < u->told.problems.count; i++) {
-        const weft_scene_problem *p = &u->told.problems.at[i];
-        const weft_scene_problem *last = kept == 0 ? NULL : &u->told.problems.at[kept - 1];
+        const weft_error *p = &u->told.problems.at[i];
+        const weft_error *last = kept == 0 ? NULL : &u->told.problems.at[kept - 1];
         if (last != NULL && p->line != 0 && p->line == last->line && p->column == last->column &&
             strcmp(p->file, last->file) == 0 && strcmp(message(p), message(last)) == 0)
             continue;
@@ -527,7 +524,7 @@ static bool gather_problems(update *u)
         bool is_document = (file->path_hash ^ hash_string(file->path)) == 0;
         if (file->is_missing && is_document)
             is_kept =
-                say(u, file->path, "%s: cannot be read: %s",
+                say(u, file->result, file->path, "%.300s: cannot be read: %s",
                     file->result == WEFT_NOT_FOUND
                         ? "there is no such file: create it, or correct the name"
                     : file->result == WEFT_IO
@@ -538,8 +535,8 @@ static bool gather_problems(update *u)
         if (u->tree.nodes.at[i].record != NULL && !u->tree.nodes.at[i].is_plain)
             is_kept = add_problems(u, u->tree.nodes.at[i].record->problems);
     if (u->tree.is_full && is_kept)
-        is_kept =
-            say(u, "", "%sthe scene has more objects than weft_scene_desc.object_limit%s", "");
+        is_kept = say(u, WEFT_LIMIT, "",
+                      "%sthe scene has more objects than weft_scene_desc.object_limit%s", "");
     if (u->told.problems.count > 1)
         qsort(u->told.problems.at, u->told.problems.count, sizeof *u->told.problems.at, by_place);
     unite(u);
@@ -653,12 +650,22 @@ typedef struct trying {
 
 /* The first mistake in the property; of a list that is wanted whole, the first one. */
 static weft_result mistake_told(const trying *t, const weft__problem *list, bool is_whole)
+/* As weft__text_place; 0: it has none. */
+static uint64_t place_of(const weft__problem *problem)
+{
+    return (uint64_t)problem->told.line << 32 | problem->told.column;
+}
+
 {
     const weft__problem *found = NULL;
     for (const weft__problem *p = list; p != NULL; p = p->next) {
-        bool is_there = p->offset > t->trial->begin && p->offset <= t->trial->end + 1 &&
+        bool is_there = place_of(p) >= begin && place_of(p) <= end &&
+    if (list == NULL) return WEFT_OK;
+    const weft_text text = {t->trial->text, t->trial->bytes, NULL};
+    const uint64_t begin = weft__text_place(&text, text.bytes + t->trial->begin);
+    const uint64_t end = weft__text_place(&text, text.bytes + t->trial->end);
                         strcmp(p->told.file, t->files.first->path) == 0;
-        if ((is_whole || is_there) && (found == NULL || p->offset < found->offset)) found = p;
+        if ((is_whole || is_there) && (found == NULL || place_of(p) < place_of(found))) found = p;
     }
     if (found == NULL) return WEFT_OK;
     snprintf(t->why, t->capacity, "%.*s", (int)strcspn(found->told.text, "\n"), found->told.text);
@@ -717,18 +724,15 @@ void weft_scene_stats_get(const weft_scene *scene, weft_scene_stats *out, size_t
     weft__sized_fill(out, out_bytes, &scene->stats, sizeof scene->stats);
 }
 
-uint32_t weft_scene_error_count(const weft_scene *scene)
+uint32_t weft_scene_mistakes(const weft_scene *scene, weft_error *out, uint32_t capacity)
 {
-    return scene == NULL ? 0 : scene->told.problems.count;
+    if (scene == NULL) return 0;
+    for (uint32_t i = 0; i < scene->told.problems.count && i < capacity; i++)
+        out[i] = scene->told.problems.at[i];
+    return scene->told.problems.count;
 }
 
-const weft_scene_problem *weft_scene_error(const weft_scene *scene, uint32_t index)
-{
-    return scene == NULL || index >= scene->told.problems.count ? NULL
-                                                                : &scene->told.problems.at[index];
-}
-
-bool weft_scene_change_get(weft_scene *scene, uint32_t index, weft_scene_change *out)
+bool weft_scene_change_at(weft_scene *scene, uint32_t index, weft_scene_change *out)
 {
     if (scene == NULL || out == NULL || index >= scene->told.changes.count) return false;
     const weft__change *change = &scene->told.changes.at[index];
@@ -751,7 +755,7 @@ static bool is_read(const weft_scene *scene, const weft__scene_file *file)
     return file->used == scene->files.bake && !file->is_fallback && !file->is_missing;
 }
 
-const char *weft_scene_file(const weft_scene *scene, uint32_t index)
+const char *weft_scene_file_at(const weft_scene *scene, uint32_t index)
 {
     const weft__scene_file *first = scene == NULL ? NULL : scene->files.first;
     for (const weft__scene_file *f = first; f != NULL; f = f->next)

@@ -17,7 +17,7 @@ typedef struct weft__change {
 /* What a bake tells. Owner: the scene, or a bake until it has ended. */
 typedef struct weft__told {
     WEFT__LIST(weft__change) changes;
-    WEFT__LIST(weft_scene_problem) problems;
+    WEFT__LIST(weft_error) problems;
     WEFT__LIST(const char *) removed_paths;
     weft__pile removed; /* paths of removed objects, and texts of problems of the tree */
 } weft__told;
@@ -42,7 +42,7 @@ struct weft_scene {
     /* of the last bake */
     weft_scene_stats stats;
     weft__told told;
-    char path[2 * WEFT__PATH_BYTES]; /* what weft_scene_change_get gave last */
+    char path[2 * WEFT__PATH_BYTES]; /* what weft_scene_change_at gave last */
     uint64_t baked;                  /* the number of the last bake that ended */
     /* of the last fill */
     WEFT__LIST(weft_entity) entities; /* own ones, by node of the tree */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base.h: what every weft header needs: version, result codes, memory hook, log.
+/* base.h: what every weft header needs: version, result codes, errors, memory hook, log.
  *
  * Public. Included by <weft/jobs.h>, <weft/ecs.h> and <weft/weft.h>. The library keeps no mutable
  * state per process, except the counters that number worlds and blob stores and count entity tags.
@@ -85,6 +85,45 @@ WEFT_API const char *weft_result_text(weft_result result);
 /* The page of a code: causes and what to do; several lines, without a newline at the end. `weft
  * explain CODE` prints it. Never NULL; static storage. Threads: any. */
 WEFT_API const char *weft_result_explain(weft_result result);
+
+/* ---- errors ---- */
+
+/* An entity: 32-bit index and 32-bit version; {0, 0} is null. A version is odd while the entity
+ * lives and never comes back for an index. Compare both fields; never order versions. Functions:
+ * <weft/world.h>, <weft/entity.h>. */
+typedef struct weft_entity {
+    uint32_t index;
+    uint32_t version;
+} weft_entity;
+
+/* A component type of one world; ids count from 1. The same name and layout give the same handle.
+ * Functions: <weft/component.h>. */
+typedef struct weft_component {
+    uint32_t id;
+    uint32_t world; /* private: number of the world */
+} weft_component;
+
+/* Why something failed. What an error is not about is zero: a null handle, "", 0. It is a value:
+ * texts are in it, and cut where they are longer.
+ *
+ * The last failure of an object: weft_world_error, weft_job_pool_error, weft_blob_builder_error,
+ * weft_ranks_error: never NULL, WEFT_OK when nothing failed. What is wrong with a text, or with
+ * systems, can be many: weft_scene_mistakes, weft_live_mistakes, weft_schedule_mistakes. Calls that
+ * have no object to ask fill a weft_error of the caller: weft_value_parse, and creation, which has
+ * `error` in its descriptor. */
+typedef struct weft_error {
+    weft_result code;
+    weft_entity entity;
+    weft_component component;
+    uint64_t number; /* failures so far of the object that is asked, this one included */
+    uint32_t line;   /* of the place in `file`, from 1; 0: not about a place */
+    uint32_t column; /* from 1, in characters */
+    char file[256];  /* the file, or the name of the text (weft_text.file) */
+    char path[256];  /* of a value, "Orbit.drag[2]"; of an object of a scene, "ship/dock" */
+    /* What is wrong, and what to do. About a place: "orbit.weft:3:14: Orbit.drag[2]: 's' is a
+     * time, ...", the line of the text, and a caret. */
+    char text[640];
+} weft_error;
 
 /* ---- hooks ---- */
 

@@ -47,9 +47,9 @@ WEFT_API uint32_t weft_ranks_rank(void);
  * Threads: any. */
 WEFT_API uint32_t weft_ranks_count(void);
 
-/* What the last failed call of ranks.h or shard.h says: one or more sentences, with what to do. ""
- * when none failed. Valid until the next failed call. */
-WEFT_API const char *weft_ranks_error(void);
+/* The last failure of a call of ranks.h or shard.h: never NULL; code WEFT_OK when none failed.
+ * Valid until the next failed call. */
+WEFT_API const weft_error *weft_ranks_error(void);
 
 /* ---- totals ----
  *

@@ -2,9 +2,8 @@
 /* messages.c: starting a run of equal programs, totals, bytes of all ranks, mail, the last error.
  *
  * Messages are those of the transport; nothing here knows MPI. Mail: counts and results by one
- * all-to-all, then bytes by a round of messages between those that have something to say. The text
- * of the last failure is kept for the process, as the ranks of a run are processes; it is made in a
- * buffer of its own: an argument may be the old text. */
+ * all-to-all, then bytes by a round of messages between those that have something to say. The last
+ * failure is kept for the process, as the ranks of a run are processes. */
 #include "messages.h"
 
 #include <stdarg.h>
@@ -17,16 +16,14 @@
 #include "byte_list.h"
 #include "hash.h"
 
-static char text[640];
+static weft_error last;
 
 weft_result weft__ranks_fail(weft_result code, const char *format, ...)
 {
-    char made[sizeof text]; /* an argument may be the old text */
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(made, sizeof made, format, arguments);
+    weft__error_fill_list(&last, code, format, arguments);
     va_end(arguments);
-    (void)snprintf(text, sizeof text, "%s", made);
     return code;
 }
 
@@ -42,9 +39,9 @@ weft_result weft__ranks_other(weft_result code, uint32_t rank)
                             weft_result_name(code));
 }
 
-const char *weft_ranks_error(void)
+const weft_error *weft_ranks_error(void)
 {
-    return text;
+    return &last;
 }
 
 /* ---- what one rank met, all know ----

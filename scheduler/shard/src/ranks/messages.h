@@ -72,7 +72,7 @@ void weft__round_free(weft__round *round);
 
 /* ---- errors: one text per process, all calls are made by one thread ---- */
 
-/* Keeps the text; returns `code`. Owner. */
+/* Keeps the error; returns `code`. Owner. */
 weft_result weft__ranks_fail(weft_result code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The text of memory that was refused; returns OUT_OF_MEMORY. */

@@ -37,7 +37,7 @@ static void add_conflicts(const weft_live *live, const char *path, weft__wire *o
     const char *text;
     size_t bytes = strlen(path);
     weft__wire_open(out, "conflicts", '[');
-    for (uint32_t i = 0; (text = weft_live_conflict_text(live, i)) != NULL; i++)
+    for (uint32_t i = 0; (text = weft_live_conflict_at(live, i)) != NULL; i++)
         if (strncmp(text, path, bytes) == 0 && (text[bytes] == '.' || text[bytes] == ':'))
             weft__wire_text(out, NULL, text);
     weft__wire_close(out, ']');
@@ -103,7 +103,7 @@ static bool of_streams(const weft__session *session, weft_entity entity, char *t
     for (uint32_t i = 0; of != NULL && i < count && i < STREAMS_MAX; i++) {
         if (weft_stream_number(streams[i]) != of->instance) continue;
         weft_section_info info;
-        if (weft_stream_section(streams[i], of->section, &info, sizeof info) != WEFT_OK) break;
+        if (weft_stream_section_get(streams[i], of->section, &info, sizeof info) != WEFT_OK) break;
         snprintf(text, TEXT_BYTES, "%.400s, section %u", info.path, of->section);
         return true;
     }

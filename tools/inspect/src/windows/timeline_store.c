@@ -168,7 +168,7 @@ void weft__timeline_take(weft__session *session)
         uint32_t count;
         lane *l = &t->lanes[w];
         uint64_t dropped = l->dropped;
-        while ((count = weft_job_trace_read(pool, w, events, EVENTS, &l->dropped)) != 0)
+        while ((count = weft_job_trace_take(pool, w, events, EVENTS, &l->dropped)) != 0)
             for (uint32_t i = 0; i < count; i++) take_event(t, l, &events[i]);
         if (l->dropped != dropped) l->depth = 0; /* ends are missing */
     }
@@ -179,7 +179,7 @@ void weft__timeline_skip(weft__session *session)
     weft_job_event events[EVENTS];
     weft_job_pool *pool = weft_world_pool(session->world);
     for (uint32_t w = 0; w < weft_job_pool_worker_count(pool); w++)
-        while (weft_job_trace_read(pool, w, events, EVENTS, NULL) != 0) continue;
+        while (weft_job_trace_take(pool, w, events, EVENTS, NULL) != 0) continue;
     for (uint32_t w = 0; session->timeline != NULL && w < session->timeline->lane_count; w++)
         session->timeline->lanes[w].depth = 0;
 }

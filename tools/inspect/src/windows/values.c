@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* values.c: values as JSON, by weft_value_write; structs of structs as a flat list of leaves, which
- * is what a page shows and edits. */
+/* values.c: values as JSON, by weft_value_format; structs of structs as a flat list of leaves,
+ * which is what a page shows and edits. */
 #include "values.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ const void *weft__value_of(const weft__session *session, weft_entity entity,
     return info->size == 0 ? NULL : weft_entity_read(session->world, entity, component);
 }
 
-/* What weft_value_write and its like wrote to: room, then the length it wanted. */
+/* What weft_value_format and its like wrote to: room, then the length it wanted. */
 static void add_written(weft__wire *out, size_t capacity, size_t length)
 {
     if (length < capacity) out->count += length;
@@ -66,11 +66,11 @@ void weft__wire_value(weft__wire *out, const char *name, const weft__session *se
     } else if (!weft__value_type(session, component, &made, &type)) {
         add_bytes(out, name, value, info->size);
     } else {
-        size_t length = weft_value_write(NULL, type, value, NULL, 0);
+        size_t length = weft_value_format(NULL, type, value, NULL, 0);
         weft__wire_json(out, name, " ");
         char *room = weft__wire_room(out, length + 1);
         if (room != NULL)
-            add_written(out, length + 1, weft_value_write(NULL, type, value, room, length + 1));
+            add_written(out, length + 1, weft_value_format(NULL, type, value, room, length + 1));
     }
 }
 
@@ -78,11 +78,11 @@ void weft__wire_path(weft__wire *out, const char *name, const weft_type *type,
                      const weft_path *path, const void *value)
 {
     char few[256];
-    size_t length = weft_path_value_write(NULL, type, path, value, few, sizeof few);
+    size_t length = weft_path_value_format(NULL, type, path, value, few, sizeof few);
     char *text = length < sizeof few ? few : malloc(length + 1);
     out->has_failed |= text == NULL;
     if (text == NULL) return;
-    if (text != few) weft_path_value_write(NULL, type, path, value, text, length + 1);
+    if (text != few) weft_path_value_format(NULL, type, path, value, text, length + 1);
     weft__wire_text(out, name, text);
     if (text != few) free(text);
 }
@@ -108,7 +108,7 @@ static void add_leaf(leaves *l, const char *path_text, const weft_field *field)
 {
     weft_path path;
     if (l->count++ >= LEAVES_SHOWN) return;
-    if (weft_path_compile(l->type, path_text, &path, NULL, 0) != WEFT_OK) return;
+    if (weft_path_parse(l->type, path_text, &path, NULL) != WEFT_OK) return;
     weft__wire_open(l->out, NULL, '{');
     weft__wire_text(l->out, "path", path_text);
     weft__wire_text(l->out, "kind", kind_name(field->kind));

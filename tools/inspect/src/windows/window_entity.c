@@ -33,11 +33,11 @@ static void add_elements(const weft__session *session, weft_component component,
     const char *elements = weft_buffer_read(buffer);
     weft__wire_open(out, "elements", '[');
     for (uint32_t i = 0; i < buffer->count && i < ELEMENTS_SHOWN; i++) {
-        size_t length = weft_value_write(NULL, type, elements + i * info->size, NULL, 0);
+        size_t length = weft_value_format(NULL, type, elements + i * info->size, NULL, 0);
         weft__wire_json(out, NULL, " ");
         char *room = weft__wire_room(out, length + 1);
         if (room == NULL) break;
-        weft_value_write(NULL, type, elements + i * info->size, room, length + 1);
+        weft_value_format(NULL, type, elements + i * info->size, room, length + 1);
         out->count += length;
     }
     weft__wire_close(out, ']');
@@ -179,11 +179,11 @@ typedef struct edit {
 /* Reads the new text into `value`, a copy of the old one. */
 static uint32_t read_value(const weft__request *request, edit *e, void *value, weft__wire *out)
 {
-    weft_value_error error;
+    weft_error error;
     weft_text text = {.file = "value"};
     text.bytes = weft__request_raw(request, "value", &text.count);
     if (text.bytes == NULL) return weft__window_fail(out, 400, "a value is missing");
-    if (weft_path_read(NULL, &text, e->type, &e->path, value, &error) != WEFT_OK ||
+    if (weft_path_value_parse(NULL, &text, e->type, &e->path, value, &error) != WEFT_OK ||
         weft_value_check(e->type, value, &error) != WEFT_OK) {
         error.text[strcspn(error.text, "\n")] = '\0';
         return weft__window_fail(out, 422, "%s", error.text);
@@ -201,14 +201,14 @@ static weft_result set_value(weft__session *session, const edit *e, const void *
 static uint32_t change_value(weft__session *session, const weft__request *request, edit *e,
                              weft__wire *out)
 {
-    char path[WEFT__REQUEST_WORD], why[256];
+    char path[WEFT__REQUEST_WORD];
     const void *old = weft__value_of(session, e->entity, e->component);
     if (old == NULL || (e->info->flags & WEFT_BUFFER) != 0 ||
         !weft__value_type(session, e->component, &e->made, &e->type))
         return weft__window_fail(out, 422, "%s has no described value that could be changed",
                                  e->info->name);
     if (!weft__request_text(request, "path", path, sizeof path) ||
-        weft_path_compile(e->type, path, &e->path, why, sizeof why) != WEFT_OK)
+        weft_path_parse(e->type, path, &e->path, NULL) != WEFT_OK)
         return weft__window_fail(out, 422, "%s has no field \"%s\"", e->info->name, path);
     if (e->path.field != NULL && (e->path.field->flags & WEFT_FIELD_READ_ONLY) != 0)
         return weft__window_fail(out, 422, "%s.%s is not to be edited", e->info->name, path);

@@ -14,21 +14,24 @@ enum { TOLD_MAX = 100 };
 
 static void add_problems(weft_scene *scene, weft__wire *out)
 {
-    uint32_t count = weft_scene_error_count(scene);
+    const uint32_t count = weft_scene_mistakes(scene, NULL, 0);
+    const uint32_t told = count < TOLD_MAX ? count : TOLD_MAX;
+    weft_error *mistakes = calloc(told + 1, sizeof *mistakes);
     weft__wire_count(out, "problem_count", count);
     weft__wire_open(out, "problems", '[');
-    for (uint32_t i = 0; i < count && i < 200; i++) {
-        const weft_scene_problem *problem = weft_scene_error(scene, i);
+    if (mistakes != NULL) weft_scene_mistakes(scene, mistakes, told);
+    for (uint32_t i = 0; i < told && mistakes != NULL; i++) {
         weft__wire_open(out, NULL, '{');
-        weft__wire_text(out, "file", problem->file);
-        weft__wire_count(out, "line", problem->line);
-        weft__wire_count(out, "column", problem->column);
-        weft__wire_text(out, "object", problem->object);
-        weft__wire_text(out, "text", problem->text);
+        weft__wire_text(out, "file", mistakes[i].file);
+        weft__wire_count(out, "line", mistakes[i].line);
+        weft__wire_count(out, "column", mistakes[i].column);
+        weft__wire_text(out, "object", mistakes[i].path);
+        weft__wire_text(out, "text", mistakes[i].text);
         weft__wire_close(out, '}');
     }
     weft__wire_close(out, ']');
 }
+    free(mistakes);
 
 static void add_scene(weft_scene *scene, weft__wire *out)
 {
@@ -55,18 +58,18 @@ static void add_scene(weft_scene *scene, weft__wire *out)
 static void add_link(weft_live *live, weft__wire *out)
 {
     const char *text;
-    uint32_t mistakes = 0;
+    weft_error mistakes[8];
+    uint32_t count = weft_live_mistakes(live, mistakes, 8);
     weft__wire_open(out, NULL, '{');
     weft__wire_open(out, "documents", '[');
-    for (uint32_t i = 0; (text = weft_live_document(live, i)) != NULL && i < TOLD_MAX; i++)
+    for (uint32_t i = 0; (text = weft_live_document_at(live, i)) != NULL && i < TOLD_MAX; i++)
         weft__wire_text(out, NULL, text);
     weft__wire_close(out, ']');
     weft__wire_open(out, "mistakes", '[');
-    for (; (text = weft_live_error(live, mistakes)) != NULL && mistakes < TOLD_MAX; mistakes++)
-        weft__wire_text(out, NULL, text);
+    for (uint32_t i = 0; i < count && i < 8; i++) weft__wire_text(out, NULL, mistakes[i].text);
     weft__wire_close(out, ']');
     weft__wire_open(out, "conflicts", '[');
-    for (uint32_t i = 0; (text = weft_live_conflict_text(live, i)) != NULL; i++)
+    for (uint32_t i = 0; (text = weft_live_conflict_at(live, i)) != NULL; i++)
         weft__wire_text(out, NULL, text);
     weft__wire_close(out, ']');
     weft__wire_close(out, '}');
@@ -117,7 +120,7 @@ static void add_sections(const weft_stream *stream, weft__wire *out)
     weft__wire_open(out, "sections", '[');
     for (int with_absent = 0; with_absent < 2; with_absent++)
         for (uint32_t i = 0; i < count && shown < SECTIONS_SHOWN; i++) {
-            if (weft_stream_section(stream, i, &info, sizeof info) != WEFT_OK ||
+            if (weft_stream_section_get(stream, i, &info, sizeof info) != WEFT_OK ||
                 (info.state == WEFT_SECTION_ABSENT) != (with_absent != 0))
                 continue;
             add_section(i, &info, out);
@@ -133,7 +136,7 @@ static bool add_streams(const weft__session *session, weft__wire *out)
     weft__wire_open(out, "streams", '[');
     for (uint32_t i = 0; i < count && i < STREAMS_MAX; i++) {
         weft_section_info info;
-        if (weft_stream_section(streams[i], 0, &info, sizeof info) != WEFT_OK) continue;
+        if (weft_stream_section_get(streams[i], 0, &info, sizeof info) != WEFT_OK) continue;
         weft__wire_open(out, NULL, '{');
         weft__wire_count(out, "stream", weft_stream_number(streams[i]));
         weft__wire_text(out, "path", info.path);
