@@ -5,7 +5,11 @@
 
 #if defined(WEFT_WITH_INSPECT)
 
+#include <weft/entity.h>
 #include <weft/inspect.h>
+#include <weft/query.h>
+#include <weft/slice.h>
+#include <weft/system.h>
 
 #include <arpa/inet.h>
 #include <math.h>

@@ -15,6 +15,7 @@
  */
 #include "bench.h"
 
+#include <weft/snapshot.h>
 #include <weft/weft.h>
 
 #include <stdlib.h>

@@ -8,8 +8,10 @@
 #include "screen/tle_source.h"
 
 #include <weft/scene_gltf.h>
+#include <weft/stream.h>
 #include <weft/transform.h>
 #include <weft/weft.h>
+#include <weft/world_text.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -270,8 +272,6 @@ static bool are_apart(const struct options *o, const weft_scene *scene)
     return true;
 }
 
-/* One bake with its reports. A first bake with mistakes writes nothing; a later one writes objects
- * with mistakes as they were. */
 /* Prints the mistakes of the last bake; returns how many there are. */
 static uint32_t print_mistakes(const struct options *o, const weft_scene *scene)
 {
@@ -284,6 +284,8 @@ static uint32_t print_mistakes(const struct options *o, const weft_scene *scene)
     return count;
 }
 
+/* One bake with its reports. A first bake with mistakes writes nothing; a later one writes objects
+ * with mistakes as they were. */
 static int bake_once(const struct options *o, const struct types *types, weft_scene *scene,
                      bool *was_good)
 {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/type.h>
 
 enum { DATA = 6, TAGS = 2, KINDS = DATA + TAGS + 5, SYSTEMS_MOST = 14, TERMS = 4, LIST_INLINE = 2 };
 

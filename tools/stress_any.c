@@ -4,8 +4,11 @@
  * and unchanged, or a host's own. */
 #include "stress_host.h"
 
+#include <weft/blob.h>
 #include <weft/random.h>
 #include <weft/sum.h>
+#include <weft/type.h>
+#include <weft/value.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weft/finder.h>
 
 bool weft_stress_expect(host *h, weft_result result, const char *what)
 {

@@ -8,6 +8,7 @@
 
 #include <weft/weft.h>
 
+#include <weft/finder.h>
 #include <weft/grid.h>
 
 #include <pthread.h>

@@ -10,8 +10,10 @@
  * after every step. A step that cut a cycle says so: that is no failure, and part of the result. */
 #include "stress.h"
 
+#include <weft/finder.h>
 #include <weft/observer.h>
 #include <weft/relation.h>
+#include <weft/type.h>
 #include <weft/weft.h>
 
 #include <stdio.h>

@@ -19,7 +19,13 @@
 
 #include "everything.h"
 
+#include <weft/blob.h>
+#include <weft/finder.h>
+#include <weft/snapshot.h>
 #include <weft/state_log.h>
+#include <weft/stream.h>
+#include <weft/transfer.h>
+#include <weft/world_text.h>
 
 #include <sched.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #ifndef WEFT_EVOLUTION_H
 #define WEFT_EVOLUTION_H
 
+#include <weft/type.h>
 #include <weft/world_file.h>
 
 #include "bytes.h"

@@ -8,8 +8,8 @@
 #ifndef WEFT_WORLD_FRONT_H
 #define WEFT_WORLD_FRONT_H
 
-#include <weft/ecs.h>
 #include <weft/finder.h>
+#include <weft/world.h>
 
 #include "component_type.h"
 #include "invariant.h"

@@ -2,6 +2,7 @@
 /* consumer_cpp.cpp: a stranger's program in C++17: a world with a system, the sugar of the headers,
  * a blob. Prints WEFT_OK. */
 #include <cstdio>
+#include <weft/blob.h>
 #include <weft/weft.h>
 
 namespace

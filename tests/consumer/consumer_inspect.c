@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <weft/inspect.h>
+#include <weft/system.h>
 
 typedef struct Mass {
     float kg;
@@ -76,8 +77,8 @@ int main(int argc, char **argv)
         .name = "Mass", .size = sizeof(Mass), .alignment = _Alignof(Mass), .type = &mass_type};
     if (weft_component_create(world, &mass).id == 0)
         return fail("Mass", weft_world_error(world)->text);
-    if (weft_scene_create(world, NULL, &scene) != WEFT_OK) return fail("scene", "not made");
     weft_error mistake;
+    if (weft_scene_create(world, NULL, &scene) != WEFT_OK) return fail("scene", "not made");
     const char *const paths[] = {path};
     if (weft_scene_bake(scene, paths, 1) != WEFT_OK)
         return fail("bake", weft_scene_mistakes(scene, &mistake, 1) == 0 ? "" : mistake.text);

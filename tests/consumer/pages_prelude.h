@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/ecs.h>
 #include <weft/scene.h>
 #include <weft/weft.h>
 

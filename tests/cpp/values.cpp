@@ -3,6 +3,7 @@
 // initialisers, names, descriptions, handles of entities as values.
 #include "check.hpp"
 
+#include <weft/type.h>
 #include <weft/weft.hpp>
 
 #include <unordered_set>

@@ -2,6 +2,7 @@
 /* blob_cpp.cpp: the public headers from C++17: the typed interface of blobs (types, building,
  * reading, all macros), and the inline look-up of finders. */
 #include <weft/blob.h>
+#include <weft/finder.h>
 #include <weft/weft.h>
 
 #include <cstdio>

@@ -11,6 +11,7 @@
 #include "plain.h"
 #include "recorder.h"
 
+#include <weft/type.h>
 #include <weft/weft.h>
 
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <weft/query.h>
 
 enum { KINDS = 7, ENTITIES = 3000, STEPS = 12000 };
 

@@ -16,6 +16,7 @@
 #include "world_file_read.h"
 
 #include <weft/weft.h>
+#include <weft/world_text.h>
 
 /* ---- every kind of field ---- */
 

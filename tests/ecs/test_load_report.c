@@ -11,6 +11,7 @@
 #include "world_file_write.h"
 
 #include <errno.h>
+#include <weft/type.h>
 
 typedef struct Number {
     uint64_t number;

@@ -5,6 +5,9 @@
 #include "fold_rows.h"
 #include "plain.h"
 
+#include <weft/stream.h>
+#include <weft/transfer.h>
+#include <weft/type.h>
 #include <weft/weft.h>
 
 #include <stdio.h>

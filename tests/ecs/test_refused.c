@@ -9,6 +9,13 @@
 
 #include <stdio.h>
 #include <unistd.h>
+#include <weft/bundle.h>
+#include <weft/snapshot.h>
+#include <weft/stream.h>
+#include <weft/transfer.h>
+#include <weft/type.h>
+#include <weft/value.h>
+#include <weft/world_text.h>
 
 enum {
     ENTITIES = 64,

@@ -2,6 +2,8 @@
 /* test_resource_buffer.c: buffers of the world (WEFT_BUFFER | WEFT_RESOURCE): what every holder
  * of a world's values makes of them (hashes, snapshots, files, references), and who may change
  * them. */
+#include <weft/snapshot.h>
+#include <weft/type.h>
 #include <weft/weft.h>
 
 #include "invariant.h"

@@ -10,6 +10,7 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <weft/type.h>
 
 /* A value with three bytes of padding and a float. */
 typedef struct paint {

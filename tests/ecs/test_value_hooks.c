@@ -4,6 +4,7 @@
  * name the hook and the call. */
 #include "plain.h"
 
+#include <weft/snapshot.h>
 #include <weft/weft.h>
 
 #include <sched.h>

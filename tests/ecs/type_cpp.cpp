@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* type_cpp.cpp: descriptions of types from C++17: kinds by overloads, units and ranges, the list of
  * fields, and a component. */
+#include <weft/type.h>
+#include <weft/value.h>
 #include <weft/weft.h>
 
 #include <cstdio>

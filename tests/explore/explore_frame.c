@@ -21,6 +21,7 @@
  *
  * Too many steps to be exhaustive: PCT and random switches. Under `c11` every plain access of the
  * engine and of the systems is checked for data races as well. */
+#include <weft/type.h>
 #include <weft/weft.h>
 
 #include "chunk.h"

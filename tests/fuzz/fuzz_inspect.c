@@ -11,6 +11,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weft/entity.h>
+#include <weft/relation.h>
+#include <weft/slice.h>
+#include <weft/system.h>
 
 typedef struct Orbit {
     double mean_motion;

@@ -10,6 +10,7 @@
  * opens a section file that it writes there. */
 #include <weft/inspect.h>
 #include <weft/live.h>
+#include <weft/stream.h>
 #include <weft/weft.h>
 
 #include <poll.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_inspector.c: an inspector from start to stop, asked over a socket by another thread while
  * the world steps: answers, streams, pause, hashes, the end of the world. */
+#include <weft/entity.h>
 #include <weft/inspect.h>
+#include <weft/slice.h>
+#include <weft/system.h>
 
 #include "page_socket.h"
 #include "plain.h"

@@ -8,7 +8,10 @@
 
 #include "hash.h"
 
+#include <weft/entity.h>
 #include <weft/inspect.h>
+#include <weft/slice.h>
+#include <weft/system.h>
 
 #include <poll.h>
 #include <stdio.h>

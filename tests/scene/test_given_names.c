@@ -4,6 +4,7 @@
 #include "scene_fixture.h"
 
 #include <weft/observer.h>
+#include <weft/world_text.h>
 
 /* What a name is given to. Owner: a test. */
 typedef struct bed {

@@ -8,6 +8,7 @@
 #include "invariant.h"
 
 #include <weft/live.h>
+#include <weft/snapshot.h>
 
 #include <fcntl.h>
 #include <malloc.h>

@@ -5,6 +5,7 @@
 #include "scene_fixture.h"
 
 #include <weft/live.h>
+#include <weft/snapshot.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>

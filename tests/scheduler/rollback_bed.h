@@ -9,6 +9,7 @@
 #include "memory_reuse.h"
 #include "plain.h"
 
+#include <weft/type.h>
 #include <weft/weft.h>
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "plain.h"
 
+#include <weft/finder.h>
 #include <weft/relation.h>
 #include <weft/transform.h>
 #include <weft/weft.h>

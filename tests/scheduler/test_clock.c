@@ -6,6 +6,7 @@
 #include "random.h"
 
 #include <math.h>
+#include <weft/snapshot.h>
 
 /* The runs of a system, and the frame of the last one. */
 typedef struct runs {

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weft/type.h>
 
 /* Seeds of a test: all in the fast builds. */
 #if !defined(NDEBUG) || defined(__SANITIZE_THREAD__)

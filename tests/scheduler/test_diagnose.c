@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <weft/finder.h>
 
 static void write_a_read_term(weft_slice *s, void *user)
 {

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 #include <weft/blob.h>
+#include <weft/transfer.h>
 #include <weft/weft.h>
 
 /* What there is to ask. One for each test. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_frame.c: steps of small worlds: order, access, commands, conditions, rates. Every test
  * runs on one and on three workers, with every stage forced onto the pool. */
+#include <weft/type.h>
 #include <weft/weft.h>
 
 #include "atomic.h"

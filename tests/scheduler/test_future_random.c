@@ -3,6 +3,7 @@
  * buffers. Calls that were refused memory and repeated end as calls that were not, and what comes
  * after a restore or a load is what came after the snapshot. */
 #include <weft/observer.h>
+#include <weft/snapshot.h>
 #include <weft/weft.h>
 
 #include "memory_fault.h"

@@ -3,6 +3,9 @@
  * one; null entries in the lists of descriptions; how errors are counted and forgotten. */
 #include "invariant.h"
 
+#include <weft/blob.h>
+#include <weft/bundle.h>
+#include <weft/finder.h>
 #include <weft/observer.h>
 #include <weft/weft.h>
 

@@ -6,6 +6,8 @@
 #include "os_fault.h"
 #include "plain.h"
 
+#include <weft/snapshot.h>
+#include <weft/transfer.h>
 #include <weft/weft.h>
 
 #include <pthread.h>

@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <weft/snapshot.h>
+#include <weft/type.h>
 #include <weft/weft.h>
 
 enum { ROUNDS = 12, CALLS = 40, ROWS_MOST = 60000, OWN = 3000 };

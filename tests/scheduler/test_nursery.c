@@ -2,6 +2,7 @@
 /* test_nursery.c: few rows that many slices make share private chunks: ids, layout and contents are
  * the same on any number of workers, references between such rows mean the rows, shared values are
  * as asked for, and a frame does not open a chunk for each slice. */
+#include <weft/type.h>
 #include <weft/weft.h>
 
 #include "plain.h"

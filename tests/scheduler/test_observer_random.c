@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/observer.h>
+#include <weft/snapshot.h>
 #include <weft/weft.h>
 
 enum { INDICES = 4096, EVENTS = 6, ROUNDS = 400 };

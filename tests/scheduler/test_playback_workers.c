@@ -2,6 +2,7 @@
 /* test_playback_workers.c: playback of destructions that leave residues, of values, shared values
  * and instances of groups gives the same world on any number of workers: ids, layout and
  * contents; so do changes of arrays and by queries. */
+#include <weft/type.h>
 #include <weft/weft.h>
 
 #include "plain.h"

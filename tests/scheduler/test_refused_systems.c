@@ -6,6 +6,7 @@
 #include "refused.h"
 
 #include <weft/observer.h>
+#include <weft/snapshot.h>
 #include <weft/state_log.h>
 #include <weft/transform.h>
 #include <weft/weft.h>

@@ -8,6 +8,8 @@
 #include "invariant.h"
 #include "rollback_operations.h"
 
+#include <weft/snapshot.h>
+
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || WEFT_IS_CHECKED
 enum { WORLDS = 60 };
 #else

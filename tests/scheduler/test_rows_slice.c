@@ -4,6 +4,7 @@
 #include "invariant.h"
 #include "plain.h"
 
+#include <weft/finder.h>
 #include <weft/weft.h>
 
 #include <string.h>

@@ -5,6 +5,8 @@
 #include "memory_fault.h"
 #include "systems_bed.h"
 
+#include <weft/finder.h>
+
 /* ---- filters, declared queries ---- */
 
 static void count_rows(weft_slice *s, void *user)

@@ -4,6 +4,7 @@
 #include "directory.h"
 #include "world_state.h"
 
+#include <weft/snapshot.h>
 #include <weft/weft.h>
 
 #include "memory_fault.h"

@@ -4,6 +4,7 @@
  * was. NULL is the answer for dead and absent look-ups, in every build. */
 #include "invariant.h"
 
+#include <weft/finder.h>
 #include <weft/weft.h>
 
 #include "plain.h"

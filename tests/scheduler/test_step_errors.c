@@ -5,6 +5,7 @@
 #include "systems_bed.h"
 
 #include <weft/observer.h>
+#include <weft/snapshot.h>
 
 /* ---- calls back while a step is going on ---- */
 

@@ -7,6 +7,7 @@
 #include "world_state.h"
 
 #include <weft/observer.h>
+#include <weft/snapshot.h>
 #include <weft/weft.h>
 
 #include "chunk_state.h"

@@ -3,6 +3,7 @@
 #ifndef WEFT_TEST_POINTS_H
 #define WEFT_TEST_POINTS_H
 
+#include <weft/type.h>
 #include <weft/weft.h>
 
 typedef struct Place {

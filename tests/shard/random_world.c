@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/blob.h>
+#include <weft/stream.h>
+#include <weft/type.h>
 
 /* ---- layouts: as they were, and as they became ---- */
 

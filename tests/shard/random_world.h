@@ -11,6 +11,7 @@
 
 #include "random.h"
 
+#include <weft/blob.h>
 #include <weft/shard.h>
 #include <weft/weft.h>
 

@@ -12,8 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <weft/buffers.h>
 #include <weft/random.h>
 #include <weft/shard.h>
+#include <weft/snapshot.h>
+#include <weft/type.h>
 
 #include "ranks_leaks.h"
 

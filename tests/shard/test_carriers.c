@@ -8,8 +8,13 @@
 #include "plain.h"
 
 #include <weft/shard.h>
+#include <weft/snapshot.h>
 #include <weft/stream.h>
+#include <weft/transfer.h>
+#include <weft/type.h>
+#include <weft/value.h>
 #include <weft/weft.h>
+#include <weft/world_text.h>
 
 #include <stdio.h>
 #include <stdlib.h>

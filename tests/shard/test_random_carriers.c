@@ -17,6 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <weft/stream.h>
+#include <weft/transfer.h>
+#include <weft/value.h>
+#include <weft/world_text.h>
 
 /* ---- what does not travel ---- */
 

@@ -8,10 +8,17 @@
 #ifndef WEFT_TESTS_STEP_CALLS_H
 #define WEFT_TESTS_STEP_CALLS_H
 
+#include <weft/bundle.h>
 #include <weft/observer.h>
+#include <weft/snapshot.h>
 #include <weft/state_log.h>
+#include <weft/stream.h>
+#include <weft/transfer.h>
 #include <weft/transform.h>
+#include <weft/type.h>
+#include <weft/value.h>
 #include <weft/weft.h>
+#include <weft/world_text.h>
 
 #include "invariant.h"
 

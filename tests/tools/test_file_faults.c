@@ -10,7 +10,9 @@
 #include <weft/blob.h>
 #include <weft/live.h>
 #include <weft/state_log.h>
+#include <weft/stream.h>
 #include <weft/weft.h>
+#include <weft/world_text.h>
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -15,6 +15,8 @@
 
 #include <weft/live.h>
 #include <weft/observer.h>
+#include <weft/snapshot.h>
+#include <weft/stream.h>
 #include <weft/weft.h>
 
 #include <limits.h>

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <weft/snapshot.h>
+#include <weft/stream.h>
 
 /* ---- documents: objects come and leave, a value is edited, edited again, taken back ---- */
 

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <weft/stream.h>
 
 static const weft_field spin_fields[] = {WEFT_FIELD(endurance_spin, speed),
                                          WEFT_FIELD(endurance_spin, angle)};

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/transfer.h>
+#include <weft/world_text.h>
 
 /* Bytes of a text that is being written. */
 typedef struct page {

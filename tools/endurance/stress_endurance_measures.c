@@ -22,6 +22,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <weft/stream.h>
 
 #define PART 0.05
 

@@ -30,6 +30,7 @@
 #include "kinds.h"
 #include "model.h"
 
+#include <weft/snapshot.h>
 #include <weft/weft.h>
 
 #include <stdio.h>

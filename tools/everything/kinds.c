@@ -5,6 +5,7 @@
 #include "kinds.h"
 
 #include <string.h>
+#include <weft/type.h>
 
 typedef struct linked {
     weft_entity other;

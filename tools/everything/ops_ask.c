@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weft/type.h>
 
 static const char *name_of(uint32_t kind)
 {

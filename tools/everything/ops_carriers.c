@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <weft/snapshot.h>
+#include <weft/value.h>
+#include <weft/world_text.h>
 
 /* ---- save and load ---- */
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <weft/live.h>
+#include <weft/snapshot.h>
 
 enum { FILE_BYTES = 1 << 13, STEPS = 12, EDITS_MOST = STEPS, PATH_BYTES = 64 };
 enum { FIELD_A, FIELD_B, FIELD_C, FIELDS, ENTITY };

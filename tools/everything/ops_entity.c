@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <weft/bundle.h>
 
 static const char *name_of(uint32_t kind)
 {

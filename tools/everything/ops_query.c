@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weft/finder.h>
 
 static const char *name_of(uint32_t kind)
 {

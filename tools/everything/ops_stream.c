@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <weft/stream.h>
 
 enum { SECTIONS = 4, LIVING_MOST = 600, ROUNDS_MOST = 6 };
 

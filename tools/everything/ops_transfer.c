@@ -7,6 +7,7 @@
 #include "everything.h"
 
 #include <string.h>
+#include <weft/transfer.h>
 
 /* Who moves. Owner: one call. */
 typedef struct moving {

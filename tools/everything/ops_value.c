@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/blob.h>
+#include <weft/type.h>
+#include <weft/value.h>
 
 typedef enum phase { PHASE_REST, PHASE_RISE, PHASE_FALL = 7 } phase;
 

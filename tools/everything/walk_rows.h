@@ -10,6 +10,7 @@
 #ifndef WALK_ROWS_H
 #define WALK_ROWS_H
 
+#include <weft/finder.h>
 #include <weft/weft.h>
 
 #include <stdio.h>

@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <weft/query.h>
+#include <weft/slice.h>
+#include <weft/world_file.h>
 
 #include "cli.h"
 

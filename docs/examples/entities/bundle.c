@@ -2,6 +2,7 @@
 /* bundle.c: a bundle: an entity with all its values in one call, from one struct. */
 #include <stddef.h>
 #include <stdio.h>
+#include <weft/bundle.h>
 #include <weft/weft.h>
 
 typedef struct {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* as_text.c: a world as text, one JSON object per line. */
 #include <stdio.h>
+#include <weft/type.h>
 #include <weft/weft.h>
+#include <weft/world_text.h>
 
 typedef struct {
     float x, y;

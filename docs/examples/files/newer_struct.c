@@ -2,6 +2,7 @@
 /* newer_struct.c: a save outlives its struct: fields are matched by name, and what changed is
  * reported. */
 #include <stdio.h>
+#include <weft/type.h>
 #include <weft/weft.h>
 
 typedef struct {

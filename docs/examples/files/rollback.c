@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rollback.c: go back in time: snapshots copy only what changed, and the same future follows. */
 #include <stdio.h>
+#include <weft/snapshot.h>
 #include <weft/weft.h>
 
 typedef struct {

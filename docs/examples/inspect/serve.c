@@ -2,7 +2,10 @@
 /* serve.c: a page on this machine shows the running world: entities, systems, times. */
 #include <stdio.h>
 #include <string.h>
+#include <weft/entity.h>
 #include <weft/inspect.h>
+#include <weft/slice.h>
+#include <weft/system.h>
 
 typedef struct {
     double metres;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prefab.c: a prefab with parts: each instance is a copy of all of them. */
 #include <stdio.h>
+#include <weft/type.h>
 #include <weft/weft.h>
 
 typedef struct {

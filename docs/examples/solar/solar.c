@@ -9,9 +9,11 @@
  * ellipses around others (Kepler's equation by Newton's method: R. H. Battin, An Introduction to
  * the Mathematics and Methods of Astrodynamics, 1999, section 4.3). Orbit is a relation by
  * depth: a planet is placed before its moons. */
+#include <weft/finder.h>
 #include <weft/scene.h>
 #include <weft/transform.h>
 #include <weft/weft.h>
+#include <weft/world_text.h>
 
 #include <math.h>
 #include <stdio.h>

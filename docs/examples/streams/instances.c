@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* instances.c: one file of a house, opened once for each place where one stands. */
 #include <stdio.h>
+#include <weft/stream.h>
 #include <weft/weft.h>
 
 typedef struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sections.c: a level is written in sections; they come into a running world and leave it. */
 #include <stdio.h>
+#include <weft/stream.h>
 #include <weft/weft.h>
 
 typedef struct {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lookup.c: read another entity in a system: declare the look-up, then use a finder. */
 #include <stdio.h>
+#include <weft/finder.h>
+#include <weft/type.h>
 #include <weft/weft.h>
 
 typedef struct {

@@ -2,6 +2,7 @@
 /* curve_blob.c: a blob: immutable data that many entities and all systems share, found by a
  * reference. */
 #include <stdio.h>
+#include <weft/blob.h>
 #include <weft/weft.h>
 
 typedef struct {

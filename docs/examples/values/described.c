@@ -3,6 +3,8 @@
  * show the place. */
 #include <stdio.h>
 #include <string.h>
+#include <weft/type.h>
+#include <weft/value.h>
 #include <weft/weft.h>
 
 typedef struct {

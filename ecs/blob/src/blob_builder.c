@@ -21,6 +21,7 @@
 #include "text.h"
 #include "utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CHUNK_BYTES_MIN ((uint64_t)16 << 10)
@@ -54,8 +55,8 @@ struct weft_blob_builder {
     WEFT__LIST(weft__blob_hash_block) known;
     weft__blob_plan plan;
     chunk chunks[CHUNKS_MAX];
-};
     weft_error error; /* the first one, kept; only the code is set while there is none */
+};
 
 /* Where a field handed in by the caller lies. A value. */
 typedef struct place {

@@ -19,10 +19,10 @@
 
 #include "bits.h"
 #include "blob_type.h"
-#include "file_problem.h"
 #include "invariant.h"
 #include "os_file.h"
 #include "sized.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 
 #include "blob_format.h"
 
-#include "file_problem.h"
 #include "heap.h"
 #include "lock.h"
 #include "os_file.h"

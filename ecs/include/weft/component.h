@@ -5,11 +5,14 @@
 #ifndef WEFT_COMPONENT_H
 #define WEFT_COMPONENT_H
 
-#include <weft/type.h>
+#include <weft/world.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct weft_field weft_field; /* <weft/type.h> */
+typedef struct weft_type weft_type;
 
 /* ---- kinds ---- */
 
@@ -110,6 +113,12 @@ typedef struct weft_component_desc {
  * (components would require each other), LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Threads: owner, world
  * idle. */
 WEFT_API weft_component weft_component_create(weft_world *world, const weft_component_desc *desc);
+
+#ifdef __cplusplus
+#define WEFT_ALIGNOF_(type) alignof(type)
+#else
+#define WEFT_ALIGNOF_(type) _Alignof(type)
+#endif
 
 /* Shorthand: a plain component named after its C type: WEFT_COMPONENT(world, Position). */
 #define WEFT_COMPONENT(world, type)                                                                \

@@ -16,7 +16,7 @@
 #define WEFT_TYPE_H
 
 #include <weft/blob.h>
-#include <weft/world.h>
+#include <weft/component.h>
 
 #ifdef __cplusplus
 #include <type_traits>
@@ -166,12 +166,6 @@ WEFT_API size_t weft_path_format(const weft_type *type, const weft_path *path, c
 #endif
 
 /* ---- short forms ---- */
-
-#ifdef __cplusplus
-#define WEFT_ALIGNOF_(type) alignof(type)
-#else
-#define WEFT_ALIGNOF_(type) _Alignof(type)
-#endif
 
 #ifndef __cplusplus
 /* Numbers by their C type; arrays decay to pointers, so these count as well, unless the field is a

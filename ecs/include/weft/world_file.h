@@ -18,12 +18,14 @@
 #ifndef WEFT_WORLD_FILE_H
 #define WEFT_WORLD_FILE_H
 
-#include <weft/blob.h>
 #include <weft/component.h>
+#include <weft/load_report.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct weft_blob_type weft_blob_type; /* <weft/blob.h> */
 
 /* ---- descriptions ---- */
 

@@ -7,6 +7,8 @@
 #include "slice_ops.h"
 #include "world_state.h"
 
+#include <weft/buffers.h>
+
 /* In place of a version of the structure. */
 #define NO_STRUCTURE UINT64_MAX            /* a resource: it stays where it is */
 #define ROWS_STRUCTURE (UINT64_C(1) << 63) /* rows of a recorder, and the slice's context */

@@ -9,9 +9,9 @@
 #include "directory.h"
 #include "entity_tag.h"
 #include "name_table.h"
+#include "text.h"
 #include "world_state.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

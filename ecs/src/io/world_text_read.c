@@ -15,12 +15,14 @@
 #include "relation_registry.h"
 #include "sparse.h"
 #include "structure.h"
+#include "text.h"
 #include "value_read.h"
 #include "world_file_read.h"
 #include "world_file_write.h"
 #include "world_text_type.h"
 
 #include <string.h>
+#include <weft/buffers.h>
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
 /* Most blocks of entities without a mention, so that few bytes cannot ask for much memory. */
@@ -854,7 +856,6 @@ static weft_result read_json(weft_world *world, const weft_text *text,
     return result;
 }
 
-#define CATEGORY WEFT__MEMORY_COMMANDS
 weft_result weft_world_load_json(weft_world *world, const weft_text *text,
                                  const weft_world_text_desc *desc, weft_error *error)
 {
@@ -872,3 +873,4 @@ weft_result weft_world_load_json(weft_world *world, const weft_text *text,
                                                     weft_result_text(result));
 }
 
+#define CATEGORY WEFT__MEMORY_COMMANDS

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/type.h>
 
 #include <weft/relation.h>
 

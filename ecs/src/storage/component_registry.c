@@ -10,6 +10,8 @@
 #include "sparse.h"
 #include "utf8.h"
 
+#include <stdio.h>
+
 #include <string.h>
 
 #include <weft/value.h>

@@ -7,6 +7,7 @@
  * is due is waited for, and nothing else is done early. */
 #include <math.h>
 #include <string.h>
+#include <weft/query.h>
 
 #include "directory.h"
 #include "error.h"

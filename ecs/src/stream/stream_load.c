@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <weft/snapshot.h>
+#include <weft/type.h>
 
 #include "archetype.h"
 #include "chunk.h"

@@ -17,11 +17,13 @@
 #include "query_cursor.h"
 #include "query_state.h"
 #include "sized.h"
+#include "text.h"
 #include "utf8.h"
 #include "world_view.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <weft/type.h>
 
 #define COMPONENT_LIMIT 65535u /* ids are 16 bits in look-up tables; 0 is null */
 #define BUILT_IN_COMPONENTS 4u
@@ -215,8 +217,6 @@ static weft_result create_world(const weft_world_desc *desc, weft_world **out)
     return WEFT_OK;
 }
 
-/* Asked before anything is destroyed, outside of jobs: the owner of the world has its pool. */
-static weft_result pool_check_end(weft_world *world)
 weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
 {
     static const weft_world_desc defaults;
@@ -234,6 +234,8 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
     return result;
 }
 
+/* Asked before anything is destroyed, outside of jobs: the owner of the world has its pool. */
+static weft_result pool_check_end(weft_world *world)
 {
     weft__host *host = &world->front.host;
     uintptr_t owner = weft__pool_take_over(host->pool, weft__thread_self());

@@ -4,7 +4,8 @@
 #ifndef WEFT_TEXT_H
 #define WEFT_TEXT_H
 
-#include <stddef.h>
+#include <stdarg.h>
+#include <weft/base.h>
 
 #include "door.h"
 
@@ -26,7 +27,6 @@ WEFT__DOOR void weft__text_add_quoted(weft__text *t, const char *string);
 /* In quotes, as a label of DOT, which has no escapes for control characters: U+FFFD instead. */
 void weft__text_add_label(weft__text *t, const char *string);
 
-#endif
 /* ---- errors ---- */
 
 /* Fills an error that is about no entity, component or place, and counts it. An argument may be its
@@ -38,3 +38,4 @@ weft__error_fill_list(weft_error *error, weft_result code, const char *format, v
 /* Copies a name into error->file or error->path, cut between characters. */
 WEFT__DOOR void weft__error_name(char *to, size_t room, const char *name);
 
+#endif

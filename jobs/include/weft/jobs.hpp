@@ -18,6 +18,7 @@
 
 #include <weft/jobs.h>
 
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>

@@ -18,6 +18,7 @@
 #include "pool_check.h"
 #include "pool_memory.h"
 #include "sized.h"
+#include "text.h"
 #include "trace_rows.h"
 #include "worker.h"
 
@@ -305,7 +306,6 @@ static weft_result create_pool(const weft_job_pool_desc *desc, bool is_by_enviro
     return WEFT_OK;
 }
 
-/* ---- the end */
 weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out)
 {
     weft_job_pool_desc full = desc != NULL ? *desc : (weft_job_pool_desc){0};
@@ -329,6 +329,7 @@ weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool *
     return result;
 }
 
+/* ---- the end */
 
 weft_result weft_job_pool_destroy(weft_job_pool *pool)
 {

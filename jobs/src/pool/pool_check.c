@@ -5,8 +5,7 @@
  * and without stopping a worker. */
 #include "pool_check.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "text.h"
 
 weft_result weft__pool_check_owner(const weft_job_context *context)
 {

@@ -24,7 +24,7 @@
 #ifndef WEFT_OBSERVER_H
 #define WEFT_OBSERVER_H
 
-#include <weft/ecs.h>
+#include <weft/commands.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,7 +11,7 @@
 #ifndef WEFT_SYSTEM_H
 #define WEFT_SYSTEM_H
 
-#include <weft/ecs.h>
+#include <weft/commands.h>
 
 #ifdef __cplusplus
 extern "C" {

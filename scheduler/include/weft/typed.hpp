@@ -7,8 +7,12 @@
 #ifndef WEFT_TYPED_HPP
 #define WEFT_TYPED_HPP
 
+#include <weft/buffers.h>
+#include <weft/finder.h>
 #include <weft/jobs.hpp>
-#include <weft/weft.h>
+#include <weft/relation.h>
+#include <weft/schedule.h>
+#include <weft/type.h>
 
 #include <atomic>
 #include <cstddef>

@@ -21,6 +21,7 @@
 #include "stage_entries.h"
 
 #include <float.h>
+#include <weft/relation.h>
 
 /* ---- the clock ----
  *

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include <weft/observer.h>
+#include <weft/relation.h>
 
 /* Values are as aligned as any component is. */
 typedef struct value_line {

@@ -14,6 +14,7 @@
 #include <float.h>
 #include <stdio.h>
 #include <string.h>
+#include <weft/relation.h>
 
 /* ---- creating and destroying ---- */
 

@@ -9,6 +9,7 @@
 #include <weft/finder.h>
 #include <weft/relation.h>
 #include <weft/transform.h>
+#include <weft/type.h>
 
 #include "error.h"
 

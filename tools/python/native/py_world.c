@@ -6,6 +6,7 @@
 #include "py_native.h"
 
 #include <string.h>
+#include <weft/type.h>
 
 /* ---- life ---- */
 

@@ -27,7 +27,7 @@
 #ifndef WEFT_SCENE_H
 #define WEFT_SCENE_H
 
-#include <weft/ecs.h>
+#include <weft/value.h>
 
 #ifdef __cplusplus
 extern "C" {

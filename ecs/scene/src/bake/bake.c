@@ -13,6 +13,7 @@
 #include "hash.h"
 #include "utf8.h"
 
+#include <weft/relation.h>
 #include <weft/transform.h>
 
 #include <math.h>

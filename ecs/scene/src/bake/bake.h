@@ -11,7 +11,7 @@
 #include "text.h"
 #include "value_read.h"
 
-#include <weft/ecs.h>
+#include <weft/world.h>
 
 #include <math.h>
 

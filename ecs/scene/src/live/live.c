@@ -23,6 +23,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <unistd.h>
+#include <weft/relation.h>
 
 /* ---- images ---- */
 

@@ -24,6 +24,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <weft/relation.h>
 
 weft_result weft__live_refuse(const weft_live *live, const char *what)
 {
@@ -750,8 +751,8 @@ weft_result weft_live_apply(weft_live *live, uint64_t budget_ns, weft_live_repor
     weft_result result = weft__refuse_busy(live->world, "weft_live_apply");
     if (result != WEFT_OK) return result;
     live->report = (weft_live_report){0};
-    const weft_error *error = weft_world_error(live->world);
     weft_error first;
+    const weft_error *error = weft_world_error(live->world);
     const uint64_t errors = error->number;
     result = weft__live_is_undone(live) ? WEFT_UNSUPPORTED : WEFT_OK;
     bool is_due = live->current != NULL || at_load_acq(&live->x_waiting) != 0; /* LL1 */

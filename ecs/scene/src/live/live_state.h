@@ -8,6 +8,7 @@
 #include "image.h"
 
 #include <weft/live.h>
+#include <weft/snapshot.h>
 
 #include <pthread.h>
 

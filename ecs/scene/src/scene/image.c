@@ -14,6 +14,9 @@
 #include "utf8.h"
 
 #include <string.h>
+#include <weft/buffers.h>
+#include <weft/relation.h>
+#include <weft/snapshot.h>
 
 bool weft__node_has_entity(const weft__node *node)
 {

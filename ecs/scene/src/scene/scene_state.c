@@ -12,11 +12,13 @@
 #include "error.h"
 #include "hash.h"
 #include "sized.h"
+#include "text.h"
 #include "utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/snapshot.h>
 
 /* ---- begin and end ---- */
 
@@ -648,22 +650,22 @@ typedef struct trying {
     size_t capacity;
 } trying;
 
-/* The first mistake in the property; of a list that is wanted whole, the first one. */
-static weft_result mistake_told(const trying *t, const weft__problem *list, bool is_whole)
 /* As weft__text_place; 0: it has none. */
 static uint64_t place_of(const weft__problem *problem)
 {
     return (uint64_t)problem->told.line << 32 | problem->told.column;
 }
 
+/* The first mistake in the property; of a list that is wanted whole, the first one. */
+static weft_result mistake_told(const trying *t, const weft__problem *list, bool is_whole)
 {
     const weft__problem *found = NULL;
-    for (const weft__problem *p = list; p != NULL; p = p->next) {
-        bool is_there = place_of(p) >= begin && place_of(p) <= end &&
     if (list == NULL) return WEFT_OK;
     const weft_text text = {t->trial->text, t->trial->bytes, NULL};
     const uint64_t begin = weft__text_place(&text, text.bytes + t->trial->begin);
     const uint64_t end = weft__text_place(&text, text.bytes + t->trial->end);
+    for (const weft__problem *p = list; p != NULL; p = p->next) {
+        bool is_there = place_of(p) >= begin && place_of(p) <= end &&
                         strcmp(p->told.file, t->files.first->path) == 0;
         if ((is_whole || is_there) && (found == NULL || place_of(p) < place_of(found))) found = p;
     }

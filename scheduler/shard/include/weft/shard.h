@@ -36,7 +36,7 @@
 #define WEFT_SHARD_H
 
 #include <weft/ranks.h>
-#include <weft/weft.h>
+#include <weft/system.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,6 +8,7 @@
 #include "arrival.h"
 
 #include <stdlib.h>
+#include <weft/buffers.h>
 
 #include "messages.h"
 #include "row_block.h"

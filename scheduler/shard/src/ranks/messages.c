@@ -15,6 +15,7 @@
 
 #include "byte_list.h"
 #include "hash.h"
+#include "text.h"
 
 static weft_error last;
 

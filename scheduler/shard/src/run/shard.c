@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <weft/schedule.h>
 
 #include "ghost_exchange.h"
 #include "hash.h"

@@ -7,6 +7,7 @@
 #define WEFT_SHARD_STATE_H
 
 #include <weft/shard.h>
+#include <weft/snapshot.h>
 
 #include "messages.h"
 #include "sector_map.h"

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <weft/buffers.h>
 
 #include "archetype_state.h"
 #include "byte_list.h"

@@ -24,7 +24,6 @@
 #define WEFT_INSPECT_H
 
 #include <weft/scene.h>
-#include <weft/weft.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include <weft/schedule.h>
 
 static const uint64_t watch_period_ns = UINT64_C(100000000);
 static const uint64_t page_gone_ns = UINT64_C(5000000000);

@@ -3,7 +3,10 @@
  * streams. Nothing is kept. */
 #include "origin.h"
 
+#include <weft/entity.h>
 #include <weft/live.h>
+#include <weft/relation.h>
+#include <weft/stream.h>
 
 #include <stdio.h>
 #include <string.h>

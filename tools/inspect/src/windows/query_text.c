@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <weft/query.h>
 
 /* What is read so far. Owner: one call. */
 typedef struct reading {

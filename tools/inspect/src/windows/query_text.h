@@ -10,6 +10,8 @@
 
 #include "session.h"
 
+#include <weft/query.h>
+
 /* Makes the query; false: `why` says what is wrong. The caller destroys it. */
 bool weft__query_text_make(const weft__session *session, const char *text, weft_query *out,
                            char *why, size_t capacity);

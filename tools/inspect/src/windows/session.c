@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/entity.h>
+#include <weft/finder.h>
 
 uint64_t weft__session_now(void)
 {

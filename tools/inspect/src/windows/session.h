@@ -13,6 +13,7 @@
 #include "request.h"
 
 #include <weft/inspect.h>
+#include <weft/schedule.h>
 
 typedef struct weft__timeline weft__timeline;     /* timeline_store.h */
 typedef struct weft__system_log weft__system_log; /* system_log.h */

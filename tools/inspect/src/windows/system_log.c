@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weft/schedule.h>
+#include <weft/system.h>
 
 /* Owner: the session. items[0] is of frames. */
 struct weft__system_log {

@@ -6,6 +6,8 @@
 
 #include "session.h"
 
+#include <weft/system.h>
+
 enum { WEFT__TIMES_KEPT = 128 };
 
 /* Times of one system; ns. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/entity.h>
 
 enum { BYTES_SHOWN = 32, LEAVES_SHOWN = 256 };
 

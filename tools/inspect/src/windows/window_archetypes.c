@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/entity.h>
+#include <weft/finder.h>
 
 enum { BANDS = 10, ADVICE_MAX = 8 };
 

@@ -8,6 +8,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weft/entity.h>
+#include <weft/query.h>
+#include <weft/relation.h>
+#include <weft/slice.h>
 
 enum { PAGE_MAX = 200, SEARCH_MAX = 200, LOOKED_AT_MAX = 200000 };
 

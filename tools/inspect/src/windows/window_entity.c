@@ -10,6 +10,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weft/entity.h>
+#include <weft/query.h>
+#include <weft/relation.h>
+#include <weft/system.h>
 
 enum { COMPONENTS = 128, ELEMENTS_SHOWN = 16, SYSTEMS = 512 };
 

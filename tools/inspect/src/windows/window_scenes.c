@@ -4,6 +4,7 @@
 #include "window_scenes.h"
 
 #include <weft/live.h>
+#include <weft/stream.h>
 
 #include <stdlib.h>
 
@@ -30,8 +31,8 @@ static void add_problems(weft_scene *scene, weft__wire *out)
         weft__wire_close(out, '}');
     }
     weft__wire_close(out, ']');
-}
     free(mistakes);
+}
 
 static void add_scene(weft_scene *scene, weft__wire *out)
 {

@@ -9,6 +9,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weft/query.h>
+#include <weft/schedule.h>
+#include <weft/slice.h>
+#include <weft/system.h>
 
 enum { SYSTEMS_MAX = 1024, QUERIES_MAX = 512, ACCESS_MAX = 48 };
 

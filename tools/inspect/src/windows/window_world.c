@@ -4,6 +4,8 @@
 #include "window_world.h"
 
 #include <errno.h>
+#include <weft/schedule.h>
+#include <weft/system.h>
 
 uint32_t weft__status_window(weft__session *session, const weft__request *request, weft__wire *out)
 {
