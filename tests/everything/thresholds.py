@@ -38,7 +38,6 @@ OTHERS = {
     "NAME_COLUMNS": "a table for people",
     "SAMPLE": "when a clock is read; of destroy.c: entities looked at, as WEFT__BATCH_FEW",
     "WEFT__TIMED_MAX": "systems that are timed",
-    "PART_MOST": "parts of a slice",
     "LANES": "floats of a vector",
     "WEFT__GRAPH_RANK_RUNS": "runs until a rank is trusted",
     "WEFT__HOLD_MOST": "runs",

@@ -118,7 +118,7 @@ Test(pool, every_refused_thread_and_mapping_is_reported)
         test_os_fail_thread(&os, at);
         CHECK_RESULT(weft_job_pool_create(&desc, &pool), WEFT_THREAD_FAILED);
         CHECK_POINTER(pool, NULL);
-        CHECK(access("a.json", F_OK) != 0 && access("a.json.raw", F_OK) != 0);
+        CHECK(access("a.pftrace", F_OK) != 0 && access("a.pftrace.raw", F_OK) != 0);
     }
     test_os_fail_thread(&os, 0);
     test_os_fail_map(&os, 1);

@@ -10,6 +10,7 @@
  * compared, else also weft_shard_hash. */
 #include "check.h"
 #include "random_world.h"
+#include "ranks_leaks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static void one_load(uint64_t seed, const char *path, const figures *was)
 int main(int argc, char **argv)
 {
     char path[4096];
-    check(weft_ranks_start(&argc, &argv), "weft_ranks_start", 0);
+    check(start_ranks(&argc, &argv), "weft_ranks_start", 0);
     if (argc != 5) weft_ranks_abort(1);
     const bool is_save = strcmp(argv[1], "save") == 0;
     const uint64_t first = strtoull(argv[2], NULL, 0), count = strtoull(argv[3], NULL, 0);
@@ -112,6 +113,6 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < count; i++) rows += all[i].rows;
     if (weft_ranks_rank() == 0) printf("worlds %" PRIu64 " rows %" PRIu64 "\n", count, rows);
     free(all);
-    weft_ranks_stop();
+    stop_ranks();
     return 0;
 }

@@ -254,7 +254,8 @@ static void by_section(trip *t)
     const weft_query query = weft_query_create(world, &(weft_query_desc){.terms = {{t->from.key}}});
     const uint32_t count = (uint32_t)weft_query_entities(world, query, all, RANDOM_ROWS);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t number = (uint32_t)((t->seed + i * UINT64_C(2654435761)) >> 3) % SECTIONS;
+        const weft_section number = {
+            .section = (uint32_t)((t->seed + i * UINT64_C(2654435761)) >> 3) % SECTIONS};
         CHECK_OK(weft_entity_add(world, all[i], section));
         CHECK_OK(weft_entity_set_shared(world, all[i], section, &number));
     }

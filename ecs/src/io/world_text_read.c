@@ -804,9 +804,15 @@ static weft_result read_all(text_reading *t)
     if (t->result == WEFT_OK)
         t->result = weft__error_found(t->world, WEFT__NO_COMPONENT, "weft_world_load_json",
                                       t->reading.error);
-    else if (t->reading.error->text[0] == '\0')
-        weft__value_error(t->reading.error, t->reading.text, t->reading.json.at, &t->reading.trail,
-                          "%s", t->world->error->text);
+    else if (t->reading.error->text[0] == '\0') {
+        weft_error *own = t->world->error, *found = t->reading.error;
+        weft__value_error(found, t->reading.text, t->reading.json.at, &t->reading.trail, "%s",
+                          own->text);
+        own->line = found->line;
+        own->column = found->column;
+        memcpy(own->file, found->file, sizeof own->file);
+        memcpy(own->path, found->path, sizeof own->path);
+    }
     return t->result;
 }
 

@@ -343,6 +343,7 @@ class system_builder : public terms_of<system_builder>
     system_builder &by_depth(weft_component relation)
     {
         this->add(relation, WEFT_READ, WEFT_OPTIONAL);
+        all_.lookups.push_back({relation, WEFT_READ}); /* weft_relation_target, of rows above, too */
         return desc_.by_depth = relation, *this;
     }
 

@@ -6,7 +6,6 @@
 #include "py_native.h"
 
 #include <string.h>
-#include <weft/type.h>
 
 PyObject *weft_py_error;
 PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,

@@ -25,6 +25,7 @@
 #include "weft.h"
 #else
 #include <weft/snapshot.h>
+#include <weft/type.h>
 #include <weft/weft.h>
 #include <weft/world_file.h>
 #endif

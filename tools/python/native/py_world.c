@@ -6,7 +6,6 @@
 #include "py_native.h"
 
 #include <string.h>
-#include <weft/type.h>
 
 /* ---- life ---- */
 
