@@ -73,6 +73,7 @@ typedef struct weft__type {
     bool needs_destruct;         /* BUFFER, or a destruct hook */
     bool needs_construct;        /* BUFFER, or a construct hook (after zeroing) */
     bool needs_copy;             /* BUFFER, or a copy hook (else memcpy) */
+    bool is_uncopyable;          /* a destruct hook without a copy hook: both would own one thing */
     weft_a32 x_is_typed;         /* its name is that of its C type; never 0 again */
     uint64_t hash;               /* stable: name, layout, kind, fields */
     void *resource;              /* RESOURCE: the value */

@@ -38,6 +38,9 @@ weft__error(const weft_world *world, weft_result code, weft_entity entity, weft_
 weft_result weft__error_found(const weft_world *world, weft_component component, const char *what,
                               const weft_error *found);
 /* Ready-made ones: the text names the function. */
+/* UNSUPPORTED: values of a type that is_uncopyable would be copied. */
+weft_result weft__error_uncopyable(const weft_world *world, weft_entity entity, uint32_t component,
+                                   const char *what);
 WEFT__DOOR weft_result weft__error_memory(const weft_world *world, const char *what);
 /* TYPE_MISMATCH: only destruction puts the tag of residues on and takes it off. */
 weft_result weft__error_residue_tag(const weft_world *world, const char *what);

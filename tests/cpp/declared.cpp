@@ -5,6 +5,7 @@
 
 #include <weft/weft.hpp>
 
+
 struct Position {
     float x, y;
 };
@@ -375,6 +376,25 @@ static void views_are_ranges()
         break;
     }
     world.create(Position{}); /* no loop is open */
+    std::unique_ptr<weft::view<Position>> late;
+    {
+        weft_job_pool *pool = nullptr;
+        weft_job_pool_desc pool_desc = {};
+        CHECK(weft_job_pool_create(&pool_desc, &pool) == WEFT_OK);
+        weft_world_desc desc = {};
+        desc.pool = pool;
+        {
+            weft::world other(desc);
+            other.create(Position{});
+            late.reset(new weft::view<Position>(other.view<Position>()));
+            for (auto [p] : *late) {
+                p.x = 1;
+                break; /* a loop that is open when its world ends */
+            }
+        }
+        CHECK(weft_job_pool_destroy(pool) == WEFT_OK); /* no world is left on it */
+    }
+    for (auto [p] : *late) CHECK(p.x == 2); /* no rows */
 }
 
 int main()

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_instantiate.c: copies of entities, and what goes with them when they are destroyed: buffers,
  * shared values, linked groups that are met whole, in part, or with dead members. */
+#include <weft/snapshot.h>
+
 #include "buffer_append.h"
 #include "storage_fixture.h"
 
@@ -336,7 +338,17 @@ static void try_owned(uint32_t flags, bool has_copy, weft_result expected)
     uint64_t rows = count_all(&f);
     CHECK(weft_entity_instantiate(f.world, pair[0], 3, copies) == expected);
     CHECK_U64(count_all(&f), rows + (expected == WEFT_OK ? 6 : 0));
+    weft_query all =
+        weft_query_create(f.world, &(weft_query_desc){.terms = {{owned, .match = WEFT_ALL}}});
+    const weft_result set = weft_query_set(f.world, all, owned, &value, sizeof value);
+    CHECK(set == ((flags & WEFT_BUFFER) != 0 ? WEFT_TYPE_MISMATCH
+                  : has_copy                 ? WEFT_OK
+                                             : WEFT_UNSUPPORTED));
+    weft_snapshot *taken = NULL;
+    CHECK(weft_snapshot_take(f.world, NULL, &taken) == (has_copy ? WEFT_OK : WEFT_UNSUPPORTED));
+    weft_snapshot_destroy(taken);
     if (expected != WEFT_OK) {
+        CHECK(weft_entity_instantiate(f.world, pair[0], 1, copies) == expected);
         CHECK(weft_world_hash(f.world, WEFT_HASH_LAYOUT) == before);
         CHECK(strstr(weft_world_error(f.world)->text, "\"owned\" has a destruct hook") != NULL);
         weft_recorder *recorder;

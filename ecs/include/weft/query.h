@@ -295,7 +295,9 @@ WEFT_API weft_result weft_query_add(weft_world *world, weft_query query, weft_co
 WEFT_API weft_result weft_query_remove(weft_world *world, weft_query query,
                                        weft_component component);
 
-/* Sets a value on all rows and adds the component where absent. */
+/* Sets a value on all rows and adds the component where absent: each row has a copy, made by the
+ * copy hook if there is one. UNSUPPORTED: the component has a destruct hook and no copy hook (all
+ * rows would own one thing). */
 WEFT_API weft_result weft_query_set(weft_world *world, weft_query query, weft_component component,
                                     const void *value, size_t size);
 

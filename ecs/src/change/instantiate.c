@@ -318,29 +318,19 @@ static weft_result rows_reserve_apart(instantiation *op, const member *m)
     return result;
 }
 
-/* A type whose values own something that the bytes of a copy would own as well. */
-static bool is_uncopyable(const weft__type *type)
-{
-    return type->desc.hooks.destruct != NULL && type->desc.hooks.copy == NULL;
-}
-
 static weft_result values_check(const instantiation *op, const member *m)
 {
     const weft__type *bad = NULL;
     for (uint32_t c = 0; c < m->plan->copy_count && bad == NULL; c++) {
         const weft__type *type = m->chunk->archetype->format->types[m->plan->copies[c].from];
-        if (is_uncopyable(type)) bad = type;
+        if (type->is_uncopyable) bad = type;
     }
     const weft__type *sparse = op->world->types.sparse;
     for (uint32_t row; sparse != NULL && bad == NULL; sparse = sparse->sparse->next)
-        if (is_uncopyable(sparse) && weft__sparse_find(op->world, sparse, m->entity, &row) != NULL)
+        if (sparse->is_uncopyable && weft__sparse_find(op->world, sparse, m->entity, &row) != NULL)
             bad = sparse;
     if (bad == NULL) return WEFT_OK;
-    return weft__error(op->world, WEFT_UNSUPPORTED, m->entity, weft__component(op->world, bad->id),
-                       "weft_entity_instantiate: component \"%s\" has a destruct hook but no copy "
-                       "hook, so its values cannot be copied: give it a copy hook, or register it "
-                       "NOT_COPIED",
-                       bad->desc.name);
+    return weft__error_uncopyable(op->world, m->entity, bad->id, "weft_entity_instantiate");
 }
 
 static weft_result member_reserve(instantiation *op, member *m)

@@ -492,6 +492,8 @@ static weft_result check_value(weft_world *world, weft_component component, cons
             weft__type_name(world, component.id), expected, size);
     if (value == NULL && size != 0)
         return weft__error_argument(world, "weft_query_set", "value is NULL: give its address");
+    if (world->types.at[component.id]->is_uncopyable)
+        return weft__error_uncopyable(world, WEFT__NO_ENTITY, component.id, "weft_query_set");
     return WEFT_OK;
 }
 

@@ -162,6 +162,16 @@ weft_result weft__error_component(const weft_world *world, weft_component compon
                        component.id, world->desc.name, why_bad(world, component));
 }
 
+weft_result weft__error_uncopyable(const weft_world *world, weft_entity entity, uint32_t component,
+                                   const char *what)
+{
+    return weft__error(world, WEFT_UNSUPPORTED, entity, weft__component(world, component),
+                       "%s: component \"%s\" has a destruct hook but no copy hook, so its values "
+                       "cannot be copied: give it a copy hook%s",
+                       what, weft__type_name(world, component),
+                       weft_entity_is_null(entity) ? "" : ", or register it NOT_COPIED");
+}
+
 weft_result weft__error_use(const weft_world *world, weft_result code, const char *what,
                             weft_component component, const char *problem)
 {

@@ -403,9 +403,9 @@ static bool chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type)
  * that are read. */
 
 /* A type whose values own something that the bytes of a copy would own as well. */
-static bool is_uncopyable(const weft_world *world, const weft__type *type)
+static bool is_owned_here(const weft_world *world, const weft__type *type)
 {
-    if (type->desc.hooks.destruct == NULL || type->desc.hooks.copy != NULL) return false;
+    if (!type->is_uncopyable) return false;
     if (type->resource != NULL) return true;
     for (uint32_t i = 0; i < world->archetypes.count; i++)
         if (world->archetypes.at[i]->entity_count != 0 &&
@@ -417,11 +417,8 @@ static bool is_uncopyable(const weft_world *world, const weft__type *type)
 static weft_result snapshot_check_types(const weft_world *world)
 {
     for (uint32_t i = 1; i <= world->types.count; i++)
-        if (is_uncopyable(world, world->types.at[i]))
-            return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, i),
-                               "weft_snapshot_take: component \"%s\" has a destruct hook but no "
-                               "copy hook, so its values cannot be copied: give it a copy hook",
-                               world->types.at[i]->desc.name);
+        if (is_owned_here(world, world->types.at[i]))
+            return weft__error_uncopyable(world, WEFT__NO_ENTITY, i, "weft_snapshot_take");
     return WEFT_OK;
 }
 

@@ -361,6 +361,7 @@ static void sizes_resolve(weft__type *type)
     bool is_in_row = (type->desc.flags & WEFT_SPARSE) == 0;
     type->plain_bytes = type->needs_destruct || !is_in_row ? 0 : type->value_bytes;
     type->needs_copy = is_buffer || desc->hooks.copy != NULL;
+    type->is_uncopyable = desc->hooks.destruct != NULL && desc->hooks.copy == NULL;
 }
 
 /* A bound of the components that come with one: what it requires, and what these do. */

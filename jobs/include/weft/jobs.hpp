@@ -65,35 +65,52 @@ inline weft_result checked_call([[maybe_unused]] weft_result result)
     return result;
 }
 
-/* The exception with the lowest place, of those that functions on several workers threw. */
+/* Of the exceptions that functions on several workers threw the one with the lowest place: the same
+ * for any number of workers, where all of them run. */
 class first_thrown
 {
   public:
-    template <class F> void guard(uint64_t place, F &&function)
+    struct kept {
+        std::exception_ptr exception;
+        uint64_t place = 0, within = 0;
+        bool is_refusal = false; /* of a call of weft, whose own result may say more */
+    };
+    /* Keeps the exception that is handled now. Threads: any. */
+    void keep([[maybe_unused]] uint64_t place, [[maybe_unused]] uint64_t within = 0,
+              [[maybe_unused]] bool is_refusal = false)
+    {
+#ifndef WEFT_NO_EXCEPTIONS
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (!kept_.exception || place < kept_.place ||
+            (place == kept_.place && within < kept_.within))
+            kept_ = {std::current_exception(), place, within, is_refusal};
+#endif
+    }
+    /* Calls a function, and keeps what it throws. */
+    template <class F> void guard([[maybe_unused]] uint64_t place, F &&function)
     {
 #ifdef WEFT_NO_EXCEPTIONS
-        (void)place;
         function();
 #else
         try {
             function();
         } catch (...) {
-            std::lock_guard<std::mutex> lock(mutex_);
-            if (!thrown_ || place < place_) thrown_ = std::current_exception(), place_ = place;
+            keep(place);
         }
 #endif
     }
+    /* The rest when all have ended. */
+    kept take() { return std::exchange(kept_, {}); }
+    std::exception_ptr get() const { return kept_.exception; }
+    void set(std::exception_ptr exception) { kept_.exception = std::move(exception); }
     void rethrow()
     {
-        if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+        if (std::exception_ptr exception = take().exception) std::rethrow_exception(exception);
     }
-    std::exception_ptr get() const { return thrown_; }
-    void set(std::exception_ptr thrown) { thrown_ = std::move(thrown); }
 
   private:
     std::mutex mutex_;
-    std::exception_ptr thrown_;
-    uint64_t place_ = 0;
+    kept kept_;
 };
 
 struct nothing {

@@ -276,15 +276,7 @@ constexpr bool is_service = std::is_same_v<T, weft_entity> || std::is_same_v<T, 
 /* The first exception of a copy that a hook made: hooks are called by C, which no exception may
  * cross, so the value is a new one, and the call of weft::world that copied throws. */
 inline std::atomic<bool> has_copy_failed{false};
-struct copy_failure {
-    std::mutex mutex;
-    std::exception_ptr first;
-};
-inline copy_failure &failed_copy()
-{
-    static copy_failure failure;
-    return failure;
-}
+inline first_thrown failed_copies;
 
 template <class T> void construct(void *values, uint32_t count, void *) noexcept
 {
@@ -303,8 +295,7 @@ template <class T> void copy_one(T *to, const T &from) noexcept
         new (to) T(from);
     } catch (...) {
         new (to) T();
-        std::lock_guard<std::mutex> lock(failed_copy().mutex);
-        if (!failed_copy().first) failed_copy().first = std::current_exception();
+        failed_copies.keep(0);
         has_copy_failed = true;
     }
 #endif
@@ -362,7 +353,7 @@ class bound
   public:
     bound(const bound &) = delete;
     bound &operator=(const bound &) = delete;
-    virtual void end() noexcept = 0; /* unbinds */
+    virtual void end_of_world() noexcept = 0; /* unbinds */
 
   protected:
     bound() = default;
@@ -382,14 +373,6 @@ class bound
     bound **at_ = nullptr; /* what points to this */
 };
 
-/* An exception of a function that the library called. Of those of one step the one of the system
- * that was registered first, and of its slices the first, comes out: for any number of workers. */
-struct thrown_in_call {
-    std::exception_ptr exception;
-    bool is_command = false; /* a command was refused: the step's error says more */
-    uint64_t system = 0, slice = 0;
-};
-
 /* What a weft::world knows beside the world: components by type, functions of systems. */
 struct state {
     weft_world *world = nullptr;
@@ -399,8 +382,9 @@ struct state {
     std::vector<std::shared_ptr<void>> functions;
     weft_archetype empty = {};          /* that of entities without components */
     weft_recorder *outside = nullptr;   /* of the loop outside systems that runs */
-    std::mutex mutex; /* of `thrown` */
-    thrown_in_call thrown;
+    /* What functions threw that the library called: by the number of the system or observer in
+     * order of registration, then by its slice. */
+    first_thrown thrown;
 
     template <class C> weft_component find() const /* threads: any, once registered */
     {
@@ -442,7 +426,7 @@ struct state {
     {
         if (result != WEFT_OK) fail(result);
 #ifndef WEFT_NO_EXCEPTIONS
-        if (has_copy_failed) throw_failed_copy();
+        if (has_copy_failed.exchange(false)) failed_copies.rethrow();
 #endif
         return result;
     }
@@ -470,30 +454,12 @@ struct state {
         throw error(result, text.c_str());
 #endif
     }
-#ifndef WEFT_NO_EXCEPTIONS
-    static void throw_failed_copy()
-    {
-        std::lock_guard<std::mutex> lock(failed_copy().mutex);
-        has_copy_failed = false;
-        if (failed_copy().first) std::rethrow_exception(std::exchange(failed_copy().first, nullptr));
-    }
-    /* Keeps the exception that is handled now. Threads: any. */
-    void keep(uint64_t system, uint64_t slice, bool is_command = false)
-    {
-        std::lock_guard<std::mutex> lock(mutex);
-        bool is_first = !thrown.exception || system < thrown.system ||
-                        (system == thrown.system && slice < thrown.slice);
-        if (is_first) thrown = {std::current_exception(), is_command, system, slice};
-    }
-#endif
     /* Ends a call in which functions ran: throws the kept exception, else the error of the call. */
     weft_result ended(weft_result result)
     {
-#ifndef WEFT_NO_EXCEPTIONS
-        thrown_in_call kept = std::exchange(thrown, {});
-        if (kept.exception && !(kept.is_command && result != WEFT_OK))
+        first_thrown::kept kept = thrown.take();
+        if (kept.exception && !(kept.is_refusal && result != WEFT_OK))
             std::rethrow_exception(kept.exception);
-#endif
         return checked(result);
     }
 };
@@ -656,6 +622,36 @@ class commands : detail::service
 
 namespace detail
 {
+
+/* Keeps the exception that is handled now: it comes out of the call in which functions ran. */
+[[gnu::cold, gnu::noinline]] inline void keep_thrown([[maybe_unused]] state &known,
+                                                     [[maybe_unused]] uint64_t number,
+                                                     [[maybe_unused]] uint64_t within)
+{
+#ifndef WEFT_NO_EXCEPTIONS
+    try {
+        throw;
+    } catch (const command_error &) {
+        known.thrown.keep(number, within, true);
+    } catch (...) {
+        known.thrown.keep(number, within);
+    }
+#endif
+}
+/* Calls a function; `caught` is called in the handler of what it throws, and knows by itself who threw
+ * it: nothing of that is kept in registers meanwhile. */
+template <class F, class C> void guard(F &&function, [[maybe_unused]] C &&caught)
+{
+#ifdef WEFT_NO_EXCEPTIONS
+    function();
+#else
+    try {
+        function();
+    } catch (...) {
+        caught();
+    }
+#endif
+}
 
 template <class F, class = void> struct has_signature : std::false_type {
 };

@@ -126,7 +126,7 @@ template <class F> class query final : detail::bound
         bind(other.known_);
         other.unbind();
     }
-    ~query() { end(); }
+    ~query() { end_of_world(); }
     weft_query get() const { return handle_; }
     uint64_t count() const
     {
@@ -157,7 +157,7 @@ template <class F> class query final : detail::bound
         while (weft_query_next(&open.c))
             detail::columns_of<F>::run(*known_, &open.c.slice, function_);
     }
-    void end() noexcept override
+    void end_of_world() noexcept override
     {
         if (known_ != nullptr && handle_.id != 0) (void)weft_query_destroy(known_->world, handle_);
         handle_ = {};
@@ -171,7 +171,7 @@ template <class F> class query final : detail::bound
  * weft::entity>()) p.x += v.x; each element a reference, a pointer where the term is `T *` (optional,
  * or nullptr), or the entity. One loop at a time; leaving it early ends it. A function given to
  * each() is faster. Threads: owner. */
-template <class... Ts> class view
+template <class... Ts> class view final : detail::bound
 {
     template <class T>
     using argument = std::conditional_t<std::is_pointer_v<T> || std::is_same_v<T, entity>, T, T &>;
@@ -179,10 +179,8 @@ template <class... Ts> class view
 
   public:
     using function = void (*)(argument<Ts>...);
-    view(detail::state *known, query<function> &&rows) : known_(known), rows_(std::move(rows)) {}
-    view(const view &) = delete;
-    view &operator=(const view &) = delete;
-    ~view() { weft_query_end(&cursor_); }
+    view(detail::state *known, weft_query handle) : handle_(handle) { bind(known); }
+    ~view() { end_of_world(); }
 
     struct sentinel {
     };
@@ -208,7 +206,9 @@ template <class... Ts> class view
     iterator begin()
     {
         weft_query_end(&cursor_);
-        cursor_ = weft_query_begin(known_->world, rows_.get());
+        columns_.reset();
+        if (known_ == nullptr) return iterator(this); /* no rows */
+        cursor_ = weft_query_begin(known_->world, handle_);
         next_slice();
         settle();
         return iterator(this);
@@ -240,8 +240,15 @@ template <class... Ts> class view
             next_slice();
         }
     }
-    detail::state *known_;
-    query<function> rows_;
+    void end_of_world() noexcept override
+    {
+        if (known_ == nullptr) return;
+        weft_query_end(&cursor_);
+        columns_.reset();
+        (void)weft_query_destroy(known_->world, handle_);
+        unbind();
+    }
+    weft_query handle_;
     weft_cursor cursor_ = {};
     std::optional<columns> columns_; /* of the slice; none: the end */
     std::size_t row_ = 0;
@@ -260,7 +267,8 @@ class query_builder : public terms_of<query_builder>
     }
     template <class... Ts> weft::view<Ts...> view()
     {
-        return {known_, each(typename weft::view<Ts...>::function())};
+        weft_query_desc desc = describe<typename weft::view<Ts...>::function>();
+        return {known_, known_->checked(weft_query_create(known_->world, &desc))};
     }
 };
 
@@ -389,34 +397,10 @@ class system_builder : public terms_of<system_builder>
         (all_.lookups.push_back({known_->obtain<Ts>(), access}), ...);
         return *this;
     }
-    /* Keeps the exception that is handled now: it comes out of the step. */
-    [[gnu::cold, gnu::noinline]] static void keep([[maybe_unused]] called *of,
-                                                  [[maybe_unused]] const weft_slice *slice)
+    /* The condition and the range are asked before any slice. */
+    template <class F> static void ask(called *of, F &&function)
     {
-#ifndef WEFT_NO_EXCEPTIONS
-        uint64_t place = slice == nullptr ? 0 : slice->first + slice->index + 1;
-        try {
-            throw;
-        } catch (const command_error &) {
-            of->known->keep(of->number, place, true);
-        } catch (...) {
-            of->known->keep(of->number, place);
-        }
-#endif
-    }
-    template <class F> static void guard(called *of, const weft_slice *slice, F &&function)
-    {
-#ifdef WEFT_NO_EXCEPTIONS
-        (void)of;
-        (void)slice;
-        function();
-#else
-        try {
-            function();
-        } catch (...) {
-            keep(of, slice);
-        }
-#endif
+        detail::guard(function, [of] { detail::keep_thrown(*of->known, of->number, 0); });
     }
     template <class Over, class F> weft_system create(const weft_query_desc &rows, F &&function)
     {
@@ -431,7 +415,11 @@ class system_builder : public terms_of<system_builder>
         desc_.user = of;
         desc_.run = [](weft_slice *slice, void *user) {
             closure *c = static_cast<closure *>(static_cast<called *>(user));
-            guard(c, slice, [&] { Over::run(*c->known, slice, c->function); });
+            detail::guard([&] { Over::run(*c->known, slice, c->function); },
+                          [c, slice] {
+                              detail::keep_thrown(*c->known, c->number,
+                                                  slice->first + slice->index + 1);
+                          });
         };
         if (over_ != WEFT_OVER_ROWS && rows.more_term_count != 0) {
             known_->refuse(WEFT_INVALID_ARGUMENT,
@@ -447,14 +435,14 @@ class system_builder : public terms_of<system_builder>
             desc_.over.range = [](weft_world *, void *user) {
                 called *c = static_cast<called *>(user);
                 uint32_t count = 0;
-                guard(c, nullptr, [&] { count = c->range(); });
+                ask(c, [&] { count = c->range(); });
                 return count;
             };
         if (of->run_if)
             desc_.run_if = [](weft_world *, void *user) {
                 called *c = static_cast<called *>(user);
                 bool is_true = false;
-                guard(c, nullptr, [&] { is_true = c->run_if(); });
+                ask(c, [&] { is_true = c->run_if(); });
                 return is_true;
             };
         list(desc_.more_lookups, desc_.more_lookup_count, all_.lookups);
@@ -557,17 +545,8 @@ template <class T> class observer_builder
         desc_.run = [](const weft_observation *o, void *user) {
             closure *c = static_cast<closure *>(user);
             commands recorder(c->known, o->commands);
-#ifdef WEFT_NO_EXCEPTIONS
-            call::run(o, recorder, c->function);
-#else
-            try {
-                call::run(o, recorder, c->function);
-            } catch (const command_error &) {
-                c->known->keep(c->number, o->entities[0].index, true);
-            } catch (...) {
-                c->known->keep(c->number, o->entities[0].index);
-            }
-#endif
+            detail::guard([&] { call::run(o, recorder, c->function); },
+                          [c, o] { detail::keep_thrown(*c->known, c->number, o->entities[0].index); });
         };
         (void)known_->nothing();
         weft_observer made = known_->checked(weft_observer_create(known_->world, &desc_));
@@ -615,7 +594,7 @@ class snapshot final : detail::bound
         bind(other.known_);
         other.unbind();
     }
-    void end() noexcept override { reset(); }
+    void end_of_world() noexcept override { reset(); }
     weft_snapshot *handle_ = nullptr;
 };
 
@@ -652,7 +631,7 @@ class world
     ~world()
     {
         if (!known_) return;
-        while (known_->first != nullptr) known_->first->end();
+        while (known_->first != nullptr) known_->first->end_of_world();
         if (known_->is_owner) (void)weft_world_destroy(known_->world);
     }
     weft_world *get() const
