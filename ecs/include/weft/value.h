@@ -54,9 +54,9 @@ WEFT_API size_t weft_value_format(const weft_value_io *io, const weft_type *type
 /* Reads a text into a value, which holds what absent fields keep: start from type->initial, from
  * zero, or from a value to be changed. Numbers may have a unit where the field has one. After an
  * error the value is as before. `io` and `error` may be NULL. Errors: INVALID_ARGUMENT (no text of
- * this form, an unknown field, a number out of range, a unit of another dimension, what
- * type->check refused), LIMIT (deeper than WEFT_VALUE_DEPTH), OUT_OF_MEMORY. Cost: some 4 ns a
- * byte; allocates for values of more than 1 KiB. */
+ * this form, one that is deeper than WEFT_VALUE_DEPTH, an unknown field, a number out of range, a
+ * unit of another dimension, what type->check refused), OUT_OF_MEMORY. Cost: some 4 ns a byte;
+ * allocates for values of more than 1 KiB. */
 WEFT_API weft_result weft_value_parse(const weft_value_io *io, const weft_text *text,
                                       const weft_type *type, void *value, weft_error *error);
 

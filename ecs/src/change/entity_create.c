@@ -173,13 +173,6 @@ typedef struct source {
     const char *values;
 } source;
 
-static weft_result filled_error(const weft_world *world, weft_result code, const weft__type *type,
-                                const char *problem)
-{
-    return weft__error(world, code, WEFT__NO_ENTITY, weft__component(world, type->id),
-                       "weft_entity_create_filled: component \"%s\" %s", type->desc.name, problem);
-}
-
 static weft_result source_set(const weft_world *world, const weft__archetype *archetype,
                               const weft_values *filled, source *sources)
 {
@@ -187,15 +180,19 @@ static weft_result source_set(const weft_world *world, const weft__archetype *ar
     if (type == NULL) return weft__error_component(world, filled->component);
     uint32_t position = weft__archetype_find(archetype, type->id);
     if (position == WEFT__NONE)
-        return filled_error(world, WEFT_INVALID_ARGUMENT, type,
-                            "is not in the archetype: leave it out, or take an archetype with it");
+        return weft__error_use(
+            world, WEFT_INVALID_ARGUMENT, "weft_entity_create_filled", filled->component,
+            " is not in the archetype: leave it out, or take an archetype with it");
     source *s = &sources[position];
-    if (s->is_listed) return filled_error(world, WEFT_INVALID_ARGUMENT, type, "is listed twice");
+    if (s->is_listed)
+        return weft__error_use(world, WEFT_INVALID_ARGUMENT, "weft_entity_create_filled",
+                               filled->component, " is listed twice");
     const bool has_values =
         s->shared != WEFT__NO_PLACE || (s->column != 0 && (type->desc.flags & WEFT_BUFFER) == 0);
     if (filled->values != NULL && !has_values)
-        return filled_error(world, WEFT_TYPE_MISMATCH, type,
-                            "has no plain column: leave it out, or pass NULL for its values");
+        return weft__error_use(world, WEFT_TYPE_MISMATCH, "weft_entity_create_filled",
+                               filled->component,
+                               " has no plain column: leave it out, or pass NULL for its values");
     s->is_listed = true;
     s->values = filled->values;
     return WEFT_OK;
@@ -331,13 +328,6 @@ weft_result weft_entity_create_filled(weft_world *world, weft_archetype handle,
  * All checks of fields are made when the bundle is opened: a type keeps its position in an
  * archetype, and an archetype its id, as long as the world lives. Owner, world idle. */
 
-static weft_result field_error(const weft_world *world, weft_result code, const weft__type *type,
-                               const char *problem)
-{
-    return weft__error(world, code, WEFT__NO_ENTITY, weft__component(world, type->id),
-                       "weft_bundle_open: component \"%s\" %s", type->desc.name, problem);
-}
-
 static weft_result field_add(const weft_world *world, const weft__archetype *archetype,
                              const weft_bundle_field *field, weft_bundle *bundle)
 {
@@ -346,14 +336,16 @@ static weft_result field_add(const weft_world *world, const weft__archetype *arc
     bool is_plain = (type->desc.flags & (WEFT_BUFFER | WEFT_SPARSE)) == 0;
     uint32_t position = weft__archetype_find(archetype, type->id);
     if (position == WEFT__NONE && is_plain)
-        return field_error(world, WEFT_INVALID_ARGUMENT, type,
-                           "is not in the archetype: leave it out, or take an archetype with it");
+        return weft__error_use(
+            world, WEFT_INVALID_ARGUMENT, "weft_bundle_open", field->component,
+            " is not in the archetype: leave it out, or take an archetype with it");
     if (!is_plain || archetype->types[position].column == 0)
-        return field_error(world, WEFT_TYPE_MISMATCH, type,
-                           "has no plain column: leave it out, and set it after the creation");
+        return weft__error_use(world, WEFT_TYPE_MISMATCH, "weft_bundle_open", field->component,
+                               " has no plain column: leave it out, and set it after the creation");
     for (uint32_t i = 0; i < bundle->field_count; i++)
         if (bundle->fields[i].type == position)
-            return field_error(world, WEFT_INVALID_ARGUMENT, type, "is listed twice");
+            return weft__error_use(world, WEFT_INVALID_ARGUMENT, "weft_bundle_open",
+                                   field->component, " is listed twice");
     uint32_t at = bundle->field_count++;
     bundle->fields[at].type = position;
     bundle->fields[at].column = archetype->types[position].column;

@@ -155,16 +155,17 @@ static void record_read(weft_bake *bake, weft__read read, const char *text, size
         *kept = read;
 }
 
+static void fail(weft_bake *bake, const weft_object *object, const char *at, const char *format,
+                 va_list arguments);
+
 /* A mistake of a baker: reports it and returns `result`. */
 __attribute__((format(printf, 3, 4))) static weft_result refuse(weft_bake *bake, weft_result result,
                                                                 const char *format, ...)
 {
-    char what[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    fail(bake, NULL, NULL, format, arguments);
     va_end(arguments);
-    weft_bake_fail(bake, NULL, NULL, "%s", what);
     return result;
 }
 
@@ -804,8 +805,8 @@ weft_result weft_bake_parse(weft_bake *bake, const weft_object *object, const ch
 
 /* ---- mistakes ---- */
 
-void weft_bake_fail(weft_bake *bake, const weft_object *object, const char *at, const char *format,
-                    ...)
+static void fail(weft_bake *bake, const weft_object *object, const char *at, const char *format,
+                 va_list arguments)
 {
     const weft__tree *tree = bake->scene->tree;
     uint32_t node = object_node(bake, object_or_own(bake, object));
@@ -817,12 +818,18 @@ void weft_bake_fail(weft_bake *bake, const weft_object *object, const char *at, 
     }
     char path[WEFT__PATH_BYTES];
     weft__node_path(tree, node, path, sizeof path);
-    va_list arguments;
-    va_start(arguments, format);
     bake->is_failed = true;
     const weft__spot spot = {&place->file->text, at == NULL ? place->at : at, path};
     if (!weft__problem_add(&bake->record->arena, &bake->record->problems, &spot, format, arguments))
         refused(bake);
+}
+
+void weft_bake_fail(weft_bake *bake, const weft_object *object, const char *at, const char *format,
+                    ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fail(bake, object, at, format, arguments);
     va_end(arguments);
 }
 
