@@ -103,9 +103,11 @@ static void step_beside(void *(*client)(void *), uint32_t least)
     char url[128];
     snprintf(url, sizeof url, "%s", weft_inspect_url(inspect));
     CHECK(pthread_create(&thread, NULL, client, url) == 0);
-    while (pthread_tryjoin_np(thread, NULL) != 0 || steps < least) {
+    bool has_ended = false; /* a thread is joined once */
+    while (!has_ended || steps < least) {
         CHECK_OK(weft_world_step(world, 0.01f));
         steps++;
+        if (!has_ended) has_ended = pthread_tryjoin_np(thread, NULL) == 0;
     }
 }
 

@@ -205,9 +205,9 @@ template <class... Ts> class view final : detail::bound
     };
     iterator begin()
     {
-        weft_query_end(&cursor_);
         columns_.reset();
-        if (known_ == nullptr) return iterator(this); /* no rows */
+        if (known_ == nullptr) return iterator(this); /* no rows, and the cursor's loop has gone */
+        weft_query_end(&cursor_);
         cursor_ = weft_query_begin(known_->world, handle_);
         next_slice();
         settle();
