@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* programs.c: the list of the whole programs, with the sizes of the benchmark and of the tests.
+ * What a program is: program.h. */
+#include "program.h"
+
+#include <stddef.h>
+
+extern const program_side epidemic_weft, epidemic_raw, epidemic_cpp;
+extern const program_side flock_weft, flock_raw, flock_cpp;
+extern const program_side traffic_weft, traffic_raw, traffic_cpp;
+#ifdef WEFT_PROGRAMS_CPP
+#define CPP(side) &(side)
+#else
+#define CPP(side) NULL
+#endif
+
+const program programs[] = {
+    {"epidemic", 300000, 10000, &epidemic_weft, &epidemic_raw, CPP(epidemic_cpp)},
+    {"flock", 100000, 3000, &flock_weft, &flock_raw, CPP(flock_cpp)},
+    {"traffic", 100000, 40000, &traffic_weft, &traffic_raw, CPP(traffic_cpp)},
+    {NULL, 0, 0, NULL, NULL, NULL},
+};
