@@ -87,6 +87,18 @@ if(WEFT_PYTHON)
 endif()
 install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR})
 
+# share/weft/api.json: the public C API, for bindings of other languages.
+set(api ${PROJECT_BINARY_DIR}/api)
+file(MAKE_DIRECTORY ${api})
+if(WEFT_PYTHON)
+    add_custom_command(OUTPUT ${api}/api.json VERBATIM
+        COMMAND ${WEFT_PYTHON} ${PROJECT_SOURCE_DIR}/tools/weft-api ${api}/api.json
+        DEPENDS ${pages} ${PROJECT_SOURCE_DIR}/tools/weft-api ${PROJECT_SOURCE_DIR}/tools/weft-reference
+        COMMENT "Describing the C API")
+    add_custom_target(weft_api ALL DEPENDS ${api}/api.json)
+endif()
+install(DIRECTORY ${api}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
+
 if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/weft.bash
