@@ -70,6 +70,11 @@ static void bench_one(weft_bench *bench, const char *name)
     }
 }
 
+static void defence(weft_bench *bench)
+{
+    bench_one(bench, "defence");
+}
+
 static void epidemic(weft_bench *bench)
 {
     bench_one(bench, "epidemic");
@@ -86,6 +91,7 @@ static void traffic(weft_bench *bench)
 }
 
 const weft_bench_entry weft_bench_program[] = {
+    {"program.defence", "ships with turrets, shells, events; raw: plain C", defence, false},
     {"program.epidemic", "people, households, births, deaths, observers; raw: plain C", epidemic,
      false},
     {"program.flock", "birds that turn with their neighbours; raw: plain C", flock, false},

@@ -15,6 +15,8 @@
 typedef struct Home {
     weft_entity house;
 } Home;
+static const weft_field home_fields[] = {WEFT_FIELD(Home, house)};
+static const weft_type home_type = WEFT_TYPE(Home, home_fields);
 
 typedef struct Epidemic {
     weft_world *world;
@@ -203,12 +205,7 @@ static void add_types(Epidemic *e)
     e->person = WEFT_COMPONENT(world, Person);
     e->sick = WEFT_COMPONENT(world, Sick);
     e->house = WEFT_COMPONENT(world, House);
-    e->home = weft_component_create(
-        world, &(weft_component_desc){.name = "Home",
-                                      .size = sizeof(Home),
-                                      .alignment = _Alignof(Home),
-                                      .fields = (weft_field[]){WEFT_FIELD(Home, house)},
-                                      .field_count = 1});
+    e->home = weft_component_create(world, &(weft_component_desc){.type = &home_type});
     weft_relation_declare(world, &(weft_relation_desc){.component = e->home,
                                                        .on_target_death = WEFT_ON_TARGET_CLEAR});
     e->people = WEFT_ARCHETYPE(world, e->place, e->person, e->home);

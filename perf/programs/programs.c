@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+extern const program_side defence_weft, defence_raw, defence_cpp;
 extern const program_side epidemic_weft, epidemic_raw, epidemic_cpp;
 extern const program_side flock_weft, flock_raw, flock_cpp;
 extern const program_side traffic_weft, traffic_raw, traffic_cpp;
@@ -15,6 +16,7 @@ extern const program_side traffic_weft, traffic_raw, traffic_cpp;
 #endif
 
 const program programs[] = {
+    {"defence", 50000, 5000, &defence_weft, &defence_raw, CPP(defence_cpp)},
     {"epidemic", 300000, 10000, &epidemic_weft, &epidemic_raw, CPP(epidemic_cpp)},
     {"flock", 100000, 3000, &flock_weft, &flock_raw, CPP(flock_cpp)},
     {"traffic", 100000, 40000, &traffic_weft, &traffic_raw, CPP(traffic_cpp)},

@@ -3,6 +3,7 @@
  * C, with one world for any number of workers, and the same world in C++.
  *
  *   test_programs [NAME [SIZE [STEPS]]]
+ *   test_programs count NAME C|raw|C++      steps in the function counted_steps, for callgrind
  */
 #include "program.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 40, LOOK_EVERY = 8 };
+enum { STEPS = 40, LOOK_EVERY = 8, COUNTED = 12 };
 
 /* What was computed. */
 typedef struct outcome {
@@ -61,8 +62,35 @@ static bool compare(const program *p, uint32_t size, uint32_t steps)
     return is_right;
 }
 
+/* What is counted: instructions of whole steps. */
+__attribute__((noinline)) void counted_steps(const program_side *side, void *world);
+void counted_steps(const program_side *side, void *world)
+{
+    for (uint32_t step = 0; step < COUNTED; step++) side->step(world);
+}
+
+static int count_steps(const char *name, const char *which)
+{
+    for (const program *p = programs; p->name != NULL; p++) {
+        if (strcmp(p->name, name) != 0) continue;
+        const program_side *side = strcmp(which, "raw") == 0 ? p->raw
+                                   : strcmp(which, "C") == 0 ? p->c
+                                                             : p->cpp;
+        void *world = side != NULL ? side->open(p->small, 1) : NULL;
+        if (world == NULL) return 1;
+        for (uint32_t step = 0; step < LOOK_EVERY; step++) side->step(world);
+        counted_steps(side, world);
+        printf("%016llx\n", (unsigned long long)side->content(world));
+        side->close(world);
+        return 0;
+    }
+    return 1;
+}
+
 int main(int count, char **arguments)
 {
+    if (count == 4 && strcmp(arguments[1], "count") == 0)
+        return count_steps(arguments[2], arguments[3]);
     bool is_right = true;
     uint32_t done = 0;
     for (const program *p = programs; p->name != NULL; p++) {
