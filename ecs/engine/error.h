@@ -68,6 +68,8 @@ WEFT__DOOR weft_result weft__refuse_busy(const weft_world *world, const char *wh
 WEFT__DOOR weft_result weft__refuse_steps(const weft_world *world, const char *what);
 /* `problem` says which argument and what to give instead. */
 weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem);
+/* What X_get refuses: no world, or no `out` for a struct X. */
+weft_result weft__error_out(const weft_world *world, const void *out, const char *what);
 /* OUT_OF_MEMORY or LIMIT of an allocator. */
 weft_result weft__error_limit(const weft_world *world, weft_result code, const char *what);
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,

@@ -8,7 +8,6 @@
 #include "atomic.h"
 #include "directory.h"
 #include "entity_tag.h"
-#include "name_table.h"
 #include "text.h"
 #include "world_state.h"
 
@@ -304,6 +303,14 @@ weft_result weft__error_argument(const weft_world *world, const char *what, cons
 {
     return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: %s; nothing changed", what, problem);
+}
+
+weft_result weft__error_out(const weft_world *world, const void *out, const char *what)
+{
+    if (world == NULL || out != NULL) return world == NULL ? WEFT_INVALID_ARGUMENT : WEFT_OK;
+    return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s_get: out is NULL: give the address of a %s; nothing changed", what,
+                       what);
 }
 
 const char *weft__type_name(const weft_world *world, uint32_t component)

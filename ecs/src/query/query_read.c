@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-weft_result weft__query_ready(const weft_world *world, weft__query *query)
+/* Makes the list of chunks current; systems that ask may only find it so. On failure: error set. */
+static weft_result query_ready(const weft_world *world, weft__query *query)
 {
     bool is_current = query->flat.version == world->front.structure_version;
     if (is_current) return WEFT_OK;
@@ -34,7 +35,7 @@ weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, 
 {
     walk->handle = weft__query_find_checked(world, query);
     if (walk->handle == NULL) return WEFT_BAD_HANDLE;
-    weft_result result = weft__query_ready(world, walk->handle->query);
+    weft_result result = query_ready(world, walk->handle->query);
     if (result != WEFT_OK) return result;
     walk->context = (weft_slice_context){.ops = &weft__slice_ops_owner,
                                          .world = walk->handle->query->world,
@@ -96,7 +97,7 @@ static const weft__chunk *query_row(weft__query *query, weft_entity entity, uint
 {
     const weft_world *world = query->world;
     if (!query->is_of_sparse_rows) return weft__entity_chunk(world, entity, row);
-    if (query->match_count == 0 || weft__query_ready(world, query) != WEFT_OK) return NULL;
+    if (query->match_count == 0 || query_ready(world, query) != WEFT_OK) return NULL;
     return weft__sparse_find(world, weft__sparse_type(query->matches[0].archetype), entity, row);
 }
 
@@ -175,8 +176,9 @@ static char *column_of(const weft_slice *slice, uint32_t term)
                              (uint32_t)(slice->entities - weft__chunk_entities(chunk)));
 }
 
-uint32_t weft__query_copied_term(const weft_world *world, const weft__query *query,
-                                 weft_component component, const char *what, weft_result *result)
+/* The term whose plain values are to be copied; WEFT__NONE: error set, code in *result. */
+static uint32_t copied_term(const weft_world *world, const weft__query *query,
+                            weft_component component, const char *what, weft_result *result)
 {
     const weft__type *type = weft__type_at(world, component);
     *result = WEFT_INVALID_ARGUMENT;
@@ -212,8 +214,8 @@ uint64_t weft_query_read_values(const weft_world *world, weft_query query, weft_
     weft__row_walk walk;
     weft_result result;
     if (!walk_begin(&walk, world, query)) return 0;
-    uint32_t term = weft__query_copied_term(world, walk.handle->query, component,
-                                            "weft_query_read_values", &result);
+    uint32_t term =
+        copied_term(world, walk.handle->query, component, "weft_query_read_values", &result);
     if (term == WEFT__NONE) return 0;
     weft__note_read(world, "weft_query_read_values", component);
     row_copy copy = {.flat = out,
@@ -233,8 +235,8 @@ weft_result weft_query_write_values(weft_world *world, weft_query query, weft_co
     result = weft__may_write(world, "weft_query_write_values");
     if (result != WEFT_OK) return result;
     if (!walk_begin(&walk, world, query)) return world->error->code;
-    uint32_t term = weft__query_copied_term(world, walk.handle->query, component,
-                                            "weft_query_write_values", &result);
+    uint32_t term =
+        copied_term(world, walk.handle->query, component, "weft_query_write_values", &result);
     if (term == WEFT__NONE) return result;
     uint64_t rows = weft_query_count(world, query);
     if (values == NULL && count != 0)
@@ -460,14 +462,12 @@ uint32_t weft_query_terms(const weft_world *world, weft_query query, weft_term *
 weft_result weft_query_info_get(const weft_world *world, weft_query query, weft_query_info *out,
                                 size_t out_bytes)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out == NULL)
-        return weft__error_argument(world, "weft_query_info_get",
-                                    "out is NULL: give the address of a weft_query_info");
+    const weft_result refused = weft__error_out(world, out, "weft_query_info");
+    if (refused != WEFT_OK) return refused;
     weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return WEFT_BAD_HANDLE;
     weft__query *q = handle->query;
-    weft_result result = weft__query_ready(world, q);
+    weft_result result = query_ready(world, q);
     if (result != WEFT_OK) return result;
     const weft__filter *filter = &handle->filter;
     weft_query_info info = {.archetypes = q->match_count,
@@ -642,7 +642,7 @@ weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term
     if (handle->query->terms[term].access == WEFT_WRITE &&
         (world->front.busy & WEFT__BUSY_WRITING & ~(uint32_t)WEFT__BUSY_STEPPING) != 0)
         return weft__error_busy(world, "weft_indexed_open");
-    result = weft__query_ready(world, handle->query);
+    result = query_ready(world, handle->query);
     if (result != WEFT_OK) return result;
     weft_indexed indexed = {.term = term,
                             .world = world,

@@ -18,10 +18,4 @@ typedef struct weft__row_walk {
  * OUT_OF_MEMORY, WRONG_PHASE (structure has changed while systems run). */
 weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query);
 
-/* Makes the list of chunks current; systems that ask may only find it so. On failure: error set. */
-weft_result weft__query_ready(const weft_world *world, weft__query *query);
-/* The term whose plain values are to be copied; WEFT__NONE: error set, code in *result. */
-uint32_t weft__query_copied_term(const weft_world *world, const weft__query *query,
-                                 weft_component component, const char *what, weft_result *result);
-
 #endif

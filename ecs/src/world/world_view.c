@@ -185,10 +185,8 @@ weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
                                   weft_entity_place *out, size_t out_bytes)
 {
     if (out != NULL && out_bytes != 0) memset(out, 0, out_bytes);
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out == NULL)
-        return weft__error_argument(world, "weft_entity_place_get",
-                                    "out is NULL: give the address of a weft_entity_place");
+    const weft_result refused = weft__error_out(world, out, "weft_entity_place");
+    if (refused != WEFT_OK) return refused;
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
@@ -222,10 +220,8 @@ weft_result weft_archetype_stats_get(const weft_world *world, weft_archetype han
                                      weft_archetype_stats *out, size_t out_bytes)
 {
     if (out != NULL && out_bytes != 0) memset(out, 0, out_bytes);
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out == NULL)
-        return weft__error_argument(world, "weft_archetype_stats_get",
-                                    "out is NULL: give the address of a weft_archetype_stats");
+    const weft_result refused = weft__error_out(world, out, "weft_archetype_stats");
+    if (refused != WEFT_OK) return refused;
     const weft__archetype *archetype = weft__archetype_at(world, handle);
     if (archetype == NULL) return WEFT_BAD_HANDLE;
     weft_archetype_stats stats = {.entities = archetype->entity_count,

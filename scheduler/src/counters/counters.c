@@ -43,10 +43,8 @@ void weft__counters_print(const weft__scheduler *scheduler)
 weft_result weft_system_counters_get(const weft_world *world, weft_system handle,
                                      weft_system_counters *out, size_t out_bytes)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out == NULL)
-        return weft__error_argument(world, "weft_system_counters_get",
-                                    "out is NULL: give the address of a weft_system_counters");
+    const weft_result refused = weft__error_out(world, out, "weft_system_counters");
+    if (refused != WEFT_OK) return refused;
     const weft__system *system = weft__system_at(world, handle);
     if (system == NULL) return WEFT_BAD_HANDLE;
     weft_system_counters sum;

@@ -67,6 +67,13 @@ void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system
     }
 }
 
+uint64_t weft__system_time(const weft__scheduler *scheduler, const weft__system *system)
+{
+    weft__system_tally tally;
+    weft__system_tally_get(scheduler, system, &tally);
+    return tally.time_ns;
+}
+
 uint64_t weft__scheduler_now(const weft__scheduler *scheduler)
 {
     const weft_os *os = weft__world_desc(scheduler->world)->os;

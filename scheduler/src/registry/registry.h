@@ -23,6 +23,7 @@ uint32_t weft__group_named(const weft__scheduler *scheduler, const char *name);
 /* Figures of the last run, summed over workers. World at rest. */
 void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system *system,
                             weft__system_tally *out);
+uint64_t weft__system_time(const weft__scheduler *scheduler, const weft__system *system);
 
 /* Nanoseconds of the clock that the world was given. Any thread. */
 uint64_t weft__scheduler_now(const weft__scheduler *scheduler);

@@ -239,11 +239,6 @@ static weft__scheduler *report_begin(weft_world *world, weft__text *t)
 
 /* ---- pairs ---- */
 
-static const char *component_name(const weft__scheduler *scheduler, uint32_t component)
-{
-    return weft__type_name(scheduler->world, component);
-}
-
 /* What two nodes do with a component over which they collide: fills all but kind and component. */
 static void add_access(const weft__staging_node *a, const weft__staging_node *b, system_edge *edge)
 {
@@ -292,7 +287,7 @@ static uint32_t schedule_edge_next(const weft__scheduler *scheduler, uint32_t fr
 
 static const char *system_edge_label(const weft__scheduler *scheduler, const system_edge *edge)
 {
-    return edge->kind == WEFT__EDGE_ACCESS ? component_name(scheduler, edge->component)
+    return edge->kind == WEFT__EDGE_ACCESS ? weft__type_name(scheduler->world, edge->component)
                                            : "by name or group";
 }
 
@@ -305,7 +300,7 @@ static void archetype_add(weft__text *t, const weft__scheduler *scheduler, uint3
     weft__text_add(t, ", e.g. in archetype %u (", archetype->id);
     for (uint32_t i = 0; i < archetype->type_count; i++)
         weft__text_add(t, "%s%s", i == 0 ? "" : " ",
-                       component_name(scheduler, archetype->types[i].component));
+                       weft__type_name(scheduler->world, archetype->types[i].component));
     weft__text_add(t, ")");
 }
 
@@ -325,10 +320,7 @@ static const weft__sync_point *sync_between(const weft__scheduler *scheduler, co
     return NULL;
 }
 
-/* ---- why a sync point is there ---- */
-
-/* Why a sync point lies before its observer: each effect of the recorder's commands
- * that the observer could see, with the component that says so. */
+/* ---- why a sync point is there: each effect that its observer could see ---- */
 
 /* One effect that the observer could see. A value. */
 typedef struct seen_effect {
@@ -460,25 +452,35 @@ static void sync_reason_label(weft__text *t, const weft__scheduler *scheduler,
     weft__text_add_label(t, label);
 }
 
+/* What a flag is called in JSON. A list ends with flag 0. */
+typedef struct flag_word {
+    uint32_t flag;
+    const char *name;
+} flag_word;
+
+static void json_flags(weft__text *t, const flag_word *words, uint32_t flags)
+{
+    uint32_t count = 0;
+    for (; words->flag != 0; words++)
+        if ((flags & words->flag) != 0)
+            weft__text_add(t, "%s\"%s\"", count++ == 0 ? "[" : ", ", words->name);
+    weft__text_add(t, count == 0 ? "[]" : "]");
+}
+
 static void sync_reason_json(weft__text *t, const weft__scheduler *scheduler,
                              const weft__sync_point *point)
 {
-    static const struct {
-        uint32_t effect;
-        const char *name;
-    } names[] = {{WEFT_RECORDS_CREATE, "create"},
-                 {WEFT_RECORDS_DESTROY, "destroy"},
-                 {WEFT_RECORDS_ADD, "add or set"},
-                 {WEFT_RECORDS_REMOVE, "remove"}};
+    static const flag_word names[] = {{WEFT_RECORDS_CREATE, "create"},
+                                      {WEFT_RECORDS_DESTROY, "destroy"},
+                                      {WEFT_RECORDS_ADD, "add or set"},
+                                      {WEFT_RECORDS_REMOVE, "remove"},
+                                      {0, NULL}};
     sync_reason reason = reason_of(scheduler, point);
-    uint32_t effects = 0, count = 0;
+    uint32_t effects = 0;
     for (uint32_t i = 0; i < reason.count; i++) effects |= reason.seen[i].effects;
-    weft__text_add(t, "\"effect\": \"%s\", \"effects\": [",
+    weft__text_add(t, "\"effect\": \"%s\", \"effects\": ",
                    reason.count == 0 ? "any" : effect_word(reason.seen[0].effects));
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if ((effects & names[i].effect) != 0)
-            weft__text_add(t, "%s\"%s\"", count++ == 0 ? "" : ", ", names[i].name);
-    weft__text_add(t, "]");
+    json_flags(t, names, effects);
     if (reason.count != 0 && reason.seen[0].component != WEFT__NONE) {
         weft__text_add(t, ", \"component\": ");
         weft__text_add_quoted(t, weft__type_name(scheduler->world, reason.seen[0].component));
@@ -549,7 +551,7 @@ static bool add_chain(weft__text *t, const weft__scheduler *scheduler, uint32_t 
 static void add_collision(weft__text *t, const weft__scheduler *scheduler, const weft__system *a,
                           const weft__system *b, const system_edge *edge)
 {
-    const char *name = component_name(scheduler, edge->component);
+    const char *name = weft__type_name(scheduler->world, edge->component);
     uint32_t count = 0, next = WEFT__NONE;
     weft__text_add(t, "'%s' %s %s, '%s' %s it", a->name,
                    edge->is_first_written ? "writes" : "reads", name, b->name,
@@ -560,7 +562,7 @@ static void add_collision(weft__text *t, const weft__scheduler *scheduler, const
     while ((next = schedule_edge_next(scheduler, a->position, b->position, next)) != WEFT__NONE)
         if (next != edge->component)
             weft__text_add(t, "%s%s", count++ == 0 ? "they collide over more: " : ", ",
-                           component_name(scheduler, next));
+                           weft__type_name(scheduler->world, next));
     if (count != 0) weft__text_add(t, "\n");
 }
 
@@ -718,16 +720,13 @@ size_t weft_schedule_ambiguities(weft_world *world, char *out, size_t capacity)
                     WEFT__CONFLICT_NONE &&
                 orders_decided(&orders, a, b) == WEFT__DECIDED_BY_REGISTRATION)
                 weft__text_add(&t, "%s %s %s\n", a->name, b->name,
-                               component_name(scheduler, component));
+                               weft__type_name(scheduler->world, component));
         }
     orders_free(&orders);
     return t.length;
 }
 
-/* What the last step waited for: in each segment the longest chain of tasks, or the stages
- * one after the other. Derived on demand from the times of the last run. */
-
-/* ---- chains of tasks ---- */
+/* ---- chains of tasks: what the last step waited for, from the times of the last run ---- */
 
 /* The longest chains of a graph that ran, from their ends. Owner: the caller, on its stack. */
 typedef struct chain {
@@ -1047,13 +1046,6 @@ size_t weft_schedule_sync_points(weft_world *world, char *out, size_t capacity)
 
 /* ---- export ---- */
 
-static uint64_t time_of(const weft__scheduler *scheduler, const weft__system *system)
-{
-    weft__system_tally tally;
-    weft__system_tally_get(scheduler, system, &tally);
-    return tally.time_ns;
-}
-
 /* Calls for every ordered pair that collides or is ordered by name. */
 static void each_edge(weft__text *t, const weft__scheduler *scheduler, void *user,
                       void (*visit)(weft__text *t, const weft__scheduler *scheduler, uint32_t from,
@@ -1072,14 +1064,6 @@ static void dot_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t f
     (void)user;
     weft__text_add(t, "  s%u -> s%u [label=", from, to);
     weft__text_add_label(t, system_edge_label(scheduler, edge));
-    weft__text_add(t, "];\n");
-}
-
-static void dot_sync_point(weft__text *t, const weft__scheduler *scheduler,
-                           const weft__sync_point *point)
-{
-    weft__text_add(t, "  s%u -> s%u [style=dashed, label=", point->recorder, point->observer);
-    sync_reason_label(t, scheduler, point);
     weft__text_add(t, "];\n");
 }
 
@@ -1103,15 +1087,19 @@ size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
             const weft__system *system = stage->systems[k];
             weft__text_add(&t, "    s%u [label=", system->position);
             weft__text_add_label(&t, system->name);
-            uint64_t time = time_of(scheduler, system);
+            uint64_t time = weft__system_time(scheduler, system);
             if (time != 0) weft__text_add(&t, ", xlabel=\"%.1f us\"", (double)time / 1e3);
             weft__text_add(&t, "];\n");
         }
         weft__text_add(&t, "  }\n");
     }
     each_edge(&t, scheduler, NULL, dot_edge);
-    for (uint32_t i = 0; i < scheduler->staging.sync_count; i++)
-        dot_sync_point(&t, scheduler, &scheduler->staging.syncs[i]);
+    for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
+        const weft__sync_point *point = &scheduler->staging.syncs[i];
+        weft__text_add(&t, "  s%u -> s%u [style=dashed, label=", point->recorder, point->observer);
+        sync_reason_label(&t, scheduler, point);
+        weft__text_add(&t, "];\n");
+    }
     weft__text_add(&t, "}\n");
     return t.length;
 }
@@ -1159,38 +1147,14 @@ static void json_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t 
     weft__text_add(t, "}");
 }
 
-static void json_edges(weft__text *t, const weft__scheduler *scheduler)
-{
-    edge_list list = {.count = 0};
-    list.has_orders = orders_init(&list.orders, scheduler);
-    each_edge(t, scheduler, &list, json_edge);
-    orders_free(&list.orders);
-}
-
-static void json_flags(weft__text *t, uint32_t flags)
-{
-    static const struct {
-        uint32_t flag;
-        const char *name;
-    } names[] = {{WEFT_SYSTEM_SERIAL, "serial"},
-                 {WEFT_SYSTEM_MAIN_THREAD, "main thread"},
-                 {WEFT_SYSTEM_EXCLUSIVE, "exclusive"},
-                 {WEFT_SYSTEM_BACKGROUND, "background"},
-                 {WEFT_SYSTEM_NOT_FUSED, "not fused"},
-                 {WEFT_SYSTEM_WHOLE_CHUNKS, "whole chunks"},
-                 {WEFT_SYSTEM_TIMER, "timer"},
-                 {WEFT_SYSTEM_ASKS_CHANGES, "asks changes"},
-                 {WEFT_SYSTEM_JOBS, "jobs"}};
-    uint32_t count = 0;
-    weft__text_add(t, ", \"flags\": [");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if ((flags & names[i].flag) != 0)
-            weft__text_add(t, "%s\"%s\"", count++ == 0 ? "" : ", ", names[i].name);
-    weft__text_add(t, "]");
-}
-
 static void json_systems(weft__text *t, const weft__scheduler *scheduler)
 {
+    static const flag_word flags[] = {
+        {WEFT_SYSTEM_SERIAL, "serial"},       {WEFT_SYSTEM_MAIN_THREAD, "main thread"},
+        {WEFT_SYSTEM_EXCLUSIVE, "exclusive"}, {WEFT_SYSTEM_BACKGROUND, "background"},
+        {WEFT_SYSTEM_NOT_FUSED, "not fused"}, {WEFT_SYSTEM_WHOLE_CHUNKS, "whole chunks"},
+        {WEFT_SYSTEM_TIMER, "timer"},         {WEFT_SYSTEM_ASKS_CHANGES, "asks changes"},
+        {WEFT_SYSTEM_JOBS, "jobs"},           {0, NULL}};
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         const weft__system *system = scheduler->ordered[i];
         const weft__group *group = &scheduler->groups[system->group];
@@ -1206,12 +1170,11 @@ static void json_systems(weft__text *t, const weft__scheduler *scheduler)
         weft__text_add(
             t,
             ", \"stage\": %u, \"runs\": %llu, \"slices\": %llu, \"rows\": %llu, \"commands\": "
-            "%llu, "
-            "\"time_ns\": %llu",
+            "%llu, \"time_ns\": %llu, \"flags\": ",
             system->stage, (unsigned long long)system->runs, (unsigned long long)tally.slices,
             (unsigned long long)tally.rows, (unsigned long long)tally.commands,
             (unsigned long long)tally.time_ns);
-        json_flags(t, system->flags);
+        json_flags(t, flags, system->flags);
         if ((system->flags & WEFT_SYSTEM_BACKGROUND) != 0)
             weft__text_add(t, ", \"passes_sync_points\": %s, \"join_stage\": %u",
                            system->passes ? "true" : "false",
@@ -1265,7 +1228,10 @@ size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
                    scheduler->stage_count, (unsigned long long)stats.critical_path_ns);
     json_systems(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"edges\": [");
-    json_edges(&t, scheduler);
+    edge_list list = {.count = 0};
+    list.has_orders = orders_init(&list.orders, scheduler);
+    each_edge(&t, scheduler, &list, json_edge);
+    orders_free(&list.orders);
     weft__text_add(&t, "\n  ],\n  \"sync_points\": [");
     json_sync_points(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"segments\": [");

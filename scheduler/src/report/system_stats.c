@@ -32,10 +32,8 @@ uint32_t weft_system_list(const weft_world *world, weft_system *out, uint32_t ca
 weft_result weft_system_info_get(const weft_world *world, weft_system handle, weft_system_info *out,
                                  size_t out_bytes)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out == NULL)
-        return weft__error_argument(world, "weft_system_info_get",
-                                    "out is NULL: give the address of a weft_system_info");
+    const weft_result refused = weft__error_out(world, out, "weft_system_info");
+    if (refused != WEFT_OK) return refused;
     const weft__system *system = weft__system_at(world, handle);
     if (system == NULL) return WEFT_BAD_HANDLE;
     weft_system_info info = {.name = system->name,
@@ -103,10 +101,8 @@ uint32_t weft_system_access(const weft_world *world, weft_system handle, weft_lo
 weft_result weft_system_stats_get(const weft_world *world, weft_system handle,
                                   weft_system_stats *out, size_t out_bytes)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out == NULL)
-        return weft__error_argument(world, "weft_system_stats_get",
-                                    "out is NULL: give the address of a weft_system_stats");
+    const weft_result refused = weft__error_out(world, out, "weft_system_stats");
+    if (refused != WEFT_OK) return refused;
     const weft__system *system = weft__system_at(world, handle);
     if (system == NULL) return WEFT_BAD_HANDLE;
     const weft__scheduler *scheduler = system->scheduler;
@@ -131,13 +127,6 @@ weft_result weft_system_stats_get(const weft_world *world, weft_system handle,
 
 /* ---- figures of the last step ---- */
 
-static uint64_t time_of(const weft__scheduler *scheduler, const weft__system *system)
-{
-    weft__system_tally tally;
-    weft__system_tally_get(scheduler, system, &tally);
-    return tally.time_ns;
-}
-
 /* The least time of a stage: all of its work on all workers, the owner's systems one after the
  * other, a system that runs on one worker. */
 static uint64_t least_time(const weft__scheduler *scheduler, const weft__stage *stage)
@@ -145,7 +134,7 @@ static uint64_t least_time(const weft__scheduler *scheduler, const weft__stage *
     uint64_t work = 0, owner = 0, longest = 0;
     for (uint32_t i = 0; i < stage->system_count; i++) {
         const weft__system *system = stage->systems[i];
-        uint64_t time = time_of(scheduler, system);
+        uint64_t time = weft__system_time(scheduler, system);
         work += time;
         if (weft__system_is_on_owner(system))
             owner += time;
@@ -165,7 +154,7 @@ static uint64_t graph_time(const weft__scheduler *scheduler, const weft__segment
     for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
         for (uint32_t k = 0; k < scheduler->stages[i].system_count; k++) {
             const weft__system *system = scheduler->stages[i].systems[k];
-            uint64_t time = time_of(scheduler, system);
+            uint64_t time = weft__system_time(scheduler, system);
             work += time;
             if (weft__system_is_on_owner(system)) owner += time;
         }
