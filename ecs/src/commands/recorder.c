@@ -266,17 +266,23 @@ static void *rows_column_as(const weft_slice *slice, uint32_t term, weft_access 
 }
 
 /* The command that made the rows: their column pointers lie in it. */
-static const weft__command_rows *command_of(const weft_slice *slice)
+static weft__command_rows *command_of(const weft_slice *slice)
 {
     char *columns = (char *)(uintptr_t)slice->columns;
-    return (const weft__command_rows *)(void *)(columns - offsetof(weft__command_rows, columns));
+    return (weft__command_rows *)(void *)(columns - offsetof(weft__command_rows, columns));
+}
+
+/* Shared values lie behind the columns. */
+static char *values_of(const weft__command_rows *rows)
+{
+    return (char *)(uintptr_t)(rows->columns + rows->chunk->archetype->type_count);
 }
 
 /* The value that the rows were asked for with; NULL: none, it is the default. */
 static const void *asked_value(const weft_slice *slice, uint32_t component)
 {
     const weft__command_rows *rows = command_of(slice)->piece;
-    const char *at = (const char *)(rows->columns + rows->chunk->archetype->type_count);
+    const char *at = values_of(rows);
     for (const char *end = at + rows->shared_bytes; at < end;) {
         const weft__command_shared *value = (const weft__command_shared *)(const void *)at;
         if (value->component == component) return value->value;
@@ -616,28 +622,32 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_enti
     return WEFT_OK;
 }
 
-static weft_result record(weft_recorder *commands, weft__command_op op, weft_entity entity,
-                          uint32_t subject)
+/* A command with `bytes` of payload for the caller to fill; NULL: no memory, noted. */
+static inline weft__command *record(weft_recorder *commands, weft__command_op op,
+                                    weft_entity entity, uint32_t subject, size_t bytes)
 {
-    weft__command *command = append_words(commands, op, 0);
-    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
-    command->entity = entity;
-    command->subject = subject;
-    return WEFT_OK;
-}
-
-/* A command with values of a type, `bytes` of payload in all, which the caller fills; NULL: no
- * memory, and the failure is noted. */
-static inline weft__command *record_values(weft_recorder *commands, weft__command_op op,
-                                           weft_entity entity, const weft__type *type, size_t bytes)
-{
-    weft__command *command = append(commands, op, bytes + slack_of(type));
+    weft__command *command = append(commands, op, bytes);
     if (command == NULL) {
-        fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+        fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
         return NULL;
     }
     command->entity = entity;
-    command->subject = type->id;
+    command->subject = subject;
+    return command;
+}
+
+static weft_result record_plain(weft_recorder *commands, weft__command_op op, weft_entity entity,
+                                uint32_t subject)
+{
+    return record(commands, op, entity, subject, 0) == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+}
+
+/* The same with values of a type, `bytes` of payload in all. */
+static inline weft__command *record_values(weft_recorder *commands, weft__command_op op,
+                                           weft_entity entity, const weft__type *type, size_t bytes)
+{
+    weft__command *command = record(commands, op, entity, type->id, bytes + slack_of(type));
+    if (command == NULL) return NULL;
     if (type->desc.hooks.destruct != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_OWNED;
     if (op == WEFT__COMMAND_SET_SHARED) note_shared(commands, type);
     return command;
@@ -703,14 +713,15 @@ weft_result weft_recorder_destroy_entity(weft_recorder *commands, weft_entity en
     if (check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
     weft_result result = target_check(commands, entity);
     if (result != WEFT_OK) return fail(commands, result, WEFT__COMMAND_DESTROY, entity, 0);
-    return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
+    return record_plain(commands, WEFT__COMMAND_DESTROY, entity, 0);
 }
 
 weft_result weft_recorder_add(weft_recorder *commands, weft_entity entity, weft_component component)
 {
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_ADD, entity, component, &type);
-    return result != WEFT_OK ? result : record(commands, WEFT__COMMAND_ADD, entity, component.id);
+    return result != WEFT_OK ? result
+                             : record_plain(commands, WEFT__COMMAND_ADD, entity, component.id);
 }
 
 weft_result weft_recorder_remove(weft_recorder *commands, weft_entity entity,
@@ -718,7 +729,8 @@ weft_result weft_recorder_remove(weft_recorder *commands, weft_entity entity,
 {
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_REMOVE, entity, component, &type);
-    if (result == WEFT_OK) result = record(commands, WEFT__COMMAND_REMOVE, entity, component.id);
+    if (result == WEFT_OK)
+        result = record_plain(commands, WEFT__COMMAND_REMOVE, entity, component.id);
     if (result == WEFT_OK && (type->desc.flags & WEFT_ENABLEABLE) != 0)
         commands->open->traits |= WEFT__SEGMENT_HAS_ENABLES;
     return result;
@@ -734,7 +746,7 @@ weft_result weft_recorder_set(weft_recorder *commands, weft_entity entity, weft_
         return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity, component.id);
     if (value == NULL && size != 0)
         return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity, component.id);
-    if (size == 0) return record(commands, WEFT__COMMAND_ADD, entity, component.id);
+    if (size == 0) return record_plain(commands, WEFT__COMMAND_ADD, entity, component.id);
     if (WEFT_IS_CHECKED && type->desc.is_checked &&
         weft_value_check(type->desc.type, value, NULL) != WEFT_OK)
         return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity, component.id);
@@ -759,11 +771,8 @@ weft_result weft_recorder_enable(weft_recorder *commands, weft_entity entity,
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_ENABLE, entity, component, &type);
     if (result != WEFT_OK) return result;
-    weft__command *command = append_words(commands, WEFT__COMMAND_ENABLE, 0);
-    if (command == NULL)
-        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity, component.id);
-    command->entity = entity;
-    command->subject = component.id;
+    weft__command *command = record(commands, WEFT__COMMAND_ENABLE, entity, component.id, 0);
+    if (command == NULL) return WEFT_OUT_OF_MEMORY;
     command->flags = enabled;
     return WEFT_OK;
 }
@@ -811,10 +820,8 @@ weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, 
     if (length != 0 && !weft__name_fits(name, length))
         return fail(commands, WEFT_INVALID_ARGUMENT, op, entity, 0);
     if (length != 0) length = weft__utf8_cut(name, length, WEFT__NAME_BYTES - 1);
-    weft__command *command = append(commands, op, name == NULL ? 0 : length + 1);
-    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, 0);
-    command->entity = entity;
-    command->subject = 0;
+    weft__command *command = record(commands, op, entity, 0, name == NULL ? 0 : length + 1);
+    if (command == NULL) return WEFT_OUT_OF_MEMORY;
     if (name == NULL) return WEFT_OK;
     char *text = weft__command_payload(command);
     memcpy(text, name, length);
@@ -827,68 +834,48 @@ weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, 
  * The query is a handle here: what it matches is asked at playback, so that filters and enable bits
  * count as they are then, and rows of earlier commands are among them. */
 
-static weft_result refuse_wide(weft_recorder *commands, weft_result code, weft__command_op op,
-                               weft_query query, uint32_t component)
-{
-    return fail(commands, code, op, (weft_entity){query.id, 0}, component);
-}
-
-/* Checks both handles; *type is that of the component. */
+/* Checks both handles; *type is that of the component, *on what the command has as its entity. */
 static weft_result check_wide(weft_recorder *commands, weft__command_op op, weft_query query,
-                              weft_component component, const weft__type **type)
+                              weft_component component, const weft__type **type, weft_entity *on)
 {
+    *on = (weft_entity){query.id, 0};
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     const weft_world *world = commands->world;
-    weft_result result = check_open(commands, op, (weft_entity){query.id, 0}, component.id);
+    weft_result result = check_open(commands, op, *on, component.id);
     if (result != WEFT_OK) return result;
     bool is_query = query.world == world->front.number && query.id != 0;
     *type = weft__type_at(world, component);
     if (!is_query || (*type == NULL && weft__command_has_component(op)))
-        return refuse_wide(commands, WEFT_BAD_HANDLE, op, query, is_query ? component.id : 0);
+        return fail(commands, WEFT_BAD_HANDLE, op, *on, is_query ? component.id : 0);
     if (*type != NULL && (!(*type)->is_of_entities || !takes(op, *type)))
-        return refuse_wide(commands, WEFT_TYPE_MISMATCH, op, query, component.id);
+        return fail(commands, WEFT_TYPE_MISMATCH, op, *on, component.id);
     return WEFT_OK;
 }
 
-/* A command with `bytes` of payload for the caller to fill; NULL: no memory, noted. */
-static weft__command *record_wide(weft_recorder *commands, weft__command_op op, weft_query query,
-                                  uint32_t component, size_t bytes)
-{
-    weft__command *command = append(commands, op, bytes);
-    if (command == NULL) {
-        refuse_wide(commands, WEFT_OUT_OF_MEMORY, op, query, component);
-        return NULL;
-    }
-    command->entity = (weft_entity){query.id, 0};
-    command->subject = component;
-    return command;
-}
-
-static weft_result record_plain(weft_recorder *commands, weft__command_op op, weft_query query,
-                                weft_component component)
+static weft_result record_wide(weft_recorder *commands, weft__command_op op, weft_query query,
+                               weft_component component)
 {
     const weft__type *type;
-    weft_result result = check_wide(commands, op, query, component, &type);
-    if (result != WEFT_OK) return result;
-    uint32_t subject = type == NULL ? 0 : type->id;
-    return record_wide(commands, op, query, subject, 0) == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    weft_entity on;
+    weft_result result = check_wide(commands, op, query, component, &type, &on);
+    return result != WEFT_OK ? result : record_plain(commands, op, on, type == NULL ? 0 : type->id);
 }
 
 weft_result weft_recorder_query_add(weft_recorder *commands, weft_query query,
                                     weft_component component)
 {
-    return record_plain(commands, WEFT__COMMAND_QUERY_ADD, query, component);
+    return record_wide(commands, WEFT__COMMAND_QUERY_ADD, query, component);
 }
 
 weft_result weft_recorder_query_remove(weft_recorder *commands, weft_query query,
                                        weft_component component)
 {
-    return record_plain(commands, WEFT__COMMAND_QUERY_REMOVE, query, component);
+    return record_wide(commands, WEFT__COMMAND_QUERY_REMOVE, query, component);
 }
 
 weft_result weft_recorder_query_destroy_entities(weft_recorder *commands, weft_query query)
 {
-    return record_plain(commands, WEFT__COMMAND_QUERY_DESTROY, query, WEFT__NO_COMPONENT);
+    return record_wide(commands, WEFT__COMMAND_QUERY_DESTROY, query, WEFT__NO_COMPONENT);
 }
 
 weft_result weft_recorder_query_set_shared(weft_recorder *commands, weft_query query,
@@ -896,11 +883,12 @@ weft_result weft_recorder_query_set_shared(weft_recorder *commands, weft_query q
 {
     const weft__command_op op = WEFT__COMMAND_QUERY_SET_SHARED;
     const weft__type *type;
-    weft_result result = check_wide(commands, op, query, component, &type);
+    weft_entity on;
+    weft_result result = check_wide(commands, op, query, component, &type, &on);
     if (result != WEFT_OK) return result;
     if (value == NULL && type->desc.size != 0)
-        return refuse_wide(commands, WEFT_INVALID_ARGUMENT, op, query, component.id);
-    weft__command *command = record_wide(commands, op, query, component.id, type->desc.size);
+        return fail(commands, WEFT_INVALID_ARGUMENT, op, on, component.id);
+    weft__command *command = record(commands, op, on, component.id, type->desc.size);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
     if (type->desc.size != 0) memcpy(weft__command_payload(command), value, type->desc.size);
     note_shared(commands, type);
@@ -912,10 +900,10 @@ weft_result weft_recorder_query_enable(weft_recorder *commands, weft_query query
 {
     const weft__command_op op = WEFT__COMMAND_QUERY_ENABLE;
     const weft__type *type;
-    weft_result result = check_wide(commands, op, query, component, &type);
-    if (result != WEFT_OK) return result;
-    weft__command *command = record_wide(commands, op, query, component.id, 0);
-    if (command == NULL) return WEFT_OUT_OF_MEMORY;
+    weft_entity on;
+    weft_result result = check_wide(commands, op, query, component, &type, &on);
+    weft__command *command = result == WEFT_OK ? record(commands, op, on, component.id, 0) : NULL;
+    if (command == NULL) return result == WEFT_OK ? WEFT_OUT_OF_MEMORY : result;
     command->flags = enabled;
     return WEFT_OK;
 }
@@ -990,11 +978,6 @@ static weft_result check_shared(weft_recorder *commands, making *m)
         m->shared_bytes += value_bytes(type);
     }
     return m->shared_bytes <= UINT32_MAX ? WEFT_OK : refuse(commands, WEFT_LIMIT, 0);
-}
-
-static char *values_of(const weft__command_rows *rows)
-{
-    return (char *)(uintptr_t)(rows->columns + rows->chunk->archetype->type_count);
 }
 
 /* Whether the rows made last have the shared values asked for, in the same order. */
@@ -1214,9 +1197,7 @@ weft_entity weft_recorder_row_entity(weft_recorder *commands, const weft_slice *
         return WEFT__NO_ENTITY;
     }
     if (rows->entities != NULL) return rows->entities[row];
-    char *columns = (char *)(uintptr_t)rows->columns;
-    weft__command_rows *made =
-        (weft__command_rows *)(void *)(columns - offsetof(weft__command_rows, columns));
+    weft__command_rows *made = command_of(rows);
     made->is_asked = commands->rows_asked = true;
     return (weft_entity){WEFT__ROW_HANDLE | (made->number + row), commands->epoch};
 }
