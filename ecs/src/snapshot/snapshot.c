@@ -152,8 +152,6 @@ static inline uint32_t rows_of_slice(const weft__chunk *chunk, uint32_t count, u
     if (count <= first) return 0;
     return count - first < 1u << shift ? count - first : 1u << shift;
 }
-/* Whether the rows of a slice are of the same entities, in order. */
-static bool slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice);
 /* Versions of a type position in saved side memory. */
 static inline const weft_a32 *saved_versions(const weft__chunk_pair *pair, uint32_t type)
 {
@@ -171,14 +169,11 @@ static inline bool slice_has_same_values(const weft__chunk_pair *pair, uint32_t 
     return at_plain(&saved_versions(pair, type)[slice]) == version &&
            is_before(version, pair->common);
 }
-/* The same of all slices of a chunk with the same rows. */
-static bool chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type);
 
 /* ---- the tree of timelines ----
  *
- * Lines that are only on the way from the
- * current one to the first are cut out, so that a world that goes back once a frame for ever has
- * as many as it has snapshots. Owner only. */
+ * Lines that are only on the way from the current one to the first are cut out, so that a world
+ * that goes back once a frame for ever has as many as it has snapshots. */
 
 #define CATEGORY WEFT__MEMORY_SNAPSHOTS
 
@@ -191,19 +186,13 @@ static void drop(weft_world *world, weft__timeline *timeline)
     }
 }
 
-static weft__timeline *begin(weft_world *world, weft__timeline *parent, uint32_t version)
+static weft__timeline *timeline_begin(weft_world *world, weft__timeline *parent, uint32_t version)
 {
     weft__timeline *timeline = weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timeline, 8);
     if (timeline == NULL) return NULL;
     *timeline = (weft__timeline){parent, version, 1};
     if (parent != NULL) parent->holders++;
     return timeline;
-}
-
-static weft__timeline *timeline_begin(const weft__timelines *timelines, weft__timeline *parent,
-                                      uint32_t version)
-{
-    return begin(timelines->world, parent, version);
 }
 
 /* Cuts out the parents that only lead to their child. */
@@ -233,11 +222,6 @@ static void timeline_enter(weft__timelines *timelines, weft__timeline *timeline)
     timeline_drop(timelines, old);
 }
 
-static uint32_t earlier(uint32_t a, uint32_t b)
-{
-    return is_before(a, b) ? a : b;
-}
-
 static uint32_t timeline_common(const weft__timelines *timelines, const weft__timeline *timeline,
                                 uint32_t version)
 {
@@ -245,7 +229,8 @@ static uint32_t timeline_common(const weft__timelines *timelines, const weft__ti
         const weft__timeline *line = timelines->current;
         if (line == timeline) return version;
         for (; line->parent != NULL; line = line->parent)
-            if (line->parent == timeline) return earlier(version, line->fork);
+            if (line->parent == timeline)
+                return is_before(version, line->fork) ? version : line->fork;
     }
     return version; /* not reached: all lines begin in one */
 }
@@ -340,7 +325,7 @@ static weft__timelines *timelines_obtain(weft_world *world)
     if (extension->data != NULL) return extension->data;
     weft__timelines *timelines =
         weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timelines, 8);
-    weft__timeline *first = timelines == NULL ? NULL : begin(world, NULL, 0);
+    weft__timeline *first = timelines == NULL ? NULL : timeline_begin(world, NULL, 0);
     if (first == NULL) {
         weft__free(&world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
         return NULL;
@@ -374,6 +359,7 @@ static weft__chunk_pair chunk_pair_make(const weft__chunk *chunk, const weft__sn
     return pair;
 }
 
+/* Whether the rows of a slice are of the same entities, in order. */
 static bool slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice)
 {
     if (pair->has_same_rows) return true;
@@ -386,6 +372,7 @@ static bool slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice)
                   rows * sizeof *entities) == 0;
 }
 
+/* slice_has_same_values of all slices of a chunk with the same rows. */
 static bool chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type)
 {
     uint32_t count = pair->saved->slice_count;
@@ -424,11 +411,9 @@ static weft_result snapshot_check_types(const weft_world *world)
 
 /* ---- taking ----
  *
- * Cost: the metadata of all chunks (one
- * pointer per column and slice), and the bytes of what changed since `previous`. Where rows came,
- * went or moved in a chunk, its entities are compared slice by slice. */
-
-/* ---- blocks ---- */
+ * Cost: the metadata of all chunks (one pointer per column and slice), and the bytes of what
+ * changed since `previous`. Where rows came, went or moved in a chunk, its entities are compared
+ * slice by slice. */
 
 static void block_drop(weft_world *world, weft__snapshot_block *block)
 {
@@ -644,6 +629,17 @@ static bool copy_archetype(taking *t, uint32_t number)
 
 /* ---- the rest ---- */
 
+static void resources_free(weft_world *world, uint32_t count, void **copies)
+{
+    for (uint32_t i = 1; copies != NULL && i <= count; i++) {
+        if (copies[i] == NULL) continue;
+        weft__type_destruct(&world->memory, world->types.at[i], copies[i], 1);
+        weft__free(&world->memory, CATEGORY, copies[i], 1, weft__type_bytes(world->types.at[i]),
+                   64);
+    }
+    weft__free(&world->memory, CATEGORY, copies, (size_t)count + 1, sizeof *copies, 8);
+}
+
 static bool copy_dead(weft_snapshot *snapshot)
 {
     const weft__directory *directory = &snapshot->world->directory;
@@ -654,26 +650,29 @@ static bool copy_dead(weft_snapshot *snapshot)
     return true;
 }
 
-static bool copy_resources(weft_snapshot *snapshot)
+/* Copies of resources, by type id. NULL: memory is refused. With `saved` those of them that are
+ * buffers, else those of the world. */
+static void **resources_copy(weft_world *world, uint32_t count, void *const *saved)
 {
-    weft_world *world = snapshot->world;
-    snapshot->type_count = world->types.count;
-    snapshot->resources = weft__alloc_zeroed(&world->memory, CATEGORY,
-                                             (size_t)world->types.count + 1, sizeof(void *), 8);
-    if (snapshot->resources == NULL) return false;
-    for (uint32_t i = 1; i <= world->types.count; i++) {
+    weft__memory *memory = &world->memory;
+    void **copies = weft__alloc_zeroed(memory, CATEGORY, (size_t)count + 1, sizeof *copies, 8);
+    bool is_made = copies != NULL;
+    for (uint32_t i = 1; i <= count && is_made; i++) {
         const weft__type *type = world->types.at[i];
+        const void *from = saved == NULL ? type->resource : saved[i];
         size_t bytes = weft__type_bytes(type);
-        if (type->resource == NULL || bytes == 0) continue;
-        void *copy = weft__alloc(&world->memory, CATEGORY, 1, bytes, 64);
-        if (copy == NULL) return false;
-        if (weft__type_replicate(&world->memory, type, copy, type->resource, 1) != WEFT_OK) {
-            weft__free(&world->memory, CATEGORY, copy, 1, bytes, 64);
-            return false;
-        }
-        snapshot->resources[i] = copy;
+        bool is_wanted = saved == NULL || (type->desc.flags & WEFT_BUFFER) != 0;
+        if (from == NULL || bytes == 0 || !is_wanted) continue;
+        void *copy = weft__alloc(memory, CATEGORY, 1, bytes, 64);
+        is_made = copy != NULL && weft__type_replicate(memory, type, copy, from, 1) == WEFT_OK;
+        if (is_made)
+            copies[i] = copy;
+        else
+            weft__free(memory, CATEGORY, copy, 1, bytes, 64);
     }
-    return true;
+    if (is_made) return copies;
+    resources_free(world, count, copies);
+    return NULL;
 }
 
 /* What the parts above keep of the past: the same future needs it. */
@@ -716,7 +715,9 @@ static bool copy_world(taking *t)
     snapshot->archetype_count = archetypes;
     for (uint32_t i = 0; i < archetypes; i++)
         if (!copy_archetype(t, i)) return false;
-    return copy_dead(snapshot) && copy_resources(snapshot) && keep_states(snapshot) &&
+    snapshot->type_count = world->types.count;
+    snapshot->resources = resources_copy(world, world->types.count, NULL);
+    return snapshot->resources != NULL && copy_dead(snapshot) && keep_states(snapshot) &&
            weft__names_keep(world, &snapshot->names);
 }
 
@@ -800,19 +801,6 @@ static void free_chunks(weft_snapshot *snapshot)
     }
 }
 
-static void free_resources(weft_snapshot *snapshot)
-{
-    weft_world *world = snapshot->world;
-    for (uint32_t i = 1; snapshot->resources != NULL && i <= snapshot->type_count; i++) {
-        if (snapshot->resources[i] == NULL) continue;
-        weft__type_destruct(&world->memory, world->types.at[i], snapshot->resources[i], 1);
-        weft__free(&world->memory, CATEGORY, snapshot->resources[i], 1,
-                   weft__type_bytes(world->types.at[i]), 64);
-    }
-    weft__free(&world->memory, CATEGORY, snapshot->resources, (size_t)snapshot->type_count + 1,
-               sizeof(void *), 8);
-}
-
 static void drop_states(weft_snapshot *snapshot)
 {
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
@@ -839,7 +827,7 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
     weft__free(memory, CATEGORY, snapshot->chunks, snapshot->chunk_limit + 1,
                sizeof snapshot->chunks[0], 8);
     WEFT__LIST_FREE(memory, CATEGORY, &snapshot->dead);
-    free_resources(snapshot);
+    resources_free(world, snapshot->type_count, snapshot->resources);
     drop_states(snapshot);
     weft__names_let_go(world, snapshot->names);
     past_free(world, &snapshot->past);
@@ -859,11 +847,11 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
 typedef struct restoring {
     weft_world *world;
     const weft_snapshot *snapshot;
-    weft__chunk **chunks;  /* [snapshot chunk] where it goes; one without rows was made for it */
-    weft_buffer **buffers; /* [type id] resources that are buffers: copies, until they are put */
-    uint32_t common;       /* see timeline_common */
-    char *copies;          /* of values that need more than their bytes, in the order of putting; */
-    size_t copies_bytes;   /* the last ones are not there yet while copies_used is less */
+    weft__chunk **chunks; /* [snapshot chunk] where it goes; one without rows was made for it */
+    void **buffers;       /* [type id] resources that are buffers: copies, until they are put */
+    uint32_t common;      /* see timeline_common */
+    char *copies;         /* of values that need more than their bytes, in the order of putting; */
+    size_t copies_bytes;  /* the last ones are not there yet while copies_used is less */
     size_t copies_used;
     bool is_refused; /* making the copies ran out of memory */
 } restoring;
@@ -1180,42 +1168,6 @@ static void put_states(const restoring *r)
     }
 }
 
-/* Copies the buffers of resources, before anything changes: memory may be refused. */
-static weft_result copy_buffers(restoring *r)
-{
-    weft__memory *memory = &r->world->memory;
-    r->buffers = weft__alloc_zeroed(memory, WEFT__MEMORY_SNAPSHOTS,
-                                    (size_t)r->snapshot->type_count + 1, sizeof r->buffers[0], 8);
-    weft_result result = r->buffers == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
-    for (uint32_t i = 1; i <= r->snapshot->type_count && result == WEFT_OK; i++) {
-        const void *saved = r->snapshot->resources[i];
-        const weft__type *type = r->world->types.at[i];
-        if (saved == NULL || (type->desc.flags & WEFT_BUFFER) == 0) continue;
-        weft_buffer *copy = weft__alloc(memory, WEFT__MEMORY_SNAPSHOTS, 1, type->value_bytes, 64);
-        result =
-            copy == NULL ? WEFT_OUT_OF_MEMORY : weft__type_replicate(memory, type, copy, saved, 1);
-        if (result == WEFT_OK)
-            r->buffers[i] = copy;
-        else
-            weft__free(memory, WEFT__MEMORY_SNAPSHOTS, copy, 1, type->value_bytes, 64);
-    }
-    return result == WEFT_OK ? WEFT_OK : weft__error_memory(r->world, "weft_snapshot_restore");
-}
-
-/* Ends the copies that were not put. */
-static void drop_buffers(restoring *r)
-{
-    weft__memory *memory = &r->world->memory;
-    for (uint32_t i = 1; r->buffers != NULL && i <= r->snapshot->type_count; i++) {
-        const weft__type *type = r->world->types.at[i];
-        if (r->buffers[i] == NULL) continue;
-        weft__type_destruct(memory, type, r->buffers[i], 1);
-        weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r->buffers[i], 1, type->value_bytes, 64);
-    }
-    weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r->buffers, (size_t)r->snapshot->type_count + 1,
-               sizeof r->buffers[0], 8);
-}
-
 static void put_resources(const restoring *r)
 {
     weft__memory *memory = &r->world->memory;
@@ -1265,7 +1217,7 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
     weft_world *world = r->world;
     const weft_snapshot *snapshot = r->snapshot;
     r->common = timeline_common(timelines, snapshot->timeline, snapshot->version);
-    weft__timeline *timeline = timeline_begin(timelines, snapshot->timeline, snapshot->version);
+    weft__timeline *timeline = timeline_begin(world, snapshot->timeline, snapshot->version);
     weft__past past = {0};
     weft__archetype_list before = {0};
     weft_result result = WEFT_OK;
@@ -1274,7 +1226,10 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
         result = weft__error_memory(world, "weft_snapshot_restore");
     if (result == WEFT_OK) result = weft__archetypes_note(world, &before);
     if (result == WEFT_OK) result = weft__archetypes_arrange(world, &snapshot->order);
-    if (result == WEFT_OK) result = copy_buffers(r);
+    if (result == WEFT_OK) { /* before anything changes: memory may be refused */
+        r->buffers = resources_copy(world, snapshot->type_count, snapshot->resources);
+        if (r->buffers == NULL) result = weft__error_memory(world, "weft_snapshot_restore");
+    }
     if (result == WEFT_OK) result = find_or_make(r);
     if (result == WEFT_OK && (result = make_copies(r)) != WEFT_OK) drop_made(r);
     if (result == WEFT_OK)
@@ -1282,7 +1237,7 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
     else if (before.items != NULL)
         weft__archetypes_arrange(world, &before); /* cannot fail: there is room for it */
     weft__archetype_list_free(world, &before);
-    drop_buffers(r);
+    resources_free(world, snapshot->type_count, r->buffers);
     if (result != WEFT_OK) {
         past_free(world, &past);
         timeline_drop(timelines, timeline);
