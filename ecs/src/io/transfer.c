@@ -75,9 +75,25 @@ typedef struct transfer {
     weft_transfer_report report;
 } transfer;
 
-static inline bool transfer_is_sparse(const weft__change_part *part)
+static const weft__change_part *part_at(const transfer *t, uint32_t part)
 {
-    return (part->chunk->archetype->flags & WEFT__IS_SPARSE) != 0;
+    return &t->change.parts.at[part];
+}
+
+/* The source row of row `i` of the part. */
+static uint32_t source_row(const transfer *t, const weft__change_part *part, uint32_t i)
+{
+    const uint32_t *rows = weft__change_rows(&t->change, part);
+    return rows != NULL ? rows[i] : part->first + i;
+}
+
+/* Where a source entity goes, when the commit has marked all; null: it does not move. */
+static weft_entity handle_follow(const transfer *t, weft_entity entity)
+{
+    uint32_t location;
+    bool moves = weft__directory_find(&t->from->directory, entity, &location) &&
+                 (location & TRANSFER_MOVES) != 0;
+    return moves ? t->ids[location & ~TRANSFER_MOVES] : WEFT__NO_ENTITY;
 }
 
 /* Copies the last error of the source to the destination, where the caller looks. */
@@ -207,12 +223,7 @@ static bool transfer_keeps_chunk(const weft__change_part *part, const weft__arch
     return !is_airy || chunk->archetype->chunk_value_bytes != 0;
 }
 
-/* ---- SPARSE rows ---- */
-
-/* SPARSE rows that go to another world with their entities.
- *
- * Their values are copied as those of all parts; only whose rows they are is settled here. Owner of
- * both worlds, both idle. */
+/* ---- SPARSE rows: values are copied as all are; here is settled whose they are ---- */
 
 /* One bit per index of the source: the entity moves. Owner: the selection. */
 typedef struct moving {
@@ -284,28 +295,19 @@ static weft_result transfer_sparse_reserve(transfer *t)
     return WEFT_OK;
 }
 
+/* SPARSE rows belong to the new ids; the slots of the old ones are empty. Sources are marked. */
 static bool span_give(transfer *t, uint32_t number, weft__span to, uint32_t done)
 {
-    const weft__change_part *part = &t->change.parts.at[number];
-    const uint32_t *rows = weft__change_rows(&t->change, part);
+    const weft__change_part *part = part_at(t, number);
     for (uint32_t i = 0; i < to.count; i++) {
-        uint32_t location = 0, row = rows != NULL ? rows[done + i] : part->first + done + i;
-        weft_entity entity = weft__chunk_entities(part->chunk)[row]; /* may be the place to fill */
-        weft__sparse_clear(part->chunk, entity);
-        bool is_marked = weft__directory_find(&t->from->directory, entity, &location);
-        WEFT_ASSERT(is_marked && (location & TRANSFER_MOVES) != 0);
-        (void)is_marked;
-        weft__chunk_entities(to.chunk)[to.row + i] = t->ids[location & ~TRANSFER_MOVES];
+        weft_entity entity = weft__chunk_entities(part->chunk)[source_row(t, part, done + i)];
+        weft__sparse_clear(part->chunk, entity); /* the same may be the place to fill */
+        weft_entity now = weft__chunk_entities(to.chunk)[to.row + i] = handle_follow(t, entity);
+        WEFT_ASSERT(now.version != 0);
+        (void)now;
     }
     weft__sparse_enter(to.chunk, to.row, to.count);
     return true;
-}
-
-/* The rows of a part belong to the new ids; the slots of the old ones are empty. Sources are
- * marked. */
-static void transfer_sparse_commit(transfer *t, uint32_t part)
-{
-    transfer_spans(t, part, span_give);
 }
 
 /* The rows of a part end in the source; nothing is destructed. */
@@ -320,10 +322,7 @@ static void transfer_sparse_end(const transfer *t, const weft__change_part *part
     weft__chunk_settle(t->from, chunk, part->count);
 }
 
-/* ---- blobs ---- */
-
-/* Blobs that moved values refer to through described BLOB fields: copied into the
- * destination's store before the commit, and the fields rewritten after it. */
+/* ---- blobs: copied before the commit, fields are rewritten after it ---- */
 
 static uint32_t id_hash(uint64_t id)
 {
@@ -376,11 +375,9 @@ static transfer_blob *blob_take(transfer *t, weft_blob_ref from)
     return entry;
 }
 
-/* ---- shared values ---- */
-
-/* Shared values of a transfer: found by content in the destination, or put
- * there, with exact references on both sides.
+/* ---- shared values ----
  *
+ * Found by content in the destination, or put there, with exact references on both sides.
  * References in a value lead to the new handles, so these are foreseen before any is given. While
  * the transfer lasts it holds one reference on every value of the destination that it needs.
  * A value with a release hook has one owner: until the commit that is the source (the copy in the
@@ -434,9 +431,8 @@ static bool reference_foresee(void *user, weft__reference *r)
     const weft__chunk *chunk = weft__entity_chunk(t->from, r->entity, &row);
     for (uint32_t p = 0; p < t->entity_parts && chunk != NULL; p++) {
         const weft__change_part *part = &t->change.parts.at[p];
-        const uint32_t *rows = weft__change_rows(&t->change, part);
         for (uint32_t i = 0; i < part->count && part->chunk == chunk; i++) {
-            if ((rows != NULL ? rows[i] : part->first + i) != row) continue;
+            if (source_row(t, part, i) != row) continue;
             r->entity = t->ids[first + i];
             return true;
         }
@@ -624,12 +620,11 @@ static void transfer_shared_fini(transfer *t)
     }
 }
 
-/* ---- memory ---- */
-
-/* Chunk memory that changes hands: a reservation of the source of which every
- * unit in use belongs to chunks that move as they are goes to the destination's unit allocator, and
- * back if the transfer fails. Nothing is copied then but metadata. Owner of both worlds, both
- * idle. */
+/* ---- memory ----
+ *
+ * A reservation of the source of which every unit in use belongs to chunks that move as they are
+ * goes to the destination's unit allocator, and back if the transfer fails. Nothing is copied then
+ * but metadata. */
 
 typedef struct handed_pair {
     uint32_t units;   /* that move */
@@ -738,11 +733,6 @@ static void transfer_memory_return(transfer *t)
             weft__units_hand_over(&t->to->units, t->pairs[pair].pair, &t->from->units, pair);
 }
 
-static void transfer_memory_fini(transfer *t)
-{
-    weft__free(&t->to->memory, CATEGORY, t->pairs, t->pair_count, sizeof *t->pairs, 8);
-}
-
 /* ---- blobs of rows ---- */
 
 /* One walk over BLOB fields; lives on the stack of its caller. */
@@ -765,7 +755,6 @@ static bool field_collect(void *user, weft__reference *r)
 static weft_result part_collect(transfer *t, const weft__change_part *part)
 {
     const weft__chunk *chunk = part->chunk;
-    const uint32_t *rows = weft__change_rows(&t->change, part);
     walk w = {.t = t};
     for (uint32_t i = 0; i < chunk->archetype->type_count && w.result == WEFT_OK; i++) {
         const weft__type_ref *ref = &chunk->archetype->types[i];
@@ -774,11 +763,10 @@ static weft_result part_collect(transfer *t, const weft__change_part *part)
         if (ref->chunk_offset != WEFT__NONE && part->is_header)
             weft__type_references(ref->type, chunk->chunk_values + ref->chunk_offset, 1,
                                   field_collect, &w);
-        for (uint32_t r = 0; r < part->count && ref->column != 0 && w.result == WEFT_OK; r++) {
-            uint32_t row = rows != NULL ? rows[r] : part->first + r;
-            weft__type_references(ref->type, weft__chunk_value(chunk, ref->column, row), 1,
+        for (uint32_t r = 0; r < part->count && ref->column != 0 && w.result == WEFT_OK; r++)
+            weft__type_references(ref->type,
+                                  weft__chunk_value(chunk, ref->column, source_row(t, part, r)), 1,
                                   field_collect, &w);
-        }
     }
     return w.result;
 }
@@ -817,22 +805,7 @@ static void transfer_blobs_fini(transfer *t, bool is_done)
     weft__table_free(&t->to->memory, CATEGORY, &t->blobs_from);
 }
 
-/* ---- values ---- */
-
-/* The values of a transfer: columns, heap memory of buffers, enable bits, chunk
- * values, references. Values move as bytes: no hook of theirs runs. */
-
-static const weft__change_part *part_at(const transfer *t, uint32_t part)
-{
-    return &t->change.parts.at[part];
-}
-
-/* The source row of row `i` of the part. */
-static uint32_t source_row(const transfer *t, const weft__change_part *part, uint32_t i)
-{
-    const uint32_t *rows = weft__change_rows(&t->change, part);
-    return rows != NULL ? rows[i] : part->first + i;
-}
+/* ---- values: they move as bytes, no hook of theirs runs ---- */
 
 /* Position in the destination's archetype of type `i` of a part's archetype. */
 static const weft__type_ref *target_of(const transfer *t, const weft__change_part *part, uint32_t i,
@@ -842,6 +815,7 @@ static const weft__type_ref *target_of(const transfer *t, const weft__change_par
     return &to->types[weft__archetype_find(to, t->types[component])];
 }
 
+/* Of a buffer whose elements may lie in heap memory. */
 static bool is_spilling(const weft__type_ref *ref)
 {
     return (ref->type->desc.flags & WEFT_BUFFER) != 0 && ref->type->desc.size != 0;
@@ -972,16 +946,13 @@ static bool reference_follow(void *user, weft__reference *r)
 {
     const following *f = user;
     transfer *t = f->t;
-    uint32_t location;
     if (r->bits == 0) return true;
     if (r->is_blob) {
         transfer_blob_follow(t, f->type, &r->blob);
         return true;
     }
-    bool moves = weft__directory_find(&t->from->directory, r->entity, &location) &&
-                 (location & TRANSFER_MOVES) != 0;
-    r->entity = moves ? t->ids[location & ~TRANSFER_MOVES] : WEFT__NO_ENTITY;
-    t->report.references_cleared += moves ? 0 : 1;
+    r->entity = handle_follow(t, r->entity);
+    t->report.references_cleared += r->bits == 0 ? 1 : 0;
     return true;
 }
 
@@ -1058,9 +1029,7 @@ static void sources_note(transfer *t)
     for (uint32_t p = 0; p < t->change.parts.count; p++) {
         const weft__change_part *part = &t->change.parts.at[p];
         const weft_entity *entities = weft__chunk_entities(part->chunk);
-        const uint32_t *rows = weft__change_rows(&t->change, part);
-        for (uint32_t i = 0; i < part->count; i++)
-            *next++ = entities[rows != NULL ? rows[i] : part->first + i];
+        for (uint32_t i = 0; i < part->count; i++) *next++ = entities[source_row(t, part, i)];
     }
 }
 
@@ -1152,9 +1121,9 @@ static weft_result reserve(transfer *t)
     if (result == WEFT_OK) result = transfer_shared_check(t);
     if (result == WEFT_OK) result = names_reserve(t);
     if (result == WEFT_OK) result = transfer_blobs_collect(t);
-    for (; t->copied < t->change.parts.count && result == WEFT_OK; t->copied++) {
+    while (t->copied < t->change.parts.count && result == WEFT_OK) {
         result = transfer_copy(t, t->copied);
-        if (result != WEFT_OK) break;
+        t->copied += result == WEFT_OK ? 1 : 0;
     }
     return result;
 }
@@ -1205,22 +1174,12 @@ static void names_move(transfer *t)
     }
 }
 
-static void tracked_follow(const transfer *t, weft_entity *entities, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t location;
-        bool moves = weft__directory_find(&t->from->directory, entities[i], &location) &&
-                     (location & TRANSFER_MOVES) != 0;
-        entities[i] = moves ? t->ids[location & ~TRANSFER_MOVES] : WEFT__NO_ENTITY;
-    }
-}
-
 /* The rows of a part leave the source. Their values are somewhere else now, their ids dead. */
 static void source_end(transfer *t, const weft__change_part *part)
 {
     weft__run run;
     if (transfer_memory_run(t, part->chunk, &run)) part->chunk->base = NULL;
-    if (transfer_is_sparse(part)) {
+    if ((part->chunk->archetype->flags & WEFT__IS_SPARSE) != 0) {
         transfer_sparse_end(t, part);
         return;
     }
@@ -1235,9 +1194,11 @@ static void commit(transfer *t, const weft_transfer_desc *desc)
     ids_give(t);
     names_move(t);
     sources_mark(t);
-    for (uint32_t i = t->entity_parts; i < t->change.parts.count; i++) transfer_sparse_commit(t, i);
+    for (uint32_t i = t->entity_parts; i < t->change.parts.count; i++)
+        transfer_spans(t, i, span_give);
     for (uint32_t i = 0; i < t->change.parts.count; i++) transfer_settle(t, i);
-    tracked_follow(t, desc->tracked, desc->tracked_count);
+    for (uint32_t i = 0; i < desc->tracked_count; i++)
+        desc->tracked[i] = handle_follow(t, desc->tracked[i]);
     transfer_shared_commit(t);
     weft__directory_free_many_owner(&t->from->directory, t->sources, (uint32_t)t->row_count);
     for (uint32_t i = 0; i < t->change.parts.count; i++) source_end(t, &t->change.parts.at[i]);
@@ -1252,7 +1213,7 @@ static void finish(transfer *t, bool is_done)
     weft__free(memory, CATEGORY, t->types, t->type_count + 1, sizeof *t->types, 4);
     weft__free(memory, CATEGORY, t->shared, t->type_count + 1, sizeof *t->shared, 8);
     weft__free(memory, CATEGORY, t->targets, t->archetype_count + 1, sizeof *t->targets, 8);
-    transfer_memory_fini(t);
+    weft__free(memory, CATEGORY, t->pairs, t->pair_count, sizeof *t->pairs, 8);
     weft__free(memory, CATEGORY, t->sources, t->row_count + 1, sizeof *t->sources, 8);
     weft__free(memory, CATEGORY, t->ids, t->row_count + 1, sizeof *t->ids, 8);
     weft__spans_fini(t->to, &t->spans);
