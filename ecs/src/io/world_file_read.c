@@ -6,8 +6,6 @@
  * which cannot be, come when all else is right. Owner of a new world. */
 #include "world_file_read.h"
 #include "archetype.h"
-#include "bits.h"
-#include "blob_store.h"
 #include "blob_type.h"
 #include "bytes.h"
 #include "chunk.h"
@@ -18,9 +16,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "evolution.h"
-#include "field.h"
 #include "format.h"
-#include "hash.h"
 #include "hash_lanes.h"
 #include "name_table.h"
 #include "relation_registry.h"
@@ -132,13 +128,17 @@ static void name_read(reader *r, char *out)
         reader_fail(r, WEFT_LOAD_MALFORMED, "a name that cannot be one");
 }
 
+static bool reader_no_memory(reader *r)
+{
+    weft__error_memory(r->world, "weft_world_load");
+    return reader_failed(r);
+}
+
 static void *allocate(reader *r, size_t count, size_t size)
 {
     void *items = weft__alloc_zeroed(&r->world->memory, CATEGORY, count, size, 16);
-    if (items != NULL) return items;
-    weft__error_memory(r->world, "weft_world_load");
-    reader_failed(r);
-    return NULL;
+    if (items == NULL) reader_no_memory(r);
+    return items;
 }
 
 static void release(reader *r, void *items, size_t count, size_t size)
@@ -242,13 +242,11 @@ static bool reader_value(reader *r, const weft__type *type, char *value, size_t 
     return false;
 }
 
-/* ---- rows ---- */
+/* ---- entities ---- */
 
 /* Most blocks of entities without a mention, so that few bytes cannot ask for much memory. */
 #define BLOCKS_WITHOUT_MENTION 512u
 #define MENTIONS_PER_BLOCK 64u
-
-/* ---- entities ---- */
 
 /* Enters a handle that was never given; `location` 0: dead. */
 static bool entity_enter(reader *r, uint32_t index, uint32_t version, uint32_t location)
@@ -293,10 +291,7 @@ static bool reader_buffer(reader *r, const weft__type *type, weft_buffer *buffer
     if (count > buffer->capacity && type->desc.size != 0) {
         void *heap =
             weft__alloc(&r->world->memory, WEFT__MEMORY_BUFFERS, count, type->desc.size, 16);
-        if (heap == NULL) {
-            weft__error_memory(r->world, "weft_world_load");
-            return reader_failed(r);
-        }
+        if (heap == NULL) return reader_no_memory(r);
         buffer->heap = heap;
         buffer->capacity = count;
     }
@@ -329,14 +324,6 @@ static bool column_read(reader *r, const weft__chunk *chunk, const weft__type_re
     return true;
 }
 
-static bool disabled_read(reader *r, weft__chunk *const *pieces, uint32_t count,
-                          uint32_t enableable)
-{
-    const char *problem = weft__disabled_get(&r->in, enableable, pieces, count);
-    if (problem != NULL) reader_fail(r, WEFT_LOAD_MALFORMED, problem);
-    return reader_ok(r);
-}
-
 /* ---- chunks ---- */
 
 /* Types of one archetype, in the order of the file. Lives on the stack of the function that
@@ -364,10 +351,8 @@ static bool shared_read(reader *r, const shape *s, const weft__type *type)
     char *value = weft__alloc_zeroed(&r->world->memory, CATEGORY, bytes + 1, 1, 64);
     bool is_read = value != NULL && reader_value(r, type, value, bytes);
     if (value == NULL ||
-        (is_read && weft__shared_intern(&r->world->shared, type->id, value, index) != WEFT_OK)) {
-        weft__error_memory(r->world, "weft_world_load");
-        is_read = reader_failed(r);
-    }
+        (is_read && weft__shared_intern(&r->world->shared, type->id, value, index) != WEFT_OK))
+        is_read = reader_no_memory(r);
     weft__free(&r->world->memory, CATEGORY, value, bytes + 1, 1, 64);
     return is_read;
 }
@@ -462,7 +447,10 @@ static bool pieces_read(reader *r, const shape *s, uint32_t first, uint32_t rows
             reader_value(r, ref->type, pieces[p]->chunk_values + ref->chunk_offset,
                          ref->type->chunk_bytes);
         }
-        if (ref->enableable != WEFT__NO_PLACE) disabled_read(r, pieces, count, ref->enableable);
+        const char *problem = ref->enableable == WEFT__NO_PLACE
+                                  ? NULL
+                                  : weft__disabled_get(&r->in, ref->enableable, pieces, count);
+        if (problem != NULL) reader_fail(r, WEFT_LOAD_MALFORMED, problem);
         for (uint32_t p = 0; p < count && ref->column != 0 && reader_ok(r); p++)
             column_read(r, pieces[p], ref);
         if (ref->column == 0) column_skip(r, ref->type, rows);
@@ -479,8 +467,7 @@ static bool id_read(reader *r, weft__chunk *chunk, uint32_t id)
     if (result == WEFT_OK) return true;
     if (result == WEFT_INVALID_ARGUMENT)
         return reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk with a wrong number");
-    weft__error_memory(r->world, "weft_world_load");
-    return reader_failed(r);
+    return reader_no_memory(r);
 }
 
 /* One chunk; its shared values come first. */
@@ -563,10 +550,7 @@ static bool shape_read(reader *r, shape *s)
     weft_world *world = r->world;
     uint32_t *list =
         s->count == 0 ? ids : weft__alloc(&world->memory, CATEGORY, s->count, sizeof *list, 4);
-    if (list == NULL) {
-        weft__error_memory(world, "weft_world_load");
-        return reader_failed(r);
-    }
+    if (list == NULL) return reader_no_memory(r);
     if (!types_list(r, s, list))
         reader_fail(r, WEFT_LOAD_MALFORMED, "an archetype with a wrong type");
     else if ((s->archetype = weft__archetype_obtain(world, list, s->count)) == NULL)
@@ -577,17 +561,12 @@ static bool shape_read(reader *r, shape *s)
 
 static bool archetype_read(reader *r)
 {
-    weft__memory *memory = &r->world->memory;
     shape s = {.count = reader_count(r, 4)};
     if (s.count > r->type_count)
         return reader_fail(r, WEFT_LOAD_MALFORMED, "more types than there are");
     uint32_t room = s.count + 1; /* of both lists */
-    s.types = weft__alloc_zeroed(memory, CATEGORY, room, sizeof *s.types, 8);
-    s.values = weft__alloc_zeroed(memory, CATEGORY, room, sizeof *s.values, 4);
-    if (s.types == NULL || s.values == NULL) {
-        weft__error_memory(r->world, "weft_world_load");
-        reader_failed(r);
-    }
+    s.types = allocate(r, room, sizeof *s.types);
+    s.values = allocate(r, room, sizeof *s.values);
     if (reader_ok(r) && shape_read(r, &s)) {
         uint32_t chunks = reader_count(r, 20);
         for (uint32_t i = 0; i < chunks && reader_ok(r); i++) chunk_read(r, &s);
@@ -596,14 +575,13 @@ static bool archetype_read(reader *r)
         else if (reader_ok(r))
             rooms_read(r, s.archetype, chunks);
     }
-    weft__free(memory, CATEGORY, s.types, room, sizeof *s.types, 8);
-    weft__free(memory, CATEGORY, s.values, room, sizeof *s.values, 4);
+    release(r, (void *)(uintptr_t)s.types, room, sizeof *s.types);
+    release(r, s.values, room, sizeof *s.values);
     return reader_ok(r);
 }
 
 static void dead_read(reader *r)
 {
-    weft__directory *directory = &r->world->directory;
     uint32_t count = reader_count(r, 8);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = weft__in_u32(&r->in), version = weft__in_u32(&r->in);
@@ -613,8 +591,8 @@ static void dead_read(reader *r)
         }
         if (!entity_enter(r, index, version, 0)) return;
         if (version != WEFT__VERSION_LAST) continue;
-        weft_entity last = {index ^ directory->tag_bits, version};
-        weft__directory_free_owner(directory, last); /* retires it */
+        weft_entity last = {index ^ r->world->directory.tag_bits, version};
+        weft__directory_free_owner(&r->world->directory, last); /* retires it */
     }
 }
 
@@ -623,22 +601,16 @@ static void sparse_rows_enter(reader *r, const weft__chunk *chunk)
 {
     const weft__type *type = weft__sparse_type(chunk->archetype);
     const weft_entity *entities = weft__chunk_entities(chunk);
-    if (!weft__sparse_reserve_all(r->world, type)) {
-        weft__error_memory(r->world, "weft_world_load");
-        reader_failed(r);
-        return;
-    }
-    for (uint32_t row = 0; row < chunk->count; row++) {
+    if (!weft__sparse_reserve_all(r->world, type)) reader_no_memory(r);
+    for (uint32_t row = 0; row < chunk->count && reader_ok(r); row++) {
         uint32_t own_row;
         const weft__chunk *own = weft__entity_chunk(r->world, entities[row], &own_row);
-        bool is_right = own != NULL && (own->archetype->flags & WEFT__IS_RESIDUE) == 0 &&
-                        !weft__sparse_has(type, entities[row]);
-        if (!is_right) {
+        if (own != NULL && (own->archetype->flags & WEFT__IS_RESIDUE) == 0 &&
+            !weft__sparse_has(type, entities[row]))
+            weft__sparse_enter(chunk, row, 1);
+        else
             reader_fail(r, WEFT_LOAD_MALFORMED,
                         "a SPARSE component of an entity that cannot have it");
-            return;
-        }
-        weft__sparse_enter(chunk, row, 1);
     }
 }
 
@@ -772,10 +744,7 @@ static bool evolve(reader *r, const weft__type *type, const weft_component_desc 
                      desc->buffer_capacity != type->desc.buffer_capacity;
     if (is_made) r->evolution_count += evolution->is_needed;
     if (is_made) return true;
-    if (text[0] == '\0') {
-        weft__error_memory(r->world, "weft_world_load");
-        return reader_failed(r);
-    }
+    if (text[0] == '\0') return reader_no_memory(r);
     bool is_size = desc->size != type->desc.size;
     if (is_size) note_numbers(r, desc->size, type->desc.size);
     return reader_type_differs(r, is_size ? WEFT_LOAD_TYPE_SIZE : WEFT_LOAD_TYPE_LAYOUT,
@@ -868,8 +837,7 @@ static bool type_read(reader *r)
     weft__file_type file;
     const char *problem = weft__file_type_get(&r->in, &r->world->memory, &file);
     if (problem != NULL && problem[0] == '\0') {
-        weft__error_memory(r->world, "weft_world_load");
-        reader_failed(r);
+        reader_no_memory(r);
     } else if (problem != NULL) {
         reader_fail(r, WEFT_LOAD_MALFORMED, problem);
     } else if (relation_read(r)) {
@@ -950,10 +918,8 @@ static void blobs_release(reader *r)
 static void names_read(reader *r, bool is_applied)
 {
     uint32_t count = reader_count(r, 13);
-    if (!is_applied && count != 0 && weft__names_reserve(r->world, count, count) != WEFT_OK) {
-        weft__error_memory(r->world, "weft_world_load");
-        reader_failed(r);
-    }
+    if (!is_applied && count != 0 && weft__names_reserve(r->world, count, count) != WEFT_OK)
+        reader_no_memory(r);
     for (uint32_t i = 0; i < count && reader_ok(r); i++) {
         char name[256];
         weft_entity entity = {0};
@@ -982,8 +948,7 @@ static void resource_read(reader *r, uint32_t number)
     }
     char *value = weft__alloc_zeroed(&world->memory, CATEGORY, size + 1, 1, 64);
     if (value == NULL) {
-        weft__error_memory(world, "weft_world_load");
-        reader_failed(r);
+        reader_no_memory(r);
         return;
     }
     r->resources[number] = value;
@@ -1023,10 +988,7 @@ static void runs_read(reader *r)
         if (problem != NULL) reader_fail(r, WEFT_LOAD_MALFORMED, problem);
         weft__run_list_add(&r->runs, &run);
     }
-    if (r->runs.is_out_of_memory) {
-        weft__error_memory(r->world, "weft_world_load");
-        reader_failed(r);
-    }
+    if (r->runs.is_out_of_memory) reader_no_memory(r);
 }
 
 static void tail_read(reader *r)
