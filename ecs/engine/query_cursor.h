@@ -18,7 +18,7 @@ weft_result weft__query_views_prepare(weft__query *query);
 
 /* ---- sources: runs of rows out of a range of slice positions ----
  *
- * Set a source up by weft__source_init, change since, has_since, run_slices, slice.dt and
+ * Set a source up by weft__source_init_rows, change since, has_since, run_slices, slice.dt and
  * slice.worker if wanted, then begin a range; begin another when it is done. It must not move in
  * memory between begin and the end of the range. */
 
@@ -40,10 +40,6 @@ typedef struct weft__source {
     uint64_t mask[WEFT__MASK_WORDS];
 } weft__source;
 
-/* `columns` gets the pointers: [term_count]. `context` must outlive the source. Default: everything
- * merged that can be, filter's own versions. Any thread; allocates nothing. */
-void weft__source_init(weft__source *source, const weft_slice_context *context,
-                       const weft__filter *filter, void **columns);
 /* The same for callers that need the rows only: no columns are filled; with `ignores_masks` the
  * enable bits do not count. */
 void weft__source_init_rows(weft__source *source, const weft_slice_context *context,

@@ -14,7 +14,6 @@
 #include "bits.h"
 #include "blob_type.h"
 #include "blob_validate.h"
-#include "hash.h"
 #include "hash_lanes.h"
 #include "invariant.h"
 #include "list.h"

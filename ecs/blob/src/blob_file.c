@@ -7,7 +7,6 @@
 #include "blob_validate.h"
 #include "file_problem.h"
 #include "file_replace.h"
-#include "os_file.h"
 #include "sized.h"
 
 #include <errno.h>

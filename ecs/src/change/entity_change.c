@@ -174,8 +174,6 @@ weft_result weft__entities_add_beside(weft_world *world, const weft_entity *enti
     return result == WEFT_OK ? change_apply(world, entities, count, &c, what) : result;
 }
 
-/* ---- one entity ---- */
-
 /* ---- the general way ---- */
 
 /* Follows a plan with one row; a residue without anything left dies. */

@@ -8,7 +8,6 @@
 #include "instantiate.h"
 
 #include "archetype.h"
-#include "bits.h"
 #include "entity_list.h"
 #include "entity_sparse.h"
 #include "entity_value.h"

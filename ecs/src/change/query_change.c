@@ -188,8 +188,6 @@ weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, 
     return weft__change_finish(&change, result);
 }
 
-/* ---- rows of queries and arrays ---- */
-
 /* ---- select ---- */
 
 static bool push_rows(weft__change *change, weft__change_part *part, uint32_t first, uint32_t count)

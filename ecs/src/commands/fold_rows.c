@@ -19,8 +19,6 @@
 
 #include <string.h>
 
-/* ---- rows and their ends ---- */
-
 /* ---- one chunk ---- */
 
 #define TRANSITION_DEATH UINT32_MAX /* in place of a component: to the residue */

@@ -17,8 +17,6 @@
 #include "entity_value.h"
 #include "error.h"
 #include "instantiate.h"
-#include "name_table.h"
-#include "query_change.h"
 #include "scratch.h"
 #include "structure.h"
 

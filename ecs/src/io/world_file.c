@@ -5,7 +5,6 @@
 #include "error.h"
 #include "file_problem.h"
 #include "file_replace.h"
-#include "os_file.h"
 #include "sized.h"
 #include "world_file_read.h"
 #include "world_file_write.h"

@@ -42,9 +42,7 @@
 
 static void outside_fini(weft__directory *directory);
 
-/* ---- slots that come to life ---- */
-
-/* The lowest free ones first: runs of them two at a time, scattered ones singly. */
+/* ---- slots that come to life: the lowest first, runs two at a time, scattered ones singly ---- */
 
 /* How new slots of a block are filled: what makes a handle's index of a slot number, and by how
  * much the location grows from one to the next. On the stack of one call. */
@@ -690,12 +688,7 @@ uint32_t weft__directory_free_any(weft__directory *directory, const weft_entity 
     return cleared.freed + cleared.retired;
 }
 
-/* ---- growth ---- */
-
-/* The beginning, the growth and the end of the entity directory: slabs of blocks,
- * and the tables that they are published in. Nothing here is hot but the growth of worlds, and
- * nothing is given back before the end. The protocol and its edges (D1 to D4) are at the top of
- * directory.c. */
+/* ---- growth: nothing is given back before the end ---- */
 
 static_assert(sizeof(weft_a64) == 8, "eight slots share one cache line");
 
@@ -979,11 +972,7 @@ void weft__directory_slab_use(weft__directory *directory, weft__block_slab *slab
     table_free(directory, spare);
 }
 
-/* ---- ids for recorders outside of systems ---- */
-
-/* Blocks of the entity directory for recorders outside of systems: slots are
- * reserved, given back, settled. What dies there is in directory.c, what files and snapshots set in
- * directory.c. */
+/* ---- ids for recorders outside of systems: reserved, given back, settled ---- */
 
 void weft__outside_lock(weft__directory *directory)
 {
@@ -1169,10 +1158,6 @@ static const char *outside_check(weft__entity_block *block)
 }
 
 /* ---- counts, and the check ---- */
-
-/* The entity directory outside the hot paths: counts, versions set by snapshots
- * and tests, and the check of every invariant. The protocol and its edges (D1 to D4) are at the top
- * of directory.c. */
 
 uint32_t weft__directory_end(const weft__directory *directory)
 {

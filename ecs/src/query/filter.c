@@ -9,7 +9,6 @@
 #include "archetype_state.h"
 #include "bits.h"
 #include "entity_value.h"
-#include "error.h"
 #include "query_state.h"
 #include "sparse.h"
 #include "world_state.h"

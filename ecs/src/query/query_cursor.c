@@ -10,7 +10,6 @@
 #include "query_state.h"
 #include "slice_ops.h"
 
-#include "bits.h"
 #include "error.h"
 #include "guard.h"
 #include "host.h"
@@ -87,8 +86,10 @@ static inline void judge_entry(weft__source *source, const weft__query *query,
                                  entry->chunk, override_since(source));
 }
 
-void weft__source_init(weft__source *source, const weft_slice_context *context,
-                       const weft__filter *filter, void **columns)
+/* `columns` gets the pointers: [term_count]. `context` must outlive the source. Default: everything
+ * merged that can be, filter's own versions. Any thread; allocates nothing. */
+static void source_init(weft__source *source, const weft_slice_context *context,
+                        const weft__filter *filter, void **columns)
 {
     const weft__query *query = context->query;
     source->context = context;
@@ -109,7 +110,7 @@ void weft__source_init(weft__source *source, const weft_slice_context *context,
 void weft__source_init_rows(weft__source *source, const weft_slice_context *context,
                             const weft__filter *filter, bool ignores_masks)
 {
-    weft__source_init(source, context, filter, NULL);
+    source_init(source, context, filter, NULL);
     source->skips_columns = true;
     source->ignores_masks = source->ignores_masks || ignores_masks;
 }
@@ -363,7 +364,7 @@ static __attribute__((noinline)) bool own_columns(weft__query_loop *loop, uint32
 static bool begin_source(weft__query_loop *loop, const weft__query *query,
                          const weft__filter *filter)
 {
-    weft__source_init(&loop->source, &loop->context, filter, loop->columns);
+    source_init(&loop->source, &loop->context, filter, loop->columns);
     loop->is_begun = false;
     if (query->term_count > WEFT_INLINE_TERMS && !own_columns(loop, query->term_count))
         return false;
@@ -630,7 +631,7 @@ static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint
     if (columns == NULL) return WEFT_OUT_OF_MEMORY;
     size_t steps[sizeof few / sizeof few[0]];
     weft__source source;
-    weft__source_init(&source, &loop->context, loop->filter, columns);
+    source_init(&source, &loop->context, loop->filter, columns);
     if (query->has_masking_terms || columns != few) source.run_slices = 1;
     source.slice.worker = weft_job_worker_index(job);
     weft__callback_error *record = &query->world->callback_errors[source.slice.worker];

@@ -6,7 +6,6 @@
  * fields: neither the number of workers, nor when it was settled last, shows in it. */
 #include "relation_engine.h"
 #include "archetype_state.h"
-#include "entity_value.h"
 #include "error.h"
 #include "host.h"
 #include "relation_state.h"

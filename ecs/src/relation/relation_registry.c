@@ -274,8 +274,6 @@ weft_result weft__relation_revive(weft_world *world, weft_component component, u
                                      .by_depth = (word & WEFT__RELATION_BY_DEPTH) != 0});
 }
 
-/* ---- questions and changes ---- */
-
 /* ---- questions ---- */
 
 const weft_entity *weft_relation_sources(const weft_world *world, weft_component component,

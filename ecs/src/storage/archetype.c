@@ -461,11 +461,10 @@ static void tuples_fini(weft_world *world, weft__archetype *archetype)
                sizeof *archetype->tuples, _Alignof(weft__tuple *));
 }
 
-/* ---- plans of moves ---- */
-
-/* Plans between archetypes (which columns a move copies, adds and drops) and the
- * edges that find them by one component. A plan is one block with its lists. Owner only; plans
- * live as long as their source archetype. */
+/* ---- plans of moves ----
+ *
+ * Which columns a move copies, adds and drops, and the edges that find plans by one component. A
+ * plan is one block with its lists. Owner only; plans live as long as their source archetype. */
 
 #define PLANS_PER_BUCKET 8 /* a table is made when an archetype has more plans */
 

@@ -232,7 +232,8 @@ void weft__spares_forget_versions(weft_world *world)
     }
 }
 
-weft_result weft__chunk_memory_allocate(weft_world *world, uint32_t size_class, weft__run *run)
+/* Memory for rows. Owner. Errors: OUT_OF_MEMORY, LIMIT; none is set. */
+static weft_result memory_allocate(weft_world *world, uint32_t size_class, weft__run *run)
 {
     if (weft__small_allocate(&world->small, &world->memory, size_class, run)) return WEFT_OK;
     if (size_class < WEFT__UNIT_CLASS)
@@ -240,7 +241,8 @@ weft_result weft__chunk_memory_allocate(weft_world *world, uint32_t size_class, 
     return weft__units_allocate(&world->units, 1u << (size_class - WEFT__UNIT_CLASS), 0, run);
 }
 
-void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk)
+/* Gives the rows' memory back. Owner (parts), any thread (units). */
+static void memory_free(weft_world *world, weft__chunk *chunk)
 {
     if (chunk->base == NULL) return; /* another world has it now */
     if (chunk->first_unit == WEFT__SMALL_UNIT)
@@ -256,7 +258,7 @@ static void run_free(weft_world *world, const weft__layout *layout, const weft__
 {
     weft__chunk gone = {
         .base = run->memory, .layout = layout, .first_unit = run->first, .unit_count = run->count};
-    weft__chunk_memory_free(world, &gone);
+    memory_free(world, &gone);
 }
 
 /* Memory of a chunk object: of a chunk that ended, or new; of jobs, which have no lines, always. */
@@ -564,7 +566,7 @@ void weft__chunk_room_update(weft__chunk *chunk)
 static void chunk_destroy(weft_world *world, weft__chunk *chunk)
 {
     weft__berths_take_back(world, chunk->location, chunk->capacity);
-    weft__chunk_memory_free(world, chunk);
+    memory_free(world, chunk);
     weft__chunk_free(world, chunk);
 }
 
@@ -605,7 +607,7 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
     if (layout == NULL) return NULL;
     weft__run run;
     weft_result result = link_prepare(world, tuple->archetype, layout->capacity);
-    if (result == WEFT_OK) result = weft__chunk_memory_allocate(world, size_class, &run);
+    if (result == WEFT_OK) result = memory_allocate(world, size_class, &run);
     if (result != WEFT_OK && weft__chunk_spares_free(world))
         return weft__chunk_create(world, tuple, size_class);
     if (result != WEFT_OK) {
@@ -787,8 +789,7 @@ static bool memory_grow(weft_world *world, weft__chunk *chunk, uint32_t size_cla
     const weft__layout *layout = weft__layout_any(world, chunk->archetype->format, size_class);
     weft__run run;
     weft__side side;
-    if (layout == NULL || weft__chunk_memory_allocate(world, size_class, &run) != WEFT_OK)
-        return false;
+    if (layout == NULL || memory_allocate(world, size_class, &run) != WEFT_OK) return false;
     if (!weft__side_allocate(&world->memory, chunk->archetype, layout, &side)) {
         run_free(world, layout, &run);
         return false;
@@ -798,7 +799,7 @@ static bool memory_grow(weft_world *world, weft__chunk *chunk, uint32_t size_cla
     if (was != NULL) {
         *was = *chunk;
     } else {
-        weft__chunk_memory_free(world, chunk);
+        memory_free(world, chunk);
         side_end(&world->memory, chunk);
     }
     memory_install(chunk, layout, &run);
@@ -858,7 +859,7 @@ void weft__growths_keep(weft_world *world, weft__growth **list)
         weft__side side = {.block = weft__chunk_side(was),
                            .chunk_values = was->chunk_values,
                            .bytes = was->side_bytes};
-        weft__chunk_memory_free(world, was);
+        memory_free(world, was);
         if (side.block != growth->chunk->own_side) weft__side_free(&world->memory, &side);
         *list = growth->next;
         growth_free(world, growth);
@@ -870,7 +871,7 @@ void weft__growths_undo(weft_world *world, weft__growth **list, uint32_t from)
     for (weft__growth *growth; (growth = *list) != NULL && growth->first >= from;) {
         weft__chunk *chunk = growth->chunk;
         const weft__chunk *was = &growth->was;
-        weft__chunk_memory_free(world, chunk);
+        memory_free(world, chunk);
         side_end(&world->memory, chunk);
         chunk->base = was->base;
         chunk->layout = was->layout;

@@ -58,10 +58,6 @@ weft__chunk *weft__chunk_make(weft_world *world, weft__tuple *tuple, const weft_
                               const weft__run *run, bool is_private);
 /* Frees struct and side memory only. */
 void weft__chunk_free(weft_world *world, weft__chunk *chunk);
-/* Memory for rows. Owner. Errors: OUT_OF_MEMORY, LIMIT; none is set. */
-weft_result weft__chunk_memory_allocate(weft_world *world, uint32_t size_class, weft__run *run);
-/* Gives the rows' memory back. Owner (parts), any thread (units). */
-void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk);
 
 /* Room for `count` more chunks in the archetype's list. Owner. */
 bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uint32_t count);

@@ -5,7 +5,6 @@
 #include "column_map.h"
 
 #include "archetype_state.h"
-#include "chunk.h"
 #include "format.h"
 #include "sparse.h"
 

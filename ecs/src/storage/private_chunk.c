@@ -8,7 +8,6 @@
 #include "private_chunk.h"
 
 #include "archetype.h"
-#include "bits.h"
 #include "directory.h"
 #include "error.h"
 #include "format.h"

@@ -8,7 +8,6 @@
 #include "structure.h"
 
 #include "archetype.h"
-#include "bits.h"
 #include "chunk.h"
 #include "error.h"
 #include "format.h"
@@ -294,8 +293,10 @@ static void rows_newer(const weft__chunk *chunk, uint32_t type, uint32_t row, ui
         weft__stamp_newer(&x_versions[s], version);
 }
 
-void weft__rows_copy_marks(weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                           const uint32_t *rows, uint32_t first, weft__span to)
+/* Its part for types that are enableable or shared: enable bits, and the stamps of shared values
+ * that become others. */
+static void copy_marks(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                       const uint32_t *rows, uint32_t first, weft__span to)
 {
     for (uint32_t i = 0; i < plan->kept_count; i++) {
         uint32_t b = plan->kept[2 * i + 1];
@@ -324,7 +325,7 @@ static void types_copy(weft_world *world, const weft__plan *plan, const weft__ro
                                                                  from->rows, from->first, to.count);
         rows_newer(to.chunk, plan->kept[2 * i + 1], to.row, to.count, version);
     }
-    weft__rows_copy_marks(world, plan, from->chunk, from->rows, from->first, to);
+    copy_marks(world, plan, from->chunk, from->rows, from->first, to);
     for (uint32_t i = 0; i < plan->new_type_count; i++)
         weft__rows_stamp(to.chunk, plan->new_types[i], to.row, to.count, world->front.version);
 }
@@ -559,11 +560,10 @@ void weft__rows_close(weft_world *world, weft__chunk *chunk, const uint32_t *row
     weft__chunk_soil(chunk);
 }
 
-/* ---- moves ---- */
-
-/* Whole moves: one row (the general way of add and remove), and whole chunks
- * that change archetype or shared values by editing their metadata only. Owner, serial; everything
- * that can fail comes first. */
+/* ---- moves ----
+ *
+ * One row (the general way of add and remove), and whole chunks that change archetype or shared
+ * values by editing their metadata only. Everything that can fail comes first. */
 
 /* A call of its own: callers save no registers. */
 __attribute__((noinline)) weft_result weft__value_put_long(char *to, const void *value,
@@ -680,7 +680,7 @@ weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__c
     if (result != WEFT_OK) return result;
     row_copy(world, plan, from, row, place.chunk, place.row);
     if (plan->from->shared_count != 0 || weft__row_has_bits(from, row))
-        weft__rows_copy_marks(world, plan, from, NULL, row, place);
+        copy_marks(world, plan, from, NULL, row, place);
     weft__rows_discard(world, plan, from, NULL, row, 1);
     weft__row_end(world, from, row);
     return WEFT_OK;

@@ -86,10 +86,6 @@ void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__rows
  * already. */
 void weft__rows_copy_placed(weft_world *world, const weft__plan *plan, const weft__chunk *from,
                             uint32_t first, weft__span to);
-/* Its part for types that are enableable or shared: enable bits, and the stamps of shared values
- * that become others. */
-void weft__rows_copy_marks(weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                           const uint32_t *rows, uint32_t first, weft__span to);
 
 /* ---- 3. close: workers, one task per chunk ---- */
 

@@ -17,8 +17,6 @@
 #include "error.h"
 #include "evolution.h"
 #include "format.h"
-#include "hash.h"
-#include "os_file.h"
 #include "pack_rows.h"
 #include "private_chunk.h"
 #include "world_file_write.h"

@@ -7,7 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void weft__log_text(const weft_log *log, weft_log_level level, const char *text)
+/* Gives the text to the callback, or without one prints "weft: TEXT" to stderr. */
+static void log_text(const weft_log *log, weft_log_level level, const char *text)
 {
     if (log->write != NULL)
         log->write(log->user, level, text);
@@ -22,5 +23,5 @@ void weft__log(const weft_log *log, weft_log_level level, const char *format, ..
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    weft__log_text(log, level, text);
+    log_text(log, level, text);
 }

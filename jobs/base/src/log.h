@@ -9,8 +9,6 @@
 
 #include "door.h"
 
-/* Gives the text to the callback, or without one prints "weft: TEXT" to stderr. */
-void weft__log_text(const weft_log *log, weft_log_level level, const char *text);
 /* The same with a format; what is beyond 1,000 bytes is cut. */
 WEFT__DOOR __attribute__((format(printf, 3, 4))) void
 weft__log(const weft_log *log, weft_log_level level, const char *format, ...);

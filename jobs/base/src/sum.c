@@ -3,8 +3,6 @@
  * its parts: <weft/sum.h>. */
 #include <weft/sum.h>
 
-#include "invariant.h"
-
 #include <math.h>
 #include <stdbool.h>
 

@@ -344,10 +344,10 @@ void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_o
     end_search(worker);
 }
 
-/* ---- graphs ---- */
-
-/* Graphs on workers: one worker in rank order when the graph is predicted small,
- * several over the loop table otherwise. The protocol is in graph.h.
+/* ---- graphs ----
+ *
+ * One worker in rank order when the graph is predicted small, several over the loop table
+ * otherwise. The protocol is in graph.h.
  *
  * An unknown graph measures itself: it begins in order, and what is left is shared as soon as it is
  * predicted to pay. The owner outside of jobs helps with loops while it waits for nodes of a shared

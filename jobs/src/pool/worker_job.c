@@ -15,7 +15,7 @@ uint32_t weft__job_take_slot(weft__submitter by)
                              : weft__slots_take_any(slots);
 }
 
-void weft__job_give_slot(weft__submitter by, uint32_t slot)
+static void give_slot(weft__submitter by, uint32_t slot)
 {
     weft__slots *slots = &by.pool->table.slots;
     if (by.worker != NULL)
@@ -24,7 +24,7 @@ void weft__job_give_slot(weft__submitter by, uint32_t slot)
         weft__slots_give_any(slots, slot);
 }
 
-uint32_t weft__job_take_edge(weft__submitter by)
+static uint32_t take_edge(weft__submitter by)
 {
     weft__slots *slots = &by.pool->table.edge_slots;
     uint32_t number = by.worker != NULL ? weft__slots_take(slots, &by.worker->caches.edges)
@@ -49,7 +49,7 @@ uint32_t weft__job_take_edges(weft__submitter by, uint32_t count, bool *is_full)
     uint32_t list = WEFT__JOB_LIST_EMPTY;
     *is_full = false;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t edge = weft__job_take_edge(by);
+        uint32_t edge = take_edge(by);
         if (edge == WEFT__SLOTS_NONE) {
             *is_full = true;
             break;
@@ -67,7 +67,7 @@ uint32_t weft__job_take_edges(weft__submitter by, uint32_t count, bool *is_full)
 
 /* ---- where ready jobs go */
 
-void weft__pool_inject(weft_job_pool *pool, uint32_t slot)
+static void inject(weft_job_pool *pool, uint32_t slot)
 {
     weft__job *job = &pool->table.jobs[slot];
     weft_a32 *head = &pool->x_injected[weft__job_class(job)];
@@ -112,7 +112,7 @@ void weft__job_offer(weft__submitter by, uint32_t slot)
 {
     weft_job_context *worker = by.worker;
     if (worker == NULL) {
-        weft__pool_inject(by.pool, slot);
+        inject(by.pool, slot);
         weft__wake_notify(&by.pool->wake, 0);
         return;
     }
@@ -168,8 +168,7 @@ bool weft__worker_end_noticed(weft_job_context *worker, uint32_t slot, uint32_t 
     /* From here the slot belongs to the next job, or to who collects the error. It could be given
      * back before the edges are walked: finish has closed the list, the edges lie outside the slot,
      * and nothing above reads the job. */
-    if ((flags & WEFT__JOB_KEPT) == 0)
-        weft__job_give_slot((weft__submitter){worker->pool, worker}, slot);
+    if ((flags & WEFT__JOB_KEPT) == 0) give_slot((weft__submitter){worker->pool, worker}, slot);
     weft__worker_count_completed(worker);
     return false;
 }

@@ -22,8 +22,6 @@ static inline weft__submitter weft__submitter_of(weft_job_context *context)
 /* ---- slots and edges; NONE: none is free */
 
 uint32_t weft__job_take_slot(weft__submitter by);
-void weft__job_give_slot(weft__submitter by, uint32_t slot);
-uint32_t weft__job_take_edge(weft__submitter by);
 void weft__job_give_edge(weft__submitter by, uint32_t edge);
 /* Takes `count` edges linked by next; EMPTY when there are not enough (none is taken then). */
 uint32_t weft__job_take_edges(weft__submitter by, uint32_t count, bool *is_full);
@@ -32,7 +30,6 @@ uint32_t weft__job_take_edges(weft__submitter by, uint32_t count, bool *is_full)
 
 /* Gives a ready job to its class's deque, which has a place for each slot. */
 void weft__worker_push_job(weft_job_context *worker, uint32_t slot);
-void weft__pool_inject(weft_job_pool *pool, uint32_t slot);
 /* Moves an injection list into the worker's deque; false when it was empty. */
 bool weft__worker_take_injected(weft_job_context *worker, weft_job_class class_);
 /* A job whose last predecessor ended here runs next in place, if it may; others are offered. */

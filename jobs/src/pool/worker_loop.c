@@ -6,7 +6,6 @@
  * as it is predicted to pay. */
 #include "worker_loop.h"
 
-#include "invariant.h"
 #include "label.h"
 #include "park.h"
 #include "split.h"

@@ -3,8 +3,6 @@
  * ready job goes and who is woken. */
 #include "job.h"
 
-#include "invariant.h"
-
 void weft__job_table_init(weft__job_table *table, const weft__job_arrays *arrays, uint32_t capacity,
                           uint32_t edge_capacity, uint32_t worker_count)
 {

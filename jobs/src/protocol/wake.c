@@ -5,7 +5,6 @@
 #include "wake.h"
 
 #include "bits.h"
-#include "invariant.h"
 
 void weft__wake_init(weft__wake *wake, const weft_os *os, weft__wake_token *tokens,
                      uint32_t worker_count)

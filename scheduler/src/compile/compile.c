@@ -437,8 +437,6 @@ static weft_result schedule_hoist(weft__scheduler *scheduler, const weft__stagin
 
 /* ---- what each system touches and sees (staging.h) ---- */
 
-/* ---- access sets ---- */
-
 /* Sets of archetypes made so far. Lives on the stack of one compilation; the sets are the plan's
  * arena's. */
 typedef struct sets {

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bits.h"
 #include "registry.h"
 
 #define SYSTEMS_MOST 4096u /* the sets of bits grow with the square */

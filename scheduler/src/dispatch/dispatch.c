@@ -585,10 +585,7 @@ static void dispatch(weft__worker *worker, weft__entry *entries, uint32_t entry_
     }
 }
 
-/* ---- stages ---- */
-
-/* How a stage is run: inline on the owner, as a loop over the pool, beside
- * background loops.
+/* ---- stages ----
  *
  * A stage that is predicted to be small (run_choice.h) runs on the owner without touching the
  * pool: no atomics, no clock, no worker woken. Above it the loop job decides by its own model. A
@@ -890,12 +887,12 @@ void weft__part_run(weft__scheduler *scheduler, uint32_t worker, const weft__par
                  part->end);
 }
 
-/* ---- systems by depth ---- */
-
-/* A system by depth: a loop over the slices of each level, inside the item that the
- * system is in its stage. The loop's end is the barrier between two levels: what a slice reads of
- * lower levels was written before the loop began. Order of effect (versions, keys of commands) goes
- * by slices as for any system, so it does not depend on levels or workers. */
+/* ---- systems by depth ----
+ *
+ * A loop over the slices of each level, inside the item that the system is in its stage. The loop's
+ * end is the barrier between two levels: what a slice reads of lower levels was written before the
+ * loop began. Order of effect (versions, keys of commands) goes by slices as for any system, so it
+ * does not depend on levels or workers. */
 
 /* Owner: the stack of levels_run; constant while a loop runs. */
 typedef struct level_loop {

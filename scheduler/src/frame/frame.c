@@ -517,8 +517,6 @@ static void segment_run(weft__scheduler *scheduler, weft__segment *segment)
     weft__scheduler_fail(scheduler, result);
 }
 
-/* ---- stages and passes ---- */
-
 /* ---- stages ---- */
 
 static bool has_stale_filter(const weft__stage *stage)

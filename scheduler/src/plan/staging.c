@@ -18,7 +18,8 @@
  * Kahn's algorithm with a binary heap on rank. What is left when no node is free
  * contains a cycle: walking backwards along unfinished predecessors must meet itself. */
 
-uint32_t weft__order_edges_of(const weft__order_edge *edges, uint32_t count, uint32_t after)
+/* Of edges sorted by `after`: the first one of this node, or of a later one; `count`: none. */
+static uint32_t edges_of(const weft__order_edge *edges, uint32_t count, uint32_t after)
 {
     uint32_t low = 0, high = count;
     while (low < high) {
@@ -34,7 +35,7 @@ uint32_t weft__order_edges_of(const weft__order_edge *edges, uint32_t count, uin
 bool weft__order_edges_have(const weft__order_edge *edges, uint32_t count, uint32_t before,
                             uint32_t after)
 {
-    uint32_t i = weft__order_edges_of(edges, count, after);
+    uint32_t i = edges_of(edges, count, after);
     for (; i < count && edges[i].after == after; i++)
         if (edges[i].before == before ||
             (edges[i].before > after &&
@@ -43,11 +44,12 @@ bool weft__order_edges_have(const weft__order_edge *edges, uint32_t count, uint3
     return false;
 }
 
-uint32_t weft__order_gate_value(const weft__order_edge *edges, uint32_t count, uint32_t gate,
-                                const uint32_t *values, uint32_t *known)
+/* 1 + the largest of the values of what leads to a gate. `known` remembers it; 0 at first. */
+static uint32_t gate_value(const weft__order_edge *edges, uint32_t count, uint32_t gate,
+                           const uint32_t *values, uint32_t *known)
 {
     if (*known != 0) return *known;
-    uint32_t i = weft__order_edges_of(edges, count, gate);
+    uint32_t i = edges_of(edges, count, gate);
     for (; i < count && edges[i].after == gate; i++)
         if (values[edges[i].before] >= *known) *known = values[edges[i].before] + 1;
     return *known;
@@ -528,14 +530,14 @@ static uint32_t stage_after_barriers(const planning *p, uint32_t first, uint32_t
                                      uint32_t stage)
 {
     const weft__staging_input *input = p->input;
-    uint32_t i = weft__order_edges_of(input->barriers, input->barrier_count, node);
+    uint32_t i = edges_of(input->barriers, input->barrier_count, node);
     for (; i < input->barrier_count && input->barriers[i].after == node; i++) {
         const weft__order_edge *edge = &input->barriers[i];
         if (edge->before < first) continue;
         if (edge->before >= input->node_count) {
             uint32_t *known = &p->gates[edge->before - input->node_count];
-            stage = largest(stage, weft__order_gate_value(input->barriers, input->barrier_count,
-                                                          edge->before, p->plan->stage_of, known));
+            stage = largest(stage, gate_value(input->barriers, input->barrier_count, edge->before,
+                                              p->plan->stage_of, known));
             continue;
         }
         bool is_near = weft__staging_conflict(&input->nodes[edge->before], &input->nodes[node],
@@ -776,8 +778,8 @@ static uint32_t segment_after(const hoisting *h, uint32_t before)
 {
     const weft__staging_input *input = h->input;
     if (before < input->node_count) return h->segment_of[before];
-    return weft__order_gate_value(input->barriers, input->barrier_count, before, h->segment_of,
-                                  &h->gates[before - input->node_count]) -
+    return gate_value(input->barriers, input->barrier_count, before, h->segment_of,
+                      &h->gates[before - input->node_count]) -
            1;
 }
 

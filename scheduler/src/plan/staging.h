@@ -26,15 +26,10 @@ typedef struct weft__order_edge {
     uint32_t after;
 } weft__order_edge;
 
-/* Of edges sorted by `after`: the first one of this node, or of a later one; `count`: none. */
-uint32_t weft__order_edges_of(const weft__order_edge *edges, uint32_t count, uint32_t after);
 /* Whether such edges have this one, or the two over a gate: a number above all that it leads to.
  * Cost: O(log count + edges of `after` and of its gates). */
 bool weft__order_edges_have(const weft__order_edge *edges, uint32_t count, uint32_t before,
                             uint32_t after);
-/* 1 + the largest of the values of what leads to a gate. `known` remembers it; 0 at first. */
-uint32_t weft__order_gate_value(const weft__order_edge *edges, uint32_t count, uint32_t gate,
-                                const uint32_t *values, uint32_t *known);
 
 /* A graph to be sorted: lives on the caller's stack; the arrays are borrowed for the call.
  * Always: before, after < node_count. */

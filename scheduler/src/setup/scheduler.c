@@ -171,7 +171,7 @@ weft_result weft__lists_copy(weft_world *world, const weft__lists_given *given, 
     return WEFT_OK;
 }
 
-void weft__lists_free(weft__memory *memory, weft__lists *lists)
+static void lists_free(weft__memory *memory, weft__lists *lists)
 {
     weft__free(memory, WEFT__MEMORY_SYSTEMS, lists->block, 1, lists->bytes, 8);
     *lists = (weft__lists){0};
@@ -192,7 +192,7 @@ void weft__system_abandon(weft__system *system)
 {
     weft__memory *memory = system->scheduler->memory;
     drop_queries(system->scheduler->world, system);
-    weft__lists_free(memory, &system->lists);
+    lists_free(memory, &system->lists);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
 }
 
@@ -238,7 +238,7 @@ static void scheduler_destroy(void *data)
     weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, scheduler->system_capacity,
                sizeof scheduler->generations[0], 8);
     for (uint32_t i = 0; i < scheduler->group_count; i++)
-        weft__lists_free(memory, &scheduler->groups[i].lists);
+        lists_free(memory, &scheduler->groups[i].lists);
     weft__list_free(memory, WEFT__MEMORY_SYSTEMS, scheduler->groups, scheduler->group_capacity,
                     sizeof scheduler->groups[0]);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);
@@ -405,7 +405,7 @@ weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
     uint32_t group = weft__group_obtain(scheduler, desc->name);
     if (group == WEFT__NONE || weft__lists_copy(world, &lists, &changed.lists) != WEFT_OK)
         return weft__error_memory(world, "weft_group_set");
-    weft__lists_free(scheduler->memory, &scheduler->groups[group].lists);
+    lists_free(scheduler->memory, &scheduler->groups[group].lists);
     timers_begin_again(scheduler, group);
     scheduler->groups[group] = changed;
     weft__group_takes_run(&scheduler->groups[group], world);

@@ -29,6 +29,5 @@ weft_result weft__lists_check(const weft_world *world, const char *what,
                               const weft_system_desc *desc, weft__lists_given *out);
 /* Copies lists that were checked, and whose handles are good. OUT_OF_MEMORY (no text). */
 weft_result weft__lists_copy(weft_world *world, const weft__lists_given *given, weft__lists *out);
-void weft__lists_free(weft__memory *memory, weft__lists *lists);
 
 #endif

@@ -13,7 +13,6 @@
 #include "messages.h"
 #include "row_block.h"
 #include "shard_state.h"
-#include "world_front.h"
 #include "world_view.h"
 
 /* ---- stubs ---- */

@@ -139,8 +139,6 @@ weft_entity weft_shard_find(weft_shard *shard, uint64_t gid)
     return weft__gid_table_find(shard, gid);
 }
 
-/* ---- blocks ---- */
-
 /* ---- what the description of a component says ---- */
 
 /* Why values cannot travel; NULL: they can. */
