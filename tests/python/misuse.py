@@ -213,7 +213,7 @@ class Script:
             except ValueError:
                 pass # closed
             except weft.Error as error:
-                if error.args[0] == "CORRUPT":
+                if error.code == "CORRUPT":
                     raise
 
 

@@ -179,9 +179,16 @@ PyObject *weft_py_entity_read(World *self, PyObject *arguments)
     weft_entity entity;
     weft_component component;
     weft_world *world = subject(self, arguments, READS, &entity, &component);
-    if (world == NULL || !weft_py_is_plain(self, component, 0)) return NULL;
+    if (world == NULL || !weft_py_is_plain(self, component, WEFT_SHARED | WEFT_BUFFER)) return NULL;
     if (weft_entity_archetype(world, entity).id == 0) return weft_py_fail(NULL, WEFT_STALE_ENTITY);
-    const void *value = weft_entity_read(world, entity, component);
+    if (!weft_entity_has(world, entity, component)) Py_RETURN_NONE;
+    if ((weft_py_flags(self, component) & WEFT_BUFFER) != 0) {
+        weft_buffers buffers = weft_entity_read_buffer(world, entity, component);
+        return weft_py_elements(&buffers, 0, weft_py_size(self, component));
+    }
+    const void *value = (weft_py_flags(self, component) & WEFT_SHARED) != 0
+                            ? weft_entity_read_shared(world, entity, component)
+                            : weft_entity_read(world, entity, component);
     if (value == NULL) Py_RETURN_NONE;
     return PyByteArray_FromStringAndSize(value, (Py_ssize_t)weft_py_size(self, component));
 }
@@ -218,4 +225,75 @@ PyObject *weft_py_entity_enable(World *self, PyObject *arguments)
         !weft_py_component(self, type, &component))
         return NULL;
     return weft_py_done(self, weft_entity_enable(self->world, entity, component, enabled));
+}
+
+PyObject *weft_py_entity_is_enabled(World *self, PyObject *arguments);
+PyObject *weft_py_entity_is_enabled(World *self, PyObject *arguments)
+{
+    weft_entity entity;
+    weft_component component;
+    weft_world *world = subject(self, arguments, READS, &entity, &component);
+    return world == NULL ? NULL : PyBool_FromLong(weft_entity_is_enabled(world, entity, component));
+}
+
+/* ---- kinds ---- */
+
+/* (entities, component, bytes of a value). */
+PyObject *weft_py_entity_set_shared(World *self, PyObject *arguments);
+PyObject *weft_py_entity_set_shared(World *self, PyObject *arguments)
+{
+    PyObject *from, *type, *bytes;
+    weft_entity one;
+    weft_component component;
+    const weft_entity *entities;
+    uint32_t count;
+    Py_buffer many, value;
+    if (!PyArg_ParseTuple(arguments, "OOO", &from, &type, &bytes) ||
+        weft_py_use(self, CHANGES) == NULL || !weft_py_component(self, type, &component) ||
+        !weft_py_bytes(bytes, (Py_ssize_t)weft_py_size(self, component), &value))
+        return NULL;
+    weft_result result = WEFT_OK;
+    if (read_entities(from, &one, &many, &entities, &count)) {
+        result = weft_entity_set_shared_many(self->world, entities, count, component, value.buf);
+        PyBuffer_Release(&many);
+    }
+    PyBuffer_Release(&value);
+    return PyErr_Occurred() ? NULL : weft_py_done(self, result);
+}
+
+/* Replaces the elements of a row, or appends to them. */
+static weft_result write_elements(const weft_buffers *buffers, const Py_buffer *from, size_t size,
+                                  bool is_appended)
+{
+    weft_result result = is_appended ? WEFT_OK : weft_buffers_resize(buffers, 0, 0);
+    uint32_t count = (uint32_t)((size_t)from->len / size);
+    if (result == WEFT_OK && count > 0) result = weft_buffers_append(buffers, 0, from->buf, count);
+    return result;
+}
+
+/* (entity, component, bytes of elements, is appended). The component is added where absent. */
+PyObject *weft_py_entity_set_buffer(World *self, PyObject *arguments);
+PyObject *weft_py_entity_set_buffer(World *self, PyObject *arguments)
+{
+    PyObject *number, *type, *bytes;
+    int is_appended;
+    weft_entity entity;
+    weft_component component;
+    Py_buffer from;
+    if (!PyArg_ParseTuple(arguments, "OOOp", &number, &type, &bytes, &is_appended) ||
+        weft_py_use(self, CHANGES) == NULL || !weft_py_entity(number, &entity) ||
+        !weft_py_component(self, type, &component) ||
+        !weft_py_is_plain(self, component, WEFT_BUFFER) || !weft_py_bytes(bytes, -1, &from))
+        return NULL;
+    weft_result result = WEFT_OK;
+    if (!weft_entity_has(self->world, entity, component))
+        result = weft_entity_add(self->world, entity, component);
+    if (result == WEFT_OK) {
+        weft_buffers buffers = weft_entity_write_buffer(self->world, entity, component);
+        result = buffers.count == 0
+                     ? weft_world_error(self->world)->code
+                     : write_elements(&buffers, &from, weft_py_size(self, component), is_appended);
+    }
+    PyBuffer_Release(&from);
+    return weft_py_done(self, result);
 }

@@ -193,7 +193,7 @@ static PyObject *recorder_change(Kept *self, PyObject *arguments)
     return weft_py_done(self->world, result);
 }
 
-/* (entity, component, bytes). */
+/* (entity, component, bytes, is appended): a value, a shared value, or elements. */
 static PyObject *recorder_set(Kept *self, PyObject *arguments)
 {
     PyObject *number, *type, *bytes;
@@ -201,15 +201,53 @@ static PyObject *recorder_set(Kept *self, PyObject *arguments)
     weft_component component;
     Py_buffer buffer;
     weft_recorder *recorder = use(self);
-    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOO", &number, &type, &bytes) ||
+    int is_appended;
+    if (recorder == NULL ||
+        !PyArg_ParseTuple(arguments, "OOOp", &number, &type, &bytes, &is_appended) ||
         !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component) ||
-        !weft_py_is_plain(self->world, component, 0) ||
-        !weft_py_bytes(bytes, (Py_ssize_t)weft_py_size(self->world, component), &buffer))
+        !weft_py_is_plain(self->world, component, WEFT_SHARED | WEFT_BUFFER))
         return NULL;
-    weft_result result =
-        weft_recorder_set(recorder, entity, component, buffer.buf, (size_t)buffer.len);
+    const size_t size = weft_py_size(self->world, component);
+    const uint32_t flags = weft_py_flags(self->world, component);
+    if (!weft_py_bytes(bytes, (flags & WEFT_BUFFER) != 0 ? -1 : (Py_ssize_t)size, &buffer))
+        return NULL;
+    weft_result result;
+    if ((flags & WEFT_BUFFER) != 0)
+        result = (is_appended ? weft_recorder_append : weft_recorder_set_buffer)(
+            recorder, entity, component, buffer.buf, (uint32_t)((size_t)buffer.len / size));
+    else if ((flags & WEFT_SHARED) != 0)
+        result = weft_recorder_set_shared(recorder, entity, component, buffer.buf);
+    else
+        result = weft_recorder_set(recorder, entity, component, buffer.buf, size);
     PyBuffer_Release(&buffer);
     return weft_py_done(self->world, result);
+}
+
+/* (entity, component, enabled). */
+static PyObject *recorder_enable(Kept *self, PyObject *arguments)
+{
+    PyObject *number, *type;
+    int enabled;
+    weft_entity entity;
+    weft_component component;
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOp", &number, &type, &enabled) ||
+        !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component))
+        return NULL;
+    return weft_py_done(self->world, weft_recorder_enable(recorder, entity, component, enabled));
+}
+
+/* (entity, name). */
+static PyObject *recorder_set_name(Kept *self, PyObject *arguments)
+{
+    PyObject *number;
+    const char *name;
+    weft_entity entity;
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !PyArg_ParseTuple(arguments, "Os", &number, &name) ||
+        !weft_py_entity(number, &entity))
+        return NULL;
+    return weft_py_done(self->world, weft_recorder_set_name(recorder, entity, name));
 }
 
 static PyObject *recorder_play(Kept *self, PyObject *unused)
@@ -224,6 +262,8 @@ static PyMethodDef recorder_methods[] = {
     {"destroy", (PyCFunction)recorder_destroy, METH_O, NULL},
     {"change", (PyCFunction)recorder_change, METH_VARARGS, NULL},
     {"set", (PyCFunction)recorder_set, METH_VARARGS, NULL},
+    {"enable", (PyCFunction)recorder_enable, METH_VARARGS, NULL},
+    {"set_name", (PyCFunction)recorder_set_name, METH_VARARGS, NULL},
     {"play", (PyCFunction)recorder_play, METH_NOARGS, NULL},
     {0},
 };

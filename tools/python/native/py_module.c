@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* py_module.c: the module weft._native: its types, weft.Error, and the arguments of all methods.
+/* py_module.c: the module weft._native: its types, errors, and the arguments of all methods.
  *
  * weft_py_use stands in front of every use of a world: it is what keeps memory safe while views
  * live, another thread steps, or the world is closed. */
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-PyObject *weft_py_error;
+PyObject *weft_py_raiser;
 PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
     *weft_py_snapshot, *weft_py_recorder;
 
@@ -34,15 +34,28 @@ weft_world *weft_py_use(World *self, int how)
 
 PyObject *weft_py_fail(World *self, weft_result result)
 {
-    const char *text = weft_result_text(result);
+    const char *text = weft_result_text(result), *name = NULL;
+    weft_entity entity = {0};
     if (self != NULL && self->world != NULL) {
         const weft_error *last = weft_world_error(self->world);
-        if (last->code == result) text = last->text;
+        if (last->code == result) {
+            text = last->text;
+            entity = last->entity;
+            const weft_component_desc *info =
+                last->component.id == 0 ? NULL : weft_component_info(self->world, last->component);
+            name = info == NULL ? NULL : info->name;
+        }
     }
-    PyObject *arguments = Py_BuildValue("(ss)", weft_result_name(result) + strlen("WEFT_"), text);
-    if (arguments == NULL) return NULL;
-    PyErr_SetObject(weft_py_error, arguments);
-    Py_DECREF(arguments);
+    if (weft_py_raiser == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, text);
+        return NULL;
+    }
+    unsigned long long number = (unsigned long long)entity.version << 32 | entity.index;
+    PyObject *made = PyObject_CallFunction(
+        weft_py_raiser, "ssKz", weft_result_name(result) + strlen("WEFT_"), text, number, name);
+    if (made == NULL) return NULL;
+    PyErr_SetObject((PyObject *)Py_TYPE(made), made);
+    Py_DECREF(made);
     return NULL;
 }
 
@@ -54,6 +67,10 @@ PyObject *weft_py_done(World *self, weft_result result)
 
 bool weft_py_entity(PyObject *from, weft_entity *out)
 {
+    if (PyBool_Check(from)) {
+        PyErr_SetString(PyExc_TypeError, "an entity is needed, not a bool");
+        return false;
+    }
     PyObject *index = PyNumber_Index(from); /* integers of NumPy, too */
     if (index == NULL) return false;
     unsigned long long number = PyLong_AsUnsignedLongLong(index);
@@ -94,6 +111,18 @@ bool weft_py_bytes(PyObject *from, Py_ssize_t bytes, Py_buffer *out)
 size_t weft_py_size(const World *self, weft_component component)
 {
     return weft_component_info(self->world, component)->size;
+}
+
+uint32_t weft_py_flags(const World *self, weft_component component)
+{
+    return weft_component_info(self->world, component)->flags;
+}
+
+PyObject *weft_py_elements(const weft_buffers *buffers, uint32_t row, size_t size)
+{
+    uint32_t length = weft_buffers_length(buffers, row);
+    const void *elements = length == 0 ? "" : weft_buffers_read(buffers, row);
+    return PyByteArray_FromStringAndSize(elements, (Py_ssize_t)(length * size));
 }
 
 bool weft_py_is_plain(World *self, weft_component component, uint32_t flags)
@@ -177,8 +206,16 @@ static bool add_numbers(PyObject *module)
                    {"ANY", WEFT_ANY},
                    {"NONE", WEFT_NONE},
                    {"OPTIONAL", WEFT_OPTIONAL},
+                   {"DISABLED", WEFT_DISABLED},
                    {"ENABLEABLE", WEFT_ENABLEABLE},
                    {"RESOURCE", WEFT_RESOURCE},
+                   {"SHARED", WEFT_SHARED},
+                   {"BUFFER", WEFT_BUFFER},
+                   {"CHUNK", WEFT_CHUNK},
+                   {"CLEANUP", WEFT_CLEANUP},
+                   {"SPARSE", WEFT_SPARSE},
+                   {"NOT_HASHED", WEFT_NOT_HASHED},
+                   {"NOT_COPIED", WEFT_NOT_COPIED},
 #define KIND(name, ...) {#name, WEFT_FIELD_##name},
                    WEFT_FIELD_KINDS(KIND)};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -207,8 +244,67 @@ static bool add_kinds(PyObject *module)
     return is_made;
 }
 
+/* Who makes exceptions of errors. */
+static PyObject *set_raiser(PyObject *module, PyObject *raiser)
+{
+    (void)module;
+    Py_XDECREF(weft_py_raiser);
+    weft_py_raiser = Py_NewRef(raiser);
+    Py_RETURN_NONE;
+}
+
+/* (seed, id, tick, stream, skipped, count): bytes of `count` numbers of 32 bits of
+ * weft_random_of, behind the first `skipped`. */
+static PyObject *random_numbers(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    unsigned long long seed, id;
+    unsigned int tick, stream, skipped, count;
+    if (!PyArg_ParseTuple(arguments, "KKIIII", &seed, &id, &tick, &stream, &skipped, &count))
+        return NULL;
+    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)count * 4);
+    if (out == NULL) return NULL;
+    weft_random random = weft_random_of(seed, id, tick, (uint16_t)stream);
+    random.counter[3] |= skipped / 4 & 0xFFFF;
+    for (uint32_t i = 0; i < skipped % 4; i++) (void)weft_random_u32(&random);
+    uint32_t *numbers = (uint32_t *)(void *)PyByteArray_AsString(out);
+    for (uint32_t i = 0; i < count; i++) numbers[i] = weft_random_u32(&random);
+    return out;
+}
+
+/* (seed, bytes of ids of 64 bits, tick, stream): bytes of the first number of 32 bits of each. */
+static PyObject *random_each(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    unsigned long long seed;
+    unsigned int tick, stream;
+    PyObject *from;
+    Py_buffer ids;
+    if (!PyArg_ParseTuple(arguments, "KOII", &seed, &from, &tick, &stream) ||
+        !weft_py_bytes(from, -1, &ids))
+        return NULL;
+    PyObject *out = PyByteArray_FromStringAndSize(NULL, ids.len / 8 * 4);
+    for (Py_ssize_t i = 0; out != NULL && i < ids.len / 8; i++) {
+        uint64_t id;
+        memcpy(&id, (const char *)ids.buf + i * 8, sizeof id);
+        weft_random random = weft_random_of(seed, id, tick, (uint16_t)stream);
+        uint32_t number = weft_random_u32(&random);
+        memcpy(PyByteArray_AsString(out) + i * 4, &number, sizeof number);
+    }
+    PyBuffer_Release(&ids);
+    return out;
+}
+
+static PyMethodDef functions[] = {
+    {"set_raiser", set_raiser, METH_O, NULL},
+    {"random_numbers", random_numbers, METH_VARARGS, NULL},
+    {"random_each", random_each, METH_VARARGS, NULL},
+    {0},
+};
+
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
+    .m_methods = functions,
     .m_name = "weft._native",
     .m_doc = "The objects behind the package weft.",
     .m_size = -1,
@@ -219,12 +315,7 @@ PyMODINIT_FUNC PyInit__native(void)
 {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
-    weft_py_error = PyErr_NewExceptionWithDoc(
-        "weft.Error",
-        "A refused call: args[0] is the code (STALE_ENTITY), args[1] says what to do.",
-        PyExc_RuntimeError, NULL);
-    if (weft_py_error == NULL || PyModule_AddObjectRef(module, "Error", weft_py_error) != 0 ||
-        !add_types(module) || !add_numbers(module) || !add_kinds(module)) {
+    if (!add_types(module) || !add_numbers(module) || !add_kinds(module)) {
         Py_DECREF(module);
         return NULL;
     }

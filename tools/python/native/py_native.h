@@ -24,6 +24,8 @@
 #ifdef WEFT_SINGLE_FILE
 #include "weft.h"
 #else
+#include <weft/buffers.h>
+#include <weft/random.h>
 #include <weft/snapshot.h>
 #include <weft/type.h>
 #include <weft/weft.h>
@@ -46,6 +48,7 @@ typedef struct World {
     Py_ssize_t loops;     /* open loops */
     int is_stepping;
     dependent *dependents;
+    struct type_memory *types; /* descriptions of components, which outlive the world */
 } World;
 
 typedef struct Query {
@@ -84,7 +87,7 @@ typedef struct Kept {
 } Kept;
 
 /* The types of the module, made at import. */
-extern PyObject *weft_py_error;
+extern PyObject *weft_py_raiser; /* _errors.make, which makes the exception of an error */
 extern PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
     *weft_py_snapshot, *weft_py_recorder;
 extern PyType_Spec weft_py_world_spec, weft_py_query_spec, weft_py_loop_spec, weft_py_slice_spec,
@@ -95,13 +98,16 @@ enum { READS, CHANGES };
 
 /* The world for a call; NULL with an exception: closed, stepping, or, for CHANGES, views live. */
 weft_world *weft_py_use(World *self, int how);
-/* Raises weft.Error for a failed call, with the world's text; returns NULL. */
+/* Raises the class of weft.Error of a failed call, with the world's text; returns NULL. */
 PyObject *weft_py_fail(World *self, weft_result result);
 /* None, or as weft_py_fail. */
 PyObject *weft_py_done(World *self, weft_result result);
 
 /* Ends all dependents, or those that were dropped during a step. */
 void weft_py_end_dependents(World *world, bool orphans_only);
+
+/* Frees the descriptions of a world's components; after it. */
+void weft_py_types_free(struct type_memory *types);
 
 /* Arguments. False with an exception. */
 bool weft_py_entity(PyObject *from, weft_entity *out);
@@ -113,6 +119,9 @@ bool weft_py_bytes(PyObject *from, Py_ssize_t bytes, Py_buffer *out);
 bool weft_py_components(World *self, PyObject *list, weft_component **out, uint32_t *count);
 /* Whether bytes are the value: no tag, shared value, buffer, chunk value; `flags`: allowed, too. */
 bool weft_py_is_plain(World *self, weft_component component, uint32_t flags);
+uint32_t weft_py_flags(const World *self, weft_component component);
+/* The elements of a buffer, copied, as bytes. */
+PyObject *weft_py_elements(const weft_buffers *buffers, uint32_t row, size_t size);
 size_t weft_py_size(const World *self, weft_component component);
 void *weft_py_new(PyTypeObject *type);
 void weft_py_free(PyObject *self);

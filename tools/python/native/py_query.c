@@ -5,6 +5,8 @@
  * changes then, and afterwards as long as a view lives, because weft_py_use refuses them. */
 #include "py_native.h"
 
+#include <string.h>
+
 static weft_world *use(World *world, int how)
 {
     return weft_py_use(world, how);
@@ -138,6 +140,21 @@ static PyObject *query_write_values(Query *self, PyObject *arguments)
     return weft_py_done(self->world, result);
 }
 
+/* (component, since): slices in which it changed after that version; without: no filters. */
+static PyObject *query_filter_changed(Query *self, PyObject *arguments)
+{
+    PyObject *number = NULL;
+    unsigned int since = 0;
+    weft_component component;
+    weft_world *world = use(self->world, CHANGES);
+    if (world == NULL || !PyArg_ParseTuple(arguments, "|OI", &number, &since)) return NULL;
+    if (number == NULL)
+        return weft_py_done(self->world, weft_query_filter_reset(world, self->query));
+    if (!weft_py_component(self->world, number, &component)) return NULL;
+    return weft_py_done(self->world,
+                        weft_query_filter_changed(world, self->query, component, since));
+}
+
 static PyObject *query_begin(Query *self, PyObject *arguments)
 {
     float dt;
@@ -165,6 +182,7 @@ static PyMethodDef query_methods[] = {
     {"entities", (PyCFunction)query_entities, METH_NOARGS, NULL},
     {"read_values", (PyCFunction)query_read_values, METH_O, NULL},
     {"write_values", (PyCFunction)query_write_values, METH_VARARGS, NULL},
+    {"filter_changed", (PyCFunction)query_filter_changed, METH_VARARGS, NULL},
     {"begin", (PyCFunction)query_begin, METH_VARARGS, NULL},
     {0},
 };
@@ -310,12 +328,128 @@ static PyObject *slice_column(Slice *self, PyObject *arguments)
     return (PyObject *)column;
 }
 
+/* The component of a term of a call, for reading or writing; false with an exception. */
+static bool read_place(Slice *self, unsigned int term, bool is_written, weft_component *out)
+{
+    Query *query = self->loop->query;
+    if (use(query->world, READS) == NULL) return false;
+    if (term >= query->term_count || query->terms[term].access == WEFT_NO_ACCESS) {
+        PyErr_SetString(PyExc_IndexError, "no such term");
+        return false;
+    }
+    *out = query->terms[term].component;
+    if (!is_written || query->terms[term].access == WEFT_WRITE) return true;
+    PyErr_Format(PyExc_ValueError, "%s is in `read` of the query, not in `write`",
+                 weft_component_info(query->world->world, *out)->name);
+    return false;
+}
+
+/* Of a SHARED or CHUNK component: bytes of the one value of the rows, or None. Of a SPARSE one:
+ * bytes of each row, zero where it is absent. Of a BUFFER: a list of bytes of elements. */
+static PyObject *slice_values(Slice *self, PyObject *arguments)
+{
+    unsigned int term;
+    weft_component component;
+    const weft_slice *slice = current(self);
+    if (slice == NULL || !PyArg_ParseTuple(arguments, "I", &term) ||
+        !read_place(self, term, false, &component))
+        return NULL;
+    World *world = self->loop->query->world;
+    const uint32_t flags = weft_py_flags(world, component);
+    const size_t size = weft_py_size(world, component);
+    if ((flags & (WEFT_SHARED | WEFT_CHUNK)) != 0) {
+        const void *value = (flags & WEFT_SHARED) != 0 ? weft_slice_read_shared(slice, term)
+                                                       : weft_slice_read_chunk(slice, term);
+        if (value == NULL) Py_RETURN_NONE;
+        return PyByteArray_FromStringAndSize(value, (Py_ssize_t)size);
+    }
+    if ((flags & WEFT_BUFFER) != 0) {
+        weft_buffers buffers = weft_slice_read_buffers(slice, term);
+        if (buffers.count == 0) Py_RETURN_NONE;
+        PyObject *out = PyList_New((Py_ssize_t)buffers.count);
+        for (uint32_t i = 0; out != NULL && i < buffers.count; i++) {
+            PyObject *row = weft_py_elements(&buffers, i, size);
+            if (row == NULL || PyList_SetItem(out, (Py_ssize_t)i, row) != 0) Py_CLEAR(out);
+        }
+        return out;
+    }
+    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(slice->count * size));
+    if (out == NULL) return NULL;
+    char *to = PyByteArray_AsString(out);
+    for (uint32_t i = 0; i < slice->count; i++) {
+        const void *value = weft_slice_read_row(slice, term, i);
+        if (value != NULL)
+            memcpy(to + i * size, value, size);
+        else
+            memset(to + i * size, 0, size);
+    }
+    return out;
+}
+
+/* Elements of one row of a BUFFER. */
+static weft_result write_row(const weft_buffers *buffers, uint32_t row, PyObject *from, size_t size)
+{
+    Py_buffer bytes;
+    if (from == NULL || !weft_py_bytes(from, -1, &bytes)) return WEFT_INVALID_ARGUMENT;
+    uint32_t count = (uint32_t)((size_t)bytes.len / size);
+    weft_result result = weft_buffers_resize(buffers, row, 0);
+    if (result == WEFT_OK && count > 0)
+        result = weft_buffers_append(buffers, row, bytes.buf, count);
+    PyBuffer_Release(&bytes);
+    return result;
+}
+
+static PyObject *write_rows(World *world, const weft_slice *slice, uint32_t term, PyObject *list,
+                            size_t size)
+{
+    weft_buffers buffers = weft_slice_write_buffers(slice, term);
+    if (PySequence_Size(list) != (Py_ssize_t)buffers.count) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "not one list for each row");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < buffers.count; i++) {
+        PyObject *item = PySequence_GetItem(list, (Py_ssize_t)i);
+        weft_result result = write_row(&buffers, i, item, size);
+        Py_XDECREF(item);
+        if (result != WEFT_OK) return PyErr_Occurred() ? NULL : weft_py_fail(world, result);
+    }
+    Py_RETURN_NONE;
+}
+
+/* (term, values as slice_values gives them). */
+static PyObject *slice_set_values(Slice *self, PyObject *arguments)
+{
+    unsigned int term;
+    PyObject *from;
+    weft_component component;
+    Py_buffer bytes;
+    const weft_slice *slice = current(self);
+    if (slice == NULL || !PyArg_ParseTuple(arguments, "IO", &term, &from) ||
+        !read_place(self, term, true, &component))
+        return NULL;
+    World *world = self->loop->query->world;
+    const uint32_t flags = weft_py_flags(world, component);
+    const size_t size = weft_py_size(world, component);
+    if ((flags & WEFT_BUFFER) != 0) return write_rows(world, slice, term, from, size);
+    const uint32_t rows = (flags & WEFT_CHUNK) != 0 ? 1 : slice->count;
+    if (!weft_py_bytes(from, (Py_ssize_t)(rows * size), &bytes)) return NULL;
+    for (uint32_t i = 0; i < rows; i++) {
+        void *value = (flags & WEFT_CHUNK) != 0 ? weft_slice_write_chunk(slice, term)
+                                                : weft_slice_write_row(slice, term, i);
+        if (value != NULL) memcpy(value, (const char *)bytes.buf + i * size, size);
+    }
+    PyBuffer_Release(&bytes);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef slice_methods[] = {
     {"count", (PyCFunction)slice_count, METH_NOARGS, NULL},
     {"dt", (PyCFunction)slice_dt, METH_NOARGS, NULL},
     {"entities", (PyCFunction)slice_entities, METH_NOARGS, NULL},
     {"enabled", (PyCFunction)slice_enabled, METH_NOARGS, NULL},
     {"column", (PyCFunction)slice_column, METH_VARARGS, NULL},
+    {"values", (PyCFunction)slice_values, METH_VARARGS, NULL},
+    {"set_values", (PyCFunction)slice_set_values, METH_VARARGS, NULL},
     {0},
 };
 static PyType_Slot slice_slots[] = {

@@ -31,6 +31,8 @@ static void end_world(World *self)
     weft_py_end_dependents(self, false);
     weft_world_destroy(self->world);
     self->world = NULL;
+    weft_py_types_free(self->types);
+    self->types = NULL;
 }
 
 static void world_dealloc(World *self)
@@ -60,53 +62,135 @@ static PyObject *world_views(World *self, PyObject *unused)
 
 /* ---- components ---- */
 
-/* (name, kind, offset, count) of one field. */
-static bool read_field(PyObject *item, weft_field *out)
+/* A description that a component has: its memory, and that of the enums of its fields. */
+typedef struct type_memory {
+    struct type_memory *next;
+    PyObject *list; /* the texts live in its items */
+    weft_type type;
+    weft_type enums[];
+} type_memory;
+
+void weft_py_types_free(type_memory *types)
 {
-    unsigned int kind, offset, count;
-    const char *name;
-    if (item == NULL || !PyArg_Parse(item, "(sIII)", &name, &kind, &offset, &count)) return false;
-    *out =
-        (weft_field){.name = name, .kind = (weft_field_kind)kind, .offset = offset, .count = count};
+    for (type_memory *next; types != NULL; types = next) {
+        next = types->next;
+        for (uint32_t i = 0; i < types->type.field_count; i++)
+            PyMem_Free((void *)(uintptr_t)types->enums[i].constants);
+        PyMem_Free((void *)(uintptr_t)types->type.fields);
+        Py_XDECREF(types->list);
+        PyMem_Free(types);
+    }
+}
+
+/* ((name, value), ...) of an enum. */
+static bool read_constants(PyObject *list, uint32_t bytes, weft_type *out)
+{
+    Py_ssize_t count = PyTuple_Size(list);
+    if (count < 0) return false;
+    weft_constant *constants = PyMem_Calloc((size_t)count + 1, sizeof *constants);
+    if (constants == NULL) return PyErr_NoMemory(), false;
+    *out = (weft_type){.name = "enum",
+                       .size = bytes,
+                       .alignment = bytes,
+                       .constants = constants,
+                       .constant_count = (uint32_t)count};
+    for (Py_ssize_t i = 0; i < count; i++) {
+        long long value;
+        if (!PyArg_Parse(PyTuple_GetItem(list, i), "(sL)", &constants[i].name, &value))
+            return false;
+        constants[i].value = value;
+    }
     return true;
+}
+
+/* (name, kind, offset, count, bytes of one, unit, text, least, most, constants or None). */
+static bool read_field(PyObject *item, weft_field *out, weft_type *constants)
+{
+    unsigned int kind, offset, count, bytes;
+    PyObject *list;
+    *out = (weft_field){0};
+    if (!PyArg_Parse(item, "(sIIIIzzddO)", &out->name, &kind, &offset, &count, &bytes, &out->unit,
+                     &out->text, &out->least, &out->most, &list))
+        return false;
+    out->kind = (weft_field_kind)kind;
+    out->offset = offset;
+    out->count = count;
+    out->bytes = bytes * count;
+    if (Py_IsNone(list)) return true;
+    out->type = constants;
+    return read_constants(list, bytes, constants);
+}
+
+/* The description of fields; NULL with an exception. `name` lives in `list`, too. */
+static type_memory *read_type(const char *name, size_t size, size_t alignment, PyObject *list)
+{
+    Py_ssize_t count = PyTuple_Size(list);
+    if (count < 0) return NULL;
+    if (count > WEFT_TYPE_FIELDS) {
+        PyErr_SetString(PyExc_ValueError, "a component has at most 1,024 fields");
+        return NULL;
+    }
+    type_memory *made = PyMem_Calloc(1, sizeof *made + (size_t)count * sizeof made->enums[0]);
+    weft_field *fields = made == NULL ? NULL : PyMem_Calloc((size_t)count + 1, sizeof *fields);
+    if (fields == NULL) {
+        PyMem_Free(made);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    made->list = Py_NewRef(list);
+    made->type = (weft_type){.name = name,
+                             .size = size,
+                             .alignment = alignment,
+                             .fields = fields,
+                             .field_count = (uint32_t)count};
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (read_field(PyTuple_GetItem(list, i), &fields[i], &made->enums[i])) continue;
+        weft_py_types_free(made);
+        return NULL;
+    }
+    return made;
 }
 
 /* (name, size, alignment, flags, fields): its number. */
 PyObject *weft_py_component_create(World *self, PyObject *arguments)
 {
-    const char *name;
+    PyObject *list, *text;
     unsigned long long size, alignment;
     unsigned int flags;
-    PyObject *fields;
-    if (!PyArg_ParseTuple(arguments, "sKKIO", &name, &size, &alignment, &flags, &fields))
+    if (!PyArg_ParseTuple(arguments, "UKKIO!", &text, &size, &alignment, &flags, &PyTuple_Type,
+                          &list) ||
+        weft_py_use(self, CHANGES) == NULL)
         return NULL;
-    if (weft_py_use(self, CHANGES) == NULL) return NULL;
-    Py_ssize_t count = PySequence_Size(fields);
-    if (count < 0) return NULL;
-    if (count > WEFT_TYPE_FIELDS || size > UINT32_MAX ||
-        (flags & ~(unsigned)(WEFT_ENABLEABLE | WEFT_RESOURCE)) != 0) {
-        PyErr_SetString(PyExc_ValueError, "too many fields, too large, or unknown flags");
+    if (size > UINT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "a component has less than 4 GiB");
         return NULL;
     }
-    PyObject *kept = PySequence_Tuple(fields); /* the names live in its items */
-    weft_field *list = kept == NULL ? NULL : PyMem_Calloc((size_t)count + 1, sizeof *list);
-    bool is_good = list != NULL;
-    for (Py_ssize_t i = 0; is_good && i < count; i++)
-        is_good = read_field(PyTuple_GetItem(kept, i), &list[i]);
-    weft_component made = {0};
-    if (is_good)
-        made = weft_component_create(self->world,
-                                     &(weft_component_desc){.name = name,
-                                                            .size = (size_t)size,
-                                                            .alignment = (size_t)alignment,
-                                                            .flags = flags,
-                                                            .fields = list,
-                                                            .field_count = (uint32_t)count});
-    PyMem_Free(list);
-    Py_XDECREF(kept);
-    if (!is_good) return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    if (made.id == 0) return weft_py_fail(self, weft_world_error(self->world)->code);
-    return PyLong_FromUnsignedLong(made.id);
+    PyObject *kept = PyTuple_Pack(2, text, list);
+    Py_ssize_t length;
+    const char *name = kept == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, &length);
+    if (name != NULL && strlen(name) != (size_t)length) {
+        PyErr_SetString(PyExc_ValueError, "a name has no NUL");
+        name = NULL;
+    }
+    type_memory *type = name == NULL ? NULL : read_type(name, size, alignment, list);
+    if (type == NULL) {
+        Py_XDECREF(kept);
+        return NULL;
+    }
+    Py_DECREF(type->list);
+    type->list = kept;
+    weft_component_desc desc = {
+        .name = name, .size = (size_t)size, .alignment = (size_t)alignment, .flags = flags};
+    if (type->type.field_count > 0) desc.type = &type->type;
+    weft_component made = weft_component_create(self->world, &desc);
+    weft_result result = made.id == 0 ? weft_world_error(self->world)->code : WEFT_OK;
+    if (made.id != 0 && weft_component_type(self->world, made) == &type->type) {
+        type->next = self->types;
+        self->types = type;
+    } else {
+        weft_py_types_free(type);
+    }
+    return made.id == 0 ? weft_py_fail(self, result) : PyLong_FromUnsignedLong(made.id);
 }
 
 /* The number of a component that a file brought, or None. */
@@ -138,7 +222,7 @@ static PyObject *world_resource_write(World *self, PyObject *arguments)
     PyObject *number, *bytes;
     weft_component component;
     Py_buffer buffer;
-    if (!PyArg_ParseTuple(arguments, "OO", &number, &bytes) || weft_py_use(self, CHANGES) == NULL ||
+    if (!PyArg_ParseTuple(arguments, "OO", &number, &bytes) || weft_py_use(self, READS) == NULL ||
         !weft_py_component(self, number, &component) ||
         !weft_py_is_plain(self, component, WEFT_RESOURCE) ||
         !weft_py_bytes(bytes, (Py_ssize_t)weft_py_size(self, component), &buffer))
@@ -152,6 +236,15 @@ static PyObject *world_resource_write(World *self, PyObject *arguments)
 
 /* ---- steps ---- */
 
+/* (dt): raises what `step` would refuse, before a system of Python runs. */
+static PyObject *world_step_check(World *self, PyObject *arguments)
+{
+    float dt;
+    if (!PyArg_ParseTuple(arguments, "f", &dt) || weft_py_use(self, CHANGES) == NULL) return NULL;
+    if (self->loops > 0) return weft_py_fail(NULL, WEFT_WRONG_PHASE);
+    Py_RETURN_NONE;
+}
+
 static PyObject *world_step(World *self, PyObject *arguments)
 {
     float dt;
@@ -163,6 +256,21 @@ static PyObject *world_step(World *self, PyObject *arguments)
     Py_END_ALLOW_THREADS self->is_stepping = 0;
     weft_py_end_dependents(self, true);
     return weft_py_done(self, result);
+}
+
+/* The change version; and raised by one, the old one, for filters. */
+static PyObject *world_change_version(World *self, PyObject *unused)
+{
+    (void)unused;
+    if (weft_py_use(self, READS) == NULL) return NULL;
+    return PyLong_FromUnsignedLong(weft_world_change_version(self->world));
+}
+
+static PyObject *world_advance_version(World *self, PyObject *unused)
+{
+    (void)unused;
+    if (weft_py_use(self, READS) == NULL) return NULL;
+    return PyLong_FromUnsignedLong(weft_world_advance_change_version(self->world));
 }
 
 static PyObject *world_frame(World *self, PyObject *unused)
@@ -285,6 +393,9 @@ PyObject *weft_py_entity_read(World *self, PyObject *arguments);
 PyObject *weft_py_entity_set(World *self, PyObject *arguments);
 PyObject *weft_py_entity_change(World *self, PyObject *arguments);
 PyObject *weft_py_entity_enable(World *self, PyObject *arguments);
+PyObject *weft_py_entity_is_enabled(World *self, PyObject *arguments);
+PyObject *weft_py_entity_set_shared(World *self, PyObject *arguments);
+PyObject *weft_py_entity_set_buffer(World *self, PyObject *arguments);
 
 static PyMethodDef methods[] = {
     {"close", (PyCFunction)world_close, METH_NOARGS, NULL},
@@ -310,6 +421,12 @@ static PyMethodDef methods[] = {
     {"snapshot", (PyCFunction)weft_py_snapshot_take, METH_VARARGS, NULL},
     {"restore", (PyCFunction)weft_py_snapshot_restore, METH_VARARGS, NULL},
     {"step", (PyCFunction)world_step, METH_VARARGS, NULL},
+    {"step_check", (PyCFunction)world_step_check, METH_VARARGS, NULL},
+    {"change_version", (PyCFunction)world_change_version, METH_NOARGS, NULL},
+    {"advance_version", (PyCFunction)world_advance_version, METH_NOARGS, NULL},
+    {"set_shared", (PyCFunction)weft_py_entity_set_shared, METH_VARARGS, NULL},
+    {"set_buffer", (PyCFunction)weft_py_entity_set_buffer, METH_VARARGS, NULL},
+    {"is_enabled", (PyCFunction)weft_py_entity_is_enabled, METH_VARARGS, NULL},
     {"frame", (PyCFunction)world_frame, METH_NOARGS, NULL},
     {"save", (PyCFunction)world_save, METH_VARARGS, NULL},
     {"load", (PyCFunction)world_load, METH_VARARGS, NULL},

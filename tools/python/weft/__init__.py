@@ -18,12 +18,18 @@ Columns are not copied. They may be used while their loop runs: a view that outl
 import os
 
 from ._commands import Commands
-from ._native import Error, Snapshot
+from ._entity import Entity, entity
+from ._errors import CLASSES, Error
+from ._native import Snapshot
 from ._query import Query, Slice
-from ._values import Component, entity
+from ._random import Random
+from ._systems import Context
+from ._values import Component
 from ._world import World
 
-__all__ = ["World", "Component", "Query", "Slice", "Commands", "Snapshot", "Error", "entity", "get_include"]
+globals().update({kind.__name__: kind for kind in CLASSES.values()})
+__all__ = ["World", "Component", "Query", "Slice", "Context", "Commands", "Snapshot", "Random", "Entity", "entity",
+           "get_include", "Error", *(kind.__name__ for kind in CLASSES.values())]
 __version__ = "0.1.0"
 
 

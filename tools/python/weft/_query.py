@@ -7,26 +7,43 @@ import weakref
 import numpy
 
 from . import _native
-from ._values import _component, entity
+from ._entity import entity
+from ._random import each
+from ._values import Component, component_of
 
 
 class Slice:
     """Rows of one loop position: s[Position] is their column, without copying."""
 
-    __slots__ = ("_slice", "_places", "_given", "commands")
+    __slots__ = ("_slice", "_query", "_given", "_context")
 
-    def __init__(self, native, places, commands):
-        self._slice, self._places, self.commands = native, places, commands
+    def __init__(self, native, query, context):
+        self._slice, self._query, self._context = native, query, context
         self._given = {}  # weak references to the arrays: they end with the caller's variables
 
     def __len__(self):
         return self._slice.count()
 
-    def __getitem__(self, component):
-        """The column; None where an optional component is absent. Writable if the query writes it."""
-        place = self._places.get(component)
+    def _place(self, component):
+        place = self._query._places.get(component_of(self._query.world, component))
         if place is None:
-            raise KeyError(f"{component!r} is not a column of this query")
+            raise KeyError(f"{component.name} is not a column of this query: name it in write, read or optional")
+        return place
+
+    def __getitem__(self, component):
+        """The column; None where an optional component is absent. Writable if the query writes it.
+
+        Copies, which are written back by s[component] = ...: of a sparse component the values of the rows, of a
+        shared and of a chunk component the one value of all rows, of a buffer a list of arrays, one for each row."""
+        place = self._place(component)
+        if not component.is_plain:
+            values = self._slice.values(place)
+            if values is None:
+                return None
+            if component.flags & _native.BUFFER:
+                return [numpy.frombuffer(row, component.dtype) for row in values]
+            array = numpy.frombuffer(values, component.dtype)
+            return array if component.flags & _native.SPARSE else array[0]
         column = self._slice.column(place)
         if column is None:
             return None
@@ -39,15 +56,57 @@ class Slice:
         given = self._given.get(component)
         if given is not None and given() is values:
             return
+        place = self._place(component)
+        if not component.is_plain:
+            self._slice.set_values(place, self._other(component, values))
+            return
         column = self[component]
         if column is None:
             raise KeyError(f"the rows have no {component.name}")
-        column[...] = values
+        if not column.flags.writeable:
+            raise ValueError(f"{component.name} is in `read` of the query, not in `write`")
+        old = column.copy() if isinstance(values, dict) else None
+        column.view("u1").reshape(-1)[...] = component._bytes(values, len(column), old).view("u1").reshape(-1)
+
+    def _other(self, component, values):
+        """What the extension writes of a component without a column."""
+        if component.flags & _native.BUFFER:
+            return [component._elements(row) for row in values]
+        if component.flags & _native.CHUNK:
+            return component._bytes(values, old=self[component])
+        if component.flags & _native.SHARED:
+            raise TypeError(f"{component.name} is shared by entities: world.set or commands.set gives an entity another")
+        return component._bytes(values, len(self), self[component])
 
     @property
     def dt(self):
-        """Seconds of the step."""
+        """Seconds of the step; at a fixed rate its period."""
         return self._slice.dt()
+
+    @property
+    def world(self):
+        """For look-ups, and resources: s.world.get(entity, Position), s.world.set_resource(Clock, 3)."""
+        return self._query.world
+
+    @property
+    def frame(self):
+        """The number of the step, from 1; 0 outside systems."""
+        return self._context.frame if self._context is not None else 0
+
+    @property
+    def time(self):
+        """Seconds: the sum of the dt of all steps, this one included; 0 outside systems."""
+        return self._context.time if self._context is not None else 0.0
+
+    @property
+    def commands(self):
+        """Changes that are made after the system: s.commands.destroy(entity); None outside systems."""
+        return self._context.commands if self._context is not None else None
+
+    def random(self, seed=0, stream=0):
+        """A number in [0, 1) for each row, as weft_random_float(weft_random_of(seed, index of the entity, number
+        of the step, stream)) gives it: the same in each run."""
+        return each(seed, self.entities, self.frame, stream)
 
     @property
     def entities(self):
@@ -64,8 +123,8 @@ class Slice:
 class _Slices:
     """An open loop: `with query.slices() as slices: for s in slices: ...`."""
 
-    def __init__(self, query, dt=0.0, commands=None):
-        self._query, self._dt, self._commands, self._loop = query, dt, commands, None
+    def __init__(self, query, dt=0.0, context=None):
+        self._query, self._dt, self._context, self._loop = query, dt, context, None
 
     def __enter__(self):
         if self._loop is not None:
@@ -77,10 +136,12 @@ class _Slices:
         if self._loop is None:
             raise RuntimeError("a loop over slices needs `with query.slices() as slices:`")
         while (native := self._loop.next()) is not None:
-            yield Slice(native, self._query._places, self._commands)
+            yield Slice(native, self._query, self._context)
             del native
 
     def __exit__(self, kind, value, trace):
+        if self._loop is None:
+            raise RuntimeError("this loop was not entered")
         views = self._loop.end()
         if views and kind is None:
             gc.collect()
@@ -94,24 +155,27 @@ class _Slices:
 class Query:
     """What selects rows: made by World.query."""
 
-    def __init__(self, world, write=(), read=(), optional=(), without=(), having=(), any=()):
+    def __init__(self, world, *, write=(), read=(), optional=(), without=(), having=(), any=(), disabled=()):
         self.world = world
-        self._places, terms = {}, []
-        writes = [_component(c) for c in write]
-        for component, access, match in ([(c, _native.WRITE, _native.ALL) for c in writes]
-                                         + [(c, _native.READ, _native.ALL) for c in read]
-                                         + [(c, _native.READ, _native.OPTIONAL) for c in optional]
-                                         + [(c, _native.NO_ACCESS, _native.ALL) for c in having]
-                                         + [(c, _native.NO_ACCESS, _native.NONE) for c in without]
-                                         + [(c, _native.NO_ACCESS, _native.ANY) for c in any]):
-            _component(component)
-            if access != _native.NO_ACCESS:
-                if component.dtype is None:
-                    raise TypeError(f"{component.name} is a tag: name it in `having`, `without` or `any`")
-                self._places[component] = len(terms)
-            terms.append((component.number, access, match))
-        self._terms = terms
-        self._native = world._native.query(terms)
+        self._places, self._terms, named = {}, [], {}
+        for word, components, access, match in (
+                ("write", write, _native.WRITE, _native.ALL), ("read", read, _native.READ, _native.ALL),
+                ("optional", optional, _native.READ, _native.OPTIONAL),
+                ("having", having, _native.NO_ACCESS, _native.ALL),
+                ("without", without, _native.NO_ACCESS, _native.NONE), ("any", any, _native.NO_ACCESS, _native.ANY),
+                ("disabled", disabled, _native.NO_ACCESS, _native.DISABLED)):
+            for component in [components] if isinstance(components, Component) else components:
+                component_of(world, component)
+                if component in named:
+                    raise ValueError(f"{component.name} is in `{named[component]}` and in `{word}`: name it once"
+                                     + (" (what is written can be read)" if word == "read" else ""))
+                named[component] = word
+                if access != _native.NO_ACCESS:
+                    if component.dtype is None:
+                        raise TypeError(f"{component.name} is a tag: name it in `having`, `without` or `any`")
+                    self._places[component] = len(self._terms)
+                self._terms.append((component.number, access, match))
+        self._native = world._native.query(self._terms)
 
     def __len__(self):
         return self._native.count()
@@ -124,15 +188,23 @@ class Query:
         """Calls function(slice) for every slice; its arrays end with the call."""
         self._run(function, 0.0, None)
 
-    def _run(self, function, dt, commands):
-        slices = _Slices(self, dt, commands)
-        with slices:
+    def changed(self, component, since):
+        """Selects slices in which the component changed after `since`, a world.change_version; of several
+        components those in which any did. None: all slices again."""
+        if component is None:
+            self._native.filter_changed()
+        else:
+            self._native.filter_changed(component_of(self.world, component).number, since)
+
+    def _run(self, function, dt, context):
+        with _Slices(self, dt, context) as slices:
             try:
                 for s in slices:
                     function(s)
                     s = None
             except BaseException as error:
-                traceback.clear_frames(error.__traceback__)
+                s = None
+                forget_views(error)
                 raise
 
     @property
@@ -142,10 +214,31 @@ class Query:
 
     def read(self, component):
         """The values of all rows (a copy), zero where there is none."""
-        values = self._native.read_values(_component(component).number)
+        self._has_column(component)
+        values = self._native.read_values(component.number)
         return numpy.frombuffer(values, component.dtype)
 
     def write(self, component, values):
-        """Sets the values of all rows, in the order of `entities`."""
-        count = self._native.count()
-        self._native.write_values(_component(component).number, component._bytes(values, count))
+        """Sets the values of all rows, in the order of `entities`. Fields that a dict leaves out stay."""
+        self._has_column(component)
+        if component.number not in [term[0] for term in self._terms if term[1] == _native.WRITE]:
+            raise ValueError(f"{component.name} is not in `write` of this query")
+        old = self.read(component) if isinstance(values, dict) else None
+        self._native.write_values(component.number, component._bytes(values, self._native.count(), old))
+
+    def _has_column(self, component):
+        component_of(self.world, component)
+        if component.dtype is None or not component.is_plain:
+            raise TypeError(f"{component.name} has no column: {'it is a tag' if component.dtype is None else 'use slices'}")
+
+
+def forget_views(error):
+    """Ends the variables of the frames that an exception keeps, with its causes: views are among them."""
+    seen, waiting = set(), [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        traceback.clear_frames(one.__traceback__)
+        waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]

@@ -1,23 +1,165 @@
 # SPDX-License-Identifier: MIT
-"""_systems: the part of World about systems and steps."""
+"""_systems: the part of World about systems and steps.
+
+Systems of Python run one after the other on the thread that steps, before or after those in C. They follow the
+rules of systems in C: orders by name, groups, fixed rates, timers, conditions."""
 import functools
+import gc
+import inspect
+import math
+
+import numpy
 
 from ._commands import Commands
-from ._query import Query
+from ._errors import AlreadyExistsError, CycleError, InvalidArgumentError, NotFoundError, WrongPhaseError
+from ._query import Query, forget_views
+from ._random import Random
+from ._values import Component
+
+_TICKS = 8  # the most runs of a fixed rate in one step; the rest of the time is dropped
+
+
+class Context:
+    """What a system without rows gets."""
+
+    __slots__ = ("world", "dt", "frame", "time", "commands")
+
+    def __init__(self, world, dt, frame, time):
+        self.world, self.dt, self.frame, self.time = world, dt, frame, time
+        self.commands = Commands(world)
+
+    def random(self, seed=0, stream=0, id=0):
+        """The random numbers of this step: weft_random_of(seed, id, number of the step, stream)."""
+        return Random(seed, id, self.frame, stream)
+
+
+class _Rate:
+    """The ticks of a period."""
+
+    def __init__(self, period):
+        self.period, self.kept = _seconds(period, "period"), 0.0
+
+    def ticks(self, dt):
+        """How often it is due in a step of dt."""
+        if self.period == 0:
+            return 1
+        self.kept += dt
+        count = int((self.kept + 1e-9) / self.period)
+        self.kept = max(self.kept - count * self.period, 0.0)
+        return min(count, _TICKS)
+
+
+class _Group:
+    def __init__(self, before=(), after=(), period=0.0, enabled=True):
+        self.before, self.after, self.rate, self.is_enabled = before, after, _Rate(period), enabled
+        self.due = 1
+
+
+class _System:
+    def __init__(self, name, function, query):
+        self.name, self.function, self.query = name, function, query
+        self.is_early, self.before, self.after, self.group = False, (), (), "default"
+        self.rate, self.run_if, self.timer, self.is_timer = None, None, None, False
+        self.watched, self.since, self.is_enabled, self.due = (), 0, True, 0
+
+
+def _seconds(value, word):
+    if isinstance(value, (bool, str, bytes)) or not isinstance(value, (int, float, numpy.number)):
+        raise TypeError(f"{word}: seconds are needed, not {value!r}")
+    if not math.isfinite(value) or value < 0 or value > 3.4e38:
+        raise InvalidArgumentError(f"{word} is {value}: seconds are finite, and not negative")
+    return float(value)
+
+
+def _names(names, word):
+    names = (names,) if isinstance(names, str) else tuple(names)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{word}: names of systems or groups are needed, not {name!r}")
+    return names
 
 
 class Systems:
     """Systems and steps of a World."""
 
-    def system(self, function=None, *, name=None, before=False, **terms):
-        """Decorator: function(slice) runs in each step, for every slice of the terms (those of
-        query()); without terms once, with None. Python's systems run in their order on the thread
-        that steps, after those in C, or before them."""
+    def system(self, function=None, *, name=None, before=False, after=(), group="default", period=0.0, run_if=None,
+               timer=False, skips_unchanged=False, **terms):
+        """Decorator: function(slice) runs in each step, for every slice of the terms (those of query()); without
+        terms once, with a Context. Python's systems run in the order in which they were made, after those in C.
+
+        before: True: before those in C; or names of systems or groups of Python that run later. after: names of
+        those that run earlier. group: see World.group. period: a fixed rate in seconds. run_if(world): whether it
+        runs. timer: it runs once for each World.set_timer. skips_unchanged: only slices in which a component of
+        `read` changed since its last run."""
         if function is None:
-            return functools.partial(self.system, name=name, before=before, **terms)
-        query = Query(self, **terms) if terms else None
-        self._systems.append((name or function.__name__, function, query, before))
+            return functools.partial(self.system, name=name, before=before, after=after, group=group, period=period,
+                                     run_if=run_if, timer=timer, skips_unchanged=skips_unchanged, **terms)
+        if not callable(function) or run_if is not None and not callable(run_if):
+            raise TypeError("a system is a function")
+        if (inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function)
+                or inspect.isasyncgenfunction(function)):
+            raise TypeError("a system is a plain function: `async` functions and generators do not run in a call")
+        if timer and period:
+            raise InvalidArgumentError("a system with a timer has no period")
+        made = _System(self._system_name(function, name), function, Query(self, **terms) if terms else None)
+        made.is_early, made.before = before is True, () if isinstance(before, bool) else _names(before, "before")
+        made.after, made.group = _names(after, "after"), _names(group, "group")[0]
+        made.rate = _Rate(period) if period else None
+        made.run_if, made.is_timer = run_if, bool(timer)
+        if skips_unchanged:
+            read = terms.get("read", ())
+            made.watched = tuple([read] if isinstance(read, Component) else read)
+            if not made.watched:
+                raise InvalidArgumentError("skips_unchanged needs a component in `read`")
+        self._systems.append(made)
         return function
+
+    def _system_name(self, function, name):
+        known = {system.name for system in self._systems}
+        if name is not None:
+            if not isinstance(name, str) or not name:
+                raise TypeError(f"a name is needed, not {name!r}")
+            if name in known:
+                raise AlreadyExistsError(f"there is a system {name!r}: take another name, or remove_system({name!r})")
+            return name
+        name = stem = getattr(function, "__name__", type(function).__name__)
+        number = 2
+        while name in known:
+            name, number = f"{stem} {number}", number + 1
+        return name
+
+    def _system(self, name):
+        for system in self._systems:
+            if system.name == name:
+                return system
+        raise NotFoundError(f"there is no system {name!r} of Python")
+
+    def remove_system(self, name):
+        """Takes a system of Python away."""
+        self._systems.remove(self._system(name))
+
+    def enable_system(self, name, enabled=True):
+        """Switches a system of Python on or off."""
+        self._system(name).is_enabled = bool(enabled)
+
+    def group(self, name, *, before=(), after=(), period=0.0, enabled=True):
+        """Sets what holds for the systems of a group: their order to other groups and systems, a rate, and whether
+        they run."""
+        self._groups[_names(name, "name")[0]] = _Group(_names(before, "before"), _names(after, "after"), period,
+                                                       bool(enabled))
+
+    def set_timer(self, name, seconds):
+        """The system runs once, in the first step at which that many seconds have passed."""
+        if not self._system(name).is_timer:
+            raise InvalidArgumentError(f"{name} is no system with timer=True")
+        self._system(name).timer = _seconds(seconds, "seconds")
+
+    def stop_timer(self, name):
+        self._system(name).timer = None
+
+    def timer_left(self, name):
+        """Seconds that are left; None: the timer is not set."""
+        return self._system(name).timer
 
     def system_in_c(self, name, library, symbol=None, *, flags=0, commands=False, **terms):
         """`void symbol(weft_slice *, void *)` of a shared library becomes a system that runs on all
@@ -26,24 +168,110 @@ class Systems:
         terms = Query(self, **terms)._terms
         self._native.system_load(name, library, symbol or name, terms, flags, commands)
 
-    def _run_systems(self, dt, is_before):
-        for _, function, query, before in self._systems:
-            if before != is_before:
+    # Steps
+
+    def _ordered(self):
+        """The systems in their order: that of registration, where names do not say another."""
+        waiting, done = list(self._systems), []
+        behind = {system: set() for system in waiting}
+
+        def called(name):
+            return [s for s in waiting if s.name == name] or [s for s in waiting if s.group == name]
+
+        for system in waiting:
+            group = self._groups.get(system.group, _Group())
+            for name in (*system.before, *group.before):
+                for later in called(name):
+                    behind[later].add(system)
+            for name in (*system.after, *group.after):
+                behind[system].update(called(name))
+        while waiting:
+            ready = next((s for s in waiting if not (behind[s] - {s}) & set(waiting)), None)
+            if ready is None or ready in behind[ready]:
+                raise CycleError("orders contradict each other: " + ", ".join(s.name for s in waiting))
+            waiting.remove(ready)
+            done.append(ready)
+        return done
+
+    def _set_due(self, dt):
+        """How often each system runs in this step."""
+        for group in self._groups.values():
+            group.due = group.rate.ticks(dt) if group.is_enabled else 0
+        for system in self._systems:
+            group = self._groups.get(system.group)
+            is_on = system.is_enabled and (group is None or group.is_enabled)
+            system.due = 0
+            if not is_on:
                 continue
-            commands = Commands(self)
-            if query is None:
-                function(None)
+            if system.is_timer:
+                if system.timer is not None:
+                    system.timer = max(system.timer - dt, 0.0)
+                    system.due = int(system.timer <= 1e-9 and (group is None or group.due > 0))
+            elif system.rate is not None:
+                system.due = system.rate.ticks(dt)
             else:
-                query._run(function, dt, commands)
-                commands.play()
+                system.due = group.due if group is not None else 1
+
+    def _period(self, system, dt):
+        group = self._groups.get(system.group)
+        if system.rate is not None:
+            return system.rate.period
+        return group.rate.period if group is not None and group.rate.period and not system.is_timer else dt
+
+    def _run_systems(self, systems, dt, frame, time):
+        for system in systems:
+            if not system.due or system.run_if is not None and not system.run_if(self):
+                continue
+            if system.is_timer:
+                system.timer = None
+            for _ in range(system.due):
+                self._run_system(system, Context(self, float(numpy.float32(self._period(system, dt))), frame, time))
+
+    def _run_system(self, system, context):
+        """One run: its commands are made after it; they are dropped if it fails."""
+        try:
+            if system.query is None:
+                system.function(context)
+            else:
+                for component in system.watched:
+                    system.query.changed(component, system.since)
+                if system.watched:
+                    system.since = self._native.advance_version()
+                system.query._run(system.function, context.dt, context)
+            context.commands.play()
+        except BaseException as error:
+            forget_views(error)
+            gc.collect()
+            if self._native.views():
+                error.add_note("the exception holds a view of a column: until it is gone, steps are refused")
+            raise
 
     def step(self, dt):
-        """Runs all systems once; `dt`: seconds since the last step."""
-        self._run_systems(dt, True)
-        self._native.step(dt)
-        self._run_systems(dt, False)
+        """Runs all systems once; `dt`: seconds since the last step. When a system of Python raises, so does the
+        step: its commands are dropped, those of the systems before it stay, and the systems after it do not run."""
+        dt = _seconds(dt, "dt")
+        if self._is_stepping:
+            raise WrongPhaseError("the world steps: a system does not step it")
+        self._native.step_check(dt)
+        systems = self._ordered()
+        number, time, _ = self.frame
+        seconds = float(numpy.float32(dt))
+        self._is_stepping = True
+        try:
+            self._set_due(seconds)
+            early = [s for s in systems if s.is_early]
+            self._run_systems(early, dt, number + 1, time + seconds)
+            self._native.step(dt)
+            self._run_systems([s for s in systems if not s.is_early], dt, *self.frame[:2])
+        finally:
+            self._is_stepping = False
 
     @property
     def frame(self):
         """(number of the last step, time in seconds, dt)."""
         return self._native.frame()
+
+    @property
+    def change_version(self):
+        """A number that rises with the steps: for Query.changed."""
+        return self._native.change_version()

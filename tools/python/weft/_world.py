@@ -15,7 +15,7 @@ class World(Components, Entities, Systems, Files):
     def __init__(self, workers=0):
         self._native = _native.World(workers=workers)
         self._components = {}
-        self._systems = []  # (name, function, query, is_before)
+        self._systems, self._groups, self._is_stepping = [], {}, False
 
     def __enter__(self):
         return self
@@ -28,7 +28,8 @@ class World(Components, Entities, Systems, Files):
         self._native.close()
 
     def query(self, **terms):
-        """write=[...], read=[...], optional=[...], having=[...], without=[...], any=[...]."""
+        """What selects rows. write, read: columns; optional: columns to read where they are; having, without, any:
+        components that an entity has, lacks, or has one of; disabled: has it, switched off."""
         return Query(self, **terms)
 
     def commands(self):
