@@ -319,10 +319,10 @@ static sigset_t end_signals(void)
 static int watch(const struct options *o, const struct types *types, weft_scene *scene,
                  bool was_good)
 {
-    const struct timespec pause = {.tv_nsec = 100000000};
+    const struct timespec now = {0};
     const sigset_t ends = end_signals();
-    while (sigtimedwait(&ends, NULL, &pause) < 0)
-        if (weft_scene_is_stale(scene)) bake_once(o, types, scene, &was_good);
+    while (sigtimedwait(&ends, NULL, &now) < 0)
+        if (weft_scene_wait(scene, 100)) bake_once(o, types, scene, &was_good);
     return WEFT_CLI_OK;
 }
 

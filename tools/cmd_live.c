@@ -175,6 +175,8 @@ static void show_print(struct show *show, const char *scene)
     if (show->is_terminal) fputs("\033[H", stdout);
     printf("%s: %llu entities; edit it beside this; Ctrl-C ends%s", scene,
            (unsigned long long)stats.entities, line_end(show));
+    const char *url = weft_cli_inspect_url(show->world); /* clearing the screen took it away */
+    if (show->is_terminal && *url != '\0') printf("inspector: %s%s", url, line_end(show));
     objects_print(show);
     for (int i = 0; i < NOTES; i++)
         if (show->is_terminal || show->notes[i][0] != '\0')

@@ -22,3 +22,13 @@ int weft_cli_inspect(const char *command, const char *value)
                                     "(package libmicrohttpd-dev)");
 #endif
 }
+
+const char *weft_cli_inspect_url(const weft_world *world)
+{
+#if defined(WEFT_WITH_INSPECT)
+    return weft_inspect_url(weft_inspect_of(world));
+#else
+    (void)world;
+    return "";
+#endif
+}

@@ -9,11 +9,15 @@
 
 #include "cli.h"
 
+#include <weft/world.h>
+
 #define WEFT_INSPECT_OPTION                                                                        \
     "PORT", "windows on the world in a browser; PORT, write, or PORT,write", WEFT_CLI_MAYBE
 
 /* Serves every world that is created from now on; nothing without the option (NULL). Returns
  * WEFT_CLI_CONTINUE, or the status to exit with, already reported. */
 int weft_cli_inspect(const char *command, const char *value);
+/* Where the page of a world is; "": it has none. For commands that clear the screen. */
+const char *weft_cli_inspect_url(const weft_world *world);
 
 #endif

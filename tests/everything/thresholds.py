@@ -37,7 +37,6 @@ OTHERS = {
     "NUMBER_MOST": "text of numbers",
     "NAME_COLUMNS": "a table for people",
     "SAMPLE": "when a clock is read; of destroy.c: entities looked at, as WEFT__BATCH_FEW",
-    "WEFT__TIMED_MAX": "systems that are timed",
     "LANES": "floats of a vector",
     "WEFT__GRAPH_RANK_RUNS": "runs until a rank is trusted",
     "WEFT__HOLD_MOST": "runs",

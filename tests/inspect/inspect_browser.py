@@ -5,6 +5,7 @@ window, keyboard, accessible names, widths, what happens when the program ends. 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -330,8 +331,10 @@ def a_value_is_edited_with_a_unit(b, host, _):
 def a_value_out_of_range_is_refused(b, host, _):
     enter(b, "#f-Orbit-mean_motion", "5")
     b.wait("the reason", "document.querySelector('.problem') && document.querySelector('.problem').textContent.includes('0.2')")
-    b.run("document.activeElement.blur()")
+    equal(b.run("return document.querySelector('#f-Orbit-mean_motion').value"), "5")
+    b.press("\ue00c")
     b.wait("the old value", "parseFloat(document.querySelector('#f-Orbit-mean_motion').value) < 0.1")
+    equal(b.run("return document.querySelectorAll('.problem, [aria-invalid]').length"), 0)
 
 
 @scenario
@@ -358,6 +361,43 @@ def texts_flags_and_arrays_are_edited(b, host, _):
     b.click(b.find("#f-Orbit-is_tracked"))
     b.wait("checked", "document.querySelector('#f-Orbit-is_tracked').checked")
     equal(b.run("return document.querySelectorAll('.problem').length"), 0)
+
+
+@scenario
+def whole_numbers_are_64_bits_wide(b, host, _):
+    open_entity(b, host, "sun")
+    equal(b.run("return document.querySelector('#f-Wide-number').value"), "-9007199254740993")
+    for name, text in (("number", "9007199254740995"), ("pair", "[18446744073709551613,3]")):
+        enter(b, f"#f-Wide-{name}", text)
+        b.wait("it is written", f"document.querySelector('#f-Wide-{name}').nextSibling.textContent.includes('written')")
+        b.run("document.activeElement.blur()")
+        equal(b.run(f"return document.querySelector('#f-Wide-{name}').value.replaceAll(' ', '')"), text)
+    query(b, "Wide")
+    b.wait("the list has them", "document.querySelector('main tbody') && document.querySelector('main tbody').textContent.includes('9007199254740995') && document.querySelector('main tbody').textContent.includes('18446744073709551613')")
+
+
+@scenario
+def escape_takes_back_what_was_typed(b, host, _):
+    open_entity(b, host, "sun")
+    before = b.run("return document.querySelector('#f-Wide-number').value")
+    field = b.find("#f-Wide-number")
+    b.keys(field, "\ue009a\ue000\ue003" + "77")
+    b.press("\ue00c")
+    equal(b.run("return document.querySelector('#f-Wide-number').value"), before)
+    b.run("document.activeElement.blur()")
+    time.sleep(0.3)
+    equal(b.run("return document.querySelector('#f-Wide-number').value"), before)
+    equal(b.run("return document.querySelectorAll('.problem, .written').length"), 0)
+
+
+@scenario
+def a_mark_goes_with_the_next_good_value(b, host, _):
+    enter(b, "#f-Orbit-mean_motion", "7")
+    said = b.wait("the reason", "document.querySelector('.problem') && document.querySelector('.problem').textContent")
+    assert not said.startswith("value:"), said
+    enter(b, "#f-Orbit-mean_motion", "0.03")
+    b.wait("it is written", "document.querySelector('.written')")
+    equal(b.run("return document.querySelectorAll('.problem, [aria-invalid]').length"), 0)
 
 
 @scenario
@@ -594,6 +634,83 @@ def without_the_key_nothing_is_shown(b, host, _):
     b.wait("why", "document.querySelector('main').textContent.includes('needs its key')")
     b.go(host.url[:-1] + ("0" if host.url[-1] != "0" else "1"))
     b.wait("why", "document.querySelector('main').textContent.includes('needs its key')")
+
+
+@scenario
+def all_names_and_all_roots_can_be_reached(b, *_):
+    probes = Host(sys.argv[1], "--probes", "230", "--entities", "450000")
+    try:
+        open_window(b, probes, "entities")
+        b.click(b.find_text(".modes button", "Name"))
+        query(b, "probe")
+        names = set()
+        for page in range(5):
+            first = page * 50
+            b.wait(f"page {page}", f"document.querySelector('.panel footer span').textContent.startsWith('{first + 1} to ')")
+            names.update(row[0] for row in rows(b))
+            if page < 4:
+                b.click(b.find_text(".panel footer button", "Next"))
+        equal(len(names), 230)
+        assert b.run("return [...document.querySelectorAll('.panel footer button')].find(e => e.textContent === 'Next').disabled")
+        b.click(b.find_text(".modes button", "Tree"))
+        b.wait("the first root, without a click", "document.querySelector('.tree .link') && document.querySelector('.tree .link').textContent === 'sun'")
+    finally:
+        assert probes.end()
+
+
+@scenario
+def a_program_that_does_not_step_is_told(b, *_):
+    held = Host(sys.argv[1])
+    try:
+        open_window(b, held, "archetypes")
+        held.process.send_signal(signal.SIGUSR1)
+        b.wait("it says so", "document.querySelector('#state').textContent.startsWith('no step for') && document.body.classList.contains('stale')")
+        b.go(f"{held.url}/memory")
+        b.wait("a new page, too", "document.querySelector('#state').textContent.startsWith('no step for')")
+        held.process.send_signal(signal.SIGUSR1)
+        b.wait("it goes on", "document.querySelector('#state').textContent === 'running' && !document.body.classList.contains('stale')")
+        b.wait("the window that was chosen meanwhile", "document.querySelector('main dd')")
+    finally:
+        assert held.end()
+
+
+@scenario
+def ten_tabs_look_at_once(b, host, _):
+    first = b.call("GET", b.path + "/window")
+    tabs = []
+    try:
+        for i in range(9):
+            tabs.append(b.post("/window/new", type="tab")["handle"])
+            b.post("/window", handle=tabs[-1])
+            open_window(b, host, WINDOWS[i % len(WINDOWS)])
+        for tab in [first, *tabs]:
+            b.post("/window", handle=tab)
+            if tab == first:
+                open_window(b, host, "archetypes")
+            frame = b.run("return document.querySelector('#figures dd').textContent")
+            b.wait("frames go on", "document.querySelector('#figures dd').textContent !== arguments[0]", frame)
+    finally:
+        for tab in tabs:
+            b.post("/window", handle=tab)
+            b.call("DELETE", b.path + "/window")
+        b.post("/window", handle=first)
+
+
+@scenario
+def windows_get_their_own_events_only(b, host, _):
+    open_window(b, host, "archetypes")
+    b.log()
+    bad = b.later("""const done = arguments[0], names = ['systems', 'queries', 'memory', 'jobs', 'entities', 'archetypes', 'timeline'];
+        let at = 0, bad = [];
+        const look = new MutationObserver(() => { const text = document.querySelector('main').textContent;
+            if (/NaN|undefined|\\[object/.test(text)) bad.push(names[at % names.length] + ': ' + text.slice(0, 80)); });
+        look.observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true });
+        const next = () => { if (++at === 270) { look.disconnect(); done(bad); return; }
+            document.querySelector('#tab-' + names[at % names.length]).click(); setTimeout(next, at % 5 * 13); };
+        next();""")
+    equal(bad, [])
+    b.wait("the stream goes on", "document.querySelector('#state').textContent === 'running'")
+    equal([line["message"] for line in b.log() if line["level"] == "SEVERE"], [])
 
 
 @scenario

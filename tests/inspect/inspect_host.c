@@ -2,12 +2,12 @@
 /* inspect_host.c: a program with an inspector, for tests: a world with every kind of component,
  * relations, systems that record commands, a scene with a mistake, sections.
  *
- *   inspect_host [--write] [--steps N] [--entities N] [--workers N] [--without] [--quick]
- *                [--live FOLDER]
+ *   inspect_host [--write] [--steps N] [--entities N] [--probes N] [--workers N] [--without]
+ *                [--quick] [--live FOLDER]
  *
  * Prints "URL ..." and steps until its input ends, or N steps; then prints "HASH ...". --without:
  * no inspector; --quick: no pause between steps; --live: follows level.weft of the folder, and
- * opens a section file that it writes there. */
+ * opens a section file that it writes there. SIGUSR1: no step until the next one. */
 #include <weft/inspect.h>
 #include <weft/live.h>
 #include <weft/stream.h>
@@ -46,6 +46,10 @@ typedef struct Colour {
 typedef struct Age {
     float seconds;
 } Age;
+typedef struct Wide {
+    int64_t number;
+    uint64_t pair[2];
+} Wide;
 
 static const weft_field position_fields[] = {WEFT_FIELD_WITH(Position, x, .unit = "m"),
                                              WEFT_FIELD_WITH(Position, y, .unit = "m"),
@@ -69,6 +73,8 @@ static const weft_field orbit_fields[] = {
 static const weft_field colour_fields[] = {
     WEFT_FIELD_WITH(Colour, rgb, .flags = WEFT_FIELD_COLOUR)};
 static const weft_field age_fields[] = {WEFT_FIELD_WITH(Age, seconds, .unit = "s")};
+static const weft_field wide_fields[] = {WEFT_FIELD(Wide, number), WEFT_FIELD(Wide, pair)};
+static const weft_type wide_type = WEFT_TYPE(Wide, wide_fields);
 static const weft_type position_type = WEFT_TYPE(Position, position_fields);
 static const weft_type velocity_type = WEFT_TYPE(Velocity, velocity_fields);
 static const weft_type orbit_type = WEFT_TYPE(Orbit, orbit_fields);
@@ -76,7 +82,8 @@ static const weft_type colour_type = WEFT_TYPE(Colour, colour_fields);
 static const weft_type age_type = WEFT_TYPE(Age, age_fields);
 
 static struct {
-    weft_component position, velocity, orbit, secret, colour, age, frozen, trail, parent, spark;
+    weft_component position, velocity, orbit, secret, colour, age, frozen, trail, parent, spark,
+        wide;
 } types;
 
 static weft_component add_type(weft_world *world, const char *name, const weft_type *type,
@@ -95,6 +102,7 @@ static void add_types(weft_world *world)
     types.orbit = add_type(world, "Orbit", &orbit_type, 0);
     types.colour = add_type(world, "Colour", &colour_type, WEFT_SHARED);
     types.age = add_type(world, "Age", &age_type, 0);
+    types.wide = add_type(world, "Wide", &wide_type, 0);
     types.secret = WEFT_COMPONENT(world, Secret);
     types.frozen = weft_component_create_plain(world, "Frozen", 0, 1, WEFT_ENABLEABLE);
     types.spark = WEFT_TAG(world, Spark);
@@ -192,8 +200,10 @@ static weft_entity add_named(weft_world *world, const char *name, weft_entity pa
 {
     weft_entity entity;
     weft_archetype archetype = WEFT_ARCHETYPE(world, types.position, types.velocity, types.orbit,
-                                              types.secret, types.frozen, types.trail);
+                                              types.secret, types.frozen, types.trail, types.wide);
     CHECK_OK(weft_entity_create_many(world, archetype, 1, &entity));
+    const Wide wide = {INT64_C(-9007199254740993), {UINT64_MAX, 1}};
+    CHECK_OK(weft_entity_set(world, entity, types.wide, &wide, sizeof wide));
     CHECK_OK(weft_entity_set_name(world, entity, name));
     const Orbit orbit = {.mean_motion = 0.0625,
                          .drag = {0.5f, 0, 0},
@@ -205,6 +215,19 @@ static weft_entity add_named(weft_world *world, const char *name, weft_entity pa
     CHECK_OK(weft_entity_enable(world, entity, types.frozen, false));
     if (parent.version != 0) CHECK_OK(weft_relation_set(world, entity, types.parent, parent));
     return entity;
+}
+
+/* "probe 0", "probe 1", ...: more names than a page shows. */
+static void add_probes(weft_world *world, uint32_t count)
+{
+    weft_entity probe;
+    weft_archetype bare = WEFT_ARCHETYPE(world, types.position);
+    for (uint32_t i = 0; i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "probe %u", i);
+        CHECK_OK(weft_entity_create_many(world, bare, 1, &probe));
+        CHECK_OK(weft_entity_set_name(world, probe, name));
+    }
 }
 
 static void add_entities(weft_world *world, uint32_t count)
@@ -341,7 +364,7 @@ static void step_guests(weft_world *world, const followed *guests)
 typedef struct settings {
     bool is_writable, is_without, is_quick;
     uint64_t steps;
-    uint32_t entities, workers;
+    uint32_t entities, probes, workers;
     const char *folder; /* NULL: no live link */
 } settings;
 
@@ -356,9 +379,18 @@ static settings read_settings(int argc, char **argv)
         if (strcmp(argv[i], "--live") == 0) s.folder = next;
         if (strcmp(argv[i], "--steps") == 0) s.steps = strtoull(next, NULL, 10);
         if (strcmp(argv[i], "--entities") == 0) s.entities = (uint32_t)strtoul(next, NULL, 10);
+        if (strcmp(argv[i], "--probes") == 0) s.probes = (uint32_t)strtoul(next, NULL, 10);
         if (strcmp(argv[i], "--workers") == 0) s.workers = (uint32_t)strtoul(next, NULL, 10);
     }
     return s;
+}
+
+static volatile sig_atomic_t stalls;
+
+static void stall(int signal)
+{
+    (void)signal;
+    stalls = !stalls;
 }
 
 /* Whether to go on; waits a little between steps unless quick. */
@@ -367,6 +399,7 @@ static bool goes_on(const settings *s, uint64_t done)
     struct pollfd input = {STDIN_FILENO, POLLIN, 0};
     char bytes[256];
     if (s->steps != 0 && done >= s->steps) return false;
+    while (stalls) poll(NULL, 0, 10);
     if (poll(&input, 1, s->is_quick ? 0 : 4) <= 0) return true;
     return read(STDIN_FILENO, bytes, sizeof bytes) > 0;
 }
@@ -374,6 +407,7 @@ static bool goes_on(const settings *s, uint64_t done)
 int main(int argc, char **argv)
 {
     settings s = read_settings(argc, argv);
+    signal(SIGUSR1, stall);
     weft_job_pool *pool;
     weft_world *world;
     weft_inspect *inspect = NULL;
@@ -385,6 +419,7 @@ int main(int argc, char **argv)
     add_types(world);
     add_systems(world);
     add_entities(world, s.entities);
+    add_probes(world, s.probes);
     weft_scene *scene = add_scene(world);
     followed guests = add_guests(world, s.folder);
     if (!s.is_without) {

@@ -44,6 +44,21 @@ PLAIN_TEST(headers_are_tokens_and_text)
     CHECK_U64(ask((weft__asked){.is_garbled = true}), 400);
 }
 
+PLAIN_TEST(the_port_of_the_scheme_may_be_left_out)
+{
+    weft__door door;
+    weft__asked asked = {.method = "GET",
+                         .path = "/",
+                         .host = "localhost",
+                         .hosts = 1,
+                         .origin = "http://127.0.0.1",
+                         .token = token};
+    CHECK_U64(weft__guard_check(&asked, 80, token, true, &door), 0);
+    CHECK_U64(weft__guard_check(&asked, 8080, token, true, &door), 403);
+    asked.host = "localhost.evil.example";
+    CHECK_U64(weft__guard_check(&asked, 80, token, true, &door), 403);
+}
+
 PLAIN_TEST(names_and_origins_of_others_are_refused)
 {
     CHECK_U64(ask((weft__asked){.host = "evil.example:27760"}), 403);

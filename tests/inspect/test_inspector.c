@@ -3,6 +3,7 @@
  * the world steps: answers, streams, pause, hashes, the end of the world. */
 #include <weft/entity.h>
 #include <weft/inspect.h>
+#include <weft/relation.h>
 #include <weft/slice.h>
 #include <weft/system.h>
 
@@ -11,11 +12,14 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct Spin {
@@ -381,6 +385,140 @@ PLAIN_TEST(systems_that_are_gone_leave_no_times)
     const size_t before = bytes_in_use();
     systems_pass(2000);
     CHECK(bytes_in_use() < before + 200000); /* times of 2,000 systems: 1.1 MB */
+    close(page);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* ---- what an answer may cost */
+
+static uint32_t asked_times;
+
+/* Three milliseconds: longer than a step may answer. */
+static size_t tell_slowly(char *text, size_t capacity, void *user)
+{
+    struct timespec begin, now;
+    (void)user;
+    asked_times++;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < 1500000);
+    return (size_t)snprintf(text, capacity, "\"sections\": []"); /* asked for its length, too */
+}
+
+static void *watch_scenes(void *url)
+{
+    page = open_stream(url, "\"stream\":1}");
+    ask_for(url, "{\"do\":\"watch\",\"stream\":1,\"what\":[{\"do\":\"scenes\"}]}", "\"watched\":1");
+    return NULL;
+}
+
+PLAIN_TEST(a_dear_answer_is_given_as_rarely_as_it_is_dear)
+{
+    struct timespec begin_time, now;
+    begin(true);
+    weft_inspect_sections(inspect, &(weft_inspect_source){.write = tell_slowly});
+    step_beside(watch_scenes, 1);
+    asked_times = 0;
+    clock_gettime(CLOCK_MONOTONIC, &begin_time);
+    do {
+        CHECK_OK(weft_world_step(world, 0.01f));
+        usleep(500);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec - begin_time.tv_sec < 3);
+    const double seconds = (double)(now.tv_sec - begin_time.tv_sec) +
+                           (double)(now.tv_nsec - begin_time.tv_nsec) * 1e-9;
+    CHECK(asked_times >= 2);
+    CHECK(asked_times / 2 <= 1 + seconds / 0.25); /* 3 ms: one in 0.3 s at most */
+    close(page);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* ---- nothing is left out in silence */
+
+static void *ask_for_times(void *url)
+{
+    char *reply = ask(url, "{\"do\":\"systems\"}");
+    free(reply);
+    for (int i = 0; i < 40; i++) { /* a script: no page is open */
+        usleep(20000);
+        reply = ask(url, "{\"do\":\"systems\"}");
+        const char *last = strstr(reply, "\"name\":\"turn 399\"");
+        CHECK(last != NULL);
+        bool has_times = strstr(last, "\"last\":0,") == NULL || strstr(last, "\"last\":0,") >
+                                                                   strstr(last, "\"flags\"");
+        free(reply);
+        if (has_times && i > 1) return NULL;
+    }
+    CHECK(!"the last system has times");
+    return NULL;
+}
+
+/* 400 systems, which are fused in one stage. */
+PLAIN_TEST(every_system_has_its_times_also_for_scripts)
+{
+    begin(true);
+    for (uint32_t i = 0; i < 400; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "turn %u", i);
+        const weft_system_desc desc = {.name = name, .run = turn, .over.rows.terms = {{spin, WEFT_WRITE}}};
+        CHECK(weft_system_create(world, &desc).id != 0);
+    }
+    step_beside(ask_for_times, 3);
+    CHECK(weft_inspect_of(world) == inspect && weft_inspect_of(NULL) == NULL);
+    weft_inspect_stop(inspect);
+    CHECK(weft_inspect_of(world) == NULL);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static void *ask_for_relations(void *url)
+{
+    ask_for(url, "{\"do\":\"relations\"}", "\"link 29\"");
+    ask_for(url, "{\"do\":\"types\"}", "\"type 1199\"");
+    return NULL;
+}
+
+PLAIN_TEST(every_relation_and_every_type_is_listed)
+{
+    begin(true);
+    char name[32];
+    for (uint32_t i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "link %u", i);
+        static const weft_field fields[] = {{.name = "to", .kind = WEFT_FIELD_ENTITY}};
+        const weft_type type = {.name = name,
+                                .size = sizeof(weft_entity),
+                                .alignment = _Alignof(weft_entity),
+                                .fields = fields,
+                                .field_count = 1};
+        weft_component link =
+            weft_component_create(world, &(weft_component_desc){.name = name, .type = &type});
+        CHECK_OK(weft_relation_declare(world, &(weft_relation_desc){.component = link}));
+    }
+    for (uint32_t i = 0; i < 1200; i++) {
+        snprintf(name, sizeof name, "type %u", i);
+        CHECK(weft_component_create_plain(world, name, 4, 4, 0).id != 0);
+    }
+    step_beside(ask_for_relations, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* A child of the process still has the listener. */
+PLAIN_TEST(the_port_is_free_after_a_stop)
+{
+    unsigned port;
+    begin(true);
+    CHECK(sscanf(weft_inspect_url(inspect), "http://127.0.0.1:%u/", &port) == 1);
+    pid_t child = fork();
+    if (child == 0) {
+        for (;;) pause();
+    }
+    CHECK(child > 0);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_inspect_start(world, &(weft_inspect_desc){.port = port, .token = token}, &inspect));
+    CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+    step_beside(open_systems, 1);
     close(page);
     weft_inspect_stop(inspect);
     CHECK_OK(weft_world_destroy(world));

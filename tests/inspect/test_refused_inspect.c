@@ -241,8 +241,8 @@ static weft_result do_watch(void *open)
     b->is_changing = true;
     const weft_result result = ask(b, body);
     if (result != WEFT_OK) return result;
-    text = receive(b, b->page, "event: 1");
-    if (strstr(text, "event: 0") == NULL) text = receive(b, b->page, "event: 0");
+    text = receive(b, b->page, "event: 0.1");
+    if (strstr(text, "event: 0.0") == NULL) text = receive(b, b->page, "event: 0.0");
     CHECK(strstr(text, "\"error\"") == NULL);
     return text[0] != '\0' ? WEFT_OK : WEFT_OUT_OF_MEMORY;
 }

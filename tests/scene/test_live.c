@@ -623,6 +623,51 @@ PLAIN_TEST(all_ways_in_which_editors_save_are_seen)
     end(&s);
 }
 
+/* Half a document that is a good one: a writer pauses in the middle. */
+PLAIN_TEST(a_document_that_is_being_written_is_left_alone)
+{
+    static const char half[] = "{\"weft\": 1, \"objects\": {\"b\": {}}}                        ";
+    static const char whole[] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 9}}}}";
+    stage s;
+    file_live(&s, plain_text);
+    weft_entity a = weft_live_entity(s.live, "a");
+    int file = open(file_path, O_WRONLY | O_TRUNC);
+    CHECK_U64((uint64_t)write(file, half, sizeof half - 1), sizeof half - 1);
+    for (int i = 0; i < 120; i++) { /* six looks */
+        CHECK_OK(weft_live_apply(s.live, 0, NULL, 0));
+        poll(NULL, 0, 10);
+    }
+    CHECK(weft_entity_equal(weft_live_entity(s.live, "a"), a));
+    CHECK(weft_entity_is_null(weft_live_entity(s.live, "b")));
+    CHECK(ftruncate(file, 0) == 0);
+    CHECK_U64((uint64_t)pwrite(file, whole, sizeof whole - 1, 0), sizeof whole - 1);
+    close(file);
+    speed_await(&s, 9);
+    CHECK(weft_entity_equal(weft_live_entity(s.live, "a"), a));
+    unlink(file_path);
+    end(&s);
+}
+
+static uint32_t worlds_told;
+
+static void world_told(weft_world *world)
+{
+    (void)world;
+    worlds_told++;
+}
+
+PLAIN_TEST(the_world_in_which_a_link_bakes_is_nobodys_to_look_at)
+{
+    stage s;
+    worlds_told = 0;
+    weft_world_watch_created(world_told);
+    file_live(&s, plain_text);
+    weft_world_watch_created(NULL);
+    CHECK_U64(worlds_told, 1);
+    unlink(file_path);
+    end(&s);
+}
+
 static void text_put(const char *text)
 {
     file_put(file_path, text, strlen(text), O_TRUNC);

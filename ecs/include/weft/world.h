@@ -102,6 +102,7 @@ typedef struct weft_world_desc {
     weft_error *error;       /* filled by weft_world_create; NULL: not wanted */
     weft_log log;       /* warnings, mistakes, reports of the world, and of a pool of its own */
     size_t stack_bytes; /* of the threads of its own pool, see weft_job_pool_desc */
+    bool is_hidden;     /* a scratch world: tools that watch for worlds are not told of it */
 } weft_world_desc;
 
 /* Creates a world. `desc` may be NULL (all defaults). On failure *out is NULL, and *desc->error has
@@ -179,7 +180,7 @@ WEFT_API weft_result weft_world_hook_remove(weft_world *world, weft_world_hook *
  * owner. */
 WEFT_API const weft_world_hook *weft_world_hook_find(const weft_world *world, const char *name);
 /* `created` is called at the end of every weft_world_create of this process from now on, on its
- * thread; NULL: nothing is. For tools that look at worlds without the help of a program. Threads:
+ * thread, but not for worlds that are hidden (weft_world_desc); NULL: nothing is. For tools that look at worlds without the help of a program. Threads:
  * setup. */
 WEFT_API void weft_world_watch_created(void (*created)(weft_world *world));
 

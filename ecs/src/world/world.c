@@ -212,7 +212,7 @@ static weft_result create_world(const weft_world_desc *desc, weft_world **out)
     }
     *out = world;
     world->front.is_told = true;
-    if (world_created != NULL) world_created(world);
+    if (world_created != NULL && !desc->is_hidden) world_created(world);
     world->front.is_told = false;
     return WEFT_OK;
 }

@@ -139,7 +139,7 @@ static inline bool trace_window_has(const trace_window *window, uint64_t time_ns
 }
 
 #define NESTING_MAX 64
-#define SHARES_MAX 64 /* systems of a fused stage; more are left out */
+#define SHARES_MAX 512 /* systems of a fused stage; more are left out */
 
 /* Spans open on one worker. Invariant: share_count == 0 or open[depth - 1] is the span they are
  * shares of. */

@@ -369,8 +369,6 @@ static void run_entry(weft__worker *worker, const weft__entry *entry, uint32_t b
  * which the file divides by them. A trace for `weft simulate` has a span per slice instead, with
  * the bytes the slice touches. */
 
-#define WEFT__TIMED_MAX 64u /* systems of a fused stage; more are left out of the shares */
-
 /* Whether the systems of the entry alternate from slice to slice. */
 static bool is_fused(const weft__entry *entry)
 {
@@ -385,9 +383,13 @@ static const weft__system *first_of(const weft__entry *entry)
 
 #define SAMPLE 64u /* slices of 512 rows: at seven systems 0.02 ns an entity */
 
+static weft__system_tally *raw_tally(const weft__worker *worker, const weft__system *system)
+{
+    return &worker->tallies[weft__system_slot(system)];
+}
+
 /* One slice, system after system, each timed. */
-static void run_sampled(weft__worker *worker, const weft__entry *entry, uint32_t item,
-                        uint64_t *sums)
+static void run_sampled(weft__worker *worker, const weft__entry *entry, uint32_t item)
 {
     const weft__scheduler *scheduler = worker->scheduler;
     uint64_t begin = weft__scheduler_now(scheduler);
@@ -397,19 +399,21 @@ static void run_sampled(weft__worker *worker, const weft__entry *entry, uint32_t
         single.binding_count = 1;
         run_entry(worker, &single, item, item + 1);
         uint64_t now = weft__scheduler_now(scheduler);
-        if (i < WEFT__TIMED_MAX) sums[i] += now - begin;
+        raw_tally(worker, entry->bindings[i].system)->sampled_ns += now - begin;
         begin = now;
     }
 }
 
 static void run_sampling(weft__worker *worker, const weft__entry *entry, uint32_t begin,
-                         uint32_t end, uint64_t *sums)
+                         uint32_t end)
 {
+    for (uint32_t i = 0; i < entry->binding_count; i++)
+        raw_tally(worker, entry->bindings[i].system)->sampled_ns = 0;
     uint32_t span = end - begin < SAMPLE ? end - begin : SAMPLE;
     uint32_t turn = (uint32_t)worker->scheduler->pass * UINT32_C(0x9e3779b9); /* a Weyl sequence */
     for (uint32_t next = begin + (turn >> 8) % span; next < end; next += SAMPLE) {
         if (begin < next) run_entry(worker, entry, begin, next);
-        run_sampled(worker, entry, next, sums);
+        run_sampled(worker, entry, next);
         begin = next + 1;
     }
     if (begin < end) run_entry(worker, entry, begin, end);
@@ -418,44 +422,40 @@ static void run_sampling(weft__worker *worker, const weft__entry *entry, uint32_
 /* A system that did not run in this pass, because all slices were filtered, gets nothing. */
 static void add_time(const weft__worker *worker, const weft__system *system, uint64_t ns)
 {
-    weft__system_tally *tally = &worker->tallies[weft__system_slot(system)];
+    weft__system_tally *tally = raw_tally(worker, system);
     if (tally->frame == worker->scheduler->pass) tally->time_ns += ns;
 }
 
-static void divide_time(const weft__worker *worker, const weft__entry *entry, uint64_t took,
-                        const uint64_t *sums)
+static void divide_time(const weft__worker *worker, const weft__entry *entry, uint64_t took)
 {
-    uint32_t count =
-        entry->binding_count < WEFT__TIMED_MAX ? entry->binding_count : WEFT__TIMED_MAX;
     uint64_t whole = 0;
-    for (uint32_t i = 0; i < count; i++) whole += sums[i];
-    for (uint32_t i = 0; i < count && whole != 0; i++) {
-        double share = (double)sums[i] / (double)whole;
-        add_time(worker, entry->bindings[i].system, (uint64_t)((double)took * share));
+    for (uint32_t i = 0; i < entry->binding_count; i++)
+        whole += raw_tally(worker, entry->bindings[i].system)->sampled_ns;
+    for (uint32_t i = 0; i < entry->binding_count && whole != 0; i++) {
+        const weft__system *system = entry->bindings[i].system;
+        double share = (double)raw_tally(worker, system)->sampled_ns / (double)whole;
+        add_time(worker, system, (uint64_t)((double)took * share));
     }
 }
 
 /* Runs items [begin, end) of an entry, and counts their time where the schedule is measured.
- * `shares`: ns of each binding of a fused entry in the slices that were sampled, added to what is
- * there; NULL: not asked for. */
+ * `has_shares`: sampled_ns of the worker's tallies are wanted, too. */
 static void run_timed(weft__worker *worker, const weft__entry *entry, uint32_t begin, uint32_t end,
-                      uint64_t *shares)
+                      bool has_shares)
 {
     const weft__scheduler *scheduler = worker->scheduler;
-    bool is_sampled = is_fused(entry) && (scheduler->is_timed || shares != NULL);
+    bool is_sampled = is_fused(entry) && (scheduler->is_timed || has_shares);
     bool is_timed = scheduler->is_timed && entry->kind != WEFT__ENTRY_LEVELS; /* loops of its own */
-    uint64_t sums[WEFT__TIMED_MAX] = {0};
     uint64_t since = is_timed ? weft__scheduler_now(scheduler) : 0;
     if (is_sampled)
-        run_sampling(worker, entry, begin, end, sums);
+        run_sampling(worker, entry, begin, end);
     else
         run_entry(worker, entry, begin, end);
     uint64_t took = is_timed ? weft__scheduler_now(scheduler) - since : 0;
     if (is_timed && is_sampled)
-        divide_time(worker, entry, took, sums);
+        divide_time(worker, entry, took);
     else if (is_timed)
         add_time(worker, first_of(entry), took);
-    for (uint32_t i = 0; shares != NULL && i < WEFT__TIMED_MAX; i++) shares[i] += sums[i];
 }
 
 static weft_job_context *job_of(const weft__worker *worker)
@@ -468,7 +468,7 @@ static void run_span(weft__worker *worker, const weft__entry *entry, const char 
 {
     weft_job_context *job = job_of(worker);
     weft__note(job, WEFT_JOB_EVENT_SPAN_BEGIN, name, end - begin);
-    run_timed(worker, entry, begin, end, NULL);
+    run_timed(worker, entry, begin, end, false);
     weft__note(job, WEFT_JOB_EVENT_SPAN_END, name, 0);
 }
 
@@ -512,21 +512,22 @@ static void run_detailed(weft__worker *worker, const weft__entry *entry, uint32_
         uint64_t bytes = bytes_touched(entry, item);
         weft__note(job, WEFT_JOB_EVENT_SPAN_BEGIN, "slice",
                    bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
-        run_timed(worker, entry, item, item + 1, NULL);
+        run_timed(worker, entry, item, item + 1, false);
         weft__note(job, WEFT_JOB_EVENT_SPAN_END, "slice", 0);
     }
 }
 
 static void run_fused(weft__worker *worker, const weft__entry *entry, uint32_t begin, uint32_t end)
 {
-    uint64_t sums[WEFT__TIMED_MAX] = {0};
     weft_job_context *job = job_of(worker);
     weft__note(job, WEFT_JOB_EVENT_SPAN_BEGIN, "fused slices", end - begin);
-    run_timed(worker, entry, begin, end, sums);
-    for (uint32_t i = 0; i < entry->binding_count && i < WEFT__TIMED_MAX; i++) {
-        uint32_t ns = sums[i] < UINT32_MAX ? (uint32_t)sums[i] : UINT32_MAX;
-        if (entry->bindings[i].system->is_active)
-            weft__note(job, WEFT_JOB_EVENT_SHARE, entry->bindings[i].system->name, ns);
+    run_timed(worker, entry, begin, end, true);
+    for (uint32_t i = 0; i < entry->binding_count; i++) {
+        const weft__system *system = entry->bindings[i].system;
+        uint64_t ns = raw_tally(worker, system)->sampled_ns;
+        if (system->is_active)
+            weft__note(job, WEFT_JOB_EVENT_SHARE, system->name,
+                       ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX);
     }
     weft__note(job, WEFT_JOB_EVENT_SPAN_END, "fused slices", 0);
 }
@@ -578,7 +579,7 @@ static void dispatch(weft__worker *worker, weft__entry *entries, uint32_t entry_
         else if (scheduler->is_traced)
             run_traced(worker, entry, first, last);
         else if (scheduler->is_timed)
-            run_timed(worker, entry, first, last, NULL);
+            run_timed(worker, entry, first, last, false);
         else
             run_entry(worker, entry, first, last);
         item = entry_end;

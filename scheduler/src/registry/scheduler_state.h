@@ -279,6 +279,7 @@ typedef struct weft__system_tally {
     uint64_t rows;
     uint64_t commands;
     uint64_t time_ns;
+    uint64_t sampled_ns; /* of the part of a fused stage that runs: its sampled slices */
 } weft__system_tally;
 
 typedef struct weft__violation weft__violation; /* diagnose.c */

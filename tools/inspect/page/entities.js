@@ -42,7 +42,7 @@ export const entities = {
       for (const other of modes.children) other.setAttribute('aria-pressed', String(other === button));
       form.hidden = mode === 'tree';
       hint.hidden = mode !== 'query';
-      foot.hidden = mode !== 'query';
+      foot.hidden = mode === 'tree';
       choose.hidden = mode !== 'tree';
       input.placeholder = mode === 'name' ? 'a part of a name' : 'Position, !Frozen, ?Name';
       input.setAttribute('aria-label', mode === 'name' ? 'Name' : 'Query');
@@ -114,7 +114,15 @@ export const entities = {
     async function fill(parent, entity, start) {
       const request = { do: 'tree', relation, from: start };
       if (entity) request.entity = entity;
-      const data = await api.ask(request);
+      const looks = el('li', { role: 'none', class: 'soft' });
+      let data = await api.ask(request);
+      while (data.next && !data.rows.length) { // so far none of those that were looked at is a root
+        looks.textContent = `none among the first ${count(data.next)} entities`;
+        if (!looks.isConnected) parent.append(looks);
+        data = await api.ask({ ...request, from: data.next });
+        if (!parent.isConnected) return;
+      }
+      looks.remove();
       for (const row of data.rows) parent.append(branch(row));
       if (data.next) {
         const more = el('li', { role: 'none' }, el('button', { type: 'button', class: 'link', onclick: () => { more.remove(); fill(parent, entity, data.next); } }, 'more'));
@@ -179,7 +187,8 @@ export const entities = {
       if (c.fields || c.raw !== undefined || c.elements || c.count !== undefined) box.append(fields);
       if (c.fields) for (const f of c.fields) updates.push(field(data, c, f, fields));
       else if (c.raw !== undefined) { const v = el('span', { class: 'value' }); fields.append(el('span', { class: 'name' }, 'bytes'), v, el('span')); updates.push((now) => setText(v, String(now.raw))); }
-      else if (c.count !== undefined) { const v = el('span', { class: 'value' }); fields.append(el('span', { class: 'name' }, 'elements'), v, el('span')); updates.push((now) => setText(v, `${now.count}: ${JSON.stringify(now.elements || []).slice(0, 400)}`)); }
+      else if (c.count !== undefined) { const v = el('span', { class: 'value' }); fields.append(el('span', { class: 'name' }, 'elements'), v, el('span')); updates.push((now) => setText(v, `${now.count}: ${JSON.stringify(now.elements || []).slice(0, 400)}${now.count > (now.elements || []).length ? ' \u2026' : ''}`)); }
+      if (c.more_fields) fields.append(el('span', { class: 'soft' }, `and ${count(c.more_fields)} fields more`));
       parts.set(c.name, (now) => { if (switchBox) switchBox.checked = now.enabled; updates.forEach((u) => u(now)); });
       return box;
     }
@@ -201,17 +210,29 @@ export const entities = {
       const input = f.kind === 'enum' && f.constants ? el('select', { id }, f.constants.map((k) => el('option', { value: k }, k)))
         : f.kind === 'bool' && f.length === undefined ? el('input', { type: 'checkbox', id }) : el('input', { type: 'text', id, autocomplete: 'off' });
       if (f.least !== undefined) input.title = `${f.least} to ${f.most}`;
+      // Numbers and lists go as they were typed (53 bits are fewer than 64); else it is a text: "400 km".
       const commit = () => {
-        let value = input.type === 'checkbox' ? input.checked : input.value;
-        if (typeof value === 'string' && !isText && f.kind !== 'enum') { try { value = JSON.parse(value); } catch { /* a text: "400 km" */ } }
-        set({ component: c.name, path: f.path, value }, fields, input);
+        const typed = input.value, is = (text) => { try { JSON.parse(text); return true; } catch { return false; } };
+        const value = input.type === 'checkbox' ? String(input.checked) : !isText && f.kind !== 'enum' && is(typed) ? typed : JSON.stringify(typed);
+        edited = false;
+        set({ component: c.name, path: f.path }, fields, input, { value });
       };
-      input.addEventListener('change', commit);
+      let edited = false; // Enter or leaving the field writes what was typed; Escape takes it back
+      input.addEventListener('input', () => { edited = true; calm(fields, input); });
+      input.addEventListener('change', () => { if (edited || input.type !== 'text') commit(); });
+      input.addEventListener('keydown', (event) => {
+        if (event.key !== 'Escape') return;
+        edited = false;
+        calm(fields, input);
+        if (latest) show(latest, true);
+        input.select?.();
+      });
       fields.append(el('label', { for: id, title }, name), input, unit);
       let latest = null;
-      const show = (now) => {
+      const show = (now, takesBack) => {
         latest = now;
-        if (document.activeElement === input && input.type === 'text') return;
+        if (edited || (!takesBack && input.hasAttribute('aria-invalid'))) return; // what was typed stays
+        if (!takesBack && document.activeElement === input && input.type === 'text') return;
         const value = plain(now.fields[at]);
         if (input.type === 'checkbox') input.checked = value === 'true';
         else if (input.value !== value) input.value = value;
@@ -219,10 +240,20 @@ export const entities = {
       input.addEventListener('blur', () => { if (latest) show(latest); });
       return show;
     }
-    async function set(request, fields, input) {
-      fields.querySelectorAll('.problem').forEach((p) => p.remove());
-      if (input) input.removeAttribute('aria-invalid');
-      try { updateOne(await api.ask({ do: 'set', entity: picked, ...request })); } catch (p) {
+    // No mark stays beside a value that is good.
+    function calm(fields, input) {
+      fields.querySelectorAll('.problem, .written').forEach((p) => p.remove());
+      for (const one of input ? [input] : []) one.removeAttribute('aria-invalid');
+    }
+    async function set(request, fields, input, raw) {
+      calm(fields, input);
+      try {
+        updateOne(await api.ask({ do: 'set', entity: picked, ...request }, raw));
+        if (!input) return;
+        const say = el('span', { class: 'written', role: 'status' }, 'written');
+        input.nextSibling.append(say);
+        setTimeout(() => say.remove(), 2000);
+      } catch (p) {
         const say = el('p', { class: 'problem', role: 'alert' }, p.message);
         if (input) { input.setAttribute('aria-invalid', 'true'); input.nextSibling.after(say); } else fields.append(say);
       }
@@ -230,7 +261,7 @@ export const entities = {
 
     function watch() {
       const all = [];
-      const request = mode === 'name' ? { do: 'search', part } : { do: 'entities', query, from, count: PAGE };
+      const request = mode === 'name' ? { do: 'search', part, from, count: PAGE } : { do: 'entities', query, from, count: PAGE };
       if (mode !== 'tree') all.push({ request, update, refused: (p) => refuse(p.message) });
       if (picked) all.push({ request: { do: 'entity', entity: picked }, update: updateOne });
       api.watch(all);

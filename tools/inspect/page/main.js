@@ -1,5 +1,5 @@
 // main.js: the frame: which window is open, the head, pause, step, speed, keys.
-import { ask, Stream, token } from '/net.js';
+import { ask, connect, token } from '/net.js';
 import { el, setText, count, short, empty } from '/ui.js';
 import { archetypes } from '/archetypes.js';
 import { entities } from '/entities.js';
@@ -11,15 +11,15 @@ import { shards } from '/shards.js';
 const windows = { archetypes, entities, systems, queries, timeline, memory, scenes, jobs, shards };
 const names = Object.keys(windows);
 const $ = (id) => document.getElementById(id);
-let open = null, stream = null, status = {};
+let open = null, stream = null, status = {}, watched = [];
 
 const api = {
   ask,
   go(name, ...rest) { show(name, rest); },
-  // The window says what it watches; the head is watched always.
+  // The window says what it watches; the head is watched always. A page that nobody sees asks nothing.
   watch(list) {
-    open.watched = list;
-    stream.watch([{ request: { do: 'status' }, update: showStatus }, ...list]);
+    watched = list;
+    stream.watch(document.hidden ? [] : [{ request: { do: 'status' }, update: showStatus }, ...list]);
   },
   get writable() { return status.writable === true; },
 };
@@ -34,6 +34,7 @@ function tabs() {
 function show(name, rest = []) {
   if (!windows[name]) name = names[0];
   if (open && open.close) open.close();
+  api.watch([]); // what the old window watched is nothing to the new one
   for (const other of names) {
     const tab = $(`tab-${other}`);
     tab.setAttribute('aria-selected', String(other === name));
@@ -64,7 +65,15 @@ function showStatus(now) {
   setState(now.paused ? 'held' : 'live', now.paused ? 'paused' : 'running');
 }
 
+// What the page is told of the stream. Figures that nothing renews are dimmed.
+function showStream(kind, text) {
+  if (kind === 'denied') denied();
+  else if (kind === 'open') setState('held', 'waiting for a step');
+  else setState(kind === 'lost' ? 'lost' : 'held', text);
+}
+
 function setState(kind, text) {
+  document.body.classList.toggle('stale', kind === 'lost' || (kind === 'held' && text !== 'paused'));
   if ($('state').className !== `state ${kind}`) $('state').className = `state ${kind}`;
   setText($('state'), text);
 }
@@ -115,11 +124,8 @@ function start() {
   document.addEventListener('keydown', keys);
   $('tabs').addEventListener('keydown', tabKeys);
   if (token.length !== 32) { denied(); return; }
-  stream = new Stream((state) => {
-    if (state === 'denied') denied();
-    else if (state === 'lost') setState('lost', 'no answer');
-    else if ($('state').className === 'state lost') setState('live', 'running');
-  });
+  stream = connect(showStream);
+  document.addEventListener('visibilitychange', () => api.watch(watched));
   const [, name, ...rest] = location.hash.slice(1).split('/');
   show(name || names[0], rest.map(decodeURIComponent));
 }

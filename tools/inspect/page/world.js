@@ -1,5 +1,5 @@
 // world.js: memory by category over time; scenes.
-import { el, Table, panel, figures, updateFigures, count, bytes, percent, ns, empty, tag, tags } from '/ui.js';
+import { el, Table, panel, figures, updateFigures, count, bytes, percent, ns, empty, tag, tags, setText } from '/ui.js';
 import { curves, key } from '/chart.js';
 
 export const memory = {
@@ -59,9 +59,10 @@ export const scenes = {
     const parts = panel('Sections', sections.node), wanted = panel('Requests', requests.node);
     root.append(holder, bake, wrong, links, streamed, parts, wanted);
     // A live link: its documents, what is wrong in them, where the run and they had different minds.
+    const more = (all, shown) => (all > shown.length ? [el('span', { class: 'soft' }, `the first ${shown.length} of ${count(all)}`)] : []);
     function link(one) {
-      return panel('Live link', el('div', { class: 'body' }, tags(one.documents.map((d) => tag(d))),
-        el('h3', {}, 'Mistakes'), one.mistakes.length ? one.mistakes.map((m) => el('pre', { class: 'why' }, m)) : el('p', { class: 'soft' }, 'none'),
+      return panel('Live link', el('div', { class: 'body' }, tags([...one.documents.map((d) => tag(d)), ...more(one.document_count, one.documents)]),
+        el('h3', {}, 'Mistakes'), more(one.mistake_count, one.mistakes), one.mistakes.length ? one.mistakes.map((m) => el('pre', { class: 'why' }, m)) : el('p', { class: 'soft' }, 'none'),
         el('h3', {}, 'Last conflicts'), one.conflicts.length ? one.conflicts.map((c) => el('p', { class: 'note' }, c)) : el('p', { class: 'soft' }, 'none')));
     }
     function stream(one, writable) {
@@ -80,9 +81,8 @@ export const scenes = {
         streams.set(one.stream, known);
         streamed.append(known.node);
       }
-      const of = (state) => one.sections.filter((s) => s.state === state);
-      updateFigures(known.facts, [['Sections', count(one.section_count)], ['Loaded', count(of('loaded').length)], ['Reading', count(of('reading').length)],
-        ['Waiting', count(of('waiting').length)], ['Failed', count(of('failed').length)], ['Rows', count(of('loaded').reduce((sum, s) => sum + s.rows, 0))]]);
+      updateFigures(known.facts, [['Sections', count(one.section_count)], ['Shown', count(one.sections.length)], ['Loaded', count(one.loaded)], ['Reading', count(one.reading)],
+        ['Waiting', count(one.waiting)], ['Failed', count(one.failed)], ['Rows', count(one.rows)]]);
       known.table.update(one.sections.map((s) => ({ ...s, stream: one.stream, writable })), 'No sections.');
     }
     function update(data) {
@@ -100,6 +100,7 @@ export const scenes = {
         updateFigures(facts, [['Files', count(b.files)], ['Objects', count(b.objects)], ['Baked', count(b.baked)], ['Added', count(b.added)], ['Changed', count(b.changed)],
           ['Removed', count(b.removed)], ['Entities', count(b.entities)], ['Records', bytes(b.bytes)], ['Took', ns(b.seconds * 1e9)], ['Mistakes', count(data.problem_count)]]);
         problems.update(data.problems, 'The documents have no mistakes.');
+        setText(wrong.head.firstChild, data.problems.length < data.problem_count ? `Mistakes, the first ${data.problems.length} of ${count(data.problem_count)}` : 'Mistakes');
       }
       sections.update((source.sections || []).map((s) => ({ ...s, writable: data.requestable })), 'No sections.');
       requests.update(source.requests || [], 'Nothing is being loaded.');

@@ -260,9 +260,16 @@ typedef struct weft_scene_stats {
 WEFT_API weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_t count);
 
 /* Whether a file that the last bake read, or looked for in vain, may have changed since: time to
- * bake again. For loops that watch files: call it some times a second. Cost: one stat (or
- * weft_scene_desc.read) a file. Threads: owner. */
+ * bake again. For loops of a program's own, some times a second; a file that is being written just
+ * then is half: see weft_scene_wait. Cost: one stat (or weft_scene_desc.read) a file. Threads:
+ * owner. */
 WEFT_API bool weft_scene_is_stale(weft_scene *scene);
+
+/* Waits up to `milliseconds` until a file of the last bake has changed and is whole: closed by who
+ * wrote it, or renamed into place; where the file system tells nothing, unchanged for half a second.
+ * True: time to bake again. What `weft bake --watch` does between bakes. False at once without a bake.
+ * Cost: a descriptor of inotify, until the scene is destroyed. Threads: owner. */
+WEFT_API bool weft_scene_wait(weft_scene *scene, uint32_t milliseconds);
 
 /* The files of the last bake: paths, valid until the next one. The first weft_scene_stats.files are
  * those that it read, documents and what bakers read: what is baked is up to date while these are

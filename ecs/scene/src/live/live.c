@@ -17,12 +17,8 @@
 #include "hash.h"
 #include "unmake.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 #include <weft/relation.h>
 
 /* ---- images ---- */
@@ -348,104 +344,23 @@ static weft_result bake(weft_live *live, uint64_t wake_ns)
     return WEFT_OK;
 }
 
-/* ---- the thread, which sleeps until a directory of the documents changes, waits for quiet, and
- * bakes ---- */
-
-#define GONE_MS 5
-#define LOOK_MS 200
-
-/* What events tell of the files of the scene. */
-typedef enum news {
-    NEWS_NONE,
-    NEWS_GONE,
-    NEWS_WRITTEN,
-} news;
-
-/* Watches the directory of every file of the last bake. The same directory twice is one watch. */
-static void directories_watch(weft_live *live)
-{
-    const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
-    for (const weft__scene_file *file = live->scene->files.first; file != NULL; file = file->next) {
-        char directory[WEFT__PATH_BYTES];
-        const char *slash = strrchr(file->path, '/');
-        size_t bytes = slash == NULL ? 0 : (size_t)(slash - file->path);
-        if (bytes >= sizeof directory) continue;
-        memcpy(directory, file->path, bytes);
-        directory[bytes] = '\0';
-        inotify_add_watch(live->watch, slash == NULL ? "." : bytes == 0 ? "/" : directory, events);
-    }
-}
-
-/* Whether a file of the scene has this name, in whatever directory. */
-static bool is_ours(const weft_live *live, const char *name)
-{
-    for (const weft__scene_file *file = live->scene->files.first; file != NULL; file = file->next) {
-        const char *slash = strrchr(file->path, '/');
-        if (strcmp(slash == NULL ? file->path : slash + 1, name) == 0) return true;
-    }
-    return false;
-}
-
-/* Reads events away. An overrun queue may have lost any. */
-static news events_drain(const weft_live *live)
-{
-    _Alignas(struct inotify_event) char events[8192];
-    news found = NEWS_NONE;
-    for (ssize_t got; (got = read(live->watch, events, sizeof events)) > 0;) {
-        const struct inotify_event *event;
-        for (ssize_t at = 0; at < got; at += (ssize_t)(sizeof *event + event->len)) {
-            event = (const struct inotify_event *)(void *)(events + at);
-            if ((event->mask & IN_Q_OVERFLOW) != 0) found = NEWS_WRITTEN;
-            if (event->len == 0 || !is_ours(live, event->name)) continue;
-            bool is_written = (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) != 0;
-            if (is_written || found == NEWS_NONE) found = is_written ? NEWS_WRITTEN : NEWS_GONE;
-        }
-    }
-    return found;
-}
-
-/* Waits up to `ms` for a change or the end. Returns what poll tells of the watch. */
-static bool change_await(const weft_live *live, int ms, bool *is_over)
-{
-    struct pollfd wait[2] = {{live->watch, POLLIN, 0}, {live->quit, POLLIN, 0}};
-    int got = poll(wait, 2, ms);
-    *is_over = got > 0 && wait[1].revents != 0;
-    return got > 0 && wait[0].revents != 0;
-}
-
-/* Waits for the end of what came with the first events. */
-static void quiet_await(const weft_live *live, news found, bool *is_over)
-{
-    int quiet = (int)live->desc.debounce_ms;
-    while (!*is_over) {
-        int ms = found == NEWS_GONE && quiet < GONE_MS ? GONE_MS : quiet;
-        if (ms == 0 || !change_await(live, ms, is_over)) return;
-        news more = events_drain(live);
-        if (more == NEWS_WRITTEN) found = more;
-    }
-}
+/* ---- the thread, which sleeps until documents have changed and are whole, and bakes ---- */
 
 static void *watch_run(void *argument)
 {
     weft_live *live = argument;
-    bool is_over = false;
-    uint64_t seen = weft__files_stamp(&live->scene->files);
-    while (!is_over) {
-        bool has_news = change_await(live, LOOK_MS, &is_over);
-        uint64_t wake_ns = weft__scene_now();
-        news found = is_over ? NEWS_NONE : events_drain(live);
-        if (found != NEWS_NONE) quiet_await(live, found, &is_over);
-        if (is_over) break;
-        if (found == NEWS_NONE && has_news) continue;
-        if (found ==
-            NEWS_NONE) { /* a look: files that have changed and rest, or a bake to repeat */
-            const uint64_t last = seen;
-            seen = weft__files_stamp(&live->scene->files);
-            if (!live->is_torn && (seen != last || !weft_scene_is_stale(live->scene))) continue;
-        }
-        bake(live, wake_ns); /* without memory: the next look tries again */
-        directories_watch(live);
-        seen = weft__files_stamp(&live->scene->files);
+    weft__file_watch *watch = &live->watch;
+    weft__files *files = &live->scene->files;
+    while (!watch->is_over) {
+        weft__file_news news =
+            weft__file_watch_wait(watch, files, UINT32_MAX, live->desc.debounce_ms);
+        if (watch->is_over) break;
+        bool is_due = news == WEFT__FILES_REST /* a bake to repeat, or a change that was not told */
+                          ? live->is_torn || weft_scene_is_stale(live->scene)
+                          : news == WEFT__FILES_CHANGED;
+        if (!is_due) continue;
+        bake(live, watch->wake_ns); /* without memory: the next look tries again */
+        weft__file_watch_follow(watch, files);
     }
     return NULL;
 }
@@ -453,10 +368,8 @@ static void *watch_run(void *argument)
 /* THREAD_FAILED: no descriptor or no thread was to be had. Owner. */
 static weft_result watch_start(weft_live *live)
 {
-    live->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    live->quit = eventfd(0, EFD_CLOEXEC);
-    if (live->watch < 0 || live->quit < 0) return WEFT_THREAD_FAILED;
-    directories_watch(live);
+    if (!weft__file_watch_open(&live->watch)) return WEFT_THREAD_FAILED;
+    weft__file_watch_follow(&live->watch, &live->scene->files);
     live->has_thread = pthread_create(&live->thread, NULL, watch_run, live) == 0;
     return live->has_thread ? WEFT_OK : WEFT_THREAD_FAILED;
 }
@@ -464,14 +377,11 @@ static weft_result watch_start(weft_live *live)
 /* Ends it, if there is one. Owner. */
 static void watch_stop(weft_live *live)
 {
-    const uint64_t one = 1;
     if (live->has_thread) {
-        while (write(live->quit, &one, sizeof one) != (ssize_t)sizeof one) {
-        }
+        weft__file_watch_quit(&live->watch);
         pthread_join(live->thread, NULL);
     }
-    if (live->watch >= 0) close(live->watch);
-    if (live->quit >= 0) close(live->quit);
+    weft__file_watch_close(&live->watch);
     live->has_thread = false;
 }
 
@@ -538,7 +448,10 @@ static weft_result types_list(weft_live *live)
 static weft_world *world_make(const weft_live *live)
 {
     weft_world *world = NULL;
-    weft_world_desc desc = {.workers = 1, .name = "live", .entity_tag = WEFT_WITHOUT_ENTITY_TAG};
+    weft_world_desc desc = {.workers = 1,
+                            .name = "live",
+                            .entity_tag = WEFT_WITHOUT_ENTITY_TAG,
+                            .is_hidden = true};
     if (weft_world_create(&desc, &world) != WEFT_OK) return NULL;
     bool is_made =
         weft_component_parent(world).id != 0 && weft_component_instance_of(world).id != 0;
@@ -568,7 +481,7 @@ static weft_result begin(weft_live *live, weft_world *world, const weft_live_des
     live->world = world;
     live->desc = *desc;
     live->last = &live->first;
-    live->watch = live->quit = -1;
+    live->watch = WEFT__FILE_WATCH_CLOSED;
     pthread_mutex_init(&live->lock, NULL);
     live->hook.holds = "live link (weft_live_stop)";
     weft_result result = weft_world_hook_add(world, &live->hook);

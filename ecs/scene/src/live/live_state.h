@@ -102,7 +102,7 @@ struct weft_live {
     uint64_t bake;
     bool is_torn; /* memory ended in the last bake: everything is compared by the next */
     weft__imaging imaging;
-    int watch, quit; /* descriptors */
+    weft__file_watch watch; /* of the thread */
     pthread_t thread;
     bool has_thread;
     /* guarded by lock */

@@ -106,6 +106,7 @@ static void scene_free(weft_scene *scene)
     weft__tree_free(&scene->tree);
     weft__tree_free(&scene->spare);
     weft__files_free(&scene->files);
+    if (scene->watched != 0) weft__file_watch_close(&scene->watch);
     for (uint32_t i = 0; i < scene->worker_count && scene->workers != NULL; i++) {
         const weft__bake_scene shared = {.memory = memory};
         scene->workers[i].scene = &shared;
@@ -750,6 +751,23 @@ bool weft_scene_is_stale(weft_scene *scene)
 {
     if (scene == NULL || scene->files.bake == 0) return false;
     return scene->baked != scene->files.bake || weft__files_are_stale(&scene->files);
+}
+
+bool weft_scene_wait(weft_scene *scene, uint32_t milliseconds)
+{
+    if (scene == NULL || scene->files.bake == 0) return false;
+    const uint64_t end_ns = weft__scene_now() + UINT64_C(1000000) * milliseconds;
+    if (scene->watched == 0) weft__file_watch_open(&scene->watch); /* closed: it looks only */
+    if (scene->watched != scene->files.bake) weft__file_watch_follow(&scene->watch, &scene->files);
+    scene->watched = scene->files.bake;
+    for (uint64_t now = 0; now < end_ns; now = weft__scene_now()) {
+        uint64_t left_ns = end_ns - weft__scene_now();
+        weft__file_news news = weft__file_watch_wait(&scene->watch, &scene->files,
+                                                     (uint32_t)(left_ns / 1000000 + 1), 0);
+        if (news == WEFT__FILES_CHANGED) return true;
+        if (news == WEFT__FILES_REST && weft_scene_is_stale(scene)) return true;
+    }
+    return false;
 }
 
 static bool is_read(const weft_scene *scene, const weft__scene_file *file)

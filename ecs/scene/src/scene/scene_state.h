@@ -5,6 +5,7 @@
 #define WEFT_SCENE_STATE_H
 
 #include "bake.h"
+#include "file_watch.h"
 
 #include <time.h>
 
@@ -44,6 +45,8 @@ struct weft_scene {
     weft__told told;
     char path[2 * WEFT__PATH_BYTES]; /* what weft_scene_change_at gave last */
     uint64_t baked;                  /* the number of the last bake that ended */
+    weft__file_watch watch;          /* of weft_scene_wait */
+    uint64_t watched;                /* the number of the bake whose files it watches; 0: closed */
     /* of the last fill */
     WEFT__LIST(weft_entity) entities; /* own ones, by node of the tree */
     uint64_t filled;                  /* the bake that it was of */

@@ -65,8 +65,13 @@ WEFT_API void weft_inspect_stop(weft_inspect *inspect);
  * key. Belongs to the inspector. Threads: owner. */
 WEFT_API const char *weft_inspect_url(const weft_inspect *inspect);
 
+/* The inspector of a world, also one that the environment or weft_inspect_all asked for; NULL: it has
+ * none. Threads: owner. */
+WEFT_API weft_inspect *weft_inspect_of(const weft_world *world);
+
 /* Answers what pages have asked since, and sends the windows that are open what has changed, at
- * most ten times a second; returns after `budget_ns` at the latest that can be stopped between
+ * most ten times a second, and so rarely that an answer takes 1 % of the time (2 s apart at most);
+ * returns after `budget_ns` at the latest that can be stopped between
  * two answers (0: WEFT_INSPECT_BUDGET_NS), the rest comes next time. While the page has paused
  * the world, it returns when the page says so. Called at the end of every step unless is_pumped.
  * Errors: INVALID_ARGUMENT, WRONG_PHASE. Threads: owner, world idle. Cost: a load while no page

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The names by which this machine is called: no other can be given by a page's address bar. */
+/* The names by which this machine is called: no other can be given by a page's address bar. Clients
+ * leave the port of the scheme out. */
 static bool is_own_host(const char *host, uint32_t port)
 {
     static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
@@ -15,6 +16,7 @@ static bool is_own_host(const char *host, uint32_t port)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(own, sizeof own, "%s:%u", names[i], port);
         if (strcasecmp(host, own) == 0) return true;
+        if (port == 80 && strcasecmp(host, names[i]) == 0) return true;
     }
     return false;
 }

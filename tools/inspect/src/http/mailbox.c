@@ -81,9 +81,10 @@ static weft__letter *unlink_first(weft__mailbox *mailbox)
     return letter;
 }
 
-weft__letter *weft__mail_take(weft__mailbox *mailbox)
+weft__letter *weft__mail_take(weft__mailbox *mailbox, uint64_t now_ns)
 {
     pthread_mutex_lock(&mailbox->lock);
+    mailbox->taken_ns = now_ns;
     weft__letter *letter = unlink_first(mailbox);
     pthread_mutex_unlock(&mailbox->lock);
     return letter;
@@ -204,7 +205,7 @@ static weft__stream *end_dead(weft__mailbox *mailbox, bool (*has_left)(void *con
 }
 
 uint32_t weft__stream_open(weft__mailbox *mailbox, void *connection,
-                           bool (*has_left)(void *connection))
+                           bool (*has_left)(void *connection), uint64_t now_ns)
 {
     uint32_t number = 0;
     pthread_mutex_lock(&mailbox->lock);
@@ -217,6 +218,7 @@ uint32_t weft__stream_open(weft__mailbox *mailbox, void *connection,
         stream_clear(found);
     else if (found != NULL) {
         number = found->number = ++mailbox->last_number;
+        found->opened_ns = now_ns;
         found->connection = connection;
         want(mailbox, 1);
     }
@@ -240,7 +242,7 @@ static void gather_events(weft__stream *stream)
     for (uint32_t i = 0; i < stream->watch_count; i++) {
         weft__wire *event = &stream->watches[i].event;
         if (event->count == 0) continue;
-        weft__wire_format(&stream->sending, "event: %u\ndata: ", i);
+        weft__wire_format(&stream->sending, "event: %u.%u\ndata: ", stream->serial, i);
         weft__wire_raw(&stream->sending, event->bytes, event->count);
         weft__wire_raw(&stream->sending, "\n\n", 2);
     }
@@ -249,7 +251,10 @@ static void gather_events(weft__stream *stream)
         return;
     }
     for (uint32_t i = 0; i < stream->watch_count; i++) weft__wire_clear(&stream->watches[i].event);
-    if (stream->sending.count == 0 && stream->wants_beat)
+    if (stream->sending.count == 0 && stream->wants_beat && stream->still_seconds != 0)
+        weft__wire_format(&stream->sending, "event: still\ndata: {\"seconds\":%u}\n\n",
+                          stream->still_seconds);
+    else if (stream->sending.count == 0 && stream->wants_beat)
         weft__wire_raw(&stream->sending, ":\n\n", 3);
     stream->wants_beat = false;
 }
@@ -281,19 +286,25 @@ long weft__stream_take(weft__mailbox *mailbox, uint32_t number, char *out, size_
     return result;
 }
 
-void weft__streams_beat(weft__mailbox *mailbox)
+void weft__streams_beat(weft__mailbox *mailbox, uint64_t now_ns)
 {
     pthread_mutex_lock(&mailbox->lock);
     for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++) {
-        if (mailbox->streams[i].number == 0) continue;
-        mailbox->streams[i].wants_beat = true;
-        stream_wake(mailbox, &mailbox->streams[i]);
+        weft__stream *stream = &mailbox->streams[i];
+        if (stream->number == 0) continue;
+        uint64_t looked_ns = /* nobody looks where no page is open */
+            mailbox->taken_ns > stream->opened_ns ? mailbox->taken_ns : stream->opened_ns;
+        stream->still_seconds =
+            now_ns > looked_ns ? (uint32_t)((now_ns - looked_ns) / 1000000000u) : 0;
+        stream->wants_beat = true;
+        stream_wake(mailbox, stream);
     }
     pthread_mutex_unlock(&mailbox->lock);
 }
 
-bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, const char *const *texts,
-                        const size_t *lengths, uint32_t count, bool *has_failed)
+bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, uint32_t serial,
+                        const char *const *texts, const size_t *lengths, uint32_t count,
+                        bool *has_failed)
 {
     if (count > WEFT__WATCHES_MAX || number == 0) return false;
     pthread_mutex_lock(&mailbox->lock);
@@ -304,36 +315,55 @@ bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, const char *con
         weft__wire_clear(&watch->event);
         weft__wire_raw(&watch->request, texts[i], lengths[i]);
         *has_failed |= watch->request.has_failed;
-        watch->hash = 0;
+        watch->hash = watch->due_ns = 0;
     }
     if (found != NULL) found->watch_count = *has_failed ? 0 : count;
+    if (found != NULL) found->serial = serial;
     pthread_mutex_unlock(&mailbox->lock);
     return found != NULL;
 }
 
-bool weft__stream_watched(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t *number,
-                          weft__wire *request)
+/* Under the mutex. Goes on to the next watch that there is, or to the next place for a stream. */
+static weft__watch *next_watch(weft__mailbox *mailbox, weft__watch_place *place)
 {
-    pthread_mutex_lock(&mailbox->lock);
-    const weft__stream *stream = &mailbox->streams[place];
-    bool is_there = stream->number != 0 && index < stream->watch_count;
-    weft__wire_clear(request);
-    if (is_there)
-        weft__wire_raw(request, stream->watches[index].request.bytes,
-                       stream->watches[index].request.count);
-    *number = stream->number;
-    pthread_mutex_unlock(&mailbox->lock);
-    return is_there && !request->has_failed;
+    weft__stream *stream = &mailbox->streams[place->stream];
+    if (stream->number == 0 || ++place->index >= stream->watch_count) {
+        place->stream = (place->stream + 1) % WEFT__STREAMS_MAX;
+        place->index = UINT32_MAX; /* one before the first */
+        return NULL;
+    }
+    place->number = stream->number;
+    place->serial = stream->serial;
+    return &stream->watches[place->index];
 }
 
-void weft__stream_event(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t number,
-                        const weft__wire *answer)
+bool weft__stream_due(weft__mailbox *mailbox, uint64_t now_ns, weft__watch_place *place,
+                      weft__wire *request)
 {
-    uint64_t hash = hash_bytes(1, answer->bytes, answer->count) | 1;
+    const weft__watch *due = NULL;
     pthread_mutex_lock(&mailbox->lock);
-    weft__stream *stream = &mailbox->streams[place];
-    weft__watch *watch = &stream->watches[index];
-    if (stream->number == number && index < stream->watch_count && watch->hash != hash) {
+    for (uint32_t streams = 0; due == NULL && streams <= WEFT__STREAMS_MAX;) {
+        const weft__watch *watch = next_watch(mailbox, place);
+        if (watch == NULL) streams++;
+        else if (watch->due_ns <= now_ns) due = watch;
+    }
+    weft__wire_clear(request);
+    if (due != NULL) weft__wire_raw(request, due->request.bytes, due->request.count);
+    pthread_mutex_unlock(&mailbox->lock);
+    return due != NULL && !request->has_failed; /* it stays due */
+}
+
+void weft__stream_event(weft__mailbox *mailbox, const weft__watch_place *place,
+                        const weft__wire *answer, uint64_t due_ns)
+{
+    uint64_t hash = answer == NULL ? 0 : hash_bytes(1, answer->bytes, answer->count) | 1;
+    pthread_mutex_lock(&mailbox->lock);
+    weft__stream *stream = &mailbox->streams[place->stream];
+    weft__watch *watch = &stream->watches[place->index];
+    bool is_there = stream->number == place->number && stream->serial == place->serial &&
+                    place->index < stream->watch_count;
+    if (is_there) watch->due_ns = due_ns;
+    if (is_there && answer != NULL && watch->hash != hash) {
         weft__wire_clear(&watch->event);
         weft__wire_raw(&watch->event, answer->bytes, answer->count);
         watch->hash = watch->event.has_failed ? 0 : hash; /* the next answer is another try */

@@ -17,7 +17,7 @@
 
 #include <pthread.h>
 
-enum { WEFT__STREAMS_MAX = 8, WEFT__WATCHES_MAX = 16, WEFT__BODY_MAX = 1 << 16 };
+enum { WEFT__STREAMS_MAX = 8, WEFT__WATCHES_MAX = 64, WEFT__BODY_MAX = 1 << 16 };
 
 /* A request on its way. Owner: see above. */
 typedef struct weft__letter {
@@ -31,12 +31,13 @@ typedef struct weft__letter {
 } weft__letter;
 
 /* One thing that a page watches: a request that is answered again and again, sent when the answer
- * differs. Guarded by the mutex; `hash` and `is_due` are the owner's.
+ * differs. Guarded by the mutex; `hash` and `due_ns` are the owner's.
  *   event.count != 0: an answer that was not sent yet; a newer one replaces it */
 typedef struct weft__watch {
     weft__wire request; /* JSON */
     weft__wire event;
     uint64_t hash; /* of the last answer */
+    uint64_t due_ns; /* when it is answered again: the dearer, the later */
 } weft__watch;
 
 /* A page. Guarded by the mutex. */
@@ -45,6 +46,10 @@ typedef struct weft__stream {
     void *connection;
     bool is_suspended; /* waits for events */
     bool wants_beat;
+    uint64_t opened_ns;
+    uint32_t still_seconds; /* since the owner looked, at the last beat */
+    uint32_t serial; /* of the list of watches, given by the page: events of an older one are told
+                        from those of this one */
     uint32_t watch_count;
     weft__watch watches[WEFT__WATCHES_MAX];
     weft__wire sending; /* of the HTTP thread: bytes that were taken */
@@ -60,6 +65,7 @@ typedef struct weft__mailbox {
     weft__letter *first, **last;
     weft__stream streams[WEFT__STREAMS_MAX];
     uint32_t last_number;
+    uint64_t taken_ns; /* when the owner last looked for letters: steps call it while a page is open */
     bool is_closed;                             /* nothing is taken any more */
     void (*wake)(void *user, void *connection); /* constant: resumes a connection; called under the
                                                    mutex */
@@ -86,8 +92,8 @@ void weft__mailbox_hold(weft__mailbox *mailbox, bool is_held);
 
 /* HTTP thread. False: closed. */
 bool weft__mail_put(weft__mailbox *mailbox, weft__letter *letter);
-/* Owner: the first letter; NULL: none. */
-weft__letter *weft__mail_take(weft__mailbox *mailbox);
+/* Owner: the first letter; NULL: none. `now_ns` is told to pages that get no answers. */
+weft__letter *weft__mail_take(weft__mailbox *mailbox, uint64_t now_ns);
 /* Owner: reply and status are set; the letter is the HTTP thread's from here on. */
 void weft__mail_answer(weft__mailbox *mailbox, weft__letter *letter);
 /* HTTP thread: whether the answer is there. */
@@ -106,25 +112,34 @@ void weft__letter_free(weft__letter *letter);
 /* HTTP thread: the number of a new stream; 0: there are 8, or the mailbox is closed. Of 8 one whose
  * page has left, as `has_left` says, ends for the new one. */
 uint32_t weft__stream_open(weft__mailbox *mailbox, void *connection,
-                           bool (*has_left)(void *connection));
+                           bool (*has_left)(void *connection), uint64_t now_ns);
 /* HTTP thread: nothing happens where the stream has ended. */
 void weft__stream_close(weft__mailbox *mailbox, uint32_t number);
 /* HTTP thread: up to `capacity` bytes to send; 0: nothing now, and the stream counts as suspended
  * (`suspend` was called, under the mutex); -1: the end. */
 long weft__stream_take(weft__mailbox *mailbox, uint32_t number, char *out, size_t capacity,
                        void (*suspend)(void *connection));
-/* HTTP thread: a comment to every page, so that the death of one is noticed. */
-void weft__streams_beat(weft__mailbox *mailbox);
-/* Owner: what a page watches from now on: `count` requests; replaces all. False: no such stream, or
- * more than 16. *has_failed becomes true where memory was refused: it watches nothing. */
-bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, const char *const *texts,
-                        const size_t *lengths, uint32_t count, bool *has_failed);
-/* Owner: the request of watch `index` of the stream at `place`, copied to `request`; false:
- * none. */
-bool weft__stream_watched(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t *number,
-                          weft__wire *request);
-/* Owner: the answer of that watch, sent where it differs from the last one. */
-void weft__stream_event(weft__mailbox *mailbox, uint32_t place, uint32_t index, uint32_t number,
-                        const weft__wire *answer);
+/* HTTP thread: a comment to every page, so that the death of one is noticed; where the owner has
+ * looked at nothing for some time, an event "still" with the seconds. */
+void weft__streams_beat(weft__mailbox *mailbox, uint64_t now_ns);
+/* Owner: what a page watches from now on: `count` requests, due at once; replaces all. False: no
+ * such stream, or more than 64. *has_failed becomes true where memory was refused: it watches
+ * nothing. */
+bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, uint32_t serial,
+                        const char *const *texts, const size_t *lengths, uint32_t count,
+                        bool *has_failed);
+
+/* A watch, found again under the mutex. */
+typedef struct weft__watch_place {
+    uint32_t stream, index;  /* where the next search begins */
+    uint32_t number, serial; /* of the stream and of its list: gone when they differ */
+} weft__watch_place;
+
+/* Owner: the next watch behind *place that is due, its request copied; false: none. */
+bool weft__stream_due(weft__mailbox *mailbox, uint64_t now_ns, weft__watch_place *place,
+                      weft__wire *request);
+/* Owner: the answer of that watch, sent where it differs from the last one; NULL: it failed. */
+void weft__stream_event(weft__mailbox *mailbox, const weft__watch_place *place,
+                        const weft__wire *answer, uint64_t due_ns);
 
 #endif

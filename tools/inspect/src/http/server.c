@@ -104,6 +104,13 @@ static enum MHD_Result reply(struct MHD_Connection *connection, uint32_t status,
     return result;
 }
 
+static enum MHD_Result reply_text(struct MHD_Connection *connection, uint32_t status,
+                                  const char *text)
+{
+    return reply(connection, status, "application/json", &(weft_asset){"", text, strlen(text)},
+                 MHD_RESPMEM_PERSISTENT);
+}
+
 static enum MHD_Result reply_refusal(struct MHD_Connection *connection, uint32_t status)
 {
     static const struct {
@@ -124,8 +131,7 @@ static enum MHD_Result reply_refusal(struct MHD_Connection *connection, uint32_t
     const char *text = texts[0].text;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].status == status) text = texts[i].text;
-    return reply(connection, status, "application/json", &(weft_asset){"", text, strlen(text)},
-                 MHD_RESPMEM_PERSISTENT);
+    return reply_text(connection, status, text);
 }
 
 /* ---- files ---- */
@@ -193,10 +199,11 @@ static enum MHD_Result serve_events(weft__server *server, struct MHD_Connection 
 {
     reader *r = malloc(sizeof *r);
     if (r == NULL) return MHD_NO;
-    *r = (reader){server, weft__stream_open(&server->mailbox, connection, has_left)};
+    *r = (reader){server, weft__stream_open(&server->mailbox, connection, has_left, now_ns())};
     if (r->stream == 0) {
         free(r);
-        return reply_refusal(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
+        return reply_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                          "{\"error\":\"eight pages look at this program already: close one\"}\n");
     }
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, read_events, r, free_reader);
@@ -375,7 +382,7 @@ static void look_after(weft__server *server)
     weft__mail_expire(&server->mailbox, now - 5 * second_ns);
     if (now - server->last_beat_ns < 2 * second_ns) return;
     server->last_beat_ns = now;
-    weft__streams_beat(&server->mailbox);
+    weft__streams_beat(&server->mailbox, now);
 }
 
 /* Until something happens, or `most_ms`; then lets libmicrohttpd work. */
@@ -409,7 +416,9 @@ static void serve(void *user)
         looked_ns = end_ns;
         look_after(server);
     }
-    for (int i = 0; i < 20; i++) { /* what was refused goes out */
+    shutdown(server->listener, SHUT_RDWR); /* also where a forked child still has it: the port is
+                                              free from here on, and nobody waits in its queue */
+    for (int i = 0; i < 20; i++) {         /* what was refused goes out */
         const union MHD_DaemonInfo *info =
             MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
         if (info == NULL || info->num_connections == 0) break;

@@ -91,7 +91,8 @@ uint32_t weft__answer(weft__session *session, const char *text, size_t count, we
     return out->has_failed ? 503 : status;
 }
 
-/* {"stream": 3, "what": [{"do": "status"}, ...]}: what a page watches from now on. */
+/* {"stream": 3, "serial": 7, "what": [{"do": "status"}, ...]}: what a page watches from now on. Its
+ * events are named "7.0", "7.1", ...: those of a list before it are told from them. */
 static uint32_t watch(weft__session *session, const weft__request *request, weft__wire *out)
 {
     const char *texts[WEFT__WATCHES_MAX];
@@ -119,9 +120,10 @@ static uint32_t watch(weft__session *session, const weft__request *request, weft
     if (token.kind != WEFT__JSON_ARRAY_END)
         return weft__window_fail(out, 400, "\"what\" is a list of requests");
     uint32_t stream = (uint32_t)weft__request_count(request, "stream", 0, UINT32_MAX);
-    if (!weft__stream_watch(session->mailbox, stream, texts, lengths, count, &out->has_failed))
+    uint32_t serial = (uint32_t)weft__request_count(request, "serial", 0, UINT32_MAX);
+    if (!weft__stream_watch(session->mailbox, stream, serial, texts, lengths, count,
+                            &out->has_failed))
         return weft__window_fail(out, 404, "there is no stream %u: open /events", stream);
-    session->has_new_watches = true;
     weft__wire_count(out, "watched", count);
     return 200;
 }

@@ -21,6 +21,8 @@
 #include <weft/schedule.h>
 
 static const uint64_t watch_period_ns = UINT64_C(100000000);
+static const uint64_t watch_rest_ns = UINT64_C(1500000000); /* at most: needs last longer */
+enum { WATCH_REST = 100 }; /* a watch rests so many times as long as its answer took: 1 % */
 static const uint64_t page_gone_ns = UINT64_C(5000000000);
 static const uint64_t need_lasts_ns = UINT64_C(2000000000);
 
@@ -33,9 +35,8 @@ struct weft_inspect {
     pid_t process; /* a forked child has no server */
     bool holds;    /* counts as wanted in the mailbox */
     weft_log log;
-    uint64_t watched_ns;
-    uint64_t seen_ns;  /* when a page was last there: one that paused the world may be gone */
-    uint32_t watch_at; /* where the next round over what is watched begins */
+    uint64_t seen_ns; /* when a page was last there: one that paused the world may be gone */
+    weft__watch_place watch_at; /* the watch that was answered last */
     weft__wire request, reply;
     char token[WEFT__TOKEN_BYTES];
     char url[96];
@@ -82,7 +83,7 @@ static void meet_needs(weft__session *session, uint64_t now)
 static bool answer_letters(weft_inspect *inspect, uint64_t end_ns)
 {
     weft__letter *letter;
-    while ((letter = weft__mail_take(inspect->mailbox)) != NULL) {
+    while ((letter = weft__mail_take(inspect->mailbox, weft__session_now())) != NULL) {
         const char *text = letter->body.bytes == NULL ? "" : letter->body.bytes;
         letter->status = weft__answer(&inspect->session, text, letter->body.count, &letter->reply);
         weft__mail_answer(inspect->mailbox, letter);
@@ -92,27 +93,22 @@ static bool answer_letters(weft_inspect *inspect, uint64_t end_ns)
     return true;
 }
 
-/* What pages watch, one after the other until the time is over; the next call goes on there. */
+/* What pages watch and what is due, one after the other until the time is over; the next call goes on
+ * there. */
 static void answer_watches(weft_inspect *inspect, uint64_t end_ns)
 {
-    const uint32_t all = WEFT__STREAMS_MAX * WEFT__WATCHES_MAX;
-    inspect->session.has_new_watches = false;
-    for (uint32_t i = 0; i < all; i++) {
-        uint32_t at = inspect->watch_at % all, number;
-        uint32_t stream = at / WEFT__WATCHES_MAX, index = at % WEFT__WATCHES_MAX;
-        inspect->watch_at = at + 1;
-        if (!weft__stream_watched(inspect->mailbox, stream, index, &number, &inspect->request)) {
-            inspect->watch_at = (stream + 1) * WEFT__WATCHES_MAX; /* the next page */
-            i += WEFT__WATCHES_MAX - 1 - index;
-            continue;
-        }
+    uint64_t begin = weft__session_now();
+    while (weft__stream_due(inspect->mailbox, begin, &inspect->watch_at, &inspect->request)) {
         weft__answer(&inspect->session, inspect->request.bytes, inspect->request.count,
                      &inspect->reply);
-        if (!inspect->reply.has_failed)
-            weft__stream_event(inspect->mailbox, stream, index, number, &inspect->reply);
-        if (weft__session_now() >= end_ns) return;
+        uint64_t now = weft__session_now(), rest = WATCH_REST * (now - begin);
+        rest = rest < watch_period_ns ? watch_period_ns : rest < watch_rest_ns ? rest : watch_rest_ns;
+        weft__stream_event(inspect->mailbox, &inspect->watch_at,
+                           inspect->reply.has_failed ? NULL : &inspect->reply,
+                           begin + rest);
+        begin = now;
+        if (now >= end_ns) return;
     }
-    inspect->watched_ns = weft__session_now();
 }
 
 static void take_figures(weft__session *session)
@@ -133,9 +129,7 @@ static void serve_pages(weft_inspect *inspect, uint64_t budget_ns)
     take_figures(session);
     weft__clockwork_stepped(session, now);
     for (;;) {
-        bool has_time = answer_letters(inspect, end_ns);
-        bool is_due = weft__session_now() - inspect->watched_ns >= watch_period_ns;
-        if (has_time && (is_due || session->has_new_watches)) answer_watches(inspect, end_ns);
+        if (answer_letters(inspect, end_ns)) answer_watches(inspect, end_ns);
         now = weft__session_now();
         meet_needs(session, now);
         if (has_pages(inspect)) inspect->seen_ns = now;
@@ -146,12 +140,12 @@ static void serve_pages(weft_inspect *inspect, uint64_t budget_ns)
     }
 }
 
-/* Nothing looks: what was switched on for pages goes off. */
+/* No page looks: what was switched on goes off; for a script that asks now and then as soon as it
+ * has not asked for some time. */
 static void rest(weft__session *session)
 {
-    measure(session, false);
-    trace(session, false);
-    session->needed_ns[WEFT__NEED_TIMES] = session->needed_ns[WEFT__NEED_EVENTS] = 0;
+    take_figures(session);
+    meet_needs(session, weft__session_now());
     session->speed = 0;
 }
 
@@ -184,6 +178,8 @@ weft_result weft_inspect_pump(weft_inspect *inspect, uint64_t budget_ns)
 
 /* ---- start and stop ---- */
 
+static const char hook_name[] = "inspector";
+
 static void stepped(weft_world *world, void *user)
 {
     (void)world;
@@ -197,6 +193,7 @@ static void end(weft_inspect *inspect)
     if (session->is_tracing) weft_job_trace_enable(weft_world_pool(session->world), false);
     weft__system_log_free(session);
     weft__timeline_free(session);
+    free(session->relations);
     weft__wire_free(&inspect->request);
     weft__wire_free(&inspect->reply);
     free(inspect);
@@ -258,7 +255,10 @@ static weft_result start(weft_world *world, const weft_inspect_desc *desc, weft_
     inspect->session.is_writable = desc->is_writable;
     inspect->process = getpid();
     inspect->log = desc->log;
-    inspect->hook = (weft_world_hook){desc->is_pumped ? NULL : stepped, ended, inspect};
+    inspect->hook = (weft_world_hook){.stepped = desc->is_pumped ? NULL : stepped,
+                                      .ended = ended,
+                                      .user = inspect,
+                                      .name = hook_name};
     weft_result result = start_server(inspect, desc, why);
     if (result == WEFT_OK) {
         inspect->hook.asks = weft__mailbox_word(inspect->mailbox);
@@ -300,6 +300,12 @@ void weft_inspect_stop(weft_inspect *inspect)
     if (weft_world_hook_remove(inspect->session.world, &inspect->hook) != WEFT_OK) return;
     measure(&inspect->session, false);
     end(inspect);
+}
+
+weft_inspect *weft_inspect_of(const weft_world *world)
+{
+    const weft_world_hook *hook = weft_world_hook_find(world, hook_name);
+    return hook == NULL ? NULL : hook->user;
 }
 
 const char *weft_inspect_url(const weft_inspect *inspect)

@@ -9,9 +9,10 @@
 #include <weft/stream.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { LINKS_MAX = 8, STREAMS_MAX = 64, DEPTH_MAX = 32, TEXT_BYTES = 512 };
+enum { DEPTH_MAX = 32, TEXT_BYTES = 512 };
 
 /* The first layer of an explanation: "level.weft:3"; "": it has none. */
 static void read_place(const char *explanation, char *out, size_t capacity)
@@ -48,17 +49,19 @@ static void add_conflicts(const weft_live *live, const char *path, weft__wire *o
 
 static bool of_links(const weft__session *session, weft_entity entity, char *text, weft__wire *out)
 {
-    weft_live *links[LINKS_MAX];
-    uint32_t count = weft_live_list(session->world, links, LINKS_MAX);
-    for (uint32_t i = 0; i < count && i < LINKS_MAX; i++) {
+    uint32_t count;
+    bool is_known = false;
+    weft_live **links = weft__session_links(session, &count, out);
+    for (uint32_t i = 0; i < count && !is_known; i++) {
         char explanation[2048] = "";
         const char *path = weft_live_path(links[i], entity);
         if (path == NULL) continue;
         weft_live_explain(links[i], path, false, explanation, sizeof explanation);
         add_conflicts(links[i], path, out);
-        return write_place(explanation, path, text);
+        is_known = write_place(explanation, path, text);
     }
-    return false;
+    free(links);
+    return is_known;
 }
 
 /* The names from the root down to the entity. False: one has no name, or there are too many. */
@@ -96,21 +99,25 @@ static bool of_scene(const weft__session *session, weft_entity entity, char *tex
 
 /* ---- sections ---- */
 
-static bool of_streams(const weft__session *session, weft_entity entity, char *text)
+static bool of_streams(const weft__session *session, weft_entity entity, char *text,
+                       weft__wire *out)
 {
-    weft_stream *streams[STREAMS_MAX];
     weft_component section = weft_component_find(session->world, "Section");
     if (section.id == 0 || !weft_entity_has(session->world, entity, section)) return false;
     const weft_section *of = weft_entity_read_shared(session->world, entity, section);
-    uint32_t count = weft_stream_list(session->world, streams, STREAMS_MAX);
-    for (uint32_t i = 0; of != NULL && i < count && i < STREAMS_MAX; i++) {
-        if (weft_stream_number(streams[i]) != of->instance) continue;
+    uint32_t count;
+    bool is_known = false;
+    weft_stream **streams = weft__session_streams(session, &count, out);
+    for (uint32_t i = 0; of != NULL && i < count && !is_known; i++) {
         weft_section_info info;
-        if (weft_stream_section_get(streams[i], of->section, &info, sizeof info) != WEFT_OK) break;
+        if (weft_stream_number(streams[i]) != of->instance ||
+            weft_stream_section_get(streams[i], of->section, &info, sizeof info) != WEFT_OK)
+            continue;
         snprintf(text, TEXT_BYTES, "%.400s, section %u", info.path, of->section);
-        return true;
+        is_known = true;
     }
-    return false;
+    free(streams);
+    return is_known;
 }
 
 void weft__origin_add(const weft__session *session, weft_entity entity, weft__wire *out)
@@ -120,6 +127,6 @@ void weft__origin_add(const weft__session *session, weft_entity entity, weft__wi
     bool is_known =
         source->origin != NULL && source->origin(entity, text, sizeof text, source->user) != 0;
     is_known = is_known || of_links(session, entity, text, out) ||
-               of_scene(session, entity, text) || of_streams(session, entity, text);
+               of_scene(session, entity, text) || of_streams(session, entity, text, out);
     if (is_known) weft__wire_text(out, "origin", text);
 }

@@ -52,6 +52,47 @@ uint32_t weft__session_component_count(const weft__session *session)
     return (uint32_t)stats.component_types;
 }
 
+/* Room for `count` things; NULL: none, or memory is refused, which fails the answer. */
+static void *make_list(uint32_t count, size_t bytes, weft__wire *out)
+{
+    void *list = count == 0 ? NULL : calloc(count, bytes);
+    out->has_failed |= count != 0 && list == NULL;
+    return list;
+}
+
+weft_system *weft__session_systems(const weft__session *session, uint32_t *count, weft__wire *out)
+{
+    uint32_t all = weft_system_list(session->world, NULL, 0);
+    weft_system *list = make_list(all, sizeof *list, out);
+    *count = list == NULL ? 0 : weft_system_list(session->world, list, all);
+    return list;
+}
+
+weft_component *weft__session_components(const weft__session *session, weft_archetype archetype,
+                                         uint32_t *count, weft__wire *out)
+{
+    uint32_t all = weft_archetype_components(session->world, archetype, NULL, 0);
+    weft_component *list = make_list(all, sizeof *list, out);
+    *count = list == NULL ? 0 : weft_archetype_components(session->world, archetype, list, all);
+    return list;
+}
+
+weft_live **weft__session_links(const weft__session *session, uint32_t *count, weft__wire *out)
+{
+    uint32_t all = weft_live_list(session->world, NULL, 0);
+    weft_live **list = make_list(all, sizeof *list, out);
+    *count = list == NULL ? 0 : weft_live_list(session->world, list, all);
+    return list;
+}
+
+weft_stream **weft__session_streams(const weft__session *session, uint32_t *count, weft__wire *out)
+{
+    uint32_t all = weft_stream_list(session->world, NULL, 0);
+    weft_stream **list = make_list(all, sizeof *list, out);
+    *count = list == NULL ? 0 : weft_stream_list(session->world, list, all);
+    return list;
+}
+
 const char *weft__session_name(const weft__session *session, weft_component component)
 {
     const weft_component_desc *info = weft_component_info(session->world, component);
@@ -87,11 +128,11 @@ void weft__wire_told(weft__wire *out, const char *name,
 void weft__wire_archetype(weft__wire *out, const char *name, const weft__session *session,
                           weft_archetype archetype)
 {
-    weft_component components[64];
-    uint32_t count = weft_archetype_components(session->world, archetype, components, 64);
+    uint32_t count;
+    weft_component *components = weft__session_components(session, archetype, &count, out);
     weft__wire_open(out, name, '[');
-    for (uint32_t i = 0; i < count && i < 64; i++)
+    for (uint32_t i = 0; i < count; i++)
         weft__wire_text(out, NULL, weft__session_name(session, components[i]));
-    if (count > 64) weft__wire_text(out, NULL, "...");
     weft__wire_close(out, ']');
+    free(components);
 }

@@ -13,7 +13,10 @@
 #include "request.h"
 
 #include <weft/inspect.h>
+#include <weft/live.h>
 #include <weft/schedule.h>
+#include <weft/stream.h>
+#include <weft/system.h>
 
 typedef struct weft__timeline weft__timeline;     /* timeline_store.h */
 typedef struct weft__system_log weft__system_log; /* system_log.h */
@@ -30,7 +33,6 @@ typedef struct weft__session {
     weft_world *world;
     bool is_writable;
     weft__mailbox *mailbox; /* for "watch" */
-    bool has_new_watches;   /* they are answered at once, not with the next tenth of a second */
     /* pause, step, speed (clockwork.h) */
     bool is_paused;
     uint32_t steps_left; /* steps to run although it is paused */
@@ -48,7 +50,7 @@ typedef struct weft__session {
     weft_scene *scene;
     weft_inspect_source source;
     /* relations of the world, found again when types were registered */
-    weft_component relations[16];
+    weft_component *relations;
     uint32_t relation_count;
     uint64_t relation_types;
 } weft__session;
@@ -68,6 +70,13 @@ void weft__session_need(weft__session *session, weft__need need);
 /* The component with the number `id` of the world. */
 weft_component weft__session_component(const weft__session *session, uint32_t id);
 uint32_t weft__session_component_count(const weft__session *session);
+/* All systems of the world, to be freed by the caller; NULL: none, or memory was refused, which fails
+ * the answer. The same: the components of an archetype, live links, streams. */
+weft_system *weft__session_systems(const weft__session *session, uint32_t *count, weft__wire *out);
+weft_component *weft__session_components(const weft__session *session, weft_archetype archetype,
+                                         uint32_t *count, weft__wire *out);
+weft_live **weft__session_links(const weft__session *session, uint32_t *count, weft__wire *out);
+weft_stream **weft__session_streams(const weft__session *session, uint32_t *count, weft__wire *out);
 /* The name of a component, "?" for a bad handle. */
 const char *weft__session_name(const weft__session *session, weft_component component);
 /* "12:3" */

@@ -25,9 +25,12 @@ static void times_drop(struct weft__system_log *log, const weft_world *world)
     log->count = kept;
 }
 
+/* `likely`: where it was the last time: systems are listed in an order that stays. */
 static weft__system_times *times_of(struct weft__system_log *log, const weft_world *world,
-                                    weft_system system)
+                                    weft_system system, uint32_t likely)
 {
+    if (likely < log->count && log->items[likely].system.id == system.id)
+        return &log->items[likely];
     for (uint32_t i = 0; i < log->count; i++)
         if (log->items[i].system.id == system.id) return &log->items[i];
     if (log->count == log->capacity && log->count > 0) times_drop(log, world);
@@ -53,17 +56,18 @@ static void add_time(weft__system_times *times, uint64_t ns)
 void weft__system_log_take(weft__session *session)
 {
     weft_frame_stats frame;
-    weft_system list[256];
+    uint32_t count;
+    weft__wire none = {0}; /* without the list it takes the times of the next step */
     if (session->system_log == NULL) session->system_log = calloc(1, sizeof *session->system_log);
     struct weft__system_log *log = session->system_log;
     if (log == NULL) return;
     weft_frame_stats_get(session->world, &frame, sizeof frame);
-    weft__system_times *frames = times_of(log, session->world, (weft_system){0});
+    weft__system_times *frames = times_of(log, session->world, (weft_system){0}, 0);
     if (frames != NULL && frame.frame_ns != 0) add_time(frames, frame.frame_ns);
-    uint32_t count = weft_system_list(session->world, list, 256);
-    for (uint32_t i = 0; i < count && i < 256; i++) {
+    weft_system *list = weft__session_systems(session, &count, &none);
+    for (uint32_t i = 0; i < count; i++) {
         weft_system_stats stats;
-        weft__system_times *times = times_of(log, session->world, list[i]);
+        weft__system_times *times = times_of(log, session->world, list[i], i + 1);
         if (times == NULL ||
             weft_system_stats_get(session->world, list[i], &stats, sizeof stats) != WEFT_OK ||
             stats.runs == times->runs)
@@ -71,6 +75,7 @@ void weft__system_log_take(weft__session *session)
         times->runs = stats.runs;
         add_time(times, stats.time_ns);
     }
+    free(list);
 }
 
 static int compare_ns(const void *left, const void *right)

@@ -12,7 +12,7 @@
 enum {
     SPANS = 1 << 15,
     STACK = 32,
-    NAMES = 1024,
+    NAMES = 8192,
     NAME_BYTES = 64,
     EVENTS = 512,
     WRITTEN_MAX = 8000
@@ -88,7 +88,8 @@ static uint16_t name_of(weft__timeline *t, const char *name)
     uint32_t at = (uint32_t)hash_string(name) % (2 * NAMES);
     for (; t->slots[at] != 0; at = (at + 1) % (2 * NAMES))
         if (strncmp(t->names[t->slots[at]], name, NAME_BYTES - 1) == 0) return t->slots[at];
-    if (t->name_count == NAMES) return 0;
+    if (t->name_count == NAMES - 1) name = "(one of the names beyond 8,190)";
+    if (t->name_count == NAMES) return NAMES - 1;
     size_t length = strnlen(name, NAME_BYTES - 1);
     memcpy(t->names[t->name_count], name, length);
     t->slots[at] = (uint16_t)t->name_count++;

@@ -156,4 +156,5 @@ void weft__wire_leaves(weft__wire *out, const char *name, const weft_type *type,
     weft__wire_open(out, name, '[');
     add_leaves(&l, type, "", 0);
     weft__wire_close(out, ']');
+    if (l.count > LEAVES_SHOWN) weft__wire_count(out, "more_fields", l.count - LEAVES_SHOWN);
 }

@@ -49,16 +49,17 @@ static void write_stats(weft__wire *out, const weft_archetype_stats *stats)
 }
 
 /* Bytes of shared values and of chunk values: what lies outside of the rows. */
-static uint64_t external_bytes(const weft__session *session, const row *r)
+static uint64_t external_bytes(const weft__session *session, const row *r, weft__wire *out)
 {
-    weft_component components[64];
     uint64_t bytes = 0;
-    uint32_t count = weft_archetype_components(session->world, r->archetype, components, 64);
-    for (uint32_t i = 0; i < count && i < 64; i++) {
+    uint32_t count;
+    weft_component *components = weft__session_components(session, r->archetype, &count, out);
+    for (uint32_t i = 0; i < count; i++) {
         const weft_component_desc *info = weft_component_info(session->world, components[i]);
         if (info->flags & WEFT_SHARED) bytes += info->size * r->stats.tuples;
         if (info->flags & WEFT_CHUNK) bytes += info->size * r->stats.chunks;
     }
+    free(components);
     return bytes;
 }
 
@@ -68,19 +69,22 @@ static void write_row(weft__session *session, const row *r, weft__wire *out)
     weft__wire_count(out, "id", r->archetype.id);
     weft__wire_archetype(out, "components", session, r->archetype);
     write_stats(out, &r->stats);
-    weft__wire_count(out, "external", external_bytes(session, r));
+    weft__wire_count(out, "external", external_bytes(session, r, out));
     weft__wire_close(out, '}');
 }
 
 /* The SHARED component of an archetype; null: none. */
-static weft_component shared_of(const weft__session *session, weft_archetype archetype)
+static weft_component shared_of(const weft__session *session, weft_archetype archetype,
+                                weft__wire *out)
 {
-    weft_component components[64];
-    uint32_t count = weft_archetype_components(session->world, archetype, components, 64);
-    for (uint32_t i = 0; i < count && i < 64; i++)
+    weft_component shared = {0};
+    uint32_t count;
+    weft_component *components = weft__session_components(session, archetype, &count, out);
+    for (uint32_t i = 0; i < count && shared.id == 0; i++)
         if (weft_component_info(session->world, components[i])->flags & WEFT_SHARED)
-            return components[i];
-    return (weft_component){0};
+            shared = components[i];
+    free(components);
+    return shared;
 }
 
 /* A sentence where memory is wasted for a reason that the program can change. */
@@ -93,7 +97,7 @@ static void advise(const weft__session *session, const row *r, weft__wire *out)
         snprintf(text, sizeof text,
                  "%u values of %s split %llu entities into %u chunks, of which %.0f %% is used: "
                  "make it a plain component, or give it fewer values",
-                 s->tuples, weft__session_name(session, shared_of(session, r->archetype)),
+                 s->tuples, weft__session_name(session, shared_of(session, r->archetype, out)),
                  (unsigned long long)s->entities, s->chunks, 100 * used);
     else if (s->chunks > 4 && used < 0.5 && s->bytes > 1048576)
         snprintf(text, sizeof text,
@@ -189,22 +193,23 @@ static void write_component(const weft__session *session, weft_component compone
 uint32_t weft__archetype_window(weft__session *session, const weft__request *request,
                                 weft__wire *out)
 {
-    weft_component components[64];
     row r = {.archetype = {(uint32_t)weft__request_count(request, "archetype", 0, UINT32_MAX),
                            weft_world_head_of(session->world)->number}};
-    uint32_t count = weft_archetype_components(session->world, r.archetype, components, 64);
+    uint32_t count;
     if (weft_archetype_stats_get(session->world, r.archetype, &r.stats, sizeof r.stats) != WEFT_OK)
         return weft__window_fail(out, 404, "there is no archetype %u", r.archetype.id);
     uint32_t bands[BANDS] = {0};
     weft_archetype_occupancy(session->world, r.archetype, bands, BANDS);
     weft__wire_count(out, "id", r.archetype.id);
     write_stats(out, &r.stats);
-    weft__wire_count(out, "external", external_bytes(session, &r));
+    weft__wire_count(out, "external", external_bytes(session, &r, out));
     weft__wire_open(out, "bands", '[');
     for (uint32_t i = 0; i < BANDS; i++) weft__wire_count(out, NULL, bands[i]);
     weft__wire_close(out, ']');
     weft__wire_open(out, "components", '[');
-    for (uint32_t i = 0; i < count && i < 64; i++) write_component(session, components[i], out);
+    weft_component *components = weft__session_components(session, r.archetype, &count, out);
+    for (uint32_t i = 0; i < count; i++) write_component(session, components[i], out);
     weft__wire_close(out, ']');
+    free(components);
     return 200;
 }

@@ -13,7 +13,7 @@
 #include <weft/relation.h>
 #include <weft/slice.h>
 
-enum { PAGE_MAX = 200, SEARCH_MAX = 200, LOOKED_AT_MAX = 200000 };
+enum { PAGE_MAX = 200, LOOKED_AT_MAX = 200000 };
 
 static void add_head(const weft__session *session, weft_entity entity, weft__wire *out)
 {
@@ -86,29 +86,27 @@ uint32_t weft__entities_window(weft__session *session, const weft__request *requ
     return 200;
 }
 
-static int compare_entities(const void *left, const void *right)
-{
-    const weft_entity *a = left, *b = right;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
-
 uint32_t weft__search_window(weft__session *session, const weft__request *request, weft__wire *out)
 {
     char part[64];
-    weft_entity found[SEARCH_MAX];
     if (!weft__request_text(request, "part", part, sizeof part))
         return weft__window_fail(out, 400, "a part of a name has at most 63 bytes");
-    uint32_t total = weft_entity_search(session->world, part, found, SEARCH_MAX);
-    uint32_t shown = total < SEARCH_MAX ? total : SEARCH_MAX;
-    qsort(found, shown, sizeof found[0], compare_entities);
+    weft_world_stats stats;
+    weft_world_stats_get(session->world, &stats, sizeof stats);
+    uint64_t from = weft__request_count(request, "from", 0, stats.entities);
+    uint64_t end = from + weft__request_count(request, "count", PAGE_MAX, PAGE_MAX);
+    weft_entity *found = calloc(end + 1, sizeof *found);
+    if (found == NULL) return weft__window_fail(out, 503, "no memory");
+    uint32_t total = weft_entity_search(session->world, part, found, (uint32_t)end);
     weft__wire_count(out, "total", total);
     weft__wire_open(out, "rows", '[');
-    for (uint32_t i = 0; i < shown; i++) {
+    for (uint64_t i = from; i < total && i < end; i++) {
         weft__wire_open(out, NULL, '{');
         add_head(session, found[i], out);
         weft__wire_close(out, '}');
     }
     weft__wire_close(out, ']');
+    free(found);
     return 200;
 }
 
@@ -120,9 +118,13 @@ void weft__relations_find(weft__session *session)
     weft_relation_stats relation;
     weft_world_stats_get(session->world, &stats, sizeof stats);
     if (session->relation_types == stats.component_types) return;
+    weft_component *list =
+        realloc(session->relations, (stats.component_types + 1) * sizeof *session->relations);
+    if (list == NULL) return; /* the next question tries again */
+    session->relations = list;
     session->relation_types = stats.component_types;
     session->relation_count = 0;
-    for (uint32_t id = 1; id <= stats.component_types && session->relation_count < 16; id++) {
+    for (uint32_t id = 1; id <= stats.component_types; id++) {
         weft_component component = weft__session_component(session, id);
         if (weft_relation_stats_get(session->world, component, &relation, sizeof relation) ==
             WEFT_OK)

@@ -15,7 +15,7 @@
 #include <weft/relation.h>
 #include <weft/system.h>
 
-enum { COMPONENTS = 128, ELEMENTS_SHOWN = 16, SYSTEMS = 512 };
+enum { ELEMENTS_SHOWN = 16 };
 
 static const char *kind_of(const weft_component_desc *info)
 {
@@ -72,9 +72,8 @@ static void add_component(const weft__session *session, weft_entity entity,
 static void add_components(const weft__session *session, weft_entity entity,
                            weft_archetype archetype, weft__wire *out)
 {
-    weft_component components[COMPONENTS];
-    uint32_t count = weft_archetype_components(session->world, archetype, components, COMPONENTS);
-    if (count > COMPONENTS) count = COMPONENTS;
+    uint32_t count;
+    weft_component *components = weft__session_components(session, archetype, &count, out);
     uint32_t types = weft__session_component_count(session);
     weft__wire_open(out, "components", '[');
     for (uint32_t i = 0; i < count; i++) add_component(session, entity, components[i], out);
@@ -86,15 +85,15 @@ static void add_components(const weft__session *session, weft_entity entity,
             add_component(session, entity, component, out);
     }
     weft__wire_close(out, ']');
+    free(components);
 }
 
 static void add_systems(const weft__session *session, weft_entity entity, weft__wire *out)
 {
-    weft_system *systems = calloc(SYSTEMS, sizeof *systems);
-    uint32_t count = systems == NULL ? 0 : weft_system_list(session->world, systems, SYSTEMS);
-    out->has_failed |= systems == NULL;
+    uint32_t count;
+    weft_system *systems = weft__session_systems(session, &count, out);
     weft__wire_open(out, "systems", '[');
-    for (uint32_t i = 0; i < count && i < SYSTEMS; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         weft_system_info info;
         if (weft_system_info_get(session->world, systems[i], &info, sizeof info) != WEFT_OK ||
             info.query.id == 0 || !weft_query_matches(session->world, info.query, entity))
@@ -189,8 +188,10 @@ static uint32_t read_value(const weft__request *request, edit *e, void *value, w
     if (text.bytes == NULL) return weft__window_fail(out, 400, "a value is missing");
     if (weft_path_value_parse(NULL, &text, e->type, &e->path, value, &error) != WEFT_OK ||
         weft_value_check(e->type, value, &error) != WEFT_OK) {
-        error.text[strcspn(error.text, "\n")] = '\0';
-        return weft__window_fail(out, 422, "%s", error.text);
+        const char *said = error.text; /* "value:1:4: ": the page shows where it stands */
+        if (error.line != 0 && strncmp(said, "value:", 6) == 0 && strstr(said, ": ") != NULL)
+            said = strstr(said, ": ") + 2;
+        return weft__window_fail(out, 422, "%.*s", (int)strcspn(said, "\n"), said);
     }
     return 200;
 }

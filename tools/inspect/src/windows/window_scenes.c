@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-enum { LINKS_MAX = 8, STREAMS_MAX = 64, SECTIONS_ASKED = 4096, SECTIONS_SHOWN = 400 };
-enum { TOLD_MAX = 100 };
+enum { SECTIONS_SHOWN = 400, TOLD_MAX = 100, MISTAKES_MAX = 8 }; /* how many there are is told */
 
 /* ---- a scene that was baked ---- */
 
@@ -59,15 +58,18 @@ static void add_scene(weft_scene *scene, weft__wire *out)
 static void add_link(weft_live *live, weft__wire *out)
 {
     const char *text;
-    weft_error mistakes[8];
-    uint32_t count = weft_live_mistakes(live, mistakes, 8);
+    weft_error mistakes[MISTAKES_MAX];
+    uint32_t count = weft_live_mistakes(live, mistakes, MISTAKES_MAX), documents = 0;
     weft__wire_open(out, NULL, '{');
     weft__wire_open(out, "documents", '[');
-    for (uint32_t i = 0; (text = weft_live_document_at(live, i)) != NULL && i < TOLD_MAX; i++)
-        weft__wire_text(out, NULL, text);
+    for (; (text = weft_live_document_at(live, documents)) != NULL; documents++)
+        if (documents < TOLD_MAX) weft__wire_text(out, NULL, text);
     weft__wire_close(out, ']');
+    weft__wire_count(out, "document_count", documents);
+    weft__wire_count(out, "mistake_count", count);
     weft__wire_open(out, "mistakes", '[');
-    for (uint32_t i = 0; i < count && i < 8; i++) weft__wire_text(out, NULL, mistakes[i].text);
+    for (uint32_t i = 0; i < count && i < MISTAKES_MAX; i++)
+        weft__wire_text(out, NULL, mistakes[i].text);
     weft__wire_close(out, ']');
     weft__wire_open(out, "conflicts", '[');
     for (uint32_t i = 0; (text = weft_live_conflict_at(live, i)) != NULL; i++)
@@ -79,11 +81,12 @@ static void add_link(weft_live *live, weft__wire *out)
 /* Returns whether there are any; the same for streams. */
 static bool add_links(const weft__session *session, weft__wire *out)
 {
-    weft_live *links[LINKS_MAX];
-    uint32_t count = weft_live_list(session->world, links, LINKS_MAX);
+    uint32_t count;
+    weft_live **links = weft__session_links(session, &count, out);
     weft__wire_open(out, "links", '[');
-    for (uint32_t i = 0; i < count && i < LINKS_MAX; i++) add_link(links[i], out);
+    for (uint32_t i = 0; i < count; i++) add_link(links[i], out);
     weft__wire_close(out, ']');
+    free(links);
     return count != 0;
 }
 
@@ -116,26 +119,31 @@ static void add_sections(const weft_stream *stream, weft__wire *out)
 {
     weft_section_info info;
     uint32_t all = weft_stream_section_count(stream), shown = 0;
-    uint32_t count = all < SECTIONS_ASKED ? all : SECTIONS_ASKED;
-    weft__wire_count(out, "section_count", all);
+    uint32_t states[WEFT_SECTION_FAILED + 1] = {0};
+    uint64_t rows = 0;
     weft__wire_open(out, "sections", '[');
     for (int with_absent = 0; with_absent < 2; with_absent++)
-        for (uint32_t i = 0; i < count && shown < SECTIONS_SHOWN; i++) {
+        for (uint32_t i = 0; i < all; i++) {
             if (weft_stream_section_get(stream, i, &info, sizeof info) != WEFT_OK ||
                 (info.state == WEFT_SECTION_ABSENT) != (with_absent != 0))
                 continue;
-            add_section(i, &info, out);
-            shown++;
+            if ((size_t)info.state < sizeof states / sizeof states[0]) states[info.state]++;
+            if (info.state == WEFT_SECTION_LOADED) rows += info.rows;
+            if (shown++ < SECTIONS_SHOWN) add_section(i, &info, out);
         }
     weft__wire_close(out, ']');
+    weft__wire_count(out, "section_count", all);
+    weft__wire_count(out, "rows", rows);
+    for (uint32_t i = 0; i < sizeof states / sizeof states[0]; i++)
+        weft__wire_count(out, state_name((weft_section_state)i), states[i]);
 }
 
 static bool add_streams(const weft__session *session, weft__wire *out)
 {
-    weft_stream *streams[STREAMS_MAX];
-    uint32_t count = weft_stream_list(session->world, streams, STREAMS_MAX);
+    uint32_t count;
+    weft_stream **streams = weft__session_streams(session, &count, out);
     weft__wire_open(out, "streams", '[');
-    for (uint32_t i = 0; i < count && i < STREAMS_MAX; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         weft_section_info info;
         if (weft_stream_section_get(streams[i], 0, &info, sizeof info) != WEFT_OK) continue;
         weft__wire_open(out, NULL, '{');
@@ -145,21 +153,23 @@ static bool add_streams(const weft__session *session, weft__wire *out)
         weft__wire_close(out, '}');
     }
     weft__wire_close(out, ']');
+    free(streams);
     return count != 0;
 }
 
 static weft_result stream_request(const weft__session *session, const weft__request *request,
-                                  const char *section)
+                                  const char *section, weft__wire *out)
 {
-    weft_stream *streams[STREAMS_MAX];
+    weft_result result = WEFT_NOT_FOUND;
     uint64_t number = weft__request_count(request, "stream", 0, UINT32_MAX);
-    uint32_t count = weft_stream_list(session->world, streams, STREAMS_MAX);
-    uint32_t which = (uint32_t)strtoul(section, NULL, 10);
-    for (uint32_t i = 0; i < count && i < STREAMS_MAX; i++)
+    uint32_t count, which = (uint32_t)strtoul(section, NULL, 10);
+    weft_stream **streams = weft__session_streams(session, &count, out);
+    for (uint32_t i = 0; i < count; i++)
         if (weft_stream_number(streams[i]) == number)
-            return weft__request_is(request, "load") ? weft_stream_load(streams[i], which, 1)
-                                                     : weft_stream_unload(streams[i], which);
-    return WEFT_NOT_FOUND;
+            result = weft__request_is(request, "load") ? weft_stream_load(streams[i], which, 1)
+                                                       : weft_stream_unload(streams[i], which);
+    free(streams);
+    return result;
 }
 
 /* ---- the window ---- */
@@ -188,7 +198,7 @@ uint32_t weft__section_request(weft__session *session, const weft__request *requ
                                  "WEFT_INSPECT=write");
     weft__request_text(request, "section", section, sizeof section);
     if (weft__request_has(request, "stream"))
-        result = stream_request(session, request, section);
+        result = stream_request(session, request, section, out);
     else if (session->source.request == NULL)
         return weft__window_fail(out, 404, "this program loads no sections");
     else

@@ -14,29 +14,21 @@
 #include <weft/slice.h>
 #include <weft/system.h>
 
-enum { SYSTEMS_MAX = 1024, QUERIES_MAX = 512, ACCESS_MAX = 48 };
-
-static weft_system *take_systems(const weft__session *session, uint32_t *count, weft__wire *out)
-{
-    weft_system *list = calloc(SYSTEMS_MAX, sizeof *list);
-    out->has_failed |= list == NULL;
-    *count = list == NULL ? 0 : weft_system_list(session->world, list, SYSTEMS_MAX);
-    if (*count > SYSTEMS_MAX) *count = SYSTEMS_MAX;
-    return list;
-}
-
 static void add_access(const weft__session *session, weft_system system, weft__wire *out)
 {
-    weft_lookup touched[ACCESS_MAX];
-    uint32_t count = weft_system_access(session->world, system, touched, ACCESS_MAX);
+    uint32_t count = weft_system_access(session->world, system, NULL, 0);
+    weft_lookup *touched = calloc(count + 1, sizeof *touched);
+    out->has_failed |= touched == NULL;
+    count = touched == NULL ? 0 : weft_system_access(session->world, system, touched, count);
     weft__wire_open(out, "access", '[');
-    for (uint32_t i = 0; i < count && i < ACCESS_MAX; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         weft__wire_open(out, NULL, '{');
         weft__wire_text(out, "name", weft__session_name(session, touched[i].component));
         weft__wire_bool(out, "write", touched[i].access == WEFT_WRITE);
         weft__wire_close(out, '}');
     }
     weft__wire_close(out, ']');
+    free(touched);
 }
 
 static void add_flags(uint32_t flags, weft__wire *out)
@@ -105,7 +97,8 @@ uint32_t weft__systems_window(weft__session *session, const weft__request *reque
     uint32_t count;
     (void)request;
     weft__session_need(session, WEFT__NEED_TIMES);
-    weft_system *list = take_systems(session, &count, out);
+    weft_system *list = weft__session_systems(session, &count, out);
+    weft__wire_bool(out, "measured", session->is_measuring); /* else times are 0: ask again */
     add_frame(session, out);
     weft__wire_open(out, "systems", '[');
     for (uint32_t i = 0; i < count; i++) add_system(session, list[i], out);
@@ -163,10 +156,12 @@ uint32_t weft__system_switch(weft__session *session, const weft__request *reques
 
 static void add_terms(const weft__session *session, weft_query query, weft__wire *out)
 {
-    weft_term terms[32];
-    uint32_t count = weft_query_terms(session->world, query, terms, 32);
+    uint32_t count = weft_query_terms(session->world, query, NULL, 0);
+    weft_term *terms = calloc(count + 1, sizeof *terms);
+    out->has_failed |= terms == NULL;
+    count = terms == NULL ? 0 : weft_query_terms(session->world, query, terms, count);
     weft__wire_open(out, "terms", '[');
-    for (uint32_t i = 0; i < count && i < 32; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         weft__wire_open(out, NULL, '{');
         weft__wire_text(out, "name", weft__session_name(session, terms[i].component));
         weft__wire_text(out, "match", weft__query_text_prefix(terms[i].match));
@@ -175,6 +170,7 @@ static void add_terms(const weft__session *session, weft_query query, weft__wire
         weft__wire_close(out, '}');
     }
     weft__wire_close(out, ']');
+    free(terms);
 }
 
 static void add_users(const weft__session *session, weft_query query, const weft_system *systems,
@@ -214,13 +210,14 @@ uint32_t weft__queries_window(weft__session *session, const weft__request *reque
 {
     uint32_t system_count;
     (void)request;
-    weft_query *list = calloc(QUERIES_MAX, sizeof *list);
-    weft_system *systems = take_systems(session, &system_count, out);
-    uint32_t total = list == NULL ? 0 : weft_query_list(session->world, list, QUERIES_MAX);
+    uint32_t total = weft_query_list(session->world, NULL, 0);
+    weft_query *list = calloc(total + 1, sizeof *list);
+    weft_system *systems = weft__session_systems(session, &system_count, out);
     out->has_failed |= list == NULL;
+    total = list == NULL ? 0 : weft_query_list(session->world, list, total);
     weft__wire_count(out, "total", total);
     weft__wire_open(out, "rows", '[');
-    for (uint32_t i = 0; i < total && i < QUERIES_MAX; i++) {
+    for (uint32_t i = 0; i < total; i++) {
         weft__wire_open(out, NULL, '{');
         add_query(session, list[i], out);
         add_users(session, list[i], systems, system_count, out);
