@@ -64,7 +64,7 @@ static void begin(void)
               .id != 0);
     CHECK_OK(weft_world_step(world, 0));
     CHECK(weft__mailbox_init(&mailbox, wake, NULL));
-    CHECK(weft__stream_open(&mailbox, &mailbox, NULL) != 0);
+    CHECK(weft__stream_open(&mailbox, &mailbox, NULL, 0) != 0);
     session = (weft__session){.world = world, .is_writable = true, .mailbox = &mailbox};
 }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # watch.sh WEFT: `weft bake --watch` bakes again when a file changes, keeps what was good while a file is
-# broken, finds a file that was missing, and ends with 0 when it is told to.
+# broken, finds a file that was missing, waits for the end of one that is being written, and ends with 0
+# when it is told to.
 set -eu
 weft=$1
 work=$(mktemp -d)
@@ -38,6 +39,15 @@ write level.weft '{"weft": 1, "use": {"more": "more.weft"}, "objects": {"all": {
 await 'more.weft: cannot be read'
 write more.weft '{"weft": 1, "objects": {"x": {}, "y": {}, "z": {}, "u": {}, "v": {}}}'
 await '"files":2,.*"added":5,.*"errors":0'
+# a writer that pauses in the middle: half a document is not read
+lines=$(wc -l <"$work/log")
+{
+    printf '%s' '{"weft": 1, "objects": {"a": {}, '
+    sleep 1.5
+    printf '%s' '"b": {}, "c": {}}}'
+} >"$work/level.weft"
+await '"removed":6,.*"entities":3,.*"errors":0'
+[ "$(wc -l <"$work/log")" -eq $((lines + 1)) ] || fail 'half a document was read'
 kill -INT "$process"
 status=0
 wait "$process" || status=$?
