@@ -100,6 +100,7 @@ void weft_stress_scene(host *h)
         EXPECT(h, weft_scene_mistakes(scene, NULL, 0) == 0);
         EXPECT(h, weft_scene_file_at(scene, 0) != NULL);
         (void)weft_scene_is_stale(scene);
+        (void)weft_scene_wait(scene, 0);
         weft_scene_stats_get(scene, &stats, sizeof stats);
         EXPECT(h, stats.entities == 5 && weft_scene_change_at(scene, 2, &change));
         EXPECT_OK(h, weft_scene_fill(scene, world));

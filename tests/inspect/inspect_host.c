@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "atomic.h"
 #include "check.h"
 
 typedef struct Position {
@@ -385,12 +386,12 @@ static settings read_settings(int argc, char **argv)
     return s;
 }
 
-static volatile sig_atomic_t stalls;
+static weft_a32 x_stalls;
 
 static void stall(int signal)
 {
     (void)signal;
-    stalls = !stalls;
+    at_store_rlx(&x_stalls, !at_load_rlx(&x_stalls)); /* relaxed: a signal of the same thread */
 }
 
 /* Whether to go on; waits a little between steps unless quick. */
@@ -399,7 +400,7 @@ static bool goes_on(const settings *s, uint64_t done)
     struct pollfd input = {STDIN_FILENO, POLLIN, 0};
     char bytes[256];
     if (s->steps != 0 && done >= s->steps) return false;
-    while (stalls) poll(NULL, 0, 10);
+    while (at_load_rlx(&x_stalls) != 0) poll(NULL, 0, 10);
     if (poll(&input, 1, s->is_quick ? 0 : 4) <= 0) return true;
     return read(STDIN_FILENO, bytes, sizeof bytes) > 0;
 }

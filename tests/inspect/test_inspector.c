@@ -446,8 +446,8 @@ static void *ask_for_times(void *url)
         reply = ask(url, "{\"do\":\"systems\"}");
         const char *last = strstr(reply, "\"name\":\"turn 399\"");
         CHECK(last != NULL);
-        bool has_times = strstr(last, "\"last\":0,") == NULL || strstr(last, "\"last\":0,") >
-                                                                   strstr(last, "\"flags\"");
+        bool has_times = strstr(last, "\"last\":0,") == NULL ||
+                         strstr(last, "\"last\":0,") > strstr(last, "\"flags\"");
         free(reply);
         if (has_times && i > 1) return NULL;
     }
@@ -462,7 +462,8 @@ PLAIN_TEST(every_system_has_its_times_also_for_scripts)
     for (uint32_t i = 0; i < 400; i++) {
         char name[32];
         snprintf(name, sizeof name, "turn %u", i);
-        const weft_system_desc desc = {.name = name, .run = turn, .over.rows.terms = {{spin, WEFT_WRITE}}};
+        const weft_system_desc desc = {
+            .name = name, .run = turn, .over.rows.terms = {{spin, WEFT_WRITE}}};
         CHECK(weft_system_create(world, &desc).id != 0);
     }
     step_beside(ask_for_times, 3);
@@ -516,7 +517,8 @@ PLAIN_TEST(the_port_is_free_after_a_stop)
     }
     CHECK(child > 0);
     weft_inspect_stop(inspect);
-    CHECK_OK(weft_inspect_start(world, &(weft_inspect_desc){.port = port, .token = token}, &inspect));
+    CHECK_OK(
+        weft_inspect_start(world, &(weft_inspect_desc){.port = port, .token = token}, &inspect));
     CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
     step_beside(open_systems, 1);
     close(page);

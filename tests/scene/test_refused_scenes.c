@@ -407,6 +407,13 @@ static weft_result do_stale(void *open)
     return WEFT_OK;
 }
 
+static weft_result do_wait(void *open)
+{
+    bed *b = open;
+    (void)weft_scene_wait(b->scene, 0);
+    return WEFT_OK;
+}
+
 static weft_result do_live(void *open)
 {
     return live_make(open);
@@ -476,6 +483,7 @@ static const refused_function on_baked[] = {
 static const refused_function on_changed[] = {
     {"weft_scene_bake changed", do_bake, REFUSED_KINDS | REFUSED_WORKERS, 0},
     {"weft_scene_is_stale", do_stale, REFUSED_KINDS | REFUSED_LESS, 0},
+    {"weft_scene_wait", do_wait, REFUSED_KINDS | REFUSED_LESS, 0},
 };
 static const refused_function on_links[] = {
     {"weft_live_stop", do_stop, 0, 0},

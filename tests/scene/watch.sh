@@ -46,7 +46,7 @@ lines=$(wc -l <"$work/log")
     sleep 1.5
     printf '%s' '"b": {}, "c": {}}}'
 } >"$work/level.weft"
-await '"removed":6,.*"entities":3,.*"errors":0'
+await '"baked":3,.*"entities":3,.*"errors":0'
 [ "$(wc -l <"$work/log")" -eq $((lines + 1)) ] || fail 'half a document was read'
 kill -INT "$process"
 status=0

@@ -354,8 +354,8 @@ WEFT_API uint32_t weft_archetype_occupancy(const weft_world *world, weft_archety
                                            uint32_t *bands, uint32_t count);
 
 /* Living entities whose name contains `part`, whatever the case of ASCII letters: writes up to
- * `capacity`, in an order that stays as long as no name changes, returns how many there are. "": all
- * that have a name. Threads: owner. Cost: O(names). */
+ * `capacity`, in an order that stays as long as no name changes, returns how many there are. "":
+ * all that have a name. Threads: owner. Cost: O(names). */
 WEFT_API uint32_t weft_entity_search(const weft_world *world, const char *part, weft_entity *out,
                                      uint32_t capacity);
 

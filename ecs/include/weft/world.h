@@ -180,8 +180,8 @@ WEFT_API weft_result weft_world_hook_remove(weft_world *world, weft_world_hook *
  * owner. */
 WEFT_API const weft_world_hook *weft_world_hook_find(const weft_world *world, const char *name);
 /* `created` is called at the end of every weft_world_create of this process from now on, on its
- * thread, but not for worlds that are hidden (weft_world_desc); NULL: nothing is. For tools that look at worlds without the help of a program. Threads:
- * setup. */
+ * thread, but not for worlds that are hidden (weft_world_desc); NULL: nothing is. For tools that
+ * look at worlds without the help of a program. Threads: setup. */
 WEFT_API void weft_world_watch_created(void (*created)(weft_world *world));
 
 /* ---- checks and hashes ---- */

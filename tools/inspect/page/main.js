@@ -16,7 +16,7 @@ let open = null, stream = null, status = {}, watched = [];
 const api = {
   ask,
   go(name, ...rest) { show(name, rest); },
-  // The window says what it watches; the head is watched always. A page that nobody sees asks nothing.
+  // The window says what it watches; the head is watched always. A page that is not seen asks nothing.
   watch(list) {
     watched = list;
     stream.watch(document.hidden ? [] : [{ request: { do: 'status' }, update: showStatus }, ...list]);

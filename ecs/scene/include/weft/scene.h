@@ -265,10 +265,10 @@ WEFT_API weft_result weft_scene_bake(weft_scene *scene, const char *const *paths
  * owner. */
 WEFT_API bool weft_scene_is_stale(weft_scene *scene);
 
-/* Waits up to `milliseconds` until a file of the last bake has changed and is whole: closed by who
- * wrote it, or renamed into place; where the file system tells nothing, unchanged for half a second.
- * True: time to bake again. What `weft bake --watch` does between bakes. False at once without a bake.
- * Cost: a descriptor of inotify, until the scene is destroyed. Threads: owner. */
+/* Waits up to `milliseconds` until a file of the last bake has changed and is whole: closed by its
+ * writer, or renamed into place; where the file system tells nothing, unchanged for half a second.
+ * True: time to bake again. What `weft bake --watch` does between bakes. False at once without a
+ * bake. Cost: a descriptor of inotify, until the scene is destroyed. Threads: owner. */
 WEFT_API bool weft_scene_wait(weft_scene *scene, uint32_t milliseconds);
 
 /* The files of the last bake: paths, valid until the next one. The first weft_scene_stats.files are

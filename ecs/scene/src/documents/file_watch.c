@@ -2,8 +2,8 @@
 /* file_watch.c: events of the directories of the files, and looks beside them.
  *
  * A writer that pauses leaves half a file behind, which is a good one when it pauses between two
- * records. So a file that was written to is left alone until it is closed; who keeps it open without
- * writing for OPEN_NS is not waited for any longer. */
+ * records. So a file that was written to is left alone until it is closed; a writer that keeps it
+ * open without writing is waited for OPEN_NS. */
 #include "file_watch.h"
 
 #include <poll.h>
@@ -59,8 +59,7 @@ void weft__file_watch_quit(weft__file_watch *watch)
 /* The same directory twice is one watch. */
 static void directory_watch(const weft__file_watch *watch, const char *path)
 {
-    const uint32_t events =
-        IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+    const uint32_t events = IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
     char directory[WEFT__PATH_BYTES];
     const char *slash = strrchr(path, '/');
     size_t bytes = slash == NULL ? 0 : (size_t)(slash - path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* file_watch.h: waits until the files of a scene have changed and are whole: closed by whoever wrote
- * them, or renamed into place. Where the file system tells nothing (a network, a container) they are
- * looked at, and must have rested for three looks. */
+/* file_watch.h: waits until the files of a scene have changed and are whole: closed by their
+ * writers, or renamed into place. Where the file system tells nothing (a network, a container) they
+ * are looked at, and must be the same at three looks. */
 #ifndef WEFT_FILE_WATCH_H
 #define WEFT_FILE_WATCH_H
 
@@ -32,8 +32,8 @@ void weft__file_watch_close(weft__file_watch *watch);
 void weft__file_watch_quit(weft__file_watch *watch);
 /* After a bake: these are the files, and this is how they are. */
 void weft__file_watch_follow(weft__file_watch *watch, weft__files *files);
-/* Waits up to `most_ms` (a fifth of a second at most), and for the end of what came in it: `quiet_ms`
- * without a change. */
+/* Waits up to `most_ms` (a fifth of a second at most), and for the end of what came in it:
+ * `quiet_ms` without a change. */
 weft__file_news weft__file_watch_wait(weft__file_watch *watch, weft__files *files, uint32_t most_ms,
                                       uint32_t quiet_ms);
 

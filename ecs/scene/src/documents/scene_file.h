@@ -131,7 +131,7 @@ typedef struct weft__scene_file {
     weft_result result; /* why it could not be read */
     uint64_t used;      /* the last bake that needs it */
     uint64_t born;      /* the bake that made it */
-    uint64_t open_ns;   /* when somebody last wrote to it, who has not closed it; 0: nobody */
+    uint64_t open_ns;   /* when it was last written by a writer that has it open; 0: none has */
 } weft__scene_file;
 
 /* All files of a scene. Part of it. */

@@ -448,10 +448,8 @@ static weft_result types_list(weft_live *live)
 static weft_world *world_make(const weft_live *live)
 {
     weft_world *world = NULL;
-    weft_world_desc desc = {.workers = 1,
-                            .name = "live",
-                            .entity_tag = WEFT_WITHOUT_ENTITY_TAG,
-                            .is_hidden = true};
+    weft_world_desc desc = {
+        .workers = 1, .name = "live", .entity_tag = WEFT_WITHOUT_ENTITY_TAG, .is_hidden = true};
     if (weft_world_create(&desc, &world) != WEFT_OK) return NULL;
     bool is_made =
         weft_component_parent(world).id != 0 && weft_component_instance_of(world).id != 0;

@@ -756,17 +756,18 @@ bool weft_scene_is_stale(weft_scene *scene)
 bool weft_scene_wait(weft_scene *scene, uint32_t milliseconds)
 {
     if (scene == NULL || scene->files.bake == 0) return false;
-    const uint64_t end_ns = weft__scene_now() + UINT64_C(1000000) * milliseconds;
+    uint64_t now = weft__scene_now();
+    const uint64_t end_ns = now + UINT64_C(1000000) * milliseconds;
     if (scene->watched == 0) weft__file_watch_open(&scene->watch); /* closed: it looks only */
     if (scene->watched != scene->files.bake) weft__file_watch_follow(&scene->watch, &scene->files);
     scene->watched = scene->files.bake;
-    for (uint64_t now = 0; now < end_ns; now = weft__scene_now()) {
-        uint64_t left_ns = end_ns - weft__scene_now();
-        weft__file_news news = weft__file_watch_wait(&scene->watch, &scene->files,
-                                                     (uint32_t)(left_ns / 1000000 + 1), 0);
+    do {
+        uint32_t left_ms = now < end_ns ? (uint32_t)((end_ns - now + 999999) / 1000000) : 0;
+        weft__file_news news = weft__file_watch_wait(&scene->watch, &scene->files, left_ms, 0);
         if (news == WEFT__FILES_CHANGED) return true;
         if (news == WEFT__FILES_REST && weft_scene_is_stale(scene)) return true;
-    }
+        now = weft__scene_now();
+    } while (now < end_ns);
     return false;
 }
 

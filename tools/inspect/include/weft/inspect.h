@@ -65,8 +65,8 @@ WEFT_API void weft_inspect_stop(weft_inspect *inspect);
  * key. Belongs to the inspector. Threads: owner. */
 WEFT_API const char *weft_inspect_url(const weft_inspect *inspect);
 
-/* The inspector of a world, also one that the environment or weft_inspect_all asked for; NULL: it has
- * none. Threads: owner. */
+/* The inspector of a world, also one that the environment or weft_inspect_all asked for; NULL: it
+ * has none. Threads: owner. */
 WEFT_API weft_inspect *weft_inspect_of(const weft_world *world);
 
 /* Answers what pages have asked since, and sends the windows that are open what has changed, at

@@ -292,7 +292,7 @@ void weft__streams_beat(weft__mailbox *mailbox, uint64_t now_ns)
     for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++) {
         weft__stream *stream = &mailbox->streams[i];
         if (stream->number == 0) continue;
-        uint64_t looked_ns = /* nobody looks where no page is open */
+        uint64_t looked_ns = /* the owner looks only where a page is open */
             mailbox->taken_ns > stream->opened_ns ? mailbox->taken_ns : stream->opened_ns;
         stream->still_seconds =
             now_ns > looked_ns ? (uint32_t)((now_ns - looked_ns) / 1000000000u) : 0;
@@ -302,23 +302,21 @@ void weft__streams_beat(weft__mailbox *mailbox, uint64_t now_ns)
     pthread_mutex_unlock(&mailbox->lock);
 }
 
-bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, uint32_t serial,
-                        const char *const *texts, const size_t *lengths, uint32_t count,
-                        bool *has_failed)
+bool weft__stream_watch(weft__mailbox *mailbox, const weft__watch_list *list, bool *has_failed)
 {
-    if (count > WEFT__WATCHES_MAX || number == 0) return false;
+    if (list->count > WEFT__WATCHES_MAX || list->number == 0) return false;
     pthread_mutex_lock(&mailbox->lock);
-    weft__stream *found = find_stream(mailbox, number);
-    for (uint32_t i = 0; found != NULL && i < count; i++) {
+    weft__stream *found = find_stream(mailbox, list->number);
+    for (uint32_t i = 0; found != NULL && i < list->count; i++) {
         weft__watch *watch = &found->watches[i];
         weft__wire_clear(&watch->request);
         weft__wire_clear(&watch->event);
-        weft__wire_raw(&watch->request, texts[i], lengths[i]);
+        weft__wire_raw(&watch->request, list->texts[i], list->lengths[i]);
         *has_failed |= watch->request.has_failed;
         watch->hash = watch->due_ns = 0;
     }
-    if (found != NULL) found->watch_count = *has_failed ? 0 : count;
-    if (found != NULL) found->serial = serial;
+    if (found != NULL) found->watch_count = *has_failed ? 0 : list->count;
+    if (found != NULL) found->serial = list->serial;
     pthread_mutex_unlock(&mailbox->lock);
     return found != NULL;
 }
@@ -344,8 +342,10 @@ bool weft__stream_due(weft__mailbox *mailbox, uint64_t now_ns, weft__watch_place
     pthread_mutex_lock(&mailbox->lock);
     for (uint32_t streams = 0; due == NULL && streams <= WEFT__STREAMS_MAX;) {
         const weft__watch *watch = next_watch(mailbox, place);
-        if (watch == NULL) streams++;
-        else if (watch->due_ns <= now_ns) due = watch;
+        if (watch == NULL)
+            streams++;
+        else if (watch->due_ns <= now_ns)
+            due = watch;
     }
     weft__wire_clear(request);
     if (due != NULL) weft__wire_raw(request, due->request.bytes, due->request.count);

@@ -36,8 +36,8 @@ typedef struct weft__letter {
 typedef struct weft__watch {
     weft__wire request; /* JSON */
     weft__wire event;
-    uint64_t hash; /* of the last answer */
-    uint64_t due_ns; /* when it is answered again: the dearer, the later */
+    uint64_t hash;   /* of the last answer */
+    uint64_t due_ns; /* when it is answered again: the more it cost, the later */
 } weft__watch;
 
 /* A page. Guarded by the mutex. */
@@ -65,8 +65,8 @@ typedef struct weft__mailbox {
     weft__letter *first, **last;
     weft__stream streams[WEFT__STREAMS_MAX];
     uint32_t last_number;
-    uint64_t taken_ns; /* when the owner last looked for letters: steps call it while a page is open */
-    bool is_closed;                             /* nothing is taken any more */
+    uint64_t taken_ns; /* when the owner last looked for letters: in steps while a page is open */
+    bool is_closed;    /* nothing is taken any more */
     void (*wake)(void *user, void *connection); /* constant: resumes a connection; called under the
                                                    mutex */
     void *user;
@@ -122,12 +122,17 @@ long weft__stream_take(weft__mailbox *mailbox, uint32_t number, char *out, size_
 /* HTTP thread: a comment to every page, so that the death of one is noticed; where the owner has
  * looked at nothing for some time, an event "still" with the seconds. */
 void weft__streams_beat(weft__mailbox *mailbox, uint64_t now_ns);
-/* Owner: what a page watches from now on: `count` requests, due at once; replaces all. False: no
- * such stream, or more than 64. *has_failed becomes true where memory was refused: it watches
- * nothing. */
-bool weft__stream_watch(weft__mailbox *mailbox, uint32_t number, uint32_t serial,
-                        const char *const *texts, const size_t *lengths, uint32_t count,
-                        bool *has_failed);
+/* What a page watches from now on. Owner: one call. */
+typedef struct weft__watch_list {
+    uint32_t number, serial; /* of the stream, and what events of this list are told by */
+    uint32_t count;
+    const char *texts[WEFT__WATCHES_MAX]; /* requests */
+    size_t lengths[WEFT__WATCHES_MAX];
+} weft__watch_list;
+
+/* Owner: replaces what the page of the stream watches; all of it is due at once. False: no such
+ * stream. *has_failed becomes true where memory was refused: it watches nothing. */
+bool weft__stream_watch(weft__mailbox *mailbox, const weft__watch_list *list, bool *has_failed);
 
 /* A watch, found again under the mutex. */
 typedef struct weft__watch_place {

@@ -416,9 +416,9 @@ static void serve(void *user)
         looked_ns = end_ns;
         look_after(server);
     }
-    shutdown(server->listener, SHUT_RDWR); /* also where a forked child still has it: the port is
-                                              free from here on, and nobody waits in its queue */
-    for (int i = 0; i < 20; i++) {         /* what was refused goes out */
+    /* Also where a forked child still has it: the port is free, and its queue is empty. */
+    shutdown(server->listener, SHUT_RDWR);
+    for (int i = 0; i < 20; i++) { /* what was refused goes out */
         const union MHD_DaemonInfo *info =
             MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
         if (info == NULL || info->num_connections == 0) break;

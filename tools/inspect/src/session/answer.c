@@ -95,9 +95,10 @@ uint32_t weft__answer(weft__session *session, const char *text, size_t count, we
  * events are named "7.0", "7.1", ...: those of a list before it are told from them. */
 static uint32_t watch(weft__session *session, const weft__request *request, weft__wire *out)
 {
-    const char *texts[WEFT__WATCHES_MAX];
-    size_t lengths[WEFT__WATCHES_MAX], bytes;
-    uint32_t count = 0;
+    weft__watch_list watched = {
+        .number = (uint32_t)weft__request_count(request, "stream", 0, UINT32_MAX),
+        .serial = (uint32_t)weft__request_count(request, "serial", 0, UINT32_MAX)};
+    size_t bytes;
     weft__json json;
     const char *list = weft__request_raw(request, "what", &bytes);
     if (list == NULL) return weft__window_fail(out, 400, "\"what\" is a list of requests");
@@ -107,23 +108,21 @@ static uint32_t watch(weft__session *session, const weft__request *request, weft
         return weft__window_fail(out, 400, "\"what\" is a list of requests");
     while ((token = weft__json_next(&json)).kind == WEFT__JSON_OBJECT) {
         const char *begin = token.at;
-        if (count == WEFT__WATCHES_MAX)
+        if (watched.count == WEFT__WATCHES_MAX)
             return weft__window_fail(out, 400, "at most %d things can be watched",
                                      WEFT__WATCHES_MAX);
         if (!weft__json_skip(&json, &token)) break;
-        texts[count] = begin;
-        lengths[count] = (size_t)(token.end - begin);
-        if (!weft__answer_is_window(texts[count], lengths[count]))
-            return weft__window_fail(out, 400, "number %u of \"what\" cannot be watched", count);
-        count++;
+        watched.texts[watched.count] = begin;
+        watched.lengths[watched.count] = (size_t)(token.end - begin);
+        if (!weft__answer_is_window(begin, (size_t)(token.end - begin)))
+            return weft__window_fail(out, 400, "number %u of \"what\" cannot be watched",
+                                     watched.count);
+        watched.count++;
     }
     if (token.kind != WEFT__JSON_ARRAY_END)
         return weft__window_fail(out, 400, "\"what\" is a list of requests");
-    uint32_t stream = (uint32_t)weft__request_count(request, "stream", 0, UINT32_MAX);
-    uint32_t serial = (uint32_t)weft__request_count(request, "serial", 0, UINT32_MAX);
-    if (!weft__stream_watch(session->mailbox, stream, serial, texts, lengths, count,
-                            &out->has_failed))
-        return weft__window_fail(out, 404, "there is no stream %u: open /events", stream);
-    weft__wire_count(out, "watched", count);
+    if (!weft__stream_watch(session->mailbox, &watched, &out->has_failed))
+        return weft__window_fail(out, 404, "there is no stream %u: open /events", watched.number);
+    weft__wire_count(out, "watched", watched.count);
     return 200;
 }

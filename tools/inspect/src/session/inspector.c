@@ -93,8 +93,8 @@ static bool answer_letters(weft_inspect *inspect, uint64_t end_ns)
     return true;
 }
 
-/* What pages watch and what is due, one after the other until the time is over; the next call goes on
- * there. */
+/* What pages watch and what is due, one after the other until the time is over; the next call goes
+ * on there. */
 static void answer_watches(weft_inspect *inspect, uint64_t end_ns)
 {
     uint64_t begin = weft__session_now();
@@ -102,10 +102,11 @@ static void answer_watches(weft_inspect *inspect, uint64_t end_ns)
         weft__answer(&inspect->session, inspect->request.bytes, inspect->request.count,
                      &inspect->reply);
         uint64_t now = weft__session_now(), rest = WATCH_REST * (now - begin);
-        rest = rest < watch_period_ns ? watch_period_ns : rest < watch_rest_ns ? rest : watch_rest_ns;
+        rest = rest < watch_period_ns ? watch_period_ns
+               : rest < watch_rest_ns ? rest
+                                      : watch_rest_ns;
         weft__stream_event(inspect->mailbox, &inspect->watch_at,
-                           inspect->reply.has_failed ? NULL : &inspect->reply,
-                           begin + rest);
+                           inspect->reply.has_failed ? NULL : &inspect->reply, begin + rest);
         begin = now;
         if (now >= end_ns) return;
     }

@@ -70,8 +70,8 @@ void weft__session_need(weft__session *session, weft__need need);
 /* The component with the number `id` of the world. */
 weft_component weft__session_component(const weft__session *session, uint32_t id);
 uint32_t weft__session_component_count(const weft__session *session);
-/* All systems of the world, to be freed by the caller; NULL: none, or memory was refused, which fails
- * the answer. The same: the components of an archetype, live links, streams. */
+/* All systems of the world, to be freed by the caller; NULL: none, or memory was refused, which
+ * fails the answer. The same: the components of an archetype, live links, streams. */
 weft_system *weft__session_systems(const weft__session *session, uint32_t *count, weft__wire *out);
 weft_component *weft__session_components(const weft__session *session, weft_archetype archetype,
                                          uint32_t *count, weft__wire *out);
