@@ -16,6 +16,12 @@ Columns are not copied. They may be used while their loop runs: a view that outl
 (BufferError), and until it is gone the world refuses every call that could move what it shows.
 """
 import os
+import sys
+
+try:
+    import numpy  # noqa: F401 (first, for the sentence)
+except ImportError as error:
+    raise ImportError(f"weft needs NumPy, which this interpreter lacks: {sys.executable} -m pip install numpy") from error
 
 from ._commands import Commands
 from ._entity import Entity, entity

@@ -340,7 +340,7 @@ static uint32_t own_number(weft_bake *bake, weft_entity entity)
 }
 
 /* Adds a step with room for `bytes`; NULL: memory was refused. */
-static void *add_step(weft_bake *bake, weft__step step)
+static void *add_step(weft_bake *bake, weft__bake_step step)
 {
     size_t bytes = sizeof step + ((step.bytes + 15) & ~UINT64_C(15));
     char *at = chars_add(bake, &bake->steps, bytes);
@@ -349,12 +349,12 @@ static void *add_step(weft_bake *bake, weft__step step)
     return memset(at + sizeof step, 0, bytes - sizeof step);
 }
 
-static const weft__step *find_step(const weft_bake *bake, weft__step_kind kind, uint32_t entity,
-                                   uint32_t component)
+static const weft__bake_step *find_step(const weft_bake *bake, weft__bake_step_kind kind,
+                                        uint32_t entity, uint32_t component)
 {
     const char *end = bake->steps.at + bake->steps.count;
     for (const char *at = bake->steps.at; at < end;) {
-        const weft__step *step = (const weft__step *)(const void *)at;
+        const weft__bake_step *step = (const weft__bake_step *)(const void *)at;
         bool is_value = step->kind <= WEFT__STEP_BUFFER && kind <= WEFT__STEP_BUFFER;
         if ((step->kind == kind || is_value) && step->entity == entity &&
             step->component == component)
@@ -412,12 +412,12 @@ static weft_result write_values(weft_bake *bake, weft_entity entity, weft_compon
         return refuse(bake, WEFT_ALREADY_EXISTS,
                       "%s is given twice, by bakers or by a property: once is possible",
                       desc->name);
-    char *at =
-        add_step(bake, (weft__step){.kind = given->is_buffer ? WEFT__STEP_BUFFER : WEFT__STEP_SET,
-                                    .entity = number,
-                                    .component = component.id,
-                                    .count = given->count,
-                                    .bytes = bytes});
+    char *at = add_step(
+        bake, (weft__bake_step){.kind = given->is_buffer ? WEFT__STEP_BUFFER : WEFT__STEP_SET,
+                                .entity = number,
+                                .component = component.id,
+                                .count = given->count,
+                                .bytes = bytes});
     if (at == NULL) return bake->result;
     if (bytes != 0) memcpy(at, given->at, bytes);
     if (!weft__elements_references(weft__type_of(desc), at, given->count, keep_reference, bake))
@@ -456,8 +456,8 @@ weft_result weft_bake_disable(weft_bake *bake, weft_entity entity, weft_componen
     if (find_step(bake, WEFT__STEP_DISABLE, number, component.id) != NULL)
         return refuse(bake, WEFT_ALREADY_EXISTS, "\"%s\" is disabled twice: remove one",
                       known->desc->name);
-    add_step(bake,
-             (weft__step){.kind = WEFT__STEP_DISABLE, .entity = number, .component = component.id});
+    add_step(bake, (weft__bake_step){
+                       .kind = WEFT__STEP_DISABLE, .entity = number, .component = component.id});
     return bake->result;
 }
 
@@ -468,15 +468,15 @@ weft_result weft_bake_name(weft_bake *bake, weft_entity entity, const char *name
     if (number == WEFT__NONE) return WEFT_INVALID_ARGUMENT;
     if (bytes != 0 && !weft__name_fits(name, bytes))
         return refuse(bake, WEFT_INVALID_ARGUMENT, "the name of an entity is not UTF-8");
-    char *at =
-        add_step(bake, (weft__step){.kind = WEFT__STEP_NAME, .entity = number, .bytes = bytes + 1});
+    char *at = add_step(
+        bake, (weft__bake_step){.kind = WEFT__STEP_NAME, .entity = number, .bytes = bytes + 1});
     if (at != NULL && bytes != 0) memcpy(at, name, bytes);
     return bake->result;
 }
 
 /* ---- places ---- */
 
-static const char *place_problem(const weft__place *place, weft_transform_usage usage)
+static const char *place_problem(const weft__bake_place *place, weft_transform_usage usage)
 {
     float sum = 0;
     for (int i = 0; i < 4; i++) sum += place->rotation[i] * place->rotation[i];
@@ -494,7 +494,7 @@ weft_result weft_bake_transform(weft_bake *bake, weft_entity entity, const float
                                 weft_transform_usage usage)
 {
     uint32_t number = own_number(bake, entity);
-    weft__place place = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
+    weft__bake_place place = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
     if (position != NULL) memcpy(place.position, position, sizeof place.position);
     if (rotation != NULL) memcpy(place.rotation, rotation, sizeof place.rotation);
     if (scale != NULL) memcpy(place.scale, scale, sizeof place.scale);
@@ -505,19 +505,19 @@ weft_result weft_bake_transform(weft_bake *bake, weft_entity entity, const float
         problem = "places need the components of weft_transform_create: call it before "
                   "weft_scene_create";
     if (problem != NULL) return refuse(bake, WEFT_INVALID_ARGUMENT, "%s", problem);
-    const weft__step *known = NULL;
+    const weft__bake_step *known = NULL;
     for (uint32_t u = 0; u <= WEFT_TRANSFORM_DYNAMIC && known == NULL; u++)
         known = find_step(bake, WEFT__STEP_TRANSFORM, number, u);
     if (known != NULL) { /* the strongest usage counts, and the last place */
-        weft__step *step = (weft__step *)(uintptr_t)known;
+        weft__bake_step *step = (weft__bake_step *)(uintptr_t)known;
         if (step->component < (uint32_t)usage) step->component = (uint32_t)usage;
         memcpy(step + 1, &place, sizeof place);
         return WEFT_OK;
     }
-    char *at = add_step(bake, (weft__step){.kind = WEFT__STEP_TRANSFORM,
-                                           .entity = number,
-                                           .component = (uint32_t)usage,
-                                           .bytes = sizeof place});
+    char *at = add_step(bake, (weft__bake_step){.kind = WEFT__STEP_TRANSFORM,
+                                                .entity = number,
+                                                .component = (uint32_t)usage,
+                                                .bytes = sizeof place});
     if (at != NULL) memcpy(at, &place, sizeof place);
     return bake->result;
 }

@@ -80,28 +80,28 @@ typedef struct weft__record_reference {
 } weft__record_reference;
 
 /* What a step does. */
-typedef enum weft__step_kind {
+typedef enum weft__bake_step_kind {
     WEFT__STEP_SET,    /* one value behind it */
     WEFT__STEP_BUFFER, /* `count` elements */
     WEFT__STEP_DISABLE,
     WEFT__STEP_NAME,      /* `bytes` of text and a NUL */
-    WEFT__STEP_TRANSFORM, /* a weft__place */
-} weft__step_kind;
+    WEFT__STEP_TRANSFORM, /* a weft__bake_place */
+} weft__bake_step_kind;
 
 /* What is done to an entity; its bytes follow, in 16 bytes' steps. */
-typedef struct weft__step {
-    weft__step_kind kind;
+typedef struct weft__bake_step {
+    weft__bake_step_kind kind;
     uint32_t entity;    /* number */
     uint32_t component; /* id in the schema; of TRANSFORM the usage */
     uint32_t count;
     uint64_t bytes;
     uint64_t unused; /* 0 */
-} weft__step;
+} weft__bake_step;
 
 /* Where an entity stands, in the space above it. Part of a step. */
-typedef struct weft__place {
+typedef struct weft__bake_place {
     float position[3], rotation[4], scale[3];
-} weft__place;
+} weft__bake_place;
 
 /* Whether the scales are the same, but for the last digits: what a LocalTransform can hold. */
 static inline bool weft__scale_is_even(const float scale[3])
@@ -154,12 +154,13 @@ typedef struct weft__record {
 } weft__record;
 
 /* The step behind one (NULL: the first); NULL: no more. */
-static inline const weft__step *weft__step_after(const weft__output *output, const weft__step *step)
+static inline const weft__bake_step *weft__step_after(const weft__output *output,
+                                                      const weft__bake_step *step)
 {
     const char *next = step == NULL
                            ? output->steps
                            : (const char *)(step + 1) + ((step->bytes + 15) & ~UINT64_C(15));
-    return next < output->steps + output->step_bytes ? (const weft__step *)next : NULL;
+    return next < output->steps + output->step_bytes ? (const weft__bake_step *)next : NULL;
 }
 
 /* ---- the run of bakers ---- */
@@ -187,7 +188,7 @@ struct weft_bake {
     WEFT__LIST(weft__read) reads;
     WEFT__LIST(weft__record_reference) references;
     WEFT__LIST(weft__record_blob) blobs;
-    weft__chars steps; /* weft__step and bytes */
+    weft__chars steps; /* weft__bake_step and bytes */
     weft__chars texts; /* of the output: keys of prefabs */
     weft__chars read_texts;
     WEFT__LIST(uint64_t) entities; /* hashes of their names; 0 the own one */

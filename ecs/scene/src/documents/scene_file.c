@@ -242,12 +242,13 @@ weft_result weft_source_file(weft_source *out, const char *path, weft_text *byte
     *bytes = (weft_text){0};
     if (!weft__path_join(out->file->path, path, strlen(path), whole)) return WEFT_LIMIT;
     const weft__scene_file *part = weft__files_bytes(out->files, whole);
-    weft__part *kept = part == NULL ? NULL : WEFT__SCENE_ADD(out->files->memory, &out->file->parts);
+    weft__file_part *kept =
+        part == NULL ? NULL : WEFT__SCENE_ADD(out->files->memory, &out->file->parts);
     if (kept == NULL) {
         out->is_refused = true;
         return WEFT_OUT_OF_MEMORY;
     }
-    *kept = (weft__part){weft__pile_text(&out->file->arena, whole, strlen(whole)), part->hash};
+    *kept = (weft__file_part){weft__pile_text(&out->file->arena, whole, strlen(whole)), part->hash};
     if (kept->path == NULL) {
         out->file->parts.count--;
         out->is_refused = true;

@@ -103,10 +103,10 @@ typedef struct weft__use {
 } weft__use;
 
 /* Another file that a source read: weft_source_file. */
-typedef struct weft__part {
+typedef struct weft__file_part {
     const char *path;
     uint64_t hash;
-} weft__part;
+} weft__file_part;
 
 /* A file. Owner: weft__files. Constant once opened, but `used`, `fallback` and `is_recent`. */
 typedef struct weft__scene_file {
@@ -119,7 +119,7 @@ typedef struct weft__scene_file {
     WEFT__LIST(weft__file_object) objects;
     WEFT__LIST(weft__property) properties;
     WEFT__LIST(weft__use) uses;
-    WEFT__LIST(weft__part) parts;
+    WEFT__LIST(weft__file_part) parts;
     weft__pile arena;
     weft__problem *problems;
     uint32_t first, last;               /* objects of the root, in order; then by `next` */

@@ -71,7 +71,7 @@ static const char *take_apart(const double at[16], double position[3], double ro
     return NULL;
 }
 
-static const char *node_place(const weft__gltf_node *node, weft__place *place)
+static const char *node_place(const weft__gltf_node *node, weft__bake_place *place)
 {
     double position[3] = {0}, rotation[4] = {0, 0, 0, 1}, scale[3] = {1, 1, 1}, at[16];
     const struct {
@@ -567,7 +567,7 @@ weft_result weft_scene_gltf_register(weft_world *world, weft_gltf_components *ou
 static weft_result bake_place(weft_bake *bake, const weft__gltf_node *node, weft_entity entity)
 {
     static const float zero[3] = {0, 0, 0}, one[3] = {1, 1, 1}, unit[4] = {0, 0, 0, 1};
-    weft__place place;
+    weft__bake_place place;
     if (node->is_scene)
         return weft_bake_transform(bake, entity, zero, unit, one, WEFT_TRANSFORM_NONE);
     const char *problem = node_place(node, &place);

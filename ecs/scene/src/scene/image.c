@@ -72,7 +72,7 @@ static void multiply(float out[12], const float a[12], const float b[12])
     memcpy(out, result, sizeof result);
 }
 
-static void matrix_of(float out[12], const weft__place *p)
+static void matrix_of(float out[12], const weft__bake_place *p)
 {
     float x = p->rotation[0], y = p->rotation[1], z = p->rotation[2], w = p->rotation[3];
     const float turn[9] = {
@@ -101,13 +101,13 @@ void weft__image_place(weft__imaging *m, uint32_t index)
     const weft__node *node = &m->scene->tree.nodes.at[index];
     weft__standing *spot = &m->places.at[index];
     *spot = *standing_above(m, index);
-    const weft__step *step = NULL;
+    const weft__bake_step *step = NULL;
     if (node->is_simple || !weft__node_has_entity(node)) return;
     while ((step = weft__step_after(node->record->output, step)) != NULL &&
            (step->kind != WEFT__STEP_TRANSFORM || step->entity != 0)) {
     }
     if (step == NULL) return;
-    weft__place place;
+    weft__bake_place place;
     float own[12];
     memcpy(&place, step + 1, sizeof place);
     matrix_of(own, &place);
@@ -121,11 +121,11 @@ void weft__image_place(weft__imaging *m, uint32_t index)
 
 /* What the entity of a TRANSFORM step gets. Returns whether its stretch is needed. Always: what the
  * system of transforms makes of local and stretch is the world place, while nothing moves. */
-static bool place_values(weft__imaging *out, const weft__step *step)
+static bool place_values(weft__imaging *out, const weft__bake_step *step)
 {
     const weft__standing *outer =
         step->entity == 0 ? standing_above(out, out->node) : &out->places.at[out->node];
-    weft__place place;
+    weft__bake_place place;
     float own[12], world[12];
     memcpy(&place, step + 1, sizeof place);
     out->local = (weft_local_transform){.scale = place.scale[0]};
@@ -153,7 +153,7 @@ static bool place_values(weft__imaging *out, const weft__step *step)
 /* The node whose entity is the Parent of an entity with the place `step` (NULL: without one);
  * WEFT__NONE. Static ones have none, they are folded; those that move have one with a place, if
  * there is any above. */
-static uint32_t parent_of(const weft__imaging *m, const weft__step *step, uint32_t number)
+static uint32_t parent_of(const weft__imaging *m, const weft__bake_step *step, uint32_t number)
 {
     const weft__tree *tree = &m->scene->tree;
     if (step == NULL) return number == 0 ? weft__node_above(tree, m->node) : WEFT__NONE;
@@ -199,7 +199,7 @@ static void put_placed(weft__imaging *m, weft_component component, const void *a
     known->is_step = false;
 }
 
-static void put_place(weft__imaging *m, const weft__step *step)
+static void put_place(weft__imaging *m, const weft__bake_step *step)
 {
     const weft__schema *schema = &m->scene->schema;
     if (step->component == WEFT_TRANSFORM_NONE) return;
@@ -236,11 +236,12 @@ size_t weft__image_name(const weft__imaging *m, char out[WEFT__IMAGE_NAME_BYTES]
 /* ---- images ---- */
 
 /* What the record says; returns the place of the entity. */
-static const weft__step *take_steps(weft__imaging *m, const weft__output *output, uint32_t number)
+static const weft__bake_step *take_steps(weft__imaging *m, const weft__output *output,
+                                         uint32_t number)
 {
-    const weft__step *place = NULL;
+    const weft__bake_step *place = NULL;
     weft__image_value *at;
-    for (const weft__step *s = NULL; (s = weft__step_after(output, s)) != NULL;) {
+    for (const weft__bake_step *s = NULL; (s = weft__step_after(output, s)) != NULL;) {
         if (s->entity != number) continue;
         switch (s->kind) {
         case WEFT__STEP_SET:
@@ -268,7 +269,7 @@ static const weft__step *take_steps(weft__imaging *m, const weft__output *output
     return place;
 }
 
-static void take_tree(weft__imaging *m, const weft__node *node, const weft__step *place,
+static void take_tree(weft__imaging *m, const weft__node *node, const weft__bake_step *place,
                       uint32_t number)
 {
     const weft__tree *tree = &m->scene->tree;
@@ -300,7 +301,7 @@ weft_result weft__image_make(weft__imaging *m, uint32_t index, uint32_t number)
     m->name = NULL;
     m->name_bytes = 0;
     m->result = WEFT_OK;
-    const weft__step *place = take_steps(m, node->record->output, number);
+    const weft__bake_step *place = take_steps(m, node->record->output, number);
     take_tree(m, node, place, number);
     if (m->name == NULL && number == 0) take_name(m, node);
     return m->result;

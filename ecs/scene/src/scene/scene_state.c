@@ -287,7 +287,7 @@ static bool is_simple(const weft__node *node, const weft__output *output)
     if (output == NULL || output->entity_count != 1 || node->prefab != NULL || node->root != 0 ||
         node->has_prefabs || has_reference(output, WEFT__REFERENCE_OBJECT))
         return false;
-    for (const weft__step *s = NULL; (s = weft__step_after(output, s)) != NULL;)
+    for (const weft__bake_step *s = NULL; (s = weft__step_after(output, s)) != NULL;)
         if (s->kind == WEFT__STEP_TRANSFORM) return false;
     return true;
 }
@@ -409,8 +409,8 @@ static bool bake_all(update *u, const char *const *paths, uint32_t count)
 
 static bool add_change(update *u, uint32_t node, weft_scene_change_kind kind)
 {
-    weft__change *change = WEFT__SCENE_ADD(&u->scene->memory, &u->told.changes);
-    if (change != NULL) *change = (weft__change){node, kind};
+    weft__record_change *change = WEFT__SCENE_ADD(&u->scene->memory, &u->told.changes);
+    if (change != NULL) *change = (weft__record_change){node, kind};
     return change != NULL;
 }
 
@@ -738,7 +738,7 @@ uint32_t weft_scene_mistakes(const weft_scene *scene, weft_error *out, uint32_t 
 bool weft_scene_change_at(weft_scene *scene, uint32_t index, weft_scene_change *out)
 {
     if (scene == NULL || out == NULL || index >= scene->told.changes.count) return false;
-    const weft__change *change = &scene->told.changes.at[index];
+    const weft__record_change *change = &scene->told.changes.at[index];
     *out = (weft_scene_change){.kind = change->kind, .path = scene->path};
     if (change->kind == WEFT_SCENE_REMOVED)
         out->path = scene->told.removed_paths.at[change->node];
@@ -830,7 +830,7 @@ static const char *why_text(const weft_scene *scene, const weft__record *record)
     return "as before";
 }
 
-static void tell_step(weft__text *t, const weft_scene *scene, const weft__step *step)
+static void tell_step(weft__text *t, const weft_scene *scene, const weft__bake_step *step)
 {
     static const char *const usages[] = {"none", "static", "dynamic"};
     if (step->kind == WEFT__STEP_NAME)
@@ -905,7 +905,7 @@ static void add_makes(weft__text *t, const weft_scene *scene, const weft__output
                       bool is_json)
 {
     list l = begin_list(t, is_json, "makes");
-    const weft__step *step = NULL;
+    const weft__bake_step *step = NULL;
     while (output != NULL && (step = weft__step_after(output, step)) != NULL) {
         char entry[512];
         weft__text e = {entry, sizeof entry, 0};

@@ -10,14 +10,14 @@
 #include <time.h>
 
 /* A change of the last bake. */
-typedef struct weft__change {
+typedef struct weft__record_change {
     uint32_t node; /* of the tree; of a removed one in `removed_paths` */
     weft_scene_change_kind kind;
-} weft__change;
+} weft__record_change;
 
 /* What a bake tells. Owner: the scene, or a bake until it has ended. */
 typedef struct weft__told {
-    WEFT__LIST(weft__change) changes;
+    WEFT__LIST(weft__record_change) changes;
     WEFT__LIST(weft_error) problems;
     WEFT__LIST(const char *) removed_paths;
     weft__pile removed; /* paths of removed objects, and texts of problems of the tree */
