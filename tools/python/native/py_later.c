@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* py_later.c: what outlasts a call: snapshots, recorders, and systems in C.
+/* py_later.c: what outlasts a call: snapshots and recorders.
  *
  * Snapshots and recorders have to end before their world: they are in its list of dependents, and
  * are empty once it is closed. */
 #include "py_native.h"
 
-#include <dlfcn.h>
-
 /* ---- dependents ---- */
 
-/* Puts a handle into the world's list; NULL with an exception, and the handle has ended. */
-static dependent *depend(World *world, void *handle, void (*end)(void *handle))
+dependent *weft_py_depend(World *world, void *handle, void (*end)(void *handle))
 {
     dependent *self = PyMem_Malloc(sizeof *self);
     if (self == NULL) {
@@ -53,14 +50,14 @@ void weft_py_end_dependents(World *world, bool orphans_only)
         next = self->next;
         if (orphans_only && !self->is_orphan) continue;
         end_dependent(self);
-        if (self->is_orphan) PyMem_Free(self);
+        if (self->is_orphan || self->has_no_object) PyMem_Free(self);
     }
 }
 
 /* The object of a handle that `end` ends; NULL with an exception, and the handle has ended. */
 static PyObject *keep(World *world, PyTypeObject *type, void *handle, void (*end)(void *handle))
 {
-    dependent *kept = depend(world, handle, end);
+    dependent *kept = weft_py_depend(world, handle, end);
     if (kept == NULL) return NULL;
     Kept *made = weft_py_new(type);
     if (made == NULL) {
@@ -272,48 +269,3 @@ static PyType_Slot recorder_slots[] = {
 PyType_Spec weft_py_recorder_spec = {"weft._native.Recorder", sizeof(Kept), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                      recorder_slots};
-
-/* ---- systems in C ---- */
-
-/* The symbols of libweft in this extension become visible to what is loaded: its calls go to the
- * library that runs the world, not to another copy. */
-static void show_symbols(void)
-{
-    Dl_info self;
-    if (dladdr((const void *)(uintptr_t)&weft_version, &self) != 0)
-        (void)dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
-}
-
-/* (name, library, symbol, terms, flags, has commands): void symbol(weft_slice *, void *) of a
- * shared library becomes a system. The library stays loaded. */
-PyObject *weft_py_system_load(World *self, PyObject *arguments)
-{
-    const char *name, *symbol;
-    PyObject *library, *terms;
-    unsigned int flags;
-    int has_commands;
-    if (!PyArg_ParseTuple(arguments, "sO&sOIp", &name, PyUnicode_FSConverter, &library, &symbol,
-                          &terms, &flags, &has_commands))
-        return NULL;
-    show_symbols();
-    void *handle = dlopen(PyBytes_AsString(library), RTLD_NOW | RTLD_LOCAL);
-    Py_DECREF(library);
-    union {
-        void *address;
-        void (*run)(weft_slice *slice, void *user);
-    } found = {.address = handle == NULL ? NULL : dlsym(handle, symbol)};
-    if (found.address == NULL) {
-        const char *problem = dlerror();
-        PyErr_SetString(PyExc_OSError, problem != NULL ? problem : "the symbol has no address");
-        return NULL;
-    }
-    weft_system_desc desc = {.name = name, .run = found.run, .flags = flags};
-    if (has_commands) desc.effects = WEFT_RECORDS_ANY;
-    weft_term *owned;
-    if (weft_py_use(self, CHANGES) == NULL || !weft_py_terms(self, terms, &desc.over.rows, &owned))
-        return NULL;
-    weft_system made = weft_system_create(self->world, &desc);
-    PyMem_Free(owned);
-    if (made.id == 0) return weft_py_fail(self, weft_world_error(self->world)->code);
-    Py_RETURN_NONE;
-}

@@ -199,7 +199,8 @@ static bool add_numbers(PyObject *module)
     static const struct {
         const char *name;
         long value;
-    } numbers[] = {{"READ", WEFT_READ},
+    } numbers[] = {{"LIBRARY_VERSION", WEFT_VERSION},
+                   {"READ", WEFT_READ},
                    {"WRITE", WEFT_WRITE},
                    {"NO_ACCESS", WEFT_NO_ACCESS},
                    {"ALL", WEFT_ALL},

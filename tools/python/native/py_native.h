@@ -39,6 +39,7 @@ typedef struct dependent {
     void (*end)(void *handle);
     void *handle; /* NULL once the world has ended */
     int is_orphan;
+    int has_no_object; /* ends with the world alone */
 } dependent;
 
 typedef struct World {
@@ -103,6 +104,8 @@ PyObject *weft_py_fail(World *self, weft_result result);
 /* None, or as weft_py_fail. */
 PyObject *weft_py_done(World *self, weft_result result);
 
+/* Puts a handle into the world's list; NULL with an exception, and the handle has ended. */
+dependent *weft_py_depend(World *world, void *handle, void (*end)(void *handle));
 /* Ends all dependents, or those that were dropped during a step. */
 void weft_py_end_dependents(World *world, bool orphans_only);
 

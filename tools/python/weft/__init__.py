@@ -24,6 +24,7 @@ except ImportError as error:
     raise ImportError(f"weft needs NumPy, which this interpreter lacks: {sys.executable} -m pip install numpy") from error
 
 from ._commands import Commands
+from ._compiled import CompileError, c
 from ._entity import Entity, entity
 from ._errors import CLASSES, Error
 from ._native import Snapshot
@@ -35,7 +36,7 @@ from ._world import World
 
 globals().update({kind.__name__: kind for kind in CLASSES.values()})
 __all__ = ["World", "Component", "Query", "Slice", "Context", "Commands", "Snapshot", "Random", "Entity", "entity",
-           "get_include", "Error", *(kind.__name__ for kind in CLASSES.values())]
+           "get_include", "c", "CompileError", "Error", *(kind.__name__ for kind in CLASSES.values())]
 __version__ = "0.1.0"
 
 

@@ -47,6 +47,12 @@ class Entity(int):
     @property
     def version(self) -> int: ...
 
+class CompileError(Exception):
+    lines: list[tuple[int, str]]
+    def __init__(self, text: str, lines: Sequence[tuple[int, str]] = ()) -> None: ...
+
+def c(source: str, **named: Any) -> str: ...
+
 class Snapshot: ...
 
 class Random:
@@ -241,6 +247,20 @@ class World:
     def timer_left(self, name: str) -> Optional[float]: ...
     @property
     def change_version(self) -> int: ...
+    def c(
+        self,
+        source: str,
+        *,
+        name: Optional[str] = None,
+        resources: Sequence[Component] = (),
+        write_resources: Sequence[Component] = (),
+        look_up: Sequence[Component] = (),
+        handles: Sequence[Component] = (),
+        commands: bool = False,
+        head: str = "",
+        flags: Sequence[str] = (),
+        **terms: Sequence[Component],
+    ) -> str: ...
     def system_in_c(
         self,
         name: str,

@@ -2,6 +2,7 @@
 """_world: World, which is made of its parts: each module has those of its subject."""
 from . import _native
 from ._commands import Commands
+from ._compiled import Compiled
 from ._components import Components
 from ._entities import Entities
 from ._files import Files
@@ -9,13 +10,14 @@ from ._query import Query
 from ._systems import Systems
 
 
-class World(Components, Entities, Systems, Files):
+class World(Components, Entities, Systems, Compiled, Files):
     """Entities and all that belongs to them. `workers`: threads for systems in C; 0: all cores."""
 
     def __init__(self, workers=0):
         self._native = _native.World(workers=workers)
         self._components = {}
         self._systems, self._groups, self._is_stepping = [], {}, False
+        self._compiled = 0  # systems made by c()
 
     def __enter__(self):
         return self

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* py_compiled.c: systems in C: a function of a shared library becomes a system.
+ *
+ * The library is the user's (World.system_in_c), or one that the package compiled from a string
+ * (_compiled.py). It stays loaded. `user` of the function is a list of components, which belongs to
+ * the world. */
+#include "py_native.h"
+
+#include <dlfcn.h>
+
+/* What the function is, and what it touches besides its rows. */
+typedef struct loading {
+    weft_system_desc desc;
+    weft_lookup *resources, *lookups;
+    weft_term *terms;
+} loading;
+
+/* The symbols of libweft in this extension become visible to what is loaded: its calls go to the
+ * library that runs the world, not to another copy. */
+static void show_symbols(void)
+{
+    Dl_info self;
+    if (dladdr((const void *)(uintptr_t)&weft_version, &self) != 0)
+        (void)dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+/* Puts the function of a library into the description; false with an exception. */
+static bool find_function(PyObject *library, const char *symbol, weft_system_desc *desc)
+{
+    show_symbols();
+    void *handle = dlopen(PyBytes_AsString(library), RTLD_NOW | RTLD_LOCAL);
+    union {
+        void *address;
+        void (*run)(weft_slice *slice, void *user);
+    } found = {.address = handle == NULL ? NULL : dlsym(handle, symbol)};
+    desc->run = found.run;
+    if (found.address != NULL) return true;
+    const char *problem = dlerror();
+    PyErr_SetString(PyExc_OSError, problem != NULL ? problem : "the symbol has no address");
+    return false;
+}
+
+/* A list of (component, access); freed with PyMem_Free. */
+static bool read_lookups(World *self, PyObject *list, weft_lookup **out, uint32_t *count)
+{
+    Py_ssize_t length = list == NULL ? 0 : PySequence_Size(list);
+    if (length < 0) return false;
+    if (length > 4096) {
+        PyErr_SetString(PyExc_ValueError, "more than 4,096 components");
+        return false;
+    }
+    *out = PyMem_Calloc((size_t)length + 1, sizeof **out);
+    if (*out == NULL) return PyErr_NoMemory(), false;
+    *count = (uint32_t)length;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        PyObject *item = PySequence_GetItem(list, i), *number;
+        unsigned int access;
+        bool is_good = item != NULL && PyArg_Parse(item, "(OI)", &number, &access) &&
+                       weft_py_component(self, number, &(*out)[i].component);
+        if (is_good) (*out)[i].access = (weft_access)access;
+        Py_XDECREF(item);
+        if (!is_good) return false;
+    }
+    return true;
+}
+
+/* What the lists say: terms, resources, look-ups. */
+static bool read_touched(World *self, PyObject *terms, PyObject *resources, PyObject *lookups,
+                         loading *from)
+{
+    weft_system_desc *desc = &from->desc;
+    if (!weft_py_terms(self, terms, &desc->over.rows, &from->terms)) {
+        from->terms = NULL;
+        return false;
+    }
+    if (!read_lookups(self, resources, &from->resources, &desc->more_resource_count) ||
+        !read_lookups(self, lookups, &from->lookups, &desc->more_lookup_count))
+        return false;
+    desc->more_resources = from->resources;
+    desc->more_lookups = from->lookups;
+    return true;
+}
+
+/* The list of components becomes `user`, and the world's. */
+static bool give_handles(World *self, PyObject *list, weft_system_desc *desc)
+{
+    weft_component *handles;
+    uint32_t count;
+    if (!weft_py_components(self, list, &handles, &count)) return false;
+    dependent *kept = weft_py_depend(self, handles, PyMem_Free);
+    if (kept == NULL) return false;
+    kept->has_no_object = 1;
+    desc->user = handles;
+    return true;
+}
+
+/* (name, library, symbol, terms, flags, has commands, [handles, resources, lookups]): `void
+ * symbol(weft_slice *, void *)` becomes a system. */
+PyObject *weft_py_system_load(World *self, PyObject *arguments)
+{
+    const char *name, *symbol;
+    PyObject *library, *terms, *handles = NULL, *resources = NULL, *lookups = NULL;
+    unsigned int flags;
+    int has_commands;
+    if (!PyArg_ParseTuple(arguments, "sO&sOIp|OOO", &name, PyUnicode_FSConverter, &library, &symbol,
+                          &terms, &flags, &has_commands, &handles, &resources, &lookups))
+        return NULL;
+    loading from = {.desc = {.name = name, .flags = flags}};
+    if (has_commands) from.desc.effects = WEFT_RECORDS_ANY;
+    bool is_good = find_function(library, symbol, &from.desc);
+    Py_DECREF(library);
+    is_good = is_good && weft_py_use(self, CHANGES) != NULL &&
+              read_touched(self, terms, resources, lookups, &from) &&
+              (handles == NULL || give_handles(self, handles, &from.desc));
+    weft_system made = {0};
+    if (is_good) {
+        made = weft_system_create(self->world, &from.desc);
+        if (made.id == 0) weft_py_fail(self, weft_world_error(self->world)->code);
+    }
+    PyMem_Free(from.terms);
+    PyMem_Free(from.resources);
+    PyMem_Free(from.lookups);
+    if (made.id == 0) return NULL;
+    Py_RETURN_NONE;
+}
