@@ -210,14 +210,8 @@ static void put_shared(writer *w, const weft__chunk *chunk, const weft__type_ref
     uint32_t index = chunk->tuple->values[ref->shared];
     weft__out_u8(&w->out, index != 0);
     if (index == 0) return;
-    size_t at = w->out.count;
-    const char *value = weft__shared_value(&w->world->shared, ref->component, index);
-    weft__out_put(&w->out, value, ref->type->desc.size);
-    if (!w->out.is_refused)
-        weft__tags_flip(&w->world->directory, ref->type, value,
-                        (weft__value_bytes){w->out.at + at, 0, ref->type->desc.size});
-    if (!w->out.is_refused && weft__type_has_blobs(ref->type))
-        weft__elements_references(ref->type, w->out.at + at, 1, number_blob, w);
+    put_values(w, ref->type, weft__shared_value(&w->world->shared, ref->component, index), 1,
+               ref->type->desc.size);
 }
 
 static void put_chunk(writer *w, weft__chunk *chunk)

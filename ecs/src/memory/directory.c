@@ -177,7 +177,7 @@ static inline uint32_t block_take(weft__entity_block *block, uint32_t count, con
 
 /* ---- slots ---- */
 
-static void hint_full(weft__directory *directory, uint32_t index, bool is_full)
+void weft__directory_hint(weft__directory *directory, uint32_t index, bool is_full)
 {
     weft_a64 *x_full = &directory->x_full[index / 64];
     uint64_t bit = UINT64_C(1) << index % 64;
@@ -377,7 +377,7 @@ void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, 
         placing place = placing_of(directory, index, step);
         block_take(block, n, &place, location + step * done, out + done);
         at_store_rlx(&block->x_count, used + n); /* relaxed: idle */
-        if (n == room) hint_full(directory, index, true);
+        if (n == room) weft__directory_hint(directory, index, true);
         if (copy != NULL) memcpy(copy + done, out + done, n * sizeof *copy);
         done += n;
     }
@@ -426,7 +426,7 @@ void weft__directory_deal_owner(weft__directory *directory, uint32_t count, weft
         at_store_rlx(&block->x_count, used);                            /* relaxed: idle */
         directory->first_room = shares[i].block;
         if (used != WEFT__BLOCK_SLOTS) continue;
-        hint_full(directory, shares[i].block, true);
+        weft__directory_hint(directory, shares[i].block, true);
         directory->first_room++;
     }
 }
@@ -460,11 +460,6 @@ bool weft__directory_room_find(weft__directory *directory)
     }
 }
 
-void weft__directory_hint(weft__directory *directory, uint32_t block, bool is_full)
-{
-    hint_full(directory, block, is_full);
-}
-
 void weft__directory_free_owner(weft__directory *directory, weft_entity entity)
 {
     weft__directory_free_many_owner(directory, &entity, 1);
@@ -487,7 +482,8 @@ void weft__directory_free_many_owner(weft__directory *directory, const weft_enti
         i += n;
         at_store_rlx(&block->x_count, used - cleared.freed); /* relaxed: idle */
         if (cleared.freed != 0 && home < directory->first_room) directory->first_room = home;
-        if (cleared.freed != 0 && used == WEFT__BLOCK_SLOTS) hint_full(directory, home, false);
+        if (cleared.freed != 0 && used == WEFT__BLOCK_SLOTS)
+            weft__directory_hint(directory, home, false);
     }
 }
 
@@ -521,7 +517,8 @@ static inline void block_leave(weft__directory *directory, weft__entity_block *b
                                uint32_t index, uint32_t used)
 {
     at_store_rel(&block->x_count, used); /* D1 */
-    if (__builtin_expect(used == WEFT__BLOCK_SLOTS, 0)) hint_full(directory, index, true);
+    if (__builtin_expect(used == WEFT__BLOCK_SLOTS, 0))
+        weft__directory_hint(directory, index, true);
 }
 
 /* Takes slots of one block if it is neither held nor full. */
@@ -627,7 +624,8 @@ static inline void block_let_go(weft__directory *directory, weft__entity_block *
 {
     at_store_rel(&block->x_count, used - freed); /* D1 */
     if (freed == 0) return;
-    if (__builtin_expect(used == WEFT__BLOCK_SLOTS, 0)) hint_full(directory, home, false);
+    if (__builtin_expect(used == WEFT__BLOCK_SLOTS, 0))
+        weft__directory_hint(directory, home, false);
     uint32_t lowest = at_load_rlx(&directory->x_lowest_room); /* relaxed: read when idle */
     /* any order would do: a hint, which the owner reads while nothing else runs */
     while (home < lowest && !at_cas_ar(&directory->x_lowest_room, &lowest, home)) {
@@ -791,7 +789,7 @@ static weft__entity_block *slab_memory(weft__directory *directory, uint32_t coun
     return memory;
 }
 
-static weft__block_slab *slab_create(weft__directory *directory, uint32_t count)
+weft__block_slab *weft__directory_slab_make(weft__directory *directory, uint32_t count)
 {
     weft__block_slab *slab = weft__alloc(directory->memory, WEFT__MEMORY_ENTITIES, 1, sizeof *slab,
                                          _Alignof(weft__block_slab));
@@ -947,18 +945,13 @@ weft_result weft__directory_grow(weft__directory *directory, uint32_t count)
         spare = table_make(directory, end + count);
         if (spare == NULL) return WEFT_OUT_OF_MEMORY;
     }
-    weft__block_slab *slab = slab_create(directory, count);
+    weft__block_slab *slab = weft__directory_slab_make(directory, count);
     if (slab != NULL) slab_publish(directory, slab, end, &spare);
     table_free(directory, spare);
     return slab == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }
 
 /* ---- memory made ahead ---- */
-
-weft__block_slab *weft__directory_slab_make(weft__directory *directory, uint32_t count)
-{
-    return slab_create(directory, count);
-}
 
 void weft__directory_slab_free(weft__directory *directory, weft__block_slab *slab)
 {

@@ -58,9 +58,9 @@ uint32_t weft__relation_depth_of(const weft__relation *relation, const weft__chu
     return relation->depth.id == 0 ? 0 : chunk_depth(relation, chunk, &has);
 }
 
-/* ---- the order of changes ---- */
-
-/* Many are sorted by slot first, by counting, then within each slot; few by merging. Scans give
+/* ---- the order of changes ----
+ *
+ * Many are sorted by slot first, by counting, then within each slot; few by merging. Scans give
  * them mostly in order, which is seen before anything is moved: then they stay where they are. */
 
 #define EDGE_COUNTING_FROM 256u /* changes of a page: fewer are sorted by comparison */
@@ -669,6 +669,13 @@ static bool active_list(weft__relation *relation, const bool *had_deaths)
     return true;
 }
 
+/* On the workers, or here: for one task, without a job, in a forked process (nothing was run). */
+static void loop_run(weft_job_context *job, const weft_job_for_desc *desc)
+{
+    if (job == NULL || desc->count < 2 || weft_job_for(job, desc, NULL) != WEFT_OK)
+        desc->fn(job, desc->argument, 0, desc->count);
+}
+
 weft_result weft__relation_pages_apply(weft__relation *relation, const bool *had_deaths,
                                        weft_job_context *job)
 {
@@ -681,10 +688,7 @@ weft_result weft__relation_pages_apply(weft__relation *relation, const bool *had
                               .grain = 1,
                               .cost = &relation->page_cost,
                               .name = "relation: lists"};
-    if (job == NULL || relation->active.count < 2)
-        pages_run(job, &loop, 0, relation->active.count);
-    else if (weft_job_for(job, &desc, NULL) != WEFT_OK) /* a forked process: nothing was run */
-        pages_run(job, &loop, 0, relation->active.count);
+    loop_run(job, &desc);
     for (uint32_t i = 0; i < relation->active.count; i++) {
         const weft__target_page *page = relation->pages.at[relation->active.at[i]];
         is_failed = is_failed || page->is_failed;
@@ -905,10 +909,7 @@ static void run(const scan_loop *loop, weft_job_context *job)
                               .grain = 1,
                               .cost = &relation->scan_cost,
                               .name = "relation: scan"};
-    if (job == NULL || loop->task_count < 2)
-        tasks_run(job, (void *)(uintptr_t)loop, 0, loop->task_count);
-    else if (weft_job_for(job, &desc, NULL) != WEFT_OK) /* a forked process: nothing was run */
-        tasks_run(job, (void *)(uintptr_t)loop, 0, loop->task_count);
+    loop_run(job, &desc);
 }
 
 /* ---- the scan ---- */
@@ -1189,11 +1190,6 @@ static bool items_collect(depth_work *work)
 
 /* ---- depths ---- */
 
-static bool path_push(depth_work *work, uint32_t index)
-{
-    return WEFT__LIST_APPEND(&work->world->memory, WEFT__MEMORY_OTHER, &work->path, &index, 1);
-}
-
 /* The path came back to `index`, which is on it. */
 static void cycle_cut(depth_work *work, uint32_t index)
 {
@@ -1239,7 +1235,8 @@ static bool depth_find(depth_work *work, uint32_t index, uint32_t *depth)
             at = index;
         } else if (state == NODE_WAITS) {
             state_set(work, node, NODE_ON_PATH);
-            if (!path_push(work, at)) return false;
+            if (!WEFT__LIST_APPEND(&work->world->memory, WEFT__MEMORY_OTHER, &work->path, &at, 1))
+                return false;
             at = node->parent;
         } else {
             *depth = state == NODE_DONE ? node->depth : settled_depth(work, at);
@@ -1438,16 +1435,8 @@ static bool is_listed(const weft__target_page *page, const weft__target_slot *sl
                       weft_entity source)
 {
     const weft_entity *list = page->sources + slot->first;
-    uint32_t first = 0, end = slot->count;
-    while (first < end) {
-        uint32_t middle = first + (end - first) / 2;
-        if (list[middle].index < source.index)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first < slot->count && list[first].index == source.index &&
-           list[first].version == source.version;
+    uint32_t at = list_find(list, slot->count, source.index);
+    return at < slot->count && edge_key(&list[at]) == edge_key(&source);
 }
 
 /* Every edge of a mirror whose target has a list is in it; *edges counts them. */

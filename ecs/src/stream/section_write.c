@@ -722,10 +722,8 @@ static void section_head_write(const writer *w, weft__out *front, uint32_t numbe
 
 static void types_write(const writer *w, weft__out *front)
 {
-    uint32_t count = COUNT(w->plan.types, const weft__type *);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < COUNT(w->plan.types, const weft__type *); i++)
         weft__file_type_put(front, &plan_type(&w->plan, i)->desc);
-    }
 }
 
 /* The front; sections lie behind it, so it is written twice: first for its length. */
@@ -791,7 +789,7 @@ static weft_result file_write(writer *w, const char *path)
     weft_result result = WEFT_OK;
     weft__file_problem problem;
     if (w->is_refused || list.is_refused)
-        result = weft__error_memory(w->world, "weft_sections_save");
+        result = refused(w->world);
     else if (weft__file_replace(w->world->desc.os, path, AT(list, weft__file_piece),
                                 COUNT(list, weft__file_piece), &problem) != WEFT_OK)
         result = weft__error(w->world, WEFT_IO, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
@@ -807,7 +805,7 @@ static weft_result sections_write(writer *w, const char *path)
     w->section_count = COUNT(w->plan.sections, plan_section);
     w->sections =
         weft__alloc_zeroed(memory, CATEGORY, w->section_count + 1, sizeof *w->sections, 16);
-    if (w->sections == NULL) return weft__error_memory(w->world, "weft_sections_save");
+    if (w->sections == NULL) return refused(w->world);
     for (uint32_t i = 0; i < w->section_count; i++) {
         section_bytes *s = &w->sections[i];
         s->pieces.memory = s->table.memory = s->exports.memory = memory;
@@ -835,9 +833,8 @@ static weft_result save_check(weft_world *world, const char *path, const weft_se
         return weft__error_argument(world, what,
                                     "path is NULL, or desc->without is NULL but its count is not "
                                     "0: set them");
-    for (uint32_t i = 0; i < desc->without_count; i++)
-        if (weft__type_at(world, desc->without[i]) == NULL)
-            return weft__error_listed(world, what, "without", i, desc->without[i]);
+    result = weft__check_listed(world, what, "without", desc->without, desc->without_count);
+    if (result != WEFT_OK) return result;
     if (desc->place.id == 0 && desc->place.world == 0) return WEFT_OK;
     const weft__type *type = weft__type_at(world, desc->place);
     if (type == NULL) return weft__error_component(world, desc->place);
