@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """misuse.py [--scripts N] [--seed S]: random scripts that use weft wrongly: stale entities, views kept
 behind their loops, closed worlds, values of other shapes, calls inside loops and systems. Whatever
-they do is an exception of the kinds below; the process does not crash, and the world stays valid."""
+they do is an exception of the kinds below, whose text speaks of Python; the process does not crash, and the
+world stays valid. Beside each script runs one of the model (class Model): it gives right and wrong values in every
+way there is, and knows which value each component has to have then, or that the call is refused and nothing changed."""
 import argparse
 import random
 import sys
@@ -53,6 +55,9 @@ class Script:
         world = self.world()
         call = self.random.choice([lambda: world.component(name, kind, self.random.random() < 0.3),
                                    lambda: world.tag(name), lambda: world.resource(name, kind)])
+        call = self.random.choice([call, call, lambda: world.component(
+            name, kind, kind=self.random.choice(["sparse", "shared", "chunk", "buffer", "x"]),
+            cleanup=self.random.random() < 0.3), lambda: world.tag(name, sparse=True)])
         self.components.append(call())
 
     def create(self):
@@ -72,7 +77,10 @@ class Script:
             lambda: world.set_name(entity, self.random.choice(["n", "", "z" * 99, "\udc80"])),
             lambda: world.name(entity), lambda: world.find("n"), lambda: world.is_alive(entity),
             lambda: world.get_resource(component), lambda: world.set_resource(component, self.value()),
-            lambda: world.add(self.entities, component)])()
+            lambda: world.add(self.entities, component), lambda: world.append(entity, component, self.value()),
+            lambda: world.is_enabled(entity, component), lambda: weft.Entity(entity),
+            lambda: weft.Random(entity, self.value()).float(self.random.choice([None, 3, -1])),
+            lambda: world.create(component, values={component: self.value()}, name=self.random.choice(["n", 5]))])()
 
     def new_query(self):
         keys = self.random.sample(["write", "read", "optional", "having", "without", "any"], 2)
@@ -83,6 +91,7 @@ class Script:
         self.random.choice([lambda: len(query), lambda: query.entities, lambda: query.read(component),
                             lambda: query.write(component, self.value()),
                             lambda: query.write(component, numpy.ones((len(query), 3))),
+                            lambda: query.changed(component, self.random.choice([0, 1, -1, 2 ** 40, None])),
                             lambda: query.each(self.use_slice)])()
 
     def begin(self):
@@ -100,6 +109,7 @@ class Script:
 
     def use_slice(self, given=None):
         s = given if given is not None else self.junk(self.slices)
+        s.frame, s.time, s.commands, s.random(self.random.choice([0, 7, -1]))
         column = s[self.junk(self.components)]
         if self.random.random() < 0.5:
             column[...] = 1
@@ -130,7 +140,19 @@ class Script:
         action = self.random.choice([self.use_slice, lambda s: self.any_call(), lambda s: 1 / 0, None])
         world = self.world()
         if len(world._systems) < 3:
-            world.system(action, name="s", before=self.random.random() < 0.5, write=self.some(self.components))
+            words = {key: value for key, value in {
+                "before": self.random.choice([True, False, "s", ["t"]]), "after": self.random.choice(["s", (), 5]),
+                "period": self.random.choice([0, 0.1, -1]), "group": self.random.choice(["g", "h"]),
+                "timer": True, "run_if": lambda w: self.any_call() or True, "skips_unchanged": True,
+                "read": self.some(self.components)}.items() if self.random.random() < 0.25}
+            world.system(action, name=self.random.choice("stu"), write=self.some(self.components), **words)
+        else:
+            name = self.random.choice("stug")
+            self.random.choice([
+                lambda: world.remove_system(name), lambda: world.enable_system(name, False),
+                lambda: world.set_timer(name, self.random.choice([0, 0.2, -1])), lambda: world.stop_timer(name),
+                lambda: world.group(name, after=self.random.choice(["s", "g", ()]),
+                                    period=self.random.choice([0, 0.1, "x"]))])()
 
     def snapshot(self):
         world = self.world()
@@ -145,7 +167,9 @@ class Script:
         c, entity, component = self.junk(self.recorders), self.junk(self.entities), self.junk(self.components)
         self.random.choice([lambda: self.entities.append(c.create(component)), lambda: c.destroy(entity),
                             lambda: c.add(entity, component), lambda: c.remove(entity, component),
-                            lambda: c.set(entity, component, self.value()), c.play, c.play])()
+                            lambda: c.set(entity, component, self.value()), lambda: c.append(entity, component, [1]),
+                            lambda: c.enable(entity, component, False), lambda: c.set_name(entity, "n"),
+                            c.play, c.play])()
 
     def file(self):
         world = self.world()
@@ -189,8 +213,10 @@ class Script:
         try:
             call()
             self.done += 1
-        except EXPECTED:
+        except EXPECTED as error:
             self.refused += 1
+            if "weft_" in str(error) or "WEFT_" in str(error):
+                raise AssertionError(f"the text of an error speaks C: {error}") from error
         except ZeroDivisionError:
             self.done += 1 # the system's own
 
@@ -225,23 +251,277 @@ CALLS = [call for call, weight in (
     for _ in range(weight)]
 
 
+REFUSED = object()
+
+
+class Model:
+    """One world, and what it has to hold: {entity: {component: value}}, in Python's own numbers."""
+
+    FIELDS = {"i1": (-2 ** 7, 2 ** 7 - 1), "u2": (0, 2 ** 16 - 1), "i4": (-2 ** 31, 2 ** 31 - 1),
+              "i8": (-2 ** 63, 2 ** 63 - 1), "u8": (0, 2 ** 64 - 1), "f4": None, "f8": None, "?": None, "entity": None,
+              "S4": None}
+    KINDS = [{}, {}, {"enableable": True}, {"kind": "sparse"}, {"kind": "shared"}, {"kind": "buffer"}]
+
+    def __init__(self, seed):
+        self.random, self.world = random.Random(seed), weft.World(workers=1)
+        self.rows, self.saved, self.checked, self.refused = {}, None, 0, 0
+        self.components = [self.component(f"C{i}", i) for i in range(6)]
+        self.fields_of_resource = self.some_fields()
+        self.resource = self.world.resource("R", self.dtype(self.fields_of_resource))
+        self.resource_value = tuple(self.zero(f) for f in self.fields_of_resource)
+        self.other = weft.World(workers=1).component("C0", "f4")
+
+    def some_fields(self):
+        return [self.random.choice(list(self.FIELDS)) for _ in range(self.random.randrange(1, 5))]
+
+    def dtype(self, fields):
+        return numpy.dtype([(f"f{i}", weft.entity if f == "entity" else f) for i, f in enumerate(fields)],
+                           align=self.random.random() < 0.5)
+
+    def component(self, name, number):
+        fields = self.some_fields()
+        words = self.KINDS[number]
+        return self.world.component(name, self.dtype(fields), **words), fields, words.get("kind")
+
+    @staticmethod
+    def zero(field):
+        return b"" if field == "S4" else 0.0 if field[0] == "f" else False if field == "?" else 0
+
+    def number(self, field):
+        """(what is given, what has to be there): REFUSED where the call has to fail."""
+        pick = self.random.choice
+        if field == "S4":
+            return pick([("ab", b"ab"), (b"xyzw", b"xyzw"), ("", b""), ("ä", "ä".encode()), ("toolong", REFUSED), (5, REFUSED),
+                         (None, REFUSED), (1.5, REFUSED)])
+        if field == "entity":
+            one = pick([*self.rows, 0])
+            return pick([(one, int(one)), (numpy.uint64(one), int(one)), (one, int(one)), (1.0, REFUSED), (True, REFUSED),
+                         (-1, REFUSED), (2 ** 64, REFUSED), (numpy.float64(1), REFUSED), ("x", REFUSED), (None, REFUSED)])
+        if field == "?":
+            return pick([(True, True), (0, False), (1.0, True), (numpy.bool_(True), True), (2, REFUSED), (-1, REFUSED),
+                         (0.5, REFUSED), ("x", REFUSED)])
+        if field[0] == "f":
+            size = numpy.dtype(field).type
+            return pick([(0.1, float(size(0.1))), (7, 7.0), (numpy.float64(1 / 3), float(size(1 / 3))), (True, 1.0),
+                         (1e300, REFUSED if field == "f4" else 1e300), (float("inf"), float("inf")), (2 ** 24 + 1, float(size(2 ** 24 + 1))),
+                         (10 ** 400, REFUSED), ("1", REFUSED), (1j, REFUSED), (None, REFUSED)])
+        low, high = self.FIELDS[field]
+        inside = self.random.randint(low, high)
+        small = self.random.randint(0, 100)
+        return pick([(inside, inside), (low, low), (high, high), (float(small), small), (numpy.int64(small), small),
+                     (True, 1), (numpy.float32(small), small), (high + 1, REFUSED), (low - 1, REFUSED), (0.5, REFUSED),
+                     (float("nan"), REFUSED), (float("-inf"), REFUSED), (1e30, REFUSED), ("3", REFUSED), (1j, REFUSED)])
+
+    def value(self, fields, old):
+        """(a value in some form, the tuple that it has to be). `old`: None where one is made."""
+        given, wanted = zip(*[self.number(f) for f in fields])
+        if self.random.random() < 0.6:  # mostly right
+            while REFUSED in wanted:
+                given, wanted = zip(*[self.number(f) for f in fields])
+        form = self.random.choice(["tuple", "dict", "dict", "less", "more", "short"])
+        if REFUSED in wanted:
+            form = self.random.choice(["tuple", "dict"])
+        names = [f"f{i}" for i in range(len(fields))]
+        full = dict(zip(names, given))
+        if form == "tuple":
+            return given, REFUSED if REFUSED in wanted else wanted
+        if form == "dict":
+            return full, REFUSED if REFUSED in wanted else wanted
+        if form == "more":
+            return {**full, "nothing": 1}, REFUSED
+        if form == "short":
+            return given + (0,), REFUSED
+        gone = self.random.choice(names)
+        del full[gone]
+        if old is None:
+            return full, REFUSED
+        return full, tuple(old[i] if name == gone else wanted[i] for i, name in enumerate(names))
+
+    def elements(self, fields):
+        rows = [self.value(fields, None) for _ in range(self.random.randrange(4))]
+        wanted = [want for _, want in rows]
+        return [given for given, _ in rows], REFUSED if any(want is REFUSED for want in wanted) else wanted
+
+    def expect(self, wanted, call, keep):
+        """The call is refused and changes nothing, or does what `keep` notes."""
+        before = self.world.hash()
+        try:
+            got = call()
+        except (TypeError, ValueError, OverflowError, KeyError) as error:
+            if wanted is not REFUSED:
+                raise AssertionError(f"refused, but right: {error}") from error
+            if self.world.hash() != before:
+                raise AssertionError(f"refused, but changed something: {error}") from error
+            self.refused += 1
+            return
+        if wanted is REFUSED:
+            raise AssertionError("accepted, but wrong")
+        keep(got)
+
+    def some(self):
+        return self.random.choice(list(self.rows)) if self.rows else None
+
+    def given(self, component, fields, kind, old):
+        return self.elements(fields) if kind == "buffer" else self.value(fields, old)
+
+    def one_call(self):
+        component, fields, kind = self.random.choice(self.components)
+        entity = self.some()
+        call = self.random.choice([self.create, self.create, self.set, self.set, self.set, self.write, self.column,
+                                   self.append, self.add, self.remove, self.destroy, self.set_resource, self.snapshot,
+                                   self.record, self.record, self.foreign, self.step])
+        if entity is None:
+            call = self.create
+        call(component, fields, kind, entity)
+        self.check()
+
+    def create(self, component, fields, kind, _):
+        given, wanted = self.given(component, fields, kind, None)
+        self.expect(wanted, lambda: self.world.create(values={component: given}),
+                    lambda made: self.rows.update({made: {component: wanted}}))
+
+    def set(self, component, fields, kind, entity):
+        given, wanted = self.given(component, fields, kind, self.rows[entity].get(component))
+        self.expect(wanted, lambda: self.world.set(entity, component, given),
+                    lambda _: self.rows[entity].update({component: wanted}))
+
+    def record(self, component, fields, kind, entity):
+        given, wanted = self.given(component, fields, kind, None)
+        commands = self.world.commands()
+        if self.random.random() < 0.5:
+            self.expect(wanted, lambda: (commands.set(entity, component, given), commands.play()),
+                        lambda _: self.rows[entity].update({component: wanted}))
+            return
+        self.expect(wanted, lambda: (commands.create(values={component: given}, name="new"), commands.play()), self.found(
+            component, wanted))
+
+    def found(self, component, wanted):
+        def keep(_):
+            made = self.world.find("new")
+            self.world.set_name(made, "")
+            self.rows[made] = {component: wanted}
+        return keep
+
+    def append(self, component, fields, kind, entity):
+        given, wanted = self.elements(fields)
+        if kind != "buffer":
+            wanted = REFUSED
+        self.expect(wanted, lambda: self.world.append(entity, component, given),
+                    lambda _: self.rows[entity].update({component: [*self.rows[entity].get(component, []), *wanted]}))
+
+    def write(self, component, fields, kind, _):
+        """One value for all rows of a query."""
+        if kind is not None:
+            return
+        query = self.world.query(write=[component])
+        given, wanted = self.value(fields, None)
+        if isinstance(given, dict) and len(given) < len(fields):
+            return  # the fields stay: `set` has that
+        self.expect(wanted, lambda: query.write(component, given), lambda _: self.all_rows(component, wanted))
+
+    def column(self, component, fields, kind, _):
+        if kind not in (None, "sparse") or not any(component in row for row in self.rows.values()):
+            return
+        query = self.world.query(write=[component])
+        given, wanted = self.value(fields, None)
+        if isinstance(given, dict) and len(given) < len(fields):
+            return  # the fields stay: `set` has that
+        self.expect(wanted, lambda: query.each(lambda s: s.__setitem__(component, given)),
+                    lambda _: self.all_rows(component, wanted))
+
+    def all_rows(self, component, wanted):
+        for row in self.rows.values():
+            if component in row:
+                row[component] = wanted
+
+    def add(self, component, fields, kind, entity):
+        self.world.add(entity, component)
+        self.rows[entity].setdefault(component, [] if kind == "buffer" else tuple(self.zero(f) for f in fields))
+
+    def remove(self, component, fields, kind, entity):
+        self.world.remove(entity, component)
+        self.rows[entity].pop(component, None)
+
+    def destroy(self, component, fields, kind, entity):
+        self.world.destroy(entity)
+        del self.rows[entity]
+
+    def set_resource(self, *_):
+        given, wanted = self.value(self.fields_of_resource, self.resource_value)
+
+        def keep(_):
+            self.resource_value = wanted
+        self.expect(wanted, lambda: self.world.set_resource(self.resource, given), keep)
+
+    def snapshot(self, *_):
+        if self.saved is None or self.random.random() < 0.5:
+            self.saved = self.world.snapshot(), {e: dict(row) for e, row in self.rows.items()}, self.resource_value
+        else:
+            snapshot, rows, self.resource_value = self.saved
+            self.world.restore(snapshot)
+            self.rows = {e: dict(row) for e, row in rows.items()}
+
+    def foreign(self, component, fields, kind, entity):
+        self.expect(REFUSED, lambda: self.world.set(entity, self.other, 1), None)
+
+    def step(self, component, fields, kind, entity):
+        """A system that writes the resource, changes an entity and maybe fails."""
+        given, wanted = self.given(component, fields, kind, None)
+        is_failing = self.random.random() < 0.3
+
+        def run(c):
+            c.commands.set(entity, component, given)
+            if is_failing:
+                raise KeyError("the system's own")
+
+        self.world.system(run, name="s")
+        try:
+            self.expect(REFUSED if is_failing else wanted, lambda: self.world.step(0.1),
+                        lambda _: self.rows[entity].update({component: wanted}))
+        finally:
+            self.world.remove_system("s")
+
+    def check(self):
+        """Every value is the one that was given."""
+        for entity, row in self.rows.items():
+            for component, fields, kind in self.components:
+                got = self.world.get(entity, component)
+                wanted = row.get(component)
+                got = None if got is None else got.tolist()
+                if got != wanted:
+                    raise AssertionError(f"{entity}.{component.name} ({component.dtype}) is {got}, not {wanted}")
+                self.checked += 1
+        got = self.world.get_resource(self.resource).tolist()
+        if got != self.resource_value:
+            raise AssertionError(f"the resource is {got}, not {self.resource_value}")
+
+    def run(self, calls):
+        for _ in range(calls):
+            self.one_call()
+        self.world._native.validate()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--scripts", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--calls", type=int, default=40)
     args = parser.parse_args()
-    done = refused = 0
+    done = refused = checked = wrong = 0
     numpy.seterr(all="ignore")
     for seed in range(args.seed, args.seed + args.scripts):
         script = Script(seed)
         try:
             script.run(args.calls)
+            model = Model(seed)
+            model.run(args.calls // 2)
         except BaseException:
             print(f"repeat: misuse.py --scripts 1 --seed {seed} --calls {args.calls}", file=sys.stderr)
             raise
         done, refused = done + script.done, refused + script.refused
-    print(f"{args.scripts} scripts, {done + refused} calls, {refused} refused, no crash")
+        checked, wrong = checked + model.checked, wrong + model.refused
+    print(f"{args.scripts} scripts, {done + refused} calls, {refused} refused, no crash; the model: {checked} values, "
+          f"{wrong} wrong ones refused")
     if not 0.1 < refused / (done + refused) < 0.95:
         sys.exit("FAILED: the scripts do not both succeed and fail")
 

@@ -392,6 +392,9 @@ class StrictValues(Bed):
             self.world.set(e, job, {"state": 3})
         with self.assertRaisesRegex(OverflowError, "9 bytes, 8 fit"):
             self.world.set(e, job, {"title": "carpenter"})
+        for many in (["a", 1.5, ""], ["a", 1], [1, 2], ["a", None]):
+            with self.assertRaisesRegex(TypeError, "Job.title: a text is needed"):
+                self.world.create_many(len(many), {job: {"state": 0, "title": many, "pay": 1}})
         with self.assertRaisesRegex(KeyError, "wage"):
             self.world.component("Job2", [("pay", "f4")], units={"wage": "kg"})
         self.assertIs(self.world.component("Job", [("state", State), ("title", "S8"), ("pay", "f4")],
@@ -587,6 +590,13 @@ class Frames(Bed):
         self.assertEqual(first.tolist(), [again.u32() for _ in range(9)])
         self.assertEqual(first[:4].tolist(), philox(1, 2, 3, 4 << 16))
         self.assertEqual(first[4:8].tolist(), philox(1, 2, 3, 4 << 16 | 1))
+
+    def test_numbers_out_of_range_are_refused(self):
+        for call in (lambda: weft.Random(-1), lambda: weft.Random(1, 2 ** 64), lambda: weft.Random(1, stream=2 ** 16),
+                     lambda: weft.Random(1).u32(-1), lambda: weft.Random(1).float(2 ** 32),
+                     lambda: self.world.query(read=[self.position]).changed(self.position, -1)):
+            with self.assertRaises((OverflowError, ValueError)):
+                call()
 
     def test_orders_groups_rates_timers_conditions(self):
         self.log("a", after="b")

@@ -13,6 +13,7 @@ import sys
 
 import matplotlib
 import numpy as np
+from numpy.typing import NDArray
 
 import weft
 
@@ -38,7 +39,14 @@ Star, First = world.tag("Star"), world.tag("First")
 # A disc: stars on circular orbits around a core of mass 1 (G = 1).
 
 # %%
-def disc(random, count, centre, drift, spin, *tags):
+def disc(
+    random: np.random.Generator,
+    count: int,
+    centre: NDArray[np.float64],
+    drift: NDArray[np.float64],
+    spin: int,
+    *tags: weft.Component,
+) -> None:
     world.create(values={Position: centre, Velocity: drift, Mass: 1.0})
     radius = np.sqrt(random.uniform(0.04, 1.0, count))
     angle = random.uniform(0, 2 * np.pi, count)
@@ -60,9 +68,12 @@ cores = world.query(read=[Position, Mass])
 # Gravity, for all bodies: `s[Velocity]` is the memory of the world, so `+=` is the whole update.
 
 # %%
+centres, masses = cores.read(Position), cores.read(Mass)
+
+
 @world.system(write=[Velocity], read=[Position])
-def gravity(s):
-    position, pull = s[Position], 0.0
+def gravity(s: weft.Slice) -> None:
+    position, pull = s[Position], np.zeros(2)
     for at, mass in zip(centres, masses):
         away = at - position
         pull = pull + mass * away / ((away**2).sum(axis=1, keepdims=True) + SOFT**2) ** 1.5
@@ -70,12 +81,12 @@ def gravity(s):
 
 
 @world.system(write=[Position], read=[Velocity])
-def drift(s):
+def drift(s: weft.Slice) -> None:
     s[Position] += s[Velocity] * s.dt
 
 
 @world.system(before=True)
-def look_at_cores(_):
+def look_at_cores(_: weft.Context) -> None:
     global centres, masses
     centres, masses = cores.read(Position), cores.read(Mass)
 

@@ -193,6 +193,8 @@ class Query:
         components those in which any did. None: all slices again."""
         if component is None:
             self._native.filter_changed()
+        elif not 0 <= since < 2 ** 32:
+            raise OverflowError(f"{since} is no change version")
         else:
             self._native.filter_changed(component_of(self.world, component).number, since)
 

@@ -15,6 +15,8 @@ class Random:
 
     def u32(self, count=None):
         """The next 32 bits; `count`: an array of as many numbers."""
+        if count is not None and not 0 <= count <= 2 ** 18:
+            raise ValueError(f"{count} numbers: a generator has 262,144")
         numbers = numpy.frombuffer(_native.random_numbers(*self._of, self._used, 1 if count is None else count), "u4")
         self._used += len(numbers)
         return int(numbers[0]) if count is None else numbers

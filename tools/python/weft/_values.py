@@ -90,7 +90,7 @@ def cast(value, dtype, where, kind=None):
         raise TypeError(f"{where}: a number is needed, not {type(value).__name__}")
     array = value if isinstance(value, numpy.ndarray) else numpy.asarray(value) if _is_regular(value) else None
     is_array = isinstance(value, (numpy.ndarray, numpy.generic))
-    if array is None or (array.dtype.kind in "fO" and dtype.kind in "iu" and not is_array):
+    if array is None or (not is_array and (dtype.kind == "S" or array.dtype.kind in "fO" and dtype.kind in "iu")):
         array = _objects(value)
     if dtype.kind == "S":
         return _texts(value, array, dtype, where)
