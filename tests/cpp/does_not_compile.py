@@ -38,6 +38,17 @@ ROWS = (
     ("w.add<Argument>(w.create());", "needs a constructor without arguments"),
     ("w.add<Begun>(w.create());", "SHARED and CHUNK values begin as zero"),
     ("w.each([](weft::commands &c, weft::entity e, P &p) { c.append(e, &p, 1); });", "flags = WEFT_BUFFER is missing"),
+    ("w.each([](weft::buffer<P> b) { (void)b; });", "flags = WEFT_BUFFER is missing"),
+    ("w.each([](Stop &s) { (void)s; });", "buffers: weft::buffer<T>"),
+    ("w.each([](weft::buffer<Stop> &b) { (void)b; });", ARGUMENT),
+    ("w.each([](weft::buffer<const Stop> b) { b.clear(); });", "a weft::buffer<const T> only reads"),
+    ("w.each([](P &, weft::lookup<Stop> l) { (void)l; });", "weft::lookup<weft::buffer<T>>"),
+    ("w.each([](P &, weft::lookup<const Shared> l) { (void)l; });", "are not looked up by entity"),
+    ("w.read<Stop>(w.create());", "BUFFER: buffer<T>()"),
+    ("w.archetype<P, Sparse>();", "belong to no archetype"),
+    ("w.set(w.create(), Fixed(3));", "it needs both"),
+    ("w.set(w.create(), w.entity(w.create()));", "weft's own types are no components"),
+    ("w.query().view<P>().only(P{1});", "flags = WEFT_SHARED is missing"),
     ('w.observe<P>("o").removed([](int n) { (void)n; });', "an observer's function takes"),
 )
 PROGRAM = """#include <weft/weft.hpp>
@@ -48,9 +59,15 @@ struct Begun { int n = 3; };
 struct Text { std::string s; };
 struct Ending { ~Ending() {} };
 struct Throwing { Throwing() : v(3) {} std::vector<int> v; };
+struct Stop { int n; };
+struct Sparse { int n; };
+struct Fixed { Fixed() noexcept : v(0) {} explicit Fixed(int n) : v(n) {} ~Fixed() {} const int v; };
 struct Argument { explicit Argument(int n) : v(n) {} std::vector<int> v; };
 namespace weft {
 template <> struct component_traits<Shared> : component_defaults<Shared> { static constexpr uint32_t flags = WEFT_SHARED; };
+template <> struct component_traits<Stop> : component_defaults<Stop> { static constexpr uint32_t flags = WEFT_BUFFER; };
+template <> struct component_traits<Sparse> : component_defaults<Sparse> { static constexpr uint32_t flags = WEFT_SPARSE; };
+template <> struct component_traits<Fixed> : component_defaults<Fixed> { static constexpr bool is_relocatable = true; };
 template <> struct component_traits<Begun> : component_defaults<Begun> { static constexpr uint32_t flags = WEFT_SHARED; };
 template <> struct component_traits<Ending> : component_defaults<Ending> { static constexpr bool is_relocatable = true; };
 template <> struct component_traits<Throwing> : component_defaults<Throwing> { static constexpr bool is_relocatable = true; };

@@ -14,10 +14,12 @@
 #include <weft/schedule.h>
 #include <weft/type.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -54,6 +56,15 @@ using entity = weft_entity;
 
 namespace detail
 {
+
+/* component_traits<T> that say how values are written into files: std::size_t save(const T &, void *out,
+ * std::size_t capacity) and bool load(T &, const void *bytes, std::size_t count), as the hooks of C. */
+template <class Traits, class = void> struct has_file_hooks : std::false_type {
+};
+template <class Traits>
+struct has_file_hooks<Traits, std::void_t<decltype(&Traits::save), decltype(&Traits::load)>>
+    : std::true_type {
+};
 
 template <class T> constexpr const char *spelled()
 {
@@ -200,7 +211,9 @@ template <class T> weft_type described(const weft_field *fields, std::size_t cou
  * name, flags (WEFT_ENABLEABLE, WEFT_SPARSE, WEFT_SHARED, WEFT_RESOURCE, ...) or a description.
  * Rows move as bytes. A type that is not trivially copyable has to say that its values may be
  * moved so (`is_relocatable`; std::vector and std::unique_ptr may, std::string of libstdc++ may
- * not); then its constructors and its destructor are the hooks of the component. */
+ * not); then its constructors and its destructor are the hooks of the component. Static functions
+ * std::size_t save(const T &, void *out, std::size_t capacity) and bool load(T &, const void *bytes,
+ * std::size_t count) write it into files (weft_component_hooks). */
 template <class T> struct component_defaults {
     static constexpr uint32_t flags = WEFT_DATA;
     static constexpr bool is_relocatable = std::is_trivially_copyable_v<T>;
@@ -222,7 +235,90 @@ namespace detail
 {
 struct service { /* what arguments may be beside components */
 };
+/* Calls a function, and `undo` when it throws. */
+template <class F, class U> void or_undo(F &&function, [[maybe_unused]] U &&undo)
+{
+#ifdef WEFT_NO_EXCEPTIONS
+    function();
+#else
+    try {
+        function();
+    } catch (...) {
+        undo();
+        throw;
+    }
+#endif
+}
 } // namespace detail
+
+/* The elements of a BUFFER component of T, of one entity, or of the world (WEFT_RESOURCE): an
+ * argument of functions, what world.buffer<Stop>(e) returns, and behind resource<buffer<T>> and
+ * lookup<buffer<T>>. buffer<Stop> changes, buffer<const Stop> reads; false where there is none. As
+ * std::vector: growing moves the elements. Valid as weft_buffers (buffers.h). */
+template <class T> class buffer : detail::service
+{
+    using value = std::remove_const_t<T>;
+
+  public:
+    buffer() = default;
+    buffer(const weft_buffers &rows, uint32_t row) : rows_(rows), row_(row) {}
+    explicit operator bool() const { return row_ < rows_.count; }
+    uint32_t size() const { return weft_buffers_length(&rows_, row_); }
+    bool empty() const { return size() == 0; }
+    T *data() const
+    {
+        if constexpr (std::is_const_v<T>)
+            return static_cast<T *>(weft_buffers_read(&rows_, row_));
+        else
+            return row_ < rows_.count ? static_cast<T *>(weft_buffers_write(&rows_, row_)) : nullptr;
+    }
+    T *begin() const { return data(); }
+    T *end() const { return data() + size(); }
+    T &operator[](uint32_t i) const { return data()[i]; }
+    T &front() const { return data()[0]; }
+    T &back() const { return data()[size() - 1]; }
+    template <class V> weft_result push_back(V &&element) const { return insert(size(), std::forward<V>(element)); }
+    /* Before element `at`, or at the end: at == size(). */
+    template <class V> weft_result insert(uint32_t at, V &&element) const
+    {
+        value made(std::forward<V>(element)); /* may be one of these */
+        const uint32_t count = size();
+        if (at > count || !*this) return detail::checked_call(WEFT_INVALID_ARGUMENT);
+        weft_result result = resize(count + 1);
+        if (result != WEFT_OK) return result;
+        T *all = data();
+        std::move_backward(all + at, all + count, all + count + 1);
+        all[at] = std::move(made);
+        return result;
+    }
+    weft_result erase(uint32_t at, uint32_t count = 1) const
+    {
+        const uint32_t length = size();
+        if (at > length || count > length - at) return detail::checked_call(WEFT_INVALID_ARGUMENT);
+        std::move(data() + at + count, data() + length, data() + at);
+        return resize(length - count);
+    }
+    /* Copies of elements, which may be of this buffer. */
+    weft_result append(const value *elements, uint32_t count) const
+    {
+        static_assert(std::is_trivially_copyable_v<value>, "elements are copied as bytes: push_back");
+        return changed(weft_buffers_append(&rows_, row_, elements, count));
+    }
+    weft_result pop_back() const { return erase(size() - 1); }
+    weft_result clear() const { return resize(0); }
+    /* New elements are constructed, or zero. */
+    weft_result resize(uint32_t count) const { return changed(weft_buffers_resize(&rows_, row_, count)); }
+    weft_result reserve(uint32_t capacity) const { return changed(weft_buffers_reserve(&rows_, row_, capacity)); }
+
+  private:
+    static weft_result changed(weft_result result)
+    {
+        static_assert(!std::is_const_v<T>, "a weft::buffer<const T> only reads");
+        return detail::checked_call(result);
+    }
+    weft_buffers rows_ = {};
+    uint32_t row_ = 0;
+};
 
 /* Access to a resource in a system: resource<Clock> writes, resource<const Clock> reads. */
 template <class T> class resource : detail::service
@@ -257,6 +353,36 @@ template <class T> class lookup : detail::service
   private:
     const weft_slice *slice_;
     weft_component component_;
+};
+template <class T> class lookup<buffer<T>> : detail::service
+{
+  public:
+    lookup(const weft_slice *slice, weft_component component)
+        : slice_(slice), component_(component)
+    {
+    }
+    /* false: the entity has none, or is not alive. */
+    buffer<T> operator[](entity e) const
+    {
+        if constexpr (std::is_const_v<T>)
+            return {weft_slice_read_entity_buffer(slice_, e, component_), 0};
+        else
+            return {weft_slice_write_entity_buffer(slice_, e, component_), 0};
+    }
+
+  private:
+    const weft_slice *slice_;
+    weft_component component_;
+};
+template <class T> class resource<buffer<T>> : detail::service
+{
+  public:
+    explicit resource(const weft_buffers &of) : value_(of, 0) {}
+    const buffer<T> &operator*() const { return value_; }
+    const buffer<T> *operator->() const { return &value_; }
+
+  private:
+    buffer<T> value_;
 };
 
 namespace detail
@@ -341,6 +467,14 @@ template <class T> weft_component_desc describe()
         desc.hooks.destruct = destruct<T>;
         if constexpr (std::is_copy_constructible_v<T>) desc.hooks.copy = copy<T>;
     }
+    if constexpr (has_file_hooks<component_traits<T>>::value) {
+        desc.hooks.save = [](const void *value, void *out, size_t capacity, void *) noexcept {
+            return component_traits<T>::save(*static_cast<const T *>(value), out, capacity);
+        };
+        desc.hooks.load = [](void *value, const void *bytes, size_t count, void *) noexcept {
+            return component_traits<T>::load(*static_cast<T *>(value), bytes, count);
+        };
+    }
     return desc;
 }
 
@@ -379,6 +513,7 @@ struct state {
     bool is_owner = false;
     bound *first = nullptr;
     std::vector<weft_component> components; /* [type_number] */
+    std::vector<weft_component> may_throw;  /* whose copies may */
     std::vector<std::shared_ptr<void>> functions;
     weft_archetype empty = {};          /* that of entities without components */
     weft_recorder *outside = nullptr;   /* of the loop outside systems that runs */
@@ -393,6 +528,15 @@ struct state {
         uint32_t number = type_number<T>();
         return number < components.size() ? components[number] : weft_component{};
     }
+    /* As find; also what C, a file or another weft::world registered by the type's name. */
+    template <class C> weft_component find_named()
+    {
+        weft_component found = find<C>();
+        if (__builtin_expect(found.id == 0, 0) &&
+            weft_component_find(world, component_traits<std::remove_cv_t<C>>::name()).id != 0)
+            found = obtain<C>();
+        return found;
+    }
     template <class C> weft_component obtain()
     {
         using T = std::remove_cv_t<C>;
@@ -400,7 +544,8 @@ struct state {
         if (found.id != 0) return found;
         weft_component_desc desc = describe<T>();
         bool is_typed = desc.type == nullptr && desc.fields == nullptr &&
-                        desc.hooks.construct == nullptr && desc.hooks.destruct == nullptr;
+                        desc.hooks.construct == nullptr && desc.hooks.destruct == nullptr &&
+                        desc.hooks.save == nullptr;
         found = is_typed && !is_tag<T> ? weft_component_create_typed(world, desc.name, desc.size,
                                                                      desc.alignment, desc.flags)
                                        : weft_component_create(world, &desc);
@@ -414,7 +559,25 @@ struct state {
                 }
         if (components.size() <= type_number<T>()) components.resize(type_number<T>() + 1);
         components[type_number<T>()] = found;
+        if constexpr (!is_plain<T> && std::is_copy_constructible_v<T> &&
+                      !std::is_nothrow_copy_constructible_v<T>)
+            if (found.id != 0 && (flags_of<T> & WEFT_RESOURCE) == 0) may_throw.push_back(found);
         return checked(found);
+    }
+    /* After a restore in which copies threw: rows with such values are no longer those of the
+     * snapshot, so that restoring it again copies them again. */
+    void touch_copies()
+    {
+        for (weft_component of : may_throw) {
+            weft_query_desc desc = {};
+            desc.terms[0] = {of, WEFT_WRITE, WEFT_ALL, 0};
+            desc.with_prefabs = desc.with_inactive = desc.ignores_enabled = true;
+            weft_query rows = weft_query_create(world, &desc);
+            weft_cursor c = weft_query_begin(world, rows);
+            while (weft_query_next(&c)) {
+            } /* a term that is written stamps each slice */
+            (void)weft_query_destroy(world, rows);
+        }
     }
     /* The archetype of entities to which commands give components. */
     weft_archetype nothing()
@@ -424,10 +587,11 @@ struct state {
     }
     weft_result checked(weft_result result) const
     {
-        if (result != WEFT_OK) fail(result);
 #ifndef WEFT_NO_EXCEPTIONS
-        if (has_copy_failed.exchange(false)) failed_copies.rethrow();
+        if (__builtin_expect(has_copy_failed, 0) && has_copy_failed.exchange(false))
+            failed_copies.rethrow();
 #endif
+        if (result != WEFT_OK) fail(result);
         return result;
     }
     template <class H> H checked(H handle) const
@@ -458,8 +622,10 @@ struct state {
     weft_result ended(weft_result result)
     {
         first_thrown::kept kept = thrown.take();
-        if (kept.exception && !(kept.is_refusal && result != WEFT_OK))
+        if (kept.exception && !(kept.is_refusal && result != WEFT_OK)) {
+            if (has_copy_failed.exchange(false)) failed_copies.take();
             std::rethrow_exception(kept.exception);
+        }
         return checked(result);
     }
 };
@@ -484,6 +650,37 @@ class command_error : public error
     using error::error;
 };
 
+/* An entity and what changes it: entity_ref (of a world), or what commands::entity returns. Calls are
+ * those of `To`, and return the same object; a failing one throws, or without exceptions does
+ * nothing (weft_world_error says more). As long as `To` stays. */
+template <class To, class Self> class bound_entity : detail::service
+{
+  public:
+    bound_entity(To *to, entity id) : to_(to), id_(id) {}
+    entity id() const { return id_; }
+    operator entity() const { return id_; }
+    template <class V> const Self &set(V &&value) const { return then(to_->set(id_, std::forward<V>(value))); }
+    template <class T, class... As> const Self &add(As &&...arguments) const
+    {
+        return then(to_->template add<T>(id_, std::forward<As>(arguments)...));
+    }
+    template <class T> const Self &remove() const { return then(to_->template remove<T>(id_)); }
+    template <class T> const Self &enable(bool enabled) const { return then(to_->template enable<T>(id_, enabled)); }
+    const Self &name(const char *text) const { return then(to_->name(id_, text)); }
+    weft_result destroy() const { return to_->destroy(id_); }
+
+  protected:
+    const Self &then(weft_result) const { return static_cast<const Self &>(*this); }
+    To *to_;
+    entity id_;
+};
+class commands;
+class command_entity : public bound_entity<const commands, command_entity>
+{
+  public:
+    using bound_entity::bound_entity;
+};
+
 /* A recorder, as an argument of a function: in a system that of the slice, whose commands are played
  * at the next sync point; in a loop outside systems one that is played when the loop has ended (a
  * loop that an exception ends plays nothing). What cannot be recorded throws, or without exceptions
@@ -497,8 +694,8 @@ class commands : detail::service
     {
     }
     weft_recorder *get() const { return recorder_; }
-    /* Sets a value, and adds the component where the entity lacks it. */
-    template <class V> weft_result set(entity e, V &&value) const
+    /* Sets a value, and adds the component where the weft_entity lacks it. */
+    template <class V> weft_result set(weft_entity e, V &&value) const
     {
         using T = std::decay_t<V>;
         detail::require_component<T>();
@@ -521,52 +718,56 @@ class commands : detail::service
         }
     }
     /* Adds a component; with arguments the value T{arguments...}. */
-    template <class T, class... As> weft_result add(entity e, As &&...arguments) const
+    template <class T, class... As> weft_result add(weft_entity e, As &&...arguments) const
     {
         if constexpr (sizeof...(As) != 0)
             return set(e, T{std::forward<As>(arguments)...});
         else
             return checked<T>(weft_recorder_add(recorder_, e, known_->find<T>()));
     }
-    template <class T> weft_result remove(entity e) const
+    template <class T> weft_result remove(weft_entity e) const
     {
         return checked<T>(weft_recorder_remove(recorder_, e, known_->find<T>()));
     }
-    template <class T> weft_result enable(entity e, bool enabled) const
+    template <class T> weft_result enable(weft_entity e, bool enabled) const
     {
         return checked<T>(weft_recorder_enable(recorder_, e, known_->find<T>(), enabled));
     }
     /* Elements of a BUFFER component of T. */
-    template <class T> weft_result append(entity e, const T *elements, uint32_t count) const
+    template <class T> weft_result append(weft_entity e, const T *elements, uint32_t count) const
     {
         static_assert((detail::flags_of<T> & WEFT_BUFFER) != 0, "flags = WEFT_BUFFER is missing");
         static_assert(detail::is_plain<T>, "elements are copied as bytes");
         return checked<T>(
             weft_recorder_append(recorder_, e, known_->find<T>(), elements, count));
     }
-    template <class T> weft_result set_buffer(entity e, const T *elements, uint32_t count) const
+    template <class T> weft_result set_buffer(weft_entity e, const T *elements, uint32_t count) const
     {
         static_assert((detail::flags_of<T> & WEFT_BUFFER) != 0, "flags = WEFT_BUFFER is missing");
         static_assert(detail::is_plain<T>, "elements are copied as bytes");
         return checked<T>(
             weft_recorder_set_buffer(recorder_, e, known_->find<T>(), elements, count));
     }
-    weft_result name(entity e, const char *text) const
+    template <class T> weft_result append(weft_entity e, std::initializer_list<T> elements) const
+    {
+        return append(e, elements.begin(), static_cast<uint32_t>(elements.size()));
+    }
+    weft_result name(weft_entity e, const char *text) const
     {
         return checked(weft_recorder_set_name(recorder_, e, text), "name");
     }
-    weft_result destroy(entity e) const
+    weft_result destroy(weft_entity e) const
     {
         return checked(weft_recorder_destroy_entity(recorder_, e), "destroy");
     }
-    entity instantiate(entity source) const
+    weft_entity instantiate(weft_entity source) const
     {
         return checked(weft_recorder_instantiate(recorder_, source), "instantiate");
     }
     /* An entity with these values: c.create(Position{1, 2}, Enemy{}); of an archetype made before
      * (world.archetype<Position, Enemy>()) where that comes first. */
-    entity create() const { return make(known_->empty); }
-    template <class V, class... Vs> entity create(V &&first, Vs &&...rest) const
+    weft_entity create() const { return make(known_->empty); }
+    template <class V, class... Vs> weft_entity create(V &&first, Vs &&...rest) const
     {
         if constexpr (std::is_same_v<std::decay_t<V>, weft_archetype>)
             return make(first, std::forward<Vs>(rest)...);
@@ -574,11 +775,17 @@ class commands : detail::service
             return make(known_->empty, std::forward<V>(first), std::forward<Vs>(rest)...);
     }
 
+    /* The same commands, of one entity: c.entity(e).add<Burning>().set(Health{5}). */
+    command_entity entity(weft_entity e) const { return {this, e}; }
+
   private:
-    template <class... Vs> entity make(weft_archetype archetype, Vs &&...values) const
+    /* Whole, or not at all: a copy may throw. */
+    template <class... Vs> weft_entity make(weft_archetype archetype, Vs &&...values) const
     {
-        entity made = checked(weft_recorder_create_entity(recorder_, archetype), "create");
-        if (!weft_entity_is_null(made)) ((void)set(made, std::forward<Vs>(values)), ...);
+        weft_entity made = checked(weft_recorder_create_entity(recorder_, archetype), "create");
+        if (!weft_entity_is_null(made))
+            detail::or_undo([&] { ((void)set(made, std::forward<Vs>(values)), ...); },
+                            [&] { (void)weft_recorder_destroy_entity(recorder_, made); });
         return made;
     }
     template <class T> weft_result checked(weft_result result) const
@@ -600,7 +807,7 @@ class commands : detail::service
         if (__builtin_expect(result != WEFT_OK, 0)) fail(result, what);
         return result;
     }
-    entity checked(entity made, const char *what) const
+    weft_entity checked(weft_entity made, const char *what) const
     {
         if (__builtin_expect(weft_entity_is_null(made), 0))
             fail(recorder_ == nullptr ? WEFT_WRONG_PHASE : WEFT_INVALID_ARGUMENT, what);
@@ -744,11 +951,11 @@ template <class T, bool optional> struct component_column {
     using value = std::remove_const_t<T>;
     static_assert((std::is_class_v<value> || std::is_union_v<value>) && !is_service<value>,
                   "an argument is a component (a struct of its own), weft::entity, float (the "
-                  "seconds of the step), weft::commands &, weft::resource<T>, weft::lookup<T> or "
-                  "weft_slice &");
+                  "seconds of the step), weft::commands &, weft::resource<T>, weft::lookup<T>, "
+                  "weft::buffer<T> or weft_slice &");
     static_assert(!is_tag<value>, "a tag has no value: name it in with<T>()");
     static_assert((flags_of<value> & (WEFT_BUFFER | WEFT_RESOURCE)) == 0,
-                  "buffers: weft_slice_write_buffers; resources: weft::resource<T>");
+                  "buffers: weft::buffer<T>; resources: weft::resource<T>");
     static_assert(std::is_const_v<T> || (flags_of<value> & WEFT_SHARED) == 0,
                   "a shared value is const");
     static constexpr bool is_term = true;
@@ -809,9 +1016,50 @@ template <> struct column<commands &> : no_term {
     commands &at(std::size_t) { return recorder; }
     commands recorder;
 };
+template <class T> struct column<buffer<T>> {
+    using value = std::remove_const_t<T>;
+    static_assert((flags_of<value> & WEFT_BUFFER) != 0, "flags = WEFT_BUFFER is missing");
+    static_assert((flags_of<value> & WEFT_RESOURCE) == 0,
+                  "of a resource: weft::resource<weft::buffer<T>>");
+    static constexpr bool is_term = true;
+    static constexpr bool is_of_row = true;
+    static constexpr bool takes_commands = false;
+    static void declare(state &known, weft_term &term)
+    {
+        term.component = known.obtain<value>();
+        term.access = std::is_const_v<T> ? WEFT_READ : WEFT_WRITE;
+    }
+    static void declare(state &, declared &) {}
+    column(const state &, weft_slice *slice, uint32_t term)
+        : rows(std::is_const_v<T> ? weft_slice_read_buffers(slice, term)
+                                  : weft_slice_write_buffers(slice, term))
+    {
+    }
+    buffer<T> at(std::size_t row) const { return {rows, static_cast<uint32_t>(row)}; }
+    weft_buffers rows;
+};
+template <class T> struct column<resource<buffer<T>>> : no_term {
+    using value = std::remove_const_t<T>;
+    static_assert((flags_of<value> & WEFT_BUFFER) != 0 && (flags_of<value> & WEFT_RESOURCE) != 0,
+                  "flags = WEFT_BUFFER | WEFT_RESOURCE is missing");
+    static void declare(state &known, weft_term &) { (void)known.obtain<value>(); }
+    static void declare(state &known, declared &all)
+    {
+        all.resources.push_back(
+            {known.obtain<value>(), std::is_const_v<T> ? WEFT_READ : WEFT_WRITE});
+    }
+    column(const state &known, weft_slice *slice, uint32_t)
+        : of(std::is_const_v<T> ? weft_slice_read_resource_buffer(slice, known.find<value>())
+                                : weft_slice_write_resource_buffer(slice, known.find<value>()))
+    {
+    }
+    resource<buffer<T>> at(std::size_t) const { return of; }
+    resource<buffer<T>> of;
+};
 template <class T> struct column<resource<T>> : no_term {
     using value = std::remove_const_t<T>;
     static_assert((flags_of<value> & WEFT_RESOURCE) != 0, "flags = WEFT_RESOURCE is missing");
+    static_assert((flags_of<value> & WEFT_BUFFER) == 0, "weft::resource<weft::buffer<T>>");
     static void declare(state &known, weft_term &) { (void)known.obtain<value>(); }
     static void declare(state &known, declared &all)
     {
@@ -829,9 +1077,20 @@ template <class T> struct column<resource<T>> : no_term {
     resource<T> at(std::size_t) const { return of; }
     resource<T> of;
 };
-template <class T> struct column<lookup<T>> : no_term {
+template <class T> struct element_of {
+    using type = T;
+};
+template <class T> struct element_of<buffer<T>> {
+    using type = T;
+};
+template <class B> struct column<lookup<B>> : no_term {
+    using T = typename element_of<B>::type;
     using value = std::remove_const_t<T>;
     static_assert(!is_tag<value>, "a tag has no value: weft_entity_has");
+    static_assert(((flags_of<value> & WEFT_BUFFER) != 0) != std::is_same_v<T, B>,
+                  "a lookup of a BUFFER is weft::lookup<weft::buffer<T>>");
+    static_assert((flags_of<value> & (WEFT_SHARED | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
+                  "SHARED, CHUNK and RESOURCE values are not looked up by entity");
     static void declare(state &known, weft_term &) { (void)known.obtain<value>(); }
     static void declare(state &known, declared &all)
     {
@@ -839,8 +1098,8 @@ template <class T> struct column<lookup<T>> : no_term {
             {known.obtain<value>(), std::is_const_v<T> ? WEFT_READ : WEFT_WRITE});
     }
     column(const state &known, weft_slice *slice, uint32_t) : of(slice, known.find<value>()) {}
-    lookup<T> at(std::size_t) const { return of; }
-    lookup<T> of;
+    lookup<B> at(std::size_t) const { return of; }
+    lookup<B> of;
 };
 /* Other ways to write the same; what is left is refused by component_column. */
 template <> struct column<const entity &> : column<entity> {
@@ -860,6 +1119,9 @@ template <> struct column<const commands &> : column<commands &> {
 };
 template <class T> struct column<const resource<T> &> : column<resource<T>> {
     using column<resource<T>>::column;
+};
+template <class T> struct column<const buffer<T> &> : column<buffer<T>> {
+    using column<buffer<T>>::column;
 };
 template <class T> struct column<const lookup<T> &> : column<lookup<T>> {
     using column<lookup<T>>::column;

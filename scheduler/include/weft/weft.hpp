@@ -14,6 +14,7 @@
  *   weft::commands &     the slice's recorder    weft_slice &         the slice itself
  *   weft::resource<T>    a resource for writing, weft::resource<const T> for reading
  *   weft::lookup<T>      T of other entities for writing, weft::lookup<const T> for reading
+ *   weft::buffer<T>      the elements of a BUFFER, weft::buffer<const T> for reading
  * The loop is that of C, inlined: the same instructions (tests/cpp).
  *
  * Errors are exceptions (weft::error). Without exceptions (-fno-exceptions, or WEFT_NO_EXCEPTIONS)
@@ -24,12 +25,15 @@
 #ifndef WEFT_HPP
 #define WEFT_HPP
 
-#include <weft/snapshot.h>
-#include <weft/typed.hpp>
 #include <weft/observer.h>
 #include <weft/relation.h>
+#include <weft/snapshot.h>
+#include <weft/stream.h>
+#include <weft/transfer.h>
+#include <weft/typed.hpp>
 #include <weft/world_file.h>
 
+#include <cstdlib>
 #include <optional>
 
 namespace weft
@@ -109,29 +113,79 @@ class outside_commands
 
 } // namespace detail
 
-/* A query that the caller owns: it ends with the variable, or with the weft::world it was made by,
- * and then selects nothing. */
-template <class F> class query final : detail::bound
+namespace detail
+{
+
+/* What queries and views have in common: filters (query.h), and how many rows they select. */
+template <class Self> class selection : protected bound
 {
   public:
-    query(detail::state *known, weft_query handle, F function)
-        : handle_(handle), function_(std::move(function))
-    {
-        bind(known);
-    }
-    query(query &&other) noexcept
-        : handle_(std::exchange(other.handle_, {})), function_(std::move(other.function_))
-    {
-        if (other.known_ == nullptr) return;
-        bind(other.known_);
-        other.unbind();
-    }
-    ~query() { end_of_world(); }
     weft_query get() const { return handle_; }
     uint64_t count() const
     {
         return known_ == nullptr ? 0 : weft_query_count(known_->world, handle_);
     }
+    bool matches(entity e) const
+    {
+        return known_ != nullptr && weft_query_matches(known_->world, handle_, e);
+    }
+    /* The rows whose SHARED value is this one. */
+    template <class T> Self &only(const T &value) { return where(WEFT_FILTER_EQUAL, value); }
+    template <class T> Self &except(const T &value) { return where(WEFT_FILTER_NOT_EQUAL, value); }
+    /* Slices in which T changed after a weft_world_change_version. */
+    template <class T> Self &changed_since(uint32_t version)
+    {
+        if (known_ != nullptr)
+            known_->checked(weft_query_filter_changed(known_->world, handle_, known_->obtain<T>(), version));
+        return static_cast<Self &>(*this);
+    }
+    Self &unfiltered()
+    {
+        if (known_ != nullptr) known_->checked(weft_query_filter_reset(known_->world, handle_));
+        return static_cast<Self &>(*this);
+    }
+
+  protected:
+    selection(state *known, weft_query handle) : handle_(handle) { bind(known); }
+    selection(selection &&other) noexcept : handle_(std::exchange(other.handle_, {}))
+    {
+        if (other.known_ == nullptr) return;
+        bind(other.known_);
+        other.unbind();
+    }
+    ~selection() = default;
+    void end_of_world() noexcept override
+    {
+        if (known_ != nullptr && handle_.id != 0) (void)weft_query_destroy(known_->world, handle_);
+        handle_ = {};
+        unbind();
+    }
+    template <class T> Self &where(weft_filter_op op, const T &value)
+    {
+        static_assert((flags_of<T> & WEFT_SHARED) != 0, "flags = WEFT_SHARED is missing");
+        if (known_ != nullptr)
+            known_->checked(weft_query_filter_shared(known_->world, handle_, known_->obtain<T>(), op, &value, 1));
+        return static_cast<Self &>(*this);
+    }
+    weft_query handle_;
+};
+
+} // namespace detail
+
+/* A query that the caller owns: it ends with the variable, or with the weft::world it was made by,
+ * and then selects nothing. */
+template <class F> class query final : public detail::selection<query<F>>
+{
+    using detail::selection<query<F>>::known_;
+    using detail::selection<query<F>>::handle_;
+
+  public:
+    query(detail::state *known, weft_query handle, F function)
+        : detail::selection<weft::query<F>>(known, handle), function_(std::move(function))
+    {
+    }
+    query(query &&other) noexcept = default;
+    ~query() { this->end_of_world(); }
     /* Calls the function for every row that the query selects, on this thread; then plays the
      * commands that it recorded (those of a loop within another one when the outer one ends). */
     void operator()()
@@ -157,29 +211,27 @@ template <class F> class query final : detail::bound
         while (weft_query_next(&open.c))
             detail::columns_of<F>::run(*known_, &open.c.slice, function_);
     }
-    void end_of_world() noexcept override
-    {
-        if (known_ != nullptr && handle_.id != 0) (void)weft_query_destroy(known_->world, handle_);
-        handle_ = {};
-        unbind();
-    }
-    weft_query handle_;
     F function_;
 };
 
 /* The rows of a query one by one: for (auto [p, v, e] : world.view<Position, const Velocity,
  * weft::entity>()) p.x += v.x; each element a reference, a pointer where the term is `T *` (optional,
- * or nullptr), or the entity. One loop at a time; leaving it early ends it. A function given to
+ * or nullptr), a weft::buffer<T>, or the entity. One loop at a time; leaving it early ends it. A function given to
  * each() is faster. Threads: owner. */
-template <class... Ts> class view final : detail::bound
+template <class... Ts> class view final : public detail::selection<view<Ts...>>
 {
+    using detail::selection<view<Ts...>>::known_;
+    using detail::selection<view<Ts...>>::handle_;
     template <class T>
-    using argument = std::conditional_t<std::is_pointer_v<T> || std::is_same_v<T, entity>, T, T &>;
+    using argument = std::conditional_t<std::is_pointer_v<T> || detail::is_service<T>, T, T &>;
     using columns = std::tuple<detail::column<argument<Ts>>...>;
 
   public:
     using function = void (*)(argument<Ts>...);
-    view(detail::state *known, weft_query handle) : handle_(handle) { bind(known); }
+    view(detail::state *known, weft_query handle)
+        : detail::selection<view<Ts...>>(known, handle)
+    {
+    }
     ~view() { end_of_world(); }
 
     struct sentinel {
@@ -245,10 +297,8 @@ template <class... Ts> class view final : detail::bound
         if (known_ == nullptr) return;
         weft_query_end(&cursor_);
         columns_.reset();
-        (void)weft_query_destroy(known_->world, handle_);
-        unbind();
+        detail::selection<view<Ts...>>::end_of_world();
     }
-    weft_query handle_;
     weft_cursor cursor_ = {};
     std::optional<columns> columns_; /* of the slice; none: the end */
     std::size_t row_ = 0;
@@ -262,8 +312,8 @@ class query_builder : public terms_of<query_builder>
     template <class F> query<std::decay_t<F>> each(F &&function)
     {
         weft_query_desc desc = describe<F>();
-        weft_query made = known_->checked(weft_query_create(known_->world, &desc));
-        return {known_, made, std::forward<F>(function)};
+        std::decay_t<F> kept(std::forward<F>(function)); /* may throw: before there is a query */
+        return {known_, known_->checked(weft_query_create(known_->world, &desc)), std::move(kept)};
     }
     template <class... Ts> weft::view<Ts...> view()
     {
@@ -452,8 +502,11 @@ class system_builder : public terms_of<system_builder>
         list(desc_.more_destroys, desc_.more_destroy_count, destroys_);
         list(desc_.more_before, desc_.more_before_count, before_);
         list(desc_.more_after, desc_.more_after_count, after_);
-        weft_system made = known_->checked(weft_system_create(known_->world, &desc_));
-        if (made.id != 0) known_->functions.push_back(std::move(kept));
+        known_->functions.push_back(std::move(kept)); /* before the system may need it */
+        weft_system made = {};
+        detail::or_undo([&] { made = known_->checked(weft_system_create(known_->world, &desc_)); },
+                        [&] { known_->functions.pop_back(); });
+        if (made.id == 0) known_->functions.pop_back();
         return made;
     }
     template <class T> static void list(const T *&more, uint32_t &count, const std::vector<T> &from)
@@ -549,8 +602,11 @@ template <class T> class observer_builder
                           [c, o] { detail::keep_thrown(*c->known, c->number, o->entities[0].index); });
         };
         (void)known_->nothing();
-        weft_observer made = known_->checked(weft_observer_create(known_->world, &desc_));
-        if (made.id != 0) known_->functions.push_back(std::move(kept));
+        known_->functions.push_back(std::move(kept));
+        weft_observer made = {};
+        detail::or_undo([&] { made = known_->checked(weft_observer_create(known_->world, &desc_)); },
+                        [&] { known_->functions.pop_back(); });
+        if (made.id == 0) known_->functions.pop_back();
         return made;
     }
     detail::state *known_;
@@ -559,43 +615,116 @@ template <class T> class observer_builder
 
 /* ---- worlds ---- */
 
-/* The state of a world at one time. It ends with the variable, or with the weft::world that owns the
- * world and took it, and then is empty. One of a borrowed world must end before the world. */
-class snapshot final : detail::bound
+namespace detail
+{
+
+/* A handle of C that ends with the variable, or with the weft::world that owns the world. */
+template <class Handle, void (*end)(Handle *)> class owned : bound
 {
   public:
-    snapshot() = default; /* empty */
-    snapshot(snapshot &&other) noexcept { take(other); }
-    snapshot &operator=(snapshot &&other) noexcept
+    owned() = default; /* empty */
+    owned(owned &&other) noexcept { take(other); }
+    owned &operator=(owned &&other) noexcept
     {
         if (this != &other) reset();
         if (this != &other) take(other);
         return *this;
     }
-    ~snapshot() { reset(); }
-    weft_snapshot *get() const { return handle_; }
+    ~owned() { reset(); }
+    Handle *get() const { return handle_; }
     explicit operator bool() const { return handle_ != nullptr; }
     void reset() noexcept
     {
-        weft_snapshot_destroy(std::exchange(handle_, nullptr));
+        if (handle_ != nullptr) end(std::exchange(handle_, nullptr));
         unbind();
     }
 
-  private:
-    friend class world;
-    snapshot(detail::state *known, weft_snapshot *handle) : handle_(handle)
+  protected:
+    owned(state *known, Handle *handle) : handle_(handle)
     {
-        if (known->is_owner) bind(known);
+        if (known->is_owner && handle != nullptr) bind(known);
     }
-    void take(snapshot &other) noexcept
+
+  private:
+    void take(owned &other) noexcept
     {
         handle_ = std::exchange(other.handle_, nullptr);
         if (other.known_ == nullptr) return;
         bind(other.known_);
         other.unbind();
     }
-    void end_of_world() noexcept override { reset(); }
-    weft_snapshot *handle_ = nullptr;
+    void end_of_world() noexcept final { reset(); }
+    Handle *handle_ = nullptr;
+};
+
+} // namespace detail
+
+/* The state of a world at one time. It ends with the variable, or with the weft::world that owns the
+ * world and took it, and then is empty. One of a borrowed world must end before the world. */
+class snapshot final : public detail::owned<weft_snapshot, weft_snapshot_destroy>
+{
+  public:
+    snapshot() = default;
+
+  private:
+    friend class world;
+    using owned::owned;
+};
+
+/* An open section file (stream.h); it lives as a snapshot does. Its end takes all sections out. */
+class stream final : public detail::owned<weft_stream, weft_stream_close>
+{
+  public:
+    stream() = default;
+    uint32_t number() const { return weft_stream_number(get()); }
+    uint32_t size() const { return weft_stream_section_count(get()); }
+    weft_result load(uint32_t section, float priority = 0)
+    {
+        return detail::checked_call(weft_stream_load(get(), section, priority));
+    }
+    weft_result unload(uint32_t section)
+    {
+        return detail::checked_call(weft_stream_unload(get(), section));
+    }
+    weft_result near(const float (&at)[3], float load, float unload)
+    {
+        return detail::checked_call(weft_stream_near(get(), at, load, unload));
+    }
+    weft_section_info section(uint32_t number) const
+    {
+        weft_section_info info = {};
+        (void)detail::checked_call(weft_stream_section_get(get(), number, &info, sizeof info));
+        return info;
+    }
+
+  private:
+    friend class world;
+    using owned::owned;
+};
+
+class world;
+
+/* An entity of a world as an object: weft::entity_ref e = world.entity(id). It is a weft::entity where
+ * one is wanted; changing calls return the same object: e.add<Enemy>().set(Health{5}). As long as the
+ * weft::world stays where it is. */
+class entity_ref : public bound_entity<world, entity_ref>
+{
+  public:
+    using bound_entity::bound_entity;
+    explicit inline operator bool() const; /* alive */
+    template <class T> bool has() const;
+    /* get<const T>() for reading, get<T>() for writing; NOT_FOUND where it has none. */
+    template <class T> T &get() const;
+    /* The same, or nullptr. */
+    template <class T> T *try_get() const;
+    template <class T> weft::buffer<T> buffer() const;
+    using bound_entity::name;
+    inline const char *name() const; /* nullptr: none */
+    inline entity_ref instantiate() const;
+    inline entity_ref relate(weft_component relation, entity target) const;
+    inline entity_ref target(weft_component relation) const; /* false: none */
+    inline entity_ref parent() const;
+    inline entity_ref parent(entity of) const; /* sets it */
 };
 
 /* Owns a world (or borrows one), and the functions of the systems made through it: of a borrowed
@@ -646,93 +775,130 @@ class world
     }
     template <class... Ts> weft_archetype archetype()
     {
+        static_assert((... && ((detail::flags_of<Ts> & (WEFT_SPARSE | WEFT_RESOURCE)) == 0)),
+                      "SPARSE and RESOURCE components belong to no archetype");
         const weft_component types[] = {known_->template obtain<Ts>()...};
         return known_->checked(weft_archetype_create(get(), types, sizeof...(Ts)));
     }
 
-    entity create()
+    weft_entity create()
     {
         return known_->checked(weft_entity_create(get(), weft_archetype_create(get(), nullptr, 0)));
     }
     /* An entity with these values: world.create(Position{1, 2}, Enemy{}). */
-    template <class... Vs> entity create(Vs &&...values)
+    template <class... Vs> weft_entity create(Vs &&...values)
     {
-        entity made = known_->checked(weft_entity_create(get(), archetype<std::decay_t<Vs>...>()));
-        ((void)put(made, std::forward<Vs>(values)), ...);
+        weft_component types[sizeof...(Vs)];
+        uint32_t count = 0; /* of its archetype: SPARSE components belong to none */
+        (((detail::flags_of<std::decay_t<Vs>> & WEFT_SPARSE) != 0
+              ? (void)0
+              : (void)(types[count++] = component<std::decay_t<Vs>>())),
+         ...);
+        weft_entity made = known_->checked(
+            weft_entity_create(get(), known_->checked(weft_archetype_create(get(), types, count))));
+        bool is_whole = false; /* a copy may throw: then there is no entity */
+        detail::or_undo([&] { is_whole = (... && (put(made, std::forward<Vs>(values)) == WEFT_OK)); },
+                        [&] { (void)weft_entity_destroy(get(), made); });
+        if (!is_whole) (void)weft_entity_destroy(get(), made), made = {};
         return made;
     }
-    template <class... Ts> weft_result create_many(uint32_t count, entity *out = nullptr)
+    template <class... Ts> weft_result create_many(uint32_t count, weft_entity *out = nullptr)
     {
         return known_->checked(weft_entity_create_many(get(), archetype<Ts...>(), count, out));
     }
-    entity instantiate(entity source)
+    weft_entity instantiate(weft_entity source)
     {
-        entity made = {};
+        weft_entity made = {};
         known_->checked(weft_entity_instantiate(get(), source, 1, &made));
         return made;
     }
-    weft_result destroy(entity e)
+    weft_result destroy(weft_entity e)
     {
         return known_->checked(weft_entity_destroy(get(), e));
     }
-    bool is_alive(entity e) const
+    bool is_alive(weft_entity e) const
     {
         return weft_entity_is_alive(get(), e);
     }
 
-    template <class T> bool has(entity e) const
+    template <class T> bool has(weft_entity e) const
     {
-        return weft_entity_has(get(), e, known_->template find<T>());
+        return weft_entity_has(get(), e, known_->template find_named<T>());
     }
     /* The value, or nullptr where there is none. Valid until the next structural change. */
-    template <class T> const T *read(entity e) const
+    template <class T> const T *read(weft_entity e) const
     {
         detail::require_component<std::remove_cv_t<T>>();
         static_assert(!detail::is_tag<T>, "a tag has no value: has<T>()");
         static_assert((detail::flags_of<T> & (WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
-                      "BUFFER: weft_entity_read_buffer; CHUNK: in systems and loops; RESOURCE: "
+                      "BUFFER: buffer<T>(); CHUNK: in systems and loops; RESOURCE: "
                       "resource<T>()");
-        weft_component of = known_->template find<T>();
+        weft_component of = known_->template find_named<T>();
         if constexpr ((detail::flags_of<T> & WEFT_SHARED) != 0)
             return static_cast<const T *>(weft_entity_read_shared(get(), e, of));
         else
             return static_cast<const T *>(weft_entity_read(get(), e, of));
     }
-    template <class T> T *write(entity e)
+    template <class T> T *write(weft_entity e)
     {
         detail::require_component<T>();
         static_assert(!detail::is_tag<T>, "a tag has no value: add<T>()");
         static_assert((detail::flags_of<T> &
                        (WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
-                      "SHARED: set(); BUFFER: weft_entity_write_buffer; CHUNK: in systems and "
+                      "SHARED: set(); BUFFER: buffer<T>(); CHUNK: in systems and "
                       "loops; RESOURCE: resource<T>()");
-        return static_cast<T *>(weft_entity_write(get(), e, known_->template find<T>()));
+        return static_cast<T *>(weft_entity_write(get(), e, known_->template find_named<T>()));
     }
-    template <class V> weft_result set(entity e, V &&value)
+    template <class V> weft_result set(weft_entity e, V &&value)
     {
         return put(e, std::forward<V>(value));
     }
     /* Adds a component; with arguments the value T{arguments...}. */
-    template <class T, class... As> weft_result add(entity e, As &&...arguments)
+    template <class T, class... As> weft_result add(weft_entity e, As &&...arguments)
     {
         if constexpr (sizeof...(As) != 0)
             return put(e, T{std::forward<As>(arguments)...});
         else
             return known_->checked(weft_entity_add(get(), e, component<T>()));
     }
-    template <class T> weft_result remove(entity e)
+    template <class T> weft_result remove(weft_entity e)
     {
         return known_->checked(weft_entity_remove(get(), e, component<T>()));
     }
-    template <class T> weft_result enable(entity e, bool enabled)
+    template <class T> weft_result enable(weft_entity e, bool enabled)
     {
         return known_->checked(weft_entity_enable(get(), e, component<T>(), enabled));
     }
-    weft_result name(entity e, const char *text)
+    /* The elements of a BUFFER component: buffer<Stop>(e) for writing, buffer<const Stop>(e) for
+     * reading; false where the entity has none. Valid until the next structural change. */
+    template <class T> weft::buffer<T> buffer(weft_entity e)
+    {
+        static_assert((detail::flags_of<std::remove_const_t<T>> & WEFT_BUFFER) != 0,
+                      "flags = WEFT_BUFFER is missing");
+        weft_component of = known_->template find_named<T>();
+        return {std::is_const_v<T> ? weft_entity_read_buffer(get(), e, of)
+                                   : weft_entity_write_buffer(get(), e, of), 0};
+    }
+    /* The elements of a BUFFER that is a RESOURCE, while no system runs. */
+    template <class T> weft::buffer<T> buffer()
+    {
+        static_assert((detail::flags_of<std::remove_const_t<T>> & WEFT_BUFFER) != 0 &&
+                          (detail::flags_of<std::remove_const_t<T>> & WEFT_RESOURCE) != 0,
+                      "flags = WEFT_BUFFER | WEFT_RESOURCE is missing");
+        weft_buffers all = std::is_const_v<T> ? weft_resource_read_buffer(get(), component<T>())
+                                              : weft_resource_write_buffer(get(), component<T>());
+        if (all.count == 0) known_->fail(weft_world_error(get())->code);
+        return {all, 0};
+    }
+    /* The entity as an object: world.entity(e).add<Enemy>().set(Health{5}); without an argument a
+     * new one. */
+    entity_ref entity(weft_entity e);
+    entity_ref entity();
+    weft_result name(weft_entity e, const char *text)
     {
         return known_->checked(weft_entity_set_name(get(), e, text));
     }
-    entity find(const char *text) const
+    weft_entity find(const char *text) const
     {
         return weft_entity_find(get(), text);
     }
@@ -742,6 +908,7 @@ class world
     {
         static_assert((detail::flags_of<T> & WEFT_RESOURCE) != 0,
                       "flags = WEFT_RESOURCE is missing");
+        static_assert((detail::flags_of<T> & WEFT_BUFFER) == 0, "of a BUFFER: buffer<T>()");
         T *value = static_cast<T *>(weft_resource_write(get(), component<T>()));
         if (value == nullptr) known_->fail(weft_world_error(get())->code);
         return *value;
@@ -755,19 +922,19 @@ class world
         known_->checked(weft_relation_declare(get(), &desc));
         return desc.component;
     }
-    weft_result relate(entity source, weft_component relation, entity target)
+    weft_result relate(weft_entity source, weft_component relation, weft_entity target)
     {
         return known_->checked(weft_relation_set(get(), source, relation, target));
     }
     /* The sources of a target, as of the last step or settle(): valid until the next. */
     struct entities {
-        const entity *first = nullptr;
+        const weft_entity *first = nullptr;
         uint32_t count = 0;
-        const entity *begin() const { return first; }
-        const entity *end() const { return first + count; }
+        const weft_entity *begin() const { return first; }
+        const weft_entity *end() const { return first + count; }
         uint32_t size() const { return count; }
     };
-    entities sources(weft_component relation, entity target) const
+    entities sources(weft_component relation, weft_entity target) const
     {
         entities all;
         all.first = weft_relation_sources(get(), relation, target, &all.count);
@@ -826,48 +993,161 @@ class world
     {
         return weft_world_hash(get(), kind);
     }
-    weft_result save(const char *path)
+    /* World files (world_file.h). */
+    weft_result save(const char *path, const weft_save_desc *desc = nullptr)
     {
-        return known_->checked(weft_world_save(get(), path, nullptr));
+        return known_->checked(weft_world_save(get(), path, desc));
     }
-    weft_result load(const char *path)
+    weft_result load(const char *path, const weft_load_desc *desc = nullptr)
     {
-        return known_->checked(weft_world_load(get(), path, nullptr));
+        return known_->checked(weft_world_load(get(), path, desc));
+    }
+    std::string save_to_memory(const weft_save_desc *desc = nullptr)
+    {
+        weft_world_bytes bytes = {};
+        weft_result result = weft_world_save_memory(get(), &bytes, desc);
+        std::string text(bytes.bytes == nullptr ? "" : bytes.bytes, bytes.count);
+        weft_world_bytes_free(get(), &bytes);
+        known_->checked(result);
+        return text;
+    }
+    weft_result load_from_memory(std::string_view bytes, const weft_load_desc *desc = nullptr)
+    {
+        return known_->checked(weft_world_load_memory(get(), bytes.data(), bytes.size(), desc));
+    }
+    /* Section files (stream.h): each entity in the section that its weft_section says. */
+    weft_result save_sections(const char *path, const weft_sections_desc *desc = nullptr)
+    {
+        return known_->checked(weft_sections_save(get(), path, desc));
+    }
+    weft::stream stream(const char *path, const weft_stream_desc *desc = nullptr)
+    {
+        weft_stream *made = nullptr;
+        known_->checked(weft_stream_open(get(), path, desc, &made));
+        return {known_.get(), made};
+    }
+    /* Goes on with its streams, for about so long; wait_for_streams: until all is there. */
+    weft_result step_streams(uint64_t budget_ns)
+    {
+        return known_->checked(weft_stream_step(get(), budget_ns));
+    }
+    weft_result wait_for_streams()
+    {
+        return known_->checked(weft_stream_wait(get()));
+    }
+    /* Moves entities of another world here (transfer.h): all, or those of desc->query. */
+    weft_result take_entities(world &from, const weft_transfer_desc *desc = nullptr)
+    {
+        return known_->checked(weft_world_transfer(get(), from.get(), desc, nullptr, 0));
     }
     weft::snapshot take(const weft::snapshot *previous = nullptr)
     {
         weft_snapshot *made = nullptr;
-        known_->checked(
-            weft_snapshot_take(get(), previous == nullptr ? nullptr : previous->get(), &made));
-        return {known_.get(), made};
+        weft_result result =
+            weft_snapshot_take(get(), previous == nullptr ? nullptr : previous->get(), &made);
+        weft::snapshot taken{known_.get(), made}; /* a copy may have thrown: then it ends here */
+        known_->checked(result);
+        return taken;
     }
     weft_result restore(const weft::snapshot &from)
     {
-        return known_->checked(weft_snapshot_restore(get(), from.get()));
+        weft_result result = weft_snapshot_restore(get(), from.get());
+        if (detail::has_copy_failed) known_->touch_copies();
+        return known_->checked(result);
     }
 
   private:
+    friend class entity_ref;
     explicit world(std::unique_ptr<detail::state> known) : known_(std::move(known)) {}
-    template <class V> weft_result put(entity e, V &&value)
+    [[noreturn, gnu::cold]] void no_value(const char *name)
+    {
+        known_->refuse(WEFT_NOT_FOUND, std::string("the entity has no component \"") + name + "\"");
+        std::abort();
+    }
+    template <class V> weft_result put(weft_entity e, V &&value)
     {
         using T = std::decay_t<V>;
         detail::require_component<T>();
         static_assert((detail::flags_of<T> & (WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
-                      "BUFFER: weft_entity_write_buffer; CHUNK: in systems and loops; RESOURCE: "
+                      "BUFFER: buffer<T>(); CHUNK: in systems and loops; RESOURCE: "
                       "resource<T>()");
         if constexpr (detail::is_tag<T>)
             return add<T>(e);
         else if constexpr ((detail::flags_of<T> & WEFT_SHARED) != 0)
             return known_->checked(weft_entity_set_shared(get(), e, component<T>(), &value));
         else if constexpr (!detail::is_plain<T>) {
+            static_assert(std::is_constructible_v<T, V &&> && std::is_assignable_v<T &, T>,
+                          "a value with a destructor is copied or moved, then assigned: it needs both");
+            T made(std::forward<V>(value)); /* may throw, or lie in a row that add moves */
+            bool is_new = !has<T>(e);
             weft_result result = add<T>(e); /* constructed there; assigned, not copied as bytes */
-            if (T *at = write<T>(e)) *at = std::forward<V>(value);
+            if (T *at = write<T>(e))
+                detail::or_undo([&] { *at = std::move(made); },
+                                [&] { is_new ? (void)weft_entity_remove(get(), e, component<T>()) : (void)0; });
             return result;
         } else
             return known_->checked(weft_entity_set(get(), e, component<T>(), &value, sizeof value));
     }
     std::unique_ptr<detail::state> known_;
 };
+
+inline entity_ref world::entity(weft_entity e)
+{
+    return {this, e};
+}
+inline entity_ref world::entity()
+{
+    return {this, create()};
+}
+inline entity_ref::operator bool() const
+{
+    return to_->is_alive(id_);
+}
+template <class T> bool entity_ref::has() const
+{
+    return to_->template has<T>(id_);
+}
+template <class T> T *entity_ref::try_get() const
+{
+    if constexpr (std::is_const_v<T>)
+        return to_->template read<std::remove_const_t<T>>(id_);
+    else
+        return to_->template write<T>(id_);
+}
+template <class T> T &entity_ref::get() const
+{
+    T *value = try_get<T>();
+    if (__builtin_expect(value == nullptr, 0)) to_->no_value(component_traits<std::remove_const_t<T>>::name());
+    return *value;
+}
+template <class T> buffer<T> entity_ref::buffer() const
+{
+    return to_->template buffer<T>(id_);
+}
+inline const char *entity_ref::name() const
+{
+    return weft_entity_name(to_->get(), id_);
+}
+inline entity_ref entity_ref::instantiate() const
+{
+    return {to_, to_->instantiate(id_)};
+}
+inline entity_ref entity_ref::relate(weft_component relation, weft::entity target) const
+{
+    return then(to_->relate(id_, relation, target));
+}
+inline entity_ref entity_ref::target(weft_component relation) const
+{
+    return {to_, weft_relation_target(to_->get(), id_, relation)};
+}
+inline entity_ref entity_ref::parent() const
+{
+    return target(to_->parent());
+}
+inline entity_ref entity_ref::parent(weft::entity of) const
+{
+    return relate(to_->parent(), of);
+}
 
 } // namespace weft
 
