@@ -298,7 +298,7 @@ def an_entity_shows_values_units_and_systems(b, host, _):
         assert name in parts, parts
     units = b.run("return [...document.querySelectorAll('.part .unit')].map(h => h.textContent)")
     assert "rad/min" in units and "m/s" in units, units
-    b.wait("systems", "[...document.querySelectorAll('.part .tag')].some(t => t.textContent === 'move')")
+    b.wait("systems", "[...document.querySelectorAll('.part .tags .link')].some(t => t.textContent === 'move')")
 
 
 @scenario
@@ -656,6 +656,61 @@ def all_names_and_all_roots_can_be_reached(b, *_):
         b.wait("the first root, without a click", "document.querySelector('.tree .link') && document.querySelector('.tree .link').textContent === 'sun'")
     finally:
         assert probes.end()
+
+
+HASH = "decodeURIComponent(location.hash.split('?')[1] || '')"
+
+
+@scenario
+def back_and_forward_go_through_what_was_looked_at(b, host, _):
+    open_window(b, host, "entities")
+    query(b, "Orbit, ?Parent")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length === 4")
+    b.click(b.find_text("main tbody .link", "earth"))
+    b.wait("earth", "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith('earth')")
+    b.click(b.find_text(".part .link", "sun"))
+    b.wait("sun", "document.querySelector('.part strong').textContent.startsWith('sun')")
+    b.click(b.find_text(".tags .link", "move"))
+    b.wait("its system", "document.querySelector('#tab-systems').getAttribute('aria-selected') === 'true' && document.querySelector('.body h3')")
+    equal(b.run("return " + HASH), "system=move")
+    b.post("/back")
+    b.wait("sun again", "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith('sun')")
+    b.post("/back")
+    b.wait("earth again", "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith('earth')")
+    equal(b.run("return document.querySelector('#query').value"), "Orbit, ?Parent")
+    b.post("/forward")
+    b.wait("sun", "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith('sun')")
+
+
+@scenario
+def the_url_keeps_query_mode_choice_and_sort(b, host, _):
+    open_window(b, host, "entities")
+    query(b, "Orbit")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length === 4")
+    b.click(b.find_text("main tbody .link", "moon"))
+    b.wait("moon", "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith('moon')")
+    b.post("/refresh")
+    b.wait("moon", "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith('moon')")
+    equal(b.run("return document.querySelector('#query').value"), "Orbit")
+    b.click(b.find("#tab-memory"))
+    b.click(b.find("#tab-entities"))
+    b.wait("as it was left", "document.querySelector('#query').value === 'Orbit' && document.querySelector('.part strong')")
+    b.click(b.find_text(".modes button", "Tree"))
+    b.wait("the tree", "document.querySelector('.tree .link')")
+    b.post("/refresh")
+    b.wait("the tree", "document.querySelector('.tree .link') && document.querySelector('.modes [aria-pressed=true]').textContent === 'Tree'")
+    open_window(b, host, "queries", "?sort=archetypes&order=up")
+    b.wait("sorted", "document.querySelector('th[aria-sort=ascending]') && document.querySelector('th[aria-sort=ascending]').textContent === 'Archetypes'")
+
+
+@scenario
+def a_query_of_the_program_leads_to_its_entities(b, host, _):
+    open_window(b, host, "queries")
+    b.wait("rows", "document.querySelector('main tbody a[href*=entities]')")
+    for href in b.run("return [...new Set([...document.querySelectorAll('main tbody a[href*=entities]')].map(e => e.href))]"):
+        b.go(href)
+        b.wait("rows or none", "document.querySelector('.panel footer span') && document.querySelector('.panel footer span').textContent !== ''")
+        equal(b.run("return document.querySelectorAll('[aria-invalid]').length"), 0)
 
 
 @scenario

@@ -17,13 +17,13 @@ const columns = (pick) => [
 
 export const archetypes = {
   title: 'Archetypes',
-  open(root, api) {
-    let sort = 'bytes', picked = null;
+  open(root, api, state) {
+    let sort = state.sort || 'bytes', picked = state.archetype ? Number(state.archetype) : null;
     const sums = figures([]), advice = el('div'), detail = panel('The chosen archetype', el('div', { class: 'body' }, empty('Choose an archetype.')));
-    const pick = (id) => { picked = id; watch(); };
+    const pick = (id) => { picked = id; api.keep({ archetype: id }, true); watch(); };
     const table = new Table(columns(pick), {
-      key: (r) => r.id, sort, label: 'Archetypes',
-      onSort: (to) => { sort = to; watch(); },
+      key: (r) => r.id, sort, descending: state.order !== 'up', label: 'Archetypes',
+      onSort: (to, d) => { sort = to; api.keep({ sort, order: d ? '' : 'up' }); watch(); },
     });
     const more = el('footer', { class: 'soft' });
     root.append(panel('All archetypes', el('div', { class: 'body' }, sums)), advice,
@@ -40,7 +40,7 @@ export const archetypes = {
       more.hidden = more.textContent === '';
       advice.replaceChildren(...data.advice.map((a) => el('p', { class: 'note warn' }, a.text)));
       advice.hidden = data.advice.length === 0;
-      if (picked === null && data.rows.length) pick(data.rows[0].id);
+      if (picked === null && data.rows.length) { picked = data.rows[0].id; watch(); }
     }
 
     const chart = el('div'), kinds = el('div'), facts = figures([]);
@@ -61,7 +61,10 @@ export const archetypes = {
       const list = JSON.stringify(data.components);
       if (kinds.dataset.list === list) return;
       kinds.dataset.list = list;
-      kinds.replaceChildren(tags(data.components.map((c) => tag(`${c.name} ${c.kind === 'data' ? bytes(c.bytes) : c.kind === 'tag' ? 'tag' : `${c.kind}, ${bytes(c.bytes)}`}`))));
+      const said = (c) => `${c.name} ${c.kind === 'data' ? bytes(c.bytes) : c.kind === 'tag' ? 'tag' : `${c.kind}, ${bytes(c.bytes)}`}`;
+      const all = data.components.map((c) => c.name).join(', ');
+      kinds.replaceChildren(el('div', { class: 'tags' }, data.components.map((c) => Object.assign(api.link(said(c), 'entities', { query: c.name }), { className: 'tag' }))),
+        el('p', {}, api.link('Entities with all of them', 'entities', { query: all })));
     }
 
     function watch() {

@@ -16,8 +16,10 @@ function brief(value) {
 
 export const entities = {
   title: 'Entities',
-  open(root, api, rest) {
-    let mode = 'query', query = '', from = 0, columns = null, table = null, total = 0, picked = rest[0] || null, part = '', relation = null;
+  open(root, api, state) {
+    let mode = ['name', 'tree'].includes(state.mode) ? state.mode : 'query', query = state.query || '', part = state.part || '', relation = state.relation || null;
+    let from = Number(state.from) || 0, columns = null, table = null, total = 0, picked = state.entity || null;
+    const keep = (isStep) => api.keep({ mode: mode === 'query' ? '' : mode, query, part, relation: mode === 'tree' ? relation : '', from: from || '', entity: picked }, isStep);
     const detail = panel('Entity', el('div', { class: 'body' }, empty('Choose an entity.')));
     const list = panel('Entities');
     const input = el('input', { type: 'text', id: 'query', placeholder: 'Position, !Frozen, ?Name', autocomplete: 'off', spellcheck: false, 'aria-label': 'Query', list: 'types' });
@@ -28,7 +30,7 @@ export const entities = {
     const back = el('button', { type: 'button', onclick: () => turn(-PAGE) }, 'Previous'), on = el('button', { type: 'button', onclick: () => turn(PAGE) }, 'Next');
     const foot = el('footer', {}, say, back, on);
     const form = el('form', { class: 'query body', onsubmit: (e) => { e.preventDefault(); run(); } }, input, el('button', { type: 'submit', class: 'primary' }, 'Run'));
-    const choose = el('select', { 'aria-label': 'Relation', hidden: true, onchange: () => { relation = choose.value; showTree(); } });
+    const choose = el('select', { 'aria-label': 'Relation', hidden: true, onchange: () => { relation = choose.value; keep(true); showTree(); } });
     const modes = el('div', { class: 'modes', role: 'group', 'aria-label': 'List by' }, [['query', 'Query'], ['name', 'Name'], ['tree', 'Tree']].map(([id, text]) =>
       el('button', { type: 'button', 'aria-pressed': String(id === mode), onclick: (e) => setMode(id, e.target) }, text)));
     list.head.append(el('div', { class: 'row-gap' }, choose, modes));
@@ -39,7 +41,14 @@ export const entities = {
 
     function setMode(id, button) {
       mode = id;
+      from = 0;
+      showMode();
       for (const other of modes.children) other.setAttribute('aria-pressed', String(other === button));
+      keep(true);
+      if (mode === 'tree') showTree(); else watch();
+    }
+
+    function showMode() {
       form.hidden = mode === 'tree';
       hint.hidden = mode !== 'query';
       foot.hidden = mode === 'tree';
@@ -49,18 +58,17 @@ export const entities = {
       if (mode === 'name') input.removeAttribute('list'); else input.setAttribute('list', 'types');
       input.value = mode === 'name' ? part : query;
       columns = null;
-      from = 0;
       problem.hidden = true;
-      if (mode === 'tree') showTree(); else watch();
     }
 
     function run() {
       if (mode === 'name') part = input.value.trim(); else query = input.value.trim();
       from = 0;
       columns = null;
+      keep(true);
       watch();
     }
-    function turn(by) { from = Math.max(0, from + by); watch(); }
+    function turn(by) { from = Math.max(0, from + by); keep(true); watch(); }
 
     const link = (r) => el('button', { type: 'button', class: 'link', onclick: () => pick(r.entity) }, r.name || r.entity);
     function makeTable(names) {
@@ -150,6 +158,7 @@ export const entities = {
     let parts = new Map(), shown = '';
     function pick(entity) {
       picked = entity;
+      keep(true);
       mark();
       watch();
       if (matchMedia('(max-width: 1100px)').matches) detail.scrollIntoView({ block: 'start' });
@@ -159,18 +168,22 @@ export const entities = {
       const shape = JSON.stringify([data.entity, data.writable, data.components.map((c) => [c.name, c.fields && c.fields.map((f) => f.path)])]);
       if (shape !== shown) { shown = shape; build(data); }
       for (const c of data.components) parts.get(c.name)(c);
-      setText(place, `archetype ${data.archetype}, chunk ${data.chunk}, row ${data.row} of ${data.chunk_rows}`);
+      if (place.dataset.archetype !== String(data.archetype)) {
+        place.dataset.archetype = String(data.archetype);
+        place.replaceChildren(api.link(`archetype ${data.archetype}`, 'archetypes', { archetype: data.archetype }), ', ', where);
+      }
+      setText(where, `chunk ${data.chunk}, row ${data.row} of ${data.chunk_rows}`);
       const state = JSON.stringify([data.systems, data.relations, data.origin, data.conflicts]);
       if (around.dataset.state === state) return;
       around.dataset.state = state;
       around.replaceChildren(...data.relations.map((r) => el('div', { class: 'row-gap' }, el('h3', {}, r.name),
         r.target ? el('button', { type: 'button', class: 'link', onclick: () => pick(r.target) }, r.target_name || r.target) : null,
         r.sources ? el('span', { class: 'soft' }, `${count(r.sources)} sources`) : null)),
-      el('h3', {}, 'Systems that run over it'), el('div', { class: 'tags' }, data.systems.length ? data.systems.map((s) => tag(s)) : el('span', { class: 'soft' }, 'none')),
+      el('h3', {}, 'Systems that run over it'), el('div', { class: 'tags' }, data.systems.length ? data.systems.map((s) => api.link(s, 'systems', { system: s })) : el('span', { class: 'soft' }, 'none')),
       ...(data.origin ? [el('h3', {}, 'Comes from'), el('p', { class: 'mono' }, data.origin)] : []),
       ...((data.conflicts || []).length ? [el('h3', {}, 'Conflicts with the document'), ...data.conflicts.map((c) => el('p', { class: 'note' }, c))] : []));
     }
-    const place = el('p', { class: 'soft' }), around = el('div');
+    const place = el('p', { class: 'soft' }), where = el('span'), around = el('div');
     function build(data) {
       parts = new Map();
       const boxes = data.components.map((c) => component(data, c));
@@ -183,7 +196,7 @@ export const entities = {
     function component(data, c) {
       const box = el('div', { class: 'part' }), fields = el('div', { class: 'fields' }), updates = [];
       const switchBox = c.enabled === undefined ? null : el('input', { type: 'checkbox', class: 'switch', disabled: !data.writable, 'aria-label': `${c.name} is enabled`, onchange: (e) => set({ component: c.name, enabled: e.target.checked }, fields) });
-      box.append(el('header', {}, switchBox, el('h3', {}, c.name), el('span', { class: 'soft' }, c.kind === 'data' ? `${c.bytes} B` : c.kind === 'tag' ? 'tag' : `${c.kind}, ${c.bytes} B`)));
+      box.append(el('header', {}, switchBox, el('h3', {}, api.link(c.name, 'entities', { query: c.name, entity: data.entity })), el('span', { class: 'soft' }, c.kind === 'data' ? `${c.bytes} B` : c.kind === 'tag' ? 'tag' : `${c.kind}, ${c.bytes} B`)));
       if (c.fields || c.raw !== undefined || c.elements || c.count !== undefined) box.append(fields);
       if (c.fields) for (const f of c.fields) updates.push(field(data, c, f, fields));
       else if (c.raw !== undefined) { const v = el('span', { class: 'value' }); fields.append(el('span', { class: 'name' }, 'bytes'), v, el('span')); updates.push((now) => setText(v, String(now.raw))); }
@@ -267,7 +280,8 @@ export const entities = {
       api.watch(all);
     }
     api.ask({ do: 'types' }).then((d) => types.replaceChildren(...d.types.map((t) => el('option', { value: t })))).catch(() => {});
-    watch();
+    showMode();
+    if (mode === 'tree') showTree(); else watch();
     return { find: () => input.focus() };
   },
 };

@@ -11,11 +11,22 @@ import { shards } from '/shards.js';
 const windows = { archetypes, entities, systems, queries, timeline, memory, scenes, jobs, shards };
 const names = Object.keys(windows);
 const $ = (id) => document.getElementById(id);
+const kept = {}; // the state of each window, while another one is open
+let place = { name: '', state: {} };
 let open = null, stream = null, status = {}, watched = [];
 
 const api = {
   ask,
-  go(name, ...rest) { show(name, rest); },
+  // What the window shows goes into the URL: query, mode, choice, sort. A choice is a step that Back takes
+  // back; how it is sorted is none.
+  keep(changes, isStep = false) {
+    Object.assign(place.state, changes);
+    kept[place.name] = place.state;
+    const hash = hashOf(place.name, place.state);
+    if (hash !== location.hash) history[isStep ? 'pushState' : 'replaceState'](null, '', hash);
+  },
+  // To something in a window: an entity, a system, an archetype, a query.
+  link(text, name, state) { return el('a', { class: 'link', href: hashOf(name, state) }, text); },
   // The window says what it watches; the head is watched always. A page that is not seen asks nothing.
   watch(list) {
     watched = list;
@@ -24,6 +35,16 @@ const api = {
   get writable() { return status.writable === true; },
 };
 
+// "#token/entities?query=Position&entity=5%3A1"
+function hashOf(name, state) {
+  const said = new URLSearchParams(Object.entries(state).filter(([, v]) => v !== '' && v !== null && v !== undefined)).toString();
+  return `#${token}/${name}${said ? `?${said}` : ''}`;
+}
+function read() {
+  const [name, said = ''] = location.hash.slice(token.length + 2).split('?');
+  return [windows[name] ? name : names[0], Object.fromEntries(new URLSearchParams(said))];
+}
+
 function tabs() {
   $('tabs').replaceChildren(...names.map((name, i) => el('button', {
     type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'main', 'aria-selected': 'false',
@@ -31,8 +52,8 @@ function tabs() {
   }, windows[name].title, el('kbd', {}, String(i + 1)))));
 }
 
-function show(name, rest = []) {
-  if (!windows[name]) name = names[0];
+// Opens a window as it was left, or as `state` says; `how`: 'pushState' for a step of its own.
+function show(name, state = kept[name] || {}, how = 'pushState') {
   if (open && open.close) open.close();
   api.watch([]); // what the old window watched is nothing to the new one
   for (const other of names) {
@@ -45,10 +66,13 @@ function show(name, rest = []) {
   $('main').setAttribute('aria-labelledby', `tab-${name}`);
   $('main').replaceChildren(root);
   $('main').scrollTop = 0;
-  history.replaceState(null, '', `#${token}/${name}${rest.length ? `/${rest.map(encodeURIComponent).join('/')}` : ''}`);
+  place = { name, state: { ...state } };
+  kept[name] = place.state;
+  const hash = hashOf(name, state);
+  if (hash !== location.hash) history[how](null, '', hash);
   document.title = `${windows[name].title} \u2013 weft`;
   open = {};
-  Object.assign(open, windows[name].open(root, api, rest));
+  Object.assign(open, windows[name].open(root, api, place.state));
 }
 
 function showStatus(now) {
@@ -126,8 +150,8 @@ function start() {
   if (token.length !== 32) { denied(); return; }
   stream = connect(showStream);
   document.addEventListener('visibilitychange', () => api.watch(watched));
-  const [, name, ...rest] = location.hash.slice(1).split('/');
-  show(name || names[0], rest.map(decodeURIComponent));
+  show(...read(), 'replaceState');
+  addEventListener('hashchange', () => { if (location.hash.slice(1, 33) === token) show(...read(), 'replaceState'); else location.reload(); });
 }
 
 function denied() {

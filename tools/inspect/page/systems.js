@@ -4,8 +4,8 @@ import { Lanes } from '/lanes.js';
 
 export const systems = {
   title: 'Systems',
-  open(root, api) {
-    let sort = 'average', descending = true, picked = null, last = null, schedule = null, writable = false;
+  open(root, api, state) {
+    let sort = state.sort || 'average', descending = state.order !== 'up', picked = null, last = null, schedule = null, writable = false;
     const sums = figures([]);
     const lanes = new Lanes({ still: true, label: 'The last frame over the workers' });
     const why = el('div', { class: 'body' }, empty('Choose a system.'));
@@ -19,8 +19,8 @@ export const systems = {
       { title: 'Share', draw: (r) => meter(r.share, `${Math.round(r.share * 100)} % of the work of all systems`), state: (r) => r.share.toFixed(2) },
       { title: 'Rows', number: true, sort: 'rows', text: (r) => count(r.rows) },
       { title: 'Commands', number: true, sort: 'commands', text: (r) => count(r.commands) },
-      { title: 'Touches', draw: (r) => el('div', { class: 'tags' }, [...r.flags.map((f) => tag(f)), ...r.access.map((a) => tag(a.name, a.write ? 'write' : 'read'))]), state: (r) => JSON.stringify([r.access, r.flags]) },
-    ], { key: (r) => r.name, sort, label: 'Systems', onSort: (s, d) => { sort = s; descending = d; if (last) update(last); } });
+      { title: 'Touches', draw: (r) => el('div', { class: 'tags' }, [...r.flags.map((f) => tag(f)), ...r.access.map((a) => Object.assign(api.link(a.write ? `${a.name} \u270e` : a.name, 'entities', { query: a.name }), { className: `tag ${a.write ? 'write' : 'read'}`, title: a.write ? 'written' : 'read' }))]), state: (r) => JSON.stringify([r.access, r.flags]) },
+    ], { key: (r) => r.name, sort, descending, label: 'Systems', onSort: (s, d) => { sort = s; descending = d; api.keep({ sort, order: d ? '' : 'up' }); if (last) update(last); } });
     root.append(panel('Frame', el('div', { class: 'body' }, sums)),
       panel('The last frame over the workers', lanes.node),
       panel('Systems', table.node), panel('Why in this order', why));
@@ -33,6 +33,7 @@ export const systems = {
       const all = data.systems.reduce((s, r) => s + r.average, 0);
       for (const r of data.systems) r.share = all > 0 ? r.average / all : 0;
       table.update(sorted(data.systems, sort, descending), 'This world has no systems.');
+      for (const [id, line] of table.rows) line.node.setAttribute('aria-selected', String(id === picked));
     }
 
     async function turn(name, enabled) {
@@ -41,7 +42,7 @@ export const systems = {
 
     async function pick(name) {
       picked = name;
-      for (const [id, line] of table.rows) line.node.setAttribute('aria-selected', String(id === name));
+      api.keep({ system: name }, true);
       try {
         schedule = (await api.ask({ do: 'schedule' })).schedule;
         if (picked === name && schedule) explain(name);
@@ -65,16 +66,27 @@ export const systems = {
 
     api.watch([{ request: { do: 'systems' }, update },
       { request: { do: 'timeline', frame: true, pixels: 1200 }, update: (d) => lanes.update(d) }]);
+    if (state.system) pick(state.system);
     return { close: () => lanes.close() };
   },
 };
 
 const signs = { '!': ['without', 'none'], '-': ['absent', 'none'], '?': ['optional', ''], '+': ['present', ''], '|': ['any', ''], '~': ['disabled', ''] };
 
+// A query as the Entities window reads it: terms of one alternative stand behind each other.
+function textOf(terms) {
+  let text = '';
+  for (const [i, t] of terms.entries()) {
+    const joins = i > 0 && t.match === '|' && terms[i - 1].match === '|' && t.alternative === terms[i - 1].alternative;
+    text += `${i === 0 ? '' : joins ? ' | ' : ', '}${t.match === '|' ? '' : t.match}${t.name}`;
+  }
+  return text;
+}
+
 export const queries = {
   title: 'Queries',
-  open(root, api) {
-    let sort = 'selected', descending = true, last = null;
+  open(root, api, state) {
+    let sort = state.sort || 'selected', descending = state.order !== 'up', last = null;
     const term = (t) => {
       const sign = signs[t.match];
       return tag(sign ? `${sign[0]} ${t.name}` : t.name, sign && sign[1] ? 'none' : t.write ? 'write' : 'read');
@@ -87,8 +99,9 @@ export const queries = {
       { title: 'Skipped', number: true, sort: 'skipped', text: (r) => count(r.skipped) },
       { title: 'Filters', text: (r) => [r.shared_filters ? `${r.shared_filters} shared` : '', r.change_filters ? `${r.change_filters} changes` : ''].filter(Boolean).join(', ') || '\u2013' },
       { title: 'Shared by', number: true, sort: 'handles', text: (r) => count(r.handles) },
-      { title: 'Systems', draw: (r) => tags(r.systems.map((s) => tag(s))), state: (r) => r.systems.join() },
-    ], { key: (r) => r.id, sort, label: 'Queries', onSort: (s, d) => { sort = s; descending = d; if (last) update(last); } });
+      { title: 'Systems', draw: (r) => tags(r.systems.map((s) => api.link(s, 'systems', { system: s }))), state: (r) => r.systems.join() },
+      { title: '', draw: (r) => api.link('Entities', 'entities', { query: textOf(r.terms) }), state: (r) => r.terms.map((t) => t.match + t.name).join() },
+    ], { key: (r) => r.id, sort, descending, label: 'Queries', onSort: (s, d) => { sort = s; descending = d; api.keep({ sort, order: d ? '' : 'up' }); if (last) update(last); } });
     const sums = figures([]);
     root.append(panel('All queries', el('div', { class: 'body' }, sums)), panel('Queries', table.node));
     function update(data) {

@@ -80,7 +80,7 @@ export class Table {
     this.key = options.key || ((row, i) => i);
     this.rows = new Map();
     this.sort = options.sort;
-    this.descending = true;
+    this.descending = options.descending !== false;
     this.onSort = options.onSort;
     this.body = el('tbody');
     this.heads = columns.map((c) => {
