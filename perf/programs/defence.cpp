@@ -187,10 +187,13 @@ weft::entity Defence::choose(Muzzle muzzle) const
     double where[] = {static_cast<double>(muzzle.x), static_cast<double>(muzzle.y)};
     uint32_t count = weft_grid_runs(grid.get(), weft_grid_cell_at(grid.get(), where), runs);
     defence_choice best = {REACH * REACH, 0, UINT32_MAX};
+    const uint32_t *points = view.points;
+    const Spot *spots = at.data();
+    const uint64_t *numbers = number.data();
     for (uint32_t r = 0; r < count; r++)
         for (uint32_t k = runs[r].begin; k < runs[r].end; k++) {
-            uint32_t i = view.points[k];
-            defence_consider(&best, muzzle, at[i], number[i], i);
+            uint32_t i = points[k];
+            defence_consider(&best, muzzle, spots[i], numbers[i], i);
         }
     return best.index == UINT32_MAX ? weft::entity{0, 0} : who[best.index];
 }
@@ -252,10 +255,13 @@ void Defence::add_turrets()
         [this](weft_slice &s) {
             const Spot *here = read<Spot>(s, 0);
             const Badge *badges = read<Badge>(s, 1);
+            Spot *spots = &at[s.first];
+            uint64_t *numbers = &number[s.first];
+            weft::entity *handles = &who[s.first];
             for (uint32_t i = 0; i < weft_slice_count(&s); i++) {
-                at[s.first + i] = here[i];
-                number[s.first + i] = badges[i].number;
-                who[s.first + i] = weft_slice_entities(&s)[i];
+                spots[i] = here[i];
+                numbers[i] = badges[i].number;
+                handles[i] = weft_slice_entities(&s)[i];
             }
         });
     world.system("sort").flags(WEFT_SYSTEM_JOBS).after("collect").run([this](weft_slice &s) {

@@ -18,7 +18,7 @@ namespace
 
 struct Epidemic {
     weft::world world;
-    weft_component home;
+    weft_component home, place, person, sick, house;
     weft_archetype people, houses;
     weft_query all_sick;
     epidemic_counts counts = {0, 0, 0};
@@ -34,7 +34,9 @@ struct Epidemic {
     void add_lives();
     uint32_t meet(Place of) const;
     void infect(weft_slice &s) const;
+    void recover(weft_slice &s) const;
     void live(weft_slice &s) const;
+    void end_houses(weft_slice &s) const;
 };
 
 uint32_t day_of(const weft_slice &s)
@@ -53,17 +55,17 @@ Epidemic::Epidemic(const weft_world_desc &desc, uint32_t size)
     box.reach = 1;
     if (weft_grid_create(&box, &made) != WEFT_OK) throw std::bad_alloc();
     grid.reset(made);
-    world.component<Place>();
-    world.component<Person>();
-    world.component<Sick>();
-    world.component<House>();
+    place = world.component<Place>();
+    person = world.component<Person>();
+    sick = world.component<Sick>();
+    house = world.component<House>();
     home = world.relation<Home>(WEFT_ON_TARGET_CLEAR);
     people = world.archetype<Place, Person, Home>();
     houses = world.archetype<House>();
-    weft_query_desc sick = {};
-    sick.terms[0].component = world.component<Place>();
-    sick.terms[1].component = world.component<Sick>();
-    all_sick = weft_query_create(world.get(), &sick);
+    weft_query_desc both = {};
+    both.terms[0].component = place;
+    both.terms[1].component = sick;
+    all_sick = weft_query_create(world.get(), &both);
     settle(size);
     observe();
     add_spread();
@@ -72,14 +74,14 @@ Epidemic::Epidemic(const weft_world_desc &desc, uint32_t size)
 
 void Epidemic::settle(uint32_t size)
 {
-    weft::entity house = {};
+    weft::entity of = {};
     for (uint32_t i = 0; i < size; i++) {
-        Place place;
-        Person person;
-        Sick sick = {epidemic_begin(i, side, &place, &person)};
-        if (i % HOUSEHOLD == 0) house = world.create(House{epidemic_house(i, 0), 0, 0});
-        weft::entity one = world.create(place, person, Home{house});
-        if (sick.days > 0) world.set(one, sick);
+        Place here;
+        Person one;
+        uint32_t days = epidemic_begin(i, side, &here, &one);
+        if (i % HOUSEHOLD == 0) of = world.create(House{epidemic_house(i, 0), 0, 0});
+        weft::entity made = world.create(here, one, Home{of});
+        if (days > 0) world.set(made, Sick{days});
     }
 }
 
@@ -95,25 +97,25 @@ uint32_t Epidemic::meet(Place of) const
     weft_grid_run runs[WEFT_GRID_MAX_RUNS];
     double where[] = {static_cast<double>(of.x), static_cast<double>(of.y)};
     uint32_t met = 0, count = weft_grid_runs(grid.get(), weft_grid_cell_at(grid.get(), where), runs);
+    const Place *places = sorted.data();
     for (uint32_t r = 0; r < count; r++)
         for (uint32_t k = runs[r].begin; k < runs[r].end; k++)
-            met += epidemic_is_near(sorted[k], of);
+            met += epidemic_is_near(places[k], of);
     return met;
 }
 
 void Epidemic::infect(weft_slice &s) const
 {
     auto *p = static_cast<const Person *>(weft_slice_read(&s, 0));
-    auto *place = static_cast<const Place *>(weft_slice_read(&s, 1));
+    auto *here = static_cast<const Place *>(weft_slice_read(&s, 1));
     auto *of = static_cast<const Home *>(weft_slice_read(&s, 2));
-    weft_component sick = weft_component_find(world.get(), "Sick");
-    weft_finder find = weft_slice_finder(&s, weft_component_find(world.get(), "House"));
+    weft_finder find = weft_slice_finder(&s, house);
     uint32_t day = day_of(s);
     Sick caught = {SICK_DAYS};
     for (uint32_t i = 0; i < weft_slice_count(&s); i++) {
         if (p[i].immune > 0) continue;
-        auto *house = static_cast<const House *>(weft_finder_read(&find, of[i].house));
-        if (epidemic_catches(&p[i], meet(place[i]), house != nullptr ? house->sick : 0, day))
+        auto *with = static_cast<const House *>(weft_finder_read(&find, of[i].house));
+        if (epidemic_catches(&p[i], meet(here[i]), with != nullptr ? with->sick : 0, day))
             weft_recorder_set(weft_slice_recorder(&s), weft_slice_entities(&s)[i], sick, &caught,
                               sizeof caught);
     }
@@ -122,21 +124,23 @@ void Epidemic::infect(weft_slice &s) const
 void Epidemic::add_spread()
 {
     world.system("walk").over<Place, const Person>().run([this](weft_slice &s) {
-        auto *place = static_cast<Place *>(weft_slice_write(&s, 0));
+        auto *here = static_cast<Place *>(weft_slice_write(&s, 0));
         auto *p = static_cast<const Person *>(weft_slice_read(&s, 1));
         uint32_t day = day_of(s);
         for (uint32_t i = 0; i < weft_slice_count(&s); i++)
-            epidemic_walk(&place[i], p[i].number, day, side);
+            epidemic_walk(&here[i], p[i].number, day, side);
     });
-    world.system("reset houses").each([](House &house) { house.sick = 0; });
+    world.system("reset houses").each([](House &one) { one.sick = 0; });
     world.system("count at home").flags(WEFT_SYSTEM_SERIAL).with<Sick>().each(
         [](const Home &of, weft::lookup<House> find) {
-            if (House *house = find[of.house]) house->sick++;
+            if (House *with = find[of.house]) with->sick++;
         });
     world.system("collect").over<const Place>().with<Sick>().run([this](weft_slice &s) {
-        auto *place = static_cast<const Place *>(weft_slice_read(&s, 0));
-        for (uint32_t i = 0; i < weft_slice_count(&s) && s.first + i < at.size(); i++)
-            at[s.first + i] = place[i];
+        auto *here = static_cast<const Place *>(weft_slice_read(&s, 0));
+        Place *to = at.data();
+        std::size_t capacity = at.size();
+        for (uint32_t i = 0; i < weft_slice_count(&s) && s.first + i < capacity; i++)
+            to[s.first + i] = here[i];
     });
     world.system("sort").flags(WEFT_SYSTEM_JOBS).queries(all_sick).after("collect").run(
         [this](weft_slice &s) {
@@ -158,31 +162,54 @@ void Epidemic::add_spread()
         .run([this](weft_slice &s) { infect(s); });
 }
 
+void Epidemic::recover(weft_slice &s) const
+{
+    auto *left = static_cast<Sick *>(weft_slice_write(&s, 0));
+    auto *p = static_cast<Person *>(weft_slice_write(&s, 1));
+    weft_recorder *r = weft_slice_recorder(&s);
+    uint32_t day = day_of(s);
+    for (uint32_t i = 0; i < weft_slice_count(&s); i++) {
+        if (--left[i].days > 0) continue;
+        if (epidemic_dies_of_it(&p[i], day)) {
+            weft_recorder_destroy_entity(r, weft_slice_entities(&s)[i]);
+        } else {
+            p[i].immune = IMMUNE_DAYS;
+            weft_recorder_remove(r, weft_slice_entities(&s)[i], sick);
+        }
+    }
+}
+
+void Epidemic::end_houses(weft_slice &s) const
+{
+    auto *of = static_cast<const House *>(weft_slice_read(&s, 0));
+    const weft::entity *entities = weft_slice_entities(&s);
+    uint32_t day = day_of(s);
+    for (uint32_t i = 0; i < weft_slice_count(&s); i++)
+        if (world.sources(home, entities[i]).size() == 0 || epidemic_burns(&of[i], day))
+            weft_recorder_destroy_entity(weft_slice_recorder(&s), entities[i]);
+}
+
 void Epidemic::live(weft_slice &s) const
 {
     auto *p = static_cast<Person *>(weft_slice_write(&s, 0));
-    auto *place = static_cast<const Place *>(weft_slice_read(&s, 1));
+    auto *here = static_cast<const Place *>(weft_slice_read(&s, 1));
     auto *of = static_cast<const Home *>(weft_slice_read(&s, 2));
     const weft::entity *entities = weft_slice_entities(&s);
     weft_recorder *r = weft_slice_recorder(&s);
-    weft_component place_type = weft_component_find(world.get(), "Place");
-    weft_component person_type = weft_component_find(world.get(), "Person");
-    weft_component house_type = weft_component_find(world.get(), "House");
     uint32_t day = day_of(s);
     for (uint32_t i = 0; i < weft_slice_count(&s); i++) {
         epidemic_fate fate = epidemic_live(&p[i], !weft_entity_is_null(of[i].house), day);
         if (fate.gives_birth) {
             weft::entity child = weft_recorder_create_entity(r, people);
             Person born = {epidemic_child(p[i].number, day), 0, 0};
-            weft_recorder_set(r, child, place_type, &place[i], sizeof(Place));
-            weft_recorder_set(r, child, person_type, &born, sizeof born);
+            weft_recorder_set(r, child, place, &here[i], sizeof(Place));
+            weft_recorder_set(r, child, person, &born, sizeof born);
             weft_recorder_set(r, child, home, &of[i], sizeof(Home));
         }
         if (fate.moves) {
-            weft::entity house = weft_recorder_create_entity(r, houses);
+            Home to = {weft_recorder_create_entity(r, houses)};
             House built = {epidemic_house(p[i].number, day), 0, day};
-            Home to = {house};
-            weft_recorder_set(r, house, house_type, &built, sizeof built);
+            weft_recorder_set(r, to.house, house, &built, sizeof built);
             weft_recorder_set(r, entities[i], home, &to, sizeof to);
         }
         if (fate.dies) weft_recorder_destroy_entity(r, entities[i]);
@@ -194,15 +221,8 @@ void Epidemic::add_lives()
     world.system("recover")
         .records<Sick>(WEFT_RECORDS_REMOVE)
         .destroys<Place, Person, Home, Sick>()
-        .each([](Sick &sick, Person &p, weft::entity e, weft_slice &s, weft::commands &c) {
-            if (--sick.days > 0) return;
-            if (epidemic_dies_of_it(&p, day_of(s))) {
-                c.destroy(e);
-            } else {
-                p.immune = IMMUNE_DAYS;
-                c.remove<Sick>(e);
-            }
-        });
+        .over<Sick, Person>()
+        .run([this](weft_slice &s) { recover(s); });
     world.system("live")
         .over<Person, const Place, const Home>()
         .records<Place, Person, Home, House>(WEFT_RECORDS_CREATE | WEFT_RECORDS_ADD)
@@ -211,10 +231,8 @@ void Epidemic::add_lives()
     world.system("end houses")
         .reads<Home>()
         .destroys<House>()
-        .each([this](const House &house, weft::entity e, weft_slice &s, weft::commands &c) {
-            if (world.sources(home, e).size() == 0 || epidemic_burns(&house, day_of(s)))
-                c.destroy(e);
-        });
+        .over<const House>()
+        .run([this](weft_slice &s) { end_houses(s); });
 }
 
 void *epidemic_open(uint32_t size, uint32_t workers)

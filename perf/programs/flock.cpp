@@ -49,6 +49,8 @@ void Flock::steer(weft_slice &s) const
 {
     auto *p = static_cast<Position *>(weft_slice_write(&s, 0));
     auto *h = static_cast<Heading *>(weft_slice_write(&s, 1));
+    const Position *places = sorted.data();
+    const Heading *ways = sorted_going.data();
     uint32_t tick = static_cast<uint32_t>(weft_slice_frame(&s).number);
     for (uint32_t i = 0; i < weft_slice_count(&s); i++) {
         uint32_t bird = static_cast<uint32_t>(s.first) + i;
@@ -59,7 +61,7 @@ void Flock::steer(weft_slice &s) const
             float x = static_cast<float>(runs[r].shift[0]) * side - p[i].x;
             float y = static_cast<float>(runs[r].shift[1]) * side - p[i].y;
             for (uint32_t k = runs[r].begin; k < runs[r].end; k++)
-                flock_see(&seen, sorted[k].x + x, sorted[k].y + y, sorted_going[k]);
+                flock_see(&seen, places[k].x + x, places[k].y + y, ways[k]);
         }
         flock_turn(&seen, bird, tick, &h[i]);
         flock_fly(&p[i], h[i], side);
@@ -71,9 +73,11 @@ void Flock::add_systems()
     world.system("collect").over<const Position, const Heading>().run([this](weft_slice &s) {
         auto *p = static_cast<const Position *>(weft_slice_read(&s, 0));
         auto *h = static_cast<const Heading *>(weft_slice_read(&s, 1));
+        Position *to = &at[s.first];
+        Heading *way = &going[s.first];
         for (uint32_t i = 0; i < weft_slice_count(&s); i++) {
-            at[s.first + i] = p[i];
-            going[s.first + i] = h[i];
+            to[i] = p[i];
+            way[i] = h[i];
         }
     });
     world.system("sort").flags(WEFT_SYSTEM_JOBS).after("collect").run([this](weft_slice &s) {
@@ -85,7 +89,10 @@ void Flock::add_systems()
     world.system("gather").count(PARTS).after("sort").run([this](weft_slice &s) {
         std::size_t begin = going.size() * s.index / PARTS;
         std::size_t end = going.size() * (s.index + 1) / PARTS;
-        for (std::size_t k = begin; k < end; k++) sorted_going[k] = going[view.points[k]];
+        const uint32_t *points = view.points;
+        const Heading *from = going.data();
+        Heading *to = sorted_going.data();
+        for (std::size_t k = begin; k < end; k++) to[k] = from[points[k]];
     });
     world.system("steer").over<Position, Heading>().after("gather").run(
         [this](weft_slice &s) { steer(s); });

@@ -33,10 +33,13 @@ namespace
 
 struct Traffic {
     weft::world world;
+    weft_component lane_type, before_type, now_type;
     std::vector<uint8_t> cells[2];
 
     Traffic(const weft_world_desc &desc, uint32_t size);
     void add_systems();
+    void change(weft_slice &s) const;
+    void drive(weft_slice &s) const;
 };
 
 Traffic::Traffic(const weft_world_desc &desc, uint32_t size) : world(desc)
@@ -44,7 +47,9 @@ Traffic::Traffic(const weft_world_desc &desc, uint32_t size) : world(desc)
     uint32_t count = traffic_cells(size);
     for (auto &map : cells) map.resize(std::size_t{count} * LANES);
     world.component<Car>();
-    world.component<Lane>();
+    lane_type = world.component<Lane>();
+    before_type = world.component<Before>();
+    now_type = world.component<Now>();
     world.resource<Before>().map = {cells[0].data(), count};
     world.resource<Now>().map = {cells[1].data(), count};
     for (uint32_t i = 0; i < size; i++) {
@@ -56,16 +61,43 @@ Traffic::Traffic(const weft_world_desc &desc, uint32_t size) : world(desc)
     add_systems();
 }
 
+// The step is asked for once a slice, so these take slices.
+void Traffic::change(weft_slice &s) const
+{
+    const road_map map = static_cast<const Before *>(weft_slice_read_resource(&s, before_type))->map;
+    auto *cars = static_cast<const Car *>(weft_slice_read(&s, 0));
+    uint32_t from = static_cast<const Lane *>(weft_slice_read_shared(&s, 1))->number;
+    const weft::entity *e = weft_slice_entities(&s);
+    weft_recorder *r = weft_slice_recorder(&s);
+    uint32_t tick = static_cast<uint32_t>(weft_slice_frame(&s).number);
+    for (uint32_t i = 0; i < weft_slice_count(&s); i++) {
+        Lane to = {traffic_choose(&map, &cars[i], from, weft_entity_index(e[i]), tick)};
+        if (to.number != from) weft_recorder_set_shared(r, e[i], lane_type, &to);
+    }
+}
+
+void Traffic::drive(weft_slice &s) const
+{
+    const road_map map = static_cast<const Now *>(weft_slice_read_resource(&s, now_type))->map;
+    const road_map next = static_cast<const Before *>(weft_slice_read_resource(&s, before_type))->map;
+    auto *cars = static_cast<Car *>(weft_slice_write(&s, 0));
+    uint32_t in = static_cast<const Lane *>(weft_slice_read_shared(&s, 1))->number;
+    const weft::entity *e = weft_slice_entities(&s);
+    uint8_t *busy = traffic_lane(&next, in);
+    uint32_t tick = static_cast<uint32_t>(weft_slice_frame(&s).number);
+    for (uint32_t i = 0; i < weft_slice_count(&s); i++) {
+        traffic_drive(&map, &cars[i], in, weft_entity_index(e[i]), tick);
+        busy[cars[i].cell] = 1;
+    }
+}
+
 void Traffic::add_systems()
 {
-    world.system("change").records<Lane>(WEFT_RECORDS_ADD).each(
-        [](const Car &car, const Lane &lane, weft::entity e, weft::resource<const Before> before,
-           weft_slice &s, weft::commands &c) {
-            uint32_t tick = static_cast<uint32_t>(weft_slice_frame(&s).number);
-            uint32_t to =
-                traffic_choose(&before->map, &car, lane.number, weft_entity_index(e), tick);
-            if (to != lane.number) c.set(e, Lane{to});
-        });
+    world.system("change")
+        .over<const Car, const Lane>()
+        .resources<const Before>()
+        .records<Lane>(WEFT_RECORDS_ADD)
+        .run([this](weft_slice &s) { change(s); });
     world.system("clear").each([](weft::resource<Before> before, weft::resource<Now> now) {
         memset(before->map.busy, 0, std::size_t{before->map.cells} * LANES);
         memset(now->map.busy, 0, std::size_t{now->map.cells} * LANES);
@@ -73,13 +105,10 @@ void Traffic::add_systems()
     world.system("mark").each([](const Car &car, const Lane &lane, weft::resource<Now> now) {
         traffic_lane(&now->map, lane.number)[car.cell] = 1;
     });
-    world.system("drive").each([](Car &car, const Lane &lane, weft::entity e,
-                                  weft::resource<const Now> now, weft::resource<Before> next,
-                                  weft_slice &s) {
-        uint32_t tick = static_cast<uint32_t>(weft_slice_frame(&s).number);
-        traffic_drive(&now->map, &car, lane.number, weft_entity_index(e), tick);
-        traffic_lane(&next->map, lane.number)[car.cell] = 1;
-    });
+    world.system("drive")
+        .over<Car, const Lane>()
+        .resources<const Now, Before>()
+        .run([this](weft_slice &s) { drive(s); });
 }
 
 void *traffic_open(uint32_t size, uint32_t workers)

@@ -78,7 +78,7 @@ static inline void traffic_drive(const road_map *map, Car *car, uint32_t lane, u
                                  uint32_t tick)
 {
     uint32_t gap = traffic_gap(traffic_lane(map, lane), map->cells, car->cell);
-    uint32_t speed = car->speed < FASTEST ? car->speed + 1 : FASTEST;
+    uint32_t speed = car->speed + (car->speed < FASTEST);
     if (speed > gap) speed = gap;
     weft_random random = weft_random_of(3, number, tick, 1);
     if (speed > 0 && weft_random_float(&random) < 0.2f) speed--;
