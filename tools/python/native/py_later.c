@@ -54,8 +54,7 @@ void weft_py_end_dependents(World *world, bool orphans_only)
     }
 }
 
-/* The object of a handle that `end` ends; NULL with an exception, and the handle has ended. */
-static PyObject *keep(World *world, PyTypeObject *type, void *handle, void (*end)(void *handle))
+PyObject *weft_py_keep(World *world, PyTypeObject *type, void *handle, void (*end)(void *handle))
 {
     dependent *kept = weft_py_depend(world, handle, end);
     if (kept == NULL) return NULL;
@@ -69,7 +68,7 @@ static PyObject *keep(World *world, PyTypeObject *type, void *handle, void (*end
     return (PyObject *)made;
 }
 
-static void kept_dealloc(Kept *self)
+void weft_py_kept_dealloc(Kept *self)
 {
     if (self->world != NULL) drop(self->world, self->dependent);
     Py_XDECREF((PyObject *)self->world);
@@ -108,7 +107,7 @@ PyObject *weft_py_snapshot_take(World *self, PyObject *arguments)
     weft_snapshot *taken;
     weft_result result = weft_snapshot_take(self->world, previous, &taken);
     if (result != WEFT_OK) return weft_py_fail(self, result);
-    return keep(self, weft_py_snapshot, taken, snapshot_end);
+    return weft_py_keep(self, weft_py_snapshot, taken, snapshot_end);
 }
 
 PyObject *weft_py_snapshot_restore(World *self, PyObject *arguments)
@@ -121,7 +120,7 @@ PyObject *weft_py_snapshot_restore(World *self, PyObject *arguments)
     return weft_py_done(self, weft_snapshot_restore(self->world, snapshot));
 }
 
-static PyType_Slot snapshot_slots[] = {{Py_tp_dealloc, kept_dealloc}, {0}};
+static PyType_Slot snapshot_slots[] = {{Py_tp_dealloc, weft_py_kept_dealloc}, {0}};
 PyType_Spec weft_py_snapshot_spec = {"weft._native.Snapshot", sizeof(Kept), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                      snapshot_slots};
@@ -140,7 +139,7 @@ PyObject *weft_py_recorder_create(World *self, PyObject *unused)
     weft_recorder *recorder;
     weft_result result = weft_recorder_create(self->world, &recorder);
     if (result != WEFT_OK) return weft_py_fail(self, result);
-    return keep(self, weft_py_recorder, recorder, recorder_end);
+    return weft_py_keep(self, weft_py_recorder, recorder, recorder_end);
 }
 
 /* The recorder for a call; NULL with an exception. Recording changes nothing yet: views may
@@ -164,6 +163,17 @@ static PyObject *recorder_create(Kept *self, PyObject *list)
         result = weft_recorder_add(recorder, made, components[i]);
     PyMem_Free(components);
     return result == WEFT_OK ? weft_py_entity_number(made) : weft_py_fail(self->world, result);
+}
+
+/* (source): the handle of the copy-to-be. */
+static PyObject *recorder_instantiate(Kept *self, PyObject *number)
+{
+    weft_entity source;
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !weft_py_entity(number, &source)) return NULL;
+    weft_entity made = weft_recorder_instantiate(recorder, source);
+    if (!weft_entity_is_null(made)) return weft_py_entity_number(made);
+    return weft_py_fail(self->world, weft_world_error(self->world->world)->code);
 }
 
 static PyObject *recorder_destroy(Kept *self, PyObject *number)
@@ -256,6 +266,7 @@ static PyObject *recorder_play(Kept *self, PyObject *unused)
 
 static PyMethodDef recorder_methods[] = {
     {"create", (PyCFunction)recorder_create, METH_O, NULL},
+    {"instantiate", (PyCFunction)recorder_instantiate, METH_O, NULL},
     {"destroy", (PyCFunction)recorder_destroy, METH_O, NULL},
     {"change", (PyCFunction)recorder_change, METH_VARARGS, NULL},
     {"set", (PyCFunction)recorder_set, METH_VARARGS, NULL},
@@ -265,7 +276,7 @@ static PyMethodDef recorder_methods[] = {
     {0},
 };
 static PyType_Slot recorder_slots[] = {
-    {Py_tp_dealloc, kept_dealloc}, {Py_tp_methods, recorder_methods}, {0}};
+    {Py_tp_dealloc, weft_py_kept_dealloc}, {Py_tp_methods, recorder_methods}, {0}};
 PyType_Spec weft_py_recorder_spec = {"weft._native.Recorder", sizeof(Kept), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                      recorder_slots};

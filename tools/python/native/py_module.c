@@ -9,7 +9,7 @@
 
 PyObject *weft_py_raiser;
 PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
-    *weft_py_snapshot, *weft_py_recorder;
+    *weft_py_snapshot, *weft_py_recorder, *weft_py_scene;
 
 weft_world *weft_py_use(World *self, int how)
 {
@@ -184,10 +184,10 @@ static bool add_types(PyObject *module)
         PyTypeObject **type;
         PyType_Spec *spec;
     } types[] = {
-        {&weft_py_world, &weft_py_world_spec},      {&weft_py_query, &weft_py_query_spec},
-        {&weft_py_loop, &weft_py_loop_spec},        {&weft_py_slice, &weft_py_slice_spec},
-        {&weft_py_column, &weft_py_column_spec},    {&weft_py_snapshot, &weft_py_snapshot_spec},
-        {&weft_py_recorder, &weft_py_recorder_spec}};
+        {&weft_py_world, &weft_py_world_spec},       {&weft_py_query, &weft_py_query_spec},
+        {&weft_py_loop, &weft_py_loop_spec},         {&weft_py_slice, &weft_py_slice_spec},
+        {&weft_py_column, &weft_py_column_spec},     {&weft_py_snapshot, &weft_py_snapshot_spec},
+        {&weft_py_recorder, &weft_py_recorder_spec}, {&weft_py_scene, &weft_py_scene_spec}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if ((*types[i].type = add_type(module, types[i].spec)) == NULL) return false;
     return true;

@@ -10,7 +10,7 @@
  *   Loop      an open loop over a query; ends by end(), at the last slice, or with the object.
  *   Slice     one position of a loop; refused once the loop went on.
  *   Column    exports the memory of a slice's column by the buffer protocol, and counts who has it.
- *   Snapshot, Recorder   end with the object, or with the world.
+ *   Snapshot, Recorder, Scene   end with the object, or with the world.
  *
  * All is called with the GIL held, but weft_world_step, during which `is_stepping` refuses calls
  * of other threads. Entities are integers, version << 32 | index. */
@@ -25,7 +25,9 @@
 #include "weft.h"
 #else
 #include <weft/buffers.h>
+#include <weft/observer.h>
 #include <weft/random.h>
+#include <weft/relation.h>
 #include <weft/snapshot.h>
 #include <weft/type.h>
 #include <weft/weft.h>
@@ -49,6 +51,8 @@ typedef struct World {
     Py_ssize_t loops;     /* open loops */
     int is_stepping;
     dependent *dependents;
+    struct told *told;         /* what observers were told since the last step (py_relation.c) */
+    uint64_t untold;           /* batches for which there was no memory */
     struct type_memory *types; /* descriptions of components, which outlive the world */
 } World;
 
@@ -90,9 +94,9 @@ typedef struct Kept {
 /* The types of the module, made at import. */
 extern PyObject *weft_py_raiser; /* _errors.make, which makes the exception of an error */
 extern PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
-    *weft_py_snapshot, *weft_py_recorder;
+    *weft_py_snapshot, *weft_py_recorder, *weft_py_scene;
 extern PyType_Spec weft_py_world_spec, weft_py_query_spec, weft_py_loop_spec, weft_py_slice_spec,
-    weft_py_column_spec, weft_py_snapshot_spec, weft_py_recorder_spec;
+    weft_py_column_spec, weft_py_snapshot_spec, weft_py_recorder_spec, weft_py_scene_spec;
 
 /* What a call does with the world. */
 enum { READS, CHANGES };
@@ -106,6 +110,11 @@ PyObject *weft_py_done(World *self, weft_result result);
 
 /* Puts a handle into the world's list; NULL with an exception, and the handle has ended. */
 dependent *weft_py_depend(World *world, void *handle, void (*end)(void *handle));
+/* The object of a handle that `end` ends; NULL with an exception, and the handle has ended. */
+PyObject *weft_py_keep(World *world, PyTypeObject *type, void *handle, void (*end)(void *handle));
+void weft_py_kept_dealloc(Kept *self);
+/* Frees what observers were told. */
+void weft_py_told_free(World *self);
 /* Ends all dependents, or those that were dropped during a step. */
 void weft_py_end_dependents(World *world, bool orphans_only);
 
@@ -137,6 +146,18 @@ PyObject *weft_py_system_load(World *self, PyObject *arguments);
 PyObject *weft_py_snapshot_take(World *self, PyObject *arguments);
 PyObject *weft_py_snapshot_restore(World *self, PyObject *arguments);
 PyObject *weft_py_recorder_create(World *self, PyObject *arguments);
+PyObject *weft_py_builtin(World *self, PyObject *arguments);
+PyObject *weft_py_relation_declare(World *self, PyObject *arguments);
+PyObject *weft_py_relation_set(World *self, PyObject *arguments);
+PyObject *weft_py_relation_sources(World *self, PyObject *arguments);
+PyObject *weft_py_relation_target(World *self, PyObject *arguments);
+PyObject *weft_py_instantiate(World *self, PyObject *arguments);
+PyObject *weft_py_observer_create(World *self, PyObject *arguments);
+PyObject *weft_py_observer_destroy(World *self, PyObject *arguments);
+PyObject *weft_py_relation_settle(World *self, PyObject *unused);
+PyObject *weft_py_observers_run(World *self, PyObject *unused);
+PyObject *weft_py_observed(World *self, PyObject *unused);
+PyObject *weft_py_scene_create(World *self, PyObject *unused);
 bool weft_py_terms(World *self, PyObject *list, weft_query_desc *desc, weft_term **owned);
 
 #endif

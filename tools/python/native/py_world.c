@@ -31,6 +31,7 @@ static void end_world(World *self)
     weft_py_end_dependents(self, false);
     weft_world_destroy(self->world);
     self->world = NULL;
+    weft_py_told_free(self);
     weft_py_types_free(self->types);
     self->types = NULL;
 }
@@ -435,6 +436,18 @@ static PyMethodDef methods[] = {
     {"hash", (PyCFunction)world_hash, METH_VARARGS, NULL},
     {"validate", (PyCFunction)world_validate, METH_NOARGS, NULL},
     {"stats", (PyCFunction)world_stats, METH_NOARGS, NULL},
+    {"builtin", (PyCFunction)weft_py_builtin, METH_VARARGS, NULL},
+    {"relation_declare", (PyCFunction)weft_py_relation_declare, METH_VARARGS, NULL},
+    {"relation_set", (PyCFunction)weft_py_relation_set, METH_VARARGS, NULL},
+    {"relation_sources", (PyCFunction)weft_py_relation_sources, METH_VARARGS, NULL},
+    {"relation_target", (PyCFunction)weft_py_relation_target, METH_VARARGS, NULL},
+    {"instantiate", (PyCFunction)weft_py_instantiate, METH_VARARGS, NULL},
+    {"observer_create", (PyCFunction)weft_py_observer_create, METH_VARARGS, NULL},
+    {"observer_destroy", (PyCFunction)weft_py_observer_destroy, METH_VARARGS, NULL},
+    {"relation_settle", (PyCFunction)weft_py_relation_settle, METH_NOARGS, NULL},
+    {"observers_run", (PyCFunction)weft_py_observers_run, METH_NOARGS, NULL},
+    {"observed", (PyCFunction)weft_py_observed, METH_NOARGS, NULL},
+    {"scene", (PyCFunction)weft_py_scene_create, METH_NOARGS, NULL},
     {0},
 };
 static PyType_Slot slots[] = {

@@ -30,13 +30,15 @@ from ._errors import CLASSES, Error
 from ._native import Snapshot
 from ._query import Query, Slice
 from ._random import Random
+from ._relations import Observation
+from ._scenes import Scene
 from ._systems import Context
 from ._values import Component
 from ._world import World
 
 globals().update({kind.__name__: kind for kind in CLASSES.values()})
 __all__ = ["World", "Component", "Query", "Slice", "Context", "Commands", "Snapshot", "Random", "Entity", "entity",
-           "get_include", "c", "CompileError", "Error", *(kind.__name__ for kind in CLASSES.values())]
+           "Observation", "Scene", "get_include", "c", "CompileError", "Error", *(kind.__name__ for kind in CLASSES.values())]
 __version__ = "0.1.0"
 
 

@@ -30,6 +30,10 @@ class Commands:
         _refuse_kind(component_of(self._world, component))
         return component._elements(value) if component.flags & _native.BUFFER else component._bytes(value)
 
+    def instantiate(self, source):
+        """A copy-to-be of an entity, of a prefab with its members."""
+        return Entity(self._native.instantiate(Entity(source)))
+
     def destroy(self, entity):
         self._native.destroy(Entity(entity))
 

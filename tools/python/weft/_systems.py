@@ -265,6 +265,8 @@ class Systems:
             self._run_systems([s for s in systems if not s.is_early], dt, *self.frame[:2])
         finally:
             self._is_stepping = False
+        if self._observers:
+            self.run_observers()
 
     @property
     def frame(self):

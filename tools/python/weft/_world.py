@@ -7,16 +7,19 @@ from ._components import Components
 from ._entities import Entities
 from ._files import Files
 from ._query import Query
+from ._relations import Relations
+from ._scenes import Scenes
 from ._systems import Systems
 
 
-class World(Components, Entities, Systems, Compiled, Files):
+class World(Components, Entities, Systems, Compiled, Relations, Scenes, Files):
     """Entities and all that belongs to them. `workers`: threads for systems in C; 0: all cores."""
 
     def __init__(self, workers=0):
         self._native = _native.World(workers=workers)
         self._components = {}
         self._systems, self._groups, self._is_stepping = [], {}, False
+        self._observers = []  # (function, component)
         self._compiled = 0  # systems made by c()
 
     def __enter__(self):

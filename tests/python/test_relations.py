@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""test_relations.py: relations, prefabs, observers and scenes of the package weft."""
+import os
+import tempfile
+import unittest
+
+import weft
+
+
+class RelationsTest(unittest.TestCase):
+    def setUp(self):
+        self.world = weft.World(workers=1)
+        self.speed = self.world.component("Speed", [("value", "f4")])
+
+    def tearDown(self):
+        self.world.close()
+
+    def test_children_depth_and_death_of_a_parent(self):
+        ship, dock, door = (self.world.create(self.speed) for _ in range(3))
+        self.world.relate(dock, self.world.parent, ship)
+        self.world.relate([door], self.world.parent, dock)
+        self.world.settle()
+        self.assertEqual(self.world.children(ship).tolist(), [dock])
+        self.assertEqual((self.world.target(door, self.world.parent), self.world.target(ship, self.world.parent)), (dock, None))
+        self.assertEqual([self.world.depth(e) for e in (ship, dock, door)], [0, 1, 2])
+        with self.assertRaises(weft.CycleError):
+            self.world.relate(ship, self.world.parent, door)
+        self.world.destroy(ship)
+        self.world.step(0)
+        self.assertFalse(self.world.is_alive(door))
+
+    def test_a_relation_of_ones_own_is_cleared(self):
+        likes = self.world.relation("Likes")
+        target = self.world.create()
+        sources = self.world.create_many(5, components=[self.speed])
+        self.world.relate(sources, likes, target)
+        self.world.settle()
+        self.assertEqual(self.world.sources(likes, target).tolist(), sources.tolist())
+        self.world.destroy(target)
+        self.world.settle()
+        self.assertIsNone(self.world.target(sources[0], likes))
+        self.assertRaises(ValueError, self.world.relation, "Other", on_target_death="explode")
+
+    def test_prefabs_are_copied_with_their_members(self):
+        root = self.world.create(values={self.speed: {"value": 7}})
+        part = self.world.create()
+        self.world.relate(part, self.world.parent, root)
+        self.world.instance_of
+        self.world.prefab(root, root_part := part)
+        self.assertTrue(self.world.has(root_part, self.world.prefab_tag))
+        copies = self.world.instantiate(root, 3)
+        self.world.settle()
+        self.assertEqual([len(self.world.children(copy)) for copy in copies], [1, 1, 1])
+        self.assertEqual(self.world.target(copies[0], self.world.instance_of), root)
+        commands = self.world.commands()
+        commands.instantiate(root)
+        commands.play()
+        self.assertEqual(len(self.world.query(read=[self.speed])), 4)
+
+    def test_observers_get_copies_after_the_step(self):
+        seen = []
+
+        @self.world.observe("removed", self.speed)
+        def gone(o):
+            seen.append(("removed", o.entities.tolist(), o.values["value"].tolist()))
+
+        self.world.observe("created", None, lambda o: seen.append(("created", len(o))))
+        made = self.world.create_many(2, {self.speed: {"value": 3}})
+        self.world.step(0)
+        self.world.remove(made, self.speed)
+        self.world.run_observers()
+        self.assertEqual(seen, [("created", 2), ("removed", made.tolist(), [3.0, 3.0])])
+        self.world.step(0)
+        self.assertEqual(len(seen), 2)
+        self.assertRaises(ValueError, self.world.observe, "eaten", self.speed)
+
+    def test_scenes_fill_and_say_what_is_wrong(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ships.weft")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write('{"weft": 1, "objects": {"ship": {"Speed": {"value": 2.5}}}}')
+            scene = self.world.scene(path)
+            scene.fill()
+            ship = scene.entity("ship")
+            self.assertEqual(self.world.get(ship, self.speed)["value"], 2.5)
+            self.assertIsNone(scene.entity("boat"))
+            self.assertFalse(scene.is_stale)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write('{"weft": 1, "objects": {"ship": {"Sped": {"value": 2.5}}}}')
+            with self.assertRaisesRegex(weft.InvalidArgumentError, "Sped"):
+                scene.bake()
+            del scene
+
+    def test_inspect_says_what_to_do(self):
+        self.assertRaisesRegex(weft.UnsupportedError, "weft dump", self.world.inspect)
+
+
+if __name__ == "__main__":
+    unittest.main()
