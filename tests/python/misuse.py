@@ -178,7 +178,7 @@ class Script:
         elif self.random.random() < 0.5:
             world.load(self.junk(self.files))
         else:
-            data = bytearray(self.junk(self.files))
+            data = bytearray(self.random.choice(self.files)) # no junk: a number would be gigabytes
             data[self.random.randrange(len(data))] ^= 1 << self.random.randrange(8)
             world.load(data)
 

@@ -686,7 +686,7 @@ class stream final : public detail::owned<weft_stream, weft_stream_close>
     {
         return detail::checked_call(weft_stream_unload(get(), section));
     }
-    weft_result near(const float (&at)[3], float load, float unload)
+    weft_result load_near(const float (&at)[3], float load, float unload)
     {
         return detail::checked_call(weft_stream_near(get(), at, load, unload));
     }
