@@ -197,6 +197,26 @@ Test(component, stable_hashes_do_not_depend_on_the_order_of_registration)
     storage_close(&b);
 }
 
+/* A count of 0 says one element, as field.h promises: both worlds have the same component. */
+Test(component, a_count_of_none_is_a_count_of_one)
+{
+    static const weft_field none[] = {{.name = "x", .kind = WEFT_FIELD_F32}};
+    static const weft_field one[] = {{.name = "x", .kind = WEFT_FIELD_F32, .count = 1}};
+    weft_type type = {.name = "X", .size = 4, .alignment = 4, .fields = none, .field_count = 1};
+    storage_fixture a = storage_open(), b = storage_open(), c = storage_open();
+    weft_component_desc desc = {
+        .name = "X", .size = 4, .alignment = 4, .fields = none, .field_count = 1};
+    uint64_t hash = weft_component_hash(a.world, weft_component_create(a.world, &desc));
+    desc.fields = one;
+    CHECK_U64(weft_component_hash(b.world, weft_component_create(b.world, &desc)), hash);
+    weft_component described =
+        weft_component_create(c.world, &(weft_component_desc){.type = &type});
+    CHECK_U64(weft_component_hash(c.world, described), hash);
+    storage_close(&a);
+    storage_close(&b);
+    storage_close(&c);
+}
+
 Test(component, a_resource_is_zero_until_written_and_belongs_to_no_entity)
 {
     storage_fixture f = storage_open();

@@ -258,6 +258,7 @@ static void bake_run(staging *s)
                      s->bake == 0 ? 0 : s->count - now);
     s->count = now;
     everything_equal(e, "weft_scene_is_stale", weft_scene_is_stale(s->scene), false);
+    everything_equal(e, "weft_scene_wait", weft_scene_wait(s->scene, 0), false);
     everything_equal(e, "weft_scene_file_at", weft_scene_file_at(s->scene, 0) != NULL,
                      now != 0 || s->bake != 0);
     everything_equal(e, "weft_scene_explain of none",
@@ -391,7 +392,8 @@ const everything_op everything_ops_scene[] = {
      .functions =
          "weft_scene_create weft_scene_bake weft_scene_fill weft_scene_entity "
          "weft_scene_stats_get weft_scene_mistakes "
-         "weft_scene_change_at weft_scene_is_stale weft_scene_file_at weft_scene_explain "
+         "weft_scene_change_at weft_scene_is_stale weft_scene_wait weft_scene_file_at "
+         "weft_scene_explain "
          "weft_scene_destroy weft_source_add weft_source_memory weft_bake_data "
          "weft_bake_path_of weft_bake_name_of weft_bake_bytes weft_bake_entity "
          "weft_bake_entity_of weft_bake_component weft_bake_set weft_bake_buffer "

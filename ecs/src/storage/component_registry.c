@@ -275,7 +275,7 @@ static uint64_t desc_hash(const weft_component_desc *desc)
         const weft_field *field = &desc->fields[i];
         hash = hash_word(hash, hash_string(field->name));
         hash = hash_word(hash, (uint64_t)weft__kind_number(field->kind) << 32 | field->offset);
-        hash = hash_word(hash, field->count);
+        hash = hash_word(hash, field->count == 0 ? 1 : field->count); /* 0 says 1 */
     }
     return hash;
 }

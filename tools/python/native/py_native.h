@@ -52,6 +52,7 @@ typedef struct World {
     int is_stepping;
     dependent *dependents;
     struct told *told;         /* what observers were told since the last step (py_relation.c) */
+    struct told **told_end;    /* where the next one goes */
     uint64_t untold;           /* batches for which there was no memory */
     struct type_memory *types; /* descriptions of components, which outlive the world */
 } World;

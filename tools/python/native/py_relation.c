@@ -148,9 +148,8 @@ static void observe(const weft_observation *o, void *user)
     made->value_bytes = values;
     memcpy(made->bytes, o->entities, o->count * sizeof *o->entities);
     if (values > 0) memcpy(made->bytes + o->count * sizeof *o->entities, o->values, values);
-    struct told **last = &self->world->told;
-    while (*last != NULL) last = &(*last)->next;
-    *last = made;
+    *self->world->told_end = made;
+    self->world->told_end = &made->next;
 }
 
 /* (name, event, component or 0, number): what it is told comes by observed(). */
@@ -160,6 +159,7 @@ PyObject *weft_py_observer_create(World *self, PyObject *arguments)
     unsigned int event, number;
     PyObject *component;
     weft_observer_desc desc = {.run = observe};
+    if (self->told == NULL) self->told_end = &self->told;
     if (weft_py_use(self, CHANGES) == NULL ||
         !PyArg_ParseTuple(arguments, "sIOI", &name, &event, &component, &number) ||
         (!Py_IsNone(component) && !weft_py_component(self, component, &desc.component)))
@@ -205,6 +205,7 @@ void weft_py_told_free(World *self)
         self->told = first->next;
         free(first);
     }
+    self->told_end = &self->told;
 }
 
 /* A list of (number of the observer, entities, old values or None), in order; it is empty then. */
