@@ -51,6 +51,10 @@ typedef struct Wide {
     int64_t number;
     uint64_t pair[2];
 } Wide;
+typedef struct Gravity {
+    float y;
+    int64_t seed;
+} Gravity;
 
 static const weft_field position_fields[] = {WEFT_FIELD_WITH(Position, x, .unit = "m"),
                                              WEFT_FIELD_WITH(Position, y, .unit = "m"),
@@ -76,6 +80,9 @@ static const weft_field colour_fields[] = {
 static const weft_field age_fields[] = {WEFT_FIELD_WITH(Age, seconds, .unit = "s")};
 static const weft_field wide_fields[] = {WEFT_FIELD(Wide, number), WEFT_FIELD(Wide, pair)};
 static const weft_type wide_type = WEFT_TYPE(Wide, wide_fields);
+static const weft_field gravity_fields[] = {WEFT_FIELD_WITH(Gravity, y, .unit = "m/s^2"),
+                                            WEFT_FIELD(Gravity, seed)};
+static const weft_type gravity_type = WEFT_TYPE(Gravity, gravity_fields);
 static const weft_type position_type = WEFT_TYPE(Position, position_fields);
 static const weft_type velocity_type = WEFT_TYPE(Velocity, velocity_fields);
 static const weft_type orbit_type = WEFT_TYPE(Orbit, orbit_fields);
@@ -104,6 +111,9 @@ static void add_types(weft_world *world)
     types.colour = add_type(world, "Colour", &colour_type, WEFT_SHARED);
     types.age = add_type(world, "Age", &age_type, 0);
     types.wide = add_type(world, "Wide", &wide_type, 0);
+    Gravity *gravity =
+        weft_resource_write(world, add_type(world, "Gravity", &gravity_type, WEFT_RESOURCE));
+    *gravity = (Gravity){.y = -9.81f, .seed = 7};
     types.secret = WEFT_COMPONENT(world, Secret);
     types.frozen = weft_component_create_plain(world, "Frozen", 0, 1, WEFT_ENABLEABLE);
     types.spark = WEFT_TAG(world, Spark);

@@ -1,5 +1,6 @@
 // entities.js: entities by query, by name, by relation; one entity with its values.
-import { el, Table, panel, count, tag, setText, empty } from '/ui.js';
+import { el, Table, panel, count, setText, empty } from '/ui.js';
+import { values } from '/fields.js';
 
 const PAGE = 50;
 
@@ -194,82 +195,12 @@ export const entities = {
       detail.append(all);
     }
     function component(data, c) {
-      const box = el('div', { class: 'part' }), fields = el('div', { class: 'fields' }), updates = [];
-      const switchBox = c.enabled === undefined ? null : el('input', { type: 'checkbox', class: 'switch', disabled: !data.writable, 'aria-label': `${c.name} is enabled`, onchange: (e) => set({ component: c.name, enabled: e.target.checked }, fields) });
-      box.append(el('header', {}, switchBox, el('h3', {}, api.link(c.name, 'entities', { query: c.name, entity: data.entity })), el('span', { class: 'soft' }, c.kind === 'data' ? `${c.bytes} B` : c.kind === 'tag' ? 'tag' : `${c.kind}, ${c.bytes} B`)));
-      if (c.fields || c.raw !== undefined || c.elements || c.count !== undefined) box.append(fields);
-      if (c.fields) for (const f of c.fields) updates.push(field(data, c, f, fields));
-      else if (c.raw !== undefined) { const v = el('span', { class: 'value' }); fields.append(el('span', { class: 'name' }, 'bytes'), v, el('span')); updates.push((now) => setText(v, String(now.raw))); }
-      else if (c.count !== undefined) { const v = el('span', { class: 'value' }); fields.append(el('span', { class: 'name' }, 'elements'), v, el('span')); updates.push((now) => setText(v, `${now.count}: ${JSON.stringify(now.elements || []).slice(0, 400)}${now.count > (now.elements || []).length ? ' \u2026' : ''}`)); }
-      if (c.more_fields) fields.append(el('span', { class: 'soft' }, `and ${count(c.more_fields)} fields more`));
-      parts.set(c.name, (now) => { if (switchBox) switchBox.checked = now.enabled; updates.forEach((u) => u(now)); });
-      return box;
-    }
-    const plain = (f) => (f.value.startsWith('"') ? JSON.parse(f.value) : f.value);
-    function field(data, c, f, fields) {
-      const at = c.fields.indexOf(f), title = f.text || '', name = f.path || 'value', id = `f-${c.name}-${name}`;
-      const unit = el('span', { class: 'unit' }, f.unit || '');
-      if (f.kind === 'entity' && f.length === undefined) {
-        const go = el('button', { type: 'button', class: 'link', onclick: () => pick(go.textContent) });
-        fields.append(el('span', { class: 'name', title }, name), go, unit);
-        return (now) => setText(go, plain(now.fields[at]));
-      }
-      if (!data.writable || f.fixed || f.kind === 'bytes' || f.kind === 'blob') {
-        const value = el('span', { class: 'value' });
-        fields.append(el('span', { class: 'name', title }, name), value, unit);
-        return (now) => setText(value, plain(now.fields[at]));
-      }
-      const isText = f.value.startsWith('"') && f.kind === 'text';
-      const input = f.kind === 'enum' && f.constants ? el('select', { id }, f.constants.map((k) => el('option', { value: k }, k)))
-        : f.kind === 'bool' && f.length === undefined ? el('input', { type: 'checkbox', id }) : el('input', { type: 'text', id, autocomplete: 'off' });
-      if (f.least !== undefined) input.title = `${f.least} to ${f.most}`;
-      // Numbers and lists go as they were typed (53 bits are fewer than 64); else it is a text: "400 km".
-      const commit = () => {
-        const typed = input.value, is = (text) => { try { JSON.parse(text); return true; } catch { return false; } };
-        const value = input.type === 'checkbox' ? String(input.checked) : !isText && f.kind !== 'enum' && is(typed) ? typed : JSON.stringify(typed);
-        edited = false;
-        set({ component: c.name, path: f.path }, fields, input, { value });
-      };
-      let edited = false; // Enter or leaving the field writes what was typed; Escape takes it back
-      input.addEventListener('input', () => { edited = true; calm(fields, input); });
-      input.addEventListener('change', () => { if (edited || input.type !== 'text') commit(); });
-      input.addEventListener('keydown', (event) => {
-        if (event.key !== 'Escape') return;
-        edited = false;
-        calm(fields, input);
-        if (latest) show(latest, true);
-        input.select?.();
-      });
-      fields.append(el('label', { for: id, title }, name), input, unit);
-      let latest = null;
-      const show = (now, takesBack) => {
-        latest = now;
-        if (edited || (!takesBack && input.hasAttribute('aria-invalid'))) return; // what was typed stays
-        if (!takesBack && document.activeElement === input && input.type === 'text') return;
-        const value = plain(now.fields[at]);
-        if (input.type === 'checkbox') input.checked = value === 'true';
-        else if (input.value !== value) input.value = value;
-      };
-      input.addEventListener('blur', () => { if (latest) show(latest); });
-      return show;
-    }
-    // No mark stays beside a value that is good.
-    function calm(fields, input) {
-      fields.querySelectorAll('.problem, .written').forEach((p) => p.remove());
-      for (const one of input ? [input] : []) one.removeAttribute('aria-invalid');
-    }
-    async function set(request, fields, input, raw) {
-      calm(fields, input);
-      try {
-        updateOne(await api.ask({ do: 'set', entity: picked, ...request }, raw));
-        if (!input) return;
-        const say = el('span', { class: 'written', role: 'status' }, 'written');
-        input.nextSibling.append(say);
-        setTimeout(() => say.remove(), 2000);
-      } catch (p) {
-        const say = el('p', { class: 'problem', role: 'alert' }, p.message);
-        if (input) { input.setAttribute('aria-invalid', 'true'); input.nextSibling.after(say); } else fields.append(say);
-      }
+      const send = async (change, raw) => updateOne(await api.ask({ do: 'set', entity: picked, component: c.name, ...change }, raw));
+      const shown = values(c, { writable: data.writable, pick, send });
+      const switchBox = c.enabled === undefined ? null : el('input', { type: 'checkbox', class: 'switch', disabled: !data.writable, 'aria-label': `${c.name} is enabled`, onchange: (e) => shown.attempt({ enabled: e.target.checked }) });
+      parts.set(c.name, (now) => { if (switchBox) switchBox.checked = now.enabled; shown.update(now); });
+      return el('div', { class: 'part' }, el('header', {}, switchBox, el('h3', {}, api.link(c.name, 'components', { component: c.name })),
+        el('span', { class: 'soft' }, c.kind === 'data' ? `${c.bytes} B` : c.kind === 'tag' ? 'tag' : `${c.kind}, ${c.bytes} B`)), shown.node);
     }
 
     function watch() {

@@ -2,13 +2,14 @@
 import { ask, connect, token } from '/net.js';
 import { el, setText, count, short, empty } from '/ui.js';
 import { archetypes } from '/archetypes.js';
+import { components } from '/components.js';
 import { entities } from '/entities.js';
 import { systems, queries } from '/systems.js';
 import { timeline, jobs } from '/timeline.js';
 import { memory, scenes } from '/world.js';
 import { shards } from '/shards.js';
 
-const windows = { archetypes, entities, systems, queries, timeline, memory, scenes, jobs, shards };
+const windows = { archetypes, entities, components, systems, queries, timeline, memory, scenes, jobs, shards };
 const names = Object.keys(windows);
 const $ = (id) => document.getElementById(id);
 const kept = {}; // the state of each window, while another one is open
@@ -49,7 +50,7 @@ function tabs() {
   $('tabs').replaceChildren(...names.map((name, i) => el('button', {
     type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'main', 'aria-selected': 'false',
     onclick: () => show(name),
-  }, windows[name].title, el('kbd', {}, String(i + 1)))));
+  }, windows[name].title, el('kbd', {}, String((i + 1) % 10)))));
 }
 
 // Opens a window as it was left, or as `state` says; `how`: 'pushState' for a step of its own.
@@ -112,7 +113,7 @@ async function act(request) {
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-  const digit = Number(event.key);
+  const digit = event.key === '0' ? 10 : Number(event.key);
   if (digit >= 1 && digit <= names.length) show(names[digit - 1]);
   else if (event.key === 'p') act({ do: 'pause', paused: !status.paused });
   else if (event.key === 's') act({ do: 'step' });

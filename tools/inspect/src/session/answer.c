@@ -5,6 +5,7 @@
 
 #include "clockwork.h"
 #include "window_archetypes.h"
+#include "window_components.h"
 #include "window_entities.h"
 #include "window_entity.h"
 #include "window_scenes.h"
@@ -26,6 +27,8 @@ static const struct {
     {"types", weft__types_window, false},
     {"archetypes", weft__archetypes_window, false},
     {"archetype", weft__archetype_window, false},
+    {"components", weft__components_window, false},
+    {"component", weft__component_window, false},
     {"entities", weft__entities_window, false},
     {"search", weft__search_window, false},
     {"relations", weft__relations_window, false},
@@ -42,6 +45,7 @@ static const struct {
     {"shards", weft__shards_window, false},
     {"export", weft__export_window, true}, /* too large to be sent again and again */
     {"set", weft__entity_edit, true},
+    {"set_resource", weft__resource_edit, true},
     {"switch", weft__system_switch, true},
     {"section", weft__section_request, true},
     {"pause", weft__pause, true},

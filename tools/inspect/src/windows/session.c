@@ -30,6 +30,13 @@ uint32_t weft__window_fail(weft__wire *out, uint32_t status, const char *format,
     return status;
 }
 
+uint32_t weft__window_read_only(weft__wire *out)
+{
+    return weft__window_fail(out, 403,
+                             "this inspector only reads: start it with is_writable, or with "
+                             "WEFT_INSPECT=write");
+}
+
 uint32_t weft__window_world_error(const weft__session *session, weft__wire *out)
 {
     return weft__window_fail(out, 409, "%s", weft_world_error(session->world)->text);
@@ -91,6 +98,16 @@ weft_stream **weft__session_streams(const weft__session *session, uint32_t *coun
     weft_stream **list = make_list(all, sizeof *list, out);
     *count = list == NULL ? 0 : weft_stream_list(session->world, list, all);
     return list;
+}
+
+const char *weft__session_kind(const weft_component_desc *info)
+{
+    if (info->flags & WEFT_RESOURCE) return "resource";
+    if (info->flags & WEFT_SHARED) return "shared";
+    if (info->flags & WEFT_CHUNK) return "chunk";
+    if (info->flags & WEFT_BUFFER) return "buffer";
+    if (info->flags & WEFT_SPARSE) return "sparse";
+    return info->size == 0 ? "tag" : "data";
 }
 
 const char *weft__session_name(const weft__session *session, weft_component component)

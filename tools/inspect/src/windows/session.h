@@ -64,6 +64,8 @@ uint64_t weft__session_now(void);
 /* An error as the answer: {"error": text}. Returns the status. */
 uint32_t weft__window_fail(weft__wire *out, uint32_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* What a page that only reads is told of a change. */
+uint32_t weft__window_read_only(weft__wire *out);
 /* The same with the text of the world's last error. */
 uint32_t weft__window_world_error(const weft__session *session, weft__wire *out);
 void weft__session_need(weft__session *session, weft__need need);
@@ -77,6 +79,8 @@ weft_component *weft__session_components(const weft__session *session, weft_arch
                                          uint32_t *count, weft__wire *out);
 weft_live **weft__session_links(const weft__session *session, uint32_t *count, weft__wire *out);
 weft_stream **weft__session_streams(const weft__session *session, uint32_t *count, weft__wire *out);
+/* "data", "tag", "shared", ... */
+const char *weft__session_kind(const weft_component_desc *info);
 /* The name of a component, "?" for a bad handle. */
 const char *weft__session_name(const weft__session *session, weft_component component);
 /* "12:3" */

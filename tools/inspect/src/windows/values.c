@@ -90,7 +90,7 @@ void weft__wire_path(weft__wire *out, const char *name, const weft_type *type,
 
 /* ---- leaves ---- */
 
-static const char *kind_name(weft_field_kind kind)
+const char *weft__value_kind(weft_field_kind kind)
 {
 #define WORD(name, word, ...) [WEFT_FIELD_##name] = word,
     static const char *const names[] = {WEFT_FIELD_KINDS(WORD)};
@@ -112,7 +112,7 @@ static void add_leaf(leaves *l, const char *path_text, const weft_field *field)
     if (weft_path_parse(l->type, path_text, &path, NULL) != WEFT_OK) return;
     weft__wire_open(l->out, NULL, '{');
     weft__wire_text(l->out, "path", path_text);
-    weft__wire_text(l->out, "kind", kind_name(field->kind));
+    weft__wire_text(l->out, "kind", weft__value_kind(field->kind));
     if (path.count > 1) weft__wire_count(l->out, "length", path.count);
     if (field->unit != NULL) weft__wire_text(l->out, "unit", field->unit);
     if (field->text != NULL) weft__wire_text(l->out, "text", field->text);
@@ -157,4 +157,46 @@ void weft__wire_leaves(weft__wire *out, const char *name, const weft_type *type,
     add_leaves(&l, type, "", 0);
     weft__wire_close(out, ']');
     if (l.count > LEAVES_SHOWN) weft__wire_count(out, "more_fields", l.count - LEAVES_SHOWN);
+}
+
+/* ---- edits ---- */
+
+/* Reads the new text into `value`, a copy of the old one. */
+static uint32_t read_text(const weft__request *request, const weft_type *type,
+                          const weft_path *path, void *value, weft__wire *out)
+{
+    weft_error error;
+    weft_text text = {.file = "value"};
+    text.bytes = weft__request_raw(request, "value", &text.count);
+    if (text.bytes == NULL) return weft__window_fail(out, 400, "a value is missing");
+    if (weft_path_value_parse(NULL, &text, type, path, value, &error) == WEFT_OK &&
+        weft_value_check(type, value, &error) == WEFT_OK)
+        return 200;
+    const char *said = error.text; /* "value:1:4: ": the page shows where it stands */
+    if (error.line != 0 && strncmp(said, "value:", 6) == 0 && strstr(said, ": ") != NULL)
+        said = strstr(said, ": ") + 2;
+    return weft__window_fail(out, 422, "%.*s", (int)strcspn(said, "\n"), said);
+}
+
+uint32_t weft__value_edit(const weft__session *session, const weft__request *request,
+                          weft_component component, const void *old, void **copy, weft__wire *out)
+{
+    char word[WEFT__REQUEST_WORD];
+    weft_type made;
+    const weft_type *type;
+    weft_path path;
+    const weft_component_desc *info = weft_component_info(session->world, component);
+    if (old == NULL || (info->flags & WEFT_BUFFER) != 0 ||
+        !weft__value_type(session, component, &made, &type))
+        return weft__window_fail(out, 422, "%s has no described value that could be changed",
+                                 info->name);
+    if (!weft__request_text(request, "path", word, sizeof word) ||
+        weft_path_parse(type, word, &path, NULL) != WEFT_OK)
+        return weft__window_fail(out, 422, "%s has no field \"%s\"", info->name, word);
+    if (path.field != NULL && (path.field->flags & WEFT_FIELD_READ_ONLY) != 0)
+        return weft__window_fail(out, 422, "%s.%s is not to be edited", info->name, word);
+    *copy = aligned_alloc(64, (info->size + 63) / 64 * 64);
+    if (*copy == NULL) return weft__window_fail(out, 503, "no memory");
+    memcpy(*copy, old, info->size);
+    return read_text(request, type, &path, *copy, out);
 }

@@ -19,6 +19,13 @@ void weft__wire_value(weft__wire *out, const char *name, const weft__session *se
                       weft_component component, const void *value);
 /* Adds the leaves of a described value: an array of {"path", "value", "unit", ...}. */
 void weft__wire_leaves(weft__wire *out, const char *name, const weft_type *type, const void *value);
+/* The word of a kind of field, as files have it. */
+const char *weft__value_kind(weft_field_kind kind);
+/* An edit: *copy, made here and freed by the caller, is the old value with the text of "value" read
+ * at "path": ranges and units are checked, and what the component itself checks. Returns the
+ * status; but for 200 it is told already. */
+uint32_t weft__value_edit(const weft__session *session, const weft__request *request,
+                          weft_component component, const void *old, void **copy, weft__wire *out);
 /* Adds the value of a path as a text that is JSON: pages show numbers as they are written. */
 void weft__wire_path(weft__wire *out, const char *name, const weft_type *type,
                      const weft_path *path, const void *value);

@@ -170,21 +170,12 @@ uint32_t weft__archetypes_window(weft__session *session, const weft__request *re
 
 /* ---- one archetype ---- */
 
-static const char *kind_of(const weft_component_desc *info)
-{
-    if (info->flags & WEFT_SHARED) return "shared";
-    if (info->flags & WEFT_CHUNK) return "chunk";
-    if (info->flags & WEFT_BUFFER) return "buffer";
-    if (info->flags & WEFT_SPARSE) return "sparse";
-    return info->size == 0 ? "tag" : "data";
-}
-
 static void write_component(const weft__session *session, weft_component component, weft__wire *out)
 {
     const weft_component_desc *info = weft_component_info(session->world, component);
     weft__wire_open(out, NULL, '{');
     weft__wire_text(out, "name", info->name);
-    weft__wire_text(out, "kind", kind_of(info));
+    weft__wire_text(out, "kind", weft__session_kind(info));
     weft__wire_count(out, "bytes", info->size);
     weft__wire_bool(out, "enableable", (info->flags & WEFT_ENABLEABLE) != 0);
     weft__wire_close(out, '}');

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* window_entity.c: one entity, and edits. An edit copies the value, reads the text into the copy
- * (ranges and units are checked there), asks the component's own check, and sets it as the
- * program would. */
+/* window_entity.c: one entity, and edits, which set a value as the program would. */
 #include "window_entity.h"
 
 #include "origin.h"
@@ -16,15 +14,6 @@
 #include <weft/system.h>
 
 enum { ELEMENTS_SHOWN = 16 };
-
-static const char *kind_of(const weft_component_desc *info)
-{
-    if (info->flags & WEFT_SHARED) return "shared";
-    if (info->flags & WEFT_CHUNK) return "chunk";
-    if (info->flags & WEFT_BUFFER) return "buffer";
-    if (info->flags & WEFT_SPARSE) return "sparse";
-    return info->size == 0 ? "tag" : "data";
-}
 
 static void add_elements(const weft__session *session, weft_component component,
                          const weft_component_desc *info, const weft_buffer *buffer,
@@ -56,7 +45,7 @@ static void add_component(const weft__session *session, weft_entity entity,
     const void *value = weft__value_of(session, entity, component);
     weft__wire_open(out, NULL, '{');
     weft__wire_text(out, "name", info->name);
-    weft__wire_text(out, "kind", kind_of(info));
+    weft__wire_text(out, "kind", weft__session_kind(info));
     weft__wire_count(out, "bytes", info->size);
     if (info->flags & WEFT_ENABLEABLE)
         weft__wire_bool(out, "enabled", weft_entity_is_enabled(session->world, entity, component));
@@ -169,59 +158,22 @@ uint32_t weft__entity_window(weft__session *session, const weft__request *reques
 
 /* ---- edits ---- */
 
-/* What an edit is about. Owner: one call. */
-typedef struct edit {
-    weft_entity entity;
-    weft_component component;
-    const weft_component_desc *info;
-    weft_type made;
-    const weft_type *type;
-    weft_path path;
-} edit;
-
-/* Reads the new text into `value`, a copy of the old one. */
-static uint32_t read_value(const weft__request *request, edit *e, void *value, weft__wire *out)
+static weft_result set_value(weft__session *session, weft_entity entity, weft_component component,
+                             const void *value)
 {
-    weft_error error;
-    weft_text text = {.file = "value"};
-    text.bytes = weft__request_raw(request, "value", &text.count);
-    if (text.bytes == NULL) return weft__window_fail(out, 400, "a value is missing");
-    if (weft_path_value_parse(NULL, &text, e->type, &e->path, value, &error) != WEFT_OK ||
-        weft_value_check(e->type, value, &error) != WEFT_OK) {
-        const char *said = error.text; /* "value:1:4: ": the page shows where it stands */
-        if (error.line != 0 && strncmp(said, "value:", 6) == 0 && strstr(said, ": ") != NULL)
-            said = strstr(said, ": ") + 2;
-        return weft__window_fail(out, 422, "%.*s", (int)strcspn(said, "\n"), said);
-    }
-    return 200;
+    const weft_component_desc *info = weft_component_info(session->world, component);
+    if (info->flags & WEFT_SHARED)
+        return weft_entity_set_shared(session->world, entity, component, value);
+    return weft_entity_set(session->world, entity, component, value, info->size);
 }
 
-static weft_result set_value(weft__session *session, const edit *e, const void *value)
+static uint32_t change_value(weft__session *session, const weft__request *request,
+                             weft_entity entity, weft_component component, weft__wire *out)
 {
-    if (e->info->flags & WEFT_SHARED)
-        return weft_entity_set_shared(session->world, e->entity, e->component, value);
-    return weft_entity_set(session->world, e->entity, e->component, value, e->info->size);
-}
-
-static uint32_t change_value(weft__session *session, const weft__request *request, edit *e,
-                             weft__wire *out)
-{
-    char path[WEFT__REQUEST_WORD];
-    const void *old = weft__value_of(session, e->entity, e->component);
-    if (old == NULL || (e->info->flags & WEFT_BUFFER) != 0 ||
-        !weft__value_type(session, e->component, &e->made, &e->type))
-        return weft__window_fail(out, 422, "%s has no described value that could be changed",
-                                 e->info->name);
-    if (!weft__request_text(request, "path", path, sizeof path) ||
-        weft_path_parse(e->type, path, &e->path, NULL) != WEFT_OK)
-        return weft__window_fail(out, 422, "%s has no field \"%s\"", e->info->name, path);
-    if (e->path.field != NULL && (e->path.field->flags & WEFT_FIELD_READ_ONLY) != 0)
-        return weft__window_fail(out, 422, "%s.%s is not to be edited", e->info->name, path);
-    void *copy = aligned_alloc(64, (e->info->size + 63) / 64 * 64);
-    if (copy == NULL) return weft__window_fail(out, 503, "no memory");
-    memcpy(copy, old, e->info->size);
-    uint32_t status = read_value(request, e, copy, out);
-    if (status == 200 && set_value(session, e, copy) != WEFT_OK)
+    const void *old = weft__value_of(session, entity, component);
+    void *copy = NULL;
+    uint32_t status = weft__value_edit(session, request, component, old, &copy, out);
+    if (status == 200 && set_value(session, entity, component, copy) != WEFT_OK)
         status = weft__window_world_error(session, out);
     free(copy);
     return status;
@@ -230,25 +182,21 @@ static uint32_t change_value(weft__session *session, const weft__request *reques
 uint32_t weft__entity_edit(weft__session *session, const weft__request *request, weft__wire *out)
 {
     char name[WEFT__REQUEST_WORD];
-    edit e;
-    if (!session->is_writable)
-        return weft__window_fail(out, 403,
-                                 "this inspector only reads: start it with is_writable, or with "
-                                 "WEFT_INSPECT=write");
-    if (!find_entity(session, request, &e.entity))
+    weft_entity entity;
+    if (!session->is_writable) return weft__window_read_only(out);
+    if (!find_entity(session, request, &entity))
         return weft__window_fail(out, 404, "this entity is not alive");
     weft__request_text(request, "component", name, sizeof name);
-    e.component = weft_component_find(session->world, name);
-    e.info = weft_component_info(session->world, e.component);
-    if (e.info == NULL || !weft_entity_has(session->world, e.entity, e.component))
+    weft_component component = weft_component_find(session->world, name);
+    if (component.id == 0 || !weft_entity_has(session->world, entity, component))
         return weft__window_fail(out, 404, "this entity has no \"%s\"", name);
     uint32_t status = 200;
     if (weft__request_has(request, "enabled")) {
         bool is_enabled = weft__request_is(request, "enabled");
-        if (weft_entity_enable(session->world, e.entity, e.component, is_enabled) != WEFT_OK)
+        if (weft_entity_enable(session->world, entity, component, is_enabled) != WEFT_OK)
             status = weft__window_world_error(session, out);
     } else {
-        status = change_value(session, request, &e, out);
+        status = change_value(session, request, entity, component, out);
     }
-    return status == 200 ? write_entity(session, e.entity, out) : status;
+    return status == 200 ? write_entity(session, entity, out) : status;
 }

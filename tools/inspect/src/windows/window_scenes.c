@@ -192,10 +192,7 @@ uint32_t weft__section_request(weft__session *session, const weft__request *requ
 {
     char section[WEFT__REQUEST_WORD];
     weft_result result;
-    if (!session->is_writable)
-        return weft__window_fail(out, 403,
-                                 "this inspector only reads: start it with is_writable, or with "
-                                 "WEFT_INSPECT=write");
+    if (!session->is_writable) return weft__window_read_only(out);
     weft__request_text(request, "section", section, sizeof section);
     if (weft__request_has(request, "stream"))
         result = stream_request(session, request, section, out);

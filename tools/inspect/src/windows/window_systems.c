@@ -141,10 +141,7 @@ uint32_t weft__explain_window(weft__session *session, const weft__request *reque
 
 uint32_t weft__system_switch(weft__session *session, const weft__request *request, weft__wire *out)
 {
-    if (!session->is_writable)
-        return weft__window_fail(out, 403,
-                                 "this inspector only reads: start it with is_writable, or with "
-                                 "WEFT_INSPECT=write");
+    if (!session->is_writable) return weft__window_read_only(out);
     weft_system system = find_system(session, request, "system");
     if (system.id == 0) return weft__window_fail(out, 404, "there is no such system");
     if (weft_system_enable(session->world, system, weft__request_is(request, "enabled")) != WEFT_OK)
