@@ -46,7 +46,8 @@ def fly(s: weft.Slice) -> None:
 
 
 for _ in range(6):
-    print(f"after {world.frame[1]:2.0f} s the mean heading has length {np.hypot(*birds.read(Heading).mean(axis=0)):.2f}")
+    along, across = birds.read(Heading).mean(axis=0)
+    print(f"after {world.frame[1]:2.0f} s the mean heading has length {np.hypot(along, across):.2f}")
     for _ in range(20):
         world.step(0.5)
 

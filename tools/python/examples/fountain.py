@@ -38,7 +38,8 @@ for second in range(1, 5):
     for _ in range(32):
         world.step(1 / 32)
     total, height = world.get_resource(Total), drops.read(Position)[:, 1].max()
-    print(f"after {second} s: {total['born']} born, {total['died']} died, {len(drops)} in the air, up to {height:.2f} m")
+    print(f"after {second} s: {total['born']} born, {total['died']} died, "
+          f"{len(drops)} in the air, up to {height:.2f} m")
 
 if len(sys.argv) > 1:
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""rope.py [IMAGE]: a wave runs around a ring of beads: systems in C from a string, compiled once, run by all workers."""
+"""rope.py [IMAGE]: a wave runs around a ring of beads: systems in C from a string, run by all workers."""
 import sys
 
 import numpy as np
