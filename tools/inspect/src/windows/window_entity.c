@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* window_entity.c: one entity, and edits, which set a value as the program would. */
+/* window_entity.c: one entity: what it has, what runs over it, where it comes from.
+ *
+ * An edit sets a value as the program would; what it may be is checked in values.c. */
 #include "window_entity.h"
 
 #include "origin.h"
