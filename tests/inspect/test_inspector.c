@@ -451,7 +451,7 @@ static void *ask_for_times(void *url)
         free(reply);
         if (has_times && i > 1) return NULL;
     }
-    CHECK(!"the last system has times");
+    CHECK_TEXT("no times", "times of the last system");
     return NULL;
 }
 
