@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -513,6 +514,7 @@ PLAIN_TEST(the_port_is_free_after_a_stop)
     CHECK(sscanf(weft_inspect_url(inspect), "http://127.0.0.1:%u/", &port) == 1);
     pid_t child = fork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it ends with a test that fails, too */
         for (;;) pause();
     }
     CHECK(child > 0);
