@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GONE_MS 5
@@ -24,13 +23,6 @@ typedef enum news {
     NEWS_GONE,
     NEWS_WRITTEN,
 } news;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 bool weft__file_watch_open(weft__file_watch *watch)
 {
@@ -85,7 +77,7 @@ static news event_take(weft__files *files, const struct inotify_event *event)
         const char *slash = strrchr(file->path, '/');
         if (strcmp(slash == NULL ? file->path : slash + 1, event->name) != 0) continue;
         is_ours = true;
-        file->open_ns = is_open ? now_ns() : 0;
+        file->open_ns = is_open ? weft__scene_now() : 0;
     }
     if (!is_ours || is_open) return NEWS_NONE;
     return (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) != 0 ? NEWS_WRITTEN : NEWS_GONE;
@@ -111,7 +103,7 @@ static news events_drain(const weft__file_watch *watch, weft__files *files)
 /* Whether one of the files is being written. */
 static bool is_open(const weft__files *files)
 {
-    uint64_t now = now_ns();
+    uint64_t now = weft__scene_now();
     for (const weft__scene_file *file = files->first; file != NULL; file = file->next)
         if (file->open_ns != 0 && now - file->open_ns < OPEN_NS) return true;
     return false;
@@ -149,7 +141,7 @@ weft__file_news weft__file_watch_wait(weft__file_watch *watch, weft__files *file
                                       uint32_t quiet_ms)
 {
     bool has_events = event_await(watch, most_ms < LOOK_MS ? (int)most_ms : LOOK_MS);
-    watch->wake_ns = now_ns();
+    watch->wake_ns = weft__scene_now();
     news found = watch->is_over ? NEWS_NONE : events_drain(watch, files);
     if (found != NEWS_NONE) quiet_await(watch, files, found, (int)quiet_ms);
     if (watch->is_over || is_open(files)) return WEFT__FILES_UNKNOWN;

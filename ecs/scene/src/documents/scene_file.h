@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <time.h>
 
 /* ---- memory: NULL and false mean that it was refused; one thread per list or pile ---- */
 
@@ -144,6 +145,13 @@ typedef struct weft__files {
     uint32_t read_count;     /* files read in it */
     pthread_mutex_t lock;    /* of everything, while bakers run */
 } weft__files;
+
+static inline uint64_t weft__scene_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 bool weft__files_init(weft__files *files, weft__memory *memory, const weft_scene_desc *desc);
 void weft__files_free(weft__files *files);

@@ -7,8 +7,6 @@
 #include "bake.h"
 #include "file_watch.h"
 
-#include <time.h>
-
 /* A change of the last bake. */
 typedef struct weft__record_change {
     uint32_t node; /* of the tree; of a removed one in `removed_paths` */
@@ -52,13 +50,6 @@ struct weft_scene {
     uint64_t filled;                  /* the bake that it was of */
     uint64_t filled_moment;           /* of the schema's world; 0: another one was filled */
 };
-
-static inline uint64_t weft__scene_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Whether a bake is going on, whose callbacks may not use the scene. */
 static inline bool weft__scene_bakes(const weft_scene *scene)
