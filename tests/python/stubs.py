@@ -38,7 +38,7 @@ def in_package():
     return found
 
 
-PROTOCOL = {"__len__", "__getitem__", "__setitem__", "__enter__", "__exit__", "__iter__", "__contains__"}
+PROTOCOL = {"__len__", "__getitem__", "__setitem__", "__enter__", "__exit__", "__iter__", "__contains__", "__float__"}
 
 
 def in_stub(tree):

@@ -9,7 +9,8 @@
 
 PyObject *weft_py_raiser;
 PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
-    *weft_py_snapshot, *weft_py_recorder, *weft_py_scene;
+    *weft_py_snapshot, *weft_py_recorder, *weft_py_scene, *weft_py_grid, *weft_py_grid_array,
+    *weft_py_sum;
 
 weft_world *weft_py_use(World *self, int how)
 {
@@ -183,11 +184,17 @@ static bool add_types(PyObject *module)
     static const struct {
         PyTypeObject **type;
         PyType_Spec *spec;
-    } types[] = {
-        {&weft_py_world, &weft_py_world_spec},       {&weft_py_query, &weft_py_query_spec},
-        {&weft_py_loop, &weft_py_loop_spec},         {&weft_py_slice, &weft_py_slice_spec},
-        {&weft_py_column, &weft_py_column_spec},     {&weft_py_snapshot, &weft_py_snapshot_spec},
-        {&weft_py_recorder, &weft_py_recorder_spec}, {&weft_py_scene, &weft_py_scene_spec}};
+    } types[] = {{&weft_py_world, &weft_py_world_spec},
+                 {&weft_py_query, &weft_py_query_spec},
+                 {&weft_py_loop, &weft_py_loop_spec},
+                 {&weft_py_slice, &weft_py_slice_spec},
+                 {&weft_py_column, &weft_py_column_spec},
+                 {&weft_py_snapshot, &weft_py_snapshot_spec},
+                 {&weft_py_recorder, &weft_py_recorder_spec},
+                 {&weft_py_scene, &weft_py_scene_spec},
+                 {&weft_py_grid, &weft_py_grid_spec},
+                 {&weft_py_grid_array, &weft_py_grid_array_spec},
+                 {&weft_py_sum, &weft_py_sum_spec}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if ((*types[i].type = add_type(module, types[i].spec)) == NULL) return false;
     return true;
@@ -254,27 +261,8 @@ static PyObject *set_raiser(PyObject *module, PyObject *raiser)
     Py_RETURN_NONE;
 }
 
-/* (seed, id, tick, stream, skipped, count): bytes of `count` numbers of 32 bits of
- * weft_random_of, behind the first `skipped`. */
-static PyObject *random_numbers(PyObject *module, PyObject *arguments)
-{
-    (void)module;
-    unsigned long long seed, id;
-    unsigned int tick, stream, skipped, count;
-    if (!PyArg_ParseTuple(arguments, "KKIIII", &seed, &id, &tick, &stream, &skipped, &count))
-        return NULL;
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)count * 4);
-    if (out == NULL) return NULL;
-    weft_random random = weft_random_of(seed, id, tick, (uint16_t)stream);
-    random.counter[3] |= skipped / 4 & 0xFFFF;
-    for (uint32_t i = 0; i < skipped % 4; i++) (void)weft_random_u32(&random);
-    uint32_t *numbers = (uint32_t *)(void *)PyByteArray_AsString(out);
-    for (uint32_t i = 0; i < count; i++) numbers[i] = weft_random_u32(&random);
-    return out;
-}
-
-/* (seed, bytes of ids of 64 bits, tick, stream): bytes of the first number of 32 bits of each. */
-static PyObject *random_each(PyObject *module, PyObject *arguments)
+/* (seed, bytes of ids of 64 bits, tick, stream): bytes of a generator for each id. */
+static PyObject *random_of(PyObject *module, PyObject *arguments)
 {
     (void)module;
     unsigned long long seed;
@@ -284,22 +272,82 @@ static PyObject *random_each(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "KOII", &seed, &from, &tick, &stream) ||
         !weft_py_bytes(from, -1, &ids))
         return NULL;
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, ids.len / 8 * 4);
-    for (Py_ssize_t i = 0; out != NULL && i < ids.len / 8; i++) {
+    const Py_ssize_t count = ids.len / (Py_ssize_t)sizeof(uint64_t);
+    PyObject *out = PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(weft_random));
+    for (Py_ssize_t i = 0; out != NULL && i < count; i++) {
         uint64_t id;
-        memcpy(&id, (const char *)ids.buf + i * 8, sizeof id);
-        weft_random random = weft_random_of(seed, id, tick, (uint16_t)stream);
-        uint32_t number = weft_random_u32(&random);
-        memcpy(PyByteArray_AsString(out) + i * 4, &number, sizeof number);
+        memcpy(&id, (const char *)ids.buf + (size_t)i * sizeof id, sizeof id);
+        const weft_random random = weft_random_of(seed, id, tick, (uint16_t)stream);
+        memcpy(PyByteArray_AsString(out) + (size_t)i * sizeof random, &random, sizeof random);
     }
     PyBuffer_Release(&ids);
     return out;
 }
 
+/* The kinds of numbers, as _random.py has them. */
+enum { U32, U64, FLOAT, DOUBLE, BELOW, NORMAL };
+static const size_t number_bytes[] = {4, 8, 4, 8, 4, 8};
+
+/* The next number of a kind, as bytes. */
+static void draw(weft_random *random, unsigned int kind, uint32_t limit, void *out)
+{
+    uint32_t narrow;
+    uint64_t wide;
+    float single;
+    double number;
+    switch (kind) {
+    case U32:
+        narrow = weft_random_u32(random), memcpy(out, &narrow, sizeof narrow);
+        break;
+    case U64:
+        wide = weft_random_u64(random), memcpy(out, &wide, sizeof wide);
+        break;
+    case FLOAT:
+        single = weft_random_float(random), memcpy(out, &single, sizeof single);
+        break;
+    case DOUBLE:
+        number = weft_random_double(random), memcpy(out, &number, sizeof number);
+        break;
+    case BELOW:
+        narrow = weft_random_below(random, limit);
+        memcpy(out, &narrow, sizeof narrow);
+        break;
+    default:
+        number = weft_random_normal(random), memcpy(out, &number, sizeof number);
+        break;
+    }
+}
+
+/* (generators, kind, limit, count): bytes of the next `count` numbers of each. */
+static PyObject *random_draw(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    unsigned int kind, limit, count;
+    PyObject *states;
+    if (!PyArg_ParseTuple(arguments, "O!III", &PyByteArray_Type, &states, &kind, &limit, &count))
+        return NULL;
+    if (kind > NORMAL) {
+        PyErr_SetString(PyExc_ValueError, "no such kind of number");
+        return NULL;
+    }
+    const size_t size = number_bytes[kind];
+    const size_t generators = (size_t)PyByteArray_Size(states) / sizeof(weft_random);
+    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(generators * count * size));
+    if (out == NULL) return NULL;
+    char *to = PyByteArray_AsString(out), *at = PyByteArray_AsString(states);
+    for (size_t i = 0; i < generators; i++, at += sizeof(weft_random)) {
+        weft_random random;
+        memcpy(&random, at, sizeof random);
+        for (unsigned int k = 0; k < count; k++, to += size) draw(&random, kind, limit, to);
+        memcpy(at, &random, sizeof random);
+    }
+    return out;
+}
+
 static PyMethodDef functions[] = {
     {"set_raiser", set_raiser, METH_O, NULL},
-    {"random_numbers", random_numbers, METH_VARARGS, NULL},
-    {"random_each", random_each, METH_VARARGS, NULL},
+    {"random_of", random_of, METH_VARARGS, NULL},
+    {"random_draw", random_draw, METH_VARARGS, NULL},
     {0},
 };
 

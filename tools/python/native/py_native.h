@@ -11,6 +11,7 @@
  *   Slice     one position of a loop; refused once the loop went on.
  *   Column    exports the memory of a slice's column by the buffer protocol, and counts who has it.
  *   Snapshot, Recorder, Scene   end with the object, or with the world.
+ *   Grid, Sum   need no world.
  *
  * All is called with the GIL held, but weft_world_step, during which `is_stepping` refuses calls
  * of other threads. Entities are integers, version << 32 | index. */
@@ -25,10 +26,12 @@
 #include "weft.h"
 #else
 #include <weft/buffers.h>
+#include <weft/grid.h>
 #include <weft/observer.h>
 #include <weft/random.h>
 #include <weft/relation.h>
 #include <weft/snapshot.h>
+#include <weft/sum.h>
 #include <weft/type.h>
 #include <weft/weft.h>
 #include <weft/world_file.h>
@@ -95,9 +98,11 @@ typedef struct Kept {
 /* The types of the module, made at import. */
 extern PyObject *weft_py_raiser; /* _errors.make, which makes the exception of an error */
 extern PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
-    *weft_py_snapshot, *weft_py_recorder, *weft_py_scene;
+    *weft_py_snapshot, *weft_py_recorder, *weft_py_scene, *weft_py_grid, *weft_py_grid_array,
+    *weft_py_sum;
 extern PyType_Spec weft_py_world_spec, weft_py_query_spec, weft_py_loop_spec, weft_py_slice_spec,
-    weft_py_column_spec, weft_py_snapshot_spec, weft_py_recorder_spec, weft_py_scene_spec;
+    weft_py_column_spec, weft_py_snapshot_spec, weft_py_recorder_spec, weft_py_scene_spec,
+    weft_py_grid_spec, weft_py_grid_array_spec, weft_py_sum_spec;
 
 /* What a call does with the world. */
 enum { READS, CHANGES };

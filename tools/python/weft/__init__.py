@@ -27,18 +27,20 @@ from ._commands import Commands
 from ._compiled import CompileError, c
 from ._entity import Entity, entity
 from ._errors import CLASSES, Error
+from ._grid import Grid, Pairs
 from ._native import Snapshot
 from ._query import Query, Slice
 from ._random import Random
 from ._relations import Observation
 from ._scenes import Scene
+from ._sum import Sum, exact_sum
 from ._systems import Context
 from ._values import Component
 from ._world import World
 
 globals().update({kind.__name__: kind for kind in CLASSES.values()})
 __all__ = ["World", "Component", "Query", "Slice", "Context", "Commands", "Snapshot", "Random", "Entity", "entity",
-           "Observation", "Scene", "get_include", "c", "CompileError", "Error", *(kind.__name__ for kind in CLASSES.values())]
+           "Observation", "Scene", "Grid", "Pairs", "Sum", "exact_sum", "get_include", "c", "CompileError", "Error", *(kind.__name__ for kind in CLASSES.values())]
 __version__ = "0.1.0"
 
 

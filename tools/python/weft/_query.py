@@ -106,6 +106,10 @@ class Slice:
     def random(self, seed=0, stream=0):
         """A number in [0, 1) for each row, as weft_random_float(weft_random_of(seed, index of the entity, number
         of the step, stream)) gives it: the same in each run."""
+        return each(seed, self.entities, self.frame, stream).float()
+
+    def randoms(self, seed=0, stream=0):
+        """Generators for the rows: weft_random_of(seed, index of the entity, number of the step, stream), as Random."""
         return each(seed, self.entities, self.frame, stream)
 
     @property
