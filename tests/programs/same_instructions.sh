@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# same_instructions.sh TEST_PROGRAMS: the programs by weft.hpp take at most 1.5 % more instructions than those in
-# C, whole steps counted, and compute the same. Prints plain C beside them. gcc 12: -5.7 % (traffic) to 1.0 % (flock),
+# same_instructions.sh TEST_PROGRAMS: the programs by weft.hpp take at most 0.5 % more instructions than those in
+# C, whole steps counted, and compute the same. Prints plain C beside them. gcc 12: -5.7 % (traffic) to 0.1 % (epidemic),
 # by how the compiler keeps things in registers.
 set -eu
 command -v valgrind >/dev/null 2>&1 || { echo "FAILED: valgrind is not installed (apt-get install valgrind)"; exit 1; }
@@ -21,6 +21,6 @@ for name in defence epidemic flock traffic; do
     echo "$name: plain C $raw, C $c, C++ $cpp instructions"
     cmp "$work/C" "$work/C++" || { echo "FAILED: $name: the contents differ"; failed=1; }
     [ "$c" -gt 1000000 ] || { echo "FAILED: $name: nothing was counted"; failed=1; }
-    [ $((cpp * 200)) -le $((c * 203)) ] || { echo "FAILED: $name: more than 1.5 % more"; failed=1; }
+    [ $((cpp * 200)) -le $((c * 201)) ] || { echo "FAILED: $name: more than 0.5 % more"; failed=1; }
 done
 exit $failed

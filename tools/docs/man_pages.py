@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-TOKEN = re.compile(r"/\*.*?\*/|^#define[^\n]*(?:\\\n[^\n]*)*|^(?:typedef|WEFT_API|static inline|struct|enum)\b", re.S | re.M)
+TOKEN = re.compile(r"/\*.*?\*/|^#define[^\n]*(?:\\\n[^\n]*)*|^(?:typedef|WEFT_API|WEFT_API_DATA|static inline|struct|enum)\b", re.S | re.M)
 CODE_LINE = re.compile(r"^ {2}")
 
 
@@ -54,7 +54,7 @@ def shown(text):
     text = re.sub(r"__attribute__\(\(.*?\)\)\s*", "", text)
     if text.startswith("static inline"):
         return text[:text.index("{")].strip() + ";"
-    return text.removeprefix("WEFT_API ")
+    return re.sub("^WEFT_API(_DATA)? ", "", text)
 
 
 def title_of(header):

@@ -122,7 +122,7 @@ struct weft_blob_type {
 
 /* The type of one weft_blob_string: for arrays of strings and pointers to strings. Threads:
  * any (constant). */
-WEFT_API extern const weft_blob_type weft_blob_string_type;
+WEFT_API_DATA extern const weft_blob_type weft_blob_string_type;
 
 /* ---- reading ----
  *

@@ -142,11 +142,11 @@ typedef struct weft_gltf_animation {
 } weft_gltf_animation;
 
 /* The type of blobs of weft_gltf_mesh. Constant. Threads: any. */
-WEFT_API extern const weft_blob_type weft_gltf_mesh_type;
+WEFT_API_DATA extern const weft_blob_type weft_gltf_mesh_type;
 /* The type of blobs of weft_gltf_skin. Constant. Threads: any. */
-WEFT_API extern const weft_blob_type weft_gltf_skin_type;
+WEFT_API_DATA extern const weft_blob_type weft_gltf_skin_type;
 /* The type of blobs of weft_gltf_animation. Constant. Threads: any. */
-WEFT_API extern const weft_blob_type weft_gltf_animation_type;
+WEFT_API_DATA extern const weft_blob_type weft_gltf_animation_type;
 
 /* ---- components ---- */
 

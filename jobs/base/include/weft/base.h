@@ -28,8 +28,9 @@ extern "C" {
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
-/* Marks what the library exports. */
-#define WEFT_API __attribute__((visibility("default")))
+/* Marks what the library exports: functions, which let no exception through, and data. */
+#define WEFT_API __attribute__((visibility("default"), nothrow))
+#define WEFT_API_DATA __attribute__((visibility("default")))
 
 /* A version as one number, which can be compared. */
 #define WEFT_VERSION_NUMBER(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))
