@@ -11,6 +11,20 @@
 #include <weft/type.h>
 #include <weft/weft.h>
 
+static const weft_field spot_fields[] = {WEFT_FIELD(Spot, x), WEFT_FIELD(Spot, y)};
+static const weft_type spot_type = WEFT_TYPE(Spot, spot_fields);
+static const weft_field course_fields[] = {WEFT_FIELD(Course, x), WEFT_FIELD(Course, y)};
+static const weft_type course_type = WEFT_TYPE(Course, course_fields);
+static const weft_field badge_fields[] = {WEFT_FIELD(Badge, number)};
+static const weft_type badge_type = WEFT_TYPE(Badge, badge_fields);
+static const weft_field hull_fields[] = {WEFT_FIELD(Hull, points)};
+static const weft_type hull_type = WEFT_TYPE(Hull, hull_fields);
+static const weft_field mount_fields[] = {WEFT_FIELD(Mount, x), WEFT_FIELD(Mount, y),
+                                          WEFT_FIELD(Mount, slot)};
+static const weft_type mount_type = WEFT_TYPE(Mount, mount_fields);
+static const weft_field muzzle_fields[] = {WEFT_FIELD(Muzzle, x), WEFT_FIELD(Muzzle, y)};
+static const weft_type muzzle_type = WEFT_TYPE(Muzzle, muzzle_fields);
+
 typedef struct Gun {
     weft_entity target;
     uint32_t reload, shots;
@@ -243,12 +257,12 @@ static void lose(weft_slice *s, void *user) /* a ship, with its turrets */
 static void add_types(Defence *d)
 {
     weft_world *world = d->world;
-    d->spot = WEFT_COMPONENT(world, Spot);
-    d->course = WEFT_COMPONENT(world, Course);
-    d->badge = WEFT_COMPONENT(world, Badge);
-    d->hull = WEFT_COMPONENT(world, Hull);
-    d->mount = WEFT_COMPONENT(world, Mount);
-    d->muzzle = WEFT_COMPONENT(world, Muzzle);
+    d->spot = weft_component_create(world, &(weft_component_desc){.type = &spot_type});
+    d->course = weft_component_create(world, &(weft_component_desc){.type = &course_type});
+    d->badge = weft_component_create(world, &(weft_component_desc){.type = &badge_type});
+    d->hull = weft_component_create(world, &(weft_component_desc){.type = &hull_type});
+    d->mount = weft_component_create(world, &(weft_component_desc){.type = &mount_type});
+    d->muzzle = weft_component_create(world, &(weft_component_desc){.type = &muzzle_type});
     d->ship = WEFT_TAG(world, Ship);
     d->raider = WEFT_TAG(world, Raider);
     d->parent = weft_component_parent(world);

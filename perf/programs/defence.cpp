@@ -24,6 +24,12 @@ struct Ship {
 };
 struct Raider {
 };
+WEFT_DESCRIBE(Spot, x, y);
+WEFT_DESCRIBE(Course, x, y);
+WEFT_DESCRIBE(Badge, number);
+WEFT_DESCRIBE(Hull, points);
+WEFT_DESCRIBE(Mount, x, y, slot);
+WEFT_DESCRIBE(Muzzle, x, y);
 WEFT_DESCRIBE(Gun, target, reload, shots);
 WEFT_DESCRIBE(Aim, target, life, damage);
 WEFT_DESCRIBE(Hit, target, damage, kind);

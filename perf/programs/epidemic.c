@@ -12,6 +12,17 @@
 #include <weft/type.h>
 #include <weft/weft.h>
 
+static const weft_field place_fields[] = {WEFT_FIELD(Place, x), WEFT_FIELD(Place, y)};
+static const weft_type place_type = WEFT_TYPE(Place, place_fields);
+static const weft_field person_fields[] = {WEFT_FIELD(Person, number), WEFT_FIELD(Person, age),
+                                           WEFT_FIELD(Person, immune)};
+static const weft_type person_type = WEFT_TYPE(Person, person_fields);
+static const weft_field sick_fields[] = {WEFT_FIELD(Sick, days)};
+static const weft_type sick_type = WEFT_TYPE(Sick, sick_fields);
+static const weft_field house_fields[] = {WEFT_FIELD(House, number), WEFT_FIELD(House, sick),
+                                          WEFT_FIELD(House, built)};
+static const weft_type house_type = WEFT_TYPE(House, house_fields);
+
 typedef struct Home {
     weft_entity house;
 } Home;
@@ -201,10 +212,10 @@ static void add_observers(Epidemic *e)
 static void add_types(Epidemic *e)
 {
     weft_world *world = e->world;
-    e->place = WEFT_COMPONENT(world, Place);
-    e->person = WEFT_COMPONENT(world, Person);
-    e->sick = WEFT_COMPONENT(world, Sick);
-    e->house = WEFT_COMPONENT(world, House);
+    e->place = weft_component_create(world, &(weft_component_desc){.type = &place_type});
+    e->person = weft_component_create(world, &(weft_component_desc){.type = &person_type});
+    e->sick = weft_component_create(world, &(weft_component_desc){.type = &sick_type});
+    e->house = weft_component_create(world, &(weft_component_desc){.type = &house_type});
     e->home = weft_component_create(world, &(weft_component_desc){.type = &home_type});
     weft_relation_declare(world, &(weft_relation_desc){.component = e->home,
                                                        .on_target_death = WEFT_ON_TARGET_CLEAR});

@@ -11,6 +11,10 @@
 struct Home {
     weft::entity house;
 };
+WEFT_DESCRIBE(Place, x, y);
+WEFT_DESCRIBE(Person, number, age, immune);
+WEFT_DESCRIBE(Sick, days);
+WEFT_DESCRIBE(House, number, sick, built);
 WEFT_DESCRIBE(Home, house);
 
 namespace

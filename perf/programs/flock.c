@@ -6,7 +6,13 @@
 
 #include <stdlib.h>
 #include <weft/grid.h>
+#include <weft/type.h>
 #include <weft/weft.h>
+
+static const weft_field position_fields[] = {WEFT_FIELD(Position, x), WEFT_FIELD(Position, y)};
+static const weft_type position_type = WEFT_TYPE(Position, position_fields);
+static const weft_field heading_fields[] = {WEFT_FIELD(Heading, x), WEFT_FIELD(Heading, y)};
+static const weft_type heading_type = WEFT_TYPE(Heading, heading_fields);
 
 enum { PARTS = 64 }; /* of the copy that is made in parallel */
 
@@ -133,8 +139,8 @@ static void *flock_open(uint32_t size, uint32_t workers)
         return NULL;
     }
     weft_world *world = flock->world;
-    flock->position = WEFT_COMPONENT(world, Position);
-    flock->heading = WEFT_COMPONENT(world, Heading);
+    flock->position = weft_component_create(world, &(weft_component_desc){.type = &position_type});
+    flock->heading = weft_component_create(world, &(weft_component_desc){.type = &heading_type});
     flock->birds = weft_query_create(
         world, &(weft_query_desc){.terms = {{flock->position}, {flock->heading}}});
     for (uint32_t i = 0; i < size; i++)

@@ -8,6 +8,9 @@
 #include <weft/grid.h>
 #include <weft/weft.hpp>
 
+WEFT_DESCRIBE(Position, x, y);
+WEFT_DESCRIBE(Heading, x, y);
+
 namespace
 {
 

@@ -6,7 +6,13 @@
 #include "traffic.h"
 
 #include <stdlib.h>
+#include <weft/type.h>
 #include <weft/weft.h>
+
+static const weft_field car_fields[] = {WEFT_FIELD(Car, cell), WEFT_FIELD(Car, speed)};
+static const weft_type car_type = WEFT_TYPE(Car, car_fields);
+static const weft_field lane_fields[] = {WEFT_FIELD(Lane, number)};
+static const weft_type lane_type = WEFT_TYPE(Lane, lane_fields);
 
 typedef struct Traffic {
     weft_world *world;
@@ -114,8 +120,9 @@ static void *traffic_open(uint32_t size, uint32_t workers)
         traffic_close(t);
         return NULL;
     }
-    t->car = WEFT_COMPONENT(t->world, Car);
-    t->lane = WEFT_COMPONENT_FLAGS(t->world, Lane, WEFT_SHARED);
+    t->car = weft_component_create(t->world, &(weft_component_desc){.type = &car_type});
+    t->lane = weft_component_create(
+        t->world, &(weft_component_desc){.type = &lane_type, .flags = WEFT_SHARED});
     uint32_t flags = WEFT_RESOURCE | WEFT_NOT_HASHED; /* pointers */
     t->before = weft_component_create_plain(t->world, "before", sizeof(road_map), 8, flags);
     t->now = weft_component_create_plain(t->world, "now", sizeof(road_map), 8, flags);

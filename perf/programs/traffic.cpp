@@ -6,6 +6,9 @@
 #include <vector>
 #include <weft/weft.hpp>
 
+WEFT_DESCRIBE(Car, cell, speed);
+WEFT_DESCRIBE(Lane, number);
+
 struct Before { // the map at the begin of a step
     road_map map;
 };

@@ -99,6 +99,50 @@ class CompiledTest(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder.name), [])
         self.world.step(1)  # nothing was added
 
+    def test_order_indices_archetypes_queries_and_written_look_ups(self):
+        said = self.world.resource("Said", "8u4", hashed=False)
+        target, points = self.world.component("Target", weft.entity), self.world.component("Points", "i4")
+        goal = self.world.create(values={points: 5})
+        self.world.create_many(3, {target: goal})
+        say = "*said[0] < 7 ? said[0][++said[0][0]] = {} : 0;"
+        words = {"write_resources": [said]}
+        self.world.c(say.format("100 + slice->index"), name="late", count=2, after=["early", "middle"], **words)
+        self.world.c(say.format("2"), name="middle", **words)
+        self.world.c(say.format("1"), name="early", before="middle", **words)
+        weft.c("""for (uint32_t i = 0; i < count; i++) {
+            int *of = weft_slice_write_entity(slice, target[i], handle_points);
+            if (of != NULL) --*of;
+        }""", name="hit", read=[target], write_look_up=[points], serial=True)
+        cars = self.world.query(read=[target])
+        self.world.c("""
+            uint32_t found = 0;
+            weft_cursor c = weft_slice_query(slice, query_cars);
+            while (weft_query_next(&c)) found += weft_slice_count(&c.slice);
+            for (uint32_t i = 0; i < found; i++) weft_recorder_create_entity(commands, archetype_marks);
+        """, name="mark", queries={"cars": cars}, archetypes={"marks": [points, self.max_speed]}, commands=True)
+        del cars  # the system keeps it
+        self.world.step(1)
+        self.assertEqual(sorted(self.world.get_resource(said)[3:5].tolist()), [100, 101])
+        self.assertEqual(self.world.get_resource(said).tolist()[:3], [4, 1, 2])
+        self.assertEqual(self.world.get(goal, points), 2)
+        self.assertEqual(len(self.world.query(read=[points, self.max_speed])), 3)
+        for wrong in ({"count": 0}, {"count": True}, {"count": 2 ** 32}, {"count": 3, "read": [points]}):
+            self.assertRaises(ValueError, self.world.c, ";", **wrong)
+        self.assertRaises(TypeError, self.world.c, ";", queries={"x": 1})
+        self.assertRaises(TypeError, self.world.c, ";", after=[5])
+        self.assertRaises(weft.BadHandleError, self.world.c, ";",
+                          archetypes={"x": [weft.World(workers=1).component("Points", "i4")]})
+
+    def test_structs_of_a_header(self):
+        pair = self.world.component("Pair", numpy.dtype([("x", "f4"), ("by", weft.entity)]))
+        made = self.world.create(pair)
+        head = "typedef struct Pair { float x; weft_entity by; } Pair; static void to(Pair *p, float x) { p->x = x; }"
+        weft.c("to(&pair[0], 3);", write=[pair], head=head, structs=False)
+        self.world.step(1)
+        self.assertEqual(self.world.get(made, pair)["x"], 3)
+        self.assertRaisesRegex(weft.CompileError, "Pair: the size of its dtype", weft.c, ";", write=[pair], structs=False,
+                               head="typedef struct Pair { float x; } Pair;")
+
     def test_without_a_compiler_it_says_what_to_do(self):
         os.environ["CC"] = "/nowhere/cc"
         self.assertRaisesRegex(weft.CompileError, "no C compiler `/nowhere/cc`", weft.c, ";", write=[self.position])

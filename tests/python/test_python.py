@@ -707,6 +707,91 @@ class Frames(Bed):
             self.world.set_timer("b", 1)
 
 
+class Many(Bed):
+    """What takes arrays: commands, look-ups, systems over all rows."""
+
+    def test_commands_take_arrays(self):
+        old = self.world.create_many(4, {self.position: 1})
+        team = self.world.component("Team", "u4", kind="shared")
+        c = self.world.commands()
+        made = c.create_many(3, {self.position: np.arange(9).reshape(3, 3)}, [self.velocity])
+        copies = c.instantiate(old[0], 2)
+        c.set(copies, self.velocity, (7, 0, 0))
+        c.set(old, team, [1, 2, 2, 1])
+        c.set(old[1:], self.position, np.arange(9).reshape(3, 3))
+        c.add(old[:2], self.frozen)
+        c.remove(old[2:], self.position)
+        c.destroy(old[:1])
+        self.assertEqual((len(made), len(copies)), (3, 2))
+        c.play()
+        self.assertFalse(self.world.is_alive(old[0]))
+        self.assertEqual(self.world.get(old[1], self.position).tolist(), [0, 1, 2])
+        self.assertTrue(self.world.has(old[1], self.frozen))
+        self.assertEqual([self.world.get(e, team) for e in old[1:]], [2, 2, 1])
+        self.assertIsNone(self.world.get(old[2], self.position))
+        moving = self.world.query(read=[self.position, self.velocity])
+        self.assertEqual(sorted(moving.read(self.velocity)[:, 0]), [0, 0, 0, 7, 7])
+        for wrong in (lambda: c.set(old, self.position, np.zeros((3, 3))), lambda: c.destroy([1.5]), lambda: c.create_many(-1),
+                      lambda: c.create_many(True), lambda: c.instantiate(old[1], "x"), lambda: c.add([None], self.frozen),
+                      lambda: c.set([], self.frozen, 1)):
+            self.assertRaises((TypeError, ValueError), wrong)
+
+    def test_look_up_says_what_is_there(self):
+        made = self.world.create_many(3, {self.position: np.arange(9).reshape(3, 3)})
+        bare = self.world.create()
+        self.world.destroy(made[1])
+        values, found = self.world.look_up([*made.tolist(), bare, 0, 2 ** 64 - 1], self.position)
+        self.assertEqual(found.tolist(), [True, False, True, False, False, False])
+        self.assertEqual(values.tolist(), [[0, 1, 2], [0, 0, 0], [6, 7, 8], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
+        self.assertRaises(TypeError, self.world.look_up, [1.5], self.position)
+        self.assertRaises(TypeError, self.world.look_up, made, self.frozen)
+
+    def test_a_system_over_all_rows(self):
+        team = self.world.component("Team", "u4", kind="shared")
+        for i in range(3):
+            self.world.create_many(2, {self.position: i, self.velocity: 1, team: i})
+        seen = []
+
+        def move(s):
+            seen.append((len(s), len(s.entities), s[team].tolist(), [(p.start, p.stop) for p in s.parts], s.enabled.all()))
+            s[self.position] += s[self.velocity] * s.dt
+            s[self.velocity] = 5
+            s.commands.set(s.entities[:1], team, 9)
+
+        self.world.system(move, write=[self.position, self.velocity], read=[team], whole=True)
+        self.world.step(0.5)
+        self.assertEqual(seen, [(6, 6, [0, 0, 1, 1, 2, 2], [(0, 2), (2, 4), (4, 6)], True)])
+        q = self.world.query(read=[self.position, self.velocity])
+        self.assertEqual(sorted(q.read(self.position)[:, 0]), [0.5, 0.5, 1.5, 1.5, 2.5, 2.5])
+        self.assertTrue((q.read(self.velocity) == 5).all())
+        self.assertRaises(weft.InvalidArgumentError, self.world.system, move, name="x", whole=True)
+        self.assertRaises(weft.InvalidArgumentError, self.world.system, move, name="x", read=[team], whole=True,
+                          skips_unchanged=True)
+
+    def test_a_system_over_all_rows_that_fails_changes_nothing(self):
+        self.world.create_many(3, {self.position: 1})
+        before = self.world.hash()
+
+        def wrong(s):
+            s[self.position] = 2
+            s[self.velocity]
+
+        self.world.system(wrong, write=[self.position], whole=True)
+        self.assertRaises(KeyError, self.world.step, 1)
+        self.assertEqual(self.world.hash(), before)
+        self.world.remove_system("wrong")
+        self.world.system(lambda s: s.__setitem__(self.position, 2), name="reads", read=[self.position], whole=True)
+        self.assertRaises(ValueError, self.world.step, 1)
+
+    def test_the_type_of_an_entity_is_that_of_c(self):
+        home = self.world.relation("Home", np.dtype([("house", weft.entity)], align=True))
+        house, person = self.world.create(), self.world.create()
+        self.world.relate(person, home, house)
+        self.world.settle()
+        self.assertEqual(self.world.get(person, home)["house"], house)
+        self.assertEqual(self.world.sources(home, house).tolist(), [person])
+
+
 class Errors(Bed):
     def test_a_class_for_each_code(self):
         for name, builtin in (("StaleEntityError", LookupError), ("InvalidArgumentError", ValueError),

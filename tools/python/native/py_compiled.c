@@ -2,8 +2,8 @@
 /* py_compiled.c: systems in C: a function of a shared library becomes a system.
  *
  * The library is the user's (World.system_in_c), or one that the package compiled from a string
- * (_compiled.py). It stays loaded. `user` of the function is a list of components, which belongs to
- * the world. */
+ * (_compiled.py). It stays loaded. `user` of the function is a list of handles of components,
+ * archetypes and queries, which belongs to the world. */
 #include "py_native.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,16 @@ typedef struct loading {
     weft_system_desc desc;
     weft_lookup *resources, *lookups;
     weft_term *terms;
+    weft_query *queries;
+    const char **before, **after;
 } loading;
+
+/* A handle of any kind: what `user` is a list of. */
+typedef union any_handle {
+    weft_component component;
+    weft_archetype archetype;
+    weft_query query;
+} any_handle;
 
 /* The symbols of libweft in this extension become visible to what is loaded: its calls go to the
  * library that runs the world, not to another copy. */
@@ -81,29 +90,85 @@ static bool read_touched(World *self, PyObject *terms, PyObject *resources, PyOb
     return true;
 }
 
-/* The list of components becomes `user`, and the world's. */
-static bool give_handles(World *self, PyObject *list, weft_system_desc *desc)
+/* A component by its number, an archetype as a list of such, or a query. */
+static bool read_handle(World *self, PyObject *from, any_handle *out)
 {
-    weft_component *handles;
+    if (PyObject_TypeCheck(from, weft_py_query)) {
+        out->query = ((Query *)from)->query;
+        return true;
+    }
+    if (PyLong_Check(from)) return weft_py_component(self, from, &out->component);
+    weft_component *components;
     uint32_t count;
-    if (!weft_py_components(self, list, &handles, &count)) return false;
+    if (!weft_py_components(self, from, &components, &count)) return false;
+    out->archetype = weft_archetype_create(self->world, components, count);
+    PyMem_Free(components);
+    if (out->archetype.id == 0) weft_py_fail(self, weft_world_error(self->world)->code);
+    return out->archetype.id != 0;
+}
+
+/* The list of handles becomes `user`, and the world's. Its queries may be iterated. */
+static bool give_handles(World *self, PyObject *list, loading *from)
+{
+    weft_system_desc *desc = &from->desc;
+    Py_ssize_t length = PySequence_Size(list);
+    if (length < 0) return false;
+    from->queries = PyMem_Calloc((size_t)length + 1, sizeof *from->queries);
+    if (from->queries == NULL) return PyErr_NoMemory(), false;
+    desc->more_queries = from->queries;
+    any_handle *handles = PyMem_Calloc((size_t)length + 1, sizeof *handles);
+    if (handles == NULL) return PyErr_NoMemory(), false;
     dependent *kept = weft_py_depend(self, handles, PyMem_Free);
     if (kept == NULL) return false;
     kept->has_no_object = 1;
     desc->user = handles;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        PyObject *item = PySequence_GetItem(list, i);
+        bool is_good = item != NULL && read_handle(self, item, &handles[i]);
+        if (is_good && PyObject_TypeCheck(item, weft_py_query))
+            from->queries[desc->more_query_count++] = handles[i].query;
+        Py_XDECREF(item);
+        if (!is_good) return false;
+    }
     return true;
 }
 
-/* (name, library, symbol, terms, flags, has commands, [handles, resources, lookups]): `void
- * symbol(weft_slice *, void *)` becomes a system. */
+/* A list of names; freed with PyMem_Free, and valid while the list is. */
+static bool read_names(PyObject *list, const char ***out, uint32_t *count)
+{
+    Py_ssize_t length = list == NULL ? 0 : PySequence_Size(list);
+    if (length < 0) return false;
+    *out = PyMem_Calloc((size_t)length + 1, sizeof **out);
+    if (*out == NULL) return PyErr_NoMemory(), false;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        PyObject *item = PySequence_GetItem(list, i);
+        (*out)[i] = item == NULL ? NULL : PyUnicode_AsUTF8AndSize(item, NULL);
+        Py_XDECREF(item);
+        if ((*out)[i] == NULL) return false;
+    }
+    *count = (uint32_t)length;
+    return true;
+}
+
+static weft_system make_system(World *self, loading *from)
+{
+    weft_system made = weft_system_create(self->world, &from->desc);
+    if (made.id == 0) weft_py_fail(self, weft_world_error(self->world)->code);
+    return made;
+}
+
+/* (name, library, symbol, terms, flags, has commands, [handles, resources, lookups, before, after,
+ * count]): `void symbol(weft_slice *, void *)` becomes a system; with a count, over indices. */
 PyObject *weft_py_system_load(World *self, PyObject *arguments)
 {
     const char *name, *symbol;
-    PyObject *library, *terms, *handles = NULL, *resources = NULL, *lookups = NULL;
-    unsigned int flags;
+    PyObject *library, *terms, *handles = NULL, *resources = NULL, *lookups = NULL, *before = NULL,
+                               *after = NULL;
+    unsigned int flags, count = 0;
     int has_commands;
-    if (!PyArg_ParseTuple(arguments, "sO&sOIp|OOO", &name, PyUnicode_FSConverter, &library, &symbol,
-                          &terms, &flags, &has_commands, &handles, &resources, &lookups))
+    if (!PyArg_ParseTuple(arguments, "sO&sOIp|OOOOOI", &name, PyUnicode_FSConverter, &library,
+                          &symbol, &terms, &flags, &has_commands, &handles, &resources, &lookups,
+                          &before, &after, &count))
         return NULL;
     loading from = {.desc = {.name = name, .flags = flags}};
     if (has_commands) from.desc.effects = WEFT_RECORDS_ANY;
@@ -111,15 +176,19 @@ PyObject *weft_py_system_load(World *self, PyObject *arguments)
     Py_DECREF(library);
     is_good = is_good && weft_py_use(self, CHANGES) != NULL &&
               read_touched(self, terms, resources, lookups, &from) &&
-              (handles == NULL || give_handles(self, handles, &from.desc));
-    weft_system made = {0};
-    if (is_good) {
-        made = weft_system_create(self->world, &from.desc);
-        if (made.id == 0) weft_py_fail(self, weft_world_error(self->world)->code);
-    }
+              read_names(before, &from.before, &from.desc.more_before_count) &&
+              read_names(after, &from.after, &from.desc.more_after_count) &&
+              (handles == NULL || give_handles(self, handles, &from));
+    from.desc.more_before = from.before;
+    from.desc.more_after = from.after;
+    if (count > 0) from.desc.over = (weft_system_over){.kind = WEFT_OVER_COUNT, .count = count};
+    is_good = is_good && make_system(self, &from).id != 0;
     PyMem_Free(from.terms);
     PyMem_Free(from.resources);
     PyMem_Free(from.lookups);
-    if (made.id == 0) return NULL;
+    PyMem_Free(from.queries);
+    PyMem_Free(from.before);
+    PyMem_Free(from.after);
+    if (!is_good) return NULL;
     Py_RETURN_NONE;
 }

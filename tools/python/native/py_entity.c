@@ -5,6 +5,8 @@
  * what Python knows. One entity is an integer, many are a buffer of 8 bytes each. */
 #include "py_native.h"
 
+#include <string.h>
+
 /* ---- create ---- */
 
 typedef struct filling {
@@ -77,9 +79,8 @@ PyObject *weft_py_create(World *self, PyObject *arguments)
 
 /* ---- one or many ---- */
 
-/* An entity, or bytes of many. */
-static bool read_entities(PyObject *from, weft_entity *one, Py_buffer *many,
-                          const weft_entity **out, uint32_t *count)
+bool weft_py_entities(PyObject *from, weft_entity *one, Py_buffer *many, const weft_entity **out,
+                      uint32_t *count)
 {
     many->obj = NULL;
     *out = one;
@@ -105,7 +106,8 @@ PyObject *weft_py_entity_destroy(World *self, PyObject *from)
     Py_buffer many;
     const weft_entity *entities;
     uint32_t count;
-    if (weft_py_use(self, CHANGES) == NULL || !read_entities(from, &one, &many, &entities, &count))
+    if (weft_py_use(self, CHANGES) == NULL ||
+        !weft_py_entities(from, &one, &many, &entities, &count))
         return NULL;
     weft_result result = many.obj == NULL ? weft_entity_destroy(self->world, one)
                                           : weft_entity_destroy_many(self->world, entities, count);
@@ -130,7 +132,7 @@ PyObject *weft_py_entity_change(World *self, PyObject *arguments)
     if (!weft_py_components(self, add, &added, &change.add_count)) return NULL;
     weft_result result = WEFT_OK;
     if (weft_py_components(self, remove, &removed, &change.remove_count)) {
-        if (read_entities(from, &one, &many, &entities, &count)) {
+        if (weft_py_entities(from, &one, &many, &entities, &count)) {
             change.add = added;
             change.remove = removed;
             result = weft_entity_change_many(self->world, entities, count, &change);
@@ -193,6 +195,43 @@ PyObject *weft_py_entity_read(World *self, PyObject *arguments)
     return PyByteArray_FromStringAndSize(value, (Py_ssize_t)weft_py_size(self, component));
 }
 
+/* (entities, component): bytes of a value each, zero where there is none, and a byte each: whether
+ * there is one. */
+PyObject *weft_py_entity_look_up(World *self, PyObject *arguments);
+PyObject *weft_py_entity_look_up(World *self, PyObject *arguments)
+{
+    PyObject *from, *type, *values, *found;
+    weft_entity one;
+    weft_component component;
+    Py_buffer many;
+    const weft_entity *entities;
+    uint32_t count;
+    if (!PyArg_ParseTuple(arguments, "OO", &from, &type) || weft_py_use(self, READS) == NULL ||
+        !weft_py_component(self, type, &component) || !weft_py_is_plain(self, component, 0) ||
+        !weft_py_entities(from, &one, &many, &entities, &count))
+        return NULL;
+    const size_t size = weft_py_size(self, component);
+    values = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * size));
+    found = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)count);
+    if (values != NULL && found != NULL) {
+        weft_finder finder = weft_finder_open(self->world, component);
+        char *to = PyByteArray_AsString(values), *is_found = PyByteArray_AsString(found);
+        for (uint32_t i = 0; i < count; i++) {
+            const void *value = weft_finder_read(&finder, entities[i]);
+            is_found[i] = value != NULL;
+            if (value != NULL)
+                memcpy(to + i * size, value, size);
+            else
+                memset(to + i * size, 0, size);
+        }
+    }
+    PyBuffer_Release(&many);
+    if (values != NULL && found != NULL) return Py_BuildValue("(NN)", values, found);
+    Py_XDECREF(values);
+    Py_XDECREF(found);
+    return NULL;
+}
+
 /* (entity, component, bytes). */
 PyObject *weft_py_entity_set(World *self, PyObject *arguments);
 PyObject *weft_py_entity_set(World *self, PyObject *arguments)
@@ -253,7 +292,7 @@ PyObject *weft_py_entity_set_shared(World *self, PyObject *arguments)
         !weft_py_bytes(bytes, (Py_ssize_t)weft_py_size(self, component), &value))
         return NULL;
     weft_result result = WEFT_OK;
-    if (read_entities(from, &one, &many, &entities, &count)) {
+    if (weft_py_entities(from, &one, &many, &entities, &count)) {
         result = weft_entity_set_shared_many(self->world, entities, count, component, value.buf);
         PyBuffer_Release(&many);
     }

@@ -149,85 +149,158 @@ static weft_recorder *use(Kept *self)
     return weft_py_use(self->world, READS) == NULL ? NULL : self->dependent->handle;
 }
 
-/* (components): the handle of the entity-to-be, for this recorder. */
-static PyObject *recorder_create(Kept *self, PyObject *list)
-{
+/* What entities-to-be are made of. */
+typedef struct making {
+    Kept *self;
+    weft_entity source;
     weft_component *components;
+    uint32_t component_count;
+} making;
+
+static weft_entity make_empty(const making *from, weft_recorder *recorder)
+{
+    weft_entity made = weft_recorder_create_entity(recorder, from->self->world->empty);
+    for (uint32_t i = 0; i < from->component_count && !weft_entity_is_null(made); i++)
+        if (weft_recorder_add(recorder, made, from->components[i]) != WEFT_OK)
+            return (weft_entity){0, 0};
+    return made;
+}
+
+static weft_entity make_copy(const making *from, weft_recorder *recorder)
+{
+    return weft_recorder_instantiate(recorder, from->source);
+}
+
+/* One handle as a number, `number` of them as bytes; NULL with an exception. */
+static PyObject *make(const making *from, weft_recorder *recorder, PyObject *number,
+                      weft_entity (*one)(const making *from, weft_recorder *recorder))
+{
+    const bool is_many = !Py_IsNone(number);
+    unsigned long count = is_many ? PyLong_AsUnsignedLong(number) : 1;
+    if (PyErr_Occurred()) return NULL;
+    if (count > UINT32_MAX / 2) {
+        PyErr_SetString(PyExc_ValueError, "more entities than a world can have");
+        return NULL;
+    }
+    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(weft_entity)));
+    weft_entity *made = out == NULL ? NULL : (weft_entity *)(void *)PyByteArray_AsString(out);
+    for (unsigned long i = 0; out != NULL && i < count; i++) {
+        made[i] = one(from, recorder);
+        if (!weft_entity_is_null(made[i])) continue;
+        Py_DECREF(out);
+        return weft_py_fail(from->self->world, weft_world_error(from->self->world->world)->code);
+    }
+    if (out == NULL || is_many) return out;
+    PyObject *handle = weft_py_entity_number(made[0]);
+    Py_DECREF(out);
+    return handle;
+}
+
+/* (components, count or None): handles of entities-to-be, for this recorder. */
+static PyObject *recorder_create(Kept *self, PyObject *arguments)
+{
+    PyObject *list, *count;
+    making from = {.self = self};
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OO", &list, &count) ||
+        !weft_py_components(self->world, list, &from.components, &from.component_count))
+        return NULL;
+    PyObject *made = make(&from, recorder, count, make_empty);
+    PyMem_Free(from.components);
+    return made;
+}
+
+/* (source, count or None): handles of copies-to-be. */
+static PyObject *recorder_instantiate(Kept *self, PyObject *arguments)
+{
+    PyObject *number, *count;
+    making from = {.self = self};
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OO", &number, &count) ||
+        !weft_py_entity(number, &from.source))
+        return NULL;
+    return make(&from, recorder, count, make_copy);
+}
+
+static PyObject *recorder_destroy(Kept *self, PyObject *from)
+{
+    weft_entity one;
+    Py_buffer many;
+    const weft_entity *entities;
     uint32_t count;
     weft_recorder *recorder = use(self);
-    if (recorder == NULL || !weft_py_components(self->world, list, &components, &count))
-        return NULL;
-    weft_entity made = weft_recorder_create_entity(recorder, self->world->empty);
-    weft_result result = weft_entity_is_null(made) ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    if (recorder == NULL || !weft_py_entities(from, &one, &many, &entities, &count)) return NULL;
+    weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
-        result = weft_recorder_add(recorder, made, components[i]);
-    PyMem_Free(components);
-    return result == WEFT_OK ? weft_py_entity_number(made) : weft_py_fail(self->world, result);
-}
-
-/* (source): the handle of the copy-to-be. */
-static PyObject *recorder_instantiate(Kept *self, PyObject *number)
-{
-    weft_entity source;
-    weft_recorder *recorder = use(self);
-    if (recorder == NULL || !weft_py_entity(number, &source)) return NULL;
-    weft_entity made = weft_recorder_instantiate(recorder, source);
-    if (!weft_entity_is_null(made)) return weft_py_entity_number(made);
-    return weft_py_fail(self->world, weft_world_error(self->world->world)->code);
-}
-
-static PyObject *recorder_destroy(Kept *self, PyObject *number)
-{
-    weft_entity entity;
-    weft_recorder *recorder = use(self);
-    if (recorder == NULL || !weft_py_entity(number, &entity)) return NULL;
-    return weft_py_done(self->world, weft_recorder_destroy_entity(recorder, entity));
-}
-
-/* (entity, component, is added). */
-static PyObject *recorder_change(Kept *self, PyObject *arguments)
-{
-    PyObject *number, *type;
-    int is_added;
-    weft_entity entity;
-    weft_component component;
-    weft_recorder *recorder = use(self);
-    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOp", &number, &type, &is_added) ||
-        !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component))
-        return NULL;
-    weft_result result = is_added ? weft_recorder_add(recorder, entity, component)
-                                  : weft_recorder_remove(recorder, entity, component);
+        result = weft_recorder_destroy_entity(recorder, entities[i]);
+    PyBuffer_Release(&many);
     return weft_py_done(self->world, result);
 }
 
-/* (entity, component, bytes, is appended): a value, a shared value, or elements. */
+/* (entities, component, is added). */
+static PyObject *recorder_change(Kept *self, PyObject *arguments)
+{
+    PyObject *from, *type;
+    int is_added;
+    weft_entity one;
+    Py_buffer many;
+    const weft_entity *entities;
+    uint32_t count;
+    weft_component component;
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOp", &from, &type, &is_added) ||
+        !weft_py_component(self->world, type, &component) ||
+        !weft_py_entities(from, &one, &many, &entities, &count))
+        return NULL;
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+        result = is_added ? weft_recorder_add(recorder, entities[i], component)
+                          : weft_recorder_remove(recorder, entities[i], component);
+    PyBuffer_Release(&many);
+    return weft_py_done(self->world, result);
+}
+
+/* Records one value. */
+static weft_result record_value(weft_recorder *recorder, weft_entity entity,
+                                weft_component component, uint32_t flags, const void *value,
+                                size_t size)
+{
+    return (flags & WEFT_SHARED) != 0 ? weft_recorder_set_shared(recorder, entity, component, value)
+                                      : weft_recorder_set(recorder, entity, component, value, size);
+}
+
+/* (entities, component, bytes of a value each, or of elements, is appended). */
 static PyObject *recorder_set(Kept *self, PyObject *arguments)
 {
-    PyObject *number, *type, *bytes;
-    weft_entity entity;
+    PyObject *from, *type, *bytes;
+    weft_entity one;
+    Py_buffer many, buffer;
+    const weft_entity *entities;
+    uint32_t count;
     weft_component component;
-    Py_buffer buffer;
     weft_recorder *recorder = use(self);
     int is_appended;
     if (recorder == NULL ||
-        !PyArg_ParseTuple(arguments, "OOOp", &number, &type, &bytes, &is_appended) ||
-        !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component) ||
-        !weft_py_is_plain(self->world, component, WEFT_SHARED | WEFT_BUFFER))
+        !PyArg_ParseTuple(arguments, "OOOp", &from, &type, &bytes, &is_appended) ||
+        !weft_py_component(self->world, type, &component) ||
+        !weft_py_is_plain(self->world, component, WEFT_SHARED | WEFT_BUFFER) ||
+        !weft_py_entities(from, &one, &many, &entities, &count))
         return NULL;
     const size_t size = weft_py_size(self->world, component);
     const uint32_t flags = weft_py_flags(self->world, component);
-    if (!weft_py_bytes(bytes, (flags & WEFT_BUFFER) != 0 ? -1 : (Py_ssize_t)size, &buffer))
-        return NULL;
-    weft_result result;
-    if ((flags & WEFT_BUFFER) != 0)
-        result = (is_appended ? weft_recorder_append : weft_recorder_set_buffer)(
-            recorder, entity, component, buffer.buf, (uint32_t)((size_t)buffer.len / size));
-    else if ((flags & WEFT_SHARED) != 0)
-        result = weft_recorder_set_shared(recorder, entity, component, buffer.buf);
-    else
-        result = weft_recorder_set(recorder, entity, component, buffer.buf, size);
-    PyBuffer_Release(&buffer);
-    return weft_py_done(self->world, result);
+    const bool has_elements = (flags & WEFT_BUFFER) != 0;
+    weft_result result = WEFT_OK;
+    if (weft_py_bytes(bytes, has_elements ? -1 : (Py_ssize_t)(count * size), &buffer)) {
+        for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+            result = has_elements ? (is_appended ? weft_recorder_append : weft_recorder_set_buffer)(
+                                        recorder, entities[i], component, buffer.buf,
+                                        (uint32_t)((size_t)buffer.len / size))
+                                  : record_value(recorder, entities[i], component, flags,
+                                                 (const char *)buffer.buf + i * size, size);
+        PyBuffer_Release(&buffer);
+    }
+    PyBuffer_Release(&many);
+    return PyErr_Occurred() ? NULL : weft_py_done(self->world, result);
 }
 
 /* (entity, component, enabled). */
@@ -265,8 +338,8 @@ static PyObject *recorder_play(Kept *self, PyObject *unused)
 }
 
 static PyMethodDef recorder_methods[] = {
-    {"create", (PyCFunction)recorder_create, METH_O, NULL},
-    {"instantiate", (PyCFunction)recorder_instantiate, METH_O, NULL},
+    {"create", (PyCFunction)recorder_create, METH_VARARGS, NULL},
+    {"instantiate", (PyCFunction)recorder_instantiate, METH_VARARGS, NULL},
     {"destroy", (PyCFunction)recorder_destroy, METH_O, NULL},
     {"change", (PyCFunction)recorder_change, METH_VARARGS, NULL},
     {"set", (PyCFunction)recorder_set, METH_VARARGS, NULL},

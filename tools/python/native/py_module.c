@@ -210,6 +210,8 @@ static bool add_numbers(PyObject *module)
                    {"READ", WEFT_READ},
                    {"WRITE", WEFT_WRITE},
                    {"NO_ACCESS", WEFT_NO_ACCESS},
+                   {"SERIAL", WEFT_SYSTEM_SERIAL},
+                   {"JOBS", WEFT_SYSTEM_JOBS},
                    {"ALL", WEFT_ALL},
                    {"ANY", WEFT_ANY},
                    {"NONE", WEFT_NONE},

@@ -129,6 +129,9 @@ void weft_py_types_free(struct type_memory *types);
 
 /* Arguments. False with an exception. */
 bool weft_py_entity(PyObject *from, weft_entity *out);
+/* An entity, which goes to `one`, or bytes of many, which stay `many`'s: PyBuffer_Release. */
+bool weft_py_entities(PyObject *from, weft_entity *one, Py_buffer *many, const weft_entity **out,
+                      uint32_t *count);
 PyObject *weft_py_entity_number(weft_entity entity);
 bool weft_py_component(World *self, PyObject *from, weft_component *out);
 /* Contiguous bytes of an object; released with PyBuffer_Release. `bytes`: wanted, or -1. */

@@ -391,6 +391,7 @@ PyObject *weft_py_entity_destroy(World *self, PyObject *entities);
 PyObject *weft_py_entity_is_alive(World *self, PyObject *number);
 PyObject *weft_py_entity_has(World *self, PyObject *arguments);
 PyObject *weft_py_entity_read(World *self, PyObject *arguments);
+PyObject *weft_py_entity_look_up(World *self, PyObject *arguments);
 PyObject *weft_py_entity_set(World *self, PyObject *arguments);
 PyObject *weft_py_entity_change(World *self, PyObject *arguments);
 PyObject *weft_py_entity_enable(World *self, PyObject *arguments);
@@ -410,6 +411,7 @@ static PyMethodDef methods[] = {
     {"is_alive", (PyCFunction)weft_py_entity_is_alive, METH_O, NULL},
     {"has", (PyCFunction)weft_py_entity_has, METH_VARARGS, NULL},
     {"read", (PyCFunction)weft_py_entity_read, METH_VARARGS, NULL},
+    {"look_up", (PyCFunction)weft_py_entity_look_up, METH_VARARGS, NULL},
     {"set", (PyCFunction)weft_py_entity_set, METH_VARARGS, NULL},
     {"change", (PyCFunction)weft_py_entity_change, METH_VARARGS, NULL},
     {"enable", (PyCFunction)weft_py_entity_enable, METH_VARARGS, NULL},

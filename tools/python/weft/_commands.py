@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """_commands: changes that are recorded now and made later."""
+import numpy
+
 from . import _native
-from ._entities import _refuse_kind
-from ._entity import Entity
+from ._entities import _count_of, _refuse_kind
+from ._entity import Entity, as_entities, entity
 from ._errors import TypeMismatchError
-from ._values import component_of, numbers_of
+from ._values import Component, component_of, numbers_of
 
 
 class Commands:
@@ -15,44 +17,59 @@ class Commands:
 
     def create(self, *components, values=None, name=None):
         """An entity-to-be, which later commands of this object may name."""
-        values = dict(values or {})
-        data = [(component, self._data(component, value)) for component, value in values.items()]
-        made = Entity(self._native.create(numbers_of(self._world, [*components, *values])))
-        for component, value in data:
-            self._native.set(made, component.number, value, False)
+        made = self._create(None, values, components)
         if name is not None:
             self.set_name(made, name)
         return made
 
-    def _data(self, component, value):
-        """The bytes of a value. What an entity has when the commands are played is not known now: a dict has
-        to have every field."""
+    def create_many(self, count, values=None, components=()):
+        """`count` entities-to-be; a value is one for all, or an array with one each. Returns their array."""
+        return self._create(_count_of(count), values, components)
+
+    def _create(self, count, values, components):
+        values = dict(values or {})
+        data = [(component, self._data(component, value, count)) for component, value in values.items()]
+        named = [components] if isinstance(components, Component) else [*components]
+        made = self._native.create(numbers_of(self._world, [*named, *values]), count)
+        made = Entity(made) if count is None else numpy.frombuffer(made, entity)
+        for component, value in data:
+            self._native.set(made, component.number, value, False)
+        return made
+
+    def _data(self, component, value, count=None):
+        """The bytes of a value, or of `count`. What an entity has when the commands are played is not known now:
+        a dict has to have every field."""
         _refuse_kind(component_of(self._world, component))
-        return component._elements(value) if component.flags & _native.BUFFER else component._bytes(value)
+        return component._elements(value) if component.flags & _native.BUFFER else component._bytes(value, count)
 
-    def instantiate(self, source):
-        """A copy-to-be of an entity, of a prefab with its members."""
-        return Entity(self._native.instantiate(Entity(source)))
+    def instantiate(self, source, count=None):
+        """A copy-to-be of an entity, of a prefab with its members; or an array of `count`."""
+        made = self._native.instantiate(Entity(source), None if count is None else _count_of(count))
+        return Entity(made) if count is None else numpy.frombuffer(made, entity)
 
-    def destroy(self, entity):
-        self._native.destroy(Entity(entity))
+    def destroy(self, entities):
+        """Destroys an entity, or an array of them; so for add, remove, set and append."""
+        self._native.destroy(as_entities(entities))
 
-    def add(self, entity, component):
-        self._native.change(Entity(entity), component_of(self._world, component).number, True)
+    def add(self, entities, component):
+        self._native.change(as_entities(entities), component_of(self._world, component).number, True)
 
-    def remove(self, entity, component):
-        self._native.change(Entity(entity), component_of(self._world, component).number, False)
+    def remove(self, entities, component):
+        self._native.change(as_entities(entities), component_of(self._world, component).number, False)
 
-    def set(self, entity, component, value):
-        """Sets a value; of a buffer all elements. A dict has every field."""
-        self._native.set(Entity(entity), component.number, self._data(component, value), False)
+    def set(self, entities, component, value):
+        """Sets a value: of many entities one for all, or an array with one each; of a buffer all elements. A dict has
+        every field."""
+        entities = as_entities(entities)
+        count = None if isinstance(entities, Entity) else entities.size
+        self._native.set(entities, component.number, self._data(component, value, count), False)
 
-    def append(self, entity, component, values):
+    def append(self, entities, component, values):
         """Appends elements to a buffer."""
         data = self._data(component, values)
         if not component.flags & _native.BUFFER:
             raise TypeMismatchError(f"{component.name} is no buffer: set gives it a value", component=component.name)
-        self._native.set(Entity(entity), component.number, data, True)
+        self._native.set(as_entities(entities), component.number, data, True)
 
     def enable(self, entity, component, enabled=True):
         self._native.enable(Entity(entity), component_of(self._world, component).number, enabled)

@@ -16,6 +16,7 @@ import tempfile
 from . import _native
 from ._errors import CLASSES
 from ._query import Query
+from ._systems import _names
 from ._values import Component
 
 TypeMismatchError = CLASSES["TYPE_MISMATCH"]
@@ -54,8 +55,11 @@ def c_number(dtype):
     return "unsigned char", f"[{dtype.itemsize}]"
 
 
-def c_struct(name, dtype):
-    """The struct of a dtype with fields; each field lies where NumPy has it."""
+def c_struct(name, dtype, is_made=True):
+    """The struct of a dtype with fields; each field lies where NumPy has it. Not `is_made`: what compares its size."""
+    check = f"_Static_assert(sizeof({name}) == {dtype.itemsize}, \"{name}: the size of its dtype\");"
+    if not is_made:
+        return check
     lines, at, pads, is_packed = [], 0, 0, False
     for field in dtype.names:
         inner, offset = dtype.fields[field][:2]
@@ -71,8 +75,7 @@ def c_struct(name, dtype):
     if dtype.itemsize > at:
         lines.append(f"    uint8_t pad{pads}[{dtype.itemsize - at}];")
     attribute = "__attribute__((packed)) " if is_packed or dtype.itemsize % max(dtype.alignment, 1) else ""
-    return "\n".join([f"typedef struct {attribute}{{", *lines, f"}} {name};",
-                      f"_Static_assert(sizeof({name}) == {dtype.itemsize}, \"{name}\");"])
+    return "\n".join([f"typedef struct {attribute}{{", *lines, f"}} {name};", check])
 
 
 def column_call(component, is_written):
@@ -90,8 +93,8 @@ def column_call(component, is_written):
 class Text:
     """The text of a system, as it goes to the compiler."""
 
-    def __init__(self):
-        self.structs, self.starts, self.handles = {}, [], []
+    def __init__(self, has_structs):
+        self.structs, self.starts, self.handles, self.has_structs = {}, [], [], has_structs
 
     def type_of(self, component):
         """(type, dimensions) of a value; describes its struct."""
@@ -101,7 +104,7 @@ class Text:
             kind, behind = c_number(base)
             return kind, dims + behind
         name = re.sub(r"\W", "_", component.name)
-        self.structs[name] = c_struct(name, base)
+        self.structs[name] = c_struct(name, base, self.has_structs)
         return name, dims
 
     def pointer(self, component, is_const, name=None, suffix=""):
@@ -111,17 +114,23 @@ class Text:
         const = "const " * is_const
         return f"{const}{kind} (*restrict {name}){dims}" if dims else f"{const}{kind} *restrict {name}"
 
-    def handle(self, component):
-        """The place of a component among those that `user` has."""
-        if component not in self.handles:
-            self.handles.append(component)
-        return f"((const weft_component *)user)[{self.handles.index(component)}]"
+    def handle(self, what, kind="component"):
+        """The place of a component, an archetype (a tuple of components) or a query among those that `user` has."""
+        if what not in self.handles:
+            self.handles.append(what)
+        return f"((const weft_{kind} *)user)[{self.handles.index(what)}]"
+
+    def numbers(self):
+        """The handles, as the extension takes them."""
+        return [what.number if isinstance(what, Component) else what._native if isinstance(what, Query)
+                else [component.number for component in what] for what in self.handles]
 
     def made(self, name, source, head):
         label = re.sub(r'["\\\n]', "_", name)
+        structs, head = [*self.structs.values()], [f'#line 1 "{label}, head"', head]
         return "\n".join([
-            '#include "weft.h"', "#include <math.h>", "#include <string.h>", *self.structs.values(), f'#line 1 "{label}, head"', head,
-            f"void {SYMBOL}(weft_slice *slice, void *user);", f"void {SYMBOL}(weft_slice *slice, void *user)", "{",
+            '#include "weft.h"', "#include <math.h>", "#include <string.h>",
+            *([*structs, *head] if self.has_structs else [*head, *structs]), f"void {SYMBOL}(weft_slice *slice, void *user);", f"void {SYMBOL}(weft_slice *slice, void *user)", "{",
             "const uint32_t count = weft_slice_count(slice);", "const float dt = weft_slice_dt(slice);",
             "const weft_entity *const entities = weft_slice_entities(slice);", *self.starts, "{", f'#line 1 "{label}"', source, "}", "}", ""])
 
@@ -185,20 +194,27 @@ def library_of(text, flags, name, source):
 class Compiled:
     """Systems in C of a World, from a string."""
 
-    def c(self, source, *, name=None, resources=(), write_resources=(), look_up=(), handles=(), commands=False, head="",
-          flags=(), **terms):
+    def c(self, source, *, name=None, resources=(), write_resources=(), look_up=(), write_look_up=(), handles=(),
+          archetypes=None, queries=None, commands=False, before=(), after=(), serial=False, jobs=False, count=None, head="",
+          structs=True, flags=(), **terms):
         """A system whose body is C. Called for slices, by all workers; it sees `count`, `dt`, `entities`, `slice`, and a
         pointer to each column, named as its component in small letters (MaxSpeed: max_speed; NULL where an
         optional one is absent), and `*config` of a resource Config. `look_up`: components of other entities,
         read by `weft_finder_read(&find_NAME, entity)`; `handles`: components for commands, as
-        `handle_NAME`; `commands`: it records, by `commands`. `head`: includes and functions before it; `flags`: more flags of the
-        compiler. Returns the path of the library. Raises CompileError."""
+        `handle_NAME`; `commands`: it records, by `commands`. `write_look_up`: components that it writes by
+        `weft_slice_write_entity(slice, entity, handle_NAME)`. `archetypes`: {"car": [Car, Lane]} is `archetype_car`; `queries`:
+        {"cars": query} is `query_cars`. before, after: names of other systems in C. `serial`: slices in order, on one
+        worker; `jobs`: it calls weft_slice_job; `count`: it has no terms, and is called once for each `slice->index` below
+        it. `head`: includes and functions before it; `structs=False`: it has the structs of the dtypes, too; `flags`: more
+        flags of the compiler. Returns the path of the library. Raises CompileError."""
         query = Query(self, **terms)
-        text = Text()
+        text = Text(structs)
         written = terms.get("write", ())
         writes = {written} if isinstance(written, Component) else set(written)
-        for component in [*resources, *write_resources, *look_up, *handles]:
+        for component in [*resources, *write_resources, *look_up, *write_look_up, *handles]:
             self._own(component)
+        if count is not None and (isinstance(count, bool) or not 0 < count < 2 ** 32 or terms):
+            raise ValueError(f"count is {count}: from 1 to 2^32 - 1, of a system without terms")
         for component, place in query._places.items():
             is_written = component in writes
             text.starts.append(f"{text.pointer(component, not is_written)} = {column_call(component, is_written)}(slice, {place});")
@@ -208,16 +224,26 @@ class Compiled:
         for component in look_up:
             text.type_of(component)
             text.starts.append(f"const weft_finder find_{c_name(component.name)} = weft_slice_finder(slice, {text.handle(component)});")
-        for component in handles:
+        for component in [*handles, *write_look_up]:
             text.starts.append(f"const weft_component handle_{c_name(component.name)} = {text.handle(component)};")
+        for key, what in (archetypes or {}).items():
+            named = tuple(self._own(component) for component in what)
+            text.starts.append(f"const weft_archetype archetype_{c_name(key)} = {text.handle(named, 'archetype')};")
+        for key, what in (queries or {}).items():
+            if not isinstance(what, Query) or what.world is not self:
+                raise TypeError(f"{key}: a query of this world is needed")
+            text.starts.append(f"const weft_query query_{c_name(key)} = {text.handle(what, 'query')};")
+            self._kept.append(what)
         if commands:
             text.starts.append("weft_recorder *const commands = weft_slice_recorder(slice);")
         label = name or f"c{self._compiled}"
         path = library_of(text.made(label, source, head), tuple(flags), label, source)
+        read, write = _native.READ, _native.WRITE
         self._native.system_load(
-            label, path, SYMBOL, query._terms, 0, commands,
-            [h.number for h in text.handles], [(r.number, _native.READ) for r in resources] + [(r.number, _native.WRITE) for r in write_resources],
-            [(r.number, _native.READ) for r in look_up])
+            label, path, SYMBOL, query._terms, serial * _native.SERIAL | jobs * _native.JOBS, commands, text.numbers(),
+            [(r.number, read) for r in resources] + [(r.number, write) for r in write_resources],
+            [(r.number, read) for r in look_up] + [(r.number, write) for r in write_look_up],
+            _names(before, "before"), _names(after, "after"), count or 0)
         self._compiled += 1
         return path
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """_components: the part of World about component types and resources."""
 from . import _native
+from ._entity import is_entity_dtype
 from ._errors import AlreadyExistsError
 from ._values import Component, component_of, describe
 
@@ -28,9 +29,7 @@ class Components:
         size, alignment, fields = 0, 1, []
         if dtype is not None:
             dtype, fields = describe(name, dtype, units, texts, ranges)
-            size, alignment = dtype.itemsize, dtype.base.alignment
-            if dtype.names is None or not dtype.isalignedstruct:
-                alignment = max((dtype.base.alignment if dtype.names is None else 1), 1)
+            size, alignment = dtype.itemsize, _alignment(dtype.base)
         rows = tuple(field.native() for field in fields)
         for known in self._components.values():
             if known.name == name and not _is_same(known, dtype, flags, rows):
@@ -71,6 +70,13 @@ class Components:
         """Sets a resource, also while systems run and views live. Fields that a dict leaves out stay."""
         old = self.get_resource(component)
         self._native.resource_write(component.number, component._bytes(value, old=old))
+
+
+def _alignment(dtype):
+    """That of the type in C: an entity is two numbers of 32 bits."""
+    if dtype.names is not None:
+        return max(_alignment(dtype.fields[name][0].base) for name in dtype.names) if dtype.isalignedstruct else 1
+    return 4 if is_entity_dtype(dtype) else max(dtype.alignment, 1)
 
 
 def _shape(dtype):

@@ -17,6 +17,15 @@ def _refuse_kind(component):
         raise TypeMismatchError(f"{component.name} is a resource: get_resource and set_resource", component=component.name)
 
 
+def _count_of(count):
+    """A number of entities."""
+    if isinstance(count, bool) or not isinstance(count, (int, numpy.integer)):
+        raise TypeError(f"a number of entities is needed, not {count!r}")
+    if not 0 <= count < 2 ** 31:
+        raise ValueError(f"{count} entities cannot be created")
+    return int(count)
+
+
 class Entities:
     """Entities of a World."""
 
@@ -34,10 +43,7 @@ class Entities:
     def create_many(self, count, values=None, components=()):
         """`count` entities; a value is one for all, or an array with one each (of a shared component and of a
         buffer: one for all). Returns their array."""
-        if isinstance(count, bool) or not isinstance(count, (int, numpy.integer)):
-            raise TypeError(f"a number of entities is needed, not {count!r}")
-        if not 0 <= count < 2 ** 31:
-            raise ValueError(f"{count} entities cannot be created")
+        count = _count_of(count)
         filled, others = [], []
         for component, value in dict(values or {}).items():
             _refuse_kind(self._own(component))
@@ -53,7 +59,7 @@ class Entities:
         numbers = numbers_of(self, [*named, *dict(values or {})])
         sparse = [c.number for c in named if c.flags & _native.SPARSE and c.number not in later]
         later.update(sparse)
-        made = numpy.frombuffer(self._native.create([n for n in numbers if n not in later], filled, int(count)), entity)
+        made = numpy.frombuffer(self._native.create([n for n in numbers if n not in later], filled, count), entity)
         try:
             if sparse:
                 self._native.change(made, sparse, [])
@@ -86,6 +92,15 @@ class Entities:
         _refuse_kind(self._own(component))
         value = self._native.read(Entity(entity), component.number)
         return None if value is None else component._value(value)
+
+    def look_up(self, entities, component):
+        """(values, found) of an array of entities: the values of a component (a copy), zero where an entity has none
+        or is dead, and a boolean each: whether it has one. Also while views live."""
+        entities = as_entities(entities)
+        _refuse_kind(self._own(component))
+        many = numpy.atleast_1d(numpy.asarray(entities, "u8"))
+        values, found = self._native.look_up(many, component.number)
+        return numpy.frombuffer(values, component.dtype), numpy.frombuffer(found, bool)
 
     def set(self, entity, component, value):
         """Writes a value; adds the component where it is absent. Fields that a dict leaves out keep their value;

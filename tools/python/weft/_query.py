@@ -124,6 +124,82 @@ class Slice:
         return None if mask is None else numpy.frombuffer(mask, bool)
 
 
+class Whole(Slice):
+    """All rows at once: s[Position] is a copy of the values of all slices, one after the other, of a shared component
+    one for each row. Copies of components in `write` are written back when the function has returned."""
+
+    __slots__ = ("_copies",)
+
+    def __init__(self, query, context):
+        super().__init__(None, query, context)
+        self._copies = {}
+
+    def __len__(self):
+        return len(self._query)
+
+    def __getitem__(self, component):
+        self._place(component)
+        if component not in self._copies:
+            self._copies[component] = self._copied(component)
+        return self._copies[component]
+
+    def _copied(self, component):
+        if component.is_plain:
+            return self._query.read(component)
+        if component.flags & (_native.SPARSE | _native.BUFFER | _native.CHUNK):
+            raise TypeError(f"{component.name} has no column: a system over it has no whole=True")
+        values, counts = [], []
+        with self._query.slices() as slices:
+            for s in slices:
+                value = s[component]
+                values.append(numpy.zeros((), component.dtype) if value is None else value)
+                counts.append(len(s))
+        return numpy.repeat(numpy.array(values, component.dtype), counts, axis=0)
+
+    def __setitem__(self, component, values):
+        column = self[component]
+        if column is not values:
+            if not self._is_written(component):
+                raise ValueError(f"{component.name} is in `read` of the query, not in `write`")
+            column[...] = component._bytes(values, len(self), column if isinstance(values, dict) else None)
+
+    def _is_written(self, component):
+        return self._query._terms[self._query._places[component]][1] == _native.WRITE
+
+    @property
+    def dt(self):
+        return self._context.dt
+
+    @property
+    def parts(self):
+        """The rows of each slice, as a slice of Python: s.entities[part]."""
+        ends = [0]
+        with self._query.slices() as slices:
+            for s in slices:
+                ends.append(ends[-1] + len(s))
+        return [slice(*pair) for pair in zip(ends, ends[1:])]
+
+    def _write_back(self):
+        for component, values in self._copies.items():
+            if self._is_written(component):
+                self._query._native.write_values(component.number, numpy.ascontiguousarray(values))
+
+    @property
+    def entities(self):
+        """The entities of the rows (a copy)."""
+        return self._query.entities
+
+    @property
+    def enabled(self):
+        """A boolean for each row: whether the components asked for are enabled."""
+        masks = [numpy.empty(0, bool)]
+        with self._query.slices() as slices:
+            for s in slices:
+                mask = s.enabled
+                masks.append(numpy.ones(len(s), bool) if mask is None else mask)
+        return numpy.concatenate(masks)
+
+
 class _Slices:
     """An open loop: `with query.slices() as slices: for s in slices: ...`."""
 
@@ -201,6 +277,14 @@ class Query:
             raise OverflowError(f"{since} is no change version")
         else:
             self._native.filter_changed(component_of(self.world, component).number, since)
+
+    def _run_whole(self, function, context):
+        """One call with all rows; none if there are none."""
+        if len(self) == 0:
+            return
+        s = Whole(self, context)
+        function(s)
+        s._write_back()
 
     def _run(self, function, dt, context):
         with _Slices(self, dt, context) as slices:

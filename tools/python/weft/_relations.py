@@ -53,12 +53,12 @@ class Relations:
         """The tag Prefab: queries that do not name it leave these entities out."""
         return self._builtin("Prefab", None)
 
-    def relation(self, name, *, on_target_death="clear", acyclic=False, by_depth=False):
-        """A component whose value is another entity, looked up in both directions. When the target dies, its sources
+    def relation(self, name, dtype=entity, *, on_target_death="clear", acyclic=False, by_depth=False):
+        """A component whose value is another entity, or a struct with one field that is, looked up in both directions. When the target dies, its sources
         lose it ("clear"), are destroyed ("destroy"), or keep a dead entity ("keep")."""
         if on_target_death not in _DEATHS:
             raise ValueError(f"on_target_death is 'clear', 'destroy' or 'keep', not {on_target_death!r}")
-        component = self.component(name, entity)
+        component = self.component(name, dtype)
         self._native.relation_declare(component.number, _DEATHS[on_target_death], acyclic, by_depth)
         return component
 

@@ -59,7 +59,7 @@ class _System:
     def __init__(self, name, function, query):
         self.name, self.function, self.query = name, function, query
         self.is_early, self.before, self.after, self.group = False, (), (), "default"
-        self.rate, self.run_if, self.timer, self.is_timer = None, None, None, False
+        self.rate, self.run_if, self.timer, self.is_timer, self.is_whole = None, None, None, False, False
         self.watched, self.since, self.is_enabled, self.due = (), 0, True, 0
 
 
@@ -83,9 +83,9 @@ class Systems:
     """Systems and steps of a World."""
 
     def system(self, function=None, *, name=None, before=False, after=(), group="default", period=0.0, run_if=None,
-               timer=False, skips_unchanged=False, **terms):
-        """Decorator: function(slice) runs in each step, for every slice of the terms (those of query()); without
-        terms once, with a Context. Python's systems run in the order in which they were made, after those in C.
+               timer=False, skips_unchanged=False, whole=False, **terms):
+        """Decorator: function(slice) runs in each step, for every slice of the terms (those of query()), or, with
+        whole=True, once, with all rows in copies that are written back; without terms once, with a Context. Python's systems run in the order in which they were made, after those in C.
 
         before: True: before those in C; or names of systems or groups of Python that run later. after: names of
         those that run earlier. group: see World.group. period: a fixed rate in seconds. run_if(world): whether it
@@ -93,7 +93,7 @@ class Systems:
         `read` changed since its last run."""
         if function is None:
             return functools.partial(self.system, name=name, before=before, after=after, group=group, period=period,
-                                     run_if=run_if, timer=timer, skips_unchanged=skips_unchanged, **terms)
+                                     run_if=run_if, timer=timer, skips_unchanged=skips_unchanged, whole=whole, **terms)
         if not callable(function) or run_if is not None and not callable(run_if):
             raise TypeError("a system is a function")
         if (inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function)
@@ -105,7 +105,9 @@ class Systems:
         made.is_early, made.before = before is True, () if isinstance(before, bool) else _names(before, "before")
         made.after, made.group = _names(after, "after"), _names(group, "group")[0]
         made.rate = _Rate(period) if period else None
-        made.run_if, made.is_timer = run_if, bool(timer)
+        made.run_if, made.is_timer, made.is_whole = run_if, bool(timer), bool(whole)
+        if whole and (skips_unchanged or not terms):
+            raise InvalidArgumentError("whole=True needs rows, and all of them: not with skips_unchanged")
         if skips_unchanged:
             read = terms.get("read", ())
             made.watched = tuple([read] if isinstance(read, Component) else read)
@@ -232,6 +234,8 @@ class Systems:
         try:
             if system.query is None:
                 system.function(context)
+            elif system.is_whole:
+                system.query._run_whole(system.function, context)
             else:
                 for component in system.watched:
                     system.query.changed(component, system.since)

@@ -20,7 +20,7 @@ class World(Components, Entities, Systems, Compiled, Relations, Scenes, Files):
         self._components = {}
         self._systems, self._groups, self._is_stepping = [], {}, False
         self._observers = []  # (function, component)
-        self._compiled = 0  # systems made by c()
+        self._compiled, self._kept = 0, []  # systems made by c(), and queries that they use
 
     def __enter__(self):
         return self
