@@ -31,7 +31,8 @@
  * By systems of the library, "shard.begin N" and "shard.end N". A system that reads ghosts needs an
  * exchange before it if, since the last exchange, a system may have written a halo component or
  * recorded commands. It begins after the last of these, ends before the first border half, and
- * interior halves run between. */
+ * interior halves run between. Both halves see the same world: a writer in the stage of an interior
+ * half goes before the exchange, and none may come between the halves. */
 
 #define EXCHANGES_LIMIT 64u
 
@@ -40,8 +41,10 @@ typedef struct planned_system {
     weft_system system;
     const char *name;
     uint32_t stage;
-    bool may_write; /* a halo component, or structure */
-    int half;       /* 0, 1: of a system that reads ghosts; -1: another */
+    bool may_write;               /* a halo component, or structure */
+    bool is_before;               /* it runs before the begin of the last exchange */
+    int half;                     /* 0, 1: of a system that reads ghosts; -1: another */
+    const weft__shard_system *of; /* the system of the half */
 } planned_system;
 
 /* Owner: the shard. Always: count <= 2 * EXCHANGES_LIMIT. */
@@ -74,9 +77,9 @@ static bool is_exchange(const exchange_plan *plan, weft_system system)
     return false;
 }
 
-static int half_of(const weft_shard *shard, weft_system system)
+static int half_of(const weft_shard *shard, weft_system system, const weft__shard_system **of)
 {
-    for (const weft__shard_system *s = shard->systems; s != NULL; s = s->next)
+    for (const weft__shard_system *s = *of = shard->systems; s != NULL; s = *of = s->next)
         for (int half = 0; half < 2; half++)
             if (s->halves[half].id == system.id) return half;
     return -1;
@@ -118,8 +121,8 @@ static weft_result list_systems(weft_shard *shard, planned_system *out, uint32_t
                                   .name = info.name,
                                   .stage = stats.stage,
                                   .may_write =
-                                      is_exclusive || writes_halo(shard, handles[i], info.effects),
-                                  .half = half_of(shard, handles[i])};
+                                      is_exclusive || writes_halo(shard, handles[i], info.effects)};
+        out[i].half = half_of(shard, handles[i], &out[i].of);
     }
     free(handles);
     qsort(out, count, sizeof *out, by_stage);
@@ -128,7 +131,8 @@ static weft_result list_systems(weft_shard *shard, planned_system *out, uint32_t
 
 /* ---- placing ---- */
 
-/* Makes an EXCLUSIVE system after the systems of stages up to `stage` and before the others. */
+/* Makes an EXCLUSIVE system after the systems of stages up to `stage`, and those that run before
+ * the exchange, and before the others. */
 static weft_result place(weft_shard *shard, const planned_system *list, uint32_t count,
                          int64_t stage, bool is_end)
 {
@@ -139,9 +143,10 @@ static weft_result place(weft_shard *shard, const planned_system *list, uint32_t
     static char own[2 * EXCHANGES_LIMIT][24];
     for (uint32_t i = 0; i < plan->count; i++) names[earlier++] = own[i];
     for (uint32_t i = 0; i < count; i++)
-        if ((int64_t)list[i].stage <= stage) names[earlier++] = list[i].name;
+        if ((int64_t)list[i].stage <= stage || list[i].is_before) names[earlier++] = list[i].name;
     for (uint32_t i = 0; i < count; i++)
-        if ((int64_t)list[i].stage > stage) names[earlier + later++] = list[i].name;
+        if ((int64_t)list[i].stage > stage && !list[i].is_before)
+            names[earlier + later++] = list[i].name;
     (void)snprintf(own[plan->count], sizeof own[0], "shard.%s %u", is_end ? "end" : "begin",
                    plan->count / 2);
     const weft_system_desc desc = {.name = own[plan->count],
@@ -161,43 +166,85 @@ static weft_result place(weft_shard *shard, const planned_system *list, uint32_t
     return WEFT_OK;
 }
 
-/* The stage of the last system in [from, to) that may write what ghosts have; -1: none. */
-static int64_t last_writer(const planned_system *list, uint32_t from, uint32_t to)
+/* Marks what runs before an exchange for an interior half: systems up to the last that may write
+ * what ghosts have, or that still sees what the exchange before brought. *stage: its stage, -1:
+ * none. False: nothing was written since the last exchange. */
+static bool mark_earlier(planned_system *list, uint32_t count, uint32_t half, int64_t *stage)
 {
-    int64_t stage = -1;
-    for (uint32_t i = from; i < to; i++)
-        if (list[i].may_write) stage = list[i].stage;
-    return stage;
+    const uint32_t last = list[half].stage;
+    bool is_written = false;
+    *stage = -1;
+    for (uint32_t i = 0; i < count && list[i].stage <= last; i++) {
+        const planned_system *s = &list[i];
+        if (s->is_before || !(s->may_write || s->half == 1)) continue;
+        if (s->stage == last && s->half == 0) continue;
+        is_written |= s->may_write;
+        *stage = s->stage == last ? (int64_t)last - 1 : (int64_t)s->stage;
+    }
+    if (!is_written) *stage = -1;
+    for (uint32_t i = 0; i < count && is_written && list[i].stage <= last; i++) {
+        const bool is_beside = list[i].stage == last && list[i].half != 0;
+        if ((int64_t)list[i].stage <= *stage ||
+            (is_beside && (list[i].may_write || list[i].half == 1)))
+            list[i].is_before = true;
+    }
+    return is_written;
 }
 
-/* The end of the stages in which interior halves begin that no writer follows: there the exchange
- * may end. */
-static uint32_t interior_end(const planned_system *list, uint32_t count, uint32_t first)
+/* The last stage in which the exchange may end: before the first border half that it is for, and
+ * before the next writer. */
+static uint32_t end_stage(const planned_system *list, uint32_t count, uint32_t half)
 {
-    uint32_t end = first + 1;
-    for (uint32_t i = first + 1; i < count && list[i].half != 1; i++) {
+    uint32_t border = UINT32_MAX, end = list[half].stage;
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].half == 1 && !list[i].is_before && list[i].stage < border)
+            border = list[i].stage;
+    for (uint32_t i = half + 1; i < count && list[i].stage < border; i++) {
         if (list[i].may_write) break;
-        end = i + 1;
+        end = list[i].stage;
     }
     return end;
 }
 
-static weft_result place_all(weft_shard *shard, const planned_system *list, uint32_t count)
+static const planned_system *other_half(const planned_system *list, const planned_system *half)
+{
+    while (list->of != half->of || list->half != 1 - half->half) list++;
+    return list;
+}
+
+/* The halves of a system see the same exchange, and nothing that may write runs between them. */
+static weft_result check_between(const planned_system *list, uint32_t count, uint32_t half)
+{
+    const planned_system *first = &list[half], *border = other_half(list, first), *found = NULL;
+    for (const planned_system *s = list; s < list + count && found == NULL; s++) {
+        if (s->half < 0 && s->may_write && s->stage > first->stage && s->stage < border->stage)
+            found = s;
+        if (s->half == 1 && !s->is_before && other_half(list, s)->is_before)
+            first = other_half(list, s), border = s, found = &list[half];
+    }
+    if (found == NULL) return WEFT_OK;
+    return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                            "system %s runs between %s and %s, and they would see another world: "
+                            "where it has an order (before, after) name both",
+                            found->name, first->name, border->name);
+}
+
+static weft_result place_all(weft_shard *shard, planned_system *list, uint32_t count)
 {
     weft_result result = WEFT_OK;
-    uint32_t since = 0;
     bool is_first = true;
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         if (list[i].half != 0) continue;
-        const int64_t writer = last_writer(list, since, i);
-        if (writer < 0 && !is_first) continue; /* ghosts are as they must be */
+        int64_t stage;
+        const bool is_needed = mark_earlier(list, count, i, &stage) || is_first;
+        result = check_between(list, count, i);
+        if (!is_needed) continue; /* ghosts are as they must be */
         if (shard->plan->count == 2 * EXCHANGES_LIMIT)
             return weft__ranks_fail(WEFT_LIMIT, "more than %u exchanges in a step",
                                     EXCHANGES_LIMIT);
-        const uint32_t end = interior_end(list, count, i);
-        result = place(shard, list, count, writer, false);
-        if (result == WEFT_OK) result = place(shard, list, count, list[end - 1].stage, true);
-        since = i + 1;
+        const uint32_t end = end_stage(list, count, i);
+        if (result == WEFT_OK) result = place(shard, list, count, stage, false);
+        if (result == WEFT_OK) result = place(shard, list, count, end, true);
         is_first = false;
     }
     return result;
@@ -656,6 +703,7 @@ weft_result weft_shard_step(weft_shard *shard, float dt)
 /* ---- systems that read ghosts ---- */
 
 #define TERMS_LIMIT 64u
+#define LISTS_LIMIT 64u /* of more_lookups and more_after */
 
 /* What a call of a half measures and whether it lets messages on. */
 static void run_half(weft_slice *slice, void *user)
@@ -713,6 +761,9 @@ static weft_result check(const weft_shard *shard, const weft_system_desc *desc)
     const uint32_t count = term_count(&desc->over.rows);
     if (count + 1 > TERMS_LIMIT)
         return weft__ranks_fail(WEFT_LIMIT, "system %s: more than %u terms", name, TERMS_LIMIT - 1);
+    if (desc->more_lookup_count > LISTS_LIMIT || desc->more_after_count > LISTS_LIMIT)
+        return weft__ranks_fail(WEFT_LIMIT, "system %s: more than %u of more_lookups or more_after",
+                                name, LISTS_LIMIT);
     bool names_gid = false;
     for (uint32_t i = 0; i < count; i++) {
         const weft_term *term = term_at(&desc->over.rows, i);
@@ -739,7 +790,7 @@ static weft_system create_half(weft_shard *shard, weft__shard_system *system,
                                const weft_system_desc *desc, bool is_border)
 {
     weft_term terms[TERMS_LIMIT];
-    weft_lookup lookups[WEFT_SHARD_HALO_LIMIT + 64];
+    weft_lookup lookups[WEFT_SHARD_HALO_LIMIT + LISTS_LIMIT];
     char name[80];
     const uint32_t count = term_count(&desc->over.rows);
     for (uint32_t i = 0; i < count; i++) terms[i] = *term_at(&desc->over.rows, i);
@@ -754,8 +805,13 @@ static weft_system create_half(weft_shard *shard, weft__shard_system *system,
     half.over.rows.more_terms = terms;
     half.over.rows.more_term_count = count + 1;
     half.flags |= WEFT_SYSTEM_NOT_FUSED;
+    const char *after[LISTS_LIMIT + 1];
+    for (uint32_t i = 0; i < desc->more_after_count; i++) after[i] = desc->more_after[i];
+    after[desc->more_after_count] = desc->name; /* in a later stage, also where it only reads */
+    half.more_after = after;
+    half.more_after_count += is_border;
     uint32_t lookup_count = 0;
-    for (uint32_t i = 0; i < desc->more_lookup_count && i < 64; i++)
+    for (uint32_t i = 0; i < desc->more_lookup_count; i++)
         lookups[lookup_count++] = desc->more_lookups[i];
     for (uint32_t i = 0; i < shard->halo_count; i++)
         lookups[lookup_count++] = (weft_lookup){shard->halo[i], WEFT_READ};

@@ -245,19 +245,60 @@ static uint32_t near_cells(const weft__sector_map *map, uint32_t sector, uint32_
     return count;
 }
 
+/* The list of the callback; *count: with the sector itself. */
+static weft_result ask_near(const weft__sector_map *map, const weft_shard_desc *desc,
+                            uint32_t sector, uint32_t *list, uint32_t *count)
+{
+    const uint32_t most = WEFT_SHARD_NEAR_LIMIT - 1;
+    const uint32_t told = desc->neighbours(sector, list, most, desc->user);
+    if (told > most)
+        return weft__ranks_fail(WEFT_LIMIT,
+                                "neighbours(%u) returned %u, of %u places: a sector has at most %u "
+                                "neighbours beside itself; make sectors larger",
+                                sector, told, most, most);
+    for (uint32_t i = 0; i < told; i++)
+        if (list[i] >= map->count)
+            return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                                    "neighbours(%u) has sector %u, of %u sectors", sector, list[i],
+                                    map->count);
+    list[told] = sector;
+    *count = told + 1;
+    return WEFT_OK;
+}
+
+static bool has_near(const weft__sector_map *map, uint32_t sector, uint32_t other)
+{
+    const uint32_t begin = map->near_begin[sector];
+    return bsearch(&other, map->near + begin, map->near_begin[sector + 1] - begin,
+                   sizeof *map->near, by_number) != NULL;
+}
+
+/* A rank sends the sectors that others see by its own map: one that sees and is not seen would
+ * wait. */
+static weft_result check_symmetry(const weft__sector_map *map)
+{
+    for (uint32_t sector = 0; sector < map->count; sector++)
+        for (uint32_t k = map->near_begin[sector]; k < map->near_begin[sector + 1]; k++)
+            if (!has_near(map, map->near[k], sector))
+                return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                                        "neighbours(%u) has sector %u, but neighbours(%u) lacks "
+                                        "sector %u: they must be symmetric",
+                                        sector, map->near[k], map->near[k], sector);
+    return WEFT_OK;
+}
+
 static weft_result find_near(weft__sector_map *map, const weft_shard_desc *desc)
 {
     enum { ROOM = 4096 }; /* with repetitions; more is far beyond WEFT_SHARD_NEAR_LIMIT */
     uint32_t list[ROOM];
     uint64_t capacity = 0;
     for (uint32_t sector = 0; sector < map->count; sector++) {
-        uint32_t count;
+        uint32_t count = 0;
         if (map->grid.dimensions != 0) {
             count = near_cells(map, sector, list, ROOM);
         } else {
-            count = desc->neighbours(sector, list, WEFT_SHARD_NEAR_LIMIT - 1, desc->user);
-            if (count < WEFT_SHARD_NEAR_LIMIT) list[count] = sector;
-            count++;
+            const weft_result result = ask_near(map, desc, sector, list, &count);
+            if (result != WEFT_OK) return result;
         }
         if (count <= ROOM) count = sorted_once(list, count);
         if (count > WEFT_SHARD_NEAR_LIMIT)
@@ -265,17 +306,13 @@ static weft_result find_near(weft__sector_map *map, const weft_shard_desc *desc)
                                     "%u sectors are near sector %u, at most %u: make sectors "
                                     "larger, or the reach smaller",
                                     count, sector, WEFT_SHARD_NEAR_LIMIT);
-        if (list[count - 1] >= map->count)
-            return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
-                                    "neighbours(%u) has sector %u, of %u sectors", sector,
-                                    list[count - 1], map->count);
         const uint64_t begin = map->near_begin[sector];
         if (!weft__array_grow(&map->near, &capacity, begin + count, sizeof *map->near))
             return weft__ranks_no_memory();
         memcpy(map->near + begin, list, count * sizeof *list);
         map->near_begin[sector + 1] = (uint32_t)(begin + count);
     }
-    return WEFT_OK;
+    return map->grid.dimensions != 0 ? WEFT_OK : check_symmetry(map);
 }
 
 /* ---- order and cut ---- */
