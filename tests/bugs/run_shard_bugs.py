@@ -3,8 +3,8 @@
 """Seeded bugs of shards, which only runs on several ranks show: run_shard_bugs.py SOURCE BUILD FILE.bugs [--only NAME]
 [--share N]
 
-Entries are those of run_bugs.py, with `caught shard MODE`: shard_model (for mode refused: shard_refused) is linked with
-the bug in it, and tests/shard/run_shard.py MODE must fail. It compares the program with itself on other numbers of
+Entries are those of run_bugs.py, with `caught shard MODE`: shard_model (for some modes another of PROGRAMS) is linked
+with the bug in it, and tests/shard/run_shard.py MODE must fail. It compares the program with itself on other numbers of
 ranks. `caught test FILE`: as in run_bugs.py.
 """
 import os
@@ -15,6 +15,7 @@ import tempfile
 
 import run_bugs
 
+PROGRAMS = {"refused": "shard_refused", "kinds": "shard_kinds"}
 TRIES = 3  # which rank has which sector is decided by measured times: a busy machine may hide a bug once
 
 
@@ -51,7 +52,7 @@ def check(tree, entry):
         return run_bugs.check(tree, entry)
     with tempfile.TemporaryDirectory() as copy:
         run_bugs.copy_sources(tree, entry, text, copy)
-        reason = build(tree, entry, copy, "shard_refused" if mode == "refused" else "shard_model")
+        reason = build(tree, entry, copy, PROGRAMS.get(mode, "shard_model"))
         if reason:
             return False, reason
         script = os.path.join(tree.source, "tests/shard/run_shard.py")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs shard_model under mpirun and compares hashes: run_shard.py MODE FOLDER [--quick].
 
-MODE: hashes, restart, worlds, static, faults, refused, messages, figures, leaks; FOLDER has the programs. Messages stay on this
+MODE: hashes, kinds, restart, worlds, static, faults, refused, messages, figures, leaks; FOLDER has the programs. Messages stay on this
 machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
 """
 import json
@@ -97,6 +97,16 @@ def hashes(folder, quick):
     same("SPARSE components count", False, one == hash_of(alone))
 
 
+def kinds(folder, quick):
+    """Each kind of component and each feature: one answer on any number of ranks, or one refusal."""
+    lines = run(folder, 1, program="shard_kinds").splitlines()
+    for ranks, workers in ((3, 2),) if quick else ((2, 1), (3, 2), (4, 1), (5, 1)):
+        found = run(folder, ranks, "--workers", workers, program="shard_kinds").splitlines()
+        for expected, line in zip(lines, found):
+            same(f"{ranks} ranks", expected, line)
+        same("cases", len(lines), len(found))
+
+
 def restart(folder, quick):
     """10 steps on 4 ranks, then 10 more on other numbers: as 20 in one go. Same bytes, too."""
     with tempfile.TemporaryDirectory() as place:
@@ -173,6 +183,9 @@ def faults(folder, quick):
         text = run(folder, 2, *SMALL, "--save", pipe, "--at", 10, fails=True)
         same("a pipe is not replaced", (True, True),
              ("is not a regular file" in text, stat.S_ISFIFO(os.stat(pipe).st_mode)))
+        for path in pipe, place:
+            text = run(folder, 2, *SMALL, "--load", path, fails=True, limit=60)
+            same("no checkpoint: " + os.path.basename(path)[:4], True, "not a regular file" in text)
         same("nothing more is left over", ["link", "pipe", "point"], sorted(os.listdir(place)))
         text = run(folder, 3, *SMALL, "--component", fails=True)
         same("other components on one rank", True, "differs from rank 0" in text)
@@ -252,7 +265,7 @@ def figures(folder, quick):
 
 
 def main():
-    modes = {f.__name__: f for f in (hashes, restart, worlds, static, faults, refused, messages, figures, leaks)}
+    modes = {f.__name__: f for f in (hashes, kinds, restart, worlds, static, faults, refused, messages, figures, leaks)}
     try:
         modes[sys.argv[1]](sys.argv[2], "--quick" in sys.argv)
     except Failed as problem:

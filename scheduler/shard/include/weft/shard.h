@@ -174,7 +174,8 @@ WEFT_API uint64_t weft_shard_tick(const weft_shard *shard);
 
 /* Gives gids to entities that are new (ShardGid 0; instances have no ShardGid until it is added,
  * whatever was copied), and brings entities whose key says another sector there; collective. New
- * ones get gids in the order of a hash of their values, so it does not matter who created them.
+ * ones get gids in the order of a hash of their values, equal ones in that of what refers to
+ * them, so it does not matter who created them.
  * Rows arrive in the order that they had in the chunks of their ranks: results must not depend on
  * the order of rows in chunks (docs/guide/shards.md). References (described ENTITY fields) to
  * entities that live on other ranks lead to *stubs*, entities that have a gid only; a reference

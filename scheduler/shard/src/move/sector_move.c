@@ -7,10 +7,11 @@
  * are in the order of the walk over chunks, which is the same for any number of workers. So
  * movers that go the same way lie together, and are written, taken out and put in many at once.
  *
- * Gids: the rank that has the sector in which a row begins gives the gid: sector << 40 | counter.
- * Requests go there by mail; it sorts all of a sector by the hashes of their values and answers. So
- * a gid depends on neither ranks nor the places of rows; rows with equal values are alike, and it
- * does not matter which of them gets which. Counters are never shared.
+ * Gids: the rank that has the sector in which a row begins gives the gid: sector << 40 |
+ * counter. Requests go there by mail; it sorts all of a sector by the hashes of their values and
+ * answers. So a gid depends on neither ranks nor the places of rows. Where there are rows with
+ * equal values, all ask again with what tells those apart (newborn_order.h). Counters are never
+ * shared.
  *
  * All that can fail because of what rows are happens before they come and leave. */
 #include "sector_move.h"
@@ -20,6 +21,7 @@
 #include "archetype_state.h"
 #include "arrival.h"
 #include "messages.h"
+#include "newborn_order.h"
 #include "row_block.h"
 #include "row_pack.h"
 #include "shard_state.h"
@@ -297,17 +299,19 @@ static weft_result movers_write(const weft_shard *shard, const mover_list *list,
 
 /* A new row, here or on another rank. A value; sent as it is. */
 typedef struct name_request {
-    uint64_t hash;
+    uint64_t hash; /* of its values */
+    uint64_t key;  /* of its group, among equal hashes */
     uint32_t sector;
     uint32_t index; /* of the mover, in the list of the rank that asks */
     uint32_t rank;  /* that asks */
-    uint32_t unused;
-    uint64_t gid; /* the answer */
+    uint32_t order; /* among those of one key of this rank */
+    uint64_t gid;   /* the answer */
 } name_request;
 
 /* Memory of namings, used again by each. Owner: the shard. */
 typedef struct weft__naming {
     mover_list *list; /* of the naming that runs */
+    weft__newborns newborns;
     weft__bytes *out; /* [rank]: requests; those to this rank are answered there */
     weft__round asked, answered;
     name_request **requests; /* that this rank answers, where they lie */
@@ -318,17 +322,27 @@ typedef struct weft__naming {
 
 /* ---- what is asked ---- */
 
-/* Asks for the gid of a mover. */
-static bool request_gid(const weft_shard *shard, uint32_t index, uint64_t hash)
+/* Asks for the gids of all new movers. */
+static bool request_gids(const weft_shard *shard, const naming *n)
 {
     const weft__sector_map *map = &shard->map;
-    const uint32_t sector = shard->naming->list->sectors[index];
-    const name_request request = {
-        .hash = hash, .sector = sector, .index = index, .rank = map->rank};
-    return weft__bytes_put(&shard->naming->out[map->rank_of[sector]], &request, sizeof request);
+    bool is_done = true;
+    for (uint32_t rank = 0; rank < map->ranks; rank++) n->out[rank].count = 0;
+    for (uint32_t i = 0; i < n->list->count && is_done; i++) {
+        if (n->list->gids[i] != 0) continue;
+        const uint32_t sector = n->list->sectors[i];
+        const name_request request = {.hash = n->newborns.hashes[i],
+                                      .key = n->newborns.keys[i],
+                                      .sector = sector,
+                                      .index = i,
+                                      .rank = map->rank,
+                                      .order = n->newborns.orders[i]};
+        is_done = weft__bytes_put(&n->out[map->rank_of[sector]], &request, sizeof request);
+    }
+    return is_done;
 }
 
-/* Asks for gids of movers [begin, end), which are new and of one archetype. */
+/* The hashes of movers [begin, end), which are new and of one archetype. */
 static weft_result hash_newborn(weft_shard *shard, uint32_t begin, uint32_t end)
 {
     weft__bytes bytes = {0};
@@ -340,7 +354,7 @@ static weft_result hash_newborn(weft_shard *shard, uint32_t begin, uint32_t end)
     if (result == WEFT_OK) result = weft__block_read(shard, &in, NULL, &block);
     if (result == WEFT_OK) weft__block_hash(shard, &block, hashes);
     for (uint32_t i = begin; i < end && result == WEFT_OK; i++)
-        if (!request_gid(shard, i, hashes[i - begin][0])) result = weft__ranks_no_memory();
+        shard->naming->newborns.hashes[i] = hashes[i - begin][0];
     weft__block_free(&block);
     weft__bytes_free(&bytes);
     free(hashes);
@@ -373,15 +387,17 @@ static weft_result reserve_answers(const naming *n, uint32_t ranks, uint32_t min
     return WEFT_OK;
 }
 
-static weft_result prepare(weft_shard *shard)
+static weft_result hash_all(weft_shard *shard, naming *n)
 {
-    const naming *n = shard->naming;
+    const mover_list *list = n->list;
     weft_result result = WEFT_OK;
-    for (uint32_t begin = 0, end; begin < n->list->count && result == WEFT_OK; begin = end) {
-        end = movers_alike(n->list, begin, n->list->count);
+    if (!weft__newborns_begin(&n->newborns, list->entities, list->gids, list->count))
+        return weft__ranks_no_memory();
+    for (uint32_t begin = 0, end; begin < list->count && result == WEFT_OK; begin = end) {
+        end = movers_alike(list, begin, list->count);
         result = hash_group(shard, begin, end);
     }
-    return result == WEFT_OK ? reserve_answers(n, shard->map.ranks, shard->map.rank) : result;
+    return result;
 }
 
 /* ---- answers ---- */
@@ -391,7 +407,9 @@ static int by_hash(const void *a, const void *b)
     const name_request *left = *(name_request *const *)a, *right = *(name_request *const *)b;
     if (left->sector != right->sector) return left->sector < right->sector ? -1 : 1;
     if (left->hash != right->hash) return left->hash < right->hash ? -1 : 1;
+    if (left->key != right->key) return left->key < right->key ? -1 : 1;
     if (left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
+    if (left->order != right->order) return left->order < right->order ? -1 : 1;
     return (left->index > right->index) - (left->index < right->index);
 }
 
@@ -405,18 +423,51 @@ static bool list_requests(naming *n, const weft__bytes *bytes)
     return true;
 }
 
-/* Lists what this rank was asked for. */
+/* Lists what this rank was asked for, sorted. */
 static weft_result collect(naming *n, uint32_t mine)
 {
+    n->count = 0;
     bool is_done = list_requests(n, &n->out[mine]);
     for (uint32_t i = 0; i < n->asked.letter_count && is_done; i++)
         is_done = list_requests(n, &n->asked.letters[i].bytes);
+    if (n->count != 0) qsort(n->requests, n->count, sizeof *n->requests, by_hash);
     return is_done ? WEFT_OK : weft__ranks_no_memory();
+}
+
+/* Whether this rank was asked for two of equal values. */
+static bool has_equal(const naming *n)
+{
+    for (uint32_t i = 1; i < n->count; i++)
+        if (n->requests[i]->sector == n->requests[i - 1]->sector &&
+            n->requests[i]->hash == n->requests[i - 1]->hash)
+            return true;
+    return false;
+}
+
+/* Asks for gids as rows are told apart now, and lists what this rank is asked for. Collective, and
+ * so is what it returns, but for *own: what only this rank has met. */
+static weft_result ask(weft_shard *shard, naming *n, weft_result result, weft_result *own)
+{
+    if (result == WEFT_OK && !request_gids(shard, n)) result = weft__ranks_no_memory();
+    if (result == WEFT_OK) result = reserve_answers(n, shard->map.ranks, shard->map.rank);
+    result = weft__mail_exchange(n->out, &n->asked, WEFT__TAG_NAMES, result);
+    *own = result == WEFT_OK ? n->asked.failed : result;
+    if (*own == WEFT_OK) *own = collect(n, shard->map.rank);
+    return result;
+}
+
+/* Where any rank has rows of equal values, all ask again with what tells them apart. Collective,
+ * and so is what it returns. */
+static weft_result ask_again(weft_shard *shard, naming *n, weft_result *own)
+{
+    uint64_t equal = *own == WEFT_OK && has_equal(n);
+    weft_result result = weft__ranks_agree_on(*own, &equal);
+    if (result != WEFT_OK || equal == 0) return result;
+    return ask(shard, n, weft__newborns_tell_apart(shard, &n->newborns), own);
 }
 
 static weft_result give_gids(weft_shard *shard, const naming *n)
 {
-    if (n->count != 0) qsort(n->requests, n->count, sizeof *n->requests, by_hash);
     for (uint32_t i = 0; i < n->count; i++) {
         name_request *request = n->requests[i];
         const uint64_t counter = ++shard->counters[request->sector];
@@ -487,16 +538,14 @@ static weft_result answer(const weft_shard *shard, naming *n, weft_result result
 static weft_result newborn_name(weft_shard *shard, mover_list *list, weft_result result)
 {
     naming *n = shard->naming;
+    weft_result own;
     n->list = list;
-    n->count = 0;
-    for (uint32_t rank = 0; rank < shard->map.ranks; rank++) n->out[rank].count = 0;
-    if (result == WEFT_OK) result = prepare(shard);
-    result = weft__mail_exchange(n->out, &n->asked, WEFT__TAG_NAMES, result);
+    if (result == WEFT_OK) result = hash_all(shard, n);
+    result = ask(shard, n, result, &own);
+    if (result == WEFT_OK && shard->has_references) result = ask_again(shard, n, &own);
     if (result != WEFT_OK) return result; /* of all ranks */
-    result = n->asked.failed;
-    if (result == WEFT_OK) result = collect(n, shard->map.rank);
-    if (result == WEFT_OK) result = give_gids(shard, n);
-    return answer(shard, n, result);
+    if (own == WEFT_OK) own = give_gids(shard, n);
+    return answer(shard, n, own);
 }
 
 /* ---- memory ---- */
@@ -519,6 +568,7 @@ static void naming_shrink(weft_shard *shard)
     free(n->requests);
     n->requests = NULL;
     n->capacity = 0;
+    weft__newborns_free(&n->newborns);
     weft__round_shrink(&n->asked);
     weft__round_shrink(&n->answered);
 }

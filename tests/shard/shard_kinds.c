@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/* shard_kinds.c: what a sharded world may have, kind by kind: run_shard.py runs it on several
+ * numbers of ranks and compares what it prints.
+ *
+ *     shard_kinds [--only NAME] [--workers N]
+ *
+ * Each case is a small world of its own. Rank 0 prints for each a line: "case NAME: same", the hash
+ * and what else must be the same on any number of ranks; or "case NAME: refused", and why: then
+ * every number of ranks refuses it, also one. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/buffers.h>
+#include <weft/shard.h>
+#include <weft/type.h>
+
+#include "ranks_leaks.h"
+
+typedef struct Place { /* the key */
+    float x, y;
+} Place;
+typedef struct Link {
+    weft_entity to;
+} Link;
+
+static const weft_field link_fields[] = {{.name = "to", .kind = WEFT_FIELD_ENTITY}};
+static uint32_t workers = 1;
+
+/* What a case has; ended by case_end. */
+static struct {
+    weft_world *world;
+    weft_shard *shard;
+    weft_shard_info info;
+    weft_component place, link, other; /* other: another kind of link */
+    weft_archetype person, baby;
+    uint64_t more;      /* what else must be the same */
+    char refusal[1024]; /* "": none */
+} at;
+
+static void check(weft_result result, const char *what)
+{
+    if (result == WEFT_OK) return;
+    fprintf(stderr, "rank %u: %s: %s: %s; %s\n", weft_ranks_rank(), what, weft_result_name(result),
+            weft_ranks_error()->text, weft_world_error(at.world)->text);
+    weft_ranks_abort(2);
+}
+
+/* ---- worlds ---- */
+
+static weft_component link_create(const char *name, uint32_t flags)
+{
+    const weft_component_desc desc = {.name = name,
+                                      .size = sizeof(Link),
+                                      .alignment = _Alignof(Link),
+                                      .flags = flags,
+                                      .fields = link_fields,
+                                      .field_count = 1};
+    return weft_component_create(at.world, &desc);
+}
+
+static void world_begin(void)
+{
+    memset(&at, 0, sizeof at);
+    check(weft_world_create(&(weft_world_desc){.workers = workers}, &at.world), "a world");
+    at.place = WEFT_COMPONENT(at.world, Place);
+    at.link = link_create("Link", 0);
+}
+
+/* After all components with references. */
+static void shard_begin(void)
+{
+    const weft_shard_desc desc = {
+        .key = at.place,
+        .halo = {at.place},
+        .grid = {.dimensions = 2, .cells = {10, 10}, .most = {100, 100}, .reach = 2},
+        .balance_every = UINT32_MAX};
+    check(weft_shard_create(at.world, &desc, &at.shard), "weft_shard_create");
+    weft_shard_info_get(at.shard, &at.info, sizeof at.info);
+    at.person = WEFT_ARCHETYPE(at.world, at.info.gid, at.place, at.link);
+    at.baby = WEFT_ARCHETYPE(at.world, at.info.gid, at.place);
+}
+
+/* 40 rows all over the box, each on its rank. */
+static void people_create(weft_archetype archetype)
+{
+    for (int i = 0; i < 40; i++) {
+        const Place place = {(float)(i * 37 % 100), (float)(i * 61 % 100)};
+        if (!weft_shard_is_mine(at.shard, &place)) continue;
+        const weft_entity e = weft_entity_create(at.world, archetype);
+        check(weft_entity_set(at.world, e, at.place, &place, sizeof place), "a place");
+    }
+    check(weft_shard_sync(at.shard), "weft_shard_sync");
+}
+
+static void case_end(void)
+{
+    weft_shard_destroy(at.shard);
+    check(weft_world_destroy(at.world), "weft_world_destroy");
+    at.world = NULL;
+}
+
+/* ---- newborns with equal values ---- */
+
+static weft_entity baby_create(weft_recorder *recorder, weft_archetype archetype)
+{
+    const weft_entity baby = weft_recorder_create_entity(recorder, archetype);
+    weft_recorder_set(recorder, baby, at.place, &(Place){55, 55}, sizeof(Place));
+    return baby;
+}
+
+static void link_to(weft_recorder *recorder, weft_entity from, weft_entity to)
+{
+    weft_recorder_set(recorder, from, at.link, &(Link){to}, sizeof(Link));
+}
+
+/* Runs once over all people: `user` bears. */
+typedef void bear_fn(weft_recorder *recorder, weft_entity parent, uint64_t gid);
+
+static void bear(weft_slice *slice, void *user)
+{
+    const weft_entity *entities = weft_slice_entities(slice);
+    const uint64_t *gids = weft_slice_read(slice, 0);
+    bear_fn *const *fn = user;
+    if (weft_shard_tick(at.shard) != 0) return;
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++)
+        (*fn)(weft_slice_recorder(slice), entities[i], gids[i]);
+}
+
+static void births_of(bear_fn *fn, uint32_t flags)
+{
+    world_begin();
+    at.other = link_create("Other", flags);
+    shard_begin();
+    people_create((flags & (WEFT_BUFFER | WEFT_SHARED)) == 0
+                      ? at.person
+                      : WEFT_ARCHETYPE(at.world, at.info.gid, at.place, at.other));
+    const weft_system_desc desc = {.name = "bear",
+                                   .run = bear,
+                                   .user = &fn,
+                                   .over.rows.terms = {{at.info.gid}, {at.place}},
+                                   .effects = WEFT_RECORDS_ANY};
+    if (weft_system_create(at.world, &desc).id == 0) check(WEFT_INVALID_ARGUMENT, "bear");
+    for (int step = 0; step < 3; step++) check(weft_shard_step(at.shard, 1), "weft_shard_step");
+}
+
+static void births(bear_fn *fn)
+{
+    births_of(fn, 0);
+}
+
+static void bear_twin(weft_recorder *recorder, weft_entity parent, uint64_t gid)
+{
+    (void)gid;
+    link_to(recorder, parent, baby_create(recorder, at.baby));
+}
+
+/* Those of low sectors know theirs. */
+static void bear_known_twin(weft_recorder *recorder, weft_entity parent, uint64_t gid)
+{
+    const weft_entity baby = baby_create(recorder, at.baby);
+    if (gid >> 40 < 30) link_to(recorder, parent, baby);
+}
+
+static void bear_sparse_twin(weft_recorder *recorder, weft_entity parent, uint64_t gid)
+{
+    const Link link = {baby_create(recorder, at.baby)};
+    (void)gid;
+    weft_recorder_set(recorder, parent, at.other, &link, sizeof link);
+}
+
+/* The first, the second, or the third of three is new. */
+static void bear_listed_twin(weft_recorder *recorder, weft_entity parent, uint64_t gid)
+{
+    const uint64_t place = (gid >> 40) % 3;
+    for (uint64_t i = 0; i < 3; i++) {
+        const Link link = {i == place ? baby_create(recorder, at.baby) : parent};
+        weft_recorder_append(recorder, parent, at.other, &link, 1);
+    }
+}
+
+static void bear_shared_twin(weft_recorder *recorder, weft_entity parent, uint64_t gid)
+{
+    const Link link = {baby_create(recorder, at.baby)};
+    (void)gid;
+    weft_recorder_set_shared(recorder, parent, at.other, &link);
+}
+
+/* Nothing old refers to them; each has one that refers to it. */
+static void bear_pair(weft_recorder *recorder, weft_entity parent, uint64_t gid)
+{
+    (void)parent, (void)gid;
+    const weft_entity ship = baby_create(recorder, at.baby);
+    link_to(recorder, baby_create(recorder, at.person), ship);
+}
+
+/* 1 to 9 rows, the last one of which an old row knows; made in an order that does not matter. */
+static void bear_chain(weft_recorder *recorder, weft_entity parent, uint64_t gid)
+{
+    weft_entity rows[9];
+    const uint64_t count = 1 + (gid >> 40) % 9;
+    for (uint64_t i = 0; i < count; i++) rows[i] = baby_create(recorder, at.person);
+    for (uint64_t i = 0; i + 1 < count; i++)
+        if (weft_ranks_count() > 1)
+            link_to(recorder, rows[i], rows[i + 1]);
+        else
+            link_to(recorder, rows[i + 1], rows[i]);
+    link_to(recorder, parent, rows[weft_ranks_count() > 1 ? 0 : count - 1]);
+}
+
+static void bear_rings(weft_recorder *recorder, weft_entity parent, uint64_t gid)
+{
+    (void)parent;
+    const weft_entity first = baby_create(recorder, at.person);
+    weft_entity last = first;
+    for (uint64_t i = 0; i < 2 + (gid >> 40) % 3; i++) {
+        const weft_entity next = baby_create(recorder, at.person);
+        link_to(recorder, next, last);
+        last = next;
+    }
+    link_to(recorder, first, last);
+}
+
+/* A mother with four equal children, each with a toy: made in an order that does not matter. */
+static void bear_family(weft_recorder *recorder, weft_entity parent, uint64_t gid)
+{
+    (void)parent, (void)gid;
+    weft_entity children[4];
+    const weft_entity mother = baby_create(recorder, at.baby);
+    for (uint32_t i = 0; i < 4; i++) {
+        children[i] = baby_create(recorder, at.person);
+        link_to(recorder, children[i], mother);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t child = weft_ranks_count() > 1 ? 3 - i : i;
+        link_to(recorder, baby_create(recorder, at.person), children[child]);
+    }
+}
+
+static void twins(void)
+{
+    births(bear_twin);
+}
+
+static void known_twins(void)
+{
+    births(bear_known_twin);
+}
+
+static void sparse_twins(void)
+{
+    births_of(bear_sparse_twin, WEFT_SPARSE);
+}
+
+static void listed_twins(void)
+{
+    births_of(bear_listed_twin, WEFT_BUFFER);
+}
+
+static void shared_twins(void)
+{
+    births_of(bear_shared_twin, WEFT_SHARED);
+}
+
+static void pairs(void)
+{
+    births(bear_pair);
+}
+
+static void chains(void)
+{
+    births(bear_chain);
+}
+
+static void rings(void)
+{
+    births(bear_rings);
+}
+
+static void families(void)
+{
+    births(bear_family);
+}
+
+/* ---- systems that see ghosts ---- */
+
+typedef struct Seen {
+    uint32_t rows, moment;
+} Seen;
+
+enum { WORKERS_MOST = 64 };
+static uint64_t seen[WORKERS_MOST]; /* by the rows of this rank, by worker */
+
+static uint32_t rows_near(const weft_slice *slice)
+{
+    const uint32_t *near;
+    uint32_t rows = 0;
+    const uint32_t count =
+        weft_shard_near(at.shard, weft_shard_slice_sector(at.shard, slice), &near);
+    for (uint32_t i = 0; i < count; i++) {
+        weft_shard_rows of;
+        if (weft_shard_rows_get(at.shard, near[i], &of)) rows += of.count;
+    }
+    return rows;
+}
+
+static void look_only(weft_slice *slice, void *user)
+{
+    (void)user;
+    seen[weft_slice_worker(slice)] += (uint64_t)rows_near(slice) * weft_slice_count(slice);
+}
+
+/* Reads what a command of another system may have set before, or not. */
+static void look_and_note(weft_slice *slice, void *user)
+{
+    const Seen *moments = weft_slice_read(slice, 1);
+    (void)user;
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++)
+        seen[weft_slice_worker(slice)] += (uint64_t)rows_near(slice) * (moments[i].moment + 1);
+}
+
+static void set_moment(weft_slice *slice, void *user)
+{
+    const weft_entity *entities = weft_slice_entities(slice);
+    (void)user;
+    const Seen now = {.moment = (uint32_t)weft_shard_tick(at.shard) + 1};
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++)
+        weft_recorder_set(weft_slice_recorder(slice), entities[i], at.other, &now, sizeof now);
+}
+
+static void run_steps(int steps)
+{
+    memset(seen, 0, sizeof seen);
+    for (int step = 0; step < steps; step++) {
+        check(weft_shard_step(at.shard, 1), "weft_shard_step");
+        uint64_t now = 0;
+        for (uint32_t i = 0; i < WORKERS_MOST; i++) now += seen[i];
+        check(weft_ranks_sum(&now, 1), "weft_ranks_sum");
+        at.more = at.more * 1000003 + now;
+    }
+}
+
+static void only_reads(void)
+{
+    world_begin();
+    shard_begin();
+    people_create(at.baby);
+    const weft_system_desc desc = {
+        .name = "look", .run = look_only, .over.rows.terms = {{at.info.gid}, {at.place}}};
+    check(weft_shard_system_create(at.shard, &desc), "look");
+    run_steps(3);
+}
+
+static void commands_beside(void)
+{
+    world_begin();
+    at.other = WEFT_COMPONENT(at.world, Seen);
+    shard_begin();
+    people_create(WEFT_ARCHETYPE(at.world, at.info.gid, at.place, at.other));
+    const weft_system_desc look = {
+        .name = "look", .run = look_and_note, .over.rows.terms = {{at.info.gid}, {at.other}}};
+    const weft_system_desc set = {.name = "set",
+                                  .run = set_moment,
+                                  .over.rows.terms = {{at.info.gid}},
+                                  .effects = WEFT_RECORDS_ANY};
+    check(weft_shard_system_create(at.shard, &look), "look");
+    if (weft_system_create(at.world, &set).id == 0) check(WEFT_INVALID_ARGUMENT, "set");
+    run_steps(3);
+}
+
+/* ---- what is refused ---- */
+
+static void refused(void)
+{
+    snprintf(at.refusal, sizeof at.refusal, "%s", weft_ranks_error()->text);
+}
+
+static void between_halves(void)
+{
+    world_begin();
+    shard_begin();
+    people_create(at.baby);
+    const weft_system_desc look = {
+        .name = "look", .run = look_only, .over.rows.terms = {{at.info.gid}, {at.place}}};
+    const weft_system_desc push = {.name = "push",
+                                   .run = look_only,
+                                   .over.rows.terms = {{at.info.gid}},
+                                   .after = {"look"},
+                                   .before = {"look.border"},
+                                   .effects = WEFT_RECORDS_ANY};
+    check(weft_shard_system_create(at.shard, &look), "look");
+    if (weft_system_create(at.world, &push).id == 0) check(WEFT_INVALID_ARGUMENT, "push");
+    if (weft_shard_step(at.shard, 1) != WEFT_OK) refused();
+}
+
+static uint32_t first_sector(const void *key, void *user)
+{
+    (void)key, (void)user;
+    return 0;
+}
+
+static uint32_t next_only(uint32_t sector, uint32_t *out, uint32_t capacity, void *user)
+{
+    (void)capacity, (void)user;
+    out[0] = (sector + 1) % 9;
+    return 1;
+}
+
+static uint32_t too_many(uint32_t sector, uint32_t *out, uint32_t capacity, void *user)
+{
+    const uint32_t *count = user;
+    (void)sector, (void)capacity, (void)out;
+    return *count;
+}
+
+/* What creating the shard says. */
+static void refused_neighbours(uint32_t (*neighbours)(uint32_t, uint32_t *, uint32_t, void *),
+                               uint32_t count)
+{
+    world_begin();
+    const weft_shard_desc desc = {.sector_count = 9,
+                                  .sector_of = first_sector,
+                                  .neighbours = neighbours,
+                                  .user = &count,
+                                  .key = at.place};
+    if (weft_shard_create(at.world, &desc, &at.shard) != WEFT_OK) refused();
+}
+
+static void one_sided(void)
+{
+    refused_neighbours(next_only, 0);
+}
+
+static void beyond_capacity(void)
+{
+    refused_neighbours(too_many, 500);
+}
+
+static void endless(void)
+{
+    refused_neighbours(too_many, UINT32_MAX);
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+    bool is_refused;
+} cases[] = {
+    {"newborns of equal values, each referred to by one row", twins},
+    {"the same, some not referred to", known_twins},
+    {"the same, by SPARSE components", sparse_twins},
+    {"the same, by BUFFER components", listed_twins},
+    {"the same, by SHARED components", shared_twins},
+    {"newborns of equal values that refer to newborns", pairs},
+    {"chains of newborns of equal values", chains},
+    {"rings of newborns of equal values", rings},
+    {"newborns of equal values with equal newborns", families},
+    {"a system that reads ghosts, where nothing writes them", only_reads},
+    {"a system that reads ghosts, beside one with commands", commands_beside},
+    {"a system with commands between the halves of another", between_halves, true},
+    {"neighbours that are not symmetric", one_sided, true},
+    {"more neighbours than there is room for", beyond_capacity, true},
+    {"neighbours without end", endless, true},
+};
+
+static void tell(const char *name)
+{
+    uint64_t hash[2] = {0, 0}, rows = 0;
+    if (at.refusal[0] == '\0') {
+        check(weft_shard_hash(at.shard, hash), "weft_shard_hash");
+        check(weft_world_validate(at.world), "weft_world_validate");
+        weft_shard_stats stats;
+        weft_shard_stats_get(at.shard, &stats, sizeof stats);
+        rows = stats.rows;
+        check(weft_ranks_sum(&rows, 1), "weft_ranks_sum");
+    }
+    if (weft_ranks_rank() != 0) return;
+    if (at.refusal[0] != '\0')
+        printf("case %s: refused: %s\n", name, at.refusal);
+    else
+        printf("case %s: same, hash %016" PRIx64 "%016" PRIx64 ", rows %" PRIu64
+               ", more %016" PRIx64 "\n",
+               name, hash[0], hash[1], rows, at.more);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = NULL;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--only") == 0) only = argv[i + 1];
+        if (strcmp(argv[i], "--workers") == 0) workers = (uint32_t)atoi(argv[i + 1]);
+    }
+    check(start_ranks(&argc, &argv), "weft_ranks_start");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (only != NULL && strstr(cases[i].name, only) == NULL) continue;
+        cases[i].run();
+        if ((at.refusal[0] != '\0') != cases[i].is_refused) {
+            fprintf(stderr, "case %s: %s\n", cases[i].name,
+                    at.refusal[0] != '\0' ? at.refusal : "it was not refused");
+            weft_ranks_abort(3);
+        }
+        tell(cases[i].name);
+        case_end();
+    }
+    stop_ranks();
+    return 0;
+}
