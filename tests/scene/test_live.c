@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -557,15 +558,21 @@ static void file_put(const char *path, const char *text, size_t bytes, int flags
     close(file);
 }
 
-static weft_live *file_live(stage *s, const char *text)
+/* A link to the file as it is. */
+static void file_link(stage *s)
 {
     memset(s, 0, sizeof *s);
-    file_put(file_path, text, strlen(text), O_TRUNC);
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &s->world));
     CHECK_OK(weft_transform_create(s->world, NULL, &s->cast.transform));
     s->cast = cast_register(s->world);
     const weft_live_desc desc = {.paths = (const char *[]){file_path}, .path_count = 1};
     CHECK_OK(weft_live_start(s->world, &desc, &s->live));
+}
+
+static weft_live *file_live(stage *s, const char *text)
+{
+    file_put(file_path, text, strlen(text), O_TRUNC);
+    file_link(s);
     return s->live;
 }
 
@@ -644,6 +651,33 @@ PLAIN_TEST(a_document_that_is_being_written_is_left_alone)
     close(file);
     speed_await(&s, 9);
     CHECK(weft_entity_equal(weft_live_entity(s.live, "a"), a));
+    unlink(file_path);
+    end(&s);
+}
+
+static void *rest_write(void *argument)
+{
+    static const char whole[] = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 9}}}}";
+    int file = *(int *)argument;
+    poll(NULL, 0, 300);
+    CHECK(ftruncate(file, 0) == 0);
+    CHECK_U64((uint64_t)pwrite(file, whole, sizeof whole - 1, 0), sizeof whole - 1);
+    close(file);
+    return NULL;
+}
+
+PLAIN_TEST(a_link_begins_with_whole_documents)
+{
+    static const char half[] = "{\"weft\": 1, \"objects\": {\"a\": {}, \"b\": {}}}";
+    stage s;
+    pthread_t writer;
+    file_put(file_path, half, sizeof half - 1, O_TRUNC);
+    int file = open(file_path, O_WRONLY);
+    CHECK(pthread_create(&writer, NULL, rest_write, &file) == 0);
+    file_link(&s);
+    CHECK(!weft_entity_is_null(weft_live_entity(s.live, "a")));
+    CHECK(weft_entity_is_null(weft_live_entity(s.live, "b")));
+    pthread_join(writer, NULL);
     unlink(file_path);
     end(&s);
 }

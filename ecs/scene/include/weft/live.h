@@ -98,9 +98,10 @@ typedef struct weft_live_report {
 
 /* Bakes the documents, fills the world with their entities, and follows them from then on. The
  * components that documents may use are those of the world now. Mistakes in the documents are no
- * error: what they concern comes when they are mended. A start that fails leaves the
- * world as it was, ids included (but Parent and InstanceOf stay registered). Threads: owner,
- * between steps. Errors: INVALID_ARGUMENT, WRONG_PHASE, THREAD_FAILED, LIMIT, OUT_OF_MEMORY. */
+ * error: what they concern comes when they are mended. Documents that are being written are waited
+ * for, up to ten seconds. A start that fails leaves the world as it was, ids included (but Parent
+ * and InstanceOf stay registered). Threads: owner, between steps. Errors: INVALID_ARGUMENT,
+ * WRONG_PHASE, THREAD_FAILED, LIMIT, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_live_start(weft_world *world, const weft_live_desc *desc,
                                      weft_live **out);
 /* Ends the link; entities stay. Before the world is destroyed. Ignored: NULL, and calls while

@@ -3,10 +3,13 @@
  *
  * A writer that pauses leaves half a file behind, which is a good one when it pauses between two
  * records. So a file that was written to is left alone until it is closed; a writer that keeps it
- * open without writing is waited for OPEN_NS. */
+ * open without writing is waited for WEFT__FILE_OPEN_NS. */
 #include "file_watch.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -15,7 +18,6 @@
 #define GONE_MS 5
 #define LOOK_MS 200
 #define RESTED_LOOKS 2 /* after the one that saw the change */
-#define OPEN_NS UINT64_C(10000000000)
 
 /* What events tell of the files of the scene. */
 typedef enum news {
@@ -48,6 +50,30 @@ void weft__file_watch_quit(weft__file_watch *watch)
     }
 }
 
+/* No lease of reading is given on a file that is open for writing. A writer that comes just now is
+ * let in at once by the close, and told of by a signal that is ignored where nothing else is said.
+ * A file of another user, or of no disk, counts as closed. */
+static bool has_writer(const char *path)
+{
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return false;
+    bool is_written = fcntl(file, F_SETSIG, SIGURG) == 0 && fcntl(file, F_SETLEASE, F_RDLCK) != 0 &&
+                      errno == EAGAIN;
+    close(file);
+    return is_written;
+}
+
+bool weft__files_have_writer(weft__files *files)
+{
+    uint64_t now = weft__scene_now();
+    bool is_any = false;
+    for (weft__scene_file *file = files->first; file != NULL; file = file->next) {
+        file->open_ns = has_writer(file->path) ? now : 0;
+        is_any |= file->open_ns != 0;
+    }
+    return is_any;
+}
+
 /* The same directory twice is one watch. */
 static void directory_watch(const weft__file_watch *watch, const char *path)
 {
@@ -65,6 +91,7 @@ void weft__file_watch_follow(weft__file_watch *watch, weft__files *files)
 {
     for (const weft__scene_file *file = files->first; file != NULL; file = file->next)
         directory_watch(watch, file->path);
+    weft__files_have_writer(files);
     watch->seen = weft__files_stamp(files);
     watch->rested = 0;
 }
@@ -105,7 +132,7 @@ static bool is_open(const weft__files *files)
 {
     uint64_t now = weft__scene_now();
     for (const weft__scene_file *file = files->first; file != NULL; file = file->next)
-        if (file->open_ns != 0 && now - file->open_ns < OPEN_NS) return true;
+        if (file->open_ns != 0 && now - file->open_ns < WEFT__FILE_OPEN_NS) return true;
     return false;
 }
 

@@ -7,6 +7,9 @@
 
 #include "scene_file.h"
 
+/* How long a writer is waited for that keeps a file open and writes nothing. */
+#define WEFT__FILE_OPEN_NS UINT64_C(10000000000)
+
 /* What a wait tells. */
 typedef enum weft__file_news {
     WEFT__FILES_UNKNOWN, /* nothing, or they are being written */
@@ -30,6 +33,8 @@ bool weft__file_watch_open(weft__file_watch *watch);
 void weft__file_watch_close(weft__file_watch *watch);
 /* Ends a wait. Any thread. */
 void weft__file_watch_quit(weft__file_watch *watch);
+/* Whether one of them is open for writing now: waits then leave all alone until it is closed. */
+bool weft__files_have_writer(weft__files *files);
 /* After a bake: these are the files, and this is how they are. */
 void weft__file_watch_follow(weft__file_watch *watch, weft__files *files);
 /* Waits up to `most_ms` (a fifth of a second at most), and for the end of what came in it:

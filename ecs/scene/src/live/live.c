@@ -19,6 +19,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <weft/relation.h>
 
 /* ---- images ---- */
@@ -344,6 +345,19 @@ static weft_result bake(weft_live *live, uint64_t wake_ns)
     return WEFT_OK;
 }
 
+/* Files that are open for writing are read again when they are whole; one whose writer keeps it
+ * open is taken as it is. */
+static weft_result first_bake(weft_live *live)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    const uint64_t end = weft__scene_now() + WEFT__FILE_OPEN_NS;
+    weft_result result = bake(live, 0);
+    if (result != WEFT_OK) return result;
+    while (weft__files_have_writer(&live->scene->files) && weft__scene_now() < end)
+        nanosleep(&pause, NULL);
+    return weft_scene_is_stale(live->scene) ? bake(live, 0) : WEFT_OK;
+}
+
 /* ---- the thread, which sleeps until documents have changed and are whole, and bakes ---- */
 
 static void *watch_run(void *argument)
@@ -493,7 +507,7 @@ static weft_result begin(weft_live *live, weft_world *world, const weft_live_des
     if (result != WEFT_OK) return result;
     live->imaging = (weft__imaging){.scene = live->scene, .memory = &live->memory};
     result = types_list(live);
-    if (result == WEFT_OK) result = bake(live, 0);
+    if (result == WEFT_OK) result = first_bake(live);
     if (result == WEFT_OK) result = weft_live_apply(live, 0, NULL, 0);
     if (result == WEFT_OK && !desc->without_thread) result = watch_start(live);
     return result;
