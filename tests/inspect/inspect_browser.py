@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import webdriver  # noqa: E402
 
-WINDOWS = ["archetypes", "entities", "components", "systems", "queries", "timeline", "memory", "scenes", "jobs", "shards"]
+WINDOWS = ["archetypes", "entities", "components", "systems", "queries", "timeline", "memory", "scenes", "jobs", "shards", "space", "groups"]
 SCENARIOS = []
 
 
@@ -96,7 +96,7 @@ def every_window_opens_by_its_tab(b, host, _):
 
 @scenario
 def digits_open_windows(b, host, _):
-    for digit, name in enumerate(WINDOWS, 1):
+    for digit, name in enumerate(WINDOWS[:10], 1):
         b.run("document.activeElement.blur()")
         b.press(str(digit % 10))
         b.wait(name, f"document.querySelector('#tab-{name}').getAttribute('aria-selected') === 'true'")
@@ -254,9 +254,9 @@ def a_wrong_query_says_why(b, host, _):
 
 
 @scenario
-def slash_goes_to_the_query(b, host, _):
+def f_goes_to_the_query(b, host, _):
     b.run("document.activeElement.blur()")
-    b.press("/")
+    b.press("f")
     equal(b.run("return document.activeElement.id"), "query")
 
 
@@ -480,7 +480,7 @@ def systems_have_times(b, host, _):
 @scenario
 def systems_tell_what_they_touch(b, host, _):
     found = next(r for r in rows(b) if r[1] == "look")
-    equal(found[9], "main threadPositionFrozen")
+    equal(found[10], "main threadPositionFrozen")
 
 
 @scenario
@@ -808,6 +808,454 @@ def windows_get_their_own_events_only(b, host, _):
     equal([line["message"] for line in b.log() if line["level"] == "SEVERE"], [])
 
 
+# ---- search
+
+def find_open(b, text):
+    b.run("document.activeElement.blur()")
+    b.press("/")
+    b.wait("the field", "document.querySelector('dialog.find[open]') && document.activeElement.id === 'find'")
+    b.keys(b.find("#find"), text)
+
+
+def found(b):
+    return b.run("return [...document.querySelectorAll('#found li')].map(e => [...e.children].map(c => c.textContent))")
+
+
+@scenario
+def a_slash_finds_a_system_and_enter_opens_it(b, host, _):
+    open_window(b, host, "memory")
+    find_open(b, "boun")
+    b.wait("the system", "document.querySelector('#found li') && document.querySelector('#found li').textContent.includes('bounce')")
+    equal(found(b)[0], ["bounce", "system"])
+    b.press("\ue007")
+    b.wait("its window", "document.querySelector('#tab-systems').getAttribute('aria-selected') === 'true'")
+    equal(b.run("return " + HASH), "system=bounce")
+
+
+@scenario
+def a_resource_a_group_and_a_window_are_found(b, host, _):
+    open_window(b, host, "memory")
+    for word, kind in (("gravi", "resource"), ("effects", "group"), ("timel", "window"), ("frozen", "component"), ("parent", "component")):
+        find_open(b, word)
+        b.wait(word, "[...document.querySelectorAll('#found li')].some(e => e.lastChild.textContent === arguments[0])", kind)
+        b.press("\ue00c")
+        b.wait("closed", "!document.querySelector('dialog.find[open]')")
+
+
+@scenario
+def entities_are_found_by_name_and_by_handle(b, host, _):
+    open_window(b, host, "memory")
+    find_open(b, "moo")
+    b.wait("the moon", "[...document.querySelectorAll('#found li')].some(e => e.textContent === 'moonentity')")
+    b.press("\ue00c")
+    find_open(b, "3601:1")
+    b.wait("the handle", "document.querySelector('#found li') && document.querySelector('#found li').textContent === '3601:1entity'")
+    b.press("\ue007")
+    b.wait("its values", "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith('earth')")
+
+
+@scenario
+def arrows_move_through_what_was_found(b, host, _):
+    open_window(b, host, "memory")
+    find_open(b, "o")
+    b.wait("several", "document.querySelectorAll('#found li').length > 3")
+    b.press("\ue015\ue015\ue013")
+    equal(b.run("return [...document.querySelectorAll('#found li')].findIndex(e => e.getAttribute('aria-selected') === 'true')"), 1)
+    b.press("\ue00c")
+    b.wait("closed", "!document.querySelector('dialog.find[open]')")
+
+
+@scenario
+def what_is_not_there_is_said(b, host, _):
+    open_window(b, host, "memory")
+    b.click(b.find("#find-open"))
+    b.keys(b.find("#find"), "zzzz")
+    b.wait("nothing", "document.querySelector('#found').textContent.startsWith('Nothing has this')")
+    b.press("\ue00c")
+
+
+# ---- changes of the world
+
+def told(b, request):
+    """The program's answer, or the words of its refusal."""
+    return b.later("const done = arguments[1]; import('/net.js').then(n => n.ask(arguments[0])).then(done, e => done(e.message))", request)
+
+
+STRONG = "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith(arguments[0])"
+
+
+@scenario
+def an_entity_is_made_named_and_destroyed(b, host, _):
+    open_window(b, host, "entities")
+    query(b, "Position, Velocity, !Orbit")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length === 50")
+    before = told(b, {"do": "entities", "query": "Position, Velocity, !Orbit"})["total"]
+    b.click(b.find_text("main button", "New"))
+    b.wait("its values", "document.querySelectorAll('.fields').length >= 2 && document.querySelector('details')")
+    b.wait("one more", "document.querySelector('footer span').textContent.endsWith(arguments[0])", f"{before + 1:,}")
+    b.click(b.find("summary"))
+    enter(b, "[aria-label='Name of the entity']", "newborn")
+    b.wait("its name", STRONG, "newborn")
+    handle = b.text(".part code")
+    b.click(b.find("summary"))
+    b.click(b.find_text("details button", "Destroy"))
+    assert isinstance(told(b, {"do": "entity", "entity": handle}), dict), "one click destroys nothing"
+    b.click(b.find_text("details button", "Destroy it for good"))
+    b.wait("it is said", "document.querySelector('main').textContent.includes('was destroyed')")
+    assert "not alive" in told(b, {"do": "entity", "entity": handle})
+
+
+@scenario
+def a_copy_has_the_same_values(b, host, _):
+    open_entity(b, host, "moon")
+    handle = b.text(".part code")
+    b.click(b.find("summary"))
+    b.click(b.find_text("details button", "Clone"))
+    b.wait("another one", "document.querySelector('.part code').textContent !== arguments[0]", handle)
+    copy = told(b, {"do": "entity", "entity": b.text(".part code")})
+    first = told(b, {"do": "entity", "entity": handle})
+    orbit = [[c for c in one["components"] if c["name"] == "Orbit"][0]["fields"] for one in (first, copy)]
+    equal(orbit[0], orbit[1])
+    told(b, {"do": "destroy", "entity": copy["entity"]})
+
+
+@scenario
+def a_component_is_added_and_removed(b, host, _):
+    made = told(b, {"do": "create", "components": "Position", "name": "changed"})
+    open_window(b, host, "entities", f"?entity={made['entity']}")
+    b.wait("its values", STRONG, "changed")
+    b.click(b.find("summary"))
+    enter(b, "[aria-label='Component to add']", "Age")
+    b.wait("it has it", "[...document.querySelectorAll('.part h3')].some(e => e.textContent === 'Age')")
+    b.click(b.find("[aria-label='Remove Position']"))
+    b.wait("it lost it", "![...document.querySelectorAll('.part h3')].some(e => e.textContent === 'Position')")
+    b.click(b.find("summary"))
+    enter(b, "[aria-label='Component to add']", "Nonsense")
+    b.wait("the reason", "document.querySelector('main').textContent.includes('no component \"Nonsense\"')")
+    told(b, {"do": "destroy", "entity": made["entity"]})
+
+
+@scenario
+def an_entity_gets_another_parent(b, host, _):
+    made = told(b, {"do": "create", "components": "Position", "name": "guest"})
+    open_window(b, host, "entities", f"?entity={made['entity']}")
+    b.wait("its values", STRONG, "guest")
+    b.click(b.find("summary"))
+    b.wait("the relations", "document.querySelector('[aria-label=\"Relation to set\"]').value === 'Parent'")
+    enter(b, "[aria-label='Target']", "earth")
+    b.wait("its parent", "[...document.querySelectorAll('.part .link')].some(e => e.textContent === 'earth')")
+    b.click(b.find("summary"))
+    enter(b, "[aria-label='Target']", "nothing at all")
+    b.wait("the reason", "document.querySelector('main').textContent.includes('no entity')")
+    enter(b, "[aria-label='Target']", "")
+    b.wait("none", "![...document.querySelectorAll('.part .link')].some(e => e.textContent === 'earth')")
+    told(b, {"do": "destroy", "entity": made["entity"]})
+
+
+@scenario
+def a_cycle_is_refused_with_its_sentence(b, host, _):
+    open_entity(b, host, "sun")
+    b.click(b.find("summary"))
+    enter(b, "[aria-label='Target']", "moon")
+    b.wait("the reason", "document.querySelector('main').textContent.includes('would be above itself')")
+
+
+@scenario
+def changes_of_values_are_undone_one_by_one(b, host, _):
+    open_entity(b, host, "moon")
+    field = "[id='f-Orbit-mean_motion']"
+    first = b.run("return document.querySelector(arguments[0]).value", field)
+    for value in ("0.05", "0.07"):
+        enter(b, field, value)
+        b.wait("written", "document.querySelector('.written')")
+        b.wait("it is there", "document.querySelector(arguments[0]).value === arguments[1]", field, value)
+    b.run("document.activeElement.blur()")
+    for value in ("0.05", first):
+        b.click(b.find_text("main button", "Undo"))
+        b.wait("as before", "document.querySelector(arguments[0]).value === arguments[1]", field, value)
+    b.wait("nothing is left", "[...document.querySelectorAll('main button')].find(e => e.textContent === 'Undo').hidden")
+
+
+@scenario
+def an_undo_goes_to_the_entity_that_was_changed(b, host, _):
+    open_entity(b, host, "moon")
+    enter(b, "[id='f-Wide-number']", "5")
+    b.wait("written", "document.querySelector('.written')")
+    handle = b.text(".part code")
+    b.click(b.find_text("main tbody .link", "earth"))
+    b.wait("earth", STRONG, "earth")
+    b.click(b.find_text("main button", "Undo"))
+    b.wait("it is said", "document.querySelector('main').textContent.includes('Wide.number is as it was')")
+    wide = [c for c in told(b, {"do": "entity", "entity": handle})["components"] if c["name"] == "Wide"][0]
+    equal(wide["fields"][0]["value"], "-9007199254740993")
+    b.wait("earth is shown", STRONG, "earth")
+
+
+@scenario
+def a_page_that_only_reads_changes_nothing(b, host, reading):
+    open_window(b, reading, "entities", "?query=Orbit&entity=3601:1")
+    b.wait("its values", STRONG, "earth")
+    equal(b.run("return [document.querySelector('details'), document.querySelector('[aria-label^=Remove]')].map(e => e === null)"), [True, True])
+    for request in ({"do": "create", "components": ""}, {"do": "clone", "entity": "3601:1"}, {"do": "destroy", "entity": "3601:1"}, {"do": "rename", "entity": "3601:1", "name": "x"},
+                    {"do": "change", "entity": "3601:1", "remove": "Orbit"}, {"do": "relate", "entity": "3601:1", "relation": "Parent"}, {"do": "write_back", "entity": "3601:1"},
+                    {"do": "run_system", "system": "move"}, {"do": "switch_group", "group": "effects", "enabled": False}):
+        answer = told(b, request)
+        assert isinstance(answer, str) and "only reads" in answer, (request, answer)
+
+
+# ---- pauses by themselves
+
+@scenario
+def it_pauses_when_a_number_passes_a_bound(b, host, _):
+    open_window(b, host, "memory")
+    made = told(b, {"do": "create", "components": "Position, Velocity", "name": "falling"})
+    open_window(b, host, "entities", f"?entity={made['entity']}")
+    b.wait("its values", STRONG, "falling")
+    b.click(b.find("[aria-label^='Pause when Position.y']"))
+    b.run("document.querySelector('.when select').value = '>'")
+    enter(b, ".when input", "1.5")
+    b.wait("it waits", "document.querySelector('#until').textContent.includes('Position.y') && !document.querySelector('#until').hidden")
+    told(b, {"do": "set", "entity": made["entity"], "component": "Velocity", "path": "y", "value": 5})
+    b.wait("it paused", "document.querySelector('#state').textContent === 'paused' && document.querySelector('#until').textContent.startsWith('Paused in frame')")
+    y = float([c for c in told(b, {"do": "entity", "entity": made["entity"]})["components"] if c["name"] == "Position"][0]["fields"][1]["value"])
+    assert 1.5 < y <= 1.5 + 5 * 0.017, y
+    b.click(b.find("#until button"))
+    b.wait("forgotten", "document.querySelector('#until').hidden")
+    b.click(b.find("#pause"))
+    goes_on(b)
+    told(b, {"do": "destroy", "entity": made["entity"]})
+
+
+@scenario
+def it_pauses_when_an_entity_dies(b, host, _):
+    made = told(b, {"do": "create", "components": "Age, Spark", "name": "mortal"})
+    told(b, {"do": "pause", "paused": True})
+    told(b, {"do": "set", "entity": made["entity"], "component": "Age", "path": "seconds", "value": 0})
+    open_window(b, host, "entities", f"?entity={made['entity']}")
+    b.wait("its values", STRONG, "mortal")
+    b.click(b.find_text(".part .link", "Pause when it dies"))
+    b.wait("it waits", "document.querySelector('#until').textContent.includes('dies')")
+    b.click(b.find("#pause"))
+    b.wait("it paused", "document.querySelector('#until').textContent.startsWith('Paused in frame')")
+    b.wait("in the head", "document.querySelector('#state').textContent === 'paused'")
+    told(b, {"do": "pause_when"})
+    told(b, {"do": "pause", "paused": False})
+
+
+@scenario
+def it_pauses_when_an_archetype_changes(b, host, _):
+    made = told(b, {"do": "create", "components": "Position, Secret", "name": "lonely"})
+    told(b, {"do": "pause_when", "archetype": made["archetype"]})
+    open_window(b, host, "archetypes")
+    b.wait("it waits", "document.querySelector('#until').textContent.includes('gets or loses entities')")
+    told(b, {"do": "destroy", "entity": made["entity"]})
+    b.wait("it paused", "document.querySelector('#until').textContent.startsWith('Paused in frame')")
+    told(b, {"do": "pause_when"})
+    told(b, {"do": "pause", "paused": False})
+
+
+@scenario
+def conditions_that_cannot_be_are_refused(b, host, _):
+    open_window(b, host, "memory")
+    for request, words in (({"entity": "9:9", "is": "dead"}, "not alive"), ({"entity": "3601:1", "is": "green"}, "<, >, changed or dead"),
+                           ({"entity": "3601:1", "is": "<", "component": "Orbit", "path": "label"}, "no number"), ({"entity": "3601:1", "is": "<", "component": "Age", "path": "seconds"}, "no values"),
+                           ({"archetype": 99999}, "no archetype")):
+        answer = told(b, {"do": "pause_when", **request})
+        assert isinstance(answer, str) and words in answer, (request, answer)
+
+
+# ---- numbers over time
+
+@scenario
+def a_number_is_drawn_over_time(b, host, _):
+    open_window(b, host, "entities", "?query=Position, Velocity, !Orbit")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length === 50")
+    b.click(b.find("main tbody .link"))
+    b.wait("its values", "document.querySelector('.part code')")
+    b.click(b.find("[aria-label='Draw Position.x over time']"))
+    b.wait("its curve", "document.querySelector('.chart polyline') && document.querySelector('.chart polyline').getAttribute('points').split(' ').length > 5")
+    b.click(b.find("[aria-label^='Take ']"))
+    b.wait("it is gone", "!document.querySelector('main .chart')")
+
+
+# ---- space
+
+POINTS = "document.querySelector('.panel footer span') && document.querySelector('.panel footer span').textContent"
+
+
+@scenario
+def points_of_a_query_are_drawn(b, host, _):
+    open_window(b, host, "space")
+    b.wait("all rows", POINTS + ".endsWith('rows')")
+    equal(b.run("return [...document.querySelector('[aria-label=Position]').options].map(o => o.textContent)"), ["Position: x, y, z", "Velocity: x, y, z"])
+    drawn = b.run("const c = document.querySelector('main canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] !== 0; return n")
+    assert drawn > 100, drawn
+    query(b, "Orbit")
+    b.wait("four", POINTS + " === '4 rows'")
+
+
+@scenario
+def more_rows_than_are_drawn_are_said(b, *_):
+    many = Host(sys.argv[1], "--entities", "20000")
+    try:
+        open_window(b, many, "space")
+        b.wait("so many of so many", POINTS + ".includes('of 20,') && " + POINTS + ".includes('evenly drawn')")
+    finally:
+        assert many.end()
+
+
+@scenario
+def a_click_on_a_point_chooses_it_and_tells_its_nearest(b, host, _):
+    sun = told(b, {"do": "create", "components": "Position, Secret", "name": "here"})
+    near = told(b, {"do": "create", "components": "Position, Secret", "name": "near"})
+    far = told(b, {"do": "create", "components": "Position, Secret", "name": "far"})
+    for made, x in ((near, 3), (far, 50)):
+        told(b, {"do": "set", "entity": made["entity"], "component": "Position", "path": "x", "value": x})
+    open_window(b, host, "space", f"?query=Secret, !Orbit&view=flat&entity={sun['entity']}")
+    b.wait("its nearest", "document.querySelectorAll('.plain li').length === 2")
+    equal(b.run("return [...document.querySelectorAll('.plain li')].map(e => e.textContent)"), ["near3", "far50"])
+    b.wait("points", POINTS + " === '3 rows'")
+    # the point furthest to the right is that of "far"
+    spot = b.run("const c = document.querySelector('main canvas'), r = c.getBoundingClientRect(); return [r.left + r.width / 2 + Math.min(r.width, r.height) * 0.42, r.top + r.height / 2]")
+    b.post("/actions", actions=[{"type": "pointer", "id": "mouse", "actions": [{"type": "pointerMove", "x": round(spot[0]), "y": round(spot[1])}, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]}])
+    b.wait("far is chosen", "document.querySelector('.split > section:last-child').textContent.includes(arguments[0])", far["entity"])
+    for made in (sun, near, far):
+        told(b, {"do": "destroy", "entity": made["entity"]})
+
+
+@scenario
+def points_are_coloured_by_a_number(b, host, _):
+    open_window(b, host, "space", "?query=Velocity&colour=Velocity.x")
+    b.wait("points", POINTS + ".endsWith('rows')")
+    tones = b.run("const c = document.querySelector('main canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let red = 0, blue = 0; for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) { red += d[i] > 180 && d[i + 2] < 80; blue += d[i + 2] > 180 && d[i] < 80; } return [red, blue]")
+    assert min(tones) > 0, tones
+
+
+@scenario
+def keys_turn_and_zoom_and_the_url_keeps_the_view(b, host, _):
+    open_window(b, host, "space", "?query=Orbit")
+    b.wait("points", POINTS + " === '4 rows'")
+    b.run("document.querySelector('main canvas').focus()")
+    b.press("\ue014\ue014++")
+    b.wait("the view", "location.hash.includes('zoom=1.96') && location.hash.includes('yaw=1.08')")
+    b.post("/refresh")
+    b.wait("points", POINTS + " === '4 rows'")
+    assert "yaw=1.08" in b.run("return location.hash")
+
+
+@scenario
+def a_query_that_is_wrong_is_said_in_space(b, host, _):
+    open_window(b, host, "space")
+    b.wait("points", POINTS + ".endsWith('rows')")
+    query(b, "Orbitt")
+    b.wait("the reason", "document.querySelector('.note.bad') && !document.querySelector('.note.bad').hidden && document.querySelector('.note.bad').textContent.includes('Orbitt')")
+
+
+@scenario
+def an_entity_leads_to_space_and_back(b, host, _):
+    open_entity(b, host, "moon")
+    b.click(b.find_text(".part a.link", "Show it in space"))
+    b.wait("space", "document.querySelector('#tab-space').getAttribute('aria-selected') === 'true' && document.querySelectorAll('.plain li').length > 3")
+    b.click(b.find_text(".split a.link", "Entity"))
+    b.wait("the moon", STRONG, "moon")
+
+
+# ---- groups, and systems over time
+
+@scenario
+def groups_are_listed_with_their_systems(b, host, _):
+    open_window(b, host, "groups")
+    b.wait("both", "document.querySelectorAll('main tbody tr').length === 2")
+    equal(sorted(row[1] for row in rows(b)), ["default", "effects"])
+    b.click(b.find_text("main tbody .tag", "spark"))
+    b.wait("its window", "document.querySelector('#tab-systems').getAttribute('aria-selected') === 'true'")
+
+
+@scenario
+def a_group_is_switched_off_and_on(b, host, _):
+    open_window(b, host, "groups", "?sort=name")
+    b.wait("both", "document.querySelectorAll('main tbody tr').length === 2")
+    box = "[aria-label='effects runs']"
+    b.click(b.find(box))
+    b.wait("it is off", "!document.querySelector(arguments[0]).checked", box)
+    runs = lambda: [s["runs"] for s in told(b, {"do": "systems"})["systems"] if s["name"] == "spark"][0]  # noqa: E731
+    held = runs()
+    frame = asked_frame(b)
+    b.wait("frames", FRAME + " > arguments[0] + 20", frame)
+    equal(runs(), held)
+    b.click(b.find(box))
+    b.wait("it is on", "document.querySelector(arguments[0]).checked", box)
+
+
+@scenario
+def a_group_is_not_switched_by_a_page_that_only_reads(b, host, reading):
+    open_window(b, reading, "groups")
+    b.wait("both", "document.querySelectorAll('main tbody tr').length === 2")
+    equal(b.run("return [...document.querySelectorAll('main tbody .switch')].every(e => e.disabled)"), True)
+
+
+@scenario
+def a_system_that_is_off_has_no_share_and_is_dimmed(b, host, _):
+    open_window(b, host, "systems")
+    b.wait("times", "document.querySelector('main tbody .link') && [...document.querySelectorAll('main tbody tr')].every(r => r.children[5].textContent !== '')")
+    b.click(b.find("[aria-label='bounce runs']"))
+    row = "[...document.querySelectorAll('main tbody tr')].find(r => r.children[1].textContent === 'bounce')"
+    b.wait("it is dimmed", row + ".classList.contains('off') && " + row + ".querySelector('.meter').title.startsWith('0 %')")
+    b.click(b.find("[aria-label='bounce runs']"))
+    b.wait("it is back", "!" + row + ".classList.contains('off')")
+
+
+@scenario
+def a_pause_sets_a_mark_that_times_are_compared_with(b, host, _):
+    open_window(b, host, "systems")
+    b.wait("times", "[...document.querySelectorAll('main tbody tr')].some(r => /[1-9]/.test(r.children[4].textContent))")
+    b.click(b.find("#pause"))
+    b.wait("the mark", "document.querySelector('main').textContent.includes('compared with the pause in frame')")
+    b.click(b.find("#pause"))
+    goes_on(b)
+    b.wait("differences", "[...document.querySelectorAll('main tbody tr')].some(r => /[+\u2212]\\d+ %/.test(r.textContent))")
+
+
+@scenario
+def times_of_a_system_are_drawn_over_ten_seconds(b, host, _):
+    open_window(b, host, "systems", "?system=move")
+    b.wait("its curve", "[...document.querySelectorAll('.panel h2')].some(e => e.textContent === 'move: the last 10 s') && document.querySelectorAll('.chart polyline').length === 2")
+
+
+@scenario
+def a_budget_is_kept_and_told(b, host, _):
+    open_window(b, host, "systems")
+    b.wait("figures", "document.querySelector('.figures')")
+    enter(b, "#budget", "0.0001")
+    b.wait("its share", "[...document.querySelectorAll('.figures dt')].some(e => e.textContent === 'Of the budget') && document.querySelector('.panel.over')")
+    b.post("/refresh")
+    b.wait("it is kept", "document.querySelector('#budget') && document.querySelector('#budget').value === '0.0001'")
+    enter(b, "#budget", "")
+
+
+@scenario
+def a_system_runs_once_when_it_is_told_to(b, host, _):
+    told(b, {"do": "pause", "paused": True})
+    open_window(b, host, "systems", "?system=move")
+    b.wait("the button", "[...document.querySelectorAll('main button')].some(e => e.textContent === 'Run once')")
+    runs = lambda: [s["runs"] for s in told(b, {"do": "systems"})["systems"] if s["name"] == "move"][0]  # noqa: E731
+    before = runs()
+    b.click(b.find_text("main button", "Run once"))
+    deadline = time.monotonic() + 5
+    while runs() == before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    equal(runs(), before + 1)
+    told(b, {"do": "pause", "paused": False})
+
+
+@scenario
+def the_slowest_frame_is_kept(b, host, _):
+    open_window(b, host, "systems")
+    b.wait("a frame", "[...document.querySelectorAll('main button')].some(e => e.textContent.startsWith('Slowest frame, '))")
+    b.click(b.find_text("main button", "Slowest frame"))
+    equal(b.run("return [...document.querySelectorAll('main button')].find(e => e.textContent.startsWith('Slowest frame')).getAttribute('aria-pressed')"), "true")
+
+
 @scenario
 def first_paint_is_quick(b, host, _):
     b.go(f"{host.url}/archetypes")
@@ -822,7 +1270,7 @@ def the_page_is_small(b, host, _):
     sizes = b.run("return performance.getEntriesByType('resource').filter(r => !r.name.includes('/api') && !r.name.includes('/events')).map(r => [r.name, r.decodedBodySize])")
     total = sum(size for _, size in sizes)
     print(f"  page: {total} bytes in {len(sizes)} files")
-    assert 20000 < total <= 120 * 1024, sizes
+    assert 20000 < total <= 200 * 1024, sizes
 
 
 @scenario

@@ -1,6 +1,7 @@
 // entities.js: entities by query, by name, by relation; one entity with its values.
 import { el, Table, panel, count, setText, empty } from '/ui.js';
-import { values } from '/fields.js';
+import { values, undo, undone } from '/fields.js';
+import { Pins } from '/pins.js';
 
 const PAGE = 50;
 
@@ -37,7 +38,15 @@ export const entities = {
     list.head.append(el('div', { class: 'row-gap' }, choose, modes));
     list.append(types, form, problem, holder, foot);
     const hint = el('p', { class: 'soft wide' }, 'A has it \u00b7 !A lacks it \u00b7 ?A shown if there \u00b7 A | B one of them \u00b7 commas between terms; empty: every entity.');
-    root.append(hint, el('div', { class: 'split' }, list, detail));
+    const pins = new Pins();
+    const back1 = el('button', { type: 'button', title: 'Take the last change of a value back', hidden: true, onclick: async () => { try { say2.textContent = `${await undo()} is as it was`; } catch (p) { say2.textContent = p.message; } } }, 'Undo'), say2 = el('span', { class: 'soft', role: 'status' });
+    undone.changed = () => { back1.hidden = !undone.list.length; };
+    undone.changed();
+    detail.head.append(el('div', { class: 'row-gap' }, say2, back1));
+    const make = el('button', { type: 'button', hidden: !api.writable, title: 'An entity with the components of the query', onclick: create }, 'New');
+    api.onStatus(() => { make.hidden = !api.writable || mode === 'tree'; });
+    list.head.firstChild.after(make);
+    root.append(hint, el('div', { class: 'split' }, list, el('div', { class: 'stack' }, detail, pins.node)));
     holder.replaceChildren(empty('Waiting for an answer.'));
 
     function setMode(id, button) {
@@ -155,6 +164,52 @@ export const entities = {
       return item;
     }
 
+    // ---- changes of the world
+    // With the components that the query asks for.
+    async function create() {
+      const parts = mode === 'query' ? query.split(',').map((t) => t.trim()).filter((t) => t && !/[!?|-]/.test(t)).map((t) => t.replace(/^\+/, '').trim()) : [];
+      try { const made = await api.ask({ do: 'create', components: parts.join(', ') }); pick(made.entity); } catch (p) { say2.textContent = p.message; }
+    }
+    async function change(request, after = updateOne) {
+      try { say2.textContent = ''; after(await api.ask({ entity: picked, ...request })); } catch (p) { say2.textContent = p.message; }
+    }
+    // What can be done to the chosen entity.
+    function tools(data) {
+      const part = el('input', { type: 'text', class: 'grow', placeholder: 'component', list: 'types', autocomplete: 'off', spellcheck: false, 'aria-label': 'Component to add' });
+      const add = el('form', { class: 'row-gap', onsubmit: (e) => { e.preventDefault(); if (part.value.trim()) change({ do: 'change', add: part.value.trim() }); } }, part, el('button', { type: 'submit' }, 'Add'));
+      const named = el('input', { type: 'text', class: 'grow', value: data.name || '', placeholder: 'no name', autocomplete: 'off', 'aria-label': 'Name of the entity' });
+      const rename = el('form', { class: 'row-gap', onsubmit: (e) => { e.preventDefault(); change({ do: 'rename', name: named.value.trim() }); } }, named, el('button', { type: 'submit' }, 'Rename'));
+      const of = el('select', { 'aria-label': 'Relation to set' }), target = el('input', { type: 'text', class: 'grow', placeholder: 'name or 12:3; empty: none', autocomplete: 'off', spellcheck: false, 'aria-label': 'Target' });
+      const relate = el('form', { class: 'row-gap', hidden: true, onsubmit: (e) => { e.preventDefault(); const to = target.value.trim(); change({ do: 'relate', relation: of.value, ...(to ? { target: to } : {}) }); } }, of, target, el('button', { type: 'submit' }, 'Relate'));
+      api.ask({ do: 'relations' }).then((d) => { of.replaceChildren(...d.relations.map((r) => el('option', { value: r }, r))); relate.hidden = !d.relations.length; }).catch(() => {});
+      const end = el('button', { type: 'button', onclick: () => { if (end.textContent === 'Destroy') { end.textContent = 'Destroy it for good'; setTimeout(() => { end.textContent = 'Destroy'; }, 3000); return; } change({ do: 'destroy' }, () => { picked = null; keep(true); watch(); updateOne({ error: `${data.entity} was destroyed.` }); }); } }, 'Destroy');
+      return el('details', { class: 'part' }, el('summary', {}, 'Change it'), el('div', { class: 'stack' }, el('div', { class: 'row-gap' }, el('button', { type: 'button', onclick: () => change({ do: 'clone' }, (d) => pick(d.entity)) }, 'Clone'), end), add, rename, relate));
+    }
+    // Buttons beside a number: its curve, and a pause.
+    function numberTools(data, c, f) {
+      const id = { entity: data.entity, component: c.name, path: f.path };
+      const ask = (e) => {
+        const open = e.target.closest('.fields').querySelector('.when');
+        if (open) open.remove();
+        if (open && open.dataset.path === f.path) return;
+        const is = el('select', { 'aria-label': 'Pause when it is' }, [['<', 'below'], ['>', 'above'], ['changed', 'another']].map(([value, text]) => el('option', { value }, text)));
+        const bound = el('input', { type: 'text', class: 'few', inputMode: 'decimal', 'aria-label': 'Bound' });
+        is.onchange = () => { bound.hidden = is.value === 'changed'; };
+        const form = el('form', { class: 'when row-gap', onsubmit: async (event) => {
+          event.preventDefault();
+          const number = Number(bound.value);
+          if (is.value !== 'changed' && (bound.value.trim() === '' || Number.isNaN(number))) { say2.textContent = 'a bound is a number'; return; }
+          try { await api.pauseWhen({ ...id, is: is.value, ...(is.value === 'changed' ? {} : { number }) }); form.remove(); } catch (p) { say2.textContent = p.message; }
+        } }, el('span', { class: 'soft' }, 'Pause when it is'), is, bound, el('button', { type: 'submit' }, 'Set'));
+        form.dataset.path = f.path;
+        e.target.closest('.last').after(form);
+        bound.focus();
+      };
+      return el('span', { class: 'bits' }, el('button', { type: 'button', class: 'tiny', title: 'Draw it over time', 'aria-label': `Draw ${c.name}.${f.path} over time`, onclick: () => { pins.toggle({ ...id, unit: f.unit || '', name: data.name }); watch(); } }, '\u223f'),
+        el('button', { type: 'button', class: 'tiny', title: 'Pause when \u2026', 'aria-label': `Pause when ${c.name}.${f.path} \u2026`, onclick: ask }, '\u23f8'),
+        data.origin && data.writable ? el('button', { type: 'button', class: 'tiny', title: 'Write it into its document', 'aria-label': `Write ${c.name}.${f.path} into its document`, onclick: () => change({ do: 'write_back', component: c.name, path: f.path }, (d) => { updateOne(d); say2.textContent = 'written into its document'; }) }, '\u2913') : null);
+    }
+
     // ---- one entity
     let parts = new Map(), shown = '';
     function pick(entity) {
@@ -166,7 +221,7 @@ export const entities = {
     }
     function updateOne(data) {
       if (data.error) { detail.head.nextSibling.replaceWith(el('div', { class: 'body' }, empty(data.error))); shown = ''; return; }
-      const shape = JSON.stringify([data.entity, data.writable, data.components.map((c) => [c.name, c.fields && c.fields.map((f) => f.path)])]);
+      const shape = JSON.stringify([data.entity, data.name, data.writable, Boolean(data.origin), data.components.map((c) => [c.name, c.fields && c.fields.map((f) => f.path)])]);
       if (shape !== shown) { shown = shape; build(data); }
       for (const c of data.components) parts.get(c.name)(c);
       if (place.dataset.archetype !== String(data.archetype)) {
@@ -190,29 +245,30 @@ export const entities = {
       const boxes = data.components.map((c) => component(data, c));
       delete around.dataset.state;
       const name = data.name ? `${data.name} ` : '';
-      const all = el('div', {}, el('div', { class: 'part' }, el('div', { class: 'row-gap' }, el('strong', {}, name), el('code', {}, data.entity)), place), boxes, el('div', { class: 'part' }, around));
+      const all = el('div', {}, el('div', { class: 'part' }, el('div', { class: 'row-gap' }, el('strong', {}, name), el('code', {}, data.entity)), place), boxes, el('div', { class: 'part' }, around), data.writable ? tools(data) : null, el('div', { class: 'part row-gap' }, api.link('Show it in space', 'space', { entity: data.entity }), el('button', { type: 'button', class: 'link', onclick: () => api.pauseWhen({ entity: data.entity, is: 'dead' }).catch((p) => { say2.textContent = p.message; }) }, 'Pause when it dies')));
       while (detail.head.nextSibling) detail.head.nextSibling.remove();
       detail.append(all);
     }
     function component(data, c) {
-      const send = async (change, raw) => updateOne(await api.ask({ do: 'set', entity: picked, component: c.name, ...change }, raw));
-      const shown = values(c, { writable: data.writable, pick, send });
+      const send = async (change, raw) => { const told = await api.ask({ do: 'set', entity: data.entity, component: c.name, ...change }, raw); if (picked === data.entity) updateOne(told); };
+      const shown = values(c, { writable: data.writable, pick, send, tools: (f) => numberTools(data, c, f) });
       const switchBox = c.enabled === undefined ? null : el('input', { type: 'checkbox', class: 'switch', disabled: !data.writable, 'aria-label': `${c.name} is enabled`, onchange: (e) => shown.attempt({ enabled: e.target.checked }) });
       parts.set(c.name, (now) => { if (switchBox) switchBox.checked = now.enabled; shown.update(now); });
       return el('div', { class: 'part' }, el('header', {}, switchBox, el('h3', {}, api.link(c.name, 'components', { component: c.name })),
-        el('span', { class: 'soft' }, c.kind === 'data' ? `${c.bytes} B` : c.kind === 'tag' ? 'tag' : `${c.kind}, ${c.bytes} B`)), shown.node);
+        el('span', { class: 'soft' }, c.kind === 'data' ? `${c.bytes} B` : c.kind === 'tag' ? 'tag' : `${c.kind}, ${c.bytes} B`), data.writable ? el('button', { type: 'button', class: 'tiny', title: 'Remove this component', 'aria-label': `Remove ${c.name}`, onclick: () => change({ do: 'change', remove: c.name }) }, '\u00d7') : null), shown.node);
     }
 
     function watch() {
       const all = [];
       const request = mode === 'name' ? { do: 'search', part, from, count: PAGE } : { do: 'entities', query, from, count: PAGE };
       if (mode !== 'tree') all.push({ request, update, refused: (p) => refuse(p.message) });
-      if (picked) all.push({ request: { do: 'entity', entity: picked }, update: updateOne });
+      if (picked) all.push({ request: { do: 'entity', entity: picked }, update: (d) => { updateOne(d); pins.take(d); } });
+      for (const entity of pins.entities()) if (entity !== picked) all.push({ request: { do: 'entity', entity }, update: (d) => pins.take(d) });
       api.watch(all);
     }
     api.ask({ do: 'types' }).then((d) => types.replaceChildren(...d.types.map((t) => el('option', { value: t })))).catch(() => {});
     showMode();
     if (mode === 'tree') showTree(); else watch();
-    return { find: () => input.focus() };
+    return { find: () => input.focus(), close: () => { undone.changed = () => {}; pins.close(); } };
   },
 };

@@ -4,9 +4,18 @@ import { el, count, setText } from '/ui.js';
 const plain = (f) => (f.value.startsWith('"') ? JSON.parse(f.value) : f.value);
 const isJson = (text) => { try { JSON.parse(text); return true; } catch { return false; } };
 
+// What was written, newest last: each takes itself back. `undone.changed` is called when that differs.
+export const undone = { list: [], changed() {} };
+export async function undo() {
+  const one = undone.list.pop();
+  undone.changed();
+  if (one) await one.back();
+  return one ? one.text : '';
+}
+
 // `c` as the world tells it: {name, fields | raw | count and elements, more_fields}. `send(change, raw)`
-// writes and throws what is refused; `pick(entity)` opens an entity. Gives {node, update(c), attempt(change)}.
-export function values(c, { writable, pick, send }) {
+// writes and throws what is refused; `pick(entity)` opens an entity; `tools(f)` gives buttons for a number. Gives {node, update(c), attempt(change)}.
+export function values(c, { writable, pick, send, tools }) {
   const node = el('div', { class: 'fields' }), updates = [];
   const line = (name, text) => {
     const value = el('span', { class: 'value' });
@@ -20,7 +29,7 @@ export function values(c, { writable, pick, send }) {
   node.hidden = !node.childElementCount;
 
   function field(f, at) {
-    const title = f.text || '', name = f.path || 'value', id = `f-${c.name}-${name}`, unit = el('span', { class: 'unit' }, f.unit || '');
+    const title = f.text || '', name = f.path || 'value', id = `f-${c.name}-${name}`, unit = el('span', { class: 'last' }, el('span', { class: 'unit' }, f.unit || ''), tools && f.length === undefined && /^[iuf]\d/.test(f.kind) ? tools(f) : null);
     const still = (made) => {
       node.append(el('span', { class: 'name', title }, name), made, unit);
       return (now) => setText(made, plain(now.fields[at]));
@@ -48,7 +57,8 @@ export function values(c, { writable, pick, send }) {
     const commit = () => {
       const typed = input.value;
       edited = false;
-      attempt({ path: f.path }, input, { value: input.type === 'checkbox' ? String(input.checked) : !isText && f.kind !== 'enum' && isJson(typed) ? typed : JSON.stringify(typed) });
+      const before = latest && latest.fields[at].value;
+      attempt({ path: f.path }, input, { value: input.type === 'checkbox' ? String(input.checked) : !isText && f.kind !== 'enum' && isJson(typed) ? typed : JSON.stringify(typed) }, before && { text: `${c.name}.${name}`, back: () => send({ path: f.path }, { value: before }) });
     };
     input.addEventListener('input', () => { edited = true; calm(input); });
     input.addEventListener('change', () => { if (edited || input.type !== 'text') commit(); });
@@ -69,10 +79,11 @@ export function values(c, { writable, pick, send }) {
     if (input) input.removeAttribute('aria-invalid');
   }
 
-  async function attempt(change, input, raw) {
+  async function attempt(change, input, raw, back) {
     calm(input);
     try {
       await send(change, raw);
+      if (back) { undone.list.push(back); undone.changed(); }
       if (!input) return;
       const say = el('span', { class: 'written', role: 'status' }, 'written');
       input.nextSibling.append(say);

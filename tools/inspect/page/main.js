@@ -4,17 +4,21 @@ import { el, setText, count, short, empty } from '/ui.js';
 import { archetypes } from '/archetypes.js';
 import { components } from '/components.js';
 import { entities } from '/entities.js';
+import { finder } from '/find.js';
+import { groups } from '/groups.js';
 import { systems, queries } from '/systems.js';
+import { space } from '/space.js';
 import { timeline, jobs } from '/timeline.js';
 import { memory, scenes } from '/world.js';
 import { shards } from '/shards.js';
 
-const windows = { archetypes, entities, components, systems, queries, timeline, memory, scenes, jobs, shards };
+const windows = { archetypes, entities, components, systems, queries, timeline, memory, scenes, jobs, shards, space, groups };
 const names = Object.keys(windows);
 const $ = (id) => document.getElementById(id);
+const listeners = new Set(); // of the open window: each status
 const kept = {}; // the state of each window, while another one is open
 let place = { name: '', state: {} };
-let open = null, stream = null, status = {}, watched = [];
+let open = null, stream = null, status = {}, watched = [], find = () => {};
 
 const api = {
   ask,
@@ -33,6 +37,11 @@ const api = {
     watched = list;
     stream.watch(document.hidden ? [] : [{ request: { do: 'status' }, update: showStatus }, ...list]);
   },
+  onStatus(listen) { listeners.add(listen); },
+  // Pauses the program when it comes to this: {entity, component, path, is, number}.
+  async pauseWhen(what) { showStatus(await ask({ do: 'pause_when', ...what })); },
+  go: (name, state) => show(name, state),
+  get status() { return status; },
   get writable() { return status.writable === true; },
 };
 
@@ -50,12 +59,13 @@ function tabs() {
   $('tabs').replaceChildren(...names.map((name, i) => el('button', {
     type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'main', 'aria-selected': 'false',
     onclick: () => show(name),
-  }, windows[name].title, el('kbd', {}, String((i + 1) % 10)))));
+  }, windows[name].title, i < 10 ? el('kbd', {}, String((i + 1) % 10)) : null)));
 }
 
 // Opens a window as it was left, or as `state` says; `how`: 'pushState' for a step of its own.
 function show(name, state = kept[name] || {}, how = 'pushState') {
   if (open && open.close) open.close();
+  listeners.clear();
   api.watch([]); // what the old window watched is nothing to the new one
   for (const other of names) {
     const tab = $(`tab-${other}`);
@@ -88,6 +98,10 @@ function showStatus(now) {
   setText($('pause'), now.paused ? 'Go on' : 'Pause');
   if (document.activeElement !== $('speed')) $('speed').value = String(now.speed);
   setState(now.paused ? 'held' : 'live', now.paused ? 'paused' : 'running');
+  const told = now.reached ? `Paused in frame ${count(now.reached_frame)}: ${now.reached}.` : now.condition ? `Pauses when ${now.condition}.` : '';
+  $('until').hidden = !told;
+  setText($('until').firstChild, told);
+  for (const listen of listeners) listen(now);
 }
 
 // What the page is told of the stream. Figures that nothing renews are dimmed.
@@ -114,10 +128,11 @@ function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   const digit = event.key === '0' ? 10 : Number(event.key);
-  if (digit >= 1 && digit <= names.length) show(names[digit - 1]);
+  if (digit >= 1 && digit <= 10) show(names[digit - 1]);
   else if (event.key === 'p') act({ do: 'pause', paused: !status.paused });
   else if (event.key === 's') act({ do: 'step' });
-  else if (event.key === '/' && open.find) { open.find(); event.preventDefault(); }
+  else if (event.key === '/') { find(); event.preventDefault(); }
+  else if (event.key === 'f' && open.find) { open.find(); event.preventDefault(); }
 }
 
 function tabKeys(event) {
@@ -145,6 +160,9 @@ function start() {
   $('pause').onclick = () => act({ do: 'pause', paused: !status.paused });
   $('step').onclick = () => act({ do: 'step' });
   $('speed').onchange = () => act({ do: 'speed', speed: Number($('speed').value) });
+  find = finder({ windows: Object.fromEntries(names.map((n) => [n, windows[n].title])), go: show, ask });
+  $('find-open').onclick = () => find();
+  $('until').lastElementChild.onclick = () => act({ do: 'pause_when' });
   $('skip').onclick = (event) => { event.preventDefault(); $('main').focus(); };
   document.addEventListener('keydown', keys);
   $('tabs').addEventListener('keydown', tabKeys);

@@ -1,11 +1,15 @@
 // systems.js: what runs, for how long, why in this order; and the queries.
-import { el, Table, panel, figures, updateFigures, count, ns, tag, tags, setText, empty, sorted, meter } from '/ui.js';
+import { el, Table, panel, figures, updateFigures, count, ns, percent, tag, tags, setText, empty, sorted, steady, meter } from '/ui.js';
+import { curves, key } from '/chart.js';
 import { Lanes } from '/lanes.js';
 
 export const systems = {
   title: 'Systems',
   open(root, api, state) {
     let sort = state.sort || 'average', descending = state.order !== 'up', picked = null, last = null, schedule = null, writable = false;
+    let marked = null, wasPaused = false, slowest = null, showsSlowest = false, budget = 0;
+    const history = new Map(), begun = performance.now(); // of each system: [seconds, last, average], 10 s
+    try { budget = Number(localStorage.getItem('weft-budget')) || 0; } catch { /* private mode */ }
     const sums = figures([]);
     const lanes = new Lanes({ still: true, label: 'The last frame over the workers' });
     const why = el('div', { class: 'body' }, empty('Choose a system.'));
@@ -16,26 +20,74 @@ export const systems = {
       { title: 'Last', number: true, sort: 'last', text: (r) => ns(r.last) },
       { title: 'Average', number: true, sort: 'average', text: (r) => ns(r.average) },
       { title: '99 %', number: true, sort: 'p99', text: (r) => ns(r.p99) },
+      { title: 'Since the mark', number: true, sort: 'since', text: (r) => (r.since === null ? '\u2013' : `${r.since >= 0 ? '+' : '\u2212'}${Math.abs(r.since * 100).toFixed(0)} %`) },
       { title: 'Share', draw: (r) => meter(r.share, `${Math.round(r.share * 100)} % of the work of all systems`), state: (r) => r.share.toFixed(2) },
       { title: 'Rows', number: true, sort: 'rows', text: (r) => count(r.rows) },
       { title: 'Commands', number: true, sort: 'commands', text: (r) => count(r.commands) },
       { title: 'Touches', draw: (r) => el('div', { class: 'tags' }, [...r.flags.map((f) => tag(f)), ...r.access.map((a) => Object.assign(api.link(a.write ? `${a.name} \u270e` : a.name, 'entities', { query: a.name }), { className: `tag ${a.write ? 'write' : 'read'}`, title: a.write ? 'written' : 'read' }))]), state: (r) => JSON.stringify([r.access, r.flags]) },
     ], { key: (r) => r.name, sort, descending, label: 'Systems', onSort: (s, d) => { sort = s; descending = d; api.keep({ sort, order: d ? '' : 'up' }); if (last) update(last); } });
-    root.append(panel('Frame', el('div', { class: 'body' }, sums)),
-      panel('The last frame over the workers', lanes.node),
-      panel('Systems', table.node), panel('Why in this order', why));
+    const marks = el('button', { type: 'button', title: 'Compare with the averages of now', onclick: () => mark('now') }, 'Mark');
+    const markedAt = el('span', { class: 'soft' }, 'pause sets a mark');
+    const most = el('input', { type: 'text', id: 'budget', inputMode: 'decimal', class: 'few', value: budget ? String(budget) : '', placeholder: '16.7', onchange: () => { budget = Number(most.value) || 0; try { localStorage.setItem('weft-budget', String(budget)); } catch { /* private mode */ } if (last) update(last); } });
+    const slow = el('button', { type: 'button', 'aria-pressed': 'false', disabled: true, onclick: () => { showsSlowest = !showsSlowest; slow.setAttribute('aria-pressed', String(showsSlowest)); if (showsSlowest) lanes.update(slowest); } }, 'Slowest frame');
+    const frame = panel('Frame', el('div', { class: 'body' }, sums)), spans = panel('The last frame over the workers', lanes.node), all = panel('Systems', table.node);
+    frame.head.append(el('label', { class: 'row-gap', for: 'budget' }, el('span', { class: 'soft' }, 'Budget, ms'), most));
+    spans.head.append(slow);
+    all.head.append(el('div', { class: 'row-gap' }, markedAt, marks));
+    const past = el('div'), pastKey = el('ul', { class: 'key' }), over = panel('The last 10 s', el('div', { class: 'body' }, pastKey, past));
+    over.hidden = true;
+    key(pastKey, ['last', 'average']);
+    root.append(frame, spans, all, over, panel('Why in this order', why));
+
+    // What the averages are compared with: those of now, or of the moment in which the program was paused.
+    function mark(when) {
+      if (!last) return;
+      marked = new Map(last.systems.map((s) => [s.name, s.average]));
+      setText(markedAt, `compared with ${when === 'now' ? 'the mark' : 'the pause'} in frame ${count(api.status.frame)}`);
+      update(last);
+    }
+    api.onStatus((now) => { if (now.paused && !wasPaused) mark('pause'); wasPaused = now.paused; });
+    function remember(data) {
+      const at = (performance.now() - begun) / 1000;
+      for (const r of data.systems) {
+        if (!history.has(r.name)) history.set(r.name, []);
+        const list = history.get(r.name);
+        list.push([at, r.last, r.average]);
+        while (list.length > 1 && at - list[0][0] > 10) list.shift();
+      }
+      const list = history.get(picked);
+      over.hidden = !list || list.length < 3;
+      if (over.hidden) return;
+      setText(over.head.firstChild, `${picked}: the last 10 s`);
+      curves(past, [1, 2].map((k) => ({ name: ['last', 'average'][k - 1], points: list.map((p) => [p[0], p[k]]) })), { height: 130, format: ns, formatX: (x) => (x === 0 ? 'now' : `${Math.round(x)} s`), label: `Times of ${picked} over the last 10 s` });
+    }
 
     function update(data) {
+      if (data !== last) remember(data);
       last = data;
       writable = data.writable;
       updateFigures(sums, [['Frame', ns(data.frame)], ['Average', ns(data.average)], ['99 %', ns(data.p99)], ['Critical path', ns(data.critical)],
-        ['Playback', ns(data.playback)], ['Stages', count(data.stages)], ['Sync points', count(data.sync_points)], ['Commands', count(data.commands)]]);
-      const all = data.systems.reduce((s, r) => s + r.average, 0);
-      for (const r of data.systems) r.share = all > 0 ? r.average / all : 0;
-      table.update(sorted(data.systems, sort, descending), 'This world has no systems.');
+        ['Playback', ns(data.playback)], ['Stages', count(data.stages)], ['Sync points', count(data.sync_points)], ['Commands', count(data.commands)], ...(budget ? [['Of the budget', percent(data.average, budget * 1e6)]] : [])]);
+      frame.classList.toggle('over', budget > 0 && data.average > budget * 1e6);
+      const sum = data.systems.reduce((s, r) => s + (r.enabled ? r.average : 0), 0); // one that is off has no share
+      for (const r of data.systems) {
+        r.share = sum > 0 && r.enabled ? r.average / sum : 0;
+        r.since = marked && marked.get(r.name) ? r.average / marked.get(r.name) - 1 : null;
+      }
+      table.update(steady(table, sorted(data.systems, sort, descending)), 'This world has no systems.');
+      for (const r of data.systems) table.rows.get(r.name).node.classList.toggle('off', !r.enabled);
       for (const [id, line] of table.rows) line.node.setAttribute('aria-selected', String(id === picked));
     }
 
+    // Of the frames that were shown the slowest is kept.
+    function frameOf(data) {
+      const copy = () => ({ ...data, lanes: data.lanes.map((l) => ({ ...l, spans: l.spans.map((s) => [...s]) })) });
+      if (data.lanes && data.lanes.length && (!slowest || data.to - data.from > slowest.to - slowest.from)) { slowest = copy(); slow.disabled = false; setText(slow, `Slowest frame, ${ns(data.to - data.from)}`); }
+      if (!showsSlowest) lanes.update(data);
+    }
+    async function runOnce(name) {
+      try { update(await api.ask({ do: 'run_system', system: name })); } catch (problem) { why.replaceChildren(el('p', { class: 'note bad' }, problem.message)); }
+    }
     async function turn(name, enabled) {
       try { update(await api.ask({ do: 'switch', system: name, enabled })); } catch (problem) { why.replaceChildren(el('p', { class: 'note bad' }, problem.message)); }
     }
@@ -56,7 +108,7 @@ export const systems = {
       } }, `${e.from} \u2192 ${e.to}: ${e.component ?? 'by name'}`);
       const list = (title, edges) => el('div', {}, el('h3', {}, title), edges.length ? el('div', { class: 'row-gap' }, edges.map(edge)) : el('p', { class: 'soft' }, 'none'));
       const syncs = schedule.sync_points.filter((s) => s.recorder === name || s.observer === name);
-      const parts = [
+      const parts = [el('div', { class: 'row-gap' }, el('strong', {}, name), api.writable ? el('button', { type: 'button', title: 'Now, whether it is due or not', onclick: () => runOnce(name) }, 'Run once') : null),
         list(`Runs after`, schedule.edges.filter((e) => e.to === name)),
         list(`Runs before`, schedule.edges.filter((e) => e.from === name)),
         syncs.length ? el('div', {}, el('h3', {}, 'Sync points'), tags(syncs.map((s) => s.effect === 'any' ? `commands of ${s.recorder} before ${s.observer}: one of the two is exclusive` : `${s.observer} could see what ${s.recorder} ${s.effect}${s.component ? ` (${s.component})` : ''}`))) : null,
@@ -65,7 +117,7 @@ export const systems = {
     }
 
     api.watch([{ request: { do: 'systems' }, update },
-      { request: { do: 'timeline', frame: true, pixels: 1200 }, update: (d) => lanes.update(d) }]);
+      { request: { do: 'timeline', frame: true, pixels: 1200 }, update: frameOf }]);
     if (state.system) pick(state.system);
     return { close: () => lanes.close() };
   },

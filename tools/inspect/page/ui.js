@@ -149,6 +149,17 @@ export function sorted(rows, key, descending) {
   });
 }
 
+// Rows in the order in which the table shows them while the pointer is over it: nothing jumps away from
+// under it. New ones come last.
+export function steady(table, rows) {
+  const by = `${table.sort}${table.descending}`, isHeld = table.heldBy === by && table.body.matches(':hover');
+  table.heldBy = by;
+  if (!isHeld) return rows;
+  const place = new Map([...table.body.children].map((node, i) => [node, i]));
+  const at = (row, i) => { const line = table.rows.get(table.key(row, i)); return line ? place.get(line.node) : Infinity; };
+  return rows.map((row, i) => [at(row, i), row]).sort((a, b) => a[0] - b[0]).map((pair) => pair[1]);
+}
+
 const FRAME = { frame: '--strong-line', stage: '--line', segment: '--line', playback: '--s7' };
 
 // A colour of the look for a span: frames and stages are quiet, others go by their number.

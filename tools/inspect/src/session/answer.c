@@ -3,13 +3,16 @@
  * request that is answered again and again, so windows do not know of streams. */
 #include "answer.h"
 
+#include "changes.h"
 #include "clockwork.h"
+#include "condition.h"
 #include "window_archetypes.h"
 #include "window_components.h"
 #include "window_entities.h"
 #include "window_entity.h"
 #include "window_scenes.h"
 #include "window_shards.h"
+#include "window_space.h"
 #include "window_systems.h"
 #include "window_timeline.h"
 #include "window_world.h"
@@ -34,6 +37,9 @@ static const struct {
     {"relations", weft__relations_window, false},
     {"tree", weft__tree_window, false},
     {"entity", weft__entity_window, false},
+    {"places", weft__places_window, false},
+    {"points", weft__points_window, false},
+    {"nearest", weft__nearest_window, true}, /* looks at every row */
     {"systems", weft__systems_window, false},
     {"schedule", weft__schedule_window, false},
     {"explain", weft__explain_window, false},
@@ -46,11 +52,21 @@ static const struct {
     {"export", weft__export_window, true}, /* too large to be sent again and again */
     {"set", weft__entity_edit, true},
     {"set_resource", weft__resource_edit, true},
+    {"create", weft__entity_create, true},
+    {"clone", weft__entity_clone, true},
+    {"destroy", weft__entity_destroy, true},
+    {"rename", weft__entity_rename, true},
+    {"change", weft__entity_change, true},
+    {"relate", weft__entity_relate, true},
+    {"write_back", weft__value_write_back, true},
     {"switch", weft__system_switch, true},
+    {"switch_group", weft__group_switch, true},
+    {"run_system", weft__system_once, true},
     {"section", weft__section_request, true},
     {"pause", weft__pause, true},
     {"step", weft__step, true},
     {"speed", weft__speed, true},
+    {"pause_when", weft__condition_set, true},
     {"watch", watch, true},
 };
 

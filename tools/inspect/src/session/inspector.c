@@ -5,6 +5,7 @@
  * the world. */
 #include "answer.h"
 #include "clockwork.h"
+#include "condition.h"
 #include "error.h"
 #include "log.h"
 #include "server.h"
@@ -129,6 +130,7 @@ static void serve_pages(weft_inspect *inspect, uint64_t budget_ns)
     weft__session *session = &inspect->session;
     take_figures(session);
     weft__clockwork_stepped(session, now);
+    weft__condition_check(session);
     for (;;) {
         if (answer_letters(inspect, end_ns)) answer_watches(inspect, end_ns);
         now = weft__session_now();
@@ -194,6 +196,7 @@ static void end(weft_inspect *inspect)
     if (session->is_tracing) weft_job_trace_enable(weft_world_pool(session->world), false);
     weft__system_log_free(session);
     weft__timeline_free(session);
+    weft__condition_free(session);
     free(session->relations);
     weft__wire_free(&inspect->request);
     weft__wire_free(&inspect->reply);

@@ -20,6 +20,7 @@
 
 typedef struct weft__timeline weft__timeline;     /* timeline_store.h */
 typedef struct weft__system_log weft__system_log; /* system_log.h */
+typedef struct weft__condition weft__condition;   /* condition.h */
 
 /* What a window needs of the engine while it is open. */
 typedef enum weft__need {
@@ -40,6 +41,7 @@ typedef struct weft__session {
     uint64_t next_step_ns;
     uint64_t steps_seen, rate_since_ns;
     double steps_per_second;
+    weft__condition *condition; /* to pause by itself; NULL: none */
     /* needs: 0: not needed; else when it was last asked for */
     uint64_t needed_ns[WEFT__NEED_COUNT];
     bool is_measuring, is_tracing;

@@ -21,6 +21,8 @@ void weft__wire_value(weft__wire *out, const char *name, const weft__session *se
 void weft__wire_leaves(weft__wire *out, const char *name, const weft_type *type, const void *value);
 /* The word of a kind of field, as files have it. */
 const char *weft__value_kind(weft_field_kind kind);
+/* A number of a kind of field from its bytes. */
+double weft__value_number(weft_field_kind kind, const void *bytes);
 /* An edit: *copy, made here and freed by the caller, is the old value with the text of "value" read
  * at "path": ranges and units are checked, and what the component itself checks. Returns the
  * status; but for 200 it is told already. */

@@ -117,7 +117,7 @@ static void add_relations(weft__session *session, weft_entity entity, weft__wire
     weft__wire_close(out, ']');
 }
 
-static uint32_t write_entity(weft__session *session, weft_entity entity, weft__wire *out)
+uint32_t weft__entity_write(weft__session *session, weft_entity entity, weft__wire *out)
 {
     weft_entity_place place;
     if (weft_entity_place_get(session->world, entity, &place, sizeof place) != WEFT_OK)
@@ -155,7 +155,7 @@ uint32_t weft__entity_window(weft__session *session, const weft__request *reques
     weft_entity entity;
     if (!find_entity(session, request, &entity))
         return weft__window_fail(out, 404, "this entity is not alive");
-    return write_entity(session, entity, out);
+    return weft__entity_write(session, entity, out);
 }
 
 /* ---- edits ---- */
@@ -200,5 +200,5 @@ uint32_t weft__entity_edit(weft__session *session, const weft__request *request,
     } else {
         status = change_value(session, request, entity, component, out);
     }
-    return status == 200 ? write_entity(session, entity, out) : status;
+    return status == 200 ? weft__entity_write(session, entity, out) : status;
 }

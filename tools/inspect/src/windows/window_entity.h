@@ -7,6 +7,8 @@
 
 #include "session.h"
 
+/* The answer about an entity. */
+uint32_t weft__entity_write(weft__session *session, weft_entity entity, weft__wire *out);
 /* {"entity": "12:3"} */
 uint32_t weft__entity_window(weft__session *session, const weft__request *request, weft__wire *out);
 /* {"entity": "12:3", "component": "Orbit", "path": "drag[2]", "value": "15 rev/day"}; or

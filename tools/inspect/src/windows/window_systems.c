@@ -149,6 +149,28 @@ uint32_t weft__system_switch(weft__session *session, const weft__request *reques
     return weft__systems_window(session, request, out);
 }
 
+uint32_t weft__group_switch(weft__session *session, const weft__request *request, weft__wire *out)
+{
+    char name[64];
+    if (!session->is_writable) return weft__window_read_only(out);
+    if (!weft__request_text(request, "group", name, sizeof name))
+        return weft__window_fail(out, 400, "a name has at most 63 bytes");
+    if (weft_group_enable(session->world, name, weft__request_is(request, "enabled")) != WEFT_OK)
+        return weft__window_world_error(session, out);
+    return weft__systems_window(session, request, out);
+}
+
+uint32_t weft__system_once(weft__session *session, const weft__request *request, weft__wire *out)
+{
+    if (!session->is_writable) return weft__window_read_only(out);
+    weft_system system = find_system(session, request, "system");
+    if (system.id == 0) return weft__window_fail(out, 404, "there is no such system");
+    float dt = weft_world_frame(session->world).dt;
+    if (weft_system_run(session->world, system, dt) != WEFT_OK)
+        return weft__window_world_error(session, out);
+    return weft__systems_window(session, request, out);
+}
+
 /* ---- queries ---- */
 
 static void add_terms(const weft__session *session, weft_query query, weft__wire *out)

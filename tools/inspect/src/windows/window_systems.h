@@ -17,6 +17,10 @@ uint32_t weft__explain_window(weft__session *session, const weft__request *reque
                               weft__wire *out);
 /* {"system": "move", "enabled": false}. Needs is_writable. */
 uint32_t weft__system_switch(weft__session *session, const weft__request *request, weft__wire *out);
+/* {"group": "effects", "enabled": false}; or {"system": "move"}, which runs it once. Need
+ * is_writable. */
+uint32_t weft__group_switch(weft__session *session, const weft__request *request, weft__wire *out);
+uint32_t weft__system_once(weft__session *session, const weft__request *request, weft__wire *out);
 /* {}: queries with terms, matches, rows, filters, and the systems that use them. */
 uint32_t weft__queries_window(weft__session *session, const weft__request *request,
                               weft__wire *out);

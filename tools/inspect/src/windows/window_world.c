@@ -3,6 +3,8 @@
  * counts anyway; curves over time are made by the page. */
 #include "window_world.h"
 
+#include "condition.h"
+
 #include <errno.h>
 #include <weft/schedule.h>
 #include <weft/system.h>
@@ -29,6 +31,7 @@ uint32_t weft__status_window(weft__session *session, const weft__request *reques
     weft__wire_bool(out, "paused", session->is_paused);
     weft__wire_number(out, "speed", session->speed);
     weft__wire_bool(out, "writable", session->is_writable);
+    weft__condition_write(session, out);
     return 200;
 }
 
