@@ -881,6 +881,12 @@ def told(b, request):
     return b.later("const done = arguments[1]; import('/net.js').then(n => n.ask(arguments[0])).then(done, e => done(e.message))", request)
 
 
+def did(b, request):
+    answer = told(b, request)
+    assert isinstance(answer, dict), (request, answer)
+    return answer
+
+
 STRONG = "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith(arguments[0])"
 
 
@@ -921,7 +927,7 @@ def a_copy_has_the_same_values(b, host, _):
 
 @scenario
 def a_component_is_added_and_removed(b, host, _):
-    made = told(b, {"do": "create", "components": "Position", "name": "changed"})
+    made = did(b, {"do": "create", "components": "Position", "name": "changed"})
     open_window(b, host, "entities", f"?entity={made['entity']}")
     b.wait("its values", STRONG, "changed")
     b.click(b.find("summary"))
@@ -937,7 +943,7 @@ def a_component_is_added_and_removed(b, host, _):
 
 @scenario
 def an_entity_gets_another_parent(b, host, _):
-    made = told(b, {"do": "create", "components": "Position", "name": "guest"})
+    made = did(b, {"do": "create", "components": "Position", "name": "guest"})
     open_window(b, host, "entities", f"?entity={made['entity']}")
     b.wait("its values", STRONG, "guest")
     b.click(b.find("summary"))
@@ -1008,7 +1014,7 @@ def a_page_that_only_reads_changes_nothing(b, host, reading):
 @scenario
 def it_pauses_when_a_number_passes_a_bound(b, host, _):
     open_window(b, host, "memory")
-    made = told(b, {"do": "create", "components": "Position, Velocity", "name": "falling"})
+    made = did(b, {"do": "create", "components": "Position, Velocity", "name": "falling"})
     open_window(b, host, "entities", f"?entity={made['entity']}")
     b.wait("its values", STRONG, "falling")
     b.click(b.find("[aria-label^='Pause when Position.y']"))
@@ -1028,7 +1034,7 @@ def it_pauses_when_a_number_passes_a_bound(b, host, _):
 
 @scenario
 def it_pauses_when_an_entity_dies(b, host, _):
-    made = told(b, {"do": "create", "components": "Age, Spark", "name": "mortal"})
+    made = did(b, {"do": "create", "components": "Age, Spark", "name": "mortal"})
     told(b, {"do": "pause", "paused": True})
     told(b, {"do": "set", "entity": made["entity"], "component": "Age", "path": "seconds", "value": 0})
     open_window(b, host, "entities", f"?entity={made['entity']}")
@@ -1044,7 +1050,7 @@ def it_pauses_when_an_entity_dies(b, host, _):
 
 @scenario
 def it_pauses_when_an_archetype_changes(b, host, _):
-    made = told(b, {"do": "create", "components": "Position, Secret", "name": "lonely"})
+    made = did(b, {"do": "create", "components": "Position, Secret", "name": "lonely"})
     told(b, {"do": "pause_when", "archetype": made["archetype"]})
     open_window(b, host, "archetypes")
     b.wait("it waits", "document.querySelector('#until').textContent.includes('gets or loses entities')")
@@ -1106,9 +1112,10 @@ def more_rows_than_are_drawn_are_said(b, *_):
 
 @scenario
 def a_click_on_a_point_chooses_it_and_tells_its_nearest(b, host, _):
-    sun = told(b, {"do": "create", "components": "Position, Secret", "name": "here"})
-    near = told(b, {"do": "create", "components": "Position, Secret", "name": "near"})
-    far = told(b, {"do": "create", "components": "Position, Secret", "name": "far"})
+    open_window(b, host, "memory")
+    sun = did(b, {"do": "create", "components": "Position, Secret", "name": "here"})
+    near = did(b, {"do": "create", "components": "Position, Secret", "name": "near"})
+    far = did(b, {"do": "create", "components": "Position, Secret", "name": "far"})
     for made, x in ((near, 3), (far, 50)):
         told(b, {"do": "set", "entity": made["entity"], "component": "Position", "path": "x", "value": x})
     open_window(b, host, "space", f"?query=Secret, !Orbit&view=flat&entity={sun['entity']}")

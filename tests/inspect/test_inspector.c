@@ -118,9 +118,9 @@ static void step_beside(void *(*client)(void *), uint32_t least)
 
 static void *ask_everything(void *url)
 {
-    static const char *const windows[] = {"status",  "types",     "archetypes", "systems",
-                                          "queries", "timeline",  "memory",     "scenes",
-                                          "jobs",    "relations", "schedule",   "export"};
+    static const char *const windows[] = {
+        "status", "types",  "archetypes", "systems",   "queries",  "timeline", "memory",
+        "scenes", "places", "jobs",       "relations", "schedule", "export"};
     char body[128];
     for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
         snprintf(body, sizeof body, "{\"do\":\"%s\"}", windows[i]);
@@ -277,6 +277,138 @@ PLAIN_TEST(a_page_pauses_and_steps_the_world)
 {
     begin(true);
     step_beside(pause_and_step, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* The handle in the member "entity" of a reply. */
+static void handle_of(const char *reply, char *out, size_t capacity)
+{
+    const char *at = strstr(reply, "\"entity\":\"");
+    CHECK(at != NULL);
+    at += strlen("\"entity\":\"");
+    snprintf(out, capacity, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+static void ask_of(const char *url, const char *format, const char *handle, const char *part)
+{
+    char body[256];
+    const char *at = strstr(format, "%s");
+    snprintf(body, sizeof body, "%.*s%s%s", (int)(at - format), format, handle, at + 2);
+    ask_for(url, body, part);
+}
+
+static void *change_world(void *url)
+{
+    char handle[32], copy[32];
+    char *reply = ask(url, "{\"do\":\"create\",\"components\":\"Spin\",\"name\":\"guest\"}");
+    handle_of(reply, handle, sizeof handle);
+    free(reply);
+    ask_for(url, "{\"do\":\"entities\",\"query\":\"Spin\"}", "\"total\":1001");
+    ask_for(url, "{\"do\":\"create\",\"components\":\"Spin, Nothing\"}",
+            "no component \\\"Nothing");
+    ask_of(url, "{\"do\":\"rename\",\"entity\":\"%s\",\"name\":\"host\"}", handle, "\"host\"");
+    ask_of(url,
+           "{\"do\":\"set\",\"entity\":\"%s\",\"component\":\"Spin\",\"path\":\"speed\","
+           "\"value\":\"7 rad/s\"}",
+           handle, "\"value\":\"7\"");
+    char body[128];
+    snprintf(body, sizeof body, "{\"do\":\"clone\",\"entity\":\"%s\"}", handle);
+    reply = ask(url, body);
+    CHECK(strstr(reply, "\"value\":\"7\"") != NULL);
+    handle_of(reply, copy, sizeof copy);
+    free(reply);
+    CHECK(strcmp(copy, handle) != 0);
+    ask_of(url, "{\"do\":\"change\",\"entity\":\"%s\",\"remove\":\"Spin\"}", copy,
+           "\"components\":[]");
+    ask_of(url, "{\"do\":\"change\",\"entity\":\"%s\",\"add\":\"Spin\"}", copy, "\"value\":\"0\"");
+    ask_of(url,
+           "{\"do\":\"write_back\",\"entity\":\"%s\",\"component\":\"Spin\",\"path\":\"speed\"}",
+           copy, "comes from no live link");
+    ask_of(url, "{\"do\":\"destroy\",\"entity\":\"%s\"}", copy, "\"destroyed\"");
+    ask_of(url, "{\"do\":\"destroy\",\"entity\":\"%s\"}", copy, "HTTP/1.1 404");
+    ask_of(url, "{\"do\":\"relate\",\"entity\":\"%s\",\"relation\":\"Spin\"}", handle, "error");
+    ask_for(url, "{\"do\":\"run_system\",\"system\":\"turn\"}", "\"runs\"");
+    ask_for(url, "{\"do\":\"switch_group\",\"group\":\"nothing\",\"enabled\":false}", "error");
+    return NULL;
+}
+
+PLAIN_TEST(a_page_makes_copies_and_destroys_entities)
+{
+    begin(true);
+    step_beside(change_world, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_validate(world));
+    weft_world_stats stats;
+    weft_world_stats_get(world, &stats, sizeof stats);
+    CHECK_U64(stats.entities, 1001);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+#define SPIN_PLACE "\"component\":\"Spin\",\"x\":\"speed\",\"y\":\"angle\""
+
+/* Speeds are 0, 1, 2, ...; angles are equal to each other while no step has run. */
+static void *look_at_points(void *url)
+{
+    ask_for(url, "{\"do\":\"places\"}", "{\"component\":\"Spin\",\"path\":\"angle\"}");
+    ask_for(url, "{\"do\":\"points\"," SPIN_PLACE ",\"count\":4}", "\"x\":[0,250,500,750]");
+    ask_for(url, "{\"do\":\"points\"," SPIN_PLACE ",\"count\":3}", "\"x\":[0,334,668]");
+    ask_for(url, "{\"do\":\"points\"," SPIN_PLACE ",\"count\":0}", "\"x\":[]");
+    ask_for(url, "{\"do\":\"points\",\"component\":\"Spin\",\"x\":\"speed\",\"y\":\"nothing\"}",
+            "HTTP/1.1 422");
+    ask_for(url, "{\"do\":\"points\",\"component\":\"Spin\",\"x\":\"speed\"}", "HTTP/1.1 422");
+    ask_for(url, "{\"do\":\"points\",\"query\":\"Spinn\"," SPIN_PLACE "}", "HTTP/1.1 422");
+    char *reply = ask(url, "{\"do\":\"nearest\",\"entity\":\"500:1\"," SPIN_PLACE "}");
+    double last = 0;
+    uint32_t count = 0;
+    for (const char *at = reply; (at = strstr(at, "\"distance\":")) != NULL; count++) {
+        at += strlen("\"distance\":");
+        CHECK(strtod(at, NULL) >= last);
+        last = strtod(at, NULL);
+    }
+    CHECK_U64(count, 10);
+    CHECK(strstr(reply, "\"500:1\"") == NULL && strstr(reply, "\"499:1\"") != NULL);
+    free(reply);
+    return NULL;
+}
+
+PLAIN_TEST(points_are_drawn_evenly_and_the_nearest_come_first)
+{
+    begin(true);
+    step_beside(look_at_points, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static void *wait_for_pause(void *url)
+{
+    char *reply;
+    ask_for(url,
+            "{\"do\":\"pause_when\",\"entity\":\"999:1\",\"component\":\"Spin\",\"path\":\"angle\","
+            "\"is\":\"<\",\"number\":-1}",
+            "\"condition\":\"Spin.angle of 999:1 is below -1\"");
+    ask_for(url, "{\"do\":\"status\"}", "\"paused\":false");
+    ask_for(url, "{\"do\":\"pause_when\",\"entity\":\"999:1\",\"is\":\"so\"}", "HTTP/1.1 422");
+    ask_for(url, "{\"do\":\"status\"}", "\"condition\""); /* the one before still holds */
+    ask_for(url,
+            "{\"do\":\"pause_when\",\"entity\":\"999:1\",\"component\":\"Spin\",\"path\":\"angle\","
+            "\"is\":\"changed\"}",
+            "HTTP/1.1 200");
+    for (bool is_there = false; !is_there;) {
+        reply = ask(url, "{\"do\":\"status\"}");
+        is_there = strstr(reply, "\"reached\":\"Spin.angle of 999:1 changes\"") != NULL;
+        if (is_there) CHECK(strstr(reply, "\"paused\":true") != NULL);
+        free(reply);
+    }
+    ask_for(url, "{\"do\":\"pause\",\"paused\":false}", "\"paused\":false");
+    ask_for(url, "{\"do\":\"pause_when\"}", "\r\n\r\n{}");
+    return NULL;
+}
+
+PLAIN_TEST(a_world_pauses_when_a_number_changes)
+{
+    begin(true);
+    step_beside(wait_for_pause, 1);
     weft_inspect_stop(inspect);
     CHECK_OK(weft_world_destroy(world));
 }

@@ -39,7 +39,7 @@ const api = {
   },
   onStatus(listen) { listeners.add(listen); },
   // Pauses the program when it comes to this: {entity, component, path, is, number}.
-  async pauseWhen(what) { showStatus(await ask({ do: 'pause_when', ...what })); },
+  async pauseWhen(what) { await ask({ do: 'pause_when', ...what }); await act({ do: 'status' }); },
   go: (name, state) => show(name, state),
   get status() { return status; },
   get writable() { return status.writable === true; },
@@ -162,7 +162,7 @@ function start() {
   $('speed').onchange = () => act({ do: 'speed', speed: Number($('speed').value) });
   find = finder({ windows: Object.fromEntries(names.map((n) => [n, windows[n].title])), go: show, ask });
   $('find-open').onclick = () => find();
-  $('until').lastElementChild.onclick = () => act({ do: 'pause_when' });
+  $('until').lastElementChild.onclick = () => api.pauseWhen({}).catch((problem) => setState('lost', problem.message));
   $('skip').onclick = (event) => { event.preventDefault(); $('main').focus(); };
   document.addEventListener('keydown', keys);
   $('tabs').addEventListener('keydown', tabKeys);

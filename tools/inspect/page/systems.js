@@ -7,7 +7,7 @@ export const systems = {
   title: 'Systems',
   open(root, api, state) {
     let sort = state.sort || 'average', descending = state.order !== 'up', picked = null, last = null, schedule = null, writable = false;
-    let marked = null, wasPaused = false, slowest = null, showsSlowest = false, budget = 0;
+    let marked = null, wasPaused = false, slowest = null, once = null, showsSlowest = false, budget = 0;
     const history = new Map(), begun = performance.now(); // of each system: [seconds, last, average], 10 s
     try { budget = Number(localStorage.getItem('weft-budget')) || 0; } catch { /* private mode */ }
     const sums = figures([]);
@@ -66,6 +66,7 @@ export const systems = {
       if (data !== last) remember(data);
       last = data;
       writable = data.writable;
+      if (once) once.hidden = !writable;
       updateFigures(sums, [['Frame', ns(data.frame)], ['Average', ns(data.average)], ['99 %', ns(data.p99)], ['Critical path', ns(data.critical)],
         ['Playback', ns(data.playback)], ['Stages', count(data.stages)], ['Sync points', count(data.sync_points)], ['Commands', count(data.commands)], ...(budget ? [['Of the budget', percent(data.average, budget * 1e6)]] : [])]);
       frame.classList.toggle('over', budget > 0 && data.average > budget * 1e6);
@@ -108,7 +109,7 @@ export const systems = {
       } }, `${e.from} \u2192 ${e.to}: ${e.component ?? 'by name'}`);
       const list = (title, edges) => el('div', {}, el('h3', {}, title), edges.length ? el('div', { class: 'row-gap' }, edges.map(edge)) : el('p', { class: 'soft' }, 'none'));
       const syncs = schedule.sync_points.filter((s) => s.recorder === name || s.observer === name);
-      const parts = [el('div', { class: 'row-gap' }, el('strong', {}, name), api.writable ? el('button', { type: 'button', title: 'Now, whether it is due or not', onclick: () => runOnce(name) }, 'Run once') : null),
+      const parts = [el('div', { class: 'row-gap' }, el('strong', {}, name), once = el('button', { type: 'button', hidden: !writable, title: 'Now, whether it is due or not', onclick: () => runOnce(name) }, 'Run once')),
         list(`Runs after`, schedule.edges.filter((e) => e.to === name)),
         list(`Runs before`, schedule.edges.filter((e) => e.from === name)),
         syncs.length ? el('div', {}, el('h3', {}, 'Sync points'), tags(syncs.map((s) => s.effect === 'any' ? `commands of ${s.recorder} before ${s.observer}: one of the two is exclusive` : `${s.observer} could see what ${s.recorder} ${s.effect}${s.component ? ` (${s.component})` : ''}`))) : null,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* changes.c: changes as the program itself would make them: what is refused is told in its words. */
+/* changes.c: changes as the program itself would make them, by its public calls.
+ *
+ * What is refused is told in the words of the world. Nothing is kept for an undo: pages keep the
+ * values that they wrote over. */
 #include "changes.h"
 
 #include "values.h"
@@ -14,7 +17,7 @@
 
 enum { COMPONENTS_MAX = 64 };
 
-/* The entity of a request, where the page may write. Else the status of an answer that is written. */
+/* The entity of a request, where the page may write. Else the status of a refusal, written. */
 static uint32_t take_entity(const weft__session *session, const weft__request *request,
                             weft_entity *entity, weft__wire *out)
 {
@@ -87,8 +90,7 @@ uint32_t weft__entity_clone(weft__session *session, const weft__request *request
     return tell(session, weft_entity_instantiate(session->world, entity, 1, &made), made, out);
 }
 
-uint32_t weft__entity_destroy(weft__session *session, const weft__request *request,
-                              weft__wire *out)
+uint32_t weft__entity_destroy(weft__session *session, const weft__request *request, weft__wire *out)
 {
     weft_entity entity;
     uint32_t status = take_entity(session, request, &entity, out);
@@ -171,7 +173,8 @@ static char *value_text(const weft__session *session, weft_entity entity, const 
 uint32_t weft__value_write_back(weft__session *session, const weft__request *request,
                                 weft__wire *out)
 {
-    char component[WEFT__REQUEST_WORD], path[WEFT__REQUEST_WORD], field[2 * WEFT__REQUEST_WORD];
+    char component[WEFT__REQUEST_WORD], path[WEFT__REQUEST_WORD];
+    char field[2 * WEFT__REQUEST_WORD];
     weft_entity entity;
     uint32_t count, status = take_entity(session, request, &entity, out);
     if (status != 200) return status;

@@ -7,8 +7,8 @@
 
 #include "session.h"
 
-/* {"components": "Position, Velocity", "name": "probe"}: an entity; the answer is that of "entity", as
- * with all of these where there is one afterwards. */
+/* {"components": "Position, Velocity", "name": "probe"}: an entity; the answer is that of "entity",
+ * as with all of these where there is one afterwards. */
 uint32_t weft__entity_create(weft__session *session, const weft__request *request, weft__wire *out);
 /* {"entity": "12:3"}: another one with the same values, and its linked group. */
 uint32_t weft__entity_clone(weft__session *session, const weft__request *request, weft__wire *out);

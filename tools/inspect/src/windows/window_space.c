@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* window_space.c: points of a query. A position is two or three numbers of one component, each named
- * by its path. Rows are drawn evenly, so a view of millions costs as much as one of thousands, and a
- * walk over the slices. */
+/* window_space.c: points of a query. A position is two or three numbers of one component, each
+ * named by its path. Rows are drawn evenly, so a view of millions costs as much as one of
+ * thousands, and a walk over the slices. */
 #include "window_space.h"
 
 #include "query_text.h"
@@ -148,9 +148,8 @@ uint32_t weft__places_window(weft__session *session, const weft__request *reques
         const weft_type *type;
         p.component = weft__session_component(session, id);
         const weft_component_desc *info = weft_component_info(session->world, p.component);
-        if (info == NULL ||
-            (info->flags & (WEFT_RESOURCE | WEFT_CHUNK | WEFT_BUFFER)) != 0 || info->size == 0 ||
-            !weft__value_type(session, p.component, &made, &type))
+        if (info == NULL || (info->flags & (WEFT_RESOURCE | WEFT_CHUNK | WEFT_BUFFER)) != 0 ||
+            info->size == 0 || !weft__value_type(session, p.component, &made, &type))
             continue;
         p.type = type;
         walk_type(&p, type, "", says_place(info->name), 0);

@@ -6,8 +6,8 @@
 
 #include "session.h"
 
-/* {}: what may be a position: {"component": "Position", "x": "x", "y": "y", "z": "z"}, the likeliest
- * first; and the numbers that points may be coloured by. */
+/* {}: what may be a position: {"component": "Position", "x": "x", "y": "y", "z": "z"}, the
+ * likeliest first; and the numbers that points may be coloured by. */
 uint32_t weft__places_window(weft__session *session, const weft__request *request, weft__wire *out);
 /* {"query": "Ship", "component": "Position", "x": "x", "y": "y", "z": "z", "value_of": "Shield",
  * "value": "strength", "count": 5000}: at most so many of the rows, evenly drawn. */

@@ -4,7 +4,6 @@
 #include "condition.h"
 
 #include "values.h"
-#include "window_world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +132,8 @@ uint32_t weft__condition_set(weft__session *session, const weft__request *reques
     }
     weft__condition_free(session);
     session->condition = made;
-    return weft__status_window(session, request, out);
+    weft__condition_write(session, out);
+    return 200;
 }
 
 static bool holds(const weft__session *session, const weft__condition *c)
