@@ -91,8 +91,61 @@ class RelationsTest(unittest.TestCase):
                 scene.bake()
             del scene
 
-    def test_inspect_says_what_to_do(self):
-        self.assertRaisesRegex(weft.UnsupportedError, "weft dump", self.world.inspect)
+    def test_one_observer_that_fails_does_not_silence_the_others(self):
+        seen = []
+        self.world.observe("created", None, lambda o: 1 / 0)
+        self.world.observe("created", None, lambda o: seen.append(len(o)))
+        self.world.create()
+        self.assertRaises(ZeroDivisionError, self.world.step, 0)
+        self.assertEqual(seen, [1])
+        self.world.step(0)
+
+    def test_what_is_not_observed_says_so(self):
+        for word, kind in (("a", "shared"), ("b", "buffer"), ("c", "sparse"), ("d", "chunk")):
+            component = self.world.component(word, "f4", kind=kind)
+            self.assertRaisesRegex(weft.TypeMismatchError, "World.observe.*add a tag with it", self.world.observe, "added", component, print)
+        self.assertRaises(weft.TypeMismatchError, self.world.observe, "changed", self.world.tag("t"), print)
+
+    def test_commands_relate(self):
+        likes = self.world.relation("Likes")
+        target, sources = self.world.create(), self.world.create_many(3)
+        commands = self.world.commands()
+        new = commands.create()
+        commands.relate(sources, likes, target)
+        commands.relate(sources[0], likes, new)
+        commands.play()
+        self.world.settle()
+        self.assertEqual(self.world.sources(likes, target).tolist(), sources[1:].tolist())
+        commands.relate(sources, likes, None)
+        commands.play()
+        self.assertFalse(self.world.has(sources[1], likes))
+
+    def test_systems_by_depth_run_parents_first(self):
+        place = self.world.component("Place", [("here", "f4"), ("all", "f4")])
+        ship, dock, door, other = (self.world.create(values={place: (i, 0)}) for i in (1, 10, 100, 1000))
+        self.world.relate(dock, self.world.parent, ship)
+        self.world.relate(door, self.world.parent, dock)
+        depths = []
+
+        @self.world.system(write=[place], optional=[self.world.parent], by_depth=self.world.parent)
+        def add_up(s):
+            depths.append(sorted(s.entities.tolist()))
+            above = s[self.world.parent]
+            s[place]["all"] = s[place]["here"]
+            for i, parent in enumerate([] if above is None else above.tolist()):
+                if parent:
+                    s[place]["all"][i] += self.world.get(parent, place)["all"]
+
+        self.world.step(1)
+        self.assertEqual([self.world.get(e, place)["all"] for e in (ship, dock, door, other)], [1, 11, 111, 1000])
+        self.assertEqual(depths, [[ship, other], [dock], [door]])
+        self.world.relate(dock, self.world.parent, None)
+        self.world.step(1)
+        self.assertEqual([self.world.get(e, place)["all"] for e in (ship, dock, door)], [1, 10, 110])
+        likes = self.world.relation("Likes")
+        for wrong in (likes, place):
+            self.assertRaises(TypeError, self.world.system, print, write=[place], by_depth=wrong)
+        self.assertRaises(ValueError, self.world.system, print, by_depth=self.world.parent)
 
 
 if __name__ == "__main__":

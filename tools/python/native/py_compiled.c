@@ -78,11 +78,8 @@ static bool read_touched(World *self, PyObject *terms, PyObject *resources, PyOb
                          loading *from)
 {
     weft_system_desc *desc = &from->desc;
-    if (!weft_py_terms(self, terms, &desc->over.rows, &from->terms)) {
-        from->terms = NULL;
-        return false;
-    }
-    if (!read_lookups(self, resources, &from->resources, &desc->more_resource_count) ||
+    if (!weft_py_terms(self, terms, &desc->over.rows, &from->terms) ||
+        !read_lookups(self, resources, &from->resources, &desc->more_resource_count) ||
         !read_lookups(self, lookups, &from->lookups, &desc->more_lookup_count))
         return false;
     desc->more_resources = from->resources;

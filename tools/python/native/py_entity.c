@@ -251,6 +251,31 @@ PyObject *weft_py_entity_set(World *self, PyObject *arguments)
     return weft_py_done(self, result);
 }
 
+/* (entities, component, bytes of a value each). */
+PyObject *weft_py_entity_set_many(World *self, PyObject *arguments);
+PyObject *weft_py_entity_set_many(World *self, PyObject *arguments)
+{
+    PyObject *from, *type, *bytes;
+    weft_entity one;
+    weft_component component;
+    const weft_entity *entities;
+    uint32_t count;
+    Py_buffer many, values;
+    if (!PyArg_ParseTuple(arguments, "OOO", &from, &type, &bytes) ||
+        weft_py_use(self, CHANGES) == NULL || !weft_py_component(self, type, &component) ||
+        !weft_py_is_plain(self, component, 0) ||
+        !weft_py_entities(from, &one, &many, &entities, &count))
+        return NULL;
+    weft_result result = WEFT_OK;
+    const size_t size = weft_py_size(self, component);
+    if (weft_py_bytes(bytes, (Py_ssize_t)(count * size), &values)) {
+        result = weft_entity_set_many(self->world, entities, count, component, values.buf, size);
+        PyBuffer_Release(&values);
+    }
+    PyBuffer_Release(&many);
+    return PyErr_Occurred() ? NULL : weft_py_done(self, result);
+}
+
 /* (entity, component, enabled). */
 PyObject *weft_py_entity_enable(World *self, PyObject *arguments);
 PyObject *weft_py_entity_enable(World *self, PyObject *arguments)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* py_later.c: what outlasts a call: snapshots and recorders.
  *
- * Snapshots and recorders have to end before their world: they are in its list of dependents, and
+ * They have to end before their world: they are in its list of dependents, and
  * are empty once it is closed. */
 #include "py_native.h"
 
@@ -33,10 +33,10 @@ static void end_dependent(dependent *self)
     self->handle = NULL;
 }
 
-/* Ends a handle with its object, or after the step. */
+/* Ends a handle with its object, or, where the library would refuse it, when the world is idle. */
 static void drop(World *world, dependent *self)
 {
-    if (world->is_stepping) {
+    if (world->is_stepping || world->loops > 0) {
         self->is_orphan = 1;
         return;
     }
@@ -346,6 +346,10 @@ static PyMethodDef recorder_methods[] = {
     {"enable", (PyCFunction)recorder_enable, METH_VARARGS, NULL},
     {"set_name", (PyCFunction)recorder_set_name, METH_VARARGS, NULL},
     {"play", (PyCFunction)recorder_play, METH_NOARGS, NULL},
+    {"query_change", (PyCFunction)weft_py_recorder_query_change, METH_VARARGS, NULL},
+    {"query_set", (PyCFunction)weft_py_recorder_query_set, METH_VARARGS, NULL},
+    {"query_enable", (PyCFunction)weft_py_recorder_query_enable, METH_VARARGS, NULL},
+    {"query_destroy", (PyCFunction)weft_py_recorder_query_destroy, METH_O, NULL},
     {0},
 };
 static PyType_Slot recorder_slots[] = {

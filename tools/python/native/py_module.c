@@ -10,7 +10,7 @@
 PyObject *weft_py_raiser;
 PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
     *weft_py_snapshot, *weft_py_recorder, *weft_py_scene, *weft_py_grid, *weft_py_grid_array,
-    *weft_py_sum;
+    *weft_py_sum, *weft_py_live;
 
 weft_world *weft_py_use(World *self, int how)
 {
@@ -151,6 +151,8 @@ void weft_py_free(PyObject *self)
 
 bool weft_py_components(World *self, PyObject *list, weft_component **out, uint32_t *count)
 {
+    *out = NULL;
+    *count = 0;
     Py_ssize_t length = PySequence_Size(list);
     if (length < 0) return false;
     if (length > 4096) {
@@ -165,6 +167,7 @@ bool weft_py_components(World *self, PyObject *list, weft_component **out, uint3
         Py_XDECREF(item);
         if (!is_good) {
             PyMem_Free(*out);
+            *out = NULL;
             return false;
         }
     }
@@ -194,7 +197,8 @@ static bool add_types(PyObject *module)
                  {&weft_py_scene, &weft_py_scene_spec},
                  {&weft_py_grid, &weft_py_grid_spec},
                  {&weft_py_grid_array, &weft_py_grid_array_spec},
-                 {&weft_py_sum, &weft_py_sum_spec}};
+                 {&weft_py_sum, &weft_py_sum_spec},
+                 {&weft_py_live, &weft_py_live_spec}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if ((*types[i].type = add_type(module, types[i].spec)) == NULL) return false;
     return true;
@@ -217,6 +221,11 @@ static bool add_numbers(PyObject *module)
                    {"NONE", WEFT_NONE},
                    {"OPTIONAL", WEFT_OPTIONAL},
                    {"DISABLED", WEFT_DISABLED},
+                   {"ABSENT", WEFT_ABSENT},
+                   {"PRESENT", WEFT_PRESENT},
+                   {"FILTER_EQUAL", WEFT_FILTER_EQUAL},
+                   {"FILTER_NOT_EQUAL", WEFT_FILTER_NOT_EQUAL},
+                   {"FILTER_ONE_OF", WEFT_FILTER_ONE_OF},
                    {"ENABLEABLE", WEFT_ENABLEABLE},
                    {"RESOURCE", WEFT_RESOURCE},
                    {"SHARED", WEFT_SHARED},

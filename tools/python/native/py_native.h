@@ -10,7 +10,7 @@
  *   Loop      an open loop over a query; ends by end(), at the last slice, or with the object.
  *   Slice     one position of a loop; refused once the loop went on.
  *   Column    exports the memory of a slice's column by the buffer protocol, and counts who has it.
- *   Snapshot, Recorder, Scene   end with the object, or with the world.
+ *   Snapshot, Recorder, Scene, Live   end with the object, or with the world.
  *   Grid, Sum   need no world.
  *
  * All is called with the GIL held, but weft_world_step, during which `is_stepping` refuses calls
@@ -37,8 +37,9 @@
 #include <weft/world_file.h>
 #endif
 
-/* A snapshot or a recorder, which has to end before its world: in the world's list. Owned by its
- * object of Python; one that is dropped while the world steps is an orphan, and ends after it. */
+/* What has to end before its world: a snapshot, a recorder, a scene, a live link. In the world's
+ * list. Owned by its object of Python; one that is dropped while the world is not idle (it steps,
+ * a loop is open) is an orphan, and ends when it is. */
 typedef struct dependent {
     struct dependent *next, **at; /* at: NULL once the world has ended */
     void (*end)(void *handle);
@@ -99,10 +100,10 @@ typedef struct Kept {
 extern PyObject *weft_py_raiser; /* _errors.make, which makes the exception of an error */
 extern PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
     *weft_py_snapshot, *weft_py_recorder, *weft_py_scene, *weft_py_grid, *weft_py_grid_array,
-    *weft_py_sum;
+    *weft_py_sum, *weft_py_live;
 extern PyType_Spec weft_py_world_spec, weft_py_query_spec, weft_py_loop_spec, weft_py_slice_spec,
     weft_py_column_spec, weft_py_snapshot_spec, weft_py_recorder_spec, weft_py_scene_spec,
-    weft_py_grid_spec, weft_py_grid_array_spec, weft_py_sum_spec;
+    weft_py_grid_spec, weft_py_grid_array_spec, weft_py_sum_spec, weft_py_live_spec;
 
 /* What a call does with the world. */
 enum { READS, CHANGES };
@@ -147,7 +148,7 @@ size_t weft_py_size(const World *self, weft_component component);
 void *weft_py_new(PyTypeObject *type);
 void weft_py_free(PyObject *self);
 
-/* Methods of World that stand in other sources. */
+/* Methods that stand in other sources than their types. */
 PyObject *weft_py_create(World *self, PyObject *arguments);
 PyObject *weft_py_component_create(World *self, PyObject *arguments);
 PyObject *weft_py_query_create(World *self, PyObject *arguments);
@@ -167,6 +168,30 @@ PyObject *weft_py_relation_settle(World *self, PyObject *unused);
 PyObject *weft_py_observers_run(World *self, PyObject *unused);
 PyObject *weft_py_observed(World *self, PyObject *unused);
 PyObject *weft_py_scene_create(World *self, PyObject *unused);
+PyObject *weft_py_live_start(World *self, PyObject *arguments);
+PyObject *weft_py_inspect(World *self, PyObject *arguments);
+PyObject *weft_py_world_stats(World *self, PyObject *unused);
+PyObject *weft_py_frame_stats(World *self, PyObject *unused);
+PyObject *weft_py_compact(World *self, PyObject *arguments);
+PyObject *weft_py_clear_references(World *self, PyObject *unused);
+PyObject *weft_py_archetypes(World *self, PyObject *unused);
+PyObject *weft_py_systems(World *self, PyObject *unused);
+PyObject *weft_py_system_enable(World *self, PyObject *arguments);
+PyObject *weft_py_system_remove(World *self, PyObject *arguments);
+PyObject *weft_py_schedule_set(World *self, PyObject *arguments);
+PyObject *weft_py_schedule_text(World *self, PyObject *arguments);
+PyObject *weft_py_search(World *self, PyObject *arguments);
+PyObject *weft_py_shared_values(World *self, PyObject *number);
+PyObject *weft_py_relation_stats(World *self, PyObject *number);
+PyObject *weft_py_depth_component(World *self, PyObject *number);
+PyObject *weft_py_query_change(Query *self, PyObject *arguments);
+PyObject *weft_py_query_set(Query *self, PyObject *arguments);
+PyObject *weft_py_query_enable(Query *self, PyObject *arguments);
+PyObject *weft_py_query_destroy(Query *self, PyObject *unused);
+PyObject *weft_py_recorder_query_change(Kept *self, PyObject *arguments);
+PyObject *weft_py_recorder_query_set(Kept *self, PyObject *arguments);
+PyObject *weft_py_recorder_query_enable(Kept *self, PyObject *arguments);
+PyObject *weft_py_recorder_query_destroy(Kept *self, PyObject *of);
 bool weft_py_terms(World *self, PyObject *list, weft_query_desc *desc, weft_term **owned);
 
 #endif

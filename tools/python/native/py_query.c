@@ -26,6 +26,7 @@ static bool read_term(World *self, PyObject *item, weft_term *out)
 
 bool weft_py_terms(World *self, PyObject *list, weft_query_desc *desc, weft_term **owned)
 {
+    *owned = NULL;
     Py_ssize_t length = PySequence_Size(list);
     if (length < 0) return false;
     if (length > 1024) {
@@ -40,6 +41,7 @@ bool weft_py_terms(World *self, PyObject *list, weft_query_desc *desc, weft_term
         Py_XDECREF(item);
         if (!is_good) {
             PyMem_Free(*owned);
+            *owned = NULL;
             return false;
         }
     }
@@ -48,11 +50,18 @@ bool weft_py_terms(World *self, PyObject *list, weft_query_desc *desc, weft_term
     return true;
 }
 
+/* (terms, with prefabs, with inactive ones, ignores enable bits). */
 PyObject *weft_py_query_create(World *self, PyObject *arguments)
 {
     PyObject *list;
-    if (!PyArg_ParseTuple(arguments, "O", &list) || use(self, CHANGES) == NULL) return NULL;
-    weft_query_desc desc = {0};
+    int with_prefabs, with_inactive, ignores_enabled;
+    if (!PyArg_ParseTuple(arguments, "Oppp", &list, &with_prefabs, &with_inactive,
+                          &ignores_enabled) ||
+        use(self, CHANGES) == NULL)
+        return NULL;
+    weft_query_desc desc = {.with_prefabs = with_prefabs,
+                            .with_inactive = with_inactive,
+                            .ignores_enabled = ignores_enabled};
     weft_term *terms;
     if (!weft_py_terms(self, list, &desc, &terms)) return NULL;
     weft_query query = weft_query_create(self->world, &desc);
@@ -155,6 +164,60 @@ static PyObject *query_filter_changed(Query *self, PyObject *arguments)
                         weft_query_filter_changed(world, self->query, component, since));
 }
 
+/* (since): slices in which rows came, left or moved. */
+static PyObject *query_filter_order(Query *self, PyObject *arguments)
+{
+    unsigned int since;
+    weft_world *world = use(self->world, CHANGES);
+    if (world == NULL || !PyArg_ParseTuple(arguments, "I", &since)) return NULL;
+    return weft_py_done(self->world, weft_query_filter_order(world, self->query, since));
+}
+
+/* (component, op, bytes of values): a condition on a shared component. */
+static PyObject *query_filter_shared(Query *self, PyObject *arguments)
+{
+    PyObject *number, *from;
+    unsigned int op;
+    weft_component component;
+    Py_buffer values;
+    weft_world *world = use(self->world, CHANGES);
+    if (world == NULL || !PyArg_ParseTuple(arguments, "OIO", &number, &op, &from) ||
+        !weft_py_component(self->world, number, &component) ||
+        !weft_py_is_plain(self->world, component, WEFT_SHARED) || !weft_py_bytes(from, -1, &values))
+        return NULL;
+    const size_t count = (size_t)values.len / weft_py_size(self->world, component);
+    weft_result result = weft_query_filter_shared(world, self->query, component, (weft_filter_op)op,
+                                                  values.buf, (uint32_t)count);
+    PyBuffer_Release(&values);
+    return weft_py_done(self->world, result);
+}
+
+static PyObject *query_matches(Query *self, PyObject *number)
+{
+    weft_entity entity;
+    weft_world *world = use(self->world, READS);
+    if (world == NULL || !weft_py_entity(number, &entity)) return NULL;
+    return PyBool_FromLong(weft_query_matches(world, self->query, entity));
+}
+
+static PyObject *query_is_empty(Query *self, PyObject *unused)
+{
+    (void)unused;
+    weft_world *world = use(self->world, READS);
+    return world == NULL ? NULL : PyBool_FromLong(weft_query_is_empty(world, self->query));
+}
+
+/* The one entity; raises where there is none, or there are several. */
+static PyObject *query_single(Query *self, PyObject *unused)
+{
+    (void)unused;
+    weft_world *world = use(self->world, READS);
+    if (world == NULL) return NULL;
+    const weft_entity found = weft_query_single(world, self->query);
+    if (!weft_entity_is_null(found)) return weft_py_entity_number(found);
+    return weft_py_fail(self->world, weft_world_error(world)->code);
+}
+
 static PyObject *query_begin(Query *self, PyObject *arguments)
 {
     float dt;
@@ -183,6 +246,15 @@ static PyMethodDef query_methods[] = {
     {"read_values", (PyCFunction)query_read_values, METH_O, NULL},
     {"write_values", (PyCFunction)query_write_values, METH_VARARGS, NULL},
     {"filter_changed", (PyCFunction)query_filter_changed, METH_VARARGS, NULL},
+    {"filter_order", (PyCFunction)query_filter_order, METH_VARARGS, NULL},
+    {"filter_shared", (PyCFunction)query_filter_shared, METH_VARARGS, NULL},
+    {"matches", (PyCFunction)query_matches, METH_O, NULL},
+    {"is_empty", (PyCFunction)query_is_empty, METH_NOARGS, NULL},
+    {"single", (PyCFunction)query_single, METH_NOARGS, NULL},
+    {"change", (PyCFunction)weft_py_query_change, METH_VARARGS, NULL},
+    {"set", (PyCFunction)weft_py_query_set, METH_VARARGS, NULL},
+    {"enable", (PyCFunction)weft_py_query_enable, METH_VARARGS, NULL},
+    {"destroy", (PyCFunction)weft_py_query_destroy, METH_NOARGS, NULL},
     {"begin", (PyCFunction)query_begin, METH_VARARGS, NULL},
     {0},
 };
@@ -199,8 +271,9 @@ static void close_loop(Loop *self)
     if (!self->is_open) return;
     self->is_open = 0;
     self->position++;
-    self->query->world->loops--;
     weft_query_end(&self->cursor);
+    World *world = self->query->world;
+    if (--world->loops == 0 && !world->is_stepping) weft_py_end_dependents(world, true);
 }
 
 static void loop_dealloc(Loop *self)

@@ -19,6 +19,7 @@ PyObject *weft_py_builtin(World *self, PyObject *arguments)
     weft_component found = strcmp(name, "Parent") == 0       ? weft_component_parent(world)
                            : strcmp(name, "InstanceOf") == 0 ? weft_component_instance_of(world)
                            : strcmp(name, "Prefab") == 0     ? weft_component_prefab(world)
+                           : strcmp(name, "Inactive") == 0   ? weft_component_inactive(world)
                                                              : weft_component_linked_group(world);
     if (found.id == 0) return weft_py_fail(self, weft_world_error(world)->code);
     return Py_BuildValue("(II)", found.id, weft_component_info(world, found)->flags);

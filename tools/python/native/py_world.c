@@ -104,8 +104,28 @@ static bool read_constants(PyObject *list, uint32_t bytes, weft_type *out)
     return true;
 }
 
-/* (name, kind, offset, count, bytes of one, unit, text, least, most, constants or None). */
-static bool read_field(PyObject *item, weft_field *out, weft_type *constants)
+static type_memory *read_type(const char *name, size_t size, size_t alignment, PyObject *list);
+
+/* (name, size, alignment, fields) of a struct in a struct, which goes behind `in`. */
+static bool read_nested(PyObject *item, weft_field *out, type_memory *in)
+{
+    const char *name;
+    unsigned long long size, alignment;
+    PyObject *fields;
+    if (!PyArg_Parse(item, "(sKKO!)", &name, &size, &alignment, &PyTuple_Type, &fields))
+        return false;
+    type_memory *made = read_type(name, (size_t)size, (size_t)alignment, fields), *last = made;
+    if (made == NULL) return false;
+    while (last->next != NULL) last = last->next;
+    last->next = in->next;
+    in->next = made;
+    out->type = &made->type;
+    return true;
+}
+
+/* (name, kind, offset, count, bytes of one, unit, text, least, most, constants, a struct, or
+ * None). */
+static bool read_field(PyObject *item, weft_field *out, weft_type *constants, type_memory *in)
 {
     unsigned int kind, offset, count, bytes;
     PyObject *list;
@@ -118,6 +138,7 @@ static bool read_field(PyObject *item, weft_field *out, weft_type *constants)
     out->count = count;
     out->bytes = bytes * count;
     if (Py_IsNone(list)) return true;
+    if (out->kind == WEFT_FIELD_STRUCT) return read_nested(list, out, in);
     out->type = constants;
     return read_constants(list, bytes, constants);
 }
@@ -145,7 +166,7 @@ static type_memory *read_type(const char *name, size_t size, size_t alignment, P
                              .fields = fields,
                              .field_count = (uint32_t)count};
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (read_field(PyTuple_GetItem(list, i), &fields[i], &made->enums[i])) continue;
+        if (read_field(PyTuple_GetItem(list, i), &fields[i], &made->enums[i], made)) continue;
         weft_py_types_free(made);
         return NULL;
     }
@@ -186,7 +207,9 @@ PyObject *weft_py_component_create(World *self, PyObject *arguments)
     weft_component made = weft_component_create(self->world, &desc);
     weft_result result = made.id == 0 ? weft_world_error(self->world)->code : WEFT_OK;
     if (made.id != 0 && weft_component_type(self->world, made) == &type->type) {
-        type->next = self->types;
+        type_memory *last = type;
+        while (last->next != NULL) last = last->next;
+        last->next = self->types;
         self->types = type;
     } else {
         weft_py_types_free(type);
@@ -209,12 +232,18 @@ static PyObject *world_resource_read(World *self, PyObject *number)
     weft_component component;
     if (weft_py_use(self, READS) == NULL || !weft_py_component(self, number, &component))
         return NULL;
-    const void *value = weft_resource_read(self->world, component);
-    if (value == NULL || !weft_py_is_plain(self, component, WEFT_RESOURCE)) {
-        if (PyErr_Occurred()) return NULL;
-        PyErr_SetString(PyExc_TypeError, "the component is not a resource");
+    const uint32_t flags = weft_py_flags(self, component);
+    if ((flags & WEFT_RESOURCE) == 0) {
+        PyErr_Format(PyExc_TypeError, "%s is not a resource",
+                     weft_component_info(self->world, component)->name);
         return NULL;
     }
+    if ((flags & WEFT_BUFFER) != 0) {
+        const weft_buffers buffers = weft_resource_read_buffer(self->world, component);
+        return weft_py_elements(&buffers, 0, weft_py_size(self, component));
+    }
+    const void *value = weft_resource_read(self->world, component);
+    if (value == NULL) return weft_py_fail(self, weft_world_error(self->world)->code);
     return PyByteArray_FromStringAndSize(value, (Py_ssize_t)weft_py_size(self, component));
 }
 
@@ -233,6 +262,30 @@ static PyObject *world_resource_write(World *self, PyObject *arguments)
     PyBuffer_Release(&buffer);
     if (value == NULL) return weft_py_fail(self, weft_world_error(self->world)->code);
     Py_RETURN_NONE;
+}
+
+/* (component, bytes of elements, is appended): a resource that is a buffer. */
+static PyObject *world_resource_write_buffer(World *self, PyObject *arguments)
+{
+    PyObject *number, *bytes;
+    int is_appended;
+    weft_component component;
+    Py_buffer from;
+    if (!PyArg_ParseTuple(arguments, "OOp", &number, &bytes, &is_appended) ||
+        weft_py_use(self, READS) == NULL || !weft_py_component(self, number, &component) ||
+        !weft_py_is_plain(self, component, WEFT_RESOURCE | WEFT_BUFFER) ||
+        !weft_py_bytes(bytes, -1, &from))
+        return NULL;
+    const weft_buffers buffers = weft_resource_write_buffer(self->world, component);
+    weft_result result = buffers.count == 0 ? weft_world_error(self->world)->code
+                         : is_appended      ? WEFT_OK
+                                            : weft_buffers_resize(&buffers, 0, 0);
+    const size_t count = (size_t)from.len / weft_py_size(self, component);
+    if (result == WEFT_OK && count > UINT32_MAX) result = WEFT_LIMIT;
+    if (result == WEFT_OK && count > 0)
+        result = weft_buffers_append(&buffers, 0, from.buf, (uint32_t)count);
+    PyBuffer_Release(&from);
+    return weft_py_done(self, result);
 }
 
 /* ---- steps ---- */
@@ -259,14 +312,7 @@ static PyObject *world_step(World *self, PyObject *arguments)
     return weft_py_done(self, result);
 }
 
-/* The change version; and raised by one, the old one, for filters. */
-static PyObject *world_change_version(World *self, PyObject *unused)
-{
-    (void)unused;
-    if (weft_py_use(self, READS) == NULL) return NULL;
-    return PyLong_FromUnsignedLong(weft_world_change_version(self->world));
-}
-
+/* Raises the change version by one; the old one, for filters. */
 static PyObject *world_advance_version(World *self, PyObject *unused)
 {
     (void)unused;
@@ -288,11 +334,13 @@ static PyObject *world_set_name(World *self, PyObject *arguments)
 {
     PyObject *number;
     const char *text;
+    int is_unique;
     weft_entity entity;
-    if (!PyArg_ParseTuple(arguments, "Os", &number, &text) || weft_py_use(self, CHANGES) == NULL ||
-        !weft_py_entity(number, &entity))
+    if (!PyArg_ParseTuple(arguments, "Osp", &number, &text, &is_unique) ||
+        weft_py_use(self, CHANGES) == NULL || !weft_py_entity(number, &entity))
         return NULL;
-    return weft_py_done(self, weft_entity_set_name(self->world, entity, text));
+    return weft_py_done(self, (is_unique ? weft_entity_set_name_unique
+                                         : weft_entity_set_name)(self->world, entity, text));
 }
 
 static PyObject *world_name(World *self, PyObject *number)
@@ -375,24 +423,13 @@ static PyObject *world_validate(World *self, PyObject *unused)
     return weft_py_done(self, weft_world_validate(self->world));
 }
 
-static PyObject *world_stats(World *self, PyObject *unused)
-{
-    (void)unused;
-    weft_world_stats s;
-    if (weft_py_use(self, READS) == NULL) return NULL;
-    weft_world_stats_get(self->world, &s, sizeof s);
-    return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K}", "entities", (unsigned long long)s.entities, "archetypes",
-        (unsigned long long)s.archetypes, "chunks", (unsigned long long)s.chunks, "components",
-        (unsigned long long)s.component_types, "bytes", (unsigned long long)s.bytes_total);
-}
-
 PyObject *weft_py_entity_destroy(World *self, PyObject *entities);
 PyObject *weft_py_entity_is_alive(World *self, PyObject *number);
 PyObject *weft_py_entity_has(World *self, PyObject *arguments);
 PyObject *weft_py_entity_read(World *self, PyObject *arguments);
 PyObject *weft_py_entity_look_up(World *self, PyObject *arguments);
 PyObject *weft_py_entity_set(World *self, PyObject *arguments);
+PyObject *weft_py_entity_set_many(World *self, PyObject *arguments);
 PyObject *weft_py_entity_change(World *self, PyObject *arguments);
 PyObject *weft_py_entity_enable(World *self, PyObject *arguments);
 PyObject *weft_py_entity_is_enabled(World *self, PyObject *arguments);
@@ -406,6 +443,7 @@ static PyMethodDef methods[] = {
     {"component_find", (PyCFunction)world_component_find, METH_VARARGS, NULL},
     {"resource_read", (PyCFunction)world_resource_read, METH_O, NULL},
     {"resource_write", (PyCFunction)world_resource_write, METH_VARARGS, NULL},
+    {"resource_write_buffer", (PyCFunction)world_resource_write_buffer, METH_VARARGS, NULL},
     {"create", (PyCFunction)weft_py_create, METH_VARARGS, NULL},
     {"destroy", (PyCFunction)weft_py_entity_destroy, METH_O, NULL},
     {"is_alive", (PyCFunction)weft_py_entity_is_alive, METH_O, NULL},
@@ -425,7 +463,6 @@ static PyMethodDef methods[] = {
     {"restore", (PyCFunction)weft_py_snapshot_restore, METH_VARARGS, NULL},
     {"step", (PyCFunction)world_step, METH_VARARGS, NULL},
     {"step_check", (PyCFunction)world_step_check, METH_VARARGS, NULL},
-    {"change_version", (PyCFunction)world_change_version, METH_NOARGS, NULL},
     {"advance_version", (PyCFunction)world_advance_version, METH_NOARGS, NULL},
     {"set_shared", (PyCFunction)weft_py_entity_set_shared, METH_VARARGS, NULL},
     {"set_buffer", (PyCFunction)weft_py_entity_set_buffer, METH_VARARGS, NULL},
@@ -437,7 +474,20 @@ static PyMethodDef methods[] = {
     {"load_bytes", (PyCFunction)world_load_bytes, METH_O, NULL},
     {"hash", (PyCFunction)world_hash, METH_VARARGS, NULL},
     {"validate", (PyCFunction)world_validate, METH_NOARGS, NULL},
-    {"stats", (PyCFunction)world_stats, METH_NOARGS, NULL},
+    {"stats", (PyCFunction)weft_py_world_stats, METH_NOARGS, NULL},
+    {"frame_stats", (PyCFunction)weft_py_frame_stats, METH_NOARGS, NULL},
+    {"compact", (PyCFunction)weft_py_compact, METH_VARARGS, NULL},
+    {"clear_references", (PyCFunction)weft_py_clear_references, METH_NOARGS, NULL},
+    {"archetypes", (PyCFunction)weft_py_archetypes, METH_NOARGS, NULL},
+    {"systems", (PyCFunction)weft_py_systems, METH_NOARGS, NULL},
+    {"system_enable", (PyCFunction)weft_py_system_enable, METH_VARARGS, NULL},
+    {"system_remove", (PyCFunction)weft_py_system_remove, METH_VARARGS, NULL},
+    {"schedule_set", (PyCFunction)weft_py_schedule_set, METH_VARARGS, NULL},
+    {"schedule_text", (PyCFunction)weft_py_schedule_text, METH_VARARGS, NULL},
+    {"search", (PyCFunction)weft_py_search, METH_VARARGS, NULL},
+    {"shared_values", (PyCFunction)weft_py_shared_values, METH_O, NULL},
+    {"relation_stats", (PyCFunction)weft_py_relation_stats, METH_O, NULL},
+    {"depth_component", (PyCFunction)weft_py_depth_component, METH_O, NULL},
     {"builtin", (PyCFunction)weft_py_builtin, METH_VARARGS, NULL},
     {"relation_declare", (PyCFunction)weft_py_relation_declare, METH_VARARGS, NULL},
     {"relation_set", (PyCFunction)weft_py_relation_set, METH_VARARGS, NULL},
@@ -450,6 +500,9 @@ static PyMethodDef methods[] = {
     {"observers_run", (PyCFunction)weft_py_observers_run, METH_NOARGS, NULL},
     {"observed", (PyCFunction)weft_py_observed, METH_NOARGS, NULL},
     {"scene", (PyCFunction)weft_py_scene_create, METH_NOARGS, NULL},
+    {"live", (PyCFunction)weft_py_live_start, METH_VARARGS, NULL},
+    {"inspect", (PyCFunction)weft_py_inspect, METH_VARARGS, NULL},
+    {"set_many", (PyCFunction)weft_py_entity_set_many, METH_VARARGS, NULL},
     {0},
 };
 static PyType_Slot slots[] = {

@@ -32,7 +32,7 @@ from ._native import Snapshot
 from ._query import Query, Slice
 from ._random import Random
 from ._relations import Observation
-from ._scenes import Scene
+from ._scenes import Live, Scene
 from ._sum import Sum, exact_sum
 from ._systems import Context
 from ._values import Component
@@ -40,7 +40,7 @@ from ._world import World
 
 globals().update({kind.__name__: kind for kind in CLASSES.values()})
 __all__ = ["World", "Component", "Query", "Slice", "Context", "Commands", "Snapshot", "Random", "Entity", "entity",
-           "Observation", "Scene", "Grid", "Pairs", "Sum", "exact_sum", "get_include", "c", "CompileError", "Error", *(kind.__name__ for kind in CLASSES.values())]
+           "Observation", "Scene", "Live", "Grid", "Pairs", "Sum", "exact_sum", "get_include", "c", "CompileError", "Error", *(kind.__name__ for kind in CLASSES.values())]
 __version__ = "0.1.0"
 
 

@@ -3,10 +3,12 @@
 import numpy
 
 from . import _native
+from ._all import AllCommands
 from ._entities import _count_of, _refuse_kind
 from ._entity import Entity, as_entities, entity
-from ._errors import TypeMismatchError
-from ._values import Component, component_of, numbers_of
+from ._errors import BadHandleError, TypeMismatchError
+from ._query import Query
+from ._values import Component, component_of, enableable_of, numbers_of
 
 
 class Commands:
@@ -14,6 +16,7 @@ class Commands:
 
     def __init__(self, world):
         self._world, self._native = world, world._native.recorder()
+        self._queries = []
 
     def create(self, *components, values=None, name=None):
         """An entity-to-be, which later commands of this object may name."""
@@ -72,11 +75,32 @@ class Commands:
         self._native.set(as_entities(entities), component.number, data, True)
 
     def enable(self, entity, component, enabled=True):
-        self._native.enable(Entity(entity), component_of(self._world, component).number, enabled)
+        self._native.enable(Entity(entity), enableable_of(self._world, component), enabled)
 
     def set_name(self, entity, name):
         self._native.set_name(Entity(entity), name)
 
+    def relate(self, sources, relation, target):
+        """Gives one source, or an array of them, a target; None: the relation goes."""
+        component_of(self._world, relation)
+        for source in numpy.atleast_1d(numpy.asarray(as_entities(sources), "u8")).tolist():
+            if target is None:
+                self.remove(source, relation)
+            else:
+                self.set(source, relation, Entity(target))
+
+    def all(self, query):
+        """Changes of all rows that a query selects when they are made: commands.all(query).destroy()."""
+        if not isinstance(query, Query):
+            raise TypeError(f"a query is needed, not {type(query).__name__}")
+        if query.world is not self._world:
+            raise BadHandleError("the query is of another world")
+        self._queries.append(query)  # lives until they are made
+        return AllCommands(self._world, self._native, query)
+
     def play(self):
         """Makes the changes now."""
-        self._native.play()
+        try:
+            self._native.play()
+        finally:
+            self._queries.clear()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """_components: the part of World about component types and resources."""
 from . import _native
-from ._entity import is_entity_dtype
-from ._errors import AlreadyExistsError
-from ._values import Component, component_of, describe
+from ._errors import AlreadyExistsError, TypeMismatchError
+from ._values import Component, alignment_of, component_of, describe
 
 _KINDS = {None: 0, "sparse": _native.SPARSE, "shared": _native.SHARED, "chunk": _native.CHUNK,
           "buffer": _native.BUFFER}
@@ -29,7 +28,7 @@ class Components:
         size, alignment, fields = 0, 1, []
         if dtype is not None:
             dtype, fields = describe(name, dtype, units, texts, ranges)
-            size, alignment = dtype.itemsize, _alignment(dtype.base)
+            size, alignment = dtype.itemsize, alignment_of(dtype.base)
         rows = tuple(field.native() for field in fields)
         for known in self._components.values():
             if known.name == name and not _is_same(known, dtype, flags, rows):
@@ -57,26 +56,32 @@ class Components:
         """A component without a value."""
         return self._register(name, None, _flags("sparse" if sparse else None, cleanup=cleanup))
 
-    def resource(self, name, dtype, *, hashed=True, units=None, texts=None, ranges=None):
-        """A component with one value for the world: get_resource, set_resource."""
-        return self._register(name, dtype, _native.RESOURCE | (0 if hashed else _native.NOT_HASHED), units, texts,
+    def resource(self, name, dtype, *, kind=None, hashed=True, units=None, texts=None, ranges=None):
+        """A component with one value for the world: get_resource, set_resource. kind="buffer": an array that grows, of
+        elements of the dtype."""
+        if kind not in (None, "buffer"):
+            raise ValueError(f"kind of a resource is None or 'buffer', not {kind!r}")
+        return self._register(name, dtype, _native.RESOURCE | _KINDS[kind] | (0 if hashed else _native.NOT_HASHED), units, texts,
                               ranges)
 
     def get_resource(self, component):
-        """The value of a resource (a copy)."""
+        """The value of a resource (a copy); of a buffer an array of its elements."""
         return self._own(component)._value(self._native.resource_read(component.number))
 
+    def append_resource(self, component, values):
+        """Appends elements to a resource that is a buffer, also while systems run and views live."""
+        if not self._own(component).flags & _native.BUFFER:
+            raise TypeMismatchError(f"{component.name} is no buffer: set_resource gives it a value", component=component.name)
+        self._native.resource_write_buffer(component.number, component._elements(values), True)
+
     def set_resource(self, component, value):
-        """Sets a resource, also while systems run and views live. Fields that a dict leaves out stay."""
+        """Sets a resource, also while systems run and views live. Fields that a dict leaves out stay; of a buffer all elements are
+        replaced."""
+        if self._own(component).flags & _native.BUFFER:
+            self._native.resource_write_buffer(component.number, component._elements(value), False)
+            return
         old = self.get_resource(component)
         self._native.resource_write(component.number, component._bytes(value, old=old))
-
-
-def _alignment(dtype):
-    """That of the type in C: an entity is two numbers of 32 bits."""
-    if dtype.names is not None:
-        return max(_alignment(dtype.fields[name][0].base) for name in dtype.names) if dtype.isalignedstruct else 1
-    return 4 if is_entity_dtype(dtype) else max(dtype.alignment, 1)
 
 
 def _shape(dtype):

@@ -5,7 +5,7 @@ import numpy
 from . import _native
 from ._entity import Entity, as_entities, entity
 from ._errors import TypeMismatchError
-from ._values import Component, numbers_of
+from ._values import Component, enableable_of, numbers_of
 
 
 def _refuse_kind(component):
@@ -104,9 +104,13 @@ class Entities:
 
     def set(self, entity, component, value):
         """Writes a value; adds the component where it is absent. Fields that a dict leaves out keep their value;
-        of a buffer all elements are replaced."""
+        of a buffer all elements are replaced. Of an array of entities each gets the value, or its own of an array; a dict has every
+        field then."""
         _refuse_kind(self._own(component))
-        entity = Entity(entity)
+        entity = as_entities(entity)
+        if not isinstance(entity, Entity):
+            self._set_many(entity, component, value)
+            return
         if component.flags & _native.BUFFER:
             self._native.set_buffer(entity, component.number, component._elements(value), False)
             return
@@ -119,9 +123,18 @@ class Entities:
         else:
             self._native.set(entity, component.number, data)
 
+    def _set_many(self, entities, component, value):
+        if component.flags & _native.BUFFER:
+            raise TypeMismatchError(f"{component.name} is a buffer: set one entity after the other", component=component.name)
+        if component.flags & _native.SHARED:
+            self._native.set_shared(entities, component.number, component._bytes(value))
+        else:
+            self._native.set_many(entities, component.number, component._bytes(value, entities.size))
+
     def append(self, entity, component, values):
         """Appends elements to a buffer, which is added where it is absent."""
-        if not self._own(component).flags & _native.BUFFER:
+        _refuse_kind(self._own(component))
+        if not component.flags & _native.BUFFER:
             raise TypeMismatchError(f"{component.name} is no buffer: set gives it a value", component=component.name)
         self._native.set_buffer(Entity(entity), component.number, component._elements(values), True)
 
@@ -133,16 +146,27 @@ class Entities:
         """Removes components from an entity, or an array of them."""
         self._native.change(as_entities(entities), [], numbers_of(self, components))
 
-    def enable(self, entity, component, enabled=True):
-        """Switches a component that is enableable on or off."""
-        self._native.enable(Entity(entity), self._own(component).number, enabled)
+    def enable(self, entities, component, enabled=True):
+        """Switches a component that is enableable on or off, of an entity, or of an array of them. Query.enable does so for all
+        rows."""
+        entities, number = as_entities(entities), enableable_of(self, component)
+        if isinstance(entities, Entity):
+            self._native.enable(entities, number, enabled)
+            return
+        many = numpy.atleast_1d(entities).tolist()
+        for one in many:  # all or none
+            if not self._native.has(one, number):
+                self._native.enable(one, number, enabled)  # raises
+        for one in many:
+            self._native.enable(one, number, enabled)
 
     def is_enabled(self, entity, component):
         """Whether it has the component, and it is not switched off."""
         return self._native.is_enabled(Entity(entity), self._own(component).number)
 
-    def set_name(self, entity, name):
-        self._native.set_name(Entity(entity), name)
+    def set_name(self, entity, name, *, unique=False):
+        """Names an entity; "" takes the name away. unique=True: weft.AlreadyExistsError where another entity has it."""
+        self._native.set_name(Entity(entity), name, bool(unique))
 
     def name(self, entity):
         """The name; "" when it has none."""

@@ -50,6 +50,15 @@ _CALLS = {
     "weft_component_create": "World.component", "weft_component_info": "World.component",
     "weft_archetype_create": "World.create", "weft_query_create": "World.query", "weft_query_begin": "Query.slices",
     "weft_query_read_values": "Query.read", "weft_query_write_values": "Query.write",
+    "weft_query_destroy_entities": "Query.destroy", "weft_query_filter_shared": "Query.where", "weft_query_set_shared": "Query.set",
+    "weft_query_filter_changed": "Query.changed", "weft_query_filter_order": "Query.moved",
+    "weft_recorder_query_add": "commands.all(query).add", "weft_recorder_query_remove": "commands.all(query).remove",
+    "weft_recorder_query_set_shared": "commands.all(query).set", "weft_recorder_query_enable": "commands.all(query).enable",
+    "weft_recorder_query_destroy_entities": "commands.all(query).destroy", "weft_entity_set_name_unique": "World.set_name(unique=True)",
+    "weft_entity_set_many": "World.set", "weft_observer_create": "World.observe", "weft_relation_set": "World.relate",
+    "weft_relation_set_many": "World.relate", "weft_relation_declare": "World.relation", "weft_entity_instantiate": "World.instantiate",
+    "weft_schedule_set": "World.measure", "weft_resource_write_buffer": "World.set_resource", "weft_scene_bake": "Scene.bake",
+    "weft_scene_fill": "Scene.fill", "weft_live_start": "World.live", "weft_inspect_start": "World.inspect",
     "weft_query_end": "the end of its `with` block", "weft_recorder_create": "World.commands",
     "weft_recorder_create_entity": "Commands.create", "weft_recorder_destroy_entity": "Commands.destroy",
     "weft_recorder_set_shared": "Commands.set", "weft_recorder_set_buffer": "Commands.set",
@@ -59,7 +68,7 @@ _CALLS = {
     "weft_snapshot_restore": "World.restore", "weft_world_error": "the exception",
     "weft_world_save_memory": "World.save", "weft_world_load_memory": "World.load"}
 _PARTS = {"entity": "World", "world": "World", "component": "World", "resource": "World", "query": "Query",
-          "recorder": "Commands", "snapshot": "World", "slice": "Slice", "system": "World"}
+          "recorder": "Commands", "snapshot": "World", "slice": "Slice", "system": "World", "live": "Live", "scene": "Scene"}
 
 
 def _call(match):
@@ -72,6 +81,7 @@ def _call(match):
 
 def _text(text):
     text = re.sub(r"\bweft_[a-z0-9_]+", _call, text)
+    text = text.replace("register it with ENABLEABLE", "register it with enableable=True")
     return re.sub(r"\bWEFT_([A-Z0-9_]+)", r"\1", text)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""_files: the part of World about snapshots, files and figures."""
+"""_files: the part of World about snapshots and files."""
 
 
 class Files:
-    """Snapshots, files and figures of a World."""
+    """Snapshots and files of a World."""
 
     def snapshot(self, previous=None):
         return self._native.snapshot(previous)
@@ -24,7 +24,3 @@ class Files:
 
     def hash(self, content=False):
         return self._native.hash(content)
-
-    @property
-    def stats(self):
-        return self._native.stats()

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """_query: queries, their loops, and slices, whose columns are arrays over the memory of the world."""
 import gc
+import operator
 import traceback
 import weakref
 
 import numpy
 
 from . import _native
-from ._entity import entity
+from ._all import AllRows
+from ._entity import Entity, entity
 from ._random import each
 from ._values import Component, component_of
 
@@ -232,10 +234,11 @@ class _Slices:
         return False
 
 
-class Query:
+class Query(AllRows):
     """What selects rows: made by World.query."""
 
-    def __init__(self, world, *, write=(), read=(), optional=(), without=(), having=(), any=(), disabled=()):
+    def __init__(self, world, *, write=(), read=(), optional=(), without=(), having=(), any=(), disabled=(), absent=(), present=(),
+                 with_prefabs=False, with_inactive=False, ignores_enabled=False):
         self.world = world
         self._places, self._terms, named = {}, [], {}
         for word, components, access, match in (
@@ -243,7 +246,8 @@ class Query:
                 ("optional", optional, _native.READ, _native.OPTIONAL),
                 ("having", having, _native.NO_ACCESS, _native.ALL),
                 ("without", without, _native.NO_ACCESS, _native.NONE), ("any", any, _native.NO_ACCESS, _native.ANY),
-                ("disabled", disabled, _native.NO_ACCESS, _native.DISABLED)):
+                ("disabled", disabled, _native.NO_ACCESS, _native.DISABLED),
+                ("absent", absent, _native.NO_ACCESS, _native.ABSENT), ("present", present, _native.NO_ACCESS, _native.PRESENT)):
             for component in [components] if isinstance(components, Component) else components:
                 component_of(world, component)
                 if component in named:
@@ -255,10 +259,22 @@ class Query:
                         raise TypeError(f"{component.name} is a tag: name it in `having`, `without` or `any`")
                     self._places[component] = len(self._terms)
                 self._terms.append((component.number, access, match))
-        self._native = world._native.query(self._terms)
+        self._native = world._native.query(self._terms, with_prefabs, with_inactive, ignores_enabled)
 
     def __len__(self):
         return self._native.count()
+
+    def __bool__(self):
+        return not self._native.is_empty()
+
+    def __contains__(self, entity):
+        """Whether the query selects the entity."""
+        return self._native.matches(Entity(entity))
+
+    def single(self):
+        """The one entity that the query selects: weft.NotFoundError where there is none, weft.InvalidArgumentError where there are
+        several."""
+        return Entity(self._native.single())
 
     def slices(self):
         """A loop over the rows, slice by slice: a context manager."""
@@ -270,13 +286,35 @@ class Query:
 
     def changed(self, component, since):
         """Selects slices in which the component changed after `since`, a world.change_version; of several
-        components those in which any did. None: all slices again."""
+        components those in which any did. None: takes all filters away."""
         if component is None:
             self._native.filter_changed()
-        elif not 0 <= since < 2 ** 32:
-            raise OverflowError(f"{since} is no change version")
         else:
-            self._native.filter_changed(component_of(self.world, component).number, since)
+            self._native.filter_changed(component_of(self.world, component).number, _version(since))
+
+    def moved(self, since):
+        """Selects slices in which rows came, left or moved after `since`, a world.change_version."""
+        self._native.filter_order(_version(since))
+
+    def where(self, component, *values):
+        """Selects rows whose shared component has this value, or one of these."""
+        op = _native.FILTER_EQUAL if len(values) == 1 else _native.FILTER_ONE_OF
+        self._filter(component, op, values)
+
+    def where_not(self, component, value):
+        """Selects rows whose shared component has another value."""
+        self._filter(component, _native.FILTER_NOT_EQUAL, [value])
+
+    def _filter(self, component, op, values):
+        if not component_of(self.world, component).flags & _native.SHARED:
+            raise TypeError(f"{component.name} is not shared: read its column, and pick rows by NumPy")
+        if not values:
+            raise ValueError(f"{component.name}: a value is needed")
+        self._native.filter_shared(component.number, op, b"".join(component._bytes(value).tobytes() for value in values))
+
+    def again(self):
+        """Takes all filters away: changed, moved, where."""
+        self._native.filter_changed()
 
     def _run_whole(self, function, context):
         """One call with all rows; none if there are none."""
@@ -320,6 +358,12 @@ class Query:
         component_of(self.world, component)
         if component.dtype is None or not component.is_plain:
             raise TypeError(f"{component.name} has no column: {'it is a tag' if component.dtype is None else 'use slices'}")
+
+
+def _version(since):
+    if not 0 <= operator.index(since) < 2 ** 32:
+        raise OverflowError(f"{since} is no change version")
+    return since
 
 
 def forget_views(error):

@@ -53,6 +53,19 @@ class Relations:
         """The tag Prefab: queries that do not name it leave these entities out."""
         return self._builtin("Prefab", None)
 
+    @property
+    def inactive_tag(self):
+        """The tag Inactive: queries that do not name it leave these entities out."""
+        return self._builtin("Inactive", None)
+
+    def _depth_of(self, relation):
+        """The shared component with the depth of the sources of a relation."""
+        number, flags, name = self._native.depth_component(self._own(relation).number)
+        if number not in self._components:
+            dtype, fields = describe(name, "u4")
+            self._components[number] = Component(self, number, name, dtype, flags, fields)
+        return self._components[number]
+
     def relation(self, name, dtype=entity, *, on_target_death="clear", acyclic=False, by_depth=False):
         """A component whose value is another entity, or a struct with one field that is, looked up in both directions. When the target dies, its sources
         lose it ("clear"), are destroyed ("destroy"), or keep a dead entity ("keep")."""
@@ -128,10 +141,17 @@ class Relations:
         self._tell()
 
     def _tell(self):
-        """Calls observers with what the step told them; what a function changes is told the next time."""
+        """Calls observers with what the step told them; what a function changes is told the next time. Where one fails, the
+        others are called, too; then its exception is raised."""
         if not self._observers:
             return
+        failed = None
         for number, entities, values in self._native.observed():
             function, component = self._observers[number]
             old = numpy.frombuffer(values, component.dtype) if values and component.dtype is not None else None
-            function(Observation(numpy.frombuffer(entities, entity), old))
+            try:
+                function(Observation(numpy.frombuffer(entities, entity), old))
+            except Exception as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed

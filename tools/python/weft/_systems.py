@@ -10,6 +10,7 @@ import math
 
 import numpy
 
+from . import _native
 from ._commands import Commands
 from ._errors import AlreadyExistsError, CycleError, InvalidArgumentError, NotFoundError, WrongPhaseError
 from ._query import Query, forget_views
@@ -61,6 +62,37 @@ class _System:
         self.is_early, self.before, self.after, self.group = False, (), (), "default"
         self.rate, self.run_if, self.timer, self.is_timer, self.is_whole = None, None, None, False, False
         self.watched, self.since, self.is_enabled, self.due = (), 0, True, 0
+        self.runs, self.levels = 0, None
+
+    def touched(self):
+        """(names of what it reads, of what it writes)."""
+        terms = [] if self.query is None else [(c.name, access) for c, (_, access, _) in
+                                               ((c, self.query._terms[place]) for c, place in self.query._places.items())]
+        return tuple([name for name, access in terms if access == how] for how in (_native.READ, _native.WRITE))
+
+
+class _Levels:
+    """The rows of a system by depth: those of depth 0, or without the relation, then depth 1, and so on."""
+
+    def __init__(self, world, relation, terms):
+        self.world, self.depth = world, world._depth_of(relation)
+        absent, present = (list(_listed(terms.get(word, ()))) for word in ("absent", "present"))
+        self.roots = Query(world, **{**terms, "absent": [*absent, self.depth]})
+        self.others = Query(world, **{**terms, "present": [*present, self.depth]})
+
+    def run(self, function, context, is_whole):
+        def run(query):
+            if is_whole:
+                query._run_whole(function, context)
+            else:
+                query._run(function, context.dt, context)
+
+        self.world.settle()
+        run(self.roots)
+        for depth in range(int(self.world.shared_values(self.depth).max()) + 1):
+            self.others.again()
+            self.others.where(self.depth, depth)
+            run(self.others)
 
 
 def _seconds(value, word):
@@ -69,6 +101,10 @@ def _seconds(value, word):
     if not math.isfinite(value) or value < 0 or value > 3.4e38:
         raise InvalidArgumentError(f"{word} is {value}: seconds are finite, and not negative")
     return float(value)
+
+
+def _listed(components):
+    return [components] if isinstance(components, Component) else components
 
 
 def _names(names, word):
@@ -83,17 +119,19 @@ class Systems:
     """Systems and steps of a World."""
 
     def system(self, function=None, *, name=None, before=False, after=(), group="default", period=0.0, run_if=None,
-               timer=False, skips_unchanged=False, whole=False, **terms):
+               timer=False, skips_unchanged=False, whole=False, by_depth=None, **terms):
         """Decorator: function(slice) runs in each step, for every slice of the terms (those of query()), or, with
         whole=True, once, with all rows in copies that are written back; without terms once, with a Context. Python's systems run in the order in which they were made, after those in C.
 
         before: True: before those in C; or names of systems or groups of Python that run later. after: names of
         those that run earlier. group: see World.group. period: a fixed rate in seconds. run_if(world): whether it
         runs. timer: it runs once for each World.set_timer. skips_unchanged: only slices in which a component of
-        `read` changed since its last run."""
+        `read` changed since its last run. by_depth: a relation by depth (world.parent): slices of depth 0 first, then those of
+        depth 1, so that parents are done before their children."""
         if function is None:
             return functools.partial(self.system, name=name, before=before, after=after, group=group, period=period,
-                                     run_if=run_if, timer=timer, skips_unchanged=skips_unchanged, whole=whole, **terms)
+                                     run_if=run_if, timer=timer, skips_unchanged=skips_unchanged, whole=whole,
+                                     by_depth=by_depth, **terms)
         if not callable(function) or run_if is not None and not callable(run_if):
             raise TypeError("a system is a function")
         if (inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function)
@@ -113,6 +151,10 @@ class Systems:
             made.watched = tuple([read] if isinstance(read, Component) else read)
             if not made.watched:
                 raise InvalidArgumentError("skips_unchanged needs a component in `read`")
+        if by_depth is not None:
+            if made.query is None or skips_unchanged:
+                raise InvalidArgumentError("by_depth needs rows, and does not go with skips_unchanged")
+            made.levels = _Levels(self, by_depth, terms)
         self._systems.append(made)
         return function
 
@@ -134,21 +176,41 @@ class Systems:
         for system in self._systems:
             if system.name == name:
                 return system
-        raise NotFoundError(f"there is no system {name!r} of Python")
+        raise NotFoundError(f"there is no system {name!r}")
 
     def remove_system(self, name):
-        """Takes a system of Python away."""
+        """Takes a system away."""
+        if not self._is_in_python(name) and self._native.system_remove(name):
+            return
         self._systems.remove(self._system(name))
 
     def enable_system(self, name, enabled=True):
-        """Switches a system of Python on or off."""
+        """Switches a system on or off."""
+        if not self._is_in_python(name) and self._native.system_enable(name, bool(enabled)):
+            return
         self._system(name).is_enabled = bool(enabled)
+
+    def _is_in_python(self, name):
+        return any(system.name == name for system in self._systems)
 
     def group(self, name, *, before=(), after=(), period=0.0, enabled=True):
         """Sets what holds for the systems of a group: their order to other groups and systems, a rate, and whether
         they run."""
         self._groups[_names(name, "name")[0]] = _Group(_names(before, "before"), _names(after, "after"), period,
                                                        bool(enabled))
+
+    def alpha(self, name):
+        """Where the time is between two ticks of a fixed rate of a system or group of Python, in [0, 1): for interpolation. 0 without
+        a rate."""
+        group = self._groups.get(name)
+        if self._is_in_python(name):
+            system = self._system(name)
+            rate = system.rate or (self._groups[system.group].rate if system.group in self._groups else None)
+        elif group is not None:
+            rate = group.rate
+        else:
+            raise NotFoundError(f"there is no system and no group {name!r}")
+        return min(rate.kept / rate.period, 1.0) if rate is not None and rate.period else 0.0
 
     def set_timer(self, name, seconds):
         """The system runs once, in the first step at which that many seconds have passed."""
@@ -232,8 +294,11 @@ class Systems:
     def _run_system(self, system, context):
         """One run: its commands are made after it; they are dropped if it fails."""
         try:
+            system.runs += 1
             if system.query is None:
                 system.function(context)
+            elif system.levels is not None:
+                system.levels.run(system.function, context, system.is_whole)
             elif system.is_whole:
                 system.query._run_whole(system.function, context)
             else:
@@ -279,5 +344,5 @@ class Systems:
 
     @property
     def change_version(self):
-        """A number that rises with the steps: for Query.changed."""
-        return self._native.change_version()
+        """The version of now, for Query.changed and Query.moved: what is written after this call has changed since it."""
+        return self._native.advance_version()

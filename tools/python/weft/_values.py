@@ -12,7 +12,7 @@ from . import _native
 from ._entity import is_entity_dtype
 from ._errors import CLASSES
 
-BadHandleError = CLASSES["BAD_HANDLE"]
+BadHandleError, TypeMismatchError = CLASSES["BAD_HANDLE"], CLASSES["TYPE_MISMATCH"]
 
 _PLAIN = (_native.SHARED | _native.BUFFER | _native.CHUNK | _native.SPARSE)
 
@@ -139,11 +139,12 @@ def _is_regular(value):
 class Field:
     """A field of a component: what its values are, for people and files."""
 
-    __slots__ = ("name", "dtype", "offset", "shape", "kind", "enum", "unit", "text", "range")
+    __slots__ = ("name", "dtype", "offset", "shape", "kind", "enum", "unit", "text", "range", "fields")
 
-    def __init__(self, name, dtype, offset, shape, kind, members, unit, text, limits):
+    def __init__(self, name, dtype, offset, shape, kind, members, unit, text, limits, fields=()):
         self.name, self.dtype, self.offset, self.shape, self.kind = name, dtype, offset, shape, kind
         self.enum, self.unit, self.text, self.range = members, unit, text, limits
+        self.fields = fields  # of a struct
 
     def native(self):
         """As the extension takes it."""
@@ -153,11 +154,22 @@ class Field:
             count, size = count * size, 1
         least, most = self.range or (0.0, 0.0)
         constants = None if self.enum is None else tuple((one.name, int(one)) for one in self.enum)
+        if self.fields:
+            constants = self.name, size, alignment_of(self.dtype), tuple(field.native() for field in self.fields)
         return self.name, self.kind, self.offset, count, size, self.unit, self.text, float(least), float(most), constants
+
+
+def alignment_of(dtype):
+    """That of the type in C: an entity is two numbers of 32 bits."""
+    if dtype.names is not None:
+        return max(alignment_of(dtype.fields[name][0].base) for name in dtype.names) if dtype.isalignedstruct else 1
+    return 4 if is_entity_dtype(dtype) else max(dtype.alignment, 1)
 
 
 def _kind(name, dtype):
     """The weft_field_kind of a dtype."""
+    if dtype.names is not None:
+        return _native.STRUCT
     if is_entity_dtype(dtype):
         return _native.ENTITY
     kind = _native.TEXT if dtype.kind == "S" else _native.NUMPY.get(dtype.str[1:]) if dtype.isnative else None
@@ -171,38 +183,63 @@ def _is_enum(value):
     return isinstance(value, type) and issubclass(value, enum.IntEnum)
 
 
+def _without_enums(name, rows, at, enums):
+    """A list of fields with integers in place of enums, which go into `enums` by their path."""
+    if not rows:
+        raise TypeError(f"{name}: a struct without fields: make it a tag, or give it a field")
+    out = []
+    for row in rows:
+        row = tuple(row)
+        if len(row) > 1 and _is_enum(row[1]):
+            enums[(*at, row[0])] = row[1]
+            row = (row[0], "i4", *row[2:])
+        elif len(row) > 1 and isinstance(row[1], list):
+            row = (row[0], _without_enums(name, row[1], (*at, row[0]), enums), *row[2:])
+        out.append(row)
+    return out
+
+
+def _fields(name, dtype, at, enums, words):
+    """The fields of a dtype with names; `words`: units, texts and ranges, of the outermost."""
+    if len(at) > 8:
+        raise TypeError(f"{name}: structs in structs more than 8 deep")
+    fields = []
+    for field in dtype.names:
+        inner, offset = dtype.fields[field][:2]
+        path = (*at, field)
+        where = ".".join((name, *path))
+        for title in enums.get(path, ()):
+            if not -2 ** 31 <= int(title) < 2 ** 31:
+                raise OverflowError(f"{where}: {title.name} does not fit 32 bits")
+        nested = ()
+        if inner.base.names is not None:
+            if inner.base.itemsize == 0:
+                raise TypeError(f"{where}: a struct without fields")
+            nested = _fields(name, inner.base, path, enums, ({}, {}, {}))
+        kind = _native.ENUM if path in enums else _kind(where, inner.base)
+        fields.append(Field(field, inner.base, offset, inner.shape, kind, enums.get(path), *(w.get(field) for w in words), nested))
+    return fields
+
+
 def describe(name, dtype, units=None, texts=None, ranges=None):
     """(dtype, fields) of a component of this dtype, whose fields may be of an IntEnum."""
     enums = {}
     if _is_enum(dtype):
-        enums["value"], dtype = dtype, "i4"
+        enums[("value",)], dtype = dtype, "i4"
     elif isinstance(dtype, list):
-        if not dtype:
-            raise TypeError(f"{name}: a struct without fields: make it a tag, or give it a field")
-        rows = [tuple(row) for row in dtype]
-        for row in rows:
-            if len(row) > 1 and _is_enum(row[1]):
-                enums[row[0]] = row[1]
-        dtype = [(row[0], "i4", *row[2:]) if row[0] in enums else row for row in rows]
+        dtype = _without_enums(name, dtype, (), enums)
     dtype = numpy.dtype(dtype)
     if dtype.itemsize == 0 or (dtype.names is not None and len(dtype.names) == 0):
         raise TypeError(f"{name}: {dtype} has no bytes: make it a tag, or give it a field")
+    if dtype.base.names is not None and dtype.names is None:
+        raise TypeError(f"{name}: an array of structs: put it into a field, or make it a buffer")
     whole = dtype if dtype.names is not None else numpy.dtype([("value", dtype)])
-    units, texts, ranges = units or {}, texts or {}, ranges or {}
-    for words, what in ((units, "unit"), (texts, "text"), (ranges, "range")):
-        for field in words:
+    words = units or {}, texts or {}, ranges or {}
+    for given, what in zip(words, ("unit", "text", "range")):
+        for field in given:
             if field not in whole.names:
                 raise KeyError(f"{name} has no field {field!r}, which has a {what}")
-    fields = []
-    for field in whole.names:
-        inner, offset = whole.fields[field][:2]
-        for title in enums.get(field, ()):
-            if not -2 ** 31 <= int(title) < 2 ** 31:
-                raise OverflowError(f"{name}.{field}: {title.name} does not fit 32 bits")
-        kind = _native.ENUM if field in enums else _kind(f"{name}.{field}", inner.base)
-        fields.append(Field(field, inner.base, offset, inner.shape, kind, enums.get(field), units.get(field),
-                            texts.get(field), ranges.get(field)))
-    return dtype, fields
+    return dtype, _fields(name, whole, (), enums, words)
 
 
 class Component:
@@ -238,21 +275,38 @@ class Component:
             array = cast(value, field.dtype, self.name, field.enum)
             return numpy.ascontiguousarray(self._spread(array, shape, inner, self.name), field.dtype)
         out = numpy.zeros(shape, self.dtype)
-        values = self._by_field(value, count)
-        unknown = [name for name in values if name not in self.dtype.names]
-        if unknown:
-            raise KeyError(f"{self.name} has no field {unknown[0]!r}: its fields are {', '.join(self.dtype.names)}")
-        missing = [name for name in self.dtype.names if name not in values]
-        if missing and old is None:
-            raise ValueError(f"{self.name}: no value for {', '.join(missing)}: give every field")
-        for field in self.fields:
-            where = f"{self.name}.{field.name}"
-            if field.name in values:
-                array = cast(values[field.name], field.dtype, where, field.enum)
-                out[field.name] = self._spread(array, shape, field.shape, where)
-            else:
-                out[field.name] = old[field.name]
+        self._fill(out, self.fields, value, count, old, self.name)
         return out
+
+    def _fill(self, out, fields, value, count, old, where):
+        """Writes a value, or `count` of them, into an array of structs."""
+        names = out.dtype.names
+        values = self._by_field(value, names, count, where)
+        unknown = [name for name in values if name not in names]
+        if unknown:
+            raise KeyError(f"{where} has no field {unknown[0]!r}: its fields are {', '.join(map(str, names))}")
+        missing = [name for name in names if name not in values]
+        if missing and old is None:
+            raise ValueError(f"{where}: no value for {', '.join(missing)}: give every field")
+        for field in fields:
+            here = f"{where}.{field.name}"
+            if field.name not in values:
+                out[field.name] = old[field.name]
+            elif field.fields:
+                self._fill_nested(out[field.name], field, values[field.name], None if old is None else old[field.name], here)
+            else:
+                array = cast(values[field.name], field.dtype, here, field.enum)
+                out[field.name] = self._spread(array, out.shape, field.shape, here)
+
+    def _fill_nested(self, out, field, value, old, where):
+        """Structs in structs: a list has one for each, anything else is one for all."""
+        if isinstance(value, list):
+            if out.ndim == 0 or len(value) != len(out):
+                raise ValueError(f"{where}: a list of {len(value)} does not fit the shape {out.shape}")
+            for i, one in enumerate(value):
+                self._fill_nested(out[i, ...], field, one, None if old is None or old.shape != out.shape else old[i, ...], where)
+            return
+        self._fill(out, field.fields, value, None, old, where)
 
     def _spread(self, array, shape, inner, where):
         if shape and inner == () and array.shape == (*shape, 1):
@@ -263,27 +317,26 @@ class Component:
             wanted = f"{shape + inner}" if shape + inner else "one number"
             raise ValueError(f"{where}: the shape {array.shape} does not fit {wanted}") from None
 
-    def _by_field(self, value, count):
+    def _by_field(self, value, names, count, where):
         """field: value, or values."""
-        names = self.dtype.names
         if isinstance(value, dict):
             return value
         if isinstance(value, (numpy.ndarray, numpy.void)) and value.dtype.names is not None:
             if set(value.dtype.names) != set(names):
-                raise TypeError(f"{self.name}: fields {', '.join(names)} are needed, not {', '.join(value.dtype.names)}")
+                raise TypeError(f"{where}: fields {', '.join(names)} are needed, not {', '.join(value.dtype.names)}")
             return {name: value[name] for name in names}
         if isinstance(value, tuple):
             if len(value) != len(names):
-                raise ValueError(f"{self.name}: {len(names)} values are needed ({', '.join(names)}), not {len(value)}")
+                raise ValueError(f"{where}: {len(names)} values are needed ({', '.join(names)}), not {len(value)}")
             return dict(zip(names, value))
         if isinstance(value, list) and count is not None:
-            rows = [self._by_field(row, None) for row in value]
+            rows = [self._by_field(row, names, None, where) for row in value]
             if any(set(row) != set(names) for row in rows):
-                raise ValueError(f"{self.name}: each row needs every field: {', '.join(names)}")
+                raise ValueError(f"{where}: each row needs every field: {', '.join(names)}")
             return {name: [row[name] for row in rows] for name in names}
         if isinstance(value, (int, float, numpy.number)):
             return dict.fromkeys(names, value)
-        raise TypeError(f"{self.name}: a dict, a tuple or an array of {self.dtype} is needed, not {type(value).__name__}")
+        raise TypeError(f"{where}: a dict, a tuple or an array of its fields is needed, not {type(value).__name__}")
 
     def _elements(self, values):
         """The elements of a buffer."""
@@ -310,6 +363,13 @@ def component_of(world, value):
     if value._world is not world:
         raise BadHandleError(f"{value.name} is a component of another world: register it in this one, too, and use that one")
     return value
+
+
+def enableable_of(world, component):
+    """The number of a component that can be switched off."""
+    if not component_of(world, component).flags & _native.ENABLEABLE:
+        raise TypeMismatchError(f"{component.name} cannot be switched off: register it with enableable=True", component=component.name)
+    return component.number
 
 
 def numbers_of(world, components):

@@ -10,9 +10,10 @@ from ._query import Query
 from ._relations import Relations
 from ._scenes import Scenes
 from ._systems import Systems
+from ._tools import Tools
 
 
-class World(Components, Entities, Systems, Compiled, Relations, Scenes, Files):
+class World(Components, Entities, Systems, Compiled, Relations, Scenes, Files, Tools):
     """Entities and all that belongs to them. `workers`: threads for systems in C; 0: all cores."""
 
     def __init__(self, workers=0):
@@ -34,7 +35,8 @@ class World(Components, Entities, Systems, Compiled, Relations, Scenes, Files):
 
     def query(self, **terms):
         """What selects rows. write, read: columns; optional: columns to read where they are; having, without, any:
-        components that an entity has, lacks, or has one of; disabled: has it, switched off."""
+        components that an entity has, lacks, or has one of; disabled: has it, switched off; present, absent: whatever is
+        switched off. with_prefabs, with_inactive: also entities with these tags; ignores_enabled: all count as switched on."""
         return Query(self, **terms)
 
     def commands(self):
