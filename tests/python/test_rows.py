@@ -152,6 +152,18 @@ class Many(Bed):
         self.assertEqual(self.world.hash(), before)
 
 
+    def test_numbers_that_do_not_fit_are_refused(self):
+        grid = weft.Grid((0, 0), (1, 1), 0.1)
+        for number in (-1, 2 ** 32, 2 ** 70, 1.5, "x", None, True):
+            for call in (lambda: weft.World(workers=number), lambda: self.world.instantiate(self.made[0], number) if number is not None else 1 / 0,
+                         lambda: grid.runs(number), lambda: self.world.system_in_c("x", "/nowhere.so", flags=number)):
+                self.assertRaises((OverflowError, TypeError, ZeroDivisionError, OSError if number is True else TypeError), call)
+        self.assertRaises(OverflowError, self.world.compact, -1)
+        self.assertRaisesRegex(weft.LimitError, "nothing changed$", self.world.create_many, 2 ** 31 - 1)
+        misaligned = np.frombuffer(b"\0" + self.made.tobytes(), "u8", offset=1)
+        self.world.relate(misaligned[1:], self.world.parent, self.made[0])
+        self.world.destroy(misaligned)
+
 class Nested(Bed):
     ROWS = [("at", [("x", "f4"), ("state", State), ("by", weft.entity)]), ("n", "i2"), ("legs", [("u", "u1", 2), ("v", "f8")], 3)]
 

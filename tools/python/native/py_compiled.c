@@ -161,11 +161,11 @@ PyObject *weft_py_system_load(World *self, PyObject *arguments)
     const char *name, *symbol;
     PyObject *library, *terms, *handles = NULL, *resources = NULL, *lookups = NULL, *before = NULL,
                                *after = NULL;
-    unsigned int flags, count = 0;
+    uint32_t flags, count = 0;
     int has_commands;
-    if (!PyArg_ParseTuple(arguments, "sO&sOIp|OOOOOI", &name, PyUnicode_FSConverter, &library,
-                          &symbol, &terms, &flags, &has_commands, &handles, &resources, &lookups,
-                          &before, &after, &count))
+    if (!PyArg_ParseTuple(arguments, "sO&sOO&p|OOOOOO&", &name, PyUnicode_FSConverter, &library,
+                          &symbol, &terms, weft_py_u32, &flags, &has_commands, &handles, &resources,
+                          &lookups, &before, &after, weft_py_u32, &count))
         return NULL;
     loading from = {.desc = {.name = name, .flags = flags}};
     if (has_commands) from.desc.effects = WEFT_RECORDS_ANY;

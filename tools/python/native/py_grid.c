@@ -415,10 +415,10 @@ static PyObject *grid_cells_at(Grid *self, PyObject *from)
 /* (cell, is half): bytes of its runs. */
 static PyObject *grid_runs(Grid *self, PyObject *arguments)
 {
-    unsigned int cell;
+    uint32_t cell;
     int is_half;
     weft_grid_run runs[WEFT_GRID_MAX_RUNS];
-    if (!PyArg_ParseTuple(arguments, "Ip", &cell, &is_half)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "O&p", weft_py_u32, &cell, &is_half)) return NULL;
     built *of = built_use(self);
     if (of == NULL) return NULL;
     memset(runs, 0, sizeof runs);

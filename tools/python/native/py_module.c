@@ -66,6 +66,20 @@ PyObject *weft_py_done(World *self, weft_result result)
     Py_RETURN_NONE;
 }
 
+int weft_py_u32(PyObject *from, void *out)
+{
+    PyObject *index = PyBool_Check(from) ? NULL : PyNumber_Index(from);
+    if (index == NULL && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "a whole number is needed, not a bool");
+    const unsigned long number = index == NULL ? 0 : PyLong_AsUnsignedLong(index);
+    Py_XDECREF(index);
+    const bool is_wide = number > UINT32_MAX && !PyErr_Occurred();
+    if (is_wide) PyErr_Format(PyExc_OverflowError, "%lu does not fit 32 bits", number);
+    if (PyErr_Occurred()) return 0;
+    *(uint32_t *)out = (uint32_t)number;
+    return 1;
+}
+
 bool weft_py_entity(PyObject *from, weft_entity *out)
 {
     if (PyBool_Check(from)) {

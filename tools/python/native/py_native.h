@@ -129,6 +129,8 @@ void weft_py_end_dependents(World *world, bool orphans_only);
 void weft_py_types_free(struct type_memory *types);
 
 /* Arguments. False with an exception. */
+/* For "O&": a whole number that fits uint32_t at `out`; 0 with an exception ("I" wraps). */
+int weft_py_u32(PyObject *from, void *out);
 bool weft_py_entity(PyObject *from, weft_entity *out);
 /* An entity, which goes to `one`, or bytes of many, which stay `many`'s: PyBuffer_Release. */
 bool weft_py_entities(PyObject *from, weft_entity *one, Py_buffer *many, const weft_entity **out,

@@ -101,9 +101,10 @@ PyObject *weft_py_relation_settle(World *self, PyObject *unused)
 PyObject *weft_py_instantiate(World *self, PyObject *arguments)
 {
     PyObject *entity;
-    unsigned int count;
+    uint32_t count;
     weft_entity source;
-    if (weft_py_use(self, CHANGES) == NULL || !PyArg_ParseTuple(arguments, "OI", &entity, &count) ||
+    if (weft_py_use(self, CHANGES) == NULL ||
+        !PyArg_ParseTuple(arguments, "OO&", &entity, weft_py_u32, &count) ||
         !weft_py_entity(entity, &source))
         return NULL;
     PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(weft_entity)));

@@ -13,8 +13,9 @@ static PyObject *world_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
 {
     static char first[] = "workers";
     static char *names[] = {first, NULL};
-    unsigned int workers = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|I", names, &workers)) return NULL;
+    uint32_t workers = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O&", names, weft_py_u32, &workers))
+        return NULL;
     World *self = weft_py_new(type);
     if (self == NULL) return NULL;
     weft_result result = weft_world_create(&(weft_world_desc){.workers = workers}, &self->world);

@@ -60,7 +60,7 @@ def as_entities(entities):
                         f"of {many.dtype}")
     if many.dtype.kind == "i" and many.min() < 0:
         raise OverflowError("a negative number is no entity")
-    return numpy.ascontiguousarray(many, "u8")
+    return numpy.require(many, "u8", ["C", "A"])
 
 
 def _is_one(one):

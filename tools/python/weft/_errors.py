@@ -80,6 +80,7 @@ def _call(match):
 
 
 def _text(text):
+    text = re.sub(r"[:;,] raise it in weft_world_desc.*", "", text)  # the package has those of the library
     text = re.sub(r"\bweft_[a-z0-9_]+", _call, text)
     text = text.replace("register it with ENABLEABLE", "register it with enableable=True")
     return re.sub(r"\bWEFT_([A-Z0-9_]+)", r"\1", text)

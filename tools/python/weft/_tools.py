@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """_tools: the part of World about what there is, how much of it, and how long it took."""
+import operator
+
 import numpy
 
 from . import _native
@@ -82,6 +84,8 @@ class Tools:
 
     def compact(self, rows=2 ** 64 - 1):
         """Merges chunks that are not full, moving at most so many rows; how many it moved."""
+        if isinstance(rows, bool) or not 0 <= operator.index(rows) < 2 ** 64:
+            raise OverflowError(f"{rows} is no number of rows")
         return self._native.compact(rows)
 
     def clear_references(self):
