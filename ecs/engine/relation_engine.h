@@ -17,7 +17,7 @@ uint32_t weft__relation_level(weft_component relation, const weft__chunk *chunk,
                               const weft_world *world);
 
 /* Whether a component is a relation. */
-bool weft__relation_is(const weft_world *world, uint32_t component);
+WEFT__DOOR bool weft__relation_is(const weft_world *world, uint32_t component);
 
 /* How many are declared. */
 uint32_t weft__relation_count(const weft_world *world);

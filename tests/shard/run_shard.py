@@ -97,11 +97,30 @@ def hashes(folder, quick):
     same("SPARSE components count", False, one == hash_of(alone))
 
 
+def write_table(cases):
+    """The table of docs/reference/ranks.md is what the cases say; WEFT_WRITE_TABLES writes it."""
+    path = os.path.join(os.path.dirname(__file__), "../../docs/reference/ranks.md")
+    with open(path) as file:
+        page, mark, table = file.read().partition("<!-- the table: tests/shard/shard_kinds.c -->\n")
+    rows = ""
+    for case in cases:
+        name, is_refused, reason = case[5:].partition(": refused: ")
+        rows += f"| {name.partition(': same')[0]} | {is_refused[2:] + reason or 'one answer'} |\n"
+    text = "| | on any number of ranks |\n|---|---|\n" + rows
+    if os.environ.get("WEFT_WRITE_TABLES"):
+        with open(path, "w") as file:
+            file.write(page + mark + text)
+    elif table != text:
+        raise Failed(f"docs/reference/ranks.md is not\n{text}")
+
+
 def kinds(folder, quick):
     """Each kind of component and each feature: one answer on any number of ranks, or one refusal."""
-    lines = run(folder, 1, program="shard_kinds").splitlines()
+    lines = [l for l in run(folder, 1, program="shard_kinds").splitlines() if l.startswith("case ")]
+    write_table(lines)
     for ranks, workers in ((3, 2),) if quick else ((2, 1), (3, 2), (4, 1), (5, 1)):
-        found = run(folder, ranks, "--workers", workers, program="shard_kinds").splitlines()
+        text = run(folder, ranks, "--workers", workers, program="shard_kinds")
+        found = [line for line in text.splitlines() if line.startswith("case ")]
         for expected, line in zip(lines, found):
             same(f"{ranks} ranks", expected, line)
         same("cases", len(lines), len(found))
@@ -131,6 +150,9 @@ def restart(folder, quick):
             data = bytearray(a.read())
             data[len(data) // 2] ^= 1
             b.write(data)
+        text = run(folder, 2, "--steps", 0, "--load", four, "--seed", 8, fails=True)
+        same("another seed", True, "is of a run with seed 7, the shard has seed 8" in text)
+        run(folder, 2, "--steps", 0, "--load", four, "--seed", 0)
         text = run(folder, 2, "--steps", 0, "--load", damaged, fails=True)
         same("a damaged byte", True, "nothing was loaded" in text)
         same("the file is alone", ["damaged", "four", "one"], sorted(os.listdir(place)))
@@ -191,6 +213,8 @@ def faults(folder, quick):
         same("other components on one rank", True, "differs from rank 0" in text)
         text = run(folder, 2, *SMALL, "--endless", fails=True)
         same("a bound that is no number", True, "balance_above is nan" in text)
+        text = run(folder, 2, *SMALL, program="shard_model_one", fails=True)
+        same("two single programs", True, text.count("2 processes were started") == 2)
         other = os.path.join(place, "other")
         shutil.copy(os.path.join(folder, "shard_model"), other)
         with open(other, "ab") as file:

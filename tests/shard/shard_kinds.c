@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/buffers.h>
+#include <weft/relation.h>
 #include <weft/shard.h>
 #include <weft/type.h>
 
@@ -282,6 +283,132 @@ static void families(void)
     births(bear_family);
 }
 
+/* ---- rows that change ranks ---- */
+
+typedef struct Amount {
+    uint64_t of;
+} Amount;
+
+static void walk(weft_slice *slice, void *user)
+{
+    Place *places = WEFT_WRITE_COLUMN(slice, 1, Place);
+    (void)user;
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++) {
+        places[i].x += 17;
+        if (places[i].x > 100) places[i].x -= 100;
+    }
+}
+
+/* By what is the same on all ranks: the place where it begins. */
+static void give_value(weft_entity e, const Place *place, uint32_t flags)
+{
+    const Amount amount = {(uint64_t)place->x * 100 + (uint64_t)place->y};
+    char name[32];
+    snprintf(name, sizeof name, "row %u", (unsigned)amount.of);
+    check(weft_entity_set_name(at.world, e, name), "a name");
+    if ((flags & WEFT_BUFFER) != 0) {
+        const weft_buffers buffer = weft_entity_write_buffer(at.world, e, at.other);
+        for (uint64_t i = 0; i < amount.of % 20; i++)
+            check(weft_buffers_append(&buffer, 0, &amount, 1), "an element");
+    } else if ((flags & WEFT_SHARED) != 0) {
+        const Amount group = {amount.of % 3};
+        check(weft_entity_set_shared(at.world, e, at.other, &group), "a shared value");
+    } else {
+        check(weft_entity_set(at.world, e, at.other, &amount, sizeof amount), "a value");
+    }
+    if ((flags & WEFT_ENABLEABLE) != 0 && amount.of % 2 != 0)
+        check(weft_entity_enable(at.world, e, at.other, false), "a bit");
+}
+
+static uint64_t sum_names(void)
+{
+    uint64_t sum = 0;
+    const weft_query all =
+        weft_query_create(at.world, &(weft_query_desc){.terms = {{at.info.gid}, {at.place}}});
+    weft_cursor c = weft_query_begin(at.world, all);
+    while (weft_query_next(&c)) {
+        const uint64_t *gids = weft_slice_read(&c.slice, 0);
+        for (uint32_t i = 0; i < weft_slice_count(&c.slice); i++) {
+            const char *name = weft_entity_name(at.world, weft_slice_entities(&c.slice)[i]);
+            sum += gids[i] * strtoull(name + (name[0] != '\0' ? 4 : 0), NULL, 10);
+        }
+    }
+    weft_query_end(&c);
+    check(weft_ranks_sum(&sum, 1), "weft_ranks_sum");
+    return sum;
+}
+
+static void walkers(uint32_t flags)
+{
+    world_begin();
+    at.other = weft_component_create_plain(at.world, "Amount", sizeof(Amount), 8, flags);
+    shard_begin();
+    for (int i = 0; i < 40; i++) {
+        const Place place = {(float)(i * 37 % 100), (float)(i * 61 % 100)};
+        if (!weft_shard_is_mine(at.shard, &place)) continue;
+        const weft_entity e = weft_entity_create(
+            at.world, (flags & WEFT_SPARSE) != 0
+                          ? at.baby
+                          : WEFT_ARCHETYPE(at.world, at.info.gid, at.place, at.other));
+        check(weft_entity_set(at.world, e, at.place, &place, sizeof place), "a place");
+        give_value(e, &place, flags);
+    }
+    check(weft_shard_sync(at.shard), "weft_shard_sync");
+    const weft_system_desc desc = {
+        .name = "walk", .run = walk, .over.rows.terms = {{at.info.gid}, {at.place, WEFT_WRITE}}};
+    if (weft_system_create(at.world, &desc).id == 0) check(WEFT_INVALID_ARGUMENT, "walk");
+    for (int step = 0; step < 4; step++) check(weft_shard_step(at.shard, 1), "weft_shard_step");
+    at.more = sum_names();
+}
+
+static void plain_walkers(void)
+{
+    walkers(0);
+}
+
+static void enableable_walkers(void)
+{
+    walkers(WEFT_ENABLEABLE);
+}
+
+static void buffer_walkers(void)
+{
+    walkers(WEFT_BUFFER);
+}
+
+static void shared_walkers(void)
+{
+    walkers(WEFT_SHARED);
+}
+
+static void sparse_walkers(void)
+{
+    walkers(WEFT_SPARSE);
+}
+
+/* A system that skips what did not change, and gives the same when it runs again. */
+static void double_x(weft_slice *slice, void *user)
+{
+    const Place *places = WEFT_READ_COLUMN(slice, 1, Place);
+    Amount *amounts = WEFT_WRITE_COLUMN(slice, 2, Amount);
+    (void)user;
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++)
+        amounts[i].of = (uint64_t)(2 * places[i].x);
+}
+
+static void skipping(void)
+{
+    plain_walkers();
+    const weft_system_desc desc = {
+        .name = "double",
+        .run = double_x,
+        .over.rows.terms = {{at.info.gid}, {at.place}, {at.other, WEFT_WRITE}},
+        .after = {"walk"},
+        .skips_unchanged = true};
+    if (weft_system_create(at.world, &desc).id == 0) check(WEFT_INVALID_ARGUMENT, "double");
+    for (int step = 0; step < 4; step++) check(weft_shard_step(at.shard, 1), "weft_shard_step");
+}
+
 /* ---- systems that see ghosts ---- */
 
 typedef struct Seen {
@@ -375,6 +502,30 @@ static void refused(void)
     snprintf(at.refusal, sizeof at.refusal, "%s", weft_ranks_error()->text);
 }
 
+static void parents(void)
+{
+    world_begin();
+    const weft_component parent = weft_component_parent(at.world);
+    shard_begin();
+    const weft_entity e =
+        weft_entity_create(at.world, WEFT_ARCHETYPE(at.world, at.info.gid, at.place, parent));
+    if (e.version == 0) check(WEFT_OUT_OF_MEMORY, "a child");
+    if (weft_shard_sync(at.shard) != WEFT_OK) refused();
+}
+
+/* On rows that stay where they are. */
+static void later_parents(void)
+{
+    world_begin();
+    const weft_component parent = weft_component_parent(at.world);
+    shard_begin();
+    people_create(at.baby);
+    const weft_query all =
+        weft_query_create(at.world, &(weft_query_desc){.terms = {{at.info.gid}, {at.place}}});
+    check(weft_query_add(at.world, all, parent), "weft_query_add");
+    if (weft_shard_step(at.shard, 1) != WEFT_OK) refused();
+}
+
 static void between_halves(void)
 {
     world_begin();
@@ -457,8 +608,16 @@ static const struct {
     {"chains of newborns of equal values", chains},
     {"rings of newborns of equal values", rings},
     {"newborns of equal values with equal newborns", families},
+    {"rows with names and plain values that change ranks", plain_walkers},
+    {"the same, with enable bits", enableable_walkers},
+    {"the same, with BUFFER components", buffer_walkers},
+    {"the same, with SHARED components", shared_walkers},
+    {"the same, with SPARSE components", sparse_walkers},
+    {"a system that skips what did not change, and gives the same again", skipping},
     {"a system that reads ghosts, where nothing writes them", only_reads},
     {"a system that reads ghosts, beside one with commands", commands_beside},
+    {"relations", parents, true},
+    {"relations, of rows that are there", later_parents, true},
     {"a system with commands between the halves of another", between_halves, true},
     {"neighbours that are not symmetric", one_sided, true},
     {"more neighbours than there is room for", beyond_capacity, true},

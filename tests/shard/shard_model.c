@@ -4,7 +4,7 @@
  *
  *     shard_model [--steps N] [--points N] [--workers N] [--load FILE] [--save FILE] [--at STEP]
  *         [--still] [--balance N] [--uneven] [--component] [--full] [--die STEP] [--verbose]
- *         [--endless] [--sparse] [--grown]
+ *         [--endless] [--sparse] [--grown] [--seed N]
  *         [--dump] [--asked] [--leak] */
 #include <math.h>
 #include <signal.h>
@@ -46,11 +46,12 @@ static const weft_field friend_fields[] = {{.name = "who", .kind = WEFT_FIELD_EN
 static const weft_field grown_fields[] = {WEFT_FIELD(Grown, since), WEFT_FIELD(Grown, who)};
 
 static struct {
-    long steps, points, workers, at, balance, die, idle;
+    long steps, points, workers, at, balance, die, idle, seed;
     const char *load, *save;
     bool is_still, is_uneven, has_other, is_sparse, is_full, is_verbose, dumps, is_asked, leaks,
         is_endless, is_grown;
-} options = {.steps = 50, .points = 2000, .workers = 1, .at = -1, .balance = 8, .die = -1};
+} options = {
+    .steps = 50, .points = 2000, .workers = 1, .at = -1, .balance = 8, .die = -1, .seed = 7};
 
 static struct {
     weft_world *world;
@@ -194,7 +195,7 @@ static void create_world(void)
         .halo = {model.position, model.velocity},
         .balance_every = options.balance != 0 ? (uint32_t)options.balance : UINT32_MAX,
         .balance_above = options.is_endless ? (double)NAN : 0,
-        .seed = 7};
+        .seed = (uint64_t)options.seed};
     check(weft_shard_create(world, &shard, &model.shard), "refused by weft_shard_create");
     weft_shard_info_get(model.shard, &model.info, sizeof model.info);
 }
@@ -406,16 +407,17 @@ static void read_options(int argc, char **argv)
         const char **text;
         bool *flag;
     } list[] = {
-        {"--steps", .number = &options.steps},      {"--points", .number = &options.points},
-        {"--workers", .number = &options.workers},  {"--at", .number = &options.at},
-        {"--balance", .number = &options.balance},  {"--die", .number = &options.die},
-        {"--idle", .number = &options.idle},        {"--load", .text = &options.load},
-        {"--save", .text = &options.save},          {"--still", .flag = &options.is_still},
-        {"--uneven", .flag = &options.is_uneven},   {"--component", .flag = &options.has_other},
-        {"--sparse", .flag = &options.is_sparse},   {"--full", .flag = &options.is_full},
-        {"--verbose", .flag = &options.is_verbose}, {"--dump", .flag = &options.dumps},
-        {"--asked", .flag = &options.is_asked},     {"--leak", .flag = &options.leaks},
-        {"--endless", .flag = &options.is_endless}, {"--grown", .flag = &options.is_grown}};
+        {"--steps", .number = &options.steps},       {"--points", .number = &options.points},
+        {"--workers", .number = &options.workers},   {"--at", .number = &options.at},
+        {"--balance", .number = &options.balance},   {"--die", .number = &options.die},
+        {"--idle", .number = &options.idle},         {"--seed", .number = &options.seed},
+        {"--load", .text = &options.load},           {"--save", .text = &options.save},
+        {"--still", .flag = &options.is_still},      {"--uneven", .flag = &options.is_uneven},
+        {"--component", .flag = &options.has_other}, {"--sparse", .flag = &options.is_sparse},
+        {"--full", .flag = &options.is_full},        {"--verbose", .flag = &options.is_verbose},
+        {"--dump", .flag = &options.dumps},          {"--asked", .flag = &options.is_asked},
+        {"--leak", .flag = &options.leaks},          {"--endless", .flag = &options.is_endless},
+        {"--grown", .flag = &options.is_grown}};
     for (int i = 1; i < argc; i++)
         for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
             if (strcmp(argv[i], list[k].name) != 0) continue;

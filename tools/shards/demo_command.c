@@ -50,7 +50,8 @@ static int inspect_first(const char *value)
 
 static int run_demo(int argc, char **argv)
 {
-    demo_options o = {.seed = 1, .is_json = false};
+    demo_options o = {.is_json = false};
+    uint64_t seed = UINT64_MAX;
     uint64_t ticks = 100, size = 0, workers = weft_cli_cpu_count(), hash_every = 0, balance = 0,
              save_every = 0;
     bool is_list = false;
@@ -58,7 +59,8 @@ static int run_demo(int argc, char **argv)
     const weft_cli_option options[] = {
         {"ticks", "N", "steps (default 100)", WEFT_CLI_COUNT, &ticks, 0, 4e9},
         {"size", "N", "entities, about (default: the model's)", WEFT_CLI_COUNT, &size, 1, 1e8},
-        {"seed", "N", "of all random numbers (default 1)", WEFT_CLI_COUNT, &o.seed, 0, 0},
+        {"seed", "N", "of all random numbers (default: the checkpoint's, or 1)", WEFT_CLI_COUNT,
+         &seed, 0, 0},
         {"workers", "N", "threads of each rank (default: CPUs)", WEFT_CLI_COUNT, &workers, 1, 256},
         {"hash-every", "N", "print the hash every N steps, not only at the end", WEFT_CLI_COUNT,
          &hash_every, 1, 4e9},
@@ -96,6 +98,8 @@ static int run_demo(int argc, char **argv)
         return weft_cli_misuse("shard-demo", "no model '%s'%s%s; see --list", argv[first],
                                near ? ", nearest is " : "", near ? near : "");
     if (inspect_first(inspect) != WEFT_CLI_CONTINUE) return WEFT_CLI_USAGE;
+    if (seed == UINT64_MAX) seed = o.load ? 0 : 1; /* 0: that of the checkpoint */
+    o.seed = seed;
     o.ticks = (uint32_t)ticks;
     o.size = size ? (uint32_t)size : model->size;
     o.workers = (uint32_t)workers;

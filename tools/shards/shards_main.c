@@ -32,24 +32,6 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* Processes that were started together but see only themselves would all do the same work and
- * write the same files. */
-static int check_count(const char *command)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
-    if (weft_ranks_count() > 1) return WEFT_CLI_CONTINUE;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = getenv(names[i]);
-        if (value && atoi(value) > 1)
-            return weft_cli_fail(command,
-                                 "%s processes were started, but this program was built without "
-                                 "their MPI: install libopenmpi-dev and build it again, or start "
-                                 "it without mpirun",
-                                 value);
-    }
-    return WEFT_CLI_CONTINUE;
-}
-
 /* Each rank has a trace of its own: run.pftrace becomes run.rank0.pftrace. */
 static void name_trace(void)
 {
@@ -94,8 +76,7 @@ int main(int argc, char **argv)
     weft_cli_ranks_here = &ranks;
     weft_cli_misuse_is_silent = ranks.rank != 0;
     name_trace();
-    int status = check_count(argv[1]);
-    if (status == WEFT_CLI_CONTINUE) status = command->run(argc - 1, argv + 1);
+    int status = command->run(argc - 1, argv + 1);
     if (fflush(stdout) != 0 || ferror(stdout))
         status = weft_cli_fail(argv[1], "cannot write to standard output");
     return leave(status);

@@ -27,7 +27,8 @@ extern "C" {
 /* Joins the run; collective. Initialises MPI unless the program did so. `argc`, `argv`: those of
  * main, or NULL. Refuses a run whose ranks are not the same program: all compare the version of the
  * library and the hash of the executable file. Errors: UNSUPPORTED (the ranks differ: the text says
- * which rank; MPI gives less than MPI_THREAD_FUNNELED), WRONG_PHASE (called twice), IO (MPI). */
+ * which rank; MPI gives less than MPI_THREAD_FUNNELED; several processes were started, and the
+ * library has not the MPI that started them), WRONG_PHASE (called twice), IO (MPI). */
 WEFT_API weft_result weft_ranks_start(int *argc, char ***argv);
 
 /* Leaves the run; collective. Ends MPI if weft_ranks_start initialised it. Does nothing when not

@@ -25,7 +25,10 @@
  * Results do not depend on ranks as long as a system uses, of other entities, only the rows that
  * weft_shard_rows gives (sorted by gid) in sectors that weft_shard_near lists (sorted by number),
  * draws random numbers by gid and weft_shard_tick, and changes only its own row or records commands
- * on it. docs/guide/shards.md is the guide.
+ * on it. docs/guide/shards.md is the guide, docs/reference/ranks.md says of each kind and feature
+ * whether ranks keep it. Two things see ranks: a row that changes ranks is one that went for the
+ * observers there and one that came for those here; and it counts as changed, as do those beside it
+ * in its chunk. So systems that skip what did not change must give the same when they run again.
  *
  * Threads: ranks, unless a function says otherwise. Calls marked *collective* are made by all ranks
  * in the same order. Errors: a call that fails returns a code, weft_ranks_error says what to do;
@@ -182,8 +185,8 @@ WEFT_API uint64_t weft_shard_tick(const weft_shard *shard);
  * keeps its gid when the target dies, so a dead target stays as a residue (WEFT_CLEANUP) until no
  * reference leads to it. Whether a target lives, a reference does not say. Call it after the first
  * entities were created; weft_shard_step calls it. Errors: UNSUPPORTED (a component of an entity
- * that moves cannot: hooks that own memory, CHUNK, CLEANUP, BLOB fields; the text names it),
- * LIMIT (a sector gave away its 2^40 gids), OUT_OF_MEMORY, IO. */
+ * cannot travel: hooks that own memory, relations, CHUNK, CLEANUP, BLOB fields; the text names
+ * it), LIMIT (a sector gave away its 2^40 gids), OUT_OF_MEMORY, IO. */
 WEFT_API weft_result weft_shard_sync(weft_shard *shard);
 
 /* Exchanges ghosts now, outside of a step; collective. What weft_shard_rows_get gives is then as
@@ -224,7 +227,8 @@ WEFT_API weft_result weft_shard_save(weft_shard *shard, const char *path);
 /* Reads a checkpoint on any number of ranks, into a shard without entities; collective. Components
  * are found by name and must have the layout that they were written with. Errors: NOT_FOUND, IO,
  * CORRUPT (nothing was loaded), TYPE_MISMATCH (a component is missing or differs), INVALID_ARGUMENT
- * (other sectors; the shard has entities), OUT_OF_MEMORY: what came is taken out again; where that
+ * (other sectors; another seed than the description's, unless that is 0; the shard has entities),
+ * OUT_OF_MEMORY: what came is taken out again; where that
  * is refused memory too, rows of the file stay until the next load ends them, or the world. */
 WEFT_API weft_result weft_shard_load(weft_shard *shard, const char *path);
 

@@ -78,21 +78,39 @@ typedef struct key_pass {
     uint32_t key_bytes;
 } key_pass;
 
-static bool collect_runs(key_pass *pass, uint64_t *rows)
+/* Rows that got a component which cannot travel are refused now, not when they leave: on any number
+ * of ranks. */
+static weft_result check_archetype(const weft_shard *shard, const weft_slice *slice,
+                                   weft_archetype *last)
+{
+    weft__row_component list[WEFT__ROW_COMPONENTS];
+    uint32_t count;
+    const weft_archetype archetype = weft_entity_archetype(shard->world, slice->entities[0]);
+    if (archetype.id == last->id) return WEFT_OK;
+    *last = archetype;
+    return weft__row_components(shard, archetype, list, &count);
+}
+
+static weft_result collect_runs(key_pass *pass, uint64_t *rows)
 {
     const weft_shard *shard = pass->shard;
     mover_list *list = pass->list;
     const uint32_t since = shard->keys_version;
+    weft_archetype last = {0};
     weft_cursor cursor;
-    bool is_done = weft__shard_loop_begin(shard, shard->key_query, &cursor);
-    while (is_done && weft_query_next(&cursor)) {
+    const bool is_begun = weft__shard_loop_begin(shard, shard->key_query, &cursor);
+    weft_result result = is_begun ? WEFT_OK : weft__ranks_no_memory();
+    while (result == WEFT_OK && weft_query_next(&cursor)) {
         const weft_slice *slice = &cursor.slice;
         if (!weft_slice_changed_since(slice, 2, since) &&
             !weft_slice_order_changed_since(slice, since))
             continue;
-        is_done = weft__array_grow(&list->runs, &list->run_capacity, pass->run_count + UINT64_C(1),
-                                   sizeof *list->runs);
-        if (!is_done) break;
+        result = check_archetype(shard, slice, &last);
+        if (result == WEFT_OK &&
+            !weft__array_grow(&list->runs, &list->run_capacity, pass->run_count + UINT64_C(1),
+                              sizeof *list->runs))
+            result = weft__ranks_no_memory();
+        if (result != WEFT_OK) break;
         key_run *run = &list->runs[pass->run_count++];
         *run = (key_run){.place = weft__slice_place(slice),
                          .gids = weft_slice_read(slice, 0),
@@ -103,7 +121,7 @@ static bool collect_runs(key_pass *pass, uint64_t *rows)
         *rows += slice->count;
     }
     weft_query_end(&cursor);
-    return is_done;
+    return result;
 }
 
 enum { ROWS_AT_ONCE = 256 };
@@ -227,12 +245,12 @@ static weft_result movers_collect(weft_shard *shard, mover_list *list)
                      .key_bytes = (uint32_t)weft_component_info(shard->world, shard->key)->size};
     uint64_t rows = 0;
     list->count = 0;
-    if (!collect_runs(&pass, &rows) ||
-        !weft__array_grow(&list->rows, &list->row_capacity, rows + 1, sizeof *list->rows))
+    weft_result result = collect_runs(&pass, &rows);
+    if (result != WEFT_OK) return result;
+    if (!weft__array_grow(&list->rows, &list->row_capacity, rows + 1, sizeof *list->rows))
         return weft__ranks_no_memory();
     const weft_job_for_desc loop = {
         .fn = find_movers, .argument = &pass, .count = pass.run_count, .name = "shard keys"};
-    weft_result result = WEFT_OK;
     if (pass.run_count != 0)
         result = weft_job_for(weft__front(shard->world)->host.owner, &loop, NULL);
     if (result != WEFT_OK) return weft__ranks_fail(result, "finding sectors: weft_job_for failed");

@@ -169,12 +169,30 @@ static weft_result compare_programs(void)
     return lowest[2] != 0 ? weft__ranks_no_memory() : WEFT_OK;
 }
 
+/* Processes that were started together but see only themselves would all do the same work and
+ * write the same files. */
+static weft_result check_count(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && weft__transport_count() == 1; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL && atoi(value) > 1)
+            return weft__ranks_fail(WEFT_UNSUPPORTED,
+                                    "%.20s processes were started, but libweft-shard was built "
+                                    "without their MPI: install libopenmpi-dev and build it again, "
+                                    "or start one process without mpirun",
+                                    value);
+    }
+    return WEFT_OK;
+}
+
 weft_result weft_ranks_start(int *argc, char ***argv)
 {
     if (weft__transport_is_started())
         return weft__ranks_fail(WEFT_WRONG_PHASE, "weft_ranks_start was called before: once is "
                                                   "enough, until weft_ranks_stop");
     weft_result result = weft__transport_start(argc, argv);
+    if (result == WEFT_OK) result = check_count();
     if (result == WEFT_OK) result = compare_programs();
     refused.count = 0;
     if (result != WEFT_OK) {

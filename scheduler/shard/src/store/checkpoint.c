@@ -497,6 +497,12 @@ static weft_result check_head(const loading *l)
                                 "%s has %llu sectors, the shard has %u: create it with the "
                                 "description of the run that wrote it",
                                 l->path, (unsigned long long)head->sectors, l->shard->map.count);
+    if (l->shard->seed != 0 && head->seed != l->shard->seed)
+        return weft__ranks_fail(WEFT_INVALID_ARGUMENT,
+                                "%s is of a run with seed %llu, the shard has seed %llu: give no "
+                                "seed, or that one",
+                                l->path, (unsigned long long)head->seed,
+                                (unsigned long long)l->shard->seed);
     if (head->component_bytes > l->file.bytes) return is_corrupt(l, "the file ends too early");
     return WEFT_OK;
 }

@@ -19,6 +19,7 @@
 #include "evolution.h"
 #include "hash.h"
 #include "messages.h"
+#include "relation_engine.h"
 #include "shard_state.h"
 #include "world_front.h"
 
@@ -144,11 +145,15 @@ weft_entity weft_shard_find(weft_shard *shard, uint64_t gid)
 /* Why values cannot travel; NULL: they can. */
 static const char *reason_against(const weft_component_desc *desc)
 {
+    const weft__type *type = weft__type_of(desc);
+    if (weft__relations_any(type->world) && weft__relation_is(type->world, type->id))
+        return "it is a relation, and other ranks do not learn of sources, depths and deaths of "
+               "targets (an ENTITY field of a component that is none can)";
     if ((desc->flags & WEFT_CHUNK) != 0) return "it is a CHUNK component";
     if ((desc->flags & WEFT_CLEANUP) != 0) return "it is a CLEANUP component";
     if (desc->hooks.destruct != NULL || desc->hooks.copy != NULL || desc->shared_release != NULL)
         return "it has hooks that own memory";
-    if (weft__type_has_blobs(weft__type_of(desc))) return "it has a reference to a blob";
+    if (weft__type_has_blobs(type)) return "it has a reference to a blob";
     return NULL;
 }
 
