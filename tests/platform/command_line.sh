@@ -297,6 +297,14 @@ for run in 1:20 3:20 2:10; do
 done
 expect 0 'no difference; the last step is' diverge "$work/1.log" "$work/3.log"
 expect 1 "first difference: step 1, commands of system 'refine'" diverge "$work/1.log" "$work/2.log"
+# rows say where a difference is, not whether there is one: a log with those of other steps, or with none, is of the same run
+for rows in 1 2; do
+    WEFT_STATE_LOG_ROWS=$rows WEFT_STATE_LOG=$work/rows$rows.log "$weft" screen --hours 0.2 --workers 1 --threshold-km 20 --out "$work" \
+        >/dev/null 2>&1
+done
+expect 0 'no difference; the last step is' diverge "$work/rows1.log" "$work/3.log"
+expect 0 'no difference; the last step is' diverge "$work/rows1.log" "$work/rows2.log"
+expect 1 "first difference: step 1, commands of system 'refine'" diverge "$work/rows1.log" "$work/2.log"
 expect 1 '"system":"' diverge --json "$work/1.log" "$work/2.log"
 objects
 # stdout that is closed: an error, and its text in no file
