@@ -4,8 +4,7 @@
  *
  * Owned by the world, written by the owner while the world is idle. Archetypes, formats and plans
  * live as long as the world; a tuple lives while a chunk uses it or it is held. */
-#ifndef WEFT_ARCHETYPE_STATE_H
-#define WEFT_ARCHETYPE_STATE_H
+#pragma once
 
 #include "chunk_state.h"
 #include "world_front.h"
@@ -276,5 +275,3 @@ const weft__component_list *weft__component_list_at(const weft_world *world, uin
 
 /* Whether the lists are those of the archetypes in the order. Cost: O(their types). */
 bool weft__component_index_check(const weft_world *world);
-
-#endif

@@ -7,8 +7,7 @@
  * address and id while it lives; afterwards both may be another one's. Rows are cut into slices
  * of `1 << slice_shift` rows: each slice has a change version per component type and, per
  * enableable type, a part of the disabled bits and a count. */
-#ifndef WEFT_CHUNK_STATE_H
-#define WEFT_CHUNK_STATE_H
+#pragma once
 
 #include "component_type.h"
 #include "world_front.h"
@@ -167,5 +166,3 @@ static inline void weft__stamp(weft_a32 *x_version, uint32_t version)
 {
     if (at_load_rlx(x_version) != version) at_store_rlx(x_version, version); /* relaxed: above */
 }
-
-#endif

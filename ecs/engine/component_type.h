@@ -5,8 +5,7 @@
  *
  * A type never moves and never goes while its world lives; id 0 is null. It is made by
  * component_registry.c and constant then, but for what has another note; read by any thread. */
-#ifndef WEFT_COMPONENT_TYPE_H
-#define WEFT_COMPONENT_TYPE_H
+#pragma once
 
 #include <weft/blob.h>
 #include <weft/component.h>
@@ -160,5 +159,3 @@ weft_result weft__buffer_resize(weft__memory *memory, const weft__type *type, we
                                 uint32_t count);
 weft_result weft__buffer_reserve(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
                                  uint32_t capacity);
-
-#endif

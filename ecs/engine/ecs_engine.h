@@ -5,8 +5,7 @@
  * filters of queries, guards of columns, recorders and their playback, relations.
  *
  * All of it stands in this folder: ecs/src is private (tests/platform/seams.sh tries). */
-#ifndef WEFT_ECS_ENGINE_H
-#define WEFT_ECS_ENGINE_H
+#pragma once
 
 /* the world */
 #include "error.h"
@@ -33,5 +32,3 @@
 /* commands */
 #include "playback.h"
 #include "recorder.h"
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Every function returns the code that it set, so that callers return it in turn. Texts say what to
  * do. Threads: owner, and callbacks whose errors are diverted. */
-#ifndef WEFT_ERROR_H
-#define WEFT_ERROR_H
+#pragma once
 
 #include "door.h"
 #include "world_front.h"
@@ -243,5 +242,3 @@ weft_result weft__lent_refuse(const weft_world *world, const char *what);
  * changed. Errors: WRONG_PHASE, and nothing is closed. */
 weft_result weft__ids_close(weft_world *world, const char *what);
 void weft__ids_open(weft_world *world);
-
-#endif

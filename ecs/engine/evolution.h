@@ -2,8 +2,7 @@
 /* evolution.h: layouts of components in files, and values whose layout there is another than the
  * world's: a list of steps from the one to the other, made once per type from the names of fields.
  * No world, no file: a reader asks for a plan per type and applies it to each value. */
-#ifndef WEFT_EVOLUTION_H
-#define WEFT_EVOLUTION_H
+#pragma once
 
 #include <weft/type.h>
 #include <weft/world_file.h>
@@ -72,5 +71,3 @@ WEFT__DOOR void weft__evolution_fini(weft__memory *memory, weft__evolution *evol
 /* Fills a value. False: `text` says which field cannot take its number. */
 WEFT__DOOR bool weft__evolution_apply(const weft__evolution *evolution, const char *from, char *to,
                                       char text[400]);
-
-#endif

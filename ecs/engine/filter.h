@@ -5,8 +5,7 @@
  * Shared conditions and the order condition are decided per chunk by comparing numbers in the
  * chunk's metadata; change conditions per slice by scanning the arrays of change versions. Chunk
  * memory is never touched. A filter holds a reference on every shared value it names. */
-#ifndef WEFT_FILTER_H
-#define WEFT_FILTER_H
+#pragma once
 
 #include "archetype_state.h"
 #include "list.h"
@@ -134,5 +133,3 @@ weft__rows weft__query_mask(const struct weft__query *query, uint32_t match,
 /* Whether one row of a match satisfies the enable conditions. */
 bool weft__query_row_is_enabled(const struct weft__query *query, uint32_t match,
                                 const weft__chunk *chunk, uint32_t row);
-
-#endif

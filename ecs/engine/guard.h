@@ -20,8 +20,7 @@
  *
  * Threads: a guard belongs to one worker; reserve, sweep and reading the list of strays are the
  * owner's, while no worker has copies open. Opening nests (a callback may run jobs). */
-#ifndef WEFT_GUARD_H
-#define WEFT_GUARD_H
+#pragma once
 
 #include "chunk_state.h"
 #include "list.h"
@@ -150,5 +149,3 @@ void *weft__guard_value(weft__guard *guard, const weft__type *type, uint32_t own
 void weft__guard_sweep(weft__guard *guard);
 /* What to tell of a stray. */
 const char *weft__stray_text(weft__stray_kind kind);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Edges:
  *   K1  host_end: release of x_host_thread 0 -> checked builds, the next to come in: CAS of it */
-#ifndef WEFT_HOST_H
-#define WEFT_HOST_H
+#pragma once
 
 #include "world_front.h"
 
@@ -55,5 +54,3 @@ static inline weft_job_context *weft__host_worker(const weft_world *world, uint3
     const weft__host *host = &weft__front(world)->host;
     return worker == 0 ? host->context : weft__pool_worker(host->pool, worker);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* playback.h: playback of recorded commands, in key order: the scheduler plays all its recorders at
  * a sync point, weft_recorder_play plays one. The steps are in playback.c. Owner. */
-#ifndef WEFT_PLAYBACK_H
-#define WEFT_PLAYBACK_H
+#pragma once
 
 #include "host.h"
 #include "query_state.h"
@@ -113,5 +112,3 @@ weft_result weft__playback_run(const weft__playback_desc *desc, weft__playback_r
  * before weft__playback_run. Costs a look-up a command. */
 bool weft__playback_spares(const weft__playback_desc *desc, const weft__query *const *queries,
                            uint32_t query_count);
-
-#endif

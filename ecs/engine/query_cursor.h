@@ -3,8 +3,7 @@
  *
  * The loops of the owner, jobs and counts all walk by it. No part of it allocates but
  * weft__query_views_prepare, and a loop for which none is free. */
-#ifndef WEFT_QUERY_CURSOR_H
-#define WEFT_QUERY_CURSOR_H
+#pragma once
 
 #include "query_state.h"
 
@@ -93,5 +92,3 @@ void weft__query_columns(const weft__query *query, uint32_t match, const weft__c
 
 /* Frees the records of errors of callbacks. */
 void weft__callback_errors_free(weft_world *world);
-
-#endif

@@ -14,8 +14,7 @@
  * have nothing to do with each other never meet.
  *
  * Threads: the owner creates, matches, prepares; workers read between sync points. */
-#ifndef WEFT_QUERY_STATE_H
-#define WEFT_QUERY_STATE_H
+#pragma once
 
 #include "chunk_state.h"
 #include "error.h"
@@ -315,5 +314,3 @@ bool weft__queries_check(const weft_world *world, char *text, size_t text_bytes)
 void weft__queries_shared_visit(const weft_world *world,
                                 void (*visit)(void *user, uint32_t component, uint32_t index),
                                 void *user);
-
-#endif

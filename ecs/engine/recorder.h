@@ -4,8 +4,7 @@
  * Recorded values with a destruct hook are the recorder's until an entity takes them; those that
  * none took (skipped, removed again, dropped) are destructed when the recorder is emptied. Shared
  * values with a release hook are held in the store meanwhile (command_shared.h). */
-#ifndef WEFT_RECORDER_H
-#define WEFT_RECORDER_H
+#pragma once
 
 #include "bits.h"
 #include "component_type.h"
@@ -402,5 +401,3 @@ static inline void weft__recorder_key(weft_recorder *commands, uint64_t key)
     commands->open = NULL;
     commands->piece = NULL;
 }
-
-#endif

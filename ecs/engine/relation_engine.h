@@ -2,8 +2,7 @@
 /* relation_engine.h: relations as frames see them: when they are settled.
  *
  * A world without relations pays one comparison. Owner, world idle. */
-#ifndef WEFT_RELATION_ENGINE_H
-#define WEFT_RELATION_ENGINE_H
+#pragma once
 
 #include "archetype_state.h"
 
@@ -26,5 +25,3 @@ static inline bool weft__relations_any(const weft_world *world)
 {
     return weft__front(world)->extensions[WEFT__EXTENSION_RELATIONS].data != NULL;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * compares them (in jobs, if it likes), makes the mirrors current, and says so. A stamp of the
  * version that the world still has may come again: what bears it is listed at the next look, too.
  * Owner, world idle. */
-#ifndef WEFT_ROW_DIFF_H
-#define WEFT_ROW_DIFF_H
+#pragma once
 
 #include "archetype_state.h"
 #include "heap.h"
@@ -75,5 +74,3 @@ void weft__row_diff_seen(weft__row_diff *diff, bool is_spent);
 /* Forgets all rows and versions: at the next look every row comes. */
 void weft__row_diff_reset(weft__row_diff *diff);
 void weft__row_diff_fini(weft__row_diff *diff);
-
-#endif

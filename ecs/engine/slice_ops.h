@@ -2,8 +2,7 @@
 /* slice_ops.h: what slices of the owner reach, and what all slices share.
  *
  * Owned by who dispatches the slice; used by the thread that runs it. */
-#ifndef WEFT_SLICE_OPS_H
-#define WEFT_SLICE_OPS_H
+#pragma once
 
 #include "query_state.h"
 
@@ -70,5 +69,3 @@ const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_ac
 
 /* Stamps a term's change version for the slices that the rows of `slice` lie in. */
 void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Destroying one uses its id up: its version is for its handles. Where no handle was given out, the
  * world can be as it was, ids included. The layers above make entities one by one, and need it. */
-#ifndef WEFT_UNMAKE_H
-#define WEFT_UNMAKE_H
+#pragma once
 
 #include <weft/entity.h>
 
@@ -14,5 +13,3 @@
  * its name; its id comes again, with the same version. Those made last are unmade first. Cannot
  * fail. Owner, world idle. */
 WEFT__DOOR void weft__entity_unmake(weft_world *world, weft_entity entity);
-
-#endif

@@ -10,8 +10,7 @@
  * stamps become equal where nothing seen lies between them. Parts that compare stamps for equality
  * look at both before the stamps change (streams), or believe none from before the renewal
  * (snapshots, observers). Owner, world idle. */
-#ifndef WEFT_VERSION_RENEWAL_H
-#define WEFT_VERSION_RENEWAL_H
+#pragma once
 
 #include "list.h"
 #include "world_front.h"
@@ -45,5 +44,3 @@ static inline void weft__versions_check(weft_world *world)
         front->busy == 0)
         weft__versions_renew(world);
 }
-
-#endif

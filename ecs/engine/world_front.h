@@ -5,8 +5,7 @@
  *
  * Phases: structure may be changed by the owner only while `busy` is 0. Cursors and steps raise it;
  * the scheduler's playback lowers it for itself at sync points (it is the owner then). */
-#ifndef WEFT_WORLD_FRONT_H
-#define WEFT_WORLD_FRONT_H
+#pragma once
 
 #include <weft/finder.h>
 #include <weft/world.h>
@@ -279,5 +278,3 @@ static inline void weft__note_read(const weft_world *world, const char *what,
 {
     weft__note_use(world, what, component, WEFT_READ);
 }
-
-#endif

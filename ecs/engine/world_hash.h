@@ -3,8 +3,7 @@
  * scheduler.
  *
  * Of the component only: its handle is not in it. */
-#ifndef WEFT_WORLD_HASH_H
-#define WEFT_WORLD_HASH_H
+#pragma once
 
 #include "chunk_state.h"
 #include "world_front.h"
@@ -21,5 +20,3 @@ void weft__cell_text(const weft_world *world, const weft__chunk *chunk, uint32_t
                      uint32_t position, char text[WEFT__CELL_TEXT_BYTES]);
 /* A handle without the tag of its world. */
 weft_entity weft__entity_plain(const weft_world *world, weft_entity entity);
-
-#endif

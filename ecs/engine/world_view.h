@@ -3,8 +3,7 @@
  *
  * Calls, not fields: none of them is made per slice, but for the look-ups of single entities.
  * Threads: any while no thread changes structure, unless said otherwise. */
-#ifndef WEFT_WORLD_VIEW_H
-#define WEFT_WORLD_VIEW_H
+#pragma once
 
 #include "archetype_state.h"
 #include "atomic.h"
@@ -87,5 +86,3 @@ void weft__world_ended(weft_world *world);
  * look at them only. Owner, world idle. */
 WEFT__DOOR void weft__world_references(const weft_world *world, weft__reference_visit *visit,
                                        void *user);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * What is inline reads the head of a context and nothing else: the layout behind it is private
  * (worker_state.h, pool_state.h). */
-#ifndef WEFT_JOBS_ENGINE_H
-#define WEFT_JOBS_ENGINE_H
+#pragma once
 
 #include <weft/jobs.h>
 
@@ -203,5 +202,3 @@ weft__note(weft_job_context *context, weft_job_event_kind kind, const char *name
     weft__fire_probe(kind, head->index, name, value);
     if (__builtin_expect(head->is_observed, 0)) weft__observe(context, kind, name, value);
 }
-
-#endif

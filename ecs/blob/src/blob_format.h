@@ -12,8 +12,7 @@
  * lies where; that every reference agrees with it is checked against the type, which the program
  * knows and an attacker does not choose. The content hash covers everything behind the header in
  * blocks of 64 KiB, so that the builder can hash large arrays while it copies them. */
-#ifndef WEFT_BLOB_FORMAT_H
-#define WEFT_BLOB_FORMAT_H
+#pragma once
 
 #include <weft/blob.h>
 
@@ -88,5 +87,3 @@ static inline const weft__blob_extent *weft__blob_table(const void *block)
     uint64_t offset = (header->data_end + 7) & ~UINT64_C(7);
     return (const weft__blob_extent *)(const void *)((const char *)block + offset);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* blob_store.h: the inside of a blob store: slots, reference counts, content table. The protocol is
  * at the top of blob_store.c. */
-#ifndef WEFT_BLOB_STORE_H
-#define WEFT_BLOB_STORE_H
+#pragma once
 
 #include "blob_format.h"
 
@@ -88,5 +87,3 @@ __attribute__((format(printf, 4, 5))) weft_result weft__blob_store_fail(weft_blo
 const weft__blob_header *weft__blob_store_block(const weft_blob_store *store, weft_blob_ref ref);
 /* Its type, or NULL. */
 const weft_blob_type *weft__blob_store_type(const weft_blob_store *store, weft_blob_ref ref);
-
-#endif

@@ -2,8 +2,7 @@
 /* blob_type.h: the plan of a type of blobs: which arrays, texts and pointers a block may hold.
  *
  * Any thread. */
-#ifndef WEFT_BLOB_TYPE_H
-#define WEFT_BLOB_TYPE_H
+#pragma once
 
 #include <weft/load_report.h>
 
@@ -43,5 +42,3 @@ static inline bool weft__load_report_is_given(const weft_load_report *report, si
 {
     return report == NULL || bytes != 0;
 }
-
-#endif

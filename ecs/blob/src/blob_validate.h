@@ -2,8 +2,7 @@
 /* blob_validate.h: whether bytes are a block of a type.
  *
  * Any thread. */
-#ifndef WEFT_BLOB_VALIDATE_H
-#define WEFT_BLOB_VALIDATE_H
+#pragma once
 
 #include "blob_format.h"
 
@@ -19,5 +18,3 @@ weft_result weft__blob_check_size(uint64_t bytes, weft_load_report *report);
 /* The whole validator; without the hash for tests and fuzzing, which must get past it. */
 weft_result weft__blob_check(const void *block, uint64_t bytes, const weft__blob_plan *plan,
                              bool with_hash, weft_load_report *report);
-
-#endif

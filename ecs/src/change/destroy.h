@@ -2,8 +2,7 @@
 /* destroy.h: death of rows, and which rows the handles of an array mean.
  *
  * Residues and linked groups are for the functions on entities (destroy.c). Owner, world idle. */
-#ifndef WEFT_DESTROY_H
-#define WEFT_DESTROY_H
+#pragma once
 
 #include "row_moves.h"
 
@@ -14,5 +13,3 @@ weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t
  * row once. `what`: the operation, for errors (a stale handle, memory). */
 weft_result weft__batch_select(weft__change *change, const weft_entity *entities, uint32_t count,
                                const char *what);
-
-#endif

@@ -2,8 +2,7 @@
 /* entity_change.h: a component for many entities.
  *
  * All or none. Owner, world idle. */
-#ifndef WEFT_ENTITY_CHANGE_H
-#define WEFT_ENTITY_CHANGE_H
+#pragma once
 
 #include "world_state.h"
 
@@ -23,5 +22,3 @@ typedef struct weft__addition {
 weft_result weft__entities_add_beside(weft_world *world, const weft_entity *entities,
                                       uint32_t count, const weft__addition *addition,
                                       const char *what);
-
-#endif

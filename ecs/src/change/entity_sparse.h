@@ -3,8 +3,7 @@
  * that moves no row of the entity.
  *
  * Owner, world idle unless said otherwise. All or none. */
-#ifndef WEFT_ENTITY_SPARSE_H
-#define WEFT_ENTITY_SPARSE_H
+#pragma once
 
 #include "sparse.h"
 
@@ -72,5 +71,3 @@ weft_result weft__sparse_copies_prepare(weft_world *world, weft_entity source, u
 void weft__sparse_copies_commit(weft_world *world, weft__sparse_copies *copies, weft_entity source,
                                 const weft_entity *entities, uint32_t count);
 void weft__sparse_copies_cancel(weft_world *world, weft__sparse_copies *copies);
-
-#endif

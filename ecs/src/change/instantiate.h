@@ -2,8 +2,7 @@
 /* instantiate.h: copies of an entity and its linked group, by one thread or by the workers of a
  * pool: what playback and weft_entity_instantiate have in common. See instantiate.c for the
  * steps. */
-#ifndef WEFT_INSTANTIATE_H
-#define WEFT_INSTANTIATE_H
+#pragma once
 
 #include "archetype_state.h"
 #include "world_state.h"
@@ -32,5 +31,3 @@ static inline bool weft__chunk_has_groups(const weft__chunk *chunk)
  * which is needed only where a member has a group. */
 bool weft__group_each(weft_world *world, const weft__chunk *chunk, uint32_t row,
                       weft__group_visit *visit, void *user);
-
-#endif

@@ -2,8 +2,7 @@
 /* query_change.h: which rows a change is of: those of a query, or all of the world, one part per
  * chunk, whole or a list of rows, in query order; and changes of the rows of arrays. Owner, world
  * idle. */
-#ifndef WEFT_QUERY_CHANGE_H
-#define WEFT_QUERY_CHANGE_H
+#pragma once
 
 #include "query_state.h"
 #include "row_moves.h"
@@ -48,5 +47,3 @@ static inline bool weft__prefab_follows(const weft_world *world, const weft__arc
  * in place only when they are three quarters full, others are merged. */
 weft_result weft__entities_group(weft_world *world, const weft_entity *entities, uint32_t count,
                                  weft_component component, const void *value);
-
-#endif

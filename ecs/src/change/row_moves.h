@@ -8,8 +8,7 @@
  * chunk may be source and destination at once; then holes are filled and empty chunks go. Whole
  * chunks whose destination has the same columns change by their header only. Copies and closings
  * are loops on the pool where there is one; the result is the same. */
-#ifndef WEFT_ROW_MOVES_H
-#define WEFT_ROW_MOVES_H
+#pragma once
 
 #include "list.h"
 #include "structure.h"
@@ -132,5 +131,3 @@ static inline uint32_t weft__change_first(const weft__change *change, const weft
 {
     return part->rows == WEFT__NONE ? part->first : change->rows.at[part->rows];
 }
-
-#endif

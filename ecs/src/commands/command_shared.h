@@ -7,8 +7,7 @@
  * skipped, overwritten, dropped, or never played) is released, equal ones once, and one in use
  * is not. Recording takes none: jobs cannot write to the store. Values of rows are ready before
  * the rows are linked, the others after it, when the rows have ids. Owner, world idle. */
-#ifndef WEFT_COMMAND_SHARED_H
-#define WEFT_COMMAND_SHARED_H
+#pragma once
 
 #include "playback.h"
 
@@ -30,5 +29,3 @@ void weft__playback_patch(const weft__playback *playback, const weft__command_se
 /* The same in values of rows, with the elements of their buffers. Any worker, own rows. */
 void weft__playback_patch_rows(const weft__playback *playback, const weft__command_segment *segment,
                                const weft__type *type, void *values, uint32_t count);
-
-#endif

@@ -17,8 +17,7 @@
  * Created entities have no chunk yet: they count as rows of blocks of BLOCK_ROWS in order of
  * effect. The result is a function of the commands and the layout, never of the number of
  * workers. */
-#ifndef WEFT_FOLD_ROWS_H
-#define WEFT_FOLD_ROWS_H
+#pragma once
 
 #include "archetype_state.h"
 #include "playback.h"
@@ -212,5 +211,3 @@ weft_result weft__fold_rows(weft__fold *fold);
 /* The third: plan, copy, close, settle. Owner. What fails before the copies leaves the world as it
  * was; the error is set. */
 weft_result weft__fold_move(weft__fold *fold);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* playback_one.h: commands that are not folded, by the immediate operations, and what a command
  * does to a buffer, folded or not. */
-#ifndef WEFT_PLAYBACK_ONE_H
-#define WEFT_PLAYBACK_ONE_H
+#pragma once
 
 #include "playback.h"
 
@@ -29,5 +28,3 @@ weft_result weft__playback_error(const weft__playback *playback, uint64_t key, u
  * of memory before anything was made: *played is 0, without error. */
 weft_result weft__playback_instances(weft__playback *playback, uint32_t first, uint32_t end,
                                      uint64_t *played);
-
-#endif

@@ -2,8 +2,7 @@
 /* entity_list.h: lists of entities, in memory of a world.
  *
  * Owned by the struct that has them. Threads: its owner. */
-#ifndef WEFT_ENTITY_LIST_H
-#define WEFT_ENTITY_LIST_H
+#pragma once
 
 #include "list.h"
 #include "world_state.h"
@@ -27,5 +26,3 @@ static inline void weft__entity_list_fini(weft_world *world, weft__entity_list *
 {
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, list);
 }
-
-#endif

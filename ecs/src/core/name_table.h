@@ -3,8 +3,7 @@
  *
  * A name belongs to a handle: it is found while the entity lives, and error texts may say it until
  * the table grows. Several entities may have the same name. Threads: owner. */
-#ifndef WEFT_NAME_TABLE_H
-#define WEFT_NAME_TABLE_H
+#pragma once
 
 #include "world_state.h"
 
@@ -49,5 +48,3 @@ void weft__names_put(weft_world *world, weft__names_kept *kept);
 /* How many different names there are. */
 uint32_t weft__names_texts(const weft_world *world);
 void weft__names_fini(weft_world *world);
-
-#endif

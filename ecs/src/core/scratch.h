@@ -2,8 +2,7 @@
 /* scratch.h: arrays that playback and changes of many rows use, kept from one to the next.
  *
  * Owned by the world; used by the owner, one operation at a time. */
-#ifndef WEFT_SCRATCH_H
-#define WEFT_SCRATCH_H
+#pragma once
 
 #include "world_state.h"
 
@@ -38,4 +37,3 @@ typedef enum weft__scratch_slot {
 /* An array of `count` elements, contents undefined; valid until the slot is taken again. NULL:
  * out of memory (no error set). Owner. */
 void *weft__scratch_take(weft_world *world, weft__scratch_slot slot, size_t count, size_t size);
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* world_state.h: the world struct and its parts, look-up of types, and handles. Phases, and what
  * the scheduler reads and changes: world_front.h. */
-#ifndef WEFT_WORLD_STATE_H
-#define WEFT_WORLD_STATE_H
+#pragma once
 
 #include "archetype_state.h"
 #include "bits.h"
@@ -278,5 +277,3 @@ static inline uint32_t weft__berths_of(uint32_t capacity)
 {
     return 1u << weft__berth_class(capacity);
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* world_file_read.h: a world out of bytes, and what reading a world as text needs, too.
  *
  * Owner of a new world. */
-#ifndef WEFT_WORLD_FILE_READ_H
-#define WEFT_WORLD_FILE_READ_H
+#pragma once
 
 #include "world_file_write.h"
 
@@ -18,5 +17,3 @@ void weft__world_end_spent(weft_world *world);
 void weft__world_wipe(weft_world *world);
 /* WRONG_PHASE, with the error set, when an entity was ever created in the world. */
 weft_result weft__world_check_new(weft_world *world, const char *what);
-
-#endif

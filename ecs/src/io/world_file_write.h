@@ -33,8 +33,7 @@
  *
  * text: u32 bytes, then the bytes. The content hash covers everything behind itself. Version 4 has
  * no relations, no required types and no runs. */
-#ifndef WEFT_WORLD_FILE_WRITE_H
-#define WEFT_WORLD_FILE_WRITE_H
+#pragma once
 
 #include <assert.h>
 
@@ -92,5 +91,3 @@ static inline const char *weft__save_advice(const weft__type *type)
 }
 /* The whole file in memory. `out` belongs to the caller: weft_world_bytes_free. Error set. */
 weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft_world_bytes *out);
-
-#endif

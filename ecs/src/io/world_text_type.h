@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* world_text_type.h: what writing and reading worlds as text share: the description by which
  * values of a component are text, and the words of flags. */
-#ifndef WEFT_WORLD_TEXT_TYPE_H
-#define WEFT_WORLD_TEXT_TYPE_H
+#pragma once
 
 #include "component_type.h"
 
@@ -25,5 +24,3 @@ static inline weft_type weft__world_text_type(const weft__type *type)
 /* The words for component flags, by bit. */
 enum { WEFT__WORLD_TEXT_FLAGS = 9 };
 extern const char *const weft__world_text_flags[WEFT__WORLD_TEXT_FLAGS];
-
-#endif

@@ -11,8 +11,7 @@
  * Two families: the functions ending in _any may run on any number of threads at once; those ending
  * in _owner need the world idle, take no locked instruction, and always use the lowest free index,
  * so that ids depend on the history of the world only. Protocol: top of directory.c. */
-#ifndef WEFT_DIRECTORY_H
-#define WEFT_DIRECTORY_H
+#pragma once
 
 #include "atomic.h"
 #include "heap.h"
@@ -451,5 +450,3 @@ static inline bool weft__dead_is_right(uint32_t version)
 {
     return version == WEFT__VERSION_LAST || (version != 0 && (version & 1) == 0);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * is the borrower's alone until it is put back, which makes all its entities alive, or dead, at
  * once. Handing over and back is ordered by how the borrower is told and tells (stream_crew.h).
  * Owner, world idle. */
-#ifndef WEFT_DIRECTORY_LEND_H
-#define WEFT_DIRECTORY_LEND_H
+#pragma once
 
 #include "directory.h"
 
@@ -54,5 +53,3 @@ static inline weft_entity weft__lent_handle(const weft__directory *directory,
 /* Ends every entity of a block that had no retired slot, as weft__directory_free_owner would. One
  * thread. */
 void weft__lent_kill(weft__entity_block *block);
-
-#endif

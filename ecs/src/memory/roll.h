@@ -10,8 +10,7 @@
  * R2  grow: list filled, then store of x_list (release) -> look up: load of x_list (acquire). The
  *     list that a reader finds has all entries below an end that it loaded before: x_end passes
  *     the capacity of a list only after the larger one was stored, which R1 makes visible */
-#ifndef WEFT_ROLL_H
-#define WEFT_ROLL_H
+#pragma once
 
 #include "atomic.h"
 #include "heap.h"
@@ -45,5 +44,3 @@ static inline void *weft__roll_at(const weft__roll *roll, uint32_t index)
     void *const *list = at_load_acq(&roll->x_list);      /* R2 */
     return list[index];
 }
-
-#endif

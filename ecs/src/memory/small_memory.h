@@ -6,8 +6,7 @@
  * chunk objects lie in lines.
  *
  * Owner, world idle; parts: or one playback task at a time. */
-#ifndef WEFT_SMALL_MEMORY_H
-#define WEFT_SMALL_MEMORY_H
+#pragma once
 
 #include "list.h"
 #include "table.h"
@@ -129,6 +128,4 @@ void weft__lines_fini(weft__lines *lines, weft__memory *memory);
 #define HAS_POISON 0
 #define ASAN_POISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
-#endif
-
 #endif

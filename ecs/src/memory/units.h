@@ -8,8 +8,7 @@
  * megachunks are empty and enough empty reservations are kept (hysteresis). The tables of masks are
  * made on demand in segments, so an unused allocator costs a few hundred bytes. The protocol is
  * written at the top of units.c. */
-#ifndef WEFT_UNITS_H
-#define WEFT_UNITS_H
+#pragma once
 
 #include "atomic.h"
 #include "heap.h"
@@ -105,5 +104,3 @@ uint64_t weft__units_used(const weft__units *units);
 /* Every invariant that holds while no thread allocates or frees; false: the text names the first
  * one broken. */
 bool weft__units_check(const weft__units *units, char *text, size_t text_bytes);
-
-#endif

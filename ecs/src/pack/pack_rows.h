@@ -2,8 +2,7 @@
 /* pack_rows.h: rows as bytes, and back: what world files and section files have in common.
  *
  * Owner of the rows. */
-#ifndef WEFT_PACK_ROWS_H
-#define WEFT_PACK_ROWS_H
+#pragma once
 
 #include "archetype_state.h"
 #include "bytes.h"
@@ -25,5 +24,3 @@ void weft__disabled_put(weft__out *out, uint32_t component, const weft__span *sp
 /* Gives them to the rows of chunks, all enabled so far. NULL, or what is wrong. */
 const char *weft__disabled_get(weft__in *in, uint32_t enableable, weft__chunk *const *chunks,
                                uint32_t count);
-
-#endif

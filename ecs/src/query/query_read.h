@@ -2,8 +2,7 @@
 /* query_read.h: a walk over the rows of a handle, and the checks of those who copy values.
  *
  * Threads: as the public functions that walk (weft/query.h). */
-#ifndef WEFT_QUERY_READ_H
-#define WEFT_QUERY_READ_H
+#pragma once
 
 #include "query_cursor.h"
 
@@ -17,5 +16,3 @@ typedef struct weft__row_walk {
 /* Starts a walk: go on with weft__source_next(&walk->source). Errors (set): BAD_HANDLE,
  * OUT_OF_MEMORY, WRONG_PHASE (structure has changed while systems run). */
 weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query);
-
-#endif

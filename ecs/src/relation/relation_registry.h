@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* relation_registry.h: declarations of relations as files, texts and transfers carry them: a word
  * per component. Owner, world idle. */
-#ifndef WEFT_RELATION_REGISTRY_H
-#define WEFT_RELATION_REGISTRY_H
+#pragma once
 
 #include <weft/relation.h>
 
@@ -30,5 +29,3 @@ uint32_t weft__relation_word_built_in(const weft__type *type);
 /* Declares what a word says, where the component is not declared yet and can be a relation. Errors:
  * those of weft_relation_declare. */
 weft_result weft__relation_revive(weft_world *world, weft_component component, uint32_t word);
-
-#endif

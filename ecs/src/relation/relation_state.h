@@ -9,8 +9,7 @@
  * the lists of sources (relation_state.c). Order within a list is that of the sources' indices, so
  * lists are a function of the fields alone: neither workers nor what rows moved when show in
  * them. */
-#ifndef WEFT_RELATION_STATE_H
-#define WEFT_RELATION_STATE_H
+#pragma once
 
 #include <weft/relation.h>
 
@@ -233,5 +232,3 @@ weft__chunk *weft__relation_row(const weft__relation *relation, weft_entity sour
 
 /* False: `text` says what is wrong. */
 bool weft__relations_check(const weft_world *world, char *text, size_t bytes);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Archetypes live as long as the world, or until weft__archetypes_trim; a tuple while a chunk uses
  * it or it is held. Threads: owner, world idle. */
-#ifndef WEFT_ARCHETYPE_H
-#define WEFT_ARCHETYPE_H
+#pragma once
 
 #include "archetype_state.h"
 #include "world_state.h"
@@ -110,5 +109,3 @@ weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, 
                                     uint32_t component, uint32_t value);
 /* Drops a hold; an unused tuple goes. */
 void weft__tuple_release(weft_world *world, weft__tuple *tuple);
-
-#endif

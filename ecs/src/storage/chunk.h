@@ -3,8 +3,7 @@
  *
  * Whole operations come first; their steps are for chunks that jobs make (private_chunk.c) and that
  * change archetype in place (structure.c). */
-#ifndef WEFT_CHUNK_H
-#define WEFT_CHUNK_H
+#pragma once
 
 #include "archetype_state.h"
 #include "format.h"
@@ -145,5 +144,3 @@ weft__chunk *weft__chunk_grow(weft_world *world, weft__tuple *tuple, uint64_t co
 void weft__growths_keep(weft_world *world, weft__growth **list);
 /* Takes back growths from the first one with `first` >= from; the rows that came have gone. */
 void weft__growths_undo(weft_world *world, weft__growth **list, uint32_t from);
-
-#endif

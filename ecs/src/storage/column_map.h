@@ -12,8 +12,7 @@
  * (docs/design/storage.md). So both tables are reserved as address space for all that could ever
  * be, need neither bounds nor growth, and never move; an entry holds address and size in one
  * word. */
-#ifndef WEFT_COLUMN_MAP_H
-#define WEFT_COLUMN_MAP_H
+#pragma once
 
 #include <weft/finder.h>
 
@@ -93,5 +92,3 @@ static inline void *weft__value_quickly(const weft_world *world, uint64_t entity
     if (__builtin_expect(map.places == NULL, 0)) return NULL;
     return weft__value_mapped(map, entity);
 }
-
-#endif

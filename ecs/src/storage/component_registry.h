@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* component_registry.h: what the registry of component types does beside its public calls
  * (weft/component.h); look-ups of types are inline in world_state.h. Owner. */
-#ifndef WEFT_COMPONENT_REGISTRY_H
-#define WEFT_COMPONENT_REGISTRY_H
+#pragma once
 
 #include "world_state.h"
 
@@ -23,5 +22,3 @@ static inline weft_result weft__values_check(const weft_world *world, const weft
                                       (const char *)values + i * type->desc.size);
     return result;
 }
-
-#endif

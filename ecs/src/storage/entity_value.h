@@ -2,8 +2,7 @@
 /* entity_value.h: from an entity to its chunk and row, and from there to the value of a component.
  *
  * The public look-ups are in entity_value.c; those by maps in column_map.h. */
-#ifndef WEFT_ENTITY_VALUE_H
-#define WEFT_ENTITY_VALUE_H
+#pragma once
 
 #include "archetype_state.h"
 #include "sparse.h"
@@ -114,5 +113,3 @@ static inline weft__chunk *weft__holder_chunk(const weft_world *world, weft_enti
     return type != NULL ? weft__sparse_find(world, type, entity, row)
                         : weft__entity_chunk(world, entity, row);
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* format.h: formats of rows, and their layouts in chunks of each size.
  *
  * Both live as long as the world. Threads: owner, unless a function says otherwise. */
-#ifndef WEFT_FORMAT_H
-#define WEFT_FORMAT_H
+#pragma once
 
 #include "chunk_state.h"
 #include "world_state.h"
@@ -37,5 +36,3 @@ const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
 /* Whether formats and layouts are sound: columns one after the other, within the chunk. */
 bool weft__formats_check(const weft_world *world);
 void weft__formats_fini(weft_world *world);
-
-#endif

@@ -2,8 +2,7 @@
 /* private_chunk.h: chunks that jobs fill and that the owner links into the world afterwards.
  *
  * A private chunk has no id, no berths and location 0, and is in no list. */
-#ifndef WEFT_PRIVATE_CHUNK_H
-#define WEFT_PRIVATE_CHUNK_H
+#pragma once
 
 #include "archetype_state.h"
 #include "world_state.h"
@@ -95,5 +94,3 @@ weft_result weft__row_ids_prepare(weft__row_ids *ids, weft_world *world, uint64_
  * workers do it; NULL: the caller does. `cost`: of the loop over shares; NULL: unknown. */
 void weft__row_ids_give(const weft__row_ids *ids, weft_job_context *job, weft_job_cost *cost);
 void weft__row_ids_fini(weft__row_ids *ids);
-
-#endif

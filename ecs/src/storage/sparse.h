@@ -9,8 +9,7 @@
  *
  * Threads: changed by the owner while the world is idle, or by the owner in playback; read by any
  * thread otherwise. */
-#ifndef WEFT_SPARSE_H
-#define WEFT_SPARSE_H
+#pragma once
 
 #include "archetype_state.h"
 #include "column_map.h"
@@ -181,5 +180,3 @@ static inline const weft__type *weft__sparse_type(const weft__archetype *archety
 {
     return archetype->types[0].type;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Additions take rows that are ready (structure.h). Functions around these call others at their
  * end only, so that they save no register. Owner, world idle, so every load and store of a shared
  * word is relaxed. `entity`: weft__entity_bits; may be dead. */
-#ifndef WEFT_SPARSE_QUICK_H
-#define WEFT_SPARSE_QUICK_H
+#pragma once
 
 #include "column_map.h"
 #include "sparse.h"
@@ -88,5 +87,3 @@ static inline void weft__sparse_row_leave(weft_world *world, weft__chunk *chunk,
     tail->count = last;
     weft__chunk_count_plain(world, tail, -1);
 }
-
-#endif

@@ -11,8 +11,7 @@
  *   4. settle (owner): weft__chunk_settle for every chunk closed, in a deterministic order.
  * No function here checks `busy`: callers do. All functions with a result leave the world unchanged
  * when they fail (error set). */
-#ifndef WEFT_STRUCTURE_H
-#define WEFT_STRUCTURE_H
+#pragma once
 
 #include "archetype_state.h"
 #include "chunk.h"
@@ -384,5 +383,3 @@ static inline void weft__row_ready_enter(weft_world *world, weft__chunk *chunk, 
     world->front.structure_version++;
     chunk->archetype->entity_count++;
 }
-
-#endif

@@ -28,8 +28,7 @@
  *
  * ENTITY fields hold {row, 1}: of this section; {export, 3}: of section 0; null. BLOB fields hold 0
  * or the number of the blob in the table from 1. text: u32 bytes, then the bytes. */
-#ifndef WEFT_SECTION_FORMAT_H
-#define WEFT_SECTION_FORMAT_H
+#pragma once
 
 #include <weft/stream.h>
 
@@ -98,5 +97,3 @@ static inline uint32_t weft__section_part(const weft__type *type)
                ? 1
                : WEFT__SECTION_PART_BYTES / (uint32_t)type->value_bytes;
 }
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Untrusted bytes: every number is compared with what is there before it is used. Owned by the
  * stream; constant after it was read, so that threads may use it. */
-#ifndef WEFT_SECTION_READ_H
-#define WEFT_SECTION_READ_H
+#pragma once
 
 #include "archetype_state.h"
 #include "bytes.h"
@@ -64,5 +63,3 @@ void weft__front_close(weft__file_front *front);
 
 /* weft__crew_job.run of a load. */
 void weft__section_fill(weft__crew_job *job, uint32_t piece, uint32_t thread);
-
-#endif

@@ -17,8 +17,7 @@
  * SC6  owner waits: load of x_ended, phases, futex wait while it is the same
  *                                           <->  end: x_phase = DONE, add of x_ended, futex wake
  * SC7  quit: x_quit set, add of x_bell       ->  thread: load of x_bell, load of x_quit */
-#ifndef WEFT_STREAM_CREW_H
-#define WEFT_STREAM_CREW_H
+#pragma once
 
 #include "atomic.h"
 #include "heap.h"
@@ -85,5 +84,3 @@ void weft__crew_wait(weft__crew *crew, uint32_t seen);
 void weft__crew_await(weft__crew *crew, const weft__crew_job *job);
 /* One piece of work, if there is any: what a thread of the crew does. */
 bool weft__crew_work(weft__crew *crew, uint32_t thread);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stream_load.h: the streams of a world, their sections, and the jobs that read sections and take
  * them away. Owner of the world, idle, but for what a job has while the crew has it. */
-#ifndef WEFT_STREAM_LOAD_H
-#define WEFT_STREAM_LOAD_H
+#pragma once
 
 #include "directory_lend.h"
 #include "section_read.h"
@@ -174,5 +173,3 @@ weft_result weft__leave_begin(weft_stream *stream, uint32_t section);
 weft_result weft__leave_end(weft__leave *leave);
 /* References of sections that are there, to ones that are not. */
 uint64_t weft__lates_waiting(const weft_stream *stream);
-
-#endif

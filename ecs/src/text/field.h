@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* field.h: sizes of described fields, units, and the values that a type is made of, one by one.
  * Pure; see weft/type.h. Types that are given were checked (weft_type_check). */
-#ifndef WEFT_FIELD_H
-#define WEFT_FIELD_H
+#pragma once
 
 #include <weft/type.h>
 
@@ -113,5 +112,3 @@ uint32_t weft__field_find(const weft_type *type, const char *name, size_t length
 typedef bool weft__leaf_visit(const weft_field *field, uint32_t offset, const char *path,
                               void *user);
 bool weft__type_leaves(const weft_type *type, weft__leaf_visit *visit, void *user);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Grammar (RFC 8259) and: comments of C between tokens, a comma before ] and }, + in front of
  * numbers, hexadecimal integers. Strings must be UTF-8. */
-#ifndef WEFT_JSON_PULL_H
-#define WEFT_JSON_PULL_H
+#pragma once
 
 #include "door.h"
 
@@ -106,5 +105,3 @@ WEFT__DOOR bool weft__json_skip(weft__json *json, weft__json_token *token);
  * them where there is room for it; returns how many bytes they are. */
 WEFT__DOOR size_t weft__json_string(const weft__json_token *token, char *out, size_t capacity);
 WEFT__DOOR bool weft__json_is(const weft__json_token *token, const char *string);
-
-#endif

@@ -3,8 +3,7 @@
  * a text into fields: numbers with units, names of constants, references, text, bytes. The reading
  * is the caller's: its parser stands behind the first token of the value, and stands behind the
  * value afterwards. Each function stores at `at` and returns true, or reports and returns false. */
-#ifndef WEFT_VALUE_READ_H
-#define WEFT_VALUE_READ_H
+#pragma once
 
 #include "door.h"
 #include "json_pull.h"
@@ -112,5 +111,3 @@ bool weft__type_read(weft__reading *r, void *block, size_t *bytes);
 /* The same for an array of fields, behind its opening bracket. */
 bool weft__type_read_fields(weft__reading *r, void *block, size_t *bytes, weft_field **fields,
                             uint32_t *count);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * A handle in values lies at any address, so it is looked at by its byte with the tag: the fourth,
  * as every supported machine is little-endian. With tag 0 there is nothing to do. */
-#ifndef WEFT_ENTITY_TAG_H
-#define WEFT_ENTITY_TAG_H
+#pragma once
 
 #include "component_type.h"
 #include "directory.h"
@@ -69,5 +68,3 @@ typedef struct weft__value_bytes {
  * deferred handles have no tag. */
 void weft__tags_flip(const weft__directory *directory, const weft__type *type, const char *values,
                      weft__value_bytes part);
-
-#endif

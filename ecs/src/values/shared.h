@@ -10,8 +10,7 @@
  *
  * Content means: the type's own hash and equality when it has them; else its described fields,
  * whatever lies in the padding, with -0.0 equal to 0.0; else all its bytes. */
-#ifndef WEFT_SHARED_H
-#define WEFT_SHARED_H
+#pragma once
 
 #include <weft/component.h>
 
@@ -75,5 +74,3 @@ uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const
 bool weft__shared_check(const weft__shared *shared, uint32_t component);
 /* Every index in use is below this. */
 uint32_t weft__shared_end(const weft__shared *shared, uint32_t component);
-
-#endif

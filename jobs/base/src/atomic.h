@@ -26,8 +26,7 @@
  *   at_stall()                      one beat of a retry loop (`pause`); the explorer blocks the
  *                                   thread until another thread has written
  *   at_init(p, v), at_plain(p)      before or after other threads can reach the object */
-#ifndef WEFT_ATOMIC_H
-#define WEFT_ATOMIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,6 +102,4 @@ static inline void at_store_pair_rlx(weft_a64 *p, weft_pair pair)
     at_store_rlx(p, pair[0]);
     at_store_rlx(p + 1, pair[1]);
 }
-#endif
-
 #endif

@@ -6,8 +6,7 @@
  * consistent: the ar and sc forms of a read-modify-write are the same. One function per width,
  * picked by _Generic on the wrapper. Pointers go through the 64-bit forms: the _ptr forms of 0.7.1
  * declare one-byte memory operands. Include only through atomic.h. */
-#ifndef WEFT_ATOMIC_CK_H
-#define WEFT_ATOMIC_CK_H
+#pragma once
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -154,5 +153,3 @@ static inline void at_store_pair_rlx(weft_a64 *p, weft_pair pair)
 {
     __asm__ volatile("movdqa %1, %0" : "=m"(*(weft_a64(*)[2])p) : "x"(pair));
 }
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Mixed builds are fine: files that are not under test use another back end on other words.
  * Include only through atomic.h. */
-#ifndef WEFT_ATOMIC_HOOK_H
-#define WEFT_ATOMIC_HOOK_H
+#pragma once
 
 typedef enum weft__hook_order { HOOK_RLX, HOOK_ACQ, HOOK_REL, HOOK_AR, HOOK_SC } weft__hook_order;
 
@@ -125,5 +124,3 @@ HOOK_DEFINE_(ptr, hook_ptr_, (uint64_t)(uintptr_t), (void *)(uintptr_t))
 #define at_cas_ar(p, expected, v) HOOK_CAS_(p, HOOK_AR, expected, v, "cas_ar")
 #define at_cas_sc(p, expected, v) HOOK_CAS_(p, HOOK_SC, expected, v, "cas_sc")
 #define at_stall() weft__hook_stall(HOOK_SITE_("stall"))
-
-#endif

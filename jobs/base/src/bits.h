@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bits.h: small integer helpers: rounding, logarithms, bit scans. Pure functions; arguments out of
  * range are the caller's mistake and not checked. */
-#ifndef WEFT_BITS_H
-#define WEFT_BITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ static inline uint32_t bits_find_run(uint64_t bits, uint32_t count)
     }
     return bits != 0 ? bits_lowest(bits) : 64;
 }
-
-#endif

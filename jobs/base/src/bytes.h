@@ -8,8 +8,7 @@
  *
  * Values on the stack of what writes or reads. The first failure is kept, so that it is asked once,
  * at the end. Memory counts as scratch, of WEFT__MEMORY_COMMANDS. */
-#ifndef WEFT_BYTES_H
-#define WEFT_BYTES_H
+#pragma once
 
 #include "heap.h"
 
@@ -132,5 +131,3 @@ static inline bool weft__in_has(weft__in *in, uint64_t count, uint64_t bytes)
         in->is_short = true;
     return !in->is_short;
 }
-
-#endif

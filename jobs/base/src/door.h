@@ -6,11 +6,8 @@
  * what they call stands in libweft.so alone. These names begin with weft__ and are no part of
  * the interface: the libraries of one build belong together. The test platform.exports holds the
  * marks against what the libraries export. */
-#ifndef WEFT_DOOR_H
-#define WEFT_DOOR_H
+#pragma once
 
 #ifndef WEFT__DOOR /* weft.c defines it as nothing: no other library calls into one file */
 #define WEFT__DOOR __attribute__((visibility("default")))
-#endif
-
 #endif

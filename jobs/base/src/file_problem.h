@@ -2,8 +2,7 @@
 /* file_problem.h: files are read, and what failed is kept for the error text.
  *
  * Any thread, one at a time per source. */
-#ifndef WEFT_FILE_PROBLEM_H
-#define WEFT_FILE_PROBLEM_H
+#pragma once
 
 #include "door.h"
 #include "os_file.h"
@@ -37,5 +36,3 @@ WEFT__DOOR weft_result weft__file_open(const weft_os *os, const char *path, weft
 WEFT__DOOR weft_result weft__file_read(weft__file_source *source, void *to, size_t bytes,
                                        uint64_t offset);
 WEFT__DOOR void weft__file_close(weft__file_source *source);
-
-#endif

@@ -2,8 +2,7 @@
 /* file_replace.h: a file is replaced as a whole, or stays as it was.
  *
  * Any thread. */
-#ifndef WEFT_FILE_REPLACE_H
-#define WEFT_FILE_REPLACE_H
+#pragma once
 
 #include "door.h"
 #include "file_problem.h"
@@ -27,5 +26,3 @@ typedef struct weft__file_piece {
 WEFT__DOOR weft_result weft__file_replace(const weft_os *os, const char *path,
                                           const weft__file_piece *pieces, size_t piece_count,
                                           weft__file_problem *problem);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Mixing is the folded 64x64->128 multiplication (as analysed for wyhash and others); the constants
  * are odd numbers with balanced bits. */
-#ifndef WEFT_HASH_H
-#define WEFT_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ static inline uint64_t hash_string(const char *text)
 {
     return hash_bytes(HASH_K0, text, strlen(text));
 }
-
-#endif

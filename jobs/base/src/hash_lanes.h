@@ -9,8 +9,7 @@
  * high32(k), and its neighbour adds w itself (the accumulation of XXH3, Collet 2019, with counted
  * keys). The addition of w loses nothing, so one damaged word always changes a lane. Lanes and tail
  * are folded by hash.h. */
-#ifndef WEFT_HASH_LANES_H
-#define WEFT_HASH_LANES_H
+#pragma once
 
 #include "door.h"
 #include "hash.h"
@@ -23,5 +22,3 @@ uint64_t weft__hash_lanes_copy(uint64_t seed, void *to, const void *from, size_t
 
 /* The same without vector instructions: the definition the others are tested against. */
 uint64_t weft__hash_lanes_plain(uint64_t seed, const void *data, size_t bytes);
-
-#endif

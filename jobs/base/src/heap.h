@@ -5,8 +5,7 @@
  * Owned by the world or pool; any thread may allocate. Sizes are given back on release, so nothing
  * is stored in front of a block. No function aborts: NULL means the hook refused, and the caller
  * undoes. */
-#ifndef WEFT_HEAP_H
-#define WEFT_HEAP_H
+#pragma once
 
 #include <weft/base.h>
 
@@ -66,5 +65,3 @@ WEFT__DOOR void weft__free(weft__memory *memory, weft__memory_category category,
 /* Counts memory that was not taken through the hook (mapped chunks): `bytes` may be negative. */
 void weft__memory_count(weft__memory *memory, weft__memory_category category, int64_t bytes);
 uint64_t weft__memory_bytes(const weft__memory *memory, weft__memory_category category);
-
-#endif

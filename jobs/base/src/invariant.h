@@ -2,8 +2,7 @@
 /* invariant.h: our bugs. WEFT_ASSERT states what must hold if weft is right; it is compiled (never
  * run) in unchecked builds, so it cannot rot. Callers' mistakes are not asserted: they are returned
  * as errors. */
-#ifndef WEFT_INVARIANT_H
-#define WEFT_INVARIANT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ _Noreturn void weft__assert_failed(const char *file, int line, const char *state
 #define WEFT_ASSERT(statement)                                                                     \
     ((void)(WEFT_IS_CHECKED && !(statement) &&                                                     \
             (weft__assert_failed(__FILE__, __LINE__, #statement), true)))
-
-#endif

@@ -9,8 +9,7 @@
  *     WEFT__LIST_FREE(memory, WEFT__MEMORY_OTHER, &list);
  *
  * Owner: the struct that has it; one thread at a time. `list` is evaluated more than once. */
-#ifndef WEFT_LIST_H
-#define WEFT_LIST_H
+#pragma once
 
 #include "heap.h"
 
@@ -91,5 +90,3 @@ static inline bool weft__list_copy(void *at, uint32_t *count, const void *from, 
     *count += (uint32_t)more;
     return true;
 }
-
-#endif

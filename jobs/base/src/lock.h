@@ -6,8 +6,7 @@
  *
  * Edges:
  *   U1  unlock: exchange of x_word -> lock: CAS or exchange of x_word (what the lock guards) */
-#ifndef WEFT_LOCK_H
-#define WEFT_LOCK_H
+#pragma once
 
 #include "atomic.h"
 #include "os.h"
@@ -22,5 +21,3 @@ typedef struct weft__lock {
 void weft__lock_init(weft__lock *lock, const weft_os *os);
 void weft__lock_lock(weft__lock *lock);
 void weft__lock_unlock(weft__lock *lock);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A weft_os must outlive everything created with it. All functions may be called from any thread.
  */
-#ifndef WEFT_OS_H
-#define WEFT_OS_H
+#pragma once
 
 #include <weft/base.h>
 
@@ -72,5 +71,3 @@ WEFT__DOOR uint32_t weft__os_thread_number(void);
 /* The name of the calling thread, as other tools show it. */
 #define WEFT__OS_THREAD_NAME 16 /* bytes, with the end */
 void weft__os_thread_name(char name[WEFT__OS_THREAD_NAME]);
-
-#endif

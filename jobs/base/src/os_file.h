@@ -7,8 +7,7 @@
  * takes them. Functions return WEFT_OK, WEFT_NOT_FOUND (no such file), WEFT_BUSY (locked by another
  * writer) or WEFT_IO, and leave the reason in errno (callers set it to 0 before, so 0 means that
  * the system gave none); on failure nothing stays open. All may be called from any thread. */
-#ifndef WEFT_OS_FILE_H
-#define WEFT_OS_FILE_H
+#pragma once
 
 #include "os.h"
 
@@ -64,5 +63,3 @@ struct weft__os_files {
 
 /* The file table of a seam; never NULL. */
 WEFT__DOOR const weft__os_files *weft__os_files_of(const weft_os *os);
-
-#endif

@@ -6,8 +6,7 @@
  * containers and virtual machines do, and stand in for hardware that is not there. A counter
  * belongs to the thread that opened it and counts that thread only; reading and closing are allowed
  * from any thread, read_register from the counted one only. */
-#ifndef WEFT_OS_PERF_H
-#define WEFT_OS_PERF_H
+#pragma once
 
 #include "os.h"
 
@@ -42,5 +41,3 @@ struct weft__os_perf {
 
 /* The counter table of a seam; never NULL. */
 const weft__os_perf *weft__os_perf_of(const weft_os *os);
-
-#endif

@@ -7,8 +7,7 @@
  * address, and is taken back before the frame goes away, so that memory of dead frames holds none.
  * A debugger finds it as well. What tools/weft-perf makes of it: docs/guide/profiling.md.
  * Cost: three stores a call, one per further system of a sweep. Threads: its own stack. */
-#ifndef WEFT_RUNNING_H
-#define WEFT_RUNNING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ static inline void weft__running_end(weft__running *running)
     running->magic = 0;
     weft__running_show(running);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * caller was compiled with. An older program has a shorter struct: only its bytes are written. A
  * newer one has a longer struct: what this library does not know is 0. Structs of this kind grow
  * at their end only. */
-#ifndef WEFT_SIZED_H
-#define WEFT_SIZED_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -16,5 +15,3 @@ static inline void weft__sized_fill(void *out, size_t bytes, const void *from, s
     if (known != 0) memcpy(out, from, known);
     if (known < bytes) memset((char *)out + known, 0, bytes - known);
 }
-
-#endif

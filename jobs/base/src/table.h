@@ -8,8 +8,7 @@
  *
  * Open addressing, at most half full (R. Morris, Scatter storage techniques, CACM 11, 1968). Owner:
  * the struct that has it; one thread at a time, or many that look up. */
-#ifndef WEFT_TABLE_H
-#define WEFT_TABLE_H
+#pragma once
 
 #include "heap.h"
 
@@ -45,5 +44,3 @@ static inline uint32_t weft__table_next(const weft__table *table, uint32_t hash,
         if (slot.number == 0 || slot.hash == hash) return slot.number;
     }
 }
-
-#endif

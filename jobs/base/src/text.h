@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text.h: text made piece by piece into a buffer of the caller, counted beyond its end like
  * snprintf does; errors in words. For reports: nothing here is on the path of a frame. */
-#ifndef WEFT_TEXT_H
-#define WEFT_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <weft/base.h>
@@ -37,5 +36,3 @@ WEFT__DOOR __attribute__((format(printf, 3, 0))) weft_result
 weft__error_fill_list(weft_error *error, weft_result code, const char *format, va_list arguments);
 /* Copies a name into error->file or error->path, cut between characters. */
 WEFT__DOOR void weft__error_name(char *to, size_t room, const char *name);
-
-#endif

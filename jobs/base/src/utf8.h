@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* utf8.h: UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), and text as JSON wants
  * it. Pure functions. */
-#ifndef WEFT_UTF8_H
-#define WEFT_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ WEFT__DOOR size_t weft__utf8_cut(const char *text, size_t bytes, size_t most);
 /* The first character of a text that is not empty, as it stands inside a JSON string: `piece` gets
  * it, NUL-terminated; a byte that is not UTF-8 becomes U+FFFD. Returns where the text goes on. */
 WEFT__DOOR const char *weft__json_piece(const char *text, char piece[WEFT__JSON_PIECE_BYTES]);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cpus.h: how many workers this process may usefully have, and pinning. Reads the affinity mask and
  * the CPU quota of the control group (versions 1 and 2); every file may be missing. Stateless. */
-#ifndef WEFT_CPUS_H
-#define WEFT_CPUS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ uint32_t weft__cpus_quota(const char *root);
 uint32_t weft__cpus_current(void);
 /* Binds the calling thread to the `index`-th CPU of its mask (modulo their number). */
 void weft__cpus_pin_self(uint32_t index);
-
-#endif

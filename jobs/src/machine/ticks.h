@@ -4,8 +4,7 @@
  *
  * A tick has no unit of its own: everything in the job system is kept in ticks and converted at the
  * edges. Owned by the pool; constant after create; read by any thread. */
-#ifndef WEFT_TICKS_H
-#define WEFT_TICKS_H
+#pragma once
 
 #include "os.h"
 
@@ -55,5 +54,3 @@ static inline uint64_t weft__ticks_moment_ns(const weft__ticks *ticks, uint64_t 
 {
     return ticks->origin_ns + weft__ticks_to_ns(ticks, moment - ticks->origin_ticks);
 }
-
-#endif

@@ -37,8 +37,7 @@
  *
  * Memory is type-stable: a guest is made by the first thread that gets its number, and freed with
  * the pool. */
-#ifndef WEFT_GUEST_H
-#define WEFT_GUEST_H
+#pragma once
 
 #include <weft/jobs.h>
 
@@ -66,5 +65,3 @@ weft_job_context *weft__guest_at(const weft_job_pool *pool, uint32_t number);
  * were several, or it is not traced. The owner, when no guest is inside. */
 uint32_t weft__guest_thread(const weft_job_pool *pool, uint32_t number, char name[16]);
 void weft__guests_free(weft_job_pool *pool);
-
-#endif

@@ -13,8 +13,7 @@
  * Order: a label is shown before the child is pushed, and its thief looks after the steal (C1); it
  * is hidden after the join (C4 of child.h). A loop has it among its fields (L1), and it is looked
  * into only for a part that is not reported yet (L4). */
-#ifndef WEFT_LABEL_H
-#define WEFT_LABEL_H
+#pragma once
 
 #include "pool_state.h"
 #include "running.h"
@@ -48,5 +47,3 @@ void weft__label_hide(weft_job_context *context);
 /* Around a piece. End it before others learn that it has ended: then the label may go away. */
 void weft__label_begin(weft_job_context *worker, weft__labelled *piece, const weft__label *label);
 void weft__label_end(weft_job_context *worker, weft__labelled *piece);
-
-#endif

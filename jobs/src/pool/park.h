@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* park.h: how a worker spins, sleeps for one awaited event, and wakes others. Looking for work
  * before sleeping is in worker.h, the protocol of sleeping in wake.h. */
-#ifndef WEFT_PARK_H
-#define WEFT_PARK_H
+#pragma once
 
 #include "pool_state.h"
 
@@ -29,5 +28,3 @@ static inline void weft__worker_notify(weft_job_context *worker)
     if (__builtin_expect(weft__wake_is_awake(&worker->pool->wake), 1)) return;
     weft__worker_notify_slow(worker);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pool_check.h: whether work is pending in a pool, by counts and by slots. Who may call what is
  * declared in jobs_engine.h: weft__pool_check_owner, _is_in_job, _check_end. */
-#ifndef WEFT_POOL_CHECK_H
-#define WEFT_POOL_CHECK_H
+#pragma once
 
 #include "pool_state.h"
 
@@ -14,5 +13,3 @@ bool weft__pool_has_pending(weft_job_pool *pool);
 uint32_t weft__pool_slot_mark(weft_job_pool *pool);
 /* The handle of the job that is, or was last, in a slot. */
 weft_job_handle weft__pool_handle_of(weft_job_pool *pool, uint32_t slot);
-
-#endif

@@ -3,8 +3,7 @@
  * slots, edges. They are one mapping, so that a big capacity takes address space, and memory only
  * for what was used. Owner: the pool; created and freed by the thread that creates and destroys
  * it. */
-#ifndef WEFT_POOL_MEMORY_H
-#define WEFT_POOL_MEMORY_H
+#pragma once
 
 #include "pool_state.h"
 
@@ -12,5 +11,3 @@
 weft_result weft__pool_map(weft_job_pool *pool, const weft_job_pool_desc *desc);
 /* Gives them back; nothing when they were never mapped. */
 void weft__pool_unmap(weft_job_pool *pool);
-
-#endif

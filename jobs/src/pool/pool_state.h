@@ -2,8 +2,7 @@
 /* pool_state.h: struct weft_job_pool and the edges of what its workers share. The parts have
  * their own headers and protocols: worker_state.h, job.h (handles), loop.h, graph.h, wake.h,
  * guest.h (threads that are no workers), users.h, cost.h, trace_file.h. */
-#ifndef WEFT_POOL_STATE_H
-#define WEFT_POOL_STATE_H
+#pragma once
 
 #include "cost.h"
 #include "graph.h"
@@ -116,5 +115,3 @@ static inline bool weft__pool_has_others(weft_job_pool *pool)
     if (!pool->is_host_driven) return pool->worker_count > 1;
     return at_load_sc(&pool->x_serving) != 0; /* P9 */
 }
-
-#endif

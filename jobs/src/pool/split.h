@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* split.h: what loops and graphs on workers have in common: whether sharing pays, who opened the
  * entry of the loop table, what its participants report, what is learned from it. */
-#ifndef WEFT_SPLIT_H
-#define WEFT_SPLIT_H
+#pragma once
 
 #include "pool_state.h"
 
@@ -19,5 +18,3 @@ void weft__worker_fill_opener(const weft_job_context *worker, weft__loop *loop);
  * opener. */
 void weft__worker_report(weft_job_context *worker, weft__loop *loop, uint32_t count,
                          uint64_t begun);
-
-#endif

@@ -2,8 +2,7 @@
 /* trace_rows.h: the rows of a trace: workers by their index, then guests by their number. In a pool
  * that is traced a number belongs to one thread while there are numbers left (guest.c), so that a
  * row is a thread. */
-#ifndef WEFT_TRACE_ROWS_H
-#define WEFT_TRACE_ROWS_H
+#pragma once
 
 #include "pool_state.h"
 
@@ -25,5 +24,3 @@ weft__trace_ring *weft__trace_ring_of(void *pool, uint32_t row);
 uint32_t weft__trace_thread_of(void *pool, uint32_t row);
 /* The owner, at the end. */
 void weft__trace_name_of(void *pool, uint32_t row, char name[WEFT__TRACE_ROW_NAME]);
-
-#endif

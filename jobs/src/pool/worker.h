@@ -3,8 +3,7 @@
  *
  * Workers serve until the pool stops, lent threads until they are recalled, the owner until the job
  * that it waits for has ended. */
-#ifndef WEFT_WORKER_H
-#define WEFT_WORKER_H
+#pragma once
 
 #include "pool_state.h"
 
@@ -32,5 +31,3 @@ void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_o
  *
  * The opener of a graph runs nodes too; this is what it and the workers that join have in common.
  * The protocol is in graph.h. */
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* worker_child.h: structured children on workers: frames of children around bodies, and children
  * taken from other workers. The protocol is in child.h. */
-#ifndef WEFT_WORKER_CHILD_H
-#define WEFT_WORKER_CHILD_H
+#pragma once
 
 #include "pool_state.h"
 
@@ -42,5 +41,3 @@ static inline int weft__worker_call(weft_job_context *worker, weft_job_fn fn, vo
     worker->error = error;
     return code;
 }
-
-#endif

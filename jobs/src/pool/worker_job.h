@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* worker_job.h: submitted jobs on workers: free slots and edges, where ready jobs go, running
  * and ending them. What weft_job_wait does on its short way is inline. The protocol is in job.h. */
-#ifndef WEFT_WORKER_JOB_H
-#define WEFT_WORKER_JOB_H
+#pragma once
 
 #include "invariant.h"
 #include "pool_state.h"
@@ -120,5 +119,3 @@ weft__worker_run_plain(weft_job_context *worker, weft__deque_item item, bool is_
     weft_a64 *count = &worker->stats.x_plain_completed;
     at_store_rel(count, at_load_rlx(count) + 1); /* P3; relaxed: its own */
 }
-
-#endif

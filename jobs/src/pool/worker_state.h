@@ -7,8 +7,7 @@
  * Depth: 0 while a worker looks for work, else the number of jobs, parts and nodes on its stack.
  * Only at depth 0 does it take work that it did not start itself, so a stack never nests deeper
  * than the program's own nesting plus one, and a wait never runs unrelated work. */
-#ifndef WEFT_WORKER_STATE_H
-#define WEFT_WORKER_STATE_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -128,5 +127,3 @@ static inline void weft__worker_prefetch(const weft_job_context *worker)
     __builtin_prefetch(&worker->children.bottom);
     __builtin_prefetch(&worker->stats.x_loops_inlined);
 }
-
-#endif

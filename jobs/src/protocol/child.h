@@ -31,8 +31,7 @@
  *       acquire of x_hosted between top and the CAS of top. The children of a stack belong to one
  *       guest or to none (guest.h), and the last of them leaves it by a change of top: so who reads
  *       "not hosted" and then takes the entry took none of a guest's */
-#ifndef WEFT_CHILD_H
-#define WEFT_CHILD_H
+#pragma once
 
 #include <assert.h>
 
@@ -201,5 +200,3 @@ static inline bool weft__child_has_items_any(weft__child_stack *stack)
     uint64_t top = at_load_sc(&stack->x_top);                 /* C2 */
     return (int64_t)(at_load_sc(&stack->x_bottom) - top) > 0; /* C1 */
 }
-
-#endif

@@ -25,8 +25,7 @@
  *
  * A cost belongs to one loop of the caller. Its words are atomic (relaxed: they are estimates) so
  * that the same loop may run from two jobs at once. */
-#ifndef WEFT_COST_H
-#define WEFT_COST_H
+#pragma once
 
 #include <assert.h>
 
@@ -148,5 +147,3 @@ typedef struct weft__cost_split {
  * gain may raise the estimate by much (34 % slower without). Of a short loop, a split says only
  * what is wrong by more than a factor of two (9 %). */
 void weft__cost_learn_split(weft__cost_state *cost, const weft__cost_split *split);
-
-#endif

@@ -18,8 +18,7 @@
  *   D2  pop: sc store of bottom, load of top <-> steal: load of top, load of bottom
  *   D3  steal/pop: CAS of top                 -> push: acquire of top (the place may be reused)
  *   D4  push: sc store of bottom             <-> a sleeper's check for work (edge W1 of wake.h) */
-#ifndef WEFT_DEQUE_H
-#define WEFT_DEQUE_H
+#pragma once
 
 #include <assert.h>
 
@@ -205,5 +204,3 @@ static inline bool weft__deque_has_items_any(weft__deque *deque)
     uint64_t top = at_load_sc(&deque->x_top);                 /* D4 */
     return (int64_t)(at_load_sc(&deque->x_bottom) - top) > 0; /* D4 */
 }
-
-#endif

@@ -28,8 +28,7 @@
  * that it gets them is G4, or G6 when it serves (an owner outside of jobs, which helps with
  * loops meanwhile). A participant that hid the graph and finds nodes shows it again and
  * notifies: workers may have looked in between. */
-#ifndef WEFT_GRAPH_H
-#define WEFT_GRAPH_H
+#pragma once
 
 #include <weft/jobs.h>
 
@@ -91,5 +90,3 @@ bool weft__graph_arrive(weft_job_graph *graph, uint32_t node);
 /* Starts a parallel run of which the nodes below `done` have already run: counts their arrivals and
  * publishes what is ready. Before the entry is opened. */
 void weft__graph_begin(weft_job_graph *graph, uint32_t done);
-
-#endif

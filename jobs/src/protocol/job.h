@@ -22,8 +22,7 @@
  *       no other job
  *   J6  recycle: slots.h S1 -> take: new generation, stores to x_list and x_state
  * A job that failed and has a handle is not recycled by its runner but by who collects the code. */
-#ifndef WEFT_JOB_H
-#define WEFT_JOB_H
+#pragma once
 
 #include <assert.h>
 
@@ -202,5 +201,3 @@ static inline uint32_t weft__job_flags(const weft__job *job)
 {
     return (uint32_t)at_load_acq(&job->x_state); /* J5: any order, flags carry no data */
 }
-
-#endif

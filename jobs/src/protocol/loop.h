@@ -27,8 +27,7 @@
  *   L6  leave/close: RMW of x_ctl (release)          -> the recycler, then the next opener: L7
  *   L8  leave: sub of x_ctl, futex wake of x_ctl      -> close_sync: acquire of x_ctl, futex wait
  *   L7  recycle: or of x_free (release)              -> open: CAS of x_free (acquire) */
-#ifndef WEFT_LOOP_H
-#define WEFT_LOOP_H
+#pragma once
 
 #include <weft/jobs.h>
 
@@ -146,5 +145,3 @@ bool weft__loop_is_finished_sc(weft__loop *loop);
 bool weft__loop_announce_wait(weft__loop *loop);
 /* Takes the announcement back: true for exactly one of the opener and those who would wake it. */
 bool weft__loop_retract_wait(weft__loop *loop);
-
-#endif

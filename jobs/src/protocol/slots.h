@@ -12,8 +12,7 @@
  *   S1  give_batch: links, CAS of head  -> take_batch: load of head (acquire), links
  *   S2  take_batch: CAS with a new tag -> another taker of the same head: its CAS fails
  * Lock-free; take and give of a worker are wait-free except when a batch moves. */
-#ifndef WEFT_SLOTS_H
-#define WEFT_SLOTS_H
+#pragma once
 
 #include <weft/base.h>
 
@@ -80,5 +79,3 @@ static inline void weft__slots_give(weft__slots *slots, weft__slots_cache *cache
     cache->head = number;
     if (count >= 2 * WEFT__SLOTS_BATCH) weft__slots_spill(slots, cache);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * created or destroyed, and when the pool is.
  *
  *   add, remove, describe: any thread */
-#ifndef WEFT_USERS_H
-#define WEFT_USERS_H
+#pragma once
 
 #include "jobs_engine.h"
 #include "lock.h"
@@ -22,5 +21,3 @@ void weft__users_add(weft__pool_users *users, weft__pool_user *user, const char 
 void weft__users_remove(weft__pool_users *users, weft__pool_user *user);
 /* How many there are; the names of as many as fit go into `text`: 'a', 'b', ... */
 uint32_t weft__users_describe(weft__pool_users *users, char *text, size_t capacity);
-
-#endif

@@ -24,8 +24,7 @@
  *       last look sees the reason of the call
  * Lost wake-up is impossible: either the publisher sees the searcher (who looks after W3), or sees
  * the bit (and wakes), or neither, and then the sleeper's last look (W1) sees the work. */
-#ifndef WEFT_WAKE_H
-#define WEFT_WAKE_H
+#pragma once
 
 #include <weft/base.h>
 
@@ -102,5 +101,3 @@ static inline bool weft__wake_notify(weft__wake *wake, uint32_t near)
     if (__builtin_expect(weft__wake_is_awake(wake), 1)) return false;
     return weft__wake_notify_slow(wake, near, false);
 }
-
-#endif

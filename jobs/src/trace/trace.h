@@ -5,8 +5,7 @@
  *   who            write       read
  *   worker, guest  own ring    -
  *   reader         -           one at a time per ring */
-#ifndef WEFT_TRACE_H
-#define WEFT_TRACE_H
+#pragma once
 
 #include <weft/jobs.h>
 
@@ -30,5 +29,3 @@ bool weft__trace_read(weft__trace_ring *ring, weft_job_event *out);
 
 /* Events the ring was made for; 0: none. */
 uint32_t weft__trace_capacity(const weft__trace_ring *ring);
-
-#endif

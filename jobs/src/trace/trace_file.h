@@ -14,8 +14,7 @@
  *   worker w       its own           never       never
  *   owner          its own           yes         yes
  *   guest          its own           yes         never */
-#ifndef WEFT_TRACE_FILE_H
-#define WEFT_TRACE_FILE_H
+#pragma once
 
 #include <weft/jobs.h>
 
@@ -58,5 +57,3 @@ void weft__trace_file_close(weft__trace_file *file);
 void weft__trace_file_leave(weft__trace_file *file, bool is_removed);
 /* Whether the file wants the cost of each slice (.slices). Threads: any. */
 bool weft__trace_file_is_detailed(const weft__trace_file *file);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * See compile.c. Everything that a step or a report needs of it is in weft__scheduler. Owner,
  * between segments. */
-#ifndef WEFT_COMPILE_H
-#define WEFT_COMPILE_H
+#pragma once
 
 #include "scheduler_state.h"
 
@@ -17,5 +16,3 @@ void weft__schedule_free(weft__scheduler *scheduler);
 bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after);
 /* With the world: the list that WEFT_SYSTEMS asks for. */
 void weft__system_list_close(weft__scheduler *scheduler);
-
-#endif

@@ -5,8 +5,7 @@
  * segment takes long enough, a system begins when those that it depends on have ended: each task
  * is a node of a static graph (weft_job_graph), and only collisions and explicit orders are edges.
  * Owner, between segments. */
-#ifndef WEFT_SEGMENT_GRAPH_H
-#define WEFT_SEGMENT_GRAPH_H
+#pragma once
 
 #include "scheduler_state.h"
 
@@ -31,5 +30,3 @@ void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment
  * one task with it. */
 bool weft__segment_graph_orders(const weft__scheduler *scheduler, const weft__system *before,
                                 const weft__system *after);
-
-#endif

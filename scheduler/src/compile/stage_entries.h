@@ -2,8 +2,7 @@
 /* stage_entries.h: which systems of a stage touch which chunk, with column pointers at hand.
  *
  * See stage_entries.c; the structs: scheduler_state.h. Owner, structure at rest. */
-#ifndef WEFT_STAGE_ENTRIES_H
-#define WEFT_STAGE_ENTRIES_H
+#pragma once
 
 #include "scheduler_state.h"
 
@@ -13,5 +12,3 @@
 weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *stage);
 /* Forgets them. Owner. */
 void weft__stage_entries_free(weft__scheduler *scheduler, weft__stage *stage);
-
-#endif

@@ -9,8 +9,7 @@
  * part begins and after each call of a system: the difference is the system's. So the dispatch
  * in front of a slice, some ten nanoseconds, counts for the system it prepares. The groups:
  * counters_group.c. */
-#ifndef WEFT_COUNTERS_H
-#define WEFT_COUNTERS_H
+#pragma once
 
 #include "scheduler_state.h"
 #include "text.h"
@@ -51,5 +50,3 @@ void weft__counters_json(const weft__scheduler *scheduler, const weft__system *s
                          weft__text *t);
 /* What the frame added, as counters of the trace. */
 void weft__counters_trace(weft__scheduler *scheduler);
-
-#endif

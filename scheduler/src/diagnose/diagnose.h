@@ -3,8 +3,7 @@
  * world instead of the slice, look-ups for writing, commands.
  *
  * See diagnose.c. */
-#ifndef WEFT_DIAGNOSE_H
-#define WEFT_DIAGNOSE_H
+#pragma once
 
 #include "ecs_engine.h"
 #include "scheduler_state.h"
@@ -76,5 +75,3 @@ void weft__watch_gone(const weft_slice *slice, weft_access access);
 /* The resource of a type that the system reads, inside its call: a copy, like its columns. */
 void *weft__watch_resource(const weft__system *system, const weft_slice *slice,
                            const weft__type *type);
-
-#endif

@@ -2,8 +2,7 @@
 /* dispatch.h: running items of a stage: slices, chunks, indices.
  *
  * See dispatch.c. Any worker, each with its own weft__worker. */
-#ifndef WEFT_DISPATCH_H
-#define WEFT_DISPATCH_H
+#pragma once
 
 #include "scheduler_state.h"
 
@@ -51,5 +50,3 @@ static inline bool weft__parts_are_ruled(const weft__scheduler *scheduler)
 
 /* Runs a part of a stage whose entries are current, as a worker. */
 void weft__part_run(weft__scheduler *scheduler, uint32_t worker, const weft__part *part);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * See slice_ops_system.c. Slices of other makers have other operations: a slice belongs to a
  * system if context->ops points here. */
-#ifndef WEFT_SLICE_OPS_SYSTEM_H
-#define WEFT_SLICE_OPS_SYSTEM_H
+#pragma once
 
 #include "scheduler_state.h"
 
@@ -12,5 +11,3 @@ extern const weft__slice_ops weft__slice_ops_system;
 
 /* `run` of a system with WEFT_SYSTEM_JOBS: its body as a job, with its children joined. */
 void weft__slice_job_run(weft_slice *slice, void *user);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * See observers.c. Owner, world idle. A world without observers has none of this: one comparison
  * per sync point. */
-#ifndef WEFT_OBSERVERS_H
-#define WEFT_OBSERVERS_H
+#pragma once
 
 #include "scheduler_state.h"
 
@@ -13,5 +12,3 @@
 
 /* Runs all rounds. `scheduler->observers` is not NULL. Errors: as weft_observers_run. */
 weft_result weft__observers_play(weft__scheduler *scheduler);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* arena.h: memory of which everything goes at once: the entries of a stage, the access sets of a
  * schedule. A list of blocks, owned by what holds its head; owner of the world only. */
-#ifndef WEFT_ARENA_H
-#define WEFT_ARENA_H
+#pragma once
 
 #include "heap.h"
 
@@ -19,5 +18,3 @@ void *weft__arena_take(weft__memory *memory, weft__arena_block **arena, size_t b
 /* Forgets everything, keeps the largest block. */
 void weft__arena_empty(weft__memory *memory, weft__arena_block **arena);
 void weft__arena_free(weft__memory *memory, weft__arena_block **arena);
-
-#endif

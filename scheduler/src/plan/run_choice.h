@@ -9,8 +9,7 @@
  * a match: eight runs of each, taken in turn so that both meet the same conditions, the longest two
  * left out, because another program may have taken the core. The better way is then held for a
  * while, longer each time that it wins again. Owner, between stages. */
-#ifndef WEFT_RUN_CHOICE_H
-#define WEFT_RUN_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ static inline bool weft__task_has_shifted(uint64_t now, uint64_t then, uint64_t 
 {
     return (now > 2 * then || then > 2 * now) && (now > all_now / 16 || then > all_then / 16);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * which it collides far, in the stage of one with which it collides only near and both can be
  * fused. A stage is one loop over slices; nodes of a stage are listed in the order in which a
  * slice runs them. */
-#ifndef WEFT_STAGING_H
-#define WEFT_STAGING_H
+#pragma once
 
 #include <weft/base.h>
 
@@ -206,5 +205,3 @@ weft__conflict weft__staging_conflict(const weft__staging_node *a, const weft__s
  * recording systems). */
 weft_result weft__staging_hoist(const weft__staging_input *input, weft__memory *memory,
                                 uint32_t *order);
-
-#endif

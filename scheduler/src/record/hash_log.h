@@ -18,8 +18,7 @@
  * lines of a step are in no order.
  *
  * A worker adds to memory of its own while its slice is still its own; nothing is shared. */
-#ifndef WEFT_HASH_LOG_H
-#define WEFT_HASH_LOG_H
+#pragma once
 
 #include "scheduler_state.h"
 
@@ -48,5 +47,3 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft
 /* Before and after playback. Owner. */
 void weft__hash_log_commands(weft__scheduler *scheduler);
 void weft__hash_log_playback(weft__scheduler *scheduler, uint32_t version);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Threads: the owner; weft__scheduler_of, weft__system_named and weft__group_named also workers
  * while systems run, because nothing they read changes then. */
-#ifndef WEFT_REGISTRY_H
-#define WEFT_REGISTRY_H
+#pragma once
 
 #include "scheduler_state.h"
 #include "version_renewal.h"
@@ -81,5 +80,3 @@ void weft__runs_take(void *data);
 /* The same for one that was created; a group, when it gets a rate. */
 void weft__system_takes_run(weft__system *system);
 void weft__group_takes_run(weft__group *group, weft_world *world);
-
-#endif

@@ -5,8 +5,7 @@
  * One weft__scheduler per world, made with its first system, kept in the world's extension.
  * All of it is changed by the owner, world idle or between stages; while a stage runs, workers
  * read it, and write only their own weft__worker, columns they were given and change versions. */
-#ifndef WEFT_SCHEDULER_STATE_H
-#define WEFT_SCHEDULER_STATE_H
+#pragma once
 
 #include <weft/schedule.h>
 
@@ -475,5 +474,3 @@ static inline const weft__system *weft__slice_system(const weft_slice *slice)
 {
     return (const weft__system *)weft__slice_origin(slice);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * See scheduler.c; its struct: scheduler_state.h. And what systems and groups have in common: the
  * lists of their descriptions, checked, and copied into one block that belongs to the system or
  * group. Owner, world idle. */
-#ifndef WEFT_SCHEDULER_H
-#define WEFT_SCHEDULER_H
+#pragma once
 
 #include "scheduler_state.h"
 
@@ -29,5 +28,3 @@ weft_result weft__lists_check(const weft_world *world, const char *what,
                               const weft_system_desc *desc, weft__lists_given *out);
 /* Copies lists that were checked, and whose handles are good. OUT_OF_MEMORY (no text). */
 weft_result weft__lists_copy(weft_world *world, const weft__lists_given *given, weft__lists *out);
-
-#endif

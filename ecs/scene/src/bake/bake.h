@@ -3,8 +3,7 @@
  *
  * A worker has one weft_bake and uses it for one object after the other. Nothing here is shared but
  * what is constant while the scene bakes, and files, which have a lock. */
-#ifndef WEFT_BAKE_H
-#define WEFT_BAKE_H
+#pragma once
 
 #include "scene_tree.h"
 
@@ -208,5 +207,3 @@ void weft__record_free(weft__record *record, weft__memory *memory, weft_blob_sto
 void weft__read_text(weft__text *t, const weft__record *record, const weft__read *read);
 /* The hash that a read would have now; the owner, or with the lock of the files. */
 uint64_t weft__read_hash(weft__tree *tree, const weft__record *record, const weft__read *read);
-
-#endif

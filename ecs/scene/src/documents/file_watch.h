@@ -2,8 +2,7 @@
 /* file_watch.h: waits until the files of a scene have changed and are whole: closed by their
  * writers, or renamed into place. Where the file system tells nothing (a network, a container) they
  * are looked at, and must be the same at three looks. */
-#ifndef WEFT_FILE_WATCH_H
-#define WEFT_FILE_WATCH_H
+#pragma once
 
 #include "scene_file.h"
 
@@ -41,5 +40,3 @@ void weft__file_watch_follow(weft__file_watch *watch, weft__files *files);
  * `quiet_ms` without a change. */
 weft__file_news weft__file_watch_wait(weft__file_watch *watch, weft__files *files, uint32_t most_ms,
                                       uint32_t quiet_ms);
-
-#endif

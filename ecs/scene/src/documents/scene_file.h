@@ -5,8 +5,7 @@
  * A file that is broken stands for the last one of its path that was not, so that objects keep what
  * they were. The owner of the scene opens files; bakers may ask for bytes of files, one at a time
  * (weft__files_bytes takes a lock). Objects, once opened, are constant. */
-#ifndef WEFT_SCENE_FILE_H
-#define WEFT_SCENE_FILE_H
+#pragma once
 
 #include "list.h"
 #include "table.h"
@@ -204,5 +203,3 @@ const weft__use *weft__file_use(const weft__scene_file *file, const char *alias,
 /* An object by its path among those of a file: prefabs, then the root's; "": the only one. */
 const weft__file_object *weft__file_find(const weft__scene_file *file, const char *path,
                                          size_t bytes);
-
-#endif

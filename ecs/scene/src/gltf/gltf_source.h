@@ -3,8 +3,7 @@
  * arrays of numbers, checked once; its nodes as a forest: each below one other at most, without
  * circles, with names that are unique below their parent. Texts point into the file, and all of it
  * lives as long. Built by one thread while the file is opened; constant after that, for all. */
-#ifndef WEFT_GLTF_SOURCE_H
-#define WEFT_GLTF_SOURCE_H
+#pragma once
 
 #include "json_pull.h"
 
@@ -111,5 +110,3 @@ typedef struct weft__gltf {
  * none) to there. False: it does not fit. */
 bool weft__gltf_path(const weft__gltf_node *node, const weft__gltf_node *from,
                      char out[WEFT__GLTF_PATH_BYTES]);
-
-#endif

@@ -2,8 +2,7 @@
 /* live_state.h: a live link: what the thread that bakes has, what the owner has, and the list of
  * changes between them. Values are kept *normalized*: ENTITY fields hold the key of their target,
  * BLOB fields the hash of their content, so that they can be compared wherever they come from. */
-#ifndef WEFT_LIVE_STATE_H
-#define WEFT_LIVE_STATE_H
+#pragma once
 
 #include "image.h"
 
@@ -159,5 +158,3 @@ void weft__live_slots_free(weft_live *live);
 
 /* Frees what undo remembers of an edit. Owner. */
 void weft__live_edit_free(weft_live *live, const weft__live_edit *edit);
-
-#endif

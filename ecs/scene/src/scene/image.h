@@ -2,8 +2,7 @@
 /* image.h: what documents say of an entity, by the record of its object and by the tree: its
  * components and their values, where it stands, its parent, prefab and name. The one image that
  * fills and live links work on. By the owner of the scene. */
-#ifndef WEFT_IMAGE_H
-#define WEFT_IMAGE_H
+#pragma once
 
 #include "component_type.h"
 #include "scene_state.h"
@@ -77,5 +76,3 @@ uint32_t weft__node_above(const weft__tree *tree, uint32_t node);
 /* The node, and the number there, of the entity of a node's reference; WEFT__NONE: none. */
 uint32_t weft__reference_node(const weft__tree *tree, uint32_t node, uint32_t reference,
                               uint32_t *number);
-
-#endif

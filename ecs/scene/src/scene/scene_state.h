@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* scene_state.h: what a scene is made of: files, the tree of the last bake, records. Owner: the
  * thread of its world; bakers see what weft__bake_scene has. */
-#ifndef WEFT_SCENE_STATE_H
-#define WEFT_SCENE_STATE_H
+#pragma once
 
 #include "bake.h"
 #include "file_watch.h"
@@ -76,5 +75,3 @@ typedef struct weft__trial {
  * and the bakers of the one object. */
 weft_result weft__scene_try(weft_scene *scene, const weft__trial *trial, char *why,
                             size_t capacity);
-
-#endif

@@ -5,8 +5,7 @@
  * instance, what "with" says. Nodes are numbered in the order of the documents, parents before
  * children; prefabs that are entities of their own are further roots behind the scene's. A tree is
  * made for each bake by the owner, and constant while bakers run. */
-#ifndef WEFT_SCENE_TREE_H
-#define WEFT_SCENE_TREE_H
+#pragma once
 
 #include "scene_file.h"
 
@@ -111,5 +110,3 @@ const weft__property *weft__node_strongest(const weft__tree *tree, uint32_t node
 uint64_t weft__node_children(const weft__tree *tree, uint32_t node);
 /* Hash of a property in all its layers; 0: no layer has it. */
 uint64_t weft__node_property(const weft__tree *tree, uint32_t node, const char *name);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Owner. Order: start, then as often as there are exchanges: begin, poll any number of times, end;
  * then finish. */
-#ifndef WEFT_GHOST_EXCHANGE_H
-#define WEFT_GHOST_EXCHANGE_H
+#pragma once
 
 #include "shard_state.h"
 
@@ -40,5 +39,3 @@ weft_result weft__ghosts_end(weft_shard *shard, weft_result result);
  * before the last of them may not have made it, and others wait. */
 weft_result weft__ghosts_finish(weft_shard *shard, uint32_t planned, weft_result result);
 void weft__ghosts_free(weft_shard *shard);
-
-#endif

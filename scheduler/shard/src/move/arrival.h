@@ -6,8 +6,7 @@
  * the place of its stub. A row that dies here stays as a residue with its gid (ShardGid is CLEANUP
  * then): so a reference keeps its gid on every rank, whether the target was there or elsewhere.
  * Worlds without ENTITY fields have neither. */
-#ifndef WEFT_ARRIVAL_H
-#define WEFT_ARRIVAL_H
+#pragma once
 
 #include "row_block.h"
 #include "shard_state.h"
@@ -25,5 +24,3 @@ weft_result weft__stubs_sweep(weft_shard *shard);
  * sector. */
 weft_result weft__arrivals_place(weft_shard *shard, const weft__block *blocks, uint32_t count,
                                  weft_entity *entities);
-
-#endif

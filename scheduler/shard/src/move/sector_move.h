@@ -7,8 +7,7 @@
  * come, all ranks agree; after an error those that came are taken out again, and those that left
  * come back from the messages that they went in. That may be refused, too: the next call does
  * it. */
-#ifndef WEFT_SECTOR_MOVE_H
-#define WEFT_SECTOR_MOVE_H
+#pragma once
 
 #include "row_block.h"
 #include "shard_state.h"
@@ -23,5 +22,3 @@ weft_result weft__rows_resume(weft_shard *shard);
 /* The memory of syncs, as long as the shard. False: it was refused. */
 bool weft__moving_make(weft_shard *shard);
 void weft__moving_free(weft_shard *shard);
-
-#endif

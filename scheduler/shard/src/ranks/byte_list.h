@@ -3,8 +3,7 @@
  *
  * What is sent and stored is a list of bytes whose parts begin at multiples of eight. Reading
  * checks every length: bytes of a file may be anything. Owner: whose struct has it; one thread. */
-#ifndef WEFT_BYTE_LIST_H
-#define WEFT_BYTE_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ static inline bool weft__reader_word(weft__reader *reader, uint64_t *out)
     if (place != NULL) memcpy(out, place, sizeof *out);
     return place != NULL;
 }
-
-#endif

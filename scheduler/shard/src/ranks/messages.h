@@ -5,8 +5,7 @@
  *
  * All calls are of one thread, the owner. Failures set weft_ranks_error and return IO. Collective
  * calls are marked so. */
-#ifndef WEFT_MESSAGES_H
-#define WEFT_MESSAGES_H
+#pragma once
 
 #include <weft/base.h>
 
@@ -96,5 +95,3 @@ weft_result weft__ranks_agree_on(weft_result result, uint64_t *word);
  * there were messages, and round->failed is OUT_OF_MEMORY where this rank lost one. */
 weft_result weft__mail_exchange(const weft__bytes *out, weft__round *round, int tag,
                                 weft_result result);
-
-#endif

@@ -5,8 +5,7 @@
  * every rank and after every restart, and without holes, so it is also what is sent. Copied
  * again is only what changed: columns by change versions, all of a sector where rows came, left
  * or moved. */
-#ifndef WEFT_ROW_PACK_H
-#define WEFT_ROW_PACK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ bool weft__pack_reserve(const weft_shard *shard, weft__pack *pack, uint32_t coun
 void weft__packs_free(weft_shard *shard);
 /* All rows and values count as changed: the map did. */
 void weft__packs_forget_sent(weft_shard *shard);
-
-#endif

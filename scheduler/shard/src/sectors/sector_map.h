@@ -3,8 +3,7 @@
  *
  * Every rank holds the whole map and changes it in the same way, so there is nothing to agree
  * on. */
-#ifndef WEFT_SECTOR_MAP_H
-#define WEFT_SECTOR_MAP_H
+#pragma once
 
 #include <weft/shard.h>
 
@@ -62,5 +61,3 @@ void weft__sector_map_set(weft__sector_map *map, const uint32_t *rank_of);
 /* Largest cost of a rank / mean, of a cut. 1 where there is no cost. Pure. */
 double weft__sector_imbalance(const weft__sector_map *map, const uint64_t *costs,
                               const uint32_t *rank_of);
-
-#endif

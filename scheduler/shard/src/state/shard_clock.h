@@ -2,8 +2,7 @@
 /* shard_clock.h: the time for figures and costs of sectors.
  *
  * Results never depend on it: costs decide where sectors are, and nothing else. */
-#ifndef WEFT_SHARD_CLOCK_H
-#define WEFT_SHARD_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -15,5 +14,3 @@ static inline uint64_t weft__shard_now(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Everything here is of the owner's thread. Systems read packs and the map while they run;
  * exchanges change packs only while no other system runs (EXCLUSIVE). */
-#ifndef WEFT_SHARD_STATE_H
-#define WEFT_SHARD_STATE_H
+#pragma once
 
 #include <weft/shard.h>
 #include <weft/snapshot.h>
@@ -125,5 +124,3 @@ static inline bool weft__sector_is_mine(const weft_shard *shard, uint32_t sector
 {
     return (shard->map.visibility[sector] & WEFT__SECTOR_MINE) != 0;
 }
-
-#endif

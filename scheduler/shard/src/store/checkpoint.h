@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* checkpoint.h: all rows of this rank as blocks, sector by sector, in an order that does not
  * depend on ranks: what hashes and checkpoints are made of. */
-#ifndef WEFT_CHECKPOINT_H
-#define WEFT_CHECKPOINT_H
+#pragma once
 
 #include "row_block.h"
 
@@ -32,5 +31,3 @@ uint32_t weft__sector_rows_group(const weft__sector_rows *rows, uint32_t begin);
  */
 weft_result weft__sector_rows_write(const weft_shard *shard, const weft__sector_rows *rows,
                                     uint32_t begin, uint32_t end, weft__bytes *out);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * A *kind list* is what the rows of an archetype have beside ShardGid and ShardSector, by component
  * id: the same on every rank, because all register the same components in the same order. */
-#ifndef WEFT_ROW_BLOCK_H
-#define WEFT_ROW_BLOCK_H
+#pragma once
 
 #include "byte_list.h"
 #include "chunk_state.h"
@@ -135,5 +134,3 @@ weft_entity weft__gid_table_find(const weft_shard *shard, uint64_t gid);
 /* Adds an entity, or puts it in the place of the one that there is. False: memory is refused. */
 bool weft__gid_table_put(weft_shard *shard, uint64_t gid, weft_entity entity);
 void weft__gid_table_free(weft_shard *shard);
-
-#endif
