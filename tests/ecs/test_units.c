@@ -46,7 +46,6 @@ Test(units, runs_are_contiguous_disjoint_zero_and_aligned)
         const unsigned char *bytes = runs[k].memory;
         CHECK_U64(bytes[0], k + 1);
         CHECK_U64(bytes[runs[k].count * WEFT__UNIT_BYTES - 1], k + 1);
-        CHECK_POINTER(weft__units_address(&b.units, runs[k].first), runs[k].memory);
     }
     CHECK_U64(weft__units_used(&b.units), 127);
     for (uint32_t k = 0; k < 7; k++)
@@ -76,7 +75,7 @@ Test(units, every_second_unit_free_serves_only_single_units)
     for (uint32_t i = 0; i < 128; i++) CHECK_OK(weft__units_allocate(&b.units, 1, 0, &runs[i]));
     for (uint32_t i = 0; i < 128; i += 2) CHECK_OK(weft__units_free(&b.units, runs[i].first, 1));
     CHECK_RESULT(weft__units_allocate(&b.units, 2, 0, &run), WEFT_LIMIT);
-    CHECK_OK(weft__units_allocate_some(&b.units, 64, 0, &run));
+    CHECK_OK(weft__units_allocate(&b.units, 1, 0, &run));
     CHECK_U64(run.count, 1);
     units_close(&b);
 }

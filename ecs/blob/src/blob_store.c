@@ -20,7 +20,6 @@
 #include "bits.h"
 #include "blob_type.h"
 #include "invariant.h"
-#include "os_file.h"
 #include "sized.h"
 #include "text.h"
 

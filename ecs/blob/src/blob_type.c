@@ -6,12 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <weft/load_report.h>
-
 #include "bits.h"
-#include "blob_format.h"
 #include "hash.h"
-#include "text.h"
 
 weft_result weft__load_result(weft_load_reason reason)
 {

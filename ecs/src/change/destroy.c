@@ -11,7 +11,6 @@
 #include "error.h"
 #include "instantiate.h"
 #include "name_table.h"
-#include "row_moves.h"
 #include "sparse.h"
 #include "structure.h"
 #include "unmake.h"

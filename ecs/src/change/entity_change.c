@@ -20,7 +20,6 @@
 #include "query_change.h"
 #include "slice_ops.h"
 #include "structure.h"
-#include "world_state.h"
 
 #include <string.h>
 

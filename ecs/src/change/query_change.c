@@ -15,7 +15,6 @@
 #include "instantiate.h"
 #include "query_cursor.h"
 #include "query_read.h"
-#include "query_state.h"
 #include "structure.h"
 
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include "host.h"
 #include "scratch.h"
 #include "sparse.h"
-#include "structure.h"
 
 #define FREE_BATCH 256u
 #define DEAD_FEW 8192u      /* whose ids the owner gives back: see free_few */

@@ -14,7 +14,6 @@
 #include "command_shared.h"
 #include "entity_value.h"
 #include "error.h"
-#include "fold_rows.h"
 #include "scratch.h"
 
 #include <string.h>

@@ -19,7 +19,6 @@
 #include "entity_value.h"
 #include "error.h"
 #include "fold.h"
-#include "host.h"
 #include "playback_one.h"
 #include "private_chunk.h"
 #include "scratch.h"

@@ -8,7 +8,6 @@
 
 #include "archetype.h"
 #include "command_shared.h"
-#include "component_type.h"
 #include "directory.h"
 #include "entity_tag.h"
 #include "error.h"

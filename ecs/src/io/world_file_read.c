@@ -24,7 +24,6 @@
 #include "structure.h"
 #include "text.h"
 #include "utf8.h"
-#include "world_file_write.h"
 
 #include <float.h>
 #include <stdio.h>

@@ -36,9 +36,7 @@
 #include "bits.h"
 #include "invariant.h"
 
-#include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 static void outside_fini(weft__directory *directory);
 

@@ -3,7 +3,6 @@
  * directory_lend.h; the protocol of the directory is at the top of directory.c. */
 #include "directory_lend.h"
 #include "bits.h"
-#include "directory.h"
 #include "invariant.h"
 
 #include <string.h>

@@ -383,17 +383,6 @@ weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t ho
     return WEFT_OK;
 }
 
-weft_result weft__units_allocate_some(weft__units *units, uint32_t count, uint32_t home,
-                                      weft__run *out)
-{
-    weft_result result = weft__units_allocate(units, count, home, out);
-    while (result != WEFT_OK && result != WEFT_INVALID_ARGUMENT && count > 1) {
-        count /= 2;
-        result = weft__units_allocate(units, count, home, out);
-    }
-    return result;
-}
-
 /* The last units of a megachunk were given back; the caller holds it busy. */
 static void became_empty(weft__units *units, weft__units_segment *segment, uint32_t local)
 {
@@ -553,16 +542,6 @@ void weft__units_let_go(weft__units *units, uint32_t pair, const uint64_t used[2
     for (uint32_t half = 0; half < 2; half++) half_use(segment, low + half, used[half]);
     at_init(&segment->pairs[pair % PAIRS].x_halves,
             MAPPED | ((used[0] != 0 ? 1u : 0u) + (used[1] != 0 ? 1u : 0u)));
-}
-
-void *weft__units_address(const weft__units *units, uint32_t unit)
-{
-    uint32_t megachunk = unit / WEFT__MEGACHUNK_UNITS;
-    weft__units_segment *segment = segment_at(units, megachunk / WEFT__SEGMENT_MEGACHUNKS);
-    uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
-    char *memory = at_load_acq(&segment->pairs[local / 2].x_memory); /* U1: the caller's by then */
-    return memory + (megachunk % 2) * WEFT__MEGACHUNK_BYTES +
-           unit % WEFT__MEGACHUNK_UNITS * WEFT__UNIT_BYTES;
 }
 
 uint32_t weft__units_mapped(const weft__units *units)

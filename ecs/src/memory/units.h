@@ -72,10 +72,6 @@ void weft__units_fini(weft__units *units);
 /* Takes exactly `count` contiguous units (1..WEFT__MEGACHUNK_UNITS), trying megachunk `home` first.
  * Threads: any. Errors: OUT_OF_MEMORY, LIMIT; nothing changed then. */
 weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t home, weft__run *out);
-/* The same, but takes fewer units (halving) when no run is long enough and the limit is reached or
- * no memory is left. */
-weft_result weft__units_allocate_some(weft__units *units, uint32_t count, uint32_t home,
-                                      weft__run *out);
 /* Gives a run back, or part of one. Threads: any; the run must be owned by the caller. Errors
  * (nothing changed): INVALID_ARGUMENT for units that are not in use; a double free is told for
  * sure only when no other thread maps or unmaps that megachunk meanwhile. */
@@ -96,8 +92,6 @@ void weft__units_let_go(weft__units *units, uint32_t pair, const uint64_t used[2
 /* Used units of a pair. While no thread allocates. */
 uint32_t weft__units_pair_used(const weft__units *units, uint32_t pair);
 
-/* Address of a unit in use. Threads: any that owns or reads the run. */
-void *weft__units_address(const weft__units *units, uint32_t unit);
 /* Mapped megachunks, used units. Threads: any; exact while no thread allocates. */
 uint32_t weft__units_mapped(const weft__units *units);
 uint64_t weft__units_used(const weft__units *units);

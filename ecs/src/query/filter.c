@@ -6,7 +6,6 @@
  * wrap-safe: newer means the difference is positive as a signed number. */
 #include "filter.h"
 
-#include "archetype_state.h"
 #include "bits.h"
 #include "entity_value.h"
 #include "query_state.h"

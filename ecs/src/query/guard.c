@@ -8,7 +8,6 @@
 
 #include "archetype_state.h"
 #include "bits.h"
-#include "slice_ops.h"
 #include "small_memory.h"
 #include "world_state.h"
 

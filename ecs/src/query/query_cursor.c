@@ -7,7 +7,6 @@
 #include "query_cursor.h"
 
 #include "filter.h"
-#include "query_state.h"
 #include "slice_ops.h"
 
 #include "error.h"

@@ -10,7 +10,6 @@
 #include "entity_value.h"
 #include "error.h"
 #include "filter.h"
-#include "query_cursor.h"
 #include "query_state.h"
 #include "sized.h"
 #include "slice_ops.h"

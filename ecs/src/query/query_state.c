@@ -10,8 +10,6 @@
 #include "archetype_state.h"
 #include "bits.h"
 #include "entity_value.h"
-#include "error.h"
-#include "filter.h"
 #include "query_cursor.h"
 #include "world_state.h"
 

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <weft/type.h>
 
-#include <weft/relation.h>
-
 /* ---- life ---- */
 
 static void relation_free(weft__relation *relation)

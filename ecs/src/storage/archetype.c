@@ -16,7 +16,6 @@
 #include "error.h"
 #include "format.h"
 #include "sparse.h"
-#include "world_state.h"
 #include "world_view.h"
 
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "bits.h"
 #include "column_map.h"
 #include "error.h"
-#include "format.h"
 #include "small_memory.h"
 
 #include <string.h>

@@ -7,9 +7,7 @@
 
 #include "column_map.h"
 #include "error.h"
-#include "sparse.h"
 #include "structure.h"
-#include "world_state.h"
 
 #include <string.h>
 

@@ -5,9 +5,7 @@
  * L1  layout written, CAS of its pointer (release) -> acquire load of the pointer */
 #include "format.h"
 #include "bits.h"
-#include "chunk_state.h"
 #include "error.h"
-#include "world_state.h"
 
 #include <string.h>
 

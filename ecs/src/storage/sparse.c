@@ -8,10 +8,7 @@
 
 #include "archetype.h"
 #include "error.h"
-#include "structure.h"
 #include "world_view.h"
-
-#include <string.h>
 
 /* ---- slots ---- */
 

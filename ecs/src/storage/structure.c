@@ -8,11 +8,6 @@
 #include "structure.h"
 
 #include "archetype.h"
-#include "chunk.h"
-#include "error.h"
-#include "format.h"
-
-#include <string.h>
 
 /* ---- spans ---- */
 

@@ -13,19 +13,15 @@
 #include <string.h>
 
 #include "archetype.h"
-#include "archetype_state.h"
 #include "blob_store.h"
 #include "blob_type.h"
-#include "bytes.h"
 #include "component_registry.h"
 #include "error.h"
 #include "evolution.h"
-#include "file_problem.h"
 #include "format.h"
 #include "hash_lanes.h"
 #include "pack_rows.h"
 #include "private_chunk.h"
-#include "section_format.h"
 #include "stream_load.h"
 #include "world_file_write.h"
 

@@ -7,8 +7,6 @@
 #include "stream_crew.h"
 #include "invariant.h"
 
-#include <string.h>
-
 /* ---- the list ---- */
 
 static void list_lock(weft__crew *crew)

@@ -20,7 +20,6 @@
 #pragma once
 
 #include "atomic.h"
-#include "heap.h"
 #include "os.h"
 
 #define WEFT__CREW_MOST 16u

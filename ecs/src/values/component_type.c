@@ -6,8 +6,6 @@
 
 #include "error.h"
 
-#include <string.h>
-
 static weft_buffer *buffer_at(void *values, const weft__type *type, uint32_t i)
 {
     return (weft_buffer *)(void *)((char *)values + (size_t)i * type->value_bytes);

@@ -6,7 +6,6 @@
 #include "entity_tag.h"
 
 #include "atomic.h"
-#include "invariant.h"
 
 /* Living worlds of the process that have each tag. Checked builds only. */
 static weft_a32 *holders(uint32_t tag)

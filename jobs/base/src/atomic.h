@@ -29,7 +29,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* Words and a pointer that several threads touch: owned with the struct that they are in.

@@ -2,7 +2,6 @@
 /* file_problem.c: why a file operation failed, in words, and reading with such words
  * (os_file.h). */
 #include "file_problem.h"
-#include "os_file.h"
 
 #include <errno.h>
 #include <stdio.h>

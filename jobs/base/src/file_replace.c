@@ -3,8 +3,6 @@
  * (os_file.h). The order write, sync, rename, sync directory is what makes it hold: a rename that
  * reaches the disk before the data would leave an empty file after a power cut. */
 #include "file_replace.h"
-#include "file_problem.h"
-#include "os_file.h"
 
 #include <errno.h>
 #include <stdio.h>

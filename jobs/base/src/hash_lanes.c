@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hash_lanes.c: the wide content hash of hash_lanes.h: a plain form, which is the definition, and
- * vector forms of the stripe loop for x86-64, chosen per call by what the processor has. Stateless.
- */
+ * one with AVX2, chosen per call by what the processor has. Stateless. */
 #include "hash_lanes.h"
 
-#include <stdbool.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -51,28 +49,7 @@ static void stripes_plain(lanes *state, const unsigned char *from, size_t count)
 
 #if defined(__x86_64__)
 
-static inline void stripes_sse2(lanes *state, unsigned char *to, const unsigned char *from,
-                                size_t count)
-{
-    __m128i sum[4], key[4];
-    const __m128i step = _mm_set1_epi64x((long long)KEY_STEP);
-    memcpy(sum, state->sum, sizeof sum);
-    memcpy(key, state->key, sizeof key);
-    for (; count != 0; count--, from += STRIPE_BYTES) {
-        for (int i = 0; i < 4; i++) {
-            __m128i word = _mm_loadu_si128((const void *)(from + 16 * i));
-            if (to != NULL) _mm_storeu_si128((void *)(to + 16 * i), word);
-            __m128i mixed = _mm_xor_si128(word, key[i]);
-            key[i] = _mm_add_epi64(key[i], step);
-            __m128i product = _mm_mul_epu32(mixed, _mm_srli_epi64(mixed, 32));
-            sum[i] = _mm_add_epi64(sum[i], _mm_add_epi64(product, _mm_shuffle_epi32(word, 0x4e)));
-        }
-        if (to != NULL) to += STRIPE_BYTES;
-    }
-    memcpy(state->sum, sum, sizeof sum);
-}
-
-__attribute__((target("avx2"))) static inline void
+__attribute__((target("avx2"))) static void
 stripes_avx2(lanes *state, unsigned char *to, const unsigned char *from, size_t count)
 {
     __m256i sum[2], key[2];
@@ -94,82 +71,29 @@ stripes_avx2(lanes *state, unsigned char *to, const unsigned char *from, size_t 
     memcpy(state->sum, sum, sizeof sum);
 }
 
-/* One function per form and instruction set, so that the test of `to` is decided when compiling. */
-__attribute__((target("avx2"))) static void
-stripes_avx2_read(lanes *state, const unsigned char *from, size_t count)
-{
-    stripes_avx2(state, NULL, from, count);
-}
-
-__attribute__((target("avx2"))) static void
-stripes_avx2_copy(lanes *state, unsigned char *to, const unsigned char *from, size_t count)
-{
-    stripes_avx2(state, to, from, count);
-}
-
-static void stripes_read(lanes *state, const unsigned char *from, size_t count)
-{
-    if (__builtin_cpu_supports("avx2")) {
-        stripes_avx2_read(state, from, count);
-    } else {
-        stripes_sse2(state, NULL, from, count);
-    }
-}
-
-static void stripes_copy(lanes *state, unsigned char *to, const unsigned char *from, size_t count)
-{
-    if (__builtin_cpu_supports("avx2")) {
-        stripes_avx2_copy(state, to, from, count);
-    } else {
-        stripes_sse2(state, to, from, count);
-    }
-}
-
-#else
-
-static void stripes_read(lanes *state, const unsigned char *from, size_t count)
-{
-    stripes_plain(state, from, count);
-}
-
-static void stripes_copy(lanes *state, unsigned char *to, const unsigned char *from, size_t count)
-{
-    memcpy(to, from, count * STRIPE_BYTES);
-    stripes_plain(state, to, count);
-}
-
 #endif
 
-uint64_t weft__hash_lanes(uint64_t seed, const void *data, size_t bytes)
+/* The stripes of `from`, copied to `to` on the way unless it is NULL. */
+static void stripes(lanes *state, unsigned char *to, const unsigned char *from, size_t count)
 {
-    if (bytes < STRIPE_BYTES) return hash_bytes(seed, data, bytes);
-    lanes state;
-    lanes_init(&state, seed);
-    stripes_read(&state, data, bytes / STRIPE_BYTES);
-    return lanes_fold(&state, seed,
-                      (const unsigned char *)data + bytes / STRIPE_BYTES * STRIPE_BYTES, bytes);
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        stripes_avx2(state, to, from, count);
+        return;
+    }
+#endif
+    if (to != NULL) memcpy(to, from, count * STRIPE_BYTES);
+    stripes_plain(state, from, count);
 }
 
 uint64_t weft__hash_lanes_copy(uint64_t seed, void *to, const void *from, size_t bytes)
 {
-    if (bytes < STRIPE_BYTES) {
-        if (bytes != 0) memcpy(to, from, bytes);
-        return hash_bytes(seed, to, bytes);
-    }
-    lanes state;
-    size_t done = bytes / STRIPE_BYTES * STRIPE_BYTES;
-    lanes_init(&state, seed);
-    stripes_copy(&state, to, from, bytes / STRIPE_BYTES);
-    memcpy((char *)to + done, (const char *)from + done, bytes - done);
-    return lanes_fold(&state, seed, (const unsigned char *)from + done, bytes);
-}
-
-uint64_t weft__hash_lanes_plain(uint64_t seed, const void *data, size_t bytes)
-{
-    if (bytes < STRIPE_BYTES) return hash_bytes(seed, data, bytes);
+    const size_t done = bytes / STRIPE_BYTES * STRIPE_BYTES;
+    const unsigned char *tail = (const unsigned char *)from + done;
+    if (to != NULL && bytes != done) memcpy((char *)to + done, tail, bytes - done);
+    if (done == 0) return hash_bytes(seed, from, bytes);
     lanes state;
     lanes_init(&state, seed);
-    stripes_plain(&state, data, bytes / STRIPE_BYTES);
-    return lanes_fold(&state, seed,
-                      (const unsigned char *)data + bytes / STRIPE_BYTES * STRIPE_BYTES, bytes);
+    stripes(&state, to, from, bytes / STRIPE_BYTES);
+    return lanes_fold(&state, seed, tail, bytes);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hash_lanes.h: a wide 64-bit content hash for megabytes: eight 64-bit lanes, so that it runs at
- * the speed of memory (about 60 GB/s in cache with AVX2, 30 with SSE2), and a form that copies on
- * the way.
+ * the speed of memory (about 60 GB/s in cache with AVX2), and a form that copies on the way.
  *
  * Depends on the bytes and the seed only: the same on every machine of little-endian order and for
  * every instruction set. Not cryptographic: it finds damage, not malice. Per stripe of 64 bytes
@@ -14,11 +13,11 @@
 #include "door.h"
 #include "hash.h"
 
-/* Hash of `bytes` bytes. Below one stripe it is hash_bytes. */
-WEFT__DOOR uint64_t weft__hash_lanes(uint64_t seed, const void *data, size_t bytes);
+/* memcpy(to, from, bytes), or nothing where `to` is NULL, that returns the hash of the bytes; no
+ * overlap. Below one stripe the hash is hash_bytes. */
+WEFT__DOOR uint64_t weft__hash_lanes_copy(uint64_t seed, void *to, const void *from, size_t bytes);
 
-/* memcpy(to, from, bytes) that returns weft__hash_lanes(seed, from, bytes); no overlap. */
-uint64_t weft__hash_lanes_copy(uint64_t seed, void *to, const void *from, size_t bytes);
-
-/* The same without vector instructions: the definition the others are tested against. */
-uint64_t weft__hash_lanes_plain(uint64_t seed, const void *data, size_t bytes);
+static inline uint64_t weft__hash_lanes(uint64_t seed, const void *data, size_t bytes)
+{
+    return weft__hash_lanes_copy(seed, NULL, data, bytes);
+}

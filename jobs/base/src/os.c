@@ -4,7 +4,6 @@
  * signals. Stateless. */
 #include "os.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

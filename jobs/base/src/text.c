@@ -6,7 +6,6 @@
 
 #include "utf8.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

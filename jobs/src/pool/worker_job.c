@@ -6,8 +6,6 @@
 #include "park.h"
 #include "worker_child.h"
 
-#include "invariant.h"
-
 uint32_t weft__job_take_slot(weft__submitter by)
 {
     weft__slots *slots = &by.pool->table.slots;

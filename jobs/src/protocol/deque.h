@@ -22,8 +22,6 @@
 
 #include <assert.h>
 
-#include <weft/base.h>
-
 #include "atomic.h"
 #include "invariant.h"
 

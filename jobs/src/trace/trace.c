@@ -11,11 +11,6 @@
  *   T2  read: release of head -> write: acquire of head (the place is free) */
 #include "trace.h"
 
-#include <weft/jobs.h>
-
-#include "atomic.h"
-#include "heap.h"
-
 #if defined(WEFT_ATOMICS_BUILTIN) || defined(WEFT_ATOMICS_HOOKED) || !defined(__x86_64__)
 
 /* The positions of a ring whose events lie beside it. Owner: one worker's trace. Always:

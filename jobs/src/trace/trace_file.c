@@ -23,17 +23,11 @@
 #include <string.h>
 #include <time.h>
 
-#include <weft/jobs.h>
-
-#include "file_problem.h"
 #include "hash.h"
 #include "list.h"
-#include "lock.h"
 #include "log.h"
-#include "os_file.h"
 #include "table.h"
 #include "text.h"
-#include "trace.h"
 #include "utf8.h"
 
 /* One event in the spool. A value. */

@@ -10,7 +10,6 @@
 #include "log.h"
 #include "os_file.h"
 #include "registry.h"
-#include "scheduler_state.h"
 #include "segment_graph.h"
 #include "stage_entries.h"
 #include "staging.h"

@@ -8,7 +8,6 @@
  * rest of it goes unwatched. */
 #include "diagnose.h"
 
-#include "ecs_engine.h"
 #include "registry.h"
 
 #include <stdio.h>

@@ -5,7 +5,6 @@
  * See diagnose.c. */
 #pragma once
 
-#include "ecs_engine.h"
 #include "scheduler_state.h"
 
 /* Commands of a segment against the effects and components that the system declared. */

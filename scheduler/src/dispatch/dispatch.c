@@ -17,7 +17,6 @@
 #include "registry.h"
 #include "running.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void levels_run(const weft__worker *worker, const weft__entry *entry);

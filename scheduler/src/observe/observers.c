@@ -8,7 +8,6 @@
 #include "ecs_engine.h"
 #include "registry.h"
 #include "scheduler.h"
-#include "scheduler_state.h"
 #include "utf8.h"
 
 #include <stdio.h>

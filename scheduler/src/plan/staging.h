@@ -9,8 +9,6 @@
  * slice runs them. */
 #pragma once
 
-#include <weft/base.h>
-
 #include "heap.h"
 
 /* ---- the order of nodes ----

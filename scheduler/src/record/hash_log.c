@@ -11,8 +11,6 @@
 #include "registry.h"
 #include "world_hash.h"
 
-#include <weft/state_log.h>
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

@@ -16,7 +16,6 @@
 #include <weft/relation.h>
 #include <weft/transform.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -17,7 +17,6 @@
 #include "messages.h"
 #include "row_pack.h"
 #include "shard_clock.h"
-#include "shard_state.h"
 
 /* The ghosts of a sector that have the same components. */
 typedef struct ghost_kind {

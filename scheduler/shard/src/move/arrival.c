@@ -11,8 +11,6 @@
 #include <weft/buffers.h>
 
 #include "messages.h"
-#include "row_block.h"
-#include "shard_state.h"
 #include "world_view.h"
 
 /* ---- stubs ---- */

@@ -22,9 +22,7 @@
 #include "arrival.h"
 #include "messages.h"
 #include "newborn_order.h"
-#include "row_block.h"
 #include "row_pack.h"
-#include "shard_state.h"
 #include "world_front.h"
 
 struct key_run;

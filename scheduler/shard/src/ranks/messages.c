@@ -10,10 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <weft/base.h>
 #include <weft/ranks.h>
 
-#include "byte_list.h"
 #include "hash.h"
 #include "text.h"
 

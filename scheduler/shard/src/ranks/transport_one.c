@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* transport_one.c: see messages.h. A run of one rank, built where there is no MPI: there is no
  * other rank that a message could go to. */
-#include <stdlib.h>
 
 #include "messages.h"
 

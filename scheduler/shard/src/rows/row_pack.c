@@ -7,12 +7,10 @@
 #include "row_pack.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "hash.h"
 #include "messages.h"
-#include "shard_state.h"
 #include "world_front.h"
 
 /* Bits in which keys differ; *is_sorted: whether they ascend. */

@@ -8,7 +8,6 @@
 #include <weft/shard.h>
 #include <weft/snapshot.h>
 
-#include "messages.h"
 #include "sector_map.h"
 #include "world_front.h"
 

@@ -38,7 +38,6 @@
 #include "messages.h"
 #include "os.h"
 #include "os_file.h"
-#include "row_block.h"
 #include "row_pack.h"
 #include "sector_move.h"
 #include "world_view.h"

@@ -8,15 +8,10 @@
  * asked after structure changed, which costs less than to follow each change. */
 #include "row_block.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <weft/buffers.h>
 
 #include "archetype_state.h"
-#include "byte_list.h"
-#include "chunk_state.h"
-#include "component_type.h"
-#include "evolution.h"
 #include "hash.h"
 #include "messages.h"
 #include "relation_engine.h"
