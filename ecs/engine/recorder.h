@@ -6,6 +6,7 @@
  * values with a release hook are held in the store meanwhile (command_shared.h). */
 #pragma once
 
+#include "bits.h"
 #include "component_type.h"
 #include "world_front.h"
 

@@ -264,7 +264,7 @@ static void build_by(uint32_t workers, const weft_grid_points *points, double re
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
-/* With more cells than points, and with fewer: two workers sort in halves then. */
+/* With more cells than points, and with fewer. */
 static void check_workers(double reach)
 {
     float(*points)[3] = many_points(5);

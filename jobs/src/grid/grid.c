@@ -49,8 +49,7 @@ struct weft_grid {
     unsigned char *entries;             /* [capacity][entry_bytes], by range; or NULL */
     uint32_t (*range_end)[GRID_RANGES]; /* [GRID_MAX_BLOCKS]: of a block: counts, then places */
     uint32_t range_begin[GRID_RANGES + 1];
-    uint32_t *first_half;   /* [cell_count]: counts, then places, of the first half; or NULL */
-    weft_job_cost costs[5]; /* of the loops: number, spread, sort, halves: number, put */
+    weft_job_cost costs[3]; /* of the loops: number, spread, sort */
 };
 
 static void grid_points_free(weft_grid *grid);
@@ -148,8 +147,6 @@ void weft_grid_destroy(weft_grid *grid)
                sizeof(uint32_t), 64);
     weft__free(memory, WEFT__MEMORY_OTHER, grid->range_end, GRID_MAX_BLOCKS,
                sizeof *grid->range_end, 64);
-    weft__free(memory, WEFT__MEMORY_OTHER, grid->first_half, grid->cell_count,
-               sizeof *grid->first_half, 64);
     weft__memory last = *memory;
     weft__free(&last, WEFT__MEMORY_OTHER, grid, 1, sizeof *grid, 64);
 }
@@ -281,12 +278,7 @@ uint32_t weft_grid_runs_half(const weft_grid *grid, uint32_t cell,
  *     spread  blocks  {cell, point} to its range, in the order of points
  *     sort    ranges  counts the cells of a range, then points to their cells
  *
- * A single worker sorts in one step, which moves fewer bytes. So do two, each its half of the
- * points, where those that follow each other go near each other, or all of them fit the caches:
- *
- *     number  halves  the cell of each point, and how many points of the half each cell gets
- *     begin   serial  where the points of each half begin in each cell
- *     put     halves  points to their cells
+ * A single worker sorts in one step, which moves fewer bytes.
  *
  * Blocks and ranges depend on counts only, and each step keeps the order of what is in the same
  * cell: the result is that of a stable sort, however many workers share the loops. */
@@ -301,6 +293,26 @@ typedef struct build {
     uint32_t count, block, blocks; /* block: points of each but the last */
     uint32_t bytes;                /* of a position that is sorted along, or 0 */
 } build;
+
+/* The loop `f`, once for each size of a position: sizes are constants in it. */
+#define BY_BYTES(b, f, ...)                                                                        \
+    switch ((b)->bytes) {                                                                          \
+    case 8:                                                                                        \
+        f(__VA_ARGS__, 8);                                                                         \
+        break;                                                                                     \
+    case 12:                                                                                       \
+        f(__VA_ARGS__, 12);                                                                        \
+        break;                                                                                     \
+    case 16:                                                                                       \
+        f(__VA_ARGS__, 16);                                                                        \
+        break;                                                                                     \
+    case 24:                                                                                       \
+        f(__VA_ARGS__, 24);                                                                        \
+        break;                                                                                     \
+    default:                                                                                       \
+        f(__VA_ARGS__, 0);                                                                         \
+        break;                                                                                     \
+    }
 
 static uint32_t block_end(const build *b, uint32_t block)
 {
@@ -433,23 +445,7 @@ static int spread(weft_job_context *job, void *argument, uint32_t first, uint32_
 {
     (void)job;
     const build *b = argument;
-    for (uint32_t block = first; block < last; block++) switch (b->bytes) {
-        case 8:
-            spread_block(b, block, 8);
-            break;
-        case 12:
-            spread_block(b, block, 12);
-            break;
-        case 16:
-            spread_block(b, block, 16);
-            break;
-        case 24:
-            spread_block(b, block, 24);
-            break;
-        default:
-            spread_block(b, block, 0);
-            break;
-        }
+    for (uint32_t block = first; block < last; block++) BY_BYTES(b, spread_block, b, block)
     return 0;
 }
 
@@ -492,58 +488,21 @@ static int sort(weft_job_context *job, void *argument, uint32_t first, uint32_t 
 {
     (void)job;
     const build *b = argument;
-    for (uint32_t range = first; range < last; range++) switch (b->bytes) {
-        case 8:
-            sort_range(b, range, 8);
-            break;
-        case 12:
-            sort_range(b, range, 12);
-            break;
-        case 16:
-            sort_range(b, range, 16);
-            break;
-        case 24:
-            sort_range(b, range, 24);
-            break;
-        default:
-            sort_range(b, range, 0);
-            break;
-        }
+    for (uint32_t range = first; range < last; range++) BY_BYTES(b, sort_range, b, range)
     return 0;
 }
 
 /* ---- in one step ---- */
 
-/* Puts points [begin, end) to the places where their cells begin, which move on. */
-__attribute__((always_inline)) static inline void
-put_points(const build *b, uint32_t *begins, uint32_t begin, uint32_t end, size_t bytes)
+/* Puts the points to the places where their cells begin, which move on. */
+__attribute__((always_inline)) static inline void put_points(const build *b, uint32_t *begins,
+                                                             size_t bytes)
 {
     const weft_grid *grid = b->grid;
-    for (uint32_t i = begin; i < end; i++) {
+    for (uint32_t i = 0; i < b->count; i++) {
         const uint32_t place = begins[grid->cell_of[i]]++;
         grid->points[place] = i;
         if (bytes) memcpy(b->sorted + place * bytes, b->positions + i * b->stride, bytes);
-    }
-}
-
-static void put_any(const build *b, uint32_t *begins, uint32_t begin, uint32_t end)
-{
-    switch (b->bytes) {
-    case 8:
-        put_points(b, begins, begin, end, 8);
-        break;
-    case 12:
-        put_points(b, begins, begin, end, 12);
-        break;
-    case 16:
-        put_points(b, begins, begin, end, 16);
-        break;
-    case 24:
-        put_points(b, begins, begin, end, 24);
-        break;
-    default:
-        put_points(b, begins, begin, end, 0);
-        break;
     }
 }
 
@@ -554,90 +513,7 @@ static void sort_alone(const build *b)
     number_any(b, 0, b->count);
     for (uint32_t i = 0; i < b->count; i++) ends[grid->cell_of[i]]++;
     begin_cells(ends, grid->cell_count, 0);
-    put_any(b, ends, 0, b->count);
-}
-
-/* ---- in halves ---- */
-
-enum { HALVES = 2 };
-
-static uint32_t half_begin(const build *b, uint32_t half)
-{
-    return half == 0 ? 0 : half == 1 ? b->count / 2 : b->count;
-}
-
-/* Counts of the cells: the last half leaves ends where cell_begin has them (sort_range). */
-static uint32_t *half_cells(const build *b, uint32_t half)
-{
-    return half == 0 ? b->grid->first_half : b->grid->cell_begin + 1;
-}
-
-static int number_halves(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
-{
-    (void)job;
-    const build *b = argument;
-    for (uint32_t half = first; half < last; half++) {
-        uint32_t *cells = half_cells(b, half);
-        memset(cells, 0, b->grid->cell_count * sizeof *cells);
-        for (uint32_t i = half_begin(b, half), end = half_begin(b, half + 1), next; i < end;
-             i = next) { /* blocks, so that numbers are still in the cache when they are counted */
-            next = end - i < GRID_BLOCK ? end : i + GRID_BLOCK;
-            number_any(b, i, next);
-            for (uint32_t k = i; k < next; k++) cells[b->grid->cell_of[k]]++;
-        }
-    }
-    return 0;
-}
-
-static void begin_halves(const build *b)
-{
-    uint32_t *first = half_cells(b, 0), *second = half_cells(b, 1), begin = 0;
-    for (uint32_t cell = 0; cell < b->grid->cell_count; cell++) {
-        const uint32_t in_first = first[cell], in_second = second[cell];
-        first[cell] = begin;
-        second[cell] = begin + in_first;
-        begin += in_first + in_second;
-    }
-}
-
-static int put_halves(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
-{
-    (void)job;
-    const build *b = argument;
-    for (uint32_t half = first; half < last; half++)
-        put_any(b, half_cells(b, half), half_begin(b, half), half_begin(b, half + 1));
-    return 0;
-}
-
-/* Whether the points, in their order, go from cell to cell near by: what a step leaves of points
- * that were sorted before. A sample; it decides speed alone. */
-static bool is_near_in_order(const build *b)
-{
-    enum { SAMPLES = 64, PART = 16 }; /* near by: within so small a part of the cells */
-    const uint32_t *cell_of = b->grid->cell_of;
-    const int64_t within = b->grid->cell_count / PART + 1;
-    uint32_t near = 0;
-    for (uint32_t sample = 0; sample < SAMPLES; sample++) {
-        const uint32_t i = (uint32_t)((uint64_t)(b->count - 1) * sample / SAMPLES);
-        number_any(b, i, i + 2);
-        const int64_t step = (int64_t)cell_of[i + 1] - cell_of[i];
-        near += step > -within && step < within;
-    }
-    return near > SAMPLES / 2;
-}
-
-/* Whether halves serve, with their memory. */
-static bool has_halves(const build *b, uint32_t workers)
-{
-    enum { CACHED = 4 << 20 };
-    weft_grid *grid = b->grid;
-    if (workers != HALVES || b->count < HALVES || grid->cell_count > b->count) return false;
-    const uint64_t bytes = (uint64_t)b->count * (sizeof *grid->points + b->bytes);
-    if (bytes > CACHED && !is_near_in_order(b)) return false;
-    if (grid->first_half == NULL)
-        grid->first_half = weft__alloc(&grid->memory, WEFT__MEMORY_OTHER, grid->cell_count,
-                                       sizeof *grid->first_half, 64);
-    return grid->first_half != NULL; /* the other way needs none */
+    BY_BYTES(b, put_points, b, ends)
 }
 
 /* ---- build ---- */
@@ -708,21 +584,12 @@ static weft_result build_run(build *b, weft_job_context *job)
     return loop(job, sort, b, GRID_RANGES, &grid->costs[2]);
 }
 
-static weft_result build_halves(build *b, weft_job_context *job)
-{
-    weft_result result = loop(job, number_halves, b, HALVES, &b->grid->costs[3]);
-    if (result != WEFT_OK) return result;
-    begin_halves(b);
-    return loop(job, put_halves, b, HALVES, &b->grid->costs[4]);
-}
-
 weft_result weft_grid_build(weft_grid *grid, weft_job_context *job, const weft_grid_points *points)
 {
     if (!grid || !points || (!points->positions && points->count)) return WEFT_INVALID_ARGUMENT;
     clear(grid);
     if (points->count == 0) return WEFT_OK;
-    const uint32_t workers = job ? weft_job_pool_worker_count(weft_job_context_pool(job)) : 1;
-    const bool is_alone = workers == 1;
+    const bool is_alone = !job || weft_job_pool_worker_count(weft_job_context_pool(job)) == 1;
     const uint32_t number_bytes = points->is_double ? sizeof(double) : sizeof(float);
     const uint32_t bytes = points->sorted ? grid->dimensions * number_bytes : 0;
     const uint32_t entry_bytes = is_alone ? 0 : (uint32_t)sizeof(grid_entry) + bytes;
@@ -741,8 +608,6 @@ weft_result weft_grid_build(weft_grid *grid, weft_job_context *job, const weft_g
     weft_result result = WEFT_OK;
     if (is_alone)
         sort_alone(&b);
-    else if (has_halves(&b, workers))
-        result = build_halves(&b, job);
     else
         result = build_run(&b, job);
     if (result == WEFT_OK)
