@@ -2,10 +2,9 @@
 /* bench_world.c: whole worlds: transfer of all entities to another world, and world files in
  * memory.
  *
- * 1 M entities of 32 bytes with their id and a reference. `adopt`: worlds that registered the same
- * types in the same order, so that memory changes hands; `copy`: in the opposite order, so that
- * columns are copied. Raw copies the same columns once. Files are written to and read from memory:
- * the disk is not measured; raw copies as many bytes as the file has. / */
+ * 1 M entities of 32 bytes with their id and a reference. Raw copies the same columns once. Files are
+ * written to and read from memory: the disk is not measured; raw copies as many bytes as the file
+ * has. */
 #include "bench.h"
 
 #include "world_file_read.h"
@@ -33,12 +32,11 @@ typedef struct moving {
 
 static const weft_field link_field = {"target", WEFT_FIELD_ENTITY, 0, 1};
 
-static weft_world *make_world(bool is_reversed, weft_component out[3])
+static weft_world *make_world(weft_component out[3])
 {
     weft_world *world;
     if (weft_world_create(&(weft_world_desc){.workers = 1}, &world) != WEFT_OK) return NULL;
-    for (int i = 0; i < 3; i++) {
-        int k = is_reversed ? 2 - i : i;
+    for (int k = 0; k < 3; k++) {
         weft_component_desc desc = {.name = k == 0   ? "position"
                                             : k == 1 ? "velocity"
                                                      : "target",
@@ -53,7 +51,7 @@ static weft_world *make_world(bool is_reversed, weft_component out[3])
 
 static weft_world *make_full(weft_bench *bench, weft_component components[3])
 {
-    weft_world *world = make_world(false, components);
+    weft_world *world = make_world(components);
     weft_entity *e = malloc(ENTITIES * sizeof *e);
     if (world == NULL || e == NULL ||
         weft_entity_create_many(world, weft_archetype_create(world, components, 3), ENTITIES, e) !=
@@ -107,22 +105,18 @@ static void moving_close(weft_bench *bench, moving *m)
 
 static void transfers(weft_bench *bench)
 {
-    static const char *const names[] = {"1M-adopt", "1M-copy"};
-    for (int i = 0; i < 2; i++) {
-        weft_component components[3], others[3];
-        if (!weft_bench_wants(bench, names[i])) continue;
-        moving m = {.from = make_full(bench, components), .to = make_world(i == 1, others)};
-        weft_bench_measure measure = {.name = names[i],
-                                      .unit = "ns/entity",
-                                      .items = ENTITIES,
-                                      .workers = 1,
-                                      .run = transfer,
-                                      .raw = copy_raw,
-                                      .data = &m};
-        if (m.from != NULL && m.to != NULL && raw_open(bench, &m, (size_t)ENTITIES * 40))
-            weft_bench_run(bench, &measure);
-        moving_close(bench, &m);
-    }
+    weft_component components[3];
+    moving m = {.from = make_full(bench, components), .to = make_world(components)};
+    weft_bench_measure measure = {.name = "1M",
+                                  .unit = "ns/entity",
+                                  .items = ENTITIES,
+                                  .workers = 1,
+                                  .run = transfer,
+                                  .raw = copy_raw,
+                                  .data = &m};
+    if (m.from != NULL && m.to != NULL && raw_open(bench, &m, (size_t)ENTITIES * 40))
+        weft_bench_run(bench, &measure);
+    moving_close(bench, &m);
 }
 
 static void write_file(void *data)
@@ -137,7 +131,7 @@ static void new_target(void *data)
     moving *m = data;
     weft_component components[3];
     weft_world_destroy(m->to);
-    m->to = make_world(false, components);
+    m->to = make_world(components);
 }
 
 static void read_file(void *data)

@@ -177,7 +177,7 @@ PLAIN_TEST(every_failing_mapping_leaves_both_worlds_as_they_were)
     for (int same = 0; same < 2; same++) fail_every(true, false, same != 0);
 }
 
-/* ---- memory that changes hands ---- */
+/* ---- large chunks ---- */
 
 enum { BULK = 6000 };
 
@@ -211,7 +211,7 @@ static void check_bulk(side *s, const weft_entity *e)
     }
 }
 
-PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
+PLAIN_TEST(large_chunks_move_back_and_forth)
 {
     static weft_entity e[BULK];
     for (int apart = 0; apart < 2; apart++) { /* one hook for both, or one each */
@@ -222,7 +222,6 @@ PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
         open_side(&b, &(weft_world_desc){.allocator = test_memory_hook(&memory[apart])}, false);
         build_bulk(&a, e);
         for (int i = 0; i < 10; i++) make(&b, 1); /* chunks of its own */
-        const void *place = weft_entity_read(a.world, e[17], a.value);
         weft_world_stats before, after;
         weft_world_stats_get(a.world, &before, sizeof before);
         for (int round = 0; round < 4; round++) { /* back and forth; the last time it stays */
@@ -234,21 +233,16 @@ PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
                 CHECK_OK(weft_entity_enable(from->world, e[i], from->lever, false));
             weft_transfer_desc desc = {.query = query, .tracked = e, .tracked_count = BULK};
             weft_transfer_report report;
-            weft_recorder *recorder = NULL; /* another thread might use it meanwhile */
-            if (round == 3) CHECK_OK(weft_recorder_create(to->world, &recorder));
             CHECK_OK(weft_world_transfer(to->world, from->world, &desc, &report, sizeof report));
-            weft_recorder_destroy(recorder);
             CHECK_U64(report.entities, BULK);
-            CHECK_U64(report.chunks_adopted != 0, apart == 0 && round != 3);
+            CHECK(report.chunks_kept != 0);
             check_bulk(to, e);
             CHECK_OK(weft_world_validate(from->world));
-            const void *now = weft_entity_read(to->world, e[17], to->value);
-            if (apart == 0 && round != 3) CHECK_POINTER(now, place);
         }
         weft_world_stats_get(a.world, &after, sizeof after);
         CHECK_U64(after.bytes_buffers, before.bytes_buffers);
         CHECK_U64(after.units_used, before.units_used);
-        CHECK_OK(weft_world_destroy(b.world)); /* the memory is a's now */
+        CHECK_OK(weft_world_destroy(b.world));
         check_bulk(&a, e);
         close_side(&a);
         for (int i = 0; i < 2; i++) test_memory_fini(&memory[i]);

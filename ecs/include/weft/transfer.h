@@ -31,7 +31,6 @@ typedef struct weft_transfer_report {
     uint64_t references_cleared; /* moved ENTITY fields set to null, because their entity did not
                                     move */
     uint64_t chunks_kept;        /* chunks that moved as a whole */
-    uint64_t chunks_adopted;     /* of these, chunks whose memory was handed over without a copy */
 } weft_transfer_report;
 
 /* Moves entities with their values, buffers, shared and chunk values, enable bits, cleanup
@@ -50,9 +49,6 @@ typedef struct weft_transfer_report {
  *
  * Every moved value counts as changed once, at the destination's version. A chunk that moves as
  * a whole stays a chunk, unless it is less than half full and others have room for its rows.
- * Between worlds with the same memory hooks and operating system, memory whose whole content
- * moves is handed over without a copy, unless one of them has recorders of the program, which other
- * threads may use meanwhile.
  *
  * `desc` and `report` may be NULL; `report_bytes`: sizeof *report. Threads: owner, world
  * idle; of both worlds.

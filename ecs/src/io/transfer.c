@@ -25,8 +25,6 @@
 /* Marks a location of a source entity that moves: below it is its number in the order of moving. */
 #define TRANSFER_MOVES (UINT32_C(1) << 31)
 
-#define TRANSFER_STAYS UINT32_MAX
-
 /* How the destination has a shared value of the source. */
 typedef enum value_came {
     VALUE_KNOWN,  /* it had an equal one */
@@ -65,11 +63,9 @@ typedef struct transfer {
     bool are_foreseen;
     uint64_t row_count;
     uint64_t name_count;
-    bool shares_memory;        /* the same hooks and OS: memory changes hands */
-    struct handed_pair *pairs; /* [reservation of the source]; NULL: none moves */
-    uint32_t pair_count;
-    uint32_t reserved; /* parts that have rows in the destination */
-    uint32_t copied;   /* parts whose values were copied */
+    bool shares_memory; /* the same hooks: spilled buffers change hands */
+    uint32_t reserved;  /* parts that have rows in the destination */
+    uint32_t copied;    /* parts whose values were copied */
     WEFT__LIST(transfer_blob) blobs;
     weft__table blobs_from; /* of their places in the list, from 1 */
     weft_transfer_report report;
@@ -620,119 +616,6 @@ static void transfer_shared_fini(transfer *t)
     }
 }
 
-/* ---- memory ----
- *
- * A reservation of the source of which every unit in use belongs to chunks that move as they are
- * goes to the destination's unit allocator, and back if the transfer fails. Nothing is copied then
- * but metadata. */
-
-typedef struct handed_pair {
-    uint32_t units;   /* that move */
-    uint32_t pair;    /* in the destination, or TRANSFER_STAYS */
-    uint64_t used[2]; /* of its halves, while it is held */
-} handed_pair;
-
-static uint32_t pair_of(const weft__chunk *chunk)
-{
-    return chunk->first_unit / (2 * WEFT__MEGACHUNK_UNITS);
-}
-
-/* Whether every column lies in the same place in both worlds: component ids order them. */
-static bool has_same_columns(const transfer *t, const weft__chunk *chunk,
-                             const weft__format *format, const weft__layout *to)
-{
-    const weft__layout *from = chunk->layout;
-    const weft__type *const *types = chunk->archetype->format->types;
-    if (to->capacity != from->capacity || to->column_count != from->column_count) return false;
-    for (uint32_t column = 1; column < from->column_count; column++)
-        if (format->types[column]->id != t->types[types[column]->id] ||
-            to->columns[column].offset != from->columns[column].offset)
-            return false;
-    return true;
-}
-
-/* Counts the units of a part when its memory could go. Error: set. */
-static weft_result part_count(transfer *t, const weft__change_part *part)
-{
-    const weft__chunk *chunk = part->chunk;
-    weft__archetype *to = transfer_target(t, chunk->archetype);
-    if (to == NULL) return t->to->error->code;
-    if (chunk->unit_count == 0 || !transfer_keeps_chunk(part, to, true)) return WEFT_OK;
-    const weft__layout *layout = weft__layout_obtain(t->to, to->format, chunk->layout->size_class);
-    if (layout == NULL) return t->to->error->code;
-    if (has_same_columns(t, chunk, to->format, layout))
-        t->pairs[pair_of(chunk)].units += chunk->unit_count;
-    return WEFT_OK;
-}
-
-/* A recorder may take memory of either world on another thread meanwhile. */
-static bool may_hand_over(const transfer *t)
-{
-    return t->shares_memory && weft__held(t->from, WEFT__HOLDER_RECORDERS) == 0 &&
-           weft__held(t->to, WEFT__HOLDER_RECORDERS) == 0;
-}
-
-/* Hands reservations over of which every unit moves. Before rows are reserved. Their free units are
- * given away by the commit at the earliest: an undo gives all back. */
-static weft_result transfer_memory_take(transfer *t)
-{
-    uint32_t end = 0;
-    const bool hands_over = may_hand_over(t);
-    for (uint32_t i = 0; i < t->change.parts.count && hands_over; i++) {
-        const weft__chunk *chunk = t->change.parts.at[i].chunk;
-        if (chunk->unit_count != 0 && pair_of(chunk) >= end) end = pair_of(chunk) + 1;
-    }
-    if (end == 0) return WEFT_OK;
-    t->pairs = weft__alloc_zeroed(&t->to->memory, CATEGORY, end, sizeof *t->pairs, 8);
-    if (t->pairs == NULL) return weft__error_memory(t->to, "weft_world_transfer");
-    t->pair_count = end;
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < t->change.parts.count && result == WEFT_OK; i++)
-        result = part_count(t, &t->change.parts.at[i]);
-    for (uint32_t pair = 0; pair < end; pair++) {
-        handed_pair *handed = &t->pairs[pair];
-        bool moves = result == WEFT_OK && handed->units != 0 &&
-                     handed->units == weft__units_pair_used(&t->from->units, pair);
-        handed->pair =
-            !moves ? TRANSFER_STAYS
-                   : weft__units_hand_over(&t->from->units, pair, &t->to->units, WEFT__UNITS_ANY);
-        if (handed->pair != TRANSFER_STAYS)
-            weft__units_hold(&t->to->units, handed->pair, handed->used);
-    }
-    return result;
-}
-
-/* The run of a chunk whose memory was handed over; false: it stays, and is to be copied. */
-static bool transfer_memory_run(const transfer *t, const weft__chunk *chunk, weft__run *run)
-{
-    if (t->pairs == NULL || chunk->unit_count == 0) return false;
-    uint32_t pair = t->pairs[pair_of(chunk)].pair;
-    if (pair == TRANSFER_STAYS) return false;
-    *run = (weft__run){.memory = chunk->base,
-                       .first = pair * 2 * WEFT__MEGACHUNK_UNITS +
-                                chunk->first_unit % (2 * WEFT__MEGACHUNK_UNITS),
-                       .count = chunk->unit_count,
-                       .is_zero = chunk->is_zero};
-    return true;
-}
-
-/* What was handed over is the destination's. */
-static void transfer_memory_keep(transfer *t)
-{
-    for (uint32_t pair = 0; pair < t->pair_count; pair++)
-        if (t->pairs[pair].pair != TRANSFER_STAYS)
-            weft__units_let_go(&t->to->units, t->pairs[pair].pair, t->pairs[pair].used);
-}
-
-/* Gives everything back. */
-static void transfer_memory_return(transfer *t)
-{
-    transfer_memory_keep(t);
-    for (uint32_t pair = 0; pair < t->pair_count; pair++)
-        if (t->pairs[pair].pair != TRANSFER_STAYS)
-            weft__units_hand_over(&t->to->units, t->pairs[pair].pair, &t->from->units, pair);
-}
-
 /* ---- blobs of rows ---- */
 
 /* One walk over BLOB fields; lives on the stack of its caller. */
@@ -910,8 +793,6 @@ static void transfer_uncopy(transfer *t, uint32_t part)
 /* Copies the values of a part; on failure nothing of this part is left. */
 static weft_result transfer_copy(transfer *t, uint32_t part)
 {
-    weft__run run;
-    if (transfer_memory_run(t, part_at(t, part)->chunk, &run)) return WEFT_OK;
     transfer_spans(t, part, span_copy);
     if (t->shares_memory || transfer_spans(t, part, span_copy_heaps)) return WEFT_OK;
     transfer_uncopy(t, part);
@@ -1022,7 +903,7 @@ static weft_result rows_select(transfer *t, weft_query query)
     return transfer_failed(t, result);
 }
 
-/* The handles of the source: chunks whose memory changes hands lose them before the end. */
+/* The handles of the source, in the order of moving. */
 static void sources_note(transfer *t)
 {
     weft_entity *next = t->sources;
@@ -1055,14 +936,9 @@ static weft_result tables_make(transfer *t)
 
 static weft_result chunk_reserve(transfer *t, const weft__change_part *part, weft__tuple *tuple)
 {
-    weft__run run;
-    bool is_adopted = transfer_memory_run(t, part->chunk, &run);
-    weft__chunk *chunk =
-        is_adopted ? weft__chunk_adopt(t->to, tuple, part->chunk->layout->size_class, &run)
-                   : weft__chunk_create(t->to, tuple, part->chunk->layout->size_class);
+    weft__chunk *chunk = weft__chunk_create(t->to, tuple, part->chunk->layout->size_class);
     if (chunk == NULL) return t->to->error->code;
     if (!weft__spans_push(t->to, &t->spans, (weft__span){chunk, 0, part->count})) {
-        if (is_adopted) chunk->base = NULL;
         weft__chunk_release(t->to, chunk, false);
         return weft__error_memory(t->to, "weft_world_transfer");
     }
@@ -1071,7 +947,6 @@ static weft_result chunk_reserve(transfer *t, const weft__change_part *part, wef
     weft__chunk_count_rows(t->to, chunk, part->count);
     weft__chunk_room_update(chunk);
     t->report.chunks_kept++;
-    t->report.chunks_adopted += is_adopted ? 1 : 0;
     return WEFT_OK;
 }
 
@@ -1082,10 +957,8 @@ static weft_result part_reserve(transfer *t, weft__change_part *part)
         archetype == NULL ? NULL : transfer_tuple(t, part->chunk->tuple, archetype);
     if (tuple == NULL) return t->to->error->code;
     part->pieces = t->spans.count;
-    weft__run run;
     bool may_grow = tuple->chunk_count == 1 && part->chunk->layout->size_class < WEFT__UNIT_CLASS;
-    part->is_header = transfer_memory_run(t, part->chunk, &run) ||
-                      transfer_keeps_chunk(part, archetype, tuple->room != NULL || may_grow);
+    part->is_header = transfer_keeps_chunk(part, archetype, tuple->room != NULL || may_grow);
     weft_result result = part->is_header ? chunk_reserve(t, part, tuple)
                                          : weft__rows_reserve(t->to, tuple, part->count, &t->spans);
     weft__tuple_release(t->to, tuple);
@@ -1112,7 +985,6 @@ static weft_result reserve(transfer *t)
                  ? WEFT_LIMIT
                  : weft__directory_reserve_owner(&t->to->directory, (uint32_t)t->row_count);
     if (result != WEFT_OK) return weft__error_limit(t->to, result, "weft_world_transfer");
-    result = transfer_memory_take(t);
     while (t->reserved < t->change.parts.count && result == WEFT_OK) {
         result = part_reserve(t, &t->change.parts.at[t->reserved]);
         t->reserved += result == WEFT_OK ? 1 : 0;
@@ -1131,15 +1003,8 @@ static weft_result reserve(transfer *t)
 static void undo(transfer *t)
 {
     while (t->copied > 0) transfer_uncopy(t, --t->copied);
-    for (uint32_t i = 0; i < t->reserved; i++) {
-        const weft__change_part *part = &t->change.parts.at[i];
-        weft__run run;
-        if (transfer_memory_run(t, part->chunk, &run))
-            t->spans.at[part->pieces].chunk->base = NULL; /* the source's again */
-    }
     for (uint32_t i = 0; i < t->spans.count; i++) weft__chunk_soil(t->spans.at[i].chunk);
     weft__rows_unreserve(t->to, &t->spans, 0);
-    transfer_memory_return(t);
 }
 
 /* ---- commit: cannot fail ---- */
@@ -1177,8 +1042,6 @@ static void names_move(transfer *t)
 /* The rows of a part leave the source. Their values are somewhere else now, their ids dead. */
 static void source_end(transfer *t, const weft__change_part *part)
 {
-    weft__run run;
-    if (transfer_memory_run(t, part->chunk, &run)) part->chunk->base = NULL;
     if ((part->chunk->archetype->flags & WEFT__IS_SPARSE) != 0) {
         transfer_sparse_end(t, part);
         return;
@@ -1190,7 +1053,6 @@ static void source_end(transfer *t, const weft__change_part *part)
 
 static void commit(transfer *t, const weft_transfer_desc *desc)
 {
-    transfer_memory_keep(t);
     ids_give(t);
     names_move(t);
     sources_mark(t);
@@ -1213,7 +1075,6 @@ static void finish(transfer *t, bool is_done)
     weft__free(memory, CATEGORY, t->types, t->type_count + 1, sizeof *t->types, 4);
     weft__free(memory, CATEGORY, t->shared, t->type_count + 1, sizeof *t->shared, 8);
     weft__free(memory, CATEGORY, t->targets, t->archetype_count + 1, sizeof *t->targets, 8);
-    weft__free(memory, CATEGORY, t->pairs, t->pair_count, sizeof *t->pairs, 8);
     weft__free(memory, CATEGORY, t->sources, t->row_count + 1, sizeof *t->sources, 8);
     weft__free(memory, CATEGORY, t->ids, t->row_count + 1, sizeof *t->ids, 8);
     weft__spans_fini(t->to, &t->spans);
@@ -1223,8 +1084,7 @@ static void finish(transfer *t, bool is_done)
 static bool shares_memory(const weft_world *a, const weft_world *b)
 {
     const weft_allocator *x = &a->memory.hook, *y = &b->memory.hook;
-    return x->allocate == y->allocate && x->release == y->release && x->user == y->user &&
-           a->desc.os == b->desc.os;
+    return x->allocate == y->allocate && x->release == y->release && x->user == y->user;
 }
 
 /* Handles to follow are of the source, alive or dead. */

@@ -79,19 +79,6 @@ weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
 /* Unmaps empty reservations beyond `kept`; returns how many. Threads: any. */
 uint32_t weft__units_trim(weft__units *units, uint32_t kept);
 
-/* Hands the mapped reservation of megachunks 2 * `pair` and 2 * `pair` + 1, with every unit in use,
- * to another allocator with the same OS; no thread may use either. Returns the pair it is there:
- * `wish` if that is free, the lowest free one for WEFT__UNITS_ANY. WEFT__UNITS_ANY when the limit
- * is reached or memory ends; nothing changed then. Back to where it came from always works. */
-#define WEFT__UNITS_ANY UINT32_MAX
-uint32_t weft__units_hand_over(weft__units *from, uint32_t pair, weft__units *to, uint32_t wish);
-/* Gives no unit of a pair away until it is let go; `used` is what was in use of its halves. No unit
- * of it may be freed meanwhile. Threads: as hand_over. */
-void weft__units_hold(weft__units *units, uint32_t pair, uint64_t used[2]);
-void weft__units_let_go(weft__units *units, uint32_t pair, const uint64_t used[2]);
-/* Used units of a pair. While no thread allocates. */
-uint32_t weft__units_pair_used(const weft__units *units, uint32_t pair);
-
 /* Mapped megachunks, used units. Threads: any; exact while no thread allocates. */
 uint32_t weft__units_mapped(const weft__units *units);
 uint64_t weft__units_used(const weft__units *units);

@@ -243,7 +243,6 @@ static weft_result memory_allocate(weft_world *world, uint32_t size_class, weft_
 /* Gives the rows' memory back. Owner (parts), any thread (units). */
 static void memory_free(weft_world *world, weft__chunk *chunk)
 {
-    if (chunk->base == NULL) return; /* another world has it now */
     if (chunk->first_unit == WEFT__SMALL_UNIT)
         weft__small_free(&world->small, chunk->layout->size_class, chunk->base);
     else if (chunk->unit_count == 0)
@@ -618,22 +617,6 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
         run_free(world, layout, &run);
         if (weft__chunk_spares_free(world)) return weft__chunk_create(world, tuple, size_class);
         weft__error_memory(world, "chunk");
-        return NULL;
-    }
-    weft__chunk_link(world, chunk);
-    return chunk;
-}
-
-weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t size_class,
-                               const weft__run *run)
-{
-    const weft__layout *layout = weft__layout_obtain(world, tuple->archetype->format, size_class);
-    if (layout == NULL) return NULL;
-    weft_result result = link_prepare(world, tuple->archetype, layout->capacity);
-    weft__chunk *chunk =
-        result == WEFT_OK ? weft__chunk_make(world, tuple, layout, run, false) : NULL;
-    if (chunk == NULL) {
-        weft__error_limit(world, result == WEFT_OK ? WEFT_OUT_OF_MEMORY : result, "chunk");
         return NULL;
     }
     weft__chunk_link(world, chunk);

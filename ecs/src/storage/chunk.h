@@ -14,11 +14,8 @@
 
 /* A new, empty chunk of a tuple, linked. NULL: error set. */
 weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t size_class);
-/* The same around units that the world has got already: it takes them over. NULL: error set. */
-weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t size_class,
-                               const weft__run *run);
-/* Unlinks and frees an empty chunk; its memory, too, unless `base` is NULL. `is_clean`: the last
- * row died by itself; ready rows are zero, enable bits clear. */
+/* Unlinks and frees an empty chunk. `is_clean`: the last row died by itself; ready rows are zero,
+ * enable bits clear. */
 void weft__chunk_release(weft_world *world, weft__chunk *chunk, bool is_clean);
 /* The spare chunk of a tuple without rows, if one row would get a new chunk like it and nothing has
  * to be reserved for its return. NULL: there is none. */
