@@ -475,19 +475,3 @@ void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment
     segment->graph_pass = 0;
     forget_tasks(scheduler, segment);
 }
-
-bool weft__segment_graph_orders(const weft__scheduler *scheduler, const weft__system *before,
-                                const weft__system *after)
-{
-    uint32_t number = scheduler->stages[before->stage].segment;
-    const weft__segment *segment = &scheduler->segments[number];
-    if (scheduler->stages[after->stage].segment != number) return true;
-    for (uint32_t i = 0; i < WEFT__PLANS; i++) {
-        const weft__task_plan *plan = &segment->plans[i];
-        if (plan->graph == NULL) continue;
-        uint32_t first = plan->task_of[before->number], second = plan->task_of[after->number];
-        if (first != second && !has_bit(plan->reach + (size_t)second * plan->reach_words, first))
-            return false;
-    }
-    return true;
-}

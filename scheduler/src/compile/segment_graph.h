@@ -26,7 +26,3 @@ void weft__systems_label(char *title, size_t bytes, const char *prefix,
                          weft__system *const *systems, uint32_t count);
 /* Frees all plans. */
 void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment);
-/* Whether the graphs of their segment, if there are any, run a system after an earlier one, or in
- * one task with it. */
-bool weft__segment_graph_orders(const weft__scheduler *scheduler, const weft__system *before,
-                                const weft__system *after);

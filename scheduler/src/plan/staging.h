@@ -58,8 +58,7 @@ weft_result weft__ordering_sort(const weft__ordering *graph, weft__memory *memor
 typedef struct weft__archetype_set {
     uint64_t *words;
     uint32_t word_count;
-    uint32_t first_word;             /* no bit below this word */
-    const struct weft__query *query; /* whose matches they are; NULL: those with a component */
+    uint32_t first_word; /* no bit below this word */
 } weft__archetype_set;
 
 typedef enum weft__access_flags {

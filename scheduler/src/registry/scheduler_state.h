@@ -351,16 +351,6 @@ static inline bool weft__system_is_timer(const weft__system *system)
     return (system->flags & WEFT_SYSTEM_TIMER) != 0;
 }
 
-/* What schedule_extend compares with and works in. Owner: the scheduler.
- *   weft__archetype_count(world) <= set_words * 64, or the schedule is compiled again */
-typedef struct weft__plan_growth {
-    uint32_t types;                  /* type count the schedule was compiled for */
-    uint32_t set_words;              /* words that archetype sets have room for */
-    uint64_t compilations;           /* full ones ... */
-    uint64_t extensions;             /* ... and those spared: for tests */
-    struct weft__arena_block *arena; /* scratch of weft__schedule_extend */
-} weft__plan_growth;
-
 /* The orders that were declared, kept for the reports. Owner: the compiled schedule (its arena).
  *   nodes below system_limit are slots of systems, system_limit + 2 * i is the begin of group i,
  *   the next one its end
@@ -408,7 +398,7 @@ struct weft__scheduler {
     /* compiled */
     bool is_dirty;                /* systems, groups or options changed */
     uint32_t compiled_relations;  /* declared when it was compiled */
-    uint32_t compiled_archetypes; /* archetype count it was compiled for, or extended to */
+    uint32_t compiled_archetypes; /* archetype count it was compiled for */
     uint64_t compiled_order;      /* the world's order_version then */
     weft__system **ordered;       /* [position] order of effect */
     weft__system **stage_systems;
@@ -428,7 +418,6 @@ struct weft__scheduler {
     bool has_conditions;           /* a run condition, a rate, a disabled system or group */
     bool has_filters;              /* a system with a filter: its version is checked every pass */
     weft__arena_block *plan_arena; /* access sets, archetype sets */
-    weft__plan_growth growth;
 
     WEFT__LIST(uint32_t)
     entry_of_chunk; /* stage_entries.c: [chunk id] entry index + 1; all 0
