@@ -236,17 +236,6 @@ change_generally(weft_world *world, weft_entity entity, weft_component component
 /* One function, one set of registers: the compiler would cut it in two. */
 #define INLINE inline __attribute__((always_inline))
 
-/* Byte offsets of the columns in the layouts of two chunks. */
-static void steps_place(weft__plan *plan, const weft__layout *from, const weft__layout *to)
-{
-    for (weft__step *step = plan->steps; step->kind != WEFT__STEP_END; step++) {
-        step->from_offset = from->columns[step->from].offset;
-        step->to_offset = to->columns[step->to].offset;
-    }
-    plan->from_layout = from;
-    plan->to_layout = to;
-}
-
 /* A row on its way. Lives in the registers of row_leave. */
 typedef struct row_way {
     char *from_base, *to_base;
@@ -511,8 +500,15 @@ static bool quick_find(weft_world *world, weft__chunk *from, uint64_t key)
     if (plan == NULL || !plan->is_plain) return false;
     weft__chunk *to = plan->to->tuple0->room;
     if (to == NULL) return false;
-    if (plan->from_layout != from->layout || plan->to_layout != to->layout)
-        steps_place(plan, from->layout, to->layout);
+    if (plan->from_layout != from->layout || plan->to_layout != to->layout) {
+        /* Byte offsets of the columns in the layouts of two chunks. */
+        for (weft__step *step = plan->steps; step->kind != WEFT__STEP_END; step++) {
+            step->from_offset = from->layout->columns[step->from].offset;
+            step->to_offset = to->layout->columns[step->to].offset;
+        }
+        plan->from_layout = from->layout;
+        plan->to_layout = to->layout;
+    }
     const weft__layout *layout = from->layout;
     /* no run: the first row asks all questions, and begins one */
     world->quick = (weft__quick){.from = from,

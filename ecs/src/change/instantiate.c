@@ -685,18 +685,6 @@ static void commit(instantiation *op)
     for_pieces(op, pieces_redirect, false);
 }
 
-/* References in the SPARSE values of the copies. */
-static void sparse_redirect(const instantiation *op, const weft__type *type, const member *m)
-{
-    for (redirecting r = {op, 0}; r.instance < op->count; r.instance++) {
-        uint32_t row;
-        const weft__chunk *chunk = weft__sparse_find(op->world, type, m->copies[r.instance], &row);
-        if (chunk != NULL)
-            weft__type_references(type, weft__chunk_value(chunk, 1, row), 1, reference_redirect,
-                                  &r);
-    }
-}
-
 /* The SPARSE components of all members. */
 static void sparse_copy(instantiation *op)
 {
@@ -706,8 +694,17 @@ static void sparse_copy(instantiation *op)
         weft__sparse_copies_commit(world, &m->sparse, m->entity, m->copies, op->count);
     }
     for (const weft__type *type = world->types.sparse; type != NULL; type = type->sparse->next)
-        for (uint32_t i = 0; i < op->member_count && type->entity_offset_count != 0; i++)
-            sparse_redirect(op, type, &op->members[i]);
+        for (uint32_t i = 0; i < op->member_count && type->entity_offset_count != 0; i++) {
+            /* References in the SPARSE values of the copies. */
+            for (redirecting r = {op, 0}; r.instance < op->count; r.instance++) {
+                uint32_t row;
+                const weft__chunk *chunk =
+                    weft__sparse_find(op->world, type, op->members[i].copies[r.instance], &row);
+                if (chunk != NULL)
+                    weft__type_references(type, weft__chunk_value(chunk, 1, row), 1,
+                                          reference_redirect, &r);
+            }
+        }
 }
 
 static void finish(instantiation *op)

@@ -405,17 +405,6 @@ void weft__recorder_init(weft_recorder *commands, weft_world *world, uint32_t id
     commands->home = worker;
 }
 
-static void free_blocks(weft_recorder *commands)
-{
-    weft__command_block *block = commands->blocks;
-    while (block != NULL) {
-        weft__command_block *next = block->next;
-        weft__free(&commands->world->memory, WEFT__MEMORY_COMMANDS, block, 1, block->bytes, 8);
-        block = next;
-    }
-    commands->blocks = NULL;
-}
-
 /* Rows that were never linked end, and so do ids given to them at once. */
 static void drop_private_chunk(const weft_recorder *commands, weft__chunk *chunk)
 {
@@ -483,7 +472,13 @@ void weft__recorder_reset(weft_recorder *commands, bool with_rows)
     drop_values(commands);
     for (uint32_t i = 0; i < commands->segment_count; i++)
         weft__command_let_go_shared(commands->world, &commands->segments[i]);
-    free_blocks(commands);
+    weft__command_block *block = commands->blocks;
+    while (block != NULL) {
+        weft__command_block *next = block->next;
+        weft__free(&commands->world->memory, WEFT__MEMORY_COMMANDS, block, 1, block->bytes, 8);
+        block = next;
+    }
+    commands->blocks = NULL;
     for (weft__command_page *page = commands->first; page != NULL; page = page->next)
         page->used = 0;
     commands->page = commands->first;

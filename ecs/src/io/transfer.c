@@ -306,18 +306,6 @@ static bool span_give(transfer *t, uint32_t number, weft__span to, uint32_t done
     return true;
 }
 
-/* The rows of a part end in the source; nothing is destructed. */
-static void transfer_sparse_end(const transfer *t, const weft__change_part *part)
-{
-    weft__chunk *chunk = part->chunk;
-    const uint32_t *rows = weft__change_rows(&t->change, part);
-    if (part->count == chunk->count)
-        chunk->count = 0;
-    else
-        for (uint32_t i = part->count; i-- > 0;) weft__sparse_close_row(t->from, chunk, rows[i]);
-    weft__chunk_settle(t->from, chunk, part->count);
-}
-
 /* ---- blobs: copied before the commit, fields are rewritten after it ---- */
 
 static uint32_t id_hash(uint64_t id)
@@ -676,18 +664,6 @@ static void transfer_blob_follow(const transfer *t, const weft__type *type, weft
     *field = copy;
 }
 
-/* Drops the references without a keeper; all of them unless the transfer is done. */
-static void transfer_blobs_fini(transfer *t, bool is_done)
-{
-    for (uint32_t i = 0; i < t->blobs.count; i++) {
-        const transfer_blob *entry = &t->blobs.at[i];
-        if (entry->to != 0 && !(is_done && entry->is_kept))
-            weft_blob_release(t->to->blobs, (weft_blob_ref){entry->to});
-    }
-    WEFT__LIST_FREE(&t->to->memory, CATEGORY, &t->blobs);
-    weft__table_free(&t->to->memory, CATEGORY, &t->blobs_from);
-}
-
 /* ---- values: they move as bytes, no hook of theirs runs ---- */
 
 /* Position in the destination's archetype of type `i` of a part's archetype. */
@@ -903,17 +879,6 @@ static weft_result rows_select(transfer *t, weft_query query)
     return transfer_failed(t, result);
 }
 
-/* The handles of the source, in the order of moving. */
-static void sources_note(transfer *t)
-{
-    weft_entity *next = t->sources;
-    for (uint32_t p = 0; p < t->change.parts.count; p++) {
-        const weft__change_part *part = &t->change.parts.at[p];
-        const weft_entity *entities = weft__chunk_entities(part->chunk);
-        for (uint32_t i = 0; i < part->count; i++) *next++ = entities[source_row(t, part, i)];
-    }
-}
-
 static weft_result tables_make(transfer *t)
 {
     weft__memory *memory = &t->to->memory;
@@ -928,7 +893,13 @@ static weft_result tables_make(transfer *t)
     if (t->types == NULL || t->shared == NULL || t->targets == NULL || t->ids == NULL ||
         t->sources == NULL)
         return weft__error_memory(t->to, "weft_world_transfer");
-    sources_note(t);
+    /* The handles of the source, in the order of moving. */
+    weft_entity *next = t->sources;
+    for (uint32_t p = 0; p < t->change.parts.count; p++) {
+        const weft__change_part *part = &t->change.parts.at[p];
+        const weft_entity *entities = weft__chunk_entities(part->chunk);
+        for (uint32_t i = 0; i < part->count; i++) *next++ = entities[source_row(t, part, i)];
+    }
     return transfer_sparse_select(t);
 }
 
@@ -1043,7 +1014,15 @@ static void names_move(transfer *t)
 static void source_end(transfer *t, const weft__change_part *part)
 {
     if ((part->chunk->archetype->flags & WEFT__IS_SPARSE) != 0) {
-        transfer_sparse_end(t, part);
+        /* The rows of a part end in the source; nothing is destructed. */
+        weft__chunk *chunk = part->chunk;
+        const uint32_t *rows = weft__change_rows(&t->change, part);
+        if (part->count == chunk->count)
+            chunk->count = 0;
+        else
+            for (uint32_t i = part->count; i-- > 0;)
+                weft__sparse_close_row(t->from, chunk, rows[i]);
+        weft__chunk_settle(t->from, chunk, part->count);
         return;
     }
     weft__rows_close(t->from, part->chunk, weft__change_rows(&t->change, part), part->first,
@@ -1070,7 +1049,14 @@ static void commit(transfer *t, const weft_transfer_desc *desc)
 static void finish(transfer *t, bool is_done)
 {
     weft__memory *memory = &t->to->memory;
-    transfer_blobs_fini(t, is_done);
+    /* Drops the references without a keeper; all of them unless the transfer is done. */
+    for (uint32_t i = 0; i < t->blobs.count; i++) {
+        const transfer_blob *entry = &t->blobs.at[i];
+        if (entry->to != 0 && !(is_done && entry->is_kept))
+            weft_blob_release(t->to->blobs, (weft_blob_ref){entry->to});
+    }
+    WEFT__LIST_FREE(&t->to->memory, CATEGORY, &t->blobs);
+    weft__table_free(&t->to->memory, CATEGORY, &t->blobs_from);
     transfer_shared_fini(t);
     weft__free(memory, CATEGORY, t->types, t->type_count + 1, sizeof *t->types, 4);
     weft__free(memory, CATEGORY, t->shared, t->type_count + 1, sizeof *t->shared, 8);

@@ -282,18 +282,6 @@ static void put_type(writing *w, const weft__type *type)
     end_line(w);
 }
 
-static void put_resource(writing *w, const weft__type *type)
-{
-    put_word(w, "{\"resource\": ");
-    put_quoted(w, type->desc.name);
-    put_word(w, ", \"value\": ");
-    if ((type->desc.flags & WEFT_BUFFER) != 0)
-        put_elements(w, type, type->resource);
-    else
-        put_value(w, type, type->resource);
-    end_line(w);
-}
-
 static void put_runs(writing *w)
 {
     weft__run_list list = {.world = w->world};
@@ -409,8 +397,17 @@ static void put_all(writing *w)
         if (w->is_left_out[id] == 0 && id != world->builtin.residue.id)
             put_type(w, world->types.at[id]);
     for (uint32_t id = 1; id <= w->type_count; id++)
-        if (w->is_left_out[id] == 0 && world->types.at[id]->resource != NULL)
-            put_resource(w, world->types.at[id]);
+        if (w->is_left_out[id] == 0 && world->types.at[id]->resource != NULL) {
+            const weft__type *type = world->types.at[id];
+            put_word(w, "{\"resource\": ");
+            put_quoted(w, type->desc.name);
+            put_word(w, ", \"value\": ");
+            if ((type->desc.flags & WEFT_BUFFER) != 0)
+                put_elements(w, type, type->resource);
+            else
+                put_value(w, type, type->resource);
+            end_line(w);
+        }
     put_runs(w);
     for (uint32_t a = 0; a < world->archetypes.count; a++) {
         const weft__archetype *archetype = world->archetypes.at[a];

@@ -235,12 +235,6 @@ static uint32_t buffers_compare(const weft__guard_part *part, uint32_t rows)
 
 /* ---- columns ---- */
 
-static const weft__type *type_of(const weft_slice *slice, uint32_t term)
-{
-    const weft__chunk *chunk = slice->chunk;
-    return chunk->archetype->types[((const weft__place *)slice->places)[term].type].type;
-}
-
 static uint8_t mode_of(const weft_slice *slice, const uint8_t *modes, uint32_t term)
 {
     if (slice->columns[term] == NULL) return WEFT__GUARD_NOT;
@@ -265,7 +259,9 @@ static weft__guard_part *copy_column(weft__guard *guard, const weft_slice *slice
     size_t bytes = (size_t)slice->count * row_bytes;
     weft__guard_part *part = take(guard, bytes, row_bytes);
     if (part == NULL) return NULL;
-    const weft__type *type = type_of(slice, term);
+    const weft__chunk *chunk = slice->chunk;
+    const weft__type *type =
+        chunk->archetype->types[((const weft__place *)slice->places)[term].type].type;
     part->real = slice->columns[term];
     part->entities = slice->entities;
     part->component = type->id;

@@ -132,17 +132,6 @@ static bool reserve_matches(weft__query *query, uint32_t count)
                            count, place_bytes(query));
 }
 
-/* Gives back what more than half of the capacity is; harmless when there is no memory for it. */
-static void trim_matches(weft__query *query)
-{
-    weft__memory *memory = &query->world->memory;
-    uint32_t count = query->match_count;
-    weft__list_trim(memory, WEFT__MEMORY_QUERIES, &query->matches, &query->match_capacity, count,
-                    sizeof *query->matches);
-    weft__list_trim(memory, WEFT__MEMORY_QUERIES, &query->places, &query->place_capacity, count,
-                    place_bytes(query));
-}
-
 /* True for rows of SPARSE types in a query of entities, and the other way round. */
 static bool has_other_rows(const weft__query *query, const weft__archetype *archetype)
 {
@@ -313,14 +302,6 @@ static uint32_t next_candidate(matching *m)
     return lowest;
 }
 
-static void place_candidate(matching *m, uint32_t number, weft__place *places)
-{
-    for (uint32_t t = 0; t < m->query->term_count; t++) {
-        list_walk *walk = &m->terms[t];
-        places[t] = walk_to(walk, number) ? walk->entries[walk->at].place : weft__place_none();
-    }
-}
-
 static bool is_excluded(matching *m, uint32_t number)
 {
     return (!m->query->with_prefabs && walk_to(&m->prefab, number)) ||
@@ -336,7 +317,10 @@ static bool match_candidates(matching *m)
         if (query->world->types.sparse != NULL && has_other_rows(query, archetype)) continue;
         if (!reserve_matches(query, query->match_count + 1)) return false;
         weft__place *places = query->places + (size_t)query->match_count * query->term_count;
-        place_candidate(m, number, places);
+        for (uint32_t t = 0; t < m->query->term_count; t++) {
+            list_walk *walk = &m->terms[t];
+            places[t] = walk_to(walk, number) ? walk->entries[walk->at].place : weft__place_none();
+        }
         match_append(query, archetype, number, places);
     }
     return true;
@@ -389,16 +373,6 @@ static bool reserve_filing(weft__query *query)
     return true;
 }
 
-static void file_query(weft__query *query)
-{
-    weft__queries *queries = query->world->front.queries;
-    if (query->key_count == 0) queries->unkeyed.at[queries->unkeyed.count++] = query;
-    for (uint32_t k = 0; k < query->key_count; k++) {
-        weft__query_list *list = &queries->keyed.at[query->keys[k]];
-        list->at[list->count++] = query;
-    }
-}
-
 /* Walks over all lists concerned, then the archetypes. `walks`: [term_count + key_count]. */
 static bool run_matching(weft__query *query, list_walk *walks, uint32_t *required)
 {
@@ -417,7 +391,13 @@ static bool run_matching(weft__query *query, list_walk *walks, uint32_t *require
      * doubling */
     if (m.required_count != 0 && !reserve_matches(query, walks[m.required[0]].count)) return false;
     if (!match_candidates(&m)) return false;
-    trim_matches(query);
+    /* Gives back what more than half of the capacity is; harmless when there is no memory for it. */
+    weft__memory *memory = &query->world->memory;
+    uint32_t count = query->match_count;
+    weft__list_trim(memory, WEFT__MEMORY_QUERIES, &query->matches, &query->match_capacity, count,
+                    sizeof *query->matches);
+    weft__list_trim(memory, WEFT__MEMORY_QUERIES, &query->places, &query->place_capacity, count,
+                    place_bytes(query));
     return true;
 }
 
@@ -439,7 +419,12 @@ static weft_result query_match_all(weft__query *query)
         run_matching(query, many, many == few ? few_required : (uint32_t *)(many + walks));
     if (many != few) array_free(world, many, walks, bytes);
     if (!is_done) return WEFT_OUT_OF_MEMORY;
-    file_query(query);
+    weft__queries *queries = query->world->front.queries;
+    if (query->key_count == 0) queries->unkeyed.at[queries->unkeyed.count++] = query;
+    for (uint32_t k = 0; k < query->key_count; k++) {
+        weft__query_list *list = &queries->keyed.at[query->keys[k]];
+        list->at[list->count++] = query;
+    }
     return WEFT_OK;
 }
 

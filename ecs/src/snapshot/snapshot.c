@@ -801,15 +801,6 @@ static void free_chunks(weft_snapshot *snapshot)
     }
 }
 
-static void drop_states(weft_snapshot *snapshot)
-{
-    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
-        const weft__extension *extension = &snapshot->world->front.extensions[i];
-        if (snapshot->states[i] != NULL)
-            extension->state_drop(extension->data, snapshot->states[i]);
-    }
-}
-
 /* Sizes of arrays are those of the moment of taking: kept where they cannot be derived. */
 void weft_snapshot_destroy(weft_snapshot *snapshot)
 {
@@ -828,7 +819,11 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
                sizeof snapshot->chunks[0], 8);
     WEFT__LIST_FREE(memory, CATEGORY, &snapshot->dead);
     resources_free(world, snapshot->type_count, snapshot->resources);
-    drop_states(snapshot);
+    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
+        const weft__extension *extension = &snapshot->world->front.extensions[i];
+        if (snapshot->states[i] != NULL)
+            extension->state_drop(extension->data, snapshot->states[i]);
+    }
     weft__names_let_go(world, snapshot->names);
     past_free(world, &snapshot->past);
     weft__free(memory, CATEGORY, snapshot, 1, sizeof *snapshot, 8);

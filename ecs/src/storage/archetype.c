@@ -120,14 +120,6 @@ bool weft__component_index_check(const weft_world *world)
     return entries == types;
 }
 
-static void component_index_fini(weft_world *world)
-{
-    weft__component_index *index = &world->component_index;
-    for (uint32_t id = 0; id < index->count; id++)
-        WEFT__LIST_FREE(&world->memory, CATEGORY, &index->at[id]);
-    WEFT__LIST_FREE(&world->memory, CATEGORY, index);
-}
-
 /* ---- the order of archetypes ---- */
 
 #define TRIM_FROM 64u /* archetypes without rows: queries pass over fewer without any cost */
@@ -1020,7 +1012,10 @@ void weft__archetypes_fini(weft_world *world)
                world->archetypes.capacity, sizeof *world->archetypes.at, 8);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty,
                world->archetypes.capacity / 64, sizeof *world->archetypes.nonempty, 8);
-    component_index_fini(world);
+    weft__component_index *index = &world->component_index;
+    for (uint32_t id = 0; id < index->count; id++)
+        WEFT__LIST_FREE(&world->memory, CATEGORY, &index->at[id]);
+    WEFT__LIST_FREE(&world->memory, CATEGORY, index);
     weft__formats_fini(world);
 }
 

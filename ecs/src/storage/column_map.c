@@ -49,17 +49,6 @@ static void map_set(weft__column_place *map, const weft__chunk *chunk, weft__col
     for (uint32_t i = 0; i < count; i++) map[first + i] = place;
 }
 
-static void map_fill(const weft_world *world, weft__column_place *map, uint32_t component)
-{
-    for (uint32_t id = 1; id < world->chunks.end; id++) {
-        const weft__chunk *chunk = world->chunks.at[id];
-        if (chunk == NULL) continue;
-        const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component);
-        if (slot != NULL && slot->column != 0)
-            map_set(map, chunk, column_place(chunk, slot->column));
-    }
-}
-
 /* Makes room to note the map of a component. */
 static bool maps_reserve(weft_world *world, uint32_t component)
 {
@@ -125,7 +114,13 @@ const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t co
         type->sparse == NULL ? world->front.maps.seen : type->sparse->blocks;
     weft__column_place *map = reserve(world, WEFT__MAP_BYTES);
     if (map == NULL) return NULL;
-    map_fill(world, map, component);
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        const weft__chunk *chunk = world->chunks.at[id];
+        if (chunk == NULL) continue;
+        const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component);
+        if (slot != NULL && slot->column != 0)
+            map_set(map, chunk, column_place(chunk, slot->column));
+    }
     map_note(&world->front.maps, component, (weft__column_map){blocks, map});
     world->front.maps.count++;
     world->front.maps.counted = world->berths.capacity;

@@ -689,19 +689,6 @@ weft_result weft__row_move(weft_world *world, weft__chunk *from, uint32_t row, w
 
 /* ---- whole chunks in place ---- */
 
-static void versions_copy(const weft_world *world, const weft__plan *plan, const weft__chunk *chunk,
-                          const weft__side *side)
-{
-    uint32_t slices = chunk->layout->slice_count;
-    for (uint32_t i = 0; i < plan->kept_count; i++)
-        memcpy(side->x_versions + (size_t)plan->kept[2 * i + 1] * slices,
-               chunk->x_versions + (size_t)plan->kept[2 * i] * slices, slices * sizeof(weft_a32));
-    for (uint32_t i = 0; i < plan->new_type_count; i++)
-        for (uint32_t s = 0; s < slices; s++)
-            at_init(&side->x_versions[(size_t)plan->new_types[i] * slices + s],
-                    world->front.version);
-}
-
 static void masks_copy(const weft__plan *plan, const weft__chunk *chunk, const weft__side *side)
 {
     uint32_t slices = chunk->layout->slice_count, words = chunk->layout->mask_words;
@@ -745,7 +732,15 @@ static void chunk_retarget(weft_world *world, const weft__plan *plan, weft__chun
     chunk->ready_end = 0;
     world->quick.from = NULL;
     if (side != NULL) {
-        versions_copy(world, plan, chunk, side);
+        uint32_t slices = chunk->layout->slice_count;
+        for (uint32_t i = 0; i < plan->kept_count; i++)
+            memcpy(side->x_versions + (size_t)plan->kept[2 * i + 1] * slices,
+                   chunk->x_versions + (size_t)plan->kept[2 * i] * slices,
+                   slices * sizeof(weft_a32));
+        for (uint32_t i = 0; i < plan->new_type_count; i++)
+            for (uint32_t s = 0; s < slices; s++)
+                at_init(&side->x_versions[(size_t)plan->new_types[i] * slices + s],
+                        world->front.version);
         masks_copy(plan, chunk, side);
         weft__side_replace(&world->memory, chunk, to->archetype, chunk->layout, side);
         weft__chunk_unlist(chunk);

@@ -376,19 +376,6 @@ static void blocks_look(const leaving *l)
     }
 }
 
-/* Ends the entities of a chunk whose blocks stay. */
-static void entities_end(const leaving *l, const weft__chunk *chunk, uint32_t first)
-{
-    const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t done = 0; done < chunk->count;) {
-        uint32_t row = first + done, count = WEFT__BLOCK_SLOTS - row % WEFT__BLOCK_SLOTS;
-        if (count > chunk->count - done) count = chunk->count - done;
-        if (!is_intact(l, row / WEFT__BLOCK_SLOTS))
-            weft__directory_free_many_owner(&l->world->directory, entities + done, count);
-        done += count;
-    }
-}
-
 /* Hands over what is as it came. Cannot fail. */
 static void chunks_withdraw(const leaving *l, weft__leave *leave)
 {
@@ -397,7 +384,16 @@ static void chunks_withdraw(const leaving *l, weft__leave *leave)
         weft__chunk *chunk = chunk_as_it_came(l->world, &loaded->chunks[i]);
         if (chunk == NULL) continue;
         weft__sparse_forget(l->world, chunk, NULL, 0, chunk->count);
-        entities_end(l, chunk, loaded->chunks[i].first);
+        /* Ends the entities of a chunk whose blocks stay. */
+        const weft_entity *entities = weft__chunk_entities(chunk);
+        for (uint32_t done = 0; done < chunk->count;) {
+            uint32_t row = loaded->chunks[i].first + done,
+                     count = WEFT__BLOCK_SLOTS - row % WEFT__BLOCK_SLOTS;
+            if (count > chunk->count - done) count = chunk->count - done;
+            if (!is_intact(l, row / WEFT__BLOCK_SLOTS))
+                weft__directory_free_many_owner(&l->world->directory, entities + done, count);
+            done += count;
+        }
         weft__chunk_detach(l->world, chunk);
         leave->chunks[leave->chunk_count++] = chunk;
     }
@@ -627,15 +623,6 @@ static void load_end(weft__load *load)
     load_free(load);
 }
 
-static void section_begun(weft_stream *stream, weft__load *load)
-{
-    weft__stream_section *s = &stream->sections[load->section];
-    s->state = WEFT_SECTION_READING;
-    s->load = load;
-    stream->streams->bytes += s->bytes;
-    stream->world->lent.loads++;
-}
-
 weft_result weft__load_begin(weft_stream *stream, uint32_t section, uint64_t due)
 {
     weft_world *world = stream->world;
@@ -659,7 +646,11 @@ weft_result weft__load_begin(weft_stream *stream, uint32_t section, uint64_t due
     }
     load->job.run = weft__section_fill;
     load->job.piece_count = 1 + weft__section_of(stream, section)->piece_count;
-    section_begun(stream, load);
+    weft__stream_section *s = &stream->sections[load->section];
+    s->state = WEFT_SECTION_READING;
+    s->load = load;
+    stream->streams->bytes += s->bytes;
+    stream->world->lent.loads++;
     weft__crew_push(&stream->streams->crew, &load->job);
     return WEFT_OK;
 }

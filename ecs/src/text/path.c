@@ -49,17 +49,6 @@ static weft_result read_index(compiling *c, const weft_field *field, uint32_t *i
     return WEFT_OK;
 }
 
-static void follow(weft_path *path, uint32_t number, uint32_t index, const weft_field *field)
-{
-    uint32_t size = (uint32_t)weft__field_size(field), count = weft__field_count(field);
-    path->steps[path->step_count].field = number;
-    path->steps[path->step_count++].index = index;
-    path->field = field;
-    path->offset += field->offset + (index == UINT32_MAX ? 0 : index * size);
-    path->bytes = size;
-    path->count = index == UINT32_MAX ? count : 1;
-}
-
 static weft_result compile(compiling *c, const weft_type *type)
 {
     for (;;) {
@@ -72,7 +61,14 @@ static weft_result compile(compiling *c, const weft_type *type)
         c->at += length;
         weft_result result = read_index(c, field, &index);
         if (result != WEFT_OK) return result;
-        follow(c->out, number, index, field);
+        weft_path *path = c->out;
+        uint32_t size = (uint32_t)weft__field_size(field), count = weft__field_count(field);
+        path->steps[path->step_count].field = number;
+        path->steps[path->step_count++].index = index;
+        path->field = field;
+        path->offset += field->offset + (index == UINT32_MAX ? 0 : index * size);
+        path->bytes = size;
+        path->count = index == UINT32_MAX ? count : 1;
         if (*c->at == '\0') return WEFT_OK;
         if (*c->at != '.')
             return refuse(c, WEFT_INVALID_ARGUMENT, NULL, "a name is followed by . or [");

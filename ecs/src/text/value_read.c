@@ -811,19 +811,6 @@ bool weft__reading_value(weft__reading *r, const weft_type *type, char *value,
 
 /* ---- the whole text ---- */
 
-static weft_result read_all(weft__reading *r, const weft_type *type, const weft_path *path,
-                            char *value)
-{
-    weft__json_open(&r->json, r->text->bytes, r->text->count);
-    weft__json_token token = weft__reading_next(r);
-    bool is_read = token.kind != WEFT__JSON_ERROR;
-    if (is_read && path == NULL) is_read = weft__reading_value(r, type, value, &token);
-    if (is_read && path != NULL)
-        is_read = read_elements(r, path->field, value, path->count, &token);
-    if (is_read) is_read = weft__reading_next(r).kind == WEFT__JSON_END;
-    return is_read ? WEFT_OK : r->result;
-}
-
 static weft_result read_copy(weft__reading *r, const weft_type *type, const weft_path *path,
                              char *value, size_t bytes)
 {
@@ -835,7 +822,13 @@ static weft_result read_copy(weft__reading *r, const weft_type *type, const weft
         copy = large + (64 - (uintptr_t)large % 64) % 64;
     }
     memcpy(copy, value, bytes);
-    weft_result result = read_all(r, type, path, copy);
+    weft__json_open(&r->json, r->text->bytes, r->text->count);
+    weft__json_token token = weft__reading_next(r);
+    bool is_read = token.kind != WEFT__JSON_ERROR;
+    if (is_read && path == NULL) is_read = weft__reading_value(r, type, copy, &token);
+    if (is_read && path != NULL) is_read = read_elements(r, path->field, copy, path->count, &token);
+    if (is_read) is_read = weft__reading_next(r).kind == WEFT__JSON_END;
+    weft_result result = is_read ? WEFT_OK : r->result;
     if (result == WEFT_OK) memcpy(value, copy, bytes);
     free(large);
     return result;

@@ -253,14 +253,6 @@ static void write_elements(writing *w, const weft_field *field, const char *at, 
     weft__text_add_bytes(&w->text, "]", 1);
 }
 
-/* An undescribed type: what can be said of it. */
-static void write_unknown(writing *w, const weft_type *type, const char *value)
-{
-    weft__text_add(&w->text, "{\"size\": %zu, \"bytes\": ", type->size);
-    weft__text_add_hexadecimal(&w->text, value, type->size);
-    weft__text_add_bytes(&w->text, "}", 1);
-}
-
 static void write_type(writing *w, const weft_type *type, const char *value)
 {
     const weft_field *sole = weft__type_sole(type);
@@ -269,7 +261,10 @@ static void write_type(writing *w, const weft_type *type, const char *value)
         return;
     }
     if (type->field_count == 0 && type->size != 0) {
-        write_unknown(w, type, value);
+        /* An undescribed type: what can be said of it. */
+        weft__text_add(&w->text, "{\"size\": %zu, \"bytes\": ", type->size);
+        weft__text_add_hexadecimal(&w->text, value, type->size);
+        weft__text_add_bytes(&w->text, "}", 1);
         return;
     }
     weft__text_add_bytes(&w->text, "{", 1);

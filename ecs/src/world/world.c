@@ -50,13 +50,6 @@ static const char *mistake_in(const weft_world_desc *desc)
     return NULL;
 }
 
-/* Numbers of worlds: 1..2^31 - 1, then from the beginning. */
-static uint32_t next_number(void)
-{
-    static weft_a32 x_given;
-    return at_add_rlx(&x_given, 1) % INT32_MAX + 1; /* relaxed: only that they differ matters */
-}
-
 /* A world with its memory hook and error record, everything else empty. */
 static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
 {
@@ -77,7 +70,9 @@ static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
         return WEFT_OUT_OF_MEMORY;
     }
     world->memory = memory;
-    world->front.number = next_number();
+    /* Numbers of worlds: 1..2^31 - 1, then from the beginning. */
+    static weft_a32 x_given;
+    world->front.number = at_add_rlx(&x_given, 1) % INT32_MAX + 1;
     world->error = error;
     world->desc = *desc;
     world->desc.name = memcpy(copy, name, name_bytes);

@@ -17,14 +17,6 @@ typedef struct lanes {
     uint64_t sum[LANES], key[LANES];
 } lanes;
 
-static void lanes_init(lanes *state, uint64_t seed)
-{
-    for (int i = 0; i < LANES; i++) {
-        state->sum[i] = seed ^ KEY_OF_LANE(i + LANES);
-        state->key[i] = KEY_OF_LANE(i);
-    }
-}
-
 static uint64_t lanes_fold(const lanes *state, uint64_t seed, const unsigned char *tail,
                            size_t bytes)
 {
@@ -49,8 +41,8 @@ static void stripes_plain(lanes *state, const unsigned char *from, size_t count)
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx2"))) static void
-stripes_avx2(lanes *state, unsigned char *to, const unsigned char *from, size_t count)
+__attribute__((target("avx2"))) static void stripes_avx2(lanes *state, unsigned char *to,
+                                                         const unsigned char *from, size_t count)
 {
     __m256i sum[2], key[2];
     const __m256i step = _mm256_set1_epi64x((long long)KEY_STEP);
@@ -93,7 +85,10 @@ uint64_t weft__hash_lanes_copy(uint64_t seed, void *to, const void *from, size_t
     if (to != NULL && bytes != done) memcpy((char *)to + done, tail, bytes - done);
     if (done == 0) return hash_bytes(seed, from, bytes);
     lanes state;
-    lanes_init(&state, seed);
+    for (int i = 0; i < LANES; i++) {
+        state.sum[i] = seed ^ KEY_OF_LANE(i + LANES);
+        state.key[i] = KEY_OF_LANE(i);
+    }
     stripes(&state, to, from, bytes / STRIPE_BYTES);
     return lanes_fold(&state, seed, tail, bytes);
 }

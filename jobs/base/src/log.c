@@ -7,15 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Gives the text to the callback, or without one prints "weft: TEXT" to stderr. */
-static void log_text(const weft_log *log, weft_log_level level, const char *text)
-{
-    if (log->write != NULL)
-        log->write(log->user, level, text);
-    else
-        fprintf(stderr, "weft: %s\n", text);
-}
-
 void weft__log(const weft_log *log, weft_log_level level, const char *format, ...)
 {
     char text[1000];
@@ -23,5 +14,9 @@ void weft__log(const weft_log *log, weft_log_level level, const char *format, ..
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    log_text(log, level, text);
+    /* Gives the text to the callback, or without one prints "weft: TEXT" to stderr. */
+    if (log->write != NULL)
+        log->write(log->user, level, text);
+    else
+        fprintf(stderr, "weft: %s\n", text);
 }

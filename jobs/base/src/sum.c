@@ -51,19 +51,6 @@ static int bits_of(wide value)
     return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
-/* value * 2^exponent as the nearest double; `has_more`: a little more than value. */
-static double rounded(wide value, int exponent, bool has_more)
-{
-    const int least = LEAST_EXPONENT + 1 - exponent; /* a result has no bit below 2^-1074 */
-    int drop = bits_of(value) - 53;
-    if (drop < least) drop = least;
-    if (drop <= 0) return ldexp((double)(uint64_t)value, exponent);
-    const wide rest = value & (((wide)1 << drop) - 1), half = (wide)1 << (drop - 1);
-    uint64_t kept = (uint64_t)(value >> drop);
-    if (rest > half || (rest == half && (has_more || (kept & 1)))) kept++;
-    return ldexp((double)kept, exponent + drop);
-}
-
 /* The top three parts hold at least 65 bits of the sum: more than a double and its rounding
  * take. */
 static double magnitude(const weft_sum *sum)
@@ -75,7 +62,16 @@ static double magnitude(const weft_sum *sum)
         value = (value << PART_BITS) | (i >= 0 ? (uint64_t)sum->words[i] : 0);
     bool has_more = false;
     for (int i = top - 3; i >= 0; i--) has_more = has_more || sum->words[i] != 0;
-    return rounded(value, LEAST_EXPONENT + PART_BITS * (top - 2), has_more);
+    /* value * 2^exponent as the nearest double; `has_more`: a little more than value. */
+    int exponent = LEAST_EXPONENT + PART_BITS * (top - 2);
+    const int least = LEAST_EXPONENT + 1 - exponent; /* a result has no bit below 2^-1074 */
+    int drop = bits_of(value) - 53;
+    if (drop < least) drop = least;
+    if (drop <= 0) return ldexp((double)(uint64_t)value, exponent);
+    const wide rest = value & (((wide)1 << drop) - 1), half = (wide)1 << (drop - 1);
+    uint64_t kept = (uint64_t)(value >> drop);
+    if (rest > half || (rest == half && (has_more || (kept & 1)))) kept++;
+    return ldexp((double)kept, exponent + drop);
 }
 
 double weft_sum_value(const weft_sum *sum)

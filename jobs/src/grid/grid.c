@@ -386,13 +386,6 @@ static void number_any(const build *b, uint32_t begin, uint32_t end)
     }
 }
 
-static void count_ranges(const build *b, uint32_t block, uint32_t begin, uint32_t end)
-{
-    uint32_t *counts = b->grid->range_end[block];
-    memset(counts, 0, sizeof b->grid->range_end[block]);
-    for (uint32_t i = begin; i < end; i++) counts[b->grid->cell_of[i] >> b->grid->range_shift]++;
-}
-
 static int number(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
 {
     (void)job;
@@ -400,7 +393,10 @@ static int number(weft_job_context *job, void *argument, uint32_t first, uint32_
     for (uint32_t block = first; block < last; block++) {
         const uint32_t begin = block * b->block, end = block_end(b, block);
         number_any(b, begin, end);
-        count_ranges(b, block, begin, end);
+        uint32_t *counts = b->grid->range_end[block];
+        memset(counts, 0, sizeof b->grid->range_end[block]);
+        for (uint32_t i = begin; i < end; i++)
+            counts[b->grid->cell_of[i] >> b->grid->range_shift]++;
     }
     return 0;
 }

@@ -22,14 +22,6 @@ static void give_slot(weft__submitter by, uint32_t slot)
         weft__slots_give_any(slots, slot);
 }
 
-static uint32_t take_edge(weft__submitter by)
-{
-    weft__slots *slots = &by.pool->table.edge_slots;
-    uint32_t number = by.worker != NULL ? weft__slots_take(slots, &by.worker->caches.edges)
-                                        : weft__slots_take_any(slots);
-    return number == WEFT__SLOTS_NONE ? WEFT__SLOTS_NONE : number + by.pool->table.worker_count;
-}
-
 void weft__job_give_edge(weft__submitter by, uint32_t edge)
 {
     weft__slots *slots = &by.pool->table.edge_slots;
@@ -47,7 +39,11 @@ uint32_t weft__job_take_edges(weft__submitter by, uint32_t count, bool *is_full)
     uint32_t list = WEFT__JOB_LIST_EMPTY;
     *is_full = false;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t edge = take_edge(by);
+        weft__slots *slots = &by.pool->table.edge_slots;
+        uint32_t number = by.worker != NULL ? weft__slots_take(slots, &by.worker->caches.edges)
+                                            : weft__slots_take_any(slots);
+        uint32_t edge =
+            number == WEFT__SLOTS_NONE ? WEFT__SLOTS_NONE : number + by.pool->table.worker_count;
         if (edge == WEFT__SLOTS_NONE) {
             *is_full = true;
             break;

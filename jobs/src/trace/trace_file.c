@@ -317,32 +317,11 @@ static void put_clock(message *snapshot, uint32_t id, uint64_t ns)
     put_message(snapshot, 1, &clock);
 }
 
-static void put_clocks(trace_out *out, const trace_info *info)
-{
-    message packet = {0}, snapshot = {0};
-    put_clock(&snapshot, CLOCK_MONOTONIC_ID, info->begin_ns);
-    put_clock(&snapshot, CLOCK_BOOTTIME_ID, info->boot_ns);
-    put_field(&snapshot, 2, CLOCK_MONOTONIC_ID); /* primary_trace_clock */
-    put_message(&packet, CLOCK_SNAPSHOT, &snapshot);
-    put_field(&packet, SEQUENCE_FLAGS, 1); /* incremental state starts here */
-    end_packet(out, &packet);
-}
-
 static void end_track(trace_out *out, const message *descriptor)
 {
     message packet = {0};
     put_message(&packet, TRACK_DESCRIPTOR, descriptor);
     end_packet(out, &packet);
-}
-
-static void put_process(trace_out *out, const trace_info *info)
-{
-    message descriptor = {0}, process = {0};
-    put_field(&descriptor, 1, PROCESS_TRACK);
-    put_field(&process, 1, info->process);
-    put_text(&process, 6, program_invocation_short_name);
-    put_message(&descriptor, 3, &process);
-    end_track(out, &descriptor);
 }
 
 /* With the number of the thread a viewer puts what the kernel traced into the same row. */
@@ -385,8 +364,19 @@ static void put_name(trace_out *out, uint64_t id, const char *text)
 
 static void perfetto_begin(trace_out *out, const trace_info *info)
 {
-    put_clocks(out, info);
-    put_process(out, info);
+    message packet = {0}, snapshot = {0};
+    put_clock(&snapshot, CLOCK_MONOTONIC_ID, info->begin_ns);
+    put_clock(&snapshot, CLOCK_BOOTTIME_ID, info->boot_ns);
+    put_field(&snapshot, 2, CLOCK_MONOTONIC_ID); /* primary_trace_clock */
+    put_message(&packet, CLOCK_SNAPSHOT, &snapshot);
+    put_field(&packet, SEQUENCE_FLAGS, 1); /* incremental state starts here */
+    end_packet(out, &packet);
+    message descriptor = {0}, process = {0};
+    put_field(&descriptor, 1, PROCESS_TRACK);
+    put_field(&process, 1, info->process);
+    put_text(&process, 6, program_invocation_short_name);
+    put_message(&descriptor, 3, &process);
+    end_track(out, &descriptor);
     for (uint32_t i = 0; i < info->row_count; i++) put_row(out, info, i);
     for (uint32_t i = 1; i < info->name_count; i++) {
         put_name(out, NAMES_BASE + i, info->names[i]);
@@ -400,23 +390,19 @@ static void perfetto_begin(trace_out *out, const trace_info *info)
 
 /* ---- events */
 
-static void put_argument(message *event, const char *name, uint64_t value)
-{
-    message annotation;
-    annotation.count = 0;
-    put_field(&annotation, 3, value); /* uint_value */
-    put_text(&annotation, 10, name);
-    put_message(event, 4, &annotation);
-}
-
 static void put_meaning(message *event, const trace_record *record)
 {
     const trace_kind *kind = trace_kind_of(record);
     bool has_name = record->name != 0 && record->kind != WEFT_JOB_EVENT_STEAL;
     put_text(event, 22, kind->category);
     put_field(event, 10, has_name ? NAMES_BASE + record->name : record->kind);
-    if (kind->argument != NULL && record->value != UINT32_MAX)
-        put_argument(event, kind->argument, record->value);
+    if (kind->argument != NULL && record->value != UINT32_MAX) {
+        message annotation;
+        annotation.count = 0;
+        put_field(&annotation, 3, record->value); /* uint_value */
+        put_text(&annotation, 10, kind->argument);
+        put_message(event, 4, &annotation);
+    }
 }
 
 static void perfetto_event(trace_out *out, const trace_info *info, const trace_record *record)
@@ -850,15 +836,6 @@ static uint32_t intern(weft__trace_file *file, const char *text)
     return number;
 }
 
-static void free_names(weft__trace_file *file)
-{
-    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    for (uint32_t i = 1; i < file->names.count; i++)
-        weft__free(file->desc.memory, jobs, file->names.at[i], strlen(file->names.at[i]) + 1, 1, 1);
-    WEFT__LIST_FREE(file->desc.memory, jobs, &file->names);
-    weft__table_free(file->desc.memory, jobs, &file->numbers);
-}
-
 /* ---- opening */
 
 static const trace_format *format_of(const char *path)
@@ -918,7 +895,11 @@ static weft_result open_files(weft__trace_file *file, const char *path, weft__fi
 static void free_file(weft__trace_file *file)
 {
     weft__memory *memory = file->desc.memory;
-    free_names(file);
+    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
+    for (uint32_t i = 1; i < file->names.count; i++)
+        weft__free(file->desc.memory, jobs, file->names.at[i], strlen(file->names.at[i]) + 1, 1, 1);
+    WEFT__LIST_FREE(file->desc.memory, jobs, &file->names);
+    weft__table_free(file->desc.memory, jobs, &file->numbers);
     weft__free(memory, WEFT__MEMORY_JOBS, file, 1, sizeof *file, 64);
 }
 
@@ -1028,16 +1009,6 @@ static uint64_t lost_of(const weft__trace_file *file)
     return lost;
 }
 
-/* Rows that were used, and those before them. */
-static uint32_t count_rows(const weft__trace_file *file)
-{
-    uint32_t count = file->desc.row_limit;
-    while (count > file->desc.worker_count &&
-           file->desc.ring_of(file->desc.user, count - 1) == NULL)
-        count--;
-    return count;
-}
-
 /* What is not in the file although nothing failed. */
 static void report_cut(const weft__trace_file *file)
 {
@@ -1070,7 +1041,10 @@ static weft_result write_events(weft__trace_file *file, const trace_info *info, 
 static void write_file(weft__trace_file *file)
 {
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    uint32_t rows = count_rows(file);
+    /* Rows that were used, and those before them. */
+    uint32_t rows = file->desc.row_limit;
+    while (rows > file->desc.worker_count && file->desc.ring_of(file->desc.user, rows - 1) == NULL)
+        rows--;
     const trace_info info = {.names = file->names.at,
                              .name_count = file->names.count,
                              .worker_count = file->desc.worker_count,

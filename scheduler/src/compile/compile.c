@@ -713,19 +713,6 @@ static bool has_steady_rows(const weft__query_handle *handle)
     return is_steady;
 }
 
-/* When its effects are known. */
-static bool passes_sync_points(const weft__scheduler *scheduler, const weft__system *system,
-                               const weft__staging_node *node)
-{
-    const weft__query_handle *handle = handle_of(scheduler, system->query);
-    bool sees_others = (node->traits & WEFT__STAGING_SEES_ROWS) != 0 &&
-                       (node->traits & WEFT__STAGING_ROWS_ONLY) == 0;
-    return (node->traits & WEFT__STAGING_BACKGROUND) != 0 && !sees_others &&
-           node->effects == WEFT_RECORDS_NOTHING && system->range == NULL &&
-           !system->skips_unchanged && (system->flags & WEFT_SYSTEM_ASKS_CHANGES) == 0 &&
-           !weft__relations_any(scheduler->world) && (handle == NULL || has_steady_rows(handle));
-}
-
 static weft_result schedule_nodes(weft__scheduler *scheduler)
 {
     const weft_world *world = scheduler->world;
@@ -745,7 +732,15 @@ static weft_result schedule_nodes(weft__scheduler *scheduler)
         make_mentions(&s, system, node);
         add_relations(&s, node);
         add_residues(&s, node);
-        system->passes = passes_sync_points(scheduler, system, node);
+        /* When its effects are known. */
+        const weft__query_handle *handle = handle_of(scheduler, system->query);
+        bool sees_others = (node->traits & WEFT__STAGING_SEES_ROWS) != 0 &&
+                           (node->traits & WEFT__STAGING_ROWS_ONLY) == 0;
+        system->passes =
+            (node->traits & WEFT__STAGING_BACKGROUND) != 0 && !sees_others &&
+            node->effects == WEFT_RECORDS_NOTHING && system->range == NULL &&
+            !system->skips_unchanged && (system->flags & WEFT_SYSTEM_ASKS_CHANGES) == 0 &&
+            !weft__relations_any(scheduler->world) && (handle == NULL || has_steady_rows(handle));
         if (system->passes) node->traits |= WEFT__STAGING_PASSES;
     }
     return s.is_failed ? weft__error_memory(world, "the schedule") : WEFT_OK;

@@ -708,13 +708,6 @@ static weft_result check_dt(const weft_world *world, const char *what, float dt)
                        "%s: dt is %g: it must be finite and not negative", what, (double)dt);
 }
 
-static void clock_advance(weft_world *world, float dt)
-{
-    weft__front(world)->clock.steps++;
-    weft__front(world)->clock.time += (double)dt;
-    weft__front(world)->clock.dt = dt;
-}
-
 static void begin_step(weft__scheduler *scheduler)
 {
     const weft_job_pool *pool = weft__front(scheduler->world)->host.pool;
@@ -814,7 +807,9 @@ static inline weft_result step(weft_world *world, float dt)
     weft__scheduler *scheduler = weft__scheduler_of(world);
     if (scheduler != NULL) result = weft__schedule_prepare(scheduler);
     if (result != WEFT_OK) return result;
-    clock_advance(world, dt);
+    weft__front(world)->clock.steps++;
+    weft__front(world)->clock.time += (double)dt;
+    weft__front(world)->clock.dt = dt;
     weft__versions_check(world);
     if (scheduler == NULL) return cycle; /* no systems */
     begin_step(scheduler);

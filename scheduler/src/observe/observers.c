@@ -582,15 +582,6 @@ static void observers_free(weft__scheduler *scheduler)
 
 #define WHAT "weft_observer_create"
 
-static weft__observers *observers_obtain(weft__scheduler *scheduler)
-{
-    if (scheduler->observers == NULL)
-        scheduler->observers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1,
-                                                  sizeof(weft__observers), 8);
-    scheduler->observers_free = observers_free;
-    return scheduler->observers;
-}
-
 static uint32_t position_of(const weft__observers *observers, const char *name)
 {
     uint32_t i = 0;
@@ -770,7 +761,11 @@ weft_observer weft_observer_create(weft_world *world, const weft_observer_desc *
         return none;
     weft__scheduler *scheduler = weft__scheduler_obtain(world);
     if (scheduler == NULL) return none;
-    weft__observers *observers = observers_obtain(scheduler);
+    if (scheduler->observers == NULL)
+        scheduler->observers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1,
+                                                  sizeof(weft__observers), 8);
+    scheduler->observers_free = observers_free;
+    weft__observers *observers = scheduler->observers;
     if (observers != NULL && place_check(world, observers, desc) != WEFT_OK) return none;
     weft__observer *observer = observers == NULL ? NULL : observer_make(scheduler, desc);
     if (observer == NULL) {

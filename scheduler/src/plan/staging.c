@@ -325,15 +325,6 @@ static bool lists_meet(const uint32_t *a, uint32_t a_count, const uint32_t *b, u
     return false;
 }
 
-static bool list_contains_all(const uint32_t *list, uint32_t count, const uint32_t *wanted,
-                              uint32_t wanted_count)
-{
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count && found < wanted_count; i++)
-        if (list[i] == wanted[found]) found++;
-    return found == wanted_count;
-}
-
 /* Whether the observer could meet an entity that has no other components than these. */
 static bool could_meet(const weft__staging_node *observer, const uint32_t *components,
                        uint32_t count)
@@ -341,7 +332,10 @@ static bool could_meet(const weft__staging_node *observer, const uint32_t *compo
     if ((observer->traits & WEFT__STAGING_ROWS_ONLY) == 0 &&
         lists_meet(components, count, observer->mentions, observer->mention_count))
         return true;
-    return list_contains_all(components, count, observer->required, observer->required_count);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count && found < observer->required_count; i++)
+        if (components[i] == observer->required[found]) found++;
+    return found == observer->required_count;
 }
 
 static bool sees_destroyed(const weft__staging_node *recorder, const weft__staging_node *observer)

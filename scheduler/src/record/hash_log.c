@@ -179,12 +179,6 @@ static bool make_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
 
 /* ---- what systems write ---- */
 
-static void add_row(weft__scheduler *scheduler, log_worker *worker, const log_row *row)
-{
-    if (!WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &worker->rows, row, 1))
-        worker->is_starved = true;
-}
-
 static void take_rows(weft__scheduler *scheduler, log_worker *worker, const weft_slice *slice,
                       uint32_t component, uint32_t sum)
 {
@@ -206,7 +200,8 @@ static void take_rows(weft__scheduler *scheduler, log_worker *worker, const weft
                           row.hash);
             if (!log->has_rows) continue;
             weft__cell_text(world, chunk, base + i, position, row.value);
-            add_row(scheduler, worker, &row);
+            if (!WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &worker->rows, &row, 1))
+                worker->is_starved = true;
         }
     }
 }

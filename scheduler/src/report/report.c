@@ -442,16 +442,6 @@ static void sync_reason_add(weft__text *t, const weft__scheduler *scheduler,
     archetype_add(t, scheduler, reason.archetype);
 }
 
-static void sync_reason_label(weft__text *t, const weft__scheduler *scheduler,
-                              const weft__sync_point *point)
-{
-    char label[SEEN_MOST * EFFECT_BYTES] = "any command";
-    sync_reason reason = reason_of(scheduler, point);
-    weft__text effects = {label, sizeof label, 0};
-    add_effects(&effects, scheduler, &reason);
-    weft__text_add_label(t, label);
-}
-
 /* What a flag is called in JSON. A list ends with flag 0. */
 typedef struct flag_word {
     uint32_t flag;
@@ -932,15 +922,6 @@ static void add_earlier(weft__text *t, const weft__scheduler *scheduler, uint32_
     weft__text_add(t, "\n");
 }
 
-static void add_disabled(weft__text *t, const weft__scheduler *scheduler,
-                         const weft__system *system)
-{
-    const weft__group *group = &scheduler->groups[system->group];
-    if (!system->is_enabled) weft__text_add(t, "it is disabled (weft_system_enable)\n");
-    if (group->is_disabled)
-        weft__text_add(t, "its group '%s' is disabled (weft_group_enable)\n", group->name);
-}
-
 /* What a system waited for in the last step: the longest chain of tasks that ends with its own, or
  * the stages of its segment before it. */
 static void waits_add(weft__text *t, const weft__scheduler *scheduler, const weft__system *system)
@@ -948,7 +929,10 @@ static void waits_add(weft__text *t, const weft__scheduler *scheduler, const wef
     uint32_t number = scheduler->stages[system->stage].segment;
     const weft__segment *segment = &scheduler->segments[number];
     uint32_t first = segment->first_stage, count = system->stage - first;
-    add_disabled(t, scheduler, system);
+    const weft__group *group = &scheduler->groups[system->group];
+    if (!system->is_enabled) weft__text_add(t, "it is disabled (weft_system_enable)\n");
+    if (group->is_disabled)
+        weft__text_add(t, "its group '%s' is disabled (weft_group_enable)\n", group->name);
     if (scheduler->step_pass == 0) {
         weft__text_add(t,
                        "no step has run yet: call it again after one to see what it waited for\n");
@@ -1097,7 +1081,11 @@ size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
     for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
         const weft__sync_point *point = &scheduler->staging.syncs[i];
         weft__text_add(&t, "  s%u -> s%u [style=dashed, label=", point->recorder, point->observer);
-        sync_reason_label(&t, scheduler, point);
+        char label[SEEN_MOST * EFFECT_BYTES] = "any command";
+        sync_reason reason = reason_of(scheduler, point);
+        weft__text effects = {label, sizeof label, 0};
+        add_effects(&effects, scheduler, &reason);
+        weft__text_add_label(&t, label);
         weft__text_add(&t, "];\n");
     }
     weft__text_add(&t, "}\n");

@@ -1178,28 +1178,12 @@ static bool keep_reads(weft_bake *bake, weft__record *record)
 
 /* ---- bakers ---- */
 
-static bool is_asked(const weft__property *asked, const char *name)
-{
-    size_t bytes = strlen(name);
-    return asked != NULL && asked->json_bytes == bytes + 2 && asked->json[0] == '"' &&
-           memcmp(asked->json + 1, name, bytes) == 0;
-}
-
 static bool has_kind(const weft_bake *bake, const char *kind)
 {
     const weft__tree *tree = bake->scene->tree;
     for (const weft__layer *l = NULL; (l = weft__layer_after(tree, bake->node, l)) != NULL;)
         if (strcmp(l->object->file->source->kind, kind) == 0) return true;
     return false;
-}
-
-static void run_baker(weft_bake *bake, const weft_baker_desc *baker)
-{
-    weft_result result = baker->bake(bake, node_object(bake, bake->node), baker->user);
-    if (result == WEFT_OUT_OF_MEMORY) refused(bake);
-    if (result != WEFT_OK && !bake->is_failed && bake->result == WEFT_OK)
-        weft_bake_fail(bake, NULL, NULL, "the baker \"%s\" failed: %s", baker->name,
-                       weft_result_text(result));
 }
 
 static void run_bakers(weft_bake *bake)
@@ -1210,12 +1194,19 @@ static void run_bakers(weft_bake *bake)
     bool is_known = asked == NULL;
     for (uint32_t i = 0; i < scene->baker_count && bake->result == WEFT_OK; i++) {
         const weft_baker_desc *baker = &scene->bakers[i];
-        bool is_named = is_asked(asked, baker->name);
+        size_t bytes = strlen(baker->name);
+        bool is_named = asked != NULL && asked->json_bytes == bytes + 2 && asked->json[0] == '"' &&
+                        memcmp(asked->json + 1, baker->name, bytes) == 0;
         is_known |= is_named;
         if (is_named || (baker->kind != NULL && has_kind(bake, baker->kind)) ||
             (baker->property != NULL &&
-             weft__node_property(scene->tree, bake->node, baker->property) != 0))
-            run_baker(bake, baker);
+             weft__node_property(scene->tree, bake->node, baker->property) != 0)) {
+            weft_result result = baker->bake(bake, node_object(bake, bake->node), baker->user);
+            if (result == WEFT_OUT_OF_MEMORY) refused(bake);
+            if (result != WEFT_OK && !bake->is_failed && bake->result == WEFT_OK)
+                weft_bake_fail(bake, NULL, NULL, "the baker \"%s\" failed: %s", baker->name,
+                               weft_result_text(result));
+        }
     }
     if (is_known) return;
     weft_bake_fail(bake, NULL, asked->json, "no baker %.*s is registered",

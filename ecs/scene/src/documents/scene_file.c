@@ -274,19 +274,6 @@ void weft_source_fail(weft_source *out, const char *at, const char *format, ...)
     va_end(arguments);
 }
 
-/* Everything that an object is without its children, as one number. */
-static void finish(weft__scene_file *file)
-{
-    uint64_t kind = hash_string(file->source->kind);
-    for (uint32_t i = 0; i < file->objects.count; i++) {
-        weft__file_object *object = &file->objects.at[i];
-        uint64_t hash = hash_word(object->hash, kind);
-        for (const weft__property *p = NULL; (p = weft__property_after(object, p)) != NULL;)
-            hash = hash_word(hash_word(hash, p->name_hash), p->hash);
-        object->hash = hash;
-    }
-}
-
 /* Opens the text of a file by its source: fills its objects; mistakes are its problems. False:
  * memory was refused. */
 static bool source_open(weft__files *files, weft__scene_file *file)
@@ -302,7 +289,15 @@ static bool source_open(weft__files *files, weft__scene_file *file)
     if (out.is_refused || result == WEFT_OUT_OF_MEMORY) return false;
     if (result != WEFT_OK && !file->is_broken)
         weft_source_fail(&out, NULL, "it cannot be opened: %s", weft_result_text(result));
-    finish(file);
+    /* Everything that an object is without its children, as one number. */
+    uint64_t kind = hash_string(file->source->kind);
+    for (uint32_t i = 0; i < file->objects.count; i++) {
+        weft__file_object *object = &file->objects.at[i];
+        uint64_t hash = hash_word(object->hash, kind);
+        for (const weft__property *p = NULL; (p = weft__property_after(object, p)) != NULL;)
+            hash = hash_word(hash_word(hash, p->name_hash), p->hash);
+        object->hash = hash;
+    }
     return !out.is_refused;
 }
 

@@ -257,13 +257,6 @@ weft_result weft_ranks_broadcast(void *bytes, uint64_t count)
     return weft__transport_broadcast(bytes, count);
 }
 
-/* A message: the number of bytes, then the bytes. */
-static weft_result pack_letter(weft__bytes *out, const void *bytes, uint64_t count)
-{
-    const bool is_done = weft__bytes_word(out, count) && weft__bytes_put(out, bytes, count);
-    return is_done ? WEFT_OK : weft__ranks_no_memory();
-}
-
 /* Rank 0: all letters one after the other, its own first. */
 static weft_result join_letters(const weft__round *round, const weft__bytes *own, void **out,
                                 uint64_t *out_bytes)
@@ -293,7 +286,9 @@ weft_result weft_ranks_gather(const void *bytes, uint64_t count, void **out, uin
     weft__bytes own = {0};
     weft__round round = {0};
     const bool is_first = weft__transport_rank() == 0;
-    weft_result result = pack_letter(&own, bytes, count);
+    /* A message: the number of bytes, then the bytes. */
+    const bool is_done = weft__bytes_word(&own, count) && weft__bytes_put(&own, bytes, count);
+    weft_result result = is_done ? WEFT_OK : weft__ranks_no_memory();
     if (!weft__round_make(&round, is_first ? weft__transport_count() - 1 : 1))
         result = weft__ranks_no_memory();
     if (result == WEFT_OK) result = weft__round_fits(0, &own);

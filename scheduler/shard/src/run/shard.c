@@ -448,14 +448,6 @@ static size_t tell(char *text, size_t capacity, void *user)
 
 /* ---- gathering ---- */
 
-/* Says in shard->figures_asked whether this rank wants figures now. */
-static void figures_ask(weft_shard *shard)
-{
-    const rank_figures *f = shard->figures;
-    shard->figures_asked =
-        f->is_wanted && (f->gathered_ns == 0 || weft__shard_now() - f->gathered_ns >= period_ns);
-}
-
 static void write_line(const weft_shard *shard, uint64_t *line)
 {
     weft_shard_stats s;
@@ -502,14 +494,6 @@ static weft_result figures_gather(weft_shard *shard)
 
 /* ---- begin and end ---- */
 
-/* A name that needs no escapes in JSON. */
-static void take_host(char *host)
-{
-    (void)gethostname(host, HOST_BYTES - 1);
-    for (char *c = host; *c != '\0'; c++)
-        if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\') *c = '?';
-}
-
 /* Adds the hook. Errors: OUT_OF_MEMORY, those of weft_world_hook_add. */
 static weft_result figures_init(weft_shard *shard)
 {
@@ -519,7 +503,10 @@ static weft_result figures_init(weft_shard *shard)
     f->now = calloc(words, sizeof *f->now);
     f->before = calloc(words, sizeof *f->before);
     if (f->now == NULL || f->before == NULL) return weft__ranks_no_memory();
-    take_host(f->host);
+    /* A name that needs no escapes in JSON. */
+    (void)gethostname(f->host, HOST_BYTES - 1);
+    for (char *c = f->host; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\') *c = '?';
     f->hook = (weft_world_hook){
         .user = shard, .name = "shards", .tell = tell, .holds = "shard (weft_shard_destroy)"};
     return weft_world_hook_add(shard->world, &f->hook);
@@ -590,19 +577,6 @@ weft_result weft_shard_exchange(weft_shard *shard)
 
 /* ---- balance ---- */
 
-/* Measured costs of all sectors; where nothing is measured, rows. */
-static weft_result sum_costs(weft_shard *shard, uint64_t *costs)
-{
-    const uint32_t count = shard->map.count;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!weft__sector_is_mine(shard, i)) continue;
-        for (uint32_t worker = 0; worker < shard->cost_workers; worker++)
-            costs[i] += shard->costs[(uint64_t)worker * count + i];
-        costs[i] += shard->packs[i].count;
-    }
-    return weft__transport_sum(costs, count);
-}
-
 /* Takes a new map over, with the counters of the sectors, and moves rows. */
 static weft_result move_sectors(weft_shard *shard, const uint32_t *rank_of)
 {
@@ -621,7 +595,15 @@ static weft_result move_sectors(weft_shard *shard, const uint32_t *rank_of)
 
 static weft_result balance(weft_shard *shard, uint64_t *costs, uint32_t *rank_of, bool *moved)
 {
-    weft_result result = sum_costs(shard, costs);
+    /* Measured costs of all sectors; where nothing is measured, rows. */
+    const uint32_t count = shard->map.count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!weft__sector_is_mine(shard, i)) continue;
+        for (uint32_t worker = 0; worker < shard->cost_workers; worker++)
+            costs[i] += shard->costs[(uint64_t)worker * count + i];
+        costs[i] += shard->packs[i].count;
+    }
+    weft_result result = weft__transport_sum(costs, count);
     if (result != WEFT_OK) return result;
     memset(shard->costs, 0, (size_t)shard->cost_workers * shard->map.count * sizeof *shard->costs);
     const double now = weft__sector_imbalance(&shard->map, costs, shard->map.rank_of);
@@ -686,7 +668,10 @@ weft_result weft_shard_step(weft_shard *shard, float dt)
     result = run_systems(shard, dt);
     const uint64_t done = weft__shard_now();
     shard->stats.work_ns += done - start - (idle_ns(shard) - idle);
-    figures_ask(shard);
+    /* Says in shard->figures_asked whether this rank wants figures now. */
+    const rank_figures *f = shard->figures;
+    shard->figures_asked =
+        f->is_wanted && (f->gathered_ns == 0 || weft__shard_now() - f->gathered_ns >= period_ns);
     result = weft__rows_sync(shard, result);
     shard->stats.sync_ns += weft__shard_now() - done;
     shard->stats.steps++;
