@@ -208,21 +208,20 @@ struct weft__query_handle {
  * whatever the dispatcher keeps per slice ---- */
 
 /* What a slice can reach beyond its rows; one table per kind of dispatcher, a constant of its
- * source. All functions are set. */
+ * source. */
 typedef struct weft__slice_ops {
-    const void *(*get)(const weft_slice *slice, weft_entity entity, weft_component component);
+    void *(*get)(const weft_slice *slice, weft_entity entity, weft_component component);
     void *(*get_write)(const weft_slice *slice, weft_entity entity, weft_component component);
     /* whether values of other entities may be read; reports it if not */
     bool (*may_find)(const weft_slice *slice, weft_component component);
     void *(*resource)(const weft_slice *slice, weft_component component, weft_access access);
-    weft_recorder *(*commands)(const weft_slice *slice);
-    /* a broken declaration, found by checked builds; `term` may be beyond the terms */
-    void (*report)(const weft_slice *slice, uint32_t term, weft_access access);
-    /* the same: the slice has the term, but not that many rows */
-    void (*report_row)(const weft_slice *slice, uint32_t term, uint32_t row, weft_access access);
-    /* the same: the term, which exists, is asked for as another C type than it holds */
-    void (*mistype)(const weft_slice *slice, uint32_t term, weft_access access, const char *type);
-    /* whether change versions of the term can be asked for; reports it if not */
+    weft_recorder *(*commands)(const weft_slice *slice); /* NULL: there is none */
+    /* A broken declaration, found by checked builds: `term` may be beyond the terms. Or, of a term
+     * that exists, `type`, not NULL, is another C type than it holds; or the slice has not so many
+     * rows as `row`, unless that is WEFT__NONE. */
+    void (*report)(const weft_slice *slice, uint32_t term, weft_access access, uint32_t row,
+                   const char *type);
+    /* whether change versions of the term can be asked for; reports it if not. NULL: they can */
     bool (*asks)(const weft_slice *slice, uint32_t term);
     const struct weft__new_row_ops *new_rows; /* not NULL where calls has WEFT_SLICE_ROWS */
 } weft__slice_ops;
@@ -238,6 +237,16 @@ typedef struct weft__new_row_ops {
     const void *(*shared)(const weft_slice *slice, uint32_t term);
     void (*enable)(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
 } weft__new_row_ops;
+
+static inline const weft__slice_ops *weft__slice_ops_of(const weft_slice *slice)
+{
+    return ((const weft_slice_context *)slice->context)->ops;
+}
+
+static inline void weft__slice_report(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    weft__slice_ops_of(slice)->report(slice, term, access, WEFT__NONE, NULL);
+}
 
 static inline const weft__query *weft__slice_query(const weft_slice *slice)
 {

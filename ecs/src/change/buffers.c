@@ -24,8 +24,7 @@ static bool is_of_rows(const weft_buffers *buffers)
 
 static const weft__new_row_ops *row_ops(const weft_slice *rows)
 {
-    const weft_slice_context *context = rows->context;
-    return ((const weft__slice_ops *)context->ops)->new_rows;
+    return weft__slice_ops_of(rows)->new_rows;
 }
 
 /* The context of the slice that opened them, when it says whether they still are. */
@@ -92,7 +91,7 @@ static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_acc
     const weft__type *type =
         is_here && term < slice->term_count ? chunk->archetype->types[term].type : NULL;
     bool is_buffer = type != NULL && (type->desc.flags & WEFT_BUFFER) != 0;
-    if (is_here && !is_buffer) ((const weft__slice_ops *)context->ops)->report(slice, term, access);
+    if (is_here && !is_buffer) weft__slice_report(slice, term, access);
     if (!is_buffer && !WEFT_IS_CHECKED) return (weft_buffers){0};
     weft_buffers buffers =
         make_still(context->world, is_buffer ? type : context->world->types.at[1],
@@ -132,7 +131,7 @@ static weft_buffers slice_buffers(const weft_slice *slice, uint32_t term, weft_a
     const weft_slice_context *context = slice->context;
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) return of_new_rows(slice, term, access);
     if (!may_open(slice, term, access)) {
-        ((const weft__slice_ops *)context->ops)->report(slice, term, access);
+        weft__slice_report(slice, term, access);
         return stand_in(slice, term);
     }
     const weft__place *place = (const weft__place *)slice->places + term;
@@ -360,7 +359,7 @@ static weft_buffer *open_row(const weft_buffers *buffers, uint32_t row, const ch
     if (is_kept && !is_in_place(buffers)) {
         const weft_slice_context *context = context_of(buffers);
         weft_slice late = {.context = context, .calls = WEFT__SLICE_GIVEN};
-        ((const weft__slice_ops *)context->ops)->report(&late, 0, WEFT_WRITE);
+        weft__slice_report(&late, 0, WEFT_WRITE);
         *result = WEFT_WRONG_PHASE;
         return NULL;
     }

@@ -206,19 +206,16 @@ static void note(const weft_slice *slice, weft_result code, uint32_t component)
     fail(recorder_of(slice), code, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, component);
 }
 
-static void rows_report(const weft_slice *slice, uint32_t term, weft_access access)
+static void rows_report(const weft_slice *slice, uint32_t term, weft_access access, uint32_t row,
+                        const char *type)
 {
     const weft__type_ref *ref = ref_of(slice, term);
     (void)access;
-    note(slice, WEFT_UNDECLARED_ACCESS, ref == NULL ? 0 : ref->component);
-}
-
-static void rows_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
-                            weft_access access)
-{
-    const weft__type_ref *ref = ref_of(slice, term);
-    (void)row, (void)access;
-    note(slice, WEFT_NOT_FOUND, ref == NULL ? 0 : ref->component);
+    note(slice,
+         type != NULL        ? WEFT_TYPE_MISMATCH
+         : row != WEFT__NONE ? WEFT_NOT_FOUND
+                             : WEFT_UNDECLARED_ACCESS,
+         ref == NULL ? 0 : ref->component);
 }
 
 /* ---- answers to mistakes: memory that stands in, in checked builds, else NULL ---- */
@@ -241,15 +238,8 @@ static void *rows_column(const weft_slice *slice, uint32_t term, weft_access acc
 {
     const weft__type_ref *ref = ref_of(slice, term);
     if (ref != NULL && (ref->type->desc.flags & WEFT_BUFFER) == 0) return slice->columns[term];
-    rows_report(slice, term, access);
+    weft__slice_report(slice, term, access);
     return no_term(slice, term, slice->count);
-}
-
-static void rows_mistype(const weft_slice *slice, uint32_t term, weft_access access,
-                         const char *type)
-{
-    (void)access, (void)type;
-    note(slice, WEFT_TYPE_MISMATCH, ref_of(slice, term)->component);
 }
 
 static void *rows_column_as(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
@@ -258,7 +248,7 @@ static void *rows_column_as(const weft_slice *slice, uint32_t term, weft_access 
     void *column = rows_column(slice, term, access);
     const weft__type_ref *ref = ref_of(slice, term);
     if (column != NULL && ref != NULL && !weft__slice_is_type(ref->type, size, type))
-        rows_mistype(slice, term, access, type);
+        rows_report(slice, term, access, WEFT__NONE, type);
     else if (ref != NULL)
         return column;
     return weft__stand_in_bytes(recorder_of(slice)->world, size * slice->count);
@@ -294,7 +284,7 @@ static const void *rows_shared(const weft_slice *slice, uint32_t term)
 {
     const weft__type_ref *ref = ref_of(slice, term);
     if (ref == NULL || ref->shared == WEFT__NO_PLACE) {
-        rows_report(slice, term, WEFT_READ);
+        weft__slice_report(slice, term, WEFT_READ);
         return no_term(slice, term, 1);
     }
     const void *value = asked_value(slice, ref->component);
@@ -306,11 +296,11 @@ static void rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bo
     const weft__type_ref *ref = ref_of(slice, term);
     const weft__chunk *chunk = slice->chunk;
     if (ref == NULL || ref->enableable == WEFT__NO_PLACE) {
-        rows_report(slice, term, WEFT_WRITE);
+        weft__slice_report(slice, term, WEFT_WRITE);
         return;
     }
     if (row >= slice->count) {
-        rows_report_row(slice, term, row, WEFT_WRITE);
+        rows_report(slice, term, WEFT_WRITE, row, NULL);
         return;
     }
     weft__chunk_enable(chunk, ref->enableable, command_of(slice)->first + row, enabled);
@@ -318,14 +308,7 @@ static void rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bo
 
 /* ---- what does not ---- */
 
-static const void *rows_get(const weft_slice *slice, weft_entity entity, weft_component component)
-{
-    (void)entity;
-    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
-    return no_values(slice, component.id, 1);
-}
-
-static void *rows_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
+static void *rows_get(const weft_slice *slice, weft_entity entity, weft_component component)
 {
     (void)entity;
     note(slice, WEFT_UNDECLARED_ACCESS, component.id);
@@ -341,8 +324,7 @@ static bool rows_may_find(const weft_slice *slice, weft_component component)
 static void *rows_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     (void)access;
-    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
-    return no_values(slice, component.id, 1);
+    return rows_get(slice, WEFT__NO_ENTITY, component);
 }
 
 static weft_recorder *rows_commands(const weft_slice *slice)
@@ -374,13 +356,11 @@ static const weft__new_row_ops new_row_ops = {
 
 static const weft__slice_ops slice_ops_rows = {
     .get = rows_get,
-    .get_write = rows_get_write,
+    .get_write = rows_get,
     .may_find = rows_may_find,
     .resource = rows_resource,
     .commands = rows_commands,
     .report = rows_report,
-    .report_row = rows_report_row,
-    .mistype = rows_mistype,
     .asks = rows_asks,
     .new_rows = &new_row_ops,
 };

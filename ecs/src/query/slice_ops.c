@@ -86,11 +86,11 @@ static char *own_value(const weft_slice *slice, weft_entity entity, weft_compone
     return NULL;
 }
 
-static const void *owner_get(const weft_slice *slice, weft_entity entity, weft_component component)
+static void *owner_get(const weft_slice *slice, weft_entity entity, weft_component component)
 {
-    const char *own = WEFT_IS_CHECKED ? own_value(slice, entity, component) : NULL;
+    char *own = WEFT_IS_CHECKED ? own_value(slice, entity, component) : NULL;
     if (own != NULL) return own;
-    return weft_entity_read(context_of(slice)->world, entity, component);
+    return (void *)(uintptr_t)weft_entity_read(context_of(slice)->world, entity, component);
 }
 
 static void *owner_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
@@ -113,12 +113,6 @@ static void *owner_resource(const weft_slice *slice, weft_component component, w
     return (void *)(uintptr_t)weft_resource_read(world, component);
 }
 
-static weft_recorder *owner_commands(const weft_slice *slice)
-{
-    (void)slice;
-    return NULL;
-}
-
 const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_access access)
 {
     if (term >= query->term_count) return "does not exist: terms count from 0 as described";
@@ -136,48 +130,33 @@ const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_ac
            "weft_slice_read_buffers, enable bits ENABLEABLE";
 }
 
-static void owner_report(const weft_slice *slice, uint32_t term, weft_access access)
+static void owner_report(const weft_slice *slice, uint32_t term, weft_access access, uint32_t row,
+                         const char *type)
 {
+    const weft_world *world = context_of(slice)->world;
     if (!weft__slice_is_here(slice)) {
-        weft__error(context_of(slice)->world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
-                    WEFT__NO_COMPONENT, "a loop over a query " WEFT__SLICE_GONE);
+        weft__error(world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "a loop over a query " WEFT__SLICE_GONE);
         return;
     }
     const weft__query *query = weft__slice_query(slice);
-    uint32_t component = term < query->term_count ? query->terms[term].component : 0;
-    weft__error(context_of(slice)->world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
-                weft__component(context_of(slice)->world, component),
-                "term %u of %u (%s) of a query %s", term, query->term_count,
-                weft__type_name(context_of(slice)->world, component),
-                weft__slice_problem(query, term, access));
-}
-
-static void owner_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
-                             weft_access access)
-{
-    const weft_world *world = context_of(slice)->world;
-    uint32_t component = weft__slice_query(slice)->terms[term].component;
-    weft__error(
-        world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, weft__component(world, component),
-        "row %u of a slice of %u row%s, whose term %u (%s) is to be %s, " WEFT__ROW_PAST_END, row,
-        slice->count, slice->count == 1 ? "" : "s", term, weft__type_name(world, component),
-        access == WEFT_WRITE ? "written" : "read");
-}
-
-static void owner_mistype(const weft_slice *slice, uint32_t term, weft_access access,
-                          const char *type)
-{
-    const weft_world *world = context_of(slice)->world;
-    uint32_t component = weft__slice_query(slice)->terms[term].component;
-    weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, weft__component(world, component),
-                "term %u (%s) of a query is %s as %s, which" WEFT__MISTYPED, term,
-                weft__type_name(world, component), access == WEFT_WRITE ? "written" : "read", type);
-}
-
-static bool owner_asks(const weft_slice *slice, uint32_t term)
-{
-    (void)slice, (void)term;
-    return true;
+    const uint32_t id = term < query->term_count ? query->terms[term].component : 0;
+    const weft_component component = weft__component(world, id);
+    const char *name = weft__type_name(world, id);
+    const char *done = access == WEFT_WRITE ? "written" : "read";
+    if (type != NULL)
+        weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                    "term %u (%s) of a query is %s as %s, which" WEFT__MISTYPED, term, name, done,
+                    type);
+    else if (row != WEFT__NONE)
+        weft__error(
+            world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, component,
+            "row %u of a slice of %u row%s, whose term %u (%s) is to be %s, " WEFT__ROW_PAST_END,
+            row, slice->count, slice->count == 1 ? "" : "s", term, name, done);
+    else
+        weft__error(world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY, component,
+                    "term %u of %u (%s) of a query %s", term, query->term_count, name,
+                    weft__slice_problem(query, term, access));
 }
 
 const weft__slice_ops weft__slice_ops_owner = {
@@ -185,20 +164,11 @@ const weft__slice_ops weft__slice_ops_owner = {
     .get_write = owner_get_write,
     .may_find = owner_may_find,
     .resource = owner_resource,
-    .commands = owner_commands,
     .report = owner_report,
-    .report_row = owner_report_row,
-    .mistype = owner_mistype,
-    .asks = owner_asks,
 };
 
 /* ---- what a slice reaches beyond its column pointers: what depends on who dispatched it goes
  * through the table of functions in its context ---- */
-
-static const weft__slice_ops *ops_of(const weft_slice *slice)
-{
-    return context_of(slice)->ops;
-}
 
 static const weft__chunk *chunk_of(const weft_slice *slice)
 {
@@ -238,7 +208,7 @@ static void *no_value_of(const weft_slice *slice, weft_component component)
 static bool is_here(const weft_slice *slice, weft_access access)
 {
     if (!WEFT_IS_CHECKED || weft__slice_is_here(slice)) return true;
-    ops_of(slice)->report(slice, WEFT__NONE, access);
+    weft__slice_report(slice, WEFT__NONE, access);
     return false;
 }
 
@@ -246,7 +216,7 @@ static bool is_here(const weft_slice *slice, weft_access access)
 static bool has_term(const weft_slice *slice, uint32_t term, weft_access access)
 {
     if (term < slice->term_count && weft__slice_is_here(slice)) return true;
-    ops_of(slice)->report(slice, term, access);
+    weft__slice_report(slice, term, access);
     return false;
 }
 
@@ -267,8 +237,9 @@ static bool check_term(const weft_slice *slice, uint32_t term, weft_access acces
     const weft__query_term *asked = &weft__slice_query(slice)->terms[term];
     bool is_undeclared = access == WEFT_WRITE && asked->access != WEFT_WRITE;
     if (is_undeclared || asked->is_buffer || asked->access == WEFT_NO_ACCESS)
-        ops_of(slice)->report(slice, term, access);
-    return !asked->is_buffer && !(is_undeclared && ops_of(slice) == &weft__slice_ops_owner);
+        weft__slice_report(slice, term, access);
+    return !asked->is_buffer &&
+           !(is_undeclared && weft__slice_ops_of(slice) == &weft__slice_ops_owner);
 }
 
 /* Whether every row has the component of a term, so that a column that is missing is a mistake: its
@@ -284,7 +255,7 @@ static bool is_kept_otherwise(const weft__query_term *asked)
 void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access)
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0)
-        return ops_of(slice)->new_rows->column(slice, term, access);
+        return weft__slice_ops_of(slice)->new_rows->column(slice, term, access);
     if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return no_column(slice, term);
     bool is_buffer = (slice->calls & WEFT_SLICE_BUFFERS) != 0 && term < slice->term_count &&
                      weft__slice_query(slice)->terms[term].is_buffer;
@@ -294,7 +265,7 @@ void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access)
         weft__slice_stamp(slice, term, context_of(slice)->stamp);
     if (WEFT_IS_CHECKED && slice->columns[term] == NULL &&
         is_kept_otherwise(&weft__slice_query(slice)->terms[term])) {
-        ops_of(slice)->report(slice, term, access);
+        weft__slice_report(slice, term, access);
         return no_column(slice, term);
     }
     return slice->columns[term];
@@ -305,14 +276,14 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
 {
     if (!WEFT_IS_CHECKED) return weft_slice_ask(slice, term, access);
     if ((slice->calls & WEFT_SLICE_ROWS) != 0)
-        return ops_of(slice)->new_rows->column_as(slice, term, access, size, type);
+        return weft__slice_ops_of(slice)->new_rows->column_as(slice, term, access, size, type);
     const weft_world *world = context_of(slice)->world;
     if (check_term(slice, term, access)) {
         const weft__query_term *asked = &weft__slice_query(slice)->terms[term];
         if (is_kept_otherwise(asked) ||
             weft__slice_is_type(world->types.at[asked->component], size, type))
             return weft_slice_ask(slice, term, access);
-        ops_of(slice)->mistype(slice, term, access, type);
+        weft__slice_ops_of(slice)->report(slice, term, access, WEFT__NONE, type);
     }
     return weft__stand_in_bytes(world, weft__slice_row_count(slice) * size);
 }
@@ -324,12 +295,12 @@ static const weft__query_term *row_term(const weft_slice *slice, uint32_t term, 
                                         weft_access access)
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
-        ops_of(slice)->report(slice, term, access);
+        weft__slice_report(slice, term, access);
         return NULL;
     }
     if (!has_term(slice, term, access)) return NULL;
     if (row >= slice->count) {
-        ops_of(slice)->report_row(slice, term, row, access);
+        weft__slice_ops_of(slice)->report(slice, term, access, row, NULL);
         return NULL;
     }
     if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return NULL;
@@ -376,10 +347,11 @@ void *weft_slice_write_row(const weft_slice *slice, uint32_t term, uint32_t row)
 
 const void *weft_slice_read_shared(const weft_slice *slice, uint32_t term)
 {
-    if ((slice->calls & WEFT_SLICE_ROWS) != 0) return ops_of(slice)->new_rows->shared(slice, term);
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0)
+        return weft__slice_ops_of(slice)->new_rows->shared(slice, term);
     const weft__place *place = place_of(slice, term, WEFT_READ);
     bool is_shared = place != NULL && weft__slice_query(slice)->terms[term].is_shared;
-    if (place != NULL && !is_shared) ops_of(slice)->report(slice, term, WEFT_READ);
+    if (place != NULL && !is_shared) weft__slice_report(slice, term, WEFT_READ);
     if (!is_shared) return no_value(slice, term);
     if (place->shared == WEFT__NO_PLACE) return NULL;
     uint32_t component = weft__slice_query(slice)->terms[term].component;
@@ -390,12 +362,12 @@ const void *weft_slice_read_shared(const weft_slice *slice, uint32_t term)
 static void *slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access access)
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
-        ops_of(slice)->report(slice, term, access);
+        weft__slice_report(slice, term, access);
         return no_value(slice, term);
     }
     const weft__place *place = place_of(slice, term, access);
     bool is_chunk = place != NULL && weft__slice_query(slice)->terms[term].is_chunk_value;
-    if (place != NULL && !is_chunk) ops_of(slice)->report(slice, term, access);
+    if (place != NULL && !is_chunk) weft__slice_report(slice, term, access);
     if (!is_chunk) return no_value(slice, term);
     if (place->type == WEFT__NO_PLACE) return NULL;
     if (WEFT_IS_CHECKED) check_term(slice, term, access);
@@ -431,18 +403,18 @@ static __attribute__((noinline)) void enable_checked(const weft_slice *slice, ui
                                                      uint32_t row, bool enabled)
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
-        ops_of(slice)->new_rows->enable(slice, term, row, enabled);
+        weft__slice_ops_of(slice)->new_rows->enable(slice, term, row, enabled);
         return;
     }
     const weft__query *query = weft__slice_query(slice);
     const weft__place *place = place_of(slice, term, WEFT_WRITE);
     if (place == NULL) return;
     if (row >= slice->count) {
-        ops_of(slice)->report_row(slice, term, row, WEFT_WRITE);
+        weft__slice_ops_of(slice)->report(slice, term, WEFT_WRITE, row, NULL);
         return;
     }
     if (place->enableable == WEFT__NO_PLACE || query->terms[term].access != WEFT_WRITE) {
-        ops_of(slice)->report(slice, term, WEFT_WRITE);
+        weft__slice_report(slice, term, WEFT_WRITE);
         return;
     }
     if ((slice->calls & WEFT_SLICE_STAMPS) != 0)
@@ -472,19 +444,19 @@ const void *weft_slice_read_entity(const weft_slice *slice, weft_entity entity,
                                    weft_component component)
 {
     if (!is_here(slice, WEFT_READ)) return no_value_of(slice, component);
-    return ops_of(slice)->get(slice, entity, component);
+    return weft__slice_ops_of(slice)->get(slice, entity, component);
 }
 
 void *weft_slice_write_entity(const weft_slice *slice, weft_entity entity, weft_component component)
 {
     if (!is_here(slice, WEFT_WRITE)) return no_value_of(slice, component);
-    return ops_of(slice)->get_write(slice, entity, component);
+    return weft__slice_ops_of(slice)->get_write(slice, entity, component);
 }
 
 static void *slice_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     if (!is_here(slice, access)) return no_value_of(slice, component);
-    return ops_of(slice)->resource(slice, component, access);
+    return weft__slice_ops_of(slice)->resource(slice, component, access);
 }
 
 const void *weft_slice_read_resource(const weft_slice *slice, weft_component component)
@@ -509,7 +481,9 @@ weft_finder weft_slice_finder(const weft_slice *slice, weft_component component)
 
 weft_recorder *weft_slice_recorder(const weft_slice *slice)
 {
-    return is_here(slice, WEFT_NO_ACCESS) ? ops_of(slice)->commands(slice) : NULL;
+    const weft__slice_ops *ops = weft__slice_ops_of(slice);
+    if (!is_here(slice, WEFT_NO_ACCESS) || ops->commands == NULL) return NULL;
+    return ops->commands(slice);
 }
 
 weft_world *weft_slice_world(const weft_slice *slice)

@@ -156,11 +156,6 @@ static const weft_slice_context *context_of(const weft_slice *slice)
     return slice->context;
 }
 
-static const weft__slice_ops *ops_of(const weft_slice *slice)
-{
-    return context_of(slice)->ops;
-}
-
 /* The newest of `count` versions. relaxed: those of rows that others stamp now are not asked for */
 static uint32_t newest_of(const weft_a32 *x_versions, uint32_t count)
 {
@@ -196,9 +191,10 @@ static uint32_t newest_in(const weft_slice *slice, uint32_t term)
 /* False, and reported in checked builds: there is no such term, or it may not be asked for. */
 static bool may_ask(const weft_slice *slice, uint32_t term)
 {
+    const weft__slice_ops *ops = weft__slice_ops_of(slice);
     if (term < slice->term_count && weft__slice_is_here(slice))
-        return ops_of(slice)->asks(slice, term);
-    ops_of(slice)->report(slice, term, WEFT_READ);
+        return ops->asks == NULL || ops->asks(slice, term);
+    weft__slice_report(slice, term, WEFT_READ);
     return false;
 }
 

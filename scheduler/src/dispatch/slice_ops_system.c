@@ -94,7 +94,7 @@ static void watch_look(const weft_slice *slice, weft_entity entity, weft_compone
     if (chunk != NULL) weft__diagnose_look(slice, chunk, row, component, access);
 }
 
-static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_component component)
+static void *slice_get(const weft_slice *slice, weft_entity entity, weft_component component)
 {
     uint32_t row;
     const weft__type_slot *slot;
@@ -103,7 +103,7 @@ static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_c
     const void *value = /* checked builds want to know where it is */
         WEFT_IS_CHECKED ? NULL
                         : weft__entity_mapped(world, entity, weft__component_id(world, component));
-    if (value != NULL) return value;
+    if (value != NULL) return (void *)(uintptr_t)value;
     const weft__chunk *chunk = find_value(world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
     if (WEFT_IS_CHECKED) watch_look(slice, entity, component, WEFT_READ);
@@ -190,7 +190,8 @@ static const weft_slice *blamed_for(const weft_slice *slice)
     return own == NULL || own->context == NULL ? NULL : own;
 }
 
-static void slice_report(const weft_slice *slice, uint32_t term, weft_access access)
+static void slice_report(const weft_slice *slice, uint32_t term, weft_access access, uint32_t row,
+                         const char *type)
 {
     if (!weft__slice_is_here(slice)) {
         weft__watch_gone(slice, access);
@@ -199,29 +200,17 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
     const weft__query *query = weft__slice_query(slice);
     const weft_slice *blamed = blamed_for(slice);
     bool has_term = query != NULL && term < query->term_count;
+    const uint32_t component = has_term ? query->terms[term].component : 0;
     if (blamed == NULL) return;
-    weft__violate_in(
-        blamed, has_term ? query->terms[term].component : 0, access,
-        has_term || blamed != slice
-            ? weft__slice_problem(query, term, access)
-            : "named a term that its query does not have: terms count from 0 to term_count - 1");
-}
-
-static void slice_report_row(const weft_slice *slice, uint32_t term, uint32_t row,
-                             weft_access access)
-{
-    const weft_slice *blamed = blamed_for(slice);
-    if (blamed != NULL)
-        weft__row_missing_in(blamed, weft__slice_query(slice)->terms[term].component, access, row,
-                             slice->count);
-}
-
-static void slice_mistype(const weft_slice *slice, uint32_t term, weft_access access,
-                          const char *type)
-{
-    const weft_slice *blamed = blamed_for(slice);
-    if (blamed != NULL)
-        weft__mistyped_in(blamed, weft__slice_query(slice)->terms[term].component, access, type);
+    if (type != NULL)
+        weft__mistyped_in(blamed, component, access, type);
+    else if (row != WEFT__NONE)
+        weft__row_missing_in(blamed, component, access, row, slice->count);
+    else
+        weft__violate_in(blamed, component, access,
+                         has_term || blamed != slice ? weft__slice_problem(query, term, access)
+                                                     : "named a term that its query does not have: "
+                                                       "terms count from 0 to term_count - 1");
 }
 
 /* Slices of large chunks are stamped for all systems of the stage at once, unless one of them asks:
@@ -247,8 +236,6 @@ const weft__slice_ops weft__slice_ops_system = {
     .resource = slice_resource,
     .commands = slice_commands,
     .report = slice_report,
-    .report_row = slice_report_row,
-    .mistype = slice_mistype,
     .asks = slice_asks,
 };
 
@@ -332,7 +319,7 @@ static void *nested_refuse(const weft_slice *slice, weft_component component, co
     return weft__stand_in_values(context->world, component.id, 1);
 }
 
-static const void *nested_get(const weft_slice *slice, weft_entity entity, weft_component component)
+static void *nested_get(const weft_slice *slice, weft_entity entity, weft_component component)
 {
     const weft_slice_context *context = slice->context;
     if (WEFT_IS_CHECKED && weft__type_find(context->world, component) == NULL)
@@ -340,7 +327,8 @@ static const void *nested_get(const weft_slice *slice, weft_entity entity, weft_
                              "is looked up, but is null or of another world: check the call that "
                              "registered it");
     weft__note_read(context->world, "weft_slice_read_entity", component);
-    return weft_finder_read_slowly(context->world, entity, component); /* sets no error */
+    return (void *)(uintptr_t)weft_finder_read_slowly(context->world, entity,
+                                                      component); /* sets no error */
 }
 
 static void *nested_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
@@ -378,24 +366,10 @@ static weft_recorder *nested_commands(const weft_slice *slice)
     return NULL;
 }
 
-/* No system stamps what it reads while it runs. */
-static bool nested_asks(const weft_slice *slice, uint32_t term)
-{
-    (void)slice;
-    (void)term;
-    return true;
-}
-
 static const weft__slice_ops nested_ops = {
-    .get = nested_get,
-    .get_write = nested_get_write,
-    .may_find = nested_may_find,
-    .resource = nested_resource,
-    .commands = nested_commands,
-    .report = slice_report,
-    .report_row = slice_report_row,
-    .mistype = slice_mistype,
-    .asks = nested_asks,
+    /* no system stamps what it reads while it runs */
+    .get = nested_get,           .get_write = nested_get_write, .may_find = nested_may_find,
+    .resource = nested_resource, .commands = nested_commands,   .report = slice_report,
 };
 
 /* ---- what checked builds find ---- */
@@ -453,7 +427,7 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
     weft_cursor cursor = {.loop = NULL};
     const weft_slice_context *own = slice->context;
     if ((slice->calls & WEFT_SLICE_ROWS) != 0 || (WEFT_IS_CHECKED && !weft__slice_is_here(slice))) {
-        ((const weft__slice_ops *)own->ops)->report(slice, WEFT__NONE, WEFT_READ);
+        weft__slice_report(slice, WEFT__NONE, WEFT_READ);
         return cursor;
     }
     if (own->ops != &weft__slice_ops_system) return weft_query_begin(own->world, name);
