@@ -239,7 +239,6 @@ static void act_report(host *h)
     EXPECT(h, bytes != 0);
     EXPECT(h, weft_schedule_explain(world, grow, grow, text, sizeof text) != 0);
     EXPECT(h, weft_schedule_json(world, text, sizeof text) != 0);
-    EXPECT(h, weft_schedule_dot(world, text, sizeof text) != 0);
     EXPECT(h, weft_schedule_sync_points(world, text, sizeof text) != 0);
     weft_world_stats_get(world, &stats, sizeof stats);
     weft_frame_stats_get(world, &frame, sizeof frame);

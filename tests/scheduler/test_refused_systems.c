@@ -371,7 +371,7 @@ static weft_result do_compile(void *open)
     return weft_schedule_compile(b->world);
 }
 
-typedef enum text { EXPLAIN, AMBIGUITIES, SYNC_POINTS, CHAINS, DOT, JSON, COUNTERS } text;
+typedef enum text { EXPLAIN, AMBIGUITIES, SYNC_POINTS, CHAINS, JSON, COUNTERS } text;
 
 static weft_result do_text(void *open)
 {
@@ -390,9 +390,6 @@ static weft_result do_text(void *open)
         break;
     case CHAINS:
         (void)weft_schedule_chain(b->world, to, sizeof to);
-        break;
-    case DOT:
-        (void)weft_schedule_dot(b->world, to, sizeof to);
         break;
     case JSON:
         (void)weft_schedule_json(b->world, to, sizeof to);
@@ -545,7 +542,6 @@ static const refused_function on_systems[] = {
     {"weft_schedule_ambiguities", do_text, REFUSED_KINDS, AMBIGUITIES},
     {"weft_schedule_sync_points", do_text, REFUSED_KINDS, SYNC_POINTS},
     {"weft_schedule_chain", do_text, 0, CHAINS},
-    {"weft_schedule_dot", do_text, REFUSED_KINDS, DOT},
     {"weft_schedule_json", do_text, REFUSED_KINDS, JSON},
     {"weft_schedule_counters", do_text, 0, COUNTERS},
     {"weft_system_access", do_access, REFUSED_KINDS, 0},

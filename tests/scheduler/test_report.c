@@ -178,7 +178,7 @@ PLAIN_TEST(ambiguities_are_the_conflicts_that_only_registration_orders)
     end();
 }
 
-PLAIN_TEST(dot_and_json_have_every_system_and_edge_with_its_component)
+PLAIN_TEST(the_json_has_every_system_and_edge_with_its_component)
 {
     begin();
     add("x \"quoted\"\n", a, WEFT_WRITE, NULL);
@@ -186,14 +186,7 @@ PLAIN_TEST(dot_and_json_have_every_system_and_edge_with_its_component)
     add("z", b, WEFT_READ, NULL);
     CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.is_measured = true}));
     CHECK_OK(weft_world_step(world, 0));
-    size_t length = weft_schedule_dot(world, text, sizeof text);
-    CHECK_U64(strlen(text), length);
-    check_part("digraph schedule {");
-    check_part("s0 [label=\"x \\\"quoted\\\"");
-    check_part("s0 -> s1 [label=\"a\"];");
-    CHECK(strstr(text, "s1 -> s2") == NULL && strstr(text, "s0 -> s2") == NULL);
-    check_part(" us\""); /* measured times */
-    length = weft_schedule_json(world, text, sizeof text);
+    size_t length = weft_schedule_json(world, text, sizeof text);
     CHECK_U64(strlen(text), length);
     check_part("\"critical_path_ns\": ");
     check_part("\"to\": \"y\", \"kind\": \"access\", \"decided_by\": \"registration\", "
@@ -213,7 +206,7 @@ PLAIN_TEST(dot_and_json_have_every_system_and_edge_with_its_component)
     end();
 }
 
-PLAIN_TEST(dot_draws_a_sync_point_from_who_records_to_who_could_see_it)
+PLAIN_TEST(the_json_has_a_sync_point_with_who_records_and_who_could_see_it)
 {
     begin();
     weft_system_desc desc = {.name = "records",
@@ -221,11 +214,9 @@ PLAIN_TEST(dot_draws_a_sync_point_from_who_records_to_who_could_see_it)
                              .effects = WEFT_RECORDS_DESTROY,
                              .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
-    weft_schedule_dot(world, text, sizeof text);
-    CHECK(strstr(text, "dashed") == NULL); /* no system looks before the end of the step */
+    weft_schedule_json(world, text, sizeof text);
+    CHECK(strstr(text, "observer") == NULL); /* no system looks before the end of the step */
     add("looks", b, WEFT_READ, NULL);
-    weft_schedule_dot(world, text, sizeof text);
-    check_part("s0 -> s1 [style=dashed, label=\"destroys any entity\"];");
     weft_schedule_json(world, text, sizeof text);
     check_part("\"recorder\": \"records\", \"observer\": \"looks\", \"effect\": \"destroys\", "
                "\"effects\": [\"destroy\"], \"archetype\": ");
@@ -313,23 +304,19 @@ PLAIN_TEST(a_sync_point_says_which_effects_of_the_commands_can_be_seen)
 {
     static const struct {
         uint32_t effects;
-        const char *text, *json, *dot;
+        const char *text, *json;
     } cases[] = {
         {WEFT_RECORDS_ADD, "which adds or sets b, e.g.",
-         "\"effect\": \"adds or sets\", \"effects\": [\"add or set\"], \"component\": \"b\"",
-         "label=\"adds or sets b\"];"},
+         "\"effect\": \"adds or sets\", \"effects\": [\"add or set\"], \"component\": \"b\""},
         {WEFT_RECORDS_REMOVE, "which removes b, e.g.",
-         "\"effect\": \"removes\", \"effects\": [\"remove\"], \"component\": \"b\"",
-         "label=\"removes b\"];"},
+         "\"effect\": \"removes\", \"effects\": [\"remove\"], \"component\": \"b\""},
         {WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE, "which adds, sets or removes b, e.g.",
-         "\"effects\": [\"add or set\", \"remove\"]", "label=\"adds, sets or removes b\"];"},
+         "\"effects\": [\"add or set\", \"remove\"]"},
         {WEFT_RECORDS_CREATE | WEFT_RECORDS_REMOVE,
          "which removes b and creates entities with b, e.g.",
-         "\"effect\": \"removes\", \"effects\": [\"create\", \"remove\"]",
-         "label=\"removes b and creates entities with b\"];"},
+         "\"effect\": \"removes\", \"effects\": [\"create\", \"remove\"]"},
         {WEFT_RECORDS_DESTROY | WEFT_RECORDS_ADD, "which destroys any entity and adds or sets b",
-         "\"effect\": \"destroys\", \"effects\": [\"destroy\", \"add or set\"]",
-         "label=\"destroys any entity and adds or sets b\"];"},
+         "\"effect\": \"destroys\", \"effects\": [\"destroy\", \"add or set\"]"},
     };
     begin();
     add("looks", b, WEFT_READ, NULL);
@@ -339,8 +326,6 @@ PLAIN_TEST(a_sync_point_says_which_effects_of_the_commands_can_be_seen)
         check_part(cases[i].text);
         weft_schedule_json(world, text, sizeof text);
         check_part(cases[i].json);
-        weft_schedule_dot(world, text, sizeof text);
-        check_part(cases[i].dot);
     }
     end();
 }
@@ -357,8 +342,6 @@ PLAIN_TEST(a_sync_point_around_an_exclusive_system_says_which_one_it_is)
     weft_schedule_json(world, text, sizeof text);
     check_part("\"effect\": \"any\", \"effects\": []}");
     check_part("\"flags\": [\"exclusive\"]");
-    weft_schedule_dot(world, text, sizeof text);
-    check_part("s0 -> s1 [style=dashed, label=\"any command\"];");
     end();
 }
 
@@ -475,9 +458,6 @@ PLAIN_TEST(times_of_stages_are_from_begin_to_end_and_only_of_the_last_step)
 PLAIN_TEST(reports_of_a_world_without_systems_or_with_a_cycle_say_so)
 {
     begin();
-    weft_schedule_dot(world, text, sizeof text);
-    CHECK_TEXT(text, "digraph schedule {\n  rankdir=LR;\n  node [shape=box];\n"
-                     "  label=\"no systems\";\n}\n");
     weft_schedule_sync_points(world, text, sizeof text);
     CHECK_TEXT(text, "no systems\n");
 #define NO_LISTS                                                                                   \
@@ -494,20 +474,13 @@ PLAIN_TEST(reports_of_a_world_without_systems_or_with_a_cycle_say_so)
     CHECK(strncmp(text, "{\n  \"error\": \"", 14) == 0);
     check_part("x -> x");
     check_part("\",\n" NO_LISTS);
-    weft_schedule_dot(world, text, sizeof text);
-    check_part("  label=\"");
-    check_part("x -> x");
     end();
 }
 
-/* DOT knows \" and \\, and would show the letters of any other escape of JSON. */
-PLAIN_TEST(labels_of_drawings_have_no_escapes_of_json)
+PLAIN_TEST(names_are_escaped_in_json)
 {
     begin();
     add("a\"b\\c\td\001", a, WEFT_READ, NULL);
-    weft_schedule_dot(world, text, sizeof text);
-    check_part("[label=\"a\\\"b\\\\c\xEF\xBF\xBD"
-               "d\xEF\xBF\xBD\"]");
     weft_schedule_json(world, text, sizeof text);
     check_part("{\"name\": \"a\\\"b\\\\c\\u0009d\\u0001\"");
     end();

@@ -315,8 +315,8 @@ static void run_world(everything *e, const everything_call *c)
 
 /* ---- the schedule ---- */
 
-static const char *const schedule_ways[] = {"ambiguities", "sync points", "chain",    "dot",
-                                            "json",        "explain",     "counters", NULL};
+static const char *const schedule_ways[] = {"ambiguities", "sync points", "chain", "json",
+                                            "explain", "counters", NULL};
 
 static size_t schedule_text(everything *e, const everything_call *c, char *text, size_t room)
 {
@@ -330,10 +330,8 @@ static size_t schedule_text(everything *e, const everything_call *c, char *text,
     case 2:
         return weft_schedule_chain(world, text, room);
     case 3:
-        return weft_schedule_dot(world, text, room);
-    case 4:
         return weft_schedule_json(world, text, room);
-    case 5:
+    case 4:
         if (weft_system_list(world, list, 2) == 0) return 0;
         if (list[1].id == 0 || c->b % 2 == 0) list[1] = list[0];
         return weft_schedule_explain(world, list[0], list[1], text, room);
@@ -444,7 +442,7 @@ const everything_op everything_ops_ask[] = {
      .run = run_world},
     {.name = "schedule_text",
      .functions = "weft_schedule_ambiguities weft_schedule_sync_points weft_schedule_chain "
-                  "weft_schedule_dot weft_schedule_json weft_schedule_explain "
+                  "weft_schedule_json weft_schedule_explain "
                   "weft_schedule_counters weft_schedule_mistakes weft_frame_stats_get "
                   "weft_system_counters_get",
      .weight = 1,

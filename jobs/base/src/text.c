@@ -41,27 +41,15 @@ void weft__text_add_hexadecimal(weft__text *t, const void *bytes, size_t count)
     weft__text_add_bytes(t, "\"", 1);
 }
 
-/* `escaped`: what stands for characters that JSON writes as \uXXXX; NULL: this. */
-static void add_quoted(weft__text *t, const char *string, const char *escaped)
+void weft__text_add_quoted(weft__text *t, const char *string)
 {
     char piece[WEFT__JSON_PIECE_BYTES];
     weft__text_add(t, "\"");
     while (*string != '\0') {
         string = weft__json_piece(string, piece);
-        bool is_escaped = escaped != NULL && piece[0] == '\\' && piece[1] == 'u';
-        weft__text_add(t, "%s", is_escaped ? escaped : piece);
+        weft__text_add(t, "%s", piece);
     }
     weft__text_add(t, "\"");
-}
-
-void weft__text_add_quoted(weft__text *t, const char *string)
-{
-    add_quoted(t, string, NULL);
-}
-
-void weft__text_add_label(weft__text *t, const char *string)
-{
-    add_quoted(t, string, "\xEF\xBF\xBD");
 }
 
 /* ---- errors ---- */

@@ -23,8 +23,6 @@ void weft__text_add_bytes(weft__text *t, const char *bytes, size_t count);
 void weft__text_add_hexadecimal(weft__text *t, const void *bytes, size_t count);
 /* In quotes, escaped for JSON. */
 WEFT__DOOR void weft__text_add_quoted(weft__text *t, const char *string);
-/* In quotes, as a label of DOT, which has no escapes for control characters: U+FFFD instead. */
-void weft__text_add_label(weft__text *t, const char *string);
 
 /* ---- errors ---- */
 

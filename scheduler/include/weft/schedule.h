@@ -65,13 +65,7 @@ WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t 
  * of the last tick. */
 WEFT_API size_t weft_schedule_chain(weft_world *world, char *text, size_t capacity);
 
-/* Writes the schedule as a Graphviz graph: stages, measured times, the component on each edge.
- * Dashed edges lead from a system to the one before which its commands are played, with what that
- * one could see: "adds or sets burning"; "any command" where one of the two is exclusive. Without
- * systems, or where they cannot be ordered, an empty graph whose label says so. */
-WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
-
-/* Writes the schedule as JSON. Without systems its lists are empty, and where they cannot be
+/* Writes the schedule as JSON (tools/weft-schedule-dot draws it). Without systems its lists are empty, and where they cannot be
  * ordered, too: then there is `error`, the reason.
  *   edges: pairs that collide (kind "access": component, archetype, from_access, to_access and all
  *     components) or that only names of systems or groups order (kind "name"); decided_by says what

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c: the schedule as text: why it orders two systems, which orders only registration
- * decides, what the last step waited for, why sync points are there, and all of it as DOT and
- * JSON.
+ * decides, what the last step waited for, why sync points are there, and all of it as JSON.
  *
  * Two systems are ordered by an edge between them (they collide over a component, or one names the
  * other), by a chain of edges through others, because one is exclusive, or by a sync point. Else
@@ -328,7 +327,7 @@ typedef struct seen_effect {
     uint32_t component; /* WEFT__NONE: any */
 } seen_effect;
 
-enum { SEEN_MOST = 3, EFFECT_BYTES = 32 + 255 /* words, and the longest name of a component */ };
+enum { SEEN_MOST = 3 };
 
 /* What an observer could see. A value, on the caller's stack.
  *   count == 0: one of the two is exclusive */
@@ -1030,75 +1029,6 @@ size_t weft_schedule_sync_points(weft_world *world, char *out, size_t capacity)
 
 /* ---- export ---- */
 
-/* Calls for every ordered pair that collides or is ordered by name. */
-static void each_edge(weft__text *t, const weft__scheduler *scheduler, void *user,
-                      void (*visit)(weft__text *t, const weft__scheduler *scheduler, uint32_t from,
-                                    uint32_t to, const system_edge *edge, void *user))
-{
-    for (uint32_t to = 0; to < scheduler->ordered_count; to++)
-        for (uint32_t from = 0; from < to; from++) {
-            system_edge edge = schedule_edge(scheduler, from, to);
-            if (edge.kind != WEFT__EDGE_NONE) visit(t, scheduler, from, to, &edge, user);
-        }
-}
-
-static void dot_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
-                     const system_edge *edge, void *user)
-{
-    (void)user;
-    weft__text_add(t, "  s%u -> s%u [label=", from, to);
-    weft__text_add_label(t, system_edge_label(scheduler, edge));
-    weft__text_add(t, "];\n");
-}
-
-size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
-{
-    weft__text t = {out, capacity, 0};
-    const char *problem;
-    weft__scheduler *scheduler = report_open(world, &t, &problem);
-    weft__text_add(&t, "digraph schedule {\n  rankdir=LR;\n  node [shape=box];\n");
-    if (scheduler == NULL) {
-        weft__text_add(&t, "  label=");
-        weft__text_add_label(&t, problem);
-        weft__text_add(&t, ";\n}\n");
-        return t.length;
-    }
-    for (uint32_t i = 0; i < scheduler->stage_count; i++) {
-        const weft__stage *stage = &scheduler->stages[i];
-        weft__text_add(&t, "  subgraph cluster_%u {\n    label=\"stage %u%s\";\n", i, i,
-                       stage->is_sync ? " (after a sync point)" : "");
-        for (uint32_t k = 0; k < stage->system_count; k++) {
-            const weft__system *system = stage->systems[k];
-            weft__text_add(&t, "    s%u [label=", system->position);
-            weft__text_add_label(&t, system->name);
-            uint64_t time = weft__system_time(scheduler, system);
-            if (time != 0) weft__text_add(&t, ", xlabel=\"%.1f us\"", (double)time / 1e3);
-            weft__text_add(&t, "];\n");
-        }
-        weft__text_add(&t, "  }\n");
-    }
-    each_edge(&t, scheduler, NULL, dot_edge);
-    for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
-        const weft__sync_point *point = &scheduler->staging.syncs[i];
-        weft__text_add(&t, "  s%u -> s%u [style=dashed, label=", point->recorder, point->observer);
-        char label[SEEN_MOST * EFFECT_BYTES] = "any command";
-        sync_reason reason = reason_of(scheduler, point);
-        weft__text effects = {label, sizeof label, 0};
-        add_effects(&effects, scheduler, &reason);
-        weft__text_add_label(&t, label);
-        weft__text_add(&t, "];\n");
-    }
-    weft__text_add(&t, "}\n");
-    return t.length;
-}
-
-/* What json_edge needs for all edges. Lives on the stack of weft_schedule_json. */
-typedef struct edge_list {
-    weft__orders orders;
-    bool has_orders; /* there was memory for them */
-    uint32_t count;
-} edge_list;
-
 static void json_access(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
                         const system_edge *edge)
 {
@@ -1118,21 +1048,31 @@ static void json_access(weft__text *t, const weft__scheduler *scheduler, uint32_
     weft__text_add(t, "]");
 }
 
-static void json_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
-                      const system_edge *edge, void *user)
+/* Every ordered pair that collides or is ordered by name. */
+static void json_edges(weft__text *t, const weft__scheduler *scheduler)
 {
-    edge_list *list = user;
-    const weft__system *a = scheduler->ordered[from], *b = scheduler->ordered[to];
-    weft__text_add(t, "%s\n    {\"from\": ", list->count++ == 0 ? "" : ",");
-    weft__text_add_quoted(t, a->name);
-    weft__text_add(t, ", \"to\": ");
-    weft__text_add_quoted(t, b->name);
-    weft__text_add(t, ", \"kind\": \"%s\"", edge->kind == WEFT__EDGE_ACCESS ? "access" : "name");
-    if (list->has_orders)
-        weft__text_add(t, ", \"decided_by\": \"%s\"",
-                       decided_word(orders_decided(&list->orders, a, b)));
-    if (edge->kind == WEFT__EDGE_ACCESS) json_access(t, scheduler, from, to, edge);
-    weft__text_add(t, "}");
+    weft__orders orders;
+    const bool has_orders = orders_init(&orders, scheduler); /* there was memory for them */
+    const char *separator = "";
+    for (uint32_t to = 0; to < scheduler->ordered_count; to++)
+        for (uint32_t from = 0; from < to; from++) {
+            const weft__system *a = scheduler->ordered[from], *b = scheduler->ordered[to];
+            system_edge edge = schedule_edge(scheduler, from, to);
+            if (edge.kind == WEFT__EDGE_NONE) continue;
+            weft__text_add(t, "%s\n    {\"from\": ", separator);
+            separator = ",";
+            weft__text_add_quoted(t, a->name);
+            weft__text_add(t, ", \"to\": ");
+            weft__text_add_quoted(t, b->name);
+            weft__text_add(t, ", \"kind\": \"%s\"",
+                           edge.kind == WEFT__EDGE_ACCESS ? "access" : "name");
+            if (has_orders)
+                weft__text_add(t, ", \"decided_by\": \"%s\"",
+                               decided_word(orders_decided(&orders, a, b)));
+            if (edge.kind == WEFT__EDGE_ACCESS) json_access(t, scheduler, from, to, &edge);
+            weft__text_add(t, "}");
+        }
+    orders_free(&orders);
 }
 
 static void json_systems(weft__text *t, const weft__scheduler *scheduler)
@@ -1216,10 +1156,7 @@ size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
                    scheduler->stage_count, (unsigned long long)stats.critical_path_ns);
     json_systems(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"edges\": [");
-    edge_list list = {.count = 0};
-    list.has_orders = orders_init(&list.orders, scheduler);
-    each_edge(&t, scheduler, &list, json_edge);
-    orders_free(&list.orders);
+    json_edges(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"sync_points\": [");
     json_sync_points(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"segments\": [");
