@@ -2,9 +2,9 @@
 /* bench_world.c: whole worlds: transfer of all entities to another world, and world files in
  * memory.
  *
- * 1 M entities of 32 bytes with their id and a reference. Raw copies the same columns once. Files are
- * written to and read from memory: the disk is not measured; raw copies as many bytes as the file
- * has. */
+ * 1 M entities of 32 bytes with their id and a reference. Raw copies the same columns once.
+ * Files are written to and read from memory: the disk is not measured; raw copies as many bytes
+ * as the file has. */
 #include "bench.h"
 
 #include "world_file_read.h"

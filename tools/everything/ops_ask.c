@@ -316,7 +316,7 @@ static void run_world(everything *e, const everything_call *c)
 /* ---- the schedule ---- */
 
 static const char *const schedule_ways[] = {"ambiguities", "sync points", "chain", "json",
-                                            "explain", "counters", NULL};
+                                            "explain",     "counters",    NULL};
 
 static size_t schedule_text(everything *e, const everything_call *c, char *text, size_t room)
 {

@@ -391,7 +391,8 @@ static bool run_matching(weft__query *query, list_walk *walks, uint32_t *require
      * doubling */
     if (m.required_count != 0 && !reserve_matches(query, walks[m.required[0]].count)) return false;
     if (!match_candidates(&m)) return false;
-    /* Gives back what more than half of the capacity is; harmless when there is no memory for it. */
+    /* Gives back what more than half of the capacity is; harmless when there is no memory for
+     * it. */
     weft__memory *memory = &query->world->memory;
     uint32_t count = query->match_count;
     weft__list_trim(memory, WEFT__MEMORY_QUERIES, &query->matches, &query->match_capacity, count,

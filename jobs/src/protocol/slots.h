@@ -14,7 +14,6 @@
  * Lock-free; take and give of a worker are wait-free except when a batch moves. */
 #pragma once
 
-
 #include "atomic.h"
 #include "invariant.h"
 

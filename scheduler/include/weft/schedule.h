@@ -65,8 +65,8 @@ WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t 
  * of the last tick. */
 WEFT_API size_t weft_schedule_chain(weft_world *world, char *text, size_t capacity);
 
-/* Writes the schedule as JSON (tools/weft-schedule-dot draws it). Without systems its lists are empty, and where they cannot be
- * ordered, too: then there is `error`, the reason.
+/* Writes the schedule as JSON (tools/weft-schedule-dot draws it). Without systems its lists are
+ * empty, and where they cannot be ordered, too: then there is `error`, the reason.
  *   edges: pairs that collide (kind "access": component, archetype, from_access, to_access and all
  *     components) or that only names of systems or groups order (kind "name"); decided_by says what
  *     makes "from" the first: "name" (before, after), "group", "chain" (orders with other systems),

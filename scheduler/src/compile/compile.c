@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: from registered systems to a schedule: their order of effect, what they touch, their
- * stages (staging.c), and what workers need to run them. Everything of a compiled schedule lies in one arena, except what is kept between
- * compilations. */
+/* compile.c: from registered systems to a schedule: their order of effect, what they touch,
+ * their stages (staging.c), and what workers need to run them. Everything of a compiled schedule
+ * lies in one arena, except what is kept between compilations. */
 #include "compile.h"
 
 #include "ecs_engine.h"
