@@ -16,8 +16,7 @@
  * Private entities, resources and NOT_HASHED components tell nothing apart. Groups that refinement
  * cannot tell from each other and that are not alike either (regular ones of equal size) are
  * ordered by rank. */
-#ifndef WEFT_NEWBORN_ORDER_H
-#define WEFT_NEWBORN_ORDER_H
+#pragma once
 
 #include "shard_state.h"
 
@@ -46,5 +45,3 @@ bool weft__newborns_begin(weft__newborns *n, const weft_entity *entities, const 
  * O(its equals * its references). */
 weft_result weft__newborns_tell_apart(const weft_shard *shard, weft__newborns *n);
 void weft__newborns_free(weft__newborns *n);
-
-#endif
