@@ -16,6 +16,7 @@
 #include "playback_one.h"
 #include "query_change.h"
 #include "scratch.h"
+#include "search.h"
 
 #include <string.h>
 
@@ -300,15 +301,9 @@ static bool fold_shared(folding *f, const weft__fold_ref *ref)
 /* The segment of a command. */
 static uint32_t segment_of(const weft__fold *fold, uint32_t number)
 {
-    uint32_t low = 0, high = fold->segment_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (fold->first_refs[middle] <= number)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return weft__search(fold->first_refs, fold->segment_count, sizeof *fold->first_refs, 0,
+                        number + 1) -
+           1;
 }
 
 static bool fold_chained(folding *f, const weft__fold_run *run)

@@ -107,22 +107,6 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
     }
 }
 
-/* Whom a command is about, as words. */
-static void describe_target(const weft_world *world, char *text, size_t capacity, uint32_t op,
-                            weft_entity entity)
-{
-    if (weft__command_is_wide(op))
-        snprintf(text, capacity, " on query %#x", entity.index);
-    else if (weft__command_kinds[op].subject == WEFT__SUBJECT_ARCHETYPE)
-        text[0] = 0;
-    else if (weft__entity_is_deferred(entity) && (entity.index & WEFT__ROW_HANDLE) != 0)
-        snprintf(text, capacity, " on row %u made in place", entity.index & ~WEFT__ROW_HANDLE);
-    else
-        snprintf(text, capacity, " on %sentity %s",
-                 weft__entity_is_deferred(entity) ? "deferred " : "",
-                 weft__entity_say(world, entity).text);
-}
-
 weft_result weft__playback_error(const weft__playback *playback, uint64_t key, uint32_t op,
                                  weft_entity entity, uint32_t component, weft_result code)
 {
@@ -134,7 +118,18 @@ weft_result weft__playback_error(const weft__playback *playback, uint64_t key, u
         memcpy(reason, world->error->text, sizeof reason - 1);
     if (recorder != NULL)
         snprintf(by, sizeof by, "by system '%s' (slice %u)", recorder, (uint32_t)key);
-    describe_target(world, target, sizeof target, op, entity);
+    /* Whom a command is about, as words. */
+    size_t capacity = sizeof target;
+    if (weft__command_is_wide(op))
+        snprintf(target, capacity, " on query %#x", entity.index);
+    else if (weft__command_kinds[op].subject == WEFT__SUBJECT_ARCHETYPE)
+        target[0] = 0;
+    else if (weft__entity_is_deferred(entity) && (entity.index & WEFT__ROW_HANDLE) != 0)
+        snprintf(target, capacity, " on row %u made in place", entity.index & ~WEFT__ROW_HANDLE);
+    else
+        snprintf(target, capacity, " on %sentity %s",
+                 weft__entity_is_deferred(entity) ? "deferred " : "",
+                 weft__entity_say(world, entity).text);
     return weft__error(world, code, entity, weft__component(world, component),
                        "command %s%s%s%s, recorded %s: %s", weft__command_words[op],
                        component == 0 ? "" : " of component ",

@@ -595,24 +595,6 @@ static void dead_read(reader *r)
     }
 }
 
-/* The rows of a SPARSE component find their entities, which have one each. */
-static void sparse_rows_enter(reader *r, const weft__chunk *chunk)
-{
-    const weft__type *type = weft__sparse_type(chunk->archetype);
-    const weft_entity *entities = weft__chunk_entities(chunk);
-    if (!weft__sparse_reserve_all(r->world, type)) reader_no_memory(r);
-    for (uint32_t row = 0; row < chunk->count && reader_ok(r); row++) {
-        uint32_t own_row;
-        const weft__chunk *own = weft__entity_chunk(r->world, entities[row], &own_row);
-        if (own != NULL && (own->archetype->flags & WEFT__IS_RESIDUE) == 0 &&
-            !weft__sparse_has(type, entities[row]))
-            weft__sparse_enter(chunk, row, 1);
-        else
-            reader_fail(r, WEFT_LOAD_MALFORMED,
-                        "a SPARSE component of an entity that cannot have it");
-    }
-}
-
 /* Archetypes with their chunks and rows, then indices that are dead. On failure what was made is
  * still there: weft__world_wipe. */
 static void reader_rows(reader *r)
@@ -622,8 +604,22 @@ static void reader_rows(reader *r)
     if (reader_ok(r)) dead_read(r);
     for (uint32_t id = 1; id < r->world->chunks.end && reader_ok(r); id++) {
         const weft__chunk *chunk = r->world->chunks.at[id];
-        if (chunk != NULL && (chunk->archetype->flags & WEFT__IS_SPARSE) != 0)
-            sparse_rows_enter(r, chunk);
+        if (chunk != NULL && (chunk->archetype->flags & WEFT__IS_SPARSE) != 0) {
+            /* The rows of a SPARSE component find their entities, which have one each. */
+            const weft__type *type = weft__sparse_type(chunk->archetype);
+            const weft_entity *entities = weft__chunk_entities(chunk);
+            if (!weft__sparse_reserve_all(r->world, type)) reader_no_memory(r);
+            for (uint32_t row = 0; row < chunk->count && reader_ok(r); row++) {
+                uint32_t own_row;
+                const weft__chunk *own = weft__entity_chunk(r->world, entities[row], &own_row);
+                if (own != NULL && (own->archetype->flags & WEFT__IS_RESIDUE) == 0 &&
+                    !weft__sparse_has(type, entities[row]))
+                    weft__sparse_enter(chunk, row, 1);
+                else
+                    reader_fail(r, WEFT_LOAD_MALFORMED,
+                                "a SPARSE component of an entity that cannot have it");
+            }
+        }
     }
 }
 

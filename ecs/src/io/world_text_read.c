@@ -145,9 +145,11 @@ static bool read_elements(text_reading *t, const weft__type *type, const weft_bu
     }
 }
 
-/* Memory for a value that goes to the world by a call. */
-static char *scratch_of(text_reading *t, const weft__type *type)
+static bool read_shared(text_reading *t, weft_entity entity, const weft__type *type,
+                        const weft__json_token *token)
 {
+    if (token->kind == WEFT__JSON_NULL) return true; /* the value of new rows */
+    /* Memory for a value that goes to the world by a call. */
     size_t bytes = type->desc.size == 0 ? 1 : type->desc.size;
     weft__memory *memory = &t->world->memory;
     if (bytes > t->scratch_bytes) {
@@ -159,14 +161,7 @@ static char *scratch_of(text_reading *t, const weft__type *type)
         refused(t);
     else
         memset(t->scratch, 0, bytes);
-    return t->scratch;
-}
-
-static bool read_shared(text_reading *t, weft_entity entity, const weft__type *type,
-                        const weft__json_token *token)
-{
-    if (token->kind == WEFT__JSON_NULL) return true; /* the value of new rows */
-    char *value = scratch_of(t, type);
+    char *value = t->scratch;
     if (value == NULL || !read_one(t, type, value, token)) return false;
     weft_result result =
         weft_entity_set_shared(t->world, entity, weft__component(t->world, type->id), value);

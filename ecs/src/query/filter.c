@@ -9,6 +9,7 @@
 #include "bits.h"
 #include "entity_value.h"
 #include "query_state.h"
+#include "search.h"
 #include "sparse.h"
 #include "world_state.h"
 
@@ -19,14 +20,8 @@
 /* Values ascend. */
 static bool has_value(const weft__filter_shared *condition, uint32_t value)
 {
-    uint32_t low = 0, high = condition->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (condition->values[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const uint32_t low =
+        weft__search(condition->values, condition->count, sizeof *condition->values, 0, value);
     return low < condition->count && condition->values[low] == value;
 }
 

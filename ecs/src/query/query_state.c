@@ -11,6 +11,7 @@
 #include "bits.h"
 #include "entity_value.h"
 #include "query_cursor.h"
+#include "search.h"
 #include "world_state.h"
 
 #include <stdio.h>
@@ -217,14 +218,7 @@ static void match_append(weft__query *query, weft__archetype *archetype, uint32_
 
 uint32_t weft__query_match_find(const weft__query *query, uint32_t number)
 {
-    uint32_t low = 0, high = query->match_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (query->matches[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const uint32_t low = WEFT__SEARCH(query->matches, query->match_count, number, number);
     return low < query->match_count && query->matches[low].number == number ? low : WEFT__NONE;
 }
 
@@ -661,15 +655,9 @@ weft_result weft__query_flat_prepare(weft__query *query)
 
 uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice)
 {
-    uint32_t low = 0, high = query->flat.count; /* the entry is in [low, high) */
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (query->flat.entries[middle].first_slice <= slice)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    const weft__query_flat *flat = &query->flat;
+    const uint32_t next = WEFT__SEARCH(flat->entries, flat->count, first_slice, slice + 1);
+    return next == 0 ? 0 : next - 1; /* 0: there are none */
 }
 
 /* ---- handles by name ---- */

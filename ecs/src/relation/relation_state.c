@@ -13,6 +13,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "query_change.h"
+#include "search.h"
 #include "structure.h"
 
 #include <stdarg.h>
@@ -277,18 +278,8 @@ static void slot_clear(weft__target_page *page, uint32_t number)
 /* The first source of a list that is not before `source`. */
 static uint32_t list_find(const weft_entity *list, uint32_t count, uint32_t source)
 {
-    uint32_t first = 0;
     if (count == 0 || list[count - 1].index < source) return count;
-    while (count > 0) {
-        uint32_t half = count / 2;
-        if (list[first + half].index < source) {
-            first += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return first;
+    return WEFT__SEARCH(list, count, index, source);
 }
 
 /* Sorted changes of one kind. A value. */
@@ -544,8 +535,18 @@ static bool build_count(const application *a, const weft__edge_change *items, ui
     return true;
 }
 
-static void build_places(weft__target_page *page, uint32_t *ends)
+/* The lists of a page that has none, by counting, of what came to living targets. False: some is
+ * not alive, or there is no memory; there are no lists yet. */
+static bool page_build(const application *a, const weft__edge_change *items, uint32_t count)
 {
+    weft__target_page *page = a->page;
+    uint32_t ends[WEFT__BLOCK_SLOTS] = {0};
+    page->used = page->garbage = 0;
+    if (page->capacity < count && !page_pack(a, count)) return false;
+    if (!build_count(a, items, count, ends)) {
+        for (uint32_t i = 0; i < WEFT__BLOCK_SLOTS; i++) page->slots[i] = (weft__target_slot){0};
+        return false;
+    }
     for (uint32_t w = 0; w < WEFT__BLOCK_WORDS; w++) {
         uint64_t has = 0;
         for (uint32_t b = 0; b < 64 && w * 64 + b < WEFT__BLOCK_SLOTS; b++) {
@@ -560,21 +561,6 @@ static void build_places(weft__target_page *page, uint32_t *ends)
         }
         page->has[w] = has;
     }
-}
-
-/* The lists of a page that has none, by counting, of what came to living targets. False: some is
- * not alive, or there is no memory; there are no lists yet. */
-static bool page_build(const application *a, const weft__edge_change *items, uint32_t count)
-{
-    weft__target_page *page = a->page;
-    uint32_t ends[WEFT__BLOCK_SLOTS] = {0};
-    page->used = page->garbage = 0;
-    if (page->capacity < count && !page_pack(a, count)) return false;
-    if (!build_count(a, items, count, ends)) {
-        for (uint32_t i = 0; i < WEFT__BLOCK_SLOTS; i++) page->slots[i] = (weft__target_slot){0};
-        return false;
-    }
-    build_places(page, ends);
     for (uint32_t i = 0; i < count; i++)
         page->sources[ends[items[i].target.index % WEFT__BLOCK_SLOTS]++] = items[i].source;
     for (uint32_t i = 0; i < WEFT__BLOCK_SLOTS; i++)

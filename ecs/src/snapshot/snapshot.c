@@ -195,9 +195,11 @@ static weft__timeline *timeline_begin(weft_world *world, weft__timeline *parent,
     return timeline;
 }
 
-/* Cuts out the parents that only lead to their child. */
-static void cut_parents(weft_world *world, weft__timeline *child)
+static void timeline_drop(const weft__timelines *timelines, weft__timeline *timeline)
 {
+    drop(timelines->world, timeline);
+    /* Cuts out the parents that only lead to their child. */
+    weft__timeline *child = timelines->current;
     for (weft__timeline *parent; (parent = child->parent) != NULL;) {
         if (parent->holders != 1) {
             child = parent;
@@ -205,14 +207,8 @@ static void cut_parents(weft_world *world, weft__timeline *child)
         }
         child->parent = parent->parent;
         child->fork = parent->fork;
-        weft__free(&world->memory, CATEGORY, parent, 1, sizeof *parent, 8);
+        weft__free(&timelines->world->memory, CATEGORY, parent, 1, sizeof *parent, 8);
     }
-}
-
-static void timeline_drop(const weft__timelines *timelines, weft__timeline *timeline)
-{
-    drop(timelines->world, timeline);
-    cut_parents(timelines->world, timelines->current);
 }
 
 static void timeline_enter(weft__timelines *timelines, weft__timeline *timeline)

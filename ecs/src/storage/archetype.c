@@ -314,14 +314,6 @@ static void tuple_end(weft_world *world, weft__tuple *tuple)
                tuple_bytes(archetype->shared_count), _Alignof(weft__tuple));
 }
 
-/* Makes tuple0 of a new archetype in zeroed memory of its block. */
-static void tuple_first(weft_world *world, weft__archetype *archetype, weft__tuple *tuple)
-{
-    tuple_init(world, tuple, archetype, NULL);
-    tuple->holders = 1; /* lives as long as its archetype */
-    archetype->tuple0 = tuple;
-}
-
 static bool table_grow(weft_world *world, weft__archetype *archetype)
 {
     uint32_t size = archetype->tuples == NULL ? 0 : archetype->tuple_mask + 1;
@@ -436,20 +428,6 @@ void weft__tuple_release(weft_world *world, weft__tuple *tuple)
     *link = tuple->next;
     archetype->tuple_count--;
     tuple_end(world, tuple);
-}
-
-static void tuples_fini(weft_world *world, weft__archetype *archetype)
-{
-    uint32_t size = archetype->tuples == NULL ? 0 : archetype->tuple_mask + 1;
-    for (uint32_t i = 0; i < size; i++) {
-        for (weft__tuple *tuple = archetype->tuples[i], *next; tuple != NULL; tuple = next) {
-            next = tuple->next;
-            tuple_end(world, tuple);
-        }
-    }
-    if (archetype->tuple0 != NULL) tuple_end(world, archetype->tuple0);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->tuples, size,
-               sizeof *archetype->tuples, _Alignof(weft__tuple *));
 }
 
 /* ---- plans of moves ----
@@ -868,7 +846,10 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
     }
     archetype->format = weft__format_obtain(world, columns, column_count, c.row_limit);
     if (archetype->format != NULL) {
-        tuple_first(world, archetype, tuple0);
+        /* Makes tuple0 of a new archetype in zeroed memory of its block. */
+        tuple_init(world, tuple0, archetype, NULL);
+        tuple0->holders = 1; /* lives as long as its archetype */
+        archetype->tuple0 = tuple0;
         return archetype;
     }
     weft__lines_undo(&world->archetype_lines, bytes);
@@ -879,7 +860,16 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
 static void archetype_fini(weft_world *world, weft__archetype *archetype)
 {
     plans_fini(world, archetype);
-    tuples_fini(world, archetype);
+    uint32_t size = archetype->tuples == NULL ? 0 : archetype->tuple_mask + 1;
+    for (uint32_t i = 0; i < size; i++) {
+        for (weft__tuple *tuple = archetype->tuples[i], *next; tuple != NULL; tuple = next) {
+            next = tuple->next;
+            tuple_end(world, tuple);
+        }
+    }
+    if (archetype->tuple0 != NULL) tuple_end(world, archetype->tuple0);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->tuples, size,
+               sizeof *archetype->tuples, _Alignof(weft__tuple *));
     if (archetype->chunks != &archetype->first_chunk)
         weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks,
                    archetype->chunk_capacity, sizeof *archetype->chunks, 8);

@@ -12,6 +12,7 @@
 #include "error.h"
 #include "format.h"
 #include "host.h"
+#include "search.h"
 #include "structure.h"
 
 #include <assert.h>
@@ -44,14 +45,8 @@ void weft__row_ids_fini(weft__row_ids *ids)
 
 static void share_fill(const weft__row_ids *ids, const weft__id_share *share)
 {
-    uint32_t low = 0, high = ids->run_count;
-    while (high - low > 1) { /* the last run that begins at or before the share */
-        uint32_t middle = low + (high - low) / 2;
-        if (ids->runs[middle].first <= share->first)
-            low = middle;
-        else
-            high = middle;
-    }
+    /* the last run that begins at or before the share */
+    uint32_t low = WEFT__SEARCH(ids->runs, ids->run_count, first, share->first + 1) - 1;
     for (uint32_t done = 0; done < share->count; low++) {
         const weft__id_run *r = &ids->runs[low];
         uint32_t skipped = share->first + done - r->first, n = r->count - skipped;

@@ -175,20 +175,6 @@ static bool others_need_zero(const weft_stream *stream)
     return false;
 }
 
-static void section_ask(const weft_stream *stream, weft__stream_section *s, bool is_wanted)
-{
-    uint64_t step = stream->streams->step;
-    if (is_wanted && s->asked == 0) s->asked = step;
-    if (!is_wanted && s->asked != 0) {
-        s->asked = 0;
-        s->let_go = step;
-        s->result = WEFT_OK;
-    }
-    if (s->state == WEFT_SECTION_FAILED && s->result == WEFT_OK) s->state = WEFT_SECTION_ABSENT;
-    if (s->state == WEFT_SECTION_ABSENT && is_wanted) s->state = WEFT_SECTION_WAITING;
-    if (s->state == WEFT_SECTION_WAITING && !is_wanted) s->state = WEFT_SECTION_ABSENT;
-}
-
 static void stream_ask(weft_stream *stream)
 {
     for (uint32_t i = stream->front.header.section_count; i-- > 0;) {
@@ -200,7 +186,16 @@ static void stream_ask(weft_stream *stream)
             is_wanted = true;
             s->priority = INFINITY;
         }
-        section_ask(stream, s, is_wanted);
+        uint64_t step = stream->streams->step;
+        if (is_wanted && s->asked == 0) s->asked = step;
+        if (!is_wanted && s->asked != 0) {
+            s->asked = 0;
+            s->let_go = step;
+            s->result = WEFT_OK;
+        }
+        if (s->state == WEFT_SECTION_FAILED && s->result == WEFT_OK) s->state = WEFT_SECTION_ABSENT;
+        if (s->state == WEFT_SECTION_ABSENT && is_wanted) s->state = WEFT_SECTION_WAITING;
+        if (s->state == WEFT_SECTION_WAITING && !is_wanted) s->state = WEFT_SECTION_ABSENT;
     }
 }
 

@@ -23,20 +23,6 @@ static void list_unlock(weft__crew *crew)
     at_xchg_ar(&crew->x_lock, 0); /* SC5 */
 }
 
-/* Jobs of the inbox go to the end of the list, in the order in which they were pushed. */
-static void inbox_take_locked(weft__crew *crew)
-{
-    weft__crew_job *stack = at_xchg_ar(&crew->x_inbox, NULL), *first = NULL; /* SC1 */
-    for (weft__crew_job *next; stack != NULL; stack = next) {
-        next = stack->next;
-        stack->next = first;
-        first = stack;
-    }
-    weft__crew_job **end = &crew->jobs;
-    while (*end != NULL) end = &(*end)->next;
-    *end = first;
-}
-
 /* The most urgent job with a piece that can be done now: where it is linked. */
 static weft__crew_job **job_choose_locked(weft__crew *crew)
 {
@@ -56,7 +42,16 @@ static weft__crew_job **job_choose_locked(weft__crew *crew)
 static weft__crew_job *piece_take(weft__crew *crew, uint32_t *piece)
 {
     list_lock(crew);
-    inbox_take_locked(crew);
+    /* Jobs of the inbox go to the end of the list, in the order in which they were pushed. */
+    weft__crew_job *stack = at_xchg_ar(&crew->x_inbox, NULL), *first = NULL; /* SC1 */
+    for (weft__crew_job *next; stack != NULL; stack = next) {
+        next = stack->next;
+        stack->next = first;
+        first = stack;
+    }
+    weft__crew_job **end = &crew->jobs;
+    while (*end != NULL) end = &(*end)->next;
+    *end = first;
     weft__crew_job **link = job_choose_locked(crew), *job = link == NULL ? NULL : *link;
     if (job != NULL) {
         *piece = job->next_piece++;

@@ -9,6 +9,7 @@
  * Late references: for each field what was written there last is kept, so that a value of the run
  * is told from one of the file. Found by the section of the target: they are sorted by it. */
 #include "stream_load.h"
+#include "search.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,15 +118,7 @@ static bool is_there(const weft_stream *stream, uint32_t section)
 /* The first reference of a loaded section to `target`, or beyond. */
 static uint32_t first_to(const weft__loaded *loaded, uint32_t target)
 {
-    uint32_t low = 0, high = loaded->late_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (loaded->lates[middle].section < target)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WEFT__SEARCH(loaded->lates, loaded->late_count, section, target);
 }
 
 /* Where the field is now; NULL: the entity, the component or the element is gone. */

@@ -207,22 +207,6 @@ static weft_job_graph *alloc_graph(weft_job_pool *pool, const weft_job_graph_des
     return NULL;
 }
 
-static void fill_graph(weft_job_graph *graph, const compilation *work)
-{
-    const weft_job_graph_desc *desc = work->desc;
-    for (uint32_t i = 0; i < desc->node_count; i++) {
-        graph->nodes[work->rank[i]] = desc->nodes[i];
-        graph->number[work->rank[i]] = i;
-        uint64_t bit = UINT64_C(1) << work->rank[i] % 64;
-        if (!desc->nodes[i].on_caller) continue;
-        graph->on_caller[work->rank[i] / 64] |= bit;
-        graph->has_own = true;
-    }
-    for (uint32_t i = 0; i < desc->edge_count; i++)
-        graph->indegree[work->rank[desc->edges[i][1]]]++;
-    list_successors(desc, graph->first, graph->successors, work->rank);
-}
-
 static weft_result check_desc(const weft_job_graph_desc *desc)
 {
     if (desc == NULL || desc->nodes == NULL || desc->node_count == 0) return WEFT_INVALID_ARGUMENT;
@@ -247,7 +231,18 @@ static weft_result compile(weft_job_pool *pool, compilation *work, weft_job_grap
     if (graph == NULL) return WEFT_OUT_OF_MEMORY;
     graph->longest = longest;
     graph->is_shared = work->desc->is_shared;
-    fill_graph(graph, work);
+    const weft_job_graph_desc *desc = work->desc;
+    for (uint32_t i = 0; i < desc->node_count; i++) {
+        graph->nodes[work->rank[i]] = desc->nodes[i];
+        graph->number[work->rank[i]] = i;
+        uint64_t bit = UINT64_C(1) << work->rank[i] % 64;
+        if (!desc->nodes[i].on_caller) continue;
+        graph->on_caller[work->rank[i] / 64] |= bit;
+        graph->has_own = true;
+    }
+    for (uint32_t i = 0; i < desc->edge_count; i++)
+        graph->indegree[work->rank[desc->edges[i][1]]]++;
+    list_successors(desc, graph->first, graph->successors, work->rank);
     weft__lock_lock(&pool->graphs_lock);
     graph->next = pool->graphs;
     pool->graphs = graph;

@@ -100,22 +100,6 @@ static void complete_desc(weft_job_pool_desc *desc)
         desc->trace_capacity = weft__trace_file_capacity(desc->worker_count);
 }
 
-static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
-{
-    pool->worker_count = desc->worker_count;
-    pool->background_limit = desc->background_workers;
-    pool->stack_bytes = desc->stack_bytes;
-    pool->is_host_driven = desc->is_host_driven;
-    pool->is_pinned = desc->is_pinned;
-    pool->is_always_parallel = desc->is_always_parallel;
-    pool->is_observed = desc->trace_capacity != 0;
-    at_init(&pool->x_is_traced, !desc->trace_is_paused);
-    pool->os = desc->os;
-    pool->child_capacity = desc->child_capacity;
-    pool->log = desc->log;
-    strcpy(pool->thread_name, desc->thread_name);
-}
-
 /* ---- memory */
 
 static weft_job_pool *alloc_pool(const weft_job_pool_desc *desc, weft_result *result)
@@ -290,7 +274,18 @@ static weft_result create_pool(const weft_job_pool_desc *desc, bool is_by_enviro
     weft_result result;
     weft_job_pool *pool = alloc_pool(desc, &result);
     if (pool == NULL) return result;
-    copy_desc(pool, desc);
+    pool->worker_count = desc->worker_count;
+    pool->background_limit = desc->background_workers;
+    pool->stack_bytes = desc->stack_bytes;
+    pool->is_host_driven = desc->is_host_driven;
+    pool->is_pinned = desc->is_pinned;
+    pool->is_always_parallel = desc->is_always_parallel;
+    pool->is_observed = desc->trace_capacity != 0;
+    at_init(&pool->x_is_traced, !desc->trace_is_paused);
+    pool->os = desc->os;
+    pool->child_capacity = desc->child_capacity;
+    pool->log = desc->log;
+    strcpy(pool->thread_name, desc->thread_name);
     result = init_pool(pool, desc);
     if (result == WEFT_OK) result = open_trace(pool, desc, is_by_environment);
     if (result == WEFT_OK) result = start_threads(pool);

@@ -140,14 +140,6 @@ static uint32_t grain_of(const loop_run *run, uint32_t count, uint32_t participa
     return grain > count ? count : (uint32_t)grain;
 }
 
-static uint32_t participants_of(const weft_job_pool *pool, uint64_t predicted)
-{
-    uint64_t wanted = predicted / (pool->limits.awake_ticks + 1) + 1;
-    if (wanted < 2) wanted = 2;
-    if (pool->is_always_parallel || wanted > pool->worker_count) wanted = pool->worker_count;
-    return (uint32_t)wanted;
-}
-
 /* Splits [begin, count); false when no entry of the table is vacant. */
 static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin)
 {
@@ -157,7 +149,10 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     weft__loop *loop = weft__loop_acquire(&pool->loops);
     if (loop == NULL) return false;
     uint64_t predicted = weft__cost_predict(run->cost, count);
-    uint32_t participants = participants_of(pool, predicted);
+    uint64_t wanted = predicted / (pool->limits.awake_ticks + 1) + 1;
+    if (wanted < 2) wanted = 2;
+    if (pool->is_always_parallel || wanted > pool->worker_count) wanted = pool->worker_count;
+    uint32_t participants = (uint32_t)wanted;
     loop->fn = desc->fn;
     loop->argument = desc->argument;
     loop->name = desc->name;

@@ -839,22 +839,6 @@ void weft__watch_gone(const weft_slice *slice, weft_access access)
                                .what = WEFT__SLICE_GONE});
 }
 
-static void keep_stray(weft__scheduler *scheduler, const weft__stray *stray)
-{
-    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
-                                 .position = position_of(scheduler, stray->owner),
-                                 .slice = stray->slice,
-                                 .component = stray->component,
-                                 .access = WEFT_WRITE,
-                                 .what = weft__stray_text(stray->kind),
-                                 .phase = WEFT__VIOLATION_STRAYED,
-                                 .has_row = stray->row != WEFT__STRAY_NO_ROW,
-                                 .row = stray->row,
-                                 .entity = stray->entity,
-                                 .places = stray->places};
-    violate(&scheduler->workers[0], &violation);
-}
-
 static void watch_report(weft__scheduler *scheduler)
 {
     if (scheduler->background_count != 0) return;
@@ -862,8 +846,21 @@ static void watch_report(weft__scheduler *scheduler)
         weft__guard *guard = weft__guard_of(scheduler->world, i);
         if (guard == NULL || guard->ring == NULL) continue;
         weft__guard_sweep(guard);
-        for (uint32_t k = 0; k < guard->strays.count; k++)
-            keep_stray(scheduler, &guard->strays.at[k]);
+        for (uint32_t k = 0; k < guard->strays.count; k++) {
+            const weft__stray *stray = &guard->strays.at[k];
+            weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                         .position = position_of(scheduler, stray->owner),
+                                         .slice = stray->slice,
+                                         .component = stray->component,
+                                         .access = WEFT_WRITE,
+                                         .what = weft__stray_text(stray->kind),
+                                         .phase = WEFT__VIOLATION_STRAYED,
+                                         .has_row = stray->row != WEFT__STRAY_NO_ROW,
+                                         .row = stray->row,
+                                         .entity = stray->entity,
+                                         .places = stray->places};
+            violate(&scheduler->workers[0], &violation);
+        }
         guard->strays.count = 0;
     }
 }

@@ -16,6 +16,7 @@
 #include "hash_log.h"
 #include "registry.h"
 #include "running.h"
+#include "search.h"
 
 #include <string.h>
 
@@ -549,15 +550,8 @@ static void run_traced(weft__worker *worker, const weft__entry *entry, uint32_t 
 
 static uint32_t find_entry(const weft__entry *entries, uint32_t count, uint32_t item)
 {
-    uint32_t low = 0, high = count; /* entries[low].first_item <= item < entries[high].first_item */
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (entries[middle].first_item <= item)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    /* entries[found].first_item <= item < entries[found + 1].first_item */
+    return WEFT__SEARCH(entries, count, first_item, item + 1) - 1;
 }
 
 static void dispatch(weft__worker *worker, weft__entry *entries, uint32_t entry_count,

@@ -7,6 +7,7 @@
 #include "bits.h"
 #include "hash.h"
 #include "invariant.h"
+#include "search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +22,7 @@
 /* Of edges sorted by `after`: the first one of this node, or of a later one; `count`: none. */
 static uint32_t edges_of(const weft__order_edge *edges, uint32_t count, uint32_t after)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (edges[middle].after < after)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WEFT__SEARCH(edges, count, after, after);
 }
 
 bool weft__order_edges_have(const weft__order_edge *edges, uint32_t count, uint32_t before,

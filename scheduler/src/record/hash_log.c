@@ -259,23 +259,6 @@ static const weft__system *system_of_sum(const weft__scheduler *scheduler, uint3
     return system;
 }
 
-static void put_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
-{
-    for (uint32_t sum = 0; sum < log->sum_count; sum++) {
-        uint32_t component;
-        const weft__system *system = system_of_sum(scheduler, sum, &component);
-        log_sum all = {0, 0};
-        for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-            all.rows += log->workers[i].sums[sum].rows;
-            all.hash += log->workers[i].sums[sum].hash;
-        }
-        if (all.rows == 0) continue;
-        put(log, "W\t%u\t%s\t%s\t%" PRIu64 "\t%016" PRIx64, system->position,
-            plain(system->name).text, plain(type_name(scheduler->world, component)).text, all.rows,
-            all.hash);
-    }
-}
-
 static void put_rows(weft__scheduler *scheduler, struct weft__hash_log *log)
 {
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
@@ -321,7 +304,19 @@ void weft__hash_log_end(weft__scheduler *scheduler)
     struct weft__hash_log *log = scheduler->hash_log;
     if (!log->is_in_pass) return;
     log->is_in_pass = false;
-    put_sums(scheduler, log);
+    for (uint32_t sum = 0; sum < log->sum_count; sum++) {
+        uint32_t component;
+        const weft__system *system = system_of_sum(scheduler, sum, &component);
+        log_sum all = {0, 0};
+        for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+            all.rows += log->workers[i].sums[sum].rows;
+            all.hash += log->workers[i].sums[sum].hash;
+        }
+        if (all.rows == 0) continue;
+        put(log, "W\t%u\t%s\t%s\t%" PRIu64 "\t%016" PRIx64, system->position,
+            plain(system->name).text, plain(type_name(scheduler->world, component)).text, all.rows,
+            all.hash);
+    }
     if (log->has_rows) put_rows(scheduler, log);
     if (log->has_rows) put_world(scheduler, log, log->system_count);
     put(log, "E\t%" PRIu64 "\t%016" PRIx64, weft__front(scheduler->world)->clock.steps,

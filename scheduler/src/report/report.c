@@ -415,15 +415,6 @@ static void add_effect(weft__text *t, const weft__scheduler *scheduler, const se
                        weft__type_name(scheduler->world, seen->component));
 }
 
-/* "destroys any entity and adds or sets b" */
-static void add_effects(weft__text *t, const weft__scheduler *scheduler, const sync_reason *reason)
-{
-    for (uint32_t i = 0; i < reason->count; i++) {
-        weft__text_add(t, "%s", i == 0 ? "" : " and ");
-        add_effect(t, scheduler, &reason->seen[i]);
-    }
-}
-
 static void sync_reason_add(weft__text *t, const weft__scheduler *scheduler,
                             const weft__sync_point *point)
 {
@@ -437,7 +428,11 @@ static void sync_reason_add(weft__text *t, const weft__scheduler *scheduler,
         return;
     }
     weft__text_add(t, "'%s' could see commands of '%s', which ", observer->name, recorder->name);
-    add_effects(t, scheduler, &reason);
+    /* "destroys any entity and adds or sets b" */
+    for (uint32_t i = 0; i < reason.count; i++) {
+        weft__text_add(t, "%s", i == 0 ? "" : " and ");
+        add_effect(t, scheduler, &reason.seen[i]);
+    }
     archetype_add(t, scheduler, reason.archetype);
 }
 

@@ -296,17 +296,6 @@ static uint32_t sort_by_group(weft__newborns *n, weft__gid_pair *inner)
     return rows;
 }
 
-/* The first colours: of values and of gids that refer to the row. */
-static void begin_colours(weft__newborns *n)
-{
-    for (uint32_t i = 0; i < n->count; i++) n->sums[i] = 0;
-    for (uint64_t i = 0; i < n->edge_count; i++) {
-        const edge *e = &n->edges[i];
-        if (e->from != 0) n->sums[e->target] += mixed(e->place, e->from);
-    }
-    for (uint32_t i = 0; i < n->count; i++) n->colours[i] = mixed(n->hashes[i], n->sums[i]);
-}
-
 static bool reserve(weft__newborns *n)
 {
     const uint64_t pairs = 2 * (n->count + n->inner_count);
@@ -322,7 +311,13 @@ weft_result weft__newborns_tell_apart(const weft_shard *shard, weft__newborns *n
     weft__gid_pair *inner = n->pairs + 2 * (uint64_t)n->count;
     const uint32_t rows = sort_by_group(n, inner);
     uint32_t order = 0, edges = 0;
-    begin_colours(n);
+    /* The first colours: of values and of gids that refer to the row. */
+    for (uint32_t i = 0; i < n->count; i++) n->sums[i] = 0;
+    for (uint64_t i = 0; i < n->edge_count; i++) {
+        const edge *e = &n->edges[i];
+        if (e->from != 0) n->sums[e->target] += mixed(e->place, e->from);
+    }
+    for (uint32_t i = 0; i < n->count; i++) n->colours[i] = mixed(n->hashes[i], n->sums[i]);
     row_group g = {.n = n, .room = n->pairs + n->count};
     for (uint32_t begin = 0, end; begin < rows; begin = end) {
         const uint64_t leader = n->pairs[begin].key;

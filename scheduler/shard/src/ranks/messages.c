@@ -132,9 +132,10 @@ static struct {
 
 /* ---- start and stop ---- */
 
-/* The hash of the file of this program and of the library's version; 0: it cannot be read. */
-static uint64_t program_hash(void)
+/* All ranks compare what they are with rank 0. */
+static weft_result compare_programs(void)
 {
+    /* The hash of the file of this program and of the library's version; 0: it cannot be read. */
     uint64_t hash = hash_start(WEFT_VERSION, 0);
     FILE *file = fopen("/proc/self/exe", "rb");
     unsigned char block[1 << 14];
@@ -143,13 +144,7 @@ static uint64_t program_hash(void)
         hash = hash_part(hash, block, count);
     const bool is_whole = file != NULL && !ferror(file);
     if (file != NULL) fclose(file);
-    return is_whole ? hash_end(hash) : 0;
-}
-
-/* All ranks compare what they are with rank 0. */
-static weft_result compare_programs(void)
-{
-    const uint64_t mine = program_hash();
+    const uint64_t mine = is_whole ? hash_end(hash) : 0;
     uint64_t first = mine, lowest[3] = {0, mine == 0, !mail_begin()};
     weft_result result = weft__transport_broadcast(&first, sizeof first);
     if (result != WEFT_OK) return result;

@@ -38,25 +38,6 @@ static inline uint32_t cell_along(grid_axis axis, double value)
     return (uint32_t)(int32_t)(offset < axis.last ? offset : axis.last);
 }
 
-/* coordinates[i]: that of the i-th key from `begin` on. */
-static void read_coordinates(const weft_shard_grid *grid, uint32_t axis,
-                             const weft__sector_keys *keys, uint32_t begin, uint32_t count,
-                             double *coordinates)
-{
-    const unsigned char *at = keys->keys + grid->at[axis];
-    const size_t bytes = keys->bytes;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t row = keys->rows != NULL ? keys->rows[begin + i] : begin + i;
-        float narrow;
-        if (grid->is_double) {
-            memcpy(&coordinates[i], at + row * bytes, sizeof coordinates[i]);
-        } else {
-            memcpy(&narrow, at + row * bytes, sizeof narrow);
-            coordinates[i] = (double)narrow;
-        }
-    }
-}
-
 uint32_t weft__sector_at(const weft__sector_map *map, const void *key)
 {
     uint32_t sector = 0;
@@ -81,7 +62,19 @@ static void sectors_of_some(const weft__sector_map *map, const weft__sector_keys
     double coordinates[KEYS_AT_ONCE];
     memset(out, 0, count * sizeof *out);
     for (uint32_t k = map->grid.dimensions; k-- > 0;) {
-        read_coordinates(&map->grid, k, keys, begin, count, coordinates);
+        /* coordinates[i]: that of the i-th key from `begin` on. */
+        const unsigned char *at = keys->keys + map->grid.at[k];
+        const size_t bytes = keys->bytes;
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t row = keys->rows != NULL ? keys->rows[begin + i] : begin + i;
+            float narrow;
+            if (map->grid.is_double) {
+                memcpy(&coordinates[i], at + row * bytes, sizeof coordinates[i]);
+            } else {
+                memcpy(&narrow, at + row * bytes, sizeof narrow);
+                coordinates[i] = (double)narrow;
+            }
+        }
         add_cells(axis_of(map, k), map->grid.cells[k], coordinates, count, out);
     }
 }

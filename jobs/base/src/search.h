@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* search.h: the place of a number among ascending ones, which are fields of elements. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The first of `count` elements whose 32-bit field is not below `key`, or `count`. They ascend. */
+#define WEFT__SEARCH(at, count, field, key)                                                        \
+    weft__search((at), (count), sizeof *(at), offsetof(__typeof__(*(at)), field), (key))
+
+/* By halving. `size` and `offset`, in bytes: of an element, and of its number. */
+static inline uint32_t weft__search(const void *at, uint32_t count, size_t size, size_t offset,
+                                    uint32_t key)
+{
+    uint32_t low = 0, number;
+    while (low < count) {
+        const uint32_t middle = low + (count - low) / 2;
+        memcpy(&number, (const char *)at + middle * size + offset, sizeof number);
+        if (number < key)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
