@@ -94,19 +94,27 @@ static inline weft__counts *counts_of(const weft__counters *counters, uint32_t w
 
 enum { NAME_COLUMNS = 17 }; /* of a table of 80 */
 
-/* How a column appears. `unit` divides in the trace, whose counters have 32 bits. */
+/* An event, and how its column appears. `unit` divides in the trace, whose counters have 32 bits. */
 static const struct {
+    uint32_t type, config;
     const char *name, *json, *track; /* name: at most 6 bytes */
     uint32_t unit;
 } columns[WEFT_COUNTER_COUNT] = {
-    [WEFT_COUNTER_CYCLES] = {"cycles", "cycles", "cycles (1000)", 1000},
-    [WEFT_COUNTER_INSTRUCTIONS] = {"instr", "instructions", "instructions (1000)", 1000},
-    [WEFT_COUNTER_CACHE_MISSES] = {"cache", "cache_misses", "cache misses", 1},
-    [WEFT_COUNTER_BRANCH_MISSES] = {"branch", "branch_misses", "branch misses", 1},
-    [WEFT_COUNTER_TASK_CLOCK] = {"ms", "task_clock_ns", "processor time (us)", 1000},
-    [WEFT_COUNTER_PAGE_FAULTS] = {"faults", "page_faults", "page faults", 1},
-    [WEFT_COUNTER_CONTEXT_SWITCHES] = {"switch", "context_switches", "context switches", 1},
-    [WEFT_COUNTER_CPU_MIGRATIONS] = {"migr", "cpu_migrations", "migrations", 1},
+#define HARD(event) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##event
+#define SOFT(event) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##event
+    [WEFT_COUNTER_CYCLES] = {HARD(CPU_CYCLES), "cycles", "cycles", "cycles (1000)", 1000},
+    [WEFT_COUNTER_INSTRUCTIONS] = {HARD(INSTRUCTIONS), "instr", "instructions",
+                                   "instructions (1000)", 1000},
+    [WEFT_COUNTER_CACHE_MISSES] = {HARD(CACHE_MISSES), "cache", "cache_misses", "cache misses", 1},
+    [WEFT_COUNTER_BRANCH_MISSES] = {HARD(BRANCH_MISSES), "branch", "branch_misses", "branch misses",
+                                    1},
+    [WEFT_COUNTER_TASK_CLOCK] = {SOFT(TASK_CLOCK), "ms", "task_clock_ns", "processor time (us)",
+                                 1000},
+    [WEFT_COUNTER_PAGE_FAULTS] = {SOFT(PAGE_FAULTS), "faults", "page_faults", "page faults", 1},
+    [WEFT_COUNTER_CONTEXT_SWITCHES] = {SOFT(CONTEXT_SWITCHES), "switch", "context_switches",
+                                       "context switches", 1},
+    [WEFT_COUNTER_CPU_MIGRATIONS] = {SOFT(CPU_MIGRATIONS), "migr", "cpu_migrations", "migrations",
+                                     1},
 };
 
 /* ---- sums */
@@ -156,30 +164,18 @@ void weft__counters_sum(const weft__scheduler *scheduler, const weft__system *sy
 
 static const char *error_name(int error)
 {
-    switch (error) {
-    case EACCES:
-        return "EACCES";
-    case EPERM:
-        return "EPERM";
-    case ENOENT:
-        return "ENOENT";
-    case ENOSYS:
-        return "ENOSYS";
-    case EMFILE:
-        return "EMFILE";
-    case ENFILE:
-        return "ENFILE";
-    case ENOMEM:
-        return "ENOMEM";
-    case EOPNOTSUPP:
-        return "EOPNOTSUPP";
-    case ENODEV:
-        return "ENODEV";
-    case EIO:
-        return "EIO";
-    default:
-        return "unexpected";
+#define NAMED(code)                                                                                \
+    {                                                                                              \
+        code, #code                                                                                \
     }
+    static const struct {
+        int error;
+        const char *name;
+    } names[] = {NAMED(EACCES), NAMED(EPERM),  NAMED(ENOENT),     NAMED(ENOSYS), NAMED(EMFILE),
+                 NAMED(ENFILE), NAMED(ENOMEM), NAMED(EOPNOTSUPP), NAMED(ENODEV), NAMED(EIO)};
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].error == error) return names[i].name;
+    return "unexpected";
 }
 
 static void explain_none(weft__text *t, const weft__counters *counters, uint32_t worker)
@@ -368,20 +364,6 @@ void weft__counters_trace(weft__scheduler *scheduler)
 
 #define FIRST_SOFTWARE WEFT_COUNTER_TASK_CLOCK
 
-static const struct {
-    uint32_t type;
-    uint64_t config;
-} events[WEFT_COUNTER_COUNT] = {
-    [WEFT_COUNTER_CYCLES] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    [WEFT_COUNTER_INSTRUCTIONS] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-    [WEFT_COUNTER_CACHE_MISSES] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-    [WEFT_COUNTER_BRANCH_MISSES] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
-    [WEFT_COUNTER_TASK_CLOCK] = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
-    [WEFT_COUNTER_PAGE_FAULTS] = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-    [WEFT_COUNTER_CONTEXT_SWITCHES] = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
-    [WEFT_COUNTER_CPU_MIGRATIONS] = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
-};
-
 /* ---- the ladder */
 
 static void close_group(const weft__os_perf *perf, weft__counter_group *group)
@@ -408,7 +390,7 @@ static bool is_exhausted(int error)
 
 static int open_event(const weft__os_perf *perf, weft__counter_group *group, uint32_t column)
 {
-    weft__perf_event event = {events[column].type, events[column].config, group->is_user_only};
+    weft__perf_event event = {columns[column].type, columns[column].config, group->is_user_only};
     int leader = group->count == 0 ? -1 : group->descriptors[0];
     int result = perf->open(perf->user, &event, leader);
     if (result >= 0 || !is_refusal(-result) || group->count != 0) return result;
