@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* search.h: the place of a number among ascending ones, which are fields of elements. */
+/* search.h: the place of a number among ascending ones, which are fields of elements: by halving.
+ * Stateless; the elements are the caller's. Numbers of 32 bits; what has 64, or guesses first, has
+ * its own loop. */
 #pragma once
 
 #include <stddef.h>

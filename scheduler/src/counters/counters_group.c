@@ -94,7 +94,8 @@ static inline weft__counts *counts_of(const weft__counters *counters, uint32_t w
 
 enum { NAME_COLUMNS = 17 }; /* of a table of 80 */
 
-/* An event, and how its column appears. `unit` divides in the trace, whose counters have 32 bits. */
+/* An event, and how its column appears. `unit` divides in the trace, whose counters have 32
+ * bits. */
 static const struct {
     uint32_t type, config;
     const char *name, *json, *track; /* name: at most 6 bytes */
