@@ -5,15 +5,20 @@ they do is an exception of the kinds below, whose text speaks of Python; the pro
 world stays valid. Beside each script runs one of the model (class Model): it gives right and wrong values in every
 way there is, and knows which value each component has to have then, or that the call is refused and nothing changed."""
 import argparse
+import atexit
+import os
 import random
+import shutil
 import sys
+import tempfile
 import threading
 
 import numpy
 
 import weft
 
-EXPECTED = (weft.Error, BufferError, ValueError, TypeError, KeyError, IndexError, OverflowError, RuntimeError,
+FILES = tempfile.mkdtemp()  # of the scenes
+EXPECTED = (weft.Error, weft.CompileError, BufferError, ValueError, TypeError, KeyError, IndexError, OverflowError, RuntimeError,
             OSError, AttributeError, MemoryError)
 JUNK = [None, -1, 0, 2 ** 31, 2 ** 64, 1.5, float("nan"), "", "x", b"", b"\0" * 7, [], [1], {}, (), object(),
         numpy.zeros(3), numpy.zeros((2, 2)), "a\0b", "\udc80", "y" * 300, True]
@@ -24,7 +29,7 @@ class Script:
         self.random = random.Random(seed)
         self.worlds, self.components, self.entities = [], [], []
         self.queries, self.loops, self.slices, self.views = [], [], [], []
-        self.snapshots, self.recorders, self.files = [], [], []
+        self.snapshots, self.recorders, self.files, self.scenes = [], [], [], []
         self.refused = self.done = 0
 
     def junk(self, known):
@@ -143,7 +148,7 @@ class Script:
             words = {key: value for key, value in {
                 "before": self.random.choice([True, False, "s", ["t"]]), "after": self.random.choice(["s", (), 5]),
                 "period": self.random.choice([0, 0.1, -1]), "group": self.random.choice(["g", "h"]),
-                "timer": True, "run_if": lambda w: self.any_call() or True, "skips_unchanged": True,
+                "timer": True, "whole": True, "run_if": lambda w: self.any_call() or True, "skips_unchanged": True,
                 "read": self.some(self.components)}.items() if self.random.random() < 0.25}
             world.system(action, name=self.random.choice("stu"), write=self.some(self.components), **words)
         else:
@@ -181,6 +186,80 @@ class Script:
             data = bytearray(self.random.choice(self.files)) # no junk: a number would be gigabytes
             data[self.random.randrange(len(data))] ^= 1 << self.random.randrange(8)
             world.load(data)
+
+    def relate(self):
+        world, entity, other, component = self.world(), self.junk(self.entities), self.junk(self.entities), self.junk(self.components)
+        def new_relation():
+            self.components.append(self.random.choice([
+                lambda: world.relation(self.random.choice("LM"), on_target_death=self.random.choice(["clear", "destroy", "keep", "x"]),
+                                       acyclic=self.random.random() < 0.3, by_depth=self.random.random() < 0.2),
+                lambda: world.relation("P", "f4"), lambda: world.parent, lambda: world.instance_of, lambda: world.prefab_tag])())
+        self.random.choice([
+            new_relation, lambda: world.relate(entity, component, other), lambda: world.relate(self.entities, component, other),
+            lambda: world.settle(), lambda: world.sources(component, entity), lambda: world.children(entity),
+            lambda: world.target(entity, component), lambda: world.depth(entity, self.random.choice([None, component])),
+            lambda: world.relate(entity, world.parent, other)])()
+
+    def copy(self):
+        world, entity = self.world(), self.junk(self.entities)
+        count = self.random.choice([None, 0, 2, 300, -1])
+        made = self.random.choice([lambda: world.prefab(entity, *self.some(self.entities)), lambda: world.instantiate(entity, count),
+                                   lambda: self.junk(self.recorders).instantiate(entity, count)])()
+        self.entities += numpy.atleast_1d(made)[:3].tolist()
+
+    def observe(self):
+        world, component = self.world(), self.junk(self.components)
+        action = self.random.choice([lambda o: (len(o), o.entities, o.values), lambda o: self.any_call(), lambda o: 1 / 0, None, 5])
+        if len(world._observers) < 4:
+            world.observe(self.random.choice(["added", "removed", "changed", "created", "destroyed", "x"]),
+                          self.random.choice([component, None]), action)
+        world.run_observers()
+
+    def many(self):
+        """Calls with arrays of entities."""
+        world, recorder, component = self.world(), self.junk(self.recorders), self.junk(self.components)
+        entities = self.random.choice([self.entities, numpy.array(self.entities[:4], "u8"), self.some(self.entities), JUNK[0]])
+        self.random.choice([
+            lambda: world.look_up(entities, component), lambda: recorder.set(entities, component, self.value()),
+            lambda: recorder.add(entities, component), lambda: recorder.remove(entities, component), lambda: recorder.destroy(entities),
+            lambda: recorder.append(entities, component, self.value()),
+            lambda: recorder.create_many(self.random.choice([0, 3, -1]), {component: self.value()}, self.some(self.components)),
+            lambda: weft.Random(3, numpy.array(self.entities, "u8"), 1).float()])()
+
+    def near(self):
+        """Grids and sums of anything."""
+        positions = self.random.choice([numpy.random.default_rng(1).random((20, 2)) * 12 - 1, numpy.zeros((0, 2)), numpy.full((3, 2), numpy.nan),
+                                        numpy.zeros((4, 3)), self.value()])
+        low = self.random.choice([(0, 0), (0, 0), (0, 0, 0), (1,), self.value()])
+        grid = weft.Grid(low, self.random.choice([(9, 9), (9, 9, 9), (0, 0), self.value()]), self.random.choice([1, 0.3, 0, -1, self.value()]),
+                         periodic=self.random.choice([True, False, (True, False), 5]))
+        grid.build(positions)
+        self.random.choice([lambda: grid.pairs(), lambda: grid.pairs(positions, within=self.random.choice([0.5, 3, -1])),
+                            lambda: grid.runs(self.random.choice([0, -1, 2 ** 40])), lambda: grid.cell_at(positions),
+                            lambda: grid.count(within=0.2), lambda: weft.exact_sum(positions), lambda: weft.Sum(self.value())])()
+
+    def scene(self):
+        world = self.world()
+        if self.scenes and self.random.random() < 0.6:
+            scene = self.junk(self.scenes)
+            self.random.choice([lambda: scene.fill(), lambda: scene.bake(), lambda: scene.entity(self.random.choice(["a", "", "b/c", 5])),
+                                lambda: scene.is_stale, self.scenes.clear])()
+            return
+        with open(FILES + "/script.weft", "w", encoding="utf-8") as file:
+            file.write(self.random.choice(['{"weft": 1, "objects": {"a": {}}}', '{"weft": 1, "objects": {"a": {"P": 3}, "b": {"children": {"c": {"V": 1}}}}}',
+                                           '{"weft": 2}', "", '{"weft": 1, "objects": {"a": {"prefab": "#a"}}}']))
+        self.scenes.append(world.scene(FILES + self.random.choice(["/script.weft", "/script.weft", "/nothing", ""])))
+
+    def compile(self):
+        """Systems in C of a few texts, so that the compiler runs seldom."""
+        words = {word: self.some(self.components) for word in self.random.sample(["write", "read", "resources", "look_up", "handles",
+                                                                                  "write_look_up", "having"], 2)}
+        if self.random.random() < 0.5:
+            words = {}
+        self.world().c(self.random.choice([";", "this is not C"]), name=self.random.choice(["k", "l"]), flags=["-O0"], **words,
+                       **self.random.choice([{}, {"count": self.random.choice([0, 3, -1, "x"])}, {"after": self.random.choice(["k", 5])},
+                                             {"queries": {"q": self.junk(self.queries)}}, {"archetypes": {"a": self.some(self.components)}},
+                                             {"serial": True}, {"commands": True}]))
 
     def close(self):
         self.world().close()
@@ -247,7 +326,8 @@ S = Script
 CALLS = [call for call, weight in (
     (S.new_world, 2), (S.new_component, 8), (S.create, 10), (S.change, 14), (S.new_query, 8), (S.use_query, 6), (S.begin, 6),
     (S.advance, 8), (S.end, 5), (S.use_slice, 8), (S.use_view, 5), (S.drop, 5), (S.step, 5), (S.new_system, 3),
-    (S.snapshot, 4), (S.record, 8), (S.file, 4), (S.close, 1), (S.load_c, 1), (S.from_a_thread, 1), (S.beside_a_step, 1))
+    (S.snapshot, 4), (S.record, 8), (S.file, 4), (S.close, 1), (S.load_c, 1), (S.relate, 6), (S.copy, 3),
+    (S.observe, 2), (S.many, 5), (S.near, 1), (S.scene, 1), (S.compile, 1), (S.from_a_thread, 1), (S.beside_a_step, 1))
     for _ in range(weight)]
 
 
@@ -270,6 +350,30 @@ class Model:
         self.resource = self.world.resource("R", self.dtype(self.fields_of_resource))
         self.resource_value = tuple(self.zero(f) for f in self.fields_of_resource)
         self.other = weft.World(workers=1).component("C0", "f4")
+        self.relation, self.targets = self.world.relation("L"), {}
+        self.told, self.changes = [], []
+        self.watched = self.components[0][0]
+        self.world.observe("removed", self.watched, self.hear)
+        self.ticks = self.wanted_ticks = self.left = 0
+        self.world.group("slow", period=0.25)
+        self.world.system(self.tick, name="tick", group="slow")
+        self.stepper()
+
+    def stepper(self):
+        """The component of a system in C, which runs when the resource says so."""
+        self.compiled = self.world.component("K", [("f0", "i4"), ("f1", "f4")])
+        self.switch = self.world.resource("Switch", "i4", hashed=False)
+        self.components.append((self.compiled, ["i4", "f4"], None))
+        self.world.c("""for (uint32_t i = 0; i < count && *switch_ != 0; i++)
+            k[i].f0 = (int32_t)((uint32_t)k[i].f0 * 3u + 1u), k[i].f1 = -k[i].f1;""",
+                     name="stepper", write=[self.compiled], resources=[self.switch])
+
+    def hear(self, observation):
+        self.told += zip(observation.entities.tolist(), observation.values.tolist())
+
+    def tick(self, c):
+        self.ticks += 1
+        assert c.dt == 0.25
 
     def some_fields(self):
         return [self.random.choice(list(self.FIELDS)) for _ in range(self.random.randrange(1, 5))]
@@ -369,7 +473,8 @@ class Model:
         entity = self.some()
         call = self.random.choice([self.create, self.create, self.set, self.set, self.set, self.write, self.column,
                                    self.append, self.add, self.remove, self.destroy, self.set_resource, self.snapshot,
-                                   self.record, self.record, self.foreign, self.step])
+                                   self.record, self.record, self.foreign, self.step, self.relate, self.relate, self.copy,
+                                   self.record_many, self.look_up, self.over_all, self.step_in_c, self.near, self.fill])
         if entity is None:
             call = self.create
         call(component, fields, kind, entity)
@@ -440,11 +545,121 @@ class Model:
 
     def remove(self, component, fields, kind, entity):
         self.world.remove(entity, component)
+        self.note_removed(component, entity)
         self.rows[entity].pop(component, None)
+
+    def note_removed(self, component, entity):
+        if component is self.watched and component in self.rows[entity]:
+            self.changes.append((int(entity), self.rows[entity][component]))
 
     def destroy(self, component, fields, kind, entity):
         self.world.destroy(entity)
+        self.note_removed(self.watched, entity)
         del self.rows[entity]
+        self.targets = {one: None if target == entity else target for one, target in self.targets.items() if one != entity}
+        self.world.settle()
+
+    def relate(self, component, fields, kind, entity):
+        many = self.random.sample(list(self.rows), min(len(self.rows), self.random.randrange(1, 4)))
+        target = self.random.choice([None, *self.rows])
+        self.world.relate(many, self.relation, target)
+        self.targets.update(dict.fromkeys(many, target))
+        self.world.settle()
+
+    def copy(self, component, fields, kind, entity):
+        """A copy has the values; where one names the entity, the copy's names the copy."""
+        if self.random.random() < 0.5:
+            made = self.world.instantiate(entity)
+        else:
+            made = self.world.instantiate(entity, 1)[0]
+            made = weft.Entity(made)
+
+        def moved(fields, value):
+            return tuple(int(made) if f == "entity" and v == entity else v for f, v in zip(fields, value))
+        kinds = {c: (fields, kind) for c, fields, kind in self.components}
+        self.rows[made] = {c: [moved(kinds[c][0], one) for one in v] if kinds[c][1] == "buffer" else moved(kinds[c][0], v)
+                           for c, v in self.rows[entity].items()}
+        if entity in self.targets:
+            self.targets[made] = made if self.targets[entity] == entity else self.targets[entity]
+        self.world.settle()
+
+    def record_many(self, component, fields, kind, entity):
+        if kind == "buffer":
+            return
+        many = self.random.sample(list(self.rows), min(len(self.rows), self.random.randrange(4)))
+        given, wanted = self.value(fields, None)
+        commands = self.world.commands()
+
+        def keep(_):
+            for one in many:
+                self.rows[one][component] = wanted
+        self.expect(wanted, lambda: (commands.set(many, component, given), commands.play()), keep)
+
+    def look_up(self, component, fields, kind, entity):
+        if kind in ("buffer", "shared"):
+            self.expect(REFUSED, lambda: self.world.look_up([entity], component), None)
+            return
+        many = [*self.rows, 0, 2 ** 64 - 1, int(entity) ^ 1 << 33]
+        values, found = self.world.look_up(many, component)
+        for one, value, is_there in zip(many, values.tolist(), found.tolist()):
+            wanted = self.rows.get(one, {}).get(component)
+            if is_there != (wanted is not None) or value != (wanted or tuple(self.zero(f) for f in fields)):
+                raise AssertionError(f"look_up of {one}: {value} {is_there}, not {wanted}")
+
+    def over_all(self, component, fields, kind, _):
+        """A system over all rows."""
+        if kind is not None or not any(component in row for row in self.rows.values()):
+            return
+        given, wanted = self.value(fields, None)
+        if isinstance(given, dict) and len(given) < len(fields):
+            return
+        self.world.system(lambda s: s.__setitem__(component, given), name="all", write=[component], whole=True)
+        try:
+            self.expect(wanted, lambda: self.stepped(0), lambda _: self.all_rows(component, wanted))
+        finally:
+            self.world.remove_system("all")
+
+    def stepped(self, dt):
+        """A step, of which the group counts the time, whatever else fails."""
+        self.left += dt
+        self.wanted_ticks += int(self.left / 0.25)
+        self.left %= 0.25
+        self.world.step(dt)
+
+    def step_in_c(self, *_):
+        self.world.set_resource(self.switch, 1)
+        self.stepped(self.random.choice([0, 0.125, 0.5]))
+        self.world.set_resource(self.switch, 0)
+        for row in self.rows.values():
+            if self.compiled in row:
+                number, real = row[self.compiled]
+                row[self.compiled] = ((number * 3 + 1 + 2 ** 31) % 2 ** 32 - 2 ** 31, -real)
+        if self.ticks != self.wanted_ticks:
+            raise AssertionError(f"{self.ticks} runs of a group, not {self.wanted_ticks}")
+
+    def near(self, *_):
+        """Neighbours as two loops find them."""
+        at = numpy.random.default_rng(self.random.randrange(2 ** 32)).random((self.random.randrange(30), 2)) * 5
+        within = self.random.choice([0.3, 1.0])
+        grid = weft.Grid((0, 0), (5, 5), 1)
+        grid.build(at)
+        i, j = grid.pairs(within=within)
+        d = at[:, None, :] - at[None, :, :]
+        wanted = [(a, b) for a, b in zip(*numpy.nonzero((d * d).sum(axis=2) < within * within)) if a != b]
+        if sorted(zip(i.tolist(), j.tolist())) != sorted((int(a), int(b)) for a, b in wanted):
+            raise AssertionError(f"{len(i)} pairs, not {len(wanted)}")
+
+    def fill(self, *_):
+        """An entity of a document."""
+        if self.random.random() < 0.8:
+            return
+        number = self.random.randrange(-100, 100)
+        path = FILES + "/model.weft"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"weft": 1, "objects": {"one": {"K": {"f0": %d, "f1": 0.5}}}}' % number)
+        scene = self.world.scene(path)
+        scene.fill()
+        self.rows[scene.entity("one")] = {self.compiled: (number, 0.5)}
 
     def set_resource(self, *_):
         given, wanted = self.value(self.fields_of_resource, self.resource_value)
@@ -455,11 +670,14 @@ class Model:
 
     def snapshot(self, *_):
         if self.saved is None or self.random.random() < 0.5:
-            self.saved = self.world.snapshot(), {e: dict(row) for e, row in self.rows.items()}, self.resource_value
+            self.saved = (self.world.snapshot(), {e: dict(row) for e, row in self.rows.items()}, self.resource_value, dict(self.targets))
         else:
-            snapshot, rows, self.resource_value = self.saved
+            snapshot, rows, self.resource_value, targets = self.saved
             self.world.restore(snapshot)
-            self.rows = {e: dict(row) for e, row in rows.items()}
+            self.rows, self.targets = {e: dict(row) for e, row in rows.items()}, dict(targets)
+            self.world.settle()
+            self.world.run_observers()
+            self.told, self.changes = [], []  # of what the snapshot took away
 
     def foreign(self, component, fields, kind, entity):
         self.expect(REFUSED, lambda: self.world.set(entity, self.other, 1), None)
@@ -476,7 +694,7 @@ class Model:
 
         self.world.system(run, name="s")
         try:
-            self.expect(REFUSED if is_failing else wanted, lambda: self.world.step(0.1),
+            self.expect(REFUSED if is_failing else wanted, lambda: self.stepped(0),
                         lambda _: self.rows[entity].update({component: wanted}))
         finally:
             self.world.remove_system("s")
@@ -491,6 +709,14 @@ class Model:
                 if got != wanted:
                     raise AssertionError(f"{entity}.{component.name} ({component.dtype}) is {got}, not {wanted}")
                 self.checked += 1
+        self.world.run_observers()
+        if sorted(self.told, key=repr) != sorted(self.changes, key=repr):
+            raise AssertionError(f"observers were told {self.told}, not {self.changes}")
+        self.told, self.changes = [], []
+        for entity in self.rows:
+            got, wanted = self.world.target(entity, self.relation), self.targets.get(entity)
+            if got != wanted:
+                raise AssertionError(f"the target of {entity} is {got}, not {wanted}")
         got = self.world.get_resource(self.resource).tolist()
         if got != self.resource_value:
             raise AssertionError(f"the resource is {got}, not {self.resource_value}")
@@ -509,6 +735,8 @@ def main():
     args = parser.parse_args()
     done = refused = checked = wrong = 0
     numpy.seterr(all="ignore")
+    os.environ.setdefault("WEFT_CACHE", FILES + "/cache")
+    atexit.register(shutil.rmtree, FILES, True)
     for seed in range(args.seed, args.seed + args.scripts):
         script = Script(seed)
         try:
