@@ -176,14 +176,21 @@ static bool is_due(tracing *t, const struct user_regs_struct *r, int call)
     return true;
 }
 
+/* Whether calls have to be seen: not without a fault, and not behind the only one. */
+static bool is_followed(const tracing *t)
+{
+    return t->fault != TRACED_NOTHING && (!t->end->is_hit || t->is_full);
+}
+
 /* Goes on to the next stop of the child: true: a call begins or ends; false: the child ended. */
-static bool go_on(tracing *t)
+static bool go_on(tracing *t, bool is_seen)
 {
     int status = 0, signal_number = 0;
     for (;;) {
-        if (ptrace(PTRACE_SYSCALL, t->child, NULL, (void *)(intptr_t)signal_number) != 0 &&
-            errno != ESRCH)
-            test_fail(__FILE__, __LINE__, "ptrace");
+        void *given = (void *)(intptr_t)signal_number;
+        const long result = is_seen ? ptrace(PTRACE_SYSCALL, t->child, NULL, given)
+                                    : ptrace(PTRACE_CONT, t->child, NULL, given);
+        if (result != 0 && errno != ESRCH) test_fail(__FILE__, __LINE__, "ptrace");
         if (waitpid(t->child, &status, 0) != t->child) test_fail(__FILE__, __LINE__, "waitpid");
         if (WIFEXITED(status) || WIFSIGNALED(status)) {
             t->end->was_killed = WIFSIGNALED(status);
@@ -213,7 +220,7 @@ static void learn(tracing *t, const struct user_regs_struct *began,
 static void follow(tracing *t)
 {
     struct user_regs_struct began, ended;
-    while (go_on(t)) {
+    while (go_on(t, is_followed(t))) {
         CHECK(ptrace(PTRACE_GETREGS, t->child, NULL, &began) == 0);
         const int call = t->counts ? call_of(t, &began) : -1;
         const bool is_hit = is_due(t, &began, call);
@@ -227,7 +234,7 @@ static void follow(tracing *t)
             changed.orig_rax = (unsigned long long)-1;
             CHECK(ptrace(PTRACE_SETREGS, t->child, NULL, &changed) == 0);
         }
-        if (!go_on(t)) return;
+        if (!go_on(t, true)) return;
         CHECK(ptrace(PTRACE_GETREGS, t->child, NULL, &ended) == 0);
         if (is_hit && t->fault != TRACED_SHORT) {
             ended.rax = (unsigned long long)-(long long)faults[t->fault].error;
