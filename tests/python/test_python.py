@@ -4,6 +4,7 @@ import enum
 import gc
 import os
 import pickle
+import resource
 import sys
 import tempfile
 import threading
@@ -735,6 +736,26 @@ class Many(Bed):
                       lambda: c.create_many(True), lambda: c.instantiate(old[1], "x"), lambda: c.add([None], self.frozen),
                       lambda: c.set([], self.frozen, 1)):
             self.assertRaises((TypeError, ValueError), wrong)
+
+    @unittest.skipIf("LD_PRELOAD" in os.environ, "AddressSanitizer needs its addresses")
+    def test_what_is_too_much_is_one_error(self):
+        one, said = self.world.create(), []
+        before, sys.excepthook = sys.excepthook, lambda *error: said.append(error)  # of what C prints
+        try:
+            for count in (-1, 2 ** 31, 2 ** 33, 1.5, True):
+                for call in (self.world.instantiate, self.world.commands().instantiate,
+                             lambda _, count: self.world.create_many(count), lambda _, count: self.world.commands().create_many(count)):
+                    self.assertRaises((TypeError, ValueError, OverflowError), call, one, count)
+            limit = resource.getrlimit(resource.RLIMIT_AS)
+            resource.setrlimit(resource.RLIMIT_AS, (2 ** 33, limit[1]))
+            try:
+                for call in (self.world.instantiate, self.world.commands().instantiate):
+                    self.assertRaises((MemoryError, weft.Error), call, one, 2 ** 31 - 1)
+            finally:
+                resource.setrlimit(resource.RLIMIT_AS, limit)
+        finally:
+            sys.excepthook = before
+        self.assertEqual(said, [])
 
     def test_look_up_says_what_is_there(self):
         made = self.world.create_many(3, {self.position: np.arange(9).reshape(3, 3)})

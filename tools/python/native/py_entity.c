@@ -65,9 +65,7 @@ PyObject *weft_py_create(World *self, PyObject *arguments)
     filling from = {.count = 0};
     weft_result result = WEFT_OK;
     if (read_values(self, values, (uint32_t)count, &from) &&
-        (out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(weft_entity)))) !=
-            NULL &&
-        count > 0)
+        (out = weft_py_memory((Py_ssize_t)(count * sizeof(weft_entity)))) != NULL && count > 0)
         result = weft_entity_create_filled(self->world, archetype, from.values, from.count,
                                            (uint32_t)count,
                                            (weft_entity *)(void *)PyByteArray_AsString(out));
@@ -211,8 +209,8 @@ PyObject *weft_py_entity_look_up(World *self, PyObject *arguments)
         !weft_py_entities(from, &one, &many, &entities, &count))
         return NULL;
     const size_t size = weft_py_size(self, component);
-    values = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * size));
-    found = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)count);
+    values = weft_py_memory((Py_ssize_t)(count * size));
+    found = weft_py_memory((Py_ssize_t)count);
     if (values != NULL && found != NULL) {
         weft_finder finder = weft_finder_open(self->world, component);
         char *to = PyByteArray_AsString(values), *is_found = PyByteArray_AsString(found);

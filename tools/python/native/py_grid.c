@@ -326,7 +326,7 @@ static void *add_array(PyObject *tuple, Py_ssize_t place, int64_t count, size_t 
 {
     PyObject *made = NULL;
     if (count <= (int64_t)((size_t)PY_SSIZE_T_MAX / size))
-        made = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)((size_t)count * size));
+        made = weft_py_memory((Py_ssize_t)((size_t)count * size));
     else
         PyErr_NoMemory();
     if (made == NULL || PyTuple_SetItem(tuple, place, made) != 0) return NULL;
@@ -398,8 +398,7 @@ static PyObject *grid_cells_at(Grid *self, PyObject *from)
     positions p;
     if (!read_positions(self, from, &p)) return NULL;
     built *of = built_use(self);
-    PyObject *out =
-        of == NULL ? NULL : PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)p.count * 4);
+    PyObject *out = of == NULL ? NULL : weft_py_memory((Py_ssize_t)p.count * 4);
     for (uint32_t i = 0; out != NULL && i < p.count; i++) {
         double at[3] = {0};
         for (uint32_t a = 0; a < self->desc.dimensions; a++)

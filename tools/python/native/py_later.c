@@ -182,7 +182,7 @@ static PyObject *make(const making *from, weft_recorder *recorder, PyObject *num
         PyErr_SetString(PyExc_ValueError, "more entities than a world can have");
         return NULL;
     }
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(weft_entity)));
+    PyObject *out = weft_py_memory((Py_ssize_t)(count * sizeof(weft_entity)));
     weft_entity *made = out == NULL ? NULL : (weft_entity *)(void *)PyByteArray_AsString(out);
     for (unsigned long i = 0; out != NULL && i < count; i++) {
         made[i] = one(from, recorder);

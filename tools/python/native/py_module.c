@@ -123,6 +123,14 @@ bool weft_py_bytes(PyObject *from, Py_ssize_t bytes, Py_buffer *out)
     return false;
 }
 
+PyObject *weft_py_memory(Py_ssize_t bytes)
+{
+    PyObject *made = PyByteArray_FromStringAndSize("", 0);
+    if (made == NULL || PyByteArray_Resize(made, bytes) == 0) return made;
+    Py_DECREF(made);
+    return NULL;
+}
+
 size_t weft_py_size(const World *self, weft_component component)
 {
     return weft_component_info(self->world, component)->size;
@@ -298,7 +306,7 @@ static PyObject *random_of(PyObject *module, PyObject *arguments)
         !weft_py_bytes(from, -1, &ids))
         return NULL;
     const Py_ssize_t count = ids.len / (Py_ssize_t)sizeof(uint64_t);
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(weft_random));
+    PyObject *out = weft_py_memory(count * (Py_ssize_t)sizeof(weft_random));
     for (Py_ssize_t i = 0; out != NULL && i < count; i++) {
         uint64_t id;
         memcpy(&id, (const char *)ids.buf + (size_t)i * sizeof id, sizeof id);
@@ -357,7 +365,7 @@ static PyObject *random_draw(PyObject *module, PyObject *arguments)
     }
     const size_t size = number_bytes[kind];
     const size_t generators = (size_t)PyByteArray_Size(states) / sizeof(weft_random);
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(generators * count * size));
+    PyObject *out = weft_py_memory((Py_ssize_t)(generators * count * size));
     if (out == NULL) return NULL;
     char *to = PyByteArray_AsString(out), *at = PyByteArray_AsString(states);
     for (size_t i = 0; i < generators; i++, at += sizeof(weft_random)) {

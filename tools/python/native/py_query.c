@@ -121,7 +121,7 @@ static PyObject *query_read_values(Query *self, PyObject *argument)
     if (!weft_py_is_plain(self->world, component, 0)) return NULL;
     uint64_t count = weft_query_count(world, self->query);
     Py_ssize_t size = (Py_ssize_t)weft_py_size(self->world, component);
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)count * size);
+    PyObject *out = weft_py_memory((Py_ssize_t)count * size);
     if (out == NULL) return NULL;
     weft_world_error_clear(world);
     weft_query_read_values(world, self->query, component, PyByteArray_AsString(out), count);
@@ -446,7 +446,7 @@ static PyObject *slice_values(Slice *self, PyObject *arguments)
         }
         return out;
     }
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(slice->count * size));
+    PyObject *out = weft_py_memory((Py_ssize_t)(slice->count * size));
     if (out == NULL) return NULL;
     char *to = PyByteArray_AsString(out);
     for (uint32_t i = 0; i < slice->count; i++) {

@@ -107,7 +107,7 @@ PyObject *weft_py_instantiate(World *self, PyObject *arguments)
         !PyArg_ParseTuple(arguments, "OO&", &entity, weft_py_u32, &count) ||
         !weft_py_entity(entity, &source))
         return NULL;
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(weft_entity)));
+    PyObject *out = weft_py_memory((Py_ssize_t)(count * sizeof(weft_entity)));
     if (out == NULL || count == 0) return out;
     weft_result result = weft_entity_instantiate(self->world, source, count,
                                                  (weft_entity *)(void *)PyByteArray_AsString(out));

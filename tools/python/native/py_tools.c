@@ -307,7 +307,7 @@ PyObject *weft_py_search(World *self, PyObject *arguments)
     const char *part;
     if (!PyArg_ParseTuple(arguments, "s", &part) || weft_py_use(self, READS) == NULL) return NULL;
     const uint32_t count = weft_entity_search(self->world, part, NULL, 0);
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)count * 8);
+    PyObject *out = weft_py_memory((Py_ssize_t)count * 8);
     if (out != NULL && count > 0)
         weft_entity_search(self->world, part, (weft_entity *)(void *)PyByteArray_AsString(out),
                            count);
@@ -326,7 +326,7 @@ PyObject *weft_py_shared_values(World *self, PyObject *number)
     const void **values = PyMem_Calloc((size_t)count + 1, sizeof *values);
     if (values == NULL) return PyErr_NoMemory();
     weft_shared_values(self->world, component, values, count);
-    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * size));
+    PyObject *out = weft_py_memory((Py_ssize_t)(count * size));
     for (uint32_t i = 0; out != NULL && i < count; i++)
         memcpy(PyByteArray_AsString(out) + i * size, values[i], size);
     PyMem_Free(values);

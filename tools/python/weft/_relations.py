@@ -6,6 +6,7 @@ import weakref
 import numpy
 
 from . import _native
+from ._entities import _count_of
 from ._entity import Entity, as_entities, entity
 from ._values import Component, describe
 
@@ -114,7 +115,7 @@ class Relations:
 
     def instantiate(self, source, count=None):
         """A copy of an entity, of a prefab with its members; or an array of `count`."""
-        made = numpy.frombuffer(self._native.instantiate(Entity(source), 1 if count is None else count), entity)
+        made = numpy.frombuffer(self._native.instantiate(Entity(source), 1 if count is None else _count_of(count)), entity)
         return Entity(made[0]) if count is None else made
 
     # Observers
