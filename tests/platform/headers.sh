@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # headers.sh CC CXX LAYER_DIR...: every public header compiles alone, twice in one file, as strict C11
-# and as C++17, without warnings; and after the macros of other libraries (foreign_macros.h).
+# and as C++17, without warnings; and all of them after the macros of other libraries (foreign_macros.h).
 set -u
 cc=$1 cxx=$2
 shift 2
@@ -25,18 +25,19 @@ for dir; do cat "$dir"/include/weft/*.h; done 2>/dev/null | grep -ho '^#include 
 for dir; do cat "$dir"/include/weft/*.h*; done 2>/dev/null | grep -ho '^#include <[a-z_.]*>' | sort -u >"$work/cpp"
 cat "$(dirname "$0")/foreign_macros.h" >>"$work/c"
 cat "$(dirname "$0")/foreign_macros.h" >>"$work/cpp"
-for dir; do
+for dir; do # all in one file: each is read once, behind the macros
     for header in "$dir"/include/weft/*.h*; do
         [ -f "$header" ] || continue
-        name=weft/${header##*/}
-        { cat "$work/cpp" && printf '#include <%s>\n' "$name"; } >"$work/foreign.cpp"
-        # shellcheck disable=SC2086
-        try "$name as C++17 after foreign macros" "$cxx" -std=c++17 -fsyntax-only $includes "$work/foreign.cpp"
-        [ "${header%.h}" != "$header" ] || continue
-        { cat "$work/c" && printf '#include <%s>\n' "$name"; } >"$work/foreign.c"
-        # shellcheck disable=SC2086
-        try "$name as C11 after foreign macros" "$cc" -std=c11 -fsyntax-only $includes "$work/foreign.c"
+        echo "#include <weft/${header##*/}>" >>"$work/cpp"
+        [ "${header%.h}" = "$header" ] || echo "#include <weft/${header##*/}>" >>"$work/c"
     done
+done
+mv "$work/c" "$work/foreign.c" && mv "$work/cpp" "$work/foreign.cpp"
+# shellcheck disable=SC2086
+try "all as C11 after foreign macros" "$cc" -std=c11 -fsyntax-only $includes "$work/foreign.c"
+# shellcheck disable=SC2086
+try "all as C++17 after foreign macros" "$cxx" -std=c++17 -fsyntax-only $includes "$work/foreign.cpp"
+for dir; do
     for header in "$dir"/include/weft/*.h; do
         [ -f "$header" ] || continue
         name=weft/${header##*/}
