@@ -139,8 +139,8 @@ PyObject *weft_py_entity_number(weft_entity entity);
 bool weft_py_component(World *self, PyObject *from, weft_component *out);
 /* Contiguous bytes of an object; released with PyBuffer_Release. `bytes`: wanted, or -1. */
 bool weft_py_bytes(PyObject *from, Py_ssize_t bytes, Py_buffer *out);
-/* A bytearray of this size, whose bytes are not set; NULL with an exception. PyByteArray_FromStringAndSize
- * without memory says an error of its own, too (an object that ends before it began). */
+/* A bytearray of this size, whose bytes are not set; NULL with an exception. Without memory
+ * PyByteArray_FromStringAndSize prints an error of its own: it ends what it has not begun. */
 PyObject *weft_py_memory(Py_ssize_t bytes);
 /* A list of component numbers; freed with PyMem_Free. */
 bool weft_py_components(World *self, PyObject *list, weft_component **out, uint32_t *count);
