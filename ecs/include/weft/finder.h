@@ -136,7 +136,7 @@ WEFT_API const void *weft_entity_read_slowly(const weft_world *world, weft_entit
 /* weft_entity_read of entity.h, inline: two loads more than with a finder. A checked library has no
  * tables in the head, so that every look-up is a call. */
 #if !WEFT_FINDER_IS_CALL
-extern inline __attribute__((gnu_inline)) const void *
+extern inline __attribute__((gnu_inline, nothrow)) const void *
 weft_entity_read(const weft_world *world, weft_entity entity, weft_component component)
 {
     if (__builtin_expect(world != NULL && component.id < WEFT_FINDER_FEW &&
