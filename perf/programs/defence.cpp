@@ -163,16 +163,10 @@ void Defence::strike(weft_slice &s) const
 
 void Defence::add_flight()
 {
-    world.system("steer").over<Course, const Spot, const Aim>().reads<Spot>().run(
-        [this](weft_slice &s) {
-            Course *to = write<Course>(s, 0);
-            const Spot *here = read<Spot>(s, 1);
-            const Aim *aims = read<Aim>(s, 2);
-            weft_finder spots = weft_slice_finder(&s, spot);
-            for (uint32_t i = 0; i < weft_slice_count(&s); i++) {
-                const Spot *target = find(spots, aims[i].target);
-                if (target != nullptr) defence_steer(here[i], *target, &to[i]);
-            }
+    world.system("steer").each(
+        [](Course &to, const Spot &here, const Aim &aim, weft::lookup<const Spot> spots) {
+            const Spot *target = spots[aim.target];
+            if (target != nullptr) defence_steer(here, *target, &to);
         });
     world.system("move").each([](Spot &here, const Course &to) { defence_move(&here, to); });
     world.system("bounce").with<Badge>().each([this](Spot &here, Course &to) {
@@ -239,24 +233,11 @@ void Defence::fire(weft_slice &s) const
 
 void Defence::add_turrets()
 {
-    weft_system_desc carry = {}; // in C: Parent is no type that a function can name
-    carry.name = "carry";
-    carry.user = this;
-    carry.over.rows.terms[0] = {world.component<Muzzle>(), WEFT_WRITE, WEFT_ALL, 0};
-    carry.over.rows.terms[1].component = world.component<Mount>();
-    carry.over.rows.terms[2].component = parent;
-    carry.lookups[0] = {spot, WEFT_READ};
-    carry.run = [](weft_slice *s, void *user) {
-        Muzzle *muzzle = write<Muzzle>(*s, 0);
-        const Mount *mount = read<Mount>(*s, 1);
-        const weft_target *above = read<weft_target>(*s, 2);
-        weft_finder spots = weft_slice_finder(s, static_cast<Defence *>(user)->spot);
-        for (uint32_t i = 0; i < weft_slice_count(s); i++) {
-            const Spot *ship = find(spots, above[i].entity);
-            if (ship != nullptr) muzzle[i] = {ship->x + mount[i].x, ship->y + mount[i].y};
-        }
-    };
-    weft_system_create(world.get(), &carry);
+    world.system("carry").each([](Muzzle &muzzle, const Mount &mount, const weft::parent &above,
+                                  weft::lookup<const Spot> spots) {
+        const Spot *ship = spots[above.entity];
+        if (ship != nullptr) muzzle = {ship->x + mount.x, ship->y + mount.y};
+    });
     world.system("collect").over<const Spot, const Badge>().with<Raider>().run(
         [this](weft_slice &s) {
             const Spot *here = read<Spot>(s, 0);

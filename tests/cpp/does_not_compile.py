@@ -49,6 +49,14 @@ ROWS = (
     ("w.set(w.create(), Fixed(3));", "it needs both"),
     ("w.set(w.create(), w.entity(w.create()));", "weft's own types are no components"),
     ("w.query().view<P>().only(P{1});", "flags = WEFT_SHARED is missing"),
+    ("w.each([](P &, weft::parent &above) { (void)above; });", "Parent is const as a term"),
+    ("w.each([](P &, weft_frame &frame) { (void)frame; });", ARGUMENT),
+    ("w.lookup<P>();", "lookup<const T>() reads"),
+    ("w.lookup<const Stop>();", "are not looked up by entity"),
+    ("w.rows<P, Tag>();", "rows are filled by values in columns"),
+    ("w.query().each([](P &, weft::commands &c) { c.create(); }).in_parallel();", "commands are recorded on one thread"),
+    ("w.query().view<P>().set_all(Argument(3));", "values are copied as bytes"),
+    ("Argument *a = nullptr; w.set_many(nullptr, 0, a);", "values are copied as bytes"),
     ('w.observe<P>("o").removed([](int n) { (void)n; });', "an observer's function takes"),
 )
 PROGRAM = """#include <weft/weft.hpp>

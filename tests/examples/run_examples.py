@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run_examples.py BUILD_DIR CC [--print]: compiles docs/examples/*/*.c that end with what they print, against an
-installed weft, as strict C11 with warnings as errors, runs them, and compares. Each must be 10 to 80 lines
-long and have a line in docs/examples/README.md. Those of shards/ run a second time, as two processes, where there is MPI.
+"""run_examples.py BUILD_DIR CC [--print]: compiles docs/examples/*/*.c and *.cpp that end with what they print, against
+an installed weft, as strict C11 and C++17 with warnings as errors, runs them, and compares: those in C++ with each of g++
+and clang++ that is there. Each must be 10 to 80 lines long and have a line in docs/examples/README.md. Those of shards/ run a second time, as two processes, where there is MPI.
 No result that a program drops may be another than WEFT_OK (looked_at.py). --print shows what each prints instead."""
 import concurrent.futures
 import glob
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "shard"))
 from run_shard import ENVIRONMENT  # noqa: E402 (of mpirun)
 sys.path.insert(0, os.path.join(SOURCE, "tests", "consumer"))
 import looked_at  # noqa: E402
-FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
+FLAGS = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
 PRINTS = re.compile(r"/\* prints:\n((?: \*[^\n]*\n)*) \*/\n\Z")
 SHORTEST, LONGEST = 10, 80
 
@@ -48,6 +48,13 @@ def library_of(text):
     return {None: "weft-scene", "inspect": "weft-inspect"}.get(named and named[1], "weft-shard")
 
 
+def compilers(name, cc):
+    """The commands that compile an example."""
+    if not name.endswith(".cpp"):
+        return [[cc, "-std=c11"]]
+    return [[found, "-std=c++17"] for found in map(shutil.which, ("g++", "clang++")) if found]
+
+
 def ways_to_run(program, library):
     """Its commands, each of which has to print the same."""
     if library == "weft-shard" and shutil.which("mpirun"):
@@ -66,28 +73,29 @@ def check(name, work, cc, flags, prints):
     lines = len([line for line in body.split("\n") if re.search(r"\w", line)])
     if not SHORTEST <= lines <= LONGEST:
         return f"it has {lines} lines of code; examples have {SHORTEST} to {LONGEST}"
-    folder = os.path.join(work, name.replace("/", "_")[:-2])
+    folder = os.path.join(work, name.replace("/", "_"))
     os.mkdir(folder)
     program = os.path.join(folder, "example")
     library = library_of(text)
     if flags[library] is None:
         print(f"{name}: skipped, lib{library} is not built")
         return None
-    looks = flags["looked_at"]
-    _, why, warnings = run([cc, *FLAGS, *looks, os.path.join(EXAMPLES, name), "-o", program, *flags[library]])
-    if why is not None:
-        return "it does not compile\n" + why
-    for command in ways_to_run(program, library):
-        printed, why, errors = run(command, cwd=folder, env={**ENVIRONMENT, "TMPDIR": folder})  # mpirun shares none
+    for number, compiler in enumerate(compilers(name, cc)):
+        looks = flags["looked_at"] if name.endswith(".c") else []  # C++: an error is an exception
+        _, why, warnings = run([*compiler, *FLAGS, *looks, os.path.join(EXAMPLES, name), "-o", program, *flags[library]])
         if why is not None:
-            return f"it fails ({os.path.basename(command[0])})\n{why}"
-        unseen = looked_at.faults(errors, looked_at.dropped(warnings))
-        if unseen:
-            return "\n".join(unseen)
-        if prints:
-            print(f"== {name}\n{printed}", end="")
-        elif printed != (wanted := re.sub(r"^ \* ?", "", expected[1], flags=re.M)):
-            return f"it prints ({os.path.basename(command[0])})\n{printed}instead of\n{wanted}"
+            return f"it does not compile ({compiler[0]})\n{why}"
+        for command in ways_to_run(program, library):
+            printed, why, errors = run(command, cwd=folder, env={**ENVIRONMENT, "TMPDIR": folder})  # mpirun shares none
+            if why is not None:
+                return f"it fails ({os.path.basename(command[0])})\n{why}"
+            unseen = looked_at.faults(errors, looked_at.dropped(warnings))
+            if unseen:
+                return "\n".join(unseen)
+            if prints:
+                print(f"== {name}\n{printed}" if number == 0 else "", end="")
+            elif printed != (wanted := re.sub(r"^ \* ?", "", expected[1], flags=re.M)):
+                return f"it prints ({compiler[0]}, {os.path.basename(command[0])})\n{printed}instead of\n{wanted}"
     return None
 
 
@@ -96,11 +104,11 @@ def main():
     prints = "--print" in sys.argv
     with open(os.path.join(EXAMPLES, "README.md"), encoding="utf-8") as file:
         index = file.read()
-    names = sorted(os.path.relpath(path, EXAMPLES) for path in glob.glob(EXAMPLES + "/*/*.c")
+    names = sorted(os.path.relpath(path, EXAMPLES) for path in glob.glob(EXAMPLES + "/*/*.c") + glob.glob(EXAMPLES + "/*/*.cpp")
                    if not os.path.exists(os.path.join(os.path.dirname(path), "README.md")))
     names = [name for name in names if not name.startswith("solar/")]  # a program of its own, built by CMake
     wrong = [f"{name}: no line in docs/examples/README.md" for name in names if f"({name})" not in index]
-    wrong += [f"docs/examples/README.md: {name} does not exist" for name in re.findall(r"\((\w+/\w+\.c)\)", index)
+    wrong += [f"docs/examples/README.md: {name} does not exist" for name in re.findall(r"\((\w+/\w+\.c(?:pp)?)\)", index)
               if not os.path.exists(os.path.join(EXAMPLES, name))]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as work, concurrent.futures.ThreadPoolExecutor(2) as threads:
         flags = installed(build, work)

@@ -12,6 +12,7 @@
 #include <weft/jobs.hpp>
 #include <weft/relation.h>
 #include <weft/schedule.h>
+#include <weft/transform.h>
 #include <weft/type.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -231,8 +233,40 @@ template <class T> struct component_traits : component_defaults<T> {
 template <class T> struct component_traits<const T> : component_traits<T> {
 };
 
+/* The component Parent: `const weft::parent &above` as an argument, with<weft::parent>() as a term;
+ * above.entity is the parent. The library makes it, as it does those of transform.h: traits of such
+ * a component have a function `made`. */
+struct parent : weft_target {
+};
+template <> struct component_traits<parent> : component_defaults<parent> {
+    static const char *name() { return "Parent"; }
+    static weft_component made(weft_world *world) { return weft_component_parent(world); }
+};
+template <> struct component_traits<weft_local_transform> : component_defaults<weft_local_transform> {
+    static const char *name() { return "LocalTransform"; }
+    static weft_component made(weft_world *world)
+    {
+        weft_transform all = {};
+        (void)weft_transform_create(world, nullptr, &all);
+        return all.local;
+    }
+};
+template <> struct component_traits<weft_world_transform> : component_defaults<weft_world_transform> {
+    static const char *name() { return "WorldTransform"; }
+    static weft_component made(weft_world *world)
+    {
+        weft_transform all = {};
+        (void)weft_transform_create(world, nullptr, &all);
+        return all.world;
+    }
+};
+
 namespace detail
 {
+template <class Traits, class = void> struct is_of_library : std::false_type {
+};
+template <class Traits> struct is_of_library<Traits, std::void_t<decltype(&Traits::made)>> : std::true_type {
+};
 struct service { /* what arguments may be beside components */
 };
 /* Calls a function, and `undo` when it throws. */
@@ -344,15 +378,29 @@ template <class T> class lookup : detail::service
     /* The value; nullptr: the entity has none, or is not alive. */
     T *operator[](entity e) const
     {
-        if constexpr (std::is_const_v<T>)
-            return static_cast<T *>(weft_slice_read_entity(slice_, e, component_));
-        else
-            return static_cast<T *>(weft_slice_write_entity(slice_, e, component_));
+        return static_cast<T *>(weft_slice_write_entity(slice_, e, component_));
     }
 
   private:
     const weft_slice *slice_;
     weft_component component_;
+};
+/* For reading a finder (finder.h), inlined; outside systems world.lookup<const Hull>(). */
+template <class T> class lookup<const T> : detail::service
+{
+  public:
+    lookup(const weft_slice *slice, weft_component component)
+        : finder_(weft_slice_finder(slice, component))
+    {
+    }
+    explicit lookup(const weft_finder &finder) : finder_(finder) {}
+    const T *operator[](entity e) const
+    {
+        return static_cast<const T *>(weft_finder_read(&finder_, e));
+    }
+
+  private:
+    weft_finder finder_;
 };
 template <class T> class lookup<buffer<T>> : detail::service
 {
@@ -397,12 +445,24 @@ constexpr bool is_constructed = !std::is_trivially_default_constructible_v<T> &&
                                 std::is_default_constructible_v<T>;
 template <class T>
 constexpr bool is_service = std::is_same_v<T, weft_entity> || std::is_same_v<T, weft_slice> ||
-                            std::is_base_of_v<service, T>;
+                            std::is_same_v<T, weft_frame> || std::is_base_of_v<service, T>;
 
-/* The first exception of a copy that a hook made: hooks are called by C, which no exception may
- * cross, so the value is a new one, and the call of weft::world that copied throws. */
-inline std::atomic<bool> has_copy_failed{false};
-inline first_thrown failed_copies;
+/* The first exception of a copy that a hook made in a world: hooks are called by C, which no
+ * exception may cross, so the value is a new one, and the call of weft::world that copied throws.
+ * It is the `user` of the hooks, which may outlive each weft::world of a borrowed world, and go
+ * with entities into another world: so it stays, and serves the next world at this address. */
+struct failed_copies {
+    std::atomic<bool> is_there{false};
+    first_thrown thrown;
+
+    static failed_copies *of(const weft_world *world)
+    {
+        static std::mutex &mutex = *new std::mutex; /* worlds may end after static variables */
+        static auto &all = *new std::map<const weft_world *, failed_copies>;
+        std::lock_guard<std::mutex> lock(mutex);
+        return &all[world];
+    }
+};
 
 template <class T> void construct(void *values, uint32_t count, void *) noexcept
 {
@@ -412,7 +472,8 @@ template <class T> void destruct(void *values, uint32_t count, void *) noexcept
 {
     for (uint32_t i = 0; i < count; i++) static_cast<T *>(values)[i].~T();
 }
-template <class T> void copy_one(T *to, const T &from) noexcept
+template <class T>
+void copy_one(T *to, const T &from, [[maybe_unused]] failed_copies *failed) noexcept
 {
 #ifdef WEFT_NO_EXCEPTIONS
     new (to) T(from);
@@ -421,15 +482,16 @@ template <class T> void copy_one(T *to, const T &from) noexcept
         new (to) T(from);
     } catch (...) {
         new (to) T();
-        failed_copies.keep(0);
-        has_copy_failed = true;
+        failed->thrown.keep(0);
+        failed->is_there = true;
     }
 #endif
 }
-template <class T> void copy(void *to, const void *from, uint32_t count, void *) noexcept
+template <class T> void copy(void *to, const void *from, uint32_t count, void *failed) noexcept
 {
     for (uint32_t i = 0; i < count; i++)
-        copy_one(static_cast<T *>(to) + i, static_cast<const T *>(from)[i]);
+        copy_one(static_cast<T *>(to) + i, static_cast<const T *>(from)[i],
+                 static_cast<failed_copies *>(failed));
 }
 
 /* What cannot be a component does not compile, with one of these sentences. */
@@ -453,7 +515,7 @@ template <class T> constexpr void require_component()
                   "no destructor");
 }
 
-template <class T> weft_component_desc describe()
+template <class T> weft_component_desc describe(failed_copies *failed)
 {
     require_component<T>();
     weft_component_desc desc = {};
@@ -466,6 +528,7 @@ template <class T> weft_component_desc describe()
     if constexpr (!is_plain<T>) {
         desc.hooks.destruct = destruct<T>;
         if constexpr (std::is_copy_constructible_v<T>) desc.hooks.copy = copy<T>;
+        desc.hooks.user = failed;
     }
     if constexpr (has_file_hooks<component_traits<T>>::value) {
         desc.hooks.save = [](const void *value, void *out, size_t capacity, void *) noexcept {
@@ -513,13 +576,25 @@ struct state {
     bool is_owner = false;
     bound *first = nullptr;
     std::vector<weft_component> components; /* [type_number] */
-    std::vector<weft_component> may_throw;  /* whose copies may */
+    struct thrower { /* a type whose copies may throw */
+        weft_component component;
+        weft_component (*obtain)(state &);
+    };
+    std::vector<thrower> may_throw;
     std::vector<std::shared_ptr<void>> functions;
     weft_archetype empty = {};          /* that of entities without components */
     weft_recorder *outside = nullptr;   /* of the loop outside systems that runs */
     /* What functions threw that the library called: by the number of the system or observer in
      * order of registration, then by its slice. */
     first_thrown thrown;
+    failed_copies *copies = nullptr;
+
+    void open(weft_world *of, bool owns)
+    {
+        world = of;
+        is_owner = owns;
+        copies = failed_copies::of(of);
+    }
 
     template <class C> weft_component find() const /* threads: any, once registered */
     {
@@ -542,7 +617,17 @@ struct state {
         using T = std::remove_cv_t<C>;
         weft_component found = find<T>();
         if (found.id != 0) return found;
-        weft_component_desc desc = describe<T>();
+        if constexpr (is_of_library<component_traits<T>>::value) {
+            found = component_traits<T>::made(world);
+            if (components.size() <= type_number<T>()) components.resize(type_number<T>() + 1);
+            return components[type_number<T>()] = checked(found);
+        } else
+            return create<T>();
+    }
+    template <class T> weft_component create()
+    {
+        weft_component found = {};
+        weft_component_desc desc = describe<T>(copies);
         bool is_typed = desc.type == nullptr && desc.fields == nullptr &&
                         desc.hooks.construct == nullptr && desc.hooks.destruct == nullptr &&
                         desc.hooks.save == nullptr;
@@ -561,16 +646,17 @@ struct state {
         components[type_number<T>()] = found;
         if constexpr (!is_plain<T> && std::is_copy_constructible_v<T> &&
                       !std::is_nothrow_copy_constructible_v<T>)
-            if (found.id != 0 && (flags_of<T> & WEFT_RESOURCE) == 0) may_throw.push_back(found);
+            if (found.id != 0 && (flags_of<T> & WEFT_RESOURCE) == 0)
+                may_throw.push_back({found, [](state &in) { return in.obtain<T>(); }});
         return checked(found);
     }
     /* After a restore in which copies threw: rows with such values are no longer those of the
      * snapshot, so that restoring it again copies them again. */
     void touch_copies()
     {
-        for (weft_component of : may_throw) {
+        for (const thrower &of : may_throw) {
             weft_query_desc desc = {};
-            desc.terms[0] = {of, WEFT_WRITE, WEFT_ALL, 0};
+            desc.terms[0] = {of.component, WEFT_WRITE, WEFT_ALL, 0};
             desc.with_prefabs = desc.with_inactive = desc.ignores_enabled = true;
             weft_query rows = weft_query_create(world, &desc);
             weft_cursor c = weft_query_begin(world, rows);
@@ -588,8 +674,8 @@ struct state {
     weft_result checked(weft_result result) const
     {
 #ifndef WEFT_NO_EXCEPTIONS
-        if (__builtin_expect(has_copy_failed, 0) && has_copy_failed.exchange(false))
-            failed_copies.rethrow();
+        if (__builtin_expect(copies->is_there, 0) && copies->is_there.exchange(false))
+            copies->thrown.rethrow();
 #endif
         if (result != WEFT_OK) fail(result);
         return result;
@@ -623,7 +709,7 @@ struct state {
     {
         first_thrown::kept kept = thrown.take();
         if (kept.exception && !(kept.is_refusal && result != WEFT_OK)) {
-            if (has_copy_failed.exchange(false)) failed_copies.take();
+            if (copies->is_there.exchange(false)) copies->thrown.take();
             std::rethrow_exception(kept.exception);
         }
         return checked(result);
@@ -686,6 +772,7 @@ class command_entity : public bound_entity<const commands, command_entity>
  * loop that an exception ends plays nothing). What cannot be recorded throws, or without exceptions
  * returns what C returns; what fails when it is played is the error of the step or loop.
  * Components must be known to the world by then: name them in records<...>(). */
+template <class... Ts> class rows_of;
 class commands : detail::service
 {
   public:
@@ -775,6 +862,49 @@ class commands : detail::service
             return make(known_->empty, std::forward<V>(first), std::forward<Vs>(rest)...);
     }
 
+    /* `count` entities whose columns the function fills in place, before they are played:
+     * function(Position &, Velocity &), or function(uint32_t i, Position &, Velocity &).
+     *   auto sparks = world.rows<Position, Velocity>(); // before
+     *   c.create_rows(sparks, 1000, [](uint32_t i, Position &p, Velocity &v) { ... }); */
+    template <class... Ts, class F>
+    weft_result create_rows(const rows_of<Ts...> &of, uint32_t count, F &&function) const
+    {
+        for (uint32_t done = 0; done < count;) { /* at most a chunk at a time */
+            weft_slice rows;
+            weft_result result = checked(
+                weft_recorder_create_rows(recorder_, of.archetype_, count - done, &rows), "rows");
+            if (result != WEFT_OK) return result;
+            of.fill(&rows, done, function);
+            done += rows.count;
+        }
+        return WEFT_OK;
+    }
+
+    /* Of all rows that a query selects when they are played. */
+    weft_result destroy_all(weft_query q) const
+    {
+        return checked(weft_recorder_query_destroy_entities(recorder_, q), "all rows of a query");
+    }
+    template <class T> weft_result add_all(weft_query q) const
+    {
+        return checked<T>(weft_recorder_query_add(recorder_, q, known_->find<T>()));
+    }
+    template <class T> weft_result remove_all(weft_query q) const
+    {
+        return checked<T>(weft_recorder_query_remove(recorder_, q, known_->find<T>()));
+    }
+    template <class T> weft_result enable_all(weft_query q, bool enabled) const
+    {
+        return checked<T>(weft_recorder_query_enable(recorder_, q, known_->find<T>(), enabled));
+    }
+    /* A SHARED value. */
+    template <class T> weft_result set_all(weft_query q, const T &value) const
+    {
+        static_assert((detail::flags_of<T> & WEFT_SHARED) != 0, "flags = WEFT_SHARED is missing");
+        return checked<T>(
+            weft_recorder_query_set_shared(recorder_, q, known_->find<T>(), &value));
+    }
+
     /* The same commands, of one entity: c.entity(e).add<Burning>().set(Health{5}). */
     command_entity entity(weft_entity e) const { return {this, e}; }
 
@@ -823,6 +953,45 @@ class commands : detail::service
     }
     const detail::state *known_;
     weft_recorder *recorder_;
+};
+
+/* What commands::create_rows makes: an archetype, and which of its columns are Ts; world.rows<Ts...>(). */
+template <class... Ts> class rows_of
+{
+    static_assert((... && (!detail::is_tag<Ts> && (detail::flags_of<Ts> & (WEFT_SHARED | WEFT_BUFFER | WEFT_SPARSE | WEFT_CHUNK | WEFT_RESOURCE)) == 0)),
+                  "rows are filled by values in columns: no tag, SHARED, BUFFER, SPARSE, CHUNK or RESOURCE");
+
+  public:
+    weft_archetype archetype() const { return archetype_; }
+
+  private:
+    friend class commands;
+    friend class world;
+    explicit rows_of(detail::state &known)
+    {
+        const weft_component types[] = {known.obtain<Ts>()...};
+        archetype_ = known.checked(weft_archetype_create(known.world, types, sizeof...(Ts)));
+        std::vector<weft_component> all(weft_archetype_components(known.world, archetype_, nullptr, 0));
+        weft_archetype_components(known.world, archetype_, all.data(), static_cast<uint32_t>(all.size()));
+        for (std::size_t i = 0; i < sizeof...(Ts); i++)
+            while (at_[i] < all.size() && all[at_[i]].id != types[i].id) at_[i]++;
+    }
+    template <class F> void fill(weft_slice *rows, uint32_t done, F &function) const
+    {
+        fill(rows, done, function, std::index_sequence_for<Ts...>());
+    }
+    template <class F, std::size_t... Is>
+    void fill(weft_slice *rows, uint32_t done, F &function, std::index_sequence<Is...>) const
+    {
+        std::tuple<Ts *...> columns{static_cast<Ts *>(weft_slice_write(rows, at_[Is]))...};
+        for (uint32_t i = 0; i < rows->count; i++)
+            if constexpr (std::is_invocable_v<F &, uint32_t, Ts &...>)
+                function(done + i, std::get<Is>(columns)[i]...);
+            else
+                function(std::get<Is>(columns)[i]...);
+    }
+    weft_archetype archetype_ = {};
+    uint32_t at_[sizeof...(Ts)] = {}; /* the column of each */
 };
 
 /* ---- from functions to terms ---- */
@@ -951,8 +1120,10 @@ template <class T, bool optional> struct component_column {
     using value = std::remove_const_t<T>;
     static_assert((std::is_class_v<value> || std::is_union_v<value>) && !is_service<value>,
                   "an argument is a component (a struct of its own), weft::entity, float (the "
-                  "seconds of the step), weft::commands &, weft::resource<T>, weft::lookup<T>, "
-                  "weft::buffer<T> or weft_slice &");
+                  "seconds of the step), weft_frame, weft::commands &, weft::resource<T>, "
+                  "weft::lookup<T>, weft::buffer<T> or weft_slice &");
+    static_assert(std::is_const_v<T> || !std::is_same_v<value, parent>,
+                  "Parent is const as a term: change it by relate() or a command");
     static_assert(!is_tag<value>, "a tag has no value: name it in with<T>()");
     static_assert((flags_of<value> & (WEFT_BUFFER | WEFT_RESOURCE)) == 0,
                   "buffers: weft::buffer<T>; resources: weft::resource<T>");
@@ -999,6 +1170,11 @@ template <> struct column<float> : no_term {
     column(const state &, weft_slice *slice, uint32_t) : dt(slice->dt) {}
     float at(std::size_t) const { return dt; }
     float dt;
+};
+template <> struct column<weft_frame> : no_term {
+    column(const state &, weft_slice *slice, uint32_t) : frame(weft_slice_frame(slice)) {}
+    const weft_frame &at(std::size_t) const { return frame; }
+    weft_frame frame;
 };
 template <> struct column<weft_slice &> : no_term {
     column(const state &, weft_slice *s, uint32_t) : slice(s) {}
@@ -1107,6 +1283,9 @@ template <> struct column<const entity &> : column<entity> {
 };
 template <> struct column<const float &> : column<float> {
     using column<float>::column;
+};
+template <> struct column<const weft_frame &> : column<weft_frame> {
+    using column<weft_frame>::column;
 };
 template <> struct column<const weft_slice &> : column<weft_slice &> {
     using column<weft_slice &>::column;

@@ -15,6 +15,8 @@
  *   weft::resource<T>    a resource for writing, weft::resource<const T> for reading
  *   weft::lookup<T>      T of other entities for writing, weft::lookup<const T> for reading
  *   weft::buffer<T>      the elements of a BUFFER, weft::buffer<const T> for reading
+ *   weft_frame           number, time and dt of the step
+ *   const weft::parent & the row's Parent
  * The loop is that of C, inlined: the same instructions (tests/cpp).
  *
  * Errors are exceptions (weft::error). Without exceptions (-fno-exceptions, or WEFT_NO_EXCEPTIONS)
@@ -139,6 +141,47 @@ template <class Self> class selection : protected bound
             known_->checked(weft_query_filter_changed(known_->world, handle_, known_->obtain<T>(), version));
         return static_cast<Self &>(*this);
     }
+    /* All values of T, in the order of the rows (zero where an optional one is absent), and back. */
+    template <class T> std::vector<T> read_values() const
+    {
+        static_assert(is_plain<T> && !is_tag<T>, "values are copied as bytes");
+        std::vector<T> all;
+        if (known_ == nullptr) return all;
+        all.resize(static_cast<std::size_t>(count()));
+        (void)weft_query_read_values(known_->world, handle_, known_->obtain<T>(), all.data(),
+                                     all.size());
+        return all;
+    }
+    template <class T> weft_result write_values(const std::vector<T> &all)
+    {
+        static_assert(is_plain<T> && !is_tag<T>, "values are copied as bytes");
+        return called([&] {
+            return weft_query_write_values(known_->world, handle_, known_->obtain<T>(), all.data(), all.size());
+        });
+    }
+    /* Changes all rows; set_all adds the component where it is absent. */
+    template <class T> weft_result set_all(const T &value)
+    {
+        static_assert(is_plain<T> && !is_tag<T>, "values are copied as bytes: each()");
+        return called([&] {
+            if constexpr ((flags_of<T> & WEFT_SHARED) != 0)
+                return weft_query_set_shared(known_->world, handle_, known_->obtain<T>(), &value);
+            else
+                return weft_query_set(known_->world, handle_, known_->obtain<T>(), &value, sizeof value);
+        });
+    }
+    template <class T> weft_result add_all()
+    {
+        return called([&] { return weft_query_add(known_->world, handle_, known_->obtain<T>()); });
+    }
+    template <class T> weft_result remove_all()
+    {
+        return called([&] { return weft_query_remove(known_->world, handle_, known_->obtain<T>()); });
+    }
+    weft_result destroy_all()
+    {
+        return called([&] { return weft_query_destroy_entities(known_->world, handle_); });
+    }
     Self &unfiltered()
     {
         if (known_ != nullptr) known_->checked(weft_query_filter_reset(known_->world, handle_));
@@ -154,6 +197,10 @@ template <class Self> class selection : protected bound
         other.unbind();
     }
     ~selection() = default;
+    template <class F> weft_result called(F &&function)
+    {
+        return known_ == nullptr ? checked_call(WEFT_BAD_HANDLE) : known_->checked(function());
+    }
     void end_of_world() noexcept override
     {
         if (known_ != nullptr && handle_.id != 0) (void)weft_query_destroy(known_->world, handle_);
@@ -199,6 +246,21 @@ template <class F> class query final : public detail::selection<query<F>>
             }
         } else
             loop();
+    }
+    /* The same on all workers: the function may be called at once for rows of several slices. */
+    void in_parallel()
+    {
+        static_assert(!detail::columns_of<F>::takes_commands, "commands are recorded on one thread: query()");
+        if (known_ == nullptr) return;
+        weft_result result = weft_query_each_parallel(
+            known_->world, handle_,
+            [](weft_slice *slice, void *user) {
+                auto *q = static_cast<query *>(user);
+                detail::guard([&] { detail::columns_of<F>::run(*q->known_, slice, q->function_); },
+                              [q, slice] { detail::keep_thrown(*q->known_, 0, slice->index); });
+            },
+            this);
+        (void)known_->ended(result);
     }
 
   private:
@@ -526,6 +588,35 @@ class system_builder : public terms_of<system_builder>
     std::vector<const char *> before_, after_;
 };
 
+/* Describes a group of systems (weft_group_desc): set() replaces its order and rate. */
+class group_builder
+{
+  public:
+    group_builder(detail::state *known, const char *name) : known_(known) { desc_.name = name; }
+    group_builder &before(const char *name) { return before_.push_back(name), *this; }
+    group_builder &after(const char *name) { return after_.push_back(name), *this; }
+    group_builder &period(float seconds) { return desc_.period = seconds, *this; }
+    group_builder &disabled() { return desc_.is_disabled = true, *this; }
+    weft_result set()
+    {
+        desc_.more_before = before_.data();
+        desc_.more_before_count = static_cast<uint32_t>(before_.size());
+        desc_.more_after = after_.data();
+        desc_.more_after_count = static_cast<uint32_t>(after_.size());
+        return known_->checked(weft_group_set(known_->world, &desc_));
+    }
+    /* Of a group that exists; its order and rate stay. */
+    weft_result enable(bool enabled)
+    {
+        return known_->checked(weft_group_enable(known_->world, desc_.name, enabled));
+    }
+
+  private:
+    detail::state *known_;
+    weft_group_desc desc_ = {};
+    std::vector<const char *> before_, after_;
+};
+
 /* ---- observers ---- */
 
 /* Describes an observer of a component; the last call registers it. Its function takes any of
@@ -739,16 +830,16 @@ class world
         weft_world_desc asked = desc;
         if (asked.error == nullptr) asked.error = &why;
         weft_result result = weft_world_create(&asked, &known_->world);
-        known_->is_owner = true;
 #ifndef WEFT_NO_EXCEPTIONS
         if (result != WEFT_OK) throw error(*asked.error);
 #endif
         (void)result;
+        known_->open(known_->world, true);
     }
     static world borrow(weft_world *from)
     {
         world made{std::make_unique<detail::state>()};
-        made.known_->world = from;
+        made.known_->open(from, false);
         return made;
     }
     world(world &&) = default;
@@ -761,7 +852,9 @@ class world
     {
         if (!known_) return;
         while (known_->first != nullptr) known_->first->end_of_world();
-        if (known_->is_owner) (void)weft_world_destroy(known_->world);
+        if (!known_->is_owner) return;
+        if (known_->copies->is_there.exchange(false)) known_->copies->thrown.take();
+        (void)weft_world_destroy(known_->world);
     }
     weft_world *get() const
     {
@@ -779,6 +872,12 @@ class world
                       "SPARSE and RESOURCE components belong to no archetype");
         const weft_component types[] = {known_->template obtain<Ts>()...};
         return known_->checked(weft_archetype_create(get(), types, sizeof...(Ts)));
+    }
+
+    /* For commands::create_rows. */
+    template <class... Ts> rows_of<Ts...> rows()
+    {
+        return rows_of<Ts...>(*known_);
     }
 
     weft_entity create()
@@ -805,6 +904,16 @@ class world
     template <class... Ts> weft_result create_many(uint32_t count, weft_entity *out = nullptr)
     {
         return known_->checked(weft_entity_create_many(get(), archetype<Ts...>(), count, out));
+    }
+    /* `count` entities with the values of these arrays, which are copied: create_filled(n, positions, speeds). */
+    template <class... Vs> std::vector<weft_entity> create_filled(uint32_t count, const Vs *...values)
+    {
+        static_assert((... && (detail::is_plain<Vs> && !detail::is_tag<Vs>)), "values are copied as bytes: create()");
+        std::vector<weft_entity> made(count);
+        const weft_values all[] = {{component<Vs>(), values}...};
+        if (known_->checked(weft_entity_create_filled(get(), archetype<Vs...>(), all, sizeof...(Vs), count, made.data())) != WEFT_OK)
+            made.clear();
+        return made;
     }
     weft_entity instantiate(weft_entity source)
     {
@@ -839,6 +948,16 @@ class world
         else
             return static_cast<const T *>(weft_entity_read(get(), e, of));
     }
+    /* For many reads in random order, slightly faster than read<T>(e): a finder that stays correct
+     * when values move: auto hulls = world.lookup<const Hull>(); hulls[e]. */
+    template <class T> weft::lookup<T> lookup()
+    {
+        static_assert(std::is_const_v<T>, "lookup<const T>() reads; write<T>(e) changes");
+        static_assert(!detail::is_tag<T>, "a tag has no value: has<T>()");
+        static_assert((detail::flags_of<T> & (WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
+                      "SHARED, BUFFER, CHUNK and RESOURCE values are not looked up by entity");
+        return weft::lookup<T>(weft_finder_open(get(), component<T>()));
+    }
     template <class T> T *write(weft_entity e)
     {
         detail::require_component<T>();
@@ -852,6 +971,36 @@ class world
     template <class V> weft_result set(weft_entity e, V &&value)
     {
         return put(e, std::forward<V>(value));
+    }
+    /* Of `count` entities: of[i] has values[i]; of a SHARED component *values is that of all. All or
+     * none; many times faster than one by one. */
+    template <class T> weft_result set_many(const weft_entity *of, uint32_t count, const T *values)
+    {
+        static_assert(detail::is_plain<T> && !detail::is_tag<T>, "values are copied as bytes: set()");
+        if constexpr ((detail::flags_of<T> & WEFT_SHARED) != 0)
+            return known_->checked(weft_entity_set_shared_many(get(), of, count, component<T>(), values));
+        else
+            return known_->checked(weft_entity_set_many(get(), of, count, component<T>(), values, sizeof(T)));
+    }
+    template <class T> weft_result read_many(const weft_entity *of, uint32_t count, T *out)
+    {
+        static_assert(detail::is_plain<T> && !detail::is_tag<T>, "values are copied as bytes: read<T>()");
+        return known_->checked(weft_entity_read_many(get(), of, count, component<T>(), out));
+    }
+    /* The values of a SHARED component that are in use. */
+    template <class T> std::vector<T> shared_values()
+    {
+        static_assert((detail::flags_of<T> & WEFT_SHARED) != 0, "flags = WEFT_SHARED is missing");
+        std::vector<const void *> at(weft_shared_values(get(), component<T>(), nullptr, 0));
+        (void)weft_shared_values(get(), component<T>(), at.data(), static_cast<uint32_t>(at.size()));
+        std::vector<T> all;
+        for (const void *value : at) all.push_back(*static_cast<const T *>(value));
+        return all;
+    }
+    /* Whether a described value is within the ranges of its fields: INVALID_ARGUMENT names the field. */
+    template <class T> weft_result check(const T &value)
+    {
+        return known_->checked(weft_component_check(get(), component<T>(), &value));
     }
     /* Adds a component; with arguments the value T{arguments...}. */
     template <class T, class... As> weft_result add(weft_entity e, As &&...arguments)
@@ -903,13 +1052,17 @@ class world
         return weft_entity_find(get(), text);
     }
 
-    /* The value of a RESOURCE component, while no system runs. */
+    /* The value of a RESOURCE component, while no system runs; resource<const T>() only reads. */
     template <class T> T &resource()
     {
         static_assert((detail::flags_of<T> & WEFT_RESOURCE) != 0,
                       "flags = WEFT_RESOURCE is missing");
         static_assert((detail::flags_of<T> & WEFT_BUFFER) == 0, "of a BUFFER: buffer<T>()");
-        T *value = static_cast<T *>(weft_resource_write(get(), component<T>()));
+        T *value;
+        if constexpr (std::is_const_v<T>)
+            value = static_cast<T *>(weft_resource_read(get(), component<T>()));
+        else
+            value = static_cast<T *>(weft_resource_write(get(), component<T>()));
         if (value == nullptr) known_->fail(weft_world_error(get())->code);
         return *value;
     }
@@ -967,6 +1120,25 @@ class world
     system_builder system(const char *name)
     {
         return {known_.get(), name};
+    }
+    weft_result enable(weft_system system, bool enabled)
+    {
+        return known_->checked(weft_system_enable(get(), system, enabled));
+    }
+    /* A group of systems: world.group("physics").before("render").period(1 / 50.0f).set(). */
+    group_builder group(const char *name)
+    {
+        return {known_.get(), name};
+    }
+    weft_frame frame() const
+    {
+        return weft_world_frame(get());
+    }
+    /* The system that computes WorldTransform from LocalTransform and Parent (transform.h), in this
+     * group; components weft_local_transform and weft_world_transform. */
+    weft_result transforms(const char *group = nullptr)
+    {
+        return known_->checked(weft_transform_create(get(), group, nullptr));
     }
     /* Observers (observer.h): world.observe<Cargo>("drop").removed([](weft::entity e, const Cargo &was,
      * weft::commands &c) { ... }). */
@@ -1038,6 +1210,7 @@ class world
     /* Moves entities of another world here (transfer.h): all, or those of desc->query. */
     weft_result take_entities(world &from, const weft_transfer_desc *desc = nullptr)
     {
+        for (const auto &of : from.known_->may_throw) (void)of.obtain(*known_); /* with its own hooks */
         return known_->checked(weft_world_transfer(get(), from.get(), desc, nullptr, 0));
     }
     weft::snapshot take(const weft::snapshot *previous = nullptr)
@@ -1052,7 +1225,7 @@ class world
     weft_result restore(const weft::snapshot &from)
     {
         weft_result result = weft_snapshot_restore(get(), from.get());
-        if (detail::has_copy_failed) known_->touch_copies();
+        if (known_->copies->is_there) known_->touch_copies();
         return known_->checked(result);
     }
 
