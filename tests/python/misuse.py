@@ -29,7 +29,7 @@ class Script:
         self.random = random.Random(seed)
         self.worlds, self.components, self.entities = [], [], []
         self.queries, self.loops, self.slices, self.views = [], [], [], []
-        self.snapshots, self.recorders, self.files, self.scenes = [], [], [], []
+        self.snapshots, self.recorders, self.files, self.scenes, self.grids = [], [], [], [], []
         self.refused = self.done = 0
 
     def junk(self, known):
@@ -55,11 +55,14 @@ class Script:
             self.worlds.append(weft.World(workers=self.random.choice([1, 1, 2])))
 
     def new_component(self):
-        kind = self.random.choice(["f4", "3f4", [("a", "i4"), ("b", "f8")], weft.entity, "u1", "O", ">f4", "S3", ()])
+        kind = self.random.choice(["f4", "3f4", [("a", "i4"), ("b", "f8")], weft.entity, "u1", "O", ">f4", "S3", (),
+                                   [("a", [("x", "f4"), ("by", weft.entity)], 2), ("b", "i2")]])
         name = self.random.choice(["P", "V", "W", ""])
         world = self.world()
         call = self.random.choice([lambda: world.component(name, kind, self.random.random() < 0.3),
-                                   lambda: world.tag(name), lambda: world.resource(name, kind)])
+                                   lambda: world.tag(name), lambda: world.resource(name, kind),
+                                   lambda: world.resource(name, kind, kind="buffer"), lambda: world.relation(name, by_depth=self.random.random() < 0.5,
+                                                                                                             acyclic=True)])
         call = self.random.choice([call, call, lambda: world.component(
             name, kind, kind=self.random.choice(["sparse", "shared", "chunk", "buffer", "x"]),
             cleanup=self.random.random() < 0.3), lambda: world.tag(name, sparse=True)])
@@ -98,6 +101,46 @@ class Script:
                             lambda: query.write(component, numpy.ones((len(query), 3))),
                             lambda: query.changed(component, self.random.choice([0, 1, -1, 2 ** 40, None])),
                             lambda: query.each(self.use_slice)])()
+
+    def all_rows(self):
+        query, other, component = self.junk(self.queries), self.junk(self.queries), self.junk(self.components)
+        commands = self.junk(self.recorders)
+        self.random.choice([
+            lambda: query.add(component), lambda: query.remove(component), lambda: query.set(component, self.value()),
+            lambda: query.enable(component, False), query.destroy, lambda: query.where(component, self.value()), query.again,
+            lambda: query.where(component, self.value(), 1), lambda: query.where_not(component, self.value()), query.single,
+            lambda: query.moved(self.random.choice([0, -1, 1.5])), lambda: self.junk(self.entities) in query, lambda: bool(query),
+            lambda: commands.all(other).add(component), lambda: commands.all(other).remove(component), lambda: commands.all(query).destroy(),
+            lambda: commands.all(query).set(component, self.value()), lambda: commands.all(query).enable(component),
+            lambda: commands.relate(self.some(self.entities), component, self.junk(self.entities))])()
+
+    def look(self):
+        world, component = self.world(), self.junk(self.components)
+        self.random.choice([
+            lambda: world.stats, lambda: world.frame_stats, lambda: world.archetypes, lambda: world.systems, lambda: world.components,
+            lambda: world.schedule(self.random.choice(["dot", "json", "x", "order"])), lambda: world.search(self.random.choice(["", "n", 5])),
+            lambda: world.shared_values(component), lambda: world.relation_stats(component), world.settle, world.clear_references,
+            lambda: world.compact(self.random.choice([0, 5, -1, 2 ** 64])), lambda: world.measure(self.random.random() < 0.5),
+            lambda: world.look_up(self.entities, component), lambda: world.set(self.entities, component, self.value()),
+            lambda: world.enable(self.entities, component), lambda: world.append_resource(component, self.value()),
+            lambda: world.relate(self.some(self.entities), component, self.junk(self.entities)),
+            lambda: world.sources(component, self.junk(self.entities)), lambda: world.depth(self.junk(self.entities), component),
+            lambda: world.instantiate(self.junk(self.entities), self.random.choice([None, 0, 2, -1, 2 ** 32])),
+            lambda: world.observe(self.random.choice(["added", "removed", "changed", "x"]), component, lambda o: self.any_call()),
+            lambda: world.live(self.random.choice(["/nowhere.weft", "", 5])), lambda: world.scene("/nowhere.weft")])()
+
+    def near(self):
+        if not self.grids or self.random.random() < 0.2:
+            self.grids.append(weft.Grid(self.random.choice([(0, 0), (0, 0, 0), 5, (1,)]), self.random.choice([(9, 9), (9, 9, 9), (0, 0)]),
+                                        self.random.choice([1, 0.5, 0, -1, float("nan")]), periodic=self.random.choice([True, False, (True, False), 3])))
+        grid = self.random.choice(self.grids)
+        at = self.random.choice([numpy.random.default_rng(self.random.randrange(99)).random((50, 3)) * 12 - 1, numpy.full((3, 3), numpy.nan),
+                                 numpy.full((2, 2), 1e308), [], self.value(), *self.views[:2]])
+        self.random.choice([
+            lambda: grid.build(at), lambda: grid.build(at), lambda: grid.pairs(vectors=True).sum(1), lambda: grid.pairs(at, within=self.value()),
+            lambda: grid.count(at), lambda: self.views.append(grid.points), lambda: grid.runs(self.random.choice([0, 3, -1, 2 ** 32])),
+            lambda: weft.exact_sum(at), lambda: weft.Random(1, self.entities).below(self.random.choice([5, -1]), self.value()),
+            lambda: grid.cell_at(at), lambda: grid.pairs(half=True, itself=True, within=float("inf"))])()
 
     def begin(self):
         loop = self.junk(self.queries).slices()
@@ -148,7 +191,7 @@ class Script:
             words = {key: value for key, value in {
                 "before": self.random.choice([True, False, "s", ["t"]]), "after": self.random.choice(["s", (), 5]),
                 "period": self.random.choice([0, 0.1, -1]), "group": self.random.choice(["g", "h"]),
-                "timer": True, "whole": True, "run_if": lambda w: self.any_call() or True, "skips_unchanged": True,
+                "by_depth": self.junk(self.components), "timer": True, "whole": True, "run_if": lambda w: self.any_call() or True, "skips_unchanged": True,
                 "read": self.some(self.components)}.items() if self.random.random() < 0.25}
             world.system(action, name=self.random.choice("stu"), write=self.some(self.components), **words)
         else:
@@ -225,18 +268,6 @@ class Script:
             lambda: recorder.append(entities, component, self.value()),
             lambda: recorder.create_many(self.random.choice([0, 3, -1]), {component: self.value()}, self.some(self.components)),
             lambda: weft.Random(3, numpy.array(self.entities, "u8"), 1).float()])()
-
-    def near(self):
-        """Grids and sums of anything."""
-        positions = self.random.choice([numpy.random.default_rng(1).random((20, 2)) * 12 - 1, numpy.zeros((0, 2)), numpy.full((3, 2), numpy.nan),
-                                        numpy.zeros((4, 3)), self.value()])
-        low = self.random.choice([(0, 0), (0, 0), (0, 0, 0), (1,), self.value()])
-        grid = weft.Grid(low, self.random.choice([(9, 9), (9, 9, 9), (0, 0), self.value()]), self.random.choice([1, 0.3, 0, -1, self.value()]),
-                         periodic=self.random.choice([True, False, (True, False), 5]))
-        grid.build(positions)
-        self.random.choice([lambda: grid.pairs(), lambda: grid.pairs(positions, within=self.random.choice([0.5, 3, -1])),
-                            lambda: grid.runs(self.random.choice([0, -1, 2 ** 40])), lambda: grid.cell_at(positions),
-                            lambda: grid.count(within=0.2), lambda: weft.exact_sum(positions), lambda: weft.Sum(self.value())])()
 
     def scene(self):
         world = self.world()
@@ -324,10 +355,10 @@ class Script:
 
 S = Script
 CALLS = [call for call, weight in (
-    (S.new_world, 2), (S.new_component, 8), (S.create, 10), (S.change, 14), (S.new_query, 8), (S.use_query, 6), (S.begin, 6),
+    (S.new_world, 2), (S.new_component, 8), (S.create, 10), (S.change, 14), (S.new_query, 8), (S.use_query, 6), (S.all_rows, 6), (S.look, 6), (S.near, 3), (S.begin, 6),
     (S.advance, 8), (S.end, 5), (S.use_slice, 8), (S.use_view, 5), (S.drop, 5), (S.step, 5), (S.new_system, 3),
     (S.snapshot, 4), (S.record, 8), (S.file, 4), (S.close, 1), (S.load_c, 1), (S.relate, 6), (S.copy, 3),
-    (S.observe, 2), (S.many, 5), (S.near, 1), (S.scene, 1), (S.compile, 1), (S.from_a_thread, 1), (S.beside_a_step, 1))
+    (S.observe, 2), (S.many, 5), (S.scene, 1), (S.compile, 1), (S.from_a_thread, 1), (S.beside_a_step, 1))
     for _ in range(weight)]
 
 
