@@ -77,6 +77,7 @@ static weft_result fill(demo *run)
     weft_result result;
     if (run->options->load) {
         result = weft_shard_load(run->shard, run->options->load);
+        weft_shard_info_get(run->shard, &run->info, sizeof run->info); /* the seed is its own */
         return together(run, "cannot load", result);
     }
     result = together(run, "cannot create the entities", run->model->populate(run));
