@@ -118,7 +118,7 @@ class Script:
         world, component = self.world(), self.junk(self.components)
         self.random.choice([
             lambda: world.stats, lambda: world.frame_stats, lambda: world.archetypes, lambda: world.systems, lambda: world.components,
-            lambda: world.schedule(self.random.choice(["dot", "json", "x", "order"])), lambda: world.search(self.random.choice(["", "n", 5])),
+            lambda: world.schedule(self.random.choice(["chain", "json", "x", "order"])), lambda: world.search(self.random.choice(["", "n", 5])),
             lambda: world.shared_values(component), lambda: world.relation_stats(component), world.settle, world.clear_references,
             lambda: world.compact(self.random.choice([0, 5, -1, 2 ** 64])), lambda: world.measure(self.random.random() < 0.5),
             lambda: world.look_up(self.entities, component), lambda: world.set(self.entities, component, self.value()),

@@ -61,7 +61,7 @@ class Figures(Bed):
                          [("Python", 1, ["Speed"], True), ("C", 1, ["Speed"], True)])
         self.assertEqual((self.world.frame_stats["systems"], self.world.frame_stats["frames"]), (2, 1))
         self.assertIn("in c, too", self.world.schedule("order", "in c", "in c, too"))
-        for what in ("ambiguities", "sync points", "chain", "dot"):
+        for what in ("ambiguities", "sync points", "chain"):
             self.assertIsInstance(self.world.schedule(what), str)
         self.assertEqual(len(json.loads(self.world.schedule("json"))["systems"]), 2)
         self.world.enable_system("in c", False)
@@ -70,7 +70,7 @@ class Figures(Bed):
         self.world.remove_system("in c")
         self.assertEqual(sorted(s["name"] for s in self.world.systems), ["in c, too", "move"])
         for call in (lambda: self.world.remove_system("in c"), lambda: self.world.enable_system("x"), lambda: self.world.schedule("x"),
-                     lambda: self.world.schedule("order", "a"), lambda: self.world.schedule("order", "a", "b"), lambda: self.world.schedule("dot", "a")):
+                     lambda: self.world.schedule("order", "a"), lambda: self.world.schedule("order", "a", "b"), lambda: self.world.schedule("chain", "a")):
             self.assertRaises((weft.NotFoundError, ValueError), call)
 
     def test_alpha_is_the_time_between_two_ticks(self):

@@ -262,7 +262,6 @@ PyObject *weft_py_schedule_text(World *self, PyObject *arguments)
     } texts[] = {{"ambiguities", weft_schedule_ambiguities},
                  {"sync points", weft_schedule_sync_points},
                  {"chain", weft_schedule_chain},
-                 {"dot", weft_schedule_dot},
                  {"json", weft_schedule_json}};
     const char *what, *first = NULL, *second = NULL;
     if (!PyArg_ParseTuple(arguments, "s|ss", &what, &first, &second) ||

@@ -8,7 +8,7 @@ from . import _native
 from ._entity import entity
 from ._errors import NotFoundError
 
-_TEXTS = ("ambiguities", "sync points", "chain", "dot", "json")
+_TEXTS = ("ambiguities", "sync points", "chain", "json")
 
 
 class Tools:
@@ -56,7 +56,7 @@ class Tools:
         return listed + [{**system, "language": "C"} for system in self._native.systems()]
 
     def schedule(self, what="sync points", *systems):
-        """A text about the schedule of systems in C: "ambiguities", "sync points", "chain" (what the last step waited for), "dot" (a graph),
+        """A text about the schedule of systems in C: "ambiguities", "sync points", "chain" (what the last step waited for),
         "json", or "order" of two systems: why one runs before the other."""
         if what == "order":
             if len(systems) != 2:
