@@ -3,7 +3,7 @@
 // with owners, values whose copies throw, SHARED, CHUNK, SPARSE, BUFFER, ENABLEABLE, described, large and
 // aligned ones, resources and relations; in several worlds, on several workers. A model says what each
 // world holds, and all of it is compared after every call; owners are counted at the end of each seed.
-// Exceptions are answers; a wrong value ends the program with the seed and the call.
+// Exceptions are answers (-fno-exceptions: codes); a wrong value ends the program with the seed and the call.
 #include <weft/weft.hpp>
 
 #include <chrono>
@@ -25,6 +25,24 @@ constexpr uint32_t WHOLE = 0x5eed1e55;
 
 struct copy_fault {
 };
+#ifdef WEFT_NO_EXCEPTIONS
+constexpr bool can_throw = false;
+template <class E> void raise(const E &)
+{
+    std::abort();
+}
+#else
+constexpr bool can_throw = true;
+template <class E> [[noreturn]] void raise(const E &what)
+{
+    throw what;
+}
+#endif
+/* The next copy of a Thrower but `after` throws, if `should`. */
+void let_copies_throw(bool should, int after = 0)
+{
+    copies_left = can_throw && should ? after : 1 << 30;
+}
 
 /* Owns a cell on the heap; two owners of one are found by AddressSanitizer, or by `whole`. */
 template <bool throws> struct owner {
@@ -37,14 +55,14 @@ template <bool throws> struct owner {
     explicit owner(int value) : own(new cell{value}) { cells++; }
     owner(const owner &other) : own(nullptr)
     {
-        if (throws && copies_left-- <= 0) throw copy_fault();
+        if (throws && copies_left-- <= 0) raise(copy_fault());
         own = new cell(*other.own);
         cells++;
     }
     owner(owner &&other) noexcept : owner() { std::swap(own, other.own); }
     owner &operator=(const owner &other)
     {
-        if (throws && copies_left-- <= 0) throw copy_fault();
+        if (throws && copies_left-- <= 0) raise(copy_fault());
         own->value = other.own->value;
         return *this;
     }
@@ -431,7 +449,7 @@ void place::prepare()
             if (events->size() > 9) events->clear();
         });
     world.system("throws").after("once").each([me](const Id &id) {
-        if (id.v == me->throws_at) throw id.v;
+        if (id.v == me->throws_at) raise(id.v);
     });
     world.system("commands")
         .after("throws")
@@ -674,10 +692,18 @@ void place::check()
 /* ---- calls ---- */
 
 enum outcome { DONE, REFUSED, THROWN };
+weft_result code_of(weft_result code) { return code; }
+weft_result code_of(weft::entity made) { return weft_entity_is_null(made) ? WEFT_NOT_FOUND : WEFT_OK; }
+/* What came of a call that returns its code, or an entity. */
 template <class F> outcome tried(F &&function, weft_result *code = nullptr)
 {
+#ifdef WEFT_NO_EXCEPTIONS
+    weft_result is = code_of(function());
+    if (code != nullptr) *code = is;
+    return is == WEFT_OK ? DONE : REFUSED;
+#else
     try {
-        function();
+        if (code_of(function()) != WEFT_OK) wrong("a code, and no exception", 0, "", 1, 0);
     } catch (const weft::error &e) {
         if (e.what()[0] == 0) wrong("an error without text", 0, "", e.code(), 0);
         if (code != nullptr) *code = e.code();
@@ -686,6 +712,7 @@ template <class F> outcome tried(F &&function, weft_result *code = nullptr)
         return THROWN;
     }
     return DONE;
+#endif
 }
 void expect(outcome is, outcome should)
 {
@@ -721,8 +748,8 @@ void call_create(place &p)
         break;
     case 4: {
         Thrower given = make<Thrower>(v);
-        copies_left = static_cast<int>(draw(2));
-        outcome is = tried([&] { made = w.create(Id{id}, Begun{2, v}, given); });
+        let_copies_throw(true, static_cast<int>(draw(2)));
+        outcome is = tried([&] { return made = w.create(Id{id}, Begun{2, v}, given); });
         expect(is, copies_left < 0 ? THROWN : DONE);
         copies_left = 1 << 30;
         if (is == THROWN) return;
@@ -785,7 +812,7 @@ void call_change(place &p)
             }
             break;
         case 2: {
-            outcome is = tried([&] { p.world.remove<T>(e); });
+            outcome is = tried([&] { return p.world.remove<T>(e); });
             if (is == REFUSED && model.is_there) wrong("remove", 0, "refused", 1, 0);
             model.is_there = false;
             break;
@@ -804,8 +831,8 @@ void call_change(place &p)
                 if (value == nullptr) break;
                 int is = number(*value), link = from.link;
                 weft::entity link_handle = from.link_handle;
-                copies_left = draw(2) == 0 ? 0 : 1 << 30;
-                outcome done = tried([&] { p.world.set(e, *value); });
+                let_copies_throw(draw(2) == 0);
+                outcome done = tried([&] { return p.world.set(e, *value); });
                 expect(done, copies_left < 0 ? THROWN : DONE);
                 copies_left = 1 << 30;
                 if (done == THROWN) break;
@@ -861,14 +888,15 @@ void call_dead(place &p)
         using T = std::remove_pointer_t<decltype(of)>;
         weft::entity_ref e = p.world.entity(dead);
         if (e || e.has<T>()) wrong("a dead entity", 0, "has", 1, 0);
-        expect(tried([&] { e.add<T>(); }), REFUSED);
-        if constexpr (!is_buffer<T> && !is_chunk<T>) expect(tried([&] { e.set(make<T>(3)); }), REFUSED);
+        expect(tried([&] { return p.world.add<T>(e); }), REFUSED);
+        if constexpr (!is_buffer<T> && !is_chunk<T>) expect(tried([&] { return p.world.set(e, make<T>(3)); }), REFUSED);
         if constexpr (!is_buffer<T> && !is_chunk<T> && !std::is_empty_v<T>)
-            expect(tried([&] { (void)e.get<const T>(); }), REFUSED);
+            if (can_throw)
+                expect(tried([&] { return (void)e.get<const T>(), WEFT_OK; }), REFUSED);
         if constexpr (is_buffer<T>)
-            expect(tried([&] { p.world.buffer<T>(e).push_back(make<T>(3)); }), REFUSED);
+            expect(tried([&] { return p.world.buffer<T>(e).push_back(make<T>(3)); }), REFUSED);
     });
-    expect(tried([&] { p.world.instantiate(dead); }), REFUSED);
+    expect(tried([&] { return p.world.instantiate(dead); }), REFUSED);
 }
 
 void call_destroy(place &p)
@@ -883,8 +911,8 @@ void call_instantiate(place &p)
     thing &from = p.any();
     int source = p.id_of(from), id = p.next_id++;
     weft::entity made = {};
-    copies_left = draw(4) == 0 ? 0 : 1 << 30;
-    outcome is = tried([&] { made = p.world.instantiate(from.handle); });
+    let_copies_throw(draw(4) == 0);
+    outcome is = tried([&] { return made = p.world.instantiate(from.handle); });
     expect(is, p.of<Unique>(from).is_there ? REFUSED : copies_left < 0 ? THROWN : DONE);
     bool is_new_value = copies_left < 0;
     copies_left = 1 << 30;
@@ -925,12 +953,12 @@ void call_link(place &p)
 void call_loop(place &p)
 {
     p.draw_commands();
-    if (draw(4) == 0) { /* what a loop recorded that throws is dropped */
+    if (can_throw && draw(4) == 0) { /* what a loop recorded that throws is dropped */
         expect(tried([&] {
-                   p.world.each([&](weft::entity e, const Id &id, weft::commands &c) {
+                   return p.world.each([&](weft::entity e, const Id &id, weft::commands &c) {
                        p.record(e, id, c);
-                       if (id.v % 3 == 0) throw copy_fault();
-                   });
+                       if (id.v % 3 == 0) raise(copy_fault());
+                   }), WEFT_OK;
                }),
                std::any_of(p.model.begin(), p.model.end(), [](auto &of) { return of.first % 3 == 0; }) ? THROWN : DONE);
         bool is_dropped = std::any_of(p.model.begin(), p.model.end(), [](auto &of) { return of.first % 3 == 0; });
@@ -970,13 +998,17 @@ void call_view(place &p)
 void call_step(place &p)
 {
     p.draw_commands();
-    p.throws_at = draw(4) == 0 && !p.model.empty() ? p.id_of(p.any()) : 0;
+    p.throws_at = can_throw && draw(4) == 0 && !p.model.empty() ? p.id_of(p.any()) : 0;
     int thrown = 0;
+#ifdef WEFT_NO_EXCEPTIONS
+    if (p.world.step(1.0f / 60) != WEFT_OK) thrown = -1;
+#else
     try {
         p.world.step(1.0f / 60);
     } catch (int id) {
         thrown = id;
     }
+#endif
     if (thrown != p.throws_at) wrong("the step throws", 0, "", thrown, p.throws_at);
     p.throws_at = 0;
     p.model_step();
@@ -1002,10 +1034,13 @@ void call_take(place &p, std::vector<kept> &all_kept)
 {
     bool has_unique = false;
     for (auto &[_, t] : p.model) has_unique |= p.of<Unique>(t).is_there;
-    copies_left = draw(4) == 0 ? 0 : 1 << 30;
+    let_copies_throw(draw(4) == 0);
     kept made;
     const weft::snapshot *previous = all_kept.empty() || draw(2) == 0 ? nullptr : &all_kept.back().snapshot;
-    outcome is = tried([&] { made.snapshot = p.world.take(previous); });
+    outcome is = tried([&] {
+        made.snapshot = p.world.take(previous);
+        return made.snapshot ? WEFT_OK : WEFT_UNSUPPORTED;
+    });
     bool is_thrown = copies_left < 0;
     copies_left = 1 << 30;
     expect(is, has_unique ? REFUSED : is_thrown ? THROWN : DONE);
@@ -1019,8 +1054,8 @@ void call_restore(place &p, std::vector<kept> &all_kept)
 {
     if (all_kept.empty()) return;
     kept &from = all_kept[draw(static_cast<uint32_t>(all_kept.size()))];
-    copies_left = draw(4) == 0 ? 0 : 1 << 30;
-    outcome is = tried([&] { p.world.restore(from.snapshot); });
+    let_copies_throw(draw(4) == 0);
+    outcome is = tried([&] { return p.world.restore(from.snapshot); });
     if (is == REFUSED || (is == THROWN) != (copies_left < 0)) wrong("restore", 0, "", is, DONE);
     copies_left = 1 << 30;
     p.model = from.model, p.res = from.res;
@@ -1053,7 +1088,12 @@ void call_file(std::unique_ptr<place> &p, std::vector<kept> &all_kept)
     for (auto &[_, t] : p->model) can &= !p->of<Unique>(t).is_there && !p->of<SparseOwner>(t).is_there;
     std::string bytes;
     weft_result code = WEFT_OK;
-    outcome is = tried([&] { bytes = p->world.save_to_memory(); }, &code);
+    outcome is = tried(
+        [&] {
+            bytes = p->world.save_to_memory();
+            return bytes.empty() ? weft_world_error(p->world.get())->code : WEFT_OK;
+        },
+        &code);
     if (is == REFUSED && (can || code != WEFT_UNSUPPORTED)) wrong("save", 0, "", code, 0);
     if (is != DONE) return;
     auto other = std::make_unique<place>(drawn_desc());
@@ -1062,7 +1102,7 @@ void call_file(std::unique_ptr<place> &p, std::vector<kept> &all_kept)
         weft::world broken(drawn_desc());
         broken.component<Saved>();
         std::string cut = bytes.substr(0, draw(static_cast<uint32_t>(bytes.size())));
-        expect(tried([&] { broken.load_from_memory(cut); }), REFUSED);
+        expect(tried([&] { return broken.load_from_memory(cut); }), REFUSED);
     }
     other->world.load_from_memory(bytes);
     other->model = p->model, other->res = p->res; /* handles, too, and those of the dead */
