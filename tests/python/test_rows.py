@@ -157,7 +157,7 @@ class Many(Bed):
         for number in (-1, 2 ** 32, 2 ** 70, 1.5, "x", None, True):
             for call in (lambda: weft.World(workers=number), lambda: self.world.instantiate(self.made[0], number) if number is not None else 1 / 0,
                          lambda: grid.runs(number), lambda: self.world.system_in_c("x", "/nowhere.so", flags=number)):
-                self.assertRaises((OverflowError, TypeError, ZeroDivisionError, OSError if number is True else TypeError), call)
+                self.assertRaises((OverflowError, TypeError, ValueError, ZeroDivisionError, OSError if number is True else TypeError), call)
         self.assertRaises(OverflowError, self.world.compact, -1)
         self.assertRaisesRegex(weft.LimitError, "nothing changed$", self.world.create_many, 2 ** 28)
         misaligned = np.frombuffer(b"\0" + self.made.tobytes(), "u8", offset=1)

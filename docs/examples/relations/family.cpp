@@ -39,7 +39,7 @@ int main()
     world.destroy(car);
     world.settle(); // its children have gone with it; Follows is cleared, as was declared
     std::printf("%d left, dog follows %s\n", int(world.query().each([](const Name &) {}).count()),
-                weft_entity_is_null(world.read<Follows>(dog)->leader) ? "nobody" : "somebody");
+                weft_entity_is_null(world.read<Follows>(dog)->leader) ? "none" : "one");
 }
 
 /* prints:
@@ -48,5 +48,5 @@ int main()
  * dog follows
  * left of car
  * right of car
- * 1 left, dog follows nobody
+ * 1 left, dog follows none
  */
