@@ -25,6 +25,8 @@
 #include "atomic.h"
 #include "invariant.h"
 
+#include <stddef.h>
+
 #define WEFT__DEQUE_NONE UINT32_MAX
 
 /* What a steal attempt found; on STOLEN the item is in *item. */
