@@ -655,8 +655,11 @@ static weft_result run_stages(weft__scheduler *scheduler)
         result = run_stage(scheduler, stage);
     }
     weft__stage_join(scheduler, UINT32_MAX);
+    /* without stages: a schedule that was to be made again, and could not be */
+    weft__stage *last =
+        scheduler->stages == NULL ? NULL : &scheduler->stages[scheduler->stage_count];
     sync_point_run(scheduler, scheduler->pass_base + scheduler->version_count - 1,
-                   &scheduler->stages[scheduler->stage_count].playback_costs);
+                   last == NULL ? NULL : &last->playback_costs);
     return result;
 }
 
