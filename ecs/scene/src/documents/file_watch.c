@@ -63,15 +63,11 @@ static bool has_writer(const char *path)
     return is_written;
 }
 
-bool weft__files_have_writer(weft__files *files)
+bool weft__files_have_writer(const weft__files *files)
 {
-    uint64_t now = weft__scene_now();
-    bool is_any = false;
-    for (weft__scene_file *file = files->first; file != NULL; file = file->next) {
-        file->open_ns = has_writer(file->path) ? now : 0;
-        is_any |= file->open_ns != 0;
-    }
-    return is_any;
+    for (const weft__scene_file *file = files->first; file != NULL; file = file->next)
+        if (has_writer(file->path)) return true;
+    return false;
 }
 
 /* The same directory twice is one watch. */
@@ -91,7 +87,6 @@ void weft__file_watch_follow(weft__file_watch *watch, weft__files *files)
 {
     for (const weft__scene_file *file = files->first; file != NULL; file = file->next)
         directory_watch(watch, file->path);
-    weft__files_have_writer(files);
     watch->seen = weft__files_stamp(files);
     watch->rested = 0;
 }

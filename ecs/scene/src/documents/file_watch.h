@@ -32,8 +32,8 @@ bool weft__file_watch_open(weft__file_watch *watch);
 void weft__file_watch_close(weft__file_watch *watch);
 /* Ends a wait. Any thread. */
 void weft__file_watch_quit(weft__file_watch *watch);
-/* Whether one of them is open for writing now: waits then leave all alone until it is closed. */
-bool weft__files_have_writer(weft__files *files);
+/* Whether one of them is open for writing now. Cost: a file opened for each. */
+bool weft__files_have_writer(const weft__files *files);
 /* After a bake: these are the files, and this is how they are. */
 void weft__file_watch_follow(weft__file_watch *watch, weft__files *files);
 /* Waits up to `most_ms` (a fifth of a second at most), and for the end of what came in it:
