@@ -32,7 +32,7 @@ def read_json(path):
     """As read_trace; a complete event becomes a begin and an end. Speedscope wants the sums of doubles to meet."""
     with open(path) as f:
         trace = json.load(f)
-    names, events, ends = {}, [], {}
+    names, events, spans = {}, [], {}
     for order, e in enumerate(trace["traceEvents"]):
         check(e["ph"] in "MXiC", f"json: phase {e['ph']}")
         check(e["ph"] == "M" or e["ph"] == "C" or "args" not in e, f"json: arguments in {e}")
@@ -42,16 +42,29 @@ def read_json(path):
             check(e["name"] != "process_name" or e["args"]["name"] == "a.pftrace", f"json: {e}")
             continue
         row = names[e["pid"], e["tid"]] if e["ph"] != "C" else "counter"
-        begin, ns = e["ts"], round(e["ts"] * 1000)
         if e["ph"] == "X":
-            end = begin + e["dur"]
+            end = e["ts"] + e["dur"]
             check(end * 64 == int(end * 64), f"json: {e} ends at no multiple of 1/64 us")
-            events.append((row, "B", ns, e["name"], None, (begin, 1, -end, -order)))
-            events.append((row, "E", round(end * 1000), e["name"], None, (end, 0, -begin, order)))
+            spans.setdefault(row, []).append((e["ts"], -end, -order, e["name"]))
         else:
-            events.append((row, e["ph"], ns, e["name"], e.get("args", {}).get("value"), (begin, 2, 0, order)))
-    events.sort(key=lambda e: e[5])
-    return [e[:5] for e in events], trace["otherData"]["dropped"], []
+            events.append((row, e["ph"], e["ts"], e["name"], e.get("args", {}).get("value")))
+    for row, of_row in spans.items():
+        events += begins_and_ends(row, sorted(of_row))
+    events.sort(key=lambda e: e[2]) # the order of what has one time stays
+    return [(row, kind, round(us * 1000), *rest) for row, kind, us, *rest in events], trace["otherData"]["dropped"], []
+
+
+def begins_and_ends(row, spans):
+    """The events of a row. A span without length may stand at the end of another: it follows that one."""
+    events, open_spans = [], []
+    for begin, end, _, name in spans:
+        while open_spans and open_spans[-1][0] <= begin:
+            events.append((row, "E", *open_spans.pop(), None))
+        events.append((row, "B", begin, name, None))
+        open_spans.append((-end, name))
+    while open_spans:
+        events.append((row, "E", *open_spans.pop(), None))
+    return events
 
 
 def read(path):
