@@ -2,7 +2,7 @@
 """run_bugs.py SOURCE_DIR BUILD_DIR CATALOGUE.bugs ... [--only NAME] [--of FILE,...] [--share N]: seeds bugs and
 demands that the check named in the catalogue catches each. --of: those that lie in one of the files, or that one of them (a test) must
 catch. --share: one in N, another share for another commit (WEFT_TURN, as ./check sets it), and as many again of those that concern files
-of the last ten commits; all with WEFT_DEEP in the environment. run_bugs.py SOURCE_DIR --places CATALOGUE.bugs ...: whether each entry has its place; compiles nothing.
+of the last ten commits, and none begins after SHARE_SECONDS; all with WEFT_DEEP in the environment. run_bugs.py SOURCE_DIR --places CATALOGUE.bugs ...: whether each entry has its place; compiles nothing.
 
 Every entry is applied to a copy of the file; what depends on it is compiled again, quickly (-O1).
 `caught PROGRAM SCENARIO`: with hooked atomics, linked with the explorer's other objects; the scenario
@@ -26,6 +26,7 @@ import threading
 import time
 import zlib
 
+SHARE_SECONDS = 30  # of a share: a slow machine tries fewer
 LIMIT_SECONDS = 240  # only ends what hangs; a hang is not a catch
 FLAGS = ["-std=gnu17", "-O1", "-w", "-fsanitize=thread", "-D_GNU_SOURCE", "-DWEFT_CHECKED=1",
          "-DWEFT_ATOMICS_HOOKED=1", "-include", "assert.h"]
@@ -399,7 +400,9 @@ def share_of(tree, entries, parts, turn, changed):
     if len(late) > most:
         start = turn * most % len(late)
         late = (late[start:] + late[:start])[:most]
-    return [e for e in entries if mine(e) or e in late]
+    chosen = [e for e in entries if mine(e) or e in late]
+    start = turn % max(len(chosen), 1)  # those that find no time are others each time
+    return chosen[start:] + chosen[:start]
 
 
 def share_now(tree, entries, parts):
@@ -415,16 +418,33 @@ def share_now(tree, entries, parts):
     return kept
 
 
+def until(seconds, check_one):
+    """As check_one, but None when the time is over; the first is always checked."""
+    lock, begun, first = threading.Lock(), time.monotonic(), []
+
+    def check_in_time(entry):
+        with lock:
+            is_late = first and time.monotonic() - begun > seconds
+            first.append(entry)
+        return None if is_late else check_one(entry)
+    return check_in_time
+
+
 def report(entries, results):
     """Prints a line for each (caught, note) as it comes, then the sum; the exit status."""
-    failed = 0
-    for entry, (good, note) in zip(entries, results):
+    failed = late = 0
+    for entry, result in zip(entries, results):
+        if result is None:
+            late += 1
+            continue
+        good, note = result
         failed += not good
         print("%-8s %-36s %s" % ("caught" if good else "FAILED", entry["name"], note))
         if "moved" in entry:
             print("         note: %s" % moved_note(entry))
         sys.stdout.flush()
-    print("%d seeded bugs, %d caught" % (len(entries), len(entries) - failed))
+    tried = len(entries) - late
+    print("%d seeded bugs, %d caught%s" % (tried, tried - failed, "; no time for %d" % late if late else ""))
     return 1 if failed or not entries else 0
 
 
@@ -448,10 +468,13 @@ def main():
         return places(tree, entries)
     if files is not None:
         entries = [e for e in entries if concerns(tree, e, files.split(","))]
+    check_one = lambda e: check(tree, e)
     if parts is not None:
         entries = share_now(tree, entries, int(parts))
+        if not os.environ.get("WEFT_DEEP"):
+            check_one = until(SHARE_SECONDS, check_one)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return report(entries, pool.map(lambda e: check(tree, e), entries))
+        return report(entries, pool.map(check_one, entries))
 
 
 if __name__ == "__main__":

@@ -69,9 +69,12 @@ def main():
     only, parts = run_bugs.option(arguments, "--only"), run_bugs.option(arguments, "--share")
     tree = run_bugs.Tree(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
     entries = [e for e in run_bugs.parse(arguments[2]) if only in (None, e["name"])]
+    check_one = lambda e: check(tree, e)
     if parts is not None:
         entries = run_bugs.share_now(tree, entries, int(parts))
-    return run_bugs.report(entries, (check(tree, e) for e in entries))
+        if not os.environ.get("WEFT_DEEP"):
+            check_one = run_bugs.until(run_bugs.SHARE_SECONDS, check_one)
+    return run_bugs.report(entries, map(check_one, entries))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """run_examples.py BUILD_DIR CC [--print]: compiles docs/examples/*/*.c and *.cpp that end with what they print, against
 an installed weft, as strict C11 and C++17 with warnings as errors, runs them, and compares: those in C++ with each of g++
-and clang++ that is there. Each must be 10 to 80 lines long and have a line in docs/examples/README.md. Those of shards/ run a second time, as two processes, where there is MPI.
+and clang++ that is there (with WEFT_TURN, a number: one of them, the other with another number). Each must be 10 to 80 lines long and have a line in docs/examples/README.md. Those of shards/ run a second time, as two processes, where there is MPI.
 No result that a program drops may be another than WEFT_OK (looked_at.py). --print shows what each prints instead."""
 import concurrent.futures
 import glob
@@ -52,7 +52,9 @@ def compilers(name, cc):
     """The commands that compile an example."""
     if not name.endswith(".cpp"):
         return [[cc, "-std=c11"]]
-    return [[found, "-std=c++17"] for found in map(shutil.which, ("g++", "clang++")) if found]
+    there = [[found, "-std=c++17"] for found in map(shutil.which, ("g++", "clang++")) if found]
+    turn = os.environ.get("WEFT_TURN")
+    return there if turn is None or not there else [there[int(turn) // 2 % len(there)]]
 
 
 def ways_to_run(program, library):

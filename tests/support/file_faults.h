@@ -2,7 +2,7 @@
 /* file_faults.h: a file that is written by a process whose k-th system call fails, for every k and
  * every fault of traced.h: the old file is there, whole, or the new one; nothing else stays beside
  * it after an error; the error says what the system said; the next write works, also over what a
- * killed process left.
+ * killed process left. With WEFT_TURN, a number: every third k, the others with another number.
  */
 #ifndef WEFT_TESTS_FILE_FAULTS_H
 #define WEFT_TESTS_FILE_FAULTS_H
@@ -25,7 +25,7 @@ typedef struct file_writer {
     bool is_mute;  /* the exit status does not tell a failure: what it says does */
 } file_writer;
 
-/* Ends the test at the first fault of the writer. How many runs were hit. */
+/* Ends the test at the first fault of the writer. How many calls there were to hit. */
 unsigned file_faults_sweep(const file_writer *writer);
 
 #endif
