@@ -8,6 +8,8 @@
  * Prints "URL ..." and steps until its input ends, or N steps; then prints "HASH ...". --without:
  * no inspector; --quick: no pause between steps; --live: follows level.weft of the folder, and
  * opens a section file that it writes there. SIGUSR1: no step until the next one. */
+#include <weft/blob.h>
+#include <weft/buffers.h>
 #include <weft/inspect.h>
 #include <weft/live.h>
 #include <weft/stream.h>
@@ -51,6 +53,14 @@ typedef struct Wide {
     int64_t number;
     uint64_t pair[2];
 } Wide;
+typedef struct Shape {
+    WEFT_BLOB_ARRAY(Position) corners;
+} Shape;
+typedef struct Gear {
+    weft_entity target;
+    weft_blob_ref shape;
+    float paint[3];
+} Gear;
 typedef struct Gravity {
     float y;
     int64_t seed;
@@ -80,10 +90,17 @@ static const weft_field colour_fields[] = {
 static const weft_field age_fields[] = {WEFT_FIELD_WITH(Age, seconds, .unit = "s")};
 static const weft_field wide_fields[] = {WEFT_FIELD(Wide, number), WEFT_FIELD(Wide, pair)};
 static const weft_type wide_type = WEFT_TYPE(Wide, wide_fields);
+static const weft_type position_type = WEFT_TYPE(Position, position_fields);
+static const weft_field shape_fields[] = {
+    WEFT_FIELD_OF(Shape, corners, WEFT_FIELD_BLOB_ARRAY, &position_type)};
+static const weft_type shape_type = WEFT_TYPE(Shape, shape_fields);
+static const weft_field gear_fields[] = {WEFT_FIELD(Gear, target),
+                                         WEFT_FIELD_OF(Gear, shape, WEFT_FIELD_BLOB, &shape_type),
+                                         WEFT_FIELD_WITH(Gear, paint, .flags = WEFT_FIELD_COLOUR)};
+static const weft_type gear_type = WEFT_TYPE(Gear, gear_fields);
 static const weft_field gravity_fields[] = {WEFT_FIELD_WITH(Gravity, y, .unit = "m/s^2"),
                                             WEFT_FIELD(Gravity, seed)};
 static const weft_type gravity_type = WEFT_TYPE(Gravity, gravity_fields);
-static const weft_type position_type = WEFT_TYPE(Position, position_fields);
 static const weft_type velocity_type = WEFT_TYPE(Velocity, velocity_fields);
 static const weft_type orbit_type = WEFT_TYPE(Orbit, orbit_fields);
 static const weft_type colour_type = WEFT_TYPE(Colour, colour_fields);
@@ -91,7 +108,7 @@ static const weft_type age_type = WEFT_TYPE(Age, age_fields);
 
 static struct {
     weft_component position, velocity, orbit, secret, colour, age, frozen, trail, parent, spark,
-        wide;
+        wide, gear;
 } types;
 
 static weft_component add_type(weft_world *world, const char *name, const weft_type *type,
@@ -111,6 +128,7 @@ static void add_types(weft_world *world)
     types.colour = add_type(world, "Colour", &colour_type, WEFT_SHARED);
     types.age = add_type(world, "Age", &age_type, 0);
     types.wide = add_type(world, "Wide", &wide_type, 0);
+    types.gear = add_type(world, "Gear", &gear_type, 0);
     Gravity *gravity =
         weft_resource_write(world, add_type(world, "Gravity", &gravity_type, WEFT_RESOURCE));
     *gravity = (Gravity){.y = -9.81f, .seed = 7};
@@ -207,15 +225,38 @@ static void add_systems(weft_world *world)
 
 /* ---- entities */
 
+/* A blob of five corners, and 20 elements in the buffer. */
+static void add_gear(weft_world *world, weft_entity entity, weft_entity parent)
+{
+    static const weft_blob_field fields[] = {WEFT_BLOB_FIELD_ARRAY(Shape, corners, NULL)};
+    static const weft_blob_type type = WEFT_BLOB_TYPE(Shape, fields);
+    weft_blob_builder *builder;
+    Gear gear = {.target = parent, .paint = {1, 0.5f, 0}};
+    CHECK_OK(weft_blob_builder_create(weft_world_blobs(world), &type, 0, &builder));
+    Shape *shape = weft_blob_builder_root(builder);
+    Position *corners = WEFT_BLOB_BUILD_ARRAY(builder, &shape->corners, 5);
+    for (int i = 0; i < 5; i++) corners[i].x = (float)i;
+    CHECK_OK(weft_blob_builder_finish(builder, &gear.shape));
+    weft_blob_builder_destroy(builder);
+    CHECK_OK(weft_entity_set(world, entity, types.gear, &gear, sizeof gear));
+    weft_buffers trail = weft_entity_write_buffer(world, entity, types.trail);
+    for (int i = 0; i < 20; i++) {
+        Position at = {(float)i, 0, 0};
+        CHECK_OK(weft_buffers_append(&trail, 0, &at, 1));
+    }
+}
+
 static weft_entity add_named(weft_world *world, const char *name, weft_entity parent)
 {
     weft_entity entity;
-    weft_archetype archetype = WEFT_ARCHETYPE(world, types.position, types.velocity, types.orbit,
-                                              types.secret, types.frozen, types.trail, types.wide);
+    weft_archetype archetype =
+        WEFT_ARCHETYPE(world, types.position, types.velocity, types.orbit, types.secret,
+                       types.frozen, types.trail, types.wide, types.gear);
     CHECK_OK(weft_entity_create_many(world, archetype, 1, &entity));
     const Wide wide = {INT64_C(-9007199254740993), {UINT64_MAX, 1}};
     CHECK_OK(weft_entity_set(world, entity, types.wide, &wide, sizeof wide));
     CHECK_OK(weft_entity_set_name(world, entity, name));
+    add_gear(world, entity, parent);
     const Orbit orbit = {.mean_motion = 0.0625,
                          .drag = {0.5f, 0, 0},
                          .phase = 1,

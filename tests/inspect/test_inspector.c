@@ -170,6 +170,47 @@ PLAIN_TEST(a_page_changes_values_and_systems)
     CHECK_OK(weft_world_destroy(world));
 }
 
+static void *make_lists(void *url)
+{
+    char body[160];
+    ask_for(url,
+            "{\"do\":\"freeze\",\"query\":\"Spin\",\"sort\":\"Spin.speed\",\"down\":true,"
+            "\"where\":\"Spin.speed < 90 rad/s, Spin.speed >= 10\"}",
+            "\"list\":1,\"total\":80");
+    ask_for(url, "{\"do\":\"rows\",\"list\":1,\"count\":1}", "\"rows\":[{\"entity\":\"89:1\"");
+    ask_for(url,
+            "{\"do\":\"rows\",\"list\":1,\"from\":79,\"columns\":[\"Spin\",\"Spin\",\"None\"]}",
+            "{\"entity\":\"10:1\",\"values\":[ {\"angle\"");
+    ask_for(url, "{\"do\":\"destroy\",\"entity\":\"89:1\"}", "HTTP/1.1 200");
+    ask_for(url, "{\"do\":\"change\",\"entity\":\"88:1\",\"remove\":\"Spin\"}", "HTTP/1.1 200");
+    ask_for(url, "{\"do\":\"rows\",\"list\":1,\"count\":2}", "\"lost\":\"dead\"");
+    ask_for(url, "{\"do\":\"rows\",\"list\":1,\"count\":2}", "\"lost\":\"left\"");
+    ask_for(url, "{\"do\":\"freeze\",\"of\":1,\"left\":true}", "\"list\":2,\"total\":2");
+    ask_for(url, "{\"do\":\"freeze\",\"part\":\"none\"}", "\"total\":0");
+    ask_for(url, "{\"do\":\"freeze\",\"query\":\"Spin\",\"where\":\"Spin.speed > 3 kg\"}",
+            "is no value of Spin.speed");
+    ask_for(url, "{\"do\":\"freeze\",\"query\":\"Spin\",\"where\":\"Spin.speed\"}",
+            "a filter is like");
+    ask_for(url, "{\"do\":\"freeze\",\"query\":\"Spin\",\"sort\":\"Spin.none\"}",
+            "nothing is called");
+    ask_for(url, "{\"do\":\"freeze\",\"query\":\"Spin\",\"where\":\"name < 3\"}", "is no number");
+    for (uint32_t i = 0; i < 16; i++)
+        ask_for(url, "{\"do\":\"freeze\",\"query\":\"Spin\"}", "\"total\":998");
+    ask_for(url, "{\"do\":\"rows\",\"list\":3}", "HTTP/1.1 404");
+    snprintf(body, sizeof body, "{\"do\":\"elements\",\"entity\":\"5:1\",\"component\":\"Spin\"}");
+    ask_for(url, body, "has no buffer");
+    return NULL;
+}
+
+PLAIN_TEST(lists_are_frozen_sorted_and_filtered)
+{
+    begin(true);
+    step_beside(make_lists, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_validate(world));
+    CHECK_OK(weft_world_destroy(world));
+}
+
 /* Opens a stream and reads until its reply has `part`. */
 static int open_stream(const char *url, const char *part)
 {

@@ -1,42 +1,31 @@
 // entities.js: entities by query, by name, by relation; one entity with its values.
-import { el, Table, panel, count, setText, empty } from '/ui.js';
+import { el, panel, count, setText, empty } from '/ui.js';
+import { EntityList } from '/list.js';
 import { values, undo, undone } from '/fields.js';
 import { Pins } from '/pins.js';
-
-const PAGE = 50;
-
-// A value of a component as a row of a list shows it: "x 1  y 2".
-function brief(value) {
-  if (value === null || value === undefined) return el('span', { class: 'soft' }, '\u2013');
-  if (typeof value !== 'object') return document.createTextNode(String(value));
-  const line = el('span', { class: 'values' });
-  for (const [name, v] of Object.entries(value).slice(0, 6)) {
-    line.append(`${name} `, el('b', {}, typeof v === 'object' && v !== null ? JSON.stringify(v).slice(0, 40) : String(v)));
-  }
-  return line;
-}
 
 export const entities = {
   title: 'Entities',
   open(root, api, state) {
     let mode = ['name', 'tree'].includes(state.mode) ? state.mode : 'query', query = state.query || '', part = state.part || '', relation = state.relation || null;
-    let from = Number(state.from) || 0, columns = null, table = null, total = 0, picked = state.entity || null;
-    const keep = (isStep) => api.keep({ mode: mode === 'query' ? '' : mode, query, part, relation: mode === 'tree' ? relation : '', from: from || '', entity: picked }, isStep);
+    let picked = state.entity || null;
+    const keep = (isStep) => api.keep({ mode: mode === 'query' ? '' : mode, query, part, relation: mode === 'tree' ? relation : '', ...rows.state(), entity: picked }, isStep);
     const detail = panel('Entity', el('div', { class: 'body' }, empty('Choose an entity.')));
     const list = panel('Entities');
     const input = el('input', { type: 'text', id: 'query', placeholder: 'Position, !Frozen, ?Name', autocomplete: 'off', spellcheck: false, 'aria-label': 'Query', list: 'types' });
     const types = el('datalist', { id: 'types' });
     const problem = el('p', { class: 'note bad', role: 'alert', hidden: true });
     const holder = el('div');
-    const say = el('span', { class: 'soft grow' });
-    const back = el('button', { type: 'button', onclick: () => turn(-PAGE) }, 'Previous'), on = el('button', { type: 'button', onclick: () => turn(PAGE) }, 'Next');
-    const foot = el('footer', {}, say, back, on);
+    const rows = new EntityList({ api, state, pick, refuse, source: () => (mode === 'name' ? { part } : { query }),
+      changed: (isStep) => { keep(isStep); watch(); }, said: () => (mode === 'name' ? 'No name contains this.' : 'No entity is selected.') });
+    const foot = rows.foot;
     const form = el('form', { class: 'query body', onsubmit: (e) => { e.preventDefault(); run(); } }, input, el('button', { type: 'submit', class: 'primary' }, 'Run'));
+    const filters = el('div', { class: 'query body under' }, rows.filter, rows.picker);
     const choose = el('select', { 'aria-label': 'Relation', hidden: true, onchange: () => { relation = choose.value; keep(true); showTree(); } });
     const modes = el('div', { class: 'modes', role: 'group', 'aria-label': 'List by' }, [['query', 'Query'], ['name', 'Name'], ['tree', 'Tree']].map(([id, text]) =>
       el('button', { type: 'button', 'aria-pressed': String(id === mode), onclick: (e) => setMode(id, e.target) }, text)));
     list.head.append(el('div', { class: 'row-gap' }, choose, modes));
-    list.append(types, form, problem, holder, foot);
+    list.append(types, form, filters, problem, holder, foot);
     const hint = el('p', { class: 'soft wide' }, 'A has it \u00b7 !A lacks it \u00b7 ?A shown if there \u00b7 A | B one of them \u00b7 commas between terms; empty: every entity.');
     const pins = new Pins();
     const back1 = el('button', { type: 'button', title: 'Take the last change of a value back', hidden: true, onclick: async () => { try { say2.textContent = `${await undo()} is as it was`; } catch (p) { say2.textContent = p.message; } } }, 'Undo'), say2 = el('span', { class: 'soft', role: 'status' });
@@ -51,7 +40,7 @@ export const entities = {
 
     function setMode(id, button) {
       mode = id;
-      from = 0;
+      rows.reset();
       showMode();
       for (const other of modes.children) other.setAttribute('aria-pressed', String(other === button));
       keep(true);
@@ -59,7 +48,7 @@ export const entities = {
     }
 
     function showMode() {
-      form.hidden = mode === 'tree';
+      form.hidden = filters.hidden = mode === 'tree';
       hint.hidden = mode !== 'query';
       foot.hidden = mode === 'tree';
       choose.hidden = mode !== 'tree';
@@ -67,51 +56,33 @@ export const entities = {
       input.setAttribute('aria-label', mode === 'name' ? 'Name' : 'Query');
       if (mode === 'name') input.removeAttribute('list'); else input.setAttribute('list', 'types');
       input.value = mode === 'name' ? part : query;
-      columns = null;
+      rows.clear();
+      if (mode !== 'tree') holder.replaceChildren(rows.scroll);
       problem.hidden = true;
     }
 
     function run() {
       if (mode === 'name') part = input.value.trim(); else query = input.value.trim();
-      from = 0;
-      columns = null;
+      rows.reset();
       keep(true);
       watch();
     }
-    function turn(by) { from = Math.max(0, from + by); keep(true); watch(); }
-
     const link = (r) => el('button', { type: 'button', class: 'link', onclick: () => pick(r.entity) }, r.name || r.entity);
-    function makeTable(names) {
-      table = new Table([{ title: 'Entity', draw: link, state: (r) => r.entity + (r.name || '') },
-        ...names.map((name, i) => ({ title: name, class: 'cut', draw: (r) => brief(r.values[i]), state: (r) => JSON.stringify(r.values[i]) }))],
-      { key: (r) => r.entity, label: 'Entities' });
-      holder.replaceChildren(table.node);
-    }
-
-    function update(data) {
+    function arrived() {
       input.removeAttribute('aria-invalid');
-      if (data.error) { refuse(data.error); return; }
+      rows.filter.removeAttribute('aria-invalid');
       problem.hidden = true;
-      const names = data.columns || [];
-      if (!columns || columns.join() !== names.join()) { columns = names; makeTable(names); }
-      table.update(data.rows, mode === 'name' ? 'No name contains this.' : 'No entity is selected.');
-      mark();
-      total = data.total;
-      const last = Math.min(total, from + data.rows.length);
-      setText(say, total === 0 ? 'none' : `${count(from + 1)} to ${count(last)} of ${count(total)}`);
-      back.disabled = from === 0;
-      on.disabled = from + PAGE >= total;
+      if (rows.scroll.parentNode !== holder) holder.replaceChildren(rows.scroll);
       foot.hidden = mode === 'tree';
     }
     function refuse(text) {
-      input.setAttribute('aria-invalid', 'true');
+      (rows.where && /filter|called|value of|no number/.test(text) ? rows.filter : input).setAttribute('aria-invalid', 'true');
       problem.textContent = text;
       problem.hidden = false;
       holder.replaceChildren();
-      columns = null;
+      rows.clear();
       foot.hidden = true;
     }
-    function mark() { if (table) for (const [id, line] of table.rows) line.node.setAttribute('aria-selected', String(id === picked)); }
 
     // ---- tree
     async function showTree() {
@@ -215,7 +186,6 @@ export const entities = {
     function pick(entity) {
       picked = entity;
       keep(true);
-      mark();
       watch();
       if (matchMedia('(max-width: 1100px)').matches) detail.scrollIntoView({ block: 'start' });
     }
@@ -251,7 +221,7 @@ export const entities = {
     }
     function component(data, c) {
       const send = async (change, raw) => { const told = await api.ask({ do: 'set', entity: data.entity, component: c.name, ...change }, raw); if (picked === data.entity) updateOne(told); };
-      const shown = values(c, { writable: data.writable, pick, send, tools: (f) => numberTools(data, c, f) });
+      const shown = values(c, { writable: data.writable, pick, send, entity: () => data.entity, tools: (f) => numberTools(data, c, f) });
       const switchBox = c.enabled === undefined ? null : el('input', { type: 'checkbox', class: 'switch', disabled: !data.writable, 'aria-label': `${c.name} is enabled`, onchange: (e) => shown.attempt({ enabled: e.target.checked }) });
       parts.set(c.name, (now) => { if (switchBox) switchBox.checked = now.enabled; shown.update(now); });
       return el('div', { class: 'part' }, el('header', {}, switchBox, el('h3', {}, api.link(c.name, 'components', { component: c.name })),
@@ -260,8 +230,9 @@ export const entities = {
 
     function watch() {
       const all = [];
-      const request = mode === 'name' ? { do: 'search', part, from, count: PAGE } : { do: 'entities', query, from, count: PAGE };
-      if (mode !== 'tree') all.push({ request, update, refused: (p) => refuse(p.message) });
+      rows.picked = picked;
+      rows.mark();
+      if (mode !== 'tree') rows.watch((one) => all.push({ ...one, update: (d) => { if (d.error && !rows.held) { refuse(d.error); return; } arrived(); one.update(d); } }));
       if (picked) all.push({ request: { do: 'entity', entity: picked }, update: (d) => { updateOne(d); pins.take(d); } });
       for (const entity of pins.entities()) if (entity !== picked) all.push({ request: { do: 'entity', entity }, update: (d) => pins.take(d) });
       api.watch(all);
@@ -269,6 +240,6 @@ export const entities = {
     api.ask({ do: 'types' }).then((d) => types.replaceChildren(...d.types.map((t) => el('option', { value: t })))).catch(() => {});
     showMode();
     if (mode === 'tree') showTree(); else watch();
-    return { find: () => input.focus(), close: () => { undone.changed = () => {}; pins.close(); } };
+    return { find: () => input.focus(), close: () => { undone.changed = () => {}; rows.close(); pins.close(); } };
   },
 };

@@ -11,7 +11,7 @@ const word = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 function exact(text) {
   return JSON.parse(text.replace(word, (w) => (/^-?\d{16,}$/.test(w) && !Number.isSafeInteger(Number(w)) ? `"${w}"` : w)));
 }
-const parse = (text, request) => (['entities', 'entity', 'set', 'component', 'set_resource'].includes(request.do) ? exact(text) : JSON.parse(text));
+const parse = (text, request) => (['entities', 'rows', 'search', 'elements', 'entity', 'set', 'component', 'set_resource'].includes(request.do) ? exact(text) : JSON.parse(text));
 
 // Asks once; the answer as an object. `raw` are members that are JSON already: numbers as they were
 // typed. Throws Refused.

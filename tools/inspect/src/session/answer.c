@@ -10,6 +10,7 @@
 #include "window_components.h"
 #include "window_entities.h"
 #include "window_entity.h"
+#include "window_list.h"
 #include "window_scenes.h"
 #include "window_shards.h"
 #include "window_space.h"
@@ -33,10 +34,13 @@ static const struct {
     {"components", weft__components_window, false},
     {"component", weft__component_window, false},
     {"entities", weft__entities_window, false},
+    {"freeze", weft__list_make, true}, /* looks at every row */
+    {"rows", weft__list_window, false},
     {"search", weft__search_window, false},
     {"relations", weft__relations_window, false},
     {"tree", weft__tree_window, false},
     {"entity", weft__entity_window, false},
+    {"elements", weft__elements_window, false},
     {"places", weft__places_window, false},
     {"points", weft__points_window, false},
     {"nearest", weft__nearest_window, true}, /* looks at every row */

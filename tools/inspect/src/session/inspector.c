@@ -11,6 +11,7 @@
 #include "server.h"
 #include "system_log.h"
 #include "timeline_store.h"
+#include "window_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -197,6 +198,7 @@ static void end(weft_inspect *inspect)
     weft__system_log_free(session);
     weft__timeline_free(session);
     weft__condition_free(session);
+    weft__lists_free(session);
     free(session->relations);
     weft__wire_free(&inspect->request);
     weft__wire_free(&inspect->reply);

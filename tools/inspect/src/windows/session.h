@@ -21,6 +21,7 @@
 typedef struct weft__timeline weft__timeline;     /* timeline_store.h */
 typedef struct weft__system_log weft__system_log; /* system_log.h */
 typedef struct weft__condition weft__condition;   /* condition.h */
+typedef struct weft__lists weft__lists;           /* window_list.h */
 
 /* What a window needs of the engine while it is open. */
 typedef enum weft__need {
@@ -48,6 +49,7 @@ typedef struct weft__session {
     weft_schedule_desc options;
     weft__timeline *timeline;     /* NULL: never looked at */
     weft__system_log *system_log; /* the same */
+    weft__lists *lists;           /* NULL: none was asked for */
     /* the Scenes window */
     weft_scene *scene;
     weft_inspect_source source;

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/blob.h>
 #include <weft/entity.h>
 
-enum { BYTES_SHOWN = 32, LEAVES_SHOWN = 256 };
+enum { BYTES_SHOWN = 32, LEAVES_SHOWN = 256, BLOB_SHOWN = 1 << 16 };
 
 bool weft__value_type(const weft__session *session, weft_component component, weft_type *made,
                       const weft_type **type)
@@ -42,8 +43,9 @@ static void add_written(weft__wire *out, size_t capacity, size_t length)
     if (length < capacity) out->count += length;
 }
 
-static void add_bytes(weft__wire *out, const char *name, const unsigned char *bytes, size_t count)
+void weft__wire_bytes(weft__wire *out, const char *name, const void *value, size_t count)
 {
+    const unsigned char *bytes = value;
     char text[2 * BYTES_SHOWN + 16] = "0x";
     size_t at = 2;
     for (size_t i = 0; i < count && i < BYTES_SHOWN; i++, at += 2)
@@ -65,7 +67,7 @@ void weft__wire_value(weft__wire *out, const char *name, const weft__session *se
         weft__wire_count(out, "elements", ((const weft_buffer *)value)->count);
         weft__wire_close(out, '}');
     } else if (!weft__value_type(session, component, &made, &type)) {
-        add_bytes(out, name, value, info->size);
+        weft__wire_bytes(out, name, value, info->size);
     } else {
         size_t length = weft_value_format(NULL, type, value, NULL, 0);
         weft__wire_json(out, name, " ");
@@ -100,10 +102,37 @@ const char *weft__value_kind(weft_field_kind kind)
 /* A walk over the leaves of a value. Owner: one call. */
 typedef struct leaves {
     weft__wire *out;
+    weft_world *world;
     const weft_type *type; /* the outermost */
     const void *value;
     uint32_t count;
 } leaves;
+
+/* What a blob is; its values where the field describes its root. */
+static void add_blob(leaves *l, const weft_field *field, const void *at)
+{
+    weft_blob_ref ref;
+    weft_blob_info info;
+    const weft_blob_store *store = weft_world_blobs(l->world);
+    memcpy(&ref, at, sizeof ref);
+    if (weft_blob_info_get(store, ref, &info, sizeof info) != WEFT_OK) return;
+    weft__wire_open(l->out, "blob", '{');
+    weft__wire_count(l->out, "bytes", info.block_bytes);
+    weft__wire_count(l->out, "references", info.reference_count);
+    weft__wire_bool(l->out, "mapped", info.is_mapped);
+    const void *root = weft_blob_read(store, ref, NULL);
+    if (root != NULL && field->type != NULL) {
+        size_t length = weft_value_format(NULL, field->type, root, NULL, 0);
+        char *room = malloc(length + 1);
+        l->out->has_failed |= room == NULL;
+        if (room != NULL) weft_value_format(NULL, field->type, root, room, length + 1);
+        weft__wire_json(l->out, "root", room == NULL || length > BLOB_SHOWN ? "" : room);
+        free(room);
+    } else if (root != NULL) {
+        weft__wire_bytes(l->out, "first", root, info.block_bytes);
+    }
+    weft__wire_close(l->out, '}');
+}
 
 static void add_leaf(leaves *l, const char *path_text, const weft_field *field)
 {
@@ -122,13 +151,21 @@ static void add_leaf(leaves *l, const char *path_text, const weft_field *field)
     }
     if (field->flags & WEFT_FIELD_READ_ONLY) weft__wire_bool(l->out, "fixed", true);
     if (field->flags & WEFT_FIELD_COLOUR) weft__wire_bool(l->out, "colour", true);
-    if (field->kind == WEFT_FIELD_ENUM && field->type != NULL) {
+    bool is_chosen = field->kind == WEFT_FIELD_ENUM || field->kind == WEFT_FIELD_BITS;
+    if (is_chosen && field->type != NULL) {
         weft__wire_open(l->out, "constants", '[');
         for (uint32_t i = 0; i < field->type->constant_count; i++)
             weft__wire_text(l->out, NULL, field->type->constants[i].name);
         weft__wire_close(l->out, ']');
     }
     weft__wire_path(l->out, "value", l->type, &path, l->value);
+    if (field->kind == WEFT_FIELD_ENTITY && path.count == 1) {
+        weft_entity entity;
+        memcpy(&entity, (const char *)l->value + path.offset, sizeof entity);
+        weft__wire_text(l->out, "name", weft_entity_name(l->world, entity));
+    }
+    if (field->kind == WEFT_FIELD_BLOB && path.count == 1)
+        add_blob(l, field, (const char *)l->value + path.offset);
     weft__wire_close(l->out, '}');
 }
 
@@ -150,9 +187,10 @@ static void add_leaves(leaves *l, const weft_type *type, const char *before, uin
     }
 }
 
-void weft__wire_leaves(weft__wire *out, const char *name, const weft_type *type, const void *value)
+void weft__wire_leaves(weft__wire *out, const char *name, const weft__session *session,
+                       const weft_type *type, const void *value)
 {
-    leaves l = {.out = out, .type = type, .value = value};
+    leaves l = {.out = out, .world = session->world, .type = type, .value = value};
     weft__wire_open(out, name, '[');
     add_leaves(&l, type, "", 0);
     weft__wire_close(out, ']');
@@ -175,15 +213,29 @@ double weft__value_number(weft_field_kind kind, const void *bytes)
 
 /* ---- edits ---- */
 
-/* Reads the new text into `value`, a copy of the old one. */
-static uint32_t read_text(const weft__request *request, const weft_type *type,
-                          const weft_path *path, void *value, weft__wire *out)
+/* "12:3", or a name. */
+static const char *read_entity(const char *word, size_t length, weft_entity *out, void *user)
 {
+    char text[64];
+    const weft__session *session = user;
+    snprintf(text, sizeof text, "%.*s", (int)length, word);
+    if (length == 0) *out = (weft_entity){0};
+    if (length == 0 || sscanf(text, "%u:%u", &out->index, &out->version) == 2) return NULL;
+    *out = weft_entity_find(session->world, text);
+    return weft_entity_is_null(*out) ? "no entity has this name" : NULL;
+}
+
+/* Reads the new text into `value`, a copy of the old one. */
+static uint32_t read_text(const weft__session *session, const weft__request *request,
+                          const weft_type *type, const weft_path *path, void *value,
+                          weft__wire *out)
+{
+    const weft_value_io io = {.read_entity = read_entity, .user = (void *)session};
     weft_error error;
     weft_text text = {.file = "value"};
     text.bytes = weft__request_raw(request, "value", &text.count);
     if (text.bytes == NULL) return weft__window_fail(out, 400, "a value is missing");
-    if (weft_path_value_parse(NULL, &text, type, path, value, &error) == WEFT_OK &&
+    if (weft_path_value_parse(&io, &text, type, path, value, &error) == WEFT_OK &&
         weft_value_check(type, value, &error) == WEFT_OK)
         return 200;
     const char *said = error.text; /* "value:1:4: ": the page shows where it stands */
@@ -212,5 +264,5 @@ uint32_t weft__value_edit(const weft__session *session, const weft__request *req
     *copy = aligned_alloc(64, (info->size + 63) / 64 * 64);
     if (*copy == NULL) return weft__window_fail(out, 503, "no memory");
     memcpy(*copy, old, info->size);
-    return read_text(request, type, &path, *copy, out);
+    return read_text(session, request, type, &path, *copy, out);
 }

@@ -17,8 +17,11 @@ const void *weft__value_of(const weft__session *session, weft_entity entity,
 /* Adds a value as JSON; without a description its first bytes, as text. */
 void weft__wire_value(weft__wire *out, const char *name, const weft__session *session,
                       weft_component component, const void *value);
+/* Adds the first bytes of a value as text. */
+void weft__wire_bytes(weft__wire *out, const char *name, const void *value, size_t count);
 /* Adds the leaves of a described value: an array of {"path", "value", "unit", ...}. */
-void weft__wire_leaves(weft__wire *out, const char *name, const weft_type *type, const void *value);
+void weft__wire_leaves(weft__wire *out, const char *name, const weft__session *session,
+                       const weft_type *type, const void *value);
 /* The word of a kind of field, as files have it. */
 const char *weft__value_kind(weft_field_kind kind);
 /* A number of a kind of field from its bytes. */

@@ -200,7 +200,8 @@ static uint32_t write_component(weft__session *session, weft_component component
     if (weft__value_type(session, component, &made, &type)) {
         add_fields(type, out);
         if (is_resource && (info->flags & WEFT_BUFFER) == 0)
-            weft__wire_leaves(out, "fields", type, weft_resource_read(session->world, component));
+            weft__wire_leaves(out, "fields", session, type,
+                              weft_resource_read(session->world, component));
     } else if (is_resource && (info->flags & WEFT_BUFFER) == 0) {
         weft__wire_value(out, "raw", session, component,
                          weft_resource_read(session->world, component));

@@ -13,7 +13,7 @@
 #include <weft/relation.h>
 #include <weft/slice.h>
 
-enum { PAGE_MAX = 200, LOOKED_AT_MAX = 200000 };
+enum { LOOKED_AT_MAX = 200000, FIELDS_SORTED = 32 };
 
 static void add_head(const weft__session *session, weft_entity entity, weft__wire *out)
 {
@@ -22,15 +22,72 @@ static void add_head(const weft__session *session, weft_entity entity, weft__wir
     if (name[0] != '\0') weft__wire_text(out, "name", name);
 }
 
-static void add_row(weft__session *session, weft_entity entity, const weft_term *terms,
-                    uint32_t term_count, weft__wire *out)
+/* ---- columns ---- */
+
+static bool has_column(const weft__columns *columns, weft_component component)
+{
+    for (uint32_t i = 0; i < columns->count; i++)
+        if (columns->at[i].id == component.id) return true;
+    return columns->count == WEFT__COLUMNS_MAX;
+}
+
+void weft__columns_add(const weft__session *session, const weft__request *request,
+                       weft__columns *columns)
+{
+    size_t bytes;
+    weft__json json;
+    const char *list = weft__request_raw(request, "columns", &bytes);
+    if (list == NULL) return;
+    weft__json_open(&json, list, bytes);
+    if (weft__json_next(&json).kind != WEFT__JSON_ARRAY) return;
+    for (weft__json_token t; (t = weft__json_next(&json)).kind == WEFT__JSON_STRING;) {
+        char name[WEFT__REQUEST_WORD];
+        if (weft__json_string(&t, name, sizeof name) >= sizeof name) continue;
+        weft_component component = weft_component_find(session->world, name);
+        if (component.id != 0 && !has_column(columns, component))
+            columns->at[columns->count++] = component;
+    }
+}
+
+/* Fields by which the list can be sorted. */
+static void add_fields(const weft__session *session, weft_component component, weft__wire *out)
+{
+    weft_type made;
+    const weft_type *type;
+    const weft_component_desc *info = weft_component_info(session->world, component);
+    weft__wire_open(out, NULL, '[');
+    if ((info->flags & (WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0 &&
+        weft__value_type(session, component, &made, &type))
+        for (uint32_t i = 0; i < type->field_count && i < FIELDS_SORTED; i++)
+            if (type->fields[i].count <= 1 && (type->fields[i].flags & WEFT_FIELD_HIDDEN) == 0)
+                weft__wire_text(out, NULL, type->fields[i].name);
+    weft__wire_close(out, ']');
+}
+
+void weft__columns_write(const weft__session *session, const weft__columns *columns,
+                         weft__wire *out)
+{
+    weft__wire_open(out, "columns", '[');
+    for (uint32_t i = 0; i < columns->count; i++)
+        weft__wire_text(out, NULL, weft__session_name(session, columns->at[i]));
+    weft__wire_close(out, ']');
+    weft__wire_open(out, "fields", '[');
+    for (uint32_t i = 0; i < columns->count; i++) add_fields(session, columns->at[i], out);
+    weft__wire_close(out, ']');
+}
+
+void weft__row_write(weft__session *session, weft_entity entity, const weft__columns *columns,
+                     const char *lost, weft__wire *out)
 {
     weft__wire_open(out, NULL, '{');
     add_head(session, entity, out);
+    if (lost != NULL) weft__wire_text(out, "lost", lost);
+    if (columns->count == 0)
+        weft__wire_archetype(out, "has", session, weft_entity_archetype(session->world, entity));
     weft__wire_open(out, "values", '[');
-    for (uint32_t i = 0; i < term_count; i++) {
-        const void *value = weft__value_of(session, entity, terms[i].component);
-        weft__wire_value(out, NULL, session, terms[i].component, value);
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const void *value = weft__value_of(session, entity, columns->at[i]);
+        weft__wire_value(out, NULL, session, columns->at[i], value);
     }
     weft__wire_close(out, ']');
     weft__wire_close(out, '}');
@@ -38,12 +95,10 @@ static void add_row(weft__session *session, weft_entity entity, const weft_term 
 
 /* The rows [from, from + count) that the query selects. */
 static void add_rows(weft__session *session, weft_query query, const weft__request *request,
-                     weft__wire *out)
+                     const weft__columns *columns, weft__wire *out)
 {
     uint64_t from = weft__request_count(request, "from", 0, UINT64_C(1) << 40), at = 0;
-    uint64_t end = from + weft__request_count(request, "count", 50, PAGE_MAX);
-    weft_term terms[WEFT_INLINE_TERMS];
-    uint32_t term_count = weft_query_terms(session->world, query, terms, WEFT_INLINE_TERMS);
+    uint64_t end = from + weft__request_count(request, "count", 50, WEFT__PAGE_MAX);
     weft_cursor c = weft_query_begin(session->world, query);
     while (at < end && weft_query_next(&c)) {
         const weft_entity *entities = weft_slice_entities(&c.slice);
@@ -51,21 +106,20 @@ static void add_rows(weft__session *session, weft_query query, const weft__reque
         while (at < end && weft_slice_next_run(&c.slice, &begin, &stop)) {
             uint64_t run = stop - begin, skip = from > at ? from - at : 0;
             for (uint64_t i = skip; i < run && at + i < end; i++)
-                add_row(session, entities[begin + i], terms, term_count, out);
+                weft__row_write(session, entities[begin + i], columns, NULL, out);
             at += run;
         }
     }
     weft_query_end(&c);
 }
 
-static void add_columns(weft__session *session, weft_query query, weft__wire *out)
+static void take_terms(const weft__session *session, weft_query query, weft__columns *columns)
 {
     weft_term terms[WEFT_INLINE_TERMS];
     uint32_t count = weft_query_terms(session->world, query, terms, WEFT_INLINE_TERMS);
-    weft__wire_open(out, "columns", '[');
     for (uint32_t i = 0; i < count; i++)
-        weft__wire_text(out, NULL, weft__session_name(session, terms[i].component));
-    weft__wire_close(out, ']');
+        if (!has_column(columns, terms[i].component))
+            columns->at[columns->count++] = terms[i].component;
 }
 
 uint32_t weft__entities_window(weft__session *session, const weft__request *request,
@@ -77,10 +131,13 @@ uint32_t weft__entities_window(weft__session *session, const weft__request *requ
         return weft__window_fail(out, 400, "a query is a text of at most 1,023 bytes");
     if (!weft__query_text_make(session, text, &query, why, sizeof why))
         return weft__window_fail(out, 422, "%s", why);
+    weft__columns columns = {0};
+    take_terms(session, query, &columns);
+    weft__columns_add(session, request, &columns);
     weft__wire_count(out, "total", weft_query_count(session->world, query));
-    add_columns(session, query, out);
+    weft__columns_write(session, &columns, out);
     weft__wire_open(out, "rows", '[');
-    add_rows(session, query, request, out);
+    add_rows(session, query, request, &columns, out);
     weft__wire_close(out, ']');
     weft_query_destroy(session->world, query);
     return 200;
@@ -94,17 +151,17 @@ uint32_t weft__search_window(weft__session *session, const weft__request *reques
     weft_world_stats stats;
     weft_world_stats_get(session->world, &stats, sizeof stats);
     uint64_t from = weft__request_count(request, "from", 0, stats.entities);
-    uint64_t end = from + weft__request_count(request, "count", PAGE_MAX, PAGE_MAX);
+    uint64_t end = from + weft__request_count(request, "count", WEFT__PAGE_MAX, WEFT__PAGE_MAX);
     weft_entity *found = calloc(end + 1, sizeof *found);
     if (found == NULL) return weft__window_fail(out, 503, "no memory");
     uint32_t total = weft_entity_search(session->world, part, found, (uint32_t)end);
     weft__wire_count(out, "total", total);
+    weft__columns columns = {0};
+    weft__columns_add(session, request, &columns);
+    weft__columns_write(session, &columns, out);
     weft__wire_open(out, "rows", '[');
-    for (uint64_t i = from; i < total && i < end; i++) {
-        weft__wire_open(out, NULL, '{');
-        add_head(session, found[i], out);
-        weft__wire_close(out, '}');
-    }
+    for (uint64_t i = from; i < total && i < end; i++)
+        weft__row_write(session, found[i], &columns, NULL, out);
     weft__wire_close(out, ']');
     free(found);
     return 200;
@@ -169,7 +226,7 @@ static uint64_t add_roots(weft__session *session, weft_component relation, uint6
         for (uint32_t i = 0; i < c.slice.count && next == 0; i++, at++) {
             uint32_t count;
             if (at < from) continue;
-            if (found == PAGE_MAX || at - from == LOOKED_AT_MAX) next = at;
+            if (found == WEFT__PAGE_MAX || at - from == LOOKED_AT_MAX) next = at;
             weft_relation_sources(session->world, relation, entities[i], &count);
             bool is_root =
                 count != 0 &&
@@ -202,9 +259,9 @@ uint32_t weft__tree_window(weft__session *session, const weft__request *request,
         uint32_t count;
         const weft_entity *sources =
             weft_relation_sources(session->world, relation, entity, &count);
-        for (uint64_t i = from; i < count && i < from + PAGE_MAX; i++)
+        for (uint64_t i = from; i < count && i < from + WEFT__PAGE_MAX; i++)
             add_node(session, relation, sources[i], out);
-        next = count > from + PAGE_MAX ? from + PAGE_MAX : 0;
+        next = count > from + WEFT__PAGE_MAX ? from + WEFT__PAGE_MAX : 0;
     }
     weft__wire_close(out, ']');
     weft__wire_count(out, "next", next);

@@ -6,7 +6,26 @@
 
 #include "session.h"
 
-/* {"query": "A, !B", "from": 0, "count": 50}: rows with the values of the query's components. */
+enum { WEFT__PAGE_MAX = 200, WEFT__COLUMNS_MAX = 48 };
+
+/* Components whose values rows show. Owner: one call. */
+typedef struct weft__columns {
+    weft_component at[WEFT__COLUMNS_MAX];
+    uint32_t count;
+} weft__columns;
+
+/* Adds those of the request: {"columns": ["A", "B"]}. */
+void weft__columns_add(const weft__session *session, const weft__request *request,
+                       weft__columns *columns);
+/* Adds "columns", and "fields": by which fields of each a list can be sorted. */
+void weft__columns_write(const weft__session *session, const weft__columns *columns,
+                         weft__wire *out);
+/* One row of a list; without columns what the entity has. `lost`: what became of it, or NULL. */
+void weft__row_write(weft__session *session, weft_entity entity, const weft__columns *columns,
+                     const char *lost, weft__wire *out);
+
+/* {"query": "A, !B", "from": 0, "count": 50, "columns": ["C"]}: rows with the values of the query's
+ * components, and of others. */
 uint32_t weft__entities_window(weft__session *session, const weft__request *request,
                                weft__wire *out);
 /* {"part": "sun"}: entities whose name has that part. */

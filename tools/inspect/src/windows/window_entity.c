@@ -17,22 +17,26 @@
 
 enum { ELEMENTS_SHOWN = 16 };
 
-static void add_elements(const weft__session *session, weft_component component,
-                         const weft_component_desc *info, const weft_buffer *buffer,
-                         weft__wire *out)
+/* Elements [from, from + count) of a buffer. */
+static void add_elements(const weft__session *session, weft_component component, uint64_t from,
+                         uint64_t count, const weft_buffer *buffer, weft__wire *out)
 {
     weft_type made;
     const weft_type *type;
+    const weft_component_desc *info = weft_component_info(session->world, component);
     weft__wire_count(out, "count", buffer->count);
-    if (!weft__value_type(session, component, &made, &type)) return;
     const char *elements = weft_buffer_read(buffer);
     weft__wire_open(out, "elements", '[');
-    for (uint32_t i = 0; i < buffer->count && i < ELEMENTS_SHOWN; i++) {
-        size_t length = weft_value_format(NULL, type, elements + i * info->size, NULL, 0);
+    bool is_described = weft__value_type(session, component, &made, &type);
+    for (uint64_t i = from; i < buffer->count && i < from + count; i++) {
+        const void *element = elements + i * info->size;
+        if (!is_described) weft__wire_bytes(out, NULL, element, info->size);
+        if (!is_described) continue;
+        size_t length = weft_value_format(NULL, type, element, NULL, 0);
         weft__wire_json(out, NULL, " ");
         char *room = weft__wire_room(out, length + 1);
         if (room == NULL) break;
-        weft_value_format(NULL, type, elements + i * info->size, room, length + 1);
+        weft_value_format(NULL, type, element, room, length + 1);
         out->count += length;
     }
     weft__wire_close(out, ']');
@@ -52,9 +56,9 @@ static void add_component(const weft__session *session, weft_entity entity,
     if (info->flags & WEFT_ENABLEABLE)
         weft__wire_bool(out, "enabled", weft_entity_is_enabled(session->world, entity, component));
     if (value != NULL && (info->flags & WEFT_BUFFER) != 0)
-        add_elements(session, component, info, value, out);
+        add_elements(session, component, 0, ELEMENTS_SHOWN, value, out);
     else if (value != NULL && weft__value_type(session, component, &made, &type))
-        weft__wire_leaves(out, "fields", type, value);
+        weft__wire_leaves(out, "fields", session, type, value);
     else if (value != NULL)
         weft__wire_value(out, "raw", session, component, value);
     weft__wire_close(out, '}');
@@ -156,6 +160,26 @@ uint32_t weft__entity_window(weft__session *session, const weft__request *reques
     if (!find_entity(session, request, &entity))
         return weft__window_fail(out, 404, "this entity is not alive");
     return weft__entity_write(session, entity, out);
+}
+
+uint32_t weft__elements_window(weft__session *session, const weft__request *request,
+                               weft__wire *out)
+{
+    char name[WEFT__REQUEST_WORD];
+    weft_entity entity;
+    if (!find_entity(session, request, &entity))
+        return weft__window_fail(out, 404, "this entity is not alive");
+    weft__request_text(request, "component", name, sizeof name);
+    weft_component component = weft_component_find(session->world, name);
+    const weft_component_desc *info = weft_component_info(session->world, component);
+    const void *buffer = weft__value_of(session, entity, component);
+    if (buffer == NULL || (info->flags & WEFT_BUFFER) == 0)
+        return weft__window_fail(out, 404, "this entity has no buffer \"%s\"", name);
+    uint64_t from = weft__request_count(request, "from", 0, UINT32_MAX);
+    add_elements(session, component, from,
+                 weft__request_count(request, "count", WEFT__PAGE_MAX, WEFT__PAGE_MAX), buffer,
+                 out);
+    return 200;
 }
 
 /* ---- edits ---- */
