@@ -118,7 +118,8 @@ static void print_manual(const weft_cli_usage *usage)
     if (usage->examples) puts(".SH EXAMPLES\n.nf");
     if (usage->examples) print_roff(usage->examples);
     if (usage->examples) puts(".fi");
-    puts(".SH EXIT STATUS\n0 success, 1 the job found a failure, 2 bad usage.\n"
+    puts(".SH EXIT STATUS\n0 success, 1 the job found a difference, mistake or failure, "
+         "2 it could not be done, or bad usage.\n"
          ".SH SEE ALSO\n.BR weft (1)");
 }
 

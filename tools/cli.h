@@ -8,8 +8,9 @@
  *
  * CMake finds it by its name. The contract of all commands: --help; --json prints one JSON object
  * per line on stdout and nothing else; progress goes to stderr, and only when that is a terminal;
- * exit status WEFT_CLI_OK, WEFT_CLI_FAILED (the job found a failure) or WEFT_CLI_USAGE (bad
- * usage).
+ * exit status WEFT_CLI_OK, WEFT_CLI_FOUND (the job found what it looks for: a difference, a mistake
+ * of a document, a broken promise), or 2: WEFT_CLI_FAILED (it could not be done), WEFT_CLI_USAGE
+ * (bad usage).
  */
 #ifndef WEFT_TOOLS_CLI_H
 #define WEFT_TOOLS_CLI_H
@@ -19,7 +20,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEFT_CLI_OK = 0, WEFT_CLI_FAILED = 1, WEFT_CLI_USAGE = 2, WEFT_CLI_CONTINUE = -1 };
+enum {
+    WEFT_CLI_OK = 0,
+    WEFT_CLI_FOUND = 1,
+    WEFT_CLI_FAILED = 2,
+    WEFT_CLI_USAGE = WEFT_CLI_FAILED,
+    WEFT_CLI_CONTINUE = -1
+};
 
 /* One sub-command. `run` gets its own name as argv[0] and returns an exit status. */
 typedef struct weft_cli_command {

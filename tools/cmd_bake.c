@@ -303,7 +303,7 @@ static int bake_once(const struct options *o, const struct types *types, weft_sc
         code = write_depend(o, scene, stats.files);
     if (code == WEFT_CLI_OK) print_stats(o, &stats, is_written);
     if (code == WEFT_CLI_OK && o->explain != NULL) code = explain(o, scene);
-    return result == WEFT_OK ? code : WEFT_CLI_FAILED;
+    return result == WEFT_OK ? code : WEFT_CLI_FOUND;
 }
 
 /* What ends a watch: blocked in all threads, so that it waits for the end of a bake. */

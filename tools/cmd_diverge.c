@@ -6,9 +6,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
-static const char *const kinds[] = {"same",     "write", "command", "playback",
-                                    "step end", "steps", "no log"};
+static const char *const kinds[] = {"same",      "write",     "command",  "playback", "host",
+                                    "relations", "exclusive", "step end", "steps",    "no log"};
 
 static void print_json(const weft_divergence *d)
 {
@@ -28,9 +29,10 @@ static void print_json(const weft_divergence *d)
     weft_json_end(&json);
 }
 
-static int compare(const char *const paths[2], bool is_json)
+enum { PATH_BYTES = 4200 };
+
+static int compare(const char *const paths[2], bool is_json, weft_divergence *d)
 {
-    weft_divergence d;
     FILE *files[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
         files[i] = fopen(paths[i], "re");
@@ -40,19 +42,52 @@ static int compare(const char *const paths[2], bool is_json)
         if (files[0]) fclose(files[0]);
         return WEFT_CLI_FAILED;
     }
-    const bool is_read = weft_diverge(files[0], files[1], &d);
+    const bool is_read = weft_diverge(files[0], files[1], d);
     fclose(files[0]);
     fclose(files[1]);
-    if (d.kind == WEFT_DIFFERS_INPUT)
+    if (d->kind == WEFT_DIFFERS_INPUT)
         return weft_cli_fail("diverge",
-                             "%s is no state log: run the program with WEFT_STATE_LOG=FILE",
-                             strcmp(d.what, "the first") == 0 ? paths[0] : paths[1]);
+                             "%s is no state log of this version: run the program with "
+                             "WEFT_STATE_LOG=FILE",
+                             strcmp(d->what, "the first") == 0 ? paths[0] : paths[1]);
     if (!is_read) return weft_cli_fail("diverge", "out of memory");
+    if (d->kind == WEFT_SAME) return WEFT_CLI_OK;
     if (is_json)
-        print_json(&d);
+        print_json(d);
     else
-        weft_diverge_print(stdout, &d, paths);
-    return d.kind == WEFT_SAME ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+        weft_diverge_print(stdout, d, paths);
+    return WEFT_CLI_FOUND;
+}
+
+/* World by world, as long as there are logs. */
+static int compare_all(const char *const paths[2], bool is_json)
+{
+    weft_divergence first = {0}, d;
+    int status = compare(paths, is_json, &first);
+    uint32_t worlds = 1;
+    while (status == WEFT_CLI_OK) {
+        char further[2][PATH_BYTES];
+        bool has[2];
+        for (int i = 0; i < 2; i++) {
+            snprintf(further[i], PATH_BYTES, "%s.world-%u", paths[i], worlds + 1);
+            has[i] = access(further[i], F_OK) == 0;
+        }
+        if (!has[0] && !has[1]) break;
+        worlds++;
+        if (has[0] != has[1]) {
+            printf("no difference in %u world%s, then only the run of %s has another one\n",
+                   worlds - 1, worlds == 2 ? "" : "s", paths[has[0] ? 0 : 1]);
+            return WEFT_CLI_FOUND;
+        }
+        status = compare((const char *const[2]){further[0], further[1]}, is_json, &d);
+    }
+    if (status != WEFT_CLI_OK) return status;
+    if (is_json)
+        print_json(&first);
+    else
+        weft_diverge_print(stdout, &first, paths);
+    if (!is_json && worlds > 1) printf("nor in the %u other worlds\n", worlds - 1);
+    return WEFT_CLI_OK;
 }
 
 static int run_diverge(int argc, char **argv)
@@ -65,9 +100,11 @@ static int run_diverge(int argc, char **argv)
         .arguments = "A.log B.log",
         .summary = "Finds the first step, system, component and entity that differ in two runs.",
         .options = options,
-        .notes = "Any program that uses weft writes such a log: WEFT_STATE_LOG=FILE, and for the\n"
-                 "entities of one step WEFT_STATE_LOG_ROWS=STEP; or weft_state_log_begin().\n"
-                 "Status 0: no difference, 1: a difference.",
+        .notes =
+            "Any program that uses weft writes such a log: WEFT_STATE_LOG=FILE, and for the\n"
+            "entities of one step WEFT_STATE_LOG_ROWS=STEP; or weft_state_log_begin().\n"
+            "Further worlds of a process have logs FILE.world-2, ...; they are compared, too.\n"
+            "Status 0: no difference, 1: a difference, 2: it could not be compared.",
         .examples = "WEFT_STATE_LOG=a.log ./game --workers 1\n"
                     "WEFT_STATE_LOG=b.log ./game --workers 8\n"
                     "weft diverge a.log b.log"};
@@ -75,7 +112,7 @@ static int run_diverge(int argc, char **argv)
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;
     if (argc - first != 2) return weft_cli_misuse("diverge", "name two logs");
-    return compare((const char *const[2]){argv[first], argv[first + 1]}, is_json);
+    return compare_all((const char *const[2]){argv[first], argv[first + 1]}, is_json);
 }
 
 const weft_cli_command weft_cli_commands_diverge[] = {

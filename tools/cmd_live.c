@@ -247,7 +247,7 @@ static int show_run(struct show *show, const char *scene, double seconds)
         if (is_last || (show->is_terminal && frame % 6 == 0)) show_print(show, scene);
         if (!is_last && sigtimedwait(&ends, NULL, &pause) >= 0) break;
     }
-    return weft_live_mistakes(show->live, NULL, 0) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+    return weft_live_mistakes(show->live, NULL, 0) == 0 ? WEFT_CLI_OK : WEFT_CLI_FOUND;
 }
 
 static int run_live(int argc, char **argv)

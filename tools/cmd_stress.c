@@ -52,7 +52,7 @@ static int run_names(weft_stress_config *config, char **names, int count, uint64
     }
     config->seconds /= scenarios;
     for (uint64_t k = 0; k < until_fail; k++) {
-        if (run_once(config, names, count) != 0) return WEFT_CLI_FAILED;
+        if (run_once(config, names, count) != 0) return WEFT_CLI_FOUND;
     }
     return WEFT_CLI_OK;
 }

@@ -31,7 +31,7 @@ typedef struct log_step {
 
 static uint32_t rank_of(char kind)
 {
-    static const char order[] = "PVWRCKE";
+    static const char order[] = "BPOVWRXCKE";
     const char *at = strchr(order, kind);
     return at && kind ? (uint32_t)(at - order) : UINT32_MAX;
 }
@@ -42,11 +42,11 @@ static void order_line(log_line *line)
     line->rank = rank_of(line->kind);
     line->position = (uint32_t)strtoul(line->field[1], NULL, 10);
     line->major = line->minor = 0;
-    if (line->kind == 'R') line->major = strtoull(line->field[4], NULL, 10);
-    if (line->kind == 'V') line->major = strtoull(line->field[3], NULL, 10);
+    if (line->kind == 'R' || line->kind == 'V') line->major = strtoull(line->field[4], NULL, 10);
     if (line->kind == 'K') line->major = strtoull(line->field[3], NULL, 10);
     if (line->kind == 'K') line->minor = strtoull(line->field[4], NULL, 10);
-    if (line->kind == 'E') line->position = UINT32_MAX;
+    if (line->kind == 'E' || (line->kind == 'V' && line->field[2][0] == 'E'))
+        line->position = UINT32_MAX;
 }
 
 static bool add_line(log_step *step, const char *text)
@@ -91,7 +91,7 @@ static int compare_places(const log_line *a, const log_line *b)
     if (order == 0 && (a->kind == 'W' || a->kind == 'R')) order = strcmp(a->field[3], b->field[3]);
     if (order == 0) order = compare_number(a->major, b->major);
     if (order == 0) order = compare_number(a->minor, b->minor);
-    if (order == 0 && a->kind == 'R') order = strcmp(a->field[4], b->field[4]);
+    if (order == 0 && (a->kind == 'R' || a->kind == 'V')) order = strcmp(a->field[4], b->field[4]);
     if (order == 0 && a->kind == 'V') order = strcmp(a->field[3], b->field[3]);
     if (order == 0 && a->kind == 'V') order = strcmp(a->field[2], b->field[2]);
     return order;
@@ -127,18 +127,16 @@ static bool read_step(FILE *file, log_step *step)
 static uint32_t hash_field(char kind)
 {
     switch (kind) {
-    case 'P':
-        return 3;
-    case 'V':
     case 'C':
         return 4;
+    case 'V':
     case 'W':
     case 'R':
         return 5;
     case 'K':
         return 8;
-    default: /* E */
-        return 2;
+    default: /* B P O X E */
+        return 3;
     }
 }
 
@@ -251,6 +249,7 @@ static difference first_row(const log_step *a, const log_step *b, const log_line
         if (!l) return first;
         if (l->kind != detail || l->position != sum->position) continue;
         if (detail == 'R' && strcmp(l->field[3], sum->field[3]) != 0) continue;
+        if (detail == 'V' && l->field[2][0] != sum->kind) continue;
         if (out->rows++ == 0) first = d;
     }
 }
@@ -276,9 +275,9 @@ static void describe_effect(const log_step *a, const log_step *b, weft_divergenc
         const log_line *l = any_of(&d);
         if (!l) return;
         if (l->kind != 'V') continue;
-        set(out->component, l->field[2]);
-        set(out->entity, l->field[3]);
-        set_values(out, &d, 5);
+        set(out->component, l->field[3]);
+        set(out->entity, l->field[4]);
+        set_values(out, &d, 6);
         out->rows = 1;
         return;
     }
@@ -301,19 +300,37 @@ static void describe_record(const log_step *a, const log_step *b, const log_line
         describe_effect(a, b, out);
 }
 
+static weft_divergence_kind kind_of_point(char kind)
+{
+    switch (kind) {
+    case 'B':
+        return WEFT_DIFFERS_HOST;
+    case 'P':
+        return WEFT_DIFFERS_PLAY;
+    case 'O':
+        return WEFT_DIFFERS_SETTLE;
+    case 'X':
+        return WEFT_DIFFERS_ALONE;
+    default: /* E */
+        return WEFT_DIFFERS_ELSE;
+    }
+}
+
 static void describe_world(const log_step *a, const log_step *b, const log_line *hash,
                            weft_divergence *out)
 {
-    const bool is_end = hash->kind == 'E';
-    out->kind = is_end ? WEFT_DIFFERS_ELSE : WEFT_DIFFERS_PLAY;
+    out->kind = kind_of_point(hash->kind);
     const difference d = first_row(a, b, hash, 'V', out);
-    if (!is_end) set(out->what, hash->field[2]);
+    if (out->kind == WEFT_DIFFERS_ALONE)
+        snprintf(out->system, sizeof out->system, "'%.100s'", hash->field[2]);
+    else
+        set(out->what, hash->field[2]);
     if (any_of(&d)) {
-        set(out->component, any_of(&d)->field[2]);
-        set(out->entity, any_of(&d)->field[3]);
-        set_values(out, &d, 5);
+        set(out->component, any_of(&d)->field[3]);
+        set(out->entity, any_of(&d)->field[4]);
+        set_values(out, &d, 6);
     }
-    if (!is_end) name_recorders(out, a, hash->position);
+    if (out->kind == WEFT_DIFFERS_PLAY) name_recorders(out, a, hash->position);
 }
 
 static void describe(const log_step *a, const log_step *b, const difference *d,
@@ -329,7 +346,7 @@ static void describe(const log_step *a, const log_step *b, const difference *d,
     case 'C':
         describe_record(a, b, line, out);
         break;
-    default: /* P, E */
+    default: /* B P O X E */
         describe_world(a, b, line, out);
         break;
     }
@@ -338,7 +355,8 @@ static void describe(const log_step *a, const log_step *b, const difference *d,
 static bool check_head(FILE *file, const char *which, weft_divergence *out)
 {
     char head[LINE_BYTES];
-    if (fgets(head, sizeof head, file) && strcmp(head, "weft state log 1\n") == 0) return true;
+    static const char begin[] = "weft state log 2";
+    if (fgets(head, sizeof head, file) && strncmp(head, begin, sizeof begin - 1) == 0) return true;
     out->kind = WEFT_DIFFERS_INPUT;
     set(out->what, which);
     return false;
@@ -394,6 +412,20 @@ static void print_place(FILE *out, const weft_divergence *d)
                 "%s\n",
                 d->step, d->what, d->system[0] ? d->system : "(none)");
         break;
+    case WEFT_DIFFERS_HOST:
+        fprintf(out,
+                "first difference: before step %" PRIu64
+                ", written by the host, not by a system of a logged step\n",
+                d->step);
+        break;
+    case WEFT_DIFFERS_SETTLE:
+        fprintf(out, "first difference: step %" PRIu64 ", relations or observers before '%s'\n",
+                d->step, d->what);
+        break;
+    case WEFT_DIFFERS_ALONE:
+        fprintf(out, "first difference: step %" PRIu64 ", EXCLUSIVE system %s\n", d->step,
+                d->system);
+        break;
     case WEFT_SAME:
     case WEFT_DIFFERS_ELSE:
     case WEFT_DIFFERS_LENGTH:
@@ -401,8 +433,7 @@ static void print_place(FILE *out, const weft_divergence *d)
     default:
         fprintf(out,
                 "first difference: step %" PRIu64
-                ", at its end: written by a look-up, an observer, "
-                "to a resource or to a chunk\n",
+                ", at its end: no system declares that it writes this\n",
                 d->step);
         break;
     }
@@ -434,7 +465,10 @@ void weft_diverge_print(FILE *out, const weft_divergence *d, const char *const n
                 d->step);
         return;
     }
-    fprintf(out, "  component %s, entity %s\n", d->component, d->entity);
+    if (strcmp(d->entity, "-") == 0)
+        fprintf(out, "  resource %s\n", d->component);
+    else
+        fprintf(out, "  component %s, entity %s\n", d->component, d->entity);
     for (int i = 0; i < 2; i++) fprintf(out, "  %s: %s\n", names[i], d->values[i]);
     if (d->rows > 1) fprintf(out, "  and %" PRIu64 " more like it\n", d->rows - 1);
 }

@@ -19,6 +19,9 @@ typedef enum weft_divergence_kind {
     WEFT_DIFFERS_WRITE,  /* what a system wrote */
     WEFT_DIFFERS_RECORD, /* a command that a system recorded */
     WEFT_DIFFERS_PLAY,   /* what playback made of equal commands */
+    WEFT_DIFFERS_HOST,   /* what the host wrote between two steps, or before the first */
+    WEFT_DIFFERS_SETTLE, /* what relations and observers made of equal playbacks */
+    WEFT_DIFFERS_ALONE,  /* what an EXCLUSIVE system did */
     WEFT_DIFFERS_ELSE,   /* the world at the end of the step, but nothing of the above */
     WEFT_DIFFERS_LENGTH, /* one log ends earlier */
     WEFT_DIFFERS_INPUT,  /* no state log: `what` says which one, and why */
@@ -30,7 +33,8 @@ typedef struct weft_divergence {
     uint64_t step;
     uint32_t position;              /* of the system, in the order of effect, from 0 */
     char system[WEFT_DIVERGE_TEXT]; /* PLAY: those that recorded for the entity */
-    char component[WEFT_DIVERGE_TEXT], entity[WEFT_DIVERGE_TEXT];
+    char component[WEFT_DIVERGE_TEXT];
+    char entity[WEFT_DIVERGE_TEXT];    /* "-": the component is a resource */
     char what[WEFT_DIVERGE_TEXT];      /* RECORD: the command, if
                                          its rows are logged; PLAY: where it was played back */
     char values[2][WEFT_DIVERGE_TEXT]; /* of the two logs; "-": it is not there */

@@ -24,7 +24,8 @@ static void print_help(FILE *out)
     }
     fputs("\n`weft help COMMAND` describes one, with examples; --json makes any of them print\n"
           "one JSON object per line. `weft explain busy` says what an error code means.\n"
-          "Exit status: 0 success, 1 the job found a failure, 2 bad usage.\n\n"
+          "Exit status: 0 success, 1 the job found a difference, mistake or failure,\n"
+          "2 it could not be done, or bad usage.\n\n"
           "examples:\n"
           "  weft screen\n"
           "  weft bench --list\n"

@@ -297,12 +297,12 @@ int weft_stress_replay(const char *path)
     if (status == WEFT_CLI_OK &&
         (!weft_stress_way_run(&stress, &r, &weft_stress_serial, expected) ||
          !weft_stress_way_run(&stress, &r, &way, hashes)))
-        status = WEFT_CLI_FAILED;
+        status = WEFT_CLI_FOUND;
     const uint32_t step =
         status == WEFT_CLI_OK ? first_different(hashes, expected) : WEFT_STRESS_STEPS;
     if (step < WEFT_STRESS_STEPS) {
         explain(&stress, &r, &way, step);
-        status = WEFT_CLI_FAILED;
+        status = WEFT_CLI_FOUND;
     }
     free(way.parts);
     if (status == WEFT_CLI_OK) puts("no difference: the order has the result of one thread");

@@ -13,10 +13,16 @@
 uint64_t weft__cell_hash(const weft_world *world, const weft__chunk *chunk, uint32_t row,
                          uint32_t position);
 
+/* Of a value that is in no row: of a RESOURCE, of a CHUNK component. */
+uint64_t weft__value_hash(const weft_world *world, const weft__type *type, const void *value);
+/* Of the names of all entities. Owner. */
+uint64_t weft__names_hash(const weft_world *world);
+
 #define WEFT__CELL_TEXT_BYTES 96
 
 /* The component at `position` among the types of the chunk's archetype. A longer text is cut. */
 void weft__cell_text(const weft_world *world, const weft__chunk *chunk, uint32_t row,
                      uint32_t position, char text[WEFT__CELL_TEXT_BYTES]);
+void weft__value_text(const weft__type *type, const void *value, char text[WEFT__CELL_TEXT_BYTES]);
 /* A handle without the tag of its world. */
 weft_entity weft__entity_plain(const weft_world *world, weft_entity entity);

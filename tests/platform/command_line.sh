@@ -70,8 +70,8 @@ printf '{"type": "Mark"}\n{"entity": "2:3", "name": "iss", "components": {"Mark"
 printf '{"entity": "0:1",\n "colour": 3}\n' >"$work/wrong.json"
 expect 2 'name one file' dump
 expect 2 '--read needs --out' dump --read "$work/a.json"
-expect 1 'none.world' dump "$work/none.world"
-expect 1 'wrong.json:2:2: ' dump --read "$work/wrong.json" --out "$work/a.world"
+expect 2 'none.world' dump "$work/none.world"
+expect 2 'wrong.json:2:2: ' dump --read "$work/wrong.json" --out "$work/a.world"
 "$weft" dump --read "$work/a.json" --out "$work/a.world"
 cat >"$work/level.weft" <<'END'
 {"weft": 1, "objects": {
@@ -85,8 +85,8 @@ expect 1 'none.weft: cannot be read' bake "$work/none.weft"
 expect 1 'mistake.weft:2:20: .*Mork.*Mark' bake "$work/mistake.weft" --types "$work/types.json" -o "$work/level.world"
 expect 1 '"line":2,"column":20,"object":"lamp"' bake "$work/mistake.weft" --types "$work/types.json" --json
 objects
-expect 1 'has entities' bake "$work/level.weft" --types "$work/a.json"
-expect 1 'no object "lump"' bake "$work/level.weft" --types "$work/types.json" --explain lump
+expect 2 'has entities' bake "$work/level.weft" --types "$work/a.json"
+expect 2 'no object "lump"' bake "$work/level.weft" --types "$work/types.json" --explain lump
 expect 0 '^1 files, 3 objects: 3 baked' bake "$work/level.weft" --types "$work/types.json" -o "$work/level.world"
 expect 2 'none.weft: No such file' live "$work/none.weft" --seconds 1
 printf '{"weft": 1, "objects": {"lamp": {}}}\n' >"$work/lamp.weft"
@@ -109,7 +109,7 @@ expect 0 '{"entity": "2:3", "name": "iss", "components": {"Mark": true}}' dump "
 silent
 objects
 "$weft" dump "$work/a.world" --out "$work/b.json"
-expect 1 'not a world file' dump "$work/a.json" --out "$work/b.json"
+expect 2 'not a world file' dump "$work/a.json" --out "$work/b.json"
 count=$((count + 1))
 "$weft" dump "$work/a.world" | cmp -s - "$work/b.json" || { failed=$((failed + 1)); echo 'FAILED: dump --out is not what dump prints'; }
 # apart FILE ARGUMENT...: a command that would write over what it reads is refused, and the file stays.
@@ -247,8 +247,8 @@ silent
 objects
 expect 0 '^self.copy ' bench self. --list
 expect 2 "no case 'self.clock/nothing'" bench self.clock/nothing
-expect 1 'No such file' bench --compare "$work/missing" "$work/run1"
-expect 1 'cannot open' screen "$work/missing"
+expect 2 'No such file' bench --compare "$work/missing" "$work/run1"
+expect 2 'cannot open' screen "$work/missing"
 # the shipped catalogue is found from any folder
 count=$((count + 1))
 case $weft in /*) program=$weft ;; *) program=$PWD/$weft ;; esac
@@ -288,7 +288,7 @@ expect 0 '^diverge$' help --names
 expect 0 "^  weft screen$" help help
 expect 2 "did you mean 'screen'" help scren
 expect 2 'name two logs' diverge "$work/a"
-expect 1 'is no state log' diverge "$work/run1" "$work/run1"
+expect 2 'is no state log' diverge "$work/run1" "$work/run1"
 expect 0 'below 1 weft is faster' bench self.clock --reps 1
 # two runs of a program and what they did differently
 for run in 1:20 3:20 2:10; do

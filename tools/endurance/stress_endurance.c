@@ -253,7 +253,7 @@ static int run(endurance *e, pace *p)
         if (endurance_documents_make(e)) run_steps(e, p);
     }
     end(e, p);
-    return e->errors || e->is_stopped ? WEFT_CLI_FAILED : WEFT_CLI_OK;
+    return e->errors || e->is_stopped ? WEFT_CLI_FOUND : WEFT_CLI_OK;
 }
 
 int endurance_command(int argc, char **argv)

@@ -384,7 +384,7 @@ static int finish(const struct screen_options *o, const struct screen_filter *fi
         screen_report_text(o, r);
     fflush(stdout);
     if (!o->is_json) screen_report_warn(r);
-    return r->check.steps == 0 || r->check.is_identical ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+    return r->check.steps == 0 || r->check.is_identical ? WEFT_CLI_OK : WEFT_CLI_FOUND;
 }
 
 static int run(const struct screen_options *o, struct screen_result *r)

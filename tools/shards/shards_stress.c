@@ -134,7 +134,7 @@ static int run(stress *s)
     }
     if (demo_is_first()) unlink(s->path);
     print_end(s, number, seconds_now() - begin);
-    return s->errors ? WEFT_CLI_FAILED : status;
+    return s->errors ? WEFT_CLI_FOUND : status;
 }
 
 int shards_stress(int argc, char **argv)

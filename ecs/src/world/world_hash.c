@@ -162,13 +162,33 @@ static uint64_t directory_hash(const weft_world *world, uint64_t hash)
     return hash;
 }
 
+uint64_t weft__value_hash(const weft_world *world, const weft__type *type, const void *value)
+{
+    return is_hashed(type) ? value_hash(world, type->hash, type, value) : 0;
+}
+
+uint64_t weft__names_hash(const weft_world *world)
+{
+    uint64_t sum = 0;
+    for (uint32_t id = 1; id < world->chunks.end && world->names != NULL; id++) {
+        const weft__chunk *chunk = world->chunks.at[id];
+        if (chunk == NULL || (chunk->archetype->flags & WEFT__IS_SPARSE) != 0) continue;
+        for (uint32_t row = 0; row < chunk->count; row++) {
+            const weft_entity entity = weft__chunk_entities(chunk)[row];
+            const char *name = weft_entity_name(world, entity);
+            if (name[0] != '\0')
+                sum += hash_word(hash_string(name), weft__entity_plain(world, entity).index);
+        }
+    }
+    return sum;
+}
+
 static uint64_t resources_hash(const weft_world *world)
 {
     uint64_t sum = 0;
     for (uint32_t id = 1; id <= world->types.count; id++) {
         const weft__type *type = world->types.at[id];
-        if (type->resource != NULL && is_hashed(type))
-            sum += value_hash(world, type->hash, type, type->resource);
+        if (type->resource != NULL) sum += weft__value_hash(world, type, type->resource);
     }
     return sum;
 }
@@ -245,6 +265,15 @@ static size_t append_buffer(char *text, size_t length, const weft__type *type, c
         length = append_value(text, length, type, elements + (size_t)i * type->desc.size);
     }
     return append(text, length, "]");
+}
+
+void weft__value_text(const weft__type *type, const void *value, char text[WEFT__CELL_TEXT_BYTES])
+{
+    text[0] = '\0';
+    if ((type->desc.flags & WEFT_BUFFER) != 0)
+        append_buffer(text, 0, type, value);
+    else
+        append_value(text, 0, type, value);
 }
 
 void weft__cell_text(const weft_world *world, const weft__chunk *chunk, uint32_t row,

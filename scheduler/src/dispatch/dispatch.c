@@ -736,6 +736,7 @@ void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
         weft_result result = weft_job_wait(owner_context(scheduler), stage->background, NULL);
         weft__scheduler_fail(scheduler, result);
         stage->background = (weft_job_handle){0, 0};
+        weft__hash_log_stage(scheduler, stage, true);
         scheduler->background_count--;
     }
 }

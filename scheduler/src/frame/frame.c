@@ -358,12 +358,14 @@ static void sync_point_run(weft__scheduler *scheduler, uint32_t version,
         weft__hash_log_commands(scheduler);
         tally_commands(scheduler);
         do_at_rest(scheduler, "playback", version, play_commands, costs);
-        weft__hash_log_playback(scheduler, version);
+        weft__hash_log_point(scheduler, 'P', version);
     }
     if (weft__relations_any(world))
         do_at_rest(scheduler, "relations", version, play_relations, NULL);
     if (scheduler->observers != NULL)
         do_at_rest(scheduler, "observers", version, run_observers, NULL);
+    if (scheduler->observers != NULL || weft__relations_any(world))
+        weft__hash_log_point(scheduler, 'O', version);
 }
 
 /* ---- segments ----
@@ -431,7 +433,8 @@ static bool segment_choose(weft__scheduler *scheduler, weft__segment *segment)
     weft__way way = scheduler->options.is_always_parallel
                         ? way_for_tests(scheduler, segment)
                         : weft__segment_choice_way(&segment->choice);
-    if (scheduler->is_traced_in_detail) way = WEFT__WAY_STAGES; /* weft simulate reads stages */
+    if (scheduler->is_traced_in_detail || scheduler->hash_log != NULL)
+        way = WEFT__WAY_STAGES; /* weft simulate reads stages, the log looks behind each */
     if (way == WEFT__WAY_SPLIT && !segment->has_no_split &&
         use(scheduler, segment, WEFT__PLAN_SPLIT))
         return true;
@@ -558,6 +561,8 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, title, number);
     uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
+    if (__builtin_expect(scheduler->hash_log != NULL, 0))
+        weft__hash_log_stage(scheduler, stage, false);
     if (scheduler->options.is_measured) {
         stage->time_ns = weft__scheduler_now(scheduler) - begin;
         stage->timed_pass = scheduler->pass;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hash_log.c: see hash_log.h. A pass: sums and rows in memory of each worker, merged and written at
- * its end; playback: the commands before it and the world after it, at once. */
+ * its end; everything that concerns more than the rows of slices is written by the owner at once:
+ * what was reached after its stage, commands before playback, the world at points. */
 #include "hash_log.h"
 
 #include "ecs_engine.h"
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 1 << 16, LINE_BYTES = 1024 };
+enum { TEXT_BYTES = 1 << 16, LINE_BYTES = 1024, PATH_BYTES = 4096, WORLDS_MAX = 256 };
 
 /* What one system wrote of one component. A value. */
 typedef struct log_sum {
@@ -49,8 +50,10 @@ struct weft__hash_log {
     uint32_t system_count, sum_count;
     uint32_t *first_sums;
     log_worker *workers;
+    uint64_t step;               /* of the last pass */
     const weft__os_files *files; /* of the environment's file; NULL: none */
     weft__os_file file;
+    char path[PATH_BYTES];
     int reason;    /* the errno of a write that failed */
     uint32_t used; /* of text */
     char text[TEXT_BYTES];
@@ -105,12 +108,16 @@ static log_name word_of(uint32_t op)
     return word;
 }
 
+static const weft__type *type_of(const weft_world *world, uint32_t component)
+{
+    return component == 0 || component > weft__type_count(world)
+               ? NULL
+               : weft__type_find(world, (weft_component){component, weft__front(world)->number});
+}
+
 static const char *type_name(const weft_world *world, uint32_t component)
 {
-    const weft__type *type =
-        component == 0 || component > weft__type_count(world)
-            ? NULL
-            : weft__type_find(world, (weft_component){component, weft__front(world)->number});
+    const weft__type *type = type_of(world, component);
     return type == NULL ? "-" : type->desc.name;
 }
 
@@ -146,6 +153,36 @@ static const weft__query *query_of(const weft__system *system)
 static bool is_written(const weft__query_term *term)
 {
     return term->access == WEFT_WRITE && term->match != WEFT_NONE;
+}
+
+static bool writes_grant(const weft__grant *grants, uint32_t count, uint32_t component)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (grants[i].component == component && grants[i].access == WEFT_WRITE) return true;
+    return false;
+}
+
+/* Whether a system may write the component elsewhere than in the rows of its slice: a resource, by
+ * look-up or by another query, of a chunk, SPARSE. */
+static bool reaches(const weft__system *system, uint32_t component)
+{
+    const weft__lists *lists = &system->lists;
+    if (writes_grant(lists->resources, lists->resource_count, component) ||
+        writes_grant(lists->lookups, lists->lookup_count, component))
+        return true;
+    for (uint32_t q = 0; q <= lists->query_count; q++) {
+        const bool is_own = q == lists->query_count;
+        const weft__query *query =
+            is_own ? query_of(system)
+                   : weft__query_find(system->context.world, lists->queries[q])->query;
+        for (uint32_t i = 0; query != NULL && i < query->term_count; i++) {
+            const weft__query_term *term = &query->terms[i];
+            if (term->component == component && is_written(term) &&
+                (!is_own || term->is_sparse || term->is_chunk_value))
+                return true;
+        }
+    }
+    return false;
 }
 
 static uint32_t count_written(const weft__system *system)
@@ -216,7 +253,7 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft
     for (uint32_t i = 0; i < query->term_count; i++) {
         const weft__query_term *term = &query->terms[i];
         if (!is_written(term)) continue;
-        if (!term->is_sparse && !term->is_chunk_value)
+        if (!reaches(system, term->component))
             take_rows(scheduler, &log->workers[worker], slice, term->component, sum);
         sum++;
     }
@@ -227,21 +264,6 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft
 static void fail(struct weft__hash_log *log, weft_result result)
 {
     if (log->result == WEFT_OK) log->result = result;
-}
-
-void weft__hash_log_begin(weft__scheduler *scheduler)
-{
-    struct weft__hash_log *log = scheduler->hash_log;
-    if (log->result != WEFT_OK) return;
-    const uint64_t step = weft__front(scheduler->world)->clock.steps;
-    log->has_rows = step >= log->desc.rows_first && step <= log->desc.rows_last;
-    if (!make_sums(scheduler, log)) {
-        fail(log, WEFT_OUT_OF_MEMORY);
-        return;
-    }
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) log->workers[i].rows.count = 0;
-    log->is_in_pass = true;
-    put(log, "S\t%" PRIu64 "\t%u", step, scheduler->passes_left);
 }
 
 /* The system and the component of a sum. */
@@ -259,6 +281,15 @@ static const weft__system *system_of_sum(const weft__scheduler *scheduler, uint3
     return system;
 }
 
+static void put_row(struct weft__hash_log *log, const weft__system *system, const weft__type *type,
+                    weft_entity entity, uint64_t hash, const char *value)
+{
+    char name[32] = "-";
+    if (entity.version != 0) snprintf(name, sizeof name, "%u:%u", entity.index, entity.version);
+    put(log, "R\t%u\t%s\t%s\t%s\t%016" PRIx64 "\t%s", system->position, plain(system->name).text,
+        plain(type->desc.name).text, name, hash, value);
+}
+
 static void put_rows(weft__scheduler *scheduler, struct weft__hash_log *log)
 {
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
@@ -268,35 +299,178 @@ static void put_rows(weft__scheduler *scheduler, struct weft__hash_log *log)
             const log_row *row = &worker->rows.at[k];
             uint32_t component;
             const weft__system *system = system_of_sum(scheduler, row->sum, &component);
-            put(log, "R\t%u\t%s\t%s\t%u:%u\t%016" PRIx64 "\t%s", system->position,
-                plain(system->name).text, plain(type_name(scheduler->world, component)).text,
-                row->entity.index, row->entity.version, row->hash, row->value);
+            put_row(log, system, type_of(scheduler->world, component), row->entity, row->hash,
+                    row->value);
         }
     }
 }
 
-/* The whole world, row by row. */
-static void put_world(const weft__scheduler *scheduler, struct weft__hash_log *log,
-                      uint32_t position)
+/* ---- what is written elsewhere than in rows of slices ---- */
+
+/* One value of a component, or one for all rows of a chunk, and where it is. */
+typedef struct log_cell {
+    const weft__type *type;
+    weft_entity entity; /* null: of a resource */
+    uint64_t hash;
+    const char *value; /* NULL: not asked for */
+} log_cell;
+
+typedef void log_cell_fn(struct weft__hash_log *log, void *user, const log_cell *cell);
+
+static void take_value(const weft_world *world, struct weft__hash_log *log, log_cell cell,
+                       const void *value, log_cell_fn *take, void *user)
 {
-    const weft_world *world = scheduler->world;
+    char text[WEFT__CELL_TEXT_BYTES];
+    cell.hash = weft__value_hash(world, cell.type, value);
+    if (log->has_rows) weft__value_text(cell.type, value, text);
+    cell.value = text;
+    take(log, user, &cell);
+}
+
+/* Every value of a type in a chunk. */
+static void take_chunk(const weft_world *world, struct weft__hash_log *log,
+                       const weft__chunk *chunk, uint32_t position, log_cell_fn *take, void *user)
+{
+    const weft__type_ref *ref = &chunk->archetype->types[position];
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    char text[WEFT__CELL_TEXT_BYTES];
+    if (ref->chunk_offset != WEFT__NONE && chunk->count != 0)
+        take_value(world, log,
+                   (log_cell){.type = ref->type, .entity = weft__entity_plain(world, entities[0])},
+                   chunk->chunk_values + ref->chunk_offset, take, user);
+    for (uint32_t row = 0; row < chunk->count && ref->chunk_offset == WEFT__NONE; row++) {
+        if (log->has_rows) weft__cell_text(world, chunk, row, position, text);
+        take(log, user,
+             &(log_cell){ref->type, weft__entity_plain(world, entities[row]),
+                         weft__cell_hash(world, chunk, row, position), text});
+    }
+}
+
+/* Every value of a component, or of all (0), in the world. */
+static void take_component(const weft_world *world, struct weft__hash_log *log, uint32_t component,
+                           log_cell_fn *take, void *user)
+{
+    for (uint32_t id = 1; id <= weft__type_count(world); id++) {
+        const weft__type *type = type_of(world, id);
+        if ((component == 0 || component == id) && type != NULL && type->resource != NULL)
+            take_value(world, log, (log_cell){.type = type}, type->resource, take, user);
+    }
+    for (uint32_t a = 0; a < weft__archetype_count(world); a++) {
+        const weft__archetype *archetype = weft__archetype_numbered(world, a);
+        for (uint32_t k = 0; k < archetype->type_count; k++) {
+            if (component != 0 && archetype->types[k].component != component) continue;
+            for (uint32_t c = 0; c < archetype->chunk_count; c++)
+                take_chunk(world, log, archetype->chunks[c], k, take, user);
+        }
+    }
+}
+
+/* What one system reached of one component. Owner: the stack of put_reached. */
+typedef struct log_reached {
+    const weft__system *system;
+    log_sum all;
+} log_reached;
+
+static void add_reached(struct weft__hash_log *log, void *user, const log_cell *cell)
+{
+    log_reached *reached = user;
+    reached->all.rows++;
+    reached->all.hash += hash_word(
+        hash_word(HASH_K0, (uint64_t)cell->entity.version << 32 | cell->entity.index), cell->hash);
+    if (log->has_rows)
+        put_row(log, reached->system, cell->type, cell->entity, cell->hash, cell->value);
+}
+
+static void put_sum(struct weft__hash_log *log, const weft_world *world, const weft__system *system,
+                    uint32_t component, log_sum sum)
+{
+    if (sum.rows != 0)
+        put(log, "W\t%u\t%s\t%s\t%" PRIu64 "\t%016" PRIx64, system->position,
+            plain(system->name).text, plain(type_name(world, component)).text, sum.rows, sum.hash);
+}
+
+static void put_value(struct weft__hash_log *log, const char *point, const char *component,
+                      weft_entity entity, uint64_t hash, const char *value)
+{
+    char name[32] = "-";
+    if (entity.version != 0) snprintf(name, sizeof name, "%u:%u", entity.index, entity.version);
+    put(log, "V\t%s\t%s\t%s\t%016" PRIx64 "\t%s", point, plain(component).text, name, hash, value);
+}
+
+static void put_cell(struct weft__hash_log *log, void *user, const log_cell *cell)
+{
+    put_value(log, user, cell->type->desc.name, cell->entity, cell->hash, cell->value);
+}
+
+static void put_names(const weft_world *world, struct weft__hash_log *log, const char *point)
+{
     for (uint32_t a = 0; a < weft__archetype_count(world); a++) {
         const weft__archetype *archetype = weft__archetype_numbered(world, a);
         for (uint32_t c = 0; c < archetype->chunk_count; c++) {
-            const weft__chunk *chunk = archetype->chunks[c];
-            for (uint32_t row = 0; row < chunk->count; row++) {
-                const weft_entity entity =
-                    weft__entity_plain(world, weft__chunk_entities(chunk)[row]);
-                for (uint32_t k = 0; k < archetype->type_count; k++) {
-                    char value[WEFT__CELL_TEXT_BYTES];
-                    weft__cell_text(world, chunk, row, k, value);
-                    put(log, "V\t%u\t%s\t%u:%u\t%016" PRIx64 "\t%s", position,
-                        plain(archetype->types[k].type->desc.name).text, entity.index,
-                        entity.version, weft__cell_hash(world, chunk, row, k), value);
-                }
+            const weft_entity *entities = weft__chunk_entities(archetype->chunks[c]);
+            for (uint32_t row = 0; row < archetype->chunks[c]->count; row++) {
+                const char *name = weft_entity_name(world, entities[row]);
+                if (name[0] != '\0' && (archetype->flags & WEFT__IS_SPARSE) == 0)
+                    put_value(log, point, "name", weft__entity_plain(world, entities[row]),
+                              hash_string(name), plain(name).text);
             }
         }
     }
+}
+
+/* The whole world at a point of the order of effect. */
+static void put_point(const weft__scheduler *scheduler, struct weft__hash_log *log, char kind,
+                      uint32_t position, const char *name)
+{
+    weft_world *world = scheduler->world;
+    const uint32_t busy = weft__front(world)->busy;
+    char point[32];
+    weft__front(world)->busy = 0;
+    put(log, "%c\t%u\t%s\t%016" PRIx64, kind, position, plain(name).text,
+        hash_word(weft_world_hash(world, WEFT_HASH_LAYOUT), weft__names_hash(world)));
+    weft__front(world)->busy = busy;
+    if (!log->has_rows) return;
+    snprintf(point, sizeof point, "%u\t%c", position, kind);
+    take_component(world, log, 0, put_cell, point);
+    put_names(world, log, point);
+}
+
+void weft__hash_log_stage(weft__scheduler *scheduler, const weft__stage *stage, bool is_joined)
+{
+    struct weft__hash_log *log = scheduler->hash_log;
+    const weft_world *world = scheduler->world;
+    if (log == NULL || !log->is_in_pass) return;
+    for (uint32_t i = 0; i < stage->system_count; i++) {
+        const weft__system *system = stage->systems[i];
+        const bool is_background = (system->flags & WEFT_SYSTEM_BACKGROUND) != 0;
+        const bool is_running = is_background && stage->background.generation != 0;
+        if (!system->is_active || is_running || (is_joined && !is_background)) continue;
+        for (uint32_t id = 1; id <= weft__type_count(world); id++) {
+            log_reached reached = {.system = system};
+            if (!reaches(system, id)) continue;
+            take_component(world, log, id, add_reached, &reached);
+            put_sum(log, world, system, id, reached.all);
+        }
+        if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0)
+            put_point(scheduler, log, 'X', system->position, system->name);
+    }
+}
+
+void weft__hash_log_begin(weft__scheduler *scheduler)
+{
+    struct weft__hash_log *log = scheduler->hash_log;
+    if (log->result != WEFT_OK) return;
+    const uint64_t step = weft__front(scheduler->world)->clock.steps;
+    log->has_rows = step >= log->desc.rows_first && step <= log->desc.rows_last;
+    if (!make_sums(scheduler, log)) {
+        fail(log, WEFT_OUT_OF_MEMORY);
+        return;
+    }
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) log->workers[i].rows.count = 0;
+    log->is_in_pass = true;
+    put(log, "S\t%" PRIu64 "\t%u", step, scheduler->passes_left);
+    if (step != log->step) put_point(scheduler, log, 'B', 0, "the host");
+    log->step = step;
 }
 
 void weft__hash_log_end(weft__scheduler *scheduler)
@@ -312,15 +486,10 @@ void weft__hash_log_end(weft__scheduler *scheduler)
             all.rows += log->workers[i].sums[sum].rows;
             all.hash += log->workers[i].sums[sum].hash;
         }
-        if (all.rows == 0) continue;
-        put(log, "W\t%u\t%s\t%s\t%" PRIu64 "\t%016" PRIx64, system->position,
-            plain(system->name).text, plain(type_name(scheduler->world, component)).text, all.rows,
-            all.hash);
+        put_sum(log, scheduler->world, system, component, all);
     }
     if (log->has_rows) put_rows(scheduler, log);
-    if (log->has_rows) put_world(scheduler, log, log->system_count);
-    put(log, "E\t%" PRIu64 "\t%016" PRIx64, weft__front(scheduler->world)->clock.steps,
-        weft_world_hash(scheduler->world, WEFT_HASH_LAYOUT));
+    put_point(scheduler, log, 'E', log->system_count, "the end of the step");
     flush(log);
 }
 
@@ -418,19 +587,14 @@ static uint32_t position_after(const weft__scheduler *scheduler, uint32_t versio
     return position;
 }
 
-void weft__hash_log_playback(weft__scheduler *scheduler, uint32_t version)
+void weft__hash_log_point(weft__scheduler *scheduler, char kind, uint32_t version)
 {
     struct weft__hash_log *log = scheduler->hash_log;
     if (log == NULL || !log->is_in_pass) return;
     const uint32_t position = position_after(scheduler, version);
-    const char *name = position < scheduler->ordered_count ? scheduler->ordered[position]->name
-                                                           : "the end of the step";
-    const uint32_t busy = weft__front(scheduler->world)->busy;
-    weft__front(scheduler->world)->busy = 0;
-    put(log, "P\t%u\t%s\t%016" PRIx64, position, plain(name).text,
-        weft_world_hash(scheduler->world, WEFT_HASH_LAYOUT));
-    if (log->has_rows) put_world(scheduler, log, position);
-    weft__front(scheduler->world)->busy = busy;
+    put_point(scheduler, log, kind, position,
+              position < scheduler->ordered_count ? scheduler->ordered[position]->name
+                                                  : "the end of the step");
 }
 
 /* ---- begin, end ---- */
@@ -447,7 +611,8 @@ weft_result weft__hash_log_open(weft__scheduler *scheduler, const weft_state_log
         return weft__error_memory(scheduler->world, "the state log");
     }
     scheduler->hash_log = log;
-    put(log, "weft state log 1");
+    log->step = UINT64_MAX;
+    put(log, "weft state log 2");
     return WEFT_OK;
 }
 
@@ -478,8 +643,7 @@ weft_result weft__hash_log_close(weft__scheduler *scheduler)
         weft_result closed = log->files->close(log->files->user, log->file);
         if (result == WEFT_OK) result = closed;
         if (log->reason != 0) errno = log->reason;
-        if (result != WEFT_OK)
-            warn_unwritten(scheduler, result, "write", secure_getenv("WEFT_STATE_LOG"));
+        if (result != WEFT_OK) warn_unwritten(scheduler, result, "write", log->path);
     }
     free_sums(scheduler, log);
     for (uint32_t i = 0; i < scheduler->worker_count; i++)
@@ -523,6 +687,36 @@ static void choose_rows(const weft_log *out, const char *rows, weft_state_log_de
               rows);
 }
 
+/* Opens the first of FILE, FILE.world-2, ... that no other world writes. */
+static weft_result open_file(const weft__os_files *files, struct weft__hash_log *log,
+                             const char *path)
+{
+    weft_result result = WEFT_BUSY;
+    for (uint32_t i = 1; result == WEFT_BUSY && i <= WORLDS_MAX; i++) {
+        snprintf(log->path, PATH_BYTES, i == 1 ? "%s" : "%s.world-%u", path, i);
+        errno = 0;
+        result = files->open_write(files->user, log->path, &log->file);
+    }
+    return result;
+}
+
+/* Behind the first world: what an earlier run left of further ones. */
+static void remove_further(const weft__os_files *files, const char *path)
+{
+    char further[PATH_BYTES], place[PATH_BYTES];
+    weft__os_kind kind = WEFT__OS_REGULAR_FILE;
+    weft__os_file file;
+    for (uint32_t i = 2; i <= WORLDS_MAX; i++) {
+        snprintf(further, PATH_BYTES, "%s.world-%u", path, i);
+        if (files->locate(files->user, further, place, sizeof place, &kind) != WEFT_OK ||
+            kind != WEFT__OS_REGULAR_FILE ||
+            files->open_write(files->user, further, &file) != WEFT_OK)
+            return;
+        files->remove(files->user, further);
+        files->close(files->user, file);
+    }
+}
+
 void weft__hash_log_obey(weft__scheduler *scheduler)
 {
     const char *path = secure_getenv("WEFT_STATE_LOG");
@@ -535,10 +729,11 @@ void weft__hash_log_obey(weft__scheduler *scheduler)
     struct weft__hash_log *log = scheduler->hash_log;
     const weft__os_files *files = weft__os_files_of(weft__world_desc(scheduler->world)->os);
     log->desc.writer.user = log;
-    errno = 0;
-    log->result = files->open_write(files->user, path, &log->file);
-    if (log->result == WEFT_OK)
+    log->result = open_file(files, log, path);
+    if (log->result == WEFT_OK) {
         log->files = files;
-    else
-        warn_unwritten(scheduler, log->result, "create", path);
+        if (strcmp(log->path, path) == 0) remove_further(files, path);
+        return;
+    }
+    warn_unwritten(scheduler, log->result, "create", log->path);
 }

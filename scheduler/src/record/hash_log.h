@@ -8,14 +8,18 @@
  *   R system name component entity hash value    the same per row
  *   C system name commands hash                  what it recorded
  *   K system name slice number op component entity hash      the same per command
- *   P system name hash                           commands were played back before this system, or
- *                                                at the end; hash of the world after it
- *   V system component entity hash value         the same per row
- *   E step hash                                  hash of the world after the step
+ *   B 0 name hash                                the world before the first pass of a step
+ *   P system name hash                           after playback before this system, or at the end
+ *   O system name hash                           after relations and observers at that place
+ *   X system name hash                           after this EXCLUSIVE system
+ *   E system name hash                           after the pass
+ *   V system point component entity hash value   per value; point: which of B, P, O, X, E
  *
  * Sums over rows, so that neither slices nor workers show in them. Written at the end of a pass
- * by the owner, but P, C and their details, which are written by the owner at their sync point:
- * lines of a step are in no order.
+ * by the owner, but the world at points, commands, and what systems write elsewhere than in the
+ * rows of their slices (W for all values of the component), which are written by the owner as they
+ * happen: lines of a step are in no order. Systems run stage by stage, so that this is possible.
+ * The hash of a point covers names, too.
  *
  * A worker adds to memory of its own while its slice is still its own; nothing is shared. */
 #pragma once
@@ -44,6 +48,9 @@ static inline void weft__hash_log_pass_end(weft__scheduler *scheduler)
 /* After a system was called for a slice, on its worker. */
 void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system,
                          const weft_slice *slice);
-/* Before and after playback. Owner. */
+/* After a stage: what its systems wrote beyond the rows of their slices; `is_joined`: after its
+ * background systems. Owner. */
+void weft__hash_log_stage(weft__scheduler *scheduler, const weft__stage *stage, bool is_joined);
+/* Before playback, and behind it (P) and behind relations and observers (O). Owner. */
 void weft__hash_log_commands(weft__scheduler *scheduler);
-void weft__hash_log_playback(weft__scheduler *scheduler, uint32_t version);
+void weft__hash_log_point(weft__scheduler *scheduler, char kind, uint32_t version);
