@@ -45,17 +45,28 @@ typedef struct saved_line {
     struct saved_line *next;
 } saved_line;
 
+/* Behind the colon of a member, and behind blanks; NULL: there is none. */
+static const char *member_at(const char *line, const char *name)
+{
+    static const char blanks[] = " \t";
+    char pattern[32];
+    snprintf(pattern, sizeof pattern, "\"%s\"", name);
+    for (const char *at = line; (at = strstr(at, pattern)) != NULL;) {
+        at += strlen(pattern);
+        at += strspn(at, blanks);
+        if (*at == ':') return at + 1 + strspn(at + 1, blanks);
+    }
+    return NULL;
+}
+
 /* The text of a member: copies the string or number after "name": into `out`; false if absent. */
 static bool find_member(const char *line, const char *name, char *out, size_t bytes)
 {
-    char pattern[32];
-    snprintf(pattern, sizeof pattern, "\"%s\":", name);
-    const char *at = strstr(line, pattern);
+    const char *at = member_at(line, name);
     if (!at) return false;
-    at += strlen(pattern);
     const bool is_text = *at == '"';
     at += is_text;
-    const size_t length = strcspn(at, is_text ? "\"" : ",}");
+    const size_t length = strcspn(at, is_text ? "\"" : ",} \t");
     snprintf(out, bytes, "%.*s", (int)length, at);
     return true;
 }
@@ -63,17 +74,15 @@ static bool find_member(const char *line, const char *name, char *out, size_t by
 /* The numbers of an array member; returns how many. */
 static uint32_t find_numbers(const char *line, const char *name, double *out)
 {
-    char pattern[32];
-    snprintf(pattern, sizeof pattern, "\"%s\":[", name);
-    const char *at = strstr(line, pattern);
+    const char *at = member_at(line, name);
     uint32_t count = 0;
-    if (!at) return 0;
-    at += strlen(pattern);
+    if (!at || *at++ != '[') return 0;
     while (count < MAX_SAMPLES) {
         char *end;
         const double value = strtod(at, &end);
         if (end == at) break;
         out[count++] = value;
+        end += strspn(end, " \t");
         if (*end != ',') break;
         at = end + 1;
     }
@@ -373,7 +382,19 @@ static uint32_t count_lines(const saved_line *line)
     return count;
 }
 
-static int compare_runs(const saved_line *before, const saved_line *after, bool is_json)
+/* Slower cases by more than `fail_over` percent. */
+static uint32_t count_slower(const change *changes, uint32_t count, double noise, double fail_over)
+{
+    uint32_t slower = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(verdict(&changes[i], noise), "slower") == 0 &&
+            100 * (changes[i].ratio - 1) > fail_over)
+            slower++;
+    return slower;
+}
+
+static int compare_runs(const saved_line *before, const saved_line *after, bool is_json,
+                        double fail_over)
 {
     const uint32_t lines = count_lines(after);
     change *changes = calloc((size_t)lines + 1, sizeof *changes);
@@ -385,18 +406,22 @@ static int compare_runs(const saved_line *before, const saved_line *after, bool 
         (is_json ? print_change_json : print_change)(&changes[i], noise);
     const uint32_t left_out = lines + count_lines(before) - 2 * count;
     if (count > 0) print_total(changes, count, left_out, noise, is_json);
+    const uint32_t slower = fail_over < 0 ? 0 : count_slower(changes, count, noise, fail_over);
     free(changes);
-    if (count > 0) return WEFT_CLI_OK;
+    if (slower > 0 && !is_json)
+        printf("%u case%s slower by more than %g %%\n", slower, slower == 1 ? "" : "s", fail_over);
+    if (count > 0) return slower > 0 ? WEFT_CLI_FOUND : WEFT_CLI_OK;
     return weft_cli_misuse("bench", "the two runs have no case in common: save both with the "
                                     "same names, workers and --samples");
 }
 
-int weft_bench_compare(const char *before_path, const char *after_path, bool is_json)
+int weft_bench_compare(const char *before_path, const char *after_path, bool is_json,
+                       double fail_over)
 {
     saved_line *before = NULL, *after = NULL;
     int status = read_run(before_path, &before);
     if (status == WEFT_CLI_OK) status = read_run(after_path, &after);
-    if (status == WEFT_CLI_OK) status = compare_runs(before, after, is_json);
+    if (status == WEFT_CLI_OK) status = compare_runs(before, after, is_json, fail_over);
     free_lines(before);
     free_lines(after);
     return status;

@@ -31,7 +31,8 @@ const char *weft_bench_unknown_name(const weft_bench_config *config, const char 
 int weft_bench_run_all(const weft_bench_config *config);
 
 /* Prints how the cases of two saved runs differ; returns an exit status of the command line. */
-int weft_bench_compare(const char *before_path, const char *after_path, bool is_json);
+int weft_bench_compare(const char *before_path, const char *after_path, bool is_json,
+                       double fail_over);
 
 /* Median of `count` values; sorts them. */
 double weft_bench_median(double *values, uint32_t count);

@@ -8,6 +8,7 @@ static int run_bench(int argc, char **argv)
 {
     uint64_t workers = weft_cli_cpu_count(), reps = 11;
     bool is_compare = false;
+    double fail_over = -1;
     bool is_list = false, is_json = false, with_slow = false, with_samples = false,
          is_pinned = false;
     const weft_cli_option options[] = {
@@ -22,6 +23,8 @@ static int run_bench(int argc, char **argv)
          0},
         {"compare", NULL, "compare two saved runs: --compare BEFORE AFTER", WEFT_CLI_FLAG,
          &is_compare, 0, 0},
+        {"fail-over", "PERCENT", "--compare: status 1 when a case is slower by more than this",
+         WEFT_CLI_NUMBER, &fail_over, 0, 1e6},
         {"json", NULL, "one JSON object per line", WEFT_CLI_FLAG, &is_json, 0, 0},
         {0},
     };
@@ -33,7 +36,8 @@ static int run_bench(int argc, char **argv)
         "NAME is the beginning of a benchmark's name, name/case, or a group: storage, query, "
         "schedule; none = all that are not slow. --compare takes two runs saved with --json "
         "--samples and "
-        "says what is slower or faster than the noise of both.",
+        "says what is slower or faster than the noise of both; with --fail-over PERCENT the status "
+        "is 1 when a case with the verdict \"slower\" is so by more than that.",
         "weft bench iter --workers 2\n"
         "weft bench --all --json --samples > after.json\n"
         "weft bench --compare before.json after.json"};
@@ -43,7 +47,8 @@ static int run_bench(int argc, char **argv)
     if (is_compare && argc - first != 2) {
         return weft_cli_misuse("bench", "--compare needs two files written by --json --samples");
     }
-    if (is_compare) return weft_bench_compare(argv[first], argv[first + 1], is_json);
+    if (is_compare) return weft_bench_compare(argv[first], argv[first + 1], is_json, fail_over);
+    if (fail_over >= 0) return weft_cli_misuse("bench", "--fail-over belongs to --compare");
     const weft_bench_config config = {
         .names = argv + first,
         .name_count = (uint32_t)(argc - first),

@@ -8,6 +8,8 @@
 #include "inspect_option.h"
 #include "stress_runner.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,16 +21,51 @@ static uint64_t fresh_seed(void)
     return weft_stress_random(&state);
 }
 
-static uint64_t run_once(const weft_stress_config *config, char **names, int count)
+/* One of several: its share of the time that is left. */
+static uint64_t run_share(weft_stress_config *config, const weft_stress_scenario *scenario)
 {
+    if (config->deadline > 0) {
+        const double left = config->deadline - weft_stress_now();
+        config->seconds = left > 0 ? left / config->left : 0;
+        config->left--;
+    }
+    return weft_stress_run(config, scenario);
+}
+
+static void report_total(const weft_stress_config *config, uint32_t scenarios, double seconds,
+                         double allowed, uint64_t errors)
+{
+    if (config->is_json) {
+        weft_json json;
+        weft_json_begin(&json, stdout);
+        weft_json_count(&json, "scenarios", scenarios);
+        weft_json_number(&json, "seconds", seconds);
+        weft_json_count(&json, "errors", errors);
+        weft_json_end(&json);
+    } else if (config->deadline > 0) {
+        printf("%-14s scenarios %u  %.1f s of %.1f s  errors %" PRIu64 "\n", "total", scenarios,
+               seconds, allowed, errors);
+    } else {
+        printf("%-14s scenarios %u  %.1f s  errors %" PRIu64 "\n", "total", scenarios, seconds,
+               errors);
+    }
+    fflush(stdout);
+}
+
+static uint64_t run_once(weft_stress_config config, char **names, int count, uint32_t scenarios)
+{
+    const double begin = weft_stress_now(), allowed = config.seconds;
     uint64_t errors = 0;
+    config.left = scenarios;
+    if (scenarios > 1 && config.rounds == 0) config.deadline = begin + config.seconds;
     for (int i = 0; i < count; i++) {
         const char *near;
         const weft_stress_scenario *one = weft_stress_find(names[i], &near);
-        if (one) errors += weft_stress_run(config, one);
+        if (one) errors += run_share(&config, one);
         for (uint32_t k = 0; !one && k < weft_stress_count(); k++)
-            errors += weft_stress_run(config, weft_stress_at(k));
+            errors += run_share(&config, weft_stress_at(k));
     }
+    if (scenarios > 1) report_total(&config, scenarios, weft_stress_now() - begin, allowed, errors);
     return errors;
 }
 
@@ -50,9 +87,8 @@ static int run_names(weft_stress_config *config, char **names, int count, uint64
         }
         return weft_cli_misuse("stress", "no scenario '%s'; see --list", names[i]);
     }
-    config->seconds /= scenarios;
     for (uint64_t k = 0; k < until_fail; k++) {
-        if (run_once(config, names, count) != 0) return WEFT_CLI_FOUND;
+        if (run_once(*config, names, count, scenarios) != 0) return WEFT_CLI_FOUND;
     }
     return WEFT_CLI_OK;
 }
@@ -83,7 +119,9 @@ static const char notes[] =
     "`weft stress shard` runs over the ranks of mpirun, alone; see its --help.\n"
     "`weft stress endurance` lives for hours, alone; see its --help.\n"
     "The same scenario and seed print the same world hash for every\n"
-    "--workers and --seconds: it covers a fixed number of rounds.\n"
+    "--workers and --seconds: it covers a fixed number of rounds, which one scenario\n"
+    "runs to their end. Several share --seconds: each gets an equal part of what is\n"
+    "left, at least one round, and no hash when the time ends before its rounds.\n"
     "A failure, a crash and Ctrl-C print the command that repeats it. A result that\n"
     "depends on the order of execution is told with step, system, entity and values;\n"
     "which worker ran which slice goes to a file for --replay.\n"

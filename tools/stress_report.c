@@ -63,7 +63,7 @@ static void report_json(const weft_stress_config *config, const weft_stress_scen
     weft_json_count(&json, "rounds", outcome->rounds);
     weft_json_number(&json, "seconds", outcome->seconds);
     weft_json_count(&json, "bytes", outcome->bytes);
-    weft_json_hash(&json, "hash", outcome->hash);
+    if (outcome->hashed == 0) weft_json_hash(&json, "hash", outcome->hash);
     if (config->with_faults) {
         weft_json_count(&json, "refused", outcome->refused);
         weft_json_count(&json, "delayed", outcome->delayed);
@@ -94,8 +94,12 @@ void weft_stress_report(const weft_stress_config *config, const weft_stress_scen
         if (config->with_faults)
             printf("\n%-14s refused %" PRIu64 "  delayed %" PRIu64, "", outcome->refused,
                    outcome->delayed);
-        printf("\n%-14s rounds %u  world hash 0x%016" PRIx64 "  errors %" PRIu64 "\n", "",
-               outcome->rounds, outcome->hash, outcome->errors);
+        printf("\n%-14s rounds %u  ", "", outcome->rounds);
+        if (outcome->hashed != 0 && outcome->errors == 0)
+            printf("no hash: it takes %u rounds", outcome->hashed);
+        else
+            printf("world hash 0x%016" PRIx64, outcome->hash);
+        printf("  errors %" PRIu64 "\n", outcome->errors);
     }
     fflush(stdout);
     if (outcome->errors) fprintf(stderr, "repeat: %s\n", command);

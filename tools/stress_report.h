@@ -13,6 +13,7 @@
 typedef struct weft_stress_outcome {
     uint32_t rounds;              /* run, from config->from on */
     uint64_t hash, errors, bytes; /* bytes: most memory of the process after a round */
+    uint32_t hashed;              /* rounds that the hash is of, if time ran out before; else 0 */
     uint64_t refused, delayed;    /* injected faults: requests for memory, threads held up */
     double seconds;
 } weft_stress_outcome;

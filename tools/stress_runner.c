@@ -13,6 +13,7 @@
 #include "stress_report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
@@ -28,7 +29,7 @@ enum { MEMORY_SLACK_BYTES = 512 << 20 };
 static pthread_mutex_t error_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t error_count;
 
-static double seconds_now(void)
+double weft_stress_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -141,6 +142,7 @@ static bool is_enough(const weft_stress_config *config, uint32_t done, uint32_t 
                       double elapsed)
 {
     if (config->rounds) return done >= config->rounds;
+    if (done > 0 && config->deadline > 0) return elapsed >= config->seconds;
     return done >= hashed && elapsed >= config->seconds;
 }
 
@@ -148,11 +150,11 @@ static bool is_enough(const weft_stress_config *config, uint32_t done, uint32_t 
 static void run_rounds(const weft_stress_config *config, const weft_stress_scenario *scenario,
                        weft_stress *stress, void *state, weft_stress_outcome *outcome)
 {
-    const double start = seconds_now();
+    const double start = weft_stress_now();
     const uint32_t hashed = scenario->rounds ? scenario->rounds : DEFAULT_ROUNDS;
     uint64_t bytes_first = 0;
     for (uint32_t done = 0; errors_so_far() == 0; done++) {
-        const double elapsed = seconds_now() - start;
+        const double elapsed = weft_stress_now() - start;
         if (is_enough(config, done, hashed, elapsed)) break;
         stress->round = config->from + done;
         stress->seed = weft_stress_seed_of(config->seed, stress->round);
@@ -162,14 +164,19 @@ static void run_rounds(const weft_stress_config *config, const weft_stress_scena
         if (done < hashed) outcome->hash = mix(outcome->hash, world);
         check_memory(stress, &bytes_first, done < hashed, outcome);
         outcome->rounds = done + 1;
-        weft_cli_progress("%s: round %u, %.0f s, %" PRIu64 " MiB", scenario->name, stress->round,
-                          elapsed, outcome->bytes >> 20);
+        char left[64] = "";
+        if (config->deadline > 0)
+            snprintf(left, sizeof left, "; %u scenarios behind it, %.0f s left", config->left,
+                     fmax(0, config->deadline - weft_stress_now()));
+        weft_cli_progress("%s: round %u, %.0f s, %" PRIu64 " MiB%s", scenario->name, stress->round,
+                          elapsed, outcome->bytes >> 20, left);
     }
+    outcome->hashed = config->rounds || outcome->rounds >= hashed ? 0 : hashed;
 }
 
 uint64_t weft_stress_run(const weft_stress_config *config, const weft_stress_scenario *scenario)
 {
-    const double start = seconds_now();
+    const double start = weft_stress_now();
     weft_stress_faults faults;
     weft_stress stress = {
         .seed = config->seed, .workers = config->workers, .with_faults = config->with_faults};
@@ -196,7 +203,7 @@ uint64_t weft_stress_run(const weft_stress_config *config, const weft_stress_sce
         outcome.delayed = at_plain(&faults.x_delayed);
     }
     outcome.errors = errors_so_far();
-    outcome.seconds = seconds_now() - start;
+    outcome.seconds = weft_stress_now() - start;
     weft_stress_report(config, scenario, &outcome);
     return outcome.errors;
 }

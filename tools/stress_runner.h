@@ -11,7 +11,9 @@
 /* What `weft stress` was asked to do; constant during a run. */
 typedef struct weft_stress_config {
     uint64_t seed;
-    double seconds; /* per scenario; the hashed rounds run to their end in any case */
+    double seconds;  /* of a scenario; one that is alone runs its hashed rounds to their end */
+    double deadline; /* of all scenarios, as seconds of CLOCK_MONOTONIC; 0: there is one only */
+    uint32_t left;   /* scenarios behind this one */
     uint32_t workers;
     uint32_t rounds; /* exact number of rounds; 0 = by time */
     uint32_t from;   /* the first round; not 0 only for scenarios without state between rounds */
@@ -34,6 +36,8 @@ uint64_t weft_stress_seed_of(uint64_t seed, uint32_t round);
 /* Number of scenarios, and the one at `index` in the order of --list. */
 uint32_t weft_stress_count(void);
 const weft_stress_scenario *weft_stress_at(uint32_t index);
+/* Seconds of CLOCK_MONOTONIC. */
+double weft_stress_now(void);
 /* Runs one scenario and prints its line; returns the number of errors. */
 uint64_t weft_stress_run(const weft_stress_config *config, const weft_stress_scenario *scenario);
 

@@ -245,8 +245,22 @@ expect 0 'rounds 1 .*errors 0' stress jobs --from 7 --rounds 1 --seed 5 --worker
 expect 0 '"errors":0}$' stress jobs --rounds 1 --seed 5 --workers 2 --faults --json
 silent
 objects
+# --seconds is for all of them: a scenario keeps to its share, and one round is the least
+expect 0 '^total  *scenarios 2  [0-9.]* s of 0.2 s  errors 0$' stress jobs alloc --seconds 0.2 --workers 2
+expect 0 '"scenarios":2,.*"errors":0}$' stress jobs alloc --seconds 0.1 --workers 2 --json
+objects
 expect 0 '^self.copy ' bench self. --list
 expect 2 "no case 'self.clock/nothing'" bench self.clock/nothing
+# a run that is twice as slow, with blanks in its JSON, and what becomes of the status
+for side in 10:fast 20:slow; do
+    echo "{ \"bench\" : \"a\", \"case\": \"b\", \"workers\" : 1, \"unit\": \"ns\", \"median\": ${side%:*}, \"samples\": [ ${side%:*}, ${side%:*}.1, ${side%:*}.2, ${side%:*}, ${side%:*}.1, ${side%:*} ] }" \
+        >"$work/${side#*:}"
+done
+expect 0 'a/b/1 .*slower' bench --compare "$work/fast" "$work/slow"
+expect 0 'a/b/1 .*slower' bench --compare --fail-over 150 "$work/fast" "$work/slow"
+expect 1 '1 case slower by more than 50 %' bench --compare --fail-over 50 "$work/fast" "$work/slow"
+expect 0 'a/b/1 .*faster' bench --compare --fail-over 0 "$work/slow" "$work/fast"
+expect 2 'belongs to --compare' bench --fail-over 5 self.clock
 expect 2 'No such file' bench --compare "$work/missing" "$work/run1"
 expect 2 'cannot open' screen "$work/missing"
 # the shipped catalogue is found from any folder
@@ -311,7 +325,7 @@ objects
 count=$((count + 1))
 mkdir "$work/closed"
 "$weft" screen --hours 0.01 --out "$work/closed" >&- 2>"$work/err"
-if [ $? -ne 1 ] || ! grep -q 'cannot write' "$work/err" || grep -q catalogue "$work/closed/conjunctions.csv"; then
+if [ $? -ne 2 ] || ! grep -q 'cannot write' "$work/err" || grep -q catalogue "$work/closed/conjunctions.csv"; then
     failed=$((failed + 1))
     echo "FAILED: a closed stdout:" && cat "$work/err"
 fi
@@ -338,7 +352,7 @@ if [ -e /dev/full ]; then
         [ "${arguments%% *}" = simulate ] && [ ! -x "$(dirname "$weft")/weft-simulate" ] && continue
         # shellcheck disable=SC2086 # words are meant to be split
         "$weft" $arguments >/dev/full 2>"$work/err"
-        if [ $? -ne 1 ] || ! grep -q 'cannot write' "$work/err"; then
+        if [ $? -ne 2 ] || ! grep -q 'cannot write' "$work/err"; then
             failed=$((failed + 1))
             echo "FAILED: a full disk goes unnoticed: weft $arguments"
         fi
