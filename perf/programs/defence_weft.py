@@ -195,30 +195,25 @@ class World:
 
 
 class Columns(World):
-    """Systems of Python over all rows."""
+    """Systems of Python over all rows, cut as NumPy's: what has the same rows is one."""
 
     def add_systems(self, _):
-        system, spot, course, badge, aim, gun, muzzle = (
-            self.world.system, self.spot, self.course, self.badge, self.aim, self.gun, self.muzzle)
-        system(self.steer, write=[course], read=[spot, aim], whole=True)
-        system(self.move, write=[spot], read=[course], whole=True)
-        system(self.bounce, write=[spot, course], having=[badge], whole=True)
+        system, spot, course, badge, aim = self.world.system, self.spot, self.course, self.badge, self.aim
+        system(self.fly, write=[spot, course], read=[aim], whole=True)
+        system(self.drift, write=[spot, course], having=[badge], whole=True)
         system(self.strike, write=[aim], read=[spot], whole=True)
-        system(self.carry, write=[muzzle], read=[self.mount, self.parent], whole=True)
-        system(self.sort)
-        system(self.aim_guns, write=[gun], read=[muzzle], whole=True)
-        system(self.fire, write=[gun], read=[muzzle], whole=True)
+        system(self.aim_and_fire, write=[self.gun, self.muzzle], read=[self.mount, self.parent], whole=True)
         system(self.damage)
         system(self.sink, read=[self.hull, badge], having=[self.raider], whole=True)
         system(self.lose, read=[badge], having=[self.ship], whole=True)
 
-    def steer(self, s):
-        steer(s[self.spot], *self.world.look_up(s[self.aim]["target"], self.spot), s[self.course])
+    def fly(self, s):
+        at, course = s[self.spot], s[self.course]
+        steer(at, *self.world.look_up(s[self.aim]["target"], self.spot), course)
+        move(at, course)
 
-    def move(self, s):
+    def drift(self, s):
         move(s[self.spot], s[self.course])
-
-    def bounce(self, s):
         bounce(s[self.spot], s[self.course], self.side)
 
     def strike(self, s):
@@ -231,54 +226,48 @@ class Columns(World):
         s.commands.create_many(len(hits), {self.hit: hits})
         s.commands.destroy(s.entities[(aim["life"] == 0) | is_hit])
 
-    def carry(self, s):
+    def aim_and_fire(self, s):
+        who, near = self.raiders.entities, Raiders(self.raiders.read(self.spot), self.raiders.read(self.badge)["number"], self.side)
+        gun, muzzle, mount = s[self.gun], s[self.muzzle], s[self.mount]
         ship, is_alive = self.world.look_up(s[self.parent], self.spot)
-        muzzle, mount = s[self.muzzle], s[self.mount]
         for axis in ("x", "y"):
             muzzle[axis] = np.where(is_alive, ship[axis] + mount[axis], muzzle[axis])
-
-    def sort(self, _):
-        self.who = self.raiders.entities
-        self.near = Raiders(self.raiders.read(self.spot), self.raiders.read(self.badge)["number"], self.side)
-
-    def aim_guns(self, s):
-        gun, muzzle = s[self.gun], s[self.muzzle]
         at, is_alive = self.world.look_up(gun["target"], self.spot)
         some = np.flatnonzero(~is_alive | (square(muzzle, at) > REACH * REACH))
-        best = self.near.choose(muzzle[some])
-        gun["target"][some] = np.where(best >= 0, self.who[best], np.uint64(0))
-
-    def fire(self, s):
-        gun = s[self.gun]
+        best = near.choose(muzzle[some])
+        gun["target"][some] = np.where(best >= 0, who[best], np.uint64(0))
         fires = (gun["reload"] == 0) & (gun["target"] != 0)
         gun["reload"] = np.where(fires, RELOAD, gun["reload"] - (gun["reload"] > 0))
         gun["shots"] += fires
         aims = np.zeros(int(fires.sum()), AIM)
         aims["target"], aims["life"], aims["damage"] = gun["target"][fires], SHELL_LIFE, DAMAGE
-        s.commands.create_many(len(aims), {self.spot: s[self.muzzle][fires], self.aim: aims}, [self.course])
+        s.commands.create_many(len(aims), {self.spot: muzzle[fires], self.aim: aims}, [self.course])
 
     def damage(self, c):
         hits = self.hits.read(self.hit)
-        target, which = np.unique(hits["target"], return_inverse=True)
+        index = (hits["target"] & np.uint64(0x0FFFFFFF)).astype("i8")
+        sum_of_hits = np.bincount(index, hits["damage"]).astype("u4")
+        target = np.zeros(len(sum_of_hits), "u8")  # by index: the last of those who have been hit
+        target[index] = hits["target"]
+        target, sum_of_hits = target[sum_of_hits > 0], sum_of_hits[sum_of_hits > 0]
         hull, is_alive = self.world.look_up(target, self.hull)
-        sum_of_hits = np.bincount(which, hits["damage"], len(target)).astype("u4")
         left = hull["points"] - np.minimum(hull["points"], sum_of_hits)
         c.commands.set(target[is_alive], self.hull, {"points": left[is_alive]})
         c.commands.destroy(self.hits.entities)
 
-    def replace(self, s, gone, prefab):
-        number = following(s[self.badge]["number"][gone], s.frame)
-        made = np.zeros(len(number), "u8")
-        for i, old in enumerate(s.entities[gone]):  # by turns, as in C: who comes has the handle of who goes
-            s.commands.destroy(old)
-            made[i] = s.commands.instantiate(prefab)
-        self.place(s.commands, made, number)
-
     def sink(self, s):
-        self.replace(s, s[self.hull]["points"] == 0, self.raider_prefab)
+        gone = s[self.hull]["points"] == 0
+        s.commands.destroy(s.entities[gone])
+        number = following(s[self.badge]["number"][gone], s.frame)
+        self.place(s.commands, s.commands.instantiate(self.raider_prefab, len(number)), number)
 
     def lose(self, s):
-        self.replace(s, is_lost(s[self.badge]["number"], s.frame), self.ship_prefab)
+        gone = is_lost(s[self.badge]["number"], s.frame)
+        made = []
+        for old in s.entities[gone].tolist():  # by turns, as in C: who comes has the handle of who goes
+            s.commands.destroy(old)
+            made.append(s.commands.instantiate(self.ship_prefab))
+        self.place(s.commands, np.array(made, "u8"), following(s[self.badge]["number"][gone], s.frame))
 
 
 class Compiled(World):

@@ -134,9 +134,8 @@ class World:
         self.houses = self.world.query(read=[self.house])
         self.ill = self.world.query(read=[self.home, self.place, self.sick])
         self.counts = {"born": 0, "infected": 0, "dead": 0}
-        for word, event, component in (("born", "created", self.person), ("infected", "added", self.sick),
-                                       ("dead", "destroyed", self.person)):
-            self.world.observe(event, component, self.counting(word))
+        for word, event in (("born", "created"), ("dead", "destroyed")):
+            self.world.observe(event, self.person, self.counting(word))
         self.add_systems(size)
 
     def counting(self, word):
@@ -178,44 +177,32 @@ class Columns(World):
 
     def add_systems(self, _):
         system, place, person, sick, house, home = (self.world.system, self.place, self.person, self.sick, self.house, self.home)
-        system(self.walk, write=[place], read=[person], whole=True)
-        system(self.count_sick)
+        system(self.walk_and_infect, write=[place], read=[person, home], optional=[sick], whole=True)
         system(self.tell_houses, write=[house], whole=True)
-        system(self.infect, read=[person, place, home], without=[sick], whole=True)
-        system(self.tell)
         system(self.recover, write=[sick, person], whole=True)
         system(self.live, write=[person], read=[place, home], whole=True)
         system(self.count_people)
         system(self.end_houses, read=[house], whole=True)
 
-    def walk(self, s):
-        at = s[self.place]
-        at["x"], at["y"] = walk(at["x"], at["y"], s[self.person]["number"], s.frame, self.side)
+    def walk_and_infect(self, s):
+        at, person, days = s[self.place], s[self.person], s[self.sick]["days"]
+        x, y = at["x"], at["y"] = walk(at["x"], at["y"], person["number"], s.frame, self.side)
+        home, ill = index(s[self.home]["house"]), np.flatnonzero(days > 0)
+        self.sick_at_home = self.at_home(home[ill])
+        some = np.flatnonzero((days == 0) & (person["immune"] == 0))
+        met = Sick(x[ill], y[ill], self.side).meet(x[some], y[some])
+        some = some[catches(person["number"][some], met, self.sick_at_home[home[some]], s.frame)]
+        s.commands.set(s.entities[some], self.sick, {"days": SICK_DAYS})
+        self.counts["infected"] += len(some)  # observers see what is there at the end of a step: not those who die in it
 
-    def count_sick(self, _):
-        at = self.ill.read(self.place)
-        self.sick_places = Sick(at["x"], at["y"], self.side)
-        self.sick_at_home = self.at_home(self.ill)
-
-    def at_home(self, query):
+    def at_home(self, homes):
         """How many of these people have each house as their home."""
-        counts = np.bincount(index(query.read(self.home)["house"]), minlength=index(self.houses.entities).max() + 1)
+        counts = np.bincount(homes, minlength=index(self.houses.entities).max() + 1)
         counts[0] = 0
         return counts.astype("u4")
 
     def tell_houses(self, s):
         s[self.house]["sick"] = self.sick_at_home[index(s.entities)]
-
-    def infect(self, s):
-        some = np.flatnonzero(s[self.person]["immune"] == 0)
-        at = s[self.place][some]
-        sick = self.sick_at_home[index(s[self.home]["house"][some])]
-        met = self.sick_places.meet(at["x"], at["y"])
-        some = some[catches(s[self.person]["number"][some], met, sick, s.frame)]
-        s.commands.set(s.entities[some], self.sick, {"days": SICK_DAYS})
-
-    def tell(self, c):
-        c.world.run_observers()  # before some die: a step tells of what is there at its end
 
     def recover(self, s):
         days, person = s[self.sick]["days"], s[self.person]
@@ -247,7 +234,7 @@ class Columns(World):
         s.commands.set(entities[moves], self.home, {"house": built})
 
     def count_people(self, _):
-        self.people_at_home = self.at_home(self.people)
+        self.people_at_home = self.at_home(index(self.people.read(self.home)["house"]))
 
     def end_houses(self, s):
         people = self.people_at_home[index(s.entities)]
@@ -288,6 +275,7 @@ static inline uint32_t meet(const Epidemic *e, Place at)
         words = {"head": self.HEAD, "structs": False, "flags": FLAGS}
         day = "uint32_t day = (uint32_t)weft_slice_frame(slice).number;"
         all_sick = world.query(read=[place, sick])
+        world.observe("added", sick, self.counting("infected"))
         world.c(day + """
             for (uint32_t i = 0; i < count; i++) epidemic_walk(&place[i], person[i].number, day, epidemic->side);""",
                 name="walk", write=[place], read=[person], resources=[epidemic], **words)

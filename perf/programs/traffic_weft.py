@@ -73,19 +73,23 @@ def content(numbers, cell, speed, lane):
     return total(stir(stir(stir(numbers.astype("u8") + np.uint64(1), cell), speed), lane))
 
 
+def numbers_of(entities):
+    return entities & np.uint64(0x0FFFFFFF)
+
+
 class World:
     """The cars in a world."""
 
     def __init__(self, size):
         self.world, self.cells = weft.World(workers=1), cells_of(size)
         self.car, self.lane = self.world.component("Car", CAR), self.world.component("Lane", LANE, kind="shared")
-        self.before, self.now = (np.zeros((LANES, self.cells), "u1") for _ in range(2))
+        self.before, self.now = (np.zeros(LANES * self.cells, "u1") for _ in range(2))
         cars, lanes = start(size)
         entities = self.world.create_many(size, {self.car: cars})
         commands = self.world.commands()
         commands.set(entities, self.lane, {"number": lanes})
         commands.play()
-        self.before[lanes, cars["cell"]] = 1
+        self.before[lanes * self.cells + cars["cell"]] = 1
         self.cars = self.world.query(read=[self.car, self.lane])
         self.add_systems()
 
@@ -96,35 +100,33 @@ class World:
         sums = []
         with self.cars.slices() as slices:
             for s in slices:
-                sums.append(content(s.entities & np.uint64(0x0FFFFFFF), s[self.car]["cell"], s[self.car]["speed"],
+                sums.append(content(numbers_of(s.entities), s[self.car]["cell"], s[self.car]["speed"],
                                     s[self.lane]["number"]))
         return total(*map(np.uint64, sums))
 
 
 class Columns(World):
-    """Systems of Python over all rows."""
+    """One system of Python over all rows, as NumPy has it: the map `before` has the cars where they are."""
 
     def add_systems(self):
-        self.world.system(self.change, read=[self.car, self.lane], whole=True)
         self.world.system(self.drive, write=[self.car], read=[self.lane], whole=True)
 
-    def change(self, s):
-        edge, way = beside(s.frame)
-        lane, car, numbers = s[self.lane]["number"], s[self.car], s.entities & np.uint64(0x0FFFFFFF)
+    def drive(self, s):
+        (edge, way), entities, car, lane = beside(s.frame), s.entities, s[self.car], s[self.lane]["number"]
+        numbers, cell, speed, busy = numbers_of(entities), car["cell"].copy(), car["speed"].copy(), self.before
         can = np.flatnonzero(lane % ROAD_LANES != edge)
         first = lane[can] * np.uint32(self.cells)
-        some = can[changing(self.before.reshape(-1), self.before.reshape(-1), self.cells, car["cell"][can], car["speed"][can],
-                            numbers[can], s.frame, first, first + np.uint32(way * self.cells & 0xFFFFFFFF))]
-        s.commands.set(s.entities[some], self.lane, {"number": lane[some] + np.uint32(way & 0xFFFFFFFF)})
-
-    def drive(self, s):
-        lane, car = s[self.lane]["number"], s[self.car]
+        some = can[changing(busy, busy, self.cells, cell[can], speed[can], numbers[can], s.frame, first,
+                            first + np.uint32(way * self.cells & 0xFFFFFFFF))]
+        busy[lane[some] * self.cells + cell[some]] = 0
+        lane[some] += np.uint32(way & 0xFFFFFFFF)
+        busy[lane[some] * self.cells + cell[some]] = 1
+        s.commands.set(entities[some], self.lane, {"number": lane[some]})
+        first = lane * np.uint32(self.cells)
+        car["cell"], car["speed"] = cell, speed = drive(busy, self.cells, cell, speed, numbers, s.frame, first)
         self.now[:] = 0
-        self.now[lane, car["cell"]] = 1
-        car["cell"], car["speed"] = drive(self.now.reshape(-1), self.cells, car["cell"], car["speed"],
-                                          s.entities & np.uint64(0x0FFFFFFF), s.frame, lane * np.uint32(self.cells))
-        self.before[:] = 0
-        self.before[lane, car["cell"]] = 1
+        self.now[cell + first] = 1
+        self.before, self.now = self.now, self.before
 
 
 class Compiled(World):

@@ -38,6 +38,7 @@ typedef struct observer_watch {
     weft_world *world;
     uint32_t component;           /* 0: all entities */
     uint32_t users;               /* observers */
+    uint32_t change_users;        /* of them, those of CHANGED; 0: `changed` stays empty */
     uint32_t bytes;               /* of a value that is kept; 0: none is */
     bool is_suspect;              /* a snapshot was restored: no version is believed */
     bool is_lost;                 /* a scan ran out of memory: neither are mirrors */
@@ -152,14 +153,15 @@ static bool values_compare(observer_watch *watch, const weft__chunk *chunk, cons
                            uint32_t first, uint32_t end)
 {
     const weft_entity *rows = weft__chunk_entities(chunk);
-    if (first < end && !noticed_room(watch, &watch->changed, end - first, watch->bytes))
+    const bool is_told = watch->change_users != 0;
+    if (first < end && is_told && !noticed_room(watch, &watch->changed, end - first, watch->bytes))
         return false;
     for (uint32_t i = first; i < end; i++) {
         if (!is_member(watch, rows[i])) continue;
         char *known = value_of(watch, weft_entity_index(rows[i]));
         const char *now = values + (size_t)i * watch->bytes;
-        if (memcmp(known, now, watch->bytes) == 0) continue;
-        notice(&watch->changed, rows[i], known, watch->bytes);
+        if (is_told && memcmp(known, now, watch->bytes) == 0) continue;
+        if (is_told) notice(&watch->changed, rows[i], known, watch->bytes);
         memcpy(known, now, watch->bytes);
     }
     return true;
@@ -748,7 +750,10 @@ static weft__observer *observer_make(weft__scheduler *scheduler, const weft_obse
     observer->desc = *desc;
     memcpy(observer->name, desc->name, strlen(desc->name) + 1);
     observer->watch = watches_obtain(scheduler, desc);
-    if (observer->watch != NULL) return observer;
+    if (observer->watch != NULL) {
+        observer->watch->change_users += desc->on == WEFT_ON_CHANGED;
+        return observer;
+    }
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, observer, 1, sizeof *observer, 8);
     return NULL;
 }
@@ -798,6 +803,7 @@ weft_result weft_observer_destroy(weft_world *world, weft_observer handle)
                            "weft_observer_destroy: the observer does not exist in this world: use "
                            "what weft_observer_create returned, once");
     weft__observer *observer = observers->all.at[i];
+    observer->watch->change_users -= observer->desc.on == WEFT_ON_CHANGED;
     watches_release(scheduler, observer);
     observers->all.count--;
     memmove(observers->all.at + i, observers->all.at + i + 1,

@@ -193,6 +193,23 @@ PyObject *weft_py_entity_read(World *self, PyObject *arguments)
     return PyByteArray_FromStringAndSize(value, (Py_ssize_t)weft_py_size(self, component));
 }
 
+/* Copies the values of entities, zero where there is none. Inline: `size` is a constant in each
+ * call but one. */
+static inline void find_each(weft_world *world, weft_component component,
+                             const weft_entity *entities, uint32_t count, size_t size, char *to,
+                             char *is_found)
+{
+    weft_finder finder = weft_finder_open(world, component);
+    for (uint32_t i = 0; i < count; i++, to += size) {
+        const void *value = weft_finder_read(&finder, entities[i]);
+        is_found[i] = value != NULL;
+        if (value != NULL)
+            memcpy(to, value, size);
+        else
+            memset(to, 0, size);
+    }
+}
+
 /* (entities, component): bytes of a value each, zero where there is none, and a byte each: whether
  * there is one. */
 PyObject *weft_py_entity_look_up(World *self, PyObject *arguments);
@@ -212,16 +229,13 @@ PyObject *weft_py_entity_look_up(World *self, PyObject *arguments)
     values = weft_py_memory((Py_ssize_t)(count * size));
     found = weft_py_memory((Py_ssize_t)count);
     if (values != NULL && found != NULL) {
-        weft_finder finder = weft_finder_open(self->world, component);
         char *to = PyByteArray_AsString(values), *is_found = PyByteArray_AsString(found);
-        for (uint32_t i = 0; i < count; i++) {
-            const void *value = weft_finder_read(&finder, entities[i]);
-            is_found[i] = value != NULL;
-            if (value != NULL)
-                memcpy(to + i * size, value, size);
-            else
-                memset(to + i * size, 0, size);
-        }
+        if (size == 8)
+            find_each(self->world, component, entities, count, 8, to, is_found);
+        else if (size == 4)
+            find_each(self->world, component, entities, count, 4, to, is_found);
+        else
+            find_each(self->world, component, entities, count, size, to, is_found);
     }
     PyBuffer_Release(&many);
     if (values != NULL && found != NULL) return Py_BuildValue("(NN)", values, found);

@@ -155,7 +155,25 @@ typedef struct making {
     weft_entity source;
     weft_component *components;
     uint32_t component_count;
+    weft_archetype archetype; /* with all of them; null: they are added one by one */
 } making;
+
+/* The archetype of the components; null inside a loop, where none is made, and for components that
+ * are in no column. */
+static weft_archetype whole_archetype(const making *from)
+{
+    const World *world = from->self->world;
+    if (world->loops > 0 || from->component_count == 0) return (weft_archetype){0};
+    for (uint32_t i = 0; i < from->component_count; i++)
+        if ((weft_py_flags(world, from->components[i]) & ~(uint32_t)WEFT_ENABLEABLE) != 0)
+            return (weft_archetype){0};
+    return weft_archetype_create(world->world, from->components, from->component_count);
+}
+
+static weft_entity make_whole(const making *from, weft_recorder *recorder)
+{
+    return weft_recorder_create_entity(recorder, from->archetype);
+}
 
 static weft_entity make_empty(const making *from, weft_recorder *recorder)
 {
@@ -205,7 +223,9 @@ static PyObject *recorder_create(Kept *self, PyObject *arguments)
     if (recorder == NULL || !PyArg_ParseTuple(arguments, "OO", &list, &count) ||
         !weft_py_components(self->world, list, &from.components, &from.component_count))
         return NULL;
-    PyObject *made = make(&from, recorder, count, make_empty);
+    from.archetype = whole_archetype(&from);
+    PyObject *made =
+        make(&from, recorder, count, from.archetype.id != 0 ? make_whole : make_empty);
     PyMem_Free(from.components);
     return made;
 }

@@ -131,6 +131,84 @@ static PyObject *query_read_values(Query *self, PyObject *argument)
     return weft_py_fail(self->world, result);
 }
 
+/* Fills `to` with the shared value of each row. */
+static void spread_shared(Query *self, weft_component component, size_t size, char *to)
+{
+    uint32_t term = 0;
+    while (term < self->term_count && self->terms[term].component.id != component.id) term++;
+    weft_cursor cursor = weft_query_begin(self->world->world, self->query);
+    while (weft_query_next(&cursor)) {
+        const void *value = weft_slice_read_shared(&cursor.slice, term);
+        const size_t bytes = cursor.slice.count * size;
+        size_t done = bytes < size ? bytes : size;
+        if (value != NULL)
+            memcpy(to, value, done);
+        else
+            memset(to, 0, done);
+        for (size_t more; done < bytes; done += more) {
+            more = done < bytes - done ? done : bytes - done;
+            memcpy(to + done, to, more);
+        }
+        to += bytes;
+    }
+    weft_query_end(&cursor);
+}
+
+/* (component, or None: the entities; a bytearray or None): a value of each row, of a shared
+ * component, too, in the bytearray, which gets their size, or in a new one. */
+static PyObject *query_rows(Query *self, PyObject *arguments)
+{
+    PyObject *number, *into;
+    weft_component component = {0};
+    weft_world *world = use(self->world, CHANGES);
+    if (world == NULL || !PyArg_ParseTuple(arguments, "OO", &number, &into)) return NULL;
+    if (!Py_IsNone(number) && (!weft_py_component(self->world, number, &component) ||
+                               !weft_py_is_plain(self->world, component, WEFT_SHARED)))
+        return NULL;
+    const uint64_t count = weft_query_count(world, self->query);
+    const size_t size =
+        component.id == 0 ? sizeof(weft_entity) : weft_py_size(self->world, component);
+    const Py_ssize_t bytes = (Py_ssize_t)(count * size);
+    PyObject *out = PyByteArray_Check(into) ? Py_NewRef(into) : weft_py_memory(bytes);
+    if (out == NULL) return NULL;
+    if (PyByteArray_Size(out) != bytes && PyByteArray_Resize(out, bytes) != 0) {
+        Py_DECREF(out);
+        return NULL;
+    }
+    char *to = PyByteArray_AsString(out);
+    weft_world_error_clear(world);
+    if (component.id == 0)
+        weft_query_entities(world, self->query, (weft_entity *)(void *)to, count);
+    else if ((weft_py_flags(self->world, component) & WEFT_SHARED) != 0)
+        spread_shared(self, component, size, to);
+    else
+        weft_query_read_values(world, self->query, component, to, count);
+    weft_result result = weft_world_error(world)->code;
+    if (result == WEFT_OK) return out;
+    Py_DECREF(out);
+    return weft_py_fail(self->world, result);
+}
+
+/* How many rows each slice has, as bytes of 4 each. */
+static PyObject *query_lengths(Query *self, PyObject *unused)
+{
+    (void)unused;
+    weft_world *world = use(self->world, CHANGES);
+    if (world == NULL) return NULL;
+    PyObject *out = PyByteArray_FromStringAndSize(NULL, 0);
+    weft_cursor cursor = weft_query_begin(world, self->query);
+    while (out != NULL && weft_query_next(&cursor)) {
+        const Py_ssize_t end = PyByteArray_Size(out);
+        if (PyByteArray_Resize(out, end + (Py_ssize_t)sizeof cursor.slice.count) != 0)
+            Py_CLEAR(out);
+        else
+            memcpy(PyByteArray_AsString(out) + end, &cursor.slice.count,
+                   sizeof cursor.slice.count);
+    }
+    weft_query_end(&cursor);
+    return out;
+}
+
 static PyObject *query_write_values(Query *self, PyObject *arguments)
 {
     PyObject *number, *values;
@@ -244,6 +322,8 @@ static PyMethodDef query_methods[] = {
     {"count", (PyCFunction)query_count, METH_NOARGS, NULL},
     {"entities", (PyCFunction)query_entities, METH_NOARGS, NULL},
     {"read_values", (PyCFunction)query_read_values, METH_O, NULL},
+    {"rows", (PyCFunction)query_rows, METH_VARARGS, NULL},
+    {"lengths", (PyCFunction)query_lengths, METH_NOARGS, NULL},
     {"write_values", (PyCFunction)query_write_values, METH_VARARGS, NULL},
     {"filter_changed", (PyCFunction)query_filter_changed, METH_VARARGS, NULL},
     {"filter_order", (PyCFunction)query_filter_order, METH_VARARGS, NULL},

@@ -221,7 +221,8 @@ class Context:
     dt: float
     frame: int
     time: float
-    commands: Commands
+    @property
+    def commands(self) -> Commands: ...
     def random(self, seed: int = 0, stream: int = 0, id: int = 0) -> Random: ...
 
 class _Slices:

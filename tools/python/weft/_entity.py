@@ -15,6 +15,8 @@ class Entity(int):
     __slots__ = ()
 
     def __new__(cls, value=0):
+        if type(value) is int and 0 <= value < 2 ** 64:
+            return super().__new__(cls, value)
         try:
             made = super().__new__(cls, operator.index(value))
         except TypeError:
@@ -47,6 +49,8 @@ def is_entity_dtype(dtype):
 
 def as_entities(entities):
     """One entity as an Entity, or many as an array; TypeError for anything else."""
+    if type(entities) is Entity:
+        return entities
     if isinstance(entities, (int, numpy.integer)):
         return Entity(entities)
     many = numpy.asarray(entities)

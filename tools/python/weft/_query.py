@@ -2,6 +2,7 @@
 """_query: queries, their loops, and slices, whose columns are arrays over the memory of the world."""
 import gc
 import operator
+import sys
 import traceback
 import weakref
 
@@ -146,17 +147,9 @@ class Whole(Slice):
         return self._copies[component]
 
     def _copied(self, component):
-        if component.is_plain:
-            return self._query.read(component)
         if component.flags & (_native.SPARSE | _native.BUFFER | _native.CHUNK):
             raise TypeError(f"{component.name} has no column: a system over it has no whole=True")
-        values, counts = [], []
-        with self._query.slices() as slices:
-            for s in slices:
-                value = s[component]
-                values.append(numpy.zeros((), component.dtype) if value is None else value)
-                counts.append(len(s))
-        return numpy.repeat(numpy.array(values, component.dtype), counts, axis=0)
+        return self._query._rows(component.number, component.dtype)
 
     def __setitem__(self, component, values):
         column = self[component]
@@ -175,21 +168,21 @@ class Whole(Slice):
     @property
     def parts(self):
         """The rows of each slice, as a slice of Python: s.entities[part]."""
-        ends = [0]
-        with self._query.slices() as slices:
-            for s in slices:
-                ends.append(ends[-1] + len(s))
+        ends = [0, *numpy.cumsum(numpy.frombuffer(self._query._native.lengths(), "u4"), dtype="i8").tolist()]
         return [slice(*pair) for pair in zip(ends, ends[1:])]
 
     def _write_back(self):
         for component, values in self._copies.items():
-            if self._is_written(component):
+            if component is not None and self._is_written(component):
                 self._query._native.write_values(component.number, numpy.ascontiguousarray(values))
 
     @property
     def entities(self):
         """The entities of the rows (a copy)."""
-        return self._query.entities
+        if None not in self._copies:
+            self._copies[None] = self._query._rows(None, entity)
+            self._copies[None].flags.writeable = False
+        return self._copies[None]
 
     @property
     def enabled(self):
@@ -241,6 +234,7 @@ class Query(AllRows):
                  with_prefabs=False, with_inactive=False, ignores_enabled=False):
         self.world = world
         self._places, self._terms, named = {}, [], {}
+        self._kept = {}  # memory of the last copies of all rows, by number
         for word, components, access, match in (
                 ("write", write, _native.WRITE, _native.ALL), ("read", read, _native.READ, _native.ALL),
                 ("optional", optional, _native.READ, _native.OPTIONAL),
@@ -315,6 +309,14 @@ class Query(AllRows):
     def again(self):
         """Takes all filters away: changed, moved, where."""
         self._native.filter_changed()
+
+    def _rows(self, number, dtype):
+        """A copy of all rows, of a component or of the entities: in the memory of the last one, if no array has that any more."""
+        kept = self._kept.pop(number, None)
+        if sys.getrefcount(kept) > 2:  # this variable, and the argument of getrefcount
+            kept = None
+        kept = self._kept[number] = self._native.rows(number, kept)
+        return numpy.frombuffer(kept, dtype)
 
     def _run_whole(self, function, context):
         """One call with all rows; none if there are none."""

@@ -23,11 +23,22 @@ _TICKS = 8  # the most runs of a fixed rate in one step; the rest of the time is
 class Context:
     """What a system without rows gets."""
 
-    __slots__ = ("world", "dt", "frame", "time", "commands")
+    __slots__ = ("world", "dt", "frame", "time", "_commands")
 
     def __init__(self, world, dt, frame, time):
         self.world, self.dt, self.frame, self.time = world, dt, frame, time
-        self.commands = Commands(world)
+        self._commands = None
+
+    @property
+    def commands(self):
+        """Changes that are made after the system."""
+        if self._commands is None:
+            self._commands = Commands(self.world)
+        return self._commands
+
+    def _play(self):
+        if self._commands is not None:
+            self._commands.play()
 
     def random(self, seed=0, stream=0, id=0):
         """The random numbers of this step: weft_random_of(seed, id, number of the step, stream)."""
@@ -156,6 +167,7 @@ class Systems:
                 raise InvalidArgumentError("by_depth needs rows, and does not go with skips_unchanged")
             made.levels = _Levels(self, by_depth, terms)
         self._systems.append(made)
+        self._order = None
         return function
 
     def _system_name(self, function, name):
@@ -183,6 +195,7 @@ class Systems:
         if not self._is_in_python(name) and self._native.system_remove(name):
             return
         self._systems.remove(self._system(name))
+        self._order = None
 
     def enable_system(self, name, enabled=True):
         """Switches a system on or off."""
@@ -198,6 +211,7 @@ class Systems:
         they run."""
         self._groups[_names(name, "name")[0]] = _Group(_names(before, "before"), _names(after, "after"), period,
                                                        bool(enabled))
+        self._order = None
 
     def alpha(self, name):
         """Where the time is between two ticks of a fixed rate of a system or group of Python, in [0, 1): for interpolation. 0 without
@@ -236,6 +250,8 @@ class Systems:
 
     def _ordered(self):
         """The systems in their order: that of registration, where names do not say another."""
+        if self._order is not None:
+            return self._order
         waiting, done = list(self._systems), []
         behind = {system: set() for system in waiting}
 
@@ -255,6 +271,7 @@ class Systems:
                 raise CycleError("orders contradict each other: " + ", ".join(s.name for s in waiting))
             waiting.remove(ready)
             done.append(ready)
+        self._order = done
         return done
 
     def _set_due(self, dt):
@@ -307,7 +324,7 @@ class Systems:
                 if system.watched:
                     system.since = self._native.advance_version()
                 system.query._run(system.function, context.dt, context)
-            context.commands.play()
+            context._play()
         except BaseException as error:
             forget_views(error)
             gc.collect()

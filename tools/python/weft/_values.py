@@ -97,6 +97,8 @@ def cast(value, dtype, where, kind=None):
     if array.dtype.names is not None:
         raise TypeError(f"{where}: a number is needed, not a struct")
     if is_entity_dtype(dtype):
+        if array.dtype == dtype and is_array:
+            return array
         is_wrong = array.dtype.kind in "fb" and array.size or any(
             isinstance(one, (bool, float, numpy.floating, numpy.bool_))
             for one in (array.flat if array.dtype.kind == "O" else ()))
@@ -242,14 +244,21 @@ def describe(name, dtype, units=None, texts=None, ranges=None):
     return dtype, _fields(name, whole, (), enums, words)
 
 
+def _is_dense(dtype, fields):
+    """Whether every array of this struct is a value: numbers and entities without bytes between them."""
+    return (dtype.names is not None and all(field.dtype.kind in "iuf" and field.enum is None for field in fields)
+            and sum(field.dtype.itemsize * int(numpy.prod(field.shape)) for field in fields) == dtype.itemsize)
+
+
 class Component:
     """A component type of one world: made by World.component, World.tag, World.resource."""
 
-    __slots__ = ("number", "name", "dtype", "flags", "fields", "_world")
+    __slots__ = ("number", "name", "dtype", "flags", "fields", "_world", "_is_dense")
 
     def __init__(self, world, number, name, dtype, flags, fields):
         self._world, self.number, self.name, self.dtype, self.flags, self.fields = (
             world, number, name, dtype, flags, fields)
+        self._is_dense = dtype is not None and _is_dense(dtype, fields)
 
     def __repr__(self):
         return f"<weft.Component {self.name}: {self.dtype if self.dtype is not None else 'tag'}>"
@@ -274,6 +283,8 @@ class Component:
             inner = self.dtype.shape
             array = cast(value, field.dtype, self.name, field.enum)
             return numpy.ascontiguousarray(self._spread(array, shape, inner, self.name), field.dtype)
+        if self._is_dense and isinstance(value, numpy.ndarray) and value.dtype == self.dtype and value.shape == shape:
+            return numpy.ascontiguousarray(value).reshape(shape)
         out = numpy.zeros(shape, self.dtype)
         self._fill(out, self.fields, value, count, old, self.name)
         return out

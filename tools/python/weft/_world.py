@@ -20,6 +20,7 @@ class World(Components, Entities, Systems, Compiled, Relations, Scenes, Files, T
         self._native = _native.World(workers=workers)
         self._components = {}
         self._systems, self._groups, self._is_stepping = [], {}, False
+        self._order = None  # of the systems, once it was asked for
         self._observers = []  # (function, component)
         self._compiled, self._kept = 0, []  # systems made by c(), and queries that they use
 
