@@ -3,7 +3,7 @@
 import numpy as np
 import weft
 
-from program import FLAGS, stir, stir_float, total
+from program import FLAGS, end_grid, stir, stir_float, total
 
 TURRETS, RELOAD, SHELL_LIFE, HULL, DAMAGE, REACH = 4, 3, 30, 100, 10, np.float32(5)
 PAIR, BADGE, POINTS, MOUNT, GUN, AIM, HIT = (np.dtype(fields, align=True) for fields in (
@@ -322,6 +322,9 @@ static inline weft_entity choose(const Defence *d, Muzzle muzzle)
                 weft_recorder_set(commands, new, handle_course, &course, sizeof course);
                 weft_recorder_set(commands, new, handle_badge, &next, sizeof next);"""
 
+    def __del__(self):
+        end_grid(self.world, self.resource)
+
     def add_systems(self, size):
         world, spot, course, badge, hull, aim, gun, hit = (
             self.world, self.spot, self.course, self.badge, self.hull, self.aim, self.gun, self.hit)
@@ -329,6 +332,7 @@ static inline weft_entity choose(const Defence *d, Muzzle muzzle)
         defence = world.resource("Defence", np.dtype(
             [("arrays", "3u8"), ("grid", "u8"), ("ship", weft.entity), ("raider", weft.entity), ("raider_count", "u4"),
              ("side", "f4")], align=True), hashed=False)
+        self.resource = defence
         world.set_resource(defence, ([row.ctypes.data for row in self.memory], 0, self.ship_prefab, self.raider_prefab,
                                      raiders_of(size), self.side))
         words = {"head": self.HEAD, "structs": False, "flags": FLAGS}

@@ -4,7 +4,7 @@ people in arrays, from which the dead are taken out, and houses in slots with ve
 import numpy as np
 import weft
 
-from program import FLAGS, stir, stir_float, total
+from program import FLAGS, end_grid, stir, stir_float, total
 
 HOUSEHOLD, SICK_DAYS, IMMUNE_DAYS = 3, 14, 60
 PLACE, PERSON, SICK, HOUSE, HOME = (np.dtype(fields, align=True) for fields in (
@@ -266,11 +266,15 @@ static inline uint32_t meet(const Epidemic *e, Place at)
 }
 """
 
+    def __del__(self):
+        end_grid(self.world, self.resource)
+
     def add_systems(self, size):
         world, place, person, sick, house, home = (self.world, self.place, self.person, self.sick, self.house, self.home)
         self.memory = np.zeros((2, size * 2), PLACE)
         epidemic = world.resource("Epidemic", np.dtype(
             [("at", "2u8"), ("grid", "u8"), ("capacity", "u4"), ("side", "f4")], align=True), hashed=False)
+        self.resource = epidemic
         world.set_resource(epidemic, ([row.ctypes.data for row in self.memory], 0, size * 2, self.side))
         words = {"head": self.HEAD, "structs": False, "flags": FLAGS}
         day = "uint32_t day = (uint32_t)weft_slice_frame(slice).number;"

@@ -3,7 +3,7 @@
 import numpy as np
 import weft
 
-from program import FLAGS, stir_float, total
+from program import FLAGS, end_grid, stir_float, total
 
 PAIR = np.dtype([("x", "f4"), ("y", "f4")], align=True)
 PARTS = 64
@@ -149,10 +149,14 @@ typedef struct Flock {
 } Flock;
 """
 
+    def __del__(self):
+        end_grid(self.world, self.resource)
+
     def add_systems(self):
         world, both = self.world, [self.position, self.heading]
         self.memory = np.zeros((4, self.size), PAIR)
         flock = world.resource("Flock", np.dtype([("at", "4u8"), ("grid", "u8"), ("count", "u8"), ("side", "f4")], align=True), hashed=False)
+        self.resource = flock
         world.set_resource(flock, ([row.ctypes.data for row in self.memory], 0, self.size, self.side))
         words = {"head": self.HEAD, "structs": False, "flags": FLAGS}
         world.c("""

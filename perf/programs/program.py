@@ -4,11 +4,13 @@
 NAME_weft.py has the model of NAME.h in NumPy, and three sides of it: Columns (systems of Python over the columns of weft), Compiled
 (systems in C, by weft.c, with the rules of NAME.h) and Plain (NumPy without weft). All have the content of the sides in C
 (program.h), and the worlds their hash. tests/programs/python.py compares them, compare.py times them."""
+import ctypes
 import importlib
 import os
 import sys
 
 import numpy as np
+from weft import _native
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = [f"-I{HERE}", f"-I{os.path.join(HERE, '..', '..', 'jobs', 'base', 'include')}"]  # of weft.c: the headers of the models
@@ -32,6 +34,11 @@ def run(side, size, steps):
         if number % LOOK_EVERY == 0:
             contents = int(stir(contents, made.content()))
     return contents, None if made.world is None else made.world.hash(content=True)
+
+
+def end_grid(world, resource):
+    """Ends the grid that systems in C made: the resource has its address."""
+    ctypes.CDLL(_native.__file__).weft_grid_destroy(ctypes.c_void_p(int(world.get_resource(resource)["grid"])))
 
 
 def stir(state, value):

@@ -47,6 +47,46 @@ class AllRows(Bed):
         self.query.destroy()
         self.assertEqual((len(self.query), self.world.stats["entities"]), (0, 0))
 
+    def test_refused_commands_record_nothing(self):
+        world = weft.World(workers=1)
+        mass, score, shared = world.component("Mass", "f4"), world.resource("Score", "f4"), world.component("Team", "f4", kind="shared")
+        likes = world.relation("Likes")
+        made = world.create_many(2, {mass: 1})
+        commands, others = world.commands(), world.commands()
+        mixed = np.array([made[0], others.create(), made[1]], "u8")
+        heavy, none = world.query(read=[mass]), np.array([made[0], 0], "u8")
+        for call in (lambda: commands.set(mixed, mass, 3), lambda: commands.add(mixed, shared), lambda: commands.remove(none, mass),
+                     lambda: commands.destroy(mixed), lambda: commands.relate(mixed, likes, made[1]), lambda: commands.instantiate(mixed[1])):
+            self.assertRaises(weft.StaleEntityError, call)
+        self.assertRaises(weft.TypeMismatchError, commands.create, mass, score)
+        self.assertRaises(weft.TypeMismatchError, commands.add, made, score)
+        self.assertRaises(weft.TypeMismatchError, commands.all(heavy).add, shared, score)
+        self.assertRaises(weft.TypeMismatchError, heavy.add, shared, score)
+        self.assertRaises(UnicodeEncodeError, commands.create, mass, name="\udc80")
+        before = world.hash()
+        commands.play()  # nor does it raise what was raised
+        self.assertEqual((world.hash(), heavy.read(mass).tolist(), len(world.query(having=[shared]))), (before, [1, 1], 0))
+        made = commands.create(mass)
+        commands.play()
+        self.assertRaises(weft.StaleEntityError, commands.set, made, mass, 1)  # it was of the round before
+        commands.play()
+
+    def test_copies_of_all_rows_are_nobody_elses(self):
+        world = weft.World(workers=1)
+        mass = world.component("Mass", "f4")
+        world.create_many(5, {mass: np.arange(5)})
+        kept = []
+
+        @world.system(write=[mass], whole=True)
+        def grow(s):
+            s[mass] += 1
+            kept.append((s[mass][1:3], s.entities, s.entities.flags.writeable, s.parts))
+
+        for _ in range(3):
+            world.step(1)
+        self.assertEqual([one[0].tolist() for one in kept], [[2, 3], [3, 4], [4, 5]])
+        self.assertEqual([one[2:] for one in kept], [(False, [slice(0, 5)])] * 3)
+
     def test_commands_change_all_rows_that_there_are_then(self):
         commands = self.world.commands()
         commands.all(self.query).add(self.hit)

@@ -193,16 +193,22 @@ PyObject *weft_py_entity_read(World *self, PyObject *arguments)
     return PyByteArray_FromStringAndSize(value, (Py_ssize_t)weft_py_size(self, component));
 }
 
-/* Copies the values of entities, zero where there is none. Inline: `size` is a constant in each
- * call but one. */
-static inline void find_each(weft_world *world, weft_component component,
-                             const weft_entity *entities, uint32_t count, size_t size, char *to,
-                             char *is_found)
+/* What is looked up, and where it goes: `size` bytes for each entity, and whether there are any. */
+typedef struct finding {
+    weft_finder finder;
+    const weft_entity *entities;
+    uint32_t count;
+    char *to, *is_found;
+} finding;
+
+/* Zero where there is none. Inline: `size` is a constant in each call but one. */
+static inline void find_each(const finding *from, size_t size)
 {
-    weft_finder finder = weft_finder_open(world, component);
-    for (uint32_t i = 0; i < count; i++, to += size) {
-        const void *value = weft_finder_read(&finder, entities[i]);
-        is_found[i] = value != NULL;
+    weft_finder finder = from->finder;
+    char *to = from->to;
+    for (uint32_t i = 0; i < from->count; i++, to += size) {
+        const void *value = weft_finder_read(&finder, from->entities[i]);
+        from->is_found[i] = value != NULL;
         if (value != NULL)
             memcpy(to, value, size);
         else
@@ -229,13 +235,14 @@ PyObject *weft_py_entity_look_up(World *self, PyObject *arguments)
     values = weft_py_memory((Py_ssize_t)(count * size));
     found = weft_py_memory((Py_ssize_t)count);
     if (values != NULL && found != NULL) {
-        char *to = PyByteArray_AsString(values), *is_found = PyByteArray_AsString(found);
+        const finding wanted = {weft_finder_open(self->world, component), entities, count,
+                                PyByteArray_AsString(values), PyByteArray_AsString(found)};
         if (size == 8)
-            find_each(self->world, component, entities, count, 8, to, is_found);
+            find_each(&wanted, 8);
         else if (size == 4)
-            find_each(self->world, component, entities, count, 4, to, is_found);
+            find_each(&wanted, 4);
         else
-            find_each(self->world, component, entities, count, size, to, is_found);
+            find_each(&wanted, size);
     }
     PyBuffer_Release(&many);
     if (values != NULL && found != NULL) return Py_BuildValue("(NN)", values, found);

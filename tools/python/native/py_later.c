@@ -149,6 +149,37 @@ static weft_recorder *use(Kept *self)
     return weft_py_use(self->world, READS) == NULL ? NULL : self->dependent->handle;
 }
 
+/* Whether the recorder takes commands on all of them. False with an exception: nothing of the call
+ * is recorded, and playing does not report it again, as it does what the library refuses. */
+static bool are_targets(const Kept *self, const weft_entity *entities, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const weft_entity one = entities[i];
+        if ((one.version & 1) != 0) continue; /* dead ones are skipped when it is played */
+        if (one.version != 0 && one.version == self->made.version && one.index <= self->made.index)
+            continue;
+        weft_py_raise(WEFT_STALE_ENTITY,
+                      one.version == 0
+                          ? "the null entity has no commands"
+                          : "an entity-to-be is known to the commands that made it, until they "
+                            "are played: query it afterwards, or give it a name",
+                      one, NULL);
+        return false;
+    }
+    return true;
+}
+
+/* Whether the component is one of entities; false with an exception. */
+static bool is_of_entities(const Kept *self, weft_component component)
+{
+    const weft_component_desc *info = weft_component_info(self->world->world, component);
+    if ((info->flags & WEFT_RESOURCE) == 0) return true;
+    weft_py_raise(WEFT_TYPE_MISMATCH,
+                  "a resource is not part of entities: World.get_resource, World.set_resource",
+                  (weft_entity){0}, info->name);
+    return false;
+}
+
 /* What entities-to-be are made of. */
 typedef struct making {
     Kept *self;
@@ -204,9 +235,12 @@ static PyObject *make(const making *from, weft_recorder *recorder, PyObject *num
     weft_entity *made = out == NULL ? NULL : (weft_entity *)(void *)PyByteArray_AsString(out);
     for (unsigned long i = 0; out != NULL && i < count; i++) {
         made[i] = one(from, recorder);
-        if (!weft_entity_is_null(made[i])) continue;
+        if (!weft_entity_is_null(made[i])) {
+            from->self->made = made[i];
+            continue;
+        }
         Py_DECREF(out);
-        return weft_py_fail(from->self->world, weft_world_error(from->self->world->world)->code);
+        return weft_py_fail(NULL, WEFT_OUT_OF_MEMORY); /* all else was refused before */
     }
     if (out == NULL || is_many) return out;
     PyObject *handle = weft_py_entity_number(made[0]);
@@ -223,9 +257,13 @@ static PyObject *recorder_create(Kept *self, PyObject *arguments)
     if (recorder == NULL || !PyArg_ParseTuple(arguments, "OO", &list, &count) ||
         !weft_py_components(self->world, list, &from.components, &from.component_count))
         return NULL;
+    for (uint32_t i = 0; i < from.component_count; i++)
+        if (!is_of_entities(self, from.components[i])) {
+            PyMem_Free(from.components);
+            return NULL;
+        }
     from.archetype = whole_archetype(&from);
-    PyObject *made =
-        make(&from, recorder, count, from.archetype.id != 0 ? make_whole : make_empty);
+    PyObject *made = make(&from, recorder, count, from.archetype.id != 0 ? make_whole : make_empty);
     PyMem_Free(from.components);
     return made;
 }
@@ -237,7 +275,7 @@ static PyObject *recorder_instantiate(Kept *self, PyObject *arguments)
     making from = {.self = self};
     weft_recorder *recorder = use(self);
     if (recorder == NULL || !PyArg_ParseTuple(arguments, "OO", &number, &count) ||
-        !weft_py_entity(number, &from.source))
+        !weft_py_entity(number, &from.source) || !are_targets(self, &from.source, 1))
         return NULL;
     return make(&from, recorder, count, make_copy);
 }
@@ -251,10 +289,11 @@ static PyObject *recorder_destroy(Kept *self, PyObject *from)
     weft_recorder *recorder = use(self);
     if (recorder == NULL || !weft_py_entities(from, &one, &many, &entities, &count)) return NULL;
     weft_result result = WEFT_OK;
+    if (!are_targets(self, entities, count)) count = 0;
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
         result = weft_recorder_destroy_entity(recorder, entities[i]);
     PyBuffer_Release(&many);
-    return weft_py_done(self->world, result);
+    return PyErr_Occurred() ? NULL : weft_py_done(NULL, result);
 }
 
 /* (entities, component, is added). */
@@ -269,15 +308,16 @@ static PyObject *recorder_change(Kept *self, PyObject *arguments)
     weft_component component;
     weft_recorder *recorder = use(self);
     if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOp", &from, &type, &is_added) ||
-        !weft_py_component(self->world, type, &component) ||
+        !weft_py_component(self->world, type, &component) || !is_of_entities(self, component) ||
         !weft_py_entities(from, &one, &many, &entities, &count))
         return NULL;
     weft_result result = WEFT_OK;
+    if (!are_targets(self, entities, count)) count = 0;
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
         result = is_added ? weft_recorder_add(recorder, entities[i], component)
                           : weft_recorder_remove(recorder, entities[i], component);
     PyBuffer_Release(&many);
-    return weft_py_done(self->world, result);
+    return PyErr_Occurred() ? NULL : weft_py_done(NULL, result);
 }
 
 /* Records one value. */
@@ -310,7 +350,8 @@ static PyObject *recorder_set(Kept *self, PyObject *arguments)
     const uint32_t flags = weft_py_flags(self->world, component);
     const bool has_elements = (flags & WEFT_BUFFER) != 0;
     weft_result result = WEFT_OK;
-    if (weft_py_bytes(bytes, has_elements ? -1 : (Py_ssize_t)(count * size), &buffer)) {
+    if (are_targets(self, entities, count) &&
+        weft_py_bytes(bytes, has_elements ? -1 : (Py_ssize_t)(count * size), &buffer)) {
         for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
             result = has_elements ? (is_appended ? weft_recorder_append : weft_recorder_set_buffer)(
                                         recorder, entities[i], component, buffer.buf,
@@ -320,7 +361,7 @@ static PyObject *recorder_set(Kept *self, PyObject *arguments)
         PyBuffer_Release(&buffer);
     }
     PyBuffer_Release(&many);
-    return PyErr_Occurred() ? NULL : weft_py_done(self->world, result);
+    return PyErr_Occurred() ? NULL : weft_py_done(NULL, result);
 }
 
 /* (entity, component, enabled). */
@@ -332,9 +373,10 @@ static PyObject *recorder_enable(Kept *self, PyObject *arguments)
     weft_component component;
     weft_recorder *recorder = use(self);
     if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOp", &number, &type, &enabled) ||
-        !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component))
+        !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component) ||
+        !are_targets(self, &entity, 1))
         return NULL;
-    return weft_py_done(self->world, weft_recorder_enable(recorder, entity, component, enabled));
+    return weft_py_done(NULL, weft_recorder_enable(recorder, entity, component, enabled));
 }
 
 /* (entity, name). */
@@ -345,16 +387,18 @@ static PyObject *recorder_set_name(Kept *self, PyObject *arguments)
     weft_entity entity;
     weft_recorder *recorder = use(self);
     if (recorder == NULL || !PyArg_ParseTuple(arguments, "Os", &number, &name) ||
-        !weft_py_entity(number, &entity))
+        !weft_py_entity(number, &entity) || !are_targets(self, &entity, 1))
         return NULL;
-    return weft_py_done(self->world, weft_recorder_set_name(recorder, entity, name));
+    return weft_py_done(NULL, weft_recorder_set_name(recorder, entity, name));
 }
 
 static PyObject *recorder_play(Kept *self, PyObject *unused)
 {
     (void)unused;
     if (weft_py_use(self->world, CHANGES) == NULL) return NULL;
-    return weft_py_done(self->world, weft_recorder_play(self->dependent->handle));
+    const weft_result result = weft_recorder_play(self->dependent->handle);
+    if (result != WEFT_WRONG_PHASE && result != WEFT_BUSY) self->made = (weft_entity){0, 0};
+    return weft_py_done(self->world, result);
 }
 
 static PyMethodDef recorder_methods[] = {

@@ -33,6 +33,21 @@ weft_world *weft_py_use(World *self, int how)
     return self->world;
 }
 
+PyObject *weft_py_raise(weft_result result, const char *text, weft_entity entity, const char *name)
+{
+    if (weft_py_raiser == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, text);
+        return NULL;
+    }
+    unsigned long long number = (unsigned long long)entity.version << 32 | entity.index;
+    PyObject *made = PyObject_CallFunction(
+        weft_py_raiser, "ssKz", weft_result_name(result) + strlen("WEFT_"), text, number, name);
+    if (made == NULL) return NULL;
+    PyErr_SetObject((PyObject *)Py_TYPE(made), made);
+    Py_DECREF(made);
+    return NULL;
+}
+
 PyObject *weft_py_fail(World *self, weft_result result)
 {
     const char *text = weft_result_text(result), *name = NULL;
@@ -47,17 +62,7 @@ PyObject *weft_py_fail(World *self, weft_result result)
             name = info == NULL ? NULL : info->name;
         }
     }
-    if (weft_py_raiser == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, text);
-        return NULL;
-    }
-    unsigned long long number = (unsigned long long)entity.version << 32 | entity.index;
-    PyObject *made = PyObject_CallFunction(
-        weft_py_raiser, "ssKz", weft_result_name(result) + strlen("WEFT_"), text, number, name);
-    if (made == NULL) return NULL;
-    PyErr_SetObject((PyObject *)Py_TYPE(made), made);
-    Py_DECREF(made);
-    return NULL;
+    return weft_py_raise(result, text, entity, name);
 }
 
 PyObject *weft_py_done(World *self, weft_result result)

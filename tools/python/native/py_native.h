@@ -94,6 +94,7 @@ typedef struct Column {
 typedef struct Kept {
     PyObject_HEAD World *world;
     dependent *dependent; /* a weft_snapshot or a weft_recorder */
+    weft_entity made;     /* of a recorder: the last entity-to-be since it was played; or null */
 } Kept;
 
 /* The types of the module, made at import. */
@@ -112,6 +113,8 @@ enum { READS, CHANGES };
 weft_world *weft_py_use(World *self, int how);
 /* Raises the class of weft.Error of a failed call, with the world's text; returns NULL. */
 PyObject *weft_py_fail(World *self, weft_result result);
+/* The same with a text, an entity or null, and the name of a component or NULL. */
+PyObject *weft_py_raise(weft_result result, const char *text, weft_entity entity, const char *name);
 /* None, or as weft_py_fail. */
 PyObject *weft_py_done(World *self, weft_result result);
 

@@ -202,8 +202,7 @@ static PyObject *query_lengths(Query *self, PyObject *unused)
         if (PyByteArray_Resize(out, end + (Py_ssize_t)sizeof cursor.slice.count) != 0)
             Py_CLEAR(out);
         else
-            memcpy(PyByteArray_AsString(out) + end, &cursor.slice.count,
-                   sizeof cursor.slice.count);
+            memcpy(PyByteArray_AsString(out) + end, &cursor.slice.count, sizeof cursor.slice.count);
     }
     weft_query_end(&cursor);
     return out;

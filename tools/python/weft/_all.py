@@ -11,12 +11,12 @@ class AllRows:
 
     def add(self, *components):
         """Adds components to all rows, zero where they are new."""
-        for number in [component_of(self.world, c).number for c in components]:
+        for number in _numbers(self.world, components):
             self._native.change(number, True)
 
     def remove(self, *components):
         """Removes components from all rows."""
-        for number in [component_of(self.world, c).number for c in components]:
+        for number in _numbers(self.world, components):
             self._native.change(number, False)
 
     def set(self, component, value):
@@ -48,11 +48,11 @@ class AllCommands:
         self._world, self._native, self._query = world, native, query._native
 
     def add(self, *components):
-        for number in [component_of(self._world, c).number for c in components]:
+        for number in _numbers(self._world, components):
             self._native.query_change(self._query, number, True)
 
     def remove(self, *components):
-        for number in [component_of(self._world, c).number for c in components]:
+        for number in _numbers(self._world, components):
             self._native.query_change(self._query, number, False)
 
     def set(self, component, value):
@@ -67,6 +67,14 @@ class AllCommands:
 
     def destroy(self):
         self._native.query_destroy(self._query)
+
+
+def _numbers(world, components):
+    """The numbers of components of entities: all, or an exception before the first changes."""
+    for component in components:
+        if component_of(world, component).flags & _native.RESOURCE:
+            _refuse_kind(component)
+    return [component.number for component in components]
 
 
 def _refuse_buffer(component):

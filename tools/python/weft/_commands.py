@@ -20,6 +20,10 @@ class Commands:
 
     def create(self, *components, values=None, name=None):
         """An entity-to-be, which later commands of this object may name."""
+        if name is not None:
+            if not isinstance(name, str) or "\0" in name:
+                raise (ValueError if isinstance(name, str) else TypeError)(f"a name is a text without null characters, not {name!r}")
+            name.encode()  # or it raises
         made = self._create(None, values, components)
         if name is not None:
             self.set_name(made, name)
@@ -82,12 +86,11 @@ class Commands:
 
     def relate(self, sources, relation, target):
         """Gives one source, or an array of them, a target; None: the relation goes."""
-        component_of(self._world, relation)
-        for source in numpy.atleast_1d(numpy.asarray(as_entities(sources), "u8")).tolist():
-            if target is None:
-                self.remove(source, relation)
-            else:
-                self.set(source, relation, Entity(target))
+        many = numpy.atleast_1d(numpy.asarray(as_entities(sources), "u8"))
+        if target is None:
+            self.remove(many, relation)
+        else:
+            self.set(many, relation, Entity(target))
 
     def all(self, query):
         """Changes of all rows that a query selects when they are made: commands.all(query).destroy()."""

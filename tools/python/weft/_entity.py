@@ -59,6 +59,8 @@ def as_entities(entities):
     if many.dtype.kind in "fO" and not isinstance(entities, (numpy.ndarray, numpy.generic)) and isinstance(
             entities, (list, tuple)):
         many = numpy.array([Entity(one) for one in entities if _is_one(one)], "u8")
+    if isinstance(entities, str):
+        raise TypeError(f"an entity is needed, not the text {entities!r}: World.find gives that of a name")
     if many.dtype.kind not in "ui":
         raise TypeError(f"entities are needed: one, or an array of dtype weft.entity, not {type(entities).__name__} "
                         f"of {many.dtype}")

@@ -70,7 +70,7 @@ def _whole(number, bits, word):
 
 def _ids(id):
     """The ids as an array: of no dimension for one."""
-    if not isinstance(id, (list, tuple, numpy.ndarray)):
+    if not isinstance(id, (list, tuple, range, numpy.ndarray)):
         return numpy.array(_whole(id, 64, "id"), "u8")
     if not isinstance(id, numpy.ndarray):
         id = numpy.array([_whole(one, 64, "id") for one in id], "u8")

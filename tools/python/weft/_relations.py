@@ -90,7 +90,7 @@ class Relations:
         return numpy.frombuffer(self._native.relation_sources(self._own(relation).number, Entity(target)), entity)
 
     def children(self, parent):
-        """The sources of the relation Parent."""
+        """The sources of the relation Parent, as of the last step or settle()."""
         return self.sources(self.parent, parent)
 
     def target(self, source, relation):
@@ -124,7 +124,7 @@ class Relations:
         """Decorator: function(observation) is called after each step, and by run_observers(), for entities that got or
         lost a component, or whose value changed: event is "added", "removed", "changed", "created" or "destroyed"
         (the last two also without a component). Returns the function."""
-        if event not in _EVENTS:
+        if not isinstance(event, str) or event not in _EVENTS:
             raise ValueError(f"event is one of {', '.join(_EVENTS)}, not {event!r}")
         if function is None:
             return lambda given: self.observe(event, component, given)

@@ -87,6 +87,8 @@ def cast(value, dtype, where, kind=None):
     if value is None:
         raise TypeError(f"{where}: None is no value")
     if isinstance(value, (str, bytes)) and dtype.kind != "S":
+        if is_entity_dtype(dtype):
+            raise TypeError(f"{where}: an entity is needed, not {type(value).__name__}: World.find gives that of a name")
         raise TypeError(f"{where}: a number is needed, not {type(value).__name__}")
     array = value if isinstance(value, numpy.ndarray) else numpy.asarray(value) if _is_regular(value) else None
     is_array = isinstance(value, (numpy.ndarray, numpy.generic))
