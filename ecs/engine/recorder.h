@@ -47,11 +47,11 @@
     X(CREATE, create, NEW, ARCHETYPE, NOTHING, MADE, CREATE, ONE(create))                          \
     X(ROWS, create_rows, NEW, ARCHETYPE, ROWS, LINKED, CREATE, ONE(rows))                          \
     X(INSTANTIATE, instantiate, NEW, NOTHING, SOURCE, COPIED, CREATE, RUN(instances))              \
-    X(DESTROY, destroy, ENTITY, NOTHING, NOTHING, DIES, DESTROY, RUN(deaths))                      \
+    X(DESTROY, destroy, ENTITY, NOTHING, NOTHING, DIES, DESTROY, ONE(death))                       \
     X(ADD, add, ENTITY, COMPONENT, NOTHING, GAINS, ADD, ONE(add))                                  \
     X(REMOVE, remove, ENTITY, COMPONENT, NOTHING, LOSES, REMOVE, ONE(remove))                      \
     X(SET, set, ENTITY, PLAIN, VALUE, GAINS, ADD, ONE(set))                                        \
-    X(SET_SHARED, set_shared, ENTITY, SHARED, COMMON, SHARES, ADD, RUN(shared))                    \
+    X(SET_SHARED, set_shared, ENTITY, SHARED, COMMON, SHARES, ADD, ONE(shared))                    \
     X(ENABLE, enable, ENTITY, ENABLEABLE, NOTHING, SWITCHES, ADD, ONE(enable))                     \
     X(APPEND, append, ENTITY, BUFFER, ELEMENTS, GAINS, ADD, ONE(elements))                         \
     X(SET_BUFFER, set_buffer, ENTITY, BUFFER, ELEMENTS, GAINS, ADD, ONE(elements))                 \

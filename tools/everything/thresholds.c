@@ -22,8 +22,6 @@ static const threshold thresholds[] = {
     {"FREE_BATCH", "ecs/src/change/row_moves.c", 256},
     {"DEAD_FEW", "ecs/src/change/row_moves.c", 8192},
     {"WORKERS_LEAST", "ecs/src/change/row_moves.c", 8192},
-    {"RUN_MOST", "ecs/src/commands/playback_one.c", 1024},
-    {"VALUES_MOST", "ecs/src/commands/playback_one.c", 64},
     {"SOURCES_MOST", "ecs/src/commands/playback_one.c", 16},
     {"MEMBERS_MOST", "ecs/src/commands/playback_one.c", 64},
     {"WEFT__MERGE_MOST", "ecs/src/commands/playback.c", 64},

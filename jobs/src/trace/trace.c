@@ -2,16 +2,12 @@
 /* trace.c: the single-producer single-consumer ring of trace events: made, written, read. Only
  * reached when a pool is traced: without a buffer nothing is written.
  *
- * The shipping build uses Concurrency Kit's ck_ring (SPSC is one of its sound parts). Its assembly
- * is invisible to ThreadSanitizer and to the schedule explorer, so builds for those use the same
- * algorithm on the atomics door. Wait-free both ways.
+ * A ring with one writer and one reader. Wait-free both ways.
  *
  * Edges:
  *   T1  write: event, release of tail -> read: acquire of tail, event
  *   T2  read: release of head -> write: acquire of head (the place is free) */
 #include "trace.h"
-
-#if defined(WEFT_ATOMICS_BUILTIN) || defined(WEFT_ATOMICS_HOOKED) || !defined(__x86_64__)
 
 /* The positions of a ring whose events lie beside it. Owner: one worker's trace. Always:
  * x_tail - x_head <= mask (modulo 2^32). */
@@ -45,40 +41,6 @@ static bool trace_ring_read(trace_ring *ring, weft_job_event *events, weft_job_e
     at_store_rel(&ring->x_head, head + 1); /* T2 */
     return true;
 }
-
-#else
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wundef"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#include <ck_ring.h>
-
-typedef struct ck_ring trace_ring;
-CK_RING_PROTOTYPE(trace, weft_job_event)
-#pragma GCC diagnostic pop
-#pragma GCC poison ck_ring_valid /* wrong after 2^32 operations in 0.7.1 */
-
-static void trace_ring_init(trace_ring *ring, uint32_t capacity)
-{
-    ck_ring_init(ring, capacity);
-}
-
-static bool trace_ring_write(trace_ring *ring, weft_job_event *events, const weft_job_event *event)
-{
-    weft_job_event copy = *event;
-    return ck_ring_enqueue_spsc_trace(ring, events, &copy);
-}
-
-static bool trace_ring_read(trace_ring *ring, weft_job_event *events, weft_job_event *out)
-{
-    return ck_ring_dequeue_spsc_trace(ring, events, out);
-}
-
-#endif
 
 /* Ring and events in one block. Owner: the worker's ring; constant but for the ring's content. */
 struct weft__trace_buffer {
