@@ -2,13 +2,16 @@
 /* trace_program.c: a small world whose trace check_trace.py reads: fused systems, a range, a system
  * of the owner, commands. Run as: trace_program WORKERS CAPACITY FRAMES [FILE [THREAD]]; without
  * FILE the environment decides, and FILE "-" forbids it. The world is stepped by a thread of the
- * name THREAD, if there is one. */
+ * name THREAD, if there is one. TRACE_ENDS in the environment: how the program ends without
+ * destroying its world: return, exit, _exit; or in the last frame, in a system: abort, segv, kill. */
 #include <weft/weft.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct Place {
     float x;
@@ -16,6 +19,14 @@ typedef struct Place {
 typedef struct Speed {
     float x;
 } Speed;
+
+static const char *ends = "";
+static bool is_last_frame;
+
+static bool ends_by(const char *way)
+{
+    return strcmp(ends, way) == 0;
+}
 
 static void move(weft_slice *slice, void *user)
 {
@@ -40,6 +51,9 @@ static void nothing(weft_slice *slice, void *user)
 static void spawn(weft_slice *slice, void *user)
 {
     const weft_archetype *archetype = user;
+    if (is_last_frame && ends_by("abort")) abort();
+    if (is_last_frame && ends_by("segv")) raise(SIGSEGV);
+    if (is_last_frame && ends_by("kill")) raise(SIGKILL);
     weft_recorder_create_entity(weft_slice_recorder(slice), *archetype);
 }
 
@@ -55,8 +69,11 @@ static void *step_here(void *argument)
 {
     stepper *self = argument;
     if (self->thread != NULL) pthread_setname_np(pthread_self(), self->thread);
-    for (int i = 0; i < self->frames && self->result == WEFT_OK; i++)
+    for (int i = 0; i < self->frames && self->result == WEFT_OK; i++) {
+        is_last_frame = i == self->frames - 1;
+        if (ends[0] != '\0') usleep(200); /* what lies 0.1 ms back is surely there */
         self->result = weft_world_step(self->world, 0.1f);
+    }
     return NULL;
 }
 
@@ -99,6 +116,9 @@ static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames, con
                                                   .effects = WEFT_RECORDS_CREATE});
     result = step(&(stepper){world, thread, frames, WEFT_OK});
     if (result != WEFT_OK) fprintf(stderr, "step: %s\n", weft_world_error(world)->text);
+    if (ends_by("return")) return 0;
+    if (ends_by("exit")) exit(0);
+    if (ends_by("_exit")) _exit(0);
     weft_world_destroy(world);
     weft_job_pool_destroy(pool);
     return result == WEFT_OK ? 0 : 1;
@@ -107,6 +127,7 @@ static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames, con
 int main(int argc, char **argv)
 {
     if (argc < 4) return 2;
+    if (getenv("TRACE_ENDS") != NULL) ends = getenv("TRACE_ENDS");
     const char *file = argc > 4 ? argv[4] : NULL;
     if (file != NULL && strcmp(file, "-") == 0) file = "";
     const weft_job_pool_desc desc = {.worker_count = (uint32_t)atoi(argv[1]),

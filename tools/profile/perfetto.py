@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Reads a trace in Perfetto's TrackEvent format as weft writes it (jobs/src/trace/trace_file.c)."""
+"""Reads a trace of weft (jobs/src/trace/trace_file.c): a file in Perfetto's TrackEvent format, or what a program that
+died left of one, FILE.raw."""
+import os
+import struct
 
 
 def fields(data):
@@ -28,14 +31,106 @@ def fields(data):
 
 def read_rows(path):
     """The names of the rows of threads, in the order of the file."""
+    if path.endswith(".raw"):
+        return list(dict.fromkeys(row for row, *_ in read_spool(path)[0] if row != "counter"))
     with open(path, "rb") as f:
         packets = [dict(fields(value)) for number, value in fields(f.read()) if number == 1]
     tracks = [dict(fields(packet[60])) for packet in packets if 60 in packet]
     return [track[2].decode() for track in tracks if 4 in track and 2 in track]
 
 
+# ---- the spool of a program that died: FILE.raw, FILE.old.raw, FILE.names.raw (trace_file.c) ----
+
+STEAL, COUNTER, SHARE = 3, 12, 13
+BEGINS, ENDS = (1, 4, 6, 10), (2, 5, 7, 11)  # an end follows its begin
+FALLBACKS = ["?", "job", "job", "steal", "parked", "parked", "wait", "wait", "mark", "wake", "span", "span", "counter", "share"]
+
+
+def read_names(path):
+    """({"workers": N, ...}, {number: name}) of FILE.names.raw; a name that was cut is left out."""
+    with open(path, "rb") as f:
+        head, _, text = f.read().partition(b"\n")
+    words = head.decode().split()
+    assert words[:2] == ["weft-names", "1"], "its .names are none of a spool"
+    names, at = {}, 0
+    while at < len(text):
+        number, _, rest = text[at:].partition(b" ")
+        count, _, rest = rest.partition(b" ")
+        if not count.isdigit() or len(rest) < int(count):
+            break
+        names[int(number)] = rest[:int(count)].decode(errors="replace")
+        at += len(number) + len(count) + 2 + int(count) + 1
+    return dict(zip(words[2::2], map(int, words[3::2]))), names
+
+
+def read_records(stem, head):
+    """The records that are wanted, older ones first: (ns, name, value, kind, row)."""
+    parts = []
+    for path in (stem + ".raw", stem + ".old.raw"):
+        if os.path.exists(path):
+            with open(path, "rb") as f:
+                data = f.read()
+            part = [r[:5] for r in struct.iter_unpack("<QIIHHI", data[:len(data) // 24 * 24])]
+            parts.append([r for r in part if r[0] >= head["begin"]])  # of this run, not of one before
+    records = [record for part in sorted(parts, key=lambda p: p[:1]) for record in part]
+    newest = max((r[0] for r in records), default=0)
+    return [r for r in records if not head["last"] or r[0] >= newest - head["last"]]
+
+
+def draw_shares(events, row, span, shares, end):
+    """A span for each system of a fused stage, by its part of the time."""
+    whole, passed = sum(ns for _, ns in shares), 0
+    for name, ns in shares if whole else []:
+        begin, passed = span[2] + (end - span[2]) * passed // whole, passed + ns
+        events.append((row, "B", begin, name, None))
+        events.append((row, "E", span[2] + (end - span[2]) * passed // whole, None, None))
+
+
+def read_spool(path):
+    """As read_trace."""
+    stem = path[:-len(".raw")].removesuffix(".old")
+    head, names = read_names(stem + ".names.raw")
+    events, stacks, last = [], {}, {}
+
+    def end_span(row, end):
+        span = stacks[row].pop()
+        if span[3]:
+            draw_shares(events, row, span, span[3], end)
+        events.append((row, "E", end, None, None))
+
+    for ns, number, value, kind, thread in read_records(stem, head):
+        row = f"worker {thread}" if thread < head["workers"] else f"guest {thread - head['workers']}"
+        row += " (owner)" if thread == 0 else ""
+        kind = kind if kind < len(FALLBACKS) else 0
+        name = names.get(number, FALLBACKS[kind]) if kind != STEAL else "steal"
+        stack, last[row] = stacks.setdefault(row, []), ns
+        if kind in BEGINS:
+            if stack:
+                stack[-1][3] = []  # shares are of a span that has no other in it
+            stack.append([kind, number, ns, []])
+            events.append((row, "B", ns, name, None if value == 0xffffffff else value))
+        elif kind in ENDS:
+            depth = next((i for i in range(len(stack), 0, -1) if stack[i - 1][:2] == [kind - 1, number]), None)
+            while depth is not None and len(stack) >= depth:
+                end_span(row, ns)
+        elif kind == SHARE:
+            if stack:
+                stack[-1][3].append((name, value))
+        elif kind == COUNTER:
+            events.append(("counter", "C", ns, name, value))
+        else:
+            events.append((row, "i", ns, name, None if value == 0xffffffff else value))
+    for row, stack in stacks.items():
+        while stack:
+            end_span(row, last[row])
+    events = [e for _, e in sorted(enumerate(events), key=lambda e: (e[1][2], e[0]))]
+    return events, 0, []
+
+
 def read_trace(path):
     """Events as (row, kind, time in ns, name, value), the number of events lost, and what is wrong."""
+    if path.endswith(".raw"):
+        return read_spool(path)
     mistakes = []
 
     def check(condition, text):

@@ -55,6 +55,8 @@ def read(folder):
     """[(system, row, names below it, us)] of all traces in the folder; Refused when there is none."""
     systems = {s.name.partition(" [world ")[0] for s in recording.read_systems(folder).values()}
     paths = sorted(glob.glob(os.path.join(glob.escape(folder), "trace*.pftrace")))
+    # a program that died leaves an empty file and the spool
+    paths = [p if os.path.getsize(p) else p + ".raw" for p in paths if os.path.getsize(p) or os.path.exists(p + ".names.raw")]
     found = []
     for path in paths:
         for row, spans in read_rows(path).items():
@@ -62,6 +64,6 @@ def read(folder):
                 system, below = place(names, systems)
                 found.append((system, row, below, us))
     if not found:
-        raise recording.Refused("the program wrote no trace: it makes no pool of weft, ended without destroying "
-                                "it, or forbids traces (trace_file = \"\")")
+        raise recording.Refused("the program wrote no trace: it makes no pool of weft, or "
+                                "forbids traces (trace_file = \"\")")
     return found

@@ -12,7 +12,9 @@
  *
  * The *spool*: one file, FILE.raw, while it has room; then two that take turns, FILE.raw and
  * FILE.old.raw: when one is full the other is emptied, so that at least half of the room holds the
- * newest records. The records of a worker stay in their order. Nothing is read before the end. */
+ * newest records. The records of a worker stay in their order. Nothing is read before the end. What
+ * was drained is in the files, so that a program that dies leaves the frames before: FILE.names.raw
+ * has what the records need, and tools/profile/perfetto.py reads both. */
 #include "trace_file.h"
 
 #include <ctype.h>
@@ -109,10 +111,11 @@ typedef struct trace_spool {
     uint64_t last_ns;            /* only what is so young is wanted; 0: all */
     trace_part parts[2];
     uint32_t current;
-    bool is_open;
-    uint64_t newest_ns;
-    uint64_t cut; /* records that made room for newer ones */
+    bool is_open, has_names;
+    uint64_t newest_ns, flushed_ns; /* flushed: the newest when the records were last written */
+    uint64_t cut;                   /* records that made room for newer ones */
     trace_out out;
+    trace_out names; /* text: "weft-names 1 ...", then number and bytes of a name, and the name */
 } trace_spool;
 /* Hands every record that is wanted to `take`, older ones first. `records` has room for
  * TRACE_READ_RECORDS. */
@@ -595,11 +598,19 @@ static void trace_nest_end(trace_nest *nest)
 
 /* ---- the spool ---- */
 
+/* FILE.names.raw. */
+static void names_path(const trace_spool *spool, char out[sizeof spool->parts[0].path + 8])
+{
+    const char *raw = spool->parts[0].path;
+    snprintf(out, sizeof spool->parts[0].path + 8, "%.*s.names.raw", (int)strlen(raw) - 4, raw);
+}
+
 /* Creates `path`.raw. The path has at most TRACE_PATH_MAX bytes. IO, BUSY. */
 static weft_result trace_spool_open(trace_spool *spool, const weft__os_files *files,
                                     const char *path, uint64_t bytes, uint64_t last_ns)
 {
-    spool->files = spool->out.files = files;
+    char names[sizeof spool->parts[0].path + 8];
+    spool->files = spool->out.files = spool->names.files = files;
     spool->limit = bytes / 2 / sizeof(trace_record);
     spool->last_ns = last_ns;
     snprintf(spool->parts[0].path, sizeof spool->parts[0].path, "%s.raw", path);
@@ -607,6 +618,10 @@ static weft_result trace_spool_open(trace_spool *spool, const weft__os_files *fi
     errno = 0;
     weft_result result = files->open_write(files->user, spool->parts[0].path, &spool->out.file);
     spool->is_open = result == WEFT_OK;
+    if (!spool->is_open) return result;
+    names_path(spool, names);
+    spool->names.result = files->open_write(files->user, names, &spool->names.file);
+    spool->has_names = spool->names.result == WEFT_OK; /* a trace that ends well needs none */
     return result;
 }
 
@@ -685,6 +700,11 @@ static void trace_spool_close(trace_spool *spool, bool is_removed)
         bool was_used = i == 0 || spool->parts[1].count != 0 || spool->cut != 0;
         if (was_used) files->remove(files->user, spool->parts[i].path);
     }
+    if (!spool->has_names) return;
+    char names[sizeof spool->parts[0].path + 8];
+    names_path(spool, names);
+    files->close(files->user, spool->names.file);
+    if (is_removed) files->remove(files->user, names);
 }
 
 /* ---- the part of the run that is kept ----
@@ -784,6 +804,8 @@ static void trace_window_see(trace_window *window, const weft_job_event *event)
 #define CAPACITY (UINT32_C(1) << 15)
 #define RING_BYTES_MAX (UINT64_C(64) << 20)
 #define POOLS_MAX 64
+/* What a program that dies may lose of short frames: a write takes 3 us, as 40 events do. */
+#define FLUSH_NS 100000u
 
 /* Owner: the pool. The owner's thread, but what drains: the holder of the lock. Invariants:
  * names.at[0] is none. */
@@ -833,6 +855,10 @@ static uint32_t intern(weft__trace_file *file, const char *text)
     if (copy == NULL) return 0;
     file->names.at[file->names.count++] = memcpy(copy, text, bytes);
     weft__table_put(&file->numbers, hash, number);
+    trace_out_format(&file->spool.names, "%u %zu ", number, bytes - 1);
+    trace_out_text(&file->spool.names, text);
+    trace_out_text(&file->spool.names, "\n");
+    trace_out_flush(&file->spool.names);
     return number;
 }
 
@@ -916,7 +942,8 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     const trace_format *format = format_of(desc->path);
     if (format == NULL || strlen(desc->path) > TRACE_PATH_MAX) {
         snprintf(problem->text, sizeof problem->text,
-                 "the name must end in .pftrace or .slices, and have at most %d bytes",
+                 "the name must end in .pftrace (of which weft-trace-json makes .json) or "
+                 ".slices, and have at most %d bytes",
                  TRACE_PATH_MAX);
         return WEFT_INVALID_ARGUMENT;
     }
@@ -942,6 +969,11 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     }
     file->begin_ns = desc->os->clock_ns(desc->os->user);
     file->boot_ns = boot_time_ns();
+    trace_out_format(&file->spool.names,
+                     "weft-names 1 workers %u process %u begin %llu last %llu\n",
+                     desc->worker_count, weft__os_process(), (unsigned long long)file->begin_ns,
+                     (unsigned long long)file->window.last_ns);
+    trace_out_flush(&file->spool.names);
     *out = file;
     return WEFT_OK;
 }
@@ -973,6 +1005,10 @@ void weft__trace_file_drain(weft__trace_file *file)
     drain_ring(file, 0);
     for (uint32_t i = file->desc.worker_count; i < file->desc.row_limit; i++) drain_ring(file, i);
     for (uint32_t i = 1; i < file->desc.worker_count; i++) drain_ring(file, i);
+    if (file->spool.newest_ns - file->spool.flushed_ns >= FLUSH_NS) { /* the program may die */
+        trace_out_flush(&file->spool.out);
+        file->spool.flushed_ns = file->spool.newest_ns;
+    }
     weft__lock_unlock(&file->lock);
 }
 

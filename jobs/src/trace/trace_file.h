@@ -4,9 +4,10 @@
  * The owner, or a guest that steps a world, takes the events out of all rings at the end of each
  * frame and whenever its own is half full, the owner also when the pool is destroyed; they are
  * appended as records to a spool (FILE.raw); names are copied then, so that they may go away
- * with their system. Only destroying the pool turns the spool into FILE: a running program pays
- * 24 bytes per event. Two pools that write at the same time get FILE and FILE with -2 before the
- * ending.
+ * with their system (FILE.names.raw). Only destroying the pool turns the spool into FILE: a running
+ * program pays 24 bytes per event. A program that dies leaves the spool but for its last frame,
+ * or the last 0.1 ms of shorter frames. Two pools that write at the same time get FILE and
+ * FILE with -2 before the ending.
  *
  * A row is what a viewer shows as a thread: workers by their index, behind them guests.
  *

@@ -386,7 +386,7 @@ static weft_job_graph *make_graph(const weft__scheduler *scheduler, weft__task_p
         task->ranked_ns = task->time_ns;
         nodes[i] = (weft_job_graph_node){.fn = run,
                                          .argument = task,
-                                         .name = weft__task_label(task),
+                                         .name = task->title,
                                          .cost_ns = task->time_ns,
                                          .on_caller = task->on_owner};
     }

@@ -659,7 +659,7 @@ static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t fi
                               .argument = &l,
                               .count = stage->item_count - first,
                               .cost = &stage->cost,
-                              .name = weft__stage_label(stage)};
+                              .name = stage->title};
     weft_result result = weft_job_for(owner_context(scheduler), &desc, NULL);
     if (result == WEFT_OK) return;
     weft__error(scheduler->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
@@ -717,8 +717,8 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
                                   .argument = l,
                                   .count = items,
                                   .class_ = WEFT_JOB_BACKGROUND,
-                                  .name = "background"};
-        weft_job_desc job = {.class_ = WEFT_JOB_BACKGROUND, .name = "background"};
+                                  .name = "background loop"};
+        weft_job_desc job = {.class_ = WEFT_JOB_BACKGROUND, .name = "background job"};
         is_started = weft_job_for_submit(owner_context(scheduler), &desc, &job,
                                          &stage->background) == WEFT_OK;
     }
@@ -868,7 +868,7 @@ weft_result weft__task_run(weft_job_context *job, weft__task *task)
                                     .argument = &l,
                                     .count = end - first,
                                     .cost = &task->cost,
-                                    .name = weft__task_label(task)};
+                                    .name = task->title};
     return weft_job_for(job, &desc, NULL);
 }
 
@@ -919,7 +919,7 @@ static void levels_run(const weft__worker *worker, const weft__entry *entry)
                                         .argument = &loop,
                                         .count = count,
                                         .cost = &entry->system->level_cost,
-                                        .name = entry->system->name};
+                                        .name = "level"};
         if (is_serial || count == 1)
             run_level(job, &loop, 0, count);
         else if (weft_job_for(job, &desc, NULL) != WEFT_OK) /* a forked process: nothing was run */

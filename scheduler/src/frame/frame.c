@@ -729,7 +729,7 @@ static void begin_step(weft__scheduler *scheduler)
     scheduler->is_timed = scheduler->options.is_measured;
     scheduler->is_watched = scheduler->is_followed || scheduler->is_timed || scheduler->is_traced;
     weft__note(weft__front(scheduler->world)->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
-               (uint32_t)scheduler->stats.frames);
+               (uint32_t)weft__front(scheduler->world)->clock.steps);
     scheduler->error.code = WEFT_OK;
     scheduler->mistakes.count = 0;
     scheduler->stats.commands = scheduler->stats.commands_skipped = 0;
