@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_game.c: frame.game: a frame of 40 systems over 20,000 ships, their bullets, the sparks of
  * hits, and pickups: moving, aiming, firing, colliding through a grid, dying, spawning, timers,
- * transforms, what is drawn. Raw: the same kernels in order over arrays in plain C (game_raw.c).
- * After the warm-up both have the same populations.
+ * transforms, what is drawn. Raw: the same kernels in order over arrays in plain C
+ * (frame_game_raw.c). After the warm-up both have the same populations.
  */
 #include "bench.h"
-#include "game.h"
+#include "frame_game.h"
 
 #include <weft/weft.h>
 

@@ -85,6 +85,16 @@ static void flock(weft_bench *bench)
     bench_one(bench, "flock");
 }
 
+static void game(weft_bench *bench)
+{
+    bench_one(bench, "game");
+}
+
+static void market(weft_bench *bench)
+{
+    bench_one(bench, "market");
+}
+
 static void traffic(weft_bench *bench)
 {
     bench_one(bench, "traffic");
@@ -95,5 +105,7 @@ const weft_bench_entry weft_bench_program[] = {
     {"program.epidemic", "people, households, births, deaths, observers; raw: plain C", epidemic,
      false},
     {"program.flock", "birds that turn with their neighbours; raw: plain C", flock, false},
+    {"program.game", "fighters with targets, fire, deaths and births; raw: plain C", game, false},
+    {"program.market", "traders, orders that live one step, auctions; raw: plain C", market, false},
     {"program.traffic", "cars whose lanes are shared values; raw: plain C", traffic, false},
     {0}};

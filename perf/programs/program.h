@@ -35,7 +35,7 @@ typedef struct program {
     uint32_t small;        /* of the tests */
     const program_side *c; /* on weft */
     const program_side *raw;
-    const program_side *cpp; /* NULL: no C++ compiler */
+    const program_side *cpp; /* NULL: no C++ compiler, or not written */
 } program;
 
 /* Ends with a NULL name. */

@@ -8,6 +8,8 @@
 extern const program_side defence_weft, defence_raw, defence_cpp;
 extern const program_side epidemic_weft, epidemic_raw, epidemic_cpp;
 extern const program_side flock_weft, flock_raw, flock_cpp;
+extern const program_side game_weft, game_raw;
+extern const program_side market_weft, market_raw;
 extern const program_side traffic_weft, traffic_raw, traffic_cpp;
 #ifdef WEFT_PROGRAMS_CPP
 #define CPP(side) &(side)
@@ -19,6 +21,8 @@ const program programs[] = {
     {"defence", 50000, 5000, &defence_weft, &defence_raw, CPP(defence_cpp)},
     {"epidemic", 300000, 10000, &epidemic_weft, &epidemic_raw, CPP(epidemic_cpp)},
     {"flock", 100000, 3000, &flock_weft, &flock_raw, CPP(flock_cpp)},
+    {"game", 50000, 5000, &game_weft, &game_raw, NULL},
+    {"market", 10000, 2000, &market_weft, &market_raw, NULL},
     {"traffic", 100000, 40000, &traffic_weft, &traffic_raw, CPP(traffic_cpp)},
     {NULL, 0, 0, NULL, NULL, NULL},
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* game.c: the kernels of frame.game, and its systems in order.
+/* frame_game.c: the kernels of frame.game, and its systems in order.
  *
  * Both sides run the same functions over columns; what they do with rows that come and go is
  * theirs. */
-#include "game.h"
+#include "frame_game.h"
 
 #include <string.h>
 

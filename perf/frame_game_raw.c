@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* game_raw.c: frame.game in plain C: tables of columns, kernels in order, and what dies is
+/* frame_game_raw.c: frame.game in plain C: tables of columns, kernels in order, and what dies is
  * filled by the last row.
  */
-#include "game.h"
+#include "frame_game.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* game.h: what both sides of frame.game share: the parts of entities, the kernels over columns, the
- * list of systems, the grid of ships, and the rows that are born. game.c has the kernels and the
- * list, game_raw.c the side in plain C, bench_game.c weft and the benchmark.
+/* frame_game.h: what both sides of frame.game share: the parts of entities, the kernels over
+ * columns, the list of systems, the grid of ships, and the rows that are born. frame_game.c has the
+ * kernels and the list, frame_game_raw.c the side in plain C, bench_game.c weft and the benchmark.
  */
-#ifndef WEFT_PERF_GAME_H
-#define WEFT_PERF_GAME_H
+#ifndef WEFT_PERF_FRAME_GAME_H
+#define WEFT_PERF_FRAME_GAME_H
 
 #include <stdbool.h>
 #include <stdint.h>
