@@ -191,76 +191,82 @@ uint32_t weft_grid_cell_at(const weft_grid *grid, const double *position)
 
 /* ---- runs ---- */
 
-/* A cell beside another one along one axis. */
-typedef struct beside {
-    uint32_t at;
-    int8_t shift; /* boxes by which its points are to be moved */
-} beside;
-
-/* at + step along an axis; false: beyond the border. */
-static bool step_along(const weft_grid *grid, uint32_t axis, uint32_t at, int step, beside *out)
+/* at + step along an axis, and the boxes by which points there are to be moved; false: beyond the
+ * border. */
+static inline bool step_along(const weft_grid *grid, uint32_t axis, int step, uint32_t *at,
+                              int8_t *shift)
 {
     const uint32_t cells = grid->cells[axis];
-    *out = (beside){at + (uint32_t)step, 0};
-    if (out->at < cells) return true; /* -1 is far beyond */
-    if (!grid->axes[axis].is_periodic) return false;
-    *out = step < 0 ? (beside){cells - 1, -1} : (beside){0, 1};
-    return true;
+    *at += (uint32_t)step;
+    *shift = 0;
+    if (*at < cells) return true; /* -1 is far beyond */
+    *at = step < 0 ? cells - 1 : 0;
+    *shift = step < 0 ? -1 : 1;
+    return grid->axes[axis].is_periodic;
 }
 
-/* Where runs go. Owner: one call. */
-typedef struct run_list {
-    const weft_grid *grid;
-    weft_grid_run *runs;
-    uint32_t count;
-} run_list;
-
-/* The row of cells first..last (along x) of y and z. */
-static void add_row(run_list *list, const beside *y, const beside *z, uint32_t first, uint32_t last,
-                    int8_t shift)
+/* Writes the run of the cells first..last of a row; returns where the next one goes: there, too,
+ * when the run is empty. */
+static inline weft_grid_run *add_run(weft_grid_run *run, const uint32_t *row, uint32_t first,
+                                     uint32_t last, const int8_t shift[3])
 {
-    const weft_grid *grid = list->grid;
-    const uint32_t row = (z->at * grid->cells[1] + y->at) * grid->cells[0];
-    const uint32_t begin = grid->cell_begin[row + first], end = grid->cell_begin[row + last + 1];
-    if (begin == end) return;
-    list->runs[list->count++] = (weft_grid_run){begin, end, {shift, y->shift, z->shift}};
+    *run = (weft_grid_run){row[first], row[last + 1], {shift[0], shift[1], shift[2]}};
+    return run + (run->begin != run->end);
 }
 
-/* The cells from x + from to x + 1 of a row: one run, and one more for each end that wraps. */
-static void add_cells(run_list *list, const beside *y, const beside *z, uint32_t x, int from)
-{
-    const weft_grid *grid = list->grid;
-    const bool is_periodic = grid->axes[0].is_periodic;
-    const uint32_t last = grid->cells[0] - 1;
-    if (from < 0 && x == 0 && is_periodic) add_row(list, y, z, last, last, -1);
-    const uint32_t first = from < 0 ? (x > 0 ? x - 1 : 0) : x + (uint32_t)from;
-    const uint32_t end = x < last ? x + 1 : last;
-    if (first <= end) add_row(list, y, z, first, end, 0);
-    if (x == last && is_periodic) add_row(list, y, z, 0, 0, 1);
-}
-
-/* The rows of cells beside (x, y, z), all of them or those behind the cell. */
+/* The rows of cells beside (x, y, z), all of them or those behind the cell: the cells from x - 1 to
+ * x + 1 are one run, and one more for each end that wraps. */
 static uint32_t list_runs(const weft_grid *grid, uint32_t cell, weft_grid_run *runs, bool is_half)
 {
     if (!grid || !runs || cell >= grid->cell_count) return 0;
-    run_list list = {grid, runs, 0};
-    const uint32_t x = cell % grid->cells[0], row = cell / grid->cells[0];
-    const uint32_t y = row % grid->cells[1], z = row / grid->cells[1];
+    weft_grid_run *run = runs;
+    const uint32_t last = grid->cells[0] - 1, x = cell % grid->cells[0];
+    const uint32_t y = cell / grid->cells[0] % grid->cells[1];
+    const uint32_t z = cell / grid->cells[0] / grid->cells[1];
+    const uint32_t left = x > 0 ? x - 1 : 0, right = x < last ? x + 1 : last;
+    const bool is_periodic = grid->axes[0].is_periodic;
     const int reach_z = grid->dimensions == 3;
     for (int dz = is_half ? 0 : -reach_z; dz <= reach_z; dz++) {
-        beside at_z, at_y;
-        if (!step_along(grid, 2, z, dz, &at_z)) continue;
-        for (int dy = is_half && dz == 0 ? 0 : -1; dy <= 1; dy++)
-            if (step_along(grid, 1, y, dy, &at_y))
-                add_cells(&list, &at_y, &at_z, x, is_half && dz == 0 && dy == 0 ? 1 : -1);
+        uint32_t at_z = z, at_y;
+        int8_t to_y, to_z;
+        if (!step_along(grid, 2, dz, &at_z, &to_z)) continue;
+        for (int dy = is_half && dz == 0 ? 0 : -1; dy <= 1; dy++) {
+            at_y = y;
+            if (!step_along(grid, 1, dy, &at_y, &to_y)) continue;
+            const uint32_t *row =
+                grid->cell_begin + (at_z * grid->cells[1] + at_y) * grid->cells[0];
+            const bool is_own = is_half && dz == 0 && dy == 0;
+            const uint32_t first = is_own ? x + 1 : left;
+            if (is_periodic && x == 0 && !is_own)
+                run = add_run(run, row, last, last, (int8_t[]){-1, to_y, to_z});
+            if (first <= right) run = add_run(run, row, first, right, (int8_t[]){0, to_y, to_z});
+            if (is_periodic && x == last) run = add_run(run, row, 0, 0, (int8_t[]){1, to_y, to_z});
+        }
     }
-    return list.count;
+    return (uint32_t)(run - runs);
+}
+
+/* list_runs of a cell in two dimensions with a cell on each side; false: it is another one. Most
+ * cells are such, and programs list the runs of each point: a third of the instructions. */
+static inline bool list_inside(const weft_grid *grid, uint32_t cell, weft_grid_run *runs,
+                               uint32_t *count)
+{
+    if (!grid || !runs || cell >= grid->cell_count || grid->dimensions != 2) return false;
+    const uint32_t cells = grid->cells[0], x = cell % cells, y = cell / cells;
+    if (x == 0 || x + 1 == cells || y == 0 || y + 1 == grid->cells[1]) return false;
+    const uint32_t *row = grid->cell_begin + cell - cells;
+    weft_grid_run *run = runs;
+    for (int dy = -1; dy <= 1; dy++, row += cells)
+        run = add_run(run, row - 1, 0, 2, (int8_t[]){0, 0, 0});
+    *count = (uint32_t)(run - runs);
+    return true;
 }
 
 uint32_t weft_grid_runs(const weft_grid *grid, uint32_t cell,
                         weft_grid_run runs[WEFT_GRID_MAX_RUNS])
 {
-    return list_runs(grid, cell, runs, false);
+    uint32_t count;
+    return list_inside(grid, cell, runs, &count) ? count : list_runs(grid, cell, runs, false);
 }
 
 uint32_t weft_grid_runs_half(const weft_grid *grid, uint32_t cell,
