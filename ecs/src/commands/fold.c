@@ -318,6 +318,13 @@ static void add_dead(sweeping *s)
     s->run_page = NULL;
 }
 
+/* The target after the row taken by 1 + i: the handle in the chunk, or the next one created. */
+static inline weft_entity target_after(const sweeping *s, const weft_entity *there, uint32_t i)
+{
+    const weft_entity taken = s->row.commands[0]->entity;
+    return there != NULL ? there[i] : (weft_entity){taken.index + 1 + i, taken.version};
+}
+
 /* How many of `most` rows have the commands of the run, one after the other from `next` on. */
 static inline __attribute__((always_inline)) uint32_t rows_alike(const sweeping *s,
                                                                  const char *next,
@@ -326,43 +333,63 @@ static inline __attribute__((always_inline)) uint32_t rows_alike(const sweeping 
 {
     const uint32_t bytes = s->run->stride;
     uint32_t count = 0;
-    for (; count < most; count++, next += bytes)
+    for (; count < most; count++, next += bytes) {
+        const weft_entity target = target_after(s, there, count);
         for (uint32_t i = 0; i < width; i++) {
             const weft__command *other =
                 (const weft__command *)(const void *)(next + s->offsets[i]);
-            if (kind_of(other) != s->kinds[i] || !is_same_entity(other->entity, there[count]))
+            if (kind_of(other) != s->kinds[i] || !is_same_entity(other->entity, target))
                 return count;
         }
+    }
     return count;
 }
 
-/* Bytes of the commands of the row taken; 0: something lies between them, or they have references,
- * which are replaced one by one. */
-static uint32_t row_bytes(const sweeping *s)
+/* Bytes of the commands of the row taken; 0: something lies between them, or those of a living row
+ * have references, which are replaced one by one. */
+static uint32_t row_bytes(const sweeping *s, bool is_created)
 {
     uint32_t bytes = 0;
     for (uint32_t i = 0; i < s->row.width; i++) {
-        if (has_references(s->finder.fold, s->row.commands[i])) return 0;
+        if (!is_created && has_references(s->finder.fold, s->row.commands[i])) return 0;
         bytes += (uint32_t)weft__command_bytes(s->row.commands[i]);
     }
     const char *end = (const char *)s->cursor.page->data + s->cursor.offset;
     return (const char *)s->row.commands[0] + bytes == end ? bytes : 0;
 }
 
-/* After a row of a chunk: takes those that follow as long as each has the same commands, which is
- * the usual case. */
-static void extend_run(sweeping *s)
+/* The commands of the next `count` rows, which are created, are made ready. */
+static void ready_created(const sweeping *s, uint32_t count)
+{
+    const weft__fold *fold = s->finder.fold;
+    char *next = (char *)s->cursor.page->data + s->cursor.offset;
+    uint32_t references = 0; /* bit by command of a row */
+    for (uint32_t i = 0; i < s->row.width; i++)
+        references |= (uint32_t)has_references(fold, s->row.commands[i]) << i;
+    for (; count > 0; count--, next += s->run->stride) {
+        place_created(&s->finder, (weft__command *)(void *)next);
+        for (uint32_t left = references; left != 0; left &= left - 1)
+            patch(fold, s->finder.segment,
+                  (weft__command *)(void *)(next + s->offsets[__builtin_ctz(left)]));
+    }
+}
+
+/* After a row: takes those that follow as long as each has the same commands, which is the usual
+ * case. */
+static void extend_run(sweeping *s, const weft__fold_ref *at)
 {
     weft__fold_run *run = s->run;
-    const weft__chunk *chunk = s->finder.chunk;
-    const uint32_t bytes = s->run_page == NULL ? 0 : row_bytes(s), width = run->width;
+    const bool is_created = (at->place & WEFT__FOLD_PLACE_CREATED) != 0;
+    if (is_created && s->row.commands[0]->op != WEFT__COMMAND_CREATE) return;
+    const weft__chunk *chunk = is_created ? NULL : s->finder.chunk;
+    const uint32_t bytes = s->run_page == NULL ? 0 : row_bytes(s, is_created), width = run->width;
     if (bytes == 0 || (run->count != width && run->stride != bytes)) return;
     run->stride = bytes;
     uint32_t most = (s->cursor.page->used - s->cursor.offset) / bytes;
-    uint32_t rows = chunk->count - (s->finder.row + 1);
+    uint32_t rows = (is_created ? WEFT__FOLD_BLOCK_ROWS : chunk->count) - (at->row + 1);
     if (most > s->cursor.left / width) most = s->cursor.left / width;
     if (most > rows) most = rows;
-    const weft_entity *there = weft__chunk_entities(chunk) + s->finder.row + 1;
+    const weft_entity *there = is_created ? NULL : weft__chunk_entities(chunk) + at->row + 1;
     const char *next = (const char *)s->cursor.page->data + s->cursor.offset;
     uint32_t count =
         width == 1 ? rows_alike(s, next, there, most, 1) : rows_alike(s, next, there, most, width);
@@ -370,11 +397,14 @@ static void extend_run(sweeping *s)
     weft__command_cursor ahead = {s->cursor.page, s->cursor.offset + count * bytes,
                                   s->cursor.left - count * width};
     const weft__command *after = weft__fold_next(&ahead);
-    if (after != NULL && is_same_entity(after->entity, there[count - 1]))
+    if (after != NULL && is_same_entity(after->entity, target_after(s, there, count - 1)))
         count--; /* that row has more commands */
+    if (is_created)
+        ready_created(s, count);
+    else
+        s->finder.row += count;
     s->cursor.offset += count * bytes;
     s->cursor.left -= count * width;
-    s->finder.row += count;
     s->number += count * width;
     run->count += count * width;
 }
@@ -411,7 +441,7 @@ static bool collect_sweep(weft__fold *fold, uint32_t number)
             return false;
         }
         add_row(&s, &at);
-        if ((at.place & WEFT__FOLD_PLACE_CREATED) == 0) extend_run(&s);
+        extend_run(&s, &at);
     }
     fold->run_counts[number] = s.run_count;
     return true;
