@@ -70,6 +70,11 @@ static void bench_one(weft_bench *bench, const char *name)
     }
 }
 
+static void colony(weft_bench *bench)
+{
+    bench_one(bench, "colony");
+}
+
 static void defence(weft_bench *bench)
 {
     bench_one(bench, "defence");
@@ -95,17 +100,24 @@ static void market(weft_bench *bench)
     bench_one(bench, "market");
 }
 
+static void sheep(weft_bench *bench)
+{
+    bench_one(bench, "sheep");
+}
+
 static void traffic(weft_bench *bench)
 {
     bench_one(bench, "traffic");
 }
 
 const weft_bench_entry weft_bench_program[] = {
+    {"program.colony", "ants, trails, sparse loads; raw: plain C", colony, false},
     {"program.defence", "ships with turrets, shells, events; raw: plain C", defence, false},
     {"program.epidemic", "people, households, births, deaths, observers; raw: plain C", epidemic,
      false},
     {"program.flock", "birds that turn with their neighbours; raw: plain C", flock, false},
     {"program.game", "fighters with targets, fire, deaths and births; raw: plain C", game, false},
     {"program.market", "traders, orders that live one step, auctions; raw: plain C", market, false},
+    {"program.sheep", "wolves, sheep and grass: births, deaths; raw: plain C", sheep, false},
     {"program.traffic", "cars whose lanes are shared values; raw: plain C", traffic, false},
     {0}};
