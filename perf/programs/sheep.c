@@ -65,22 +65,31 @@ static void walk_wolves(weft_slice *s, void *user)
     walk(s, &m->ground, m->ground.wolf);
 }
 
-/* The young one of row `i` gets half of its energy. */
-static void breed(weft_slice *s, const Meadow *m, uint32_t i, weft_archetype kind, uint32_t percent)
+/* What births of a slice need. */
+typedef struct births {
+    const Meadow *meadow;
+    weft_recorder *recorder;
+    weft_archetype kind;
+    uint32_t tick, percent;
+} births;
+
+static births births_of(weft_slice *s, const Meadow *m, weft_archetype kind, uint32_t percent)
 {
-    const Place *at = WEFT_READ_COLUMN(s, 0, Place);
-    Energy *energy = WEFT_WRITE_COLUMN(s, 1, Energy);
-    const Tag *tag = WEFT_READ_COLUMN(s, 2, Tag);
-    weft_recorder *r = weft_slice_recorder(s);
     uint32_t tick = (uint32_t)weft_slice_frame(s).number;
-    if (!sheep_breeds(tag[i].number, tick, percent, energy[i].left)) return;
-    Tag name = sheep_young(tag[i].number, tick);
-    Energy half = {energy[i].left / 2};
-    energy[i].left -= half.left;
-    weft_entity young = weft_recorder_create_entity(r, kind);
-    weft_recorder_set(r, young, m->tag, &name, sizeof name);
-    weft_recorder_set(r, young, m->place, &at[i], sizeof at[i]);
-    weft_recorder_set(r, young, m->energy, &half, sizeof half);
+    return (births){m, weft_slice_recorder(s), kind, tick, percent};
+}
+
+/* The young one gets half of the mother's energy. */
+static void breed(const births *b, Tag mother, Place at, Energy *energy)
+{
+    if (!sheep_breeds(mother.number, b->tick, b->percent, energy->left)) return;
+    Tag tag = sheep_young(mother.number, b->tick);
+    Energy half = {energy->left / 2};
+    energy->left -= half.left;
+    weft_entity young = weft_recorder_create_entity(b->recorder, b->kind);
+    weft_recorder_set(b->recorder, young, b->meadow->tag, &tag, sizeof tag);
+    weft_recorder_set(b->recorder, young, b->meadow->place, &at, sizeof at);
+    weft_recorder_set(b->recorder, young, b->meadow->energy, &half, sizeof half);
 }
 
 static void hunt(weft_slice *s, void *user)
@@ -89,12 +98,13 @@ static void hunt(weft_slice *s, void *user)
     const Place *at = WEFT_READ_COLUMN(s, 0, Place);
     Energy *energy = WEFT_WRITE_COLUMN(s, 1, Energy);
     const Tag *tag = WEFT_READ_COLUMN(s, 2, Tag);
+    births b = births_of(s, m, m->wolf_kind, WOLF_BREED);
     for (uint32_t i = 0; i < weft_slice_count(s); i++) {
         sheep_hunt(&m->ground, sheep_patch(&m->ground, at[i]), tag[i].number, &energy[i]);
         if (energy[i].left < 0)
-            weft_recorder_destroy_entity(weft_slice_recorder(s), weft_slice_entities(s)[i]);
+            weft_recorder_destroy_entity(b.recorder, weft_slice_entities(s)[i]);
         else
-            breed(s, m, i, m->wolf_kind, WOLF_BREED);
+            breed(&b, tag[i], at[i], &energy[i]);
     }
 }
 
@@ -104,12 +114,13 @@ static void graze(weft_slice *s, void *user)
     const Place *at = WEFT_READ_COLUMN(s, 0, Place);
     Energy *energy = WEFT_WRITE_COLUMN(s, 1, Energy);
     const Tag *tag = WEFT_READ_COLUMN(s, 2, Tag);
+    births b = births_of(s, m, m->sheep_kind, SHEEP_BREED);
     for (uint32_t i = 0; i < weft_slice_count(s); i++) {
         size_t patch = sheep_patch(&m->ground, at[i]);
         if (!sheep_graze(&m->ground, patch, tag[i].number, &energy[i]) || energy[i].left < 0)
-            weft_recorder_destroy_entity(weft_slice_recorder(s), weft_slice_entities(s)[i]);
+            weft_recorder_destroy_entity(b.recorder, weft_slice_entities(s)[i]);
         else
-            breed(s, m, i, m->sheep_kind, SHEEP_BREED);
+            breed(&b, tag[i], at[i], &energy[i]);
     }
 }
 

@@ -59,7 +59,7 @@ static inline void call(const weft__scheduler *scheduler, const weft__worker *wo
                         const weft__system *system, weft_slice *slice, bool is_followed)
 {
     slice->worker = worker->index;
-    slice->dt = system->dt;
+    slice->dt = system->frame.dt;
     weft__system_tally *tally = tally_of(scheduler, worker, system);
     tally->slices++;
     tally->rows += slice->count;
@@ -238,7 +238,7 @@ static uint32_t begin_sweep(weft__worker *worker, const weft__entry *entry, uint
         member->slice.first += row;
         member->slice.index += begin;
         member->slice.worker = worker->index;
-        member->slice.dt = system->dt;
+        member->slice.dt = system->frame.dt;
         for (uint32_t t = 0; t < member->slice.term_count; t++, column++) { /* NULL: 0 bytes */
             size_t bytes = binding->column_bytes[t];
             worker->sweep_columns[column] =

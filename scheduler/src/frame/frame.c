@@ -43,19 +43,12 @@ static double rate_of(const weft__scheduler *scheduler, const weft__system *syst
     return (double)(system->period > 0 ? system->period : group->period);
 }
 
-weft_frame weft_slice_frame(const weft_slice *slice)
+weft_frame weft_slice_ask_frame(const weft_slice *slice)
 {
     const weft_slice_context *context = slice->context;
-    weft_frame frame = weft_world_frame(context->world);
-    if (context->ops != &weft__slice_ops_system) return frame;
-    if (!weft__slice_is_here(slice)) return frame;
-    const weft__system *system = weft__slice_system(slice);
-    const weft__scheduler *scheduler = system->scheduler;
-    frame.dt = system->dt;
-    if (scheduler->passes_left == 0) return frame; /* alone, outside its rate */
-    double rest, period = rate_of(scheduler, system, &rest);
-    if (period > 0) frame.time -= rest + period * (double)(scheduler->passes_left - 1);
-    return frame;
+    if (context->ops != &weft__slice_ops_system || !weft__slice_is_here(slice))
+        return weft_world_frame(context->world);
+    return weft__slice_system(slice)->frame;
 }
 
 float weft_world_alpha(const weft_world *world, const char *name)
@@ -179,35 +172,43 @@ static float dt_of(const weft__scheduler *scheduler, const weft__system *system,
 }
 
 /* The version a system's own last run had becomes what its filters compare with. */
-static inline void begin_system(weft__system *system, uint32_t base, bool is_active, float dt)
+static inline void begin_system(weft__system *system, uint32_t base, bool is_active,
+                                weft_frame frame)
 {
     if (system->was_active) system->context.since = system->context.stamp;
     system->was_active = system->is_active = is_active;
     system->context.stamp = base + system->version_offset;
-    system->dt = dt;
+    system->frame = frame;
     system->runs += is_active;
 }
 
 static void due_begin_pass(weft__scheduler *scheduler, float dt, uint32_t left)
 {
-    uint32_t base = scheduler->pass_base;
+    const uint32_t base = scheduler->pass_base;
+    const weft_frame now = weft_world_frame(scheduler->world);
     if (!scheduler->is_conditional) {
         for (uint32_t i = 0; i < scheduler->ordered_count; i++)
-            begin_system(scheduler->ordered[i], base, true, dt);
+            begin_system(scheduler->ordered[i], base, true, now);
         return;
     }
     for (uint32_t i = 0; i < scheduler->stage_count; i++) scheduler->stages[i].active_count = 0;
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         weft__system *system = scheduler->ordered[i];
         bool is_active = weft__system_is_timer(system) ? system->due == left : system->due >= left;
-        begin_system(system, base, is_active, dt_of(scheduler, system, dt));
+        weft_frame frame = now;
+        double rest, period = rate_of(scheduler, system, &rest);
+        if (period > 0) frame.time -= rest + period * (double)(left - 1);
+        frame.dt = dt_of(scheduler, system, dt);
+        begin_system(system, base, is_active, frame);
         scheduler->stages[system->stage].active_count += is_active;
     }
 }
 
 static void due_begin_alone(const weft__scheduler *scheduler, weft__system *system, float dt)
 {
-    begin_system(system, scheduler->pass_base, true, dt_of(scheduler, system, dt));
+    weft_frame frame = weft_world_frame(scheduler->world);
+    frame.dt = dt_of(scheduler, system, dt);
+    begin_system(system, scheduler->pass_base, true, frame);
     system->context.stamp = scheduler->pass_base; /* its offset is that of a whole pass */
 }
 

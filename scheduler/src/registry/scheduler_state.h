@@ -162,7 +162,7 @@ typedef struct weft__system {
     double elapsed;
     double timer; /* TIMER: seconds until it runs, and what has passed of the group's tick;
                      0: put off by its condition, to the next step; negative: not set */
-    float dt;     /* of this pass */
+    weft_frame frame; /* of this pass */
     uint32_t version_offset;
     uint32_t filter_version; /* of the filter the runs were made with */
     uint64_t runs;

@@ -254,6 +254,7 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
         weft__lists_copy(scheduler->world, lists, &system->lists) != WEFT_OK)
         return weft__error_memory(world, "weft_system_create");
     system->context.ops = &weft__slice_ops_system;
+    system->context.frame = &system->frame;
     system->context.world = world;
     system->body = desc->run;
     system->run = (desc->flags & WEFT_SYSTEM_JOBS) != 0 ? weft__slice_job_run : desc->run;
