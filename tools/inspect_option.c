@@ -14,8 +14,8 @@ int weft_cli_inspect(const char *command, const char *value)
 #if defined(WEFT_WITH_INSPECT)
     if (weft_inspect_all(value) == WEFT_OK) return WEFT_CLI_CONTINUE;
     return weft_cli_misuse(command,
-                           "--inspect=%s: give a port from 1 to 65519, write, or both: "
-                           "27760,write",
+                           "--inspect=%s: give a port from 1 to 65519, write, paused, or several "
+                           "of them: 27760,write",
                            value);
 #else
     return weft_cli_misuse(command, "--inspect: this program was built without libweft-inspect "

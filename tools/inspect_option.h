@@ -12,7 +12,7 @@
 #include <weft/world.h>
 
 #define WEFT_INSPECT_OPTION                                                                        \
-    "PORT", "windows on the world in a browser; PORT, write, or PORT,write", WEFT_CLI_MAYBE
+    "WORDS", "windows on the world in a browser; of PORT, write, paused", WEFT_CLI_MAYBE
 
 /* Serves every world that is created from now on; nothing without the option (NULL). Returns
  * WEFT_CLI_CONTINUE, or the status to exit with, already reported. */

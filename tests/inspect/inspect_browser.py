@@ -112,6 +112,15 @@ def arrows_move_between_tabs(b, host, _):
 
 
 @scenario
+def the_first_page_says_what_to_look_at(b, host, _):
+    b.go(host.url)
+    b.wait("its questions", "document.querySelectorAll('.cards .panel').length === 6 && document.querySelector('#tab-start').getAttribute('aria-selected') === 'true'")
+    b.wait("figures of now", "[...document.querySelectorAll('.now')].some(p => p.textContent.startsWith('A frame takes')) && [...document.querySelectorAll('.now a')].length >= 2")
+    b.click(b.find_text(".cards a", "Components"))
+    b.wait("its window", "document.querySelector('#tab-components').getAttribute('aria-selected') === 'true'")
+
+
+@scenario
 def the_url_opens_the_same_window_again(b, host, _):
     open_window(b, host, "memory")
     b.post("/refresh")
@@ -384,6 +393,26 @@ def the_tree_opens_by_relation(b, host, _):
     equal(b.run("return document.querySelector('[role=treeitem]').getAttribute('aria-expanded')"), "true")
     b.click(b.find(".tree .tree .twist:not(.leaf)"))
     b.wait("the moon", "[...document.querySelectorAll('.tree .link')].some(l => l.textContent === 'moon')")
+
+
+@scenario
+def arrows_go_through_the_tree(b, host, _):
+    open_window(b, host, "entities", "?mode=tree")
+    b.wait("the root", "document.querySelector('.tree .link') && document.querySelector('.tree .link').textContent === 'sun'")
+    focused = "document.activeElement.getAttribute('aria-label')"
+    b.run("document.querySelector('.tree [role=treeitem]').focus()")
+    b.press("\ue014")
+    b.wait("open", "document.querySelectorAll('.tree .tree [role=treeitem]').length === 2")
+    b.press("\ue014")
+    equal(b.run("return " + focused), "earth")
+    b.press("\ue014")
+    b.wait("the moon", "[...document.querySelectorAll('.tree .link')].some(l => l.textContent === 'moon')")
+    b.press("\ue015")
+    equal(b.run("return " + focused), "moon")
+    b.press("\ue007")
+    b.wait("it is chosen", "document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith('moon')")
+    b.press("\ue012\ue012")
+    equal(b.run("return [document.querySelectorAll('.tree [role=treeitem]').length, " + focused + "]"), [3, "earth"])
 
 
 @scenario
@@ -1426,8 +1455,36 @@ def a_system_runs_once_when_it_is_told_to(b, host, _):
 def the_slowest_frame_is_kept(b, host, _):
     open_window(b, host, "systems")
     b.wait("a frame", "[...document.querySelectorAll('main button')].some(e => e.textContent.startsWith('Slowest frame, '))")
+    slowest = told(b, {"do": "timeline", "slowest": True})
+    assert slowest["to"] - slowest["from"] == slowest["slowest"] and sum(len(lane["spans"]) for lane in slowest["lanes"]) > 4, slowest
+    frame = asked_frame(b)
+    b.wait("frames later", FRAME + " > arguments[0] + 100", frame)
+    later = told(b, {"do": "timeline", "slowest": True})
+    assert later["slowest"] >= slowest["slowest"], (later["slowest"], slowest["slowest"])
+    assert sum(len(lane["spans"]) for lane in later["lanes"]) > 4, later
     b.click(b.find_text("main button", "Slowest frame"))
     equal(b.run("return [...document.querySelectorAll('main button')].find(e => e.textContent.startsWith('Slowest frame')).getAttribute('aria-pressed')"), "true")
+
+
+@scenario
+def fused_slices_are_divided_by_system(b, host, _):
+    open_window(b, host, "timeline")
+    b.wait("a canvas", "document.querySelector('.lanes canvas') && document.querySelector('.lanes canvas').height > 60")
+    def inside():
+        spans = told(b, {"do": "export"})["traceEvents"]
+        whole = [s for s in spans if s["name"] == "fused slices"]
+        parts = [s for s in spans if s["name"] in ("move", "bounce")]
+        return [[p["name"] for p in parts if p["tid"] == w["tid"] and w["ts"] <= p["ts"] + 0.002 and p["ts"] + p["dur"] <= w["ts"] + w["dur"] + 0.002] for w in whole]
+    deadline = time.monotonic() + 20
+    while ["bounce", "move"] not in [sorted(i) for i in inside()] and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert ["bounce", "move"] in [sorted(i) for i in inside()], inside()[:5]
+
+
+@scenario
+def percentiles_of_a_system_are_told(b, host, _):
+    open_window(b, host, "systems", "?system=move")
+    b.wait("its history", "[...document.querySelectorAll('.figures dt')].map(e => e.textContent).join().includes('Median,90 %,99 %,Most,Samples')")
 
 
 @scenario
@@ -1470,6 +1527,27 @@ def nothing_is_wider_than_the_page(b, host, _):
 
 
 @scenario
+def nothing_overflows_inside_the_windows(b, host, _):
+    """At 400 px: what is wider stands in something that scrolls; texts are of 11 px and more."""
+    script = """const bad = [], scrolls = (e) => { for (let p = e.parentElement; p && p.tagName !== 'MAIN'; p = p.parentElement) if (/auto|scroll|hidden/.test(getComputedStyle(p).overflowX)) return true; return false; };
+        for (const e of document.querySelectorAll('main *')) {
+          if (!e.getClientRects().length || e.closest('svg') && e.tagName !== 'svg') continue;
+          const r = e.getBoundingClientRect();
+          if (r.right > innerWidth + 0.5 && !scrolls(e)) bad.push(e.tagName + '.' + e.className + ' ' + Math.round(r.right) + ' ' + e.textContent.slice(0, 30));
+          if ([...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) && parseFloat(getComputedStyle(e).fontSize) < 11) bad.push('small: ' + e.tagName + ' ' + e.textContent.slice(0, 30));
+        }
+        return bad.slice(0, 5)"""
+    b.emulate(400, 860)
+    for name, rest in [("start", ""), *[(name, "") for name in WINDOWS], ("entities", "?query=Orbit&entity=3601:1"), ("entities", "?mode=tree"), ("systems", "?system=move"), ("components", "?component=Orbit"),
+                       ("archetypes", "?archetype=4"), ("space", "?query=Orbit&entity=3601:1")]:
+        open_window(b, host, name, rest)
+        b.wait("content", "document.querySelector('main .panel') && !document.querySelector('main').textContent.includes('Waiting for')")
+        time.sleep(0.3)
+        equal((name, rest, b.run(script)), (name, rest, []))
+    b.emulate(1280, 860)
+
+
+@scenario
 def text_can_be_read_in_both_themes(b, host, _):
     script = """const parse = (c) => c.match(/[\\d.]+/g).map(Number), lum = (c) => { const [r, g, bl] = c.slice(0, 3).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * bl; };
         const back = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0.9) return c; } return [255, 255, 255]; };
@@ -1478,10 +1556,10 @@ def text_can_be_read_in_both_themes(b, host, _):
           .filter(([ratio]) => ratio < 4.5).slice(0, 5)"""
     for dark in (False, True):
         b.emulate(1280, 860, dark)
-        for name in ("archetypes", "systems", "jobs"):
+        for name in ["start", *WINDOWS]:
             open_window(b, host, name)
-            b.wait("rows", "document.querySelector('main tbody tr')")
-            equal(b.run(script), [])
+            b.wait("content", "document.querySelector('main .panel') && !document.querySelector('main').textContent.includes('Waiting for')")
+            equal((name, dark, b.run(script)), (name, dark, []))
     b.emulate(1280, 860, False)
 
 

@@ -23,6 +23,11 @@ grep -Eq 'http://127\.0\.0\.1:[0-9]+/#[0-9a-f]{32}$' "$work/err"; check "the URL
 WEFT_INSPECT=0,write run; check "WEFT_INSPECT=0,write" $?
 [ "$(hash)" = "$plain" ]; check "the same hash with WEFT_INSPECT" $?
 grep -q 'http://127' "$work/err"; check "the variable is enough" $?
+SSH_CONNECTION=x TERM_PROGRAM= run --inspect=0
+grep -Eq 'ssh -L ([0-9]+):127\.0\.0\.1:\1 HOST' "$work/err"; check "how to reach it from elsewhere" $?
+SSH_CONNECTION=x TERM_PROGRAM=vscode run --inspect=0
+! grep -q 'ssh -L' "$work/err"; check "an editor forwards the port itself" $?
+run --inspect=0,paused,; [ $? -eq 2 ]; check "an empty word is refused" $?
 run --inspect=none; [ $? -eq 2 ]; check "--inspect=none is refused" $?
 grep -q '27760,write' "$work/err"; check "and says what to give" $?
 echo "$((count - failed)) passed, $failed failed"

@@ -322,6 +322,28 @@ PLAIN_TEST(a_page_pauses_and_steps_the_world)
     CHECK_OK(weft_world_destroy(world));
 }
 
+static void *let_go(void *url)
+{
+    ask_for(url, "{\"do\":\"status\"}", "\"frame\":1,");
+    ask_for(url, "{\"do\":\"status\"}", "\"paused\":true");
+    ask_for(url, "{\"do\":\"step\"}", "\"paused\":true");
+    ask_for(url, "{\"do\":\"pause\",\"paused\":false}", "\"paused\":false");
+    return NULL;
+}
+
+PLAIN_TEST(a_world_that_is_paused_from_the_start_waits_for_a_page)
+{
+    begin(false);
+    const weft_inspect_desc options = {
+        .port = WEFT_INSPECT_ANY_PORT, .is_paused = true, .token = token};
+    CHECK_OK(weft_inspect_start(world, &options, &inspect));
+    step_beside(let_go, 3);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_inspect_start(world, &options, &inspect)); /* and ends without one */
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 /* The handle in the member "entity" of a reply. */
 static void handle_of(const char *reply, char *out, size_t capacity)
 {

@@ -95,8 +95,10 @@ export const entities = {
         relation = names.includes(relation) ? relation : names[0];
         choose.value = relation;
         const tree = el('ul', { class: 'tree', role: 'tree', 'aria-label': `Entities by ${relation}` });
+        tree.addEventListener('keydown', treeKeys);
         holder.replaceChildren(el('div', { class: 'scroll' }, tree));
         await fill(tree, null, 0);
+        if (tree.firstChild) tree.firstChild.tabIndex = 0;
         if (!tree.children.length) holder.replaceChildren(empty(`No entity is the target of ${relation}.`));
       } catch (p) { holder.replaceChildren(empty(p.message)); }
     }
@@ -118,9 +120,24 @@ export const entities = {
         parent.append(more);
       }
     }
+    // Up and down through what is open, right opens, left closes or goes up, Enter chooses.
+    function treeKeys(event) {
+      const item = event.target.closest('[role=treeitem]'), all = [...event.currentTarget.querySelectorAll('[role=treeitem]')], at = all.indexOf(item);
+      if (!item || event.target.tagName === 'BUTTON' && event.key === 'Enter') return;
+      const isOpen = item.getAttribute('aria-expanded'), to = { ArrowDown: all[at + 1], ArrowUp: all[at - 1], Home: all[0], End: all[all.length - 1] }[event.key];
+      if (to) focus(to);
+      else if (event.key === 'ArrowRight' && isOpen === 'false' || event.key === 'ArrowLeft' && isOpen === 'true') item.querySelector('.twist').click();
+      else if (event.key === 'ArrowRight' && all[at + 1] && item.contains(all[at + 1])) focus(all[at + 1]);
+      else if (event.key === 'ArrowLeft' && item.parentNode.closest('[role=treeitem]')) focus(item.parentNode.closest('[role=treeitem]'));
+      else if (event.key === 'Enter') item.querySelector('.link').click();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+      function focus(next) { for (const one of all) one.tabIndex = -1; next.tabIndex = 0; next.focus(); }
+    }
     function branch(row) {
-      const twist = el('button', { type: 'button', class: row.sources ? 'twist' : 'twist leaf', 'aria-label': `Open ${row.name || row.entity}`, onclick: toggle }, '\u25b8');
-      const item = el('li', { role: 'treeitem' }, el('div', {}, twist, link(row), row.sources ? el('span', { class: 'soft' }, count(row.sources)) : null));
+      const twist = el('button', { type: 'button', tabIndex: -1, class: row.sources ? 'twist' : 'twist leaf', 'aria-label': `Open ${row.name || row.entity}`, onclick: toggle }, '\u25b8');
+      const item = el('li', { role: 'treeitem', tabIndex: -1, 'aria-label': row.name || row.entity }, el('div', {}, twist, Object.assign(link(row), { tabIndex: -1 }), row.sources ? el('span', { class: 'soft' }, count(row.sources)) : null));
       if (row.sources) item.setAttribute('aria-expanded', 'false');
       let inner = null;
       async function toggle() {
@@ -185,6 +202,8 @@ export const entities = {
     let parts = new Map(), shown = '';
     function pick(entity) {
       picked = entity;
+      // the shortest way: the watch goes by the worker that pages share
+      api.ask({ do: 'entity', entity }).then((d) => { if (picked === entity) updateOne(d); }).catch((p) => { if (picked === entity) updateOne({ error: p.message }); });
       keep(true);
       watch();
       if (matchMedia('(max-width: 1100px)').matches) detail.scrollIntoView({ block: 'start' });

@@ -34,7 +34,11 @@ export class EntityList {
     this.pending = this.from || undefined;
     this.space = el('div', { class: 'space' });
     this.scroll = el('div', { class: 'scroll tall', tabIndex: 0, role: 'region', 'aria-label': 'Rows' }, this.space);
-    this.scroll.addEventListener('scroll', () => this.scrolled());
+    this.at = 0; // px from the top, and px in sight: known without asking the layout ten times a second
+    this.view = 500;
+    this.scroll.addEventListener('scroll', () => { this.at = this.scroll.scrollTop; this.scrolled(); });
+    this.sized = new ResizeObserver(([entry]) => { this.view = entry.contentRect.height; if (this.table) this.tell(); });
+    this.sized.observe(this.scroll);
     this.say = el('span', { class: 'soft grow' });
     this.go = el('input', { type: 'text', class: 'few', inputMode: 'numeric', 'aria-label': 'Go to row', placeholder: 'row', onchange: () => { this.to(Number(this.go.value.replaceAll(',', '')) - 1 || 0); this.go.value = ''; } });
     this.holder = el('button', { type: 'button', title: 'Keep these rows, and see what becomes of them', onclick: () => this.set({ hold: 'yes' }) }, 'Hold');
@@ -61,7 +65,7 @@ export class EntityList {
     this.held = null;
     this.only = null;
     this.hold = '';
-    this.scroll.scrollTop = 0;
+    this.scroll.scrollTop = this.at = 0;
   }
 
   set(changes) {
@@ -172,7 +176,7 @@ export class EntityList {
   }
 
   tell() {
-    const top = this.top(), first = Math.floor(top), last = Math.min(this.total, Math.max(first + 1, Math.ceil(top + (this.scroll.clientHeight - ROW) / ROW - 0.01)));
+    const top = this.top(), first = Math.floor(top), last = Math.min(this.total, Math.max(first + 1, Math.ceil(top + (this.view - ROW) / ROW - 0.01)));
     setText(this.say, this.total === 0 ? 'none' : `${count(first + 1)} to ${count(last)} of ${count(this.total)}${this.held && this.isHeld ? `, as of frame ${count(this.held.frame)}` : ''}`);
     this.holder.hidden = this.isHeld;
     this.again.hidden = this.live.hidden = this.left.hidden = !this.isHeld;
@@ -190,17 +194,18 @@ export class EntityList {
   get height() { return Math.min((this.total + 1) * ROW, MOST); }
   get scale() { return this.total > 0 && this.height === MOST ? (this.total + 1) * ROW / MOST : 1; }
   // The row at the top, with its fraction.
-  top() { return Math.min(Math.max(0, this.total - 1), this.scroll.scrollTop * this.scale / ROW); }
+  top() { return Math.min(Math.max(0, this.total - 1), this.at * this.scale / ROW); }
 
   place() {
-    const above = this.scroll.scrollTop - (this.top() - this.shown) * ROW;
-    this.space.style.height = this.total > ROWS ? `${this.height}px` : '';
-    this.space.style.paddingTop = this.total > ROWS ? `${Math.max(0, Math.min(above, this.height - (this.table.rows.size + 1) * ROW))}px` : '';
+    const above = this.at - (this.top() - this.shown) * ROW;
+    const height = this.total > ROWS ? `${this.height}px` : '', padding = this.total > ROWS ? `${Math.max(0, Math.min(above, this.height - (this.table.rows.size + 1) * ROW))}px` : '';
+    if (this.space.style.height !== height) this.space.style.height = height;
+    if (this.space.style.paddingTop !== padding) this.space.style.paddingTop = padding;
   }
 
   scrolled() {
     if (!this.table || this.total <= ROWS) return;
-    const first = Math.floor(this.top()), seen = Math.ceil(this.scroll.clientHeight / ROW);
+    const first = Math.floor(this.top()), seen = Math.ceil(this.view / ROW);
     this.place();
     this.tell();
     const isIn = first >= this.shown && (first + seen <= this.shown + ROWS || this.shown + ROWS >= this.total);
@@ -213,11 +218,12 @@ export class EntityList {
   }
 
   to(row, isNow) {
-    if (isNow) { this.from = 0; this.scroll.scrollTop = 0; return; }
+    if (isNow) { this.from = 0; this.scroll.scrollTop = this.at = 0; return; }
     row = Math.max(0, Math.min(row, this.total - 1));
     this.scroll.scrollTop = row * ROW / this.scale;
+    this.at = this.scroll.scrollTop;
     this.scrolled();
   }
 
-  close() { clearTimeout(this.timer); }
+  close() { clearTimeout(this.timer); this.sized.disconnect(); }
 }

@@ -11,9 +11,10 @@ import { space } from '/space.js';
 import { timeline, jobs } from '/timeline.js';
 import { memory, scenes } from '/world.js';
 import { shards } from '/shards.js';
+import { start } from '/start.js';
 
-const windows = { archetypes, entities, components, systems, queries, timeline, memory, scenes, jobs, shards, space, groups };
-const names = Object.keys(windows);
+const windows = { start, archetypes, entities, components, systems, queries, timeline, memory, scenes, jobs, shards, space, groups };
+const names = Object.keys(windows), numbered = names.filter((name) => name !== 'start'); // digits open the first ten of these
 const $ = (id) => document.getElementById(id);
 const listeners = new Set(); // of the open window: each status
 const kept = {}; // the state of each window, while another one is open
@@ -59,7 +60,7 @@ function tabs() {
   $('tabs').replaceChildren(...names.map((name, i) => el('button', {
     type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'main', 'aria-selected': 'false',
     onclick: () => show(name),
-  }, windows[name].title, i < 10 ? el('kbd', {}, String((i + 1) % 10)) : null)));
+  }, windows[name].title, i >= 1 && i <= 10 ? el('kbd', {}, String(i % 10)) : null)));
 }
 
 // Opens a window as it was left, or as `state` says; `how`: 'pushState' for a step of its own.
@@ -128,7 +129,7 @@ function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   const digit = event.key === '0' ? 10 : Number(event.key);
-  if (digit >= 1 && digit <= 10) show(names[digit - 1]);
+  if (digit >= 1 && digit <= 10) show(numbered[digit - 1]);
   else if (event.key === 'p') act({ do: 'pause', paused: !status.paused });
   else if (event.key === 's') act({ do: 'step' });
   else if (event.key === '/') { find(); event.preventDefault(); }
@@ -153,7 +154,7 @@ function theme() {
   window.dispatchEvent(new Event('resize'));
 }
 
-function start() {
+function begin() {
   try { const kept = localStorage.getItem('weft-theme'); if (kept) document.documentElement.dataset.theme = kept; } catch { /* none */ }
   tabs();
   $('theme').onclick = theme;
@@ -179,4 +180,4 @@ function denied() {
     'Open the whole URL that the program printed, with what stands behind the # sign.'));
 }
 
-start();
+begin();

@@ -7,7 +7,7 @@ export const systems = {
   title: 'Systems',
   open(root, api, state) {
     let sort = state.sort || 'average', descending = state.order !== 'up', picked = null, last = null, schedule = null, writable = false;
-    let marked = null, wasPaused = false, slowest = null, once = null, showsSlowest = false, budget = 0;
+    let marked = null, wasPaused = false, slowest = 0, once = null, showsSlowest = false, budget = 0;
     const history = new Map(), begun = performance.now(); // of each system: [seconds, last, average], 10 s
     try { budget = Number(localStorage.getItem('weft-budget')) || 0; } catch { /* private mode */ }
     const sums = figures([]);
@@ -29,12 +29,12 @@ export const systems = {
     const marks = el('button', { type: 'button', title: 'Compare with the averages of now', onclick: () => mark('now') }, 'Mark');
     const markedAt = el('span', { class: 'soft' }, 'pause sets a mark');
     const most = el('input', { type: 'text', id: 'budget', inputMode: 'decimal', class: 'few', value: budget ? String(budget) : '', placeholder: '16.7', onchange: () => { budget = Number(most.value) || 0; try { localStorage.setItem('weft-budget', String(budget)); } catch { /* private mode */ } if (last) update(last); } });
-    const slow = el('button', { type: 'button', 'aria-pressed': 'false', disabled: true, onclick: () => { showsSlowest = !showsSlowest; slow.setAttribute('aria-pressed', String(showsSlowest)); if (showsSlowest) lanes.update(slowest); } }, 'Slowest frame');
+    const slow = el('button', { type: 'button', 'aria-pressed': 'false', disabled: true, onclick: async () => { showsSlowest = !showsSlowest; slow.setAttribute('aria-pressed', String(showsSlowest)); if (showsSlowest) { try { lanes.update(await api.ask({ do: 'timeline', slowest: true, pixels: 1200 })); } catch (p) { slow.title = p.message; } } } }, 'Slowest frame');
     const frame = panel('Frame', el('div', { class: 'body' }, sums)), spans = panel('The last frame over the workers', lanes.node), all = panel('Systems', table.node);
     frame.head.append(el('label', { class: 'row-gap', for: 'budget' }, el('span', { class: 'soft' }, 'Budget, ms'), most));
     spans.head.append(slow);
     all.head.append(el('div', { class: 'row-gap' }, markedAt, marks));
-    const past = el('div'), pastKey = el('ul', { class: 'key' }), over = panel('The last 10 s', el('div', { class: 'body' }, pastKey, past));
+    const past = el('div'), pastKey = el('ul', { class: 'key' }), pastSums = figures([]), over = panel('The last 10 s', el('div', { class: 'body' }, pastSums, pastKey, past));
     over.hidden = true;
     key(pastKey, ['last', 'average']);
     root.append(frame, spans, all, over, panel('Why in this order', why));
@@ -58,6 +58,8 @@ export const systems = {
       const list = history.get(picked);
       over.hidden = !list || list.length < 3;
       if (over.hidden) return;
+      const times = list.map((p) => p[1]).sort((a, b) => a - b), at100 = (q) => ns(times[Math.min(times.length - 1, Math.floor(times.length * q))]);
+      updateFigures(pastSums, [['Median', at100(0.5)], ['90 %', at100(0.9)], ['99 %', at100(0.99)], ['Most', at100(1)], ['Samples', count(times.length)]]);
       setText(over.head.firstChild, `${picked}: the last 10 s`);
       curves(past, [1, 2].map((k) => ({ name: ['last', 'average'][k - 1], points: list.map((p) => [p[0], p[k]]) })), { height: 130, format: ns, formatX: (x) => (x === 0 ? 'now' : `${Math.round(x)} s`), label: `Times of ${picked} over the last 10 s` });
     }
@@ -80,10 +82,9 @@ export const systems = {
       for (const [id, line] of table.rows) line.node.setAttribute('aria-selected', String(id === picked));
     }
 
-    // Of the frames that were shown the slowest is kept.
+    // The program keeps the slowest frame since this window is open, shown or not.
     function frameOf(data) {
-      const copy = () => ({ ...data, lanes: data.lanes.map((l) => ({ ...l, spans: l.spans.map((s) => [...s]) })) });
-      if (data.lanes && data.lanes.length && (!slowest || data.to - data.from > slowest.to - slowest.from)) { slowest = copy(); slow.disabled = false; setText(slow, `Slowest frame, ${ns(data.to - data.from)}`); }
+      if (data.slowest && data.slowest !== slowest) { slowest = data.slowest; slow.disabled = false; setText(slow, `Slowest frame, ${ns(slowest)}`); }
       if (!showsSlowest) lanes.update(data);
     }
     async function runOnce(name) {

@@ -44,6 +44,7 @@ typedef struct weft_inspect_desc {
     bool takes_next_port; /* where it is taken: the next free one of the 16 behind it */
     bool is_writable;     /* the page may change values and switch systems */
     bool is_pumped;       /* the program calls weft_inspect_pump: nothing happens in steps */
+    bool is_paused;       /* after its first step the world waits until a page lets it go on */
     const char *token;    /* 32 hexadecimal digits; NULL: drawn at random */
     weft_log log;         /* warnings; zero: stderr */
 } weft_inspect_desc;
@@ -106,7 +107,8 @@ WEFT_API void weft_inspect_sections(weft_inspect *inspect, const weft_inspect_so
 
 /* For an option --inspect[=VALUE]: as if WEFT_INSPECT=VALUE were in the environment: every world
  * that the process makes from now on is inspected, and its URL written to stderr. VALUE is NULL or
- * "" (the default port), "PORT", "write" or "PORT,write". Several worlds at a time take the next
+ * "" (the default port), or words with commas between them: a port, "write" (the page may change
+ * the world), "paused" (it waits after its first step). Several worlds at a time take the next
  * ports. Errors: INVALID_ARGUMENT (another value). Threads: setup. */
 WEFT_API weft_result weft_inspect_all(const char *value);
 

@@ -36,6 +36,7 @@ struct weft_inspect {
     weft_world_hook hook;
     pid_t process; /* a forked child has no server */
     bool holds;    /* counts as wanted in the mailbox */
+    bool awaits;   /* is_paused: a first page, for as long as it takes */
     weft_log log;
     uint64_t seen_ns; /* when a page was last there: one that paused the world may be gone */
     weft__watch_place watch_at; /* the watch that was answered last */
@@ -136,7 +137,8 @@ static void serve_pages(weft_inspect *inspect, uint64_t budget_ns)
         if (answer_letters(inspect, end_ns)) answer_watches(inspect, end_ns);
         now = weft__session_now();
         meet_needs(session, now);
-        if (has_pages(inspect)) inspect->seen_ns = now;
+        inspect->awaits &= !has_pages(inspect);
+        if (has_pages(inspect) || inspect->awaits) inspect->seen_ns = now;
         if (now - inspect->seen_ns > page_gone_ns) session->is_paused = false;
         if (!weft__clockwork_waits(session, now, &until_ns)) return;
         weft__mailbox_wait(inspect->mailbox, until_ns);
@@ -270,6 +272,8 @@ static weft_result start(weft_world *world, const weft_inspect_desc *desc, weft_
         inspect->hook.asks = weft__mailbox_word(inspect->mailbox);
         result = weft_world_hook_add(world, &inspect->hook);
         if (result != WEFT_OK) weft__server_stop(inspect->server);
+        inspect->session.is_paused = inspect->awaits = desc->is_paused;
+        if (result == WEFT_OK) hold(inspect);
         *why = result == WEFT_OUT_OF_MEMORY ? "no memory"
                                             : "the world takes no hook now: start it between steps";
     }
@@ -332,23 +336,44 @@ void weft_inspect_sections(weft_inspect *inspect, const weft_inspect_source *sou
 
 /* ---- every world of a process ---- */
 
-/* "", "27760", "write", "27760,write". */
+/* "", or words with commas between them: "27760", "write", "paused". */
 static bool read_value(const char *value, weft_inspect_desc *out)
 {
-    char *end_at;
     *out = (weft_inspect_desc){.takes_next_port = true};
-    if (*value >= '0' && *value <= '9') {
-        unsigned long port = strtoul(value, &end_at, 10);
-        if (port > 65519) return false;
-        out->port = port == 0 ? WEFT_INSPECT_ANY_PORT : (uint32_t)port;
-        value = end_at;
-        if (*value == ',')
-            value++;
-        else if (*value != '\0')
+    while (*value != '\0') {
+        char *end_at;
+        size_t length = strcspn(value, ",");
+        bool is_last = value[length] == '\0';
+        if (*value >= '0' && *value <= '9') {
+            unsigned long port = strtoul(value, &end_at, 10);
+            if (port > 65519 || end_at != value + length) return false;
+            out->port = port == 0 ? WEFT_INSPECT_ANY_PORT : (uint32_t)port;
+        } else if (length == 5 && strncmp(value, "write", 5) == 0) {
+            out->is_writable = true;
+        } else if (length == 6 && strncmp(value, "paused", 6) == 0) {
+            out->is_paused = true;
+        } else {
             return false;
+        }
+        value += length + !is_last;
+        if (!is_last && *value == '\0') return false;
     }
-    out->is_writable = strcmp(value, "write") == 0;
-    return out->is_writable || *value == '\0';
+    return true;
+}
+
+/* Says where the page is, and from another machine how to reach it. Terminals make URLs clickable;
+ * that of an editor forwards the port by itself. */
+static void tell_url(const weft_inspect *inspect, const weft_log *log)
+{
+    const char *editor = secure_getenv("TERM_PROGRAM");
+    unsigned port = weft__server_port(inspect->server);
+    weft__log(log, WEFT_LOG_REPORT, "inspector: %s", inspect->url);
+    bool is_far = secure_getenv("SSH_CONNECTION") != NULL &&
+                  (editor == NULL || strcmp(editor, "vscode") != 0);
+    if (is_far)
+        weft__log(log, WEFT_LOG_REPORT,
+                  "inspector: from your machine: ssh -L %u:127.0.0.1:%u HOST, then open this URL",
+                  port, port);
 }
 
 /* A world was made by a program whose environment asks for an inspector. What goes wrong must not
@@ -368,7 +393,7 @@ static void inspect_created(weft_world *world)
         weft__log(&desc.log, WEFT_LOG_WARNING, "WEFT_INSPECT=%s: a world is not inspected: %s",
                   value, why);
     else
-        weft__log(&desc.log, WEFT_LOG_REPORT, "inspector: %s", inspect->url);
+        tell_url(inspect, &desc.log);
 }
 
 weft_result weft_inspect_all(const char *value)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* timeline_store.c: events become spans: a stack of open ones per worker, a ring of ended ones.
  * Names are copied when an event is taken, because they may go away with their system. A span whose
- * begin was dropped has no end, and one whose end was dropped ends with what is around it. */
+ * begin was dropped has no end, and one whose end was dropped ends with what is around it. A span
+ * of fused slices is divided by the times of its systems, as in a trace file. */
 #include "timeline_store.h"
 
 #include "hash.h"
@@ -15,7 +16,8 @@ enum {
     NAMES = 8192,
     NAME_BYTES = 64,
     EVENTS = 512,
-    WRITTEN_MAX = 8000
+    WRITTEN_MAX = 8000,
+    SHARES = 512 /* systems of a fused stage; more are left out, as in a trace file */
 };
 
 /* A span, or a moment (begin == end). */
@@ -26,6 +28,12 @@ typedef struct span {
     uint32_t value;
 } span;
 
+/* A part of the span that is open: of one system of a fused stage. */
+typedef struct part {
+    uint64_t ns; /* sampled: only their ratios count */
+    uint16_t name;
+} part;
+
 /* A worker. Always: count <= SPANS; spans in the order of their ends. */
 typedef struct lane {
     span *spans;
@@ -33,7 +41,15 @@ typedef struct lane {
     span open[STACK];
     uint32_t depth;
     uint64_t dropped;
+    part shares[SHARES]; /* of open[depth - 1] */
+    uint32_t share_count;
 } lane;
+
+/* Spans of one worker in the slowest frame. */
+typedef struct kept {
+    span *spans;
+    uint32_t count;
+} kept;
 
 /* Owner: the session. */
 struct weft__timeline {
@@ -44,11 +60,17 @@ struct weft__timeline {
     uint32_t name_count;
     uint64_t end_ns;
     weft__period frame;
+    weft__period slowest; /* since something looks; to_ns 0: none */
+    bool is_slowest_new;  /* its spans are to be copied */
+    kept *slowest_lanes;  /* [lane_count] */
 };
 
 static void drop(weft__timeline *t)
 {
     for (uint32_t i = 0; t->lanes != NULL && i < t->lane_count; i++) free(t->lanes[i].spans);
+    for (uint32_t i = 0; t->slowest_lanes != NULL && i < t->lane_count; i++)
+        free(t->slowest_lanes[i].spans);
+    free(t->slowest_lanes);
     free(t->lanes);
     free(t->names);
     free(t->slots);
@@ -61,10 +83,12 @@ static weft__timeline *make(uint32_t workers)
     weft__timeline *t = calloc(1, sizeof *t);
     if (t == NULL) return NULL;
     t->lanes = calloc(workers, sizeof *t->lanes);
+    t->slowest_lanes = calloc(workers, sizeof *t->slowest_lanes);
     t->names = calloc(NAMES, NAME_BYTES);
     t->slots = calloc(2 * NAMES, sizeof *t->slots);
     t->name_count = 1;
-    bool is_done = t->lanes != NULL && t->names != NULL && t->slots != NULL;
+    bool is_done =
+        t->lanes != NULL && t->slowest_lanes != NULL && t->names != NULL && t->slots != NULL;
     while (is_done && t->lane_count < workers) {
         span *spans = t->lanes[t->lane_count].spans = malloc(SPANS * sizeof(span));
         is_done = spans != NULL;
@@ -114,6 +138,25 @@ static void begin_span(weft__timeline *t, lane *l, const weft_job_event *event)
                                    .kind = (uint8_t)event->kind,
                                    .value = event->value};
     l->depth++;
+    l->share_count = 0;
+}
+
+/* A span for each share, one behind the other in the span that has ended. */
+static void add_shares(lane *l, const span *whole)
+{
+    uint64_t sum = 0, passed = 0, took = whole->end_ns - whole->begin_ns;
+    for (uint32_t i = 0; i < l->share_count; i++) sum += l->shares[i].ns;
+    for (uint32_t i = 0; i < l->share_count && sum != 0; i++) {
+        span s = {.name = l->shares[i].name,
+                  .kind = whole->kind,
+                  .depth = (uint8_t)(whole->depth + 1),
+                  .value = 1};
+        s.begin_ns = whole->begin_ns + (uint64_t)((double)took * (double)passed / (double)sum);
+        passed += l->shares[i].ns;
+        s.end_ns = whole->begin_ns + (uint64_t)((double)took * (double)passed / (double)sum);
+        if (s.end_ns > s.begin_ns) add_span(l, &s);
+    }
+    l->share_count = 0;
 }
 
 static void end_span(weft__timeline *t, lane *l, const weft_job_event *event)
@@ -123,9 +166,15 @@ static void end_span(weft__timeline *t, lane *l, const weft_job_event *event)
     if (l->depth >= STACK) return;
     span s = l->open[l->depth];
     s.end_ns = event->time_ns;
+    if (s.depth + 1 < STACK) add_shares(l, &s);
+    l->share_count = 0; /* those of a span without time, too */
     add_span(l, &s);
     bool is_frame = s.kind == WEFT_JOB_EVENT_SPAN_BEGIN && strcmp(t->names[s.name], "frame") == 0;
-    if (is_frame) t->frame = (weft__period){s.begin_ns, s.end_ns, 0};
+    if (!is_frame) return;
+    t->frame = (weft__period){s.begin_ns, s.end_ns, 0};
+    if (s.end_ns - s.begin_ns <= t->slowest.to_ns - t->slowest.from_ns) return;
+    t->slowest = t->frame;
+    t->is_slowest_new = true;
 }
 
 static void take_event(weft__timeline *t, lane *l, const weft_job_event *event)
@@ -154,10 +203,15 @@ static void take_event(weft__timeline *t, lane *l, const weft_job_event *event)
     case WEFT_JOB_EVENT_UNPARK:
     case WEFT_JOB_EVENT_WAKE:
     case WEFT_JOB_EVENT_COUNTER:
+        break;
     case WEFT_JOB_EVENT_SHARE:
+        if (l->depth != 0 && l->share_count < SHARES)
+            l->shares[l->share_count++] = (part){event->value, name_of(t, event->name)};
         break;
     }
 }
+
+static void keep_slowest(weft__timeline *t);
 
 void weft__timeline_take(weft__session *session)
 {
@@ -173,6 +227,7 @@ void weft__timeline_take(weft__session *session)
             for (uint32_t i = 0; i < count; i++) take_event(t, l, &events[i]);
         if (l->dropped != dropped) l->depth = 0; /* ends are missing */
     }
+    if (t != NULL && t->is_slowest_new) keep_slowest(t);
 }
 
 void weft__timeline_skip(weft__session *session)
@@ -183,6 +238,7 @@ void weft__timeline_skip(weft__session *session)
         while (weft_job_trace_take(pool, w, events, EVENTS, NULL) != 0) continue;
     for (uint32_t w = 0; session->timeline != NULL && w < session->timeline->lane_count; w++)
         session->timeline->lanes[w].depth = 0;
+    if (session->timeline != NULL) session->timeline->slowest = (weft__period){0};
 }
 
 /* ---- questions ---- */
@@ -210,6 +266,13 @@ static const span *span_at(const lane *l, uint32_t i)
     return &l->spans[(l->next + SPANS - l->count + i) % SPANS];
 }
 
+bool weft__timeline_slowest(const weft__session *session, weft__period *out)
+{
+    if (session->timeline == NULL || session->timeline->slowest.to_ns == 0) return false;
+    *out = session->timeline->slowest;
+    return true;
+}
+
 /* The first span that ends at or after a moment: they are in the order of their ends. */
 static uint32_t first_after(const lane *l, uint64_t ns)
 {
@@ -222,6 +285,23 @@ static uint32_t first_after(const lane *l, uint64_t ns)
             high = middle;
     }
     return low;
+}
+
+/* Rings forget; the slowest frame does not. */
+static void keep_slowest(weft__timeline *t)
+{
+    t->is_slowest_new = false;
+    for (uint32_t w = 0; w < t->lane_count; w++) {
+        const lane *l = &t->lanes[w];
+        kept *k = &t->slowest_lanes[w];
+        uint32_t first = first_after(l, t->slowest.from_ns);
+        span *grown = realloc(k->spans, (l->count - first + 1) * sizeof *grown);
+        k->count = 0;
+        if (grown == NULL) continue; /* this worker is not shown */
+        k->spans = grown;
+        for (uint32_t i = first; i < l->count; i++)
+            if (span_at(l, i)->begin_ns < t->slowest.to_ns) k->spans[k->count++] = *span_at(l, i);
+    }
 }
 
 double weft__timeline_busy(const weft__session *session, uint32_t worker)
@@ -304,7 +384,10 @@ static void write_lane(const weft__timeline *t, uint32_t worker, const weft__per
     weft__wire_count(out, "worker", worker);
     weft__wire_count(out, "dropped", l->dropped);
     weft__wire_open(out, "spans", '[');
-    for (uint32_t i = first_after(l, period->from_ns); i < l->count; i++)
+    const kept *k = &t->slowest_lanes[worker];
+    bool is_kept = period->from_ns == t->slowest.from_ns && period->to_ns == t->slowest.to_ns;
+    for (uint32_t i = 0; is_kept && i < k->count; i++) draw(&d, &k->spans[i]);
+    for (uint32_t i = is_kept ? l->count : first_after(l, period->from_ns); i < l->count; i++)
         if (span_at(l, i)->begin_ns <= period->to_ns) draw(&d, span_at(l, i));
     for (uint32_t depth = 0; depth < STACK; depth++) write_drawn(&d, depth);
     weft__wire_close(out, ']');

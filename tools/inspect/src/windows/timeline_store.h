@@ -24,6 +24,8 @@ bool weft__timeline_has_events(const weft__session *session);
 /* When the last event was; and the last whole frame. */
 uint64_t weft__timeline_end(const weft__session *session);
 bool weft__timeline_frame(const weft__session *session, weft__period *out);
+/* The slowest one since a window looks at the timeline; its spans are kept. */
+bool weft__timeline_slowest(const weft__session *session, weft__period *out);
 /* Adds "names" and "lanes" of a period. */
 void weft__timeline_write(const weft__session *session, const weft__period *period,
                           weft__wire *out);

@@ -16,6 +16,10 @@ static weft__period period_of(const weft__session *session, const weft__request 
         period.pixels = (uint32_t)weft__request_count(request, "pixels", 1000, 4000);
         return period;
     }
+    if (weft__request_is(request, "slowest") && weft__timeline_slowest(session, &period)) {
+        period.pixels = (uint32_t)weft__request_count(request, "pixels", 1000, 4000);
+        return period;
+    }
     uint64_t span = weft__request_count(request, "span", default_span_ns, most);
     period.to_ns = weft__request_count(request, "to", end, most);
     period.from_ns =
@@ -33,6 +37,9 @@ uint32_t weft__timeline_window(weft__session *session, const weft__request *requ
     weft__wire_count(out, "end", weft__timeline_end(session));
     weft__wire_count(out, "from", period.from_ns);
     weft__wire_count(out, "to", period.to_ns);
+    weft__period slowest;
+    if (weft__timeline_slowest(session, &slowest))
+        weft__wire_count(out, "slowest", slowest.to_ns - slowest.from_ns);
     weft__timeline_write(session, &period, out);
     return 200;
 }
