@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import webdriver  # noqa: E402
 
-WINDOWS = ["archetypes", "entities", "components", "systems", "queries", "timeline", "memory", "scenes", "jobs", "shards", "space", "groups"]
+WINDOWS = ["archetypes", "entities", "components", "systems", "queries", "timeline", "memory", "scenes", "jobs", "shards", "space", "groups", "observers", "program"]
 SCENARIOS = []
 
 
@@ -1485,6 +1485,40 @@ def fused_slices_are_divided_by_system(b, host, _):
 def percentiles_of_a_system_are_told(b, host, _):
     open_window(b, host, "systems", "?system=move")
     b.wait("its history", "[...document.querySelectorAll('.figures dt')].map(e => e.textContent).join().includes('Median,90 %,99 %,Most,Samples')")
+
+
+@scenario
+def observers_are_listed_in_their_order(b, host, _):
+    open_window(b, host, "observers")
+    b.wait("both", "document.querySelectorAll('main tbody tr').length === 2")
+    equal([row[:4] for row in rows(b)], [["1", "ends", "destroyed", "all entities"], ["2", "sparks", "created", "Spark"]])
+    b.click(b.find_text("main tbody .link", "Spark"))
+    b.wait("its component", "document.querySelector('#tab-components').getAttribute('aria-selected') === 'true'")
+
+
+@scenario
+def panels_of_the_program_are_shown_and_pressed(b, host, _):
+    open_window(b, host, "program")
+    b.wait("the panel", "[...document.querySelectorAll('.panel h2')].some(e => e.textContent === 'Flight') && document.querySelectorAll('main tbody tr').length === 2")
+    equal(rows(b), [["1", "0.4"], ["2", ""]])
+    equal(b.run("return [document.querySelector('main p.wide').textContent, document.querySelectorAll('main b').length]"), ["<b>as it flies</b>", 0])
+    before = int(b.text("main .figures dd"))
+    b.click(b.find_text("main button", "Ignite"))
+    b.wait("it counts", "document.querySelector('main .figures dd').textContent === arguments[0]", str(before + 1))
+
+
+@scenario
+def a_button_is_not_pressed_by_a_page_that_only_reads(b, host, reading):
+    open_window(b, reading, "program")
+    b.wait("the button", "[...document.querySelectorAll('main button')].some(e => e.textContent === 'Ignite' && e.disabled)")
+    assert "only reads" in told(b, {"do": "press", "panel": "Flight"})
+
+
+@scenario
+def a_page_of_another_version_is_told(b, host, _):
+    equal(told(b, {"do": "status"})["protocol"], 1)
+    open_window(b, host, "memory")
+    b.wait("no warning", "document.querySelector('#other').hidden")
 
 
 @scenario

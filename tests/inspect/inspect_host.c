@@ -12,6 +12,7 @@
 #include <weft/buffers.h>
 #include <weft/inspect.h>
 #include <weft/live.h>
+#include <weft/observer.h>
 #include <weft/stream.h>
 #include <weft/weft.h>
 
@@ -340,6 +341,44 @@ static weft_result request_section(const char *section, bool is_load, void *user
     return WEFT_NOT_FOUND;
 }
 
+/* ---- a panel of its own, and observers */
+
+static uint32_t pressed;
+
+static size_t write_panel(char *text, size_t capacity, void *user)
+{
+    (void)user;
+    return (size_t)snprintf(text, capacity,
+                            "\"text\":\"<b>as it flies</b>\",\"figures\":{\"Pressed\":%u},"
+                            "\"rows\":[{\"stage\":1,\"fuel\":0.4},{\"stage\":2}]",
+                            pressed);
+}
+
+static void press(weft_world *world, void *user)
+{
+    (void)world, (void)user;
+    pressed++;
+}
+
+static void hear(const weft_observation *observation, void *user)
+{
+    *(uint64_t *)user += observation->count;
+}
+
+static void add_observers(weft_world *world)
+{
+    static uint64_t heard;
+    const weft_observer_desc sparks = {.name = "sparks",
+                                       .on = WEFT_ON_CREATED,
+                                       .component = types.spark,
+                                       .run = hear,
+                                       .user = &heard};
+    const weft_observer_desc ends = {
+        .name = "ends", .on = WEFT_ON_DESTROYED, .run = hear, .user = &heard, .before = "sparks"};
+    CHECK(weft_observer_create(world, &sparks).id != 0);
+    CHECK(weft_observer_create(world, &ends).id != 0);
+}
+
 /* A document with a mistake. */
 static weft_result read_document(const char *path, uint64_t known, uint64_t *stamp, weft_text *out,
                                  const weft_allocator *allocator, void *user)
@@ -472,6 +511,7 @@ int main(int argc, char **argv)
     add_systems(world);
     add_entities(world, s.entities);
     add_probes(world, s.probes);
+    add_observers(world);
     weft_scene *scene = add_scene(world);
     followed guests = add_guests(world, s.folder);
     if (!s.is_without) {
@@ -482,6 +522,10 @@ int main(int argc, char **argv)
         weft_inspect_scene(inspect, scene);
         const weft_inspect_source source = {write_sections, write_origin, request_section, NULL};
         if (s.folder == NULL) weft_inspect_sections(inspect, &source);
+        CHECK_OK(weft_inspect_panel(inspect, &(weft_inspect_panel_desc){.name = "Flight",
+                                                                        .write = write_panel,
+                                                                        .press = press,
+                                                                        .button = "Ignite"}));
         printf("URL %s\n", weft_inspect_url(inspect));
         fflush(stdout);
     }

@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import webdriver  # noqa: E402
 
-WINDOWS = ["archetypes", "entities", "components", "systems", "queries", "timeline", "memory", "scenes", "jobs", "shards", "space", "groups"]
+WINDOWS = ["start", "archetypes", "entities", "components", "systems", "queries", "timeline", "memory", "scenes", "jobs", "shards", "space", "groups", "observers", "program"]
 
 
 def main():

@@ -322,6 +322,55 @@ PLAIN_TEST(a_page_pauses_and_steps_the_world)
     CHECK_OK(weft_world_destroy(world));
 }
 
+static uint32_t presses;
+
+static size_t tell_panel(char *text, size_t capacity, void *user)
+{
+    (void)user;
+    return (size_t)snprintf(text, capacity, "\"figures\":{\"Presses\":%u}", presses);
+}
+
+static void press_panel(weft_world *of, void *user)
+{
+    (void)of, (void)user;
+    presses++;
+}
+
+static void *press_twice(void *url)
+{
+    ask_for(url, "{\"do\":\"panels\"}", "\"name\":\"Own\",\"button\":\"Go\"");
+    ask_for(url, "{\"do\":\"press\",\"panel\":\"Own\"}", "\"Presses\":1");
+    ask_for(url, "{\"do\":\"press\",\"panel\":\"Own\"}", "\"Presses\":2");
+    ask_for(url, "{\"do\":\"press\",\"panel\":\"Still\"}", "HTTP/1.1 404");
+    ask_for(url, "{\"do\":\"press\"}", "HTTP/1.1 404");
+    return NULL;
+}
+
+PLAIN_TEST(panels_of_a_host_are_shown_pressed_and_taken_away)
+{
+    begin(true);
+    const weft_inspect_panel_desc own = {
+        .name = "Own", .write = tell_panel, .press = press_panel, .button = "Go"};
+    const weft_inspect_panel_desc still = {.name = "Still", .write = tell_panel};
+    char long_name[65];
+    memset(long_name, 'n', 64);
+    long_name[64] = '\0';
+    CHECK_OK(weft_inspect_panel(inspect, &still));
+    CHECK_OK(weft_inspect_panel(inspect, &own));
+    CHECK_OK(weft_inspect_panel(inspect, &own));
+    CHECK_RESULT(weft_inspect_panel(NULL, &own), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_inspect_panel(inspect, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_inspect_panel(inspect, &(weft_inspect_panel_desc){.name = ""}),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_inspect_panel(inspect, &(weft_inspect_panel_desc){.name = long_name}),
+                 WEFT_INVALID_ARGUMENT);
+    step_beside(press_twice, 1);
+    CHECK_OK(weft_inspect_panel(inspect, &(weft_inspect_panel_desc){.name = "Own"}));
+    CHECK_OK(weft_inspect_panel(inspect, &(weft_inspect_panel_desc){.name = "None"}));
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 static void *let_go(void *url)
 {
     ask_for(url, "{\"do\":\"status\"}", "\"frame\":1,");

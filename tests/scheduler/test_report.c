@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report.c: the schedule as text: explanations, ambiguities, sync points, DOT and JSON,
  * and how each changes when archetypes appear. */
+#include <weft/observer.h>
 #include <weft/weft.h>
 
 #include "plain.h"
@@ -215,11 +216,36 @@ PLAIN_TEST(the_json_has_a_sync_point_with_who_records_and_who_could_see_it)
                              .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
     weft_schedule_json(world, text, sizeof text);
-    CHECK(strstr(text, "observer") == NULL); /* no system looks before the end of the step */
+    CHECK(strstr(text, "\"observer\"") == NULL); /* no system looks before the end of the step */
     add("looks", b, WEFT_READ, NULL);
     weft_schedule_json(world, text, sizeof text);
     check_part("\"recorder\": \"records\", \"observer\": \"looks\", \"effect\": \"destroys\", "
                "\"effects\": [\"destroy\"], \"archetype\": ");
+    end();
+}
+
+static void hear(const weft_observation *observation, void *user)
+{
+    (void)observation, (void)user;
+}
+
+PLAIN_TEST(the_json_has_observers_in_the_order_in_which_they_run)
+{
+    begin();
+    add("x", a, WEFT_READ, NULL);
+    weft_schedule_json(world, text, sizeof text);
+    check_part("\"observers\": [\n  ]");
+    const weft_observer_desc late = {
+        .name = "late", .on = WEFT_ON_CHANGED, .component = a, .run = hear, .is_parallel = true};
+    const weft_observer_desc early = {
+        .name = "early", .on = WEFT_ON_DESTROYED, .run = hear, .before = "late"};
+    CHECK(weft_observer_create(world, &late).id != 0);
+    CHECK(weft_observer_create(world, &early).id != 0);
+    weft_schedule_json(world, text, sizeof text);
+    check_part(
+        "\"observers\": [\n    {\"name\": \"early\", \"on\": \"destroyed\", \"component\": \"\", "
+        "\"is_parallel\": false},\n    {\"name\": \"late\", \"on\": \"changed\", "
+        "\"component\": \"a\", \"is_parallel\": true}");
     end();
 }
 
@@ -462,7 +488,7 @@ PLAIN_TEST(reports_of_a_world_without_systems_or_with_a_cycle_say_so)
     CHECK_TEXT(text, "no systems\n");
 #define NO_LISTS                                                                                   \
     "  \"stages\": 0,\n  \"critical_path_ns\": 0,\n  \"systems\": [],\n  \"edges\": [],\n"         \
-    "  \"sync_points\": [],\n  \"segments\": []\n}\n"
+    "  \"sync_points\": [],\n  \"segments\": [],\n  \"observers\": []\n}\n"
     CHECK(weft_schedule_json(NULL, text, sizeof text) != 0);
     CHECK_TEXT(text, "{\n" NO_LISTS);
     weft_schedule_json(world, text, sizeof text);

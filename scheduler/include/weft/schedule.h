@@ -79,7 +79,9 @@ WEFT_API size_t weft_schedule_chain(weft_world *world, char *text, size_t capaci
  *   systems: flags and figures of the last run; is_enabled (weft_system_enable) and
  *     is_group_enabled; time_ns is work, summed over the workers. Of BACKGROUND systems:
  *     passes_sync_points, and join_stage, before which they are waited for; the number of stages:
- *     at the end of the step */
+ *     at the end of the step
+ *   observers: name, what each sees ("on": "added", ...), component ("": all entities), in the
+ *     order in which they run */
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
 /* ---- mistakes ---- */

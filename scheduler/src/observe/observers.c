@@ -557,6 +557,22 @@ weft_result weft__observers_play(weft__scheduler *scheduler)
     }
 }
 
+/* Elements of the array in weft_schedule_json, in the order in which they run. */
+static void observers_json(weft__text *t, const weft__scheduler *scheduler)
+{
+    static const char *const words[] = {"", "added", "removed", "changed", "created", "destroyed"};
+    const weft__observers *observers = scheduler->observers;
+    for (uint32_t i = 0; i < observers->all.count; i++) {
+        const weft_observer_desc *desc = &observers->all.at[i]->desc;
+        const weft_component_desc *info = weft_component_info(scheduler->world, desc->component);
+        weft__text_add(t, "%s\n    {\"name\": ", i == 0 ? "" : ",");
+        weft__text_add_quoted(t, desc->name);
+        weft__text_add(t, ", \"on\": \"%s\", \"component\": ", words[desc->on]);
+        weft__text_add_quoted(t, info == NULL ? "" : info->name);
+        weft__text_add(t, ", \"is_parallel\": %s}", desc->is_parallel ? "true" : "false");
+    }
+}
+
 static void observers_free(weft__scheduler *scheduler)
 {
     weft__observers *observers = scheduler->observers;
@@ -770,6 +786,7 @@ weft_observer weft_observer_create(weft_world *world, const weft_observer_desc *
         scheduler->observers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1,
                                                   sizeof(weft__observers), 8);
     scheduler->observers_free = observers_free;
+    scheduler->observers_json = observers_json;
     weft__observers *observers = scheduler->observers;
     if (observers != NULL && place_check(world, observers, desc) != WEFT_OK) return none;
     weft__observer *observer = observers == NULL ? NULL : observer_make(scheduler, desc);

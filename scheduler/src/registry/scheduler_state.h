@@ -15,6 +15,7 @@
 #include "list.h"
 #include "run_choice.h"
 #include "staging.h"
+#include "text.h"
 
 #define WEFT__NAME_LIMIT 64
 #define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */
@@ -432,7 +433,8 @@ struct weft__scheduler {
 
     struct weft__observers *observers;                  /* observers.c; NULL: never was */
     void (*observers_free)(weft__scheduler *scheduler); /* of them; set with them */
-    bool is_restored;                                   /* a snapshot was, since observers ran */
+    void (*observers_json)(weft__text *t, const weft__scheduler *scheduler); /* the same */
+    bool is_restored; /* a snapshot was, since observers ran */
     /* frames */
     uint64_t pass;             /* number of the pass that runs, from 1 */
     uint64_t step_pass;        /* the last pass of a step: weft_system_run is none */

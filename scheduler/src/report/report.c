@@ -1133,7 +1133,7 @@ static void json_nothing(weft__text *t, const char *problem)
     }
     weft__text_add(t,
                    "  \"stages\": 0,\n  \"critical_path_ns\": 0,\n  \"systems\": [],\n  \"edges\": "
-                   "[],\n  \"sync_points\": [],\n  \"segments\": []\n}\n");
+                   "[],\n  \"sync_points\": [],\n  \"segments\": [],\n  \"observers\": []\n}\n");
 }
 
 size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
@@ -1156,6 +1156,8 @@ size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
     json_sync_points(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"segments\": [");
     segments_json(&t, scheduler);
+    weft__text_add(&t, "\n  ],\n  \"observers\": [");
+    if (scheduler->observers != NULL) scheduler->observers_json(&t, scheduler);
     weft__text_add(&t, "\n  ]\n}\n");
     return t.length;
 }

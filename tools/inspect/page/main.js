@@ -12,8 +12,11 @@ import { timeline, jobs } from '/timeline.js';
 import { memory, scenes } from '/world.js';
 import { shards } from '/shards.js';
 import { start } from '/start.js';
+import { program, observers } from '/program.js';
 
-const windows = { start, archetypes, entities, components, systems, queries, timeline, memory, scenes, jobs, shards, space, groups };
+const PROTOCOL = 1; // session.h
+
+const windows = { start, archetypes, entities, components, systems, queries, timeline, memory, scenes, jobs, shards, space, groups, observers, program };
 const names = Object.keys(windows), numbered = names.filter((name) => name !== 'start'); // digits open the first ten of these
 const $ = (id) => document.getElementById(id);
 const listeners = new Set(); // of the open window: each status
@@ -95,6 +98,7 @@ function showStatus(now) {
   if (!list.children.length) list.replaceChildren(...pairs.map(([n]) => el('div', {}, el('dt', {}, n), el('dd'))));
   pairs.forEach(([, v], i) => setText(list.children[i].children[1], v));
   setText($('program'), now.program);
+  $('other').hidden = now.protocol === PROTOCOL;
   $('pause').setAttribute('aria-pressed', String(now.paused));
   setText($('pause'), now.paused ? 'Go on' : 'Pause');
   if (document.activeElement !== $('speed')) $('speed').value = String(now.speed);

@@ -103,6 +103,26 @@ WEFT_API void weft_inspect_scene(weft_inspect *inspect, weft_scene *scene);
 /* Gives the window sections and requests. Copied; NULL takes them away. Threads: owner. */
 WEFT_API void weft_inspect_sections(weft_inspect *inspect, const weft_inspect_source *source);
 
+/* ---- a host's own panels ---- */
+
+/* A panel of the Program window. `name` is copied; all others may be zero. Called by the owner, in
+ * the pump. */
+typedef struct weft_inspect_panel_desc {
+    const char *name; /* 1..63 bytes */
+    /* Writes what it shows as members of JSON, without braces, and returns their length like
+     * snprintf:
+     *   "text": "...", "figures": {"Altitude": "412 km"}, "rows": [{"stage": 1, "fuel": 0.4}] */
+    size_t (*write)(char *text, size_t capacity, void *user);
+    /* The panel has a button, and a page that may write has pressed it. */
+    void (*press)(weft_world *world, void *user);
+    const char *button; /* its text, copied; NULL: the name */
+    void *user;
+} weft_inspect_panel_desc;
+
+/* Adds a panel, or replaces that of the same name; with neither function takes it away. Errors:
+ * INVALID_ARGUMENT (the name), OUT_OF_MEMORY. Threads: owner. */
+WEFT_API weft_result weft_inspect_panel(weft_inspect *inspect, const weft_inspect_panel_desc *desc);
+
 /* ---- command lines ---- */
 
 /* For an option --inspect[=VALUE]: as if WEFT_INSPECT=VALUE were in the environment: every world

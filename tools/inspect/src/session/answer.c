@@ -11,6 +11,7 @@
 #include "window_entities.h"
 #include "window_entity.h"
 #include "window_list.h"
+#include "window_program.h"
 #include "window_scenes.h"
 #include "window_shards.h"
 #include "window_space.h"
@@ -52,6 +53,7 @@ static const struct {
     {"memory", weft__memory_window, false},
     {"scenes", weft__scenes_window, false},
     {"jobs", weft__jobs_window, false},
+    {"panels", weft__program_window, false},
     {"shards", weft__shards_window, false},
     {"export", weft__export_window, true}, /* too large to be sent again and again */
     {"set", weft__entity_edit, true},
@@ -63,6 +65,7 @@ static const struct {
     {"change", weft__entity_change, true},
     {"relate", weft__entity_relate, true},
     {"write_back", weft__value_write_back, true},
+    {"press", weft__panel_press, true},
     {"switch", weft__system_switch, true},
     {"switch_group", weft__group_switch, true},
     {"run_system", weft__system_once, true},

@@ -12,6 +12,7 @@
 #include "system_log.h"
 #include "timeline_store.h"
 #include "window_list.h"
+#include "window_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -201,6 +202,7 @@ static void end(weft_inspect *inspect)
     weft__timeline_free(session);
     weft__condition_free(session);
     weft__lists_free(session);
+    weft__panels_free(session);
     free(session->relations);
     weft__wire_free(&inspect->request);
     weft__wire_free(&inspect->reply);
@@ -332,6 +334,12 @@ void weft_inspect_sections(weft_inspect *inspect, const weft_inspect_source *sou
 {
     if (inspect == NULL) return;
     inspect->session.source = source == NULL ? (weft_inspect_source){0} : *source;
+}
+
+weft_result weft_inspect_panel(weft_inspect *inspect, const weft_inspect_panel_desc *desc)
+{
+    if (inspect == NULL || desc == NULL) return WEFT_INVALID_ARGUMENT;
+    return weft__panel_set(&inspect->session, desc);
 }
 
 /* ---- every world of a process ---- */

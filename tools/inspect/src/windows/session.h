@@ -22,6 +22,11 @@ typedef struct weft__timeline weft__timeline;     /* timeline_store.h */
 typedef struct weft__system_log weft__system_log; /* system_log.h */
 typedef struct weft__condition weft__condition;   /* condition.h */
 typedef struct weft__lists weft__lists;           /* window_list.h */
+typedef struct weft__panel weft__panel;           /* window_program.h */
+
+/* Of requests and answers. A page compares it with its own and says when they differ: it grows when
+ * a page of before could not read what it gets. */
+enum { WEFT__PROTOCOL = 1 };
 
 /* What a window needs of the engine while it is open. */
 typedef enum weft__need {
@@ -53,6 +58,7 @@ typedef struct weft__session {
     /* the Scenes window */
     weft_scene *scene;
     weft_inspect_source source;
+    weft__panel *panels; /* of the Program window */
     /* relations of the world, found again when types were registered */
     weft_component *relations;
     uint32_t relation_count;

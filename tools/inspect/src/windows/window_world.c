@@ -17,6 +17,7 @@ uint32_t weft__status_window(weft__session *session, const weft__request *reques
     weft_world_stats_get(session->world, &stats, sizeof stats);
     weft_frame_stats_get(session->world, &frames, sizeof frames);
     weft_frame frame = weft_world_frame(session->world);
+    weft__wire_count(out, "protocol", WEFT__PROTOCOL);
     weft__wire_text(out, "program", program_invocation_short_name);
     weft__wire_count(out, "frame", frame.number);
     weft__wire_number(out, "time", frame.time);
