@@ -172,6 +172,17 @@ def step_runs_one_frame(b, host, _):
 
 
 @scenario
+def shift_runs_a_hundred_frames(b, host, _):
+    b.run("document.activeElement.blur()")
+    b.press("p")
+    first = held_frame(b)
+    b.run("document.dispatchEvent(new KeyboardEvent('keydown', { key: 'S', shiftKey: true, bubbles: true }))")
+    b.wait("a hundred", FRAME + " === arguments[0]", first + 100)
+    b.press("p")
+    goes_on(b)
+
+
+@scenario
 def p_and_s_are_keys(b, host, _):
     b.run("document.activeElement.blur()")
     b.press("p")

@@ -135,7 +135,7 @@ function keys(event) {
   const digit = event.key === '0' ? 10 : Number(event.key);
   if (digit >= 1 && digit <= 10) show(numbered[digit - 1]);
   else if (event.key === 'p') act({ do: 'pause', paused: !status.paused });
-  else if (event.key === 's') act({ do: 'step' });
+  else if (event.key === 's' || event.key === 'S') act({ do: 'step', count: event.shiftKey ? 100 : 1 });
   else if (event.key === '/') { find(); event.preventDefault(); }
   else if (event.key === 'f' && open.find) { open.find(); event.preventDefault(); }
 }
@@ -163,7 +163,7 @@ function begin() {
   tabs();
   $('theme').onclick = theme;
   $('pause').onclick = () => act({ do: 'pause', paused: !status.paused });
-  $('step').onclick = () => act({ do: 'step' });
+  $('step').onclick = (event) => act({ do: 'step', count: event.shiftKey ? 100 : 1 });
   $('speed').onchange = () => act({ do: 'speed', speed: Number($('speed').value) });
   find = finder({ windows: Object.fromEntries(names.map((n) => [n, windows[n].title])), go: show, ask });
   $('find-open').onclick = () => find();

@@ -16,9 +16,9 @@ export const start = {
     const lost = card('Where does the memory go?', el('p', {}, to('Archetypes', 'archetypes'), ' shows what is used, wasted and why; ', to('Memory', 'memory'), ' what grows.'));
     const who = card('Who writes this component?', el('p', {}, to('Components', 'components'), ' names the systems that read and write each type; from there to its entities.'));
     const which = card('Which entities, and what do they hold?', el('p', {}, to('Entities', 'entities'), ' takes a query such as Position, !Frozen, sorts and filters by values. ', to('Space', 'space'), ' draws them, and tells what is nearest.'));
-    const gone = card('Who lost a component, or died?', el('p', {}, 'List them in ', to('Entities', 'entities'), ', press Hold, let the program run some frames (Step has a count), then press Lost since.'));
+    const gone = card('Who lost a component, or died?', el('p', {}, 'List them in ', to('Entities', 'entities'), ', press Hold, run some frames (Shift and Step: 100), then press Lost since.'));
     const grew = card('What grew slower?', el('p', {}, 'Pause, change something, go on: ', to('Systems', 'systems', { sort: 'since' }), ' compares each with the moment of the pause.'));
-    root.append(el('p', { class: 'wide' }, 'Press ', key('/'), ' and type a part of any name; ', key('p'), ' pauses, ', key('s'), ' runs one step, ', key('f'), ' goes to the field of a window. Every view has its own URL.'),
+    root.append(el('p', { class: 'wide' }, 'Press ', key('/'), ' and type a part of any name; ', key('p'), ' pauses, ', key('s'), ' runs one step, ', key('S'), ' 100, ', key('f'), ' goes to the field of a window. Every view has its own URL.'),
       el('div', { class: 'cards' }, slow, lost, who, which, gone, grew));
     const may = el('p', { class: 'note' });
     root.append(may);
