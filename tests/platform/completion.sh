@@ -30,6 +30,26 @@ complete_in_zsh() {
         _complete() { source $folder/_weft }; _complete' zsh "$folder" "$program" "$@"
 }
 
+# A list whose texts are wrapped offers names only.
+wrapped() {
+    count=$((count + 1))
+    found=$("complete_in_$1" "$command" stress '' | grep -cx -e '' -e 'files')
+    [ "$found" -eq 0 ] && return
+    failed=$((failed + 1))
+    echo "FAILED in $1: lines that a text goes on with are offered"
+}
+
+# One shell completes both programs in turn: loaded as a function, as zsh does it.
+in_turn() {
+    count=$((count + 1))
+    found=$(zsh -f -c 'fpath=($1 $fpath); autoload -Uz _weft; _describe() { print -rl -- ${pairs%%:*} }; _files() { }
+        service=weft words=($2 sc) CURRENT=2; _weft; service=weft-perf words=($3 ann) CURRENT=2; _weft' zsh "$folder" "$weft" "$1" |
+        grep -cx -e screen -e annotate)
+    [ "$found" -eq 2 ] && return
+    failed=$((failed + 1))
+    echo "FAILED in zsh: weft, then weft-perf in one shell"
+}
+
 shells=bash
 command -v zsh >/dev/null && shells="bash zsh"
 for shell in $shells; do
@@ -40,12 +60,16 @@ for shell in $shells; do
     offers $shell iter.move3 bench iter.m
     offers $shell determinism stress det
     offers $shell not.found explain not
+    offers $shell --inspect stress --insp
+    offers $shell all stress al
+    wrapped $shell
     command -v python3 >/dev/null || continue
     program=weft_perf command=$2/tools/weft-perf
     offers $shell annotate ann
     offers $shell --stack-bytes flame --sta
     offers $shell counts probe co
     offers $shell true flame -- true
+    [ "$shell" = bash ] || in_turn "$command"
 done
 echo "$count completions in $shells, $failed failed"
 exit $((failed > 0))

@@ -9,7 +9,8 @@ _weft() {
     elif [[ $word == -* ]]; then
         words=$("$weft" "$command" --help 2>/dev/null | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
     elif [[ $command == @(bench|stress|shard-demo) ]]; then
-        words=$("$weft" "$command" --list 2>/dev/null | cut -d' ' -f1)
+        words=$("$weft" "$command" --list 2>/dev/null | sed -nE 's/^([^ ]+) .*/\1/p')
+        [ "$command" != stress ] || words+=" all"
     elif [ "$command" = explain ]; then
         words=$("$weft" explain 2>/dev/null | sed 's/^E[0-9]* WEFT_\([A-Z_]*\).*/\1/' | tr 'A-Z_' 'a-z-')
     fi

@@ -138,7 +138,7 @@ export class EntityList {
   // ---- rows
 
   build(names, fields, chips) {
-    const lines = [{ title: el('button', { type: 'button', title: 'Sort by name', onclick: () => this.sortBy('name') }, 'Entity'), path: 'name',
+    const lines = [{ class: 'cut', title: el('button', { type: 'button', title: 'Sort by name', onclick: () => this.sortBy('name') }, 'Entity'), path: 'name',
       draw: (r) => el('span', {}, el('button', { type: 'button', class: 'link', onclick: () => this.pick(r.entity) }, r.name || r.entity), r.lost ? el('span', { class: 'tag bad' }, r.lost) : null), state: (r) => `${r.entity}${r.name || ''}${r.lost || ''}` }];
     if (chips) lines.push({ title: 'Has', draw: (r) => el('span', { class: 'chips' }, (r.has || []).map((c) => el('span', { class: 'tag' }, c))), state: (r) => (r.has || []).join() });
     const by = (name, list) => (list.length <= 3 ? list.map((f) => Object.assign(el('button', { type: 'button', title: `Sort by ${name}.${f}`, onclick: () => this.sortBy(`${name}.${f}`) }, f), { path: `${name}.${f}` }))
