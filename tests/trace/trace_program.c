@@ -3,7 +3,8 @@
  * of the owner, commands. Run as: trace_program WORKERS CAPACITY FRAMES [FILE [THREAD]]; without
  * FILE the environment decides, and FILE "-" forbids it. The world is stepped by a thread of the
  * name THREAD, if there is one. TRACE_ENDS in the environment: how the program ends without
- * destroying its world: return, exit, _exit; or in the last frame, in a system: abort, segv, kill. */
+ * destroying its world: return, exit, _exit; or in a system of the last frame: abort, segv, kill.
+ */
 #include <weft/weft.h>
 
 #include <pthread.h>
