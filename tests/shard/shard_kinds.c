@@ -592,6 +592,34 @@ static void endless(void)
     refused_neighbours(too_many, UINT32_MAX);
 }
 
+static uint32_t sector_of_x(const void *key, void *user)
+{
+    const Place *place = key;
+    (void)user;
+    return (uint32_t)place->x;
+}
+
+static uint32_t none_near(uint32_t sector, uint32_t *out, uint32_t capacity, void *user)
+{
+    (void)sector, (void)out, (void)capacity, (void)user;
+    return 0;
+}
+
+/* What the sync says of a row on each rank. */
+static void beyond_sectors(void)
+{
+    world_begin();
+    const weft_shard_desc desc = {
+        .sector_count = 9, .sector_of = sector_of_x, .neighbours = none_near, .key = at.place};
+    check(weft_shard_create(at.world, &desc, &at.shard), "weft_shard_create");
+    weft_shard_info_get(at.shard, &at.info, sizeof at.info);
+    const weft_entity row =
+        weft_entity_create(at.world, WEFT_ARCHETYPE(at.world, at.info.gid, at.place));
+    check(weft_entity_set(at.world, row, at.place, &(Place){9, 0}, sizeof(Place)), "a place");
+    if (weft_shard_is_mine(at.shard, &(Place){9, 0})) check(WEFT_INVALID_ARGUMENT, "is_mine");
+    if (weft_shard_sync(at.shard) != WEFT_OK) refused();
+}
+
 /* ---- all of them ---- */
 
 static const struct {
@@ -622,6 +650,7 @@ static const struct {
     {"neighbours that are not symmetric", one_sided, true},
     {"more neighbours than there is room for", beyond_capacity, true},
     {"neighbours without end", endless, true},
+    {"a key that sector_of gives no sector", beyond_sectors, true},
 };
 
 static void tell(const char *name)

@@ -29,6 +29,10 @@
  * whether ranks keep it. Two things see ranks: a row that changes ranks is one that went for the
  * observers there and one that came for those here; and it counts as changed, as do those beside it
  * in its chunk. So systems that skip what did not change must give the same when they run again.
+ * Refused by name: sharded entities with CLEANUP components, relations, CHUNK values, hooks that
+ * own memory or BLOB fields, and keys without a sector (weft_shard_sync); SERIAL, MAIN_THREAD,
+ * EXCLUSIVE, TIMER, BACKGROUND, skips_unchanged and by_depth of systems that read ghosts
+ * (weft_shard_system_create).
  *
  * Threads: ranks, unless a function says otherwise. Calls marked *collective* are made by all ranks
  * in the same order. Errors: a call that fails returns a code, weft_ranks_error says what to do;
@@ -73,7 +77,8 @@ typedef struct weft_shard_desc {
         key; /* a plain component of all sharded entities, whose value gives the sector */
     weft_shard_grid grid;                               /* sectors by coordinates, or */
     uint32_t sector_count;                              /* by any function: */
-    uint32_t (*sector_of)(const void *key, void *user); /* pure; < sector_count */
+    uint32_t (*sector_of)(const void *key, void *user); /* pure; < sector_count: weft_shard_sync
+                                                           refuses a row where it is not */
     uint32_t (*neighbours)(uint32_t sector,
                            uint32_t *out, /* pure and symmetric: up to `capacity` */
                            uint32_t capacity,

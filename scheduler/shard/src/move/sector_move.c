@@ -203,6 +203,28 @@ static bool make_pairs(const key_pass *pass)
     return archetypes >> FIELD_BITS == 0 && map->ranks >> FIELD_BITS == 0;
 }
 
+/* A row whose sector_of is out of range belongs nowhere. */
+static weft_result check_sectors(const key_pass *pass)
+{
+    const weft__sector_map *map = &pass->shard->map;
+    for (uint32_t k = 0; k < pass->run_count; k++) {
+        const key_run *run = &pass->list->runs[k];
+        for (uint32_t i = 0; i < run->found; i++) {
+            const key_row *row = &pass->list->rows[run->begin + i];
+            if (row->sector < map->count) continue;
+            const uint32_t at = row->row - run->place.row;
+            const uint32_t sector =
+                map->sector_of(run->keys + (size_t)at * pass->key_bytes, map->user);
+            return weft__ranks_fail(
+                WEFT_INVALID_ARGUMENT,
+                "sector_of gave %u for the key of a row, and there are %u sectors: "
+                "it must give less for every key",
+                sector, map->count);
+        }
+    }
+    return WEFT_OK;
+}
+
 static weft_result sort_movers(const key_pass *pass)
 {
     mover_list *list = pass->list;
@@ -252,7 +274,8 @@ static weft_result movers_collect(weft_shard *shard, mover_list *list)
     if (pass.run_count != 0)
         result = weft_job_for(weft__front(shard->world)->host.owner, &loop, NULL);
     if (result != WEFT_OK) return weft__ranks_fail(result, "finding sectors: weft_job_for failed");
-    return sort_movers(&pass);
+    result = check_sectors(&pass);
+    return result == WEFT_OK ? sort_movers(&pass) : result;
 }
 
 static void movers_free(mover_list *list)

@@ -85,7 +85,7 @@ void weft__sectors_at(const weft__sector_map *map, const weft__sector_keys *keys
         for (uint32_t i = 0; i < keys->count; i++) {
             const uint32_t row = keys->rows != NULL ? keys->rows[i] : i;
             const uint32_t sector = map->sector_of(keys->keys + row * keys->bytes, map->user);
-            out[i] = sector < map->count ? sector : map->count - 1;
+            out[i] = sector < map->count ? sector : map->count; /* which is none */
         }
         return;
     }

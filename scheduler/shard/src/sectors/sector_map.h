@@ -35,7 +35,7 @@ enum {
 weft_result weft__sector_map_init(weft__sector_map *map, const weft_shard_desc *desc);
 void weft__sector_map_free(weft__sector_map *map);
 
-/* The sector of a key. Any thread. */
+/* The sector of a key; `count` where sector_of gives none. Any thread. */
 uint32_t weft__sector_at(const weft__sector_map *map, const void *key);
 /* Keys that lie `bytes` apart, all of them or those with the numbers `rows`. Borrowed. */
 typedef struct weft__sector_keys {
@@ -45,7 +45,7 @@ typedef struct weft__sector_keys {
     uint32_t count;
 } weft__sector_keys;
 
-/* out[i]: the sector of the i-th key. Any thread. */
+/* out[i]: the sector of the i-th key, as above. Any thread. */
 void weft__sectors_at(const weft__sector_map *map, const weft__sector_keys *keys, uint32_t *out);
 /* Lists the keys, of all, that may be elsewhere than in `sector`, ascending, and those whose gid is
  * 0, in out[count]; returns how many. The others are surely there: this takes a fraction of the

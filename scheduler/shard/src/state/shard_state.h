@@ -121,5 +121,5 @@ static inline bool weft__shard_loop_begin(const weft_shard *shard, weft_query qu
 
 static inline bool weft__sector_is_mine(const weft_shard *shard, uint32_t sector)
 {
-    return (shard->map.visibility[sector] & WEFT__SECTOR_MINE) != 0;
+    return sector < shard->map.count && (shard->map.visibility[sector] & WEFT__SECTOR_MINE) != 0;
 }
