@@ -77,9 +77,10 @@ WEFT_FINDER_INLINE const void *weft_finder_value(uint64_t place, uint32_t locati
     return (const void *)value;
 }
 
-/* Private: the value of an entity from these tables; NULL: they do not hold it. */
+/* Private: the value of an entity from these tables; NULL: they do not hold it. *is_gone: the slot
+ * is another entity's, so there is no value elsewhere. */
 WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const uint64_t *places,
-                                                weft_entity entity)
+                                                weft_entity entity, bool *is_gone)
 {
     uint64_t handle = (uint64_t)entity.version << 32 | entity.index;
     __asm__("" : "+r"(handle)); /* one load, not one for each half */
@@ -90,7 +91,8 @@ WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const
     index &= (1u << WEFT_FINDER_BLOCK_SHIFT) - 1;
     uint64_t slot = ((const uint64_t *)first)[index];
     uint64_t place = places[(uint32_t)slot >> WEFT_FINDER_BERTH_SHIFT];
-    if (__builtin_expect((slot ^ handle) >> 32 != 0 || place == 0, 0)) return NULL;
+    *is_gone = (slot ^ handle) >> 32 != 0;
+    if (*is_gone || __builtin_expect(place == 0, 0)) return NULL;
     return weft_finder_value(place, (uint32_t)slot);
 }
 
@@ -100,8 +102,9 @@ WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const
 static inline const void *weft_finder_read(const weft_finder *finder, weft_entity entity)
 {
     if (__builtin_expect(!WEFT_FINDER_IS_CALL && finder->blocks != NULL, 1)) {
-        const void *value = weft_finder_look(finder->blocks, finder->places, entity);
-        if (__builtin_expect(value != NULL, 1)) return value;
+        bool is_gone = false; /* targets often are: no call for them */
+        const void *value = weft_finder_look(finder->blocks, finder->places, entity, &is_gone);
+        if (__builtin_expect(value != NULL || is_gone, 1)) return value;
     }
     return weft_finder_read_slowly(finder->world, entity, finder->component);
 }
@@ -144,9 +147,11 @@ weft_entity_read(const weft_world *world, weft_entity entity, weft_component com
                          1)) {
         const weft_finder_tables *tables = &weft_world_head_of(world)->tables;
         const uint64_t *places = tables->places[component.id];
-        const void *value = __builtin_expect(places == NULL, 0)
-                                ? NULL
-                                : weft_finder_look(tables->blocks[component.id], places, entity);
+        bool is_gone; /* the error says so */
+        const void *value =
+            __builtin_expect(places == NULL, 0)
+                ? NULL
+                : weft_finder_look(tables->blocks[component.id], places, entity, &is_gone);
         if (__builtin_expect(value != NULL, 1)) return value;
     }
     return weft_entity_read_slowly(world, entity, component);
