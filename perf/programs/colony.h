@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* colony.h: ants look for food and carry it home. They leave two trails, one that leads home and
- * one that leads to food, which fade and spread; an ant that searches follows the trail of food, one
- * that carries the trail home, from the step on in which it found food. Trails are whole numbers, so that ants may add in any order. */
+/* colony.h: ants look for food and carry it home. They leave two trails, one leads home and one to
+ * food, which fade and spread. An ant that searches follows the trail of food, one that carries the
+ * trail home, in the step already in which it found food. Trails are whole numbers, so that ants
+ * may add in any order. */
 #ifndef WEFT_PERF_COLONY_H
 #define WEFT_PERF_COLONY_H
 

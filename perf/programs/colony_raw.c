@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* colony_raw.c: the colony in plain C: an array of ants, and what each carries beside it. */
+/* colony_raw.c: the colony in plain C: an array of ants, and what each carries beside it. In a step
+ * an ant searches, when it carries nothing, and then carries, when it has found something or had
+ * it before: as the two systems on weft do, between which commands are played. */
 #include "colony.h"
 
 #include <stdlib.h>

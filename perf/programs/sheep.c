@@ -32,7 +32,7 @@ static void clear(weft_slice *s, void *user) /* called for each of PARTS indices
     sheep_clear(&m->ground, patches * s->index / PARTS, patches * (s->index + 1) / PARTS);
 }
 
-/* Slices meet on patches: the lowest number stays, whoever comes first. */
+/* Slices meet on patches: the lowest number stays, in any order. */
 static void stand(uint64_t *lowest, uint64_t number)
 {
     uint64_t seen = __atomic_load_n(lowest, __ATOMIC_RELAXED);

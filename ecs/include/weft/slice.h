@@ -59,8 +59,8 @@ typedef struct weft_slice_context {
     const void *ops;
     weft_world *world;
     const void *query;
-    uint32_t stamp; /* change version that writes get */
-    uint32_t since; /* change version of the last run of the system; 0: none */
+    uint32_t stamp;                 /* change version that writes get */
+    uint32_t since;                 /* change version of the last run of the system; 0: none */
     const struct weft_frame *frame; /* of the system; NULL: that of the world */
 } weft_slice_context;
 

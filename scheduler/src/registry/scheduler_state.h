@@ -161,7 +161,7 @@ typedef struct weft__system {
     uint32_t stage;
     uint32_t due; /* runs in this step */
     double elapsed;
-    double timer; /* TIMER: seconds until it runs, and what has passed of the group's tick;
+    double timer;     /* TIMER: seconds until it runs, and what has passed of the group's tick;
                      0: put off by its condition, to the next step; negative: not set */
     weft_frame frame; /* of this pass */
     uint32_t version_offset;
