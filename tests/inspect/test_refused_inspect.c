@@ -289,14 +289,29 @@ static void sweep(const char *name, void *(*open)(const refused_place *place),
     refused_sweep_of(&swept, name, open, list, count);
 }
 
+static void press(weft_world *world, void *user)
+{
+    (void)world, (void)user;
+}
+
+static weft_result do_panel(void *open)
+{
+    const bed *b = open;
+    return weft_inspect_panel(b->inspect,
+                              &(weft_inspect_panel_desc){.name = "Fuel", .press = press});
+}
+
 PLAIN_TEST(refused_inspectors_are_not_there)
 {
     static const refused_function on_worlds[] = {
         {"weft_inspect_start", do_start, 0, 0},
     };
+    static const refused_function on_inspected[] = {
+        {"weft_inspect_panel", do_panel, REFUSED_SILENT, 0}};
     static const refused_function on_measured[] = {
         {"weft_inspect_stop", do_stop, REFUSED_SILENT | REFUSED_LESS, 0}};
     sweep("a world", world_open, REFUSED_LIST(on_worlds));
+    sweep("an inspector", inspected_open, REFUSED_LIST(on_inspected));
     sweep("an inspected world", measured_open, REFUSED_LIST(on_measured));
 }
 
