@@ -153,6 +153,15 @@ int weft_cli_fail(const char *command, const char *format, ...)
     return WEFT_CLI_FAILED;
 }
 
+int weft_cli_find(const char *command, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    say(command, format, list);
+    va_end(list);
+    return WEFT_CLI_FOUND;
+}
+
 static bool in_range(const weft_cli_option *o, double value)
 {
     return (o->min == 0 && o->max == 0) || (value >= o->min && value <= o->max);

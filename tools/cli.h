@@ -9,7 +9,7 @@
  * CMake finds it by its name. The contract of all commands: --help; --json prints one JSON object
  * per line on stdout and nothing else; progress goes to stderr, and only when that is a terminal;
  * exit status WEFT_CLI_OK, WEFT_CLI_FOUND (the job found what it looks for: a difference, a mistake
- * of a document, a broken promise), or 2: WEFT_CLI_FAILED (it could not be done), WEFT_CLI_USAGE
+ * of a document or catalogue, a broken promise), or 2: WEFT_CLI_FAILED (it could not be done), WEFT_CLI_USAGE
  * (bad usage).
  */
 #ifndef WEFT_TOOLS_CLI_H
@@ -77,6 +77,9 @@ int weft_cli_misuse(const char *command, const char *format, ...)
 extern bool weft_cli_misuse_is_silent;
 /* Prints "weft <command>: <text>" to stderr; returns WEFT_CLI_FAILED. */
 int weft_cli_fail(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same for a mistake in what the job reads; returns WEFT_CLI_FOUND. */
+int weft_cli_find(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Replaces the progress line on stderr; does nothing when stderr is no terminal. */

@@ -41,8 +41,10 @@ static bool begin_extras(weft_world *world, const weft_stress_way *way, const ex
     if (has_parts &&
         !weft__part_order_begin(scheduler, way->mode, way->draw_seed, way->parts, way->part_count))
         return false;
-    const weft_state_log_desc desc = {
-        .writer = {write_log, e->log}, .rows_first = e->log_step, .rows_last = e->log_step};
+    const weft_state_log_desc desc = {.writer = {write_log, e->log},
+                                      .keeps_graphs = true,
+                                      .rows_first = e->log_step,
+                                      .rows_last = e->log_step};
     return e->log == NULL || weft_state_log_begin(world, &desc) == WEFT_OK;
 }
 

@@ -154,7 +154,7 @@ static inline size_t colony_go(const terrain *t, const uint32_t *trail, uint32_t
 /* What an ant leaves on its trail: less, the farther it has come. */
 static inline uint32_t colony_scent(const Ant *ant)
 {
-    return ant->far < 128 ? STRONGEST >> (ant->far / 12) : 0;
+    return ant->far < 128 ? (uint32_t)STRONGEST >> (ant->far / 12) : 0;
 }
 
 static inline void colony_turn(Ant *ant)

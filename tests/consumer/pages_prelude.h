@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/ecs.h>
+#include <weft/inspect.h>
 #include <weft/scene.h>
 #include <weft/weft.h>
 
@@ -38,6 +39,8 @@ static weft_system move_system, draw_system;
 static weft_slice *slice;
 static weft_recorder *recorder;
 static weft_job_pool *pool;
+static weft_inspect *inspect;
+static double altitude;
 static float dt;
 static int queued, is_over;
 

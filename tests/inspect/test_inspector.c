@@ -506,7 +506,9 @@ static void *wait_for_pause(void *url)
             "{\"do\":\"pause_when\",\"entity\":\"999:1\",\"component\":\"Spin\",\"path\":\"angle\","
             "\"is\":\"changed\"}",
             "HTTP/1.1 200");
-    for (bool is_there = false; !is_there;) {
+    bool is_there = false;
+    for (int asked = 0; !is_there; asked++) {
+        CHECK(asked < 20000);
         reply = ask(url, "{\"do\":\"status\"}");
         is_there = strstr(reply, "\"reached\":\"Spin.angle of 999:1 changes\"") != NULL;
         if (is_there) CHECK(strstr(reply, "\"paused\":true") != NULL);

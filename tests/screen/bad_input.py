@@ -48,8 +48,8 @@ def case(title, arguments, status, *texts):
 
 # the file
 case("empty file", [file_of("empty", "")], 1, "no readable object", "TLE")
-case("directory", [folder], 1, "is a directory", "name a file")
-case("missing file", [os.path.join(folder, "missing")], 1, "cannot open", "No such file")
+case("directory", [folder], 2, "is a directory", "name a file")
+case("missing file", [os.path.join(folder, "missing")], 2, "cannot open", "No such file")
 case("binary file", [file_of("binary", bytes((i * 37 + i // 13) % 256 for i in range(100000)))], 1,
      "not text", "no readable object")
 case("truncated second line", [file_of("truncated", ISS[:-30] + "\n" + ISS)], 0, ":3:", "truncated: 40 of 69")
@@ -62,13 +62,13 @@ case("a good file", ["--strict", file_of("good", ISS)], 0, "1 objects")
 huge = os.path.join(folder, "huge")
 with open(huge, "wb") as f:
     f.truncate(1 << 30)  # a gigabyte of zeroes without a line end, taking no room on the disk
-case("line of one gigabyte", [huge], 1, "line of 67108864 characters or more",
+case("line of one gigabyte", [huge], 2, "line of 67108864 characters or more",
      "no object in 64 MiB")
 
 # the output
 read_only = file_of("not_a_folder", "")
-case("output below a file", [catalogue, "--out", os.path.join(read_only, "out")], 1, "cannot write", "another place")
-case("output is a file", [catalogue, "--out", read_only], 1, "cannot write", "another place")
+case("output below a file", [catalogue, "--out", os.path.join(read_only, "out")], 2, "cannot write", "another place")
+case("output is a file", [catalogue, "--out", read_only], 2, "cannot write", "another place")
 
 # the options
 case("negative step", [catalogue, "--step", "-10"], 2, "--step needs a number")

@@ -29,7 +29,7 @@ fails() {
     fi
 }
 fails 'either a catalogue or --scene' 2 screen "$work/sky.tle" --scene "$work/one.world"
-fails 'not a world file' 1 screen --scene "$work/sky.tle"
+fails 'not a world file' 2 screen --scene "$work/sky.tle"
 printf '{"weft": 1, "objects": {"a": {}}}' >"$work/empty.weft"
 "$weft" bake "$work/empty.weft" -o "$work/empty.world" >/dev/null
 fails 'no entity with a Satellite' 1 screen --scene "$work/empty.world"

@@ -91,7 +91,7 @@ def check_recordings(folder):
     first = save("first.slices", frames_of(9, 64, {(3, 0, 7): 4000000}))
     second = save("second.slices", frames_of(9, 64, {(5, 0, 2): 4000000, (5, 1, 0): 9000000}))
     wanted = run(good, "--json", "--workers", "8").stdout
-    done = run(first, "--json", "--workers", "8", code=1)
+    done = run(first, "--json", "--workers", "8", code=2)
     check("first.slices: frame 3, stage 0 stage of 30000, slice 7: 4000.0 us, usually 30.0" in done.stderr
           and "implausible" in done.stderr and done.stdout == "", f"one recording: {done.stderr}")
     check(json.loads(run(first, "--as-it-is", "--json", "--workers", "8").stdout)["frame_us"] >
@@ -100,9 +100,9 @@ def check_recordings(folder):
     check(done.stdout == wanted, f"the least of two: {done.stdout} instead of {wanted}")
     check("3 costs were far from the least of 2" in done.stderr and "second.slices: frame 5, stage 1" in done.stderr,
           f"two recordings: {done.stderr}")
-    done = run(first, save("other.slices", frames_of(9, 63, {})), code=1)
+    done = run(first, save("other.slices", frames_of(9, 63, {})), code=2)
     check("is not the same run" in done.stderr, f"another run: {done.stderr}")
-    run(save("lost.slices", frames_of(9, 64, {}).replace("lost 0", "lost 5")), code=1)
+    run(save("lost.slices", frames_of(9, 64, {}).replace("lost 0", "lost 5")), code=2)
     limits = [json.loads(line) for line in run(good, "--json", "--limits", "--workers", "64").stdout.splitlines()][1:]
     check([(r["stage"], r["limit"]) for r in limits] == [("stage of 400000", "its longest slice"),
                                                          ("stage of 30000", "wakes, joins, memory"),
@@ -213,13 +213,13 @@ def check_graphs(folder):
     other = os.path.join(folder, "other_graph.slices")
     with open(path) as a, open(other, "w") as b:
         b.write(a.read().replace("edge 0 2", "edge 1 2"))
-    check("tasks or edges" in run(path, other, code=1).stderr, "recordings of different graphs")
+    check("tasks or edges" in run(path, other, code=2).stderr, "recordings of different graphs")
     for line, bad in (("edge 0 2", "edge 2 0"), ("edge 0 2", "edge 0 3"), ("task 1 0 side", "task 3 0 side"),
                       ("task 1 0 side", "task 1 2 side"), ("begin task 5100 0", "begin task 5100 9"),
                       ("begin slice 5100 64", "begin serial 5100 64")):
         with open(path) as a, open(other, "w") as b:
             b.write(a.read().replace(line, bad, 1))
-        said = run(other, code=1).stderr
+        said = run(other, code=2).stderr
         check("other_graph.slices:" in said, f"{bad!r}: said {said!r}")
 
 
@@ -286,7 +286,7 @@ def check_words(folder):
     for arguments, words in ((("--workers", "x"), "--workers 'x' is not a list"), (("--ranks", "x"), "--ranks 'x'"),
                              (("--workers", "0"), "1 to 256"), (("--workers", "1,2", "--ranks", "2"), "it is one number")):
         check(words in run(missing, *arguments, code=2).stderr, f"{arguments}: not told")
-    said = run(missing, code=1).stderr
+    said = run(missing, code=2).stderr
     check("No such file" in said and "WEFT_TRACE=run.slices" in said, f"a missing recording: {said}")
     path = os.path.join(folder, "old.slices")
     with open(path, "w") as f:
@@ -294,8 +294,8 @@ def check_words(folder):
     check("older weft" in run(path, "--as-it-is", "--workers", "2").stderr, "an old recording")
     with open(path, "w") as f:
         f.write("weft-slices 3\n")
-    check("newer weft" in run(path, code=1).stderr, "a recording of the future")
-    check("nowhere" in run("--artificial", "8x100", "--timeline", os.path.join(folder, "nowhere", "x"), code=1).stderr,
+    check("newer weft" in run(path, code=2).stderr, "a recording of the future")
+    check("nowhere" in run("--artificial", "8x100", "--timeline", os.path.join(folder, "nowhere", "x"), code=2).stderr,
           "a time line that cannot be written")
     check(run("--artificial", "64x20000", "--workers", "4", "--json").stdout ==
           subprocess.run([WEFT, "simulate", "--artificial", "64x20000", "--workers", "4", "--json"], text=True,
@@ -370,12 +370,12 @@ with tempfile.TemporaryDirectory() as folder:
         broken[line] = bad
         with open(path, "w") as f:
             f.write("\n".join(broken) + "\n")
-        text = run(path, code=1).stderr
+        text = run(path, code=2).stderr
         check(f":{line + 1}: " in text or line == 0, f"line {line + 1}, {bad!r}: said {text!r}")
     with open(path, "w") as f:
         f.write("\n".join(good[:6]) + "\n")
-    run(path, code=1)
-    run(os.path.join(folder, "missing"), code=1)
+    run(path, code=2)
+    run(os.path.join(folder, "missing"), code=2)
     run("--artificial", "8x100", "--workers", "0", code=2)
     run("--artificial", "8x100", "--workers", "257", code=2)
     run(code=2)

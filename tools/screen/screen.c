@@ -83,14 +83,14 @@ static int read_catalogue(const struct screen_options *o, struct screen_result *
     if (result == TLE_NO_MEMORY) return weft_cli_fail("screen", "out of memory");
     if (result == TLE_FILE) return WEFT_CLI_FAILED; /* the reason is on stderr */
     if (o->is_strict && problems > 0) {
-        return weft_cli_fail("screen",
+        return weft_cli_find("screen",
                              "%s has %u bad lines and %u duplicates: correct them, or "
                              "leave out --strict to skip them",
                              o->path, (unsigned)r->catalogue.bad_lines,
                              (unsigned)r->catalogue.duplicates);
     }
     if (r->catalogue.count == 0) {
-        return weft_cli_fail("screen",
+        return weft_cli_find("screen",
                              "%s has no readable object: it must be two-line elements "
                              "(TLE text) or OMM (CSV, JSON), such as celestrak.org offers",
                              o->path);
@@ -156,7 +156,7 @@ static int drop_stale(const struct screen_options *o, struct screen_result *r)
     if (kept > 0) return WEFT_CLI_OK;
     char start[MOMENT_TEXT_BYTES];
     moment_format(r->window.start, start);
-    return weft_cli_fail("screen",
+    return weft_cli_find("screen",
                          "all elements of %s are too far from the window at %s (the nearest by "
                          "%.0f days, the limit is %g): take a newer catalogue or another --start, "
                          "or raise --max-age",

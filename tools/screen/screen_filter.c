@@ -47,7 +47,7 @@ static int take_objects(struct screen_filter *f, const char *list, const struct 
         const size_t whole = length;
         while (length > 0 && list[length - 1] == ' ') length--;
         if (length > 0 && name_objects(f, c, list, length) == 0) {
-            return weft_cli_fail("screen",
+            return weft_cli_find("screen",
                                  "--object: '%.*s' is neither the number nor part of the name of "
                                  "an object of this catalogue near the window",
                                  (int)length, list);
@@ -66,8 +66,8 @@ static int unknown_group(const char *option, const char *name, const struct cons
                  all->groups[g].name);
     }
     if (all->count == 1)
-        return weft_cli_fail("screen", "--%s %s: this catalogue has no groups", option, name);
-    return weft_cli_fail("screen", "--%s: no group '%s'; the largest are %s", option, name, known);
+        return weft_cli_find("screen", "--%s %s: this catalogue has no groups", option, name);
+    return weft_cli_find("screen", "--%s: no group '%s'; the largest are %s", option, name, known);
 }
 
 static int take_group(const char *option, const char *name, const struct constellations *all,

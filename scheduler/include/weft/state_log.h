@@ -23,6 +23,8 @@ extern "C" {
 typedef struct weft_state_log_desc {
     weft_writer writer; /* gets text, in pieces, on the thread that steps the world; must stay valid
                            until the log has ended */
+    bool keeps_graphs;  /* what runs as a graph still does, so that its order can be wrong; then no
+                          line tells what systems write elsewhere than in their rows */
     uint64_t rows_first, rows_last; /* steps (weft_world_frame, from 1) whose log has a line per
                                        written row and command, with its value; 0, 0: none */
 } weft_state_log_desc;

@@ -434,7 +434,7 @@ static bool segment_choose(weft__scheduler *scheduler, weft__segment *segment)
     weft__way way = scheduler->options.is_always_parallel
                         ? way_for_tests(scheduler, segment)
                         : weft__segment_choice_way(&segment->choice);
-    if (scheduler->is_traced_in_detail || scheduler->hash_log != NULL)
+    if (scheduler->is_traced_in_detail || weft__hash_log_needs_stages(scheduler))
         way = WEFT__WAY_STAGES; /* weft simulate reads stages, the log looks behind each */
     if (way == WEFT__WAY_SPLIT && !segment->has_no_split &&
         use(scheduler, segment, WEFT__PLAN_SPLIT))

@@ -447,13 +447,18 @@ void weft__hash_log_stage(weft__scheduler *scheduler, const weft__stage *stage, 
         if (!system->is_active || is_running || (is_joined && !is_background)) continue;
         for (uint32_t id = 1; id <= weft__type_count(world); id++) {
             log_reached reached = {.system = system};
-            if (!reaches(system, id)) continue;
+            if (log->desc.keeps_graphs || !reaches(system, id)) continue;
             take_component(world, log, id, add_reached, &reached);
             put_sum(log, world, system, id, reached.all);
         }
         if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0)
             put_point(scheduler, log, 'X', system->position, system->name);
     }
+}
+
+bool weft__hash_log_needs_stages(const weft__scheduler *scheduler)
+{
+    return scheduler->hash_log != NULL && !scheduler->hash_log->desc.keeps_graphs;
 }
 
 void weft__hash_log_begin(weft__scheduler *scheduler)

@@ -51,6 +51,8 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft
 /* After a stage: what its systems wrote beyond the rows of their slices; `is_joined`: after its
  * background systems. Owner. */
 void weft__hash_log_stage(weft__scheduler *scheduler, const weft__stage *stage, bool is_joined);
+/* Whether segments run stage by stage, so that the log can look behind each. */
+bool weft__hash_log_needs_stages(const weft__scheduler *scheduler);
 /* Before playback, and behind it (P) and behind relations and observers (O). Owner. */
 void weft__hash_log_commands(weft__scheduler *scheduler);
 void weft__hash_log_point(weft__scheduler *scheduler, char kind, uint32_t version);

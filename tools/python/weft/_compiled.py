@@ -6,6 +6,7 @@ the terms say: a struct for each dtype with fields, a pointer to each column, na
 runs once for each text: the library is kept in the user's cache, under a hash of text, flags, compiler
 and version of weft."""
 import functools
+import glob
 import hashlib
 import os
 import re
@@ -144,6 +145,16 @@ def compiler_version(command):
         raise CompileError(f"there is no C compiler `{command}`: install one (Debian: gcc), or set CC") from error
 
 
+@functools.lru_cache(maxsize=8)
+def headers_hash(folder):
+    """What stands in the headers of weft: what they inline is compiled into a system."""
+    found = hashlib.sha256()
+    for path in sorted(glob.glob(os.path.join(folder, "weft", "*.h"))):
+        with open(path, "rb") as file:
+            found.update(file.read())
+    return found.hexdigest()
+
+
 def cache_folder():
     """$WEFT_CACHE, or weft in the user's folder of caches."""
     folder = os.environ.get("WEFT_CACHE")
@@ -174,7 +185,7 @@ def library_of(text, flags, name, source):
     from . import __version__, get_include
     command = os.environ.get("CC") or "cc"
     flags = (*FLAGS, *flags)
-    parts = (text, *flags, command, compiler_version(command), __version__, _native.LIBRARY_VERSION)
+    parts = (text, *flags, command, compiler_version(command), __version__, _native.LIBRARY_VERSION, headers_hash(get_include()))
     key = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
     folder = cache_folder()
     path = os.path.join(folder, key + ".so")
