@@ -9,8 +9,8 @@
  * CMake finds it by its name. The contract of all commands: --help; --json prints one JSON object
  * per line on stdout and nothing else; progress goes to stderr, and only when that is a terminal;
  * exit status WEFT_CLI_OK, WEFT_CLI_FOUND (the job found what it looks for: a difference, a mistake
- * of a document or catalogue, a broken promise), or 2: WEFT_CLI_FAILED (it could not be done), WEFT_CLI_USAGE
- * (bad usage).
+ * of a document or catalogue, a broken promise), or 2: WEFT_CLI_FAILED (it could not be done),
+ * WEFT_CLI_USAGE (bad usage).
  */
 #ifndef WEFT_TOOLS_CLI_H
 #define WEFT_TOOLS_CLI_H
