@@ -176,9 +176,12 @@ def check_complete(label, events, lost, workers, frames, stepper="worker 0 (owne
 
 def check_deaths(at):
     """What a program leaves that does not destroy its world: all frames before the one in which it died."""
+    died = {f"{name}_OPTIONS": os.environ.get(f"{name}_OPTIONS", "") + ":detect_leaks=0:handle_segv=0" # as without a sanitizer
+            for name in ("ASAN", "TSAN", "UBSAN")}
     for end, code in (("return", 0), ("exit", 0), ("_exit", 0), ("abort", -6), ("segv", -11), ("kill", -9)):
         for last in ("", "100"):
-            run("2", "0", "50", at("died.pftrace"), code=code, environment={"TRACE_ENDS": end, "WEFT_TRACE_LAST": last})
+            run("2", "0", "50", at("died.pftrace"), code=code,
+                environment={**died, "TRACE_ENDS": end, "WEFT_TRACE_LAST": last})
             events, _ = read(at("died.pftrace.raw"))
             spans = check_rows(end, events)
             frames = 50 if code == 0 else 49
