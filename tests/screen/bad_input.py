@@ -124,7 +124,7 @@ case("OMM with a blank number", ["--strict", file_of("blank.csv", omm.replace(",
 case("OMM cut between objects", ["--strict", file_of("cut.json", "[" + json.dumps(dict(zip(*[r.split(",") for r in omm.splitlines()]))) + ",\n")],
      1, "before the ']'")
 case("TLE with a mark", ["--strict", file_of("mark.tle", "\ufeff" + ISS.split("\n", 1)[1])], 0, "1 objects")
-case("a file of UTF-16", [file_of("wide.csv", omm.encode("utf-16"))], 1, "save it as UTF-8")
+case("a file of UTF-16", [file_of("wide.csv", omm.encode("utf-16"))], 2, "save it as UTF-8")
 case("a group that is not there", [catalogue, "--group", "NOTHERE"], 1, "no group 'NOTHERE'; the largest are FLOCK")
 case("a filter beyond the search", [catalogue, "--max-km", "6"], 2, "raise that one")
 case("two folders", [catalogue, "--report", "x"], 2, "leave out --out")

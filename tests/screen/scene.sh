@@ -32,7 +32,7 @@ fails 'either a catalogue or --scene' 2 screen "$work/sky.tle" --scene "$work/on
 fails 'not a world file' 2 screen --scene "$work/sky.tle"
 printf '{"weft": 1, "objects": {"a": {}}}' >"$work/empty.weft"
 "$weft" bake "$work/empty.weft" -o "$work/empty.world" >/dev/null
-fails 'no entity with a Satellite' 1 screen --scene "$work/empty.world"
+fails 'no entity with a Satellite' 2 screen --scene "$work/empty.world"
 sed '3s/1/7/' "$work/sky.tle" >"$work/bad.tle"
 fails "bad.tle:3:69: .*checksum" 1 bake "$work/bad.tle" -o "$work/bad.world"
 test ! -e "$work/bad.world"

@@ -396,7 +396,8 @@ static uint32_t keep_list(making *m, const char *query)
         m->out->has_failed = true;
         return weft__window_fail(m->out, 503, "no memory");
     }
-    if (m->is_sorted) qsort_r(m->items, m->count, sizeof *m->items, compare_items, m);
+    if (m->is_sorted && m->count > 1)
+        qsort_r(m->items, m->count, sizeof *m->items, compare_items, m);
     for (uint32_t i = 0; i < m->count; i++) entities[i] = m->items[i].entity;
     uint32_t number = ++session->lists->last;
     list *kept = &session->lists->items[number % LISTS];
