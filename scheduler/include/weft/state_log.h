@@ -29,9 +29,9 @@ typedef struct weft_state_log_desc {
                                        written row and command, with its value; 0, 0: none */
 } weft_state_log_desc;
 
-/* From the next step on the world writes a log. Steps run system after system in slices as
- * before, each a few times slower. Threads: owner, between steps. Errors: INVALID_ARGUMENT (no
- * writer), WRONG_PHASE, BUSY (a log is being written), OUT_OF_MEMORY. */
+/* From the next step on the world writes a log. Steps run stage by stage, in slices as before,
+ * unless it keeps graphs, and each is a few times slower. Threads: owner, between steps. Errors:
+ * INVALID_ARGUMENT (no writer), WRONG_PHASE, BUSY (a log is being written), OUT_OF_MEMORY. */
 WEFT_API weft_result weft_state_log_begin(weft_world *world, const weft_state_log_desc *desc);
 
 /* Ends it. Threads: owner, between steps. Returns what went wrong while it was written: what the

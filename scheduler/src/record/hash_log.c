@@ -253,8 +253,9 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft
     for (uint32_t i = 0; i < query->term_count; i++) {
         const weft__query_term *term = &query->terms[i];
         if (!is_written(term)) continue;
-        if (!reaches(system, term->component))
-            take_rows(scheduler, &log->workers[worker], slice, term->component, sum);
+        const bool is_elsewhere = log->desc.keeps_graphs ? term->is_sparse || term->is_chunk_value
+                                                         : reaches(system, term->component);
+        if (!is_elsewhere) take_rows(scheduler, &log->workers[worker], slice, term->component, sum);
         sum++;
     }
 }

@@ -18,8 +18,9 @@
  * Sums over rows, so that neither slices nor workers show in them. Written at the end of a pass
  * by the owner, but the world at points, commands, and what systems write elsewhere than in the
  * rows of their slices (W for all values of the component), which are written by the owner as they
- * happen: lines of a step are in no order. Systems run stage by stage, so that this is possible.
- * The hash of a point covers names, too.
+ * happen: lines of a step are in no order. Systems run stage by stage, so that this is possible; in
+ * a log that keeps graphs they do not, and W has no such values. The hash of a point covers names,
+ * too.
  *
  * A worker adds to memory of its own while its slice is still its own; nothing is shared. */
 #pragma once
