@@ -97,9 +97,9 @@ static void a_run_declares_what_it_touches()
     CHECK(access.find("Velocity") != std::string::npos && access.find("Velocity!") == std::string::npos);
     CHECK(access.find("Limit") != std::string::npos && access.find("Limit!") == std::string::npos);
     CHECK(access.find("Hull") != std::string::npos);
-    int asked = 0, indices = 0;
+    int asked = 0, times = 0, indices = 0;  /* one counter a system: both run at the same time */
     world.system("sometimes").run_if([&] { return ++asked % 2 == 0; }).run([&](weft_slice &) {
-        world.get(), indices += 1000;
+        times++;
     });
     std::vector<int> counted(7);
     world.system("indices").count(7).run([&](weft_slice &s) { counted[s.index]++; });
@@ -108,7 +108,7 @@ static void a_run_declares_what_it_touches()
     });
     world.step(1);
     world.step(1);
-    CHECK(world.resource<Score>().number == 20 && asked == 2 && indices == 1006);
+    CHECK(world.resource<Score>().number == 20 && asked == 2 && times == 1 && indices == 6);
     CHECK(counted == std::vector<int>(7, 2));
     float sum = 0;
     world.each([&](const Position &p) { sum += p.x; });
