@@ -77,9 +77,9 @@ build() {
     preset=$1 file=$log/build-$1.log
     shift
     use_ccache
-    if ! (cd "$root" && cmake --preset "$preset") >"$file" 2>&1; then
+    if ! (cd "$root" && cmake --preset "$preset" ${cmake_options-}) >"$file" 2>&1; then
         rm -f "$root/build/$preset/CMakeCache.txt"
-        (cd "$root" && cmake --preset "$preset") >>"$file" 2>&1 || return 1
+        (cd "$root" && cmake --preset "$preset" ${cmake_options-}) >>"$file" 2>&1 || return 1
     fi
     [ $# -eq 0 ] || set -- --target "$@"
     rm -f "$file.failed"

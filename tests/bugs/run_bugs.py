@@ -90,10 +90,11 @@ class Tree:
         """The object that the build made of a source."""
         inside = os.path.relpath(path, self.source)
         if inside.startswith("tests/explore/"):
-            tail = os.path.basename(path)
+            target, tail = "explore_%s" % name, os.path.basename(path)
         else:
-            tail = os.path.join("__", "__", inside)
-        return os.path.join(self.build, "CMakeFiles", "explore_%s.dir" % name, tail + ".o")
+            with open(os.path.join(self.build, "explore_%s.txt" % name)) as file:
+                target, tail = file.read().split("\n")[3], os.path.join("__", "__", inside)
+        return os.path.join(self.build, "CMakeFiles", "%s.dir" % target, tail + ".o")
 
 
 def private_folders(top):
