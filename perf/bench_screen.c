@@ -109,8 +109,7 @@ static void day(weft_bench *bench)
         } else {
             const double seconds = result.counts.screen_s;
             day_value(bench, &j, "wall", "s", seconds);
-            day_value(bench, &j, "states", "M/s",
-                      (double)result.counts.propagations / 1e6 / seconds);
+            day_value(bench, &j, "states", "M/s", (double)result.counts.states / 1e6 / seconds);
             day_value(bench, &j, "approaches", "count", result.approach_count);
             if (workers == 1) alone = seconds;
             if (workers > 1) day_value(bench, &j, "speedup", "ratio", alone / seconds);

@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,6 +118,7 @@ Test(sky, every_pair_that_meets_on_straight_lines_is_found_once_by_every_build)
     test_random random = test_random_init(20260811);
     static const struct {
         double low, high, speed, step, threshold;
+        bool is_at_seam; /* of the torus, where columns begin again: half a turn from the origin */
     } cases[] = {
         {6900, 7100, 7.7, 10, 5},    /* a low shell */
         {6600, 7400, 10.9, 10, 20},  /* with fast objects */
@@ -124,9 +126,14 @@ Test(sky, every_pair_that_meets_on_straight_lines_is_found_once_by_every_build)
         {42100, 42200, 3.1, 60, 10}, /* far out */
         {6900, 6950, 7.7, 0.5, 1},   /* cells far smaller than the shell */
         {10, 40, 7.0, 1, 5},         /* all in one cell: runs longer than the batch */
+        {10, 400, 7.0, 1, 5, true},   {10, 40, 7.0, 1, 5, true},
+        {10, 4000, 7.0, 1, 50, true}, /* few in a row: both sides of the seam in one block */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct random_sky *s = make_sky(&random, cases[i].low, cases[i].high, cases[i].speed);
+        const struct sky_rules rules = sky_rules_of(cases[i].step, cases[i].threshold, 100.0);
+        const float turn = (float)SKY_COLUMNS / ((float)SKY_COLUMNS_NEAR * rules.per_row);
+        for (int k = 0; cases[i].is_at_seam && k < objects; k++) s->z[k] += 0.5f * turn;
         check_sky(s, cases[i].step, cases[i].threshold);
         free(s);
     }
@@ -150,5 +157,5 @@ Test(sky, a_sky_of_slow_objects_gets_smaller_cells)
 {
     const struct sky_rules low = sky_rules_of(10.0, 5.0, 100.0), far = sky_rules_of(10.0, 5.0, 3.1);
     CHECK(far.reach < 0.5f * low.reach);
-    CHECK(far.per_cell > 2.0f * low.per_cell);
+    CHECK(far.per_row > 2.0f * low.per_row);
 }

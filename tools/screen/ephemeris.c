@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* ephemeris.c: propagation of rows through a batch of steps, 32 at a time: a block stays in the
- * first-level cache for the whole batch.
+ * first-level cache for the whole batch, with the two states between which others are interpolated.
  */
 #include "ephemeris.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ struct progress {
     _Alignas(64) double error[lanes];
     float fastest[lanes];
     uint32_t lost_step[lanes], is_noted[lanes];
+    uint32_t propagations; /* of each lane */
 };
 
 static void fill_minutes(const struct ephemeris *e, uint32_t step, double *minutes)
@@ -73,7 +75,66 @@ static void report(const struct progress *progress, uint32_t count, struct ephem
     for (uint32_t i = 0; i < count; i++) {
         fates[i] = (struct ephemeris_fate){.error = (uint32_t)progress->error[i],
                                            .step = progress->lost_step[i],
-                                           .fastest_km_s = progress->fastest[i]};
+                                           .fastest_km_s = progress->fastest[i],
+                                           .propagations = progress->propagations};
+    }
+}
+
+/* The states of a block at a step, from the theory. */
+struct source {
+    const struct ephemeris *e;
+    struct sgp4_near_block *near; /* one of the two */
+    struct sgp4_deep_block *deep;
+};
+
+static void states_at(const struct source *s, uint32_t step, struct progress *progress,
+                      struct sgp4_states *out)
+{
+    double minutes[lanes];
+    fill_minutes(s->e, step, minutes);
+    progress->propagations++;
+    if (s->near)
+        s->e->kernels->near_states(s->near, minutes, out);
+    else
+        s->e->kernels->deep_states(s->deep, minutes, out);
+}
+
+static bool is_in_doubt(const struct sgp4_states *from, const struct sgp4_states *to)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < lanes; i++) sum += from->doubt[i] + to->doubt[i];
+    return sum != 0.0;
+}
+
+/* Steps from one state of the theory to the next. */
+static uint32_t steps_of_span(const struct ephemeris *e)
+{
+    const double steps = SKY_SPAN_S / e->window->step_s;
+    return steps < 2.0 ? 1 : steps > e->step_capacity ? e->step_capacity : (uint32_t)steps;
+}
+
+/* All steps of the batch, in order: what is lost stays lost. */
+static void run_block(const struct source *s, uint32_t first, uint32_t count, struct progress *p)
+{
+    const struct ephemeris *e = s->e;
+    const uint32_t span = steps_of_span(e);
+    struct sgp4_states at[2], between;
+    states_at(s, 0, p, &at[0]);
+    store_step(e, 0, &at[0], first, count, p);
+    for (uint32_t step = 0, turn = 0, end; step + 1 < e->step_count; step = end, turn ^= 1) {
+        const struct sgp4_states *from = &at[turn];
+        end = step + span < e->step_count ? step + span : e->step_count - 1;
+        states_at(s, end, p, &at[turn ^ 1]);
+        const bool is_asked = end - step > 1 && is_in_doubt(from, &at[turn ^ 1]);
+        for (uint32_t k = step + 1; k < end; k++) {
+            if (is_asked)
+                states_at(s, k, p, &between);
+            else
+                e->sky_kernels->blend(from, &at[turn ^ 1], (end - step) * e->window->step_s,
+                                      (double)(k - step) / (end - step), &between);
+            store_step(e, k, &between, first, count, p);
+        }
+        store_step(e, end, &at[turn ^ 1], first, count, p);
     }
 }
 
@@ -88,13 +149,7 @@ void ephemeris_near(const struct ephemeris *e, const struct sgp4_near *rows, uin
         struct progress progress = {.error = {0.0}};
         for (uint32_t i = 0; i < part; i++) row[i] = &rows[begin + i];
         sgp4_near_block_load(&block, row, part, start.day, start.fraction);
-        for (uint32_t step = 0; step < e->step_count; step++) {
-            struct sgp4_states states;
-            double minutes[lanes];
-            fill_minutes(e, step, minutes);
-            e->kernels->near_states(&block, minutes, &states);
-            store_step(e, step, &states, first + begin, part, &progress);
-        }
+        run_block(&(struct source){.e = e, .near = &block}, first + begin, part, &progress);
         report(&progress, part, fates + begin);
     }
 }
@@ -111,13 +166,7 @@ void ephemeris_deep(const struct ephemeris *e, struct sgp4_deep *rows, uint32_t 
         struct progress progress = {.error = {0.0}};
         for (uint32_t i = 0; i < part; i++) source[i] = row[i] = &rows[begin + i];
         sgp4_deep_block_load(&block, source, part, start.day, start.fraction);
-        for (uint32_t step = 0; step < e->step_count; step++) {
-            struct sgp4_states states;
-            double minutes[lanes];
-            fill_minutes(e, step, minutes);
-            e->kernels->deep_states(&block, minutes, &states);
-            store_step(e, step, &states, first + begin, part, &progress);
-        }
+        run_block(&(struct source){.e = e, .deep = &block}, first + begin, part, &progress);
         sgp4_deep_block_keep(&block, row, part);
         report(&progress, part, fates + begin);
     }

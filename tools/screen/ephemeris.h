@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ephemeris.h: the positions and velocities of all objects at the steps of one batch, in single
- * precision: what propagation writes and the pair search reads.
+ * precision: what propagation writes and the pair search reads. The theory is asked once in
+ * SKY_SPAN_S seconds; states between two of its own are interpolated, but where one of them is
+ * in doubt: so an object ends at the step at which the theory says so.
  *
  * One array per quantity and step, indexed by the object's place in the batch, so that
  * propagation writes and the search reads memory in order. Objects are written by the owner of
@@ -37,6 +39,7 @@ struct ephemeris_fate {
     uint32_t error;
     uint32_t step; /* counted from the start of the window */
     float fastest_km_s;
+    uint32_t propagations; /* states of the theory */
 };
 
 /* Propagates `count` rows through the batch and writes them to places first..first + count - 1.

@@ -185,12 +185,15 @@ static void begin_batch(struct screen_world *w, uint32_t first_step, uint32_t en
     places->first = near;
     for (uint32_t i = 0; i < w->bounds.worker_count; i++) {
         w->bounds.of_worker[i].fastest_km_s = 0.0f;
+        w->bounds.of_worker[i].propagations = 0;
     }
 }
 
 static int end_batch(const struct screen_world *w, struct screen_counts *counts)
 {
-    counts->propagations += (uint64_t)w->ephemeris.object_count * w->ephemeris.step_count;
+    counts->states += (uint64_t)w->ephemeris.object_count * w->ephemeris.step_count;
+    for (uint32_t i = 0; i < w->bounds.worker_count; i++)
+        counts->propagations += w->bounds.of_worker[i].propagations;
     for (uint32_t k = 0; k < w->ephemeris.step_count; k++) {
         if (w->suspects.is_failed[k]) return -1;
         counts->suspects += w->suspects.of_step[k].count;
@@ -324,7 +327,8 @@ static int search_parts(struct screen_world *w, const struct screen_options *o,
         free(r->losses);
         r->approaches = NULL;
         r->losses = NULL;
-        r->counts.propagations = r->counts.pairs_compared = r->counts.suspects = 0;
+        r->counts.states = r->counts.propagations = 0;
+        r->counts.pairs_compared = r->counts.suspects = 0;
         status = search_part(w, o, r);
     }
     return screen_shards_join(o, status, r);

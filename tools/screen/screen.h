@@ -81,7 +81,8 @@ struct screen_filter;
 
 /* Work done, for the summary. */
 struct screen_counts {
-    uint64_t propagations, pairs_compared, suspects;
+    uint64_t states, propagations, pairs_compared,
+        suspects;                     /* propagations: states that are not interpolated */
     double load_s, screen_s, check_s; /* wall time */
     uint32_t workers;                 /* threads that were used */
     const char *kernels;              /* the build of the kernels */

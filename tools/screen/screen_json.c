@@ -147,6 +147,7 @@ static void member_counts(weft_json *json, const struct screen_result *r)
 {
     weft_json_count(json, "workers", r->counts.workers);
     weft_json_text(json, "kernels", r->counts.kernels);
+    weft_json_count(json, "states", r->counts.states);
     weft_json_count(json, "propagations", r->counts.propagations);
     weft_json_count(json, "pairs_compared", r->counts.pairs_compared);
     weft_json_count(json, "approaches", r->approach_count);

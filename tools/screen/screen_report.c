@@ -78,9 +78,9 @@ static void print_done(const struct screen_result *r)
 {
     char compared[32], found[32], near[32], inside[32];
     const struct screen_counts *c = &r->counts;
-    printf("done       %.1f M propagations in %.2f s (%.1f M/s), %s M pairs compared\n",
-           (double)c->propagations / 1e6, c->screen_s, (double)c->propagations / 1e6 / c->screen_s,
-           grouped(c->pairs_compared / 1000000, compared));
+    printf("done       %.1f M states, %.1f M by theory, in %.2f s (%.1f M/s), %s M pairs\n",
+           (double)c->states / 1e6, (double)c->propagations / 1e6, c->screen_s,
+           (double)c->states / 1e6 / c->screen_s, grouped(c->pairs_compared / 1000000, compared));
     printf("found      %s approaches < %g km, %s < 1 km, %s inside one group\n",
            grouped(r->approach_count, found), r->window.threshold_km,
            grouped(screen_count_below(r, 1.0), near), grouped(screen_count_inside(r), inside));

@@ -211,6 +211,7 @@ static int join_counts(const struct screen_options *o, struct screen_result *r)
     const int status = gather(o, &r->counts, sizeof r->counts, 1, &bytes, &count);
     const struct screen_counts *all = bytes;
     for (uint64_t i = 1; status == WEFT_CLI_OK && o->ranks->rank == 0 && i < count; i++) {
+        r->counts.states += all[i].states;
         r->counts.propagations += all[i].propagations;
         r->counts.pairs_compared += all[i].pairs_compared;
         r->counts.suspects += all[i].suspects;

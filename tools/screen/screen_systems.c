@@ -3,9 +3,8 @@
  *
  *   propagate near   rows     NearOrbit -> states of all steps of the batch, Fate
  *   propagate deep   rows     DeepOrbit -> the same, at the places after the near ones
- *   bounds           rows     Fate -> the fastest speed of each slice, for the size of the cells
- *   hash             steps    states -> the step's grid
- *   pairs            steps    grid -> pairs that may come close
+ *   bounds           rows     Fate -> the fastest speed of each slice, for the size of the cells; counts
+ *   pairs            steps    states -> pairs that may come close
  *   refine           steps    pairs -> exact closest approach; creates Approach entities
  *   write events     rows     Approach -> the list of the result; destroys them (main thread)
  *   reap             rows     Fate -> destroys satellites that ended, leaves a Loss entity
@@ -57,6 +56,7 @@ static void bounds(weft_slice *slice, void *user)
     float fastest = all->of_worker[slice->worker].fastest_km_s;
     for (uint32_t i = 0; i < slice->count; i++) {
         fastest = fates[i].fastest_km_s > fastest ? fates[i].fastest_km_s : fastest;
+        all->of_worker[slice->worker].propagations += fates[i].propagations;
     }
     all->of_worker[slice->worker].fastest_km_s = fastest;
 }
@@ -72,30 +72,23 @@ static double fastest_of(const struct screen_bounds *all)
     return (double)fastest;
 }
 
-static void hash(weft_slice *slice, void *user)
+/* One step: its sky into the worker's grid, while that is in its cache, and the pairs of it. */
+static void pairs(weft_slice *slice, void *user)
 {
     const struct screen_world *w = user;
     const struct screen_types *types = types_of(user);
     const struct screen_places *places = weft_slice_read_resource(slice, types->near_places);
     const struct screen_bounds *all = weft_slice_read_resource(slice, types->bounds);
-    const struct screen_grids *grids = weft_slice_write_resource(slice, types->grids);
+    const struct screen_suspects *suspects = weft_slice_write_resource(slice, types->suspects);
+    const struct sky_kernels *kernels = places->ephemeris->sky_kernels;
     const uint32_t step = slice->index;
     const struct sky sky = ephemeris_sky(places->ephemeris, step);
-    grids->rules[step] = sky_rules_of(w->window.step_s, w->window.threshold_km, fastest_of(all));
-    places->ephemeris->sky_kernels->hash(&sky, &grids->rules[step], &grids->of_step[step]);
-}
-
-static void pairs(weft_slice *slice, void *user)
-{
-    const struct screen_world *w = user;
-    const struct screen_grids *grids = weft_slice_read_resource(slice, types_of(user)->grids);
-    const struct screen_suspects *suspects =
-        weft_slice_write_resource(slice, types_of(user)->suspects);
-    const uint32_t step = slice->index;
+    const struct sky_rules rules =
+        sky_rules_of(w->window.step_s, w->window.threshold_km, fastest_of(all));
+    struct sky_grid *grid = &suspects->grid_of_worker[slice->worker];
     suspects->of_step[step].count = 0;
-    suspects->is_failed[step] =
-        w->ephemeris.sky_kernels->find_pairs(&grids->of_step[step], &grids->rules[step],
-                                             &suspects->of_step[step]) != 0;
+    kernels->hash(&sky, &rules, grid);
+    suspects->is_failed[step] = kernels->find_pairs(grid, &rules, &suspects->of_step[step]) != 0;
 }
 
 /* Elements and name of a satellite by its place in the batch. */
@@ -246,19 +239,13 @@ int screen_systems_create(struct screen_world *w)
             .resources = {{t->bounds, WEFT_WRITE}},
         },
         {
-            .name = "hash",
-            .run = hash,
+            .name = "pairs",
+            .run = pairs,
             .over = {.kind = WEFT_OVER_RANGE, .range = steps_of_batch},
             .resources = {{t->near_places, WEFT_READ},
                           {t->deep_places, WEFT_READ},
                           {t->bounds, WEFT_READ},
-                          {t->grids, WEFT_WRITE}},
-        },
-        {
-            .name = "pairs",
-            .run = pairs,
-            .over = {.kind = WEFT_OVER_RANGE, .range = steps_of_batch},
-            .resources = {{t->grids, WEFT_READ}, {t->suspects, WEFT_WRITE}},
+                          {t->suspects, WEFT_WRITE}},
         },
         {
             .name = "refine",

@@ -9,10 +9,11 @@
 
 #include "cli.h"
 
-/* A batch is as many steps as fit this much memory with their states, grids and pairs: the ends of
- * its loops, where workers wait for each other, weigh less the more steps there are. */
-static const size_t batch_bytes = (size_t)96 << 20;
-static const size_t bytes_per_object = 6 * sizeof(float) + sizeof(struct sky_body) + 40;
+/* A batch is as many steps as fit this much memory with their states: the last-level cache has
+ * them until their pairs are found. The ends of its loops, where workers wait for each other,
+ * weigh less the more steps there are. */
+static const size_t batch_bytes = (size_t)16 << 20;
+static const size_t bytes_per_object = 6 * sizeof(float);
 enum { batch_steps_min = 8, batch_steps_max = 64 };
 
 static int register_types(struct screen_world *w)
@@ -33,7 +34,6 @@ static int register_types(struct screen_world *w)
                                                  WEFT_RESOURCE | WEFT_NOT_HASHED);
     t->bounds =
         WEFT_COMPONENT_FLAGS(w->world, struct screen_bounds, WEFT_RESOURCE | WEFT_NOT_HASHED);
-    t->grids = WEFT_COMPONENT_FLAGS(w->world, struct screen_grids, WEFT_RESOURCE | WEFT_NOT_HASHED);
     t->suspects =
         WEFT_COMPONENT_FLAGS(w->world, struct screen_suspects, WEFT_RESOURCE | WEFT_NOT_HASHED);
     t->events =
@@ -50,15 +50,13 @@ uint32_t screen_batch_steps(uint32_t objects)
 
 static int allocate_steps(struct screen_world *w, uint32_t steps, uint32_t objects)
 {
-    w->grids.of_step = calloc(steps, sizeof *w->grids.of_step);
-    w->grids.rules = calloc(steps, sizeof *w->grids.rules);
-    w->suspects.of_step = calloc(steps, sizeof *w->suspects.of_step);
-    w->suspects.is_failed = calloc(steps, sizeof *w->suspects.is_failed);
-    if (!w->grids.of_step || !w->grids.rules || !w->suspects.of_step || !w->suspects.is_failed) {
-        return -1;
-    }
-    for (uint32_t k = 0; k < steps; k++) {
-        if (sky_grid_init(&w->grids.of_step[k], objects)) return -1;
+    struct screen_suspects *s = &w->suspects;
+    s->of_step = calloc(steps, sizeof *s->of_step);
+    s->is_failed = calloc(steps, sizeof *s->is_failed);
+    s->grid_of_worker = calloc(w->bounds.worker_count, sizeof *s->grid_of_worker);
+    if (!s->of_step || !s->is_failed || !s->grid_of_worker) return -1;
+    for (uint32_t i = 0; i < w->bounds.worker_count; i++) {
+        if (sky_grid_init(&s->grid_of_worker[i], objects)) return -1;
     }
     return 0;
 }
@@ -92,7 +90,6 @@ static int publish(struct screen_world *w)
         {w->types.near_places, &w->near_places, sizeof w->near_places},
         {w->types.deep_places, &w->deep_places, sizeof w->deep_places},
         {w->types.bounds, &w->bounds, sizeof w->bounds},
-        {w->types.grids, &w->grids, sizeof w->grids},
         {w->types.suspects, &w->suspects, sizeof w->suspects},
         {w->types.events, &events, sizeof events},
     };
@@ -229,14 +226,14 @@ void screen_world_destroy(struct screen_world *w)
 {
     weft_world_destroy(w->world);
     for (uint32_t k = 0; k < w->ephemeris.step_capacity; k++) {
-        if (w->grids.of_step) sky_grid_fini(&w->grids.of_step[k]);
         if (w->suspects.of_step) sky_pairs_fini(&w->suspects.of_step[k]);
     }
     ephemeris_fini(&w->ephemeris);
     free(w->near_places.who);
     free(w->bounds.of_worker);
-    free(w->grids.of_step);
-    free(w->grids.rules);
+    for (uint32_t i = 0; w->suspects.grid_of_worker && i < w->bounds.worker_count; i++)
+        sky_grid_fini(&w->suspects.grid_of_worker[i]);
+    free(w->suspects.grid_of_worker);
     free(w->suspects.of_step);
     free(w->suspects.is_failed);
     free(w->events.items);

@@ -6,7 +6,7 @@
  * leaves a {Loss}. Near-earth and deep-space satellites are two archetypes because they need
  * different data and different loops.
  *
- * Resources (resources) carry what belongs to no entity: places of the ephemeris, grids, suspects.
+ * Resources (resources) carry what belongs to no entity: places of the ephemeris, suspects.
  * Their memory is owned by struct screen_world; who may touch which part when follows from the
  * declarations in screen_systems.c.
  */
@@ -28,7 +28,6 @@ struct screen_types {
     weft_component loss;          /* struct screen_loss */
     weft_component near_places, deep_places; /* resource: struct screen_places */
     weft_component bounds;                   /* resource: struct screen_bounds */
-    weft_component grids;                    /* resource: struct screen_grids */
     weft_component suspects;                 /* resource: struct screen_suspects */
     weft_component events;                   /* resource: struct screen_events */
 };
@@ -49,22 +48,20 @@ struct screen_places {
     uint32_t first;
 };
 
-/* Bounds of the slices, gathered per worker: the fastest speed. Each on a cache line of its own. */
+/* Bounds of the slices, gathered per worker: the fastest speed, and how often the theory was
+ * asked. Each on a cache line of its own. */
 struct screen_bounds {
     struct {
         _Alignas(64) float fastest_km_s;
+        uint64_t propagations;
     } * of_worker;
     uint32_t worker_count;
 };
 
-/* One grid per step of the batch, and the rules it was made with. */
-struct screen_grids {
-    struct sky_grid *of_step;
-    struct sky_rules *rules;
-};
-
-/* Pairs per step of the batch that may have an approach. `is_failed`: no memory for them. */
+/* Pairs per step of the batch that may have an approach; what a worker finds them in.
+ * `is_failed`: no memory for them. */
 struct screen_suspects {
+    struct sky_grid *grid_of_worker;
     struct sky_pairs *of_step;
     uint8_t *is_failed;
 };
@@ -91,7 +88,6 @@ struct screen_world {
     struct ephemeris ephemeris;
     struct screen_places near_places, deep_places;
     struct screen_bounds bounds;
-    struct screen_grids grids;
     struct screen_suspects suspects;
     struct screen_event_list events;
 };

@@ -118,12 +118,15 @@ struct sgp4_deep_block {
     _Alignas(64) SGP4_DEEP_COLUMNS(SGP4_ARRAY) double offset[SGP4_LANES];
 };
 
-/* What one evaluation of a block gives: km, km/s, and an enum sgp4_error per row. */
+/* What one evaluation of a block gives: km, km/s, and an enum sgp4_error per row. `doubt` is 0
+ * where none is near: within a minute the row can neither get an error nor lose it (above 127
+ * km, and no element close to where the theory ends), and it moves as smoothly as others
+ * (eccentricity below 0.85). */
 struct sgp4_states {
     _Alignas(64) double x[SGP4_LANES];
     double y[SGP4_LANES], z[SGP4_LANES];
     double vx[SGP4_LANES], vy[SGP4_LANES], vz[SGP4_LANES];
-    double error[SGP4_LANES];
+    double error[SGP4_LANES], doubt[SGP4_LANES];
 };
 
 /* One build of the kernels. `minutes` holds SGP4_LANES times, counted from the block's reference

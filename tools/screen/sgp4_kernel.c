@@ -26,7 +26,7 @@
  * needed. */
 struct lanes {
     _Alignas(64) double t[SGP4_LANES];
-    double error[SGP4_LANES];
+    double error[SGP4_LANES], doubt[SGP4_LANES];
     double am[SGP4_LANES], em[SGP4_LANES], argp[SGP4_LANES], mm[SGP4_LANES], node[SGP4_LANES];
     double inclination[SGP4_LANES], si[SGP4_LANES], ci[SGP4_LANES];
     double aycof[SGP4_LANES], xlcof[SGP4_LANES];
@@ -65,6 +65,7 @@ static void near_mean(const struct sgp4_near_block *restrict b, const double *re
                 b->t2cof[i] * t2 + b->t3cof[i] * t3 + t4 * (b->t4cof[i] + t * b->t5cof[i]);
             const double em = b->ecco[i] - tempe;
             m->error[i] = em >= 1.0 || em < -0.001 ? (double)SGP4_ERROR_ECCENTRICITY : 0.0;
+            m->doubt[i] = em >= 0.85 || em < -0.0009 ? 1.0 : 0.0;
             m->em[i] = em < 1.0e-6 ? 1.0e-6 : em;
             m->am[i] = b->ao[i] * tempa * tempa;
             m->mm[i] = mm + b->no[i] * templ;
@@ -136,6 +137,7 @@ static void deep_mean(const struct sgp4_deep_block *restrict b, struct lanes *re
             error = error == 0.0 && (em >= 1.0 || em < -0.001) ? (double)SGP4_ERROR_ECCENTRICITY
                                                                : error;
             m->error[i] = error;
+            m->doubt[i] = nm < 1e-6 || em >= 0.85 || em < -0.0009 ? 1.0 : 0.0;
             m->em[i] = em < 1.0e-6 ? 1.0e-6 : em;
             m->am[i] = b->ao[i] * orbit_two_thirds_near_one(b->no[i] / nm) * tempa * tempa;
             m->mm[i] = (is_resonant != 0.0 ? held_mm : free_mm) + b->no[i] * (b->t2cof[i] * t2);
@@ -199,6 +201,7 @@ static void deep_periodics(const struct sgp4_deep_block *restrict b, struct lane
             m->error[i] = m->error[i] == 0.0 && (em < 0.0 || em > 1.0)
                               ? (double)SGP4_ERROR_PERTURBED_ECCENTRICITY
                               : m->error[i];
+            m->doubt[i] = em < 1e-7 || em > 0.85 ? 1.0 : m->doubt[i];
         }
 }
 
@@ -319,6 +322,7 @@ static void states_of(const struct lanes *restrict m, struct sgp4_states *restri
             error = error == 0.0 && pl < 0.0 ? (double)SGP4_ERROR_SEMILATUS_RECTUM : error;
             error = error == 0.0 && mrt < 1.0 ? (double)SGP4_ERROR_DECAYED : error;
             out->error[i] = error;
+            out->doubt[i] = error != 0.0 || !(pl > 0.01 * am) || !(mrt > 1.02) ? 1.0 : m->doubt[i];
         }
 }
 

@@ -11,42 +11,46 @@ extern const struct sky_kernels sky_kernels_baseline;
 extern const struct sky_kernels sky_kernels_avx2, sky_kernels_avx512;
 #endif
 
+/* The cubic is off by the fourth derivative of the path times span^4 / 384: at 127 km, the
+ * lowest perigee that is interpolated at, at most 4 mu^2 / r^5 (three quarters of it from the
+ * eccentricity). The theory's velocity is not quite the motion of its position: by 4 m/s, of
+ * which a quarter of the span counts. tests/screen/test_ephemeris.c measures both; where
+ * eccentricities are beyond 0.85 the theory is worse, and nothing is interpolated. */
+double sky_blend_km(double step_s)
+{
+    const double span = 2.0 * step_s <= SKY_SPAN_S ? SKY_SPAN_S : 0.0;
+    return 1.4e-10 * span * span * span * span + 0.001 * span;
+}
+
 /* Bounds. Two objects d apart feel nearly the same gravity: their paths bend apart by no more
  * than 3.1e-6 d km/s^2 (twice mu / r^3 at the surface). Over half a step h with d <= 2 reach
  * that is 3.1e-6 reach h^2. Single precision and the difference between the theory's velocity
- * and the motion of its position add 30 m + 2 m/s * h; what grows with the distance from the
- * Earth is added per pair. A slow object covers slow * h; 0.5 km is the rounding of far objects. */
+ * and the motion of its position add 30 m + 2 m/s * h (8 m/s where states are interpolated);
+ * what grows with the distance from the Earth is added per pair. A slow object covers slow * h;
+ * 0.5 km is the rounding of far objects. */
 struct sky_rules sky_rules_of(double step_s, double threshold_km, double fastest_km_s)
 {
     const double h = 0.5 * step_s;
     const double slow = fastest_km_s < SKY_SLOW_KM_S ? fastest_km_s : SKY_SLOW_KM_S;
     const double travel = 2.0 * slow * h;
     const double bend = 3.1e-6 * (travel + threshold_km) * h * h;
-    const double limit = threshold_km + bend + 0.03 + 0.002 * h;
+    const double blend = sky_blend_km(step_s), drift = blend > 0.0 ? 0.008 : 0.002;
+    const double limit = threshold_km + bend + 0.03 + drift * h + 2.0 * blend;
     const double reach = limit + travel + 0.5;
     return (struct sky_rules){.half_step = (float)h,
                               .slow = (float)slow,
                               .limit = (float)limit,
                               .reach = (float)reach,
-                              .per_cell = (float)(1.0 / (1.02 * reach))};
-}
-
-/* About four cells for each object: most are empty, which costs less than full ones. */
-static uint32_t bits_for(uint32_t count)
-{
-    uint32_t bits = 5;
-    while (bits < 11 && (1u << (2 * bits)) < 4 * (uint64_t)count) bits++;
-    return bits;
+                              .per_row = (float)(1.0 / (1.02 * reach))};
 }
 
 int sky_grid_init(struct sky_grid *grid, uint32_t capacity)
 {
-    const uint32_t bits = bits_for(capacity);
-    *grid = (struct sky_grid){.capacity = capacity, .bits = bits};
-    grid->cell_of = malloc((size_t)(capacity + 1) * sizeof *grid->cell_of);
-    grid->cell_end = malloc((((size_t)1 << (2 * bits)) + 2) * sizeof *grid->cell_end);
+    *grid = (struct sky_grid){.capacity = capacity};
+    grid->cell_of = malloc(((size_t)capacity + 1) * sizeof *grid->cell_of);
+    grid->by_column = malloc(((size_t)capacity + 1) * sizeof *grid->by_column);
     grid->bodies = aligned_alloc(64, ((size_t)capacity + 2) / 2 * 2 * sizeof *grid->bodies);
-    if (grid->cell_of && grid->cell_end && grid->bodies) return 0;
+    if (grid->cell_of && grid->by_column && grid->bodies) return 0;
     sky_grid_fini(grid);
     return -1;
 }
@@ -54,7 +58,7 @@ int sky_grid_init(struct sky_grid *grid, uint32_t capacity)
 void sky_grid_fini(struct sky_grid *grid)
 {
     free(grid->cell_of);
-    free(grid->cell_end);
+    free(grid->by_column);
     free(grid->bodies);
     *grid = (struct sky_grid){.capacity = 0};
 }

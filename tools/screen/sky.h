@@ -2,14 +2,16 @@
 /* sky.h: All objects at one moment, and the search for pairs of them that may come close within
  * half a step of it.
  *
- * The search is a spatial hash: space is cut into square columns (cells in y and z, endless in
- * x) as wide as two objects can close in half a step, the columns are folded onto a small torus,
- * and a counting sort brings objects of one cell together. A pair that can meet is in the same
- * or in touching columns, so each object looks at five cells. Columns and not cubes: satellites
- * are so thin in space that finding cells costs more than comparing what is in them.
+ * The search is a sweep: space is cut into rows (along y) as wide as two objects can close in
+ * half a step, and each row into thin columns (along z), a quarter of that; both are endless in
+ * x, and folded onto a torus. A radix sort in two passes, by column, then by row, brings the
+ * objects of a row together in the order of their columns. A pair that can meet is in the same
+ * or in touching rows, at most four columns apart: windows that move along both rows hold all
+ * that an object must be compared with. No cubes: satellites are so thin in space that finding
+ * cells costs more than comparing what is in them.
  *
  * Few objects (low perigees of eccentric orbits) are faster than a circular orbit can be. They
- * are kept out of the cells and look two cells far instead.
+ * are kept out of the rows, and look two rows and eight columns far instead.
  *
  * The search never misses a pair (bounds below) and reports some that do not come close;
  * refinement decides, in double precision with the real propagator.
@@ -33,34 +35,47 @@ struct sky {
 /* Speed on a circular orbit just above the atmosphere, km/s: "slow" objects are not faster. */
 #define SKY_SLOW_KM_S 7.8
 
+/* Seconds between two states of the theory, at most: at the steps in between a state is the
+ * cubic through both positions and velocities (Hermite). Steps longer than half of it have all
+ * their states from the theory. */
+#define SKY_SPAN_S 60.0
+
 /* What "may come close" means; all in km and s. Made by sky_rules_of(). */
 struct sky_rules {
     float half_step;
-    float slow;     /* greatest speed of a slow object, km/s */
-    float limit;    /* threshold plus what a straight line and single precision may be wrong by */
-    float reach;    /* how far apart two slow objects can be and still meet */
-    float per_cell; /* cells per km */
+    float slow; /* greatest speed of a slow object, km/s */
+    float
+        limit; /* threshold plus what interpolation, a straight line and single precision may be wrong by */
+    float reach;   /* how far apart two slow objects can be and still meet */
+    float per_row; /* rows per km; a row has the width of SKY_COLUMNS_NEAR columns */
 };
 
-/* `fastest_km_s` bounds the speed of all objects; when that is little (all are far out) cells
- * are smaller. */
+/* Rows and columns of the torus, powers of two; how many columns are as wide as a row. */
+enum { SKY_ROWS = 256, SKY_COLUMNS = 1024, SKY_COLUMNS_NEAR = 4 };
+
+/* How wrong an interpolated position can be, in km, for steps of this length: 0 where none is
+ * interpolated. */
+double sky_blend_km(double step_s);
+
+/* `fastest_km_s` bounds the speed of all objects; when that is little (all are far out) rows
+ * are narrower. */
 struct sky_rules sky_rules_of(double step_s, double threshold_km, double fastest_km_s);
 
-/* An object in cell order. */
+/* An object in the order of rows and columns. */
 struct sky_body {
     float x, y, z;
     uint32_t object; /* index into the sky */
     float vx, vy, vz;
-    uint32_t cell;
+    uint32_t cell; /* row * SKY_COLUMNS + column */
 };
 
-/* One sky sorted into cells. Owner: the caller; one thread at a time. */
+/* One sky sorted into rows. Owner: the caller; one thread at a time. */
 struct sky_grid {
-    uint32_t capacity;       /* objects */
-    uint32_t bits;           /* 2^bits cells each way */
-    uint32_t *cell_of;       /* [capacity], by object */
-    uint32_t *cell_end;      /* [cells + 2]: bodies of cell c are [cell_end[c - 1], cell_end[c]) */
-    struct sky_body *bodies; /* [capacity]: slow objects in cell order, then the fast ones */
+    uint32_t capacity;   /* objects */
+    uint32_t *cell_of;   /* [capacity], by object; row SKY_ROWS: fast, the one after: absent */
+    uint32_t *by_column; /* [capacity]: objects */
+    uint32_t row_end[SKY_ROWS + 2]; /* bodies of row r are [row_end[r - 1], row_end[r]) */
+    struct sky_body *bodies;        /* [capacity]: slow objects in order, then the fast ones */
     uint32_t slow_count, body_count;
 };
 
@@ -85,12 +100,15 @@ void sky_pairs_fini(struct sky_pairs *list);
 /* One build of the search; the builds differ in speed only. */
 struct sky_kernels {
     const char *name;
+    /* The states at a part of the way, 0 to 1, between two that are `seconds` apart. */
+    void (*blend)(const struct sgp4_states *from, const struct sgp4_states *to, double seconds,
+                  double part, struct sgp4_states *out);
     /* Writes the first `count` lanes of the states to places first.. of the sky, for
      * propagation. A lane whose `error` is not 0 or becomes so is absent; `fastest[lane]` is
      * raised to its speed. Returns how many were lost now. */
     uint32_t (*store)(const struct sgp4_states *states, double *error, float *fastest,
                       const struct sky *sky, uint32_t first, uint32_t count);
-    /* Sorts the sky into the grid's cells. */
+    /* Sorts the sky into the grid's rows. */
     void (*hash)(const struct sky *sky, const struct sky_rules *rules, struct sky_grid *grid);
     /* Appends the pairs of a hashed grid that may come within the limit during [-half_step,
      * +half_step], in an order that depends on the sky only. Returns 0, or -1 without memory. */
