@@ -42,7 +42,8 @@
  *   way      how folding takes it: MADE, LINKED (before all), COPIED, DIES, GAINS, LOSES, SHARES or
  *            SWITCHES its component; ALONE: never folded
  *   effect   what a system declares for it (weft_system_effects)
- *   play     of playback_one.c: a RUN of them, or ONE */
+ *   play     of playback_one.c: a RUN of them, or ONE; ALL: the immediate call of a query and a
+ *            component */
 #define WEFT__COMMANDS(X)                                                                          \
     X(CREATE, create, NEW, ARCHETYPE, NOTHING, MADE, CREATE, ONE(create))                          \
     X(ROWS, create_rows, NEW, ARCHETYPE, ROWS, LINKED, CREATE, ONE(rows))                          \
@@ -56,8 +57,9 @@
     X(APPEND, append, ENTITY, BUFFER, ELEMENTS, GAINS, ADD, ONE(elements))                         \
     X(SET_BUFFER, set_buffer, ENTITY, BUFFER, ELEMENTS, GAINS, ADD, ONE(elements))                 \
     X(SET_NAME, set_name, ENTITY, NOTHING, TEXT, ALONE, ADD, ONE(name))                            \
-    X(QUERY_ADD, query_add, QUERY, COMPONENT, NOTHING, ALONE, ADD, ONE(query_add))                 \
-    X(QUERY_REMOVE, query_remove, QUERY, COMPONENT, NOTHING, ALONE, REMOVE, ONE(query_remove))     \
+    X(QUERY_ADD, query_add, QUERY, COMPONENT, NOTHING, ALONE, ADD, ALL(weft_query_add))            \
+    X(QUERY_REMOVE, query_remove, QUERY, COMPONENT, NOTHING, ALONE, REMOVE,                        \
+      ALL(weft_query_remove))                                                                      \
     X(QUERY_SET_SHARED, query_set_shared, QUERY, SHARED, COMMON, ALONE, ADD, ONE(query_share))     \
     X(QUERY_ENABLE, query_enable, QUERY, ENABLEABLE, NOTHING, ALONE, ADD, ONE(query_enable))       \
     X(QUERY_DESTROY, query_destroy, QUERY, NOTHING, NOTHING, ALONE, DESTROY, ONE(query_destroy))

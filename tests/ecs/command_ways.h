@@ -439,6 +439,7 @@ static inline weft_result call_query(way *w, const command *c)
     if (c->op == WEFT__COMMAND_QUERY_DESTROY) return weft_query_destroy_entities(w->world, query);
     if (c->op == WEFT__COMMAND_QUERY_ENABLE)
         return weft_query_enable(w->world, query, component, c->flag);
+    if (c->op != WEFT__COMMAND_QUERY_SET_SHARED) return WEFT_UNSUPPORTED;
     make(w, c->kind, c, 0, &value);
     return weft_query_set_shared(w->world, query, component, &value);
 }

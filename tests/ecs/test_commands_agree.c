@@ -78,13 +78,18 @@ static void play(way *w, weft_recorder **recorders, uint32_t count)
     }
 }
 
+static bool makes_entities(uint32_t op)
+{
+    return op < OPS && weft__command_kinds[op].on == WEFT__ON_NEW;
+}
+
 /* Handles that commands made are real ones now. */
 static void resolve(way *w, const command *commands, uint32_t count, weft_recorder **recorders,
                     const uint32_t *epochs)
 {
     for (uint32_t i = 0; i < count; i++) {
         const command *c = &commands[i];
-        uint32_t made = c->op == WEFT__COMMAND_ROWS ? c->rows : c->op <= WEFT__COMMAND_INSTANTIATE;
+        uint32_t made = c->op == WEFT__COMMAND_ROWS ? c->rows : makes_entities(c->op);
         for (uint32_t k = 0; k < made; k++) {
             weft_entity deferred = w->entities[c->target + k];
             if (!weft__entity_is_deferred(deferred)) continue;
@@ -360,11 +365,11 @@ static bool draw_command(drawing *d, command *c)
 /* The first of these relations must not have cycles: which edge is cut depends on the layout. */
 static bool is_sound(const drawing *d, const command *c)
 {
-    bool makes = c->op <= WEFT__COMMAND_INSTANTIATE, is_wide = c->op >= WEFT__COMMAND_QUERY_ADD;
+    bool makes = makes_entities(c->op), is_wide = weft__command_is_wide(c->op);
     if ((!makes && !is_wide && is_unknown(d, c->target)) || is_unknown(d, c->other)) return false;
     if (c->op == WEFT__COMMAND_INSTANTIATE) return c->other != 0;
     if (makes && (c->set >> PARENT & 1) != 0) return c->other < c->target;
-    if (!has_kind(c->op) || c->op >= WEFT__COMMAND_QUERY_ADD) return true;
+    if (!has_kind(c->op) || weft__command_is_wide(c->op)) return true;
     if (c->kind == PARENT) return c->other < c->target;
     if (c->kind == GROUP && c->op == WEFT__COMMAND_SET_BUFFER)
         return c->other > c->target && (c->value % GROUP_MOST < 2 || c->other + 3 < d->old);
@@ -378,7 +383,7 @@ static void count_kinds(const command *c)
     uint32_t number = c->op == WEFT__COMMAND_INSTANTIATE ? c->other : c->target;
     met[0] = w->entities[number];
     uint64_t count = 1;
-    if (c->op >= WEFT__COMMAND_QUERY_ADD)
+    if (weft__command_is_wide(c->op))
         count = weft_query_entities(w->world, w->queries[c->target], met, NUMBERS);
     if (count == 0 || weft_entity_archetype(w->world, met[0]).id == 0) return;
     if (has_kind(c->op)) {
@@ -394,7 +399,7 @@ static void count_kinds(const command *c)
 static void try_command(drawing *d, command *c)
 {
     if (d->to->count == COMMANDS || !is_sound(d, c)) return;
-    bool makes = c->op <= WEFT__COMMAND_INSTANTIATE;
+    bool makes = makes_entities(c->op);
     uint32_t made = c->op == WEFT__COMMAND_ROWS ? c->rows : makes;
     if (b.numbers + made + 64 >= NUMBERS) return;
     if (!makes || c->op == WEFT__COMMAND_INSTANTIATE) count_kinds(c);
@@ -407,7 +412,7 @@ static void try_command(drawing *d, command *c)
     b.numbers += made;
     b.plain[c->op]++;
     if (c->op == WEFT__COMMAND_CREATE || c->op == WEFT__COMMAND_ROWS) count_kinds(c);
-    d->had_query |= c->op >= WEFT__COMMAND_QUERY_ADD;
+    d->had_query |= weft__command_is_wide(c->op);
     d->to->commands[d->to->count++] = *c;
 }
 
@@ -415,8 +420,8 @@ static void try_command(drawing *d, command *c)
 static void aim(drawing *d, command *c, uint32_t number)
 {
     c->target = number;
-    if (c->op <= WEFT__COMMAND_INSTANTIATE) c->target = b.numbers;
-    if (c->op >= WEFT__COMMAND_QUERY_ADD) c->target = below(d, QUERIES);
+    if (makes_entities(c->op)) c->target = b.numbers;
+    if (weft__command_is_wide(c->op)) c->target = below(d, QUERIES);
     if (c->kind == GROUP && c->op == WEFT__COMMAND_SET_BUFFER && c->other <= c->target &&
         c->target + 1 < d->from + d->span)
         c->other = c->target + 1 + below(d, d->from + d->span - c->target - 1);
@@ -429,7 +434,7 @@ static void draw_scattered(drawing *d, uint32_t count)
         command c;
         if (!draw_command(d, &c) || (c.op == WEFT__COMMAND_ROWS && d->had_query)) continue;
         aim(d, &c, draw_known(d));
-        if (c.target != 0 || c.op >= WEFT__COMMAND_QUERY_ADD) try_command(d, &c);
+        if (c.target != 0 || weft__command_is_wide(c.op)) try_command(d, &c);
     }
 }
 
@@ -445,7 +450,7 @@ static void draw_swept(drawing *d, uint32_t count)
     if (is_fresh) first = d->made, end = b.numbers;
     bool makes = false;
     for (uint32_t i = 0; i < width; i++) {
-        bool is_made = pattern[i].op <= WEFT__COMMAND_INSTANTIATE;
+        bool is_made = makes_entities(pattern[i].op);
         if (is_made && (i > 0 || pattern[i].op == WEFT__COMMAND_ROWS))
             pattern[i].op = WEFT__COMMAND_ADD;
         if (has_kind(pattern[i].op) && !fits(pattern[i].op, pattern[i].kind))
@@ -460,7 +465,7 @@ static void draw_swept(drawing *d, uint32_t count)
             command c = pattern[i];
             c.value = below(d, d->values);
             aim(d, &c, target);
-            bool is_target = c.op <= WEFT__COMMAND_INSTANTIATE || c.op >= WEFT__COMMAND_QUERY_ADD;
+            bool is_target = makes_entities(c.op) || weft__command_is_wide(c.op);
             if (is_target || c.target < b.numbers) try_command(d, &c);
         }
     }
@@ -469,20 +474,22 @@ static void draw_swept(drawing *d, uint32_t count)
 /* Which operations and kinds a list has: segments with some of them are played otherwise. */
 static void draw_palette(drawing *d)
 {
-    static const uint8_t alone[] = {WEFT__COMMAND_SET_NAME,     WEFT__COMMAND_QUERY_ADD,
-                                    WEFT__COMMAND_QUERY_REMOVE, WEFT__COMMAND_QUERY_SET_SHARED,
-                                    WEFT__COMMAND_QUERY_ENABLE, WEFT__COMMAND_QUERY_DESTROY,
-                                    WEFT__COMMAND_INSTANTIATE};
+    uint32_t alone[OPS], folded[OPS], alone_count = 0, folded_count = 0;
+    for (uint32_t op = 0; op < OPS; op++) {
+        const uint8_t how = weft__command_kinds[op].way;
+        if (how == WEFT__WAY_ALONE || how == WEFT__WAY_COPIED) alone[alone_count++] = op;
+        if (how != WEFT__WAY_ALONE) folded[folded_count++] = op;
+    }
     d->op_count = d->kind_count = 0;
     for (uint32_t i = 2 + below(d, 7); i-- > 0;) {
-        uint32_t op = below(d, WEFT__COMMAND_SET_NAME);
+        uint32_t op = folded[below(d, folded_count)];
         bool is_rare = op == WEFT__COMMAND_DESTROY || op == WEFT__COMMAND_ROWS ||
                        op == WEFT__COMMAND_INSTANTIATE;
         if (!is_rare || below(d, 2) == 0) d->ops[d->op_count++] = op;
     }
-    if (below(d, 3) == 0) d->ops[d->op_count++] = alone[below(d, sizeof alone)];
+    if (below(d, 3) == 0) d->ops[d->op_count++] = alone[below(d, alone_count)];
     if (below(d, 12) == 0)
-        for (uint32_t i = 0; i < sizeof alone; i++) d->ops[d->op_count++] = alone[i];
+        for (uint32_t i = 0; i < alone_count; i++) d->ops[d->op_count++] = alone[i];
     if (d->op_count == 0) d->ops[d->op_count++] = WEFT__COMMAND_SET;
     bool is_folded = below(d, 2) == 0;
     for (uint32_t i = 1 + below(d, below(d, 3) == 0 ? 12 : 4); i-- > 0;) {
@@ -569,8 +576,7 @@ static bool replay(uint32_t lists, const bool *left)
         for (uint32_t i = 0; i < b.lists[l].count; i++) {
             const command *c = &b.lists[l].commands[i];
             if (l + 1 == lists && !left[i]) continue;
-            bool makes = c->op <= WEFT__COMMAND_INSTANTIATE,
-                 is_wide = c->op >= WEFT__COMMAND_QUERY_ADD;
+            bool makes = makes_entities(c->op), is_wide = weft__command_is_wide(c->op);
             bool is_known = makes || is_wide || b.ways[CALLS].entities[c->target].version != 0;
             bool is_there = c->op == WEFT__COMMAND_INSTANTIATE
                                 ? b.ways[CALLS].entities[c->other].version != 0
@@ -648,12 +654,13 @@ static void run_seed(uint64_t seed)
 /* The table of operations and kinds. Returns how many cells that should be drawn are empty. */
 static uint32_t print_table(void)
 {
-    static const char *const op_heads[OPS] = {"create", "rows",  "inst",  "destr", "add",  "rem",
-                                              "set",    "share", "enabl", "app",   "repl", "name",
-                                              "q.add",  "q.rem", "q.shr", "q.enb", "q.des"};
     uint32_t empty = 0;
     printf("%-12s", "");
-    for (uint32_t op = 0; op < OPS; op++) printf(" %7s", op_heads[op]);
+    for (uint32_t op = 0; op < OPS; op++) {
+        const char *word = weft__command_words[op];
+        bool is_wide = weft__command_is_wide(op);
+        printf(is_wide ? "  q.%-4.4s" : "  %-6.6s", is_wide ? word + strlen("query_") : word);
+    }
     printf("\n");
     for (uint32_t kind = 0; kind < KINDS; kind++) {
         printf("%-12s", kind_names[kind]);
@@ -668,7 +675,11 @@ static uint32_t print_table(void)
         printf("\n");
     }
     printf("%-12s", "commands");
-    for (uint32_t op = 0; op < OPS; op++) printf(" %6llu ", (unsigned long long)b.plain[op]);
+    for (uint32_t op = 0; op < OPS; op++) {
+        bool is_empty = b.plain[op] <= b.left_out[op]; /* the call refuses it */
+        empty += is_empty;
+        printf(" %6llu%c", (unsigned long long)b.plain[op], is_empty ? '!' : ' ');
+    }
     printf("\n%-12s", "left out");
     for (uint32_t op = 0; op < OPS; op++) printf(" %6llu ", (unsigned long long)b.left_out[op]);
     printf("\nlists by length: %llu below %u, %llu below 256, %llu below 1024, %llu longer\n",

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """listed.py ROOT: lists of functions that stand in tests are complete, and public functions have users.
 
-A check (CHECKS) is a set of public functions, by their declaration, and the sources that must each name all of them, comments apart;
+A check (CHECKS) is a set of public functions, by their declaration, and the sources that must each name all of them, comments apart (one of
+those between blanks does);
 `users`: tools (not those that call all there is), benchmarks, examples, the guide, bindings and the layers above, any of which must. What is not there
 has a line `CHECK PATTERN reason` in listed.txt; a line that says nothing is told. Then the check is checked: an invented function must
 be told by each.
@@ -22,7 +23,7 @@ USERS = ("tools/**/*.c", "tools/**/*.h", "tools/**/*.cpp", "perf/**/*.c", "perf/
          "docs/guide/*.md", "**/include/weft/*.hpp", "README.md")
 HANDLE = r"\bweft_(?:component|archetype|query|system) \w+(?:,|\))"
 CHECKS = {  # name: (declarations, sources)
-    "handles": (HANDLE, ("tests/scheduler/test_handles.c",)),
+    "handles": (HANDLE, ("tests/scheduler/test_handles.c tests/support/step_calls.h",)),
     "commands": (r"\bweft_recorder_(?!create\b|destroy\b|play\b)\w+\(", ("tests/ecs/command_ways.h", "tests/scheduler/test_commands_random.c",
                                                                           "tests/scheduler/test_declared.c", "tools/everything/ops_command.c")),
     "users": (r".", USERS),
@@ -56,7 +57,7 @@ def wrong_of(root, functions, listed):
     above = {layer: names_of(p for top in tops for p in glob.glob(f"{root}/{top}/**/*.[ch]", recursive=True)
                              if not p.startswith(f"{root}/{layer}/include/")) for layer, tops in ABOVE.items()}
     for check, (pattern, sources) in CHECKS.items():
-        texts = {source: names_of(p for p in glob.glob(f"{root}/{source}", recursive=True) if check != "users" or not NO_USERS.search(p))
+        texts = {source: names_of(p for part in source.split() for p in glob.glob(f"{root}/{part}", recursive=True) if check != "users" or not NO_USERS.search(p))
                  for source in sources}
         if check == "users":
             texts = {"a tool, benchmark, example, binding or layer above": set().union(*texts.values())}

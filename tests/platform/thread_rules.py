@@ -3,8 +3,9 @@
 """thread_rules.py ROOT [--write]: which checks call the public functions of each thread rule (docs/design/verification.md, "Rules of threads").
 
 docs/reference/threads.md has the rule of every public function. A check draws a function when its sources name it, comments apart. The
-table of the page must not say more than the sources give: the functions of each rule, at most so many that a check draws, at least so
-many that none does; thread_rules.txt has those, each with a reason. What could be better by now is told, and fails nothing. --write: puts the rows right.
+table of the page must not say more than the sources give: at most so many functions of each rule, and that a check draws, at least so
+many that none does; thread_rules.txt has those, each with a reason, and those of REFUSED that no check calls against their rule. What
+could be better by now is told, and fails nothing. --write: puts the rows right.
 """
 import glob
 import os
@@ -18,6 +19,7 @@ CHECKS = {  # columns of the table
     "explorer": ("tests/explore/*.[ch]",),
     "refused": ("tests/support/step_calls.h", "tests/support/scene_calls.h"),
 }
+REFUSED = ("owner, world idle", "owner, between steps", "owner, outside of hooks")  # checked builds refuse what breaks them
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
@@ -46,9 +48,10 @@ def read_rules(text):
     return rules
 
 
-def check(rules, drawn, page, listed):
+def check(rules, drawn, page, listed, unrefused):
     """What is wrong, and what could be better, as lines."""
     wrong, better, none = [], [], set()
+    open_calls = {f for rule in REFUSED for f in rules[rule] if f not in drawn["refused"]}
     total = [0] * (len(drawn) + 2)
     rows = {}
     for rule, functions in rules.items():
@@ -60,12 +63,14 @@ def check(rules, drawn, page, listed):
         row = f"| {name} | " + " | ".join(map(str, numbers)) + " |"
         said = re.search(rf"^\| {name} \| ([\d| ]+) \|$", page, re.M)
         told = [int(number) for number in said[1].split("|")] if said else [-1]
-        signs = [1, *[-1] * len(drawn), 1]  # what is drawn may be more, the others not
-        if len(told) != len(numbers) or told[0] != numbers[0] or any(s * t < s * n for s, t, n in zip(signs, told, numbers)):
+        signs = [*[-1] * (1 + len(drawn)), 1]  # functions, and what is drawn of them, may be more
+        if len(told) != len(numbers) or any(s * t < s * n for s, t, n in zip(signs, told, numbers)):
             wrong.append(f"{PAGE}: wants the row {row}")
         elif told != numbers:
             better.append(f"{PAGE}: may have the row {row}")
     wrong += [f"{name}: no check draws it: add it to an action of `weft stress threads`, or to {LIST} with a reason" for name in sorted(none - listed)]
+    wrong += [f"{name}: no check calls it against its rule: add it to {CHECKS['refused'][0]}, or to {LIST} (refused)" for name in sorted(open_calls - unrefused)]
+    better += [f"{LIST}: {name}: a check calls it against its rule" for name in sorted(unrefused - open_calls)]
     better += [f"{LIST}: {name}: a check draws it, or it is no public function" for name in sorted(listed - none)]
     return wrong, better
 
@@ -75,9 +80,11 @@ def main():
     rules, page = read_rules(read(root, RULES)), read(root, PAGE)
     drawn = {check_name: names(root, patterns) for check_name, patterns in CHECKS.items()}
     lines = [line for line in read(root, LIST).split("\n") if line and not line.startswith("#")]
-    listed = {name for line in lines for name in line.partition(":")[2].split()}
-    wrong, better = check(rules, drawn, page, listed)
-    if not wrong and len(check({**rules, "any": rules["any"] + ["weft_new"]}, drawn, page, listed)[0]) != 3:  # two rows, the name
+    listed, unrefused = ({name for line in lines if line.startswith("refused:") == is_refused for name in line.partition(":")[2].split()}
+                         for is_refused in (False, True))
+    wrong, better = check(rules, drawn, page, listed, unrefused)
+    new = {**rules, REFUSED[0]: rules[REFUSED[0]] + ["weft_new"]}
+    if not wrong and len(check(new, drawn, page, listed, unrefused)[0]) != 4:  # two rows; drawn by none; not called against its rule
         wrong.append("a new function is not noticed")
     if "--write" in sys.argv:
         for row, name in re.findall(r"the row (\| ([a-z, ]+) \|.*)", "\n".join(wrong + better)):

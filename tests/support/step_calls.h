@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* step_calls.h: the public calls that change a world, its queries or its schedule, as a table of
  * calls that must be refused: for test_step_calls.c, which makes each of them against its rule of
- * docs/reference/threads.md, and for `weft stress threads`, which draws them. A refused call gives
- * WRONG_PHASE or BUSY, or null where there is no result, and leaves the world as it was. Calls that
+ * docs/reference/threads.md, for `weft stress threads`, which draws them, and for test_handles.c,
+ * which makes them with handles that are none. A refused call gives WRONG_PHASE or BUSY (there
+ * BAD_HANDLE), or null where there is no result, and leaves the world as it was. Calls that
  * only look, or that belong to the caller's own rows, buffers, blobs and recorders, are not in the
  * table. */
 #ifndef WEFT_TESTS_STEP_CALLS_H
@@ -50,7 +51,8 @@ typedef enum calls_place {
     CALLS_BY_STRANGER, /* a thread that runs no system, while one runs */
     CALLS_WHILE_ITERATING,
     CALLS_IN_EXCLUSIVE,
-    CALLS_IN_HOOK
+    CALLS_IN_HOOK,
+    CALLS_WITH_WRONG_HANDLES /* the world is idle */
 } calls_place;
 
 /* What a caller gives and gets. Owner: the caller. */
@@ -73,6 +75,7 @@ typedef struct calls_scratch {
 
 static inline bool calls_refused(const calls_scratch *s, weft_result result)
 {
+    if (s->place == CALLS_WITH_WRONG_HANDLES) return result == WEFT_BAD_HANDLE;
     return result == WEFT_WRONG_PHASE || (s->place == CALLS_BY_STRANGER && result == WEFT_BUSY);
 }
 
@@ -84,7 +87,9 @@ static inline bool calls_no_report(const calls_scratch *s, size_t length)
 /* Checked builds give systems memory that stands in: what is written there is not in the world. */
 static inline bool calls_no_value(const calls_scratch *s, void *value)
 {
-    if (value == NULL) return !WEFT_IS_CHECKED || s->place == CALLS_BY_STRANGER;
+    if (value == NULL)
+        return !WEFT_IS_CHECKED || s->place == CALLS_BY_STRANGER ||
+               s->place == CALLS_WITH_WRONG_HANDLES;
     *(uint32_t *)value ^= 99;
     return WEFT_IS_CHECKED;
 }
@@ -273,9 +278,9 @@ static const weft_text calls_json = {.bytes = "{}", .count = 2};
     }
 CALLS_OF_OWNERS(CALLS_DEFINE)
 
-#define CALLS_ENTRY(name, ...) {#name, calls_of_##name},
+#define CALLS_ENTRY(name, ...) {#name, #__VA_ARGS__, calls_of_##name},
 static const struct {
-    const char *name;
+    const char *name, *text;
     bool (*is_refused)(calls_room *c, calls_scratch *s); /* makes the call */
 } calls[] = {CALLS_OF_OWNERS(CALLS_ENTRY)};
 enum { CALL_COUNT = sizeof calls / sizeof calls[0] };

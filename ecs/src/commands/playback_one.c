@@ -342,16 +342,6 @@ static weft_result play_elements(const one *o)
     return note_taken(o->command, give_elements(o->world, o->entity, o->command));
 }
 
-static weft_result play_query_add(const one *o)
-{
-    return weft_query_add(o->world, o->query, o->component);
-}
-
-static weft_result play_query_remove(const one *o)
-{
-    return weft_query_remove(o->world, o->query, o->component);
-}
-
 static weft_result play_query_share(const one *o)
 {
     return weft_query_set_shared(o->world, o->query, o->component, o->payload);
@@ -384,18 +374,20 @@ static bool is_accepted(const one *o)
 
 /* ---- all ---- */
 
-/* What plays a command: one of the two. Constant. */
+/* What plays a command: one of the three. Constant. */
 typedef struct weft__player {
     weft_result (*run)(reading *r);
     weft_result (*one)(const one *o);
+    weft_result (*all)(weft_world *world, weft_query query, weft_component component);
 } weft__player;
 
 #define RUN(name) .run = play_##name
 #define ONE(name) .one = play_##name
+#define ALL(name) .all = name
 #define PLAYER(id, name, on, subject, payload, way, effect, play) [WEFT__COMMAND_##id] = {play},
 static const weft__player players[] = {WEFT__COMMANDS(PLAYER)};
 
-static weft_result play_one(reading *r, weft_result (*play)(const one *o))
+static weft_result play_one(reading *r, const weft__player *player)
 {
     weft__command *command = r->command;
     const weft__command_kind *kind = &weft__command_kinds[command->op];
@@ -413,7 +405,8 @@ static weft_result play_one(reading *r, weft_result (*play)(const one *o))
         r->playback->result.skipped += kind->way != WEFT__WAY_DIES;
         return WEFT_OK;
     }
-    weft_result result = play(&o);
+    weft_result result =
+        player->all != NULL ? player->all(o.world, o.query, o.component) : player->one(&o);
     if (result == WEFT_OK) return WEFT_OK;
     return weft__playback_error(r->playback, segment_of(r)->key, command->op, command->entity,
                                 has_component ? command->subject : 0, result);
@@ -423,7 +416,7 @@ static weft_result play_next(reading *r)
 {
     const weft__player *player = &players[r->command->op];
     if (player->run != NULL) return player->run(r);
-    weft_result result = play_one(r, player->one);
+    weft_result result = play_one(r, player);
     if (result == WEFT_OK) advance(r);
     return result;
 }
