@@ -348,6 +348,7 @@ static bool draw_command(drawing *d, command *c)
 {
     *c = (command){.op = (uint8_t)d->ops[below(d, d->op_count)], .group = d->group};
     c->kind = (uint8_t)d->kinds[below(d, d->kind_count)];
+    if (weft__command_is_wide(c->op) && below(d, 2) == 0) c->kind = (uint8_t)below(d, KINDS);
     for (uint32_t i = 0; has_kind(c->op) && !fits(c->op, c->kind); i++) {
         if (i == 20) return false;
         c->kind = (uint8_t)d->kinds[below(d, d->kind_count)];
