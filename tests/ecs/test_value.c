@@ -91,6 +91,47 @@ static weft_result read_value(const weft_type *type, void *value, const char *te
                             error);
 }
 
+/* A field of each C type that has a kind of its own. */
+typedef struct every_type {
+    bool a;
+    int8_t b;
+    int16_t c;
+    int32_t d;
+    int64_t e;
+    uint8_t f;
+    uint16_t g;
+    uint32_t h;
+    uint64_t i;
+    float j;
+    double k;
+    weft_entity l;
+    weft_blob_ref m;
+} every_type;
+
+PLAIN_TEST(every_kind_that_files_have_is_that_of_a_c_type)
+{
+    static const weft_field fields[] = {
+        WEFT_FIELD(every_type, a), WEFT_FIELD(every_type, b), WEFT_FIELD(every_type, c),
+        WEFT_FIELD(every_type, d), WEFT_FIELD(every_type, e), WEFT_FIELD(every_type, f),
+        WEFT_FIELD(every_type, g), WEFT_FIELD(every_type, h), WEFT_FIELD(every_type, i),
+        WEFT_FIELD(every_type, j), WEFT_FIELD(every_type, k), WEFT_FIELD(every_type, l),
+        WEFT_FIELD(every_type, m)};
+#define NUMBER(name, word, number, bytes, ...) {#name, WEFT_FIELD_##name, number, bytes},
+    static const struct {
+        const char *name;
+        weft_field_kind kind;
+        uint32_t number, bytes;
+    } kinds[] = {WEFT_FIELD_KINDS(NUMBER)};
+    const uint32_t count = sizeof fields / sizeof fields[0];
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        uint32_t i = 0;
+        if (kinds[k].kind == WEFT_FIELD_BYTES || kinds[k].number == 255) continue;
+        while (i < count && (fields[i].kind != kinds[k].kind || fields[i].bytes != kinds[k].bytes))
+            i++;
+        if (i == count) CHECK_TEXT(kinds[k].name, "the kind of a C type: WEFT_KIND_ROWS_");
+    }
+}
+
 PLAIN_TEST(descriptions_know_kinds_sizes_and_counts)
 {
     weft_error error;
@@ -198,8 +239,8 @@ static const refusal refusals[] = {
     {"{\"count\": 3000000000}", "does not fit a signed integer of 32 bits"},
     {"{\"serial\": -1}", "does not fit an unsigned integer of 64 bits"},
     {"{\"serial\": 18446744073709551616}", "an integer should be here"},
-    {"{\"rate\": 1e400}", "beyond the range of a double"},
-    {"{\"drag\": [1e39, 0, 0]}", "beyond the range of a float"},
+    {"{\"rate\": 1e400}", "beyond the range of f64"},
+    {"{\"drag\": [1e39, 0, 0]}", "beyond the range of f32"},
     {"{\"phase\": \"brun\"}", "\"brun\" is none of Phase: is \"burn\" meant?"},
     {"{\"phase\": true}", "a name of Phase should be here, e.g. \"coast\""},
     {"{\"abilities\": \"fly | swim\"}", "\"swim\" is none of uint16_t, e.g. \"all\""},

@@ -5,9 +5,12 @@
 #include <weft/value.h>
 #include <weft/weft.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace
 {
@@ -48,6 +51,21 @@ void check(bool condition, int line)
 }
 #define CHECK(condition) check((condition), __LINE__)
 
+// Every kind that files have is that of a type of C++.
+void check_every_kind()
+{
+    const weft_field_kind found[] = {
+        weft_kind_of<bool>(),     weft_kind_of<std::int8_t>(),   weft_kind_of<std::int16_t>(),
+        weft_kind_of<int>(),      weft_kind_of<std::int64_t>(),  weft_kind_of<std::uint8_t>(),
+        weft_kind_of<unsigned>(), weft_kind_of<std::uint16_t>(), weft_kind_of<std::uint64_t>(),
+        weft_kind_of<float>(),    weft_kind_of<double>(),        weft_kind_of<weft_entity>(),
+        WEFT_FIELD_BYTES,         weft_kind_of<weft_blob_ref>()};
+#define CHECK_KIND(name, word, number, ...)                                                        \
+    CHECK(number == 255 ||                                                                         \
+          std::find(std::begin(found), std::end(found), WEFT_FIELD_##name) != std::end(found));
+    WEFT_FIELD_KINDS(CHECK_KIND)
+}
+
 } // namespace
 
 int main()
@@ -58,6 +76,7 @@ int main()
     CHECK(plate_fields[4].kind == WEFT_FIELD_BOOL && plate_fields[5].kind == WEFT_FIELD_U64);
     CHECK(plate_fields[6].kind == WEFT_FIELD_ENTITY);
     CHECK((weft_kind_of<decltype(Plate::undescribed)>()) == WEFT_FIELD_BYTES);
+    check_every_kind();
     const char *text = "{\"area\": \"25000 cm^2\", \"corners\": [1, 2, 3, 4], \"phase\": \"burn\"}";
     Plate plate = {};
     weft_text source = {text, std::strlen(text), nullptr};

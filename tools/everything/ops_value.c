@@ -203,10 +203,9 @@ static uint32_t differences(const weft_type *type, const uint8_t *a, const uint8
     for (uint32_t i = 0; i < type->field_count; i++) {
         const weft_field *f = &type->fields[i];
         bool is_whole = f->kind == WEFT_FIELD_TEXT || f->kind == WEFT_FIELD_BYTES;
-        static const uint32_t sizes[] = {1, 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 8};
-        uint32_t size = f->kind < sizeof sizes / sizeof *sizes ? sizes[f->kind]
-                        : f->type != NULL                      ? (uint32_t)f->type->size
-                                                               : 1;
+#define BYTES(name, word, number, bytes, ...) [WEFT_FIELD_##name] = bytes,
+        static const uint8_t sizes[] = {WEFT_FIELD_KINDS(BYTES)};
+        uint32_t size = sizes[f->kind] == 0 ? (uint32_t)f->type->size : sizes[f->kind];
         uint32_t bytes = f->bytes != 0 ? f->bytes : size * (f->count == 0 ? 1 : f->count);
         if (is_whole) size = bytes;
         for (uint32_t at = f->offset; at < f->offset + bytes; at += size) {

@@ -185,9 +185,7 @@ static bool is_signed_enum(const weft_field *field)
 
 static bool is_number(weft_field_kind kind)
 {
-    weft__kind_class class = weft__class_of(kind);
-    return class == WEFT__CLASS_BOOL || class == WEFT__CLASS_SIGNED ||
-           class == WEFT__CLASS_UNSIGNED || class == WEFT__CLASS_REAL;
+    return kind == WEFT_FIELD_BOOL || weft__kind_is_number(kind);
 }
 
 static weft_field_kind with_sign(weft_field_kind kind)

@@ -29,6 +29,13 @@ static __attribute__((unused)) void kinds_are_complete(weft_field_kind kind)
     }
 }
 
+bool weft__kind_is_number(weft_field_kind kind)
+{
+    weft__kind_class class = weft__class_of(kind);
+    return class == WEFT__CLASS_SIGNED || class == WEFT__CLASS_UNSIGNED ||
+           class == WEFT__CLASS_REAL;
+}
+
 bool weft__kind_of_number(uint32_t number, weft_field_kind *kind)
 {
     uint32_t k = 0;
@@ -145,11 +152,6 @@ static bool store_integer(const weft__kind *is, weft__scalar n, void *to)
     bool fits = n.is_negative ? is_signed && ~n.bits <= most : n.bits <= most;
     if (fits) weft__integer_store(to, is->bytes, n.bits);
     return fits;
-}
-
-double weft__scalar_real(weft__scalar n)
-{
-    return n.is_real ? n.real : n.is_negative ? (double)(int64_t)n.bits : (double)n.bits;
 }
 
 bool weft__scalar_store(weft_field_kind kind, weft__scalar n, void *to)

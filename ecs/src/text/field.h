@@ -47,6 +47,8 @@ static inline uint32_t weft__kind_number(weft_field_kind kind)
 {
     return weft__kinds[kind].number;
 }
+/* Integers and real numbers. */
+WEFT__DOOR bool weft__kind_is_number(weft_field_kind kind);
 /* The kind of a number, of a class and a size. False: there is none. */
 bool weft__kind_of_number(uint32_t number, weft_field_kind *kind);
 bool weft__kind_of_class(weft__kind_class class, size_t bytes, weft_field_kind *kind);
@@ -76,10 +78,21 @@ typedef struct weft__scalar {
     };
     bool is_real, is_negative;
 } weft__scalar;
-weft__scalar weft__scalar_load(weft_field_kind kind, const void *at);
-/* False: it does not fit. Whole numbers stay what they are, others are rounded to a real kind. */
+WEFT__DOOR weft__scalar weft__scalar_load(weft_field_kind kind, const void *at);
+/* False: it does not fit. Whole numbers stay what they are, others are rounded to a real kind. All
+ * that is known of the bytes of real numbers is in these two. */
 bool weft__scalar_store(weft_field_kind kind, weft__scalar n, void *at);
-double weft__scalar_real(weft__scalar n);
+static inline double weft__scalar_real(weft__scalar n)
+{
+    return n.is_real ? n.real : n.is_negative ? (double)(int64_t)n.bits : (double)n.bits;
+}
+/* The bits of a real kind that a number has. */
+static inline uint64_t weft__scalar_bits(weft_field_kind kind, double real)
+{
+    uint64_t bits = 0;
+    weft__scalar_store(kind, (weft__scalar){.real = real, .is_real = true}, &bits);
+    return bits;
+}
 
 /* ---- units of measurement: "km", "rad/min", "kg m^2/s^3" ---- */
 

@@ -135,21 +135,15 @@ const char *weft__name_like(const char *const *names, size_t stride, uint32_t co
 
 static bool in_range(const weft_field *field, double value)
 {
-    double least = field->least, most = field->most;
-    if (!(least < most)) return true;
-    if (weft__class_of(field->kind) == WEFT__CLASS_REAL &&
-        weft__field_size(field) == 4) { /* the float 0.1 is above the double 0.1 */
-        least = (double)(float)least;
-        most = (double)(float)most;
+    double bounds[] = {field->least, field->most};
+    if (!(bounds[0] < bounds[1])) return true;
+    for (uint32_t i = 0; i < 2 && weft__class_of(field->kind) == WEFT__CLASS_REAL; i++) {
+        uint64_t bits = 0; /* the float 0.1 is above the double 0.1 */
+        const weft__scalar n = {.real = bounds[i], .is_real = true};
+        if (weft__scalar_store(field->kind, n, &bits))
+            bounds[i] = weft__scalar_load(field->kind, &bits).real;
     }
-    return value >= least && value <= most;
-}
-
-static bool is_number(weft_field_kind kind)
-{
-    weft__kind_class class = weft__class_of(kind);
-    return class == WEFT__CLASS_SIGNED || class == WEFT__CLASS_UNSIGNED ||
-           class == WEFT__CLASS_REAL;
+    return value >= bounds[0] && value <= bounds[1];
 }
 
 static bool type_allows(weft__trail *trail, weft_error *error, const weft_type *type,
@@ -161,7 +155,7 @@ static bool field_allows(weft__trail *trail, weft_error *error, const weft_field
     uint32_t count = weft__field_count(field);
     size_t size = weft__field_size(field);
     bool is_bool = field->kind == WEFT_FIELD_BOOL;
-    bool has_range = is_bool || (is_number(field->kind) && field->least < field->most);
+    bool has_range = is_bool || (weft__kind_is_number(field->kind) && field->least < field->most);
     if (!has_range && field->kind != WEFT_FIELD_STRUCT) return true;
     trail->steps[trail->count].field = field;
     trail->count++;
@@ -274,28 +268,24 @@ static bool store_special(weft__reading *r, const weft_field *field, const weft_
 {
     static const struct {
         const char *word;
-        uint64_t f32, f64;
-    } words[] = {{"nan", 0x7fc00000, UINT64_C(0x7ff8000000000000)},
-                 {"inf", 0x7f800000, UINT64_C(0x7ff0000000000000)},
-                 {"-inf", 0xff800000, UINT64_C(0xfff0000000000000)}};
-    size_t bytes = weft__field_size(field);
+        double value;
+    } words[] = {{"nan", (double)NAN}, {"inf", (double)INFINITY}, {"-inf", -(double)INFINITY}};
+    const uint64_t all = UINT64_MAX >> (65 - 8 * weft__field_size(field)); /* but for the sign */
     for (size_t i = 0; i < 3; i++)
         if (weft__json_is(token, words[i].word)) {
-            weft__integer_store(at, bytes, bytes == 4 ? words[i].f32 : words[i].f64);
-            return true;
+            const weft__scalar n = {.real = words[i].value, .is_real = true};
+            return weft__scalar_store(field->kind, n, at);
         }
     weft__number number;
     bool is_number = token->end - token->at > 4 && memcmp(token->at, "nan ", 4) == 0 &&
                      weft__number_parse(token->at + 4, token->end, &number) == token->end &&
                      number.is_exact && !number.is_negative;
-    uint64_t infinite = bytes == 4 ? 0x7f800000 : UINT64_C(0x7ff0000000000000);
-    uint64_t all = bytes == 4 ? 0x7fffffff : INT64_MAX;
-    if (!is_number || (number.magnitude & all) <= infinite ||
-        (bytes == 4 && number.magnitude > UINT32_MAX))
+    if (!is_number || number.magnitude >> 1 > all ||
+        (number.magnitude & all) <= weft__scalar_bits(field->kind, (double)INFINITY))
         return weft__reading_fail(r, token->at,
                                   "no number: write 1.5, \"400 km\", \"nan\", "
                                   "\"inf\" or \"-inf\"");
-    weft__integer_store(at, bytes, number.magnitude);
+    weft__integer_store(at, weft__field_size(field), number.magnitude);
     return true;
 }
 
@@ -348,19 +338,12 @@ static bool read_number(weft__reading *r, const weft_field *field, const weft__j
 static bool store_float(weft__reading *r, const weft_field *field, const weft__json_token *token,
                         const weft__number *number, void *at)
 {
-    if (field->kind == WEFT_FIELD_F64) {
-        if (isinf(number->value))
-            return weft__reading_fail(r, token->at, "beyond the range of a double (1.8e308)");
-        memcpy(at, &number->value, sizeof number->value);
-        return true;
-    }
-    float value = token->kind == WEFT__JSON_NUMBER
-                      ? weft__number_float(number, token->at, token->end)
-                      : (float)number->value;
-    if (isinf(value))
-        return weft__reading_fail(r, token->at, "beyond the range of a float (3.4e38)");
-    memcpy(at, &value, sizeof value);
-    return true;
+    weft__scalar n = {.real = number->value, .is_real = true};
+    if (token->kind == WEFT__JSON_NUMBER && weft__kinds[field->kind].bytes <= sizeof(float))
+        n.real = (double)weft__number_float(number, token->at, token->end);
+    if (!isinf(n.real) && weft__scalar_store(field->kind, n, at)) return true;
+    return weft__reading_fail(r, token->at, "beyond the range of %s",
+                              weft__kinds[field->kind].word);
 }
 
 static bool is_in_range(weft__reading *r, const weft_field *field, const weft__json_token *token,

@@ -78,9 +78,10 @@ static void write_number(writing *w, const weft_field *field, const void *at)
         weft__text_add(&w->text, "%" PRIu64, n.bits);
     else if (!isfinite(n.real))
         write_special(w, n.real, weft__integer_load(at, bytes),
-                      bytes == 4 ? 0x7fc00000 : UINT64_C(0x7ff8000000000000));
+                      weft__scalar_bits(field->kind, (double)NAN));
     else
-        weft__text_add_bytes(&w->text, text, weft__number_write(n.real, bytes == 4, text));
+        weft__text_add_bytes(&w->text, text,
+                             weft__number_write(n.real, bytes <= sizeof(float), text));
 }
 
 static uint64_t constant_bits(const weft_type *type, uint32_t i)

@@ -38,7 +38,7 @@ typedef struct shared_slot {
 typedef struct shared_range {
     uint32_t offset;
     uint32_t bytes;
-    uint32_t float_bytes; /* 4 or 8: an array of floats whose -0.0 becomes 0.0; else 0 */
+    uint32_t float_bytes; /* not 0: floats of this size, whose -0.0 becomes 0.0 */
 } shared_range;
 
 /* One SHARED component. Owner: weft__shared. Always:

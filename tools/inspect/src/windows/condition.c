@@ -71,7 +71,7 @@ static uint32_t read_value(weft__session *session, const weft__request *request,
         !weft__value_type(session, c->component, &made, &type))
         return weft__window_fail(out, 404, "this entity has no values \"%s\"", name);
     if (weft_path_parse(type, path_text, &path, NULL) != WEFT_OK || path.field == NULL ||
-        path.count != 1 || path.field->kind < WEFT_FIELD_I8 || path.field->kind > WEFT_FIELD_F64)
+        path.count != 1 || !weft__kind_is_number(path.field->kind))
         return weft__window_fail(out, 422, "%s.%s is no number", name, path_text);
     c->field = path.field->kind;
     c->offset = path.offset;

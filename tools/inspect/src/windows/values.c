@@ -197,20 +197,6 @@ void weft__wire_leaves(weft__wire *out, const char *name, const weft__session *s
     if (l.count > LEAVES_SHOWN) weft__wire_count(out, "more_fields", l.count - LEAVES_SHOWN);
 }
 
-double weft__value_number(weft_field_kind kind, const void *bytes)
-{
-#define BYTES(name, word, number, bytes, ...) [WEFT_FIELD_##name] = bytes,
-    static const uint8_t sizes[] = {WEFT_FIELD_KINDS(BYTES)};
-    float single;
-    double number;
-    uint64_t bits = 0;
-    if (kind == WEFT_FIELD_F32) return (double)*(float *)memcpy(&single, bytes, sizeof single);
-    if (kind == WEFT_FIELD_F64) return *(double *)memcpy(&number, bytes, sizeof number);
-    memcpy(&bits, bytes, sizes[kind]); /* little-endian */
-    const unsigned unused = 64 - 8u * sizes[kind];
-    return kind <= WEFT_FIELD_I64 ? (double)((int64_t)(bits << unused) >> unused) : (double)bits;
-}
-
 /* ---- edits ---- */
 
 /* "12:3", or a name. */

@@ -5,6 +5,7 @@
 #ifndef WEFT_INSPECT_VALUES_H
 #define WEFT_INSPECT_VALUES_H
 
+#include "field.h"
 #include "session.h"
 
 /* The description of a component, made from its fields where it was registered without `type`;
@@ -25,7 +26,10 @@ void weft__wire_leaves(weft__wire *out, const char *name, const weft__session *s
 /* The word of a kind of field, as files have it. */
 const char *weft__value_kind(weft_field_kind kind);
 /* A number of a kind of field from its bytes. */
-double weft__value_number(weft_field_kind kind, const void *bytes);
+static inline double weft__value_number(weft_field_kind kind, const void *bytes)
+{
+    return weft__scalar_real(weft__scalar_load(kind, bytes));
+}
 /* An edit: *copy, made here and freed by the caller, is the old value with the text of "value" read
  * at "path": ranges and units are checked, and what the component itself checks. Returns the
  * status; but for 200 it is told already. */

@@ -81,7 +81,7 @@ typedef struct making {
 static bool is_number(const operand *of)
 {
     return !of->is_name && of->path.field != NULL && of->path.count == 1 &&
-           of->path.field->kind >= WEFT_FIELD_BOOL && of->path.field->kind <= WEFT_FIELD_F64;
+           (of->path.field->kind == WEFT_FIELD_BOOL || weft__kind_is_number(of->path.field->kind));
 }
 
 /* "name", "Position.x": a component's name may have dots, so the longest that there is counts. */
@@ -256,11 +256,10 @@ static bool passes(const weft__session *session, const condition *c, weft_entity
 static uint64_t number_key(weft_field_kind kind, const char *bytes)
 {
     const uint64_t top = UINT64_C(1) << 63;
+    const weft__scalar n = weft__scalar_load(kind, bytes);
     uint64_t bits;
-    if (kind == WEFT_FIELD_U64) return *(uint64_t *)memcpy(&bits, bytes, sizeof bits);
-    if (kind == WEFT_FIELD_I64) return *(uint64_t *)memcpy(&bits, bytes, sizeof bits) ^ top;
-    double number = weft__value_number(kind, bytes);
-    if (number == 0) number = 0; /* -0 */
+    if (!n.is_real) return kind == WEFT_FIELD_U64 ? n.bits : n.bits ^ top;
+    double number = n.real == 0 ? 0 : n.real; /* -0 */
     memcpy(&bits, &number, sizeof bits);
     return bits & top ? ~bits : bits | top;
 }

@@ -38,7 +38,7 @@ typedef struct places {
 
 static bool is_number(const weft_field *field)
 {
-    return field->kind >= WEFT_FIELD_I8 && field->kind <= WEFT_FIELD_F64;
+    return weft__kind_is_number(field->kind);
 }
 
 static bool says_place(const char *text)
