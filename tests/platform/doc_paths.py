@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """doc_paths.py ROOT: every link of a page and every path of the tree that a page, a comment or a
-script names leads to a file. A path may hold * (at least one file) or {a,b}."""
+script names leads to a file, and so does a source that a comment of the library names without its
+folder. A path may hold * (at least one file) or {a,b}."""
 import glob
 import os
 import re
@@ -11,6 +12,10 @@ import sys
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 PATH = re.compile(r"(?<![\w./-])((?:docs|jobs|ecs|scheduler|perf|tools|tests|cmake)/[\w./*{},-]+\."
                   r"(?:c|h|md|svg|pml|py|sh|bugs|txt|cmake|tle))(?![\w-])")
+LIBRARY = re.compile(r"(?:ecs|jobs|scheduler)/.*\.[ch]$")
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+BARE = re.compile(r"(?<![\w./<-])([a-z]\w+\.[ch])(?!\w)")
+MADE = {"weft.c", "weft.h", "sdt.h"}  # by tools/amalgamate; of systemtap
 READ = (".md", ".c", ".h", ".cpp", ".py", ".sh", ".txt", ".cmake", ".pml", "tidy.allow")
 SKIPPED = ("tests/platform/tidy_self_test.py", "tests/platform/quick_self_test.py",
            "tests/bugs/bugs_self_test.py", "CHANGELOG.md")
@@ -32,7 +37,7 @@ def main():
     if not names:
         print("no git: skipped")
         return 77
-    failed = 0
+    failed, sources = 0, {os.path.basename(f) for f in tracked} | MADE
     for name in names:
         if name in SKIPPED or not os.path.isfile(name):
             continue
@@ -43,6 +48,10 @@ def main():
         if name.endswith(".md"):
             wanted += [(link, os.path.normpath(os.path.join(os.path.dirname(name), link)))
                        for link, _ in LINK.findall(text) if ":" not in link]
+        if LIBRARY.match(name):
+            gone = [bare for comment in COMMENT.findall(text) for bare in BARE.findall(comment) if bare not in sources]
+            failed += len(gone)
+            print("".join(f"{name}: {bare} does not exist\n" for bare in gone), end="")
         for shown, path in wanted:
             if not glob.glob(path) and not PLACEHOLDER.search(path):
                 print(f"{name}: {shown} does not exist")

@@ -27,6 +27,9 @@ class CompiledTest(unittest.TestCase):
     def values(self, component):
         return self.world.query(read=[component]).read(component)
 
+    def test_numbers_of_every_kind_have_a_type_of_c(self):
+        self.assertEqual(set(weft._native.NUMPY) - set(weft._compiled.NUMBERS), set())
+
     def test_columns_are_named_as_components(self):
         self.world.create_many(70_000, {self.position: (1, 2, 3), self.max_speed: 4})
         weft.c("for (uint32_t i = 0; i < count; i++) position[i][1] += (float)max_speed[i] * dt;",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* buffers.c: the dynamic buffers of some rows, opened through a slice or by entity: what may be
- * changed is settled once, when they are opened. The buffers themselves are in buffer.c. */
+ * changed is settled once, when they are opened. The buffers themselves are in component_type.c. */
 #include "archetype_state.h"
 #include "error.h"
 #include "guard.h"

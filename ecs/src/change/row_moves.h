@@ -2,7 +2,7 @@
 /* row_moves.h: the one way to move rows: plan, copy, close, settle, by the steps of structure.h.
  *
  * Changes of many rows say which rows and where they go: handles (destroy.c), queries
- * (query_change.h), folds of commands (fold_state.h). Rows are parts: some of one chunk each, in
+ * (query_change.h), folds of commands (fold_rows.h). Rows are parts: some of one chunk each, in
  * the order that decides where they land. Everything that can fail is done first
  * (weft__change_prepare); then rows are copied, all before the first chunk is closed, so that a
  * chunk may be source and destination at once; then holes are filled and empty chunks go. Whole

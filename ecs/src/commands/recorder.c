@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* recorder.c: recorders: their life, pages and segments, and what they record: commands for single
- * entities, for all rows of a query, and rows made in place. See command_format.h for the format.
+ * entities, for all rows of a query, and rows made in place. See recorder.h for the format.
  *
  * The hot path is a bump in the page and a store of 16 bytes. A worker cannot set the
  * world's error text, so failures are kept in the recorder and reported when it is played. */

@@ -24,7 +24,7 @@
  *
  * Edges:
  *   H1  leave: and of x_inside (release) -> enter: or of x_inside (acquire): the guest's fields,
- *       and its side of its ring of events (trace_ring.h)
+ *       and its side of its ring of events (trace.h)
  *   H2  enter: guest made, release of x_guests -> statistics, reader of its ring: acquire of
  *       x_guests
  *   H3  publisher of hosted work: sc load of searching, no wake-up <-> worker 0, last to search:
