@@ -86,9 +86,10 @@ static inline bool weft__is_idle(const weft_world *world)
     return __builtin_expect(weft__front(world)->busy == 0 && !is_held, 1);
 }
 
-/* WEFT_OK when structure may change now. */
+/* WEFT_OK when structure may change now. Of this and the others: INVALID_ARGUMENT without a world. */
 static inline weft_result weft__idle(const weft_world *world, const char *what)
 {
+    if (__builtin_expect(world == NULL, 0)) return WEFT_INVALID_ARGUMENT;
     if (WEFT_IS_CHECKED && weft__is_held(world, what)) return WEFT_BUSY;
     return __builtin_expect(weft__front(world)->busy == 0, 1) ? WEFT_OK
                                                               : weft__error_busy(world, what);
@@ -97,6 +98,7 @@ static inline weft_result weft__idle(const weft_world *world, const char *what)
 /* WEFT_OK when the owner may write values: while it iterates, too. */
 static inline weft_result weft__may_write(const weft_world *world, const char *what)
 {
+    if (__builtin_expect(world == NULL, 0)) return WEFT_INVALID_ARGUMENT;
     if (WEFT_IS_CHECKED && weft__is_held(world, what)) return WEFT_BUSY;
     bool may = (weft__front(world)->busy & WEFT__BUSY_WRITING) == 0;
     return __builtin_expect(may, 1) ? WEFT_OK : weft__error_busy(world, what);
@@ -114,6 +116,7 @@ static inline bool weft__is_writable(const weft_world *world)
  * systems nor the schedule, and it must not end the world. */
 static inline weft_result weft__between_steps(const weft_world *world, const char *what)
 {
+    if (__builtin_expect(world == NULL, 0)) return WEFT_INVALID_ARGUMENT;
     const weft__world_front *front = weft__front(world);
     if (WEFT_IS_CHECKED && weft__is_held(world, what)) return WEFT_BUSY;
     return __builtin_expect((front->busy | front->frame) == 0, 1) ? WEFT_OK

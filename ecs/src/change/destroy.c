@@ -540,7 +540,6 @@ void weft__entity_unmake(weft_world *world, weft_entity entity)
 static __attribute__((noinline)) weft_result destroy_generally(weft_world *world,
                                                                weft_entity entity)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_destroy");
     if (result != WEFT_OK) return result;
     uint32_t row;
@@ -583,7 +582,6 @@ weft_result weft_entity_destroy(weft_world *world, weft_entity entity)
 
 weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entities, uint32_t count)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_destroy_many");
     if (result != WEFT_OK) return result;
     if (entities == NULL && count != 0)

@@ -137,7 +137,6 @@ weft_result weft_entity_change_many(weft_world *world, const weft_entity *entiti
                                     const weft_change_desc *desc)
 {
     const char *what = "weft_entity_change_many";
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
     if (desc == NULL)
@@ -149,8 +148,8 @@ weft_result weft_entity_change_many(weft_world *world, const weft_entity *entiti
     if (c.add == NULL) return world->error->code;
     c.remove = weft__components_sort(world, desc->remove, c.remove_count, what);
     result = c.remove == NULL ? world->error->code : change_all(world, entities, count, c, what);
-    weft__components_free(world, c.add, desc->add_count);
-    if (c.remove != NULL) weft__components_free(world, c.remove, desc->remove_count);
+    weft__ids_free(world, c.add, desc->add_count);
+    weft__ids_free(world, c.remove, desc->remove_count);
     return result;
 }
 
@@ -191,20 +190,6 @@ static inline weft_result row_follow(weft_world *world, const weft__plan *plan, 
     return result;
 }
 
-/* OK when a component may be added to and removed from archetypes. */
-static weft_result component_check(const weft_world *world, weft_component component)
-{
-    const weft__type *type = weft__type_at(world, component);
-    if (type == NULL) return weft__error_component(world, component);
-    if (weft__type_is_residue_tag(world, type))
-        return weft__error_residue_tag(world, "weft_entity_add and _remove");
-    if ((type->desc.flags & WEFT_RESOURCE) == 0) return WEFT_OK;
-    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                       "component \"%s\" is a RESOURCE and belongs to no entity: use "
-                       "weft_resource_write",
-                       type->desc.name);
-}
-
 /* The whole operation, with every check and every error. */
 static __attribute__((noinline)) weft_result
 change_generally(weft_world *world, weft_entity entity, weft_component component, bool is_remove)
@@ -213,8 +198,9 @@ change_generally(weft_world *world, weft_entity entity, weft_component component
     if (type != NULL)
         return is_remove ? weft__sparse_entity_remove(world, entity, type->sparse)
                          : weft__sparse_entity_add(world, entity, type->sparse);
-    weft_result result = weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
-    if (result == WEFT_OK) result = component_check(world, component);
+    const char *what = is_remove ? "weft_entity_remove" : "weft_entity_add";
+    weft_result result = weft__idle(world, what);
+    if (result == WEFT_OK) result = weft__kind_check(world, component, WEFT_RESOURCE, what);
     if (result != WEFT_OK) return result;
     uint32_t row;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
@@ -226,7 +212,7 @@ change_generally(weft_world *world, weft_entity entity, weft_component component
                                                            .remove = &component.id,
                                                            .add_count = !is_remove,
                                                            .remove_count = is_remove},
-                                   is_remove ? "weft_entity_remove" : "weft_entity_add");
+                                   what);
     const weft__plan *plan = weft__archetype_edge(world, chunk->archetype, component.id, is_remove);
     return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
 }
@@ -583,7 +569,6 @@ weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_compo
 
 weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, weft_archetype handle)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_set_archetype");
     if (result != WEFT_OK) return result;
     weft__archetype *to = weft__archetype_given(world, handle);
@@ -621,39 +606,6 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
  *
  * Owner, world idle. The value itself is checked before anything changes. */
 
-/* What to call instead for a kind that has no plain value of its own. */
-static const char *plain_advice(uint32_t flags)
-{
-    if ((flags & WEFT_RESOURCE) != 0)
-        return "a RESOURCE, not part of entities: use weft_resource_write";
-    if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_entity_set_shared";
-    if ((flags & WEFT_BUFFER) != 0)
-        return "a BUFFER: add it, then fill it (weft_entity_write_buffer, weft_buffers_append)";
-    return "a CHUNK value, which no entity owns: add it, then write it in a loop over a query "
-           "(weft_slice_write_chunk)";
-}
-
-/* OK when `size` bytes are a value of this type; tags take size 0. */
-static weft_result value_check(const weft_world *world, const weft__type *type, const void *value,
-                               size_t size, const char *what)
-{
-    const weft_component component = weft__component(world, type->id);
-    if (weft__type_is_residue_tag(world, type)) return weft__error_residue_tag(world, what);
-    uint32_t refused = type->desc.flags & (WEFT_SHARED | WEFT_BUFFER | WEFT_RESOURCE | WEFT_CHUNK);
-    if (refused != 0)
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "%s: component \"%s\" is %s", what, type->desc.name,
-                           plain_advice(refused));
-    if (size != type->desc.size)
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "%s: component \"%s\" has %zu bytes, the value %zu: pass the sizeof of "
-                           "its type",
-                           what, type->desc.name, type->desc.size, size);
-    if (value == NULL && size != 0)
-        return weft__error_argument(world, what, "value is NULL: give its address");
-    return WEFT_OK;
-}
-
 static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
                       const weft__type_slot *slot, const void *value)
 {
@@ -671,7 +623,7 @@ static __attribute__((noinline)) weft_result set_generally(weft_world *world, we
                                                            const void *value, size_t size)
 {
     const weft__type *type = world->types.at[component.id];
-    weft_result result = value_check(world, type, value, size, "weft_entity_set");
+    weft_result result = weft__value_check(world, component, value, size, "weft_entity_set");
     if (result == WEFT_OK) result = weft__values_check(world, type, value, 1);
     if (result == WEFT_OK) result = weft__may_write(world, "weft_entity_set");
     if (result != WEFT_OK) return result;
@@ -799,7 +751,8 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
     if (type == NULL) return weft__error_component(world, component);
     if (entities == NULL && count != 0)
         return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
-    weft_result result = value_check(world, type, count == 0 ? what : values, size, what);
+    weft_result result =
+        weft__value_check(world, component, count == 0 ? what : values, size, what);
     if (result == WEFT_OK) result = weft__values_check(world, type, values, count);
     if (result == WEFT_OK) result = weft__may_write(world, what);
     if (result != WEFT_OK) return result;
@@ -821,7 +774,6 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
 weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_component component,
                                bool enabled)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__may_write(world, "weft_entity_enable");
     if (result != WEFT_OK) return result;
     uint32_t row = 0;

@@ -152,7 +152,6 @@ weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
 weft_result weft_entity_create_many(weft_world *world, weft_archetype handle, uint32_t count,
                                     weft_entity *out)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_create_many");
     if (result != WEFT_OK) return result;
     const weft__archetype *archetype = archetype_of(world, handle, "weft_entity_create_many");

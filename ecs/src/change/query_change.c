@@ -303,38 +303,60 @@ static const char *kind_advice(uint32_t flags)
 {
     if ((flags & WEFT_RESOURCE) != 0)
         return "a RESOURCE, not part of entities: use weft_resource_write";
-    if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_query_set_shared";
+    if ((flags & WEFT_SHARED) != 0)
+        return "SHARED: use weft_entity_set_shared or weft_query_set_shared";
     if ((flags & WEFT_BUFFER) != 0)
-        return "a BUFFER: add it, then fill the buffers in a loop (weft_slice_write_buffers, "
-               "weft_buffers_append)";
-    if ((flags & WEFT_CHUNK) != 0)
-        return "a CHUNK value: add it, then write it in a loop (weft_slice_write_chunk)";
-    return "of a kind that this function does not change";
+        return "a BUFFER: add it, then fill it (weft_entity_write_buffer, or "
+               "weft_slice_write_buffers in a loop; weft_buffers_append)";
+    return "a CHUNK value, which no entity owns: add it, then write it in a loop over a query "
+           "(weft_slice_write_chunk)";
 }
 
-static weft_result component_check(weft_world *world, weft_component component, uint32_t refused,
-                                   const char *what)
+weft_result weft__kind_check(const weft_world *world, weft_component component, uint32_t refused,
+                             const char *what)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
     if (weft__type_is_residue_tag(world, type)) return weft__error_residue_tag(world, what);
     if ((type->desc.flags & refused) == 0) return WEFT_OK;
-    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component, "%s: %s is %s", what,
-                       weft__type_name(world, component.id),
+    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                       "%s: component \"%s\" is %s", what, type->desc.name,
                        kind_advice(type->desc.flags & refused));
+}
+
+weft_result weft__value_check(const weft_world *world, weft_component component, const void *value,
+                              size_t size, const char *what)
+{
+    const uint32_t refused = WEFT_RESOURCE | WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
+    weft_result result = weft__kind_check(world, component, refused, what);
+    if (result != WEFT_OK) return result;
+    const weft_component_desc *desc = &weft__type_at(world, component)->desc;
+    if (size != desc->size)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "%s: component \"%s\" has %zu bytes, the value %zu: pass the sizeof of "
+                           "its type",
+                           what, desc->name, desc->size, size);
+    if (value == NULL && size != 0)
+        return weft__error_argument(world, what, "value is NULL: give its address");
+    return WEFT_OK;
+}
+
+static weft_result check_shared(const weft_world *world, weft_component component, const char *what)
+{
+    weft_result result = weft__kind_check(world, component, 0, what);
+    if (result != WEFT_OK || weft__shared_has_type(&world->shared, component.id)) return result;
+    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                       "%s: %s is not a SHARED component: register it with WEFT_SHARED, or set "
+                       "values of its own (weft_entity_set, weft_query_set)",
+                       what, weft__type_name(world, component.id));
 }
 
 static weft_result request_shared(weft_world *world, weft_component component, const void *value,
                                   const char *what, change_request *request)
 {
-    weft_result result = component_check(world, component, 0, what);
+    weft_result result = check_shared(world, component, what);
     if (result != WEFT_OK) return result;
-    if (!weft__shared_has_type(&world->shared, component.id))
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "%s: %s is not a SHARED component: register it with WEFT_SHARED, or set "
-                           "the rows' own values (weft_query_set)",
-                           what, weft__type_name(world, component.id));
     if (value == NULL && world->types.at[component.id]->desc.size != 0)
         return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
                            "%s: value is NULL: give its address", what);
@@ -391,11 +413,8 @@ void weft__component_stamp(const weft_world *world, const weft__chunk *chunk, ui
                            uint32_t first, uint32_t count)
 {
     uint32_t type = weft__archetype_find(chunk->archetype, component);
-    uint32_t shift = chunk->layout->slice_shift;
-    if (type == WEFT__NONE || count == 0) return;
-    weft_a32 *x_versions = weft__chunk_versions(chunk, type);
-    for (uint32_t s = first >> shift; s <= (first + count - 1) >> shift; s++)
-        weft__stamp(&x_versions[s], world->front.version);
+    if (type != WEFT__NONE && count != 0)
+        weft__rows_stamp(chunk, type, first, count, world->front.version);
 }
 
 static weft_result change_selected(weft__change *change, weft_result result,
@@ -416,7 +435,7 @@ static weft_result change_all(weft_world *world, weft_query query, const change_
 
 weft_result weft_query_add(weft_world *world, weft_query query, weft_component component)
 {
-    weft_result result = component_check(world, component, WEFT_RESOURCE, "weft_query_add");
+    weft_result result = weft__kind_check(world, component, WEFT_RESOURCE, "weft_query_add");
     if (result != WEFT_OK) return result;
     const weft__type *type = weft__type_sparse(world, component);
     if (type != NULL)
@@ -427,7 +446,7 @@ weft_result weft_query_add(weft_world *world, weft_query query, weft_component c
 
 weft_result weft_query_remove(weft_world *world, weft_query query, weft_component component)
 {
-    weft_result result = component_check(world, component, WEFT_RESOURCE, "weft_query_remove");
+    weft_result result = weft__kind_check(world, component, WEFT_RESOURCE, "weft_query_remove");
     if (result != WEFT_OK) return result;
     const weft__type *type = weft__type_sparse(world, component);
     if (type != NULL)
@@ -474,31 +493,13 @@ static void assign_rows(weft_world *world, weft__span rows, const void *user)
     weft__component_stamp(world, rows.chunk, a->component, rows.row, rows.count);
 }
 
-static weft_result check_value(weft_world *world, weft_component component, const void *value,
-                               size_t size)
-{
-    uint32_t refused = WEFT_RESOURCE | WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
-    weft_result result = component_check(world, component, refused, "weft_query_set");
-    if (result != WEFT_OK) return result;
-    size_t expected = world->types.at[component.id]->desc.size;
-    if (size != expected)
-        return weft__error(
-            world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-            "weft_query_set: %s has %zu bytes, the value %zu: pass the sizeof of its "
-            "type",
-            weft__type_name(world, component.id), expected, size);
-    if (value == NULL && size != 0)
-        return weft__error_argument(world, "weft_query_set", "value is NULL: give its address");
-    if (world->types.at[component.id]->is_uncopyable)
-        return weft__error_uncopyable(world, WEFT__NO_ENTITY, component.id, "weft_query_set");
-    return WEFT_OK;
-}
-
 weft_result weft_query_set(weft_world *world, weft_query query, weft_component component,
                            const void *value, size_t size)
 {
-    weft_result result = check_value(world, component, value, size);
+    weft_result result = weft__value_check(world, component, value, size, "weft_query_set");
     if (result != WEFT_OK) return result;
+    if (world->types.at[component.id]->is_uncopyable)
+        return weft__error_uncopyable(world, WEFT__NO_ENTITY, component.id, "weft_query_set");
     const weft__type *type = weft__type_sparse(world, component);
     if (type != NULL)
         return weft__sparse_change_query(
@@ -567,7 +568,7 @@ static void enable_rows(weft_world *world, weft__span rows, const void *user)
 weft_result weft_query_enable(weft_world *world, weft_query query, weft_component component,
                               bool enabled)
 {
-    weft_result result = component_check(world, component, 0, "weft_query_enable");
+    weft_result result = weft__kind_check(world, component, 0, "weft_query_enable");
     if (result != WEFT_OK) return result;
     if ((world->types.at[component.id]->desc.flags & WEFT_ENABLEABLE) == 0)
         return weft__error(
@@ -594,16 +595,6 @@ static uint32_t locate(const weft_world *world, weft_entity entity, weft_compone
     return *chunk == NULL
                ? WEFT__NONE
                : weft__archetype_find((*chunk)->archetype, weft__component_id(world, component));
-}
-
-static weft_result check_shared(const weft_world *world, weft_component component, const char *what)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__type_at(world, component) == NULL) return weft__error_component(world, component);
-    if (weft__shared_has_type(&world->shared, component.id)) return WEFT_OK;
-    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                       "%s: %s is not a SHARED component: register it with WEFT_SHARED", what,
-                       weft__type_name(world, component.id));
 }
 
 /* Moves a row to the tuple with the value. */

@@ -19,6 +19,16 @@ void weft__component_stamp(const weft_world *world, const weft__chunk *chunk, ui
  * components become residues. Errors: OUT_OF_MEMORY, LIMIT (error set; nothing changed). */
 weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk);
 
+/* ---- what is said of a component or a value that a change cannot take ---- */
+
+/* OK when the component is there and of none of the kinds `refused` (weft_component_flags). */
+weft_result weft__kind_check(const weft_world *world, weft_component component, uint32_t refused,
+                             const char *what);
+/* OK when `size` bytes at `value` are a value of this component, which has values of its own; tags
+ * take size 0. */
+weft_result weft__value_check(const weft_world *world, weft_component component, const void *value,
+                              size_t size, const char *what);
+
 /* ---- the Prefab tag, which goes with linked groups ---- */
 
 /* How named entities change: lists of components, or to one archetype. A value; borrows all. */

@@ -212,7 +212,7 @@ struct weft_world {
     weft__lent lent;
     weft_world_desc desc;   /* resolved limits; name is a copy */
     weft_error *error;      /* apart, so that const functions can set it */
-    weft_error *hook_error; /* that of hooks, while they are called; NULL: there was none */
+    weft_error *hook_error; /* that of hooks, while they are called */
 };
 
 /* The type of a handle; NULL: there is none. Any thread, also while the owner registers others. */

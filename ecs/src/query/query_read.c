@@ -230,7 +230,6 @@ weft_result weft_query_write_values(weft_world *world, weft_query query, weft_co
 {
     weft__row_walk walk;
     weft_result result;
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     result = weft__may_write(world, "weft_query_write_values");
     if (result != WEFT_OK) return result;
     if (!walk_begin(&walk, world, query)) return world->error->code;
@@ -324,7 +323,6 @@ static weft_result add_shared(weft_world *world, weft__filter *filter,
 static weft_result find_term(weft_world *world, weft_query query, weft_component component,
                              const char *what, weft__query_handle **handle, uint32_t *term)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
     *handle = weft__query_find_checked(world, query);

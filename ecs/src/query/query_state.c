@@ -1061,7 +1061,6 @@ weft_query weft_query_create(weft_world *world, const weft_query_desc *desc)
 
 weft_result weft_query_destroy(weft_world *world, weft_query query)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_query_destroy");
     if (result != WEFT_OK) return result;
     weft__query_handle *handle = weft__query_find_checked(world, query);

@@ -150,7 +150,6 @@ static weft_result relation_add(weft_world *world, const weft__type *type,
 
 weft_result weft_relation_declare(weft_world *world, const weft_relation_desc *desc)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_relation_declare");
     if (result != WEFT_OK) return result;
     if (desc == NULL || (uint32_t)desc->on_target_death > WEFT_ON_TARGET_KEEP)
@@ -383,7 +382,6 @@ static weft_result cycle_check(const weft__relation *relation, const weft_entity
 static weft_result set_check(weft_world *world, const weft_entity *sources, uint32_t count,
                              weft_component component, weft_entity target)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_relation_set");
     if (result != WEFT_OK) return result;
     const weft__type *type = weft__type_at(world, component);

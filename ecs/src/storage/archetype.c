@@ -265,6 +265,22 @@ void weft__archetype_list_free(weft_world *world, weft__archetype_list *list)
     *list = (weft__archetype_list){0};
 }
 
+/* ---- lists of ids ---- */
+
+uint32_t *weft__ids_alloc(const weft_world *world, uint32_t count, const char *what)
+{
+    weft__memory *memory = (weft__memory *)(uintptr_t)&world->memory;
+    uint32_t *list = weft__alloc_zeroed(memory, WEFT__MEMORY_OTHER, count, sizeof *list, 4);
+    if (list == NULL) weft__error_memory(world, what);
+    return list;
+}
+
+void weft__ids_free(const weft_world *world, uint32_t *list, uint32_t count)
+{
+    weft__memory *memory = (weft__memory *)(uintptr_t)&world->memory;
+    weft__free(memory, WEFT__MEMORY_OTHER, list, count, sizeof *list, 4);
+}
+
 /* ---- tuples of shared values ---- */
 
 /* Every archetype has tuple0 (all default); archetypes with shared components keep the others in a
@@ -375,20 +391,15 @@ weft__tuple *weft__tuple_follow(weft_world *world, const weft__tuple *from, weft
         to->tuple0->holders++;
         return to->tuple0;
     }
-    uint32_t *values = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, count, sizeof *values,
-                                          _Alignof(uint32_t));
-    if (values == NULL) {
-        weft__error_memory(world, "shared values");
-        return NULL;
-    }
+    uint32_t *values = weft__ids_alloc(world, count, "shared values");
+    if (values == NULL) return NULL;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t type = weft__archetype_find(from->archetype, to->shared_components[i]);
         if (type == WEFT__NONE) continue;
         values[i] = from->values[from->archetype->types[type].shared];
     }
     weft__tuple *tuple = weft__tuple_obtain(world, to, values);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, values, count, sizeof *values,
-               _Alignof(uint32_t));
+    weft__ids_free(world, values, count);
     return tuple;
 }
 
@@ -1083,12 +1094,8 @@ weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *arch
     uint32_t present = archetype == NULL ? 0 : archetype->type_count;
     uint32_t capacity = present + add_count + 1, count = 0;
     for (uint32_t i = 0; i < add_count; i++) capacity += world->types.at[add[i]]->required_count;
-    uint32_t *list =
-        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
-    if (list == NULL) {
-        weft__error_memory(world, "archetype");
-        return NULL;
-    }
+    uint32_t *list = weft__ids_alloc(world, capacity, "archetype");
+    if (list == NULL) return NULL;
     for (uint32_t i = 0; i < present; i++) {
         uint32_t component = archetype->types[i].component;
         if (!list_has(remove, remove_count, component)) list[count++] = component;
@@ -1096,8 +1103,7 @@ weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *arch
     for (uint32_t i = 0; i < add_count; i++)
         list_add(world, list, &count, remove, remove_count, add[i]);
     weft__archetype *result = weft__archetype_obtain(world, list, count);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
-               _Alignof(uint32_t));
+    weft__ids_free(world, list, capacity);
     return result;
 }
 
@@ -1107,18 +1113,13 @@ static weft__archetype *archetype_filter(weft_world *world, weft__archetype *arc
                                          uint32_t add)
 {
     uint32_t capacity = archetype->type_count + 1, count = 0;
-    uint32_t *list =
-        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
-    if (list == NULL) {
-        weft__error_memory(world, "archetype");
-        return NULL;
-    }
+    uint32_t *list = weft__ids_alloc(world, capacity, "archetype");
+    if (list == NULL) return NULL;
     for (uint32_t i = 0; i < archetype->type_count; i++)
         if (!drops(world, archetype->types[i].type)) list[count++] = archetype->types[i].component;
     if (add != 0) weft__ids_insert(list, &count, add);
     weft__archetype *result = weft__archetype_obtain(world, list, count);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
-               _Alignof(uint32_t));
+    weft__ids_free(world, list, capacity);
     return result;
 }
 
@@ -1165,13 +1166,8 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
                              "the components are NULL, but their count is not 0: give an array");
         return NULL;
     }
-    weft_world *owner = (weft_world *)(uintptr_t)world;
-    uint32_t *list = weft__alloc(&owner->memory, WEFT__MEMORY_OTHER, (size_t)count + 1,
-                                 sizeof *list, _Alignof(uint32_t));
-    if (list == NULL) {
-        weft__error_memory(world, what);
-        return NULL;
-    }
+    uint32_t *list = weft__ids_alloc(world, count, what);
+    if (list == NULL) return NULL;
     uint32_t sorted = 0;
     for (uint32_t i = 0; i < count; i++) {
         const weft__type *type = weft__type_at(world, components[i]);
@@ -1192,16 +1188,10 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
                             "%s: component \"%s\" is in the list twice", what, type->desc.name);
         }
         if (sorted != before) continue;
-        weft__components_free(world, list, count);
+        weft__ids_free(world, list, count);
         return NULL;
     }
     return list;
-}
-
-void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count)
-{
-    weft__free(&((weft_world *)(uintptr_t)world)->memory, WEFT__MEMORY_OTHER, list,
-               (size_t)count + 1, sizeof *list, _Alignof(uint32_t));
 }
 
 /* True, and the error set, when a component is SPARSE. */
@@ -1230,7 +1220,7 @@ weft_archetype weft_archetype_create(weft_world *world, const weft_component *co
     weft__archetype *archetype = sparse_refuse(world, list, count)
                                      ? NULL
                                      : weft__archetype_change(world, NULL, list, count, NULL, 0);
-    weft__components_free(world, list, count);
+    weft__ids_free(world, list, count);
     return weft__archetype_give(world, archetype);
 }
 

@@ -37,7 +37,9 @@ weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *ar
  * set. */
 uint32_t *weft__components_sort(const weft_world *world, const weft_component *components,
                                 uint32_t count, const char *what);
-void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count);
+/* A list of ids or indices, zeroed. NULL: error set, it names `what`. */
+uint32_t *weft__ids_alloc(const weft_world *world, uint32_t count, const char *what);
+void weft__ids_free(const weft_world *world, uint32_t *list, uint32_t count);
 
 /* Compaction: where most archetypes have no rows, these leave the order, and those of them whose
  * handle was never given out and that nothing holds end. What leaves is a function of the rows

@@ -148,22 +148,23 @@ void weft__column_map_miss(weft_world *world, uint32_t component, uint32_t count
 
 /* ---- all maps ---- */
 
-void weft__column_maps_link(const weft_world *world, const weft__chunk *chunk)
+static inline void maps_set(const weft_world *world, const weft__chunk *chunk, bool is_there)
 {
     if (world->front.maps.count == 0) return;
     for (uint32_t column = 1; column < chunk->layout->column_count; column++) {
         weft__column_place *map = map_of(world, chunk->archetype->format->types[column]->id);
-        if (map != NULL) map_set(map, chunk, column_place(chunk, column));
+        if (map != NULL) map_set(map, chunk, is_there ? column_place(chunk, column) : 0);
     }
+}
+
+void weft__column_maps_link(const weft_world *world, const weft__chunk *chunk)
+{
+    maps_set(world, chunk, true);
 }
 
 void weft__column_maps_unlink(const weft_world *world, const weft__chunk *chunk)
 {
-    if (world->front.maps.count == 0) return;
-    for (uint32_t column = 1; column < chunk->layout->column_count; column++) {
-        weft__column_place *map = map_of(world, chunk->archetype->format->types[column]->id);
-        if (map != NULL) map_set(map, chunk, 0);
-    }
+    maps_set(world, chunk, false);
 }
 
 void weft__column_maps_grow(weft_world *world)

@@ -150,7 +150,7 @@ static weft_result archetype_make(const weft__file_front *front, weft__front_sha
     if (ids == NULL && front->world->error->code == WEFT_OUT_OF_MEMORY) return WEFT_OUT_OF_MEMORY;
     if (ids == NULL) return malformed(front, "a list of components is wrong");
     shape->archetype = weft__archetype_obtain(front->world, ids, count);
-    weft__components_free(front->world, ids, count);
+    weft__ids_free(front->world, ids, count);
     weft__archetype_give(front->world, shape->archetype); /* the front keeps it */
     return shape->archetype == NULL ? front->world->error->code : WEFT_OK;
 }

@@ -427,7 +427,6 @@ static bool tables_check(const weft_world *world)
 
 weft_result weft_world_validate(weft_world *world)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_world_validate");
     if (result != WEFT_OK) return result;
     char text[200];

@@ -50,6 +50,18 @@ static const char *mistake_in(const weft_world_desc *desc)
     return NULL;
 }
 
+/* A world and what ends with it, in one block. */
+typedef struct whole {
+    weft_world world;
+    weft_error error;
+    char name[];
+} whole;
+
+static size_t whole_bytes(const char *name)
+{
+    return sizeof(whole) + strlen(name) + 1;
+}
+
 /* A world with its memory hook and error record, everything else empty. */
 static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
 {
@@ -57,39 +69,26 @@ static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
     weft_result result = weft__memory_init(&memory, &desc->allocator);
     if (result != WEFT_OK) return result;
     const char *name = desc->name == NULL ? "world" : desc->name;
-    size_t name_bytes = strlen(name) + 1;
-    weft_world *world =
-        weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *world, _Alignof(weft_world));
-    weft_error *error =
-        weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *error, _Alignof(weft_error));
-    char *copy = weft__alloc(&memory, WEFT__MEMORY_OTHER, name_bytes, 1, 1);
-    if (world == NULL || error == NULL || copy == NULL) {
-        weft__free(&memory, WEFT__MEMORY_OTHER, copy, name_bytes, 1, 1);
-        weft__free(&memory, WEFT__MEMORY_OTHER, error, 1, sizeof *error, _Alignof(weft_error));
-        weft__free(&memory, WEFT__MEMORY_OTHER, world, 1, sizeof *world, _Alignof(weft_world));
-        return WEFT_OUT_OF_MEMORY;
-    }
+    whole *made =
+        weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, whole_bytes(name), _Alignof(whole));
+    if (made == NULL) return WEFT_OUT_OF_MEMORY;
+    weft_world *world = *out = &made->world;
     world->memory = memory;
     /* Numbers of worlds: 1..2^31 - 1, then from the beginning. */
     static weft_a32 x_given;
     world->front.number = at_add_rlx(&x_given, 1) % INT32_MAX + 1;
-    world->error = error;
+    world->error = &made->error;
     world->desc = *desc;
-    world->desc.name = memcpy(copy, name, name_bytes);
-    *out = world;
+    world->desc.name = memcpy(made->name, name, strlen(name) + 1);
     return WEFT_OK;
 }
 
 static void world_free(weft_world *world)
 {
     weft__memory memory = world->memory;
-    weft__free(&memory, WEFT__MEMORY_OTHER, world->hook_error, 1, sizeof *world->hook_error,
-               _Alignof(weft_error));
-    weft__free(&memory, WEFT__MEMORY_OTHER, (char *)(uintptr_t)world->desc.name,
-               strlen(world->desc.name) + 1, 1, 1);
-    weft__free(&memory, WEFT__MEMORY_OTHER, world->error, 1, sizeof *world->error,
-               _Alignof(weft_error));
-    weft__free(&memory, WEFT__MEMORY_OTHER, world, 1, sizeof *world, _Alignof(weft_world));
+    weft__free(&memory, WEFT__MEMORY_OTHER, world->hook_error, 1, sizeof(weft_error), 8);
+    weft__free(&memory, WEFT__MEMORY_OTHER, world, 1, whole_bytes(world->desc.name),
+               _Alignof(whole));
 }
 
 static weft_result built_ins_create(weft_world *world)

@@ -109,7 +109,6 @@ void weft__entity_map_open(weft_world *world, weft_component component)
 
 weft_result weft_world_hook_add(weft_world *world, weft_world_hook *hook)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__between_steps(world, "weft_world_hook_add");
     if (result == WEFT_OK && world->front.is_ending)
         result = weft__error_told(world, "weft_world_hook_add");
@@ -119,8 +118,8 @@ weft_result weft_world_hook_add(weft_world *world, weft_world_hook *hook)
                                     "hook is NULL: give the address of a weft_world_hook that "
                                     "stays until it is removed");
     if (world->hook_error == NULL)
-        world->hook_error = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, 1,
-                                               sizeof(weft_error), _Alignof(weft_error));
+        world->hook_error =
+            weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, 1, sizeof(weft_error), 8);
     if (world->hook_error == NULL) return weft__error_memory(world, "weft_world_hook_add");
     weft_world_hook **link = &world->front.hooks;
     while (*link != NULL && *link != hook) link = &(*link)->next;
@@ -331,7 +330,6 @@ void weft__world_references(const weft_world *world, weft__reference_visit *visi
 weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared)
 {
     if (cleared != NULL) *cleared = 0;
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_world_clear_references");
     if (result != WEFT_OK) return result;
     walk w = {.world = world, .visit = reference_clear, .user = &w};
