@@ -29,7 +29,6 @@
 #define REFERENCES(state) ((uint32_t)(state))
 #define GENERATION(state) ((uint32_t)((state) >> 32))
 #define STATE(generation, references) ((uint64_t)(generation) << 32 | (references))
-#define BUCKETS_FIRST 64u
 /* A generation is the number of the store and a count from 1: a reference of another store differs
  * in the word that is compared anyway. A slot whose count is used up is retired. A number that is
  * given again goes on counting where the store before it ended. */
@@ -132,31 +131,10 @@ static weft_result take_slot_locked(weft_blob_store *store, uint32_t *out)
     return WEFT_OK;
 }
 
-static uint64_t slot_hash(const blob_slot *slot)
+static uint32_t slot_hash(const blob_slot *slot)
 {
     const weft__blob_header *header = slot->block.memory;
-    return header->content_hash;
-}
-
-static weft_result grow_buckets_locked(weft_blob_store *store)
-{
-    if (store->stats.blob_count < store->bucket_count) return WEFT_OK;
-    uint32_t count = store->bucket_count * 2;
-    uint32_t *buckets = weft__alloc(store->memory, WEFT__MEMORY_BLOBS, count, sizeof *buckets, 8);
-    if (buckets == NULL) return WEFT_OUT_OF_MEMORY;
-    memset(buckets, 0xff, count * sizeof *buckets);
-    for (uint32_t i = 0; i < store->bucket_count; i++) {
-        for (uint32_t index = store->buckets[i], next; index != BLOB_NO_SLOT; index = next) {
-            blob_slot *slot = slot_at(store, index);
-            uint32_t *head = &buckets[slot_hash(slot) & (count - 1)];
-            next = slot->next, slot->next = *head, *head = index;
-        }
-    }
-    weft__free(store->memory, WEFT__MEMORY_BLOBS, store->buckets, store->bucket_count,
-               sizeof *buckets, 8);
-    store->buckets = buckets;
-    store->bucket_count = count;
-    return WEFT_OK;
+    return (uint32_t)header->content_hash;
 }
 
 /* One more reference unless there are none (or 2^32 - 1) left. Readers go through slot_of, which
@@ -180,17 +158,16 @@ static bool blocks_are_equal(const weft__blob_header *a, const weft__blob_header
 /* References the blob equal to `header`; BLOB_NO_SLOT when there is none. */
 static uint32_t share_locked(weft_blob_store *store, const weft__blob_header *header)
 {
-    uint32_t index = store->buckets[header->content_hash & (store->bucket_count - 1)];
-    while (index != BLOB_NO_SLOT) {
-        blob_slot *slot = slot_at(store, index);
+    uint32_t step = 0, number;
+    while ((number = weft__table_next(&store->content, (uint32_t)header->content_hash, &step)) !=
+           0) {
+        blob_slot *slot = slot_at(store, number - 1);
         uint64_t state = at_load_rlx(&slot->x_state); /* rlx: publish held the lock, too */
         /* The block is ours to read: who brought it to 0 references still needs the lock to free
          * it. */
         if (blocks_are_equal(slot->block.memory, header) &&
-            add_reference(slot, GENERATION(state)) == WEFT_OK) {
-            return index;
-        }
-        index = slot->next;
+            add_reference(slot, GENERATION(state)) == WEFT_OK)
+            return number - 1;
     }
     return BLOB_NO_SLOT;
 }
@@ -201,8 +178,7 @@ static void publish_locked(weft_blob_store *store, uint32_t index, const weft__b
     blob_slot *slot = slot_at(store, index);
     slot->block = *block;
     slot->type = type;
-    uint32_t *head = &store->buckets[slot_hash(slot) & (store->bucket_count - 1)];
-    slot->next = *head, *head = index;
+    weft__table_put(&store->content, slot_hash(slot), index + 1);
     store->stats.blob_count++;
     store->stats.block_bytes += ((const weft__blob_header *)block->memory)->total_bytes;
     uint32_t generation = GENERATION(at_load_rlx(&slot->x_state)); /* rlx: set under the lock */
@@ -226,8 +202,9 @@ weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *bl
         store->stats.shared_count++;
         weft__blob_block_destroy(store, block);
     } else {
-        result = grow_buckets_locked(store);
-        if (result == WEFT_OK) result = take_slot_locked(store, &index);
+        bool has_room = weft__table_room(store->memory, WEFT__MEMORY_BLOBS, &store->content,
+                                         store->content.count + 1);
+        result = has_room ? take_slot_locked(store, &index) : WEFT_OUT_OF_MEMORY;
         if (result == WEFT_OK) publish_locked(store, index, block, type);
     }
     if (result == WEFT_OK) {
@@ -244,9 +221,7 @@ weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *bl
 static void remove_locked(weft_blob_store *store, uint32_t index, uint32_t generation)
 {
     blob_slot *slot = slot_at(store, index);
-    uint32_t *link = &store->buckets[slot_hash(slot) & (store->bucket_count - 1)];
-    while (*link != index) link = &slot_at(store, *link)->next;
-    *link = slot->next;
+    weft__table_take(&store->content, slot_hash(slot), index + 1);
     store->stats.blob_count--;
     store->stats.block_bytes -= ((const weft__blob_header *)slot->block.memory)->total_bytes;
     weft__blob_block_destroy(store, &slot->block);
@@ -309,15 +284,10 @@ weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own,
     store->protects = protection == WEFT_BLOB_PROTECT_ALWAYS ||
                       (protection == WEFT_BLOB_PROTECT_CHECKED && WEFT_IS_CHECKED);
     store->free_first = BLOB_NO_SLOT;
-    store->bucket_count = BUCKETS_FIRST;
-    store->buckets =
-        weft__alloc(store->memory, WEFT__MEMORY_BLOBS, BUCKETS_FIRST, sizeof *store->buckets, 8);
-    if (store->buckets == NULL || !number_take(store)) {
-        weft_result result = store->buckets == NULL ? WEFT_OUT_OF_MEMORY : WEFT_LIMIT;
+    if (!number_take(store)) {
         weft__blob_store_free(store);
-        return result;
+        return WEFT_LIMIT;
     }
-    memset(store->buckets, 0xff, BUCKETS_FIRST * sizeof *store->buckets);
     *out = store;
     return WEFT_OK;
 }
@@ -359,8 +329,7 @@ void weft__blob_store_free(weft_blob_store *store)
         weft__free(store->memory, WEFT__MEMORY_BLOBS, at_plain(&store->x_segments[i]),
                    (size_t)BLOB_SEGMENT_FIRST << i, sizeof(blob_slot), 8);
     }
-    weft__free(store->memory, WEFT__MEMORY_BLOBS, store->buckets, store->bucket_count,
-               sizeof *store->buckets, 8);
+    weft__table_free(store->memory, WEFT__MEMORY_BLOBS, &store->content);
     if (store->number != 0) number_return(store);
     weft__memory own = store->own_memory; /* the hook outlives the store that it frees */
     weft__memory *memory = store->memory == &store->own_memory ? &own : store->memory;

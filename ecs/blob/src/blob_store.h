@@ -8,6 +8,7 @@
 #include "heap.h"
 #include "lock.h"
 #include "os_file.h"
+#include "table.h"
 
 /* Slots come in segments of 64, 128, 256, ...: they never move, so weft_blob_read needs no lock. */
 #define BLOB_SEGMENT_FIRST 64u
@@ -36,7 +37,7 @@ typedef struct blob_slot {
     weft__blob_block block;
     const weft_blob_type *type;
     /* guarded by the store's lock */
-    uint32_t next; /* in its bucket, or in the free list */
+    uint32_t next; /* in the free list */
 } blob_slot;
 
 /* Owner: the caller of weft_blob_store_create. Any thread may use it. */
@@ -55,8 +56,7 @@ struct weft_blob_store {
     uint32_t count_end;  /* no slot had this count, or a later one */
     uint32_t slot_count; /* slots ever given out */
     uint32_t free_first; /* list of free slots, through `next` */
-    uint32_t *buckets;   /* heads of the content table; bucket_count is a power of two */
-    uint32_t bucket_count;
+    weft__table content; /* slots from 1, by what their blobs contain */
     weft_blob_store_stats stats;
     weft_error error; /* the last one */
 };

@@ -7,6 +7,8 @@
 
 #include "bits.h"
 #include "error.h"
+#include "list.h"
+#include "table.h"
 #include "utf8.h"
 
 #include <stdio.h>
@@ -28,21 +30,18 @@ typedef struct name_entry {
 typedef struct name_text {
     char text[WEFT__NAME_BYTES];
     uint32_t hash;
-    uint32_t next;  /* in the bucket, or of the free ones */
+    uint32_t next;  /* of the free ones */
     uint32_t first; /* entry; 0: the text is free */
 } name_text;
 
-/* Owned by the world. 2 * count <= capacity; text_count <= text_end <= text_capacity. */
+/* Owned by the world. 2 * count <= capacity; by_text has the texts that are not free. */
 struct weft__names {
     name_entry *entries; /* open addressing by entity index */
     uint32_t count;      /* taken, stale ones included */
     uint32_t capacity;
-    name_text *texts; /* [number - 1] */
-    uint32_t text_count;
-    uint32_t text_end; /* numbers up to it were used */
-    uint32_t text_capacity;
+    WEFT__LIST(name_text) texts; /* [number - 1] */
+    weft__table by_text;         /* of their numbers */
     uint32_t free_text;
-    uint32_t *buckets;      /* [hash & mask] text; as many as text_capacity, a power of two */
     weft__names_kept *kept; /* held: what the living have now; NULL: not known */
 };
 
@@ -84,7 +83,7 @@ static bool is_kept(const weft_world *world, const name_entry *entry)
 static void entry_link(struct weft__names *names, name_entry *entry, uint32_t number)
 {
     uint32_t position = (uint32_t)(entry - names->entries) + 1;
-    name_text *text = &names->texts[number - 1];
+    name_text *text = &names->texts.at[number - 1];
     entry->text = number;
     entry->prev = 0;
     entry->next = text->first;
@@ -94,20 +93,17 @@ static void entry_link(struct weft__names *names, name_entry *entry, uint32_t nu
 
 static void text_end(struct weft__names *names, uint32_t number)
 {
-    name_text *text = &names->texts[number - 1];
-    uint32_t *at = &names->buckets[text->hash & (names->text_capacity - 1)];
-    while (*at != number) at = &names->texts[*at - 1].next;
-    *at = text->next;
+    name_text *text = &names->texts.at[number - 1];
+    weft__table_take(&names->by_text, text->hash, number);
     text->next = names->free_text;
     names->free_text = number;
-    names->text_count--;
 }
 
 /* The entry has no text afterwards; a text that no other has goes. */
 static void entry_unlink(struct weft__names *names, name_entry *entry)
 {
     if (entry->text == 0) return;
-    name_text *text = &names->texts[entry->text - 1];
+    name_text *text = &names->texts.at[entry->text - 1];
     if (entry->next != 0) names->entries[entry->next - 1].prev = entry->prev;
     if (entry->prev != 0)
         names->entries[entry->prev - 1].next = entry->next;
@@ -121,11 +117,10 @@ static void entry_unlink(struct weft__names *names, name_entry *entry)
 
 static uint32_t text_find(const struct weft__names *names, const weft__name_key *key)
 {
-    if (names == NULL || names->text_capacity == 0) return 0;
-    uint32_t number = names->buckets[key->hash & (names->text_capacity - 1)];
-    while (number != 0 && strcmp(names->texts[number - 1].text, key->text) != 0)
-        number = names->texts[number - 1].next;
-    return number;
+    uint32_t step = 0, number;
+    while (names != NULL && (number = weft__table_next(&names->by_text, key->hash, &step)) != 0)
+        if (strcmp(names->texts.at[number - 1].text, key->text) == 0) return number;
+    return 0;
 }
 
 /* There is room: see texts_resize. */
@@ -135,57 +130,27 @@ static uint32_t text_obtain(struct weft__names *names, const weft__name_key *key
     if (number != 0) return number;
     number = names->free_text;
     if (number != 0)
-        names->free_text = names->texts[number - 1].next;
+        names->free_text = names->texts.at[number - 1].next;
     else
-        number = ++names->text_end;
-    WEFT_ASSERT(number <= names->text_capacity);
-    name_text *text = &names->texts[number - 1];
-    uint32_t *bucket = &names->buckets[key->hash & (names->text_capacity - 1)];
+        number = ++names->texts.count;
+    WEFT_ASSERT(number <= names->texts.capacity);
+    name_text *text = &names->texts.at[number - 1];
     memcpy(text->text, key->text, WEFT__NAME_BYTES);
     text->hash = key->hash;
     text->first = 0;
-    text->next = *bucket;
-    *bucket = number;
-    names->text_count++;
+    weft__table_put(&names->by_text, key->hash, number);
     return number;
-}
-
-static void texts_free(weft_world *world, struct weft__names *names)
-{
-    weft__free(&world->memory, CATEGORY, names->texts, names->text_capacity, sizeof(name_text),
-               _Alignof(name_text));
-    weft__free(&world->memory, CATEGORY, names->buckets, names->text_capacity, sizeof(uint32_t),
-               _Alignof(uint32_t));
 }
 
 /* Room for `extra` more texts. Numbers stay. */
 static weft_result texts_resize(weft_world *world, struct weft__names *names, uint64_t extra)
 {
-    uint64_t needed = names->text_count + extra;
-    if (needed <= names->text_capacity) return WEFT_OK;
-    if (needed > UINT32_MAX / 2) return WEFT_OUT_OF_MEMORY;
-    struct weft__names grown = *names;
-    grown.text_capacity = (uint32_t)bits_round_up_power_of_two(needed < 8 ? 8 : needed);
-    grown.texts = weft__alloc_zeroed(&world->memory, CATEGORY, grown.text_capacity,
-                                     sizeof(name_text), _Alignof(name_text));
-    grown.buckets = weft__alloc_zeroed(&world->memory, CATEGORY, grown.text_capacity,
-                                       sizeof(uint32_t), _Alignof(uint32_t));
-    if (grown.texts == NULL || grown.buckets == NULL) {
-        texts_free(world, &grown);
-        return WEFT_OUT_OF_MEMORY;
-    }
-    if (names->text_end != 0)
-        memcpy(grown.texts, names->texts, names->text_end * sizeof(name_text));
-    for (uint32_t number = 1; number <= names->text_end; number++) {
-        name_text *text = &grown.texts[number - 1];
-        if (text->first == 0) continue; /* free */
-        uint32_t *bucket = &grown.buckets[text->hash & (grown.text_capacity - 1)];
-        text->next = *bucket;
-        *bucket = number;
-    }
-    texts_free(world, names);
-    *names = grown;
-    return WEFT_OK;
+    uint64_t needed = names->by_text.count + extra;
+    return needed <= UINT32_MAX / 4 &&
+                   WEFT__LIST_ROOM(&world->memory, CATEGORY, &names->texts, needed) &&
+                   weft__table_room(&world->memory, CATEGORY, &names->by_text, (uint32_t)needed)
+               ? WEFT_OK
+               : WEFT_OUT_OF_MEMORY;
 }
 
 /* ---- both ---- */
@@ -217,7 +182,8 @@ static weft_result entries_resize(weft_world *world, struct weft__names *names, 
     kept_forget(world); /* a snapshot may have names of those that are dead now */
     for (uint32_t i = 0; i < names->capacity; i++)
         if (!is_kept(world, &names->entries[i])) entry_unlink(names, &names->entries[i]);
-    for (uint32_t i = 0; i < names->text_end; i++) names->texts[i].first = 0; /* linked below */
+    for (uint32_t i = 0; i < names->texts.count; i++)
+        names->texts.at[i].first = 0; /* linked below */
     struct weft__names old = *names;
     names->entries = entries;
     names->capacity = (uint32_t)capacity;
@@ -248,7 +214,7 @@ weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t text
 
 uint32_t weft__names_texts(const weft_world *world)
 {
-    return world->names == NULL ? 0 : world->names->text_count;
+    return world->names == NULL ? 0 : world->names->by_text.count;
 }
 
 /* ---- names ---- */
@@ -257,7 +223,7 @@ weft_entity weft__name_find(const weft_world *world, const weft__name_key *key, 
 {
     weft_entity found = WEFT__NO_ENTITY;
     uint32_t number = key->text[0] == '\0' ? 0 : text_find(world->names, key);
-    uint32_t position = number == 0 ? 0 : world->names->texts[number - 1].first;
+    uint32_t position = number == 0 ? 0 : world->names->texts.at[number - 1].first;
     for (; position != 0; position = world->names->entries[position - 1].next) {
         const name_entry *entry = &world->names->entries[position - 1];
         bool is_better = found.version == 0 || entry->entity.index < found.index;
@@ -299,7 +265,7 @@ bool weft__names_keep(weft_world *world, weft__names_kept **out)
     for (uint32_t i = 0; i < names->capacity && names->kept == NULL; i++) {
         const name_entry *entry = &names->entries[i];
         if (!is_kept(world, entry)) continue;
-        bytes += sizeof entry->entity + strlen(names->texts[entry->text - 1].text) + 1;
+        bytes += sizeof entry->entity + strlen(names->texts.at[entry->text - 1].text) + 1;
         count++;
     }
     if (names->kept == NULL && count == 0) return true;
@@ -311,7 +277,7 @@ bool weft__names_keep(weft_world *world, weft__names_kept **out)
         for (uint32_t i = 0; i < names->capacity; i++) {
             const name_entry *entry = &names->entries[i];
             if (!is_kept(world, entry)) continue;
-            const char *text = names->texts[entry->text - 1].text;
+            const char *text = names->texts.at[entry->text - 1].text;
             memcpy(kept->data + at, &entry->entity, sizeof entry->entity);
             at += sizeof entry->entity;
             memcpy(kept->data + at, text, strlen(text) + 1);
@@ -336,9 +302,8 @@ void weft__names_put(weft_world *world, weft__names_kept *kept)
     if (names == NULL || (kept != NULL && names->kept == kept)) return;
     kept_forget(world);
     if (names->capacity != 0) memset(names->entries, 0, names->capacity * sizeof(name_entry));
-    if (names->text_capacity != 0)
-        memset(names->buckets, 0, names->text_capacity * sizeof(uint32_t));
-    names->count = names->text_count = names->text_end = names->free_text = 0;
+    weft__table_clear(&names->by_text);
+    names->count = names->texts.count = names->free_text = 0;
     if (kept == NULL) return;
     for (size_t at = 0; at < kept->bytes;) {
         weft_entity entity;
@@ -356,7 +321,7 @@ const char *weft__name_last(const weft_world *world, weft_entity entity)
     if (world->names == NULL || world->names->capacity == 0) return "";
     const name_entry *entry = slot_of(world->names, entity.index);
     bool is_same = weft_entity_equal(entry->entity, entity) && entry->text != 0;
-    return is_same ? world->names->texts[entry->text - 1].text : "";
+    return is_same ? world->names->texts.at[entry->text - 1].text : "";
 }
 
 static char lower(char c)
@@ -379,8 +344,8 @@ uint32_t weft__name_search(const weft_world *world, const char *part, weft_entit
 {
     uint32_t found = 0;
     const struct weft__names *names = world->names;
-    for (uint32_t number = 1; names != NULL && number <= names->text_end; number++) {
-        const name_text *text = &names->texts[number - 1];
+    for (uint32_t number = 1; names != NULL && number <= names->texts.count; number++) {
+        const name_text *text = &names->texts.at[number - 1];
         if (text->first == 0 || !contains(text->text, part)) continue;
         for (uint32_t at = text->first; at != 0; at = names->entries[at - 1].next) {
             if (!is_kept(world, &names->entries[at - 1])) continue;
@@ -405,7 +370,8 @@ void weft__names_fini(weft_world *world)
 {
     if (world->names == NULL) return;
     kept_forget(world);
-    texts_free(world, world->names);
+    WEFT__LIST_FREE(&world->memory, CATEGORY, &world->names->texts);
+    weft__table_free(&world->memory, CATEGORY, &world->names->by_text);
     weft__free(&world->memory, CATEGORY, world->names->entries, world->names->capacity,
                sizeof(name_entry), _Alignof(name_entry));
     weft__free(&world->memory, CATEGORY, world->names, 1, sizeof *world->names,
