@@ -264,7 +264,7 @@ class Columns(World):
     def lose(self, s):
         gone = is_lost(s[self.badge]["number"], s.frame)
         made = []
-        for old in s.entities[gone].tolist():  # by turns, as in C: who comes has the handle of who goes
+        for old in s.entities[gone].tolist():  # by turns, as in C: new turrets have handles of those that go
             s.commands.destroy(old)
             made.append(s.commands.instantiate(self.ship_prefab))
         self.place(s.commands, np.array(made, "u8"), following(s[self.badge]["number"][gone], s.frame))
