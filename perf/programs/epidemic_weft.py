@@ -116,7 +116,9 @@ def content_of_counts(counts):
 
 def index(entities):
     """Their places in arrays by entity: from 1; 0 is that of the null entity."""
-    return np.where(entities != 0, (entities & np.uint64(0x0FFFFFFF)) + np.uint64(1), np.uint64(0)).astype("i8")
+    places = entities & np.uint64(0x0FFFFFFF)
+    places += entities != 0
+    return places.view("i8")
 
 
 class World:
@@ -177,32 +179,26 @@ class Columns(World):
 
     def add_systems(self, _):
         system, place, person, sick, house, home = (self.world.system, self.place, self.person, self.sick, self.house, self.home)
-        system(self.walk_and_infect, write=[place], read=[person, home], optional=[sick], whole=True)
         system(self.tell_houses, write=[house], whole=True)
+        system(self.walk_and_infect, write=[place], read=[person, home], optional=[sick], whole=True)
         system(self.recover, write=[sick, person], whole=True)
         system(self.live, write=[person], read=[place, home], whole=True)
-        system(self.count_people)
         system(self.end_houses, read=[house], whole=True)
 
+    def tell_houses(self, s):
+        places = index(s.entities)
+        self.sick_at_home = np.bincount(index(self.ill.read(self.home)["house"]), minlength=places.max() + 1).astype("u4")
+        self.sick_at_home[0] = 0
+        s[self.house]["sick"] = self.sick_at_home[places]
+
     def walk_and_infect(self, s):
-        at, person, days = s[self.place], s[self.person], s[self.sick]["days"]
+        at, person, days, home = s[self.place], s[self.person], s[self.sick]["days"], s[self.home]["house"]
         x, y = at["x"], at["y"] = walk(at["x"], at["y"], person["number"], s.frame, self.side)
-        home, ill = index(s[self.home]["house"]), np.flatnonzero(days > 0)
-        self.sick_at_home = self.at_home(home[ill])
-        some = np.flatnonzero((days == 0) & (person["immune"] == 0))
+        ill, some = np.flatnonzero(days > 0), np.flatnonzero((days == 0) & (person["immune"] == 0))
         met = Sick(x[ill], y[ill], self.side).meet(x[some], y[some])
-        some = some[catches(person["number"][some], met, self.sick_at_home[home[some]], s.frame)]
+        some = some[catches(person["number"][some], met, self.sick_at_home[index(home[some])], s.frame)]
         s.commands.set(s.entities[some], self.sick, {"days": SICK_DAYS})
         self.counts["infected"] += len(some)  # observers see what is there at the end of a step: not those who die in it
-
-    def at_home(self, homes):
-        """How many of these people have each house as their home."""
-        counts = np.bincount(homes, minlength=index(self.houses.entities).max() + 1)
-        counts[0] = 0
-        return counts.astype("u4")
-
-    def tell_houses(self, s):
-        s[self.house]["sick"] = self.sick_at_home[index(s.entities)]
 
     def recover(self, s):
         days, person = s[self.sick]["days"], s[self.person]
@@ -210,19 +206,20 @@ class Columns(World):
         some = np.flatnonzero(days == 0)
         dies = dies_of_it(person["number"][some], s.frame)
         person["immune"][some[~dies]] = IMMUNE_DAYS
-        s.commands.destroy(s.entities[some[dies]])
-        s.commands.remove(s.entities[some[~dies]], self.sick)
+        done, begin = s.entities[some], 0
+        for end in np.flatnonzero(dies).tolist():  # by turns, as in C: so rows lie as they do there
+            s.commands.remove(done[begin:end], self.sick)
+            s.commands.destroy(done[end])
+            begin = end + 1
+        s.commands.remove(done[begin:], self.sick)
 
     def live(self, s):
         person, home, day, entities = s[self.person], s[self.home]["house"], s.frame, s.entities
         person["age"] += 1
         person["immune"] -= person["immune"] > 0
         dies, moves, births = live(person["number"], home != 0, day)
-        made = [np.zeros(0, "u8")]
-        for part in s.parts:  # as in C, which records slice by slice: handles of the dead are used again
-            made.append(s.commands.create_many(int(moves[part].sum() + births[part].sum())))
-            s.commands.destroy(entities[part][dies[part]])
-        made = np.concatenate(made)
+        made = s.commands.create_many(int(moves.sum() + births.sum()))  # new ones have no handles of those that die with them
+        s.commands.destroy(entities[dies])
         place = np.cumsum(births.astype("i8") + moves) - 1  # of the last one that a row makes: its house
         born, built = made[place[births] - moves[births]], made[place[moves]]
         mothers = np.zeros(len(born), PERSON)
@@ -233,11 +230,9 @@ class Columns(World):
         s.commands.set(built, self.house, {"number": house(person["number"][moves], day), "sick": 0, "built": day})
         s.commands.set(entities[moves], self.home, {"house": built})
 
-    def count_people(self, _):
-        self.people_at_home = self.at_home(index(self.people.read(self.home)["house"]))
-
     def end_houses(self, s):
-        people = self.people_at_home[index(s.entities)]
+        places = index(s.entities)
+        people = np.bincount(index(self.people.read(self.home)["house"]), minlength=places.max() + 1)[places]
         s.commands.destroy(s.entities[(people == 0) | burns(s[self.house]["number"], s.frame)])
 
 

@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, sys.argv[2])
 import program  # noqa: E402 (it is there)
 
-SMALL = {"defence": 20000, "epidemic": 3000, "flock": 1000, "traffic": 4000}
+SMALL = {"defence": 20000, "epidemic": 20000, "flock": 1000, "traffic": 4000}
 STEPS = 40
 
 
