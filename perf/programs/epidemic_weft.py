@@ -136,14 +136,7 @@ class World:
         self.houses = self.world.query(read=[self.house])
         self.ill = self.world.query(read=[self.home, self.place, self.sick])
         self.counts = {"born": 0, "infected": 0, "dead": 0}
-        for word, event in (("born", "created"), ("dead", "destroyed")):
-            self.world.observe(event, self.person, self.counting(word))
         self.add_systems(size)
-
-    def counting(self, word):
-        def count(observation):
-            self.counts[word] += len(observation)
-        return count
 
     def settle(self, size):
         """A house before each three people: one by one, so that rows lie as they do in C."""
@@ -175,7 +168,8 @@ class World:
 
 
 class Columns(World):
-    """Systems of Python over all rows. People are born and houses built in the order of the rows, as in C."""
+    """Systems of Python over all rows. People are born and houses built in the order of the rows, as in C, and counted where NumPy
+    counts them."""
 
     def add_systems(self, _):
         system, place, person, sick, house, home = (self.world.system, self.place, self.person, self.sick, self.house, self.home)
@@ -198,7 +192,7 @@ class Columns(World):
         met = Sick(x[ill], y[ill], self.side).meet(x[some], y[some])
         some = some[catches(person["number"][some], met, self.sick_at_home[index(home[some])], s.frame)]
         s.commands.set(s.entities[some], self.sick, {"days": SICK_DAYS})
-        self.counts["infected"] += len(some)  # observers see what is there at the end of a step: not those who die in it
+        self.counts["infected"] += len(some)
 
     def recover(self, s):
         days, person = s[self.sick]["days"], s[self.person]
@@ -212,6 +206,7 @@ class Columns(World):
             s.commands.destroy(done[end])
             begin = end + 1
         s.commands.remove(done[begin:], self.sick)
+        self.counts["dead"] += int(dies.sum())
 
     def live(self, s):
         person, home, day, entities = s[self.person], s[self.home]["house"], s.frame, s.entities
@@ -229,6 +224,8 @@ class Columns(World):
         s.commands.set(born, self.home, s[self.home][births])
         s.commands.set(built, self.house, {"number": house(person["number"][moves], day), "sick": 0, "built": day})
         s.commands.set(entities[moves], self.home, {"house": built})
+        self.counts["born"] += len(born)
+        self.counts["dead"] += int(dies.sum())
 
     def end_houses(self, s):
         places = index(s.entities)
@@ -264,6 +261,11 @@ static inline uint32_t meet(const Epidemic *e, Place at)
     def __del__(self):
         end_grid(self.world, self.resource)
 
+    def counting(self, word):
+        def count(observation):
+            self.counts[word] += len(observation)
+        return count
+
     def add_systems(self, size):
         world, place, person, sick, house, home = (self.world, self.place, self.person, self.sick, self.house, self.home)
         self.memory = np.zeros((2, size * 2), PLACE)
@@ -274,7 +276,8 @@ static inline uint32_t meet(const Epidemic *e, Place at)
         words = {"head": self.HEAD, "structs": False, "flags": FLAGS}
         day = "uint32_t day = (uint32_t)weft_slice_frame(slice).number;"
         all_sick = world.query(read=[place, sick])
-        world.observe("added", sick, self.counting("infected"))
+        for word, event, component in (("infected", "added", sick), ("born", "created", person), ("dead", "destroyed", person)):
+            world.observe(event, component, self.counting(word))
         world.c(day + """
             for (uint32_t i = 0; i < count; i++) epidemic_walk(&place[i], person[i].number, day, epidemic->side);""",
                 name="walk", write=[place], read=[person], resources=[epidemic], **words)
