@@ -3,6 +3,8 @@
 buffers, of the package weft."""
 import enum
 import gc
+import os
+import resource
 import unittest
 
 import numpy as np
@@ -270,6 +272,44 @@ class BufferResources(Bed):
                      lambda: self.world.set_resource(log, 5), lambda: self.world.get(self.made[0], log)):
             self.assertRaises((TypeError, ValueError), call)
         self.assertEqual(len(self.world.get_resource(log)), 2)
+
+
+def within(extra, call):
+    """Whether `call` runs out of memory with so many more bytes."""
+    with open("/proc/self/statm") as figures:
+        used = int(figures.read().split()[0]) * os.sysconf("SC_PAGESIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (used + extra, -1))
+    try:
+        call()
+    except MemoryError:
+        return False
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+    return True
+
+
+@unittest.skipIf("asan" in os.environ.get("LD_PRELOAD", ""), "AddressSanitizer takes address space as it likes")
+class OutOfMemory(unittest.TestCase):
+    def test_commands_on_arrays_are_made_whole_or_not_at_all(self):
+        world = weft.World(workers=1)
+        large, many = world.component("Large", "16f8"), world.component("Many", "f8", kind="buffer")
+        made, one = world.create_many(400_000, {large: 1}), world.create(values={many: [1, 2, 3]})
+        first, values, before = int(made[0]), np.full((len(made), 16), 7.0), world.hash()
+        for call in (lambda c: c.set(made, large, values), lambda c: [c.destroy(made) for _ in range(30)],
+                     lambda c: [c.remove(made, large) for _ in range(30)],
+                     lambda c: [c.create_many(len(made), components=[large]) for _ in range(9)],
+                     lambda c: [c.instantiate(first, 1_000_000) for _ in range(9)]):
+            commands = world.commands()
+            commands.destroy(one)  # goes with the others
+            self.assertFalse(within(24 << 20, lambda: call(commands)))
+            for refused in (commands.play, lambda: commands.destroy(one), commands.play):
+                self.assertRaisesRegex(weft.OutOfMemoryError, "none of them is made", refused)
+            self.assertEqual(world.hash(), before)
+        much, rows = np.zeros(30_000_000), world.query(write=[many])
+        for call in (lambda: world.set(one, many, much), lambda: rows.each(lambda s: s.__setitem__(many, [much]))):
+            self.assertFalse(within(40 << 20, call))
+            self.assertEqual(world.get(one, many).tolist(), [1, 2, 3])
+        world.step(1)
 
 
 if __name__ == "__main__":

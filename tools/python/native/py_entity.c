@@ -344,16 +344,6 @@ PyObject *weft_py_entity_set_shared(World *self, PyObject *arguments)
     return PyErr_Occurred() ? NULL : weft_py_done(self, result);
 }
 
-/* Replaces the elements of a row, or appends to them. */
-static weft_result write_elements(const weft_buffers *buffers, const Py_buffer *from, size_t size,
-                                  bool is_appended)
-{
-    weft_result result = is_appended ? WEFT_OK : weft_buffers_resize(buffers, 0, 0);
-    uint32_t count = (uint32_t)((size_t)from->len / size);
-    if (result == WEFT_OK && count > 0) result = weft_buffers_append(buffers, 0, from->buf, count);
-    return result;
-}
-
 /* (entity, component, bytes of elements, is appended). The component is added where absent. */
 PyObject *weft_py_entity_set_buffer(World *self, PyObject *arguments);
 PyObject *weft_py_entity_set_buffer(World *self, PyObject *arguments)
@@ -375,7 +365,8 @@ PyObject *weft_py_entity_set_buffer(World *self, PyObject *arguments)
         weft_buffers buffers = weft_entity_write_buffer(self->world, entity, component);
         result = buffers.count == 0
                      ? weft_world_error(self->world)->code
-                     : write_elements(&buffers, &from, weft_py_size(self, component), is_appended);
+                     : weft_py_elements_write(&buffers, 0, &from, weft_py_size(self, component),
+                                              is_appended ? WEFT_PY_APPEND : WEFT_PY_REPLACE);
     }
     PyBuffer_Release(&from);
     return weft_py_done(self, result);

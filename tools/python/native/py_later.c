@@ -146,7 +146,21 @@ PyObject *weft_py_recorder_create(World *self, PyObject *unused)
  * live. */
 static weft_recorder *use(Kept *self)
 {
-    return weft_py_use(self->world, READS) == NULL ? NULL : self->dependent->handle;
+    if (weft_py_use(self->world, READS) == NULL) return NULL;
+    if (!self->is_short) return self->dependent->handle;
+    weft_py_raise(WEFT_OUT_OF_MEMORY,
+                  "memory ran out while these commands were recorded: none of them is made, record "
+                  "them again in a new World.commands()",
+                  (weft_entity){0}, NULL);
+    return NULL;
+}
+
+/* The end of a call that recorded. Some of its commands may be there when memory runs out: so all
+ * of the recorder are given up. */
+static PyObject *recorded(Kept *self, weft_result result)
+{
+    if (result == WEFT_OUT_OF_MEMORY) self->is_short = 1;
+    return PyErr_Occurred() ? NULL : weft_py_done(NULL, result);
 }
 
 /* Whether the recorder takes commands on all of them. False with an exception: nothing of the call
@@ -240,7 +254,7 @@ static PyObject *make(const making *from, weft_recorder *recorder, PyObject *num
             continue;
         }
         Py_DECREF(out);
-        return weft_py_fail(NULL, WEFT_OUT_OF_MEMORY); /* all else was refused before */
+        return recorded(from->self, WEFT_OUT_OF_MEMORY); /* all else was refused before */
     }
     if (out == NULL || is_many) return out;
     PyObject *handle = weft_py_entity_number(made[0]);
@@ -293,7 +307,7 @@ static PyObject *recorder_destroy(Kept *self, PyObject *from)
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
         result = weft_recorder_destroy_entity(recorder, entities[i]);
     PyBuffer_Release(&many);
-    return PyErr_Occurred() ? NULL : weft_py_done(NULL, result);
+    return recorded(self, result);
 }
 
 /* (entities, component, is added). */
@@ -317,7 +331,7 @@ static PyObject *recorder_change(Kept *self, PyObject *arguments)
         result = is_added ? weft_recorder_add(recorder, entities[i], component)
                           : weft_recorder_remove(recorder, entities[i], component);
     PyBuffer_Release(&many);
-    return PyErr_Occurred() ? NULL : weft_py_done(NULL, result);
+    return recorded(self, result);
 }
 
 /* Records one value. */
@@ -352,6 +366,7 @@ static PyObject *recorder_set(Kept *self, PyObject *arguments)
     weft_result result = WEFT_OK;
     if (are_targets(self, entities, count) &&
         weft_py_bytes(bytes, has_elements ? -1 : (Py_ssize_t)(count * size), &buffer)) {
+        if (has_elements && (size_t)buffer.len / size > UINT32_MAX) result = WEFT_LIMIT;
         for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
             result = has_elements ? (is_appended ? weft_recorder_append : weft_recorder_set_buffer)(
                                         recorder, entities[i], component, buffer.buf,
@@ -361,7 +376,7 @@ static PyObject *recorder_set(Kept *self, PyObject *arguments)
         PyBuffer_Release(&buffer);
     }
     PyBuffer_Release(&many);
-    return PyErr_Occurred() ? NULL : weft_py_done(NULL, result);
+    return recorded(self, result);
 }
 
 /* (entity, component, enabled). */
@@ -376,7 +391,7 @@ static PyObject *recorder_enable(Kept *self, PyObject *arguments)
         !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component) ||
         !are_targets(self, &entity, 1))
         return NULL;
-    return weft_py_done(NULL, weft_recorder_enable(recorder, entity, component, enabled));
+    return recorded(self, weft_recorder_enable(recorder, entity, component, enabled));
 }
 
 /* (entity, name). */
@@ -389,13 +404,13 @@ static PyObject *recorder_set_name(Kept *self, PyObject *arguments)
     if (recorder == NULL || !PyArg_ParseTuple(arguments, "Os", &number, &name) ||
         !weft_py_entity(number, &entity) || !are_targets(self, &entity, 1))
         return NULL;
-    return weft_py_done(NULL, weft_recorder_set_name(recorder, entity, name));
+    return recorded(self, weft_recorder_set_name(recorder, entity, name));
 }
 
 static PyObject *recorder_play(Kept *self, PyObject *unused)
 {
     (void)unused;
-    if (weft_py_use(self->world, CHANGES) == NULL) return NULL;
+    if (weft_py_use(self->world, CHANGES) == NULL || use(self) == NULL) return NULL;
     const weft_result result = weft_recorder_play(self->dependent->handle);
     if (result != WEFT_WRONG_PHASE && result != WEFT_BUSY) self->made = (weft_entity){0, 0};
     return weft_py_done(self->world, result);

@@ -153,6 +153,19 @@ PyObject *weft_py_elements(const weft_buffers *buffers, uint32_t row, size_t siz
     return PyByteArray_FromStringAndSize(elements, (Py_ssize_t)(length * size));
 }
 
+weft_result weft_py_elements_write(const weft_buffers *buffers, uint32_t row, const Py_buffer *from,
+                                   size_t size, int how)
+{
+    const size_t count = (size_t)from->len / size;
+    if (count > UINT32_MAX) return WEFT_LIMIT;
+    weft_result result = WEFT_OK;
+    if (how != WEFT_PY_APPEND && count > weft_buffers_length(buffers, row))
+        result = weft_buffers_reserve(buffers, row, (uint32_t)count);
+    if (how == WEFT_PY_REPLACE && result == WEFT_OK) result = weft_buffers_resize(buffers, row, 0);
+    if (how == WEFT_PY_ROOM || result != WEFT_OK || count == 0) return result;
+    return weft_buffers_append(buffers, row, from->buf, (uint32_t)count);
+}
+
 bool weft_py_is_plain(World *self, weft_component component, uint32_t flags)
 {
     const uint32_t others = WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE;

@@ -95,6 +95,7 @@ typedef struct Kept {
     PyObject_HEAD World *world;
     dependent *dependent; /* a weft_snapshot or a weft_recorder */
     weft_entity made;     /* of a recorder: the last entity-to-be since it was played; or null */
+    char is_short;        /* of a recorder: memory ran out in a call, maybe midway: none is made */
 } Kept;
 
 /* The types of the module, made at import. */
@@ -152,6 +153,11 @@ bool weft_py_is_plain(World *self, weft_component component, uint32_t flags);
 uint32_t weft_py_flags(const World *self, weft_component component);
 /* The elements of a buffer, copied, as bytes. */
 PyObject *weft_py_elements(const weft_buffers *buffers, uint32_t row, size_t size);
+/* What becomes of elements: room for them is made, they replace those of the row, or come behind
+ * them. A row that has no room for all keeps what it has. */
+enum { WEFT_PY_ROOM, WEFT_PY_REPLACE, WEFT_PY_APPEND };
+weft_result weft_py_elements_write(const weft_buffers *buffers, uint32_t row, const Py_buffer *from,
+                                   size_t size, int how);
 size_t weft_py_size(const World *self, weft_component component);
 void *weft_py_new(PyTypeObject *type);
 void weft_py_free(PyObject *self);

@@ -538,19 +538,19 @@ static PyObject *slice_values(Slice *self, PyObject *arguments)
     return out;
 }
 
-/* Elements of one row of a BUFFER. */
-static weft_result write_row(const weft_buffers *buffers, uint32_t row, PyObject *from, size_t size)
+/* Elements of one row of a BUFFER: room for them, or the elements. */
+static weft_result write_row(const weft_buffers *buffers, uint32_t row, PyObject *from, size_t size,
+                             bool is_room)
 {
     Py_buffer bytes;
     if (from == NULL || !weft_py_bytes(from, -1, &bytes)) return WEFT_INVALID_ARGUMENT;
-    uint32_t count = (uint32_t)((size_t)bytes.len / size);
-    weft_result result = weft_buffers_resize(buffers, row, 0);
-    if (result == WEFT_OK && count > 0)
-        result = weft_buffers_append(buffers, row, bytes.buf, count);
+    weft_result result = weft_py_elements_write(buffers, row, &bytes, size,
+                                                is_room ? WEFT_PY_ROOM : WEFT_PY_REPLACE);
     PyBuffer_Release(&bytes);
     return result;
 }
 
+/* All rows, or, where memory runs out, none. */
 static PyObject *write_rows(World *world, const weft_slice *slice, uint32_t term, PyObject *list,
                             size_t size)
 {
@@ -559,9 +559,9 @@ static PyObject *write_rows(World *world, const weft_slice *slice, uint32_t term
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "not one list for each row");
         return NULL;
     }
-    for (uint32_t i = 0; i < buffers.count; i++) {
-        PyObject *item = PySequence_GetItem(list, (Py_ssize_t)i);
-        weft_result result = write_row(&buffers, i, item, size);
+    for (uint32_t i = 0; i < buffers.count * 2; i++) {
+        PyObject *item = PySequence_GetItem(list, (Py_ssize_t)(i % buffers.count));
+        weft_result result = write_row(&buffers, i % buffers.count, item, size, i < buffers.count);
         Py_XDECREF(item);
         if (result != WEFT_OK) return PyErr_Occurred() ? NULL : weft_py_fail(world, result);
     }

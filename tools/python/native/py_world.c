@@ -278,13 +278,11 @@ static PyObject *world_resource_write_buffer(World *self, PyObject *arguments)
         !weft_py_bytes(bytes, -1, &from))
         return NULL;
     const weft_buffers buffers = weft_resource_write_buffer(self->world, component);
-    weft_result result = buffers.count == 0 ? weft_world_error(self->world)->code
-                         : is_appended      ? WEFT_OK
-                                            : weft_buffers_resize(&buffers, 0, 0);
-    const size_t count = (size_t)from.len / weft_py_size(self, component);
-    if (result == WEFT_OK && count > UINT32_MAX) result = WEFT_LIMIT;
-    if (result == WEFT_OK && count > 0)
-        result = weft_buffers_append(&buffers, 0, from.buf, (uint32_t)count);
+    const int how = is_appended ? WEFT_PY_APPEND : WEFT_PY_REPLACE;
+    weft_result result =
+        buffers.count == 0
+            ? weft_world_error(self->world)->code
+            : weft_py_elements_write(&buffers, 0, &from, weft_py_size(self, component), how);
     PyBuffer_Release(&from);
     return weft_py_done(self, result);
 }

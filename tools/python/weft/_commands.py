@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """_commands: changes that are recorded now and made later."""
+import contextlib
+
 import numpy
 
 from . import _native
@@ -39,8 +41,13 @@ class Commands:
         named = [components] if isinstance(components, Component) else [*components]
         made = self._native.create(numbers_of(self._world, [*named, *values]), count)
         made = Entity(made) if count is None else numpy.frombuffer(made, entity)
-        for component, value in data:
-            self._native.set(made, component.number, value, False)
+        try:
+            for component, value in data:
+                self._native.set(made, component.number, value, False)
+        except BaseException:  # memory ran out: nothing of the call is made
+            with contextlib.suppress(MemoryError):
+                self._native.destroy(made)
+            raise
         return made
 
     def _data(self, component, value, count=None):
