@@ -147,6 +147,46 @@ class RelationsTest(unittest.TestCase):
             self.assertRaises(TypeError, self.world.system, print, write=[place], by_depth=wrong)
         self.assertRaises(ValueError, self.world.system, print, by_depth=self.world.parent)
 
+    def test_parent_is_named_before_a_loop_and_used_in_it(self):
+        world = weft.World(workers=1)
+        speed = world.component("Speed", "f4")
+        above, below = world.create(values={speed: 1}), world.create(values={speed: 2})
+        query, refused = world.query(write=[speed]), []
+
+        def ask(s):
+            column = s[speed]
+            try:
+                world.parent
+            except weft.WrongPhaseError as error:
+                refused.append(str(error))
+            column += 1
+
+        query.each(ask)
+        self.assertEqual(len(refused), 1)
+        self.assertIn("Parent = world.parent", refused[0])
+        parent, commands = world.parent, world.commands()
+
+        def relate(s):
+            column = s[speed]
+            commands.relate(below, world.parent, above)
+            column += 1
+
+        query.each(relate)
+        commands.play()
+        self.assertEqual((world.target(below, parent), query.read(speed).tolist()), (above, [3, 4]))
+
+    def test_what_is_left_when_a_target_dies(self):
+        for way, has, target in (("clear", True, 0), ("keep", True, None), ("destroy", False, None)):
+            world = weft.World(workers=1)
+            likes = world.relation("Likes", on_target_death=way)
+            one, other = world.create(), world.create()
+            world.relate(one, likes, other)
+            world.destroy(other)
+            world.settle()
+            self.assertEqual((world.is_alive(one) and world.has(one, likes)), has)
+            if has:
+                self.assertEqual(world.get(one, likes), other if target is None else target)
+
 
 if __name__ == "__main__":
     unittest.main()

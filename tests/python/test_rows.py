@@ -251,6 +251,14 @@ class Nested(Bed):
         self.assertRaises(weft.AlreadyExistsError, self.world.component, "Body", [("at", [("x", "f4")])])
 
 
+class FiltersOfOthers(Bed):
+    def test_a_filter_is_of_a_component_of_the_query(self):
+        query = self.world.query(read=[self.speed])
+        for call in (lambda: query.where(self.team, "a"), lambda: query.where_not(self.team, "a"),
+                     lambda: query.changed(self.mark, 0)):
+            self.assertRaisesRegex(weft.InvalidArgumentError, "name it in `having`", call)
+
+
 class BufferResources(Bed):
     def test_a_resource_that_is_a_buffer(self):
         log = self.world.resource("Log", [("t", "f4"), ("n", "i4")], kind="buffer")

@@ -11,6 +11,7 @@ import numpy
 from . import _native
 from ._all import AllRows
 from ._entity import Entity, entity
+from ._errors import InvalidArgumentError
 from ._random import each
 from ._values import Component, component_of
 
@@ -284,7 +285,9 @@ class Query(AllRows):
         if component is None:
             self._native.filter_changed()
         else:
-            self._native.filter_changed(component_of(self.world, component).number, _version(since))
+            component_of(self.world, component)
+            self._has_term(component)
+            self._native.filter_changed(component.number, _version(since))
 
     def moved(self, since):
         """Selects slices in which rows came, left or moved after `since`, a world.change_version."""
@@ -302,9 +305,14 @@ class Query(AllRows):
     def _filter(self, component, op, values):
         if not component_of(self.world, component).flags & _native.SHARED:
             raise TypeError(f"{component.name} is not shared: read its column, and pick rows by NumPy")
+        self._has_term(component)
         if not values:
             raise ValueError(f"{component.name}: a value is needed")
         self._native.filter_shared(component.number, op, b"".join(component._bytes(value).tobytes() for value in values))
+
+    def _has_term(self, component):
+        if component.number not in [term[0] for term in self._terms]:
+            raise InvalidArgumentError(f"{component.name} is not a component of the query: name it in `having`, or in `read`")
 
     def again(self):
         """Takes all filters away: changed, moved, where."""

@@ -8,6 +8,7 @@ import numpy
 from . import _native
 from ._entities import _count_of
 from ._entity import Entity, as_entities, entity
+from ._errors import WrongPhaseError
 from ._values import Component, describe
 
 _DEATHS = {"clear": 0, "destroy": 1, "keep": 2}
@@ -31,13 +32,20 @@ class Relations:
     """Relations, prefabs and observers of a World."""
 
     def _builtin(self, name, dtype):
-        number, flags = self._native.builtin(name)
+        if name in self._builtins:
+            return self._builtins[name]
+        try:
+            number, flags = self._native.builtin(name)
+        except (BufferError, WrongPhaseError) as error:
+            raise WrongPhaseError(f"{name} is registered when it is first named, which is not possible inside a loop over rows: "
+                                  "name it before (Parent = world.parent)") from error
         if number not in self._components:
             fields = []
             if dtype is not None:
                 dtype, fields = describe(name, dtype, None, None, None)
             self._components[number] = Component(self, number, name, dtype, flags, fields)
-        return self._components[number]
+        self._builtins[name] = self._components[number]
+        return self._builtins[name]
 
     @property
     def parent(self):
@@ -69,7 +77,7 @@ class Relations:
 
     def relation(self, name, dtype=entity, *, on_target_death="clear", acyclic=False, by_depth=False):
         """A component whose value is another entity, or a struct with one field that is, looked up in both directions. When the target dies, its sources
-        lose it ("clear"), are destroyed ("destroy"), or keep a dead entity ("keep")."""
+        keep the component without a target, 0 ("clear"), are destroyed ("destroy"), or keep a dead entity ("keep")."""
         if on_target_death not in _DEATHS:
             raise ValueError(f"on_target_death is 'clear', 'destroy' or 'keep', not {on_target_death!r}")
         component = self.component(name, dtype)

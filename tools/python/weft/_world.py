@@ -18,7 +18,7 @@ class World(Components, Entities, Systems, Compiled, Relations, Scenes, Files, T
 
     def __init__(self, workers=0):
         self._native = _native.World(workers=workers)
-        self._components = {}
+        self._components, self._builtins = {}, {}  # by number; by name
         self._systems, self._groups, self._is_stepping = [], {}, False
         self._order = None  # of the systems, once it was asked for
         self._observers = []  # (function, component)
