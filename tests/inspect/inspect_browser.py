@@ -1015,6 +1015,23 @@ def windows_get_their_own_events_only(b, host, _):
     equal([line["message"] for line in b.log() if line["level"] == "SEVERE"], [])
 
 
+@scenario
+def the_later_list_counts_whichever_comes_first(b, host, _):
+    open_window(b, host, "archetypes")
+    got = b.later("""const done = arguments[0], real = window.fetch; let late = null, sent = 0;
+        window.fetch = (to, how) => { // the first list waits until the second one was answered
+            if (to !== '/api' || !how.body.includes('"watch"')) return real(to, how);
+            if (++sent === 1) return new Promise(r => { late = () => r(real(to, how)); });
+            return real(to, how).then(a => { if (late) { late(); late = null; } return a; }); };
+        import('/net.js').then(n => { const refused = []; let events = 0;
+            const s = new n.Stream((kind) => { if (kind !== 'open') return;
+                setTimeout(() => s.watch([{ request: { do: 'status' }, update: () => { if (sent > 1 && !late) events++; }, refused: (p) => refused.push(p.message) }]), 0); });
+            s.watch([{ request: { do: 'memory' }, update() {}, refused: (p) => refused.push(p.message) }]);
+            const end = Date.now() + 8000, look = () => { if (events > 5 || Date.now() > end) { window.fetch = real; done([sent, events > 5, refused]); } else setTimeout(look, 50); };
+            look(); });""")
+    equal(got, [2, True, []])
+
+
 # ---- search
 
 def find_open(b, text):

@@ -211,18 +211,24 @@ PLAIN_TEST(lists_are_frozen_sorted_and_filtered)
     CHECK_OK(weft_world_destroy(world));
 }
 
-/* Opens a stream and reads until its reply has `part`. */
-static int open_stream(const char *url, const char *part)
+/* Reads until what came has `part`. */
+static void read_until(int s, const char *part)
 {
     char text[4096];
     size_t count = 0;
-    int s = connect_to(url);
-    send_head(s, url, "GET /events", "");
     while (strstr((text[count] = '\0', text), part) == NULL) {
         ssize_t got = recv(s, text + count, sizeof text - count - 1, 0);
         if (got <= 0) CHECK_TEXT(text, part);
         count += (size_t)got;
     }
+}
+
+/* Opens a stream and reads until its reply has `part`. */
+static int open_stream(const char *url, const char *part)
+{
+    int s = connect_to(url);
+    send_head(s, url, "GET /events", "");
+    read_until(s, part);
     return s;
 }
 
@@ -274,6 +280,27 @@ static void *watch(void *url)
     }
     close(s);
     return NULL;
+}
+
+/* Two lists on two connections: the older one comes last, and counts no more. */
+static void *watch_twice(void *url)
+{
+    const int s = open_stream(url, "\"stream\":1}");
+    ask_for(url, "{\"do\":\"watch\",\"stream\":1,\"serial\":2,\"what\":[{\"do\":\"status\"}]}",
+            "\"watched\":1");
+    ask_for(url, "{\"do\":\"watch\",\"stream\":1,\"serial\":1,\"what\":[]}", "HTTP/1.1 404");
+    ask_for(url, "{\"do\":\"watch\",\"stream\":2,\"serial\":3,\"what\":[]}", "HTTP/1.1 404");
+    for (uint32_t i = 0; i < 3; i++) read_until(s, "event: 2.0\n");
+    close(s);
+    return NULL;
+}
+
+PLAIN_TEST(the_later_list_is_watched_whichever_comes_first)
+{
+    begin(true);
+    step_beside(watch_twice, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
 }
 
 static uint64_t hash_after(uint32_t steps)

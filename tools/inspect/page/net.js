@@ -109,6 +109,7 @@ export class Stream {
         return;
       } catch (problem) {
         const passes = !problem.status || problem.status === 503 || problem.status === 429;
+        if (serial !== this.serial || number !== this.number) return; // a later list went its own way, maybe before this one
         if (!passes) {
           for (const one of list) if (one.refused) one.refused(problem);
           return;
@@ -139,15 +140,17 @@ export function connect(onState) {
       else if (one.refused) one.refused(new Refused(422, message.problem));
     }
   };
-  const tell = () => worker.port.postMessage({ serial, list: list.map((one) => one.request) });
+  let isTold = true;
+  const tell = () => { isTold = true; worker.port.postMessage({ serial, list: list.map((one) => one.request) }); };
   addEventListener('pagehide', () => worker.port.postMessage({ leaves: true }));
   addEventListener('pageshow', (event) => { if (event.persisted) tell(); });
   return {
     watch(next) {
       list = next;
       serial++;
-      if (fallback) fallback.watch(list);
-      else tell();
+      if (fallback) { fallback.watch(list); return; }
+      if (isTold) queueMicrotask(() => isTold || tell()); // a window that opens says it twice
+      isTold = false;
     },
   };
 }

@@ -307,6 +307,7 @@ bool weft__stream_watch(weft__mailbox *mailbox, const weft__watch_list *list, bo
     if (list->count > WEFT__WATCHES_MAX || list->number == 0) return false;
     pthread_mutex_lock(&mailbox->lock);
     weft__stream *found = find_stream(mailbox, list->number);
+    if (found != NULL && list->serial < found->serial) found = NULL; /* a later one came first */
     for (uint32_t i = 0; found != NULL && i < list->count; i++) {
         weft__watch *watch = &found->watches[i];
         weft__wire_clear(&watch->request);

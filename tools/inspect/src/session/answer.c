@@ -149,7 +149,10 @@ static uint32_t watch(weft__session *session, const weft__request *request, weft
     if (token.kind != WEFT__JSON_ARRAY_END)
         return weft__window_fail(out, 400, "\"what\" is a list of requests");
     if (!weft__stream_watch(session->mailbox, &watched, &out->has_failed))
-        return weft__window_fail(out, 404, "there is no stream %u: open /events", watched.number);
+        return weft__window_fail(out, 404,
+                                 "there is no stream %u (open /events), or it has a list of a "
+                                 "later serial",
+                                 watched.number);
     weft__wire_count(out, "watched", watched.count);
     return 200;
 }
