@@ -145,7 +145,8 @@ def origins(p):
         refused(p, f"86 Origin {origin}", p.head(Origin=origin), 403)
     for site in ("cross-site", "same-site", "strange"):
         refused(p, f"86 Sec-Fetch-Site {site}", p.head(Sec_Fetch_Site=site), 403)
-        refused(p, f"86 a page from {site}", p.head("GET", "/", token=None, Sec_Fetch_Site=site), 403)
+        refused(p, f"86 a page from {site}", p.head("GET", "/main.js", token=None, Sec_Fetch_Site=site), 403)
+    refused(p, "86 a link from cross-site", p.head("GET", "/", token=None, Sec_Fetch_Site="cross-site"), 403)
     simple = p.head().replace(b"application/json", b"text/plain")
     refused(p, "86 a simple POST of a form", simple, 415)
     preflight = p.send(p.head("OPTIONS", "/api", token=None, Origin="http://evil.example", Access_Control_Request_Method="POST"))

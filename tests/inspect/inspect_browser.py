@@ -202,6 +202,26 @@ def speed_limits_the_pace(b, host, _):
 
 
 @scenario
+def a_world_is_chosen_among_those_of_the_key(b, host, _):
+    several = Host(sys.argv[1], "--second")
+    try:
+        assert b.run("return document.querySelector('#worlds').hidden"), "one world needs no picker"
+        open_window(b, several, "memory")
+        options = "return [...document.querySelectorAll('#world option')].map(o => o.textContent.split(' ')[0])"
+        b.wait("the picker", "!document.querySelector('#worlds').hidden")
+        equal(b.run(options), ["world", "menu"])
+        first = b.run("return location.port")
+        b.click(b.find_text("#world option", "menu"))
+        b.wait("the other page", "location.port !== arguments[0] && document.querySelectorAll('#figures dd').length === 6 && document.querySelectorAll('#figures dd')[3].textContent === '0'", first)
+        b.wait("the same window", "document.querySelector('#tab-memory').getAttribute('aria-selected') === 'true'")
+        equal(b.run("return document.querySelector('#world').selectedOptions[0].textContent.split(' ')[0]"), "menu")
+        b.click(b.find_text("#world option", "world"))
+        b.wait("back", "location.port === arguments[0] && document.querySelectorAll('#figures dd').length === 6 && document.querySelectorAll('#figures dd')[3].textContent !== '0'", first)
+    finally:
+        assert several.end()
+
+
+@scenario
 def the_theme_can_be_chosen(b, host, _):
     before = b.run("return getComputedStyle(document.body).backgroundColor")
     b.click(b.find("#theme"))

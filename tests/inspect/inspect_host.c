@@ -453,7 +453,7 @@ static void step_guests(weft_world *world, const followed *guests)
 /* ---- the program */
 
 typedef struct settings {
-    bool is_writable, is_without, is_quick;
+    bool is_writable, is_without, is_quick, has_second;
     uint64_t steps;
     uint32_t entities, probes, workers;
     const char *folder; /* NULL: no live link */
@@ -467,6 +467,7 @@ static settings read_settings(int argc, char **argv)
         if (strcmp(argv[i], "--write") == 0) s.is_writable = true;
         if (strcmp(argv[i], "--without") == 0) s.is_without = true;
         if (strcmp(argv[i], "--quick") == 0) s.is_quick = true;
+        if (strcmp(argv[i], "--second") == 0) s.has_second = true;
         if (strcmp(argv[i], "--live") == 0) s.folder = next;
         if (strcmp(argv[i], "--steps") == 0) s.steps = strtoull(next, NULL, 10);
         if (strcmp(argv[i], "--entities") == 0) s.entities = (uint32_t)strtoul(next, NULL, 10);
@@ -474,6 +475,35 @@ static settings read_settings(int argc, char **argv)
         if (strcmp(argv[i], "--workers") == 0) s.workers = (uint32_t)strtoul(next, NULL, 10);
     }
     return s;
+}
+
+/* A second world with a page of the same key, and a third with one of its own. */
+typedef struct other_worlds {
+    weft_world *worlds[2];
+    weft_inspect *inspects[2];
+} other_worlds;
+
+static other_worlds add_worlds(weft_job_pool *pool, const char *url)
+{
+    static const char *const names[] = {"menu", "secret"};
+    other_worlds made;
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK_OK(
+            weft_world_create(&(weft_world_desc){.pool = pool, .name = names[i]}, &made.worlds[i]));
+        add_types(made.worlds[i]);
+        weft_inspect_desc desc = {.port = WEFT_INSPECT_ANY_PORT};
+        if (i == 0) desc.token = strchr(url, '#') + 1;
+        CHECK_OK(weft_inspect_start(made.worlds[i], &desc, &made.inspects[i]));
+    }
+    return made;
+}
+
+static void end_worlds(const other_worlds *others)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_inspect_stop(others->inspects[i]);
+        CHECK_OK(weft_world_destroy(others->worlds[i]));
+    }
 }
 
 static weft_a32 x_stalls;
@@ -529,10 +559,16 @@ int main(int argc, char **argv)
         printf("URL %s\n", weft_inspect_url(inspect));
         fflush(stdout);
     }
+    other_worlds others;
+    if (s.has_second) others = add_worlds(pool, weft_inspect_url(inspect));
+    if (s.has_second) add_types(world); /* the handles of this world again */
     for (uint64_t done = 0; goes_on(&s, done); done++) {
         step_guests(world, &guests);
         CHECK_OK(weft_world_step(world, 0.016f));
+        for (uint32_t i = 0; s.has_second && i < 2; i++)
+            CHECK_OK(weft_world_step(others.worlds[i], 0.016f));
     }
+    if (s.has_second) end_worlds(&others);
     printf("HASH %016llx\n", (unsigned long long)weft_world_hash(world, WEFT_HASH_CONTENT));
     CHECK_OK(weft_world_validate(world));
     weft_inspect_stop(inspect);

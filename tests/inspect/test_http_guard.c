@@ -69,6 +69,9 @@ PLAIN_TEST(names_and_origins_of_others_are_refused)
     CHECK_U64(ask((weft__asked){.origin = "http://127.0.0.1:27760.evil.example"}), 403);
     CHECK_U64(ask((weft__asked){.site = "cross-site"}), 403);
     CHECK_U64(ask((weft__asked){.site = "same-site"}), 403);
+    CHECK_U64(ask((weft__asked){.site = "same-site", .method = "GET", .path = "/main.js"}), 403);
+    CHECK_U64(ask((weft__asked){.site = "same-site", .method = "GET", .path = "/"}), 0);
+    CHECK_U64(ask((weft__asked){.site = "cross-site", .method = "GET", .path = "/"}), 403);
 }
 
 PLAIN_TEST(tokens_methods_types_and_lengths_are_checked)

@@ -98,6 +98,7 @@ function showStatus(now) {
   if (!list.children.length) list.replaceChildren(...pairs.map(([n]) => el('div', {}, el('dt', {}, n), el('dd'))));
   pairs.forEach(([, v], i) => setText(list.children[i].children[1], v));
   setText($('program'), now.program);
+  showWorlds(now.worlds);
   $('other').hidden = now.protocol === PROTOCOL;
   $('pause').setAttribute('aria-pressed', String(now.paused));
   setText($('pause'), now.paused ? 'Go on' : 'Pause');
@@ -108,6 +109,16 @@ function showStatus(now) {
   setText($('until').firstChild, told);
   for (const listen of listeners) listen(now);
 }
+
+// The inspected worlds of the program that this key opens, once there are two: each has its own page.
+function showWorlds(worlds) {
+  const told = JSON.stringify(worlds);
+  if ($('worlds').dataset.told === told) return;
+  $('worlds').dataset.told = told;
+  $('worlds').hidden = worlds.length < 2;
+  $('world').replaceChildren(...worlds.map((w) => el('option', { value: w.port, selected: String(w.port) === location.port }, `${w.name} :${w.port}`)));
+}
+function goToWorld() { location.assign(`http://${location.hostname}:${$('world').value}/${hashOf(place.name, {})}`); }
 
 // What the page is told of the stream. Figures that nothing renews are dimmed.
 function showStream(kind, text) {
@@ -166,6 +177,7 @@ function begin() {
   $('step').onclick = (event) => act({ do: 'step', count: event.shiftKey ? 100 : 1 });
   $('speed').onchange = () => act({ do: 'speed', speed: Number($('speed').value) });
   find = finder({ windows: Object.fromEntries(names.map((n) => [n, windows[n].title])), go: show, ask });
+  $('world').onchange = goToWorld;
   $('find-open').onclick = () => find();
   $('until').lastElementChild.onclick = () => api.pauseWhen({}).catch((problem) => setState('lost', problem.message));
   $('skip').onclick = (event) => { event.preventDefault(); $('main').focus(); };

@@ -28,10 +28,12 @@ static bool is_own_origin(const char *origin, uint32_t port)
            is_own_host(origin + sizeof scheme - 1, port);
 }
 
-/* "none": typed into the address bar. */
-static bool is_own_site(const char *site)
+/* "none": typed into the address bar. "same-site": another port of this machine: a page of another
+ * inspector may lead here. It gets what is the same for all, and its modules ask for themselves. */
+static bool is_own_site(const char *site, const char *path)
 {
-    return strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
+    return strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0 ||
+           (strcmp(site, "same-site") == 0 && strcmp(path, "/") == 0);
 }
 
 static bool is_json(const char *type)
@@ -83,7 +85,7 @@ uint32_t weft__guard_check(const weft__asked *asked, uint32_t port, const char *
     if (asked->lengths > 1 || (asked->lengths != 0 && asked->is_chunked)) return 400;
     if (!is_own_host(asked->host, port)) return 403;
     if (asked->origin != NULL && !is_own_origin(asked->origin, port)) return 403;
-    if (asked->site != NULL && !is_own_site(asked->site)) return 403;
+    if (asked->site != NULL && !is_own_site(asked->site, asked->path)) return 403;
     uint32_t status = find_door(asked, is_file, door);
     if (status != 0) return status;
     if (*door == WEFT__DOOR_PAGE) return 0;

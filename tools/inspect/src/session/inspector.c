@@ -196,7 +196,10 @@ static void stepped(weft_world *world, void *user)
 static void end(weft_inspect *inspect)
 {
     weft__session *session = &inspect->session;
-    if (getpid() == inspect->process) weft__server_stop(inspect->server);
+    if (getpid() == inspect->process) {
+        weft__worlds_remove(&session->place);
+        weft__server_stop(inspect->server);
+    }
     if (session->is_tracing) weft_job_trace_enable(weft_world_pool(session->world), false);
     weft__system_log_free(session);
     weft__timeline_free(session);
@@ -249,8 +252,10 @@ static weft_result start_server(weft_inspect *inspect, const weft_inspect_desc *
     weft_result result = weft__server_start(&server, &inspect->server, why);
     if (result != WEFT_OK) return result;
     inspect->mailbox = inspect->session.mailbox = weft__server_mailbox(inspect->server);
+    inspect->session.place.token = inspect->token;
+    inspect->session.place.port = weft__server_port(inspect->server);
     snprintf(inspect->url, sizeof inspect->url, "http://127.0.0.1:%u/#%s",
-             weft__server_port(inspect->server), inspect->token);
+             inspect->session.place.port, inspect->token);
     return WEFT_OK;
 }
 
@@ -276,6 +281,7 @@ static weft_result start(weft_world *world, const weft_inspect_desc *desc, weft_
         if (result != WEFT_OK) weft__server_stop(inspect->server);
         inspect->session.is_paused = inspect->awaits = desc->is_paused;
         if (result == WEFT_OK) hold(inspect);
+        if (result == WEFT_OK) weft__worlds_add(&inspect->session.place, world);
         *why = result == WEFT_OUT_OF_MEMORY ? "no memory"
                                             : "the world takes no hook now: start it between steps";
     }

@@ -11,6 +11,7 @@
 
 #include "mailbox.h"
 #include "request.h"
+#include "worlds.h"
 
 #include <weft/inspect.h>
 #include <weft/live.h>
@@ -39,7 +40,8 @@ typedef enum weft__need {
 typedef struct weft__session {
     weft_world *world;
     bool is_writable;
-    weft__mailbox *mailbox; /* for "watch" */
+    weft__world_place place; /* among the inspected worlds of the process */
+    weft__mailbox *mailbox;  /* for "watch" */
     /* pause, step, speed (clockwork.h) */
     bool is_paused;
     uint32_t steps_left; /* steps to run although it is paused */

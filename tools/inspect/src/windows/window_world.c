@@ -19,6 +19,8 @@ uint32_t weft__status_window(weft__session *session, const weft__request *reques
     weft_frame frame = weft_world_frame(session->world);
     weft__wire_count(out, "protocol", WEFT__PROTOCOL);
     weft__wire_text(out, "program", program_invocation_short_name);
+    weft__wire_text(out, "world", weft__world_name(session->world));
+    weft__worlds_write(&session->place, out);
     weft__wire_count(out, "frame", frame.number);
     weft__wire_number(out, "time", frame.time);
     weft__wire_number(out, "dt", (double)frame.dt);
