@@ -100,7 +100,9 @@ static void print_roff(const char *text)
 /* The same as a manual page (man 7). */
 static void print_manual(const weft_cli_usage *usage)
 {
-    printf(".TH WEFT-%s 1\n.SH NAME\nweft-%s \\- ", usage->command, usage->command);
+    fputs(".TH WEFT-", stdout); /* capitals, as all pages have */
+    for (const char *c = usage->command; *c; c++) putchar(toupper((unsigned char)*c));
+    printf(" 1\n.SH NAME\nweft-%s \\- ", usage->command);
     print_roff(usage->summary);
     printf(".SH SYNOPSIS\n.B weft %s\n[options] ", usage->command);
     print_roff(usage->arguments);
@@ -112,9 +114,8 @@ static void print_manual(const weft_cli_usage *usage)
         print_roff(left);
         print_roff(o->help);
     }
-    if (usage->notes) puts(".SH DESCRIPTION\n.nf");
+    if (usage->notes) puts(".SH DESCRIPTION");
     if (usage->notes) print_roff(usage->notes);
-    if (usage->notes) puts(".fi");
     if (usage->examples) puts(".SH EXAMPLES\n.nf");
     if (usage->examples) print_roff(usage->examples);
     if (usage->examples) puts(".fi");

@@ -45,6 +45,15 @@ objects() {
         echo "FAILED: not one JSON object per line:" && cat "$work/out"
     fi
 }
+# manual FILE: a page has 80 columns where the man of this machine shows it.
+manual() {
+    command -v nroff >/dev/null || return
+    count=$((count + 1))
+    nroff -c -man -rLL=80n "$1" 2>/dev/null | sed 's/.\x08//g' >"$work/page"
+    [ -s "$work/page" ] && [ "$(LC_ALL=C.UTF-8 wc -L <"$work/page")" -le 80 ] && return
+    failed=$((failed + 1))
+    echo "FAILED: $1: a line of more than 80 columns:" && LC_ALL=C.UTF-8 grep -E -m3 '.{81}' "$work/page"
+}
 expect 0 'commands:' --help
 expect 0 '^weft [0-9]*\.[0-9]*\.[0-9]*$' --version
 expect 0 '^with.*: .*event counters' --version # there or not, it is named
@@ -61,7 +70,8 @@ for command in bake bench stress explain screen dump diverge live simulate shard
     ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}$leaks" \
         expect 2 'no option --jsno; did you mean --json' $command --jsno
     [ "$command" = simulate ] || expect 0 '^examples:' help $command
-    expect 0 '^\.TH WEFT-' $command --help=man
+    expect 0 '^\.TH WEFT-[A-Z-]* 1$' $command --help=man
+    manual "$work/out"
 done
 expect 0 '^self.clock ' bench --list
 expect 0 '"bench":"self.clock"' bench --list --json

@@ -7,8 +7,13 @@ weft=$1 dir=$2
 mkdir -p "$dir"
 {
     printf '.TH WEFT 1\n.SH NAME\nweft \\- entities, jobs and systems: the command line\n'
-    printf '.SH SYNOPSIS\n.B weft\nCOMMAND [options] [arguments]\n.SH DESCRIPTION\n.nf\n'
-    "$weft" --help | sed 's/-/\\-/g; s/^\./\\\&./'
+    printf '.SH SYNOPSIS\n.B weft\nCOMMAND [options] [arguments]\n.SH DESCRIPTION\n'
+    "$weft" --help | sed 's/-/\\-/g; s/^\./\\\&./' | awk '
+        /^usage:/ { next }
+        /^[a-z]+:$/ { print ".SS " toupper(substr($0, 1, length - 1)); is_list = $0 == "commands:"; if (!is_list) print ".nf"; next }
+        /^ / && is_list { name = $1; sub(/^ +[^ ]+ +/, ""); print ".TP\n.B " name; print; next }
+        /^$/ { is_list = 0; print ".PP"; next }
+        { print }'
     printf '.fi\n.SH SEE ALSO\n'
     "$weft" help --names | sed '/^help$/d; s/.*/.BR weft\\-& (1)/'
 } >"$dir/weft.1.part"

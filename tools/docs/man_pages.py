@@ -7,6 +7,7 @@ import ast
 import os
 import re
 import sys
+import textwrap
 
 TOKEN = re.compile(r"/\*.*?\*/|^#define[^\n]*(?:\\\n[^\n]*)*|^(?:typedef|WEFT_API|WEFT_API_DATA|static inline|struct|enum)\b", re.S | re.M)
 CODE_LINE = re.compile(r"^ {2}")
@@ -17,13 +18,42 @@ def roff(text):
     return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"), flags=re.M)
 
 
+def wrapped(text, width, first, rest):
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False)
+
+
+def narrow(text, width):
+    """Code as it fits a terminal of 80 columns: a comment behind a line that is too long goes above it, what is too long is
+    broken at blanks."""
+    text = re.sub(r"(/\*(?:(?!\*/).)*)\n\s+(?:\* )?(?=(?:(?!/\*).)*?\*/)", r"\1 ", text, flags=re.S) if "\n" in text else text
+    while (joined := re.sub(r"(/\*(?:(?!\*/)[^\n])*)\n\s*(?:\* )?", r"\1 ", text)) != text:
+        text = joined
+    out = []
+    for line in text.split("\n"):
+        if len(line) <= width:
+            out.append(line)
+            continue
+        indent = re.match(r"\s*", line)[0][:8]
+        behind = re.fullmatch(r"(.*?\S)\s*(/\*.*\*/)(\s*\\?)", line)
+        if behind:
+            out += wrapped(behind[2], width, indent, indent + "   ")
+            line = behind[1] + behind[3]
+        elif line.lstrip().startswith("/*"):
+            out += wrapped(line.strip(), width, indent, indent + "   ")
+            continue
+        if len(line) > width:
+            line = indent + re.sub(r" {2,}", "  ", line.strip())
+        out += [line] if len(line) <= width else wrapped(line.strip(), width, indent, indent + "    ")
+    return "\n".join(out)
+
+
 def said(comment):
     """The lines of a comment."""
     return [re.sub(r"^\s*\*? ?", "", line, count=1).rstrip() for line in comment[2:-2].strip("\n").split("\n")]
 
 
-def paragraphs(lines):
-    """Lines as troff: code as it is, the rest filled."""
+def paragraphs(lines, width=72):
+    """Lines as troff: code as it is where it fits, the rest filled."""
     out, in_code = [], False
     for line in lines:
         is_code = bool(CODE_LINE.match(line))
@@ -33,7 +63,7 @@ def paragraphs(lines):
             out.append(".fi\n.PP")
             in_code = False
         in_code = in_code or is_code
-        out.append(roff(line if in_code else line.strip()) if line else ("" if in_code else ".PP"))
+        out.append(roff(narrow(line, width) if in_code else line.strip()) if line else ("" if in_code else ".PP"))
     return "\n".join([*out, ".fi"] if in_code else out)
 
 
@@ -83,7 +113,7 @@ def page(header, text):
             whole = text[found.start():at]
             if doc and not doc[0].startswith("Private") and not re.match(r"#define \w+_H$", whole):
                 functions += re.findall(r"^[^(]*?\b(weft_\w+)\(", shown(whole))
-                out += [".PP", ".nf", ".ft B", roff(shown(whole)), ".ft R", ".fi", ".RS 4", paragraphs(doc), ".RE"]
+                out += [".PP", ".nf", ".ft B", roff(narrow(shown(whole), 72)), ".ft R", ".fi", ".RS 4", paragraphs(doc, 68), ".RE"]
             doc = None if text.startswith("\n\n", at) else doc
     out += [".SH SEE ALSO", ".BR weft (1),", "the guide in docs/guide"]
     return "\n".join(out) + "\n", functions
@@ -97,7 +127,7 @@ def command_page(name, text):
     for part in rest:
         title = re.match(r"(options|examples):\n", part)
         if title:
-            out += [f".SH {title[1].upper()}", ".nf", roff(part[title.end():]), ".fi"]
+            out += [f".SH {title[1].upper()}", ".nf", roff(narrow(part[title.end():], 73)), ".fi"]
         else:
             out += [roff(part), ".PP"]
     out += [".SH SEE ALSO", ".BR weft (1)"]

@@ -347,7 +347,7 @@ static int parse(struct asked *a, int argc, char **argv, int *first)
         "Record with WEFT_TRACE=FILE.slices WEFT_WORKERS=1, best several times: of recordings of "
         "the same run the least of each cost counts. docs/design/simulation.md says what is "
         "modelled. Every line of the result is labelled simulated.",
-        "WEFT_TRACE=day.slices WEFT_WORKERS=1 weft screen && weft simulate day.slices\n"
+        "WEFT_TRACE=day.slices WEFT_WORKERS=1 weft screen\nweft simulate day.slices\n"
         "weft simulate a.slices b.slices --workers 1,8,64 --json\n"
         "weft simulate --artificial 2048x2000 --workers 64"};
     return weft_cli_parse(&usage, argc, argv, first);
