@@ -2,8 +2,8 @@
 /* cmd_dump.c: `weft dump WORLD`: a world file as text, one JSON object per line; `weft dump --read
  * TEXT --out WORLD`: the way back.
  *
- * Types come from the file: fields without a description are shown by their paths, values without
- * fields as bytes.
+ * Types come from the file, which knows fields as paths of plain numbers, or from --types, which has
+ * the constants, texts and units of the program. Values without fields are shown as bytes.
  */
 #include "cli.h"
 #include "cli_file.h"
@@ -57,8 +57,7 @@ static int dump(weft_world *world, const char *path, const char *out)
     return out == NULL ? write_text(world, stdout, "stdout") : write_file(world, out);
 }
 
-/* Text to world file. */
-static int read_back(weft_world *world, const char *path, const char *out)
+static int read_text(weft_world *world, const char *path)
 {
     struct stat state;
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -78,6 +77,24 @@ static int read_back(weft_world *world, const char *path, const char *out)
     if (result != WEFT_OK)
         return weft_cli_fail("dump", "%s",
                              error.text[0] != '\0' ? error.text : weft_world_error(world)->text);
+    return WEFT_CLI_OK;
+}
+
+/* The descriptions of the program's types, before the file is loaded. */
+static int read_types(weft_world *world, const char *path)
+{
+    weft_world_stats stats;
+    int code = path == NULL ? WEFT_CLI_OK : read_text(world, path);
+    weft_world_stats_get(world, &stats, sizeof stats);
+    if (code != WEFT_CLI_OK || stats.entities == 0) return code;
+    return weft_cli_fail("dump", "--types: %s has entities: it should hold types only", path);
+}
+
+/* Text to world file. */
+static int read_back(weft_world *world, const char *path, const char *out)
+{
+    int code = read_text(world, path);
+    if (code != WEFT_CLI_OK) return code;
     if (weft_world_save(world, out, NULL) != WEFT_OK)
         return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
     return WEFT_CLI_OK;
@@ -86,11 +103,13 @@ static int read_back(weft_world *world, const char *path, const char *out)
 static int run_dump(int argc, char **argv)
 {
     bool is_json = false, is_read = false;
-    const char *out = NULL;
+    const char *out = NULL, *types = NULL;
     const weft_cli_option options[] = {
         {"read", NULL, "FILE is text: read it, and save the world to --out", WEFT_CLI_FLAG,
          &is_read, 0, 0},
         {"out", "FILE", "write to this file instead of stdout", WEFT_CLI_TEXT, &out, 0, 0},
+        {"types", "FILE", "constants, texts and units: a world without entities as text",
+         WEFT_CLI_TEXT, &types, 0, 0},
         {"json", NULL, "one JSON object per line, which is what it prints anyway", WEFT_CLI_FLAG,
          &is_json, 0, 0},
         {0},
@@ -102,6 +121,7 @@ static int run_dump(int argc, char **argv)
         options,
         "Lines: the world, its types, its resources, its entities; see docs/guide/saving.md.",
         "weft dump game.world | less\n"
+        "weft dump game.world --types types.json\n"
         "weft dump --read game.json --out game.world"};
     int first;
     const int status = weft_cli_parse(&usage, argc, argv, &first);
@@ -113,7 +133,9 @@ static int run_dump(int argc, char **argv)
     weft_result result =
         weft_world_create(&(weft_world_desc){.workers = 1, .name = "dump"}, &world);
     if (result != WEFT_OK) return weft_cli_fail("dump", "%s", weft_result_text(result));
-    int code = is_read ? read_back(world, argv[first], out) : dump(world, argv[first], out);
+    int code = read_types(world, types);
+    if (code == WEFT_CLI_OK)
+        code = is_read ? read_back(world, argv[first], out) : dump(world, argv[first], out);
     weft_world_destroy(world);
     return code;
 }

@@ -82,6 +82,17 @@ expect 2 'name one file' dump
 expect 2 '--read needs --out' dump --read "$work/a.json"
 expect 2 'none.world' dump "$work/none.world"
 expect 2 'wrong.json:2:2: ' dump --read "$work/wrong.json" --out "$work/a.world"
+printf '%s\n' '{"type": "Ship", "size": 32, "alignment": 8, "description": {"name": "Ship", "size": 32, "alignment": 8, "fields": [
+ {"name": "range", "kind": "f64", "offset": 0, "unit": "km"}, {"name": "call", "kind": "text", "offset": 12, "count": 12},
+ {"name": "mode", "kind": "enum", "offset": 8, "type": {"name": "Mode", "size": 4, "alignment": 4, "constants": [
+  {"name": "idle", "value": 0}, {"name": "burn", "value": 1}]}}]}}' >"$work/types.json"
+{ cat "$work/types.json" && printf '{"entity": "0:1", "components": {"Ship": {"range": "4e5 m", "mode": "burn", "call": "zarya"}}}\n'; } >"$work/ship.json"
+"$weft" dump --read "$work/ship.json" --out "$work/ship.world"
+expect 0 '"call": "0x7a61.*"mode": 1' dump "$work/ship.world"
+expect 0 '{"range": 400, "call": "zarya", "mode": "burn"}' dump "$work/ship.world" --types "$work/types.json"
+expect 0 '"unit": "km"' dump "$work/ship.world" --types "$work/types.json"
+expect 2 'has entities' dump "$work/ship.world" --types "$work/ship.json"
+expect 2 'none.json: ' dump "$work/ship.world" --types "$work/none.json"
 "$weft" dump --read "$work/a.json" --out "$work/a.world"
 cat >"$work/level.weft" <<'END'
 {"weft": 1, "objects": {

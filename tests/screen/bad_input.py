@@ -136,6 +136,12 @@ if (done.returncode != 0 or html.count("<svg") != 3 or html.count("<tr><td class
         or sorted(os.listdir(page)) != ["conjunctions.csv", "index.html", "meta.json", "together.csv"]):
     failures.append("page")
     print("FAILED page:", done.stdout, done.stderr, os.listdir(page))
+bare = os.path.join(folder, "bare")
+subprocess.run([weft, "screen", catalogue, "--report", bare, "--hours", "0.05", "--threshold-km", "0.001"], capture_output=True)
+html = open(os.path.join(bare, "index.html")).read()
+if "<h2>No approaches</h2>" not in html or "<svg" in html or "closest pairs" in html:
+    failures.append("empty page")
+    print("FAILED empty page:", html[-800:])
 case("help", ["--help"], 0, "usage: weft screen", "not collision warnings")
 
 usage = resource.getrusage(resource.RUSAGE_CHILDREN)

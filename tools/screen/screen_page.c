@@ -202,6 +202,17 @@ static void write_pair(const struct page *p, uint32_t rank)
     fputs("</td></tr>\n", p->out);
 }
 
+/* Nothing to list or to draw. */
+static void write_nothing(const struct page *p)
+{
+    const struct screen_result *r = p->result;
+    fprintf(p->out,
+            "<h2>No approaches</h2>\n<p>No two of the %u objects come closer than %g km in these "
+            "%g hours%s. Look farther by --threshold-km or longer by --hours.</p>\n",
+            r->catalogue.count, r->window.threshold_km, hours_of(r),
+            r->hidden_count > 0 ? " that the filter shows" : "");
+}
+
 static void write_pairs(const struct page *p)
 {
     fprintf(p->out,
@@ -210,7 +221,7 @@ static void write_pairs(const struct page *p)
             "(marked when more than %g).</p>\n",
             p->ranking.count, p->ranking.pair_count, SCREEN_STALE_DAYS);
     if (p->ranking.count == 0) {
-        fputs("<p>None.</p>\n", p->out);
+        fputs("<p>None is shown: --top 0.</p>\n", p->out);
         return;
     }
     fputs("<div class=\"panel\"><table><thead><tr><th></th><th class=\"number\">miss</th>"
@@ -367,10 +378,11 @@ int screen_page_write(const struct screen_options *o, const struct screen_result
         p->out = file.stream;
         write_head(p->out);
         write_summary(p);
-        write_pairs(p);
-        write_miss(p);
-        write_altitudes(p);
-        write_map(p);
+        if (r->approach_count == 0) write_nothing(p);
+        if (r->approach_count != 0) write_pairs(p);
+        if (r->approach_count != 0) write_miss(p);
+        if (r->approach_count != 0) write_altitudes(p);
+        if (r->approach_count != 0) write_map(p);
         write_togethers(p);
         write_ended(p);
         fputs("</main></body></html>\n", p->out);

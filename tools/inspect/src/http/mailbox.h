@@ -131,7 +131,8 @@ typedef struct weft__watch_list {
 } weft__watch_list;
 
 /* Owner: replaces what the page of the stream watches; all of it is due at once. False: no such
- * stream, or it has a list of a later serial: two requests come in any order. *has_failed becomes true where memory was refused: it watches nothing. */
+ * stream, or it has a list of a later serial: two requests come in any order. *has_failed becomes
+ * true where memory was refused: it watches nothing. */
 bool weft__stream_watch(weft__mailbox *mailbox, const weft__watch_list *list, bool *has_failed);
 
 /* A watch, found again under the mutex. */
