@@ -187,6 +187,13 @@ static void *make_lists(void *url)
     ask_for(url, "{\"do\":\"rows\",\"list\":1,\"count\":2}", "\"lost\":\"left\"");
     ask_for(url, "{\"do\":\"freeze\",\"of\":1,\"left\":true}", "\"list\":2,\"total\":2");
     ask_for(url, "{\"do\":\"freeze\",\"part\":\"none\"}", "\"total\":0");
+    ask_for(url, "{\"do\":\"freeze\",\"query\":\"\",\"sort\":\"Spin.speed\",\"down\":true}",
+            "\"list\":4,\"total\":999");
+    ask_for(
+        url, "{\"do\":\"rows\",\"list\":4,\"count\":2}",
+        "\"rows\":[{\"entity\":\"999:1\",\"has\":[\"Spin\"],\"values\":[]},{\"entity\":\"998:1\"");
+    ask_for(url, "{\"do\":\"rows\",\"list\":4,\"from\":997}", /* without the value: the last */
+            "\"rows\":[{\"entity\":\"0:1\",\"has\":[\"Spin\"],\"values\":[]},{\"entity\":\"88:1\"");
     ask_for(url, "{\"do\":\"freeze\",\"query\":\"Spin\",\"where\":\"Spin.speed > 3 kg\"}",
             "is no value of Spin.speed");
     ask_for(url, "{\"do\":\"freeze\",\"query\":\"Spin\",\"where\":\"Spin.speed\"}",

