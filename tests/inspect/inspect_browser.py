@@ -1564,9 +1564,19 @@ def a_button_is_not_pressed_by_a_page_that_only_reads(b, host, reading):
 
 @scenario
 def a_page_of_another_version_is_told(b, host, _):
-    equal(told(b, {"do": "status"})["protocol"], 1)
     open_window(b, host, "memory")
+    equal(told(b, {"do": "status"})["protocol"], 1)
     b.wait("no warning", "document.querySelector('#other').hidden")
+    # as a program of another version answers: the page asks its status by the button, too
+    b.run("""window.real = window.fetch; window.fetch = async (to, how) => { const a = await window.real(to, how);
+        if (to !== '/api' || !how.body.includes('"step"')) return a;
+        return new Response(JSON.stringify({ ...await a.json(), protocol: 2, frame: 1e15 })); };
+        window.seen = ''; new MutationObserver(() => { if (!document.querySelector('#other').hidden) window.seen = document.querySelector('#other').innerText; })
+          .observe(document.querySelector('#other'), { attributes: true });""")
+    b.click(b.find("#step"))
+    b.wait("the note", "window.seen === 'This page is of another version than the program: reload it.'")
+    b.wait("it goes with the next answer", "document.querySelector('#other').hidden")
+    b.run("window.fetch = window.real")
 
 
 @scenario

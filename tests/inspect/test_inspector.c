@@ -3,6 +3,7 @@
  * the world steps: answers, streams, pause, hashes, the end of the world. */
 #include <weft/entity.h>
 #include <weft/inspect.h>
+#include <weft/observer.h>
 #include <weft/relation.h>
 #include <weft/slice.h>
 #include <weft/system.h>
@@ -31,6 +32,7 @@ static const char token[] = "00112233445566778899aabbccddeeff";
 static weft_world *world;
 static weft_inspect *inspect;
 static weft_component spin;
+static weft_job_pool *lent; /* NULL: the world has one of its own */
 
 static void turn(weft_slice *slice, void *user)
 {
@@ -45,7 +47,7 @@ static void begin(bool is_inspected)
                                         WEFT_FIELD_WITH(Spin, speed, .unit = "rad/s")};
     static const weft_type type = WEFT_TYPE(Spin, fields);
     weft_entity entities[1000];
-    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &world));
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2, .pool = lent}, &world));
     spin = weft_component_create(world, &(weft_component_desc){.name = "Spin", .type = &type});
     CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, spin), 1000, entities));
     for (uint32_t i = 0; i < 1000; i++) {
@@ -784,6 +786,139 @@ PLAIN_TEST(every_relation_and_every_type_is_listed)
     step_beside(ask_for_relations, 1);
     weft_inspect_stop(inspect);
     CHECK_OK(weft_world_destroy(world));
+}
+
+/* ---- worlds beside each other, and worlds with little in them */
+
+static void hear(const weft_observation *batch, void *user)
+{
+    (void)batch, (void)user;
+}
+
+static void *ask_for_observers(void *url)
+{
+    ask_for(url, "{\"do\":\"schedule\"}", "\"name\": \"hears\"");
+    ask_for(url, "{\"do\":\"systems\"}", "\"systems\":[]");
+    return NULL;
+}
+
+PLAIN_TEST(observers_of_a_world_without_systems_are_listed)
+{
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    const weft_observer_desc desc = {.name = "hears", .on = WEFT_ON_DESTROYED, .run = hear};
+    CHECK(weft_observer_create(world, &desc).id != 0);
+    const weft_inspect_desc options = {.port = WEFT_INSPECT_ANY_PORT, .token = token};
+    CHECK_OK(weft_inspect_start(world, &options, &inspect));
+    step_beside(ask_for_observers, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static void *ask_for_worlds(void *url)
+{
+    ask_for(url, "{\"do\":\"status\"}", "\"worlds\":[{\"name\":\"world\",\"port\":");
+    ask_for(url, "{\"do\":\"status\"}", "{\"name\":\"menu\",\"port\":");
+    char *reply = ask(url, "{\"do\":\"status\"}");
+    CHECK(strstr(reply, "secret") == NULL);
+    free(reply);
+    return NULL;
+}
+
+static void *ask_for_one_world(void *url)
+{
+    char *reply = ask(url, "{\"do\":\"status\"}");
+    CHECK(strstr(reply, "\"name\":\"world\"") != NULL && strstr(reply, "menu") == NULL);
+    free(reply);
+    return NULL;
+}
+
+PLAIN_TEST(a_page_is_told_of_the_worlds_that_its_key_opens)
+{
+    weft_world *others[2];
+    weft_inspect *inspects[2];
+    begin(true);
+    for (uint32_t i = 0; i < 2; i++) {
+        const weft_world_desc desc = {.name = i == 0 ? "menu" : "secret", .workers = 1};
+        const weft_inspect_desc options = {.port = WEFT_INSPECT_ANY_PORT,
+                                           .token = i == 0 ? token : NULL};
+        CHECK_OK(weft_world_create(&desc, &others[i]));
+        CHECK_OK(weft_inspect_start(others[i], &options, &inspects[i]));
+    }
+    step_beside(ask_for_worlds, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_inspect_stop(inspects[i]);
+        CHECK_OK(weft_world_destroy(others[i]));
+    }
+    step_beside(ask_for_one_world, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* ---- fused slices */
+
+static void slow_down(weft_slice *slice, void *user)
+{
+    Spin *s = WEFT_WRITE_COLUMN(slice, 0, Spin);
+    (void)user;
+    for (uint32_t i = 0; i < slice->count; i++) s[i].speed *= 0.999f;
+}
+
+/* Begin and length of a span of the export, in microseconds; false: `at` is another span. */
+static bool read_span(const char *at, const char *name, double *begin_us, double *took_us)
+{
+    const char *end = strchr(at, '}'), *ts = strstr(at, "\"ts\":"), *dur = strstr(at, "\"dur\":");
+    if (strncmp(at, name, strlen(name)) != 0 || ts == NULL || dur == NULL || dur > end)
+        return false;
+    *begin_us = strtod(ts + 5, NULL);
+    *took_us = strtod(dur + 6, NULL);
+    return true;
+}
+
+/* Whether a span of the name lies in that of fused slices, and takes less than all of it. */
+static bool has_part(const char *reply, const char *name)
+{
+    double begin, took, part, part_took;
+    for (const char *at = reply; (at = strstr(at, "{\"name\":\"fused slices\"")) != NULL; at++) {
+        if (!read_span(at, "{\"name\":\"fused slices\"", &begin, &took)) continue;
+        for (const char *in = reply; (in = strstr(in, name)) != NULL; in++)
+            if (read_span(in, name, &part, &part_took) && part >= begin - 0.002 &&
+                part + part_took <= begin + took + 0.002 && part_took < took)
+                return true;
+    }
+    return false;
+}
+
+static void *ask_for_shares(void *url)
+{
+    bool are_there = false;
+    for (uint32_t tries = 0; tries < 300 && !are_there; tries++) {
+        char *reply = ask(url, "{\"do\":\"export\"}");
+        are_there =
+            has_part(reply, "{\"name\":\"turn\"") && has_part(reply, "{\"name\":\"slow_down\"");
+        free(reply);
+        usleep(2000); /* 200 requests a second */
+    }
+    CHECK(are_there);
+    return NULL;
+}
+
+PLAIN_TEST(fused_slices_have_a_part_for_each_of_their_systems)
+{
+    weft_job_pool *pool;
+    CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 1,
+                                                        .trace_capacity = 1 << 12,
+                                                        .trace_is_paused = true},
+                                  &pool));
+    lent = pool;
+    begin(true);
+    const weft_system_desc desc = {
+        .name = "slow_down", .run = slow_down, .over.rows.terms = {{spin, WEFT_WRITE}}};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    step_beside(ask_for_shares, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+    lent = NULL;
+    CHECK_OK(weft_job_pool_destroy(pool));
 }
 
 /* A child of the process still has the listener. */
