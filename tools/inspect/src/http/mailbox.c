@@ -314,7 +314,7 @@ bool weft__stream_watch(weft__mailbox *mailbox, const weft__watch_list *list, bo
         weft__wire_clear(&watch->event);
         weft__wire_raw(&watch->request, list->texts[i], list->lengths[i]);
         *has_failed |= watch->request.has_failed;
-        watch->hash = watch->due_ns = 0;
+        watch->hash = watch->due_ns = watch->cost_ns = 0;
     }
     if (found != NULL) found->watch_count = *has_failed ? 0 : list->count;
     if (found != NULL) found->serial = list->serial;
@@ -354,6 +354,27 @@ bool weft__stream_due(weft__mailbox *mailbox, uint64_t now_ns, weft__watch_place
     return due != NULL && !request->has_failed; /* it stays due */
 }
 
+/* Under the mutex: the watch is the one that was asked for. */
+static bool is_there(const weft__mailbox *mailbox, const weft__watch_place *place)
+{
+    const weft__stream *stream = &mailbox->streams[place->stream];
+    return stream->number == place->number && stream->serial == place->serial &&
+           place->index < stream->watch_count;
+}
+
+uint64_t weft__stream_cost(weft__mailbox *mailbox, const weft__watch_place *place, uint64_t took_ns)
+{
+    uint64_t sum = 0;
+    pthread_mutex_lock(&mailbox->lock);
+    if (is_there(mailbox, place))
+        mailbox->streams[place->stream].watches[place->index].cost_ns = took_ns;
+    for (uint32_t i = 0; i < WEFT__STREAMS_MAX; i++)
+        for (uint32_t j = 0; j < mailbox->streams[i].watch_count; j++)
+            sum += mailbox->streams[i].watches[j].cost_ns;
+    pthread_mutex_unlock(&mailbox->lock);
+    return sum;
+}
+
 void weft__stream_event(weft__mailbox *mailbox, const weft__watch_place *place,
                         const weft__wire *answer, uint64_t due_ns)
 {
@@ -361,10 +382,9 @@ void weft__stream_event(weft__mailbox *mailbox, const weft__watch_place *place,
     pthread_mutex_lock(&mailbox->lock);
     weft__stream *stream = &mailbox->streams[place->stream];
     weft__watch *watch = &stream->watches[place->index];
-    bool is_there = stream->number == place->number && stream->serial == place->serial &&
-                    place->index < stream->watch_count;
-    if (is_there) watch->due_ns = due_ns;
-    if (is_there && answer != NULL && watch->hash != hash) {
+    if (!is_there(mailbox, place)) answer = NULL;
+    if (is_there(mailbox, place)) watch->due_ns = due_ns;
+    if (answer != NULL && watch->hash != hash) {
         weft__wire_clear(&watch->event);
         weft__wire_raw(&watch->event, answer->bytes, answer->count);
         watch->hash = watch->event.has_failed ? 0 : hash; /* the next answer is another try */

@@ -36,8 +36,9 @@ typedef struct weft__letter {
 typedef struct weft__watch {
     weft__wire request; /* JSON */
     weft__wire event;
-    uint64_t hash;   /* of the last answer */
-    uint64_t due_ns; /* when it is answered again: the more it cost, the later */
+    uint64_t hash;    /* of the last answer */
+    uint64_t due_ns;  /* when it is answered again: the more all of them cost, the later */
+    uint64_t cost_ns; /* of the last answer */
 } weft__watch;
 
 /* A page. Guarded by the mutex. */
@@ -145,6 +146,9 @@ typedef struct weft__watch_place {
 bool weft__stream_due(weft__mailbox *mailbox, uint64_t now_ns, weft__watch_place *place,
                       weft__wire *request);
 /* Owner: the answer of that watch, sent where it differs from the last one; NULL: it failed. */
+/* What the last answers of all watches took, this one's being `took_ns`. */
+uint64_t weft__stream_cost(weft__mailbox *mailbox, const weft__watch_place *place,
+                           uint64_t took_ns);
 void weft__stream_event(weft__mailbox *mailbox, const weft__watch_place *place,
                         const weft__wire *answer, uint64_t due_ns);
 

@@ -25,7 +25,7 @@
 
 static const uint64_t watch_period_ns = UINT64_C(100000000);
 static const uint64_t watch_rest_ns = UINT64_C(1500000000); /* at most: needs last longer */
-enum { WATCH_REST = 100 }; /* a watch rests so many times as long as its answer took: 1 % */
+enum { WATCH_REST = 100 }; /* a watch rests so many times as long as all watches took: 1 % */
 static const uint64_t page_gone_ns = UINT64_C(5000000000);
 static const uint64_t need_lasts_ns = UINT64_C(2000000000);
 
@@ -105,7 +105,9 @@ static void answer_watches(weft_inspect *inspect, uint64_t end_ns)
     while (weft__stream_due(inspect->mailbox, begin, &inspect->watch_at, &inspect->request)) {
         weft__answer(&inspect->session, inspect->request.bytes, inspect->request.count,
                      &inspect->reply);
-        uint64_t now = weft__session_now(), rest = WATCH_REST * (now - begin);
+        uint64_t now = weft__session_now();
+        uint64_t all = weft__stream_cost(inspect->mailbox, &inspect->watch_at, now - begin);
+        uint64_t rest = WATCH_REST * all;
         rest = rest < watch_period_ns ? watch_period_ns
                : rest < watch_rest_ns ? rest
                                       : watch_rest_ns;
