@@ -382,6 +382,8 @@ def a_held_list_tells_what_became_of_its_rows(b, host, _):
 
 @scenario
 def a_wrong_query_says_why(b, host, _):
+    open_window(b, host, "entities")
+    b.wait("the window", "document.querySelector('#query')")
     query(b, "Positio")
     b.wait("the reason", "(document.querySelector('.note.bad') || {}).textContent === 'no component \"Positio\"; did you mean Position?'")
     equal(b.run("return document.querySelector('#query').getAttribute('aria-invalid')"), "true")
@@ -1590,6 +1592,8 @@ def first_paint_is_quick(b, host, _):
 
 @scenario
 def the_page_is_small(b, host, _):
+    open_window(b, host, "archetypes")
+    b.wait("all windows, which come when there is time", "performance.getEntriesByType('resource').filter(r => r.name.endsWith('.js')).length >= 20")
     sizes = b.run("return performance.getEntriesByType('resource').filter(r => !r.name.includes('/api') && !r.name.includes('/events')).map(r => [r.name, r.decodedBodySize])")
     total = sum(size for _, size in sizes)
     print(f"  page: {total} bytes in {len(sizes)} files")

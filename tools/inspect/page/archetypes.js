@@ -16,7 +16,6 @@ const columns = (pick) => [
 ];
 
 export const archetypes = {
-  title: 'Archetypes',
   open(root, api, state) {
     let sort = state.sort || 'bytes', picked = state.archetype ? Number(state.archetype) : null;
     const sums = figures([]), advice = el('div'), detail = panel('The chosen archetype', el('div', { class: 'body' }, empty('Choose an archetype.')));

@@ -4,7 +4,6 @@ import { el, Table, panel, count, bytes, tag, empty, sorted } from '/ui.js';
 import { values } from '/fields.js';
 
 export const components = {
-  title: 'Components',
   open(root, api, state) {
     let sort = state.sort || 'name', descending = state.order === 'down', picked = state.component || null, part = state.part || '', last = null, shape = '', shown = null;
     const detail = panel('Component', el('div', { class: 'body' }, empty('Choose a component.')));

@@ -5,7 +5,6 @@ import { values, undo, undone } from '/fields.js';
 import { Pins } from '/pins.js';
 
 export const entities = {
-  title: 'Entities',
   open(root, api, state) {
     let mode = ['name', 'tree'].includes(state.mode) ? state.mode : 'query', query = state.query || '', part = state.part || '', relation = state.relation || null;
     let picked = state.entity || null;

@@ -2,7 +2,6 @@
 import { el, Table, panel, count, ns, meter, sorted, empty } from '/ui.js';
 
 export const groups = {
-  title: 'Groups',
   open(root, api, state) {
     let sort = state.sort || 'average', descending = state.order !== 'up', last = null, isOn = {}, timer = 0;
     const problem = el('p', { class: 'note bad', role: 'alert', hidden: true });

@@ -1,22 +1,28 @@
 // main.js: the frame: which window is open, the head, pause, step, speed, keys.
 import { ask, connect, token } from '/net.js';
 import { el, setText, count, short, empty } from '/ui.js';
-import { archetypes } from '/archetypes.js';
-import { components } from '/components.js';
-import { entities } from '/entities.js';
 import { finder } from '/find.js';
-import { groups } from '/groups.js';
-import { systems, queries } from '/systems.js';
-import { space } from '/space.js';
-import { timeline, jobs } from '/timeline.js';
-import { memory, scenes } from '/world.js';
-import { shards } from '/shards.js';
-import { start } from '/start.js';
-import { program, observers } from '/program.js';
 
 const PROTOCOL = 1; // session.h
 
-const windows = { start, archetypes, entities, components, systems, queries, timeline, memory, scenes, jobs, shards, space, groups, observers, program };
+// The module of a window comes when it is opened, or when the page has time: the first one is there sooner.
+const windows = {
+  start: { title: 'Start', module: '/start.js' },
+  archetypes: { title: 'Archetypes', module: '/archetypes.js' },
+  entities: { title: 'Entities', module: '/entities.js' },
+  components: { title: 'Components', module: '/components.js' },
+  systems: { title: 'Systems', module: '/systems.js' },
+  queries: { title: 'Queries', module: '/systems.js' },
+  timeline: { title: 'Timeline', module: '/timeline.js' },
+  memory: { title: 'Memory', module: '/world.js' },
+  scenes: { title: 'Scenes', module: '/world.js' },
+  jobs: { title: 'Jobs', module: '/timeline.js' },
+  shards: { title: 'Shards', module: '/shards.js' },
+  space: { title: 'Space', module: '/space.js' },
+  groups: { title: 'Groups', module: '/groups.js' },
+  observers: { title: 'Observers', module: '/program.js' },
+  program: { title: 'Program', module: '/program.js' },
+};
 const names = Object.keys(windows), numbered = names.filter((name) => name !== 'start'); // digits open the first ten of these
 const $ = (id) => document.getElementById(id);
 const listeners = new Set(); // of the open window: each status
@@ -86,9 +92,13 @@ function show(name, state = kept[name] || {}, how = 'pushState') {
   const hash = hashOf(name, state);
   if (hash !== location.hash) history[how](null, '', hash);
   document.title = `${windows[name].title} \u2013 weft`;
-  open = {};
-  Object.assign(open, windows[name].open(root, api, place.state));
+  const mine = open = {};
+  const begin = () => { if (open === mine) Object.assign(open, windows[name].open(root, api, place.state)); };
+  if (windows[name].open) begin();
+  else load(name).then(begin, () => { if (open === mine) root.replaceChildren(empty('This window did not come: reload the page.')); });
 }
+
+async function load(name) { windows[name].open = (await import(windows[name].module))[name].open; }
 
 function showStatus(now) {
   status = now;
@@ -187,6 +197,7 @@ function begin() {
   stream = connect(showStream);
   document.addEventListener('visibilitychange', () => api.watch(watched));
   show(...read(), 'replaceState');
+  setTimeout(async () => { for (const name of names) await load(name).catch(() => {}); }, 500);
   addEventListener('hashchange', () => { if (location.hash.slice(1, 33) === token) show(...read(), 'replaceState'); else location.reload(); });
 }
 

@@ -2,7 +2,6 @@
 import { el, Table, panel, updateFigures, figures, empty, tag, sorted } from '/ui.js';
 
 export const program = {
-  title: 'Program',
   open(root, api) {
     const known = new Map(), problem = el('p', { class: 'note bad', role: 'alert', hidden: true }), holder = el('div', { class: 'stack' });
     const none = panel('Panels of the program', empty('This program adds no panels.', 'weft_inspect_panel adds figures, tables, texts and buttons of your own.'));
@@ -47,7 +46,6 @@ export const program = {
 };
 
 export const observers = {
-  title: 'Observers',
   open(root, api, state) {
     let sort = state.sort || 'order', descending = state.order === 'down', last = [], timer = 0;
     const table = new Table([

@@ -10,7 +10,6 @@ const shown = {
 };
 
 export const shards = {
-  title: 'Shards',
   open(root, api) {
     let sort = 'rank', descending = false, last = null;
     const holder = el('div'), facts = figures([]);

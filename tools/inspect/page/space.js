@@ -5,7 +5,6 @@ import { el, panel, count, setText, empty } from '/ui.js';
 const NEAR = 9; // pixels around the pointer
 
 export const space = {
-  title: 'Space',
   open(root, api, state) {
     let places = [], numbers = [], data = null, picked = state.entity || null, at = [], latest = null;
     let turn = { yaw: Number(state.yaw) || 0.6, pitch: Number(state.pitch) || 0.5, zoom: Number(state.zoom) || 1, x: 0, y: 0 }, flat = state.view === 'flat', box = null, grabbed = null;

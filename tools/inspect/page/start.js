@@ -2,7 +2,6 @@
 import { el, panel, count, bytes, ns, percent } from '/ui.js';
 
 export const start = {
-  title: 'Start',
   open(root, api) {
     const key = (k) => el('kbd', {}, k);
     const card = (title, ...rest) => {

@@ -4,7 +4,6 @@ import { curves, key } from '/chart.js';
 import { Lanes } from '/lanes.js';
 
 export const systems = {
-  title: 'Systems',
   open(root, api, state) {
     let sort = state.sort || 'average', descending = state.order !== 'up', picked = null, last = null, schedule = null, writable = false;
     let marked = null, wasPaused = false, slowest = 0, once = null, showsSlowest = false, budget = 0;
@@ -138,7 +137,6 @@ function textOf(terms) {
 }
 
 export const queries = {
-  title: 'Queries',
   open(root, api, state) {
     let sort = state.sort || 'selected', descending = state.order !== 'up', last = null;
     const term = (t) => {

@@ -4,7 +4,6 @@ import { curves, key } from '/chart.js';
 import { Lanes } from '/lanes.js';
 
 export const timeline = {
-  title: 'Timeline',
   open(root, api) {
     let following = true, span = 50e6, view = null, timer = 0, told = 0;
     const lanes = new Lanes({ label: 'Timeline of the workers: arrow keys move, + and - zoom', onView: (from, to) => { view = [from, to]; follow(false); clearTimeout(timer); timer = setTimeout(fetchView, 60); } });
@@ -49,7 +48,6 @@ export const timeline = {
 };
 
 export const jobs = {
-  title: 'Jobs',
   open(root, api) {
     const kept = [], facts = figures([]), chart = el('div'), legend = el('ul', { class: 'key' });
     const table = new Table([

@@ -3,7 +3,6 @@ import { el, Table, panel, figures, updateFigures, count, bytes, percent, ns, em
 import { curves, key } from '/chart.js';
 
 export const memory = {
-  title: 'Memory',
   open(root, api) {
     const kept = [], facts = figures([]), chart = el('div'), legend = el('ul', { class: 'key' });
     const table = new Table([
@@ -34,7 +33,6 @@ export const memory = {
 };
 
 export const scenes = {
-  title: 'Scenes',
   open(root, api) {
     const facts = figures([]), holder = el('div', {}, empty('Waiting for an answer.'));
     const problems = new Table([
