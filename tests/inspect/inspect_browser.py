@@ -1470,6 +1470,62 @@ def a_pause_sets_a_mark_that_times_are_compared_with(b, host, _):
 
 
 @scenario
+def five_questions_are_followed_from_the_first_page(b, host, _):
+    # by clicks on what the page shows, and typing into its fields
+    base = host.url
+    b.go(base)
+    b.wait("the first page", "document.querySelectorAll('.cards .panel').length === 6 && document.querySelector('.now a')")
+    # which of my systems writes Velocity?
+    b.click(b.find_text(".cards a", "Components"))
+    b.wait("types", "document.querySelectorAll('main tbody tr').length > 10")
+    b.click(b.find_text("main tbody .link", "Age"))
+    b.wait("its systems", "[...document.querySelectorAll('.body h3')].some(h => h.textContent === 'Written by' && h.nextElementSibling.textContent === 'age')")
+    # and who lost theirs in the next 100 frames?
+    b.click(b.find_text(".body .link", "Entities with Age"))
+    b.wait("its entities", "document.querySelector('#tab-entities').getAttribute('aria-selected') === 'true' && document.querySelectorAll('main tbody tr').length > 5")
+    b.click(b.find_text("main footer button", "Hold"))
+    b.wait("held", FOOT + ".includes('as of frame')")
+    b.click(b.find("#pause"))
+    frame = held_frame(b)
+    b.run("document.querySelector('#step').dispatchEvent(new MouseEvent('click', { shiftKey: true, bubbles: true }))")
+    b.wait("a hundred", FRAME + " === arguments[0]", frame + 100)
+    b.click(b.find_text("main footer button", "Lost since"))
+    b.wait("those that died", "document.querySelectorAll('main tbody tr').length > 5 && [...document.querySelectorAll('main tbody tr')].every(r => r.textContent.includes('dead'))")
+    b.click(b.find("#pause"))
+    goes_on(b)
+    # which archetype wastes most?
+    b.click(b.find("#tab-start"))
+    b.wait("it is named", "[...document.querySelectorAll('.now')].some(p => /Most in .*: /.test(p.textContent))")
+    b.click(b.find(".now a[href*='archetypes']"))
+    b.wait("it is the first", "document.querySelector('main tbody tr') && document.querySelector('main tbody tr').getAttribute('aria-selected') === 'true' && document.querySelector('th[aria-sort=descending]').textContent === 'Wasted'")
+    # which system grew slower since I paused? The pause is another window's
+    b.click(b.find("#tab-start"))
+    b.wait("times", "[...document.querySelectorAll('.now')].some(p => /A frame takes [1-9]/.test(p.textContent))")
+    b.click(b.find("#pause"))
+    held_frame(b)
+    b.click(b.find("#pause"))
+    goes_on(b)
+    b.click(b.find_text(".cards a[href*='sort=since']", "Systems"))
+    b.wait("differences", "document.querySelector('main').textContent.includes('compared with the pause in frame') && [...document.querySelectorAll('main tbody tr')].some(r => /[+\u2212]\\d+ %/.test(r.textContent)) && document.querySelector('th[aria-sort=descending]').textContent === 'Since the mark'")
+    # why does bounce wait for move?
+    b.click(b.find_text("main tbody .link", "bounce"))
+    b.wait("what it waits for", "[...document.querySelectorAll('main .row-gap button')].some(e => e.textContent.startsWith('move'))")
+    b.click(b.find_text("main .row-gap button", "move"))
+    b.wait("why", "document.querySelector('pre.why').textContent.includes('Position')")
+    # where is the entity nearest to the moon?
+    find_open(b, "moon")
+    b.wait("it is found", "[...document.querySelectorAll('dialog [role=option]')].some(e => e.textContent.includes('moon'))")
+    b.press("\ue007")
+    b.wait("its values", STRONG, "moon")
+    b.click(b.find_text(".part a.link", "Show it in space"))
+    b.wait("the nearest, with its distance", "document.querySelectorAll('.plain li').length > 3 && /\\d$/.test(document.querySelector('.plain li').textContent)")
+    nearest = b.run("return document.querySelector('.plain li .link').textContent")
+    b.click(b.find(".plain li .link"))
+    b.click(b.find_text(".split a.link", "Entity"))
+    b.wait("it is opened", "document.querySelector('.part strong') && arguments[0].startsWith(document.querySelector('.part strong').textContent)", nearest)
+
+
+@scenario
 def times_of_a_system_are_drawn_over_ten_seconds(b, host, _):
     open_window(b, host, "systems", "?system=move")
     b.wait("its curve", "[...document.querySelectorAll('.panel h2')].some(e => e.textContent === 'move: the last 10 s') && document.querySelectorAll('.chart polyline').length === 2")

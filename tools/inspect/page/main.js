@@ -101,6 +101,7 @@ function show(name, state = kept[name] || {}, how = 'pushState') {
 async function load(name) { windows[name].open = (await import(windows[name].module))[name].open; }
 
 function showStatus(now) {
+  if (now.paused && status.paused === false) import(windows.systems.module).then((m) => m.markPause(ask, now.frame)).catch(() => {});
   status = now;
   const pairs = [['Frame', count(now.frame)], ['Time', `${now.time.toFixed(1)} s`], ['Pace', `${short(now.pace)}/s`],
     ['Entities', count(now.entities)], ['Systems', count(now.systems)], ['Workers', count(now.workers)]];

@@ -3,10 +3,21 @@ import { el, Table, panel, figures, updateFigures, count, ns, percent, tag, tags
 import { curves, key } from '/chart.js';
 import { Lanes } from '/lanes.js';
 
+// What the averages are compared with, also after another window was open: those of a mark, or of the
+// moment in which the program was paused, whichever window showed it.
+let marked = null, markedAs = 'pause sets a mark', marks = () => {};
+function mark(list, what, frame) {
+  if (!list.some((s) => s.average > 0)) return; // times were not taken
+  marked = new Map(list.map((s) => [s.name, s.average]));
+  markedAs = `compared with ${what} in frame ${count(frame)}`;
+  marks();
+}
+export async function markPause(ask, frame) { mark((await ask({ do: 'systems' })).systems, 'the pause', frame); }
+
 export const systems = {
   open(root, api, state) {
     let sort = state.sort || 'average', descending = state.order !== 'up', picked = null, last = null, schedule = null, writable = false;
-    let marked = null, wasPaused = false, slowest = 0, once = null, showsSlowest = false, budget = 0;
+    let slowest = 0, once = null, showsSlowest = false, budget = 0;
     const history = new Map(), begun = performance.now(); // of each system: [seconds, last, average], 10 s
     try { budget = Number(localStorage.getItem('weft-budget')) || 0; } catch { /* private mode */ }
     const sums = figures([]);
@@ -25,27 +36,20 @@ export const systems = {
       { title: 'Commands', number: true, sort: 'commands', text: (r) => count(r.commands) },
       { title: 'Touches', draw: (r) => el('div', { class: 'tags' }, [...r.flags.map((f) => tag(f)), ...r.access.map((a) => Object.assign(api.link(a.write ? `${a.name} \u270e` : a.name, 'entities', { query: a.name }), { className: `tag ${a.write ? 'write' : 'read'}`, title: a.write ? 'written' : 'read' }))]), state: (r) => JSON.stringify([r.access, r.flags]) },
     ], { key: (r) => r.name, sort, descending, label: 'Systems', onSort: (s, d) => { sort = s; descending = d; api.keep({ sort, order: d ? '' : 'up' }); if (last) update(last); } });
-    const marks = el('button', { type: 'button', title: 'Compare with the averages of now', onclick: () => mark('now') }, 'Mark');
-    const markedAt = el('span', { class: 'soft' }, 'pause sets a mark');
+    const marker = el('button', { type: 'button', title: 'Compare with the averages of now', onclick: () => last && mark(last.systems, 'the mark', api.status.frame) }, 'Mark');
+    const markedAt = el('span', { class: 'soft' }, markedAs);
     const most = el('input', { type: 'text', id: 'budget', inputMode: 'decimal', class: 'few', value: budget ? String(budget) : '', placeholder: '16.7', onchange: () => { budget = Number(most.value) || 0; try { localStorage.setItem('weft-budget', String(budget)); } catch { /* private mode */ } if (last) update(last); } });
     const slow = el('button', { type: 'button', 'aria-pressed': 'false', disabled: true, onclick: async () => { showsSlowest = !showsSlowest; slow.setAttribute('aria-pressed', String(showsSlowest)); if (showsSlowest) { try { lanes.update(await api.ask({ do: 'timeline', slowest: true, pixels: 1200 })); } catch (p) { slow.title = p.message; } } } }, 'Slowest frame');
     const frame = panel('Frame', el('div', { class: 'body' }, sums)), spans = panel('The last frame over the workers', lanes.node), all = panel('Systems', table.node);
     frame.head.append(el('label', { class: 'row-gap', for: 'budget' }, el('span', { class: 'soft' }, 'Budget, ms'), most));
     spans.head.append(slow);
-    all.head.append(el('div', { class: 'row-gap' }, markedAt, marks));
+    all.head.append(el('div', { class: 'row-gap' }, markedAt, marker));
     const past = el('div'), pastKey = el('ul', { class: 'key' }), pastSums = figures([]), over = panel('The last 10 s', el('div', { class: 'body' }, pastSums, pastKey, past));
     over.hidden = true;
     key(pastKey, ['last', 'average']);
     root.append(frame, spans, all, over, panel('Why in this order', why));
 
-    // What the averages are compared with: those of now, or of the moment in which the program was paused.
-    function mark(when) {
-      if (!last) return;
-      marked = new Map(last.systems.map((s) => [s.name, s.average]));
-      setText(markedAt, `compared with ${when === 'now' ? 'the mark' : 'the pause'} in frame ${count(api.status.frame)}`);
-      update(last);
-    }
-    api.onStatus((now) => { if (now.paused && !wasPaused) mark('pause'); wasPaused = now.paused; });
+    marks = () => { setText(markedAt, markedAs); if (last) update(last); };
     function remember(data) {
       const at = (performance.now() - begun) / 1000;
       for (const r of data.systems) {
@@ -120,7 +124,7 @@ export const systems = {
     api.watch([{ request: { do: 'systems' }, update },
       { request: { do: 'timeline', frame: true, pixels: 1200 }, update: frameOf }]);
     if (state.system) pick(state.system);
-    return { close: () => lanes.close() };
+    return { close: () => { marks = () => {}; lanes.close(); } };
   },
 };
 
