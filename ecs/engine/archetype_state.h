@@ -44,6 +44,10 @@ enum {
     WEFT__HAS_BITS = 1 << 10, /* enableable types: bits of rows that move move, too */
     WEFT__IS_SPARSE =
         1 << 9, /* holds the rows of a SPARSE type, which is its only one (sparse.h) */
+    /* given by a shard (component_type.h) */
+    WEFT__IS_STAND_IN = 1 << 11, /* its entities stand for those of other ranks: not observed */
+    WEFT__IS_SHARDED = 1 << 12,  /* its sources are on all ranks; a residue is a living target
+                                    until all ranks know of the death */
 };
 
 /* What one column copy of a move needs. A value. */

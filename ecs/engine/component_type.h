@@ -79,6 +79,7 @@ typedef struct weft__type {
     const void *shared_default;  /* SHARED: the default value */
     struct weft__sparse *sparse; /* SPARSE: where the rows are (sparse.h), else NULL */
     uint32_t map_misses;         /* owner only: look-ups that a column map would have served */
+    uint32_t archetype_flags;    /* of all archetypes with it; set before there is one */
 } weft__type;
 
 /* Bytes of one value in memory: of a BUFFER with its header, of any other kind as described. */

@@ -4,6 +4,8 @@
  * A world without relations pays one comparison. Owner, world idle. */
 #pragma once
 
+#include <weft/relation.h>
+
 #include "archetype_state.h"
 
 /* Settles all relations (relation.h) of a world that has any. `job`: the context for loops, or
@@ -15,8 +17,9 @@ weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job,
 uint32_t weft__relation_level(weft_component relation, const weft__chunk *chunk,
                               const weft_world *world);
 
-/* Whether a component is a relation. */
-WEFT__DOOR bool weft__relation_is(const weft_world *world, uint32_t component);
+/* How a component was declared; NULL: it is no relation. */
+WEFT__DOOR const weft_relation_desc *weft__relation_desc(const weft_world *world,
+                                                         uint32_t component);
 
 /* How many are declared. */
 uint32_t weft__relation_count(const weft_world *world);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/buffers.h>
+#include <weft/observer.h>
 #include <weft/relation.h>
 #include <weft/shard.h>
 #include <weft/type.h>
@@ -495,6 +496,236 @@ static void commands_beside(void)
     run_steps(3);
 }
 
+/* ---- deaths of targets ----
+ *
+ * Each of the people has a child far away, and that one a child at home: each refers to the one
+ * above it. Then the people die. */
+
+typedef struct Census {
+    uint64_t rows, refer, lead; /* rows; whose link is not null; whose link leads to one alive */
+} Census;
+
+static Census census[WORKERS_MOST];
+
+static void count_links(weft_slice *slice, void *user)
+{
+    const Link *links = WEFT_READ_COLUMN(slice, 1, Link);
+    (void)user;
+    Census *count = &census[weft_slice_worker(slice)];
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++) {
+        count->rows++;
+        count->refer += links[i].to.version != 0;
+    }
+}
+
+static void beget(weft_slice *slice, void *user)
+{
+    const weft_entity *entities = weft_slice_entities(slice);
+    const Place *places = WEFT_READ_COLUMN(slice, 1, Place);
+    const uint64_t *generations = weft_slice_read(slice, 2);
+    weft_recorder *recorder = weft_slice_recorder(slice);
+    const uint64_t tick = weft_shard_tick(at.shard);
+    (void)user;
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++) {
+        if (tick < 2 && generations[i] == tick) {
+            const float x = places[i].x < 50 ? places[i].x + 50 : places[i].x - 50;
+            const weft_entity child = weft_recorder_create_entity(recorder, at.person);
+            const Amount next = {tick + 1};
+            weft_recorder_set(recorder, child, at.place, &(Place){x, places[i].y}, sizeof(Place));
+            weft_recorder_set(recorder, child, at.other, &next, sizeof next);
+            link_to(recorder, child, entities[i]);
+        }
+        if (tick == 4 && generations[i] == 0) weft_recorder_destroy_entity(recorder, entities[i]);
+    }
+}
+
+/* What lives of each link after a step, by look-up. */
+static uint64_t leading(void)
+{
+    uint64_t sum = 0;
+    const weft_query all =
+        weft_query_create(at.world, &(weft_query_desc){.terms = {{at.info.gid}, {at.link}}});
+    weft_cursor c = weft_query_begin(at.world, all);
+    while (weft_query_next(&c)) {
+        const Link *links = weft_slice_read(&c.slice, 1);
+        for (uint32_t i = 0; i < weft_slice_count(&c.slice); i++)
+            sum += weft_entity_is_alive(at.world, links[i].to);
+    }
+    weft_query_end(&c);
+    (void)weft_query_destroy(at.world, all);
+    return sum;
+}
+
+/* A chain of three, two ends of which are on one rank; `on_death` -1: no relation. */
+static void families_die(int on_death)
+{
+    world_begin();
+    at.other = weft_component_create_plain(at.world, "Amount", sizeof(Amount), 8, 0);
+    const weft_relation_desc relation = {.component = at.link,
+                                         .on_target_death = (weft_target_death)on_death};
+    if (on_death >= 0) check(weft_relation_declare(at.world, &relation), "weft_relation_declare");
+    shard_begin();
+    at.person = WEFT_ARCHETYPE(at.world, at.info.gid, at.place, at.link, at.other);
+    people_create(at.person);
+    const weft_system_desc first = {.name = "beget",
+                                    .run = beget,
+                                    .over.rows.terms = {{at.info.gid}, {at.place}, {at.other}},
+                                    .effects = WEFT_RECORDS_ANY};
+    const weft_system_desc second = {.name = "count",
+                                     .run = count_links,
+                                     .over.rows.terms = {{at.info.gid}, {at.link}},
+                                     .after = {"beget"}};
+    if (weft_system_create(at.world, &first).id == 0) check(WEFT_INVALID_ARGUMENT, "beget");
+    if (weft_system_create(at.world, &second).id == 0) check(WEFT_INVALID_ARGUMENT, "count");
+    for (int step = 0; step < 7; step++) {
+        memset(census, 0, sizeof census);
+        check(weft_shard_step(at.shard, 1), "weft_shard_step");
+        uint64_t now[3] = {0, 0, leading()};
+        for (uint32_t i = 0; i < WORKERS_MOST; i++)
+            now[0] += census[i].rows, now[1] += census[i].refer;
+        check(weft_ranks_sum(now, 3), "weft_ranks_sum");
+        for (int i = 0; i < 3; i++) at.more = at.more * 1000003 + now[i];
+    }
+}
+
+static void plain_links(void)
+{
+    families_die(-1);
+}
+
+static void clearing_links(void)
+{
+    families_die(WEFT_ON_TARGET_CLEAR);
+}
+
+static void destroying_links(void)
+{
+    families_die(WEFT_ON_TARGET_DESTROY);
+}
+
+static void keeping_links(void)
+{
+    families_die(WEFT_ON_TARGET_KEEP);
+}
+
+/* ---- observers ---- */
+
+static uint64_t told[8]; /* by event: entities, and their values */
+
+static void tell_of(const weft_observation *o, void *user)
+{
+    const Amount *values = o->values;
+    uint64_t *sum = user;
+    for (uint32_t i = 0; i < o->count; i++) {
+        const Amount *now = o->event == WEFT_ON_ADDED || o->event == WEFT_ON_CREATED
+                                ? weft_entity_read(o->world, o->entities[i], at.other)
+                                : NULL;
+        *sum += 1000 + (values != NULL ? values[i].of : now != NULL ? now->of : 0);
+    }
+}
+
+static void tell_any(const weft_observation *o, void *user)
+{
+    uint64_t *sum = user;
+    *sum += o->count;
+}
+
+/* Drawn by gid and step: some get another value, some die, some bear one far away. */
+static void live(weft_slice *slice, void *user)
+{
+    const weft_entity *entities = weft_slice_entities(slice);
+    const uint64_t *gids = weft_slice_read(slice, 0);
+    const uint64_t tick = weft_shard_tick(at.shard);
+    weft_recorder *recorder = weft_slice_recorder(slice);
+    const bool has_links = user != NULL;
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++) {
+        const uint64_t number = (gids[i] + tick) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
+        const Amount amount = {number % 7 + tick};
+        if (number % 3 == 0)
+            weft_recorder_set(recorder, entities[i], at.other, &amount, sizeof amount);
+        if (number % 11 == 0) weft_recorder_destroy_entity(recorder, entities[i]);
+        if (number % 4 != 0) continue;
+        const weft_entity baby = baby_create(recorder, has_links ? at.person : at.baby);
+        weft_recorder_set(recorder, baby, at.other, &amount, sizeof amount);
+        if (has_links) link_to(recorder, baby, entities[i]);
+    }
+}
+
+static void observe(const char *name, uint32_t event, weft_component component)
+{
+    const weft_observer_desc desc = {.name = name,
+                                     .on = event,
+                                     .component = component,
+                                     .run = component.id != 0 ? tell_of : tell_any,
+                                     .user = &told[event + (component.id == 0 ? 2 : 0)]};
+    if (weft_observer_create(at.world, &desc).id == 0) check(WEFT_INVALID_ARGUMENT, name);
+}
+
+static void observed(uint32_t on_death)
+{
+    memset(told, 0, sizeof told);
+    world_begin();
+    if (on_death == UINT32_MAX) check(weft_world_destroy(at.world), "weft_world_destroy");
+    if (on_death == UINT32_MAX)
+        check(weft_world_create(&(weft_world_desc){.workers = workers}, &at.world), "a world");
+    if (on_death == UINT32_MAX) at.place = WEFT_COMPONENT(at.world, Place);
+    at.other = weft_component_create_plain(at.world, "Amount", sizeof(Amount), 8, 0);
+    const weft_relation_desc relation = {.component = at.link,
+                                         .on_target_death = (weft_target_death)on_death};
+    const bool has_links = on_death != UINT32_MAX;
+    if (has_links) check(weft_relation_declare(at.world, &relation), "weft_relation_declare");
+    const weft_shard_desc desc = {
+        .key = at.place,
+        .halo = {at.place, at.other},
+        .grid = {.dimensions = 2, .cells = {10, 10}, .most = {100, 100}, .reach = 2},
+        .balance_every = 3,
+        .balance_above = 1.01};
+    check(weft_shard_create(at.world, &desc, &at.shard), "weft_shard_create");
+    weft_shard_info_get(at.shard, &at.info, sizeof at.info);
+    at.baby = WEFT_ARCHETYPE(at.world, at.info.gid, at.place, at.other);
+    if (has_links) at.person = WEFT_ARCHETYPE(at.world, at.info.gid, at.place, at.other, at.link);
+    observe("added", WEFT_ON_ADDED, at.other);
+    observe("removed", WEFT_ON_REMOVED, at.other);
+    observe("changed", WEFT_ON_CHANGED, at.other);
+    observe("created", WEFT_ON_CREATED, at.other);
+    observe("destroyed", WEFT_ON_DESTROYED, at.other);
+    observe("any created", WEFT_ON_CREATED, (weft_component){0});
+    observe("any destroyed", WEFT_ON_DESTROYED, (weft_component){0});
+    people_create(has_links ? at.person : at.baby);
+    const weft_system_desc go = {
+        .name = "walk", .run = walk, .over.rows.terms = {{at.info.gid}, {at.place, WEFT_WRITE}}};
+    const weft_system_desc be = {.name = "live",
+                                 .run = live,
+                                 .user = has_links ? &at : NULL,
+                                 .over.rows.terms = {{at.info.gid}},
+                                 .effects = WEFT_RECORDS_ANY};
+    const weft_system_desc look = {
+        .name = "look", .run = look_only, .over.rows.terms = {{at.info.gid}, {at.other}}};
+    if (weft_system_create(at.world, &go).id == 0) check(WEFT_INVALID_ARGUMENT, "walk");
+    if (weft_system_create(at.world, &be).id == 0) check(WEFT_INVALID_ARGUMENT, "live");
+    check(weft_shard_system_create(at.shard, &look), "look");
+    for (int step = 0; step < 6; step++) check(weft_shard_step(at.shard, 1), "weft_shard_step");
+    uint64_t sums[8];
+    memcpy(sums, told, sizeof sums);
+    check(weft_ranks_sum(sums, 8), "weft_ranks_sum");
+    for (uint32_t i = 0; i < 8; i++) at.more = at.more * 1000003 + sums[i];
+}
+
+static void observed_rows(void)
+{
+    observed(UINT32_MAX);
+}
+
+static void observed_links(void)
+{
+    observed(WEFT_ON_TARGET_CLEAR);
+}
+
+static void observed_deaths(void)
+{
+    observed(WEFT_ON_TARGET_DESTROY);
+}
+
 /* ---- what is refused ---- */
 
 static void refused(void)
@@ -502,15 +733,100 @@ static void refused(void)
     snprintf(at.refusal, sizeof at.refusal, "%s", weft_ranks_error()->text);
 }
 
+/* A row with the component. */
+static void refused_on_rows(weft_component component)
+{
+    if (component.id == 0) check(weft_world_error(at.world)->code, "a component");
+    shard_begin();
+    const weft_entity e =
+        weft_entity_create(at.world, WEFT_ARCHETYPE(at.world, at.info.gid, at.place, component));
+    if (e.version == 0) check(WEFT_OUT_OF_MEMORY, "a row");
+    if (weft_shard_sync(at.shard) != WEFT_OK) refused();
+}
+
 static void parents(void)
 {
     world_begin();
-    const weft_component parent = weft_component_parent(at.world);
-    shard_begin();
-    const weft_entity e =
-        weft_entity_create(at.world, WEFT_ARCHETYPE(at.world, at.info.gid, at.place, parent));
-    if (e.version == 0) check(WEFT_OUT_OF_MEMORY, "a child");
-    if (weft_shard_sync(at.shard) != WEFT_OK) refused();
+    refused_on_rows(weft_component_parent(at.world));
+}
+
+static void instances(void)
+{
+    world_begin();
+    refused_on_rows(weft_component_instance_of(at.world));
+}
+
+static void acyclic_links(void)
+{
+    world_begin();
+    const weft_relation_desc relation = {.component = at.link, .is_acyclic = true};
+    check(weft_relation_declare(at.world, &relation), "weft_relation_declare");
+    refused_on_rows(at.link);
+}
+
+static void linked_groups(void)
+{
+    world_begin();
+    refused_on_rows(weft_component_find(at.world, "LinkedGroup"));
+}
+
+static void chunk_values(void)
+{
+    world_begin();
+    refused_on_rows(weft_component_create_plain(at.world, "Amount", sizeof(Amount), 8, WEFT_CHUNK));
+}
+
+static void cleanups(void)
+{
+    world_begin();
+    refused_on_rows(
+        weft_component_create_plain(at.world, "Amount", sizeof(Amount), 8, WEFT_CLEANUP));
+}
+
+static void destruct(void *values, uint32_t count, void *user)
+{
+    (void)values, (void)count, (void)user;
+}
+
+static void owned_memory(void)
+{
+    world_begin();
+    const weft_component_desc desc = {
+        .name = "Owned", .size = sizeof(Amount), .alignment = 8, .hooks = {.destruct = destruct}};
+    refused_on_rows(weft_component_create(at.world, &desc));
+}
+
+static void blobs(void)
+{
+    static const weft_field field = {.name = "of", .kind = WEFT_FIELD_BLOB};
+    world_begin();
+    const weft_component_desc desc = {.name = "Mesh",
+                                      .size = sizeof(weft_blob_ref),
+                                      .alignment = 8,
+                                      .fields = &field,
+                                      .field_count = 1};
+    refused_on_rows(weft_component_create(at.world, &desc));
+}
+
+/* Of a row, and of a stub: a list of this rank alone would be wrong. */
+static void sources(void)
+{
+    families_die(WEFT_ON_TARGET_CLEAR);
+    const weft_query all =
+        weft_query_create(at.world, &(weft_query_desc){.terms = {{at.info.gid}, {at.link}}});
+    weft_cursor c = weft_query_begin(at.world, all);
+    uint32_t found = 0;
+    while (weft_query_next(&c)) {
+        const Link *links = weft_slice_read(&c.slice, 1);
+        for (uint32_t i = 0; i < weft_slice_count(&c.slice); i++) {
+            uint32_t count;
+            if (!weft_entity_is_alive(at.world, links[i].to)) continue;
+            if (weft_relation_sources(at.world, at.link, links[i].to, &count) != NULL) found++;
+            snprintf(at.refusal, sizeof at.refusal, "%s", weft_world_error(at.world)->text);
+        }
+    }
+    weft_query_end(&c);
+    if (found != 0) check(WEFT_INVALID_ARGUMENT, "sources");
 }
 
 /* On rows that stay where they are. */
@@ -644,8 +960,23 @@ static const struct {
     {"a system that skips what did not change, and gives the same again", skipping},
     {"a system that reads ghosts, where nothing writes them", only_reads},
     {"a system that reads ghosts, beside one with commands", commands_beside},
-    {"relations", parents, true},
-    {"relations, of rows that are there", later_parents, true},
+    {"references to rows that die", plain_links},
+    {"relations that are cleared when their target dies", clearing_links},
+    {"relations that are destroyed with their target", destroying_links},
+    {"relations that are kept when their target dies", keeping_links},
+    {"observers of all events, where rows and sectors change ranks", observed_rows},
+    {"the same, with ENTITY fields", observed_links},
+    {"the same, with relations that are destroyed with their target", observed_deaths},
+    {"Parent", parents, true},
+    {"acyclic relations, and those by depth", acyclic_links, true},
+    {"InstanceOf", instances, true},
+    {"weft_relation_sources of a sharded entity", sources, true},
+    {"LinkedGroup", linked_groups, true},
+    {"CHUNK values", chunk_values, true},
+    {"CLEANUP components", cleanups, true},
+    {"hooks that own memory", owned_memory, true},
+    {"BLOB fields", blobs, true},
+    {"Parent, of rows that are there", later_parents, true},
     {"a system with commands between the halves of another", between_halves, true},
     {"neighbours that are not symmetric", one_sided, true},
     {"more neighbours than there is room for", beyond_capacity, true},

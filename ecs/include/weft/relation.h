@@ -81,8 +81,9 @@ WEFT_API weft_component weft_component_instance_of(weft_world *world);
 
 /* The sources of a target, ascending by the index of their handles, as of the last time that the
  * relation was settled. NULL and *count 0 when there are none, and for a bad handle; NULL without
- * `count`. The array belongs to the world and is valid until the next settling. Threads: owner or
- * system. Cost: O(1). */
+ * `count`. The array belongs to the world and is valid until the next settling. NULL with
+ * UNSUPPORTED for a sharded target (<weft/shard.h>): its sources are on all ranks. Threads: owner
+ * or system. Cost: O(1). */
 WEFT_API const weft_entity *weft_relation_sources(const weft_world *world, weft_component relation,
                                                   weft_entity target, uint32_t *count);
 

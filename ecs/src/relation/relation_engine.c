@@ -94,7 +94,7 @@ static void orphans_clear(const weft__relation *relation)
         const weft__chunk *chunk =
             weft__relation_row(relation, relation->orphans.at[i], &row, &value);
         if (chunk == NULL) continue;
-        if (!weft_entity_is_alive(relation->world, weft__relation_field(relation, value)))
+        if (!weft__target_lives(relation->world, weft__relation_field(relation, value)))
             weft__relation_field_clear(relation, chunk, row);
     }
 }
@@ -211,9 +211,10 @@ uint32_t weft__relation_count(const weft_world *world)
     return relations == NULL ? 0 : relations->all.count;
 }
 
-bool weft__relation_is(const weft_world *world, uint32_t component)
+const weft_relation_desc *weft__relation_desc(const weft_world *world, uint32_t component)
 {
-    return weft__relation_find(world, weft__component(world, component)) != NULL;
+    const weft__relation *relation = weft__relation_find(world, weft__component(world, component));
+    return relation != NULL ? &relation->desc : NULL;
 }
 
 uint32_t weft__relation_level(weft_component component, const weft__chunk *chunk,

@@ -273,6 +273,15 @@ weft_result weft__relation_revive(weft_world *world, weft_component component, u
 
 /* ---- questions ---- */
 
+/* Of a row of a shard, or what stands for one of another rank. */
+static bool is_sharded(const weft_world *world, weft_entity entity)
+{
+    uint32_t location = 0;
+    if (!weft__directory_find(&world->directory, entity, &location) || location == 0) return false;
+    const weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
+    return (chunk->archetype->flags & (WEFT__IS_SHARDED | WEFT__IS_STAND_IN)) != 0;
+}
+
 const weft_entity *weft_relation_sources(const weft_world *world, weft_component component,
                                          weft_entity target, uint32_t *count)
 {
@@ -283,6 +292,12 @@ const weft_entity *weft_relation_sources(const weft_world *world, weft_component
     const weft__target_slot *slot =
         weft__target_slot_at(relation, weft__bare_index(world, target), &page);
     if (slot == NULL || slot->count == 0 || slot->version != target.version) return NULL;
+    if (world->front.pins[WEFT__PIN_SHARD].moment != 0 && is_sharded(world, target)) {
+        weft__error_use(world, WEFT_UNSUPPORTED, "weft_relation_sources", component,
+                        ": the target is sharded and its sources are on all ranks: run a system "
+                        "over the sources, which reads their targets");
+        return NULL;
+    }
     *count = slot->count;
     return page->sources + slot->first;
 }

@@ -1110,7 +1110,7 @@ static bool target_lives(const depth_work *work, weft_entity source, weft_entity
     char *value;
     if (weft__relation_row(work->relation, source, &row, &value) == NULL) return false;
     *target = weft__relation_field(work->relation, value);
-    return weft_entity_is_alive(work->world, *target);
+    return weft__target_lives(work->world, *target);
 }
 
 /* Those of a list that have no target. */
@@ -1296,7 +1296,7 @@ static bool came_file(depth_work *work)
         weft_entity target =
             weft__relation_field(relation, weft__chunk_value(chunk, slot->column, row));
         if (target.index != last.index || target.version != last.version) {
-            if (!weft_entity_is_alive(work->world, target)) continue;
+            if (!weft__target_lives(work->world, target)) continue;
             const item leaf = {source, weft__bare_index(work->world, target), false};
             if (!item_depth(work, &leaf, &depth)) return false;
             last = target;
@@ -1331,7 +1331,7 @@ static bool left_file(const depth_work *work)
         uint32_t row;
         char *value;
         if (weft__relation_row(relation, source, &row, &value) == NULL) continue;
-        if (weft_entity_is_alive(work->world, weft__relation_field(relation, value))) continue;
+        if (weft__target_lives(work->world, weft__relation_field(relation, value))) continue;
         if (!lists_file(work, source, 0)) return false;
     }
     return true;

@@ -151,6 +151,16 @@ static inline uint32_t weft__bare_index(const weft_world *world, weft_entity ent
     return entity.index ^ world->directory.tag_bits;
 }
 
+/* Whether a target lives, for its sources. */
+static inline bool weft__target_lives(const weft_world *world, weft_entity target)
+{
+    uint32_t location = 0;
+    if (!weft__directory_find(&world->directory, target, &location)) return false;
+    return !weft__is_residue_at(world, location) ||
+           (world->berths.at[location >> WEFT__BERTH_SHIFT].chunk->archetype->flags &
+            WEFT__IS_SHARDED) != 0;
+}
+
 /* The version of the entity that lives at an index; 0: none does. */
 static inline uint32_t weft__living_version(const weft_world *world, uint32_t index)
 {
@@ -161,7 +171,7 @@ static inline uint32_t weft__living_version(const weft_world *world, uint32_t in
     if ((version & 1) == 0) return 0;
     if (__builtin_expect(!world->archetypes.has_residues, 1)) return version;
     weft_entity entity = {index ^ world->directory.tag_bits, version};
-    return weft__entity_lives(world, entity) ? version : 0;
+    return weft__target_lives(world, entity) ? version : 0;
 }
 
 /* The first change of a bucket of a page; pages.count: of none. */

@@ -753,6 +753,7 @@ static void census_type(const weft_world *world, census *c, const weft__type *ty
         c->chunk_value_bytes = bits_align_up(c->chunk_value_bytes, 64) + type->chunk_bytes;
     if ((type->desc.flags & WEFT_CLEANUP) != 0) c->flags |= WEFT__HAS_CLEANUP;
     if (type->sparse != NULL) c->flags |= WEFT__IS_SPARSE;
+    c->flags |= type->archetype_flags;
     if (type->needs_destruct) c->flags |= WEFT__NEEDS_DESTRUCT;
     if (type->needs_construct) c->flags |= WEFT__NEEDS_CONSTRUCT;
     if (type->entity_offset_count != 0) c->flags |= WEFT__HAS_ENTITY_FIELDS;

@@ -648,7 +648,7 @@ static uint32_t relations_written(const weft__scheduler *scheduler, const weft__
     for (uint32_t i = 0; i < node->access.count; i++) {
         const weft__access_item *item = &node->access.items[i];
         if ((item->flags & WEFT__ACCESS_WRITE) != 0 &&
-            weft__relation_is(scheduler->world, item->component))
+            weft__relation_desc(scheduler->world, item->component) != NULL)
             out[count++] = item->component;
     }
     return count;

@@ -6,6 +6,7 @@
 
 #include "diagnose.h"
 #include "ecs_engine.h"
+#include "observe_engine.h"
 #include "registry.h"
 #include "scheduler.h"
 #include "utf8.h"
@@ -705,12 +706,12 @@ static observer_watch *watch_obtain(weft__scheduler *scheduler, uint32_t compone
         weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *watch, 8);
     if (watch == NULL) return NULL;
     *watch = (observer_watch){.world = scheduler->world, .component = component, .users = 1};
-    watch->diff = (weft__row_diff){.world = scheduler->world,
-                                   .category = WEFT__MEMORY_SYSTEMS,
-                                   .component = component,
-                                   .without = component != 0 ? WEFT__IS_PREFAB
-                                                             : WEFT__IS_PREFAB | WEFT__IS_RESIDUE |
-                                                                   WEFT__IS_SPARSE};
+    watch->diff =
+        (weft__row_diff){.world = scheduler->world,
+                         .category = WEFT__MEMORY_SYSTEMS,
+                         .component = component,
+                         .without = WEFT__IS_PREFAB | WEFT__IS_STAND_IN |
+                                    (component != 0 ? 0 : WEFT__IS_RESIDUE | WEFT__IS_SPARSE)};
     uint32_t at = component == 0 ? 0 : observers->watches.count; /* scanned before the others */
     memmove(observers->watches.at + at + 1, observers->watches.at + at,
             (observers->watches.count - at) * sizeof observers->watches.at[0]);
@@ -827,6 +828,47 @@ weft_result weft_observer_destroy(weft_world *world, weft_observer handle)
             (observers->all.count - i) * sizeof observers->all.at[0]);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, observer, 1, sizeof *observer, 8);
     return WEFT_OK;
+}
+
+bool weft__observers_any(const weft_world *world)
+{
+    const weft__scheduler *scheduler = weft__scheduler_of(world);
+    return scheduler != NULL && scheduler->observers != NULL &&
+           scheduler->observers->all.count != 0;
+}
+
+weft_result weft__observers_scan(const weft_world *world)
+{
+    bool is_news;
+    return scan(weft__scheduler_of(world), &is_news);
+}
+
+/* Takes back what is in a list from `count` on. `all`: it is of entities that are not new. */
+static void unnotice(const observer_watch *all, weft__noticed *list, uint32_t count)
+{
+    for (uint32_t i = count; all != NULL && i < list->entities.count; i++)
+        all->born.at[weft_entity_index(list->entities.at[i])] = 0;
+    list->entities.count = count;
+}
+
+weft_result weft__observers_pass(const weft_world *world, weft_component spared)
+{
+    const weft__observers *observers = weft__scheduler_of(world)->observers;
+    weft_result result = WEFT_OK;
+    const observer_watch *all = NULL;
+    for (uint32_t i = 0; i < observers->watches.count; i++) {
+        observer_watch *watch = observers->watches.at[i];
+        weft__noticed *lists[] = {&watch->removed, &watch->changed, &watch->created,
+                                  &watch->destroyed, &watch->added};
+        uint32_t counts[5];
+        for (uint32_t k = 0; k < 5; k++) counts[k] = lists[k]->entities.count;
+        if (!observer_watch_scan(watch, all))
+            result = weft__error_memory(world, "what observers know of rows that moved");
+        if (watch->component == 0) all = watch;
+        for (uint32_t k = 0; k < 5 && watch->component != spared.id; k++)
+            unnotice(k == 4 && all == watch ? watch : NULL, lists[k], counts[k]);
+    }
+    return result;
 }
 
 static weft_result run_observers(weft_world *world)

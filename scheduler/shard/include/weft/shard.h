@@ -26,13 +26,13 @@
  * weft_shard_rows gives (sorted by gid) in sectors that weft_shard_near lists (sorted by number),
  * draws random numbers by gid and weft_shard_tick, and changes only its own row or records commands
  * on it. docs/guide/shards.md is the guide, docs/reference/ranks.md says of each kind and feature
- * whether ranks keep it. Two things see ranks: a row that changes ranks is one that went for the
- * observers there and one that came for those here; and it counts as changed, as do those beside it
- * in its chunk. So systems that skip what did not change must give the same when they run again.
- * Refused by name: sharded entities with CLEANUP components, relations, CHUNK values, hooks that
- * own memory or BLOB fields, and keys without a sector (weft_shard_sync); SERIAL, MAIN_THREAD,
- * EXCLUSIVE, TIMER, BACKGROUND, skips_unchanged and by_depth of systems that read ghosts
- * (weft_shard_system_create).
+ * whether ranks keep it. A row that changes ranks counts as changed, as do those beside it in its
+ * chunk, so systems that skip what did not change must give the same when they run again. Observers
+ * see no such moves, but those of ShardGid do, and neither ghosts nor stubs. Refused by name:
+ * sharded entities with CLEANUP components, acyclic relations (Parent), InstanceOf, LinkedGroup,
+ * CHUNK values, hooks that own memory or BLOB fields, keys without a sector (weft_shard_sync);
+ * weft_relation_sources of sharded targets; SERIAL, MAIN_THREAD, EXCLUSIVE, TIMER, BACKGROUND,
+ * skips_unchanged, by_depth of systems that read ghosts (weft_shard_system_create).
  *
  * Threads: ranks, unless a function says otherwise. Calls marked *collective* are made by all ranks
  * in the same order. Errors: a call that fails returns a code, weft_ranks_error says what to do;
@@ -186,12 +186,13 @@ WEFT_API uint64_t weft_shard_tick(const weft_shard *shard);
  * them, so it does not matter who created them.
  * Rows arrive in the order that they had in the chunks of their ranks: results must not depend on
  * the order of rows in chunks (docs/guide/shards.md). References (described ENTITY fields) to
- * entities that live on other ranks lead to *stubs*, entities that have a gid only; a reference
- * keeps its gid when the target dies, so a dead target stays as a residue (WEFT_CLEANUP) until no
- * reference leads to it. Whether a target lives, a reference does not say. Call it after the first
- * entities were created; weft_shard_step calls it. Errors: UNSUPPORTED (a component of an entity
- * cannot travel: hooks that own memory, relations, CHUNK, CLEANUP, BLOB fields; the text names
- * it), LIMIT (a sector gave away its 2^40 gids), OUT_OF_MEMORY, IO. */
+ * entities that live on other ranks lead to *stubs*, entities that have a gid only. All ranks learn
+ * which rows died since the last call: references lead to nothing from then on, and relations clear
+ * or destroy what refers to them; until then a dead target counts as living to relations. Observers
+ * run first (weft_observers_run). Call it after the first entities were created; weft_shard_step
+ * calls it. Errors: UNSUPPORTED (a component of an entity cannot travel; the text names it), LIMIT
+ * (a sector gave away its 2^40 gids), those of weft_observers_run, OUT_OF_MEMORY, IO. Cost, where
+ * components have ENTITY fields: 8 bytes to each rank for each death. */
 WEFT_API weft_result weft_shard_sync(weft_shard *shard);
 
 /* Exchanges ghosts now, outside of a step; collective. What weft_shard_rows_get gives is then as

@@ -4,11 +4,12 @@
  * Of rows that come all first get entities, sectors and plain values; then, when every gid can be
  * found, the values with references, buffers, other shared values and enable bits. A row turns into
  * a stub in place, so handles stay. The sweep marks what references lead to and ends the other
- * stubs and residues. */
+ * stubs. */
 #include "arrival.h"
 
 #include <stdlib.h>
 #include <weft/buffers.h>
+#include <weft/relation.h>
 
 #include "messages.h"
 #include "world_view.h"
@@ -126,13 +127,7 @@ static weft_result sweep(sweep_marks *marks, weft_entity *stubs, uint64_t count)
     uint32_t ended = 0;
     for (uint64_t i = 0; i < count; i++)
         if (!marks->is_reached[stubs[i].index & INDEX_BITS]) stubs[ended++] = stubs[i];
-    const weft_change_desc end = {.remove = (weft_component[]){shard->stub, shard->gid},
-                                  .remove_count = 2};
-    if (result == WEFT_OK && ended != 0) /* the last component of a residue ends it */
-        result = weft_entity_change_many(shard->world, stubs, ended, &end);
-    for (uint32_t i = 0; i < ended && result == WEFT_OK; i++)
-        if (weft_entity_is_alive(shard->world, stubs[i]))
-            result = weft_entity_destroy(shard->world, stubs[i]);
+    if (ended != 0) result = weft_entity_destroy_many(shard->world, stubs, ended);
     shard->stubs_after_sweep = count - ended;
     free(marks->is_reached);
     return result;
@@ -141,17 +136,50 @@ static weft_result sweep(sweep_marks *marks, weft_entity *stubs, uint64_t count)
 weft_result weft__stubs_sweep(weft_shard *shard)
 {
     if (!shard->has_references) return WEFT_OK;
-    const uint64_t living = weft_query_count(shard->world, shard->stub_query);
-    const uint64_t count = living + weft_query_count(shard->world, shard->dead_query);
+    const uint64_t count = weft_query_count(shard->world, shard->stub_query);
     if (count < STUBS_FEW || count < 2 * shard->stubs_after_sweep) return WEFT_OK;
     weft_entity *stubs = malloc(count * sizeof *stubs);
     if (stubs == NULL) return weft__ranks_no_memory();
-    (void)weft_query_entities(shard->world, shard->stub_query, stubs, living);
-    (void)weft_query_entities(shard->world, shard->dead_query, stubs + living, count - living);
+    (void)weft_query_entities(shard->world, shard->stub_query, stubs, count);
     sweep_marks marks = {.shard = shard};
     weft_result result = sweep(&marks, stubs, count);
     free(stubs);
     return result;
+}
+
+/* ---- deaths ---- */
+
+bool weft__deaths_list(weft_shard *shard, weft__bytes *gids)
+{
+    weft_cursor cursor;
+    bool is_done = weft__shard_loop_begin(shard, shard->dead_query, &cursor);
+    while (is_done && weft_query_next(&cursor))
+        is_done = weft__bytes_put(gids, weft_slice_read(&cursor.slice, 0),
+                                  cursor.slice.count * sizeof(uint64_t));
+    weft_query_end(&cursor);
+    return is_done;
+}
+
+weft_result weft__deaths_take(weft_shard *shard, const weft__bytes *gids)
+{
+    weft_result result = weft__gid_table_refresh(shard);
+    for (uint64_t at = 0; at < gids->count && result == WEFT_OK; at += sizeof(uint64_t)) {
+        uint64_t gid;
+        memcpy(&gid, gids->at + at, sizeof gid);
+        const weft_entity stub = weft__gid_table_find(shard, gid);
+        if (weft_entity_is_alive(shard->world, stub) &&
+            weft_entity_has(shard->world, stub, shard->stub))
+            result = weft_entity_destroy(shard->world, stub);
+    }
+    return result == WEFT_OK ? WEFT_OK : failed(shard, result, "stubs of dead rows");
+}
+
+weft_result weft__deaths_settle(weft_shard *shard)
+{
+    /* the last component of a residue ends it */
+    weft_result result = weft_query_remove(shard->world, shard->dead_query, shard->gid);
+    if (result == WEFT_OK) result = weft_relation_settle(shard->world);
+    return result == WEFT_OK ? WEFT_OK : failed(shard, result, "deaths of targets");
 }
 
 /* ---- rows that come ---- */

@@ -22,6 +22,7 @@
 #include "arrival.h"
 #include "messages.h"
 #include "newborn_order.h"
+#include "observe_engine.h"
 #include "row_pack.h"
 #include "world_front.h"
 
@@ -499,9 +500,9 @@ static weft_result ask(weft_shard *shard, naming *n, weft_result result, weft_re
  * and so is what it returns. */
 static weft_result ask_again(weft_shard *shard, naming *n, weft_result *own)
 {
-    uint64_t equal = *own == WEFT_OK && has_equal(n);
-    weft_result result = weft__ranks_agree_on(*own, &equal);
-    if (result != WEFT_OK || equal == 0) return result;
+    uint64_t equal[2] = {*own == WEFT_OK && has_equal(n)};
+    weft_result result = weft__ranks_agree_on(*own, equal);
+    if (result != WEFT_OK || equal[0] == 0) return result;
     return ask(shard, n, weft__newborns_tell_apart(shard, &n->newborns), own);
 }
 
@@ -802,7 +803,7 @@ static weft_result settle(weft_shard *shard, moving *m)
     return WEFT_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- memory ---- */
 
 bool weft__moving_make(weft_shard *shard)
 {
@@ -837,8 +838,67 @@ void weft__moving_free(weft_shard *shard)
     shard->moving = NULL;
 }
 
+/* ---- deaths ----
+ *
+ * All ranks learn which rows died, in rounds: a death may make sources of relations die on other
+ * ranks, whose deaths are the next round's. */
+
+/* One round: this rank's residues end when all have ended their stubs. Collective. */
+static weft_result deaths_tell(weft_shard *shard, moving *m, weft_result result)
+{
+    for (uint32_t rank = 0; rank < shard->map.ranks; rank++) {
+        m->out[rank].count = 0;
+        if (rank != shard->map.rank && !weft__deaths_list(shard, &m->out[rank]))
+            result = weft__ranks_no_memory();
+    }
+    result = weft__mail_exchange(m->out, &m->round, WEFT__TAG_DEATHS, result);
+    if (result == WEFT_OK) result = m->round.failed;
+    for (uint32_t i = 0; i < m->round.letter_count && result == WEFT_OK; i++)
+        result = weft__deaths_take(shard, &m->round.letters[i].bytes);
+    result = weft_ranks_agree(result);
+    return result == WEFT_OK ? weft__deaths_settle(shard) : result;
+}
+
+static uint64_t deaths_count(const weft_shard *shard)
+{
+    return shard->has_references ? weft_query_count(shard->world, shard->dead_query) : 0;
+}
+
+/* `count`: the deaths of the rank that has the most. Collective, and so is what it returns. */
+static weft_result deaths_tell_all(weft_shard *shard, moving *m, uint64_t count)
+{
+    weft_result result = WEFT_OK;
+    while (count != 0 && result == WEFT_OK) {
+        result = deaths_tell(shard, m, result);
+        uint64_t words[2] = {deaths_count(shard)};
+        result = weft__ranks_agree_on(result, words);
+        count = words[0];
+    }
+    return result;
+}
+
+/* ---- all of it ---- */
+
+/* What was born and died until now is news to observers; what moves is not. A balance, which one
+ * rank alone never makes, calls none. */
+static weft_result look_at_observed(weft_shard *shard)
+{
+    const weft_result result =
+        shard->is_balancing ? weft__observers_scan(shard->world) : weft_observers_run(shard->world);
+    if (result == WEFT_OK) return WEFT_OK;
+    return weft__ranks_fail(result, "observers: %s", weft_world_error(shard->world)->text);
+}
+
+static uint64_t rows_exchanged(const weft_shard *shard)
+{
+    return shard->stats.rows_left + shard->stats.rows_arrived;
+}
+
 static weft_result sync(weft_shard *shard, moving *m, weft_result result)
 {
+    const bool is_observed = weft__observers_any(shard->world);
+    if (result == WEFT_OK && is_observed) result = look_at_observed(shard);
+    const uint64_t exchanged = rows_exchanged(shard);
     const weft_result settled = settle(shard, m);
     if (result == WEFT_OK) result = settled;
     for (uint32_t rank = 0; rank < shard->map.ranks && !m->is_back; rank++) m->out[rank].count = 0;
@@ -854,11 +914,15 @@ static weft_result sync(weft_shard *shard, moving *m, weft_result result)
     if (result == WEFT_OK) result = place_blocks(shard, m);
     if (result == WEFT_OK) result = weft__stubs_sweep(shard);
     free_blocks(m);
-    result = weft__ranks_agree_on(result, &shard->figures_asked);
+    uint64_t words[2] = {shard->figures_asked, deaths_count(shard)};
+    result = weft__ranks_agree_on(result, words);
+    shard->figures_asked = words[0];
     if (has_begun && result != WEFT_OK) turn_back(shard, m);
     if (has_begun && result != WEFT_OK) (void)settle(shard, m);
+    if (is_observed && exchanged != rows_exchanged(shard))
+        (void)weft__observers_pass(shard->world, shard->gid);
     if (result == WEFT_OK) m->gone_count = 0;
-    return result;
+    return result == WEFT_OK ? deaths_tell_all(shard, m, words[1]) : result;
 }
 
 weft_result weft__rows_sync(weft_shard *shard, weft_result result)

@@ -45,25 +45,25 @@ const weft_error *weft_ranks_error(void)
 
 /* ---- what one rank met, all know ----
  *
- * One message: the largest of two words: the result with the rank that has it, and a word of the
- * caller. Nothing is sent where there is one rank. */
+ * One message: the largest of three words: the result with the rank that has it, and two words of
+ * the caller. Nothing is sent where there is one rank. */
 
-weft_result weft__ranks_agree_on(weft_result result, uint64_t *word)
+weft_result weft__ranks_agree_on(weft_result result, uint64_t words[2])
 {
     if (weft__transport_count() == 1) return result;
-    uint64_t most[2] = {0, *word};
+    uint64_t most[3] = {0, words[0], words[1]};
     if (result != WEFT_OK) most[0] = (uint64_t)result << 32 | weft__transport_rank();
-    const weft_result sent = weft__transport_max(most, 2);
+    const weft_result sent = weft__transport_max(most, 3);
     if (sent != WEFT_OK) return result != WEFT_OK ? result : sent;
-    *word = most[1];
+    words[0] = most[1];
+    words[1] = most[2];
     const weft_result worst = (weft_result)(most[0] >> 32);
     return worst == result ? result : weft__ranks_other(worst, (uint32_t)most[0]);
 }
 
 weft_result weft_ranks_agree(weft_result result)
 {
-    uint64_t word = 0;
-    return weft__ranks_agree_on(result, &word);
+    return weft__ranks_agree_on(result, (uint64_t[2]){0, 0});
 }
 
 /* Two words for each rank and two of each, of the exchange that runs; as long as the run: a rank

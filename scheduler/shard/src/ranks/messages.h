@@ -79,10 +79,10 @@ weft_result weft__ranks_no_memory(void);
 /* The text of an error that another rank has, which knows why; returns `code`. */
 weft_result weft__ranks_other(weft_result code, uint32_t rank);
 
-/* weft_ranks_agree, and in the same message the largest *word of all ranks (unchanged where MPI
- * fails, or there is one rank): a wish of one rank that all must know in the same step. Collective.
- */
-weft_result weft__ranks_agree_on(weft_result result, uint64_t *word);
+/* weft_ranks_agree, and in the same message the largest of all ranks of each word (unchanged where
+ * MPI fails, or there is one rank): what one rank wants or has, and all must know in the same step.
+ * Collective. */
+weft_result weft__ranks_agree_on(weft_result result, uint64_t words[2]);
 
 /* ---- mail: bytes from any rank to any other, where the receiver does not know who sends ----
  *

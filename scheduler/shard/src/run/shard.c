@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <weft/schedule.h>
 
+#include "archetype_state.h"
 #include "ghost_exchange.h"
 #include "hash.h"
 #include "messages.h"
@@ -590,7 +591,10 @@ static weft_result move_sectors(weft_shard *shard, const uint32_t *rank_of)
     weft_result result = weft__transport_sum(shard->counters, count);
     if (result != WEFT_OK) return result;
     weft__ghosts_set_map(shard, rank_of);
-    return weft__rows_sync(shard, WEFT_OK);
+    shard->is_balancing = true;
+    result = weft__rows_sync(shard, WEFT_OK);
+    shard->is_balancing = false;
+    return result;
 }
 
 static weft_result balance(weft_shard *shard, uint64_t *costs, uint32_t *rank_of, bool *moved)
@@ -852,6 +856,13 @@ static weft_result failed(const weft_shard *shard, const char *what)
                             what, error->text);
 }
 
+/* What entities with a new component are to observers and relations. */
+static void mark(weft_world *world, weft_component component, uint32_t flags)
+{
+    const weft__type *type = weft__type_of(weft_component_info(world, component));
+    ((weft__type *)(uintptr_t)type)->archetype_flags = flags;
+}
+
 static weft_result register_components(weft_shard *shard)
 {
     weft_world *world = shard->world;
@@ -868,12 +879,15 @@ static weft_result register_components(weft_shard *shard)
     /* in this order, also by a call after a refused one: it is that of all ranks */
     shard->gid = weft_component_create(world, &gid);
     if (shard->gid.id == 0) return failed(shard, "ShardGid");
+    mark(world, shard->gid, WEFT__IS_SHARDED);
     shard->ghost =
         weft_component_create_plain(world, "ShardGhost", sizeof(uint64_t), _Alignof(uint64_t), 0);
     if (shard->ghost.id == 0) return failed(shard, "ShardGhost");
+    mark(world, shard->ghost, WEFT__IS_STAND_IN);
     shard->stub =
         weft_component_create_plain(world, "ShardStub", sizeof(uint64_t), _Alignof(uint64_t), 0);
     if (shard->stub.id == 0) return failed(shard, "ShardStub");
+    mark(world, shard->stub, WEFT__IS_STAND_IN);
     shard->stub_archetype = weft_archetype_create(world, &shard->stub, 1);
     return shard->stub_archetype.id != 0 ? WEFT_OK : failed(shard, "stubs");
 }

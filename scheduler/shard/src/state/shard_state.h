@@ -12,7 +12,7 @@
 #include "world_front.h"
 
 /* Tags of rounds that may be open at once, and of others. */
-enum { WEFT__TAG_GHOSTS = 2, WEFT__TAG_NAMES, WEFT__TAG_NAMED, WEFT__TAG_ROWS };
+enum { WEFT__TAG_GHOSTS = 2, WEFT__TAG_NAMES, WEFT__TAG_NAMED, WEFT__TAG_ROWS, WEFT__TAG_DEATHS };
 
 /* The rows of one sector: of this rank or ghosts. Owner: the shard. Always: count <= capacity; gids
  * ascend strictly; `present` and columns go with them. */
@@ -57,8 +57,10 @@ struct weft_shard {
     weft_query key_query;   /* gid, sector, key */
     weft_query ghost_query; /* ghost, sector, halo... (WRITE, stamps when asked) */
     weft_query stub_query;
-    weft_query dead_query; /* residues: gid without sector; null without references */
+    weft_query dead_query; /* residues: gid without sector; null without references. After a sync
+                              there are none */
     bool has_references;   /* the world had components with ENTITY fields at create */
+    bool is_balancing;     /* in the sync of weft_shard_balance */
     uint64_t owner_thread;
     bool has_load_rest; /* rows of a load that failed, because their end was refused memory */
     weft__sector_map map;

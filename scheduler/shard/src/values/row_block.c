@@ -141,9 +141,15 @@ weft_entity weft_shard_find(weft_shard *shard, uint64_t gid)
 static const char *reason_against(const weft_component_desc *desc)
 {
     const weft__type *type = weft__type_of(desc);
-    if (weft__relations_any(type->world) && weft__relation_is(type->world, type->id))
-        return "it is a relation, and other ranks do not learn of sources, depths and deaths of "
-               "targets (an ENTITY field of a component that is none can)";
+    const weft_relation_desc *relation =
+        weft__relations_any(type->world) ? weft__relation_desc(type->world, type->id) : NULL;
+    if (relation != NULL && relation->is_acyclic)
+        return "it is an acyclic relation, or one by depth, and what is above its target may be on "
+               "other ranks (a relation without is_acyclic and by_depth can)";
+    if (relation != NULL && strcmp(desc->name, "InstanceOf") == 0)
+        return "its target is a prefab, and each rank has prefabs of its own";
+    if (strcmp(desc->name, "LinkedGroup") == 0)
+        return "members of a linked group die with it, and they may be on other ranks";
     if ((desc->flags & WEFT_CHUNK) != 0) return "it is a CHUNK component";
     if ((desc->flags & WEFT_CLEANUP) != 0) return "it is a CLEANUP component";
     if (desc->hooks.destruct != NULL || desc->hooks.copy != NULL || desc->shared_release != NULL)
@@ -226,8 +232,13 @@ uint64_t weft__components_hash(const weft_shard *shard)
 {
     uint64_t hash = hash_start(0, 0);
     weft_component component = weft__component(shard->world, 1);
-    for (; weft_component_info(shard->world, component) != NULL; component.id++)
+    for (; weft_component_info(shard->world, component) != NULL; component.id++) {
+        const weft_relation_desc *relation = weft__relations_any(shard->world)
+                                                 ? weft__relation_desc(shard->world, component.id)
+                                                 : NULL;
         hash = hash_word(hash, weft_component_hash(shard->world, component));
+        if (relation != NULL) hash = hash_word(hash, relation->on_target_death);
+    }
     return hash_end(hash);
 }
 
