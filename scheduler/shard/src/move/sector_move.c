@@ -123,33 +123,21 @@ static weft_result collect_runs(key_pass *pass, uint64_t *rows)
     return result;
 }
 
-enum { ROWS_AT_ONCE = 256 };
-
-/* Notes which of the rows [begin, begin + count) of a run move: those that surely stay are left out
- * first. No branches: what moves is not to be foreseen; so every row is written, which must not
- * wait for memory. */
+/* Notes which of the rows [begin, begin + count) of a run move. No branches: what moves is not to be
+ * foreseen; so every row is written, which must not wait for memory. */
 static void note_movers(const key_pass *pass, key_run *run, uint32_t begin, uint32_t count)
 {
     const weft__sector_map *map = &pass->shard->map;
     const uint64_t *gids = run->gids + begin;
-    uint32_t sectors[ROWS_AT_ONCE], rows[ROWS_AT_ONCE];
-    key_row moving[ROWS_AT_ONCE];
-    weft__sector_keys keys = {.keys = run->keys + (size_t)begin * pass->key_bytes,
-                              .bytes = pass->key_bytes,
-                              .count = count};
+    uint32_t sectors[WEFT__KEYS_AT_ONCE], found = 0;
+    key_row moving[WEFT__KEYS_AT_ONCE];
     const bool is_mine = run->stored != 0 && map->rank_of[run->stored - 1] == map->rank;
     const uint32_t home = is_mine ? run->stored - 1 : UINT32_MAX; /* all of the others move */
-    if (is_mine) {
-        keys.count = weft__sectors_doubt(map, home, &keys, gids, rows);
-        keys.rows = rows;
-    }
-    weft__sectors_at(map, &keys, sectors);
-    uint32_t found = 0;
-    const uint32_t first = run->place.row + begin;
-    for (uint32_t i = 0; i < keys.count; i++) {
-        const uint32_t row = is_mine ? rows[i] : i;
-        moving[found] = (key_row){first + row, sectors[i]};
-        found += (uint32_t)(sectors[i] != home) | (uint32_t)(gids[row] == 0);
+    weft__sectors_at(map, run->keys + (size_t)begin * pass->key_bytes, pass->key_bytes, count,
+                     sectors);
+    for (uint32_t i = 0; i < count; i++) {
+        moving[found] = (key_row){run->place.row + begin + i, sectors[i]};
+        found += (uint32_t)(sectors[i] != home) | (uint32_t)(gids[i] == 0);
     }
     if (found != 0)
         memcpy(pass->list->rows + run->begin + run->found, moving, found * sizeof *moving);
@@ -162,9 +150,10 @@ static int find_movers(weft_job_context *job, void *user, uint32_t begin, uint32
     (void)job;
     for (uint32_t k = begin; k < end; k++) {
         key_run *run = &pass->list->runs[k];
-        for (uint32_t done = 0; done < run->count; done += ROWS_AT_ONCE)
-            note_movers(pass, run, done,
-                        run->count - done < ROWS_AT_ONCE ? run->count - done : ROWS_AT_ONCE);
+        for (uint32_t done = 0, some; done < run->count; done += some) {
+            some = run->count - done < WEFT__KEYS_AT_ONCE ? run->count - done : WEFT__KEYS_AT_ONCE;
+            note_movers(pass, run, done, some);
+        }
     }
     return 0;
 }

@@ -41,11 +41,9 @@ static inline uint32_t cell_along(grid_axis axis, double value)
 uint32_t weft__sector_at(const weft__sector_map *map, const void *key)
 {
     uint32_t sector = 0;
-    weft__sectors_at(map, &(weft__sector_keys){.keys = key, .count = 1}, &sector);
+    weft__sectors_at(map, key, 0, 1, &sector);
     return sector;
 }
-
-enum { KEYS_AT_ONCE = 256 };
 
 /* sectors[i] = sectors[i] * cells + the cell of coordinates[i]. */
 WEFT_KERNEL static void add_cells(grid_axis axis, uint32_t cells, const double *coordinates,
@@ -55,125 +53,28 @@ WEFT_KERNEL static void add_cells(grid_axis axis, uint32_t cells, const double *
         sectors[i] = sectors[i] * cells + cell_along(axis, coordinates[i]);
 }
 
-/* The sectors of a few keys, axis by axis. */
-static void sectors_of_some(const weft__sector_map *map, const weft__sector_keys *keys,
-                            uint32_t begin, uint32_t count, uint32_t *out)
+void weft__sectors_at(const weft__sector_map *map, const unsigned char *keys, size_t bytes,
+                      uint32_t count, uint32_t *out)
 {
-    double coordinates[KEYS_AT_ONCE];
+    double coordinates[WEFT__KEYS_AT_ONCE];
     memset(out, 0, count * sizeof *out);
-    for (uint32_t k = map->grid.dimensions; k-- > 0;) {
-        /* coordinates[i]: that of the i-th key from `begin` on. */
-        const unsigned char *at = keys->keys + map->grid.at[k];
-        const size_t bytes = keys->bytes;
-        for (uint32_t i = 0; i < count; i++) {
-            const uint32_t row = keys->rows != NULL ? keys->rows[begin + i] : begin + i;
+    for (uint32_t i = 0; i < count && map->grid.dimensions == 0; i++) {
+        const uint32_t sector = map->sector_of(keys + i * bytes, map->user);
+        out[i] = sector < map->count ? sector : map->count; /* which is none */
+    }
+    for (uint32_t k = map->grid.dimensions; k-- > 0;) { /* axis by axis */
+        const unsigned char *at = keys + map->grid.at[k];
+        for (uint32_t i = 0; i < count; i++, at += bytes) {
             float narrow;
             if (map->grid.is_double) {
-                memcpy(&coordinates[i], at + row * bytes, sizeof coordinates[i]);
+                memcpy(&coordinates[i], at, sizeof coordinates[i]);
             } else {
-                memcpy(&narrow, at + row * bytes, sizeof narrow);
+                memcpy(&narrow, at, sizeof narrow);
                 coordinates[i] = (double)narrow;
             }
         }
         add_cells(axis_of(map, k), map->grid.cells[k], coordinates, count, out);
     }
-}
-
-void weft__sectors_at(const weft__sector_map *map, const weft__sector_keys *keys, uint32_t *out)
-{
-    if (map->grid.dimensions == 0) {
-        for (uint32_t i = 0; i < keys->count; i++) {
-            const uint32_t row = keys->rows != NULL ? keys->rows[i] : i;
-            const uint32_t sector = map->sector_of(keys->keys + row * keys->bytes, map->user);
-            out[i] = sector < map->count ? sector : map->count; /* which is none */
-        }
-        return;
-    }
-    for (uint32_t done = 0, some; done < keys->count; done += some) {
-        some = keys->count - done < KEYS_AT_ONCE ? keys->count - done : KEYS_AT_ONCE;
-        sectors_of_some(map, keys, done, some, out + done);
-    }
-}
-
-/* ---- keys that are surely in a sector ---- */
-
-/* The inside of a sector, less than it by far more than the rounding of cell_along, and of floats,
- * can be: it must not decide. Rows near a side, and outside of the box, are in doubt. */
-typedef struct sector_inside {
-    double least[3], most[3];
-} sector_inside;
-
-static sector_inside inside_of(const weft__sector_map *map, uint32_t sector)
-{
-    const weft_shard_grid *grid = &map->grid;
-    sector_inside inside = {{0}, {0}};
-    for (uint32_t k = 0; k < grid->dimensions; sector /= grid->cells[k], k++) {
-        const double rounding = grid->is_double ? 0x1p-40 : 0x1p-20;
-        const double margin = rounding * (fabs(grid->least[k]) + fabs(grid->most[k]));
-        const double side = (grid->most[k] - grid->least[k]) / grid->cells[k];
-        const double least = grid->least[k] + side * (sector % grid->cells[k]);
-        inside.least[k] = least + margin;
-        inside.most[k] = least + side - margin;
-    }
-    return inside;
-}
-
-/* One call of weft__sectors_doubt. Borrowed. */
-typedef struct doubt_pass {
-    const weft__sector_keys *keys;
-    const uint64_t *gids;
-    uint32_t *out;
-    const unsigned char *at[3]; /* coordinates of the first key */
-    sector_inside inside;
-} doubt_pass;
-
-static inline bool is_inside(const unsigned char *at, bool is_double, double least, double most)
-{
-    if (is_double) {
-        double value;
-        memcpy(&value, at, sizeof value);
-        return (value > least) & (value < most);
-    }
-    float value;
-    memcpy(&value, at, sizeof value);
-    return (value > (float)least) & (value < (float)most);
-}
-
-/* Constant arguments make four loops of this one. No branches: who moves is not to be foreseen. */
-__attribute__((always_inline)) static inline uint32_t
-doubt_keys(const doubt_pass *pass, bool is_double, uint32_t dimensions)
-{
-    const sector_inside inside = pass->inside;
-    const unsigned char *const x = pass->at[0], *const y = pass->at[1], *const z = pass->at[2];
-    const uint32_t count = pass->keys->count;
-    const size_t bytes = pass->keys->bytes;
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        bool is_sure = pass->gids[i] != 0;
-        is_sure &= is_inside(x + i * bytes, is_double, inside.least[0], inside.most[0]);
-        is_sure &= is_inside(y + i * bytes, is_double, inside.least[1], inside.most[1]);
-        if (dimensions == 3)
-            is_sure &= is_inside(z + i * bytes, is_double, inside.least[2], inside.most[2]);
-        pass->out[found] = i;
-        found += !is_sure;
-    }
-    return found;
-}
-
-uint32_t weft__sectors_doubt(const weft__sector_map *map, uint32_t sector,
-                             const weft__sector_keys *keys, const uint64_t *gids, uint32_t *out)
-{
-    const weft_shard_grid *grid = &map->grid;
-    if (grid->dimensions == 0) {
-        for (uint32_t i = 0; i < keys->count; i++) out[i] = i;
-        return keys->count;
-    }
-    doubt_pass pass = {.keys = keys, .gids = gids, .out = out, .inside = inside_of(map, sector)};
-    for (uint32_t k = 0; k < 3; k++)
-        pass.at[k] = keys->keys + grid->at[k < grid->dimensions ? k : 0];
-    if (grid->is_double)
-        return grid->dimensions == 2 ? doubt_keys(&pass, true, 2) : doubt_keys(&pass, true, 3);
-    return grid->dimensions == 2 ? doubt_keys(&pass, false, 2) : doubt_keys(&pass, false, 3);
 }
 
 /* ---- near sectors ---- */

@@ -37,21 +37,10 @@ void weft__sector_map_free(weft__sector_map *map);
 
 /* The sector of a key; `count` where sector_of gives none. Any thread. */
 uint32_t weft__sector_at(const weft__sector_map *map, const void *key);
-/* Keys that lie `bytes` apart, all of them or those with the numbers `rows`. Borrowed. */
-typedef struct weft__sector_keys {
-    const unsigned char *keys;
-    size_t bytes;
-    const uint32_t *rows; /* [count]; NULL: 0, 1, 2 ... */
-    uint32_t count;
-} weft__sector_keys;
-
-/* out[i]: the sector of the i-th key, as above. Any thread. */
-void weft__sectors_at(const weft__sector_map *map, const weft__sector_keys *keys, uint32_t *out);
-/* Lists the keys, of all, that may be elsewhere than in `sector`, ascending, and those whose gid is
- * 0, in out[count]; returns how many. The others are surely there: this takes a fraction of the
- * time of the exact answer. Any thread. */
-uint32_t weft__sectors_doubt(const weft__sector_map *map, uint32_t sector,
-                             const weft__sector_keys *keys, const uint64_t *gids, uint32_t *out);
+/* out[i]: the same of the i-th of `count` keys, at most WEFT__KEYS_AT_ONCE, which lie `bytes` apart. */
+enum { WEFT__KEYS_AT_ONCE = 256 };
+void weft__sectors_at(const weft__sector_map *map, const unsigned char *keys, size_t bytes,
+                      uint32_t count, uint32_t *out);
 
 /* Cuts the sectors in their order into runs of about equal cost, one for each rank:
  * rank_of[sector]. costs: one for each sector, all 0 counts as all equal. Pure. */
