@@ -20,7 +20,7 @@ nm -D --defined-only "$library" | awk '{print $NF}' | sed 's/@.*//' | sort -u >"
 grep -vE '^weft_' "$work/exported" >"$work/wrong"
 say "exported but not named weft_ (make it static, or name it weft__ and keep it hidden)" "$work/wrong"
 
-cat "$root"/jobs/base/src/*.h "$root"/ecs/engine/*.h "$root"/ecs/src/*/*.h | tr '\n' ' ' | grep -o 'WEFT__DOOR [^;]*' |
+cat "$root"/jobs/base/src/*.h "$root"/ecs/engine/*.h "$root"/ecs/src/*/*.h "$root"/scheduler/engine/*.h | tr '\n' ' ' | grep -o 'WEFT__DOOR [^;]*' |
     grep -o 'weft__[a-z0-9_]*(' | tr -d '(' | sort -u >"$work/marked"
 grep '^weft__' "$work/exported" >"$work/inner"
 comm -13 "$work/marked" "$work/inner" >"$work/wrong"

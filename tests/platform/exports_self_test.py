@@ -57,7 +57,7 @@ def build(cc, work, name, source):
 def run(script, cc, row):
     name, engine, beside, header, wanted = row
     with tempfile.TemporaryDirectory() as work:
-        for folder in ("jobs/base/src", "ecs/engine", "ecs/src/core"):
+        for folder in ("jobs/base/src", "ecs/engine", "ecs/src/core", "scheduler/engine"):
             os.makedirs(os.path.join(work, folder))
             with open(os.path.join(work, folder, "x.h"), "w", encoding="utf-8") as file:
                 file.write(HEADER + header if folder == "ecs/engine" else "/* none */\n")

@@ -95,6 +95,11 @@ def hashes(folder, quick):
     same("with SPARSE components and names", hash_of(alone), hash_of(moved))
     same("names and SPARSE components by gid", figure_of(alone, "beside"), figure_of(moved, "beside"))
     same("SPARSE components count", False, one == hash_of(alone))
+    split = [sorted(line for line in run(folder, ranks, program="shard_split").splitlines() if line.startswith("hash "))
+             for ranks in (2, 5)]
+    same("ranks of communicators of the program's own", ["1", "1", "2", "3"],
+         [line.split()[3] for lines in split for line in lines])
+    same("their hashes", 1, len({line.split()[1] for lines in split for line in lines}))
 
 
 def write_table(cases):

@@ -499,7 +499,8 @@ static float side_of_cell(uint64_t number)
     }
 }
 
-/* Every row is in the sector of its key, also of keys at the sides of cells. The end of a run: the model is spoiled. */
+/* Every row is in the sector of its key, also of keys at the sides of cells. The end of a run: the
+ * model is spoiled. */
 static void check_sides(void)
 {
     const weft_query_desc desc = {

@@ -342,6 +342,7 @@ static void sweep(const char *name, void *(*open)(const refused_place *place),
                                .world = bed_world,
                                .libc = test_libc_faults(),
                                .fewest = 10};
+    CHECK(weft_ranks_start_in(&(int){0}) == WEFT_UNSUPPORTED); /* no MPI is linked */
     CHECK(weft_ranks_start(NULL, NULL) == WEFT_OK);
     refused_sweep_of(&swept, name, open, list, count);
     weft_ranks_stop();

@@ -31,6 +31,12 @@ extern "C" {
  * library has not the MPI that started them), WRONG_PHASE (called twice), IO (MPI). */
 WEFT_API weft_result weft_ranks_start(int *argc, char ***argv);
 
+/* Joins a run of the processes of the program's own communicator; collective among them. Other
+ * processes may do something else, or have a run of their own. `communicator`: points to an
+ * MPI_Comm, which is copied (MPI_Comm_dup). Errors: as weft_ranks_start; INVALID_ARGUMENT (NULL),
+ * WRONG_PHASE also before MPI_Init_thread, UNSUPPORTED also where the library has no MPI. */
+WEFT_API weft_result weft_ranks_start_in(const void *communicator);
+
 /* Leaves the run; collective. Ends MPI if weft_ranks_start initialised it. Does nothing when not
  * started. After an error that other ranks do not have call weft_ranks_abort instead, or they
  * wait. */

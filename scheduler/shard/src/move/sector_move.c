@@ -123,8 +123,8 @@ static weft_result collect_runs(key_pass *pass, uint64_t *rows)
     return result;
 }
 
-/* Notes which of the rows [begin, begin + count) of a run move. No branches: what moves is not to be
- * foreseen; so every row is written, which must not wait for memory. */
+/* Notes which of the rows [begin, begin + count) of a run move. No branches: what moves is not to
+ * be foreseen; so every row is written, which must not wait for memory. */
 static void note_movers(const key_pass *pass, key_run *run, uint32_t begin, uint32_t count)
 {
     const weft__sector_map *map = &pass->shard->map;

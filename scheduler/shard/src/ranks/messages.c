@@ -179,13 +179,13 @@ static weft_result check_count(void)
     return WEFT_OK;
 }
 
-weft_result weft_ranks_start(int *argc, char ***argv)
+static weft_result start(const void *communicator, int *argc, char ***argv)
 {
     if (weft__transport_is_started())
         return weft__ranks_fail(WEFT_WRONG_PHASE, "weft_ranks_start was called before: once is "
                                                   "enough, until weft_ranks_stop");
-    weft_result result = weft__transport_start(argc, argv);
-    if (result == WEFT_OK) result = check_count();
+    weft_result result = weft__transport_start(communicator, argc, argv);
+    if (result == WEFT_OK && communicator == NULL) result = check_count();
     if (result == WEFT_OK) result = compare_programs();
     refused.count = 0;
     if (result != WEFT_OK) {
@@ -195,6 +195,19 @@ weft_result weft_ranks_start(int *argc, char ***argv)
         weft__transport_stop();
     }
     return result;
+}
+
+weft_result weft_ranks_start(int *argc, char ***argv)
+{
+    return start(NULL, argc, argv);
+}
+
+weft_result weft_ranks_start_in(const void *communicator)
+{
+    if (communicator == NULL)
+        return weft__ranks_fail(WEFT_INVALID_ARGUMENT, "weft_ranks_start_in: the communicator is "
+                                                       "NULL: give a pointer to an MPI_Comm");
+    return start(communicator, NULL, NULL);
 }
 
 void weft_ranks_stop(void)

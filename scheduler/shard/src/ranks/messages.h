@@ -11,8 +11,9 @@
 
 #include "byte_list.h"
 
-weft_result weft__transport_start(int *argc, char ***argv); /* collective */
-void weft__transport_stop(void);                            /* collective */
+/* Collective. `communicator`: an MPI_Comm; NULL: that of all processes. */
+weft_result weft__transport_start(const void *communicator, int *argc, char ***argv);
+void weft__transport_stop(void); /* collective */
 bool weft__transport_is_started(void);
 void weft__transport_abort(int status) __attribute__((noreturn));
 uint32_t weft__transport_rank(void);  /* any thread */

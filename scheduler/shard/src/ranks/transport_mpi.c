@@ -46,10 +46,14 @@ static weft_result checked(int code, const char *what)
                             what, run.rank, text);
 }
 
-weft_result weft__transport_start(int *argc, char ***argv)
+weft_result weft__transport_start(const void *communicator, int *argc, char ***argv)
 {
     int is_there = 0, level = MPI_THREAD_SINGLE, rank = 0, count = 1;
+    MPI_Comm within = MPI_COMM_WORLD;
     MPI_Initialized(&is_there);
+    if (communicator != NULL) memcpy(&within, communicator, sizeof within);
+    if (!is_there && communicator != NULL)
+        return weft__ranks_fail(WEFT_WRONG_PHASE, "MPI_Init_thread comes before a communicator");
     if (!is_there) {
         if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
             return weft__ranks_fail(WEFT_IO, "MPI_Init_thread failed");
@@ -57,7 +61,8 @@ weft_result weft__transport_start(int *argc, char ***argv)
         MPI_Query_thread(&level);
     }
     run.owns_mpi = !is_there;
-    MPI_Comm_dup(MPI_COMM_WORLD, &run.comm);
+    if (MPI_Comm_dup(within, &run.comm) != MPI_SUCCESS)
+        return weft__ranks_fail(WEFT_IO, "MPI_Comm_dup failed");
     MPI_Comm_set_errhandler(run.comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(run.comm, &rank);
     MPI_Comm_size(run.comm, &count);
@@ -87,7 +92,7 @@ bool weft__transport_is_started(void)
 
 void weft__transport_abort(int status)
 {
-    if (run.is_started) MPI_Abort(MPI_COMM_WORLD, status);
+    if (run.is_started) MPI_Abort(run.comm, status);
     _Exit(status);
 }
 

@@ -6,9 +6,12 @@
 
 static bool is_started;
 
-weft_result weft__transport_start(int *argc, char ***argv)
+weft_result weft__transport_start(const void *communicator, int *argc, char ***argv)
 {
     (void)argc, (void)argv;
+    if (communicator != NULL)
+        return weft__ranks_fail(WEFT_UNSUPPORTED, "libweft-shard was built without MPI: build it "
+                                                  "with the MPI of the communicator");
     is_started = true;
     return WEFT_OK;
 }

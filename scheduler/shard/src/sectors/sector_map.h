@@ -37,8 +37,8 @@ void weft__sector_map_free(weft__sector_map *map);
 
 /* The sector of a key; `count` where sector_of gives none. Any thread. */
 uint32_t weft__sector_at(const weft__sector_map *map, const void *key);
-/* out[i]: the same of the i-th of `count` keys, at most WEFT__KEYS_AT_ONCE, which lie `bytes` apart. */
 enum { WEFT__KEYS_AT_ONCE = 256 };
+/* out[i]: the same of the i-th of `count` keys, at most WEFT__KEYS_AT_ONCE, `bytes` apart. */
 void weft__sectors_at(const weft__sector_map *map, const unsigned char *keys, size_t bytes,
                       uint32_t count, uint32_t *out);
 
