@@ -106,6 +106,30 @@ def restart(ticks, folder, size=None):
         print(model, ticks, "ticks, restarted:", found["in one go"], flush=True)
 
 
+def asked(folder):
+    """Signals to one rank: SIGUSR1 saves and the run goes on, SIGTERM saves and ends it."""
+    path = os.path.join(folder, "asked")
+    command = ["mpirun", "--bind-to", "none", "-np", "2", WEFT, "shard-demo", "sheep", "--ticks", "1000000000", "--workers", "1", "--json",
+               "--hash-every", "1", "--save", path]
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
+            next(process.stdout) # they have come to their first step
+            rank = int(file.read().split()[-1])
+        os.kill(rank, signal.SIGUSR1)
+        while not os.path.exists(path):
+            next(process.stdout)
+        with open(path, "rb") as file:
+            first = file.read()
+        next(process.stdout)
+        os.kill(rank, signal.SIGTERM)
+        (*_, last) = (line for line in map(json.loads, process.stdout) if line["type"] == "hash")
+    if process.returncode != 0 or first == read(path):
+        sys.exit("SIGTERM: status %d" % process.returncode)
+    lines = map(json.loads, run(3, "shard-demo", "sheep", "--ticks", "0", "--load", path, "--json").splitlines())
+    (saved,) = [line for line in lines if line["type"] == "hash"]
+    check_equal({"saved": saved["hash"], "the run": last["hash"]}, "a run that was asked to end")
+
+
 def killed(folder):
     """A rank is killed in the middle of a run that saves all the time: the last checkpoint goes on, on another number of ranks."""
     run(2, "shard-demo", "sheep", "--save-every", "5", code=2)
@@ -221,6 +245,7 @@ with tempfile.TemporaryDirectory(prefix="weft_shards_") as temporary, tempfile.T
         screen(*REST, temporary)
     elif WHAT == "killed":
         killed(temporary)
+        asked(temporary)
     elif WHAT == "campaign":
         demo(1000, ["%dx%d" % (n, w) for n in (1, 2, 3, 4, 5, 8) for w in (1, 2)])
         restart(200, temporary)

@@ -5,6 +5,7 @@
 #include "demo.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -115,10 +116,36 @@ static weft_result save(demo *run)
     return together(run, "cannot save", weft_shard_save(run->shard, run->options->save));
 }
 
+/* ---- signals: what batch systems send some time before they end a job ---- */
+
+static volatile sig_atomic_t x_asked; /* 1: a checkpoint; 2: and an end */
+
+static void on_signal(int number)
+{
+    if (number == SIGTERM || x_asked == 0) x_asked = number == SIGTERM ? 2 : 1;
+}
+
+static void catch_signals(void)
+{
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGUSR1, &action, NULL);
+}
+
+/* What any rank was asked for since the last step. Collective. */
+static weft_result take_signal(uint64_t *asked)
+{
+    *asked = (uint64_t)x_asked;
+    x_asked = 0;
+    return weft_ranks_max(asked, 1);
+}
+
 static weft_result steps(demo *run)
 {
     const demo_options *o = run->options;
-    for (uint32_t i = 0; i < o->ticks; i++) {
+    uint64_t asked = 0;
+    if (o->save) catch_signals();
+    for (uint32_t i = 0; i < o->ticks && asked < 2; i++) {
         const double begin = seconds_now();
         weft_result result = together(run, "a step", weft_shard_step(run->shard, run->model->dt));
         run->has_stepped = true;
@@ -127,7 +154,9 @@ static weft_result steps(demo *run)
         const uint64_t tick = weft_shard_tick(run->shard);
         if (result == WEFT_OK && o->hash_every && tick % o->hash_every == 0)
             result = print_hash(run);
-        if (result == WEFT_OK && o->save_every && tick % o->save_every == 0) result = save(run);
+        if (result == WEFT_OK && o->save) result = take_signal(&asked);
+        if (result == WEFT_OK && (asked == 1 || (o->save_every && tick % o->save_every == 0)))
+            result = save(run);
         if (result != WEFT_OK) return result;
     }
     return WEFT_OK;
