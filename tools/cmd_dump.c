@@ -5,8 +5,10 @@
  * Types come from the file, which knows fields as paths of plain numbers, or from --types, which has
  * the constants, texts and units of the program. Values without fields are shown as bytes.
  */
+#include "cmd_dump.h"
 #include "cli.h"
 #include "cli_file.h"
+#include "cli_ranks.h"
 
 #include <weft/ecs.h>
 #include <weft/scene_gltf.h>
@@ -45,6 +47,22 @@ static int write_file(weft_world *world, const char *out)
     return WEFT_CLI_FAILED;
 }
 
+int weft_cli_dump_world(weft_world *world, const char *out)
+{
+    return out == NULL ? write_text(world, stdout, "stdout") : write_file(world, out);
+}
+
+/* Whether a file begins as checkpoints of shards do. */
+static bool is_checkpoint(const char *path)
+{
+    char magic[8] = "";
+    FILE *file = fopen(path, "rb");
+    const bool is_one = file != NULL && fread(magic, sizeof magic, 1, file) == 1 &&
+                        memcmp(magic, "wftshard", sizeof magic) == 0;
+    if (file != NULL) fclose(file);
+    return is_one;
+}
+
 /* World file to text. `out`: a path, or NULL for stdout. */
 static int dump(weft_world *world, const char *path, const char *out)
 {
@@ -54,7 +72,7 @@ static int dump(weft_world *world, const char *path, const char *out)
                                  .blob_type_count = sizeof blobs / sizeof blobs[0]};
     if (weft_world_load(world, path, &desc) != WEFT_OK)
         return weft_cli_fail("dump", "%s: %s", path, weft_world_error(world)->text);
-    return out == NULL ? write_text(world, stdout, "stdout") : write_file(world, out);
+    return weft_cli_dump_world(world, out);
 }
 
 static int read_text(weft_world *world, const char *path)
@@ -117,7 +135,9 @@ static int run_dump(int argc, char **argv)
     const weft_cli_usage usage = {
         "dump",
         "FILE",
-        "Prints a world file (weft_world_save) as text, or reads such text back.",
+        "Prints a world file (weft_world_save) or a checkpoint of a shard (weft_shard_save) as "
+        "text, "
+        "or reads the text of a world back.",
         options,
         "Lines: the world, its types, its resources, its entities; see docs/guide/saving.md.",
         "weft dump game.world | less\n"
@@ -129,6 +149,10 @@ static int run_dump(int argc, char **argv)
     if (first + 1 != argc) return weft_cli_misuse("dump", "name one file");
     if (out != NULL && weft_cli_file_apart("dump", out, argv[first]) != 0) return WEFT_CLI_USAGE;
     if (is_read && out == NULL) return weft_cli_misuse("dump", "--read needs --out WORLD");
+    if (!is_read && is_checkpoint(argv[first])) {
+        char name[] = "dump";
+        return weft_cli_ranks_start((char *[]){name, argv[first], (char *)(uintptr_t)out, NULL});
+    }
     weft_world *world;
     weft_result result =
         weft_world_create(&(weft_world_desc){.workers = 1, .name = "dump"}, &world);

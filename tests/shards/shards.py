@@ -128,6 +128,19 @@ def asked(folder):
     lines = map(json.loads, run(3, "shard-demo", "sheep", "--ticks", "0", "--load", path, "--json").splitlines())
     (saved,) = [line for line in lines if line["type"] == "hash"]
     check_equal({"saved": saved["hash"], "the run": last["hash"]}, "a run that was asked to end")
+    text, listed = alone("dump", path), os.path.join(folder, "listed")
+    alone("dump", path, "--out", listed)
+    check_equal({"rows in weft dump": sum(line.startswith('{"entity"') for line in text.splitlines()), "saved": saved["entities"]},
+                "weft dump of a checkpoint")
+    if read(listed).decode() != text:
+        sys.exit("weft dump --out writes another text")
+    damaged = bytearray(read(path))
+    damaged[len(damaged) // 2] ^= 1
+    with open(path, "wb") as file:
+        file.write(damaged)
+    done = subprocess.run([WEFT, "dump", path], capture_output=True, text=True)
+    if done.returncode != 2 or "damaged" not in done.stderr or done.stdout:
+        sys.exit("a damaged checkpoint: %s" % done)
 
 
 def killed(folder):

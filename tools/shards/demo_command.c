@@ -9,6 +9,7 @@
 #include "demo.h"
 #include "inspect_option.h"
 #include "shards.h"
+#include "shards_dump.h"
 #include "shards_stress.h"
 
 static const char notes[] =
@@ -114,5 +115,6 @@ static int run_demo(int argc, char **argv)
 const weft_cli_command shards_commands[] = {
     {"shard-demo", "models over ranks, with one hash", run_demo},
     {"stress", "the scenario shard of weft stress", shards_stress},
+    {"dump", "a checkpoint as text, for weft dump", shards_dump},
     {0},
 };

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 
-/* shard-demo and stress; ends with an empty one. */
+/* shard-demo, stress and dump; ends with an empty one. */
 extern const weft_cli_command shards_commands[];
 
 #endif
