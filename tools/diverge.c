@@ -355,7 +355,7 @@ static void describe(const log_step *a, const log_step *b, const difference *d,
 static bool check_head(FILE *file, const char *which, weft_divergence *out)
 {
     char head[LINE_BYTES];
-    static const char begin[] = "weft state log 2";
+    static const char begin[] = "weft state log 3";
     if (fgets(head, sizeof head, file) && strncmp(head, begin, sizeof begin - 1) == 0) return true;
     out->kind = WEFT_DIFFERS_INPUT;
     set(out->what, which);

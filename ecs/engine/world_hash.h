@@ -13,6 +13,16 @@
 uint64_t weft__cell_hash(const weft_world *world, const weft__chunk *chunk, uint32_t row,
                          uint32_t position);
 
+/* Of rows [begin, end), where slices begin or rows end: a sum, so that of parts of a chunk adds to
+ * that of all: values, enable bits; from row 0 on also the SHARED value and that of the chunk.
+ * Threads: those that may read the rows. */
+uint64_t weft__rows_sum(const weft_world *world, const weft__chunk *chunk, uint32_t position,
+                        uint32_t begin, uint32_t end);
+/* Which rows a chunk has, in order. Owner. */
+uint64_t weft__rows_hash(const weft_world *world, const weft__chunk *chunk);
+/* Of all handles that were given, alive or not. Owner. */
+uint64_t weft__handles_hash(const weft_world *world);
+
 /* Of a value that is in no row: of a RESOURCE, of a CHUNK component. */
 uint64_t weft__value_hash(const weft_world *world, const weft__type *type, const void *value);
 /* Of the names of all entities. Owner. */

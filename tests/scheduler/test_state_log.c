@@ -3,6 +3,7 @@
  * they are asked for, and what it does when it cannot be written. */
 #include "systems_bed.h"
 
+#include <weft/snapshot.h>
 #include <weft/state_log.h>
 
 #include <stdio.h>
@@ -103,6 +104,79 @@ PLAIN_TEST(a_tab_in_a_name_does_not_cut_a_line)
     text log = log_of(1, 0, 0);
     CHECK(strstr(log.bytes, "\nW\t0\tmix values\ta\t3000\t") != NULL);
     free(log.bytes);
+}
+
+/* ---- what is known of slices ---- */
+
+static weft_component on; /* ENABLEABLE */
+static weft_archetype pair;
+
+static void look(weft_slice *s, void *user)
+{
+    (void)user;
+    uint32_t *value = weft_slice_write_entity(s, t.rows[1234], t.b);
+    if (value != NULL) *value += 3;
+    *(uint32_t *)weft_slice_write_resource(s, t.resource) += 1;
+}
+
+/* What the host does between two steps. */
+static void meddle(uint32_t step, weft_snapshot **snapshot)
+{
+    uint32_t *value = weft_entity_write(t.world, t.rows[7 * step], t.a);
+    if (value != NULL) *value += step;
+    CHECK_OK(weft_entity_set_shared(t.world, t.rows[2000 + step], t.shared, &(uint32_t){step % 2}));
+    CHECK_OK(weft_entity_enable(t.world, t.rows[100 * step], on, step % 3 == 0));
+    if (step % 4 == 1) CHECK_OK(weft_entity_destroy(t.world, weft_entity_create(t.world, pair)));
+    if (step % 4 == 2) CHECK_OK(weft_entity_set_name(t.world, t.rows[step], "named"));
+    if (step == 3) CHECK_OK(weft_snapshot_take(t.world, NULL, snapshot));
+    if (step == 6 || step == 9) CHECK_OK(weft_snapshot_restore(t.world, *snapshot));
+}
+
+/* Twelve steps; `is_cold`: a log for each, which knows nothing of the last. */
+static text log_of_changes(uint32_t workers, bool is_cold)
+{
+    text log = {NULL, 0, WEFT_OK};
+    const weft_state_log_desc desc = {.writer = {keep, &log}};
+    weft_snapshot *snapshot = NULL;
+    begin(workers);
+    on = weft_component_create_plain(t.world, "on", 4, 4, WEFT_ENABLEABLE);
+    pair = weft_archetype_create(t.world, (weft_component[]){t.a, t.b}, 2);
+    for (uint32_t i = 0; i < ROWS; i += 50) CHECK_OK(weft_entity_add(t.world, t.rows[i], on));
+    make_systems();
+    make(&(weft_system_desc){.name = "look",
+                             .run = look,
+                             .lookups = {{t.b, WEFT_WRITE}},
+                             .resources = {{t.resource, WEFT_WRITE}}});
+    CHECK_OK(weft_state_log_begin(t.world, &desc));
+    for (uint32_t step = 0; step < 12; step++) {
+        CHECK_OK(weft_world_step(t.world, 1));
+        if (is_cold) CHECK_OK(weft_state_log_end(t.world));
+        meddle(step, &snapshot);
+        if (is_cold) CHECK_OK(weft_state_log_begin(t.world, &desc));
+    }
+    CHECK_OK(weft_state_log_end(t.world));
+    weft_snapshot_destroy(snapshot);
+    end();
+    char *to = log.bytes; /* without the lines that begin logs */
+    for (char *line = log.bytes, *next; line != NULL && *line != '\0'; line = next) {
+        next = strchr(line, '\n') + 1;
+        if (line[0] == 'w') continue;
+        memmove(to, line, (size_t)(next - line));
+        to += next - line;
+    }
+    *to = '\0';
+    return log;
+}
+
+PLAIN_TEST(what_is_known_of_slices_is_what_they_hold)
+{
+    for (uint32_t workers = 1; workers <= 3; workers += 2) {
+        text warm = log_of_changes(workers, false), cold = log_of_changes(workers, true);
+        CHECK_TEXT(warm.bytes, cold.bytes);
+        CHECK_U64(count_of(&warm, "\nE\t"), 12);
+        free(warm.bytes);
+        free(cold.bytes);
+    }
 }
 
 PLAIN_TEST(a_writer_that_fails_ends_the_log_and_not_the_steps)

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "filter.h"
 #include "hash.h"
+#include "hash_lanes.h"
 #include "shared.h"
 #include "world_state.h"
 
@@ -20,6 +21,7 @@
 #include <weft/value.h>
 
 #define PART_BYTES 4096u /* of values copied to take tags off; a multiple of 8 */
+#define PART_ROWS 512u
 
 /* `count` bytes of values side by side, from byte `from` of them, where handles have tags. */
 static uint64_t tagged_hash(const weft_world *world, uint64_t hash, const weft__type *type,
@@ -152,8 +154,66 @@ static uint64_t chunk_hash(const weft_world *world, const weft__chunk *chunk, ui
     return hash;
 }
 
-static uint64_t directory_hash(const weft_world *world, uint64_t hash)
+/* Values of rows [begin, end) of a column. */
+static uint64_t column_sum(const weft_world *world, const weft__chunk *chunk,
+                           const weft__type_ref *ref, uint32_t begin, uint32_t end)
 {
+    const weft__type *type = ref->type;
+    const size_t bytes = type->desc.size;
+    uint64_t sum = 0;
+    if ((type->desc.flags & WEFT_BUFFER) == 0 && type->reference_count == 0)
+        return weft__hash_lanes_sum(begin * bytes / 64,
+                                    weft__chunk_value(chunk, ref->column, begin),
+                                    (end - begin) * bytes);
+    for (uint32_t row = begin; row < end; row++)
+        sum += value_hash(world, hash_word(HASH_K0, row), type,
+                          weft__chunk_value(chunk, ref->column, row));
+    return sum;
+}
+
+uint64_t weft__rows_sum(const weft_world *world, const weft__chunk *chunk, uint32_t position,
+                        uint32_t begin, uint32_t end)
+{
+    const weft__type_ref *ref = &chunk->archetype->types[position];
+    const weft__type *type = ref->type;
+    uint64_t sum = 0;
+    if (ref->column != 0 && is_hashed(type))
+        sum = column_sum(world, chunk, ref, begin, end);
+    for (uint32_t i = begin; ref->enableable != WEFT__NO_PLACE && i < end; i += 64) {
+        /* relaxed: as is_enabled */
+        const uint64_t word = at_load_rlx(&weft__chunk_disabled(chunk, ref->enableable)[i / 64]);
+        sum += hash_word(hash_word(HASH_K1, i), word);
+    }
+    if (begin != 0 || !is_hashed(type)) return sum;
+    if (ref->shared != WEFT__NO_PLACE)
+        sum += bytes_hash(
+            world, HASH_K0, type,
+            weft__shared_value(&world->shared, ref->component, chunk->tuple->values[ref->shared]),
+            type->desc.size);
+    if (ref->chunk_offset != WEFT__NONE)
+        sum += bytes_hash(world, HASH_K1, type, chunk->chunk_values + ref->chunk_offset,
+                          type->chunk_bytes);
+    return sum;
+}
+
+uint64_t weft__rows_hash(const weft_world *world, const weft__chunk *chunk)
+{
+    uint64_t hash = hash_word(HASH_K0, (uint64_t)chunk->capacity << 32 | chunk->count);
+    for (uint32_t row = 0; row < chunk->count; row += PART_ROWS) {
+        weft_entity part[PART_ROWS];
+        const weft_entity *rows = weft__chunk_entities(chunk) + row;
+        const uint32_t left = chunk->count - row, count = left < PART_ROWS ? left : PART_ROWS;
+        for (uint32_t i = 0; i < count && world->directory.tag_bits != 0; i++)
+            part[i] = weft__entity_plain(world, rows[i]);
+        if (world->directory.tag_bits != 0) rows = part;
+        hash = weft__hash_lanes(hash, rows, count * sizeof *rows);
+    }
+    return hash;
+}
+
+uint64_t weft__handles_hash(const weft_world *world)
+{
+    uint64_t hash = HASH_K1;
     uint32_t end = weft__directory_end(&world->directory);
     for (uint32_t index = 0; index < end; index++) {
         uint32_t version = weft__directory_version(&world->directory, index);
@@ -195,7 +255,7 @@ static uint64_t resources_hash(const weft_world *world)
 
 static uint64_t layout_hash(const weft_world *world)
 {
-    uint64_t hash = directory_hash(world, HASH_K1);
+    uint64_t hash = weft__handles_hash(world);
     for (uint32_t a = 0; a < world->archetypes.count; a++) {
         const weft__archetype *archetype = world->archetypes.at[a];
         if (archetype->chunk_count == 0) continue;

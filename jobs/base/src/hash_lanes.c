@@ -92,3 +92,20 @@ uint64_t weft__hash_lanes_copy(uint64_t seed, void *to, const void *from, size_t
     stripes(&state, to, from, bytes / STRIPE_BYTES);
     return lanes_fold(&state, seed, tail, bytes);
 }
+
+uint64_t weft__hash_lanes_sum(uint64_t at, const void *data, size_t bytes)
+{
+    const size_t whole = bytes / STRIPE_BYTES;
+    unsigned char last[STRIPE_BYTES] = {0};
+    lanes state = {0};
+    for (int i = 0; i < LANES; i++) state.key[i] = KEY_OF_LANE(i) + at * KEY_STEP;
+    stripes(&state, NULL, data, whole);
+    if (bytes % STRIPE_BYTES != 0) {
+        memcpy(last, (const char *)data + whole * STRIPE_BYTES, bytes % STRIPE_BYTES);
+        for (int i = 0; i < LANES; i++) state.key[i] = KEY_OF_LANE(i) + (at + whole) * KEY_STEP;
+        stripes_plain(&state, last, 1);
+    }
+    uint64_t sum = 0;
+    for (int i = 0; i < LANES; i++) sum += state.sum[i] * KEY_OF_LANE(i + LANES);
+    return sum;
+}

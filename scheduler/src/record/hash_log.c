@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* hash_log.c: see hash_log.h. A pass: sums and rows in memory of each worker, merged and written at
  * its end; everything that concerns more than the rows of slices is written by the owner at once:
- * what was reached after its stage, commands before playback, the world at points. */
+ * what was reached after its stage, commands before playback, the world at points.
+ *
+ * The sum of a component in a chunk is kept with the change versions of its slices, by the worker
+ * that ran a system on it or by the owner at a point: a point hashes only what was written since,
+ * and 40 light systems over 4,096 rows take 3.7 times as long as without a log, not 73. A checked
+ * build keeps none and so finds what was written past versions. */
 #include "hash_log.h"
 
 #include "ecs_engine.h"
@@ -26,9 +31,17 @@ typedef struct log_sum {
     uint64_t rows, hash;
 } log_sum;
 
+/* What one system may write. A value; constant in a pass. */
+typedef struct log_what {
+    const weft__system *system;
+    uint32_t component;
+    bool is_taken;   /* after each slice, by its worker */
+    bool is_reached; /* also elsewhere than in the rows of slices: all of it, behind the stage */
+} log_what;
+
 /* One row of it. */
 typedef struct log_row {
-    uint32_t sum; /* index of its log_sum */
+    uint32_t what; /* index */
     weft_entity entity;
     uint64_t hash;
     char value[WEFT__CELL_TEXT_BYTES];
@@ -36,22 +49,41 @@ typedef struct log_row {
 
 /* Of one worker, in one pass. Owner: the worker while stages run. */
 typedef struct log_worker {
-    _Alignas(64) log_sum *sums;
+    _Alignas(64) WEFT__LIST(log_sum) sums; /* of whats */
     WEFT__LIST(log_row) rows;
     bool is_starved; /* no memory for a row */
 } log_worker;
 
-/* Owner: the scheduler. first_sums[position] is the first sum of a system, for its written terms in
- * order; first_sums[system_count] == sum_count. */
+/* A hash, and what it was made of: the change versions of all slices (0: nothing is known) and the
+ * version at which rows of the chunk last moved, which by itself changes no value. */
+typedef struct log_known {
+    uint64_t hash, versions;
+    uint32_t order;
+} log_known;
+
+/* What is known of the chunk of an id. Room is made by the owner at points; while systems run the
+ * worker of all its slices writes, or the owner what was reached. */
+typedef struct log_chunk {
+    uint64_t serial;
+    WEFT__LIST(log_known) at; /* [type position]; behind them: of handles */
+} log_chunk;
+
+/* Owner: the scheduler. Whats firsts.at[position] to firsts.at[position + 1] are those of a system.
+ */
 struct weft__hash_log {
     weft_state_log_desc desc;
     weft_result result; /* not OK: it has ended */
     bool is_in_pass, has_rows;
-    uint32_t system_count, sum_count;
-    uint32_t *first_sums;
+    WEFT__LIST(log_what) whats;
+    WEFT__LIST(uint32_t) firsts;
     log_worker *workers;
-    uint64_t step;               /* of the last pass */
-    const weft__os_files *files; /* of the environment's file; NULL: none */
+    WEFT__LIST(log_chunk) chunks; /* by id */
+    uint64_t step;                /* of the last pass */
+    uint64_t structure, handles;  /* structure version, and the hash of all handles then */
+    uint32_t version;             /* of the world at the last point ... */
+    uint64_t renewal;             /* ... and how often its versions were renewed */
+    uint32_t open_version;        /* what an EXCLUSIVE system stamps; else 0 */
+    const weft__os_files *files;  /* of the environment's file; NULL: none */
     weft__os_file file;
     char path[PATH_BYTES];
     int reason;    /* the errno of a write that failed */
@@ -134,16 +166,6 @@ static void give_memory(weft__scheduler *scheduler, void *memory, uint32_t count
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, memory, count + 1, size, alignment);
 }
 
-static void free_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
-{
-    give_memory(scheduler, log->first_sums, log->system_count, sizeof *log->first_sums, 8);
-    log->first_sums = NULL;
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        give_memory(scheduler, log->workers[i].sums, log->sum_count, sizeof(log_sum), 8);
-        log->workers[i].sums = NULL;
-    }
-}
-
 static const weft__query *query_of(const weft__system *system)
 {
     if (system->query.id == 0) return NULL;
@@ -155,87 +177,169 @@ static bool is_written(const weft__query_term *term)
     return term->access == WEFT_WRITE && term->match != WEFT_NONE;
 }
 
-static bool writes_grant(const weft__grant *grants, uint32_t count, uint32_t component)
+/* ---- what systems write ---- */
+
+/* The what of a component among those of the last system, or a new one; NULL: no memory. */
+static log_what *obtain_what(weft__scheduler *scheduler, const weft__system *system,
+                             uint32_t component)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (grants[i].component == component && grants[i].access == WEFT_WRITE) return true;
-    return false;
+    struct weft__hash_log *log = scheduler->hash_log;
+    for (uint32_t i = log->firsts.at[log->firsts.count - 1]; i < log->whats.count; i++)
+        if (log->whats.at[i].component == component) return &log->whats.at[i];
+    log_what *what = WEFT__LIST_ADD(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->whats);
+    if (what != NULL) *what = (log_what){.system = system, .component = component};
+    return what;
 }
 
-/* Whether a system may write the component elsewhere than in the rows of its slice: a resource, by
- * look-up or by another query, of a chunk, SPARSE. */
-static bool reaches(const weft__system *system, uint32_t component)
+static bool add_grants(weft__scheduler *scheduler, const weft__system *system,
+                       const weft__grant *grants, uint32_t count)
 {
-    const weft__lists *lists = &system->lists;
-    if (writes_grant(lists->resources, lists->resource_count, component) ||
-        writes_grant(lists->lookups, lists->lookup_count, component))
-        return true;
-    for (uint32_t q = 0; q <= lists->query_count; q++) {
-        const bool is_own = q == lists->query_count;
-        const weft__query *query =
-            is_own ? query_of(system)
-                   : weft__query_find(system->context.world, lists->queries[q])->query;
-        for (uint32_t i = 0; query != NULL && i < query->term_count; i++) {
-            const weft__query_term *term = &query->terms[i];
-            if (term->component == component && is_written(term) &&
-                (!is_own || term->is_sparse || term->is_chunk_value))
-                return true;
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        if (grants[i].access != WEFT_WRITE) continue;
+        log_what *what = obtain_what(scheduler, system, grants[i].component);
+        if (what == NULL) return false;
+        what->is_reached = true;
     }
-    return false;
+    return true;
 }
 
-static uint32_t count_written(const weft__system *system)
+static bool add_terms(weft__scheduler *scheduler, const weft__system *system,
+                      const weft__query *query, bool is_own)
 {
-    const weft__query *query = query_of(system);
-    uint32_t count = 0;
-    for (uint32_t i = 0; query != NULL && i < query->term_count; i++)
-        count += is_written(&query->terms[i]) ? 1 : 0;
-    return count;
+    for (uint32_t i = 0; query != NULL && i < query->term_count; i++) {
+        const weft__query_term *term = &query->terms[i];
+        if (!is_written(term)) continue;
+        log_what *what = obtain_what(scheduler, system, term->component);
+        if (what == NULL) return false;
+        if (is_own && !term->is_sparse && !term->is_chunk_value)
+            what->is_taken = true;
+        else
+            what->is_reached = true;
+    }
+    return true;
+}
+
+/* Whats of a system: what it may write elsewhere than in the rows of its slices are resources,
+ * look-ups, rows of other queries, values of chunks, SPARSE rows. */
+static bool add_system(weft__scheduler *scheduler, const weft__system *system)
+{
+    struct weft__hash_log *log = scheduler->hash_log;
+    const weft__lists *lists = &system->lists;
+    if (!WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->firsts, &log->whats.count,
+                           1))
+        return false;
+    bool is_made = add_grants(scheduler, system, lists->resources, lists->resource_count) &&
+                   add_grants(scheduler, system, lists->lookups, lists->lookup_count);
+    for (uint32_t q = 0; q < lists->query_count && is_made; q++)
+        is_made =
+            add_terms(scheduler, system,
+                      weft__query_find(system->context.world, lists->queries[q])->query, false);
+    is_made = is_made && add_terms(scheduler, system, query_of(system), true);
+    for (uint32_t i = log->firsts.at[log->firsts.count - 1]; i < log->whats.count; i++) {
+        if (log->whats.at[i].is_reached && !log->desc.keeps_graphs)
+            log->whats.at[i].is_taken = false;
+    }
+    return is_made;
 }
 
 /* Room for what the systems of this schedule may write. */
 static bool make_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
 {
-    free_sums(scheduler, log);
-    log->system_count = scheduler->ordered_count;
-    log->sum_count = 0;
-    log->first_sums = take_memory(scheduler, log->system_count, sizeof *log->first_sums, 8);
-    if (log->first_sums == NULL) return false;
-    for (uint32_t i = 0; i < log->system_count; i++) {
-        log->first_sums[i] = log->sum_count;
-        log->sum_count += count_written(scheduler->ordered[i]);
-    }
-    log->first_sums[log->system_count] = log->sum_count;
+    log->whats.count = log->firsts.count = 0;
+    for (uint32_t i = 0; i < scheduler->ordered_count; i++)
+        if (!add_system(scheduler, scheduler->ordered[i])) return false;
+    if (!WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->firsts, &log->whats.count,
+                           1))
+        return false;
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        log->workers[i].sums = take_memory(scheduler, log->sum_count, sizeof(log_sum), 8);
-        if (log->workers[i].sums == NULL) return false;
+        log_worker *worker = &log->workers[i];
+        worker->rows.count = worker->sums.count = 0;
+        if (!WEFT__LIST_REACH(scheduler->memory, WEFT__MEMORY_SYSTEMS, &worker->sums,
+                              log->whats.count))
+            return false;
     }
     return true;
 }
 
-/* ---- what systems write ---- */
+/* ---- hashes by chunk ---- */
 
-static void take_rows(weft__scheduler *scheduler, log_worker *worker, const weft_slice *slice,
-                      uint32_t component, uint32_t sum)
+/* What is known of a type, or of the handles (NULL: no room was made). */
+static log_known *known_of(struct weft__hash_log *log, const weft__chunk *chunk, uint32_t number)
 {
-    const struct weft__hash_log *log = scheduler->hash_log;
+    if (chunk->id >= log->chunks.count) return NULL;
+    const log_chunk *known = &log->chunks.at[chunk->id];
+    return known->serial == chunk->serial && number < known->at.count ? &known->at.at[number]
+                                                                      : NULL;
+}
+
+static bool is_open(const struct weft__hash_log *log, const weft_world *world, uint32_t version)
+{
+    return WEFT_IS_CHECKED || version == weft__front(world)->version ||
+           version == log->open_version;
+}
+
+/* Adds a version. What is stamped as things are that are written now is never known. */
+static void add_version(const struct weft__hash_log *log, const weft_world *world, log_known *now,
+                        uint32_t version)
+{
+    now->versions = is_open(log, world, version) ? 0 : (now->versions + version) * HASH_K0;
+}
+
+/* What a hash of all rows would be made of; versions: 0 if it will not be known. */
+static log_known now_of(const struct weft__hash_log *log, const weft_world *world,
+                        const weft__chunk *chunk, uint32_t position)
+{
+    const weft__type_ref *ref = &chunk->archetype->types[position];
+    const uint32_t slices = weft__chunk_slices(chunk);
+    log_known now = {.versions = 1, .order = chunk->order_version};
+    const bool is_simple = ref->enableable == WEFT__NO_PLACE && ref->shared == WEFT__NO_PLACE &&
+                           ref->chunk_offset == WEFT__NONE && ref->type->sparse == NULL;
+    if (!is_simple) now.versions = 0;
+    add_version(log, world, &now, chunk->order_version);
+    for (uint32_t s = 0; s < slices && now.versions != 0; s++)
+        /* relaxed: of this worker, or before this stage */
+        add_version(log, world, &now, at_load_rlx(&weft__chunk_versions(chunk, position)[s]));
+    return now;
+}
+
+static bool holds(const log_known *known, const log_known *now)
+{
+    return known != NULL && now->versions != 0 && known->versions == now->versions &&
+           known->order == now->order;
+}
+
+/* Of a component in all rows of a chunk. */
+static uint64_t known_sum(struct weft__hash_log *log, const weft_world *world,
+                          const weft__chunk *chunk, uint32_t position)
+{
+    log_known *known = known_of(log, chunk, position);
+    log_known now = now_of(log, world, chunk, position);
+    if (holds(known, &now)) return known->hash;
+    now.hash = weft__rows_sum(world, chunk, position, 0, chunk->count);
+    if (known != NULL) *known = now;
+    return now.hash;
+}
+
+/* What the sum of a chunk counts in that of a component: by its first handle. */
+static uint64_t weight_of(const weft_world *world, const weft__chunk *chunk)
+{
+    const weft_entity first = weft__entity_plain(world, weft__chunk_entities(chunk)[0]);
+    return hash_word(HASH_K0, (uint64_t)first.version << 32 | first.index) | 1;
+}
+
+static void take_values(weft__scheduler *scheduler, log_worker *worker, const weft_slice *slice,
+                        uint32_t position, uint32_t what)
+{
     const weft_world *world = scheduler->world;
     const weft__chunk *chunk = slice->chunk;
-    const uint32_t position = weft__archetype_find(chunk->archetype, component);
-    if (position == WEFT__NONE) return;
     const weft_entity *entities = slice->entities;
     const uint32_t base = (uint32_t)(entities - weft__chunk_entities(chunk));
     uint32_t begin = 0, end = 0;
     while (weft_slice_next_run(slice, &begin, &end)) {
-        for (uint32_t i = begin; i < end; i++) {
-            log_row row = {.sum = sum, .entity = weft__entity_plain(world, entities[i])};
+        worker->sums.at[what].rows += end - begin;
+        for (uint32_t i = begin; i < end && scheduler->hash_log->has_rows; i++) {
+            log_row row = {.what = what, .entity = weft__entity_plain(world, entities[i])};
             row.hash = weft__cell_hash(world, chunk, base + i, position);
-            worker->sums[sum].rows++;
-            worker->sums[sum].hash +=
-                hash_word(hash_word(HASH_K0, (uint64_t)row.entity.version << 32 | row.entity.index),
-                          row.hash);
-            if (!log->has_rows) continue;
             weft__cell_text(world, chunk, base + i, position, row.value);
             if (!WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &worker->rows, &row, 1))
                 worker->is_starved = true;
@@ -243,20 +347,30 @@ static void take_rows(weft__scheduler *scheduler, log_worker *worker, const weft
     }
 }
 
-void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system,
+void weft__hash_log_take(weft__scheduler *scheduler, uint32_t number, const weft__system *system,
                          const weft_slice *slice)
 {
-    const struct weft__hash_log *log = scheduler->hash_log;
-    const weft__query *query = query_of(system);
-    if (!log->is_in_pass || query == NULL || slice->count == 0) return;
-    uint32_t sum = log->first_sums[system->position];
-    for (uint32_t i = 0; i < query->term_count; i++) {
-        const weft__query_term *term = &query->terms[i];
-        if (!is_written(term)) continue;
-        const bool is_elsewhere = log->desc.keeps_graphs ? term->is_sparse || term->is_chunk_value
-                                                         : reaches(system, term->component);
-        if (!is_elsewhere) take_rows(scheduler, &log->workers[worker], slice, term->component, sum);
-        sum++;
+    struct weft__hash_log *log = scheduler->hash_log;
+    log_worker *worker = &log->workers[number];
+    if (!log->is_in_pass || system->query.id == 0 || slice->count == 0) return;
+    const weft_world *world = scheduler->world;
+    const weft__chunk *chunk = slice->chunk;
+    const uint32_t begin = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    const uint32_t end = begin + slice->count;
+    for (uint32_t i = log->firsts.at[system->position]; i < log->firsts.at[system->position + 1];
+         i++) {
+        const log_what *what = &log->whats.at[i];
+        const uint32_t position =
+            what->is_taken ? weft__archetype_find(chunk->archetype, what->component) : WEFT__NONE;
+        if (position == WEFT__NONE) continue;
+        const uint64_t sum = weft__rows_sum(world, chunk, position, begin, end);
+        worker->sums.at[i].hash += sum * weight_of(world, chunk);
+        take_values(scheduler, worker, slice, position, i);
+        log_known *known = known_of(log, chunk, position);
+        if (known == NULL || begin != 0 || end != chunk->count) continue;
+        *known = now_of(log, world, chunk, position);
+        known->hash = sum;
+        if (what->is_reached || (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) known->versions = 0;
     }
 }
 
@@ -265,21 +379,6 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft
 static void fail(struct weft__hash_log *log, weft_result result)
 {
     if (log->result == WEFT_OK) log->result = result;
-}
-
-/* The system and the component of a sum. */
-static const weft__system *system_of_sum(const weft__scheduler *scheduler, uint32_t sum,
-                                         uint32_t *component)
-{
-    const struct weft__hash_log *log = scheduler->hash_log;
-    uint32_t position = 0;
-    while (log->first_sums[position + 1] <= sum) position++;
-    const weft__system *system = scheduler->ordered[position];
-    const weft__query *query = query_of(system);
-    uint32_t left = sum - log->first_sums[position], term = 0;
-    while (!is_written(&query->terms[term]) || left-- > 0) term++;
-    *component = query->terms[term].component;
-    return system;
 }
 
 static void put_row(struct weft__hash_log *log, const weft__system *system, const weft__type *type,
@@ -298,10 +397,9 @@ static void put_rows(weft__scheduler *scheduler, struct weft__hash_log *log)
         if (worker->is_starved) fail(log, WEFT_OUT_OF_MEMORY);
         for (uint32_t k = 0; k < worker->rows.count; k++) {
             const log_row *row = &worker->rows.at[k];
-            uint32_t component;
-            const weft__system *system = system_of_sum(scheduler, row->sum, &component);
-            put_row(log, system, type_of(scheduler->world, component), row->entity, row->hash,
-                    row->value);
+            const log_what *what = &log->whats.at[row->what];
+            put_row(log, what->system, type_of(scheduler->world, what->component), row->entity,
+                    row->hash, row->value);
         }
     }
 }
@@ -366,28 +464,39 @@ static void take_component(const weft_world *world, struct weft__hash_log *log, 
     }
 }
 
-/* What one system reached of one component. Owner: the stack of put_reached. */
-typedef struct log_reached {
-    const weft__system *system;
-    log_sum all;
-} log_reached;
-
-static void add_reached(struct weft__hash_log *log, void *user, const log_cell *cell)
+static void put_reached_cell(struct weft__hash_log *log, void *user, const log_cell *cell)
 {
-    log_reached *reached = user;
-    reached->all.rows++;
-    reached->all.hash += hash_word(
-        hash_word(HASH_K0, (uint64_t)cell->entity.version << 32 | cell->entity.index), cell->hash);
-    if (log->has_rows)
-        put_row(log, reached->system, cell->type, cell->entity, cell->hash, cell->value);
+    const log_what *what = user;
+    put_row(log, what->system, cell->type, cell->entity, cell->hash, cell->value);
 }
 
-static void put_sum(struct weft__hash_log *log, const weft_world *world, const weft__system *system,
-                    uint32_t component, log_sum sum)
+static void put_sum(struct weft__hash_log *log, const weft_world *world, const log_what *what,
+                    log_sum sum)
 {
     if (sum.rows != 0)
-        put(log, "W\t%u\t%s\t%s\t%" PRIu64 "\t%016" PRIx64, system->position,
-            plain(system->name).text, plain(type_name(world, component)).text, sum.rows, sum.hash);
+        put(log, "W\t%u\t%s\t%s\t%" PRIu64 "\t%016" PRIx64, what->system->position,
+            plain(what->system->name).text, plain(type_name(world, what->component)).text, sum.rows,
+            sum.hash);
+}
+
+/* Everything of a component that a system reached: the resource, or all values. */
+static void put_reached(const weft_world *world, struct weft__hash_log *log, log_what *what)
+{
+    const weft__type *type = type_of(world, what->component);
+    log_sum sum = {0, 0};
+    if (type != NULL && type->resource != NULL)
+        sum = (log_sum){1, weft__value_hash(world, type, type->resource)};
+    for (uint32_t a = 0; a < weft__archetype_count(world); a++) {
+        const weft__archetype *archetype = weft__archetype_numbered(world, a);
+        const uint32_t position = weft__archetype_find(archetype, what->component);
+        for (uint32_t c = 0; c < archetype->chunk_count && position != WEFT__NONE; c++) {
+            const weft__chunk *chunk = archetype->chunks[c];
+            sum.rows += archetype->types[position].chunk_offset != WEFT__NONE ? 1 : chunk->count;
+            sum.hash += known_sum(log, world, chunk, position) * weight_of(world, chunk);
+        }
+    }
+    put_sum(log, world, what, sum);
+    if (log->has_rows) take_component(world, log, what->component, put_reached_cell, what);
 }
 
 static void put_value(struct weft__hash_log *log, const char *point, const char *component,
@@ -419,17 +528,78 @@ static void put_names(const weft_world *world, struct weft__hash_log *log, const
     }
 }
 
+/* Room for what is known of a chunk; what no memory is for is hashed each time. */
+static void make_room(const weft__scheduler *scheduler, struct weft__hash_log *log,
+                      const weft__chunk *chunk)
+{
+    weft__memory *memory = scheduler->memory;
+    const uint32_t count = chunk->archetype->type_count + 1;
+    if (!WEFT__LIST_REACH(memory, WEFT__MEMORY_SYSTEMS, &log->chunks, chunk->id + 1)) return;
+    log_chunk *known = &log->chunks.at[chunk->id];
+    if (known->serial == chunk->serial && known->at.count == count) return;
+    known->at.count = 0;
+    known->serial = chunk->serial;
+    (void)WEFT__LIST_REACH(memory, WEFT__MEMORY_SYSTEMS, &known->at, count);
+}
+
+static uint64_t chunk_hash(const weft__scheduler *scheduler, struct weft__hash_log *log,
+                           const weft__chunk *chunk, uint64_t hash)
+{
+    const weft_world *world = scheduler->world;
+    const uint32_t types = chunk->archetype->type_count;
+    uint64_t sum = 0; /* of types: in any order of registration */
+    make_room(scheduler, log, chunk);
+    log_known *handles = known_of(log, chunk, types);
+    log_known now = {.versions = 1, .order = chunk->order_version};
+    add_version(log, world, &now, chunk->order_version);
+    if (holds(handles, &now)) {
+        now.hash = handles->hash;
+    } else {
+        now.hash = weft__rows_hash(world, chunk);
+        if (handles != NULL) *handles = now;
+        log->structure = 0;
+    }
+    hash = hash_word(hash, now.hash);
+    for (uint32_t type = 0; type < types; type++)
+        sum +=
+            hash_word(chunk->archetype->types[type].type->hash, known_sum(log, world, chunk, type));
+    return hash_word(hash, sum);
+}
+
+/* Everything; of handles that no row has only where rows came or went. */
+static uint64_t world_hash(const weft__scheduler *scheduler, struct weft__hash_log *log)
+{
+    const weft_world *world = scheduler->world;
+    const weft__world_front *front = weft__front(world);
+    uint64_t hash = HASH_K0;
+    if (front->renewal != log->renewal || front->version < log->version) /* versions come again */
+        for (uint32_t i = 0; i < log->chunks.count; i++) log->chunks.at[i].serial = 0;
+    log->renewal = front->renewal;
+    log->version = front->version;
+    if (front->structure_version != log->structure) log->structure = 0;
+    for (uint32_t a = 0; a < weft__archetype_count(world); a++) {
+        const weft__archetype *archetype = weft__archetype_numbered(world, a);
+        for (uint32_t c = 0; c < archetype->chunk_count; c++)
+            hash = chunk_hash(scheduler, log, archetype->chunks[c], hash);
+    }
+    for (uint32_t id = 1; id <= weft__type_count(world); id++) {
+        const weft__type *type = type_of(world, id);
+        if (type != NULL && type->resource != NULL)
+            hash = hash_word(hash, weft__value_hash(world, type, type->resource));
+    }
+    if (log->structure == 0) log->handles = weft__handles_hash(world);
+    log->structure = front->structure_version;
+    return hash_word(hash_word(hash, log->handles), weft__names_hash(world));
+}
+
 /* The whole world at a point of the order of effect. */
 static void put_point(const weft__scheduler *scheduler, struct weft__hash_log *log, char kind,
                       uint32_t position, const char *name)
 {
-    weft_world *world = scheduler->world;
-    const uint32_t busy = weft__front(world)->busy;
+    const weft_world *world = scheduler->world;
     char point[32];
-    weft__front(world)->busy = 0;
     put(log, "%c\t%u\t%s\t%016" PRIx64, kind, position, plain(name).text,
-        hash_word(weft_world_hash(world, WEFT_HASH_LAYOUT), weft__names_hash(world)));
-    weft__front(world)->busy = busy;
+        world_hash(scheduler, log));
     if (!log->has_rows) return;
     snprintf(point, sizeof point, "%u\t%c", position, kind);
     take_component(world, log, 0, put_cell, point);
@@ -446,14 +616,14 @@ void weft__hash_log_stage(weft__scheduler *scheduler, const weft__stage *stage, 
         const bool is_background = (system->flags & WEFT_SYSTEM_BACKGROUND) != 0;
         const bool is_running = is_background && stage->background.generation != 0;
         if (!system->is_active || is_running || (is_joined && !is_background)) continue;
-        for (uint32_t id = 1; id <= weft__type_count(world); id++) {
-            log_reached reached = {.system = system};
-            if (log->desc.keeps_graphs || !reaches(system, id)) continue;
-            take_component(world, log, id, add_reached, &reached);
-            put_sum(log, world, system, id, reached.all);
-        }
-        if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0)
-            put_point(scheduler, log, 'X', system->position, system->name);
+        const uint32_t first = log->firsts.at[system->position];
+        const bool is_exclusive = (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0;
+        log->open_version = is_exclusive ? system->context.stamp : 0;
+        for (uint32_t k = first; k < log->firsts.at[system->position + 1]; k++)
+            if (log->whats.at[k].is_reached && !log->desc.keeps_graphs)
+                put_reached(world, log, &log->whats.at[k]);
+        if (is_exclusive) put_point(scheduler, log, 'X', system->position, system->name);
+        log->open_version = 0;
     }
 }
 
@@ -472,7 +642,6 @@ void weft__hash_log_begin(weft__scheduler *scheduler)
         fail(log, WEFT_OUT_OF_MEMORY);
         return;
     }
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) log->workers[i].rows.count = 0;
     log->is_in_pass = true;
     put(log, "S\t%" PRIu64 "\t%u", step, scheduler->passes_left);
     if (step != log->step) put_point(scheduler, log, 'B', 0, "the host");
@@ -484,18 +653,16 @@ void weft__hash_log_end(weft__scheduler *scheduler)
     struct weft__hash_log *log = scheduler->hash_log;
     if (!log->is_in_pass) return;
     log->is_in_pass = false;
-    for (uint32_t sum = 0; sum < log->sum_count; sum++) {
-        uint32_t component;
-        const weft__system *system = system_of_sum(scheduler, sum, &component);
+    for (uint32_t i = 0; i < log->whats.count; i++) {
         log_sum all = {0, 0};
-        for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-            all.rows += log->workers[i].sums[sum].rows;
-            all.hash += log->workers[i].sums[sum].hash;
+        for (uint32_t k = 0; k < scheduler->worker_count; k++) {
+            all.rows += log->workers[k].sums.at[i].rows;
+            all.hash += log->workers[k].sums.at[i].hash;
         }
-        put_sum(log, scheduler->world, system, component, all);
+        put_sum(log, scheduler->world, &log->whats.at[i], all);
     }
     if (log->has_rows) put_rows(scheduler, log);
-    put_point(scheduler, log, 'E', log->system_count, "the end of the step");
+    put_point(scheduler, log, 'E', scheduler->ordered_count, "the end of the step");
     flush(log);
 }
 
@@ -618,7 +785,7 @@ weft_result weft__hash_log_open(weft__scheduler *scheduler, const weft_state_log
     }
     scheduler->hash_log = log;
     log->step = UINT64_MAX;
-    put(log, "weft state log 2");
+    put(log, "weft state log 3");
     return WEFT_OK;
 }
 
@@ -651,9 +818,15 @@ weft_result weft__hash_log_close(weft__scheduler *scheduler)
         if (log->reason != 0) errno = log->reason;
         if (result != WEFT_OK) warn_unwritten(scheduler, result, "write", log->path);
     }
-    free_sums(scheduler, log);
-    for (uint32_t i = 0; i < scheduler->worker_count; i++)
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->workers[i].sums);
         WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->workers[i].rows);
+    }
+    for (uint32_t i = 0; i < log->chunks.count; i++)
+        WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->chunks.at[i].at);
+    WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->chunks);
+    WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->whats);
+    WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->firsts);
     give_memory(scheduler, log->workers, scheduler->worker_count, sizeof *log->workers, 64);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, log, 1, sizeof *log, 64);
     scheduler->hash_log = NULL;
