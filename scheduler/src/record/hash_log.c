@@ -54,18 +54,18 @@ typedef struct log_worker {
     bool is_starved; /* no memory for a row */
 } log_worker;
 
-/* A hash, and what it was made of: the change versions of all slices (0: nothing is known) and the
- * version at which rows of the chunk last moved, which by itself changes no value. */
+/* A hash, and the change versions of the slices that it was made of; 0: nothing is known. Moving
+ * rows changes no version: then all of the chunk is forgotten. */
 typedef struct log_known {
     uint64_t hash, versions;
-    uint32_t order;
 } log_known;
 
 /* What is known of the chunk of an id. Room is made by the owner at points; while systems run the
  * worker of all its slices writes, or the owner what was reached. */
 typedef struct log_chunk {
     uint64_t serial;
-    WEFT__LIST(log_known) at; /* [type position]; behind them: of handles */
+    uint64_t handles;
+    WEFT__LIST(log_known) at; /* [type position] */
 } log_chunk;
 
 /* Owner: the scheduler. Whats firsts.at[position] to firsts.at[position + 1] are those of a system.
@@ -263,7 +263,7 @@ static bool make_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
 
 /* ---- hashes by chunk ---- */
 
-/* What is known of a type, or of the handles (NULL: no room was made). */
+/* What is known of a type; NULL: no room was made. */
 static log_known *known_of(struct weft__hash_log *log, const weft__chunk *chunk, uint32_t number)
 {
     if (chunk->id >= log->chunks.count) return NULL;
@@ -272,52 +272,36 @@ static log_known *known_of(struct weft__hash_log *log, const weft__chunk *chunk,
                                                                       : NULL;
 }
 
-static bool is_open(const struct weft__hash_log *log, const weft_world *world, uint32_t version)
-{
-    return WEFT_IS_CHECKED || version == weft__front(world)->version ||
-           version == log->open_version;
-}
-
-/* Adds a version. What is stamped as things are that are written now is never known. */
-static void add_version(const struct weft__hash_log *log, const weft_world *world, log_known *now,
-                        uint32_t version)
-{
-    now->versions = is_open(log, world, version) ? 0 : (now->versions + version) * HASH_K0;
-}
-
-/* What a hash of all rows would be made of; versions: 0 if it will not be known. */
-static log_known now_of(const struct weft__hash_log *log, const weft_world *world,
-                        const weft__chunk *chunk, uint32_t position)
+/* The versions that a sum of all rows is made of; 0: it will not be known. */
+static uint64_t versions_of(const struct weft__hash_log *log, const weft_world *world,
+                            const weft__chunk *chunk, uint32_t position)
 {
     const weft__type_ref *ref = &chunk->archetype->types[position];
     const uint32_t slices = weft__chunk_slices(chunk);
-    log_known now = {.versions = 1, .order = chunk->order_version};
-    const bool is_simple = ref->enableable == WEFT__NO_PLACE && ref->shared == WEFT__NO_PLACE &&
-                           ref->chunk_offset == WEFT__NONE && ref->type->sparse == NULL;
-    if (!is_simple) now.versions = 0;
-    add_version(log, world, &now, chunk->order_version);
-    for (uint32_t s = 0; s < slices && now.versions != 0; s++)
+    uint64_t versions = 1;
+    if (WEFT_IS_CHECKED || ref->enableable != WEFT__NO_PLACE || ref->shared != WEFT__NO_PLACE ||
+        ref->chunk_offset != WEFT__NONE || ref->type->sparse != NULL)
+        return 0;
+    for (uint32_t s = 0; s < slices; s++) {
         /* relaxed: of this worker, or before this stage */
-        add_version(log, world, &now, at_load_rlx(&weft__chunk_versions(chunk, position)[s]));
-    return now;
+        const uint32_t version = at_load_rlx(&weft__chunk_versions(chunk, position)[s]);
+        if (version == weft__front(world)->version || version == log->open_version) return 0;
+        versions = (versions + version) * HASH_K0;
+    }
+    return versions;
 }
 
-static bool holds(const log_known *known, const log_known *now)
-{
-    return known != NULL && now->versions != 0 && known->versions == now->versions &&
-           known->order == now->order;
-}
-
-/* Of a component in all rows of a chunk. */
+/* Of a component in all rows of a chunk. What is stamped as things are that are written now is
+ * never known. */
 static uint64_t known_sum(struct weft__hash_log *log, const weft_world *world,
                           const weft__chunk *chunk, uint32_t position)
 {
     log_known *known = known_of(log, chunk, position);
-    log_known now = now_of(log, world, chunk, position);
-    if (holds(known, &now)) return known->hash;
-    now.hash = weft__rows_sum(world, chunk, position, 0, chunk->count);
-    if (known != NULL) *known = now;
-    return now.hash;
+    const uint64_t versions = versions_of(log, world, chunk, position);
+    if (known != NULL && versions != 0 && known->versions == versions) return known->hash;
+    const uint64_t sum = weft__rows_sum(world, chunk, position, 0, chunk->count);
+    if (known != NULL) *known = (log_known){sum, versions};
+    return sum;
 }
 
 /* What the sum of a chunk counts in that of a component: by its first handle. */
@@ -368,8 +352,7 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t number, const weft
         take_values(scheduler, worker, slice, position, i);
         log_known *known = known_of(log, chunk, position);
         if (known == NULL || begin != 0 || end != chunk->count) continue;
-        *known = now_of(log, world, chunk, position);
-        known->hash = sum;
+        *known = (log_known){sum, versions_of(log, world, chunk, position)};
         if (what->is_reached || (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) known->versions = 0;
     }
 }
@@ -528,18 +511,25 @@ static void put_names(const weft_world *world, struct weft__hash_log *log, const
     }
 }
 
-/* Room for what is known of a chunk; what no memory is for is hashed each time. */
-static void make_room(const weft__scheduler *scheduler, struct weft__hash_log *log,
-                      const weft__chunk *chunk)
+/* The hash of the handles of a chunk, and room for what is known of it; what no memory is for is
+ * hashed each time. */
+static uint64_t look_at(const weft__scheduler *scheduler, struct weft__hash_log *log,
+                        const weft__chunk *chunk)
 {
     weft__memory *memory = scheduler->memory;
-    const uint32_t count = chunk->archetype->type_count + 1;
-    if (!WEFT__LIST_REACH(memory, WEFT__MEMORY_SYSTEMS, &log->chunks, chunk->id + 1)) return;
+    const uint32_t types = chunk->archetype->type_count;
+    const uint64_t handles = weft__rows_hash(scheduler->world, chunk);
+    if (!WEFT__LIST_REACH(memory, WEFT__MEMORY_SYSTEMS, &log->chunks, chunk->id + 1))
+        return handles;
     log_chunk *known = &log->chunks.at[chunk->id];
-    if (known->serial == chunk->serial && known->at.count == count) return;
+    if (known->serial == chunk->serial && known->handles == handles && known->at.count == types)
+        return handles;
     known->at.count = 0;
     known->serial = chunk->serial;
-    (void)WEFT__LIST_REACH(memory, WEFT__MEMORY_SYSTEMS, &known->at, count);
+    known->handles = handles;
+    log->structure = 0;
+    (void)WEFT__LIST_REACH(memory, WEFT__MEMORY_SYSTEMS, &known->at, types);
+    return handles;
 }
 
 static uint64_t chunk_hash(const weft__scheduler *scheduler, struct weft__hash_log *log,
@@ -548,18 +538,7 @@ static uint64_t chunk_hash(const weft__scheduler *scheduler, struct weft__hash_l
     const weft_world *world = scheduler->world;
     const uint32_t types = chunk->archetype->type_count;
     uint64_t sum = 0; /* of types: in any order of registration */
-    make_room(scheduler, log, chunk);
-    log_known *handles = known_of(log, chunk, types);
-    log_known now = {.versions = 1, .order = chunk->order_version};
-    add_version(log, world, &now, chunk->order_version);
-    if (holds(handles, &now)) {
-        now.hash = handles->hash;
-    } else {
-        now.hash = weft__rows_hash(world, chunk);
-        if (handles != NULL) *handles = now;
-        log->structure = 0;
-    }
-    hash = hash_word(hash, now.hash);
+    hash = hash_word(hash, look_at(scheduler, log, chunk));
     for (uint32_t type = 0; type < types; type++)
         sum +=
             hash_word(chunk->archetype->types[type].type->hash, known_sum(log, world, chunk, type));
@@ -619,10 +598,11 @@ void weft__hash_log_stage(weft__scheduler *scheduler, const weft__stage *stage, 
         const uint32_t first = log->firsts.at[system->position];
         const bool is_exclusive = (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0;
         log->open_version = is_exclusive ? system->context.stamp : 0;
+        if (is_exclusive) /* first: it notes which rows moved */
+            put_point(scheduler, log, 'X', system->position, system->name);
         for (uint32_t k = first; k < log->firsts.at[system->position + 1]; k++)
             if (log->whats.at[k].is_reached && !log->desc.keeps_graphs)
                 put_reached(world, log, &log->whats.at[k]);
-        if (is_exclusive) put_point(scheduler, log, 'X', system->position, system->name);
         log->open_version = 0;
     }
 }
