@@ -115,6 +115,10 @@ void weft__pool_remove_user(weft_job_pool *pool, weft__pool_user *user);
 bool weft__pool_is_traced(const weft_job_pool *pool);
 /* Whether the trace file wants the cost of each slice (.slices). Threads: any. */
 bool weft__pool_is_traced_in_detail(const weft_job_pool *pool);
+/* Percent of the time that the trace file may take (WEFT_TRACE_SHARE); 0: any. Threads: any. */
+uint32_t weft__pool_trace_share(const weft_job_pool *pool);
+/* Whether events are left out, for a frame: only with a share. Threads: as the next. */
+void weft__pool_skip_trace(weft_job_pool *pool, bool is_skipped);
 /* Takes the events out of the rings: from here on names that they point to may go away. Threads:
  * owner, or a guest between two steps. Nothing without a trace file. */
 void weft__pool_drain_trace(weft_job_pool *pool);

@@ -123,7 +123,12 @@ def check_windows(at):
     check(kept == list(range(kept[0], 3001)) and kept[0] > 1, f"1 MB: {kept[:1]} to {kept[-1:]}")
     check("has the last events only" in text and "WEFT_TRACE_MB" in text, f"1 MB: {text}")
     check_rows("1 MB", events)
-    for variable, value in (("FRAMES", "7-5"), ("FRAMES", "x"), ("LAST", "-1"), ("MB", "0"), ("MB", "1x")):
+    events, text = trace("w.pftrace", 3000, WEFT_TRACE_SHARE="5")
+    kept = frames_of(events)
+    check(kept[:1] == [1] and kept == sorted(set(kept)) and 1 < len(kept) < 3000 and text == "", f"share: {len(kept)} frames, {text}")
+    check_rows("share", events)
+    for variable, value in (("FRAMES", "7-5"), ("FRAMES", "x"), ("LAST", "-1"), ("MB", "0"), ("MB", "1x"),
+                            ("SHARE", "0"), ("SHARE", "101"), ("SHARE", "9%")):
         events, text = trace("w.pftrace", 3, **{f"WEFT_TRACE_{variable}": value})
         check(f"WEFT_TRACE_{variable} is not" in text and len(frames_of(events)) == 3, f"{variable}: {text}")
 

@@ -65,6 +65,16 @@ bool weft__pool_is_traced_in_detail(const weft_job_pool *pool)
     return weft__trace_file_is_detailed(pool->trace_file);
 }
 
+uint32_t weft__pool_trace_share(const weft_job_pool *pool)
+{
+    return weft__trace_file_share(pool->trace_file);
+}
+
+void weft__pool_skip_trace(weft_job_pool *pool, bool is_skipped)
+{
+    at_store_rlx(&pool->x_is_traced, is_skipped ? 0u : 1u); /* relaxed: a switch */
+}
+
 void weft__pool_drain_trace(weft_job_pool *pool)
 {
     if (pool->trace_file != NULL) weft__trace_file_drain(pool->trace_file);

@@ -124,9 +124,10 @@ typedef struct trace_spool {
 /* Owner: the trace file. Invariants: first_frame <= last_frame; nothing is kept before begin_ns
  * (UINT64_MAX: the first frame has not begun) and from end_ns on. */
 typedef struct trace_window {
-    uint64_t spool_bytes; /* constant after init, as the next three */
+    uint64_t spool_bytes; /* constant after init, as the next four */
     uint64_t last_ns;     /* 0: from the beginning */
     uint64_t first_frame, last_frame;
+    uint64_t share; /* percent; 0: all frames */
     uint64_t begin_ns, end_ns;
 } trace_window;
 
@@ -715,6 +716,7 @@ static void trace_spool_close(trace_spool *spool, bool is_removed)
  *   WEFT_TRACE_FRAMES=A-B   frames A to B (A: one; A-: to the end), by the number of the span
  *   WEFT_TRACE_LAST=S       what happened in the last S seconds
  *   WEFT_TRACE_MB=M         at most M MB of spool, the newest events (default 256)
+ *   WEFT_TRACE_SHARE=P      only so many frames that tracing takes P percent of the time
  *
  * A window of frames is found in the events themselves: spans named "frame" carry their number. A
  * value that cannot be read is told and left out; it must not keep a trace from being written. */
@@ -784,6 +786,12 @@ static const char *trace_window_init(trace_window *window)
         problem = "WEFT_TRACE_LAST is not a number of seconds, such as 2.5";
     if (mb != NULL && mb[0] != '\0' && !read_megabytes(mb, &window->spool_bytes))
         problem = "WEFT_TRACE_MB is not a number of megabytes, such as 64";
+    const char *share = secure_getenv("WEFT_TRACE_SHARE"), *end = "";
+    if (share != NULL && share[0] != '\0' &&
+        (!read_number(share, &window->share, &end) || end[0] != '\0' || window->share - 1 >= 100)) {
+        problem = "WEFT_TRACE_SHARE is not a number of percent, such as 10";
+        window->share = 0;
+    }
     return problem;
 }
 
@@ -1126,4 +1134,9 @@ void weft__trace_file_leave(weft__trace_file *file, bool is_removed)
     file->files->close(file->files->user, file->out.file);
     trace_spool_close(&file->spool, is_removed);
     free_file(file);
+}
+
+uint32_t weft__trace_file_share(const weft__trace_file *file)
+{
+    return file == NULL ? 0 : (uint32_t)file->window.share;
 }

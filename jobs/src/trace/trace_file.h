@@ -58,3 +58,5 @@ void weft__trace_file_close(weft__trace_file *file);
 void weft__trace_file_leave(weft__trace_file *file, bool is_removed);
 /* Whether the file wants the cost of each slice (.slices). Threads: any. */
 bool weft__trace_file_is_detailed(const weft__trace_file *file);
+/* WEFT_TRACE_SHARE, percent; 0: all frames, or no file. Threads: any. */
+uint32_t weft__trace_file_share(const weft__trace_file *file);

@@ -717,11 +717,51 @@ static weft_result check_dt(const weft_world *world, const char *what, float dt)
                        "%s: dt is %g: it must be finite and not negative", what, (double)dt);
 }
 
+/* ---- which frames are traced ---- */
+
+#define SKIPS_MOST 10000u
+#define ROW_MOST 256u /* then one is skipped, to see again what a frame takes */
+
+static void share_begin(weft__scheduler *scheduler, weft_job_pool *pool)
+{
+    weft__trace_share *share = &scheduler->trace_share;
+    share->percent = weft__pool_trace_share(pool);
+    if (share->percent == 0) return;
+    share->begin_ns = share->left == 0 ? weft__scheduler_now(scheduler) : 0;
+    if (share->left == 0) return;
+    share->left--;
+    scheduler->is_traced = false;
+    weft__pool_skip_trace(pool, true);
+}
+
+/* Of a frame that was traced: the next ones that are not, so that its cost is a share of all. */
+static void share_decide(weft__trace_share *share, uint64_t now)
+{
+    const uint64_t between = share->begin_ns - share->end_ns, took = now - share->begin_ns;
+    const uint64_t alone = share->skips == 0 ? 0 : between / share->skips + 1;
+    uint64_t skips = ++share->row < ROW_MOST ? 0 : 1;
+    if (alone != 0 && took > alone) skips = (took - alone) * 100 / (share->percent * alone);
+    if (share->end_ns == 0) skips = 1;
+    if (skips != 0) share->row = 0;
+    share->skips = share->left = skips < SKIPS_MOST ? (uint32_t)skips : SKIPS_MOST;
+    share->end_ns = now;
+}
+
+static void share_end(weft__scheduler *scheduler)
+{
+    weft__trace_share *share = &scheduler->trace_share;
+    if (share->begin_ns != 0)
+        share_decide(share, weft__scheduler_now(scheduler));
+    else
+        weft__pool_skip_trace(weft__front(scheduler->world)->host.pool, false);
+}
+
 static void begin_step(weft__scheduler *scheduler)
 {
-    const weft_job_pool *pool = weft__front(scheduler->world)->host.pool;
+    weft_job_pool *pool = weft__front(scheduler->world)->host.pool;
     weft__front(scheduler->world)->frame = WEFT__FRAME_RUNS;
     scheduler->is_traced = weft__pool_is_traced(pool);
+    if (__builtin_expect(scheduler->is_traced, 0)) share_begin(scheduler, pool);
     scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
     scheduler->is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
                            scheduler->is_traced_in_detail;
@@ -775,6 +815,7 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
         scheduler->has_frame_hint = false;
     }
     trace_end(scheduler);
+    if (__builtin_expect(scheduler->trace_share.percent != 0, 0)) share_end(scheduler);
     for (uint32_t i = 0; i < scheduler->worker_count && scheduler->background_count == 0; i++)
         weft__loops_end(&scheduler->workers[i].loops);
     weft__scheduler_fail(scheduler, result);

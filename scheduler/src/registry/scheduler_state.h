@@ -352,6 +352,15 @@ static inline bool weft__system_is_timer(const weft__system *system)
     return (system->flags & WEFT_SYSTEM_TIMER) != 0;
 }
 
+/* Which frames are traced with WEFT_TRACE_SHARE: one, then `skips` that are not, whose time tells
+ * what the one cost. Owner: the scheduler. */
+typedef struct weft__trace_share {
+    uint32_t percent; /* 0: all frames */
+    uint32_t skips, left;
+    uint32_t row;              /* traced frames one after the other */
+    uint64_t begin_ns, end_ns; /* of the last one that was traced */
+} weft__trace_share;
+
 /* The orders that were declared, kept for the reports. Owner: the compiled schedule (its arena).
  *   nodes below system_limit are slots of systems, system_limit + 2 * i is the begin of group i,
  *   the next one its end
@@ -446,7 +455,8 @@ struct weft__scheduler {
     weft_error error;          /* the first one of this step */
     WEFT__LIST(weft_error) mistakes; /* checked builds: all that the last step found */
     weft_frame_stats stats;
-    weft__counters *counters;            /* NULL: never counted */
+    weft__counters *counters; /* NULL: never counted */
+    weft__trace_share trace_share;
     struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */
     struct weft__part_watch *part_watch; /* dispatch.h; NULL: parts go as they go */
     weft__counter_wish counter_wish;
