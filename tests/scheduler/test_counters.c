@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -225,7 +226,7 @@ PLAIN_TEST(every_call_gets_what_was_counted_since_the_part_began)
     weft_system_counters c = counted(&b);
     CHECK_U64(c.calls, 5);
     CHECK_U64(c.available, ALL_COUNTERS);
-    CHECK_I64(k.reads, 10); /* where a part begins, and after each call */
+    CHECK_I64(k.reads, 20); /* where a frame or a part begins, after each call, at the end */
     for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++) CHECK_U64(c.values[i], 5 * 10 * (i + 1));
     check_text(&b, "hardware and software events, by read()");
     check_text(&b, "\nwork ");
@@ -363,7 +364,7 @@ PLAIN_TEST(registers_are_read_without_a_system_call_per_slice)
     bed b = begin_bed(&k.os, true);
     weft_system_counters c = counted(&b);
     CHECK_U64(c.calls, 5);
-    CHECK_I64(k.reads, 5); /* one per part */
+    CHECK_I64(k.reads, 15); /* one per part, two per frame */
     CHECK_I64(k.register_reads, 5 * 4);
     CHECK_U64(c.available, ALL_COUNTERS & ~SOFTWARE_COUNTERS);
     CHECK_U64(c.values[WEFT_COUNTER_CYCLES], 35);
@@ -382,7 +383,7 @@ PLAIN_TEST(a_counter_that_left_its_register_is_read_by_the_kernel)
     k.pages[1].index = 0;
     int reads = k.reads;
     CHECK_OK(weft_world_step(b.world, 1));
-    CHECK_I64(k.reads, reads + 2);
+    CHECK_I64(k.reads, reads + 4);
     end_bed(&b, &k);
 }
 
@@ -525,6 +526,26 @@ PLAIN_TEST(the_environment_asks_for_software_events_only)
     CHECK_U64(counted(&b).available, SOFTWARE_COUNTERS);
     CHECK_I64(k.opened, 4);
     check_text(&b, "as asked for");
+    end_bed(&b, &k);
+}
+
+PLAIN_TEST(a_share_of_the_frames_is_counted_and_told)
+{
+    kernel k;
+    kernel_init(&k);
+    setenv("WEFT_COUNTERS", "1", 1);
+    setenv("WEFT_COUNTERS_SHARE", "1", 1);
+    bed b = begin_bed(&k.os, false);
+    unsetenv("WEFT_COUNTERS");
+    unsetenv("WEFT_COUNTERS_SHARE");
+    for (int i = 0; i < 995; i++) CHECK_OK(weft_world_step(b.world, 0));
+    weft_system_counters c = counted(&b);
+    CHECK(c.calls > 1 && c.calls < 1000);
+    CHECK_U64(c.values[0], c.calls * 10); /* read before the call, too */
+    char told[64];
+    snprintf(told, sizeof told, "counted: %llu of 1000 frames, 1 %%", (unsigned long long)c.calls);
+    check_text(&b, told);
+    check_text(&b, "\n(engine) ");
     end_bed(&b, &k);
 }
 

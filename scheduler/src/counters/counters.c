@@ -12,8 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-weft__counter_wish weft__counters_asked(const weft_log *log)
+weft__counter_wish weft__counters_asked(const weft_log *log, uint32_t *percent)
 {
+    const char *share = secure_getenv("WEFT_COUNTERS_SHARE");
+    char *end = NULL;
+    const unsigned long number = share == NULL ? 0 : strtoul(share, &end, 10);
+    *percent = number <= 100 && end != NULL && end[0] == '\0' ? (uint32_t)number : 0;
+    if (share != NULL && share[0] != '\0' && *percent == 0)
+        weft__log(log, WEFT_LOG_WARNING,
+                  "WEFT_COUNTERS_SHARE=%s is not a number of percent, such as 25", share);
     const char *value = secure_getenv("WEFT_COUNTERS"); /* not in set-uid programs */
     if (value == NULL || value[0] == '\0' || strcmp(value, "0") == 0)
         return WEFT__COUNTER_WISH_NONE;

@@ -7,15 +7,17 @@
  * Off unless weft_schedule_desc.counts_events or the environment (WEFT_COUNTERS) asks. Every
  * worker opens a group of its own for its thread when it first runs a slice, and reads it when a
  * part begins and after each call of a system: the difference is the system's. So the dispatch
- * in front of a slice, some ten nanoseconds, counts for the system it prepares. The groups:
- * counters_group.c. */
+ * in front of a slice, some ten nanoseconds, counts for the system it prepares, unless frames are
+ * sampled (WEFT_COUNTERS_SHARE): then it is read before each call, too. What the owner does
+ * between is a row of its own, "(engine)". The groups: counters_group.c. */
 #pragma once
 
 #include "scheduler_state.h"
 #include "text.h"
 
-/* What the environment asks for (WEFT_COUNTERS): scheduler->counter_wish. */
-weft__counter_wish weft__counters_asked(const weft_log *log);
+/* What the environment asks for (WEFT_COUNTERS): scheduler->counter_wish; *percent: of the time
+ * that counting may take (WEFT_COUNTERS_SHARE), 0: any. */
+weft__counter_wish weft__counters_asked(const weft_log *log, uint32_t *percent);
 /* The table goes to the world's log, or to stderr, if the environment asked. */
 void weft__counters_print(const weft__scheduler *scheduler);
 
@@ -31,9 +33,12 @@ static inline bool weft__counters_prepare(weft__scheduler *scheduler)
         scheduler->counter_wish != WEFT__COUNTER_WISH_NONE || scheduler->options.counts_events;
     return __builtin_expect(is_asked, 0) && weft__counters_reserve(scheduler);
 }
-/* A part begins on a worker: what was counted since the last one belongs to no system. */
+/* A frame that is counted begins, or ends. Owner. */
+void weft__counters_frame(weft__scheduler *scheduler, bool is_begin);
+/* A part begins on a worker: what was counted since the last one belongs to no system: on the owner
+ * to the engine. */
 void weft__counters_begin(weft__scheduler *scheduler, uint32_t worker);
-/* After a call of a system. */
+/* After a call of a system; NULL: before it, the engine's. */
 void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system);
 /* Prints what was counted and closes everything. Owner, the world ends. */
 void weft__counters_free(weft__scheduler *scheduler);

@@ -9,6 +9,12 @@ bool weft__counters_reserve(weft__scheduler *scheduler)
     return false;
 }
 
+void weft__counters_frame(weft__scheduler *scheduler, bool is_begin)
+{
+    (void)scheduler;
+    (void)is_begin;
+}
+
 void weft__counters_begin(weft__scheduler *scheduler, uint32_t worker)
 {
     (void)scheduler;

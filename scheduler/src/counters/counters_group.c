@@ -64,6 +64,7 @@ typedef struct weft__counter_group {
     int hardware_error;                    /* why it is not the hardware rung; 0: it is */
     int error;                             /* why the rung is none; 0: it is not */
     weft__sample last;
+    weft__counts engine; /* between calls of systems */
 } weft__counter_group;
 
 /* A system's lines in a trace. Owner: the scheduler. */
@@ -145,6 +146,21 @@ static void add_worker(const weft__counts *counts, weft_system_counters *out)
         out->values[i] += is_shared ? (uint64_t)((double)sum->values[i] * scale) : sum->values[i];
 }
 
+static void leave_missing(weft_system_counters *out)
+{
+    for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++)
+        if ((out->available & 1u << i) == 0) out->values[i] = 0;
+}
+
+/* What was counted between the calls of systems. */
+static void sum_engine(const weft__counters *counters, weft_system_counters *out)
+{
+    *out = (weft_system_counters){.name = "(engine)", .available = available(counters)};
+    for (uint32_t i = 0; i < counters->worker_count; i++)
+        add_worker(&counters->groups[i].engine, out);
+    leave_missing(out);
+}
+
 void weft__counters_sum(const weft__scheduler *scheduler, const weft__system *system,
                         weft_system_counters *out)
 {
@@ -157,8 +173,7 @@ void weft__counters_sum(const weft__scheduler *scheduler, const weft__system *sy
         const weft__counts *counts = counts_of(counters, i, slot);
         if (counts->system == system->handle) add_worker(counts, out);
     }
-    for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++)
-        if ((out->available & 1u << i) == 0) out->values[i] = 0;
+    leave_missing(out);
 }
 
 /* ---- the reason */
@@ -315,6 +330,14 @@ void weft__counters_text(const weft__scheduler *scheduler, weft__text *t)
         weft__counters_sum(scheduler, scheduler->systems[i], &sum);
         add_row(t, &sum);
     }
+    weft_system_counters engine;
+    sum_engine(scheduler->counters, &engine);
+    add_row(t, &engine);
+    const weft__frame_share *share = &scheduler->counter_share;
+    if (share->percent != 0)
+        weft__text_add(t, "counted: %llu of %llu frames, %u %% of the time at most\n",
+                       (unsigned long long)share->taken, (unsigned long long)share->of,
+                       share->percent);
 }
 
 void weft__counters_json(const weft__scheduler *scheduler, const weft__system *system,
@@ -514,20 +537,45 @@ static bool read_registers(const weft__os_perf *perf, const weft__counter_group 
     return true;
 }
 
-void weft__counters_begin(weft__scheduler *scheduler, uint32_t worker)
+static void add_since(weft__counter_group *group, const weft__sample *now, weft__counts *counts)
 {
-    const weft__counters *counters = scheduler->counters;
-    weft__counter_group *group = &scheduler->counters->groups[worker];
-    if (group->thread != weft__thread_self()) open_group(counters, group);
+    counts->calls++;
+    counts->sum.enabled_ns += now->enabled_ns - group->last.enabled_ns;
+    counts->sum.running_ns += now->running_ns - group->last.running_ns;
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t column = group->columns[i];
+        counts->sum.values[column] += now->values[column] - group->last.values[column];
+    }
+}
+
+/* Reads the group anew; what was counted since is the engine's if `is_engine`. */
+static void look(const weft__counters *counters, weft__counter_group *group, bool is_engine)
+{
+    weft__sample now = group->last;
+    if (group->thread != weft__thread_self()) {
+        open_group(counters, group);
+        is_engine = false;
+    }
     if (group->rung == WEFT__RUNG_NONE) return;
-    weft__sample before = group->last;
-    if (!read_group(counters->perf, group, &group->last)) {
+    if (!read_group(counters->perf, group, &now)) {
         give_up(counters->perf, group, EIO);
         return;
     }
     bool has_waited =
-        group->last.enabled_ns - before.enabled_ns > group->last.running_ns - before.running_ns;
+        now.enabled_ns - group->last.enabled_ns > now.running_ns - group->last.running_ns;
     if (has_waited) group->has_registers = false; /* registers cannot tell; read() can */
+    if (is_engine) add_since(group, &now, &group->engine);
+    group->last = now;
+}
+
+void weft__counters_frame(weft__scheduler *scheduler, bool is_begin)
+{
+    look(scheduler->counters, &scheduler->counters->groups[0], !is_begin);
+}
+
+void weft__counters_begin(weft__scheduler *scheduler, uint32_t worker)
+{
+    look(scheduler->counters, &scheduler->counters->groups[worker], worker == 0);
 }
 
 void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system)
@@ -535,23 +583,19 @@ void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft
     const weft__os_perf *perf = scheduler->counters->perf;
     weft__counter_group *group = &scheduler->counters->groups[worker];
     if (group->rung == WEFT__RUNG_NONE) return;
-    weft__sample now;
+    weft__sample now = {0};
     bool is_read = group->has_registers && read_registers(perf, group, &now);
     if (!is_read && !read_group(perf, group, &now)) {
         give_up(perf, group, EIO);
         return;
     }
-    uint32_t slot = weft__system_slot(system);
+    const uint32_t slot = system == NULL ? 0 : weft__system_slot(system);
     if (slot >= scheduler->counters->capacity) return; /* made in the middle of this step */
-    weft__counts *counts = counts_of(scheduler->counters, worker, slot);
-    if (counts->system != system->handle) *counts = (weft__counts){.system = system->handle};
-    counts->calls++;
-    counts->sum.enabled_ns += now.enabled_ns - group->last.enabled_ns;
-    counts->sum.running_ns += now.running_ns - group->last.running_ns;
-    for (uint32_t i = 0; i < group->count; i++) {
-        uint32_t column = group->columns[i];
-        counts->sum.values[column] += now.values[column] - group->last.values[column];
-    }
+    weft__counts *counts =
+        system == NULL ? &group->engine : counts_of(scheduler->counters, worker, slot);
+    if (system != NULL && counts->system != system->handle)
+        *counts = (weft__counts){.system = system->handle};
+    add_since(group, &now, counts);
     group->last = now;
 }
 

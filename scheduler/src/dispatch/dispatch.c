@@ -49,6 +49,8 @@ static __attribute__((noinline)) void call_followed(const weft__worker *worker,
                                                     const weft__system *system, weft_slice *slice)
 {
     weft__scheduler *scheduler = worker->scheduler;
+    if (scheduler->is_counted && scheduler->counter_share.percent != 0)
+        weft__counters_take(scheduler, worker->index, NULL);
     weft__system_call(system, slice);
     if (scheduler->is_counted) weft__counters_take(scheduler, worker->index, system);
     if (scheduler->hash_log != NULL) weft__hash_log_take(scheduler, worker->index, system, slice);

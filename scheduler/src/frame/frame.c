@@ -717,26 +717,29 @@ static weft_result check_dt(const weft_world *world, const char *what, float dt)
                        "%s: dt is %g: it must be finite and not negative", what, (double)dt);
 }
 
-/* ---- which frames are traced ---- */
+/* ---- which frames are traced, which counted ---- */
 
 #define SKIPS_MOST 10000u
 #define ROW_MOST 256u /* then one is skipped, to see again what a frame takes */
 
-static void share_begin(weft__scheduler *scheduler, weft_job_pool *pool)
+/* Whether a frame that begins is one of them. */
+static bool share_begin(const weft__scheduler *scheduler, weft__frame_share *share)
 {
-    weft__trace_share *share = &scheduler->trace_share;
-    share->percent = weft__pool_trace_share(pool);
-    if (share->percent == 0) return;
-    share->begin_ns = share->left == 0 ? weft__scheduler_now(scheduler) : 0;
-    if (share->left == 0) return;
-    share->left--;
-    scheduler->is_traced = false;
-    weft__pool_skip_trace(pool, true);
+    const bool is_taken = share->left == 0;
+    share->of++;
+    share->begin_ns = is_taken ? weft__scheduler_now(scheduler) : 0;
+    if (is_taken)
+        share->taken++;
+    else
+        share->left--;
+    return is_taken;
 }
 
-/* Of a frame that was traced: the next ones that are not, so that its cost is a share of all. */
-static void share_decide(weft__trace_share *share, uint64_t now)
+/* Behind a frame: the next ones that are not taken, so that its cost is a share of the time. */
+static void share_end(const weft__scheduler *scheduler, weft__frame_share *share)
 {
+    if (share->begin_ns == 0) return;
+    const uint64_t now = weft__scheduler_now(scheduler);
     const uint64_t between = share->begin_ns - share->end_ns, took = now - share->begin_ns;
     const uint64_t alone = share->skips == 0 ? 0 : between / share->skips + 1;
     uint64_t skips = ++share->row < ROW_MOST ? 0 : 1;
@@ -747,12 +750,20 @@ static void share_decide(weft__trace_share *share, uint64_t now)
     share->end_ns = now;
 }
 
-static void share_end(weft__scheduler *scheduler)
+static void trace_share_begin(weft__scheduler *scheduler, weft_job_pool *pool)
 {
-    weft__trace_share *share = &scheduler->trace_share;
-    if (share->begin_ns != 0)
-        share_decide(share, weft__scheduler_now(scheduler));
-    else
+    scheduler->trace_share.percent = weft__pool_trace_share(pool);
+    if (scheduler->trace_share.percent == 0 || share_begin(scheduler, &scheduler->trace_share))
+        return;
+    scheduler->is_traced = false;
+    weft__pool_skip_trace(pool, true);
+}
+
+static void shares_end(weft__scheduler *scheduler)
+{
+    share_end(scheduler, &scheduler->counter_share);
+    share_end(scheduler, &scheduler->trace_share);
+    if (scheduler->trace_share.percent != 0)
         weft__pool_skip_trace(weft__front(scheduler->world)->host.pool, false);
 }
 
@@ -761,11 +772,14 @@ static void begin_step(weft__scheduler *scheduler)
     weft_job_pool *pool = weft__front(scheduler->world)->host.pool;
     weft__front(scheduler->world)->frame = WEFT__FRAME_RUNS;
     scheduler->is_traced = weft__pool_is_traced(pool);
-    if (__builtin_expect(scheduler->is_traced, 0)) share_begin(scheduler, pool);
+    if (__builtin_expect(scheduler->is_traced, 0)) trace_share_begin(scheduler, pool);
     scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
     scheduler->is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
                            scheduler->is_traced_in_detail;
-    scheduler->is_counted = weft__counters_prepare(scheduler);
+    scheduler->is_counted =
+        weft__counters_prepare(scheduler) && (scheduler->counter_share.percent == 0 ||
+                                              share_begin(scheduler, &scheduler->counter_share));
+    if (scheduler->is_counted) weft__counters_frame(scheduler, true);
     scheduler->is_followed = scheduler->is_counted || scheduler->hash_log != NULL;
     scheduler->is_timed = scheduler->options.is_measured;
     scheduler->is_watched = scheduler->is_followed || scheduler->is_timed || scheduler->is_traced;
@@ -814,8 +828,11 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
         weft_job_frame_end(weft__front(scheduler->world)->host.pool);
         scheduler->has_frame_hint = false;
     }
+    if (scheduler->is_counted) weft__counters_frame(scheduler, false);
     trace_end(scheduler);
-    if (__builtin_expect(scheduler->trace_share.percent != 0, 0)) share_end(scheduler);
+    if (__builtin_expect((scheduler->trace_share.percent | scheduler->counter_share.percent) != 0,
+                         0))
+        shares_end(scheduler);
     for (uint32_t i = 0; i < scheduler->worker_count && scheduler->background_count == 0; i++)
         weft__loops_end(&scheduler->workers[i].loops);
     weft__scheduler_fail(scheduler, result);

@@ -352,14 +352,15 @@ static inline bool weft__system_is_timer(const weft__system *system)
     return (system->flags & WEFT_SYSTEM_TIMER) != 0;
 }
 
-/* Which frames are traced with WEFT_TRACE_SHARE: one, then `skips` that are not, whose time tells
- * what the one cost. Owner: the scheduler. */
-typedef struct weft__trace_share {
-    uint32_t percent; /* 0: all frames */
+/* Which frames are traced with WEFT_TRACE_SHARE, or counted with WEFT_COUNTERS_SHARE: one, then
+ * `skips` that are not, whose time tells what the one cost. Owner: the scheduler. */
+typedef struct weft__frame_share {
+    uint32_t percent; /* of the time; 0: all frames */
     uint32_t skips, left;
-    uint32_t row;              /* traced frames one after the other */
-    uint64_t begin_ns, end_ns; /* of the last one that was traced */
-} weft__trace_share;
+    uint32_t row;              /* frames one after the other */
+    uint64_t begin_ns, end_ns; /* of the last one */
+    uint64_t taken, of;        /* frames */
+} weft__frame_share;
 
 /* The orders that were declared, kept for the reports. Owner: the compiled schedule (its arena).
  *   nodes below system_limit are slots of systems, system_limit + 2 * i is the begin of group i,
@@ -456,7 +457,7 @@ struct weft__scheduler {
     WEFT__LIST(weft_error) mistakes; /* checked builds: all that the last step found */
     weft_frame_stats stats;
     weft__counters *counters; /* NULL: never counted */
-    weft__trace_share trace_share;
+    weft__frame_share trace_share, counter_share;
     struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */
     struct weft__part_watch *part_watch; /* dispatch.h; NULL: parts go as they go */
     weft__counter_wish counter_wish;

@@ -281,7 +281,8 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
         scheduler->world = world;
         scheduler->memory = weft__world_memory(world);
         scheduler->is_dirty = true;
-        scheduler->counter_wish = weft__counters_asked(&weft__world_desc(world)->log);
+        scheduler->counter_wish =
+            weft__counters_asked(&weft__world_desc(world)->log, &scheduler->counter_share.percent);
         if (make_workers(scheduler) == WEFT_OK) {
             weft__front(world)->extensions[WEFT__EXTENSION_SCHEDULER] =
                 (weft__extension){.data = scheduler,
