@@ -57,7 +57,8 @@ static uint64_t run_once(weft_stress_config config, char **names, int count, uin
     const double begin = weft_stress_now(), allowed = config.seconds;
     uint64_t errors = 0;
     config.left = scenarios;
-    if (scenarios > 1 && config.rounds == 0) config.deadline = begin + config.seconds;
+    if ((scenarios > 1 || config.is_bounded) && config.rounds == 0)
+        config.deadline = begin + config.seconds;
     for (int i = 0; i < count; i++) {
         const char *near;
         const weft_stress_scenario *one = weft_stress_find(names[i], &near);
@@ -119,9 +120,10 @@ static const char notes[] =
     "`weft stress shard` runs over the ranks of mpirun, alone; see its --help.\n"
     "`weft stress endurance` lives for hours, alone; see its --help.\n"
     "The same scenario and seed print the same world hash for every\n"
-    "--workers and --seconds: it covers a fixed number of rounds, which one scenario\n"
-    "runs to their end. Several share --seconds: each gets an equal part of what is\n"
-    "left, at least one round, and no hash when the time ends before its rounds.\n"
+    "--workers and --seconds: it covers a fixed number of rounds. A scenario ends\n"
+    "with --seconds, after one round at least, and has no hash when the time ends\n"
+    "before its rounds; several get equal parts of what is left. One alone runs them\n"
+    "to their end without --seconds, and nothing more with --seconds 0.\n"
     "A failure, a crash and Ctrl-C print the command that repeats it. A result that\n"
     "depends on the order of execution is told with step, system, entity and values;\n"
     "which worker ran which slice goes to a file for --replay.\n"
@@ -134,7 +136,7 @@ static int run_stress(int argc, char **argv)
     if (names(argc, argv, "endurance")) return endurance_command(argc, argv);
     uint64_t seed = fresh_seed(), workers = weft_cli_cpu_count(), rounds = 0, from = 0, until = 1;
     const char *replay = NULL;
-    double seconds = 10;
+    double seconds = -1;
     const char *inspect = NULL;
     bool is_list = false, is_json = false, with_faults = false;
     bool is_shrink = false, are_cells = false;
@@ -183,7 +185,8 @@ static int run_stress(int argc, char **argv)
     if (first == argc) return weft_cli_misuse("stress", "name a scenario, or 'all'; see --list");
     weft_stress_config config = {
         .seed = seed,
-        .seconds = seconds,
+        .seconds = seconds < 0 ? 10 : seconds,
+        .is_bounded = seconds > 0,
         .workers = (uint32_t)workers,
         .rounds = (uint32_t)rounds,
         .from = (uint32_t)from,

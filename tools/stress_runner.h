@@ -11,8 +11,9 @@
 /* What `weft stress` was asked to do; constant during a run. */
 typedef struct weft_stress_config {
     uint64_t seed;
-    double seconds;  /* of a scenario; one that is alone runs its hashed rounds to their end */
-    double deadline; /* of all scenarios, as seconds of CLOCK_MONOTONIC; 0: there is one only */
+    double seconds;  /* of a scenario; without a deadline it runs its hashed rounds to their end */
+    double deadline; /* of all scenarios, as seconds of CLOCK_MONOTONIC; 0: none */
+    bool is_bounded; /* one that is alone has a deadline, too */
     uint32_t left;   /* scenarios behind this one */
     uint32_t workers;
     uint32_t rounds; /* exact number of rounds; 0 = by time */

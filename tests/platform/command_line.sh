@@ -270,6 +270,8 @@ objects
 expect 0 '^total  *scenarios 2  [0-9.]* s of 0.2 s  errors 0$' stress jobs alloc --seconds 0.2 --workers 2
 expect 0 '"scenarios":2,.*"errors":0}$' stress jobs alloc --seconds 0.1 --workers 2 --json
 objects
+# so it is for one, whose hashed rounds take longer
+expect 0 'no hash' stress scheduler --seconds 0.001 --workers 2
 expect 0 '^self.copy ' bench self. --list
 expect 2 "no case 'self.clock/nothing'" bench self.clock/nothing
 # a run that is twice as slow, with blanks in its JSON, and what becomes of the status

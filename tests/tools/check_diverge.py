@@ -22,6 +22,7 @@ PLACES = [
     ("host", ["before step 2", "written by the host"], ["resource Total"], ["spawn", "settle"]),
     ("name", ["before step 2", "written by the host"], ["component name", "host's"], ["spawn"]),
     ("world-two", ["before step 3", "written by the host"], ["resource Total"], []),
+    ("world-before", ["before step 3", "written by the host"], ["resource Total"], []),
     ("world-lost", ["no difference in 1 world, then only the run of"], [], []),
 ]
 failed = 0

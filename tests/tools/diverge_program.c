@@ -150,7 +150,15 @@ int main(int argc, char **argv)
     place = argv[1];
     other = (uint32_t)atoi(argv[2]);
     weft_world *world = make(), *second = NULL;
-    for (int frame = 0; frame < 3; frame++) step(world, frame);
+    for (int frame = 0; frame < 3; frame++) {
+        if (frame == 2 && extra("world-before"))
+            ((Total *)weft_resource_write(world, total))->shots = 0;
+        step(world, frame);
+    }
+    if (strcmp(place, "world-before") == 0) {
+        weft_world_destroy(world);
+        world = NULL;
+    }
     if (strncmp(place, "world", 5) == 0 && !extra("world-lost")) {
         second = make();
         for (int frame = 0; frame < 3; frame++) {

@@ -846,12 +846,19 @@ static void choose_rows(const weft_log *out, const char *rows, weft_state_log_de
               rows);
 }
 
-/* Opens the first of FILE, FILE.world-2, ... that no other world writes. */
+/* Opens the first of FILE, FILE.world-2, ... that no world of this process has written and no other
+ * process writes; the last one again and again. */
 static weft_result open_file(const weft__os_files *files, struct weft__hash_log *log,
                              const char *path)
 {
+    static weft_a64 x_last; /* hash of a path, number of its last log; the file is BUSY in a race */
+    const uint64_t key = hash_string(path) & ~(uint64_t)UINT32_MAX;
+    const uint64_t last = at_load_rlx(&x_last); /* relaxed: as above */
+    const uint32_t before = (last & ~(uint64_t)UINT32_MAX) == key ? (uint32_t)last : 0;
     weft_result result = WEFT_BUSY;
-    for (uint32_t i = 1; result == WEFT_BUSY && i <= WORLDS_MAX; i++) {
+    for (uint32_t i = before < WORLDS_MAX ? before + 1 : WORLDS_MAX;
+         result == WEFT_BUSY && i <= WORLDS_MAX; i++) {
+        at_store_rlx(&x_last, key | i); /* relaxed: as above */
         snprintf(log->path, PATH_BYTES, i == 1 ? "%s" : "%s.world-%u", path, i);
         errno = 0;
         result = files->open_write(files->user, log->path, &log->file);
