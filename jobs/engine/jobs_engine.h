@@ -123,6 +123,9 @@ void weft__pool_skip_trace(weft_job_pool *pool, bool is_skipped);
  * owner, or a guest between two steps. Nothing without a trace file. */
 void weft__pool_drain_trace(weft_job_pool *pool);
 
+/* Zones of the calling thread (weft/zone.h) go to this context, which it uses from now on; NULL: to
+ * none. Returns the one before. */
+weft_job_context *weft__zones_to(weft_job_context *context);
 /* Reports an event to the ring; call through weft__note. */
 void weft__observe(weft_job_context *context, weft_job_event_kind kind, const char *name,
                    uint32_t value);

@@ -166,7 +166,9 @@ def check_complete(label, events, lost, workers, frames, stepper="worker 0 (owne
     check(lost == 0, f"{label}: {lost} events lost")
     for name in SYSTEMS:
         check(spans.get(name, 0) >= frames, f"{label}: {spans.get(name, 0)} spans of {name}")
-    for name in ("frame", "playback"):
+    plots = [v for _, k, _, n, v in events if k == "C" and n == "plot"]
+    check(plots == [7] * frames, f"{label}: {len(plots)} points of a plot")
+    for name in ("frame", "playback", "zone"):
         check(spans.get(name) == frames, f"{label}: {spans.get(name)} spans of {name}")
     run = sum(n for name, n in spans.items() if name.startswith("stage ") or name == "segment")
     check(run >= frames, f"{label}: {run} stages and segments")

@@ -5,6 +5,7 @@
  * name THREAD, if there is one. TRACE_ENDS in the environment: how the program ends without
  * destroying its world: return, exit, _exit; or in a system of the last frame: abort, segv, kill.
  */
+#include <weft/zone.h>
 #include <weft/weft.h>
 
 #include <pthread.h>
@@ -52,6 +53,8 @@ static void nothing(weft_slice *slice, void *user)
 static void spawn(weft_slice *slice, void *user)
 {
     const weft_archetype *archetype = user;
+    WEFT_ZONE("zone");
+    weft_plot("plot", 7);
     if (is_last_frame && ends_by("abort")) abort();
     if (is_last_frame && ends_by("segv")) raise(SIGSEGV);
     if (is_last_frame && ends_by("kill")) raise(SIGKILL);

@@ -107,7 +107,10 @@ if(TARGET weft_cli)
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft-perf)
     install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/_weft
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-    install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/weft-perf DESTINATION ${CMAKE_INSTALL_BINDIR})
+    foreach(script weft-perf weft-trace-json weft-trace-merge)
+        install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/${script} DESTINATION ${CMAKE_INSTALL_BINDIR})
+    endforeach()
+    install(FILES ${PROJECT_SOURCE_DIR}/tools/whole_file.py DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/profile)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/profile DESTINATION ${CMAKE_INSTALL_DATADIR}/weft
         PATTERN __pycache__ EXCLUDE)
     install(FILES ${PROJECT_SOURCE_DIR}/tools/look/look.css DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/profile)

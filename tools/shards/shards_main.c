@@ -32,19 +32,6 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* Each rank has a trace of its own: run.pftrace becomes run.rank0.pftrace. */
-static void name_trace(void)
-{
-    const char *path = getenv("WEFT_TRACE");
-    if (!path || path[0] == '\0' || weft_ranks_count() == 1) return;
-    char name[4200];
-    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-    const int front = (int)(dot ? (size_t)(dot - path) : strlen(path));
-    const int count = snprintf(name, sizeof name, "%.*s.rank%u%s", front, path,
-                               (unsigned)weft_ranks_rank(), dot ? dot : "");
-    if (count > 0 && (size_t)count < sizeof name) setenv("WEFT_TRACE", name, 1);
-}
-
 /* Leaves the run with the worst exit status of all ranks. */
 static int leave(int status)
 {
@@ -75,7 +62,6 @@ int main(int argc, char **argv)
     };
     weft_cli_ranks_here = &ranks;
     weft_cli_misuse_is_silent = ranks.rank != 0;
-    name_trace();
     int status = command->run(argc - 1, argv + 1);
     if (fflush(stdout) != 0 || ferror(stdout))
         status = weft_cli_fail(argv[1], "cannot write to standard output");

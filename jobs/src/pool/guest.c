@@ -116,6 +116,7 @@ weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out)
     if (weft__pool_is_forked(pool)) return WEFT_FORKED;
     weft_job_context *owner = &pool->workers[0];
     if (owner->head.thread == weft__thread_self() && owner->depth == 0) {
+        weft__zones_to(owner);
         *out = owner;
         return WEFT_OK;
     }
@@ -134,6 +135,7 @@ weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out)
         context = &made->context;
     }
     if (is_traced) note_thread(at_load_acq(&pool->guests.x_guests[number]), thread); /* H2 */
+    weft__zones_to(context);
     *out = context;
     return WEFT_OK;
 }
@@ -142,6 +144,7 @@ weft_result weft_job_pool_leave(weft_job_context *context)
 {
     if (context == NULL) return WEFT_INVALID_ARGUMENT;
     if (context->depth != 0) return WEFT_WRONG_PHASE;
+    weft__zones_to(NULL);
     if (context->guest == 0) return WEFT_OK; /* the owner's */
     weft_job_children_wait(context);
     give_number(&context->pool->guests, context->guest - 1);

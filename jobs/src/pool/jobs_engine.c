@@ -9,6 +9,8 @@
 #include "pool_state.h"
 #include "trace_rows.h"
 
+#include <weft/zone.h>
+
 weft_job_context *weft__pool_worker(weft_job_pool *pool, uint32_t index)
 {
     WEFT_ASSERT(index < pool->worker_count);
@@ -84,4 +86,47 @@ void weft_job_trace_mark(weft_job_context *worker, const char *name, uint32_t va
 {
     if (worker == NULL) return;
     weft__note(worker, WEFT_JOB_EVENT_MARK, name, value);
+}
+
+/* ---- zones ---- */
+
+/* The context that the calling thread uses now, if that keeps events. */
+static weft_job_context **zones(void)
+{
+#ifdef WEFT_ATOMICS_HOOKED /* threads are fibres of one */
+    static weft_job_context *none;
+    none = NULL;
+    return &none;
+#else
+    static _Thread_local __attribute__((tls_model("initial-exec"))) weft_job_context *context;
+    return &context;
+#endif
+}
+
+weft_job_context *weft__zones_to(weft_job_context *context)
+{
+    weft_job_context *before = *zones();
+    *zones() = context != NULL && context->head.is_observed ? context : NULL;
+    return before;
+}
+
+static inline void zone_note(weft_job_event_kind kind, const char *name, uint32_t value)
+{
+    weft_job_context *context = *zones();
+    if (__builtin_expect(context != NULL, 0)) weft__note(context, kind, name, value);
+}
+
+void weft_zone_begin(const char *name)
+{
+    zone_note(WEFT_JOB_EVENT_SPAN_BEGIN, name, UINT32_MAX);
+}
+
+void weft_zone_end(void)
+{
+    zone_note(WEFT_JOB_EVENT_SPAN_END, NULL, 0);
+}
+
+void weft_plot(const char *name, uint32_t value)
+{
+    zone_note(WEFT_JOB_EVENT_COUNTER, name, value);
 }

@@ -50,7 +50,9 @@ weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t index, bool (*unti
     at_add_sc(&pool->x_serving, 1u); /* P9: any order, an owner that sees it late works itself */
     lease self = {worker, until, user};
     at_store_rlx(&worker->x_thread, weft__thread_self()); /* relaxed: for the thread itself */
+    weft__zones_to(worker);
     weft__worker_serve(worker, WEFT__SCOPE_WORKER, is_lease_over, &self);
+    weft__zones_to(NULL);
     at_store_rlx(&worker->x_thread, (uint64_t)0); /* relaxed: as above */
     stop_serving(worker);
     at_xchg_ar(&worker->x_lease, WEFT__LEASE_NONE); /* P8: fields go to the next of that number */

@@ -196,6 +196,7 @@ static void worker_main(void *argument)
     if (pool->is_pinned) weft__cpus_pin_self(worker->head.index);
     at_store_rlx(&worker->x_thread, weft__thread_self()); /* relaxed: for the thread itself */
     worker->thread_number = weft__os_thread_number();
+    weft__zones_to(worker);
     weft__worker_serve(worker, WEFT__SCOPE_WORKER, is_stopping, pool);
 }
 

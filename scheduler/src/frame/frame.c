@@ -773,6 +773,8 @@ static void begin_step(weft__scheduler *scheduler)
     weft__front(scheduler->world)->frame = WEFT__FRAME_RUNS;
     scheduler->is_traced = weft__pool_is_traced(pool);
     if (__builtin_expect(scheduler->is_traced, 0)) trace_share_begin(scheduler, pool);
+    if (__builtin_expect(scheduler->is_traced, 0))
+        scheduler->zones_before = weft__zones_to(weft__front(scheduler->world)->host.context);
     scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
     scheduler->is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
                            scheduler->is_traced_in_detail;
@@ -797,6 +799,7 @@ static void trace_end(weft__scheduler *scheduler)
     weft_job_context *owner = weft__front(scheduler->world)->host.context;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "frame", 0);
     if (!scheduler->is_traced) return;
+    weft__zones_to(scheduler->zones_before);
     const weft_world *world = scheduler->world;
     uint64_t alive = weft__entity_count(world);
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "entities", (uint32_t)alive);

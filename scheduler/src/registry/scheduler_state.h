@@ -458,6 +458,7 @@ struct weft__scheduler {
     weft_frame_stats stats;
     weft__counters *counters; /* NULL: never counted */
     weft__frame_share trace_share, counter_share;
+    weft_job_context *zones_before;      /* the step: of its thread */
     struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */
     struct weft__part_watch *part_watch; /* dispatch.h; NULL: parts go as they go */
     weft__counter_wish counter_wish;

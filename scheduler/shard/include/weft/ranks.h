@@ -25,10 +25,11 @@ extern "C" {
 /* ---- start and stop ---- */
 
 /* Joins the run; collective. Initialises MPI unless the program did so. `argc`, `argv`: those of
- * main, or NULL. Refuses a run whose ranks are not the same program: all compare the version of the
- * library and the hash of the executable file. Errors: UNSUPPORTED (the ranks differ: the text says
- * which rank; MPI gives less than MPI_THREAD_FUNNELED; several processes were started, and the
- * library has not the MPI that started them), WRONG_PHASE (called twice), IO (MPI). */
+ * main, or NULL. Files of WEFT_TRACE and WEFT_STATE_LOG get the rank in their names:
+ * run.rank0.pftrace. Refuses a run whose ranks are not the same program: all compare the version
+ * of the library and the hash of the executable file. Errors: UNSUPPORTED (the ranks differ: the
+ * text says which rank; MPI gives less than MPI_THREAD_FUNNELED; several processes were started,
+ * and the library has not the MPI that started them), WRONG_PHASE (called twice), IO (MPI). */
 WEFT_API weft_result weft_ranks_start(int *argc, char ***argv);
 
 /* Joins a run of the processes of the program's own communicator; collective among them. Other

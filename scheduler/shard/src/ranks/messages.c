@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <weft/ranks.h>
 
@@ -179,6 +180,21 @@ static weft_result check_count(void)
     return WEFT_OK;
 }
 
+/* A file of each rank: run.pftrace of the environment becomes run.rank0.pftrace. */
+static void name_file(const char *variable)
+{
+    const char *path = secure_getenv(variable);
+    char name[4200], end[32];
+    if (path == NULL || path[0] == '\0' || weft__transport_count() == 1) return;
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
+    const size_t front = dot != NULL ? (size_t)(dot - path) : strlen(path);
+    snprintf(end, sizeof end, ".rank%u", weft__transport_rank());
+    if (front >= strlen(end) && memcmp(path + front - strlen(end), end, strlen(end)) == 0) return;
+    const int count =
+        snprintf(name, sizeof name, "%.*s%s%s", (int)front, path, end, dot != NULL ? dot : "");
+    if (count > 0 && (size_t)count < sizeof name) setenv(variable, name, 1);
+}
+
 static weft_result start(const void *communicator, int *argc, char ***argv)
 {
     if (weft__transport_is_started())
@@ -188,7 +204,10 @@ static weft_result start(const void *communicator, int *argc, char ***argv)
     if (result == WEFT_OK && communicator == NULL) result = check_count();
     if (result == WEFT_OK) result = compare_programs();
     refused.count = 0;
-    if (result != WEFT_OK) {
+    if (result == WEFT_OK) {
+        name_file("WEFT_TRACE");
+        name_file("WEFT_STATE_LOG");
+    } else {
         refused.rank = weft__transport_rank();
         refused.count = weft__transport_count();
         mail_end();
