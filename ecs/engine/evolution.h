@@ -8,8 +8,9 @@
 #include <weft/world_file.h>
 
 #include "bytes.h"
+#include "pile.h"
 
-/* What a file says of a component. Owner: who reads it, by get and free. */
+/* What a file says of a component. Owner: who reads it; fields and names are in its pile. */
 typedef struct weft__file_type {
     weft_component_desc desc; /* name and fields are the layout's */
     uint64_t hash;            /* weft_component_hash */
@@ -23,12 +24,10 @@ typedef struct weft__file_type {
  * weft_component_info. */
 WEFT__DOOR void weft__file_type_put(weft__out *out, const weft_component_desc *info);
 /* NULL, or what is wrong, "": memory was refused. Whether the fields are possible is asked by who
- * uses them. Free in any case. */
-WEFT__DOOR const char *weft__file_type_get(weft__in *in, weft__memory *memory,
-                                           weft__file_type *out);
+ * uses them. */
+WEFT__DOOR const char *weft__file_type_get(weft__in *in, weft__pile *pile, weft__file_type *out);
 /* A text (bytes.h) of `least` to 255 bytes without NUL. */
 bool weft__in_name(weft__in *in, char out[256], uint32_t least);
-WEFT__DOOR void weft__file_type_free(weft__memory *memory, weft__file_type *type);
 
 /* One field, or a part of one. A value. */
 typedef struct weft__evolution_step {
@@ -42,10 +41,10 @@ typedef struct weft__evolution_step {
     const char *name; /* of the field in the world, which keeps it */
 } weft__evolution_step;
 
-/* The way of one type. Owner: one load. Always: start has to_bytes. */
+/* The way of one type. Owner: one load, whose pile has both arrays. Always: start has to_bytes. */
 typedef struct weft__evolution {
     weft__evolution_step *steps;
-    uint32_t step_count, step_limit;
+    uint32_t step_count;
     size_t from_bytes, to_bytes;
     char *start; /* the value before the steps: initial, references null */
     const weft_load_migration *migration;
@@ -62,11 +61,10 @@ typedef struct weft__evolution_ends {
 const char *weft__evolution_name(const weft_load_desc *desc, const char *name);
 
 /* Makes the plan, and reports every difference to desc->changed. False: the layouts do not go
- * together, `text` says why; empty: out of memory. Fini in any case. */
-WEFT__DOOR bool weft__evolution_init(weft__memory *memory, const weft_load_desc *desc,
+ * together, `text` says why; empty: out of memory. */
+WEFT__DOOR bool weft__evolution_init(weft__pile *pile, const weft_load_desc *desc,
                                      const weft__evolution_ends *ends, weft__evolution *out,
                                      char text[400]);
-WEFT__DOOR void weft__evolution_fini(weft__memory *memory, weft__evolution *evolution);
 
 /* Fills a value. False: `text` says which field cannot take its number. */
 WEFT__DOOR bool weft__evolution_apply(const weft__evolution *evolution, const char *from, char *to,

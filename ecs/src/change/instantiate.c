@@ -16,6 +16,7 @@
 #include "format.h"
 #include "host.h"
 #include "name_table.h"
+#include "pile.h"
 #include "private_chunk.h"
 #include "structure.h"
 
@@ -126,16 +127,15 @@ typedef struct piece {
 /* One operation. Owner: the calling function's stack. */
 typedef struct instantiation {
     weft_world *world;
+    weft__pile pile; /* of members, pieces and runs */
     member *members;
     uint32_t member_count;
-    uint32_t member_capacity;
     uint32_t count;    /* instances */
     weft__table table; /* of members, from 1, by entity */
     weft__spans spans;
     piece *pieces;      /* member after member, instance after instance */
     weft__id_run *runs; /* [piece] its rows */
     uint32_t piece_count;
-    uint32_t piece_capacity;
     weft__row_ids ids;
     weft_entity *copies;                    /* [member * count + instance] */
     weft_entity *roots;                     /* [instance] in place of those of member 0; or NULL */
@@ -196,9 +196,7 @@ static weft_result members_collect(instantiation *op, weft_entity source)
                            weft__entity_say(world, source).text);
     bool is_counted = weft__group_each(world, chunk, row, member_count, &count);
     if (count == 0) count = 1;
-    op->members = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, count,
-                                     sizeof *op->members, _Alignof(member));
-    op->member_capacity = count;
+    op->members = weft__pile_take(&op->pile, count, sizeof *op->members);
     if (!is_counted || op->members == NULL ||
         !weft__table_room(&world->memory, WEFT__MEMORY_COMMANDS, &op->table, count))
         return weft__error_memory(world, "weft_entity_instantiate");
@@ -423,15 +421,11 @@ static weft_result members_copy(instantiation *op)
 /* Cuts the spans into pieces. */
 static weft_result pieces_cut(instantiation *op)
 {
-    weft__memory *memory = &op->world->memory;
     uint64_t rows = (uint64_t)op->member_count * op->count;
-    op->piece_capacity = op->spans.count + (uint32_t)(rows / PIECE_ROWS);
-    op->pieces = weft__alloc(memory, WEFT__MEMORY_COMMANDS, op->piece_capacity, sizeof *op->pieces,
-                             _Alignof(piece));
-    op->runs = weft__alloc(memory, WEFT__MEMORY_COMMANDS, op->piece_capacity, sizeof *op->runs,
-                           _Alignof(weft__id_run));
-    if (op->pieces == NULL || op->runs == NULL)
-        return weft__error_memory(op->world, "weft_entity_instantiate");
+    uint32_t most = op->spans.count + (uint32_t)(rows / PIECE_ROWS);
+    op->pieces = weft__pile_take(&op->pile, most, sizeof *op->pieces);
+    op->runs = weft__pile_take(&op->pile, most, sizeof *op->runs);
+    if (op->pile.is_refused) return weft__error_memory(op->world, "weft_entity_instantiate");
     const uint32_t named = op->are_named ? op->count : 0; /* the first ones */
     uint32_t all = 0;
     op->ids.runs = op->runs;
@@ -714,14 +708,9 @@ static void finish(instantiation *op)
         if (op->members[i].to != NULL) weft__tuple_release(op->world, op->members[i].to);
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->copies, (size_t)op->member_count * op->count,
                sizeof *op->copies, _Alignof(weft_entity));
-    weft__free(memory, WEFT__MEMORY_COMMANDS, op->members, op->member_capacity, sizeof *op->members,
-               _Alignof(member));
+    weft__pile_free(&op->pile);
     weft__table_free(memory, WEFT__MEMORY_COMMANDS, &op->table);
     WEFT__LIST_FREE(memory, WEFT__MEMORY_COMMANDS, &op->references);
-    weft__free(memory, WEFT__MEMORY_COMMANDS, op->pieces, op->piece_capacity, sizeof *op->pieces,
-               _Alignof(piece));
-    weft__free(memory, WEFT__MEMORY_COMMANDS, op->runs, op->piece_capacity, sizeof *op->runs,
-               _Alignof(weft__id_run));
     weft__row_ids_fini(&op->ids);
     weft__spans_fini(op->world, &op->spans);
 }
@@ -734,6 +723,7 @@ weft_result weft__instantiate(weft_world *world, weft_job_context *job, weft_ent
                         .count = count,
                         .roots = roots,
                         .are_named = are_named,
+                        .pile = {&world->memory, WEFT__MEMORY_COMMANDS},
                         .ids = {.world = world}};
     weft_result result = prepare(&op, source);
     if (result == WEFT_OK) commit(&op);
@@ -747,7 +737,6 @@ weft_result weft__instantiate(weft_world *world, weft_job_context *job, weft_ent
 weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                     weft_entity *out)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_instantiate");
     if (result != WEFT_OK) return result;
     uint32_t row;

@@ -12,6 +12,7 @@
 #include "filter.h"
 #include "format.h"
 #include "name_table.h"
+#include "pile.h"
 #include "query_change.h"
 #include "relation_registry.h"
 #include "sized.h"
@@ -49,6 +50,7 @@ typedef struct transfer_blob {
 /* One transfer; on the stack of weft_world_transfer. */
 typedef struct transfer {
     weft_world *from, *to;
+    weft__pile pile;           /* of what has no other owner; memory of the destination */
     weft__change change;       /* the rows of the source; parts' `pieces`: first of `spans` */
     uint32_t entity_parts;     /* parts with rows of entities; behind them those with rows of
                                       their SPARSE components */
@@ -56,10 +58,10 @@ typedef struct transfer {
     uint32_t *types;           /* [source id]: destination id, 0: not asked for yet */
     weft__archetype **targets; /* [source archetype id - 1] */
     transfer_shared *shared;   /* [source id] */
-    uint32_t type_count, archetype_count; /* of the source when the tables were made */
-    weft_entity *sources;                 /* [number in the order of moving] old handles */
-    weft_entity *ids;                     /* [number in the order of moving] new handles: given
-                                             by the commit, or foreseen before */
+    uint32_t type_count;       /* of the source when the tables were made */
+    weft_entity *sources;      /* [number in the order of moving] old handles; behind them: */
+    weft_entity *ids;          /* [the same] new handles: given by the commit, or foreseen before */
+    uint64_t *moving;          /* bit per index of the source: the entity moves; for SPARSE rows */
     bool are_foreseen;
     uint64_t row_count;
     uint64_t name_count;
@@ -143,7 +145,7 @@ static weft_component type_register(transfer *t, const weft__type *type)
 {
     weft_component_desc desc = type->desc;
     uint32_t count = desc.required_count;
-    weft_component *list = weft__alloc(&t->to->memory, CATEGORY, count + 1, sizeof *list, 4);
+    weft_component *list = weft__pile_take(&t->pile, count, sizeof *list);
     weft_component made = WEFT__NO_COMPONENT, own = weft__component(t->from, type->id);
     if (list == NULL) weft__error_memory(t->to, "weft_world_transfer");
     desc.required = list;
@@ -154,7 +156,6 @@ static weft_component type_register(transfer *t, const weft__type *type)
     if (desc.type != NULL) desc.field_count = 0;
     if (list != NULL && list_map(t, type->desc.required, count, list))
         made = weft_component_create(t->to, &desc);
-    weft__free(&t->to->memory, CATEGORY, list, count + 1, sizeof *list, 4);
     if (made.id == 0 ||
         weft__relation_revive(t->to, made, weft__relation_word(t->from, own)) == WEFT_OK)
         return made;
@@ -187,12 +188,9 @@ static weft__archetype *transfer_target(transfer *t, const weft__archetype *from
     weft__archetype **target = &t->targets[from->number];
     if (*target != NULL) return *target;
     uint32_t count = from->type_count;
-    uint32_t *list = weft__alloc(&t->to->memory, CATEGORY, count + 1, sizeof *list, 4);
-    if (list == NULL) {
-        weft__error_memory(t->to, "weft_world_transfer");
-        return NULL;
-    }
-    bool is_known = true;
+    uint32_t *list = weft__pile_take(&t->pile, count, sizeof *list);
+    bool is_known = list != NULL;
+    if (list == NULL) weft__error_memory(t->to, "weft_world_transfer");
     for (uint32_t i = 0; i < count && is_known; i++) {
         uint32_t id = transfer_type(t, from->types[i].component), k = i;
         is_known = id != 0;
@@ -200,7 +198,6 @@ static weft__archetype *transfer_target(transfer *t, const weft__archetype *from
         list[k] = id;
     }
     if (is_known) *target = weft__archetype_obtain(t->to, list, count);
-    weft__free(&t->to->memory, CATEGORY, list, count + 1, sizeof *list, 4);
     return *target;
 }
 
@@ -221,61 +218,53 @@ static bool transfer_keeps_chunk(const weft__change_part *part, const weft__arch
 
 /* ---- SPARSE rows: values are copied as all are; here is settled whose they are ---- */
 
-/* One bit per index of the source: the entity moves. Owner: the selection. */
-typedef struct moving {
-    uint64_t *words;
-    size_t count;
-} moving;
-
-static bool moves(const transfer *t, const moving *m, weft_entity entity)
+static bool moves(const transfer *t, weft_entity entity)
 {
     uint32_t index = entity.index ^ t->from->directory.tag_bits;
-    return (m->words[index / 64] >> index % 64 & 1) != 0;
+    return (t->moving[index / 64] >> index % 64 & 1) != 0;
 }
 
-static weft_result moving_note(const transfer *t, moving *m)
+static weft_result moving_note(transfer *t)
 {
-    m->count = weft__directory_end(&t->from->directory) / 64 + 1;
-    m->words = weft__alloc_zeroed(&t->to->memory, CATEGORY, m->count, sizeof *m->words, 8);
-    if (m->words == NULL) return weft__error_memory(t->to, "weft_world_transfer");
+    uint32_t words = weft__directory_end(&t->from->directory) / 64 + 1;
+    t->moving = weft__pile_take(&t->pile, words, sizeof *t->moving);
+    if (t->moving == NULL) return weft__error_memory(t->to, "weft_world_transfer");
     for (uint64_t i = 0; i < t->row_count; i++) {
         uint32_t index = t->sources[i].index ^ t->from->directory.tag_bits;
-        m->words[index / 64] |= UINT64_C(1) << index % 64;
+        t->moving[index / 64] |= UINT64_C(1) << index % 64;
     }
     return WEFT_OK;
 }
 
 /* A part with the rows of a chunk whose entities move: all of them, or a list; none: no part. */
-static bool chunk_select(transfer *t, const moving *m, weft__chunk *chunk)
+static bool chunk_select(transfer *t, weft__chunk *chunk)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
     uint32_t count = 0;
-    for (uint32_t row = 0; row < chunk->count; row++) count += moves(t, m, entities[row]) ? 1 : 0;
+    for (uint32_t row = 0; row < chunk->count; row++) count += moves(t, entities[row]) ? 1 : 0;
     if (count == 0) return true;
     if (!weft__change_push_part(&t->change, chunk)) return false;
     weft__change_part *part = &t->change.parts.at[t->change.parts.count - 1];
     part->count = count;
     if (count == chunk->count) part->rows = WEFT__NONE; /* a run from row 0 */
     for (uint32_t row = 0; row < chunk->count && count != chunk->count; row++)
-        if (moves(t, m, entities[row]) && !weft__change_push_row(&t->change, row)) return false;
+        if (moves(t, entities[row]) && !weft__change_push_row(&t->change, row)) return false;
     return true;
 }
 
 /* Selects the rows of the entities that move (t->sources is noted). Errors: OUT_OF_MEMORY. */
 static weft_result transfer_sparse_select(transfer *t)
 {
-    moving m;
     t->entity_parts = t->change.parts.count;
     if (t->from->types.sparse == NULL || t->row_count == 0) return WEFT_OK;
-    weft_result result = moving_note(t, &m);
+    weft_result result = moving_note(t);
     for (uint32_t a = 0; a < t->from->archetypes.count && result == WEFT_OK; a++) {
         const weft__archetype *archetype = t->from->archetypes.at[a];
         if ((archetype->flags & WEFT__IS_SPARSE) == 0) continue;
         for (uint32_t i = 0; i < archetype->chunk_count && result == WEFT_OK; i++)
-            if (!chunk_select(t, &m, archetype->chunks[i]))
+            if (!chunk_select(t, archetype->chunks[i]))
                 result = weft__error_memory(t->to, "weft_world_transfer");
     }
-    weft__free(&t->to->memory, CATEGORY, m.words, m.count, sizeof *m.words, 8);
     return result;
 }
 
@@ -377,17 +366,11 @@ static transfer_shared *map_of(transfer *t, uint32_t component)
     transfer_shared *map = &t->shared[component];
     if (map->end != 0) return map;
     uint32_t end = weft__shared_end(&t->from->shared, component);
-    weft__memory *memory = &t->to->memory;
-    map->index = weft__alloc_zeroed(memory, CATEGORY, end, sizeof *map->index, 4);
-    map->came = weft__alloc_zeroed(memory, CATEGORY, end, sizeof *map->came, 1);
-    if (map->index != NULL && map->came != NULL) {
-        map->end = end;
-        return map;
-    }
-    weft__free(memory, CATEGORY, map->index, end, sizeof *map->index, 4);
-    weft__free(memory, CATEGORY, map->came, end, sizeof *map->came, 1);
-    *map = (transfer_shared){0};
-    return NULL;
+    map->index = weft__pile_take(&t->pile, end, sizeof *map->index);
+    map->came = weft__pile_take(&t->pile, end, sizeof *map->came);
+    if (t->pile.is_refused) return NULL;
+    map->end = end;
+    return map;
 }
 
 /* A reference in a shared value leads to the copy of its blob, which the destination's store
@@ -427,13 +410,14 @@ static bool reference_foresee(void *user, weft__reference *r)
     return true;
 }
 
-/* The value that the destination gets for a source value; `own` has room for one. NULL: memory is
- * refused. */
-static const void *value_follow(transfer *t, uint32_t component, uint32_t index, void *own)
+/* The value that the destination gets for a source value. NULL: memory is refused. */
+static const void *value_follow(transfer *t, uint32_t component, uint32_t index)
 {
     const weft__type *type = t->from->types.at[component];
     const void *value = weft__shared_value(&t->from->shared, component, index);
     if (type->reference_count == 0) return value;
+    void *own = weft__pile_take(&t->pile, 1, type->desc.size);
+    if (own == NULL) return NULL;
     memcpy(own, value, type->desc.size);
     return weft__elements_references(type, own, 1, reference_foresee, t) ? own : NULL;
 }
@@ -449,15 +433,11 @@ static bool is_put(const transfer_shared *map, uint32_t found)
 static weft_result value_put(transfer *t, transfer_shared *map, uint32_t component, uint32_t index)
 {
     bool refers = t->from->types.at[component]->reference_count != 0;
-    size_t bytes = refers ? desc_of(t, component)->size : 1;
     uint32_t type = t->types[component], found;
-    void *own = weft__alloc(&t->to->memory, CATEGORY, 1, bytes, 8);
-    if (own == NULL) return WEFT_OUT_OF_MEMORY;
-    const void *value = value_follow(t, component, index, own);
+    const void *value = value_follow(t, component, index);
     bool is_known = value != NULL && weft__shared_find(&t->to->shared, type, value, &found);
     weft_result result = value != NULL ? weft__shared_intern(&t->to->shared, type, value, &found)
                                        : WEFT_OUT_OF_MEMORY;
-    weft__free(&t->to->memory, CATEGORY, own, 1, bytes, 8);
     if (result != WEFT_OK) return result;
     bool may_merge = refers && desc_of(t, component)->shared_release != NULL;
     map->came[index] = !is_known                         ? VALUE_NEW
@@ -491,11 +471,8 @@ static weft__tuple *transfer_tuple(transfer *t, const weft__tuple *from, weft__a
         to->tuple0->holders++;
         return to->tuple0;
     }
-    uint32_t *values = weft__alloc_zeroed(&t->to->memory, CATEGORY, count, sizeof *values, 4);
-    if (values == NULL) {
-        weft__error_memory(t->to, "weft_world_transfer");
-        return NULL;
-    }
+    uint32_t *values = weft__pile_take(&t->pile, count, sizeof *values);
+    if (values == NULL) result = weft__error_memory(t->to, "weft_world_transfer");
     for (uint32_t i = 0; i < archetype->type_count && result == WEFT_OK; i++) {
         const weft__type_ref *ref = &archetype->types[i];
         if (ref->shared == WEFT__NO_PLACE) continue;
@@ -503,9 +480,7 @@ static weft__tuple *transfer_tuple(transfer *t, const weft__tuple *from, weft__a
         result = value_find(t, ref->component, from->values[ref->shared],
                             &values[to->types[type].shared]);
     }
-    weft__tuple *tuple = result == WEFT_OK ? weft__tuple_obtain(t->to, to, values) : NULL;
-    weft__free(&t->to->memory, CATEGORY, values, count, sizeof *values, 4);
-    return tuple;
+    return result == WEFT_OK ? weft__tuple_obtain(t->to, to, values) : NULL;
 }
 
 /* Of one shared value: what the source has of it after the transfer. A value, of a list that
@@ -552,11 +527,10 @@ static uint32_t value_left(const transfer *t, uint32_t component, const remainde
 static weft_result component_check(transfer *t, uint32_t component)
 {
     uint32_t count = weft__shared_end(&t->from->shared, component);
-    remainder *left = weft__alloc_zeroed(&t->to->memory, CATEGORY, count, sizeof *left, 8);
+    remainder *left = weft__pile_take(&t->pile, count, sizeof *left);
     if (left == NULL) return weft__error_memory(t->to, "weft_world_transfer");
     remainders_count(t, component, left);
     uint32_t index = value_left(t, component, left);
-    weft__free(&t->to->memory, CATEGORY, left, count, sizeof *left, 8);
     if (index == 0) return WEFT_OK;
     return weft__error(t->to, WEFT_BUSY, WEFT__NO_ENTITY,
                        weft__component(t->to, t->types[component]),
@@ -593,14 +567,11 @@ static void transfer_shared_commit(transfer *t)
 /* Drops the references of the transfer. */
 static void transfer_shared_fini(transfer *t)
 {
-    weft__memory *memory = &t->to->memory;
     for (uint32_t id = 1; id <= t->type_count && t->shared != NULL; id++) {
-        transfer_shared *map = &t->shared[id];
+        const transfer_shared *map = &t->shared[id];
         for (uint32_t index = 1; index < map->end; index++)
             if (map->index[index] > 1)
                 weft__shared_release(&t->to->shared, t->types[id], map->index[index] - 1, 1);
-        weft__free(memory, CATEGORY, map->index, map->end, sizeof *map->index, 4);
-        weft__free(memory, CATEGORY, map->came, map->end, sizeof *map->came, 1);
     }
 }
 
@@ -881,18 +852,14 @@ static weft_result rows_select(transfer *t, weft_query query)
 
 static weft_result tables_make(transfer *t)
 {
-    weft__memory *memory = &t->to->memory;
     t->type_count = t->from->types.count;
-    t->archetype_count = t->from->archetypes.count;
-    t->types = weft__alloc_zeroed(memory, CATEGORY, t->type_count + 1, sizeof *t->types, 4);
-    t->shared = weft__alloc_zeroed(memory, CATEGORY, t->type_count + 1, sizeof *t->shared, 8);
-    t->targets =
-        weft__alloc_zeroed(memory, CATEGORY, t->archetype_count + 1, sizeof *t->targets, 8);
-    t->ids = weft__alloc(memory, CATEGORY, t->row_count + 1, sizeof *t->ids, 8);
-    t->sources = weft__alloc(memory, CATEGORY, t->row_count + 1, sizeof *t->sources, 8);
-    if (t->types == NULL || t->shared == NULL || t->targets == NULL || t->ids == NULL ||
-        t->sources == NULL)
+    t->types = weft__pile_take(&t->pile, t->type_count + 1, sizeof *t->types);
+    t->shared = weft__pile_take(&t->pile, t->type_count + 1, sizeof *t->shared);
+    t->targets = weft__pile_take(&t->pile, t->from->archetypes.count, sizeof(void *));
+    t->sources = weft__alloc(&t->to->memory, CATEGORY, 2 * t->row_count, sizeof(weft_entity), 8);
+    if (t->pile.is_refused || t->sources == NULL)
         return weft__error_memory(t->to, "weft_world_transfer");
+    t->ids = t->sources + t->row_count;
     /* The handles of the source, in the order of moving. */
     weft_entity *next = t->sources;
     for (uint32_t p = 0; p < t->change.parts.count; p++) {
@@ -1048,7 +1015,6 @@ static void commit(transfer *t, const weft_transfer_desc *desc)
 
 static void finish(transfer *t, bool is_done)
 {
-    weft__memory *memory = &t->to->memory;
     /* Drops the references without a keeper; all of them unless the transfer is done. */
     for (uint32_t i = 0; i < t->blobs.count; i++) {
         const transfer_blob *entry = &t->blobs.at[i];
@@ -1058,11 +1024,8 @@ static void finish(transfer *t, bool is_done)
     WEFT__LIST_FREE(&t->to->memory, CATEGORY, &t->blobs);
     weft__table_free(&t->to->memory, CATEGORY, &t->blobs_from);
     transfer_shared_fini(t);
-    weft__free(memory, CATEGORY, t->types, t->type_count + 1, sizeof *t->types, 4);
-    weft__free(memory, CATEGORY, t->shared, t->type_count + 1, sizeof *t->shared, 8);
-    weft__free(memory, CATEGORY, t->targets, t->archetype_count + 1, sizeof *t->targets, 8);
-    weft__free(memory, CATEGORY, t->sources, t->row_count + 1, sizeof *t->sources, 8);
-    weft__free(memory, CATEGORY, t->ids, t->row_count + 1, sizeof *t->ids, 8);
+    weft__pile_free(&t->pile);
+    weft__free(&t->to->memory, CATEGORY, t->sources, 2 * t->row_count, sizeof(weft_entity), 8);
     weft__spans_fini(t->to, &t->spans);
     weft__change_fini(&t->change);
 }
@@ -1108,7 +1071,10 @@ weft_result weft_world_transfer(weft_world *to, weft_world *from, const weft_tra
                              "weft_world_transfer: sections of the source are being read or taken "
                              "out: call weft_stream_wait first");
     if (result != WEFT_OK) return result;
-    transfer t = {.from = from, .to = to, .shares_memory = shares_memory(from, to)};
+    transfer t = {.from = from,
+                  .to = to,
+                  .pile = {.memory = &to->memory, .category = CATEGORY},
+                  .shares_memory = shares_memory(from, to)};
     result = rows_select(&t, desc->query);
     bool is_selected = result == WEFT_OK;
     if (is_selected) result = reserve(&t);

@@ -120,30 +120,24 @@ static weft_result report_give(const weft_world *world, const weft_load_desc *de
     return result;
 }
 
-static weft_result load_file(weft_world *world, weft__file_source *source,
-                             const weft_load_desc *desc, weft_load_report *report)
-{
-    const size_t count = source->bytes;
-    weft_result result = size_check(world, desc, count, "weft_world_load", report);
-    if (result != WEFT_OK) return result;
-    char *bytes = weft__alloc(&world->memory, CATEGORY, count + 1, 1, 16);
-    if (bytes == NULL) return weft__error_memory(world, "weft_world_load");
-    result = weft__file_read(source, bytes, count, 0);
-    result = result == WEFT_OK ? weft__world_read(world, bytes, count, desc, true, report)
-                               : file_error(world, result, "weft_world_load", &source->problem);
-    weft__free(&world->memory, CATEGORY, bytes, count + 1, 1, 16);
-    return result;
-}
-
 static weft_result load_path(weft_world *world, const char *path, const weft_load_desc *desc,
                              weft_load_report *report)
 {
+    static const char what[] = "weft_world_load";
     weft__file_source source;
-    weft_result result = load_begin(world, path != NULL, desc, "weft_world_load");
+    char *bytes = NULL;
+    weft_result result = load_begin(world, path != NULL, desc, what);
     if (result != WEFT_OK) return result;
     result = weft__file_open(world->desc.os, path, &source);
-    if (result != WEFT_OK) return file_error(world, result, "weft_world_load", &source.problem);
-    result = load_file(world, &source, desc, report);
+    if (result != WEFT_OK) return file_error(world, result, what, &source.problem);
+    const size_t count = source.bytes;
+    result = size_check(world, desc, count, what, report);
+    if (result == WEFT_OK) bytes = weft__alloc(&world->memory, CATEGORY, count + 1, 1, 16);
+    if (result == WEFT_OK && bytes == NULL) result = weft__error_memory(world, what);
+    if (bytes != NULL && (result = weft__file_read(&source, bytes, count, 0)) != WEFT_OK)
+        file_error(world, result, what, &source.problem);
+    if (result == WEFT_OK) result = weft__world_read(world, bytes, count, desc, true, report);
+    weft__free(&world->memory, CATEGORY, bytes, count + 1, 1, 16);
     weft__file_close(&source);
     return result;
 }

@@ -37,6 +37,7 @@
  * everything after it reads zeroes. */
 typedef struct reader {
     weft_world *world;
+    weft__pile pile; /* of the arrays here, and of layouts */
     const char *start;
     weft__in in; /* what may be read now; short from the first failure on */
     const weft_load_desc *desc;
@@ -135,14 +136,9 @@ static bool reader_no_memory(reader *r)
 
 static void *allocate(reader *r, size_t count, size_t size)
 {
-    void *items = weft__alloc_zeroed(&r->world->memory, CATEGORY, count, size, 16);
+    void *items = weft__pile_take(&r->pile, count, size);
     if (items == NULL) reader_no_memory(r);
     return items;
-}
-
-static void release(reader *r, void *items, size_t count, size_t size)
-{
-    weft__free(&r->world->memory, CATEGORY, items, count, size, 16);
 }
 
 /* ---- values ---- */
@@ -247,12 +243,16 @@ static bool reader_value(reader *r, const weft__type *type, char *value, size_t 
 #define BLOCKS_WITHOUT_MENTION 512u
 #define MENTIONS_PER_BLOCK 64u
 
+bool weft__index_fits(uint32_t index, uint64_t mentions)
+{
+    return index / WEFT__BLOCK_SLOTS < BLOCKS_WITHOUT_MENTION + mentions / MENTIONS_PER_BLOCK;
+}
+
 /* Enters a handle that was never given; `location` 0: dead. */
 static bool entity_enter(reader *r, uint32_t index, uint32_t version, uint32_t location)
 {
     weft__directory *directory = &r->world->directory;
-    uint64_t blocks = BLOCKS_WITHOUT_MENTION + r->header.entity_count / MENTIONS_PER_BLOCK;
-    if (index / WEFT__BLOCK_SLOTS >= blocks)
+    if (!weft__index_fits(index, r->header.entity_count))
         return reader_fail(r, WEFT_LOAD_MALFORMED, "an entity index far beyond all others");
     if (index < weft__directory_end(directory) && weft__directory_version(directory, index) != 0)
         return reader_fail(r, WEFT_LOAD_MALFORMED, "an entity is there twice");
@@ -326,7 +326,7 @@ static bool column_read(reader *r, const weft__chunk *chunk, const weft__type_re
 /* ---- chunks ---- */
 
 /* Types of one archetype, in the order of the file. Lives on the stack of the function that
- * reads an archetype; the arrays are its own. */
+ * reads an archetype. */
 typedef struct shape {
     const weft__type **types;
     uint32_t count;
@@ -545,17 +545,12 @@ static bool types_list(reader *r, shape *s, uint32_t *ids)
 
 static bool shape_read(reader *r, shape *s)
 {
-    uint32_t ids[1 + 1]; /* of an archetype without types */
-    weft_world *world = r->world;
-    uint32_t *list =
-        s->count == 0 ? ids : weft__alloc(&world->memory, CATEGORY, s->count, sizeof *list, 4);
-    if (list == NULL) return reader_no_memory(r);
-    if (!types_list(r, s, list))
-        reader_fail(r, WEFT_LOAD_MALFORMED, "an archetype with a wrong type");
-    else if ((s->archetype = weft__archetype_obtain(world, list, s->count)) == NULL)
-        reader_failed(r);
-    if (s->count != 0) weft__free(&world->memory, CATEGORY, list, s->count, sizeof *list, 4);
-    return reader_ok(r);
+    uint32_t *ids = allocate(r, s->count, sizeof *ids);
+    if (ids == NULL) return false;
+    if (!types_list(r, s, ids))
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "an archetype with a wrong type");
+    s->archetype = weft__archetype_obtain(r->world, ids, s->count);
+    return s->archetype != NULL || reader_failed(r);
 }
 
 static bool archetype_read(reader *r)
@@ -563,9 +558,8 @@ static bool archetype_read(reader *r)
     shape s = {.count = reader_count(r, 4)};
     if (s.count > r->type_count)
         return reader_fail(r, WEFT_LOAD_MALFORMED, "more types than there are");
-    uint32_t room = s.count + 1; /* of both lists */
-    s.types = allocate(r, room, sizeof *s.types);
-    s.values = allocate(r, room, sizeof *s.values);
+    s.types = allocate(r, s.count, sizeof *s.types);
+    s.values = allocate(r, s.count, sizeof *s.values);
     if (reader_ok(r) && shape_read(r, &s)) {
         uint32_t chunks = reader_count(r, 20);
         for (uint32_t i = 0; i < chunks && reader_ok(r); i++) chunk_read(r, &s);
@@ -574,8 +568,6 @@ static bool archetype_read(reader *r)
         else if (reader_ok(r))
             rooms_read(r, s.archetype, chunks);
     }
-    release(r, (void *)(uintptr_t)s.types, room, sizeof *s.types);
-    release(r, s.values, room, sizeof *s.values);
     return reader_ok(r);
 }
 
@@ -596,7 +588,7 @@ static void dead_read(reader *r)
 }
 
 /* Archetypes with their chunks and rows, then indices that are dead. On failure what was made is
- * still there: weft__world_wipe. */
+ * still there. */
 static void reader_rows(reader *r)
 {
     uint32_t count = reader_count(r, 8);
@@ -632,7 +624,8 @@ weft_result weft__world_check_new(weft_world *world, const char *what)
                        what, world->desc.name);
 }
 
-void weft__world_end_spent(weft_world *world)
+/* Residues of which all was left out (weft_save_desc.without) end. */
+static void spent_end(weft_world *world)
 {
     for (uint32_t id = 1; id < world->chunks.end; id++) {
         weft__chunk *chunk = world->chunks.at[id];
@@ -641,7 +634,7 @@ void weft__world_end_spent(weft_world *world)
     }
 }
 
-void weft__world_wipe(weft_world *world)
+static void wipe(weft_world *world)
 {
     for (uint32_t id = 1; id < world->chunks.end; id++) {
         weft__chunk *chunk = world->chunks.at[id];
@@ -654,6 +647,20 @@ void weft__world_wipe(weft_world *world)
         weft__chunk_release(world, chunk, false);
     }
     weft__directory_forget(&world->directory);
+}
+
+void weft__load_end(weft__run_list *runs, const weft__clock *clock)
+{
+    weft_world *world = runs->world;
+    if (clock != NULL) {
+        world->front.clock = *clock;
+        weft__run_list_give(runs);
+        spent_end(world);
+    } else {
+        wipe(world);
+    }
+    weft__ids_open(world);
+    weft__run_list_free(runs);
 }
 
 /* ---- header ---- */
@@ -732,7 +739,7 @@ static bool evolve(reader *r, const weft__type *type, const weft_component_desc 
     char text[400];
     weft__evolution_ends ends = {desc, &type->desc, hash};
     weft__callback_begin(r->world); /* changed */
-    bool is_made = weft__evolution_init(&r->world->memory, r->desc, &ends, evolution, text);
+    bool is_made = weft__evolution_init(&r->pile, r->desc, &ends, evolution, text);
     weft__callback_end(r->world);
     r->is_reshaped = r->is_reshaped || desc->size != type->desc.size ||
                      desc->alignment != type->desc.alignment ||
@@ -798,10 +805,10 @@ static bool relation_read(reader *r)
            reader_fail(r, WEFT_LOAD_MALFORMED, "what a relation does");
 }
 
-/* What a type requires, for the case that it must be registered: to be released. */
-static weft_component *required_read(reader *r, weft_component_desc *desc)
+/* What a type requires, for the case that it must be registered. */
+static void required_read(reader *r, weft_component_desc *desc)
 {
-    if (r->header.version < 5) return NULL;
+    if (r->header.version < 5) return;
     uint32_t count = desc->required_count = reader_count(r, 4);
     weft_component *required = count == 0 ? NULL : allocate(r, count, sizeof *required);
     for (uint32_t i = 0; i < count && required != NULL && reader_ok(r); i++) {
@@ -812,7 +819,6 @@ static weft_component *required_read(reader *r, weft_component_desc *desc)
             reader_fail(r, WEFT_LOAD_MALFORMED, "a required type that is not there");
     }
     desc->required = required;
-    return required;
 }
 
 /* Relations that the loader did not declare. */
@@ -830,17 +836,15 @@ static void relations_revive(reader *r)
 static bool type_read(reader *r)
 {
     weft__file_type file;
-    const char *problem = weft__file_type_get(&r->in, &r->world->memory, &file);
+    const char *problem = weft__file_type_get(&r->in, &r->pile, &file);
     if (problem != NULL && problem[0] == '\0') {
         reader_no_memory(r);
     } else if (problem != NULL) {
         reader_fail(r, WEFT_LOAD_MALFORMED, problem);
     } else if (relation_read(r)) {
-        weft_component *required = required_read(r, &file.desc);
+        required_read(r, &file.desc);
         if (reader_ok(r)) type_settle(r, &file.desc, file.hash, file.is_hooked);
-        release(r, required, file.desc.required_count, sizeof *required);
     }
-    weft__file_type_free(&r->world->memory, &file);
     return reader_ok(r);
 }
 
@@ -904,8 +908,6 @@ static void blobs_release(reader *r)
 {
     for (uint32_t i = 0; i < r->blob_count; i++)
         if (r->result != WEFT_OK || !r->is_kept[i]) weft_blob_release(r->world->blobs, r->blobs[i]);
-    release(r, r->blobs, r->blob_limit, sizeof *r->blobs);
-    release(r, r->is_kept, r->blob_limit, sizeof *r->is_kept);
 }
 
 /* ---- names and resources: looked at first, then applied ---- */
@@ -966,7 +968,6 @@ static void resources_settle(reader *r)
         if (ended != value) memcpy(ended, value, weft__type_bytes(type));
         weft__free(&r->world->memory, CATEGORY, value, weft__type_bytes(type) + 1, 1, 64);
     }
-    release(r, r->resources, r->type_limit, sizeof *r->resources);
 }
 
 static void runs_read(reader *r)
@@ -1006,6 +1007,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     weft_load_report unwanted = {0};
     reader r = {.world = world, .start = bytes, .in.at = bytes, .desc = desc};
     r.report = report == NULL ? &unwanted : report;
+    r.pile = (weft__pile){.memory = &world->memory, .category = CATEGORY};
     r.runs.world = world;
     weft__archetype_list before, none = {0};
     weft_result result = weft__world_check_new(world, "weft_world_load");
@@ -1021,25 +1023,12 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
         tail_read(&r);
         reader_ok(&r);
     }
-    if (r.result == WEFT_OK)
-        world->front.clock =
-            (weft__clock){.steps = r.header.steps, .time = r.header.time, .dt = r.header.dt};
-    if (r.result == WEFT_OK) {
-        weft__run_list_give(&r.runs);
-        weft__world_end_spent(world);
-    } else {
-        weft__world_wipe(world);
-        weft__archetypes_arrange(world, &before); /* they have been there: cannot fail */
-    }
-    weft__ids_open(world);
+    weft__clock clock = {.steps = r.header.steps, .time = r.header.time, .dt = r.header.dt};
+    weft__load_end(&r.runs, r.result == WEFT_OK ? &clock : NULL);
+    if (r.result != WEFT_OK) weft__archetypes_arrange(world, &before); /* were there: cannot fail */
     weft__archetype_list_free(world, &before);
     resources_settle(&r);
     blobs_release(&r);
-    for (uint32_t i = 0; i < r.type_limit && r.evolutions != NULL; i++)
-        weft__evolution_fini(&world->memory, &r.evolutions[i]);
-    release(&r, r.evolutions, r.type_limit, sizeof *r.evolutions);
-    weft__run_list_free(&r.runs);
-    release(&r, r.relations, r.type_limit, sizeof *r.relations);
-    release(&r, (void *)(uintptr_t)r.types, r.type_limit, sizeof *r.types);
+    weft__pile_free(&r.pile);
     return r.result;
 }

@@ -18,6 +18,7 @@
 #include "format.h"
 #include "hash.h"
 #include "hash_lanes.h"
+#include "pile.h"
 #include "relation_registry.h"
 
 /* ---- times left of systems and groups ----
@@ -91,6 +92,7 @@ typedef struct writer {
     weft__out out;
     uint32_t *numbers; /* [type id]: number in the file + 1; 0: not in it */
     uint8_t *left_out; /* [type id]: not 0: the caller does not want it */
+    weft__pile pile;   /* of both */
     uint32_t type_count;
     WEFT__LIST(uint64_t) blobs; /* ids of those that were mentioned */
     weft__table mentions;       /* of their places in the list, from 1 */
@@ -128,29 +130,11 @@ static void put_blobs(writer *w)
 {
     w->header.blobs_at = w->out.count;
     weft__out_u32(&w->out, w->blobs.count);
-    for (uint32_t i = 0; i < w->blobs.count; i++) {
-        const weft__blob_header *header =
-            weft__blob_store_block(w->world->blobs, (weft_blob_ref){w->blobs.at[i]});
-        weft__out_u64(&w->out, header->type_hash);
-        weft__out_u64(&w->out, header->total_bytes);
-        weft__out_put(&w->out, header, header->total_bytes);
-    }
+    for (uint32_t i = 0; i < w->blobs.count; i++)
+        weft__blob_put(&w->out, w->world->blobs, w->blobs.at[i]);
 }
 
 /* ---- values ---- */
-
-/* What the hook is given has no tags: a copy of the bytes, which owns nothing. */
-static void put_hooked_untagged(writer *w, const weft__type *type, const void *value)
-{
-    size_t size = type->desc.size;
-    char *copy = weft__alloc(&w->world->memory, CATEGORY, size, 1, 64);
-    w->out.is_refused = w->out.is_refused || copy == NULL;
-    if (copy == NULL) return;
-    memcpy(copy, value, size);
-    weft__tags_flip(&w->world->directory, type, copy, (weft__value_bytes){copy, 0, size});
-    weft__hooked_put(&w->out, type, copy);
-    weft__free(&w->world->memory, CATEGORY, copy, size, 1, 64);
-}
 
 static void put_entities(writer *w, const weft_entity *entities, uint32_t count)
 {
@@ -168,13 +152,8 @@ static void put_values(writer *w, const weft__type *type, const char *values, ui
                        size_t stride)
 {
     size_t at = w->out.count;
-    bool is_tagged = weft__type_has_tags(&w->world->directory, type);
-    for (uint32_t i = 0; i < count && weft__type_is_hooked(type); i++) {
-        if (is_tagged)
-            put_hooked_untagged(w, type, values + i * stride);
-        else
-            weft__hooked_put(&w->out, type, values + i * stride);
-    }
+    for (uint32_t i = 0; i < count && weft__type_is_hooked(type); i++)
+        weft__hooked_put(&w->out, &w->world->directory, type, values + i * stride);
     if (weft__type_is_hooked(type)) return;
     weft__out_put(&w->out, values, count * stride);
     if (!w->out.is_refused)
@@ -378,10 +357,9 @@ static weft_result leave_out(writer *w, const weft_save_desc *desc)
     if (result != WEFT_OK) return result;
     w->type_count = world->types.count;
     size_t count = (size_t)w->type_count + 1;
-    w->numbers = weft__alloc_zeroed(&world->memory, CATEGORY, count, sizeof *w->numbers, 4);
-    w->left_out = weft__alloc_zeroed(&world->memory, CATEGORY, count, 1, 1);
-    if (w->numbers == NULL || w->left_out == NULL)
-        return weft__error_memory(world, "weft_world_save");
+    w->numbers = weft__pile_take(&w->pile, count, sizeof *w->numbers);
+    w->left_out = weft__pile_take(&w->pile, count, 1);
+    if (w->pile.is_refused) return weft__error_memory(world, "weft_world_save");
     for (uint32_t i = 0; i < desc->without_count; i++) w->left_out[desc->without[i].id] = 1;
     return WEFT_OK;
 }
@@ -489,7 +467,9 @@ static size_t estimate(const weft_world *world)
 
 weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft_world_bytes *out)
 {
-    writer w = {.world = world, .out.memory = &world->memory};
+    writer w = {.world = world,
+                .out.memory = &world->memory,
+                .pile = {.memory = &world->memory, .category = CATEGORY}};
     weft_result result = leave_out(&w, desc);
     if (result == WEFT_OK) result = number_types(&w);
     if (result == WEFT_OK) {
@@ -506,8 +486,7 @@ weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, wef
     }
     if (result == WEFT_OK) finish(&w);
     weft__memory *memory = &world->memory;
-    weft__free(memory, CATEGORY, w.numbers, (size_t)w.type_count + 1, sizeof *w.numbers, 4);
-    weft__free(memory, CATEGORY, w.left_out, (size_t)w.type_count + 1, 1, 1);
+    weft__pile_free(&w.pile);
     weft__table_free(memory, CATEGORY, &w.mentions);
     WEFT__LIST_FREE(memory, CATEGORY, &w.blobs);
     *out = (weft_world_bytes){w.out.at, w.out.count, w.out.capacity};

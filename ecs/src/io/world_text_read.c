@@ -25,9 +25,6 @@
 #include <weft/buffers.h>
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
-/* Most blocks of entities without a mention, so that few bytes cannot ask for much memory. */
-#define BLOCKS_WITHOUT_MENTION 512u
-#define MENTIONS_PER_BLOCK 64u
 #define ENTITY_TEXT_MIN 20u /* {"entity": "0:1"}, at least */
 #define NAME_BYTES 64u      /* with its NUL; longer names are cut by weft_entity_set_name */
 
@@ -308,9 +305,7 @@ static bool scan(text_reading *t, entity_line *line)
 static bool index_check(text_reading *t, const char *at, uint32_t index)
 {
     const weft__directory *directory = &t->world->directory;
-    uint64_t blocks =
-        BLOCKS_WITHOUT_MENTION + t->reading.text->count / ENTITY_TEXT_MIN / MENTIONS_PER_BLOCK;
-    if (index / WEFT__BLOCK_SLOTS >= blocks)
+    if (!weft__index_fits(index, t->reading.text->count / ENTITY_TEXT_MIN))
         return weft__reading_fail(&t->reading, at, "an index far beyond all others");
     if (index < weft__directory_end(directory) && weft__directory_version(directory, index) != 0)
         return weft__reading_fail(&t->reading, at, "entity %u is there twice", index);
@@ -811,15 +806,13 @@ static weft_result read_all(text_reading *t)
     return t->result;
 }
 
-/* The world is empty again, and remembers no names. */
-static void wipe(weft_world *world)
+static void names_forget(weft_world *world)
 {
     for (uint32_t id = 1; id < world->chunks.end && world->names != NULL; id++) {
         const weft__chunk *chunk = world->chunks.at[id];
         for (uint32_t row = 0; chunk != NULL && row < chunk->count; row++)
             weft_entity_set_name(world, weft__chunk_entities(chunk)[row], NULL);
     }
-    weft__world_wipe(world);
 }
 
 static weft_result read_json(weft_world *world, const weft_text *text,
@@ -842,15 +835,8 @@ static weft_result read_json(weft_world *world, const weft_text *text,
                                 .trail.root = &text_root};
     t.clock = world->front.clock;
     if (text->count != 0) result = read_all(&t);
-    if (result == WEFT_OK) {
-        world->front.clock = t.clock;
-        weft__run_list_give(&t.runs);
-        weft__world_end_spent(world);
-    } else {
-        wipe(world);
-    }
-    weft__ids_open(world);
-    weft__run_list_free(&t.runs);
+    if (result != WEFT_OK) names_forget(world);
+    weft__load_end(&t.runs, result == WEFT_OK ? &t.clock : NULL);
     WEFT__LIST_FREE(&world->memory, CATEGORY, &t.relations);
     WEFT__LIST_FREE(&world->memory, CATEGORY, &t.ids);
     weft__free(&world->memory, CATEGORY, t.scratch, t.scratch_bytes, 1, 64);
@@ -873,5 +859,3 @@ weft_result weft_world_load_json(weft_world *world, const weft_text *text,
                                  : weft__error_fill(error, result, "weft_world_load_json: %s",
                                                     weft_result_text(result));
 }
-
-#define CATEGORY WEFT__MEMORY_COMMANDS

@@ -42,6 +42,7 @@ typedef struct writing {
     uint8_t *is_left_out;         /* [type id] */
     uint32_t type_count;
     weft__out out;      /* what waits for the writer */
+    weft__out saved;    /* what a save hook made */
     weft_result result; /* the first failure is kept, and nothing is written after it */
 } writing;
 
@@ -146,37 +147,17 @@ static void put_described(writing *w, const weft_type *type, const void *value)
     w->out.count += length;
 }
 
-/* The bytes that the save hook makes of a value, behind where their text goes. */
-static void put_saved(writing *w, const weft_component_hooks *hooks, const void *value)
-{
-    size_t room = 256;
-    for (uint32_t i = 0; i < 2 && reserve(w, 3 * room + 32); i++) {
-        char *saved = w->out.at + ((w->out.count + 2 * room + 19) & ~(size_t)15);
-        size_t count = hooks->save(value, saved, room, hooks->user);
-        if (i == 1 && count != room) memset(saved, 0, count = room);
-        if (count <= room) {
-            weft__text text = {w->out.at + w->out.count, 2 * count + 5, 0};
-            weft__text_add_hexadecimal(&text, saved, count);
-            w->out.count += text.length;
-            return;
-        }
-        room = count;
-    }
-}
-
-/* The hook gets a copy without tags, which owns nothing. */
+/* The bytes that the save hook makes of a value. */
 static void put_hooked(writing *w, const weft__type *type, const void *value)
 {
-    size_t size = type->desc.size;
-    char *copy = weft__alloc(&w->world->memory, CATEGORY, size, 1, 64);
-    if (copy == NULL) {
-        failed(w, weft__error_memory(w->world, "weft_world_save_json"));
-        return;
-    }
-    memcpy(copy, value, size);
-    weft__tags_flip(&w->world->directory, type, copy, (weft__value_bytes){copy, 0, size});
-    put_saved(w, &type->desc.hooks, copy);
-    weft__free(&w->world->memory, CATEGORY, copy, size, 1, 64);
+    w->saved.count = 0;
+    weft__hooked_put(&w->saved, &w->world->directory, type, value);
+    if (w->saved.is_refused) failed(w, weft__error_memory(w->world, "weft_world_save_json"));
+    size_t count = w->saved.is_refused ? 0 : w->saved.count - 4; /* behind its own count */
+    if (!reserve(w, 2 * count + 5)) return;
+    weft__text text = {w->out.at + w->out.count, 2 * count + 5, 0};
+    weft__text_add_hexadecimal(&text, w->saved.at + 4, count);
+    w->out.count += text.length;
 }
 
 static void put_value(writing *w, const weft__type *type, const void *value)
@@ -454,8 +435,8 @@ weft_result weft_world_save_json(weft_world *world, const weft_writer *writer,
                                     "its count is not 0: set them");
     weft_result result = weft__between_steps(world, what);
     if (result != WEFT_OK) return result;
-    writing w = {
-        .world = world, .writer = writer, .blob_io = desc->io, .out.memory = &world->memory};
+    writing w = {.world = world, .writer = writer, .blob_io = desc->io};
+    w.out.memory = w.saved.memory = &world->memory;
     w.io = (weft_value_io){.write_entity = write_entity, .write_blob = write_blob, .user = &w};
     w.type_count = world->types.count;
     w.is_left_out = weft__alloc_zeroed(&world->memory, CATEGORY, (size_t)w.type_count + 1, 1, 1);
@@ -467,6 +448,7 @@ weft_result weft_world_save_json(weft_world *world, const weft_writer *writer,
     if (w.result == WEFT_OK) put_all(&w);
     weft__callback_end(world);
     weft__out_free(&w.out);
+    weft__out_free(&w.saved);
     weft__free(&world->memory, CATEGORY, w.is_left_out, (size_t)w.type_count + 1, 1, 1);
     return w.result;
 }

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CATEGORY WEFT__MEMORY_COMMANDS
 #define PATH_BYTES 512
 
 /* ---- types ---- */
@@ -61,7 +60,7 @@ static const char *fields_get(weft__in *in, weft__file_type *out, weft_field *fi
     return NULL;
 }
 
-const char *weft__file_type_get(weft__in *in, weft__memory *memory, weft__file_type *out)
+const char *weft__file_type_get(weft__in *in, weft__pile *pile, weft__file_type *out)
 {
     *out = (weft__file_type){.desc = {.flags = 0}};
     weft_component_desc *desc = &out->desc;
@@ -80,18 +79,10 @@ const char *weft__file_type_get(weft__in *in, weft__memory *memory, weft__file_t
     if (!weft__in_has(in, count, 16)) return "a count larger than the file";
     if (count == 0) return NULL;
     desc->field_count = count;
-    weft_field *fields = weft__alloc_zeroed(memory, CATEGORY, count, sizeof *fields, 16);
+    weft_field *fields = weft__pile_take(pile, count, sizeof *fields);
     desc->fields = fields;
-    out->names = weft__alloc_zeroed(memory, CATEGORY, count, 256, 16);
+    out->names = weft__pile_take(pile, count, 256);
     return fields == NULL || out->names == NULL ? "" : fields_get(in, out, fields);
-}
-
-void weft__file_type_free(weft__memory *memory, weft__file_type *type)
-{
-    const uint32_t count = type->desc.field_count;
-    weft__free(memory, CATEGORY, (void *)(uintptr_t)type->desc.fields, count, sizeof(weft_field),
-               16);
-    weft__free(memory, CATEGORY, type->names, count, 256, 16);
 }
 
 /* ---- names ---- */
@@ -325,7 +316,7 @@ static const weft_load_migration *migration_find(const weft_load_desc *desc,
     return NULL;
 }
 
-bool weft__evolution_init(weft__memory *memory, const weft_load_desc *desc,
+bool weft__evolution_init(weft__pile *pile, const weft_load_desc *desc,
                           const weft__evolution_ends *ends, weft__evolution *out, char text[400])
 {
     const weft_component_desc *to = ends->to;
@@ -335,23 +326,13 @@ bool weft__evolution_init(weft__memory *memory, const weft_load_desc *desc,
     out->is_needed = out->migration != NULL || ends->from->size != to->size;
     if (!ends_check(ends, out, text)) return false;
     planning p = {.desc = desc, .ends = ends, .out = out, .text = text};
-    out->step_limit = to->field_count + 1; /* each field of the world is found once */
-    p.is_found = weft__alloc_zeroed(memory, CATEGORY, out->step_limit, sizeof *p.is_found, 16);
-    out->steps = weft__alloc_zeroed(memory, CATEGORY, out->step_limit, sizeof *out->steps, 16);
-    out->start = weft__alloc_zeroed(memory, CATEGORY, to->size + 1, 1, 16);
-    bool is_made = p.is_found != NULL && out->steps != NULL && out->start != NULL;
-    if (is_made) start_make(to, out->start);
-    is_made = is_made && fields_match(&p);
-    weft__free(memory, CATEGORY, p.is_found, out->step_limit, sizeof *p.is_found, 16);
-    return is_made;
-}
-
-void weft__evolution_fini(weft__memory *memory, weft__evolution *evolution)
-{
-    weft__free(memory, CATEGORY, evolution->steps, evolution->step_limit, sizeof *evolution->steps,
-               16);
-    weft__free(memory, CATEGORY, evolution->start, evolution->to_bytes + 1, 1, 16);
-    *evolution = (weft__evolution){.steps = NULL};
+    /* each field of the world is found once */
+    p.is_found = weft__pile_take(pile, to->field_count, sizeof *p.is_found);
+    out->steps = weft__pile_take(pile, to->field_count, sizeof *out->steps);
+    out->start = weft__pile_take(pile, to->size, 1);
+    if (pile->is_refused) return false;
+    start_make(to, out->start);
+    return fields_match(&p);
 }
 
 /* ---- values ---- */

@@ -4,11 +4,12 @@
 #include "pack_rows.h"
 
 #include "bits.h"
+#include "entity_tag.h"
 #include "filter.h"
 
 #include <string.h>
 
-void weft__hooked_put(weft__out *out, const weft__type *type, const void *value)
+static void hooked_put(weft__out *out, const weft__type *type, const void *value)
 {
     const weft_component_hooks *hooks = &type->desc.hooks;
     size_t at = weft__out_later(out), free = out->capacity - out->count;
@@ -24,6 +25,23 @@ void weft__hooked_put(weft__out *out, const weft__type *type, const void *value)
     out->count += count;
 }
 
+void weft__hooked_put(weft__out *out, const weft__directory *directory, const weft__type *type,
+                      const void *value)
+{
+    size_t size = type->desc.size;
+    if (!weft__type_has_tags(directory, type)) {
+        hooked_put(out, type, value);
+        return;
+    }
+    char *copy = weft__alloc(out->memory, WEFT__MEMORY_COMMANDS, size, 1, 64); /* owns nothing */
+    out->is_refused = out->is_refused || copy == NULL;
+    if (copy == NULL) return;
+    memcpy(copy, value, size);
+    weft__tags_flip(directory, type, copy, (weft__value_bytes){copy, 0, size});
+    hooked_put(out, type, copy);
+    weft__free(out->memory, WEFT__MEMORY_COMMANDS, copy, size, 1, 64);
+}
+
 const char *weft__hooked_get(weft__in *in, const weft__type *type, void *value)
 {
     uint32_t count = weft__in_u32(in);
@@ -32,6 +50,14 @@ const char *weft__hooked_get(weft__in *in, const weft__type *type, void *value)
     return type->desc.hooks.load(value, from, count, type->desc.hooks.user)
                ? NULL
                : "a value that its load hook refuses";
+}
+
+void weft__blob_put(weft__out *out, const weft_blob_store *store, uint64_t id)
+{
+    const weft__blob_header *header = weft__blob_store_block(store, (weft_blob_ref){id});
+    weft__out_u64(out, header->type_hash);
+    weft__out_u64(out, header->total_bytes);
+    weft__out_put(out, header, header->total_bytes);
 }
 
 void weft__disabled_put(weft__out *out, uint32_t component, const weft__span *spans, uint32_t count)

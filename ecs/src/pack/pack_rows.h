@@ -5,7 +5,9 @@
 #pragma once
 
 #include "archetype_state.h"
+#include "blob_store.h"
 #include "bytes.h"
+#include "directory.h"
 
 /* Whether values of a type are written by its save hook. */
 static inline bool weft__type_is_hooked(const weft__type *type)
@@ -13,10 +15,14 @@ static inline bool weft__type_is_hooked(const weft__type *type)
     return type->desc.hooks.save != NULL;
 }
 
-/* The bytes that the save hook makes of a value: u32 count, bytes. */
-void weft__hooked_put(weft__out *out, const weft__type *type, const void *value);
+/* The bytes that the save hook makes of a value, which it gets without tags: u32 count, bytes. */
+void weft__hooked_put(weft__out *out, const weft__directory *directory, const weft__type *type,
+                      const void *value);
 /* Gives them to the load hook of a constructed value. NULL, or what is wrong. */
 const char *weft__hooked_get(weft__in *in, const weft__type *type, void *value);
+
+/* A blob that is there: u64 hash of its type, u64 bytes, bytes. */
+void weft__blob_put(weft__out *out, const weft_blob_store *store, uint64_t id);
 
 /* Enable bits of the rows of spans: u8 0 (all enabled), or 1 and u64 disabled bits[]. */
 void weft__disabled_put(weft__out *out, uint32_t component, const weft__span *spans,

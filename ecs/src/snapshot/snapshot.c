@@ -16,6 +16,7 @@
 #include "error.h"
 #include "format.h"
 #include "name_table.h"
+#include "pile.h"
 #include "sparse.h"
 #include "structure.h"
 #include "version_renewal.h"
@@ -107,9 +108,10 @@ typedef struct weft__snapshot_archetype {
  * Always:
  *   archetype_count == order.count;
  *   archetypes[i].first_chunk = sum of chunk_count of archetypes before i;
- *   chunk_count = sum of chunk_count of all archetypes <= chunk_limit. */
+ *   chunk_count = sum of chunk_count of all archetypes. */
 struct weft_snapshot {
     weft_world *world;
+    weft__pile pile;          /* of it, its chunks, and what these have of their own */
     weft_snapshot *next;      /* of the world, see weft__timelines */
     weft__timeline *timeline; /* held */
     uint32_t version;         /* the world's, after taking it */
@@ -124,10 +126,9 @@ struct weft_snapshot {
     weft__snapshot_chunk *chunks; /* by archetype, in list order */
     uint32_t chunk_count;
     WEFT__LIST(weft__dead)
-    dead; /* indices that are not alive; alive ones are known from the
+    dead;             /* indices that are not alive; alive ones are known from the
                                     rows */
-    uint32_t archetype_limit, chunk_limit; /* elements allocated (less one) */
-    void **resources;                      /* [type id] copies, NULL */
+    void **resources; /* [type id] copies, NULL */
     uint32_t type_count;
     void *states[WEFT__EXTENSION_COUNT]; /* of the world's extensions; NULL: none */
     weft__names_kept *names;             /* of entities; held, NULL: none */
@@ -458,9 +459,10 @@ static weft__snapshot_block *block_make(weft_world *world, const weft__chunk *ch
 
 /* ---- chunks ---- */
 
-static bool chunk_copy_side(weft_world *world, weft__snapshot_chunk *saved,
+static bool chunk_copy_side(weft_snapshot *snapshot, weft__snapshot_chunk *saved,
                             const weft__chunk *chunk)
 {
+    weft__pile *pile = &snapshot->pile;
     const weft__tuple *tuple = chunk->tuple;
     uint32_t shared = chunk->archetype->shared_count;
     *saved = (weft__snapshot_chunk){.serial = chunk->serial,
@@ -468,23 +470,18 @@ static bool chunk_copy_side(weft_world *world, weft__snapshot_chunk *saved,
                                     .size_class = chunk->layout->size_class,
                                     .count = chunk->count,
                                     .slice_count = weft__chunk_slices(chunk),
-                                    .order_version = chunk->order_version};
-    saved->columns = weft__alloc_zeroed(&world->memory, CATEGORY, chunk->layout->column_count,
-                                        sizeof saved->columns[0], 8);
-    if (saved->columns == NULL) return false;
-    if (chunk->side_bytes != 0) {
-        saved->side = weft__alloc(&world->memory, CATEGORY, 1, chunk->side_bytes, 64);
-        if (saved->side == NULL) return false;
-        saved->side_bytes = chunk->side_bytes;
-        memcpy(saved->side, weft__chunk_side(chunk), chunk->side_bytes);
-    }
-    if (shared == 0) return true;
-    saved->values = weft__alloc(&world->memory, CATEGORY, shared, sizeof(uint32_t), 4);
-    if (saved->values == NULL) return false;
+                                    .order_version = chunk->order_version,
+                                    .side_bytes = chunk->side_bytes};
+    saved->columns = weft__pile_take(pile, chunk->layout->column_count, sizeof saved->columns[0]);
+    saved->side = weft__pile_take(pile, chunk->side_bytes, 1);
+    saved->values = weft__pile_take(pile, shared, sizeof(uint32_t));
+    if (pile->is_refused) return false;
+    if (chunk->side_bytes != 0) memcpy(saved->side, weft__chunk_side(chunk), chunk->side_bytes);
     saved->value_count = shared;
     for (uint32_t i = 0; i < shared; i++) {
         saved->values[i] = tuple->values[i];
-        weft__shared_keep(&world->shared, chunk->archetype->shared_components[i], saved->values[i]);
+        weft__shared_keep(&snapshot->world->shared, chunk->archetype->shared_components[i],
+                          saved->values[i]);
     }
     return true;
 }
@@ -532,10 +529,12 @@ static bool chunk_copy_column(weft_world *world, weft__snapshot_chunk *saved,
     return true;
 }
 
-static bool chunk_copy(weft_world *world, weft__snapshot_chunk *saved, const weft__chunk_pair *pair)
+static bool chunk_copy(weft_snapshot *snapshot, weft__snapshot_chunk *saved,
+                       const weft__chunk_pair *pair)
 {
+    weft_world *world = snapshot->world;
     const weft__archetype *archetype = pair->chunk->archetype;
-    if (!chunk_copy_side(world, saved, pair->chunk)) return false;
+    if (!chunk_copy_side(snapshot, saved, pair->chunk)) return false;
     if (!chunk_copy_column(world, saved, pair, 0, WEFT__NONE)) return false;
     for (uint32_t type = 0; type < archetype->type_count; type++) {
         uint32_t column = archetype->types[type].column;
@@ -617,7 +616,7 @@ static bool copy_archetype(taking *t, uint32_t number)
         weft__snapshot_chunk *saved = &snapshot->chunks[snapshot->chunk_count++];
         if (!find_previous(t, number, i, chunk, &old)) return false;
         weft__chunk_pair pair = chunk_pair_make(chunk, old, t->previous, t->common);
-        if (!chunk_copy(world, saved, &pair)) return false;
+        if (!chunk_copy(snapshot, saved, &pair)) return false;
     }
     note_rooms(snapshot, archetype, list->first_chunk);
     return true;
@@ -697,17 +696,11 @@ static bool copy_world(taking *t)
 {
     weft_snapshot *snapshot = t->snapshot;
     weft_world *world = snapshot->world;
-    weft__memory *memory = &world->memory;
+    weft__pile *pile = &snapshot->pile;
     uint32_t archetypes = world->archetypes.count;
-    snapshot->archetype_limit = archetypes;
-    snapshot->chunk_limit = world->chunks.count;
-    snapshot->archetypes =
-        weft__alloc_zeroed(memory, CATEGORY, archetypes + 1, sizeof snapshot->archetypes[0], 8);
-    snapshot->chunks = weft__alloc_zeroed(memory, CATEGORY, world->chunks.count + 1,
-                                          sizeof snapshot->chunks[0], 8);
-    if (snapshot->archetypes == NULL || snapshot->chunks == NULL ||
-        weft__archetypes_note(world, &snapshot->order) != WEFT_OK)
-        return false;
+    snapshot->archetypes = weft__pile_take(pile, archetypes, sizeof snapshot->archetypes[0]);
+    snapshot->chunks = weft__pile_take(pile, world->chunks.count, sizeof snapshot->chunks[0]);
+    if (pile->is_refused || weft__archetypes_note(world, &snapshot->order) != WEFT_OK) return false;
     snapshot->archetype_count = archetypes;
     for (uint32_t i = 0; i < archetypes; i++)
         if (!copy_archetype(t, i)) return false;
@@ -752,9 +745,10 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     if (result == WEFT_OK) result = snapshot_check_types(world);
     if (result != WEFT_OK) return result;
     weft__timelines *timelines = timelines_obtain(world);
+    weft__pile pile = {.memory = &world->memory, .category = CATEGORY};
     weft_snapshot *snapshot =
-        timelines == NULL ? NULL
-                          : weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *snapshot, 8);
+        timelines == NULL ? NULL : weft__pile_take(&pile, 1, sizeof *snapshot);
+    if (snapshot != NULL) snapshot->pile = pile;
     if (snapshot == NULL) return weft__error_memory(world, "weft_snapshot_take");
     weft__versions_check(world);
     taking t = {.snapshot = snapshot, .previous = previous};
@@ -775,15 +769,11 @@ static void chunk_free(weft_snapshot *snapshot, const weft__archetype *archetype
                        weft__snapshot_chunk *saved)
 {
     weft_world *world = snapshot->world;
-    weft__memory *memory = &world->memory;
     uint32_t columns = archetype->format->column_count;
     for (uint32_t i = 0; saved->columns != NULL && i < columns; i++)
         column_drop(world, saved->columns[i]);
     for (uint32_t i = 0; i < saved->value_count; i++)
         weft__shared_let_go(&world->shared, archetype->shared_components[i], saved->values[i]);
-    weft__free(memory, CATEGORY, saved->columns, columns, sizeof saved->columns[0], 8);
-    weft__free(memory, CATEGORY, saved->side, 1, saved->side_bytes, 64);
-    weft__free(memory, CATEGORY, saved->values, saved->value_count, sizeof(uint32_t), 4);
 }
 
 static void free_chunks(weft_snapshot *snapshot)
@@ -797,23 +787,17 @@ static void free_chunks(weft_snapshot *snapshot)
     }
 }
 
-/* Sizes of arrays are those of the moment of taking: kept where they cannot be derived. */
 void weft_snapshot_destroy(weft_snapshot *snapshot)
 {
     if (snapshot == NULL) return;
     weft_world *world = snapshot->world;
     const char *advice = "destroy the snapshot when the step has returned";
     if (weft__refuse_systems(world, "weft_snapshot_destroy", advice) != WEFT_OK) return;
-    weft__memory *memory = &world->memory;
     unlist(snapshot);
     timeline_drop(world->front.extensions[WEFT__EXTENSION_SNAPSHOTS].data, snapshot->timeline);
     if (snapshot->chunks != NULL) free_chunks(snapshot);
     weft__archetype_list_free(world, &snapshot->order);
-    weft__free(memory, CATEGORY, snapshot->archetypes, snapshot->archetype_limit + 1,
-               sizeof snapshot->archetypes[0], 8);
-    weft__free(memory, CATEGORY, snapshot->chunks, snapshot->chunk_limit + 1,
-               sizeof snapshot->chunks[0], 8);
-    WEFT__LIST_FREE(memory, CATEGORY, &snapshot->dead);
+    WEFT__LIST_FREE(&world->memory, CATEGORY, &snapshot->dead);
     resources_free(world, snapshot->type_count, snapshot->resources);
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
         const weft__extension *extension = &snapshot->world->front.extensions[i];
@@ -822,7 +806,8 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
     }
     weft__names_let_go(world, snapshot->names);
     past_free(world, &snapshot->past);
-    weft__free(memory, CATEGORY, snapshot, 1, sizeof *snapshot, 8);
+    weft__pile pile = snapshot->pile; /* `snapshot` is in it */
+    weft__pile_free(&pile);
 }
 
 /* ---- putting back ----

@@ -7,6 +7,8 @@
 #include "bits.h"
 #include "error.h"
 #include "field.h"
+#include "list.h"
+#include "pile.h"
 #include "sparse.h"
 #include "utf8.h"
 
@@ -18,27 +20,17 @@
 
 /* ---- fields of a described component ---- */
 
-/* A flat list. Owner: the registration of a component, on its stack; fields and names are one
- * block. */
-typedef struct component_fields {
-    weft_field *fields; /* kinds up to WEFT_FIELD_BLOB, named by their path */
-    uint32_t count;
-    size_t bytes; /* of the block; 0: no block */
-} component_fields;
-
-/* One listing. On the stack of component_fields_list. */
+/* A flat list. On the stack of create_described. */
 typedef struct listing {
-    weft_field *fields; /* NULL: counting */
-    char *names;
-    uint32_t count;
-    size_t name_bytes;
-    const char *problem;
+    weft__pile pile;               /* of names */
+    WEFT__LIST(weft_field) fields; /* kinds up to WEFT_FIELD_BLOB, named by their path */
+    const char *problem;           /* a field that only blobs can have */
 } listing;
 
+/* False: there is a problem, or memory is refused. */
 static bool list_leaf(const weft_field *field, uint32_t offset, const char *path, void *user)
 {
     listing *l = user;
-    size_t bytes = strlen(path) + 1;
     weft__kind_class class = weft__class_of(field->kind);
     weft_field_kind kind = class == WEFT__CLASS_TEXT ? WEFT_FIELD_BYTES : field->kind;
     if (class == WEFT__CLASS_ENUM || class == WEFT__CLASS_BITS)
@@ -47,43 +39,13 @@ static bool list_leaf(const weft_field *field, uint32_t offset, const char *path
         l->problem = field->name;
         return false;
     }
-    if (l->fields != NULL) {
-        l->fields[l->count] = (weft_field){.name = memcpy(l->names + l->name_bytes, path, bytes),
-                                           .kind = kind,
-                                           .offset = offset,
-                                           .count = weft__field_length(field)};
-    }
-    l->count++;
-    l->name_bytes += bytes;
+    const char *name = weft__pile_text(&l->pile, path, strlen(path));
+    weft_field *added =
+        name == NULL ? NULL : WEFT__LIST_ADD(l->pile.memory, l->pile.category, &l->fields);
+    if (added == NULL) return false;
+    *added = (weft_field){
+        .name = name, .kind = kind, .offset = offset, .count = weft__field_length(field)};
     return true;
-}
-
-static weft_result component_fields_list(weft__memory *memory, const weft_type *type,
-                                         component_fields *out, const char **problem)
-{
-    listing l = {.fields = NULL};
-    *out = (component_fields){.fields = NULL};
-    if (!weft__type_leaves(type, list_leaf, &l)) {
-        *problem = l.problem;
-        return WEFT_UNSUPPORTED;
-    }
-    if (l.count == 0) return WEFT_OK;
-    size_t bytes = l.count * sizeof(weft_field) + l.name_bytes;
-    char *block = weft__alloc_zeroed(memory, WEFT__MEMORY_TYPES, 1, bytes, _Alignof(weft_field));
-    if (block == NULL) return WEFT_OUT_OF_MEMORY;
-    *out = (component_fields){(weft_field *)(void *)block, l.count, bytes};
-    l = (listing){.fields = out->fields, .names = block + l.count * sizeof(weft_field)};
-    weft__type_leaves(type, list_leaf, &l);
-    return WEFT_OK;
-}
-
-/* Lists the fields of a checked type. OUT_OF_MEMORY; UNSUPPORTED: *problem names a field that only
- * blobs can have. */
-static void component_fields_free(weft__memory *memory, component_fields *list)
-{
-    weft__free(memory, WEFT__MEMORY_TYPES, list->fields, list->bytes == 0 ? 0 : 1, list->bytes,
-               _Alignof(weft_field));
-    *list = (component_fields){.fields = NULL};
 }
 
 /* ---- descriptions that are refused ---- */
@@ -610,20 +572,22 @@ static weft_component create_described(weft_world *world, const weft_component_d
         return refuse(world, WEFT_INVALID_ARGUMENT, full.name,
                       full.field_count != 0 ? "give `type` or `fields`, not both"
                                             : "`size` is not that of `type`: leave it 0");
-    component_fields list;
-    const char *field = NULL;
-    weft_result result = component_fields_list(&world->memory, type, &list, &field);
-    if (result == WEFT_UNSUPPORTED)
+    listing l = {.pile = {.memory = &world->memory, .category = WEFT__MEMORY_TYPES}};
+    weft_component component = WEFT__NO_COMPONENT;
+    bool is_listed = weft__type_leaves(type, list_leaf, &l);
+    full.fields = l.fields.at;
+    full.field_count = l.fields.count;
+    if (is_listed)
+        component = create(world, &full);
+    else if (l.problem == NULL)
+        weft__error_memory(world, "weft_component_create");
+    else
         weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "component \"%s\": field %s is of a kind that is for blobs: use "
                     "WEFT_FIELD_BLOB",
-                    full.name, field);
-    if (result == WEFT_OUT_OF_MEMORY) weft__error_memory(world, "weft_component_create");
-    if (result != WEFT_OK) return WEFT__NO_COMPONENT;
-    full.fields = list.fields;
-    full.field_count = list.count;
-    weft_component component = create(world, &full);
-    component_fields_free(&world->memory, &list);
+                    full.name, l.problem);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_TYPES, &l.fields);
+    weft__pile_free(&l.pile);
     return component;
 }
 

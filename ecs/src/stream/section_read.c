@@ -25,8 +25,6 @@
 #include "stream_load.h"
 #include "world_file_write.h"
 
-#define CATEGORY WEFT__MEMORY_OTHER
-
 #define SECTION_BYTES_MIN (4u + 24u + 4u * 8u + 7u * 4u)
 #define RUN_BYTES_MIN 12u
 #define PIECE_BYTES 28u
@@ -40,16 +38,6 @@ static weft_result malformed(const weft__file_front *front, const char *what)
 static weft_result refused(const weft__file_front *front)
 {
     return weft__error_memory(front->world, "weft_stream_open");
-}
-
-static void *zeroed(const weft__file_front *front, uint64_t count, size_t size)
-{
-    return weft__alloc_zeroed(&front->world->memory, CATEGORY, count + 1, size, 16);
-}
-
-static void release(const weft__file_front *front, const void *block, uint64_t count, size_t size)
-{
-    weft__free(&front->world->memory, CATEGORY, (void *)(uintptr_t)block, count + 1, size, 16);
 }
 
 /* ---- header ---- */
@@ -84,7 +72,7 @@ static weft_result front_bytes_read(weft__file_front *front)
     if (result == WEFT_OK) {
         result = header_check(front);
         if (result != WEFT_OK) return result;
-        front->bytes = zeroed(front, h->front_bytes, 1);
+        front->bytes = weft__pile_take(&front->pile, h->front_bytes, 1);
         if (front->bytes == NULL) return refused(front);
         result = weft__file_read(&front->file, front->bytes, h->front_bytes, 0);
     }
@@ -125,12 +113,13 @@ static weft_result type_read(weft__file_front *front, weft__in *in, uint32_t num
 {
     weft__file_type file;
     weft_result result;
-    const char *problem = weft__file_type_get(in, &front->world->memory, &file);
+    weft__pile pile = weft__stream_pile(front->world);
+    const char *problem = weft__file_type_get(in, &pile, &file);
     if (problem == NULL)
         result = type_find(front, &file, number);
     else
         result = problem[0] == '\0' ? refused(front) : malformed(front, problem);
-    weft__file_type_free(&front->world->memory, &file);
+    weft__pile_free(&pile);
     return result;
 }
 
@@ -162,15 +151,13 @@ static weft_result shape_read(weft__file_front *front, weft__in *in, uint32_t nu
     if (!weft__in_has(in, count, 4)) return malformed(front, "a list of components is cut off");
     const char *types = weft__in_take(in, (uint64_t)count * 4);
     if (types == NULL) return malformed(front, "a list of components is cut off");
-    *shape = (weft__front_shape){.types = front->shape_types + front->shape_type_count,
-                                 .type_count = count};
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t type;
-        memcpy(&type, types + (size_t)i * 4, 4);
-        if (type >= front->header.type_count)
+    uint32_t *own = weft__pile_take(&front->pile, count, sizeof *own);
+    if (own == NULL) return refused(front);
+    memcpy(own, types, count * sizeof *own);
+    for (uint32_t i = 0; i < count; i++)
+        if (own[i] >= front->header.type_count)
             return malformed(front, "an entity has a component that is not there");
-        front->shape_types[front->shape_type_count++] = type;
-    }
+    *shape = (weft__front_shape){.types = own, .type_count = count};
     return archetype_make(front, shape);
 }
 
@@ -307,15 +294,13 @@ static weft_result front_read(weft__file_front *front)
     weft_result result = front_bytes_read(front);
     if (result != WEFT_OK) return result;
     const weft__section_header *h = &front->header;
-    front->types = zeroed(front, h->type_count, sizeof *front->types);
-    front->shapes = zeroed(front, h->shape_count, sizeof *front->shapes);
-    front->shape_types = zeroed(front, h->front_bytes / 4, sizeof *front->shape_types);
-    front->sections = zeroed(front, h->section_count, sizeof *front->sections);
-    front->runs = zeroed(front, h->run_count, sizeof *front->runs);
-    front->pieces = zeroed(front, h->piece_count, sizeof *front->pieces);
-    if (front->types == NULL || front->shapes == NULL || front->shape_types == NULL ||
-        front->sections == NULL || front->runs == NULL || front->pieces == NULL)
-        return refused(front);
+    weft__pile *pile = &front->pile;
+    front->types = weft__pile_take(pile, h->type_count, sizeof *front->types);
+    front->shapes = weft__pile_take(pile, h->shape_count, sizeof *front->shapes);
+    front->sections = weft__pile_take(pile, h->section_count, sizeof *front->sections);
+    front->runs = weft__pile_take(pile, h->run_count, sizeof *front->runs);
+    front->pieces = weft__pile_take(pile, h->piece_count, sizeof *front->pieces);
+    if (pile->is_refused) return refused(front);
     weft__in in = {.at = front->bytes + sizeof *h, .end = front->bytes + h->front_bytes};
     for (uint32_t i = 0; i < h->type_count && result == WEFT_OK; i++)
         result = type_read(front, &in, i);
@@ -330,22 +315,8 @@ weft_result weft__front_open(weft__file_front *front, const char *path)
     if (result != WEFT_OK)
         return weft__error(front->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_stream_open: %s", front->file.problem.text);
-    result = front_read(front);
-    if (result != WEFT_OK) weft__front_close(front);
-    return result;
-}
-
-void weft__front_close(weft__file_front *front)
-{
-    const weft__section_header *h = &front->header;
-    weft__file_close(&front->file);
-    release(front, front->types, h->type_count, sizeof *front->types);
-    release(front, front->shapes, h->shape_count, sizeof *front->shapes);
-    release(front, front->shape_types, h->front_bytes / 4, sizeof *front->shape_types);
-    release(front, front->sections, h->section_count, sizeof *front->sections);
-    release(front, front->runs, h->run_count, sizeof *front->runs);
-    release(front, front->pieces, h->piece_count, sizeof *front->pieces);
-    release(front, front->bytes, h->front_bytes, 1);
+    front->is_open = true;
+    return front_read(front);
 }
 
 #define PAGE_BYTES 4096u /* of the smallest page */
@@ -574,7 +545,7 @@ static bool bytes_read(filling *f)
         if (weft__section_is_packed(type_of(f, i)) && !column_read(f, type_of(f, i), &hash))
             return false;
     f->tail_bytes = f->piece->at + f->piece->bytes - f->at;
-    f->tail = weft__stream_alloc(f->world, f->tail_bytes, 1);
+    f->tail = weft__alloc(&f->world->memory, WEFT__MEMORY_OTHER, f->tail_bytes, 1, 16);
     if (f->tail == NULL) return load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory");
     if (f->tail_bytes != 0 && !read_at(f, f->tail, f->tail_bytes, f->at)) return false;
     if (f->tail_bytes != 0) hash = weft__hash_lanes(hash, f->tail, f->tail_bytes);
@@ -665,7 +636,7 @@ static void piece_fill(weft__load *load, uint32_t piece, uint32_t thread)
     if (is_read && !is_right) load_fail(load, WEFT_CORRUPT, "a reference leads nowhere");
     if (is_right && !tail_read(&f))
         is_right = load_fail(load, WEFT_CORRUPT, "rows are described wrongly");
-    weft__stream_free(f.world, f.tail, f.tail_bytes, 1);
+    weft__free(&f.world->memory, WEFT__MEMORY_OTHER, f.tail, f.tail_bytes, 1, 16);
     if (!is_right) {
         columns_clear(&f);
         weft__private_drop(f.world, f.chunk);
@@ -768,11 +739,10 @@ static bool blobs_get(weft__load *load, weft__in *in, uint32_t count)
     return true;
 }
 
-/* Names stay as they are; they are only looked at. */
+/* Names stay in the table; they are only looked at. */
 static bool names_get(weft__load *load, weft__in *in, const weft__front_section *section)
 {
-    weft__loaded *loaded = &load->loaded;
-    const char *begin = in->at;
+    load->names = *in;
     for (uint32_t i = 0; i < section->name_count; i++) {
         uint32_t row = weft__in_u32(in), bytes = weft__in_u32(in);
         const char *text = weft__in_take(in, bytes);
@@ -780,26 +750,19 @@ static bool names_get(weft__load *load, weft__in *in, const weft__front_section 
             memchr(text, '\0', bytes) != NULL)
             return wrong(load, "a name is wrong");
     }
-    if (in->at != in->end) return wrong(load, "its table has another length");
-    loaded->names = weft__stream_alloc(load->stream->world, (size_t)(in->at - begin), 1);
-    if (loaded->names == NULL) return load_fail(load, WEFT_OUT_OF_MEMORY, "no memory for names");
-    loaded->name_bytes = (size_t)(in->at - begin);
-    memcpy(loaded->names, begin, loaded->name_bytes);
-    loaded->name_count = section->name_count;
-    return true;
+    return in->at == in->end || wrong(load, "its table has another length");
 }
 
 static bool room_make(weft__load *load, const weft__front_section *section)
 {
-    weft_world *world = load->stream->world;
     weft__loaded *loaded = &load->loaded;
+    weft__pile *pile = &loaded->pile;
     loaded->export_count = section->export_count;
     loaded->late_count = section->late_count;
-    loaded->blob_room = section->blob_count;
-    loaded->exports = weft__stream_alloc(world, loaded->export_count, sizeof *loaded->exports);
-    loaded->lates = weft__stream_alloc(world, loaded->late_count, sizeof *loaded->lates);
-    loaded->blobs = weft__stream_alloc(world, loaded->blob_room, sizeof *loaded->blobs);
-    return loaded->exports != NULL && loaded->lates != NULL && loaded->blobs != NULL;
+    loaded->exports = weft__pile_take(pile, section->export_count, sizeof *loaded->exports);
+    loaded->lates = weft__pile_take(pile, section->late_count, sizeof *loaded->lates);
+    loaded->blobs = weft__pile_take(pile, section->blob_count, sizeof *loaded->blobs);
+    return !pile->is_refused;
 }
 
 /* Reads the table into load->loaded, and makes the books of the lent blocks: the work of piece 0,
@@ -816,7 +779,7 @@ static void table_fill(weft__load *load)
         weft__lent_settle(load->blocks[i].block,
                           left < WEFT__BLOCK_SLOTS ? left : WEFT__BLOCK_SLOTS);
     }
-    char *bytes = weft__stream_alloc(stream->world, section->table_bytes, 1);
+    char *bytes = weft__pile_take(&load->pile, section->table_bytes, 1);
     weft__file_source own = stream->front.file;
     weft_result result = WEFT_OK;
     if (bytes == NULL || !room_make(load, section))
@@ -833,7 +796,6 @@ static void table_fill(weft__load *load)
                  blobs_get(load, &in, section->blob_count))
             names_get(load, &in, section);
     }
-    weft__stream_free(stream->world, bytes, section->table_bytes, 1);
 }
 
 void weft__section_fill(weft__crew_job *job, uint32_t piece, uint32_t thread)

@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "file_problem.h"
 #include "os_file.h"
+#include "pile.h"
 #include "section_format.h"
 #include "stream_crew.h"
 
@@ -45,21 +46,20 @@ typedef struct weft__front_section {
 /* Owner: its stream. Constant after weft__front_open; read by any thread. */
 typedef struct weft__file_front {
     weft_world *world;
+    weft__pile pile; /* of all of it */
     weft__file_source file;
+    bool is_open; /* `file` */
     weft__section_header header;
     char *bytes;              /* [header.front_bytes] */
     const weft__type **types; /* [header.type_count] */
     weft__front_shape *shapes;
-    uint32_t *shape_types; /* all of them */
-    uint32_t shape_type_count;
     weft__front_section *sections;
     weft__front_run *runs;
     weft__front_piece *pieces;
 } weft__file_front;
 
-/* Opens and reads; makes the archetypes. Errors set. */
+/* Opens and reads; makes the archetypes. Errors set: `file` may be open. */
 weft_result weft__front_open(weft__file_front *front, const char *path);
-void weft__front_close(weft__file_front *front);
 
 /* weft__crew_job.run of a load. */
 void weft__section_fill(weft__crew_job *job, uint32_t piece, uint32_t thread);

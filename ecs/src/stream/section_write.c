@@ -18,6 +18,7 @@
 #include "evolution.h"
 #include "format.h"
 #include "pack_rows.h"
+#include "pile.h"
 #include "private_chunk.h"
 #include "world_file_write.h"
 
@@ -48,13 +49,12 @@ typedef struct plan_section {
 typedef struct section_plan {
     weft_world *world;
     const weft_sections_desc *desc;
+    weft__pile pile;            /* of the arrays here and of the writer */
     uint32_t section_component; /* id; 0: the world has none */
     uint32_t *numbers;          /* [type id]: number in the file + 1; 0: not in it */
-    uint32_t number_count;
-    uint32_t place_count;
-    section_place *places; /* [entity index] */
-    weft__out types;       /* const weft__type *[] */
-    weft__out shapes;      /* uint32_t[]: types, type[] of each */
+    section_place *places;      /* [entity index] */
+    weft__out types;            /* const weft__type *[] */
+    weft__out shapes;           /* uint32_t[]: types, type[] of each */
     uint32_t shape_count;
     uint32_t *shape_of; /* [archetype id - 1] number; WEFT__NONE: not written */
     weft__out spans, pieces, runs, sections;
@@ -66,8 +66,6 @@ static inline const weft__type *plan_type(const section_plan *plan, uint32_t num
 }
 
 /* ---- the plan ---- */
-
-#define CATEGORY WEFT__MEMORY_COMMANDS
 
 /* A chunk and where it goes. Owner: the list of section_plan_make. */
 typedef struct entry {
@@ -320,19 +318,14 @@ static weft_result entries_cut(section_plan *plan, const entry *entries, uint32_
 
 static weft_result tables_make(section_plan *plan)
 {
-    weft_world *world = plan->world;
-    plan->number_count = world->types.count + 1;
-    plan->place_count =
+    const weft_world *world = plan->world;
+    uint32_t count =
         at_load_rlx(&world->directory.x_block_end) * WEFT__BLOCK_SLOTS; /* relaxed: idle */
-    plan->numbers =
-        weft__alloc_zeroed(&world->memory, CATEGORY, plan->number_count, sizeof(uint32_t), 16);
-    plan->places =
-        weft__alloc(&world->memory, CATEGORY, plan->place_count + 1, sizeof *plan->places, 16);
-    plan->shape_of =
-        weft__alloc(&world->memory, CATEGORY, world->archetypes.id_count + 1, sizeof(uint32_t), 16);
-    if (plan->numbers == NULL || plan->places == NULL || plan->shape_of == NULL)
-        return refused(world);
-    memset(plan->places, 0xff, plan->place_count * sizeof *plan->places);
+    plan->numbers = weft__pile_take(&plan->pile, world->types.count + 1, sizeof(uint32_t));
+    plan->places = weft__pile_take(&plan->pile, count, sizeof *plan->places);
+    plan->shape_of = weft__pile_take(&plan->pile, world->archetypes.id_count, sizeof(uint32_t));
+    if (plan->pile.is_refused) return refused(world);
+    memset(plan->places, 0xff, count * sizeof *plan->places);
     return WEFT_OK;
 }
 
@@ -355,12 +348,7 @@ static weft_result section_plan_make(section_plan *plan)
 
 static void section_plan_fini(section_plan *plan)
 {
-    weft__memory *memory = &plan->world->memory;
-    weft__free(memory, CATEGORY, plan->numbers, plan->number_count, sizeof(uint32_t), 16);
-    weft__free(memory, CATEGORY, plan->places, plan->place_count + 1, sizeof *plan->places, 16);
-    if (plan->shape_of != NULL)
-        weft__free(memory, CATEGORY, plan->shape_of, plan->world->archetypes.id_count + 1,
-                   sizeof(uint32_t), 16);
+    weft__pile_free(&plan->pile);
     weft__out *const lists[] = {&plan->types,  &plan->shapes, &plan->spans,
                                 &plan->pieces, &plan->runs,   &plan->sections};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) weft__out_free(lists[i]);
@@ -530,7 +518,8 @@ static void hooked_write(const piece_writer *p, const weft__type *type, const ch
 {
     weft__callback_begin(p->w->world);
     for (uint32_t i = 0; i < count; i++)
-        weft__hooked_put(p->out, type, values + (size_t)i * type->desc.size);
+        weft__hooked_put(p->out, &p->w->world->directory, type,
+                         values + (size_t)i * type->desc.size);
     weft__callback_end(p->w->world);
 }
 
@@ -660,13 +649,8 @@ static void table_write(writer *w, section_bytes *s)
 {
     weft__out_put(&s->table, s->exports.at, s->exports.count);
     weft__out_put(&s->table, s->lates.at, s->lates.count);
-    for (uint32_t i = 0; i < COUNT(s->blobs, uint64_t); i++) {
-        const weft__blob_header *header =
-            weft__blob_store_block(w->world->blobs, (weft_blob_ref){AT(s->blobs, uint64_t)[i]});
-        weft__out_u64(&s->table, header->type_hash);
-        weft__out_u64(&s->table, header->total_bytes);
-        weft__out_put(&s->table, header, header->total_bytes);
-    }
+    for (uint32_t i = 0; i < COUNT(s->blobs, uint64_t); i++)
+        weft__blob_put(&s->table, w->world->blobs, AT(s->blobs, uint64_t)[i]);
     weft__out_put(&s->table, s->names.at, s->names.count);
     s->table_hash = weft__hash_lanes(WEFT__SECTION_SEED, s->table.at, s->table.count);
     w->is_refused |= s->table.is_refused | s->pieces.is_refused | s->exports.is_refused |
@@ -803,8 +787,7 @@ static weft_result sections_write(writer *w, const char *path)
 {
     weft__memory *memory = &w->world->memory;
     w->section_count = COUNT(w->plan.sections, plan_section);
-    w->sections =
-        weft__alloc_zeroed(memory, CATEGORY, w->section_count + 1, sizeof *w->sections, 16);
+    w->sections = weft__pile_take(&w->plan.pile, w->section_count, sizeof *w->sections);
     if (w->sections == NULL) return refused(w->world);
     for (uint32_t i = 0; i < w->section_count; i++) {
         section_bytes *s = &w->sections[i];
@@ -820,7 +803,6 @@ static weft_result sections_write(writer *w, const char *path)
                                   &s->lates,  &s->blobs, &s->names};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) weft__out_free(all[k]);
     }
-    weft__free(memory, CATEGORY, w->sections, w->section_count + 1, sizeof *w->sections, 16);
     return result;
 }
 
@@ -856,6 +838,7 @@ weft_result weft_sections_save(weft_world *world, const char *path, const weft_s
     if (result == WEFT_OK) result = weft__lent_refuse(world, "weft_sections_save");
     if (result != WEFT_OK) return result;
     writer w = {.world = world, .plan = {.world = world, .desc = desc}};
+    w.plan.pile = (weft__pile){&world->memory, WEFT__MEMORY_COMMANDS};
     w.plan.section_component = weft_component_find(world, "Section").id;
     result = section_plan_make(&w.plan);
     if (result == WEFT_OK) result = sections_write(&w, path);

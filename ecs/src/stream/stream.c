@@ -408,26 +408,20 @@ static weft_result streams_go_on(weft__streams *streams, uint64_t deadline, uint
 
 static void stream_free(weft_stream *stream)
 {
-    weft_world *world = stream->world;
     for (uint32_t i = 0; i < stream->front.header.section_count && stream->sections != NULL; i++)
-        weft__loaded_free(world, &stream->sections[i].loaded);
-    weft__stream_free(world, stream->sections, stream->front.header.section_count,
-                      sizeof *stream->sections);
-    if (stream->front.bytes != NULL) weft__front_close(&stream->front);
-    weft__stream_free(world, stream->blob_types, stream->desc.blob_type_count,
-                      sizeof *stream->blob_types);
-    weft__stream_free(world, stream->path, stream->path_bytes, 1);
-    weft__stream_free(world, stream, 1, sizeof *stream);
+        weft__pile_free(&stream->sections[i].loaded.pile);
+    if (stream->front.is_open) weft__file_close(&stream->front.file);
+    weft__pile pile = stream->front.pile; /* `stream` is in it */
+    weft__pile_free(&pile);
 }
 
 /* No stream is open: each holds the world. */
 static void streams_destroy(void *data)
 {
     weft__streams *streams = data;
-    weft_world *world = streams->world;
     room_end(streams);
     if (streams->has_crew) weft__crew_fini(&streams->crew);
-    weft__stream_free(world, streams, 1, sizeof *streams);
+    weft__free(&streams->world->memory, WEFT__MEMORY_OTHER, streams, 1, sizeof *streams, 16);
 }
 
 static void shared_visit(const void *data,
@@ -464,14 +458,14 @@ static weft__streams *streams_obtain(weft_world *world)
 {
     weft__streams *streams = weft__streams_of(world);
     if (streams != NULL) return streams;
-    streams = weft__stream_alloc(world, 1, sizeof *streams);
+    streams = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, 1, sizeof *streams, 16);
     if (streams == NULL) return weft__error_memory(world, "weft_stream_open"), NULL;
     streams->world = world;
     streams->section = weft_component_section(world);
     streams->request =
         streams->section.id == 0 ? streams->section : weft_component_section_request(world);
     if (streams->request.id == 0) {
-        weft__stream_free(world, streams, 1, sizeof *streams);
+        weft__free(&world->memory, WEFT__MEMORY_OTHER, streams, 1, sizeof *streams, 16);
         return NULL;
     }
     world->front.extensions[WEFT__EXTENSION_STREAMS] =
@@ -514,24 +508,18 @@ static weft_result open_check(weft_world *world, const char *path, const weft_st
 static weft_result stream_fill(weft_stream *stream, const char *path, const weft_stream_desc *desc)
 {
     weft_world *world = stream->world;
+    weft__pile *pile = &stream->front.pile;
     stream->desc = *desc;
     stream->front.world = world;
-    stream->path_bytes = strlen(path);
-    stream->path = weft__stream_alloc(world, stream->path_bytes, 1);
-    stream->blob_types =
-        weft__stream_alloc(world, desc->blob_type_count, sizeof *stream->blob_types);
-    if (stream->path == NULL || stream->blob_types == NULL)
-        return weft__error_memory(world, "weft_stream_open");
-    memcpy(stream->path, path, stream->path_bytes);
+    stream->path = weft__pile_text(pile, path, strlen(path));
+    stream->blob_types = weft__pile_take(pile, desc->blob_type_count, sizeof *stream->blob_types);
+    if (pile->is_refused) return weft__error_memory(world, "weft_stream_open");
     for (uint32_t i = 0; i < desc->blob_type_count; i++)
         stream->blob_types[i] = desc->blob_types[i];
     weft_result result = weft__front_open(&stream->front, stream->path);
-    if (result != WEFT_OK) {
-        stream->front = (weft__file_front){0};
-        return result;
-    }
+    if (result != WEFT_OK) return result;
     uint32_t count = stream->front.header.section_count;
-    stream->sections = weft__stream_alloc(world, count, sizeof *stream->sections);
+    stream->sections = weft__pile_take(pile, count, sizeof *stream->sections);
     if (stream->sections == NULL) return weft__error_memory(world, "weft_stream_open");
     for (uint32_t i = 0; i < count; i++)
         stream->sections[i].bytes = weft__section_memory(stream, i);
@@ -549,8 +537,10 @@ weft_result weft_stream_open(weft_world *world, const char *path, const weft_str
     if (result != WEFT_OK) return result;
     weft__streams *streams = streams_obtain(world);
     if (streams == NULL) return world->error->code;
-    weft_stream *stream = weft__stream_alloc(world, 1, sizeof *stream);
+    weft__pile pile = weft__stream_pile(world);
+    weft_stream *stream = weft__pile_take(&pile, 1, sizeof *stream);
     if (stream == NULL) return weft__error_memory(world, "weft_stream_open");
+    stream->front.pile = pile;
     stream->world = world;
     stream->streams = streams;
     result = stream_fill(stream, path, desc);
@@ -606,7 +596,7 @@ uint32_t weft_stream_number(const weft_stream *stream)
 
 uint32_t weft_stream_list(const weft_world *world, weft_stream **out, uint32_t capacity)
 {
-    const weft__streams *streams = world == NULL ? NULL : weft__streams_of(world);
+    const weft__streams *streams = weft__streams_of(world);
     uint32_t count = 0;
     for (weft_stream *s = streams == NULL ? NULL : streams->first; s != NULL; s = s->next, count++)
         if (out != NULL && count < capacity) out[count] = s;
@@ -704,7 +694,6 @@ weft_result weft_stream_near(weft_stream *stream, const float at[3], float load,
 
 weft_result weft_stream_step(weft_world *world, uint64_t budget_ns)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_stream_step");
     weft__streams *streams = weft__streams_of(world);
     if (result != WEFT_OK || streams == NULL) return result;
@@ -720,7 +709,6 @@ weft_result weft_stream_step(weft_world *world, uint64_t budget_ns)
 
 weft_result weft_stream_wait(weft_world *world)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_stream_wait");
     weft__streams *streams = weft__streams_of(world);
     while (result == WEFT_OK && streams != NULL) {
@@ -766,7 +754,7 @@ void weft_stream_stats_get(weft_world *world, weft_stream_stats *out, size_t out
 {
     if (out == NULL) return;
     weft_stream_stats stats = {0};
-    weft__streams *streams = world == NULL ? NULL : weft__streams_of(world);
+    weft__streams *streams = weft__streams_of(world);
     if (streams != NULL) {
         stats = streams->stats;
         stats.bytes = streams->bytes;

@@ -70,7 +70,7 @@ weft_component weft_component_section_request(weft_world *world)
 
 weft__streams *weft__streams_of(const weft_world *world)
 {
-    return world->front.extensions[WEFT__EXTENSION_STREAMS].data;
+    return world == NULL ? NULL : world->front.extensions[WEFT__EXTENSION_STREAMS].data;
 }
 
 /* The value that Section has for entities of a section, while they are known to the world; the
@@ -89,17 +89,6 @@ static void section_value_release(weft_stream *stream, uint32_t section)
     weft__stream_section *s = &stream->sections[section];
     weft__shared_release(&stream->world->shared, stream->streams->section.id, s->index, 1);
     s->index = 0;
-}
-
-void weft__loaded_free(weft_world *world, weft__loaded *l)
-{
-    weft__stream_free(world, l->blocks, l->block_count, sizeof *l->blocks);
-    weft__stream_free(world, l->chunks, l->chunk_count, sizeof *l->chunks);
-    weft__stream_free(world, l->exports, l->export_count, sizeof *l->exports);
-    weft__stream_free(world, l->lates, l->late_count, sizeof *l->lates);
-    weft__stream_free(world, l->blobs, l->blob_room, sizeof *l->blobs);
-    weft__stream_free(world, l->names, l->name_bytes, 1);
-    *l = (weft__loaded){0};
 }
 
 /* A section came or left. */
@@ -218,42 +207,22 @@ static void leave_run(weft__crew_job *job, uint32_t piece, uint32_t thread)
 
 /* ---- life ---- */
 
-/* What was allocated: the counts grow up to it. */
-typedef struct leave_room {
-    weft__leave leave;
-    uint32_t chunks, blocks;
-} leave_room;
-
-/* ---- for loads that are given up ---- */
-
 /* An empty one with room for so many chunks and blocks; NULL: no memory. */
 static weft__leave *leave_make(weft_stream *stream, uint32_t section, uint32_t chunks,
                                uint32_t blocks)
 {
-    weft_world *world = stream->world;
-    leave_room *made = weft__stream_alloc(world, 1, sizeof *made);
-    if (made == NULL) return NULL;
-    made->chunks = chunks;
-    made->blocks = blocks;
-    weft__leave *leave = &made->leave;
+    weft__pile pile = weft__stream_pile(stream->world);
+    weft__leave *leave = weft__pile_take(&pile, 1, sizeof *leave);
+    if (leave == NULL) return NULL;
     leave->stream = stream;
     leave->section = section;
-    leave->chunks = weft__stream_alloc(world, chunks, sizeof *leave->chunks);
-    leave->blocks = weft__stream_alloc(world, blocks, sizeof *leave->blocks);
-    if (leave->chunks != NULL && leave->blocks != NULL) return leave;
-    weft__stream_free(world, leave->chunks, chunks, sizeof *leave->chunks);
-    weft__stream_free(world, leave->blocks, blocks, sizeof *leave->blocks);
-    weft__stream_free(world, made, 1, sizeof *made);
+    leave->chunks = weft__pile_take(&pile, chunks, sizeof *leave->chunks);
+    leave->blocks = weft__pile_take(&pile, blocks, sizeof *leave->blocks);
+    leave->intact = weft__pile_take(&pile, blocks / 64 + 1, sizeof *leave->intact);
+    leave->pile = pile;
+    if (!pile.is_refused) return leave;
+    weft__pile_free(&pile);
     return NULL;
-}
-
-static void leave_free(weft__leave *leave)
-{
-    weft_world *world = leave->stream->world;
-    leave_room *made = (leave_room *)(void *)leave;
-    weft__stream_free(world, leave->chunks, made->chunks, sizeof *leave->chunks);
-    weft__stream_free(world, leave->blocks, made->blocks, sizeof *leave->blocks);
-    weft__stream_free(world, made, 1, sizeof *made);
 }
 
 /* Hands it to the crew: the section is LEAVING. The books of what is lent count it already. */
@@ -317,7 +286,8 @@ weft_result weft__leave_end(weft__leave *leave)
     s->state = s->result == WEFT_OK ? WEFT_SECTION_ABSENT : WEFT_SECTION_FAILED;
     stream->streams->bytes -= s->bytes;
     stream->world->lent.loads--;
-    leave_free(leave);
+    weft__pile pile = leave->pile; /* `leave` is in it */
+    weft__pile_free(&pile);
     return WEFT_OK;
 }
 
@@ -417,20 +387,15 @@ weft_result weft__leave_begin(weft_stream *stream, uint32_t section)
                  .world = world,
                  .loaded = &s->loaded,
                  .rows = weft__section_of(stream, section)->rows};
-    uint32_t words = s->loaded.block_count / 64 + 1;
     weft__leave *leave = leave_make(stream, section, s->loaded.chunk_count, s->loaded.block_count);
-    l.intact = weft__stream_alloc(world, words, sizeof *l.intact);
-    if (leave == NULL || l.intact == NULL) {
-        if (leave != NULL) leave_free(leave);
-        weft__stream_free(world, l.intact, words, sizeof *l.intact);
-        return weft__error_memory(world, "weft_stream_step");
-    }
+    if (leave == NULL) return weft__error_memory(world, "weft_stream_step");
+    l.intact = leave->intact;
     lates_leave(stream, section);
     blocks_look(&l);
     chunks_withdraw(&l, leave);
-    weft__stream_free(world, l.intact, words, sizeof *l.intact);
     blobs_leave(&l, leave);
-    weft__loaded_free(world, &s->loaded);
+    weft__pile_free(&s->loaded.pile);
+    s->loaded = (weft__loaded){0};
     world->lent.loads++;
     stream->streams->stats.unloads++;
     stream->streams->stats.loaded--;
@@ -466,12 +431,13 @@ uint64_t weft__section_memory(const weft_stream *stream, uint32_t section)
 }
 
 /* The tuple of a run: the values of the file, and the section. NULL: error set. */
-static weft__tuple *tuple_make(weft_stream *stream, const weft__front_run *run, uint32_t section)
+static weft__tuple *tuple_make(weft__load *load, const weft__front_run *run)
 {
+    weft_stream *stream = load->stream;
     weft_world *world = stream->world;
     const weft__front_shape *shape = &stream->front.shapes[run->shape];
     weft__archetype *archetype = shape->archetype;
-    uint32_t *values = weft__stream_alloc(world, archetype->shared_count, sizeof *values);
+    uint32_t *values = weft__pile_take(&load->pile, archetype->shared_count, sizeof *values);
     if (values == NULL) return weft__error_memory(world, "weft_stream_step"), NULL;
     weft__in in = {.at = run->shared,
                    .end = stream->front.bytes + stream->front.header.front_bytes};
@@ -492,13 +458,12 @@ static weft__tuple *tuple_make(weft_stream *stream, const weft__front_run *run, 
     }
     const weft__type_ref *own =
         &archetype->types[weft__archetype_find(archetype, stream->streams->section.id)];
-    values[own->shared] = stream->sections[section].index;
+    values[own->shared] = stream->sections[load->section].index;
     weft__shared_acquire(&world->shared, own->component, values[own->shared], 1);
     weft__tuple *tuple = is_made ? weft__tuple_obtain(world, archetype, values) : NULL;
     if (!is_made) weft__error_memory(world, "weft_stream_step");
     for (uint32_t i = 0; i < archetype->shared_count; i++)
         weft__shared_release(&world->shared, archetype->shared_components[i], values[i], 1);
-    weft__stream_free(world, values, archetype->shared_count, sizeof *values);
     return tuple;
 }
 
@@ -507,7 +472,7 @@ static weft_result tuples_hold(weft__load *load)
     const weft__front_section *s = weft__section_of(load->stream, load->section);
     for (uint32_t r = 0; r < s->run_count; r++) {
         const weft__front_run *run = &load->stream->front.runs[s->first_run + r];
-        load->tuples[r] = tuple_make(load->stream, run, load->section);
+        load->tuples[r] = tuple_make(load, run);
         if (load->tuples[r] == NULL) return load->stream->world->error->code;
     }
     return WEFT_OK;
@@ -535,50 +500,42 @@ static weft_result places_lend(weft__load *load)
 
 /* ---- life ---- */
 
+/* NULL: no memory. */
 static weft__load *load_make(weft_stream *stream, uint32_t section)
 {
-    weft_world *world = stream->world;
     const weft__front_section *s = weft__section_of(stream, section);
-    weft__load *load = weft__stream_alloc(world, 1, sizeof *load);
+    uint32_t blocks = (uint32_t)(((uint64_t)s->rows + WEFT__BLOCK_SLOTS - 1) / WEFT__BLOCK_SLOTS);
+    weft__pile pile = weft__stream_pile(stream->world), kept = pile;
+    weft__load *load = weft__pile_take(&pile, 1, sizeof *load);
     if (load == NULL) return NULL;
     load->stream = stream;
     load->section = section;
-    uint32_t blocks = (uint32_t)(((uint64_t)s->rows + WEFT__BLOCK_SLOTS - 1) / WEFT__BLOCK_SLOTS);
-    load->tuples = weft__stream_alloc(world, s->run_count, sizeof *load->tuples);
-    load->locations = weft__stream_alloc(world, s->piece_count, sizeof *load->locations);
-    load->blocks = weft__stream_alloc(world, blocks, sizeof *load->blocks);
-    load->handles = weft__stream_alloc(world, blocks, sizeof *load->handles);
-    load->chunks = weft__stream_alloc(world, s->piece_count, sizeof *load->chunks);
-    load->loaded.blocks = weft__stream_alloc(world, blocks, sizeof(uint32_t));
-    load->loaded.chunks = weft__stream_alloc(world, s->piece_count, sizeof *load->loaded.chunks);
+    load->tuples = weft__pile_take(&pile, s->run_count, sizeof *load->tuples);
+    load->locations = weft__pile_take(&pile, s->piece_count, sizeof *load->locations);
+    load->blocks = weft__pile_take(&pile, blocks, sizeof *load->blocks);
+    load->handles = weft__pile_take(&pile, blocks, sizeof *load->handles);
+    load->chunks = weft__pile_take(&pile, s->piece_count, sizeof *load->chunks);
+    load->loaded.blocks = weft__pile_take(&kept, blocks, sizeof(uint32_t));
+    load->loaded.chunks = weft__pile_take(&kept, s->piece_count, sizeof *load->loaded.chunks);
     load->loaded.block_count = blocks;
     load->loaded.chunk_count = s->piece_count;
-    return load;
-}
-
-static bool load_is_made(const weft__load *load)
-{
-    return load->tuples != NULL && load->locations != NULL && load->blocks != NULL &&
-           load->handles != NULL && load->chunks != NULL && load->loaded.blocks != NULL &&
-           load->loaded.chunks != NULL;
+    load->loaded.pile = kept;
+    load->pile = pile;
+    if (!pile.is_refused && !kept.is_refused) return load;
+    weft__pile_free(&kept);
+    weft__pile_free(&pile);
+    return NULL;
 }
 
 /* Frees the load itself. */
 static void load_free(weft__load *load)
 {
-    weft_world *world = load->stream->world;
     const weft__front_section *s = weft__section_of(load->stream, load->section);
-    uint32_t blocks = (uint32_t)(((uint64_t)s->rows + WEFT__BLOCK_SLOTS - 1) / WEFT__BLOCK_SLOTS);
-    for (uint32_t r = 0; r < s->run_count && load->tuples != NULL; r++)
-        if (load->tuples[r] != NULL) weft__tuple_release(world, load->tuples[r]);
-    weft__stream_free(world, load->tuples, s->run_count, sizeof *load->tuples);
-    weft__stream_free(world, load->locations, s->piece_count, sizeof *load->locations);
-    weft__stream_free(world, load->blocks, blocks, sizeof *load->blocks);
-    weft__stream_free(world, load->handles, blocks, sizeof *load->handles);
-    weft__stream_free(world, load->chunks, s->piece_count, sizeof *load->chunks);
-    if (load->loaded.blocks != NULL) load->loaded.block_count = blocks;
-    weft__loaded_free(world, &load->loaded);
-    weft__stream_free(world, load, 1, sizeof *load);
+    for (uint32_t r = 0; r < s->run_count; r++)
+        if (load->tuples[r] != NULL) weft__tuple_release(load->stream->world, load->tuples[r]);
+    weft__pile_free(&load->loaded.pile);
+    weft__pile pile = load->pile; /* `load` is in it */
+    weft__pile_free(&pile);
 }
 
 static void blobs_release(weft_world *world, const weft__loaded *loaded)
@@ -591,7 +548,7 @@ static void berths_take_back(weft__load *load)
 {
     const weft_stream *stream = load->stream;
     const weft__front_section *s = weft__section_of(stream, load->section);
-    for (uint32_t i = s->piece_count; i-- > 0 && load->locations != NULL;)
+    for (uint32_t i = s->piece_count; i-- > 0;)
         if (load->locations[i] != 0)
             weft__berths_take_back(
                 stream->world, load->locations[i],
@@ -604,9 +561,9 @@ static void load_end(weft__load *load)
 {
     weft_world *world = load->stream->world;
     berths_take_back(load);
-    for (uint32_t i = 0; i < load->loaded.chunk_count && load->chunks != NULL; i++)
+    for (uint32_t i = 0; i < load->loaded.chunk_count; i++)
         if (load->chunks[i] != NULL) weft__private_drop(world, load->chunks[i]);
-    for (uint32_t i = 0; i < load->loaded.block_count && load->blocks != NULL; i++) {
+    for (uint32_t i = 0; i < load->loaded.block_count; i++) {
         if (load->blocks[i].block == NULL) continue;
         weft__lent_kill(load->blocks[i].block);
         weft__directory_put_back(&world->directory, &load->blocks[i]);
@@ -624,8 +581,7 @@ weft_result weft__load_begin(weft_stream *stream, uint32_t section, uint64_t due
     weft_result result = section_value_obtain(stream, section);
     if (result != WEFT_OK) return result;
     weft__load *load = load_make(stream, section);
-    result = load == NULL || !load_is_made(load) ? weft__error_memory(world, "weft_stream_step")
-                                                 : tuples_hold(load);
+    result = load == NULL ? weft__error_memory(world, "weft_stream_step") : tuples_hold(load);
     if (result == WEFT_OK) result = places_lend(load);
     if (result != WEFT_OK) {
         if (load != NULL) load_end(load);
@@ -654,7 +610,8 @@ weft_result weft__load_begin(weft_stream *stream, uint32_t section, uint64_t due
 static weft_result links_reserve(weft__load *load)
 {
     weft_world *world = load->stream->world;
-    uint32_t count = load->loaded.chunk_count, names = load->loaded.name_count;
+    uint32_t count = load->loaded.chunk_count;
+    uint32_t names = weft__section_of(load->stream, load->section)->name_count;
     weft_result result = weft__chunk_ids_reserve(world, count);
     if (result == WEFT_OK && names != 0) result = weft__names_reserve(world, names, names);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
@@ -691,8 +648,9 @@ static void chunk_publish(weft__load *load, uint32_t piece)
 
 static void names_give(weft_world *world, const weft__load *load)
 {
-    weft__in in = {.at = load->loaded.names, .end = load->loaded.names + load->loaded.name_bytes};
-    for (uint32_t i = 0; i < load->loaded.name_count; i++) {
+    weft__in in = load->names;
+    uint32_t count = weft__section_of(load->stream, load->section)->name_count;
+    for (uint32_t i = 0; i < count; i++) {
         char name[256] = {0};
         uint32_t row = weft__in_u32(&in), bytes = weft__in_u32(&in);
         weft__in_get(&in, name, bytes);
@@ -725,8 +683,6 @@ weft_result weft__load_publish(weft_stream *stream, uint32_t section)
     names_give(stream->world, load);
     weft__version_advance(stream->world);
     s->loaded = load->loaded;
-    weft__stream_free(stream->world, s->loaded.names, s->loaded.name_bytes, 1);
-    s->loaded.names = NULL;
     load->loaded = (weft__loaded){0};
     load_free(load);
     s->load = NULL;

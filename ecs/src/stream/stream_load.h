@@ -26,21 +26,20 @@ typedef struct weft__loaded_chunk {
 /* What a section was read into: filled by a load, kept while the section is there. Owner: the
  * load, then the section. */
 typedef struct weft__loaded {
-    uint32_t block_count, chunk_count, export_count, late_count, blob_count, name_count;
+    weft__pile pile; /* of all of it */
+    uint32_t block_count, chunk_count, export_count, late_count, blob_count;
     uint32_t *blocks; /* indices of entity blocks; the last one may have other entities */
     weft__loaded_chunk *chunks;
     weft_entity *exports;
     weft__loaded_late *lates; /* ascending `section` */
-    weft_blob_ref *blobs;     /* [blob_room]; one reference each */
-    uint32_t blob_room;
-    char *names; /* as in the file */
-    size_t name_bytes;
+    weft_blob_ref *blobs;     /* one reference each */
 } weft__loaded;
 
 /* A section that is read. Its job has piece 0: the table; then one per piece of the file. Owner:
  * weft__load_begin to load_end; between push and DONE the crew has what is marked so. */
 typedef struct weft__load {
     weft__crew_job job; /* first */
+    weft__pile pile;    /* of all but what `loaded` has; at last of the thread of piece 0 */
     struct weft_stream *stream;
     uint32_t section;
     uint64_t due; /* lockstep: the step that publishes it */
@@ -54,6 +53,7 @@ typedef struct weft__load {
     /* the crew's */
     weft__chunk **chunks; /* [piece]; each by the thread of its piece */
     weft__loaded loaded;  /* by the thread of piece 0 */
+    weft__in names;       /* of the table */
     weft_a32 x_failed;    /* weft_result of the first failure, whose thread writes `text` */
     char text[160];
 } weft__load;
@@ -61,11 +61,13 @@ typedef struct weft__load {
 /* Chunks and blocks of a section that left; destroyed by the crew. */
 typedef struct weft__leave {
     weft__crew_job job; /* first */
+    weft__pile pile;    /* of all of it */
     struct weft_stream *stream;
     uint32_t section;
     uint32_t chunk_count, block_count;
     weft__chunk **chunks;
     weft__lent_block *blocks;
+    uint64_t *intact; /* bit per block: while it begins */
 } weft__leave;
 
 /* What became of a section. Owner: its stream. Always: index != 0 <=> READING, LOADED or
@@ -75,7 +77,6 @@ typedef struct weft__stream_section {
     weft_result result;           /* FAILED */
     bool is_wanted;               /* by a call */
     uint32_t requests;            /* entities that ask, counted by each step */
-    uint32_t failed_requests;     /* FAILED: those that asked then */
     float priority, own_priority; /* of all; of the call */
     uint64_t asked;               /* step that saw the request first; 0: none does */
     uint64_t let_go;              /* step that saw that none asks any more */
@@ -87,7 +88,7 @@ typedef struct weft__stream_section {
     char text[160];
 } weft__stream_section;
 
-/* Owned by the streams of its world until it is closed. Owner only; the crew reads front, desc and
+/* Owned by the streams of its world until it is closed, in the pile of its front. Owner only; the crew reads front, desc and
  * path, which are constant after opening. Always: sections[i].load != NULL <=> READING. */
 struct weft_stream {
     struct weft_stream *next; /* in order of opening */
@@ -97,7 +98,6 @@ struct weft_stream {
     weft_stream_desc desc;
     const weft_blob_type **blob_types;
     char *path;
-    size_t path_bytes;
     uint32_t number;
     bool is_closing;
     weft__stream_section *sections; /* [front.header.section_count] */
@@ -138,19 +138,10 @@ static inline const weft__front_section *weft__section_of(const weft_stream *str
     return &stream->front.sections[section];
 }
 
-/* Memory of a load, a leave and a loaded section. */
-static inline void *weft__stream_alloc(weft_world *world, uint64_t count, size_t size)
+static inline weft__pile weft__stream_pile(weft_world *world)
 {
-    return weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, count + 1, size, 16);
+    return (weft__pile){.memory = &world->memory, .category = WEFT__MEMORY_OTHER};
 }
-
-static inline void weft__stream_free(weft_world *world, const void *block, uint64_t count,
-                                     size_t size)
-{
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, (void *)(uintptr_t)block, count + 1, size, 16);
-}
-
-void weft__loaded_free(weft_world *world, weft__loaded *loaded);
 
 /* Memory that rows of a section take. */
 uint64_t weft__section_memory(const weft_stream *stream, uint32_t section);

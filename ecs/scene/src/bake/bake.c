@@ -1168,7 +1168,7 @@ static bool keep_reads(weft_bake *bake, weft__record *record)
 {
     if (bake->reads.count == 0) return true;
     size_t bytes = bake->reads.count * sizeof(weft__read);
-    record->reads = weft__pile_take(&record->arena, bytes);
+    record->reads = weft__pile_take(&record->arena, 1, bytes);
     record->texts = weft__pile_text(&record->arena, bake->read_texts.at, bake->read_texts.count);
     if (record->reads == NULL || record->texts == NULL) return false;
     memcpy(record->reads, bake->reads.at, bytes);
@@ -1219,7 +1219,7 @@ weft__record *weft__bake_node(weft_bake *bake, uint32_t node)
     weft__record *record =
         weft__alloc_zeroed(bake->scene->memory, WEFT__MEMORY_OTHER, 1, sizeof *record, 16);
     if (record == NULL) return NULL;
-    record->arena.memory = bake->scene->memory;
+    record->arena = WEFT__SCENE_PILE(bake->scene->memory);
     record->path = baked->path;
     record->own = baked->own;
     record->born = bake->scene->bake;
@@ -1229,7 +1229,7 @@ weft__record *weft__bake_node(weft_bake *bake, uint32_t node)
     bake->is_failed = false;
     bake->reads.count = bake->references.count = bake->steps.count = bake->texts.count = 0;
     bake->read_texts.count = bake->entities.count = bake->consumed.count = 0;
-    bake->arena.memory = bake->scene->memory;
+    bake->arena = WEFT__SCENE_PILE(bake->scene->memory);
     weft_bake_entity(bake, NULL);
     run_bakers(bake);
     if (bake->result == WEFT_OK) bake_properties(bake);

@@ -4,7 +4,7 @@
  * each object has one number, which differs when anything of it does. The source of documents in
  * weft's text is here: JSON with comments; objects and properties are spans of the text, values are
  * read when they are baked. Grammar: docs/guide/scenes.md. Before that what all of the scene uses:
- * piles of memory, and mistakes as text, in the form of weft_error. */
+ * mistakes as text, in the form of weft_error. */
 #include "scene_file.h"
 
 #include "hash.h"
@@ -20,67 +20,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- piles ----
- *
- * Blocks that double up to 1 MiB, filled from their beginning; what does not fit into the last one
- * begins another. Nothing of a pile is given back before its end. */
-
-#define BLOCK_LEAST 128u
-#define BLOCK_MOST (UINT32_C(1) << 20)
-
-struct weft__pile_block {
-    struct weft__pile_block *next;
-    size_t bytes; /* this header included */
-};
-
-void *weft__pile_take(weft__pile *arena, size_t bytes)
-{
-    if (bytes > SIZE_MAX / 4) return NULL;
-    bytes = (bytes + 15) & ~(size_t)15;
-    if (bytes == 0) bytes = 16;
-    if ((size_t)(arena->end - arena->at) < bytes) {
-        size_t last = arena->blocks == NULL ? BLOCK_LEAST / 2 : arena->blocks->bytes;
-        size_t size = last < BLOCK_MOST ? 2 * last : BLOCK_MOST;
-        size_t needed = bytes + sizeof(struct weft__pile_block);
-        if (size < needed) size = needed;
-        struct weft__pile_block *block =
-            weft__alloc(arena->memory, WEFT__MEMORY_OTHER, size, 1, 16);
-        if (block == NULL) return NULL;
-        *block = (struct weft__pile_block){arena->blocks, size};
-        arena->blocks = block;
-        arena->at = (char *)(block + 1);
-        arena->end = (char *)block + size;
-    }
-    void *taken = arena->at;
-    arena->at += bytes;
-    return taken;
-}
-
-char *weft__pile_text(weft__pile *arena, const char *text, size_t bytes)
-{
-    char *copy = weft__pile_take(arena, bytes + 1);
-    if (copy == NULL) return NULL;
-    if (bytes != 0) memcpy(copy, text, bytes);
-    copy[bytes] = '\0';
-    return copy;
-}
-
-void weft__pile_free(weft__pile *arena)
-{
-    while (arena->blocks != NULL) {
-        struct weft__pile_block *block = arena->blocks;
-        arena->blocks = block->next;
-        weft__free(arena->memory, WEFT__MEMORY_OTHER, block, block->bytes, 1, 16);
-    }
-    arena->at = arena->end = NULL;
-}
-
 /* ---- mistakes ---- */
 
 bool weft__problem_add_value(weft__pile *arena, weft__problem **list, const char *object,
                              const weft_error *error)
 {
-    weft__problem *problem = weft__pile_take(arena, sizeof *problem);
+    weft__problem *problem = weft__pile_take(arena, 1, sizeof *problem);
     if (problem == NULL) return false;
     *problem = (weft__problem){.next = *list, .told = *error};
     weft__error_name(problem->told.path, sizeof problem->told.path, object);
@@ -230,7 +175,7 @@ void weft_source_property(weft_source *out, uint32_t object, const char *name, s
 
 void *weft_source_memory(weft_source *out, size_t bytes)
 {
-    void *memory = weft__pile_take(&out->file->arena, bytes);
+    void *memory = weft__pile_take(&out->file->arena, 1, bytes);
     if (memory == NULL) out->is_refused = true;
     return memory;
 }
@@ -679,7 +624,7 @@ static weft__scene_file *make(weft__files *files, const char *path, uint64_t has
     }
     memcpy(file->path, path, bytes);
     file->path_hash = hash;
-    file->arena.memory = files->memory;
+    file->arena = WEFT__SCENE_PILE(files->memory);
     file->first = file->last = file->first_prefab = file->last_prefab = WEFT__NONE;
     file->born = file->used = files->bake;
     return file;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "list.h"
+#include "pile.h"
 #include "table.h"
 
 #include <weft/scene.h>
@@ -24,18 +25,7 @@
     WEFT__LIST_ROOM(memory, WEFT__MEMORY_OTHER, list, wanted)
 #define WEFT__SCENE_FREE(memory, list) WEFT__LIST_FREE(memory, WEFT__MEMORY_OTHER, list)
 
-/* Memory that is taken piece by piece and given back as a whole. Zero but `memory` is empty. */
-typedef struct weft__pile {
-    weft__memory *memory;
-    struct weft__pile_block *blocks;
-    char *at, *end;
-} weft__pile;
-
-/* Aligned to 16. */
-void *weft__pile_take(weft__pile *arena, size_t bytes);
-/* A copy with a NUL behind it. */
-char *weft__pile_text(weft__pile *arena, const char *text, size_t bytes);
-void weft__pile_free(weft__pile *arena);
+#define WEFT__SCENE_PILE(from) ((weft__pile){.memory = (from), .category = WEFT__MEMORY_OTHER})
 
 /* ---- mistakes, kept by the file, the tree or the record that they are about, in its pile ---- */
 

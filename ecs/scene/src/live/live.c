@@ -312,7 +312,7 @@ static bool set_make(baking *b)
     weft_live *live = b->live;
     b->set = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, 1, sizeof *b->set, 16);
     if (b->set == NULL) return false;
-    b->set->pile.memory = &live->memory;
+    b->set->pile = WEFT__SCENE_PILE(&live->memory);
     if (!errors_copy(b)) return false;
     if (live->scene->tree.nodes.count == 0) return true;
     if (live->scene->is_same_shape && !live->is_torn) return changes_compare(b);
@@ -417,8 +417,8 @@ static void list_remove(weft_live *live)
 
 static weft_result paths_copy(weft_live *live, const weft_live_desc *desc)
 {
-    live->texts.memory = &live->memory;
-    live->paths = weft__pile_take(&live->texts, desc->path_count * sizeof *live->paths);
+    live->texts = WEFT__SCENE_PILE(&live->memory);
+    live->paths = weft__pile_take(&live->texts, desc->path_count, sizeof *live->paths);
     for (uint32_t i = 0; i < desc->path_count && live->paths != NULL; i++) {
         live->paths[i] = weft__pile_text(&live->texts, desc->paths[i], strlen(desc->paths[i]));
         if (live->paths[i] == NULL) live->paths = NULL;
@@ -540,7 +540,7 @@ static void live_free(weft_live *live)
     for (uint32_t i = 0; i < live->blobs.count; i++)
         weft_blob_release(live->scene->blobs, live->blobs.at[i].from);
     WEFT__SCENE_FREE(memory, &live->blobs);
-    for (uint32_t i = 0; i < live->edits.count; i++) weft__live_edit_free(live, &live->edits.at[i]);
+    for (uint32_t i = 0; i < live->edits.count; i++) weft__pile_free(&live->edits.at[i].pile);
     WEFT__SCENE_FREE(memory, &live->edits);
     WEFT__SCENE_FREE(memory, &live->scratch);
     if (live->imaging.memory != NULL) weft__imaging_free(&live->imaging);

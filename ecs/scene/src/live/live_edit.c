@@ -230,7 +230,7 @@ static weft_result members_make(editing *e, const char *field, span value, bool 
                                 weft__pile *pile, span *out)
 {
     const size_t value_bytes = (size_t)(value.end - value.at);
-    char *made = weft__pile_take(pile, value_bytes + 8 * strlen(field) + 8);
+    char *made = weft__pile_take(pile, 1, value_bytes + 8 * strlen(field) + 8);
     size_t at = 0, depth = 0;
     if (made == NULL) return WEFT_OUT_OF_MEMORY;
     for (step s; *field != '\0'; depth++) {
@@ -294,7 +294,7 @@ static weft_result splice_try(editing *e, const char *object, const splice *made
     const size_t before = (size_t)(made->part.at - e->text);
     const size_t behind = (size_t)(e->text + e->bytes - made->part.end);
     const size_t middle = (size_t)(made->text.end - made->text.at);
-    char *text = weft__pile_take(pile, before + middle + behind);
+    char *text = weft__pile_take(pile, 1, before + middle + behind);
     if (text == NULL) return WEFT_OUT_OF_MEMORY;
     memcpy(text, e->text, before);
     memcpy(text + before, made->text.at, middle);
@@ -322,27 +322,24 @@ static weft_result edit_keep(const editing *e, const char *object, const char *f
     weft_live *live = e->live;
     const size_t old_bytes = (size_t)(made->part.end - made->part.at);
     const size_t new = (size_t)(made->text.end - made->text.at);
-    const size_t lengths[] = {strlen(e->path) + 1, strlen(object) + 1, strlen(field) + 1};
-    weft__live_edit edit = {.old_bytes = old_bytes,
+    weft__live_edit edit = {.pile = WEFT__SCENE_PILE(&live->memory),
+                            .old_bytes = old_bytes,
                             .new_bytes = new,
-                            .block_bytes = lengths[0] + lengths[1] + lengths[2] + old_bytes,
                             .new_hash = hash_bytes(HASH_K0, made->text.at, new)};
-    edit.path = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, edit.block_bytes, 1, 16);
-    if (edit.path != NULL && live->edits.count == EDITS_KEPT) {
-        weft__live_edit_free(live, &live->edits.at[0]);
+    edit.path = weft__pile_text(&edit.pile, e->path, strlen(e->path));
+    edit.object = weft__pile_text(&edit.pile, object, strlen(object));
+    edit.field = weft__pile_text(&edit.pile, field, strlen(field));
+    edit.old_text = weft__pile_text(&edit.pile, made->part.at, old_bytes);
+    if (!edit.pile.is_refused && live->edits.count == EDITS_KEPT) {
+        weft__pile_free(&live->edits.at[0].pile);
         memmove(live->edits.at, live->edits.at + 1, --live->edits.count * sizeof edit);
     }
     weft__live_edit *added =
-        edit.path == NULL ? NULL : WEFT__SCENE_ADD(&live->memory, &live->edits);
+        edit.pile.is_refused ? NULL : WEFT__SCENE_ADD(&live->memory, &live->edits);
     if (added == NULL) {
-        weft__live_edit_free(live, &edit);
+        weft__pile_free(&edit.pile);
         return WEFT_OUT_OF_MEMORY;
     }
-    char *at = edit.path + lengths[0];
-    memcpy(edit.path, e->path, lengths[0]);
-    edit.object = memcpy(at, object, lengths[1]);
-    edit.field = memcpy(at + lengths[1], field, lengths[2]);
-    edit.old_text = memcpy(at + lengths[1] + lengths[2], made->part.at, old_bytes);
     if (made->added != NULL) edit.added = edit.field + (made->added - field);
     *added = edit;
     return WEFT_OK;
@@ -372,7 +369,7 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
     if (result != WEFT_OK) return result;
     editing e = {.live = live};
     const char *object_path = path;
-    weft__pile pile = {.memory = &live->memory};
+    weft__pile pile = WEFT__SCENE_PILE(&live->memory);
     span value = {0}, object = {0};
     splice made = {0};
     bool is_given = path != NULL && field != NULL && json != NULL && strchr(".[", field[0]) == NULL;
@@ -393,7 +390,7 @@ weft_result weft_live_edit(weft_live *live, const char *path, const char *field,
     if (result == WEFT_OK) result = edit_keep(&e, path, field, &made);
     if (result == WEFT_OK) {
         result = text_write(&e, made.part, made.text);
-        if (result != WEFT_OK) weft__live_edit_free(live, &live->edits.at[--live->edits.count]);
+        if (result != WEFT_OK) weft__pile_free(&live->edits.at[--live->edits.count].pile);
     }
     weft__pile_free(&pile);
     text_free(&e);
@@ -409,7 +406,7 @@ weft_result weft_live_undo(weft_live *live)
     if (live->edits.count == 0)
         return told(&e, refuse(&e, WEFT_NOT_FOUND, "no edit is left to take back"),
                     "weft_live_undo");
-    const weft__live_edit edit = live->edits.at[live->edits.count - 1];
+    weft__live_edit edit = live->edits.at[live->edits.count - 1];
     e.path = edit.path;
     result = text_read(&e);
     span part = {0};
@@ -423,7 +420,7 @@ weft_result weft_live_undo(weft_live *live)
     text_free(&e);
     if (result == WEFT_OK) {
         live->edits.count--;
-        weft__live_edit_free(live, &edit);
+        weft__pile_free(&edit.pile);
     }
     return told(&e, result, "weft_live_undo");
 }

@@ -49,11 +49,6 @@ void weft__live_set_free(weft_live *live, weft__live_set *set)
     weft__free(&live->memory, WEFT__MEMORY_OTHER, set, 1, sizeof *set, 16);
 }
 
-void weft__live_edit_free(weft_live *live, const weft__live_edit *edit)
-{
-    weft__free(&live->memory, WEFT__MEMORY_OTHER, edit->path, edit->block_bytes, 1, 16);
-}
-
 /* ---- blobs ---- */
 
 uint64_t weft__live_content(weft_blob_store *store, weft_blob_ref ref)

@@ -70,14 +70,15 @@ typedef struct weft__live_slot {
     weft__live_image *base;
 } weft__live_slot;
 
-/* A text that was written into a file, for undo. Owner: the link; all texts are one block. */
+/* A text that was written into a file, for undo. Owner: the link. */
 typedef struct weft__live_edit {
-    char *path;           /* of the file */
+    weft__pile pile;      /* of all texts */
+    const char *path;     /* of the file */
     const char *object;   /* its path there */
     const char *field;    /* and below that */
     const char *added;    /* the part of `field` that was not there; NULL: all was */
     const char *old_text; /* what was there */
-    size_t old_bytes, new_bytes, block_bytes;
+    size_t old_bytes, new_bytes;
     uint64_t new_hash; /* of what was written */
 } weft__live_edit;
 
@@ -155,6 +156,3 @@ weft__live_slot *weft__live_slot_at(const weft_live *live, weft_entity entity);
 void weft__live_slot_remove(weft_live *live, weft__live_slot *slot);
 /* The tables. */
 void weft__live_slots_free(weft_live *live);
-
-/* Frees what undo remembers of an edit. Owner. */
-void weft__live_edit_free(weft_live *live, const weft__live_edit *edit);

@@ -3,13 +3,12 @@
  *
  * An image is gathered from the steps of the record, then from the tree: what a place and the
  * objects above add. Two passes of a fill ask for it, so nothing is copied. A fill makes all
- * entities first, in the order of the tree, in runs of the same components (an archetype is looked
- * up by the list of its components, in a table of the fill); then they get their values, with
- * references led to the new entities and blobs. A fill that fails takes back what it made. */
+ * entities first, in the order of the tree, in runs of the same components; then they get their
+ * values, with references led to the new entities and blobs. A fill that fails takes back what it
+ * made. */
 #include "image.h"
 
 #include "error.h"
-#include "hash.h"
 #include "unmake.h"
 #include "utf8.h"
 
@@ -331,12 +330,6 @@ weft_result weft__value_give(weft_world *world, weft_entity entity, weft_compone
 
 /* ---- fills ---- */
 
-/* An archetype by the hash of its components. Owner: the fill. */
-typedef struct kind {
-    uint64_t hash;
-    weft_archetype archetype;
-} kind;
-
 /* A blob of the scene in the world's store. Owner: the fill. */
 typedef struct blob_copy {
     uint64_t from;
@@ -349,13 +342,11 @@ typedef struct fill {
     weft__memory *memory;
     weft_world *world;
     weft_blob_store *blobs; /* of the world; NULL: not needed yet */
+    weft__pile pile;
     weft_component *map; /* component of the world by id of the schema - 1; null: not needed yet */
-    uint32_t map_count;
-    uint32_t *first; /* [nodes]: first entity of the node; WEFT__NONE */
+    uint32_t *first;     /* [nodes]: first entity of the node; WEFT__NONE */
     weft__imaging imaging;
     WEFT__LIST(weft_entity) entities;
-    WEFT__LIST(kind) kinds;
-    weft__table kind_at; /* of their places, from 1 */
     WEFT__LIST(blob_copy) copies;
     WEFT__LIST(char) scratch;
     bool is_owned; /* the value that is led has references of its own */
@@ -406,39 +397,6 @@ static bool map_component(fill *f, uint32_t id)
     return true;
 }
 
-/* ---- archetypes ---- */
-
-/* The archetype of a list of components, which may be in any order. */
-static weft_archetype archetype_of(fill *f, weft_component *components, uint32_t count)
-{
-    const weft_archetype none = {0, 0};
-    for (uint32_t i = 1; i < count; i++) /* short, and nearly sorted */
-        for (uint32_t k = i; k > 0 && components[k - 1].id > components[k].id; k--) {
-            weft_component other = components[k];
-            components[k] = components[k - 1];
-            components[k - 1] = other;
-        }
-    uint64_t hash = HASH_K0;
-    for (uint32_t i = 0; i < count; i++) hash = hash_word(hash, components[i].id);
-    hash = hash_end(hash);
-    uint32_t step = 0, number, kinds = f->kinds.count + 1;
-    while ((number = weft__table_next(&f->kind_at, (uint32_t)hash, &step)) != 0)
-        if (f->kinds.at[number - 1].hash == hash) return f->kinds.at[number - 1].archetype;
-    if (!WEFT__SCENE_ROOM(f->memory, &f->kinds, kinds) ||
-        !weft__table_room(f->memory, WEFT__MEMORY_OTHER, &f->kind_at, kinds)) {
-        refuse(f, WEFT_OUT_OF_MEMORY);
-        return none;
-    }
-    weft_archetype made = weft_archetype_create(f->world, components, count);
-    if (made.id == 0) {
-        world_refused(f);
-        return none;
-    }
-    f->kinds.at[f->kinds.count++] = (kind){hash, made};
-    weft__table_put(&f->kind_at, (uint32_t)hash, kinds);
-    return made;
-}
-
 /* ---- entities ---- */
 
 /* The archetype of entity number `number` of a node. */
@@ -455,7 +413,9 @@ static weft_archetype kind_of(fill *f, uint32_t index, uint32_t number)
         if ((f->scene->schema.components.at[id - 1].desc->flags & WEFT_SPARSE) == 0)
             list[count++] = f->map[id - 1];
     }
-    return archetype_of(f, list, count);
+    weft_archetype made = weft_archetype_create(f->world, list, count);
+    if (made.id == 0) world_refused(f);
+    return made;
 }
 
 static bool make_run(fill *f, weft_archetype archetype, uint32_t begin, uint32_t end)
@@ -593,13 +553,13 @@ static bool begin(fill *f)
 {
     weft_scene *scene = f->scene;
     uint32_t nodes = scene->tree.nodes.count;
-    f->map_count = scene->schema.components.count;
-    f->map = weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, f->map_count, sizeof *f->map, 16);
-    f->first = weft__alloc(f->memory, WEFT__MEMORY_OTHER, nodes, sizeof *f->first, 16);
+    f->pile = WEFT__SCENE_PILE(f->memory);
+    f->map = weft__pile_take(&f->pile, scene->schema.components.count, sizeof *f->map);
+    f->first = weft__pile_take(&f->pile, nodes, sizeof *f->first);
     bool has_room = weft__imaging_begin(&f->imaging) &&
                     WEFT__SCENE_ROOM(f->memory, &f->entities, scene->stats.entities + 1) &&
                     WEFT__SCENE_ROOM(f->memory, &scene->entities, nodes + 1);
-    if (f->map == NULL || f->first == NULL || !has_room) return refuse(f, WEFT_OUT_OF_MEMORY);
+    if (f->pile.is_refused || !has_room) return refuse(f, WEFT_OUT_OF_MEMORY);
     const weft__schema *schema = &scene->schema; /* these a world makes when it is asked */
     f->map[schema->prefab.id - 1] = weft_component_prefab(f->world);
     f->map[schema->linked_group.id - 1] = weft_component_linked_group(f->world);
@@ -612,12 +572,8 @@ static bool begin(fill *f)
 
 static void end(fill *f)
 {
-    uint32_t nodes = f->scene->tree.nodes.count;
-    weft__free(f->memory, WEFT__MEMORY_OTHER, f->map, f->map_count, sizeof *f->map, 16);
-    weft__free(f->memory, WEFT__MEMORY_OTHER, f->first, nodes, sizeof *f->first, 16);
+    weft__pile_free(&f->pile);
     weft__imaging_free(&f->imaging);
-    WEFT__SCENE_FREE(f->memory, &f->kinds);
-    weft__table_free(f->memory, WEFT__MEMORY_OTHER, &f->kind_at);
     WEFT__SCENE_FREE(f->memory, &f->entities);
     WEFT__SCENE_FREE(f->memory, &f->copies);
     WEFT__SCENE_FREE(f->memory, &f->scratch);

@@ -49,13 +49,13 @@ static bool copy_arrays(weft_scene *scene, const weft_scene_desc *desc)
 {
     const size_t baker_bytes = desc->baker_count * sizeof *desc->bakers;
     const size_t source_bytes = desc->source_count * sizeof *desc->sources;
-    scene->arrays.memory = &scene->memory;
+    scene->arrays = WEFT__SCENE_PILE(&scene->memory);
     scene->desc = *desc;
-    weft_baker_desc *bakers = weft__pile_take(&scene->arrays, baker_bytes);
-    weft_source_desc *sources = weft__pile_take(&scene->arrays, source_bytes);
+    weft_baker_desc *bakers = weft__pile_take(&scene->arrays, 1, baker_bytes);
+    weft_source_desc *sources = weft__pile_take(&scene->arrays, 1, source_bytes);
     scene->baker_properties =
-        weft__pile_take(&scene->arrays, desc->baker_count * sizeof *scene->baker_properties);
-    if (bakers == NULL || sources == NULL || scene->baker_properties == NULL) return false;
+        weft__pile_take(&scene->arrays, desc->baker_count, sizeof *scene->baker_properties);
+    if (scene->arrays.is_refused) return false;
     if (baker_bytes != 0) memcpy(bakers, desc->bakers, baker_bytes);
     if (source_bytes != 0) memcpy(sources, desc->sources, source_bytes);
     scene->desc.bakers = bakers;
@@ -84,7 +84,7 @@ static weft_result begin(weft_scene *scene, weft_world *world, const weft_scene_
     if (scene->workers == NULL) return WEFT_OUT_OF_MEMORY;
     weft__tree_init(&scene->tree, &scene->memory, &scene->files, scene->desc.object_limit);
     scene->spare = scene->tree;
-    scene->told.removed.memory = &scene->memory;
+    scene->told.removed = WEFT__SCENE_PILE(&scene->memory);
     scene->hook.holds = "scene (weft_scene_destroy)";
     return weft_world_hook_add(world, &scene->hook);
 }
@@ -600,7 +600,8 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
         weft__refuse_systems(scene->schema.world, "weft_scene_bake", "do it after the step");
     if (result != WEFT_OK) return result;
     const uint64_t begin = weft__scene_now();
-    update u = {.scene = scene, .told.removed.memory = &scene->memory, .is_same_shape = true};
+    update u = {.scene = scene, .is_same_shape = true};
+    u.told.removed = WEFT__SCENE_PILE(&scene->memory);
     scene->files.bake++;
     scene->files.read_count = 0;
     u.tree = scene->spare;

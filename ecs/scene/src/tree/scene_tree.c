@@ -15,7 +15,8 @@
 
 void weft__tree_init(weft__tree *tree, weft__memory *memory, weft__files *files, uint32_t limit)
 {
-    *tree = (weft__tree){.files = files, .memory = memory, .arena.memory = memory, .limit = limit};
+    *tree = (weft__tree){
+        .files = files, .memory = memory, .arena = WEFT__SCENE_PILE(memory), .limit = limit};
 }
 
 void weft__tree_clear(weft__tree *tree)
@@ -300,7 +301,7 @@ static bool decode(expansion *e, weft__json_token *word)
 {
     if (!word->has_escapes) return true;
     size_t room = (size_t)(word->end - word->at) + 1;
-    char *text = weft__pile_take(&e->tree->arena, room);
+    char *text = weft__pile_take(&e->tree->arena, 1, room);
     e->tree->is_refused |= text == NULL;
     if (text == NULL) return false;
     word->end = text + weft__json_string(word, text, room);

@@ -446,6 +446,7 @@ weft_result weft_shard_save(weft_shard *shard, const char *path)
 /* Memory of one load. */
 typedef struct loading {
     weft_shard *shard;
+    weft__pile pile; /* of layouts; memory of the world */
     const char *path;
     weft__file_source file;
     bool is_open;
@@ -533,9 +534,7 @@ static weft_result map_component(loading *l, const weft__file_type *type, uint64
     char text[400];
     const weft__evolution_ends ends = {&type->desc, weft_component_info(world, component),
                                        type->hash};
-    if (weft__evolution_init(weft__world_memory(world), &as_it_is, &ends, &l->types.plans[id],
-                             text))
-        return WEFT_OK;
+    if (weft__evolution_init(&l->pile, &as_it_is, &ends, &l->types.plans[id], text)) return WEFT_OK;
     if (text[0] == '\0') return weft__ranks_no_memory();
     return weft__ranks_fail(WEFT_TYPE_MISMATCH, "%s: component %s %s", l->path, type->name, text);
 }
@@ -554,15 +553,13 @@ static weft_result map_components(loading *l)
     weft_result result = WEFT_OK;
     for (uint64_t id = 1; id <= count && result == WEFT_OK; id++) {
         weft__file_type type;
-        weft__memory *memory = weft__world_memory(l->shard->world);
-        const char *problem = weft__file_type_get(&in, memory, &type);
+        const char *problem = weft__file_type_get(&in, &l->pile, &type);
         if (problem == NULL && !in.is_short)
             result = map_component(l, &type, id);
         else
             result = problem != NULL && problem[0] == '\0'
                          ? weft__ranks_no_memory()
                          : is_corrupt(l, "the table of components is damaged");
-        weft__file_type_free(memory, &type);
     }
     return result;
 }
@@ -684,10 +681,10 @@ weft_result weft_shard_load(weft_shard *shard, const char *path)
 {
     if (path == NULL) return weft__ranks_fail(WEFT_INVALID_ARGUMENT, "path is NULL");
     loading l = {.shard = shard, .path = path};
+    l.pile = (weft__pile){weft__world_memory(shard->world), WEFT__MEMORY_OTHER};
     weft_result result = load(&l);
     if (l.is_open) weft__file_close(&l.file);
-    for (uint64_t id = 1; l.types.plans != NULL && id <= l.types.count; id++)
-        weft__evolution_fini(weft__world_memory(shard->world), &l.types.plans[id]);
+    weft__pile_free(&l.pile);
     for (uint32_t i = 0; i < l.block_count; i++) weft__block_free(&l.blocks[i]);
     free(l.front);
     free(l.types.components);
