@@ -86,7 +86,8 @@ static inline bool weft__is_idle(const weft_world *world)
     return __builtin_expect(weft__front(world)->busy == 0 && !is_held, 1);
 }
 
-/* WEFT_OK when structure may change now. Of this and the others: INVALID_ARGUMENT without a world. */
+/* WEFT_OK when structure may change now. Of this and the others: INVALID_ARGUMENT without a
+ * world. */
 static inline weft_result weft__idle(const weft_world *world, const char *what)
 {
     if (__builtin_expect(world == NULL, 0)) return WEFT_INVALID_ARGUMENT;

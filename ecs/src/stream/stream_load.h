@@ -88,8 +88,9 @@ typedef struct weft__stream_section {
     char text[160];
 } weft__stream_section;
 
-/* Owned by the streams of its world until it is closed, in the pile of its front. Owner only; the crew reads front, desc and
- * path, which are constant after opening. Always: sections[i].load != NULL <=> READING. */
+/* Owned by the streams of its world until it is closed, in the pile of its front. Owner only; the
+ * crew reads front, desc and path, which are constant after opening. Always: sections[i].load !=
+ * NULL <=> READING. */
 struct weft_stream {
     struct weft_stream *next; /* in order of opening */
     weft_world *world;
