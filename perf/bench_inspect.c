@@ -221,8 +221,8 @@ static uint64_t cpu_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ns of CPU of the process, the HTTP thread and who reads included, for steps that begin sixty times
- * a second. */
+/* ns of CPU of the process, the HTTP thread and the reader included, for steps that begin sixty
+ * times a second. */
 static uint64_t run_frames(weft_world *world, uint32_t frames)
 {
     uint64_t begin = cpu_ns(), next = weft_bench_now();

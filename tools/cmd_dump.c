@@ -2,8 +2,8 @@
 /* cmd_dump.c: `weft dump WORLD`: a world file as text, one JSON object per line; `weft dump --read
  * TEXT --out WORLD`: the way back.
  *
- * Types come from the file, which knows fields as paths of plain numbers, or from --types, which has
- * the constants, texts and units of the program. Values without fields are shown as bytes.
+ * Types come from the file, which knows fields as paths of plain numbers, or from --types, which
+ * has the constants, texts and units of the program. Values without fields are shown as bytes.
  */
 #include "cmd_dump.h"
 #include "cli.h"

@@ -169,7 +169,7 @@ export const entities = {
       const of = el('select', { 'aria-label': 'Relation to set' }), target = el('input', { type: 'text', class: 'grow', placeholder: 'name or 12:3; empty: none', autocomplete: 'off', spellcheck: false, 'aria-label': 'Target' });
       const relate = el('form', { class: 'row-gap', hidden: true, onsubmit: (e) => { e.preventDefault(); const to = target.value.trim(); change({ do: 'relate', relation: of.value, ...(to ? { target: to } : {}) }); } }, of, target, el('button', { type: 'submit' }, 'Relate'));
       api.ask({ do: 'relations' }).then((d) => { of.replaceChildren(...d.relations.map((r) => el('option', { value: r }, r))); relate.hidden = !d.relations.length; }).catch(() => {});
-      const end = el('button', { type: 'button', onclick: () => { if (end.textContent === 'Destroy') { end.textContent = 'Destroy it for good'; setTimeout(() => { end.textContent = 'Destroy'; }, 3000); return; } change({ do: 'destroy' }, () => { picked = null; keep(true); watch(); updateOne({ error: `${data.entity} was destroyed.` }); }); } }, 'Destroy');
+      const end = el('button', { type: 'button', onclick: () => { if (end.textContent === 'Destroy') { end.textContent = 'Destroy it for good'; setTimeout(() => { end.textContent = 'Destroy'; }, 6000); return; } change({ do: 'destroy' }, () => { picked = null; keep(true); watch(); updateOne({ error: `${data.entity} was destroyed.` }); }); } }, 'Destroy');
       return el('details', { class: 'part' }, el('summary', {}, 'Change it'), el('div', { class: 'stack' }, el('div', { class: 'row-gap' }, el('button', { type: 'button', onclick: () => change({ do: 'clone' }, (d) => pick(d.entity)) }, 'Clone'), end), add, rename, relate));
     }
     // Buttons beside a number: its curve, and a pause.
