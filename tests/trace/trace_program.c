@@ -5,8 +5,8 @@
  * name THREAD, if there is one. TRACE_ENDS in the environment: how the program ends without
  * destroying its world: return, exit, _exit; or in a system of the last frame: abort, segv, kill.
  */
-#include <weft/zone.h>
 #include <weft/weft.h>
+#include <weft/zone.h>
 
 #include <pthread.h>
 #include <signal.h>

@@ -177,8 +177,7 @@ uint64_t weft__rows_sum(const weft_world *world, const weft__chunk *chunk, uint3
     const weft__type_ref *ref = &chunk->archetype->types[position];
     const weft__type *type = ref->type;
     uint64_t sum = 0;
-    if (ref->column != 0 && is_hashed(type))
-        sum = column_sum(world, chunk, ref, begin, end);
+    if (ref->column != 0 && is_hashed(type)) sum = column_sum(world, chunk, ref, begin, end);
     for (uint32_t i = begin; ref->enableable != WEFT__NO_PLACE && i < end; i += 64) {
         /* relaxed: as is_enabled */
         const uint64_t word = at_load_rlx(&weft__chunk_disabled(chunk, ref->enableable)[i / 64]);

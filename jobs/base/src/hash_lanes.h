@@ -24,4 +24,4 @@ static inline uint64_t weft__hash_lanes(uint64_t seed, const void *data, size_t 
 
 /* The same lanes as a sum: that of stripes [at, at + n), which data begins with, and that of those
  * behind them add to that of all. What fills no stripe counts as zero. */
-WEFT__DOOR uint64_t weft__hash_lanes_sum(uint64_t at, const void *data, size_t bytes);
+uint64_t weft__hash_lanes_sum(uint64_t at, const void *data, size_t bytes);

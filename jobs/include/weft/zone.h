@@ -31,12 +31,13 @@ WEFT_API void weft_zone_end(void);
 /* A point of a line, which is known by its name. Threads: any. */
 WEFT_API void weft_plot(const char *name, uint32_t value);
 
-/* What WEFT_ZONE is made of. */
+/* Begins what WEFT_ZONE is. Threads: any. */
 static inline const char *weft_zone_enter(const char *name)
 {
     weft_zone_begin(name);
     return name;
 }
+/* Ends what WEFT_ZONE is. Threads: any. */
 static inline void weft_zone_leave(const char **name)
 {
     (void)name;

@@ -8,6 +8,7 @@
 #include "invariant.h"
 #include "pool_state.h"
 #include "trace_rows.h"
+#include "zone_thread.h"
 
 #include <weft/zone.h>
 
@@ -90,29 +91,9 @@ void weft_job_trace_mark(weft_job_context *worker, const char *name, uint32_t va
 
 /* ---- zones ---- */
 
-/* The context that the calling thread uses now, if that keeps events. */
-static weft_job_context **zones(void)
-{
-#ifdef WEFT_ATOMICS_HOOKED /* threads are fibres of one */
-    static weft_job_context *none;
-    none = NULL;
-    return &none;
-#else
-    static _Thread_local __attribute__((tls_model("initial-exec"))) weft_job_context *context;
-    return &context;
-#endif
-}
-
-weft_job_context *weft__zones_to(weft_job_context *context)
-{
-    weft_job_context *before = *zones();
-    *zones() = context != NULL && context->head.is_observed ? context : NULL;
-    return before;
-}
-
 static inline void zone_note(weft_job_event_kind kind, const char *name, uint32_t value)
 {
-    weft_job_context *context = *zones();
+    weft_job_context *context = weft__zones_context();
     if (__builtin_expect(context != NULL, 0)) weft__note(context, kind, name, value);
 }
 

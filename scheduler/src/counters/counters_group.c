@@ -548,7 +548,7 @@ static void add_since(weft__counter_group *group, const weft__sample *now, weft_
     }
 }
 
-/* Reads the group anew; what was counted since is the engine's if `is_engine`. */
+/* Reads the group; what was counted since is the engine's if `is_engine`. */
 static void look(const weft__counters *counters, weft__counter_group *group, bool is_engine)
 {
     weft__sample now = group->last;
