@@ -26,6 +26,7 @@
 #include <weft/stream.h>
 #include <weft/transfer.h>
 #include <weft/world_text.h>
+#include <weft/zone.h>
 
 #include <sched.h>
 #include <stdio.h>
@@ -467,6 +468,11 @@ static void act_submit(host *h)
     EXPECT(h, !weft_job_is_cancelled(context));
     weft_job_trace_enable(pool, weft_stress_below(h, 2) == 0);
     weft_job_trace_mark(context, "submits", h->number);
+    const char *zone = weft_zone_enter("submits");
+    weft_zone_begin("plots");
+    weft_plot("host", h->number);
+    weft_zone_end();
+    weft_zone_leave(&zone);
     outside_job *jobs = &h->jobs[h->job_count]; /* each behind the one before */
     memset(jobs, 0, 3 * sizeof *jobs);
     for (uint32_t i = 0; i < 3; i++) {
