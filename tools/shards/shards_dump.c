@@ -39,10 +39,11 @@ static bool read_front(const char *path, front *out)
 static weft_result register_types(weft_world *world, const front *of, weft_component *key)
 {
     weft__in in = {.at = of->types, .end = of->types + of->component_bytes};
+    weft__pile pile = {.memory = weft__world_memory(world), .category = WEFT__MEMORY_OTHER};
     weft_result result = WEFT_OK;
     for (uint64_t i = 0; i < of->components && result == WEFT_OK; i++) {
         weft__file_type type;
-        const char *problem = weft__file_type_get(&in, weft__world_memory(world), &type);
+        const char *problem = weft__file_type_get(&in, &pile, &type);
         if (problem || in.is_short) result = WEFT_CORRUPT;
         const bool is_ours = result == WEFT_OK && strncmp(type.name, "Shard", 5) != 0 &&
                              strcmp(type.name, "CleanupResidue") != 0 && !type.is_hooked &&
@@ -52,8 +53,8 @@ static weft_result register_types(weft_world *world, const front *of, weft_compo
             if (made.id == 0) result = weft_world_error(world)->code;
             if (type.desc.flags == 0 && type.desc.size != 0 && key->id == 0) *key = made;
         }
-        weft__file_type_free(weft__world_memory(world), &type);
     }
+    weft__pile_free(&pile);
     return result;
 }
 
