@@ -3,7 +3,7 @@
  *
  *   propagate near   rows     NearOrbit -> states of all steps of the batch, Fate
  *   propagate deep   rows     DeepOrbit -> the same, at the places after the near ones
- *   bounds           rows     Fate -> the fastest speed of each slice, for the size of the cells; counts
+ *   bounds           rows     Fate -> the fastest speed of each slice, for the width of the rows
  *   pairs            steps    states -> pairs that may come close
  *   refine           steps    pairs -> exact closest approach; creates Approach entities
  *   write events     rows     Approach -> the list of the result; destroys them (main thread)

@@ -45,7 +45,7 @@ struct sky_rules {
     float half_step;
     float slow; /* greatest speed of a slow object, km/s */
     float
-        limit; /* threshold plus what interpolation, a straight line and single precision may be wrong by */
+        limit; /* threshold plus the errors of interpolation, straight lines and single precision */
     float reach;   /* how far apart two slow objects can be and still meet */
     float per_row; /* rows per km; a row has the width of SKY_COLUMNS_NEAR columns */
 };
