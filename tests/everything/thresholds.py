@@ -19,6 +19,8 @@ OTHERS = {
     "WEFT__GUARD_SLICES": "of checked builds: slices of a chunk",
     "RING_SLICES": "of checked builds: slices seen last",
     "COMMANDS_MOST": "more than a seed of 5 ms may do",
+    "SKIPS_MOST": "frames without a trace, or without counters",
+    "ROW_MOST": "such frames in a row",
     "WORLDS_MAX": "worlds of a process with a log each",
     "SYSTEMS_MOST": "more than a seed of 5 ms may do",
     "WEFT__BERTH_CLASSES": "sizes of places for threads",

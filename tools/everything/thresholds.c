@@ -56,6 +56,7 @@ static const threshold thresholds[] = {
     {"RARE", "ecs/src/query/query_state.c", 16},
     {"BLOCK", "ecs/src/query/filter.c", 8},
     {"DEAD_IN_LINE", "ecs/src/io/world_text_write.c", 64},
+    {"PART_ROWS", "ecs/src/world/world_hash.c", 512},
     {"BLOCKS_WITHOUT_MENTION", "ecs/src/io/world_file_read.c", 512},
     {"WEFT__PAYLOAD_WORDS_MOST", "ecs/engine/recorder.h", 252},
     {"WEFT__BUFFER_INLINE_BYTES", "ecs/engine/component_type.h", 128},

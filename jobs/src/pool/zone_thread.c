@@ -12,7 +12,7 @@ static weft_job_context **zones(void)
     none = NULL;
     return &none;
 #else
-    static _Thread_local __attribute__((tls_model("initial-exec"))) weft_job_context *context;
+    static _Thread_local weft_job_context *context; /* no model: the library may be opened late */
     return &context;
 #endif
 }
