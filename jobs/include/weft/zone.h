@@ -23,8 +23,8 @@ extern "C" {
 
 /* ---- zones and plots ---- */
 
-/* Begins a span on the calling thread. Threads: any. Cost: 2 ns without a
- * trace, 12 ns with one. */
+/* Begins a span on the calling thread. Threads: any. Cost, with its end: without a trace 10 ns in
+ * the shared library (measured on a Zen 5). */
 WEFT_API void weft_zone_begin(const char *name);
 /* Ends the span that the thread began last. Threads: any. */
 WEFT_API void weft_zone_end(void);

@@ -337,6 +337,8 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
     else if (pool->trace_file != NULL)
         weft__trace_file_close(pool->trace_file);
     weft__graph_free_all(pool);
+    weft_job_context *zones = weft__zones_to(NULL); /* of an owner that entered and did not leave */
+    if (zones != NULL && zones->pool != pool) weft__zones_to(zones);
     free_pool(pool);
     return WEFT_OK;
 }

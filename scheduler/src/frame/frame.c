@@ -772,6 +772,8 @@ static void begin_step(weft__scheduler *scheduler)
     weft_job_pool *pool = weft__front(scheduler->world)->host.pool;
     weft__front(scheduler->world)->frame = WEFT__FRAME_RUNS;
     scheduler->is_traced = weft__pool_is_traced(pool);
+    scheduler->trace_share.percent = 0; /* a trace that the host has paused is not resumed */
+    scheduler->trace_share.begin_ns = 0;
     if (__builtin_expect(scheduler->is_traced, 0)) trace_share_begin(scheduler, pool);
     if (__builtin_expect(scheduler->is_traced, 0))
         scheduler->zones_before = weft__zones_to(weft__front(scheduler->world)->host.context);
