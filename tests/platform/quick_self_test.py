@@ -62,7 +62,8 @@ def tables():
     names = " ".join(NAMES)
     for pattern, tests in quick.RULES:
         told = tests.replace("\\2", r"\w+")
-        check(f"the rule {pattern} leads to a test", any(quick.re.fullmatch(told, name) for name in NAMES), tests)
+        absent = told.startswith("explore") and "explore." not in names  # WEFT_TEST_EXPLORER=OFF
+        check(f"the rule {pattern} leads to a test", absent or any(quick.re.fullmatch(told, name) for name in NAMES), tests)
         files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
         check(f"the rule {pattern} is for files that exist", not files or any(quick.re.match(pattern, name) for name in files))
     for folder, groups in quick.LAYERS:
